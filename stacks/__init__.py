@@ -1,0 +1,1 @@
+"""The builder: recipe -> channel -> lock -> prefix -> verify -> report."""
