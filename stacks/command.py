@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import shlex
 import subprocess
-from collections.abc import Mapping, Sequence
+from collections.abc import Collection, Mapping, Sequence
 from pathlib import Path
 
 from stacks.errors import StacksError
@@ -19,11 +19,12 @@ def call(
     *,
     cwd: Path | None = None,
     env: Mapping[str, str] | None = None,
+    accepted: Collection[int] = (0,),
 ) -> str:
     """Run a program to its end and return what it printed on standard output.
 
     Raises CommandError with the command line and the tail of both its streams where the program
-    is missing or exits with anything but 0.
+    is missing or exits with a status that is not accepted.
     """
     words = [str(a) for a in arguments]
     try:
@@ -34,11 +35,11 @@ def call(
         raise CommandError(
             f"cannot run {words[0]}: {error.strerror}", mend=f"the whole command: {quoted(words)}"
         ) from error
-    if done.returncode != 0:
+    if done.returncode not in accepted:
         tail = "\n".join((done.stdout + done.stderr).strip().splitlines()[-30:])
         raise CommandError(
             f"{quoted(words)}\n{tail}",
-            expected="exit status 0",
+            expected="exit status " + " or ".join(map(str, accepted)),
             found=f"exit status {done.returncode}",
         )
     return done.stdout

@@ -1,0 +1,269 @@
+"""Pin anew, on purpose: debs by the archive's signature, index files by their own bytes."""
+
+from __future__ import annotations
+
+import hashlib
+import lzma
+import os
+import re
+import tempfile
+import threading
+from collections.abc import Callable, Iterable, Set
+from dataclasses import dataclass
+from pathlib import Path
+
+from stacks.bring import offers
+from stacks.command import CommandError, call
+from stacks.disk import cache_root, explained, locked, sha256_of
+from stacks.download import MissingError, Web, download, environment_web, page, pip_web
+from stacks.errors import FetchError, IntegrityError, UsageError
+from stacks.fetch import cached_path, cached_sha256
+from stacks.index import Link
+from stacks.mirrors import debian_mirrors, pip_settings, shown
+from stacks.progress import Board, board
+from stacks.sources import DebPin, IndexPin, Pin, Pins, canonical
+from stacks.spread import spread
+
+PACKAGES = "main/binary-amd64/Packages.xz"
+KEYRINGS = (
+    Path("/usr/share/keyrings/debian-archive-keyring.gpg"),
+    Path("/usr/share/keyrings/debian-archive-keyring.pgp"),
+)
+
+
+@dataclass(frozen=True, order=True)
+class DebWanted:
+    """A deb to pin, in the version that the suite has today."""
+
+    suite: str
+    name: str
+
+
+@dataclass(frozen=True, order=True)
+class FileWanted:
+    """A file of the package index to pin."""
+
+    name: str
+    version: str
+    filename: str
+
+
+def repin(debs: Iterable[DebWanted], files: Iterable[FileWanted]) -> Pins:
+    """Return pins for what the archive and the indexes have today.
+
+    Raises IntegrityError for a bad signature or bytes that differ from what an index says,
+    FetchError for what cannot be had, UsageError for what does not exist.
+    """
+    stop = threading.Event()
+    return Pins(debs=_deb_pins(sorted(set(debs)), stop), files=_file_pins(sorted(set(files)), stop))
+
+
+def difference(old: Pins, new: Pins) -> list[str]:
+    """Return what changed, a line each, for people; nothing where nothing did."""
+    before, after = _labelled(old), _labelled(new)
+    lines = []
+    for label in sorted(before.keys() | after.keys()):
+        was, now = before.get(label), after.get(label)
+        if was is None and now is not None:
+            lines.append(f"added    {label} {now.version}")
+        elif now is None and was is not None:
+            lines.append(f"removed  {label} {was.version}")
+        elif was is not None and now is not None and was.version != now.version:
+            lines.append(f"changed  {label} {was.version} -> {now.version}")
+        elif was is not None and now is not None and was.sha256 != now.sha256:
+            lines.append(
+                f"OTHER BYTES under the same version: {label} {now.version}: "
+                f"sha256 {was.sha256} -> {now.sha256}"
+            )
+    return lines
+
+
+def _labelled(pins: Pins) -> dict[str, Pin]:
+    debs: dict[str, Pin] = {f"{pin.suite}/{pin.name}": pin for pin in pins.debs}
+    return debs | {pin.filename: pin for pin in pins.files}
+
+
+def _deb_pins(wanted: list[DebWanted], stop: threading.Event) -> tuple[DebPin, ...]:
+    web = environment_web(stop)
+    names: dict[str, set[str]] = {}
+    for deb in wanted:
+        names.setdefault(deb.suite, set()).add(deb.name)
+    found = spread(lambda suite: _packages(web, suite, names[suite]), list(names), stop)
+    tables = dict(zip(names, found, strict=True))
+    pins = []
+    for deb in wanted:
+        fields = tables[deb.suite].get(deb.name)
+        if fields is None:
+            raise UsageError(
+                f"{deb.suite} has no package {deb.name} in main for amd64",
+                mend="look at the spelling of the package and the suite",
+            )
+        pins.append(
+            DebPin(
+                suite=deb.suite,
+                name=deb.name,
+                version=fields["Version"],
+                path=fields["Filename"],
+                size=int(fields["Size"]),
+                sha256=fields["SHA256"],
+            )
+        )
+    return tuple(pins)
+
+
+def _packages(web: Web, suite: str, names: Set[str]) -> dict[str, dict[str, str]]:
+    """Return the fields of those packages of a suite, having checked the archive's signature."""
+    missing: MissingError | None = None
+    for root in debian_mirrors(security=suite.endswith("-security")):
+        folder = f"{root}/dists/{suite}"
+        try:
+            signed, _, _ = page(web, f"{folder}/InRelease", "*/*")
+        except MissingError as error:
+            missing = error
+            continue
+        expected = _packages_sha256(_verified(signed, f"{folder}/InRelease"), suite, folder)
+        packed, _, _ = page(web, f"{folder}/{PACKAGES}", "*/*")
+        found = hashlib.sha256(packed).hexdigest()
+        if found != expected:
+            raise IntegrityError(
+                f"{shown(folder)}/{PACKAGES}: not what the signed InRelease says",
+                expected=f"sha256 {expected}",
+                found=f"sha256 {found}",
+                mend="the mirror may be in the middle of an update: try again in an hour, or set "
+                "DEBIAN_MIRROR to another",
+            )
+        return _paragraphs(lzma.decompress(packed).decode(), names)
+    raise UsageError(
+        f"no mirror has the suite {suite}", mend="look at the spelling of the suite"
+    ) from missing
+
+
+def _paragraphs(text: str, names: Set[str]) -> dict[str, dict[str, str]]:
+    fields = re.compile(r"^(Version|Filename|Size|SHA256): (.*)$", re.MULTILINE)
+    found = {}
+    for paragraph in text.split("\n\n"):
+        name = paragraph.partition("\n")[0].removeprefix("Package: ")
+        if name in names:
+            found[name] = dict(fields.findall(paragraph))
+    return found
+
+
+def _keyring() -> Path:
+    given = os.environ.get("DEBIAN_KEYRING")
+    for keyring in [Path(given).absolute()] if given else KEYRINGS:
+        if keyring.is_file():
+            return keyring
+    raise FetchError(
+        "the keys of Debian's archive are not here",
+        expected=given or " or ".join(str(keyring) for keyring in KEYRINGS),
+        found="no such file",
+        mend="install the Debian package debian-archive-keyring, or set DEBIAN_KEYRING to its file",
+    )
+
+
+def _verified(signed: bytes, url: str) -> str:
+    """Return the text under a clear signature, having checked the signature."""
+    keyring = _keyring()
+    with tempfile.TemporaryDirectory() as room:
+        (Path(room) / "InRelease").write_bytes(signed)
+        arguments = ["--status-fd", "1", "--keyring", str(keyring), "--output", f"{room}/text"]
+        try:
+            # 2 also means that one of several signatures is by a key that is not in the keyring.
+            status = call(["gpgv", *arguments, f"{room}/InRelease"], accepted=(0, 1, 2))
+        except CommandError as error:
+            raise FetchError(
+                "the archive's signature cannot be checked: there is no gpgv",
+                mend="install the Debian package gpgv",
+            ) from error
+        said = re.findall(r"^\[GNUPG:\] ([A-Z]+)", status, re.MULTILINE)
+        if "GOODSIG" not in said or "BADSIG" in said:
+            raise IntegrityError(
+                f"{shown(url)}: no good signature of Debian's archive",
+                expected=f"a good signature by a key in {keyring}",
+                found=", ".join(word for word in said if word.endswith(("SIG", "PUBKEY", "DATA")))
+                or "no signature",
+                mend="set DEBIAN_MIRROR to another mirror; with NO_PUBKEY or EXPKEYSIG a newer "
+                "debian-archive-keyring is needed",
+            )
+        return (Path(room) / "text").read_text(encoding="utf-8")
+
+
+def _packages_sha256(release: str, suite: str, folder: str) -> str:
+    names = re.findall(r"^(?:Suite|Codename): *(\S+)$", release, re.MULTILINE)
+    if suite not in names:
+        raise IntegrityError(
+            f"{shown(folder)}/InRelease: signed, but for another suite",
+            expected=suite,
+            found=", ".join(names),
+            mend="set DEBIAN_MIRROR to another mirror",
+        )
+    sums = release.partition("\nSHA256:")[2]
+    found = re.search(rf"^ ([0-9a-f]{{64}}) +\d+ {re.escape(PACKAGES)}$", sums, re.MULTILINE)
+    if not found:
+        raise UsageError(
+            f"{shown(folder)}/InRelease lists no {PACKAGES}",
+            mend="this suite cannot be used: it needs the component main for amd64",
+        )
+    return found[1]
+
+
+def _file_pins(wanted: list[FileWanted], stop: threading.Event) -> tuple[IndexPin, ...]:
+    if not wanted:
+        return ()
+    settings = pip_settings()
+    web = pip_web(stop, settings)
+    offered = offers(web, settings, [(file.name, file.filename) for file in wanted])
+    links: dict[FileWanted, Link] = {}
+    for file in wanted:
+        offer = offered[canonical(file.name)]
+        found = offer.of(file.filename)
+        if not found:
+            raise FetchError(
+                f"{file.name} {file.version}: no index has {file.filename}",
+                expected=f"{file.filename} at one of: {', '.join(offer.tried)}",
+                mend="look at the spelling, or add the index that has it to pip's configuration",
+            )
+        links[file] = found[0]
+    with board(len(wanted), None) as seen:
+        return tuple(spread(lambda file: _file_pin(web, file, links[file], seen), wanted, stop))
+
+
+def _file_pin(web: Web, wanted: FileWanted, link: Link, seen: Board) -> IndexPin:
+    """Download a file into the cache and pin the bytes that came."""
+
+    def pin(size: int, sha256: str) -> IndexPin:
+        return IndexPin(
+            name=wanted.name,
+            version=wanted.version,
+            filename=wanted.filename,
+            size=size,
+            sha256=sha256,
+        )
+
+    if link.sha256:
+        cached = pin(1, link.sha256)
+        if cached_sha256(cached) == link.sha256:
+            return pin(cached_path(cached).stat().st_size, link.sha256)
+    part = cache_root() / "sources" / "unpinned" / wanted.filename
+    with locked(part, wanted.filename), seen.file(wanted.filename, None, 0) as advance:
+        with explained(part):
+            part.unlink(missing_ok=True)
+        download(web, link.url, part, None, advance)
+        return _kept(part, link, pin)
+
+
+def _kept(part: Path, link: Link, pin: Callable[[int, str], IndexPin]) -> IndexPin:
+    with explained(part):
+        made = pin(part.stat().st_size, sha256_of(part))
+        if link.sha256 not in (None, made.sha256):
+            part.unlink()
+            raise IntegrityError(
+                f"{made.filename} from {shown(link.url)}: not the bytes that the index announces",
+                expected=f"sha256 {link.sha256}",
+                found=f"sha256 {made.sha256}",
+                mend="try again; if it stays, ask whoever runs this index",
+            )
+        target = cached_path(made)
+        target.parent.mkdir(parents=True, exist_ok=True)
+        part.replace(target)
+    return made
