@@ -1,0 +1,61 @@
+"""The project's own checks: style, types, tests."""
+
+from __future__ import annotations
+
+import sys
+from collections.abc import Iterator
+from pathlib import Path
+
+from stacks.command import attached, call, quoted
+from stacks.disk import REPOSITORY, sha256_of, write_whole
+from stacks.errors import StacksError
+
+LOCK = REPOSITORY / "requirements-test.lock"
+
+
+class CheckError(StacksError):
+    """One of the project's own checks failed; what it said stands above."""
+
+
+def test(*, unit: bool = False, integration: bool = False, keyword: str | None = None) -> None:
+    """Run the checks in order and stop at the first that fails.
+
+    With `unit`, `integration` or `keyword` only the tests that they choose are run. Raises
+    CheckError naming the command that failed.
+    """
+    prepare_tools(Path(sys.prefix))
+    for command in commands(unit=unit, integration=integration, keyword=keyword):
+        print(f"+ {quoted(command)}", file=sys.stderr, flush=True)
+        status = attached([sys.executable, "-m", *command], cwd=REPOSITORY)
+        if status != 0:
+            raise CheckError(f"failed: {quoted(command)}", found=f"exit status {status}")
+
+
+def commands(*, unit: bool, integration: bool, keyword: str | None) -> Iterator[list[str]]:
+    """Yield the modules to run, with their arguments."""
+    if not (unit or integration or keyword):
+        yield ["ruff", "check"]
+        yield ["ruff", "format", "--check"]
+        yield ["mypy"]
+    both = unit == integration
+    folders = [
+        *(["tests/unit"] if unit or both else []),
+        *(["tests/integration"] if integration or both else []),
+    ]
+    if keyword:
+        yield ["pytest", "-k", keyword, *folders]
+    else:
+        yield from (["pytest", folder] for folder in folders)
+
+
+def prepare_tools(venv: Path) -> None:
+    """Install requirements-test.lock into the running venv, once for each content of it."""
+    stamp = venv / "stamp-test"
+    wanted = sha256_of(LOCK)
+    if stamp.is_file() and stamp.read_text() == wanted:
+        return
+    print(f"installing {LOCK.name} into .venv (once) ...", file=sys.stderr, flush=True)
+    pip = [sys.executable, "-m", "pip", "--disable-pip-version-check", "install", "--quiet"]
+    rules = ["--require-hashes", "--no-deps", "--only-binary", ":all:"]
+    call([*pip, *rules, "-r", LOCK])
+    write_whole(stamp, wanted)

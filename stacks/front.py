@@ -1,0 +1,53 @@
+"""What stands between invoke and the functions that do the work."""
+
+from __future__ import annotations
+
+import functools
+import os
+import sys
+from collections.abc import Callable
+from typing import Any
+
+import invoke
+
+from stacks.errors import StacksError
+
+INTERRUPTED = 130
+
+
+def task(*, help: dict[str, str] | None = None) -> Callable[[Callable[..., None]], Any]:  # noqa: A002
+    """Make an invoke task of a function; a StacksError in it is told, never traced back."""
+
+    def decorate(body: Callable[..., None]) -> Any:
+        @functools.wraps(body)
+        def run(*args: Any, **options: Any) -> None:
+            try:
+                body(*args, **options)
+                sys.stdout.flush()
+            except StacksError as error:
+                show(error)
+                raise invoke.Exit(code=error.exit_code) from error
+            except KeyboardInterrupt:
+                print("\ninterrupted; what was finished is kept", file=sys.stderr)
+                raise invoke.Exit(code=INTERRUPTED) from None
+            except BrokenPipeError:
+                # The reader of a pipe, `head` for one, has seen enough.
+                os.dup2(os.open(os.devnull, os.O_WRONLY), sys.stdout.fileno())
+
+        return invoke.task(help=help or {})(run)
+
+    return decorate
+
+
+def show(error: StacksError) -> None:
+    """Print an error on standard error, its first word red on a terminal."""
+    from rich.console import Console
+    from rich.text import Text
+
+    console = Console(stderr=True, highlight=False, soft_wrap=True)
+    console.print(Text.assemble(("error: ", "bold red"), str(error)))
+
+
+def remainder() -> list[str]:
+    """Return the words after `--` on the command line, as the user's shell split them."""
+    return sys.argv[sys.argv.index("--") + 1 :] if "--" in sys.argv else []

@@ -1,0 +1,23 @@
+"""The front door: one short task for each command; the work is done in stacks/."""
+
+from __future__ import annotations
+
+from invoke import Context
+
+from stacks.front import task
+
+
+@task(
+    help={
+        "unit": "only the unit tests (no network, seconds)",
+        "integration": "only the integration tests (real channel, real environments)",
+        "keyword": "only the tests whose names match, as in pytest -k",
+    }
+)
+def test(
+    context: Context, unit: bool = False, integration: bool = False, keyword: str = ""
+) -> None:
+    """Check this project: ruff, mypy, unit tests, integration tests."""
+    from stacks import developer
+
+    developer.test(unit=unit, integration=integration, keyword=keyword)
