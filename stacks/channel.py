@@ -1,0 +1,202 @@
+"""The project's own conda channel: what it offers, what a set of specs needs of it, and building it.
+
+Solving needs metadata only, so only the packages of a solution are ever built.
+"""
+
+from __future__ import annotations
+
+import asyncio
+import datetime
+import json
+import multiprocessing
+import os
+import signal
+import tempfile
+from collections.abc import Callable, Iterable, Mapping, Sequence
+from concurrent.futures import ProcessPoolExecutor, as_completed
+from dataclasses import dataclass
+from pathlib import Path
+
+import rattler
+from rattler.exceptions import SolverError
+from rattler.index import index_fs
+
+from stacks import package
+from stacks.disk import BUILD, aside
+from stacks.errors import UsageError
+from stacks.fetch import fetch
+from stacks.package import Built
+from stacks.recipe import RECIPES, SOURCES_LOCK, Recipe, read_recipes
+from stacks.sources import Pins, read_pins
+
+# Where locks say that the packages are: `./invoke serve` answers there.
+PORT = 8420
+URL = f"http://localhost:{PORT}/theano-stacks"
+FOLDER = BUILD / "channel"
+# The oldest system that a lock is solved for, whatever the machine that solves it has.
+VIRTUAL_PACKAGES = {"__unix": "0", "__linux": "5.4", "__glibc": "2.31", "__archspec": "1"}
+
+
+@dataclass(frozen=True)
+class Offer:
+    """A package that the channel can give: a recipe, and the hash of all that it is built from."""
+
+    recipe: Recipe
+    inputs: str
+
+    @property
+    def file_name(self) -> str:
+        """The package's file in the channel."""
+        return package.file_name(self.recipe, self.inputs)
+
+    @property
+    def build_string(self) -> str:
+        """The package's conda build string."""
+        return package.build_string(self.recipe, self.inputs)
+
+    @property
+    def url(self) -> str:
+        """Where a lock says that the package is."""
+        return f"{URL}/{self.recipe.subdir}/{self.file_name}"
+
+
+@dataclass(frozen=True)
+class Channel:
+    """Every package that the recipes describe, by file name, and the pins of their sources."""
+
+    offers: Mapping[str, Offer]
+    pins: Pins
+
+
+def read_channel(recipes: Path = RECIPES, sources: Path = SOURCES_LOCK) -> Channel:
+    """Return what the recipes and pins offer; UsageError where one of them is wrong."""
+    pins = read_pins(sources)
+    offers = [
+        Offer(recipe, package.inputs_hash(recipe, recipe.pins(pins)))
+        for recipe in read_recipes(recipes).values()
+    ]
+    return Channel({offer.file_name: offer for offer in offers}, pins)
+
+
+def repodata(offers: Iterable[Offer], subdir: str) -> str:
+    """Return a repodata.json over the offers of one subdir, without hashes of packages."""
+    packages = {
+        offer.file_name: {
+            "name": offer.recipe.package.name,
+            "version": offer.recipe.package.version,
+            "build": offer.build_string,
+            "build_number": offer.recipe.build.number,
+            "depends": list(offer.recipe.requirements.run),
+            "constrains": list(offer.recipe.requirements.run_constraints),
+            "subdir": subdir,
+            "noarch": offer.recipe.build.noarch,
+            "timestamp": int(package.TIMESTAMP.timestamp() * 1000),
+        }
+        for offer in offers
+        if offer.recipe.subdir == subdir
+    }
+    return json.dumps({"info": {"subdir": subdir}, "packages": {}, "packages.conda": packages})
+
+
+def solve(channel: Channel, specs: Sequence[str]) -> tuple[Offer, ...]:
+    """Return the packages that satisfy the specs and their dependencies, sorted by name.
+
+    Raises UsageError with the solver's own explanation where there is no solution.
+    """
+    with tempfile.TemporaryDirectory() as folder:
+        for subdir in ("linux-64", "noarch"):
+            (Path(folder) / subdir).mkdir()
+            text = repodata(channel.offers.values(), subdir)
+            (Path(folder) / subdir / "repodata.json").write_text(text)
+        try:
+            records = asyncio.run(_solve(folder, specs))
+        except SolverError as error:
+            raise UsageError(
+                f"the channel cannot satisfy {', '.join(specs)}\n{error}",
+                mend="correct the specs in envs/, or the requirements of the recipes",
+            ) from error
+    return tuple(
+        channel.offers[record.file_name]
+        for record in sorted(records, key=lambda record: record.name.normalized)
+    )
+
+
+async def _solve(folder: str, specs: Sequence[str]) -> list[rattler.RepoDataRecord]:
+    return await rattler.solve(
+        sources=[rattler.Channel(Path(folder).as_uri() + "/")],
+        specs=[rattler.MatchSpec(spec, strict=False) for spec in specs],
+        gateway=rattler.Gateway(cache_dir=Path(folder) / "cache"),
+        platforms=["linux-64", "noarch"],
+        virtual_packages=[
+            rattler.GenericVirtualPackage(
+                rattler.PackageName(name),
+                rattler.Version(version),
+                rattler.BuildString("x86_64" if name == "__archspec" else "0"),
+            )
+            for name, version in VIRTUAL_PACKAGES.items()
+        ],
+        timeout=datetime.timedelta(minutes=1),
+    )
+
+
+def build(
+    channel: Channel,
+    offers: Iterable[Offer],
+    *,
+    finished: Callable[[Offer], None] = lambda offer: None,
+) -> dict[str, Built]:
+    """Return the built packages by file name, building side by side what the cache lacks.
+
+    `finished` is called for each package that had to be built.
+    """
+    offers = tuple(offers)
+    built = {o.file_name: package.cached(o.recipe, o.inputs) for o in offers}
+    missing = [offer for offer in offers if built[offer.file_name] is None]
+    if missing:
+        fetch({pin for offer in missing for pin in offer.recipe.pins(channel.pins)})
+        built |= _build_missing(channel, missing, finished)
+    return {name: found for name, found in built.items() if found is not None}
+
+
+def _build_missing(
+    channel: Channel, missing: Sequence[Offer], finished: Callable[[Offer], None]
+) -> dict[str, Built]:
+    # The largest first, so that the last worker is not left alone with it.
+    def weight(offer: Offer) -> int:
+        return sum(pin.size for pin in offer.recipe.pins(channel.pins))
+
+    built = {}
+    with ProcessPoolExecutor(
+        max_workers=min(len(missing), len(os.sched_getaffinity(0))),
+        mp_context=multiprocessing.get_context("spawn"),
+        initializer=signal.signal,
+        initargs=(signal.SIGINT, signal.SIG_IGN),
+    ) as pool:
+        jobs = {
+            pool.submit(package.build, offer.recipe, channel.pins): offer
+            for offer in sorted(missing, key=weight, reverse=True)
+        }
+        try:
+            for job in as_completed(jobs):
+                built[jobs[job].file_name] = job.result()
+                finished(jobs[job])
+        except BaseException:
+            for process in list((pool._processes or {}).values()):
+                process.terminate()
+            pool.shutdown(wait=False, cancel_futures=True)
+            raise
+    return built
+
+
+def publish(channel: Channel, built: Mapping[str, Built], folder: Path = FOLDER) -> None:
+    """Write an indexed channel folder that any conda client can use, with the given packages."""
+    with aside(folder) as made:
+        for name, found in built.items():
+            target = made / channel.offers[name].recipe.subdir / name
+            target.parent.mkdir(parents=True, exist_ok=True)
+            try:
+                os.link(found.path, target)
+            except OSError:
+                target.write_bytes(found.path.read_bytes())
+        (made / "noarch").mkdir(parents=True, exist_ok=True)
+        asyncio.run(index_fs(made))

