@@ -1,0 +1,93 @@
+"""The way from a variant to its environment: lock -> channel -> prefix."""
+
+from __future__ import annotations
+
+import sys
+import time
+from collections.abc import Iterable, Iterator, Sequence
+from contextlib import contextmanager
+from pathlib import Path
+
+from stacks import channel as channels
+from stacks import host, lock, prefix
+from stacks.channel import Channel, Offer
+from stacks.errors import StaleError
+from stacks.variant import Variant
+
+
+@contextmanager
+def _step(name: str, what: str) -> Iterator[list[str]]:
+    """Print one line when a step is done: its name, what it did, and how long it took."""
+    start = time.monotonic()
+    told = [what]
+    yield told
+    seconds = time.monotonic() - start
+    print(f"  {name:<9}{told[-1]:<58}{seconds:7.1f} s", file=sys.stderr, flush=True)
+
+
+def make_environment(variant: Variant) -> Path:
+    """Return the prefix of a variant's environment, made from its lock where it is not ready.
+
+    Raises a StacksError where the lock is stale, a source cannot be had, bytes are not the pinned
+    ones, or the disk refuses.
+    """
+    target = prefix.place_of(variant)
+    print(f"{variant.name} on {variant.framework.name}", file=sys.stderr, flush=True)
+    with _step("lock", "") as told:
+        channel = channels.read_channel()
+        locked = lock.check(variant, channel)
+        told.append(_contents(len(locked.packages), len(locked.requirements)))
+    if prefix.is_ready(variant, locked, target):
+        print(f"  {'ready':<9}{_shown(target)}", file=sys.stderr, flush=True)
+        return target
+    offers = [channel.offers[package.file_name] for package in locked.packages]
+    host.check(offers)
+    built = build_packages(channel, offers)
+    with _step("install", _shown(target)):
+        parts = [prefix.Part(offer, built[offer.file_name]) for offer in offers]
+        prefix.make(variant, locked, parts, target)
+    return target
+
+
+def build_packages(channel: Channel, offers: Iterable[Offer]) -> dict[str, channels.Built]:
+    """Return the built packages by file name, telling what had to be built."""
+    offers = tuple(offers)
+    fresh: list[Offer] = []
+    with _step("channel", "") as told:
+        built = channels.build(channel, offers, finished=fresh.append)
+        told.append(f"{len(fresh)} packages built, {len(offers) - len(fresh)} from the cache")
+    return built
+
+
+def relock(variants: Sequence[Variant]) -> None:
+    """Solve the variants anew, build what their solutions need, and write their locks."""
+    channel = channels.read_channel()
+    solutions = {v.id: channels.solve(channel, v.conda_specs()) for v in variants}
+    offers = {offer.file_name: offer for offers in solutions.values() for offer in offers}
+    built = build_packages(channel, offers.values())
+    for variant in variants:
+        lock.make(variant, channel, built)
+        print(f"  {'locked':<9}{variant.id}", file=sys.stderr)
+
+
+def check_locks(variants: Sequence[Variant]) -> None:
+    """Raise StaleError naming every variant whose committed lock is not what it should be."""
+    channel = channels.read_channel()
+    stale = []
+    for variant in variants:
+        try:
+            lock.check(variant, channel)
+            print(f"  {'current':<9}{variant.id}", file=sys.stderr)
+        except StaleError as error:
+            stale.append(error)
+    if stale:
+        raise StaleError("\n".join(error.what for error in stale), mend=stale[0].mend)
+
+
+def _contents(packages: int, requirements: int) -> str:
+    return f"{packages} packages" + (f", {requirements} more by pip" if requirements else "")
+
+
+def _shown(path: Path) -> str:
+    working = Path.cwd()
+    return str(path.relative_to(working)) if path.is_relative_to(working) else str(path)

@@ -1,0 +1,102 @@
+"""Running the verification suite, as a program, on an interpreter."""
+
+from __future__ import annotations
+
+import json
+import os
+import sys
+from collections.abc import Mapping
+from pathlib import Path
+from typing import Any
+
+from stacks import settings
+from stacks.command import attached
+from stacks.disk import BUILD, REPOSITORY, aside, write_whole
+from stacks.errors import UsageError, VerifyError
+from stacks.variant import Variant
+
+SUITE = REPOSITORY / "verify"
+REPORTS = BUILD / "reports"
+PASSED, FAILED, CANNOT_RUN, INTERRUPTED = 0, 1, 2, 130
+
+
+def report_path(variant: Variant) -> Path:
+    """Return where the last report of a variant lies."""
+    return REPORTS / variant.framework.name / f"{variant.name}.json"
+
+
+def read_report(variant: Variant) -> dict[str, Any] | None:
+    """Return the last report of a variant, None where there is none that can be read."""
+    try:
+        report = json.loads(report_path(variant).read_bytes())
+    except (OSError, ValueError):
+        return None
+    return report if isinstance(report, dict) else None
+
+
+def verify_variant(
+    variant: Variant, prefix: Path, *, full: bool = False, json_file: Path | None = None
+) -> None:
+    """Verify a variant's environment, print the table, and keep the report.
+
+    Raises VerifyError where a check failed or the suite could not run.
+    """
+    with aside(report_path(variant)) as report:
+        arguments = ["--expect", str(prefix / settings.EXPECTATION), "--json", str(report)]
+        status = _run(prefix / "bin/python", arguments, full, environment(prefix))
+        if status not in (PASSED, FAILED):
+            _raise(status, f"{variant.id} could not be verified")
+    if json_file:
+        write_whole(json_file, report_path(variant).read_bytes())
+    if status == FAILED:
+        raise VerifyError(
+            f"{variant.id} failed its verification",
+            mend="the table above has a mend for each check that failed",
+        )
+
+
+def verify_python(python: str, *, full: bool = False, json_file: Path | None = None) -> None:
+    """Diagnose any interpreter that has Theano or a descendant; nothing is installed there.
+
+    Raises UsageError where there is no such interpreter, VerifyError where a check failed.
+    """
+    path = Path(python).expanduser()
+    if path.is_dir():
+        raise UsageError(
+            f"{python} is a folder", mend=f"give the interpreter: {path / 'bin' / 'python'}"
+        )
+    arguments = ["--json", str(json_file)] if json_file else []
+    command = path if "/" in python else Path(python)
+    # Nothing may be left behind in an environment that is not ours, compiled modules included.
+    env = {**os.environ, "PYTHONDONTWRITEBYTECODE": "1"}
+    status = _run(command, arguments, full, env)
+    if status != PASSED:
+        _raise(status, f"{python} did not pass")
+
+
+def environment(prefix: Path) -> dict[str, str]:
+    """Return the variables under which a program of an environment runs."""
+    return {
+        **os.environ,
+        "PATH": f"{prefix / 'bin'}{os.pathsep}{os.environ.get('PATH', os.defpath)}",
+        "CONDA_PREFIX": str(prefix),
+        "PYTHONNOUSERSITE": "1",
+    }
+
+
+def _run(python: Path, arguments: list[str], full: bool, env: Mapping[str, str]) -> int:
+    sys.stdout.flush()
+    return attached(
+        [python, SUITE, *arguments, *(["--full"] if full else [])],
+        env=env,
+    )
+
+
+def _raise(status: int, what: str) -> None:
+    if status == INTERRUPTED:
+        raise KeyboardInterrupt
+    if status == FAILED:
+        raise VerifyError(what, mend="the table above has a mend for each check that failed")
+    error = VerifyError(what, mend="see the suite's own message above")
+    error.exit_code = CANNOT_RUN
+    raise error
