@@ -6,12 +6,13 @@ import os
 import random
 import re
 import shutil
+import sys
 import threading
 from collections.abc import Callable
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 from pathlib import Path
 from typing import TypeVar
-from urllib.parse import unquote, urlsplit
+from urllib.parse import urlsplit
 from urllib.request import url2pathname
 
 import requests
@@ -57,11 +58,11 @@ class Web:
     trusted_hosts: tuple[str, ...] = ()
     timeout: float = 15.0
     retries: int = 4
+    told: set[str] = field(default_factory=set, compare=False)
 
     def trusts(self, url: str) -> bool:
         """Whether the user told pip to do without a valid certificate for this URL's host."""
-        parts = urlsplit(url)
-        return bool({parts.hostname, parts.netloc.rpartition("@")[2]} & set(self.trusted_hosts))
+        return bool({urlsplit(url).hostname, _host(url)} & set(self.trusted_hosts))
 
     def get(self, url: str, headers: dict[str, str]) -> requests.Response:
         """Ask once; the body is left to be read from `.raw`.
@@ -123,8 +124,12 @@ def _session() -> requests.Session:
     return session
 
 
+def _host(url: str) -> str:
+    return urlsplit(url).netloc.rpartition("@")[2]
+
+
 def _unreachable(url: str, error: BaseException) -> FetchError:
-    host = urlsplit(url).netloc.rpartition("@")[2]
+    host = _host(url)
     reason = _reason(error)
     if isinstance(error, requests.exceptions.SSLError) or "certificate" in reason:
         return FetchError(
@@ -182,11 +187,12 @@ def pause(stop: threading.Event, seconds: float) -> None:
     stop.wait(seconds)
 
 
-def patiently(web: Web, attempt: Callable[[], T], progressed: Callable[[], bool]) -> T:
+def patiently(web: Web, url: str, attempt: Callable[[], T], progressed: Callable[[], bool]) -> T:
     """Try until it works: after a TransientError wait longer each time, with jitter.
 
-    The count starts anew after a try that made progress.
+    The count starts anew after a try that made progress. One note a server tells of the wait.
     """
+    host = _host(url)
     failures = 0
     while True:
         if web.stop.is_set():
@@ -197,7 +203,11 @@ def patiently(web: Web, attempt: Callable[[], T], progressed: Callable[[], bool]
             failures = 0 if progressed() else failures + 1
             if failures > web.retries:
                 raise
-            backoff = min(LONGEST_PAUSE, 0.5 * 2**failures) * random.uniform(0.5, 1.0)  # noqa: S311  # no secret
+            if host not in web.told:
+                web.told.add(host)
+                print(f"trying again: {error.what}", file=sys.stderr, flush=True)
+            jitter = random.uniform(0.5, 1.0)  # noqa: S311  # it spreads load and guards nothing
+            backoff = 0.25 * 2**failures * jitter
             pause(web.stop, min(LONGEST_PAUSE, max(backoff, error.after or 0.0)))
 
 
@@ -211,7 +221,7 @@ def page(web: Web, url: str, accept: str) -> tuple[bytes, str, str]:
             except OSError as error:
                 raise _unreachable(url, error) from error
 
-    return patiently(web, attempt, lambda: False)
+    return patiently(web, url, attempt, lambda: False)
 
 
 def download(
@@ -224,7 +234,7 @@ def download(
     """
     parts = urlsplit(url)
     if parts.scheme == "file":
-        _copy(Path(url2pathname(unquote(parts.path))), url, part, advance)
+        _copy(Path(url2pathname(parts.path)), url, part, advance)
         return
     reached = [_length(part)]
 
@@ -232,7 +242,7 @@ def download(
         before, reached[0] = reached[0], _length(part)
         return reached[0] > before
 
-    patiently(web, lambda: _transfer(web, url, part, size, advance), progressed)
+    patiently(web, url, lambda: _transfer(web, url, part, size, advance), progressed)
 
 
 def _length(part: Path) -> int:

@@ -89,7 +89,7 @@ def _links(web: Web, place: str, flat: bool) -> Iterator[Link]:
         else:
             yield from _html_links(body, _same_user(last_url, place))
         return
-    path = Path(url2pathname(unquote(urlsplit(place).path)) if scheme == "file" else place)
+    path = Path(url2pathname(urlsplit(place).path) if scheme == "file" else place)
     path = path.expanduser()
     if path.is_file():
         yield from _html_links(path.read_bytes(), path.absolute().as_uri())

@@ -11,7 +11,7 @@ from dataclasses import dataclass
 from pathlib import Path
 from urllib.parse import urlsplit
 
-from stacks.command import call
+from stacks.command import CommandError, call
 from stacks.errors import FetchError
 
 APT = Path("/etc/apt")
@@ -44,9 +44,15 @@ def shown(url: str) -> str:
 def pip_settings() -> PipSettings:
     """Read pip's configuration: its files, its PIP_* variables, its default index.
 
-    Raises CommandError where this Python has no pip, FetchError for a value that pip would refuse.
+    Raises FetchError where this Python has no pip, or pip refuses its configuration.
     """
-    listed = call([sys.executable, "-m", "pip", "--no-input", "config", "list"])
+    try:
+        listed = call([sys.executable, "-m", "pip", "--no-input", "config", "list"])
+    except CommandError as error:
+        raise FetchError(
+            f"pip's configuration cannot be read: {error.what}",
+            mend=f"`{sys.executable} -m pip config debug` tells where its settings come from",
+        ) from error
     found: dict[str, str] = {}
     ranks = ("global.", "install.", ":env:.")
     lines = [line.partition("=") for line in listed.splitlines() if "=" in line]
@@ -69,21 +75,9 @@ def pip_settings() -> PipSettings:
         cert=found.get("cert") or None,
         client_cert=found.get("client-cert") or None,
         proxy=found.get("proxy") or None,
-        timeout=_number(found, "timeout", _number(found, "default-timeout", 15.0)),
-        retries=int(_number(found, "retries", 5)),
+        timeout=float(found.get("timeout") or found.get("default-timeout") or 15),
+        retries=int(found.get("retries") or 5),
     )
-
-
-def _number(found: dict[str, str], key: str, default: float) -> float:
-    try:
-        return float(found.get(key) or default)
-    except ValueError:
-        raise FetchError(
-            f"pip's setting {key} cannot be read",
-            expected="a number",
-            found=found[key],
-            mend="look at `python3 -m pip config debug` for where it is set",
-        ) from None
 
 
 def _default_index() -> str:

@@ -148,7 +148,7 @@ def read_pins(path: Path) -> Pins:
 
 
 _LOADER = getattr(yaml, "CSafeLoader", yaml.SafeLoader)
-_PART = r"(?!\.)[A-Za-z0-9._+~:%!-]+"
+_PART = r"(?!\.)[A-Za-z0-9._+~:!-]+"
 _SHAPES = {
     "suite": (re.compile(r"[a-z][a-z0-9-]*"), "a suite's name"),
     "name": (re.compile(r"[A-Za-z0-9][A-Za-z0-9._+-]*"), "a package's name"),
