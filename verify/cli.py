@@ -1,0 +1,100 @@
+"""The program: arguments in, table and report out."""
+
+from __future__ import absolute_import, division, print_function
+
+import argparse
+import atexit
+import os
+import platform
+import shutil
+import sys
+import tempfile
+import traceback
+
+from verify import expectation as expectations
+from verify import framework as frameworks
+from verify import report, table, threads
+from verify.context import Context
+
+PASSED, FAILED, CANNOT_RUN, INTERRUPTED = 0, 1, 2, 130
+
+
+def main(words):
+    """Run the program and return its exit status."""
+    arguments = parse(words)
+    try:
+        return run(arguments)
+    except KeyboardInterrupt:
+        sys.stderr.write("interrupted\n")
+        return INTERRUPTED
+    except frameworks.CannotImport as error:
+        return _cannot(error, error.mend)
+    except expectations.BadExpectation as error:
+        return _cannot(error, "build the environment again; the builder writes this file")
+    except EnvironmentError as error:
+        if arguments.debug:
+            raise
+        return _cannot(error, "look at the path, its permissions and the space on its disk")
+
+
+def parse(words):
+    """Return the parsed arguments; bad ones end the program with status 2."""
+    parser = argparse.ArgumentParser(
+        prog="verify",
+        description="Verify and time the environment of the interpreter that runs this: is the "
+        "fast path of Theano, Aesara or PyTensor the one that runs?",
+    )
+    parser.add_argument("--full", action="store_true", help="longer timings as well")
+    parser.add_argument("--json", metavar="FILE", help="write the report for machines there")
+    parser.add_argument(
+        "--expect",
+        metavar="FILE",
+        help="what the builder has locked; without it the environment is diagnosed",
+    )
+    parser.add_argument(
+        "--blas-threads", metavar="N", type=_positive, help="threads for the BLAS library"
+    )
+    parser.add_argument("--debug", action="store_true", help="show tracebacks")
+    return parser.parse_args(words)
+
+
+def _positive(text):
+    number = int(text)
+    if number < 1:
+        raise argparse.ArgumentTypeError("at least 1")
+    return number
+
+
+def run(arguments):
+    """Verify, print the table, write the report; return the exit status."""
+    wanted = expectations.load(arguments.expect) if arguments.expect else None
+    if arguments.json and not os.path.isdir(os.path.dirname(os.path.abspath(arguments.json))):
+        raise EnvironmentError(2, "no such folder", os.path.dirname(arguments.json))
+    if arguments.blas_threads:
+        threads.ask_for(arguments.blas_threads)
+    folder = tempfile.mkdtemp(prefix="verify-")
+    # Registered before the import, so that it runs after the framework's own exit handlers.
+    atexit.register(shutil.rmtree, folder, True)
+    given = dict((name, os.environ.get(name.upper() + "_FLAGS", "")) for name in frameworks.MODULES)
+    frameworks.use_compile_folder(os.path.join(folder, "compiled"))
+    module = wanted["module"] if wanted else None
+    sys.stderr.write("importing the framework ...\n")
+    framework = frameworks.load(module)
+    context = Context(framework, wanted, folder, given[framework.name], arguments.full)
+
+    # Imported late: these import NumPy, which must not come before the thread counts are set.
+    from verify import suite
+
+    checks, timings = suite.run(context, arguments.debug)
+    content = suite.document(context, checks, timings)
+    table.show(table.render(content, table.terminal_width(), table.wants_colour()))
+    if arguments.json:
+        report.write(arguments.json, content)
+    return PASSED if content["ok"] else FAILED
+
+
+def _cannot(what, mend):
+    sys.stderr.write("verify cannot run with %s (Python %s)\n" % (sys.executable, platform.python_version()))
+    sys.stderr.write("  %s\n" % what)
+    sys.stderr.write("  mend: %s\n" % mend)
+    return CANNOT_RUN

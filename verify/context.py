@@ -1,0 +1,40 @@
+"""What every check may look at, and the functions that several of them share."""
+
+from __future__ import absolute_import, division, print_function
+
+import sys
+
+
+class Context(object):
+    """One verification of one environment.
+
+    expectation: the builder's expectation file as a dictionary, or None in a diagnosis.
+    given_flags: the framework's flags variable as the user has set it, before the suite added
+    its own compile folder.
+    """
+
+    def __init__(self, framework, expectation, folder, given_flags, full=False):
+        self.framework = framework
+        self.expectation = expectation
+        self.folder = folder
+        self.given_flags = given_flags
+        self.full = full
+        self.operations = {}
+        self.serving = None
+        self.peaks = {}
+        self.gemm = {}
+
+    @property
+    def is_baseline(self):
+        """Say whether the slow path is what is expected."""
+        return bool(self.expectation and self.expectation["baseline"])
+
+    @property
+    def has_ldflags(self):
+        """Say whether the framework links its own code against a BLAS."""
+        return bool(str(self.framework.flag("blas.ldflags") or "").strip())
+
+    def note(self, what):
+        """Tell a waiting person what goes on."""
+        sys.stderr.write(what + " ...\n")
+        sys.stderr.flush()

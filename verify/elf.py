@@ -1,0 +1,104 @@
+"""Where the calls of a loaded shared object really go: its relocations, read from memory."""
+
+from __future__ import absolute_import, division, print_function
+
+import ctypes
+import os
+import struct
+
+DYNAMIC, LOAD = 2, 1
+STRTAB, SYMTAB, RELA, RELASZ, PLTRELSZ, JMPREL = 5, 6, 7, 8, 2, 23
+
+
+class Unreadable(Exception):
+    """A file is not a 64-bit little-endian shared object of the usual make."""
+
+
+class DlInfo(ctypes.Structure):
+    """What dladdr(3) fills in."""
+
+    _fields_ = (
+        ("file", ctypes.c_char_p),
+        ("base", ctypes.c_void_p),
+        ("symbol", ctypes.c_char_p),
+        ("address", ctypes.c_void_p),
+    )
+
+
+def file_of(address):
+    """Return the real path of the shared object that an address lies in, or None."""
+    info = DlInfo()
+    dladdr = ctypes.CDLL(None).dladdr
+    dladdr.argtypes = (ctypes.c_void_p, ctypes.POINTER(DlInfo))
+    if not address or not dladdr(address, ctypes.byref(info)) or not info.file:
+        return None
+    name = info.file
+    return os.path.realpath(name if isinstance(name, str) else os.fsdecode(name))
+
+
+def imports(path):
+    """Return {symbol: [(offset, is defined in the object itself)]} of every relocated symbol.
+
+    Offsets are virtual addresses, to be added to the address that the object is loaded at.
+    Raises Unreadable.
+    """
+    with open(path, "rb") as file:
+        data = file.read()
+    try:
+        return _relocated_symbols(data)
+    except (struct.error, IndexError, KeyError, ValueError):
+        raise Unreadable(path)
+
+
+def _relocated_symbols(data):
+    if data[:6] != b"\x7fELF\x02\x01":
+        raise ValueError("not ELF64")
+    segments = _segments(data)
+    tags = _dynamic_tags(data, segments)
+    strings, symbols = _offset(segments, tags[STRTAB]), _offset(segments, tags[SYMTAB])
+    found = {}
+    for start, size in ((RELA, RELASZ), (JMPREL, PLTRELSZ)):
+        if not tags.get(start):
+            continue
+        at = _offset(segments, tags[start])
+        for record in range(at, at + tags[size], 24):
+            place, info = struct.unpack_from("<QQ", data, record)
+            symbol = symbols + 24 * (info >> 32)
+            name_at, _, _, section = struct.unpack_from("<IBBH", data, symbol)
+            if not name_at:
+                continue
+            name = data[strings + name_at : data.index(b"\0", strings + name_at)]
+            found.setdefault(name.decode("ascii", "replace"), []).append((place, section != 0))
+    return found
+
+
+def _segments(data):
+    table, size, count = (
+        struct.unpack_from("<Q", data, 32)[0],
+        struct.unpack_from("<H", data, 54)[0],
+        struct.unpack_from("<H", data, 56)[0],
+    )
+    found = []
+    for number in range(count):
+        kind, _, offset, address, _, length = struct.unpack_from(
+            "<IIQQQQ", data, table + number * size
+        )
+        found.append((kind, offset, address, length))
+    return found
+
+
+def _dynamic_tags(data, segments):
+    tags = {}
+    for kind, offset, _, length in segments:
+        if kind == DYNAMIC:
+            for record in range(offset, offset + length, 16):
+                tag, value = struct.unpack_from("<QQ", data, record)
+                tags.setdefault(tag, value)
+    return tags
+
+
+def _offset(segments, address):
+    for kind, offset, start, length in segments:
+        if kind == LOAD and start <= address < start + length:
+            return address - start + offset
+    raise ValueError("address outside of the file")

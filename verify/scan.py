@@ -1,0 +1,87 @@
+"""Does scan run on its C loop, and are its numbers right?"""
+
+from __future__ import absolute_import, division, print_function
+
+import importlib
+import warnings
+
+import numpy
+
+from verify.mend import explain, no_compiler_mend
+from verify.report import failed, passed
+
+NAME = "scan in C"
+STEPS = 50
+
+
+def check(context):
+    """Check that a scan's steps are done by the compiled loop and give the right numbers."""
+    framework = context.framework
+    try:
+        loop = _loop(framework)
+    except Exception as error:
+        return failed(NAME, "the compiled loop is not there: " + explain(error), _mend(context))
+    if type(loop.perform).__name__ == "function":
+        return failed(NAME, "the loop is Python code, not compiled", _mend(context))
+    context.note("compiling a scan")
+    function = _cumulative(framework)
+    values = numpy.linspace(-1, 1, STEPS)
+    calls = []
+    perform = loop.perform
+
+    def counted(*arguments, **named):
+        calls.append(1)
+        return perform(*arguments, **named)
+
+    loop.perform = counted
+    try:
+        found = function(values)
+    finally:
+        loop.perform = perform
+    expected, state = [], 0.0
+    for value in values:
+        state = 0.5 * state + value
+        expected.append(state)
+    if not numpy.allclose(found, expected, rtol=1e-12, atol=1e-12):
+        return failed(
+            NAME,
+            "wrong numbers: off by %.1e" % numpy.abs(found - expected).max(),
+            "its cached module is from another version: run %s-cache clear" % framework.name,
+        )
+    if not calls:
+        return failed(
+            NAME, "the loop is compiled, but a scan's steps did not run on it", _mend(context)
+        )
+    version = getattr(loop, "version", None)
+    return passed(NAME, "%d steps%s" % (STEPS, ", loop %s" % version if version else ""))
+
+
+def _loop(framework):
+    for package in ("scan", "scan_module"):
+        try:
+            importlib.import_module("%s.%s" % (framework.name, package))
+        except ImportError:
+            continue
+        return importlib.import_module("%s.%s.scan_perform_ext" % (framework.name, package))
+    raise ImportError("%s has no scan" % framework.name)
+
+
+def _cumulative(framework):
+    values = framework.variable("vector", "float64", "values")
+    scan = framework.module.scan
+    scan = scan if callable(scan) else scan.scan
+    start = framework.tensor.constant(numpy.float64(0))
+    with warnings.catch_warnings():
+        warnings.simplefilter("ignore")
+        made = scan(lambda value, state: 0.5 * state + value, sequences=values, outputs_info=start)
+        outputs = made[0] if isinstance(made, (list, tuple)) else made
+        return framework.function([values], outputs)
+
+
+def _mend(context):
+    if not context.framework.flag("cxx"):
+        return no_compiler_mend(context)
+    return (
+        "the loop's C code does not compile against this Python and NumPy: use the versions that "
+        "the framework was made for (Theano 1.0.5: Python 3.9, NumPy below 1.23)"
+    )

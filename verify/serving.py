@@ -1,0 +1,127 @@
+"""The library that really does the framework's matrix products."""
+
+from __future__ import absolute_import, division, print_function
+
+import fnmatch
+import os
+
+from verify import blas_ops, library, mapped
+from verify.mend import ldflags_mend, linkable, rc_file, rc_lines
+from verify.report import failed, passed
+
+NAME = "serving library"
+
+
+def check_ldflags(context):
+    """Check that the framework links a BLAS library (the baseline: that it does not)."""
+    name = "blas.ldflags"
+    value = str(context.framework.flag("blas.ldflags") or "").strip()
+    if context.is_baseline:
+        if not value:
+            return passed(name, "empty, as the baseline has it")
+        return failed(
+            name,
+            "this is not the baseline: %r" % value,
+            "take blas.ldflags out of %s and of %s"
+            % (context.framework.flags_variable, rc_file(context)),
+        )
+    if value:
+        return passed(name, value)
+    return failed(name, "empty: matrix products go through NumPy", ldflags_mend(context))
+
+
+def find(context):
+    """Return [Served] of the framework's compiled modules, or of NumPy where they have none."""
+    for dtype in blas_ops.DTYPES:
+        blas_ops.compiled(context, blas_ops.OPERATIONS[0], dtype)
+    modules = mapped.modules_below(context.framework.flag("compiledir"))
+    found = [served for served in mapped.servers_of(modules) if not served.own]
+    return found or [
+        served for served in mapped.servers_of(mapped.modules_of("numpy")) if not served.own
+    ]
+
+
+def check(context):
+    """Check that the calls end in the library that is meant, and tell what it is."""
+    found = find(context)
+    if not found:
+        return failed(
+            NAME,
+            "neither the framework's modules nor NumPy's call any BLAS library",
+            ldflags_mend(context),
+        )
+    paths = sorted(set(served.library for served in found))
+    libraries = [library.identify(path) for path in paths]
+    context.serving = libraries[0]
+    through_numpy = not _is_framework(context, found)
+    detail = " and ".join(library.describe(item) for item in libraries)
+    if through_numpy:
+        detail += ", through NumPy"
+    detail += _others(context)
+    if len(libraries) > 1:
+        return failed(NAME, "more than one: " + detail, _mend(context))
+    if context.expectation:
+        return _as_expected(context, libraries[0], through_numpy, detail)
+    if libraries[0].name == library.UNKNOWN:
+        return failed(
+            NAME, detail + ": no sign of a library made for this processor", _mend(context)
+        )
+    if through_numpy:
+        return failed(NAME, detail, ldflags_mend(context))
+    return passed(NAME, detail)
+
+
+def _is_framework(context, found):
+    folder = os.path.realpath(context.framework.flag("compiledir"))
+    return found[0].module.startswith(folder)
+
+
+def _as_expected(context, serving, through_numpy, detail):
+    blas = context.expectation["blas"]
+    if blas is None:
+        if through_numpy:
+            return passed(NAME, detail)
+        return failed(NAME, "this is not the baseline: " + detail, _mend(context))
+    base = os.path.basename(serving.path)
+    right_file = any(fnmatch.fnmatch(base, pattern) for pattern in blas["libraries"])
+    if right_file and serving.name == blas["name"] and not through_numpy:
+        return passed(NAME, detail)
+    wanted = "%s (%s)" % (blas["name"], ", ".join(blas["libraries"]))
+    return failed(NAME, "expected %s; found %s" % (wanted, detail), _mend(context))
+
+
+def _others(context):
+    words = []
+    for package in ("numpy", "scipy"):
+        paths = set(
+            served.library
+            for served in mapped.servers_of(mapped.modules_of(package))
+            if not served.own and served.library != context.serving.path
+        )
+        for path in sorted(paths):
+            words.append("%s uses %s" % (package, library.describe(library.identify(path))))
+    return "; beside it " + ", ".join(words) if words else ""
+
+
+def _mend(context):
+    preload = os.environ.get("LD_PRELOAD")
+    if preload:
+        return "LD_PRELOAD comes before every other library: take %s out of it" % preload
+    search = os.environ.get("LD_LIBRARY_PATH")
+    if search and context.serving and _below(context.serving.path, search):
+        return "LD_LIBRARY_PATH leads to %s: take that folder out of it" % context.serving.path
+    if context.has_ldflags and not context.expectation:
+        return "the flags %r lead to it; put into %s:\n%s" % (
+            context.framework.flag("blas.ldflags"),
+            rc_file(context),
+            rc_lines("blas", "ldflags", linkable() or "-lopenblas"),
+        )
+    return ldflags_mend(context)
+
+
+def _below(path, folders):
+    return any(
+        path.startswith(os.path.realpath(folder) + os.sep)
+        for folder in folders.split(os.pathsep)
+        if folder
+    )

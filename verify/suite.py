@@ -1,0 +1,86 @@
+"""All checks and timings, in their order."""
+
+from __future__ import absolute_import, division, print_function
+
+import platform
+import traceback
+
+from verify import (
+    blas_ops,
+    machine,
+    numerics,
+    peak,
+    report,
+    scan,
+    serving,
+    settings,
+    threads,
+    timings,
+    versions,
+)
+from verify.mend import explain
+
+
+def run(context, debug=False):
+    """Return ([Check], [Timing]) of one environment. A fault in one ends that one only."""
+    checks, times = [], []
+
+    def checked(name, function, *more):
+        context.note("checking %s" % name)
+        try:
+            checks.append(function(context, *more))
+        except Exception as error:
+            if debug:
+                traceback.print_exc()
+            checks.append(
+                report.failed(name, explain(error), "run verify again with --debug for the details")
+            )
+
+    def timed(name, function):
+        try:
+            times.extend(function(context))
+        except peak.NoCompiler as error:
+            checks.append(report.skipped(name, str(error)))
+        except Exception as error:
+            if debug:
+                traceback.print_exc()
+            checks.append(
+                report.failed(name, explain(error), "run verify again with --debug for the details")
+            )
+
+    checked(versions.NAME, versions.check)
+    checked(settings.NAME, settings.check)
+    checked("blas.ldflags", serving.check_ldflags)
+    timed("compile", timings.compilation)
+    checked(serving.NAME, serving.check)
+    for operation in blas_ops.OPERATIONS:
+        checked("%s in C" % operation.name, blas_ops.check, operation)
+    for operation in blas_ops.OPERATIONS:
+        checked("%s numbers" % operation.name, numerics.check, operation)
+    checked(threads.NAME, threads.check)
+    checked(scan.NAME, scan.check)
+    timed("import", timings.imports)
+    timed("peak", timings.peaks)
+    timed("Gemm", timings.products)
+    for dtype in blas_ops.DTYPES:
+        checked("Gemm %s speed" % dtype, timings.check_speed, dtype)
+    return checks, times
+
+
+def document(context, checks, times):
+    """Return the report as report.schema.json describes it."""
+    expectation, framework = context.expectation or {}, context.framework
+    return report.document(
+        variant=expectation.get("variant"),
+        framework={
+            "name": expectation.get("framework", "%s-%s" % (framework.name, framework.version)),
+            "module": framework.name,
+            "version": framework.version,
+            "python": platform.python_version(),
+        },
+        machine=machine.describe(context.peaks),
+        settings=settings.in_force(context),
+        packages=versions.packages(context),
+        checks=checks,
+        timings=times,
+    )

@@ -1,0 +1,180 @@
+"""How long things take here: import, compilation, matrix products."""
+
+from __future__ import absolute_import, division, print_function
+
+import os
+import sys
+import time
+
+import numpy
+
+from verify import blas_ops, machine, peak, process
+from verify.report import failed, passed, skipped, timing
+
+CHECK_BLAS_CALLS = 10
+LONGEST = 30.0
+# A reference BLAS reaches 2 to 5 % of the peak, a good library 85 to 97 %, and the slowest
+# kernels that a good one has for a foreign processor 35 to 65 %.
+LEAST_SHARE = 0.30
+GOOD_SHARE = 0.80
+SAMPLES = 5
+
+if hasattr(time, "perf_counter"):
+    clock = time.perf_counter
+else:
+    clock = time.time
+
+
+def imports(context):
+    """Time the import of the framework in fresh processes."""
+    context.note("timing the import")
+    environment = dict(os.environ)
+    if sys.version_info[0] == 2:
+        environment["PYTHONDONTWRITEBYTECODE"] = "1"
+    else:
+        environment["PYTHONPYCACHEPREFIX"] = os.path.join(context.folder, "bytecode")
+    words = [sys.executable, "-c", "import " + context.framework.name]
+    process.call(words, 120, environment)
+    samples = []
+    for _ in range(3):
+        start = clock()
+        process.call(words, 120, environment)
+        samples.append(clock() - start)
+    return [timing("import", "s", samples)]
+
+
+def compilation(context):
+    """Time the compilation of a small function whose modules are not compiled yet."""
+    context.note("timing a compilation")
+    framework = context.framework
+    x, w = (framework.variable("matrix", "float64", name) for name in "xw")
+    output = framework.tensor.tanh(framework.tensor.dot(x, w)).sum(axis=0)
+    start = clock()
+    function = framework.function([x, w], [output])
+    total = clock() - start
+    optimiser, linker = framework.compile_seconds(function)
+    return [
+        timing("compile", "s", [total]),
+        timing("compile: optimiser", "s", [optimiser]),
+        timing("compile: C compiler and linker", "s", [linker]),
+    ]
+
+
+def peaks(context):
+    """Measure the FMA peak of both precisions, on one thread and on all; fill context.peaks.
+
+    Raises peak.NoCompiler.
+    """
+    context.note("measuring this machine's peak")
+    kernel = peak.load(context.framework.flag("cxx"), context.folder)
+    found = []
+    for dtype in blas_ops.DTYPES:
+        context.peaks[dtype] = {}
+        for count in sorted(set([1, machine.usable_cores()])):
+            rate = peak.gflops(kernel, dtype, count)
+            context.peaks[dtype][count] = rate
+            plural = "" if count == 1 else "s"
+            found.append(
+                timing("peak %s, %d thread%s" % (dtype, count, plural), "GFLOP/s", [rate])
+            )
+    return found
+
+
+def products(context):
+    """Time Gemm in both precisions, and the frameworks' own check_blas measure."""
+    found = []
+    for dtype in blas_ops.DTYPES:
+        context.note("timing Gemm %s" % dtype)
+        update = _Update(context.framework, dtype)
+        size, samples = _gemm_samples(update)
+        rates = [2.0 * size**3 / seconds / 1e9 for seconds in samples]
+        context.gemm[dtype] = rates
+        found.append(timing("Gemm %s %d" % (dtype, size), "GFLOP/s", rates))
+        if dtype == "float64":
+            rate = 1e9 * max(rates)
+            found += _check_blas(context, update, 2000, rate)
+            if context.full:
+                found += _check_blas(context, update, 5000, rate)
+    return found
+
+
+class _Update(object):
+    """The function that misc/check_blas.py times: C becomes 0.4 C + 0.8 A B."""
+
+    def __init__(self, framework, dtype):
+        self.dtype = dtype
+        shared = framework.module.shared
+        self.a, self.b, self.c = (shared(numpy.ones((1, 1), dtype)) for _ in range(3))
+        scalar = numpy.asarray
+        product = scalar(0.8, dtype) * framework.tensor.dot(self.a, self.b)
+        self.run = framework.function(
+            [], [], updates=[(self.c, scalar(0.4, dtype) * self.c + product)], profile=False
+        )
+
+    def resize(self, size):
+        """Take matrices of another size, and warm up."""
+        for variable in (self.a, self.b, self.c):
+            variable.set_value(numpy.ones((size, size), self.dtype), borrow=True)
+        self.run()
+
+    def seconds(self, calls=1):
+        """Return how long so many calls take."""
+        start = clock()
+        for _ in range(calls):
+            self.run()
+        return clock() - start
+
+
+def _gemm_samples(update):
+    size = 250
+    update.resize(size)
+    # A slow library gets a smaller problem, so that the suite ends in time on it as well.
+    while size < 2000:
+        if min(update.seconds(), update.seconds()) * 8 > 2.0:
+            break
+        size *= 2
+        update.resize(size)
+    return size, [update.seconds() for _ in range(SAMPLES)]
+
+
+def _check_blas(context, update, size, rate):
+    expected = CHECK_BLAS_CALLS * 2.0 * size**3 / rate
+    if expected > LONGEST * (20 if context.full else 1):
+        context.note("check_blas %d would take %.0f s here: left out" % (size, expected))
+        return []
+    context.note("check_blas %d" % size)
+    update.resize(size)
+    return [timing("check_blas %d" % size, "s", [update.seconds(CHECK_BLAS_CALLS)])]
+
+
+def share(context, dtype):
+    """Return the best Gemm rate as a share of the peak of as many threads, or None."""
+    if not context.peaks.get(dtype) or not context.gemm.get(dtype):
+        return None
+    cores = max(context.peaks[dtype])
+    used = context.serving.threads if context.serving and context.serving.threads else cores
+    highest = context.peaks[dtype][1 if used == 1 else cores]
+    if 1 < used < cores:
+        highest = highest * used / cores
+    return max(context.gemm[dtype]) / highest
+
+
+def check_speed(context, dtype):
+    """Check that Gemm is not absurdly slow: far under what any library for this machine does."""
+    name = "Gemm %s speed" % dtype
+    part = share(context, dtype)
+    if part is None:
+        return skipped(name, "no peak to compare with, or Gemm did not run")
+    detail = "%.1f GFLOP/s, %.0f %% of the peak" % (max(context.gemm[dtype]), 100 * part)
+    if context.is_baseline:
+        return passed(name, detail + ": what the other variants are compared with")
+    if part < LEAST_SHARE:
+        return failed(
+            name,
+            detail + ", less than %.0f %%" % (100 * LEAST_SHARE),
+            "the library has no kernels for this processor, or other programs take its cores: "
+            "look at the serving library, then run it again on an idle machine",
+        )
+    if part < GOOD_SHARE:
+        detail += " (a good library reaches %.0f %% on an idle machine)" % (100 * GOOD_SHARE)
+    return passed(name, detail)
