@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from invoke import Context
+from invoke.context import Context
 
 from stacks.front import task
 
@@ -21,3 +21,14 @@ def test(
     from stacks import developer
 
     developer.test(unit=unit, integration=integration, keyword=keyword)
+
+
+@task(help={"check": "change nothing; fail where a committed schema is stale"})
+def schema(context: Context, check: bool = False) -> None:
+    """Write the JSON schemas that editors check envs/*/*.yaml against."""
+    from stacks import schema
+
+    if check:
+        schema.check()
+    else:
+        schema.write()

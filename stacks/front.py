@@ -8,14 +8,15 @@ import sys
 from collections.abc import Callable
 from typing import Any
 
-import invoke
+import invoke.exceptions
+import invoke.tasks
 
 from stacks.errors import StacksError
 
 INTERRUPTED = 130
 
 
-def task(*, help: dict[str, str] | None = None) -> Callable[[Callable[..., None]], Any]:  # noqa: A002
+def task(*, help: dict[str, str] | None = None) -> Callable[[Callable[..., None]], Any]:
     """Make an invoke task of a function; a StacksError in it is told, never traced back."""
 
     def decorate(body: Callable[..., None]) -> Any:
@@ -26,15 +27,15 @@ def task(*, help: dict[str, str] | None = None) -> Callable[[Callable[..., None]
                 sys.stdout.flush()
             except StacksError as error:
                 show(error)
-                raise invoke.Exit(code=error.exit_code) from error
+                raise invoke.exceptions.Exit(code=error.exit_code) from error
             except KeyboardInterrupt:
                 print("\ninterrupted; what was finished is kept", file=sys.stderr)
-                raise invoke.Exit(code=INTERRUPTED) from None
+                raise invoke.exceptions.Exit(code=INTERRUPTED) from None
             except BrokenPipeError:
                 # The reader of a pipe, `head` for one, has seen enough.
                 os.dup2(os.open(os.devnull, os.O_WRONLY), sys.stdout.fileno())
 
-        return invoke.task(help=help or {})(run)
+        return invoke.tasks.task(help=help or {})(run)
 
     return decorate
 

@@ -1,0 +1,86 @@
+"""What the files of envs/ may say: flavours, frameworks and BLAS libraries."""
+
+from __future__ import annotations
+
+from typing import Literal
+
+from pydantic import BaseModel, ConfigDict, Field
+from pydantic.json_schema import SkipJsonSchema
+
+# The value of a flavour's `blas` that leaves Theano without a BLAS of its own.
+THROUGH_NUMPY = "numpy"
+
+PythonPackages = Literal["pip", "conda"]
+Libm = Literal["glibc", "amdlibm"]
+Device = Literal["cpu", "opencl", "cuda"]
+FloatX = Literal["float32", "float64"]
+Specs = tuple[str, ...]
+
+
+class Strict(BaseModel):
+    """A frozen model that takes no unknown key and converts no type."""
+
+    model_config = ConfigDict(frozen=True, extra="forbid", strict=True)
+
+
+class FlavourFile(Strict):
+    """How BLAS, libm and device are chosen.
+
+    What `extends` names comes first: mappings merge key by key, `packages` are added, and any
+    other key that is given here replaces what it had there.
+    """
+
+    summary: str = Field(description="one line for people: lists, tables, file headers")
+    extends: str | SkipJsonSchema[None] = Field(None, description="the flavour to begin with")
+    python_packages: PythonPackages | SkipJsonSchema[None] = Field(
+        None, description="where numpy, scipy and the framework come from"
+    )
+    blas: str | SkipJsonSchema[None] = Field(
+        None,
+        description="a file of envs/blas by its name, or numpy: the framework gets no BLAS of its "
+        "own and goes through NumPy",
+    )
+    libm: Libm = Field("glibc", description="what computes exp, log and the like over arrays")
+    device: Device = "cpu"
+    floatX: FloatX = Field(  # noqa: N815 - the framework's own name for it
+        "float64", description="the precision of the framework's default type"
+    )
+    flags: dict[str, str] = Field({}, description="more flags of the framework, section.name")
+    environment: dict[str, str] = Field({}, description="environment variables")
+    packages: Specs = Field((), description="more conda packages, as match specs")
+    frameworks: Specs = Field((), description="the frameworks it is made for; all if left out")
+    baseline: bool = Field(
+        False, description="the slow path is what is expected: ratios are against this one"
+    )
+
+
+class FrameworkFile(Strict):
+    """Which Theano, or descendant of it, on which Python, with what."""
+
+    summary: str
+    module: str = Field(pattern=r"^[a-z_][a-z0-9_]*$", description="what a program imports")
+    version: str
+    default: bool = Field(
+        False, exclude=True, description="taken where no framework is asked for: exactly one is"
+    )
+    python: str = Field(pattern=r"^[23]\.[0-9]+$", description="major and minor version")
+    flags_variable: str = Field(description="environment variable that holds flags")
+    rc_variable: str = Field(description="environment variable that names configuration files")
+    base: Specs = Field(description="conda packages that every flavour gets")
+    packages: Specs = Field(description="conda packages of the flavours that take them from conda")
+    pip_base: Specs = Field(description="conda packages that only pip flavours need")
+    pip: tuple[str, ...] = Field(
+        description="name==version of what pip flavours install, in this order"
+    )
+
+
+class BlasFile(Strict):
+    """A BLAS library, and how the framework reaches it."""
+
+    summary: str
+    package: str = Field(description="the conda package, as a match spec")
+    ldflags: str = Field(description="the framework's blas.ldflags")
+    libraries: tuple[str, ...] = Field(
+        min_length=1, description="shell patterns; the file that serves the calls must match one"
+    )
+    environment: dict[str, str] = Field({}, description="environment variables")
