@@ -10,7 +10,7 @@ import threading
 from verify import process
 
 SOURCE = os.path.join(os.path.dirname(os.path.abspath(__file__)), "peak.c")
-INSTRUCTION_SETS = (0, 1, 2)
+INSTRUCTION_SETS = (0, 1, 2, 3)
 
 
 class NoCompiler(Exception):
@@ -39,6 +39,7 @@ def load(compiler, folder):
         ctypes.c_int,
         ctypes.c_int,
         ctypes.c_double,
+        ctypes.c_double,
         ctypes.POINTER(ctypes.c_double),
     )
     return library
@@ -57,7 +58,7 @@ def _on_threads(library, single, isa, threads, seconds):
 
     def work():
         sink = ctypes.c_double(0)
-        rates.append(library.best_rate(int(single), isa, seconds, ctypes.byref(sink)))
+        rates.append(library.best_rate(int(single), isa, seconds, 0.0, ctypes.byref(sink)))
 
     workers = [threading.Thread(target=work) for _ in range(threads)]
     for worker in workers:
