@@ -16,7 +16,9 @@ from stacks.errors import StacksError
 INTERRUPTED = 130
 
 
-def task(*, help: dict[str, str] | None = None) -> Callable[[Callable[..., None]], Any]:
+def task(
+    *, name: str | None = None, help: dict[str, str] | None = None
+) -> Callable[[Callable[..., None]], Any]:
     """Make an invoke task of a function; a StacksError in it is told, never traced back."""
 
     def decorate(body: Callable[..., None]) -> Any:
@@ -35,7 +37,7 @@ def task(*, help: dict[str, str] | None = None) -> Callable[[Callable[..., None]
                 # The reader of a pipe, `head` for one, has seen enough.
                 os.dup2(os.open(os.devnull, os.O_WRONLY), sys.stdout.fileno())
 
-        return invoke.tasks.task(help=help or {})(run)
+        return invoke.tasks.task(name=name, help=help or {})(run)
 
     return decorate
 

@@ -11,8 +11,8 @@ from pathlib import Path
 from stacks import channel as channels
 from stacks import host, lock, prefix
 from stacks.channel import Channel, Offer
-from stacks.errors import StaleError
-from stacks.variant import Variant
+from stacks.errors import StaleError, UsageError
+from stacks.variant import Variant, load_variant
 
 
 @contextmanager
@@ -47,6 +47,20 @@ def make_environment(variant: Variant) -> Path:
         parts = [prefix.Part(offer, built[offer.file_name]) for offer in offers]
         prefix.make(variant, locked, parts, target)
     return target
+
+
+def ready_environment(name: str, framework: str | None) -> tuple[Variant, Path]:
+    """Return a variant that is built and its prefix; UsageError where it must be built first."""
+    variant = load_variant(name, framework)
+    target = prefix.place_of(variant)
+    locked = lock.check(variant, channels.read_channel())
+    if not prefix.is_ready(variant, locked, target):
+        raise UsageError(
+            f"{variant.id} is not built"
+            + (" from its present lock" if target.is_dir() else ""),
+            mend=f"./invoke build --variant {variant.name} --framework {variant.framework.name}",
+        )
+    return variant, target
 
 
 def build_packages(channel: Channel, offers: Iterable[Offer]) -> dict[str, channels.Built]:

@@ -41,7 +41,7 @@ class Part:
         """Return the SHA-256 of each regular file by its path in the prefix, "" for a link."""
         found = {}
         for entry in rattler.PathsJson.from_package_archive(self.built.path).paths:
-            name = entry.relative_path
+            name = entry.relative_path.as_posix()
             if self.offer.recipe.build.noarch:
                 name = _noarch_place(name, python)
             link = entry.path_type.softlink
@@ -100,12 +100,18 @@ def make(variant: Variant, lock: Lock, parts: Sequence[Part], target: Path) -> N
         with aside(target) as prefix:
             expected = _install(variant, parts, prefix, target)
             if lock.requirements:
-                key = layer.key_of([p.offer.file_name for p in parts], lock.requirements)
+                key = layer.key_of(_below_pip(variant, parts), lock.requirements)
                 expected |= layer.add(prefix, key, lock.requirements)
             check(prefix, expected)
             settings.write(variant, prefix, target, _packages(parts, lock))
             marker = {"key": key_of(variant, lock, target)}
             (prefix / READY).write_text(json.dumps(marker) + "\n")
+
+
+def _below_pip(variant: Variant, parts: Sequence[Part]) -> list[str]:
+    """Return the packages that what pip installs can depend on: all but the BLAS."""
+    blas = variant.blas.package.split()[0] if variant.blas else None
+    return [p.offer.file_name for p in parts if p.offer.recipe.package.name != blas]
 
 
 def _install(

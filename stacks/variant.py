@@ -144,6 +144,13 @@ def all_variants(envs: Path = ENVS) -> tuple[Variant, ...]:
     )
 
 
+def select(name: str = "", envs: Path = ENVS) -> tuple[Variant, ...]:
+    """Return a flavour on every framework it is made for, or every variant for an empty name."""
+    if name and name not in flavour_names(envs):
+        raise unknown("variant", name, flavour_names(envs))
+    return tuple(v for v in all_variants(envs) if name in ("", v.name))
+
+
 def _names(folder: Path) -> tuple[str, ...]:
     return tuple(sorted(path.stem for path in folder.glob("*.yaml")))
 

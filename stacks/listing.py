@@ -1,0 +1,79 @@
+"""What `./invoke list` shows and `./invoke clean` removes."""
+
+from __future__ import annotations
+
+import datetime
+import shutil
+from collections.abc import Sequence
+from typing import Any
+
+from rich.console import Console
+from rich.table import Table
+
+from stacks import channel as channels
+from stacks import lock, prefix
+from stacks.disk import BUILD, cache_root
+from stacks.errors import StacksError
+from stacks.variant import Variant
+from stacks.verification import read_report, report_path
+
+
+def show(variants: Sequence[Variant]) -> None:
+    """Print a line for each variant: lock, environment, last verification, speed."""
+    channel = channels.read_channel()
+    table = Table(box=None, header_style="bold", pad_edge=False)
+    for name in ("variant", "framework", "lock", "environment", "verified"):
+        table.add_column(name)
+    table.add_column("GFLOP/s f64", justify="right")
+    table.add_column("f32", justify="right")
+    for variant in variants:
+        locked, ready = _state(variant, channel)
+        report = read_report(variant) if ready == "ready" else None
+        table.add_row(
+            variant.name, variant.framework.name, locked, ready, *_last_report(variant, report)
+        )
+    # A pipe has no width: a long line is better there than a cut one.
+    console = Console(highlight=False)
+    console.print(table, soft_wrap=not console.is_terminal, crop=console.is_terminal)
+
+
+def _state(variant: Variant, channel: channels.Channel) -> tuple[str, str]:
+    try:
+        locked = lock.check(variant, channel)
+    except StacksError:
+        return ("stale" if lock.folder_of(variant).is_dir() else "-"), "-"
+    target = prefix.place_of(variant)
+    if prefix.is_ready(variant, locked, target):
+        return "current", "ready"
+    return "current", "out of date" if target.is_dir() else "-"
+
+
+def _last_report(variant: Variant, report: dict[str, Any] | None) -> tuple[str, str, str]:
+    if report is None:
+        return "-", "", ""
+    when = datetime.datetime.fromtimestamp(report_path(variant).stat().st_mtime)
+    verdict = "passed" if report.get("ok") else "FAILED"
+    speeds = [_median(report, f"gemm_{dtype}") for dtype in ("float64", "float32")]
+    return f"{verdict} {when:%Y-%m-%d %H:%M}", speeds[0], speeds[1]
+
+
+def _median(report: dict[str, Any], name: str) -> str:
+    for timing in report.get("timings", ()):
+        if timing.get("name") == name and timing.get("unit") == "GFLOP/s":
+            return f"{timing['median']:.1f}"
+    return ""
+
+
+def clean(variants: Sequence[Variant] | None, *, cache: bool) -> None:
+    """Remove environments and reports (all of build/ for None), and the cache where asked."""
+    paths = [BUILD]
+    if variants is not None:
+        paths = [p for v in variants for p in (prefix.place_of(v), report_path(v))]
+    if cache:
+        paths.append(cache_root())
+    found = [path for path in paths if path.exists()]
+    for path in found:
+        print(f"removing {path}")
+        shutil.rmtree(path) if path.is_dir() else path.unlink()
+    if not found:
+        print("nothing to remove")
