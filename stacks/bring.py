@@ -9,14 +9,15 @@ from dataclasses import dataclass
 from pathlib import Path
 
 from stacks.disk import explained, locked, sha256_of
-from stacks.download import MissingError, StoppedError, Web, download, environment_web, pip_web
+from stacks.download import download
 from stacks.errors import FetchError, IntegrityError, StacksError
 from stacks.fetch import cached_path, cached_sha256
-from stacks.index import Link, Offer, look_up
+from stacks.index import Link, Offer, Sought, look_up
 from stacks.mirrors import PipSettings, debian_mirrors, pip_settings, shown
 from stacks.progress import Board, board
 from stacks.sources import DebPin, IndexPin, Pin, canonical, total_size
 from stacks.spread import spread
+from stacks.web import MissingError, StoppedError, Web, environment_web, pip_web
 
 
 @dataclass(frozen=True)
@@ -41,14 +42,16 @@ def bring(pins: Sequence[Pin], stop: threading.Event) -> None:
     _raise_missing([pin for pin, absent in zip(pins, missing, strict=True) if absent], sources)
 
 
-def offers(web: Web, settings: PipSettings, wanted: Iterable[tuple[str, str]]) -> dict[str, Offer]:
-    """Return what the package indexes offer of each project, for pairs of project and file name.
+def offers(
+    web: Web, settings: PipSettings, wanted: Iterable[tuple[str, Sought]]
+) -> dict[str, Offer]:
+    """Return what the package indexes offer of each project, for pairs of project and file.
 
     One look-up a project; the keys are canonical names.
     """
-    projects: dict[str, set[str]] = {}
-    for project, filename in wanted:
-        projects.setdefault(canonical(project), set()).add(filename)
+    projects: dict[str, set[Sought]] = {}
+    for project, file in wanted:
+        projects.setdefault(canonical(project), set()).add(file)
 
     def one(project: str) -> Offer:
         return look_up(web, settings, project, frozenset(projects[project]))
@@ -75,7 +78,7 @@ def _index_sources(pins: Sequence[IndexPin], stop: threading.Event) -> dict[Pin,
         return {}
     settings = pip_settings()
     web = pip_web(stop, settings)
-    offered = offers(web, settings, [(pin.name, pin.filename) for pin in pins])
+    offered = offers(web, settings, [(pin.name, Sought(pin.filename, pin.sha256)) for pin in pins])
     found: dict[Pin, Source] = {}
     for pin in pins:
         offer = offered[canonical(pin.name)]

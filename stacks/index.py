@@ -15,10 +15,11 @@ from pathlib import Path
 from urllib.parse import unquote, urljoin, urlsplit
 from urllib.request import url2pathname
 
-from stacks.download import MissingError, Web, page
+from stacks.download import page
 from stacks.errors import FetchError
 from stacks.mirrors import PipSettings, shown
 from stacks.sources import canonical
+from stacks.web import MissingError, StoppedError, Web
 
 ACCEPT = (
     "application/vnd.pypi.simple.v1+json, application/vnd.pypi.simple.v1+html;q=0.2, "
@@ -47,7 +48,21 @@ class Offer:
         return tuple(link for link in self.links if link.filename == filename)
 
 
-def look_up(web: Web, settings: PipSettings, project: str, filenames: frozenset[str]) -> Offer:
+@dataclass(frozen=True)
+class Sought:
+    """A file that is looked for; with `sha256`, another file of that name is none."""
+
+    filename: str
+    sha256: str | None = None
+
+    def fits(self, link: Link) -> bool:
+        """Whether the link may be this file, by what the index says of it."""
+        return link.filename == self.filename and (
+            None in (self.sha256, link.sha256) or link.sha256 == self.sha256
+        )
+
+
+def look_up(web: Web, settings: PipSettings, project: str, files: frozenset[Sought]) -> Offer:
     """Ask indexes and find-links places, in pip's order, until all of the files are found.
 
     A place that does not know the project is passed over. Raises FetchError where one cannot be
@@ -56,23 +71,31 @@ def look_up(web: Web, settings: PipSettings, project: str, filenames: frozenset[
     places = [
         (f"{url.rstrip('/')}/{canonical(project)}/", False) for url in settings.index_urls
     ] + [(place, True) for place in settings.find_links]
+    names = {file.filename for file in files}
     links: list[Link] = []
     tried: list[str] = []
     failures: list[FetchError] = []
     for place, flat in places:
-        missing = filenames - {link.filename for link in links}
-        if not missing:
-            break
-        try:
-            links += [link for link in _links(web, place, flat) if link.filename in filenames]
-            tried.append(shown(place))
-        except MissingError:
-            tried.append(f"{shown(place)} (does not know it)")
-        except FetchError as error:
-            failures.append(error)
-    if failures and filenames - {link.filename for link in links}:
+        found, told, failure = _ask(web, place, flat)
+        links += [link for link in found if link.filename in names]
+        tried.append(told)
+        failures += [failure] if failure else []
+        if all(any(file.fits(link) for link in links) for file in files):
+            return Offer(tuple(links), tuple(tried))
+    if failures:
         raise failures[0]
     return Offer(tuple(links), tuple(tried))
+
+
+def _ask(web: Web, place: str, flat: bool) -> tuple[list[Link], str, FetchError | None]:
+    try:
+        return list(_links(web, place, flat)), shown(place), None
+    except MissingError:
+        return [], f"{shown(place)} (does not know it)", None
+    except StoppedError:
+        raise
+    except FetchError as error:
+        return [], f"{shown(place)} (could not be asked)", error
 
 
 def _links(web: Web, place: str, flat: bool) -> Iterator[Link]:
@@ -123,20 +146,22 @@ def _same_user(url: str, place: str) -> str:
     return url
 
 
-def _link(base: str, href: str, filename: str | None, sha256: str | None) -> Link:
-    url = urljoin(base, href)
-    parts = urlsplit(url)
-    name = filename or unquote(parts.path.rpartition("/")[2])
+def _link(base: str, href: str, filename: str | None, sha256: str | None) -> Iterator[Link]:
+    """Give the link that an index's entry is; nothing where its address cannot be read."""
+    try:
+        parts = urlsplit(urljoin(base, href))
+    except ValueError:
+        return
     told = parts.fragment.partition("sha256=")[2].partition("&")[0]
-    return Link(
-        name, _same_user(parts._replace(fragment="").geturl(), base), sha256 or told or None
-    )
+    url = _same_user(parts._replace(fragment="").geturl(), base)
+    yield Link(filename or unquote(parts.path.rpartition("/")[2]), url, sha256 or told or None)
 
 
 def _json_links(body: bytes, base: str) -> Iterator[Link]:
     try:
         for file in json.loads(body)["files"]:
-            yield _link(base, file["url"], file["filename"], file.get("hashes", {}).get("sha256"))
+            sha256 = file.get("hashes", {}).get("sha256")
+            yield from _link(base, file["url"], file["filename"], sha256)
     except (ValueError, KeyError, TypeError, AttributeError) as error:
         raise FetchError(
             f"{shown(base)}: the index's answer cannot be read",
@@ -164,4 +189,4 @@ def _html_links(body: bytes, base: str) -> Iterator[Link]:
     anchors = _Anchors(base)
     anchors.feed(body.decode("utf-8", errors="replace"))
     for href in anchors.hrefs:
-        yield _link(anchors.base, href, None, None)
+        yield from _link(anchors.base, href, None, None)

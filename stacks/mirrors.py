@@ -41,6 +41,18 @@ def shown(url: str) -> str:
     return parts._replace(netloc=parts.netloc.rpartition("@")[2], query="", fragment="").geturl()
 
 
+def readable(url: str, where: str) -> str:
+    """Return the URL, or raise FetchError where it cannot be taken apart; `where` it was set."""
+    try:
+        urlsplit(url)
+    except ValueError as error:
+        raise FetchError(
+            f"{where}: an address that cannot be read: {error}",
+            mend="look at its spelling",
+        ) from error
+    return url
+
+
 def pip_settings() -> PipSettings:
     """Read pip's configuration: its files, its PIP_* variables, its default index.
 
@@ -69,8 +81,10 @@ def pip_settings() -> PipSettings:
     if found.get("no-index", "").lower() in ("1", "true", "yes", "on", "y", "t"):
         indexes = []
     return PipSettings(
-        index_urls=tuple(dict.fromkeys(indexes)),
-        find_links=tuple(found.get("find-links", "").split()),
+        index_urls=tuple(readable(url, "pip's index-url") for url in dict.fromkeys(indexes)),
+        find_links=tuple(
+            readable(url, "pip's find-links") for url in found.get("find-links", "").split()
+        ),
         trusted_hosts=tuple(found.get("trusted-host", "").split()),
         cert=found.get("cert") or None,
         client_cert=found.get("client-cert") or None,
@@ -99,17 +113,16 @@ def debian_mirrors(*, security: bool = False) -> tuple[str, ...]:
     archive of security updates: DEBIAN_SECURITY_MIRROR, else the host's. FetchError where there
     is none.
     """
-    if security:
-        roots = [os.environ.get("DEBIAN_SECURITY_MIRROR") or ""]
-        variable, what = "DEBIAN_SECURITY_MIRROR", "archive of security updates"
+    variable = "DEBIAN_SECURITY_MIRROR" if security else "DEBIAN_MIRROR"
+    what = "archive of security updates" if security else "archive"
+    given = os.environ.get(variable)
+    if given:
+        roots = [readable(given, variable)]
     else:
-        roots = [os.environ.get("DEBIAN_MIRROR") or ""]
-        variable, what = "DEBIAN_MIRROR", "archive"
-    if not roots[0]:
         roots = [uri for uri in _apt_uris() if _is_security(uri) == security]
-    if not security:
-        roots.append(os.environ.get("DEBIAN_SNAPSHOT_MIRROR") or "")
-    mirrors = tuple(dict.fromkeys(root.rstrip("/") for root in roots if root))
+    if snapshot := os.environ.get("DEBIAN_SNAPSHOT_MIRROR"):
+        roots += [] if security else [readable(snapshot, "DEBIAN_SNAPSHOT_MIRROR")]
+    mirrors = tuple(dict.fromkeys(root.rstrip("/") for root in roots))
     if not mirrors:
         raise FetchError(
             f"no mirror of Debian's {what} is known",
@@ -130,9 +143,9 @@ def _apt_uris() -> list[str]:
     for file in sorted((APT / "sources.list.d").glob("*.sources")):
         entries += _deb822_entries(_text(file))
     return [
-        uri
+        readable(uri, "apt's sources")
         for uri, suites, components in entries
-        if urlsplit(uri).scheme in ("http", "https", "file")
+        if re.match(r"https?://|file:", uri)
         and not uri.rstrip("/").endswith(("/ubuntu", "-ports"))
         and any(_SUITES.fullmatch(suite) for suite in suites)
         and "main" in components

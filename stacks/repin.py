@@ -15,14 +15,15 @@ from pathlib import Path
 from stacks.bring import offers
 from stacks.command import CommandError, call
 from stacks.disk import cache_root, explained, locked, sha256_of
-from stacks.download import MissingError, Web, download, environment_web, page, pip_web
+from stacks.download import download, page
 from stacks.errors import FetchError, IntegrityError, UsageError
 from stacks.fetch import cached_path, cached_sha256
-from stacks.index import Link
+from stacks.index import Link, Sought
 from stacks.mirrors import debian_mirrors, pip_settings, shown
 from stacks.progress import Board, board
 from stacks.sources import DebPin, IndexPin, Pin, Pins, canonical
 from stacks.spread import spread
+from stacks.web import MissingError, Web, environment_web, pip_web
 
 PACKAGES = "main/binary-amd64/Packages.xz"
 KEYRINGS = (
@@ -62,25 +63,40 @@ def difference(old: Pins, new: Pins) -> list[str]:
     """Return what changed, a line each, for people; nothing where nothing did."""
     before, after = _labelled(old), _labelled(new)
     lines = []
-    for label in sorted(before.keys() | after.keys()):
-        was, now = before.get(label), after.get(label)
-        if was is None and now is not None:
-            lines.append(f"added    {label} {now.version}")
-        elif now is None and was is not None:
-            lines.append(f"removed  {label} {was.version}")
-        elif was is not None and now is not None and was.version != now.version:
+    for label in before.keys() & after.keys():
+        was, now = before[label], after[label]
+        if was.version != now.version:
             lines.append(f"changed  {label} {was.version} -> {now.version}")
-        elif was is not None and now is not None and was.sha256 != now.sha256:
+        elif was.sha256 != now.sha256:
             lines.append(
                 f"OTHER BYTES under the same version: {label} {now.version}: "
                 f"sha256 {was.sha256} -> {now.sha256}"
             )
-    return lines
+    removed = {label: before[label] for label in before.keys() - after.keys()}
+    added = {label: after[label] for label in after.keys() - before.keys()}
+    # The name of an index file has its version in it: a project's only file that went and its
+    # only one that came are the same thing in two versions.
+    for project in {canonical(pin.name) for pin in added.values() if isinstance(pin, IndexPin)}:
+        went, came = _files_of(project, removed), _files_of(project, added)
+        if len(went) == len(came) == 1:
+            was, now = removed.pop(went[0]), added.pop(came[0])
+            lines.append(f"changed  {project} {was.version} -> {now.version}")
+    lines += [f"removed  {label} {pin.version}" for label, pin in removed.items()]
+    lines += [f"added    {label} {pin.version}" for label, pin in added.items()]
+    return sorted(lines)
 
 
 def _labelled(pins: Pins) -> dict[str, Pin]:
     debs: dict[str, Pin] = {f"{pin.suite}/{pin.name}": pin for pin in pins.debs}
     return debs | {pin.filename: pin for pin in pins.files}
+
+
+def _files_of(project: str, pins: dict[str, Pin]) -> list[str]:
+    return [
+        label
+        for label, pin in pins.items()
+        if isinstance(pin, IndexPin) and canonical(pin.name) == project
+    ]
 
 
 def _deb_pins(wanted: list[DebWanted], stop: threading.Event) -> tuple[DebPin, ...]:
@@ -121,7 +137,7 @@ def _packages(web: Web, suite: str, names: Set[str]) -> dict[str, dict[str, str]
         except MissingError as error:
             missing = error
             continue
-        expected = _packages_sha256(_verified(signed, f"{folder}/InRelease"), suite, folder)
+        expected = _packages_sha256(verified(signed, f"{folder}/InRelease"), suite, folder)
         packed, _, _ = page(web, f"{folder}/{PACKAGES}", "*/*")
         found = hashlib.sha256(packed).hexdigest()
         if found != expected:
@@ -161,7 +177,7 @@ def _keyring() -> Path:
     )
 
 
-def _verified(signed: bytes, url: str) -> str:
+def verified(signed: bytes, url: str) -> str:
     """Return the text under a clear signature, having checked the signature."""
     keyring = _keyring()
     with tempfile.TemporaryDirectory() as room:
@@ -212,7 +228,7 @@ def _file_pins(wanted: list[FileWanted], stop: threading.Event) -> tuple[IndexPi
         return ()
     settings = pip_settings()
     web = pip_web(stop, settings)
-    offered = offers(web, settings, [(file.name, file.filename) for file in wanted])
+    offered = offers(web, settings, [(file.name, Sought(file.filename)) for file in wanted])
     links: dict[FileWanted, Link] = {}
     for file in wanted:
         offer = offered[canonical(file.name)]

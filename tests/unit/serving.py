@@ -2,11 +2,50 @@
 
 from __future__ import annotations
 
+import hashlib
+import socket
 import threading
 from collections.abc import Iterator
-from contextlib import contextmanager
+from contextlib import contextmanager, suppress
 from dataclasses import dataclass, field
 from http.server import BaseHTTPRequestHandler, ThreadingHTTPServer
+from pathlib import Path
+
+from stacks.fetch import cached_path
+from stacks.sources import DebPin
+
+BODY = bytes(range(256)) * 4000
+POOL = "/pool/main/f/foo/foo_1.0_amd64.deb"
+SECRET = "hunter2"
+
+
+def sha256(body: bytes) -> str:
+    return hashlib.sha256(body).hexdigest()
+
+
+def deb(body: bytes = BODY, path: str = POOL) -> DebPin:
+    return DebPin(
+        suite="bullseye",
+        name="foo",
+        version="1.0",
+        path=path.lstrip("/"),
+        size=len(body),
+        sha256=sha256(body),
+    )
+
+
+def closed_port() -> int:
+    """Return a port of this machine at which nobody listens."""
+    with socket.socket() as door:
+        door.bind(("127.0.0.1", 0))
+        return int(door.getsockname()[1])
+
+
+def part_of(pin: DebPin, body: bytes) -> Path:
+    part = cached_path(pin).with_name(f"{pin.filename}.part")
+    part.parent.mkdir(parents=True)
+    part.write_bytes(body)
+    return part
 
 
 @dataclass(frozen=True)
@@ -66,7 +105,9 @@ def serving() -> Iterator[Site]:
                 self.send_header(key, value)
             self.send_header("Content-Length", str(answer.announced or len(answer.body)))
             self.end_headers()
-            self.wfile.write(answer.body)
+            # A client may have seen enough, or be killed, before it has all.
+            with suppress(ConnectionError):
+                self.wfile.write(answer.body)
 
         def log_message(self, format: str, *args: object) -> None:
             """Say nothing."""

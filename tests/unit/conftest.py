@@ -1,0 +1,43 @@
+from __future__ import annotations
+
+import os
+from collections.abc import Iterator
+from pathlib import Path
+
+import pytest
+from serving import BODY, POOL, Site, serving
+
+from stacks import download
+
+
+@pytest.fixture
+def site() -> Iterator[Site]:
+    """Give a web server on this machine that has nothing yet."""
+    with serving() as site:
+        yield site
+
+
+@pytest.fixture
+def pauses(monkeypatch: pytest.MonkeyPatch) -> list[float]:
+    """Have no wait between tries; give the waits that there would have been."""
+    waits: list[float] = []
+    monkeypatch.setattr(download, "pause", lambda stop, seconds: waits.append(seconds))
+    return waits
+
+
+@pytest.fixture
+def room(tmp_path: Path, monkeypatch: pytest.MonkeyPatch, pauses: list[float]) -> Path:
+    """Give a folder with a cache of its own, and nothing of the host's configuration."""
+    for name in list(os.environ):
+        if name.lower().endswith("_proxy") or name.startswith("DEBIAN_"):
+            monkeypatch.delenv(name)
+    monkeypatch.setenv("THEANO_STACKS_CACHE", str(tmp_path / "cache"))
+    return tmp_path
+
+
+@pytest.fixture
+def mirror(site: Site, room: Path, monkeypatch: pytest.MonkeyPatch) -> Site:
+    """Give a mirror of Debian's archive, in use, with one deb."""
+    monkeypatch.setenv("DEBIAN_MIRROR", f"{site.url}/debian")
+    site.files[f"/debian{POOL}"] = BODY
+    return site
