@@ -98,11 +98,10 @@ def make(variant: Variant, lock: Lock, parts: Sequence[Part], target: Path) -> N
         if is_ready(variant, lock, target):
             return
         with aside(target) as prefix:
-            expected = _install(variant, parts, prefix, target)
+            _install(variant, parts, prefix, target)
             if lock.requirements:
                 key = layer.key_of(_below_pip(variant, parts), lock.requirements)
-                expected |= layer.add(prefix, key, lock.requirements)
-            check(prefix, expected)
+                layer.add(prefix, key, lock.requirements)
             settings.write(variant, prefix, target, _packages(parts, lock))
             marker = {"key": key_of(variant, lock, target)}
             (prefix / READY).write_text(json.dumps(marker) + "\n")
@@ -114,9 +113,7 @@ def _below_pip(variant: Variant, parts: Sequence[Part]) -> list[str]:
     return [p.offer.file_name for p in parts if p.offer.recipe.package.name != blas]
 
 
-def _install(
-    variant: Variant, parts: Sequence[Part], prefix: Path, target: Path
-) -> dict[str, str]:
+def _install(variant: Variant, parts: Sequence[Part], prefix: Path, target: Path) -> None:
     """Link the packages' files into the prefix; unpack anew those that the cache has damaged."""
     expected: dict[str, str] = {}
     for part in parts:
@@ -144,7 +141,6 @@ def _install(
                     for path in packages.glob(f"{stem}*"):
                         shutil.rmtree(path) if path.is_dir() else path.unlink()
     _forget_the_machine(prefix / "conda-meta")
-    return expected
 
 
 def _record(part: Part, scratch: Path) -> rattler.RepoDataRecord:
@@ -188,24 +184,28 @@ def check(prefix: Path, expected: Mapping[str, str]) -> None:
     `expected` has a SHA-256 for each path, or "" for a symbolic link.
     """
 
-    def wrong(item: tuple[str, str]) -> str | None:
-        name, digest = item
-        path = prefix / name
-        if not digest:
-            return None if path.is_symlink() else f"{name}: no symbolic link"
-        if not path.is_file():
-            return f"{name}: missing"
-        found = sha256_of(path)
-        return None if found == digest else f"{name}: sha256 {found}, not {digest}"
+    def wrong(names: Sequence[str]) -> list[str]:
+        return [fault for name in names if (fault := _fault(prefix / name, name, expected[name]))]
 
-    with ThreadPoolExecutor(len(os.sched_getaffinity(0))) as pool:
-        faults = [fault for fault in pool.map(wrong, sorted(expected.items())) if fault]
+    cores = len(os.sched_getaffinity(0))
+    names = sorted(expected)
+    with ThreadPoolExecutor(cores) as pool:
+        faults = [f for found in pool.map(wrong, (names[i::cores] for i in range(cores))) for f in found]
     if faults:
         raise IntegrityError(
             f"{len(faults)} files of {prefix.name} are not the locked ones",
             found="; ".join(faults[:3]),
             mend="run the command again; if it stays, check the disk and its file system",
         )
+
+
+def _fault(path: Path, name: str, digest: str) -> str | None:
+    if not digest:
+        return None if path.is_symlink() else f"{name}: no symbolic link"
+    if not path.is_file():
+        return f"{name}: missing"
+    found = sha256_of(path)
+    return None if found == digest else f"{name}: sha256 {found}, not {digest}"
 
 
 def _packages(parts: Sequence[Part], lock: Lock) -> list[dict[str, Any]]:

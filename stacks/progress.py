@@ -16,6 +16,7 @@ from rich.progress import (
     TimeRemainingColumn,
     TransferSpeedColumn,
 )
+from rich.table import Column
 
 
 class Board:
@@ -54,8 +55,11 @@ def board(count: int, total: int | None) -> Iterator[Board]:
         told += f", {total / 1e6:.1f} MB"
     if console.is_terminal:
         columns = (
-            TextColumn("{task.description}"),
-            BarColumn(),
+            TextColumn(
+                "{task.description}",
+                table_column=Column(max_width=28, no_wrap=True, overflow="ellipsis"),
+            ),
+            BarColumn(bar_width=10),
             DownloadColumn(),
             TransferSpeedColumn(),
             TimeRemainingColumn(),

@@ -69,13 +69,13 @@ class Framework(object):
         """The linker that runs C where an op has it and Python where it has not."""
         return "cvm" if self.flag("cxx") else "vm"
 
-    def function(self, inputs, outputs, updates=None, profile=True):
+    def function(self, inputs, outputs, updates=None, profile=True, linker=None):
         """Compile a graph with the C virtual machine, all optimisations and a quiet profile."""
         return self.module.function(
             inputs,
             outputs,
             updates=updates,
-            mode=self.function_modes.Mode(linker=self.linker, optimizer="fast_run"),
+            mode=self.function_modes.Mode(linker=linker or self.linker, optimizer="fast_run"),
             # A profile made by the framework itself would print at exit.
             profile=self.profiling.ProfileStats(atexit_print=False) if profile else False,
             on_unused_input="ignore",

@@ -75,7 +75,9 @@ def _cumulative(framework):
         warnings.simplefilter("ignore")
         made = scan(lambda value, state: 0.5 * state + value, sequences=values, outputs_info=start)
         outputs = made[0] if isinstance(made, (list, tuple)) else made
-        return framework.function([values], outputs)
+        # Around the loop there is nothing that would be worth a C compiler's time; the step
+        # inside is compiled by the loop itself, with the mode that the user has set.
+        return framework.function([values], outputs, linker="py")
 
 
 def _mend(context):
