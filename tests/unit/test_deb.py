@@ -192,6 +192,7 @@ GOOD = tar((member("./a"), bytes(5000)))
         ar(("data.tar.gz", b"not gz")),
         ar(("data.tar.gz", gzip.compress(GOOD)[:-30])),
         ar(("data.tar.zst", b"not zst")),
+        ar(("data.tar.zst", zstandard.compress(GOOD)[:-30])),
         ar(("data.tar.bz2", b"BZh")),
         ar(("data.tar", b"not tar" * 999)),
         ar(("data.tar", GOOD[:2000])),
