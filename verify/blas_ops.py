@@ -14,8 +14,8 @@ DTYPES = ("float64", "float32")
 
 # name: how it is reported; classes: the op classes that may do the work, C first.
 Operation = collections.namedtuple("Operation", "name classes build")
-# function: compiled, or None where `error` tells why it could not be; own: a BLAS of the
-# framework's own, which hands the work to NumPy, is what its modules call.
+# function: compiled, or None where `error` tells why it could not be; own: no compiled
+# module calls a BLAS library; the framework's own stand-in hands the work to NumPy.
 Compiled = collections.namedtuple("Compiled", "function error own")
 
 
@@ -92,7 +92,7 @@ def _compile(context, operation, dtype):
     except Exception as error:
         return Compiled(None, explain(error), False)
     modules = mapped.modules_below(context.framework.flag("compiledir"))
-    return Compiled(function, None, any(served.own for served in mapped.servers_of(modules)))
+    return Compiled(function, None, all(served.own for served in mapped.servers_of(modules)))
 
 
 def check(context, operation):

@@ -9,7 +9,6 @@ import platform
 import shutil
 import sys
 import tempfile
-import traceback
 
 from verify import expectation as expectations
 from verify import framework as frameworks

@@ -11,6 +11,10 @@ class Context(object):
     expectation: the builder's expectation file as a dictionary, or None in a diagnosis.
     given_flags: the framework's flags variable as the user has set it, before the suite added
     its own compile folder.
+
+    What the checks leave for one another: `operations` {(name, dtype): Compiled}, `serving` the
+    Library found, `peaks` {dtype: {threads: GFLOP/s}}, `gemm` {dtype: [GFLOP/s]}, and `alone`
+    {dtype: GFLOP/s of one thread}.
     """
 
     def __init__(self, framework, expectation, folder, given_flags, full=False):
@@ -23,6 +27,7 @@ class Context(object):
         self.serving = None
         self.peaks = {}
         self.gemm = {}
+        self.alone = {}
 
     @property
     def is_baseline(self):

@@ -52,6 +52,20 @@ def describe(library):
     return "%s (%s)" % (" ".join(words), ", ".join(extra))
 
 
+def set_threads(path, count):
+    """Tell a loaded library to use so many threads from now on; say whether it can be told."""
+    handle = ctypes.CDLL(path, mode=RTLD_NOLOAD | RTLD_LAZY)
+    setters = [pattern % "set_num_threads" for pattern in OPENBLAS_NAMES]
+    for name in setters + ["MKL_Set_Num_Threads"]:
+        if hasattr(handle, name):
+            _call(handle, name, None, ctypes.c_int(count))
+            return True
+    if hasattr(handle, "bli_thread_set_num_threads"):
+        _call(handle, "bli_thread_set_num_threads", None, ctypes.c_int64(count))
+        return True
+    return False
+
+
 def _call(handle, name, result, *arguments):
     if not hasattr(handle, name):
         return None

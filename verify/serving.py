@@ -3,11 +3,13 @@
 from __future__ import absolute_import, division, print_function
 
 import fnmatch
+import importlib
 import os
 
 from verify import blas_ops, library, mapped
+from verify.framework import is_installed
 from verify.mend import ldflags_mend, linkable, rc_file, rc_lines
-from verify.report import failed, passed
+from verify.report import failed, passed, skipped
 
 NAME = "serving library"
 
@@ -71,6 +73,20 @@ def check(context):
     return passed(NAME, detail)
 
 
+def check_numba(context):
+    """Tell which library PyTensor's default linker, numba, would call: SciPy's."""
+    linker = str(context.framework.flag("linker"))
+    if linker not in ("auto", "numba"):
+        return skipped("numba", "linker=%s: numba is not used" % linker)
+    importlib.import_module("scipy.linalg.cython_blas")
+    found = mapped.servers_of(mapped.modules_of("scipy"))
+    paths = sorted(set(served.library for served in found if not served.own))
+    if not is_installed("numba") or not paths:
+        return skipped("numba", "numba or SciPy's BLAS is not there")
+    described = " and ".join(library.describe(library.identify(path)) for path in paths)
+    return passed("numba", "linker=%s runs numba, which calls SciPy's %s" % (linker, described))
+
+
 def _is_framework(context, found):
     folder = os.path.realpath(context.framework.flag("compiledir"))
     return found[0].module.startswith(folder)
@@ -121,7 +137,7 @@ def _mend(context):
 
 def _below(path, folders):
     return any(
-        path.startswith(os.path.realpath(folder) + os.sep)
+        os.path.dirname(path) == os.path.realpath(folder)
         for folder in folders.split(os.pathsep)
         if folder
     )

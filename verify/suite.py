@@ -4,6 +4,7 @@ from __future__ import absolute_import, division, print_function
 
 import platform
 import traceback
+import warnings
 
 from verify import (
     blas_ops,
@@ -24,6 +25,8 @@ from verify.mend import explain
 def run(context, debug=False):
     """Return ([Check], [Timing]) of one environment. A fault in one ends that one only."""
     checks, times = [], []
+    # Deprecations of the framework concern its makers, not those who verify an environment.
+    warnings.simplefilter("ignore")
 
     def checked(name, function, *more):
         context.note("checking %s" % name)
@@ -53,6 +56,8 @@ def run(context, debug=False):
     checked("blas.ldflags", serving.check_ldflags)
     timed("compile", timings.compilation)
     checked(serving.NAME, serving.check)
+    if context.framework.name == "pytensor":
+        checked("numba", serving.check_numba)
     for operation in blas_ops.OPERATIONS:
         checked("%s in C" % operation.name, blas_ops.check, operation)
     for operation in blas_ops.OPERATIONS:

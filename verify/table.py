@@ -15,6 +15,7 @@ def render(report, width, colour=False):
     """Return the whole table as text; the last line is the verdict."""
     lines = [title(report), ""]
     left = max([len(check["name"]) for check in report["checks"]] or [0])
+    told = {}
     for check in report["checks"]:
         status = check["status"].ljust(4)
         if colour:
@@ -22,9 +23,12 @@ def render(report, width, colour=False):
         head = "%s  %s  " % (status, check["name"].ljust(left))
         lines += _wrapped(head, 4 + 2 + left + 2, check["detail"], width)
         if check["mend"]:
-            for line in ("mend: " + check["mend"]).splitlines():
-                # A line that is to be copied into a file must not be broken.
-                lines.append("      " + line)
+            first = told.setdefault(check["mend"], check["name"])
+            mend = check["mend"] if first == check["name"] else "as for %s" % first
+            prose, _, rest = mend.partition("\n")
+            lines += _wrapped("      mend: ", 12, prose, width)
+            # Lines that are to be copied into a file must not be broken.
+            lines += [" " * 12 + line for line in rest.splitlines()]
     lines.append("")
     lines += _timings(report["timings"])
     lines += ["", verdict(report)]
@@ -59,9 +63,9 @@ def verdict(report):
         words = "%d checks passed" % counts[PASS]
     if counts[SKIP]:
         words += ", %d skipped" % counts[SKIP]
-    speed = [c["detail"] for c in report["checks"] if c["name"] == "Gemm float64 speed"]
-    if speed and "GFLOP/s" in speed[0]:
-        words += "; Gemm float64 " + ", ".join(speed[0].split(", ")[:2]).split(" (")[0].split(":")[0]
+    for check in report["checks"]:
+        if check["name"] == "Gemm float64 speed" and check["status"] != SKIP:
+            words += "; Gemm float64 " + check["detail"].split(";")[0]
     return "%s: %s" % (name, words)
 
 
