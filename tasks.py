@@ -8,7 +8,6 @@ from invoke.context import Context
 
 from stacks.front import remainder, task
 
-
 VARIANT = "a file of envs/variants by its name: see ./invoke list"
 FRAMEWORK = "a file of envs/frameworks by its name (default: theano-1.0.5)"
 FULL = "also the long timings: check_blas at 5000"

@@ -1,4 +1,4 @@
-"""The project's own conda channel: what it offers, what a set of specs needs of it, and building it.
+"""The project's own conda channel: what it offers, what specs need of it, and building that.
 
 Solving needs metadata only, so only the packages of a solution are ever built.
 """
@@ -27,7 +27,7 @@ from stacks.errors import UsageError
 from stacks.fetch import fetch
 from stacks.package import Built
 from stacks.recipe import RECIPES, SOURCES_LOCK, Recipe, read_recipes
-from stacks.sources import Pins, read_pins
+from stacks.sources import Pin, Pins, read_pins
 
 # Where locks say that the packages are: `./invoke serve` answers there.
 PORT = 8420
@@ -143,17 +143,19 @@ def build(
     channel: Channel,
     offers: Iterable[Offer],
     *,
+    also: Iterable[Pin] = (),
     finished: Callable[[Offer], None] = lambda offer: None,
 ) -> dict[str, Built]:
     """Return the built packages by file name, building side by side what the cache lacks.
 
-    `finished` is called for each package that had to be built.
+    All that is missing is fetched first, and what `also` names with it: after that nothing needs
+    the network. `finished` is called for each package that had to be built.
     """
     offers = tuple(offers)
     built = {o.file_name: package.cached(o.recipe, o.inputs) for o in offers}
     missing = [offer for offer in offers if built[offer.file_name] is None]
+    fetch({*also, *(pin for offer in missing for pin in offer.recipe.pins(channel.pins))})
     if missing:
-        fetch({pin for offer in missing for pin in offer.recipe.pins(channel.pins)})
         built |= _build_missing(channel, missing, finished)
     return {name: found for name, found in built.items() if found is not None}
 

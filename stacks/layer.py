@@ -31,13 +31,22 @@ def key_of(conda_packages: Sequence[str], pins: Sequence[IndexPin]) -> str:
     return hashlib.sha256(json.dumps(inputs).encode()).hexdigest()
 
 
+def wanted(key: str, pins: Sequence[IndexPin]) -> tuple[IndexPin, ...]:
+    """Return the files that pip will need: none where the cache has the layer."""
+    return () if _place(key).is_dir() else tuple(pins)
+
+
+def _place(key: str) -> Path:
+    return cache_root() / "layers" / key
+
+
 def add(prefix: Path, key: str, pins: Sequence[IndexPin]) -> dict[str, str]:
     """Install the pinned files into a prefix and return the SHA-256 of each file by its path.
 
     Where the cache has the layer whole, its files are linked; else pip installs them, and they are
     kept. Raises FetchError, IntegrityError or CommandError (pip's own words).
     """
-    layer = cache_root() / "layers" / key
+    layer = _place(key)
     with locked(layer, "the files that pip installs"):
         if layer.is_dir():
             manifest = _read(layer)
@@ -62,7 +71,9 @@ def add(prefix: Path, key: str, pins: Sequence[IndexPin]) -> dict[str, str]:
 def _read(layer: Path) -> dict[str, str] | None:
     try:
         manifest: dict[str, str] = json.loads((layer / "manifest.json").read_bytes())
-        whole = all(sha256_of(layer / "files" / name) == digest for name, digest in manifest.items())
+        whole = all(
+            sha256_of(layer / "files" / name) == digest for name, digest in manifest.items()
+        )
     except (OSError, ValueError, AttributeError):
         return None
     return manifest if whole and manifest else None

@@ -86,7 +86,11 @@ def content_hash(variant: Variant, offers: tuple[Offer, ...]) -> str:
 
 
 def render(
-    variant: Variant, offers: tuple[Offer, ...], built: Mapping[str, Built], pins: Pins, folder: Path
+    variant: Variant,
+    offers: tuple[Offer, ...],
+    built: Mapping[str, Built],
+    pins: Pins,
+    folder: Path,
 ) -> None:
     """Write a variant's lock files into an existing folder."""
     from conda_lock.lockfile import write_conda_lock_file
@@ -102,9 +106,7 @@ def render(
             platform=PLATFORM,
             dependencies=dict(_name_and_rest(spec) for spec in offer.recipe.requirements.run),
             url=offer.url,
-            hash=HashModel(
-                md5=built[offer.file_name].md5, sha256=built[offer.file_name].sha256
-            ),
+            hash=HashModel(md5=built[offer.file_name].md5, sha256=built[offer.file_name].sha256),
             build=offer.build_string,
             categories={"main"},
         )
@@ -180,8 +182,11 @@ def read(variant: Variant, pins: Pins, locks: Path = LOCKS) -> Lock:
             for entry in content["package"]
         )  # fmt: skip
     except (YAMLError, UnicodeDecodeError, KeyError, TypeError) as error:
-        raise UsageError(f"{path}: not a lock that conda-lock could have written", found=str(error),
-                         mend=f"{RELOCK}; {RESTORE}") from error
+        raise UsageError(
+            f"{path}: not a lock that conda-lock could have written",
+            found=str(error),
+            mend=f"{RELOCK}; {RESTORE}",
+        ) from error
     texts = inputs_of(variant, pins)
     digest = hashlib.sha256(data)
     for name in sorted(texts):
@@ -206,9 +211,14 @@ def check(variant: Variant, channel: Channel, locks: Path = LOCKS) -> Lock:
     offers = channels.solve(channel, variant.conda_specs())
     solved = {offer.url for offer in offers}
     locked = {package.url for package in lock.packages}
-    changes += [f"{_last(url)} is locked but no longer the solution" for url in sorted(locked - solved)]
+    changes += [
+        f"{_last(url)} is locked but no longer the solution" for url in sorted(locked - solved)
+    ]
     changes += [f"{_last(url)} is not locked" for url in sorted(solved - locked)]
-    if f"{PLATFORM}: {content_hash(variant, offers)}" not in (folder / "conda-lock.yml").read_text():
+    if (
+        f"{PLATFORM}: {content_hash(variant, offers)}"
+        not in (folder / "conda-lock.yml").read_text()
+    ):
         changes.append("conda-lock.yml was made from other inputs")
     if changes:
         raise StaleError(

@@ -17,13 +17,13 @@ from typing import Any
 
 import rattler_build
 
-from stacks import deb
 from stacks.disk import REPOSITORY, aside, cache_root, locked, sha256_of
 from stacks.errors import IntegrityError
 from stacks.fetch import fetch
 from stacks.recipe import Debs, Recipe
 from stacks.sources import Pin, Pins
-from stacks.staging import STAGES, Work
+from stacks.staging import STAGES
+from stacks.staging.work import Work
 
 # The clock of every package: 2024-01-01T00:00:00Z.
 TIMESTAMP = datetime.datetime(2024, 1, 1, tzinfo=datetime.timezone.utc)
@@ -65,7 +65,9 @@ def inputs_hash(recipe: Recipe, pins: Sequence[Pin]) -> str:
 def _code_hash() -> str:
     folder = REPOSITORY / "stacks"
     digest = hashlib.sha256()
-    for path in sorted([*(folder / "staging").glob("*.py"), folder / "package.py", Path(deb.__file__)]):
+    for path in (
+        *sorted((folder / "staging").glob("*.py")), folder / "archives.py", folder / "package.py"
+    ):  # fmt: skip
         digest.update(path.name.encode() + b"\0" + path.read_bytes() + b"\0")
     return digest.hexdigest()
 

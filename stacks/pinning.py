@@ -12,9 +12,7 @@ def wanted() -> tuple[set[DebWanted], set[FileWanted]]:
     """Return every deb and file that the recipes name."""
     sources = [source for recipe in read_recipes().values() for source in recipe.source]
     debs = {DebWanted(s.suite, n) for s in sources if isinstance(s, Debs) for n in s.debs}
-    files = {
-        FileWanted(s.project, s.version, s.file) for s in sources if not isinstance(s, Debs)
-    }
+    files = {FileWanted(s.project, s.version, s.file) for s in sources if not isinstance(s, Debs)}
     return debs, files
 
 

@@ -9,9 +9,11 @@ from contextlib import contextmanager
 from pathlib import Path
 
 from stacks import channel as channels
-from stacks import host, lock, prefix
+from stacks import host, layer, lock, prefix
 from stacks.channel import Channel, Offer
 from stacks.errors import StaleError, UsageError
+from stacks.package import Built
+from stacks.sources import Pin
 from stacks.variant import Variant, load_variant
 
 
@@ -42,7 +44,8 @@ def make_environment(variant: Variant) -> Path:
         return target
     offers = [channel.offers[package.file_name] for package in locked.packages]
     host.check(offers)
-    built = build_packages(channel, offers)
+    wheels = layer.wanted(prefix.layer_key(variant, locked, offers), locked.requirements)
+    built = build_packages(channel, offers, wheels)
     with _step("install", _shown(target)):
         parts = [prefix.Part(offer, built[offer.file_name]) for offer in offers]
         prefix.make(variant, locked, parts, target)
@@ -56,19 +59,23 @@ def ready_environment(name: str, framework: str | None) -> tuple[Variant, Path]:
     locked = lock.check(variant, channels.read_channel())
     if not prefix.is_ready(variant, locked, target):
         raise UsageError(
-            f"{variant.id} is not built"
-            + (" from its present lock" if target.is_dir() else ""),
+            f"{variant.id} is not built" + (" from its present lock" if target.is_dir() else ""),
             mend=f"./invoke build --variant {variant.name} --framework {variant.framework.name}",
         )
     return variant, target
 
 
-def build_packages(channel: Channel, offers: Iterable[Offer]) -> dict[str, channels.Built]:
-    """Return the built packages by file name, telling what had to be built."""
+def build_packages(
+    channel: Channel, offers: Iterable[Offer], also: Iterable[Pin] = ()
+) -> dict[str, Built]:
+    """Return the built packages by file name, telling what had to be built.
+
+    The pins in `also` are fetched together with the sources of what is missing.
+    """
     offers = tuple(offers)
     fresh: list[Offer] = []
     with _step("channel", "") as told:
-        built = channels.build(channel, offers, finished=fresh.append)
+        built = channels.build(channel, offers, also=also, finished=fresh.append)
         told.append(f"{len(fresh)} packages built, {len(offers) - len(fresh)} from the cache")
     return built
 

@@ -100,17 +100,18 @@ def make(variant: Variant, lock: Lock, parts: Sequence[Part], target: Path) -> N
         with aside(target) as prefix:
             _install(variant, parts, prefix, target)
             if lock.requirements:
-                key = layer.key_of(_below_pip(variant, parts), lock.requirements)
+                key = layer_key(variant, lock, [part.offer for part in parts])
                 layer.add(prefix, key, lock.requirements)
             settings.write(variant, prefix, target, _packages(parts, lock))
             marker = {"key": key_of(variant, lock, target)}
             (prefix / READY).write_text(json.dumps(marker) + "\n")
 
 
-def _below_pip(variant: Variant, parts: Sequence[Part]) -> list[str]:
-    """Return the packages that what pip installs can depend on: all but the BLAS."""
+def layer_key(variant: Variant, lock: Lock, offers: Sequence[Offer]) -> str:
+    """Return the name of what pip installs; the BLAS has no part in it, so variants share it."""
     blas = variant.blas.package.split()[0] if variant.blas else None
-    return [p.offer.file_name for p in parts if p.offer.recipe.package.name != blas]
+    below = [offer.file_name for offer in offers if offer.recipe.package.name != blas]
+    return layer.key_of(below, lock.requirements)
 
 
 def _install(variant: Variant, parts: Sequence[Part], prefix: Path, target: Path) -> None:
@@ -190,7 +191,9 @@ def check(prefix: Path, expected: Mapping[str, str]) -> None:
     cores = len(os.sched_getaffinity(0))
     names = sorted(expected)
     with ThreadPoolExecutor(cores) as pool:
-        faults = [f for found in pool.map(wrong, (names[i::cores] for i in range(cores))) for f in found]
+        faults = [
+            f for found in pool.map(wrong, (names[i::cores] for i in range(cores))) for f in found
+        ]
     if faults:
         raise IntegrityError(
             f"{len(faults)} files of {prefix.name} are not the locked ones",

@@ -101,16 +101,16 @@ def _keep_links_inside(root: Path) -> None:
     """Make absolute links relative to the sysroot, and drop those whose target was left out."""
     links = [path for path in sorted(root.rglob("*")) if path.is_symlink()]
     for path in links:
-        target = os.readlink(path)
-        if target.startswith("/"):
+        target = path.readlink()
+        if target.is_absolute():
             path.unlink()
-            path.symlink_to(os.path.relpath(root / target[1:], path.parent))
+            path.symlink_to(os.path.relpath(root / target.relative_to("/"), path.parent))
     for path in links:
         if not path.exists():
             path.unlink()
         elif not path.resolve().is_relative_to(root.resolve()):
             raise IntegrityError(
-                f"{path.relative_to(root)} leads out of the sysroot", found=os.readlink(path)
+                f"{path.relative_to(root)} leads out of the sysroot", found=path.readlink()
             )
 
 

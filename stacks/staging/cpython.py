@@ -106,7 +106,7 @@ EDITS = {
 }
 
 # sysconfig answers from a module that was written when Debian configured Python for /usr.
-RUN_TIME_PREFIX = r'''
+RUN_TIME_PREFIX = r"""
 
 def _use_prefix():
     import re
@@ -122,7 +122,7 @@ def _use_prefix():
 
 
 _use_prefix()
-'''
+"""
 
 # Left out: Debian's own hook, test suites, and modules whose libraries are not part of the package.
 LEFT_OUT = ("sitecustomize.py", "test", "idlelib", "lib-tk", "tkinter", "dist-packages")

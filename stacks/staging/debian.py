@@ -6,7 +6,7 @@ import shutil
 from collections.abc import Iterable
 from pathlib import Path
 
-from stacks import deb
+from stacks import archives
 from stacks.errors import UsageError
 from stacks.staging.work import Work
 
@@ -18,7 +18,7 @@ def unpack_all(work: Work, target: Path) -> None:
     """Unpack every deb of the recipe over one another into `target`."""
     target.mkdir(parents=True, exist_ok=True)
     for name in work.debs:
-        deb.unpack(work.sources[name], target)
+        archives.unpack_deb(work.sources[name], target)
 
 
 def copy_libraries(source: Path, target: Path, patterns: Iterable[str]) -> None:

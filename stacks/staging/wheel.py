@@ -5,19 +5,17 @@ from __future__ import annotations
 import configparser
 import re
 import shutil
-import tarfile
 import zipfile
 from pathlib import Path, PurePosixPath
 
+from stacks.archives import unpack_tar
 from stacks.errors import IntegrityError
 from stacks.recipe import Sdist, Wheel
 from stacks.staging.work import Work
 
 # Runs the python beside the script: valid as sh, and as a string literal in Python.
 SHEBANG = (
-    "#!/bin/sh\n"
-    "'''exec' \"$(dirname -- \"$(realpath -- \"$0\")\")/python\" \"$0\" \"$@\"\n"
-    "' '''\n"
+    '#!/bin/sh\n\'\'\'exec\' "$(dirname -- "$(realpath -- "$0")")/python" "$0" "$@"\n\' \'\'\'\n'
 )
 
 
@@ -99,8 +97,7 @@ def stage_sdist(work: Work) -> None:
     assert isinstance(extra, Sdist)
     [sdist] = work.files
     version = work.recipe.package.version
-    with tarfile.open(sdist) as archive:
-        archive.extractall(work.scratch, filter="data")
+    unpack_tar(sdist, work.scratch)
     source = work.scratch / f"{extra.distribution}-{version}"
     shutil.copytree(source / extra.package, work.root / "site-packages" / extra.package)
     dist_info = work.root / f"site-packages/{extra.distribution}-{version}.dist-info"

@@ -25,9 +25,7 @@ class Work:
     @property
     def files(self) -> list[Path]:
         """The recipe's files from the package index, in the recipe's order."""
-        return [
-            self.sources[s.file] for s in self.recipe.source if not isinstance(s, Debs)
-        ]
+        return [self.sources[s.file] for s in self.recipe.source if not isinstance(s, Debs)]
 
     @property
     def debs(self) -> list[str]:

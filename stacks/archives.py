@@ -1,4 +1,4 @@
-"""Unpack a deb with the standard library alone, and never outside its folder."""
+"""Unpack debs and tar archives with the standard library, and never outside their folder."""
 
 from __future__ import annotations
 
@@ -31,18 +31,30 @@ class _UnsoundError(Exception):
     """What is wrong inside a deb; unpack() adds which deb it is."""
 
 
-def unpack(deb: Path, target: Path) -> None:
+def unpack_deb(deb: Path, target: Path) -> None:
     """Write the files of a deb into the folder `target`, which is made where it is missing.
 
     Symbolic links are kept as they are and never followed; a hard link may only name a file in
     `target`; owners are not kept, setuid, setgid and sticky bits neither. Raises IntegrityError
     for a deb that is broken, has a device, or names a place outside `target`; DiskError.
     """
+    with _explained(deb, target), deb.open("rb") as file, _data(file) as data:
+        _extract(data, target)
+
+
+def unpack_tar(archive: Path, target: Path) -> None:
+    """Write the files of a tar archive, compressed or not, as unpack_deb does those of a deb."""
+    with _explained(archive, target), tarfile.open(archive, mode="r|*") as data:
+        _extract(data, target)
+
+
+@contextmanager
+def _explained(archive: Path, target: Path) -> Iterator[None]:
+    """Make `target`, and turn what is wrong with an archive into an IntegrityError."""
     with explained(target):
         target.mkdir(parents=True, exist_ok=True)
         try:
-            with deb.open("rb") as file, _data(file) as data:
-                _extract(data, target)
+            yield
         except (
             _UnsoundError,
             tarfile.TarError,
@@ -53,8 +65,8 @@ def unpack(deb: Path, target: Path) -> None:
             EOFError,
         ) as error:
             raise IntegrityError(
-                f"{deb}: cannot be unpacked safely: {error}",
-                expected="a deb with ordinary files below one folder",
+                f"{archive}: cannot be unpacked safely: {error}",
+                expected="an archive with ordinary files below one folder",
                 mend="delete this file to have it fetched again; if it comes back the same, pin "
                 "another version",
             ) from error

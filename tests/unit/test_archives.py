@@ -10,7 +10,7 @@ from pathlib import Path
 import pytest
 import zstandard
 
-from stacks.deb import unpack
+from stacks.archives import unpack_deb, unpack_tar
 from stacks.errors import IntegrityError
 
 
@@ -81,7 +81,7 @@ def test_files_come_out(tmp_path: Path, suffix: str, packed: Callable[[bytes], b
         suffix=suffix,
         packed=packed,
     )
-    unpack(made, tmp_path / "out")
+    unpack_deb(made, tmp_path / "out")
     assert (tmp_path / "out/usr/tool").read_bytes() == body
     assert (tmp_path / "out/usr/tool").stat().st_mode & 0o7777 == 0o755
     assert (tmp_path / "out/usr/same").samefile(tmp_path / "out/usr/tool")
@@ -95,7 +95,7 @@ def test_special_bits_are_dropped(tmp_path: Path) -> None:
         (member("./d", tarfile.DIRTYPE, mode=0o3775), b""),
         (member("./d/su", mode=0o6755), b"x"),
     )
-    unpack(made, tmp_path / "out")
+    unpack_deb(made, tmp_path / "out")
     assert (tmp_path / "out/d").stat().st_mode & 0o7777 == 0o775
     assert (tmp_path / "out/d/su").stat().st_mode & 0o7777 == 0o755
 
@@ -106,20 +106,20 @@ def test_a_folder_that_may_not_be_written_is_filled(tmp_path: Path) -> None:
         (member("./d", tarfile.DIRTYPE, mode=0o555), b""),
         (member("./d/file"), b"x"),
     )
-    unpack(made, tmp_path / "out")
+    unpack_deb(made, tmp_path / "out")
     assert (tmp_path / "out/d").stat().st_mode & 0o777 == 0o555
     (tmp_path / "out/d").chmod(0o755)
 
 
 def test_absolute_links_are_kept_as_they_are(tmp_path: Path) -> None:
     made = deb(tmp_path / "a.deb", (member("./link", tarfile.SYMTYPE, "/etc/passwd"), b""))
-    unpack(made, tmp_path / "out")
+    unpack_deb(made, tmp_path / "out")
     assert (tmp_path / "out/link").readlink() == Path("/etc/passwd")
 
 
 def test_a_second_deb_goes_into_the_same_folder(tmp_path: Path) -> None:
-    unpack(deb(tmp_path / "a.deb", (FOLDER, b""), (member("./usr/a"), b"1")), tmp_path / "out")
-    unpack(deb(tmp_path / "b.deb", (FOLDER, b""), (member("./usr/a"), b"2")), tmp_path / "out")
+    unpack_deb(deb(tmp_path / "a.deb", (FOLDER, b""), (member("./usr/a"), b"1")), tmp_path / "out")
+    unpack_deb(deb(tmp_path / "b.deb", (FOLDER, b""), (member("./usr/a"), b"2")), tmp_path / "out")
     assert (tmp_path / "out/usr/a").read_bytes() == b"2"
 
 
@@ -163,7 +163,7 @@ def test_nothing_is_written_outside(
         info.linkname = info.linkname.replace("SECRET", str(outside / "secret"))
     made = deb(tmp_path / "a.deb", *[(info, b"") for info in members])
     with pytest.raises(IntegrityError, match=f"(?s)a\\.deb.*{reason}.*mend"):
-        unpack(made, tmp_path / "out")
+        unpack_deb(made, tmp_path / "out")
     assert [path.name for path in outside.iterdir()] == ["secret"]
     assert (outside / "secret").read_bytes() == b"secret"
     assert (outside / "secret").stat().st_nlink == 1
@@ -173,7 +173,7 @@ def test_nothing_is_written_outside(
 def test_a_link_is_replaced_and_not_written_through(tmp_path: Path) -> None:
     (tmp_path / "secret").write_bytes(b"secret")
     link = member("./l", tarfile.SYMTYPE, str(tmp_path / "secret"))
-    unpack(deb(tmp_path / "a.deb", (link, b""), (member("./l"), b"new")), tmp_path / "out")
+    unpack_deb(deb(tmp_path / "a.deb", (link, b""), (member("./l"), b"new")), tmp_path / "out")
     assert (tmp_path / "secret").read_bytes() == b"secret"
     assert (tmp_path / "out/l").read_bytes() == b"new"
 
@@ -203,4 +203,18 @@ GOOD = tar((member("./a"), bytes(5000)))
 def test_a_broken_deb_is_told(tmp_path: Path, body: bytes) -> None:
     (tmp_path / "a.deb").write_bytes(body)
     with pytest.raises(IntegrityError, match=r"(?s)a\.deb: cannot be unpacked.*mend"):
-        unpack(tmp_path / "a.deb", tmp_path / "out")
+        unpack_deb(tmp_path / "a.deb", tmp_path / "out")
+
+
+def test_a_tar_archive_is_unpacked_and_kept_inside(tmp_path: Path) -> None:
+    good, bad = tmp_path / "good.tar.gz", tmp_path / "bad.tar.gz"
+    for path, name in ((good, "Theano/PKG-INFO"), (bad, "../outside")):
+        with tarfile.open(path, "w:gz") as archive:
+            member = tarfile.TarInfo(name)
+            member.size = 4
+            archive.addfile(member, io.BytesIO(b"text"))
+    unpack_tar(good, tmp_path / "to")
+    assert (tmp_path / "to/Theano/PKG-INFO").read_bytes() == b"text"
+    with pytest.raises(IntegrityError, match="outside the folder"):
+        unpack_tar(bad, tmp_path / "to")
+    assert not (tmp_path / "outside").exists()
