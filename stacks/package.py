@@ -5,6 +5,7 @@ from __future__ import annotations
 import datetime
 import hashlib
 import importlib.metadata
+import inspect
 import json
 import shutil
 import sys
@@ -45,15 +46,15 @@ class Built:
 def inputs_hash(recipe: Recipe, pins: Sequence[Pin]) -> str:
     """Return the SHA-256 over everything that decides the package's bytes.
 
-    That is the recipe, the pins of its sources, the code of stacks/staging and of this module, and
-    the versions of the tools that write the files.
+    That is the recipe, the pins of its sources, the code that stages and packs them, and the
+    versions of the tools that write the files.
     """
     return hashlib.sha256(
         json.dumps(
             {
                 "recipe": recipe.model_dump(mode="json"),
                 "sources": [pin.sha256 for pin in pins],
-                "code": _code_hash(),
+                "code": _code_hash(recipe.extra.stage),
                 "tools": {name: importlib.metadata.version(name) for name in TOOLS},
             },
             sort_keys=True,
@@ -62,12 +63,13 @@ def inputs_hash(recipe: Recipe, pins: Sequence[Pin]) -> str:
 
 
 @cache
-def _code_hash() -> str:
+def _code_hash(stage: str) -> str:
+    """Return the hash of a stage's own module and of what all stages share."""
     folder = REPOSITORY / "stacks"
+    own = Path(inspect.getfile(STAGES[stage]))
+    shared = [folder / "staging" / name for name in ("debian.py", "elf.py", "work.py")]
     digest = hashlib.sha256()
-    for path in (
-        *sorted((folder / "staging").glob("*.py")), folder / "archives.py", folder / "package.py"
-    ):  # fmt: skip
+    for path in (own, *shared, folder / "archives.py", folder / "package.py"):
         digest.update(path.name.encode() + b"\0" + path.read_bytes() + b"\0")
     return digest.hexdigest()
 
