@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import functools
 import os
+import signal
 import sys
 from collections.abc import Callable
 from typing import Any
@@ -36,6 +37,7 @@ def task(
             except BrokenPipeError:
                 # The reader of a pipe, `head` for one, has seen enough.
                 os.dup2(os.open(os.devnull, os.O_WRONLY), sys.stdout.fileno())
+                raise invoke.exceptions.Exit(code=128 + signal.SIGPIPE) from None
 
         return invoke.tasks.task(name=name, help=help or {})(run)
 

@@ -209,17 +209,16 @@ def check(variant: Variant, channel: Channel, locks: Path = LOCKS) -> Lock:
         if found != text:
             changes.append(f"{name} {'differs' if found is not None else 'is missing'}")
     offers = channels.solve(channel, variant.conda_specs())
-    solved = {offer.url for offer in offers}
-    locked = {package.url for package in lock.packages}
+    solved = {offer.recipe.package.name: offer.url for offer in offers}
+    locked = {package.name: package.url for package in lock.packages}
     changes += [
-        f"{_last(url)} is locked but no longer the solution" for url in sorted(locked - solved)
+        f"{name}: locked is {_last(locked.get(name))}, the recipes give {_last(solved.get(name))}"
+        for name in sorted({*locked, *solved})
+        if locked.get(name) != solved.get(name)
     ]
-    changes += [f"{_last(url)} is not locked" for url in sorted(solved - locked)]
-    if (
-        f"{PLATFORM}: {content_hash(variant, offers)}"
-        not in (folder / "conda-lock.yml").read_text()
-    ):
-        changes.append("conda-lock.yml was made from other inputs")
+    made_from = f"{PLATFORM}: {content_hash(variant, offers)}"
+    if not changes and made_from not in (folder / "conda-lock.yml").read_text():
+        changes.append("the variant's own settings changed, or conda-lock.yml by hand")
     if changes:
         raise StaleError(
             f"the lock of {variant.id} is stale:\n" + "\n".join(f"  - {c}" for c in changes),
@@ -228,5 +227,5 @@ def check(variant: Variant, channel: Channel, locks: Path = LOCKS) -> Lock:
     return lock
 
 
-def _last(url: str) -> str:
-    return url.rsplit("/", 1)[-1]
+def _last(url: str | None) -> str:
+    return url.rsplit("/", 1)[-1] if url else "nothing"
