@@ -26,9 +26,9 @@ def main(words):
     except KeyboardInterrupt:
         sys.stderr.write("interrupted\n")
         return INTERRUPTED
-    except frameworks.CannotImport as error:
+    except frameworks.FrameworkError as error:
         return _cannot(error, error.mend)
-    except expectations.BadExpectation as error:
+    except expectations.ExpectationError as error:
         return _cannot(error, "build the environment again; the builder writes this file")
     except EnvironmentError as error:
         if arguments.debug:
@@ -74,7 +74,7 @@ def run(arguments):
     folder = tempfile.mkdtemp(prefix="verify-")
     # Registered before the import, so that it runs after the framework's own exit handlers.
     atexit.register(shutil.rmtree, folder, True)
-    given = dict((name, os.environ.get(name.upper() + "_FLAGS", "")) for name in frameworks.MODULES)
+    given = {name: os.environ.get(name.upper() + "_FLAGS", "") for name in frameworks.MODULES}
     frameworks.use_compile_folder(os.path.join(folder, "compiled"))
     module = wanted["module"] if wanted else None
     sys.stderr.write("importing the framework ...\n")
@@ -93,7 +93,9 @@ def run(arguments):
 
 
 def _cannot(what, mend):
-    sys.stderr.write("verify cannot run with %s (Python %s)\n" % (sys.executable, platform.python_version()))
+    sys.stderr.write(
+        "verify cannot run with %s (Python %s)\n" % (sys.executable, platform.python_version())
+    )
     sys.stderr.write("  %s\n" % what)
     sys.stderr.write("  mend: %s\n" % mend)
     return CANNOT_RUN

@@ -10,7 +10,7 @@ DYNAMIC, LOAD = 2, 1
 STRTAB, SYMTAB, RELA, RELASZ, PLTRELSZ, JMPREL = 5, 6, 7, 8, 2, 23
 
 
-class Unreadable(Exception):
+class UnreadableError(Exception):
     """A file is not a 64-bit little-endian shared object of the usual make."""
 
 
@@ -40,14 +40,14 @@ def imports(path):
     """Return {symbol: [(offset, is defined in the object itself)]} of every relocated symbol.
 
     Offsets are virtual addresses, to be added to the address that the object is loaded at.
-    Raises Unreadable.
+    Raises UnreadableError.
     """
     with open(path, "rb") as file:
         data = file.read()
     try:
         return _relocated_symbols(data)
     except (struct.error, IndexError, KeyError, ValueError):
-        raise Unreadable(path)
+        raise UnreadableError(path)
 
 
 def _relocated_symbols(data):

@@ -5,8 +5,10 @@ from __future__ import absolute_import, division, print_function
 import io
 import json
 
+from verify import report
+
 SCHEMA = 1
-TEXT = (type(u""), str)
+TEXT = (report.TEXT, str)
 KEYS = {
     "schema": int,
     "variant": TEXT,
@@ -24,40 +26,40 @@ BLAS_KEYS = {"name": TEXT, "ldflags": TEXT, "libraries": list}
 PACKAGE_KEYS = {"name": TEXT, "version": TEXT, "sha256": TEXT, "manager": TEXT}
 
 
-class BadExpectation(Exception):
+class ExpectationError(Exception):
     """The file cannot be read, or is not what it should be; the text names file and key."""
 
 
 def load(path):
-    """Return the expectation in a file as a dictionary. Raises BadExpectation."""
+    """Return the expectation in a file as a dictionary. Raises ExpectationError."""
     try:
         with io.open(path, encoding="utf-8") as file:
             content = json.load(file)
     except (OSError, IOError) as error:
-        raise BadExpectation("%s: %s" % (path, error.strerror))
+        raise ExpectationError("%s: %s" % (path, error.strerror))
     except ValueError as error:
-        raise BadExpectation("%s: not JSON: %s" % (path, error))
+        raise ExpectationError("%s: not JSON: %s" % (path, error))
     try:
         _check(content, KEYS, "")
         if content["schema"] != SCHEMA:
-            raise BadExpectation("schema: expected %d, found %r" % (SCHEMA, content["schema"]))
+            raise ExpectationError("schema: expected %d, found %r" % (SCHEMA, content["schema"]))
         if content["blas"] is not None:
             _check(content["blas"], BLAS_KEYS, "blas.")
         for number, package in enumerate(content["packages"]):
             _check(package, PACKAGE_KEYS, "packages[%d]." % number, optional=("module",))
-    except BadExpectation as error:
-        raise BadExpectation("%s: %s" % (path, error))
+    except ExpectationError as error:
+        raise ExpectationError("%s: %s" % (path, error))
     return content
 
 
 def _check(content, keys, where, optional=()):
     if not isinstance(content, dict):
-        raise BadExpectation("%sexpected an object" % where)
+        raise ExpectationError("%sexpected an object" % where)
     for key in sorted(keys):
         if key not in content:
-            raise BadExpectation("%s%s is missing" % (where, key))
+            raise ExpectationError("%s%s is missing" % (where, key))
         if not isinstance(content[key], keys[key]):
-            raise BadExpectation("%s%s has the wrong type: %r" % (where, key, content[key]))
+            raise ExpectationError("%s%s has the wrong type: %r" % (where, key, content[key]))
     for key in sorted(content):
         if key not in keys and key not in optional:
-            raise BadExpectation("%s%s is unknown" % (where, key))
+            raise ExpectationError("%s%s is unknown" % (where, key))

@@ -14,7 +14,7 @@ if not PY2:
 MODULES = ("pytensor", "aesara", "theano")
 
 
-class CannotImport(Exception):
+class FrameworkError(Exception):
     """No framework can be imported; `mend` says what would help."""
 
     def __init__(self, what, mend):
@@ -117,7 +117,7 @@ class Framework(object):
 def load(wanted=None):
     """Import the framework called `wanted`, or the first that is there.
 
-    Raises CannotImport where there is none, or where it dies while it is imported.
+    Raises FrameworkError where there is none, or where it dies while it is imported.
     """
     failures = []
     for name in (wanted,) if wanted else MODULES:
@@ -128,17 +128,17 @@ def load(wanted=None):
         except Exception as error:
             failures.append("%s: %s: %s" % (name, type(error).__name__, error))
             if "blas_opt_info" in str(error):
-                raise CannotImport(
+                raise FrameworkError(
                     "import of %s stops at %s: it asks this NumPy for a BLAS that it does not name"
                     % (name, error),
                     "put these lines into ~/.theanorc:\n[blas]\nldflags = -lopenblas",
                 )
     if failures:
-        raise CannotImport(
+        raise FrameworkError(
             "import fails: " + "; ".join(failures),
             "install the versions of NumPy and Python that this framework was made for",
         )
-    raise CannotImport(
+    raise FrameworkError(
         "this Python has no %s" % (wanted or "Theano, Aesara or PyTensor"),
         "name the interpreter of the environment that has it",
     )

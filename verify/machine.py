@@ -35,9 +35,7 @@ def cpu_field(name):
 def physical_cores():
     """Return how many cores the machine has when hyperthreads are not counted, or None."""
     text = _text("/proc/cpuinfo")
-    cores = set(
-        re.findall(r"^physical id\s*:\s*(\d+).*?^core id\s*:\s*(\d+)", text, re.M | re.S)
-    )
+    cores = set(re.findall(r"^physical id\s*:\s*(\d+).*?^core id\s*:\s*(\d+)", text, re.M | re.S))
     return len(cores) or None
 
 
@@ -110,4 +108,4 @@ def _text(path):
         with io.open(path, encoding="utf-8", errors="replace") as file:
             return file.read()
     except (OSError, IOError):
-        return u""
+        return ""

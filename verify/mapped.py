@@ -48,7 +48,7 @@ def servers_of(paths):
             continue
         try:
             imports = elf.imports(path)
-        except (elf.Unreadable, EnvironmentError):
+        except (elf.UnreadableError, EnvironmentError):
             continue
         for symbol in PRODUCTS:
             for offset, defined in imports.get(symbol, ())[:1]:

@@ -18,7 +18,8 @@ def explain(error):
     lines = [line.strip() for line in str(error).splitlines() if line.strip()]
     telling = [line for line in lines if TELLING.search(line)]
     line = (telling or lines[-1:] or [""])[0]
-    line = re.sub(r"\S*/(tmp|compiledir)\S*/", "", line)
+    # The names of compiled modules are long hashes in a folder that is gone afterwards.
+    line = re.sub(r"\S*/m?[0-9a-f]{32,}\.so: ", "", line)
     return "%s: %s" % (type(error).__name__, line[:240])
 
 
@@ -68,41 +69,33 @@ def no_compiler_mend(context):
 
 def linkable():
     """Return linker flags for the best BLAS found in the prefix or on the system, or None."""
+    folder = os.path.join(sys.prefix, "lib")
     for name in LIBRARIES:
-        for folder in (os.path.join(sys.prefix, "lib"),):
-            found = _in_folder(folder, name)
-            if found:
-                return "-L%s %s -Wl,-rpath,%s" % (folder, found, folder)
-    system = system_libraries()
+        found = _link_name(name, sorted(os.listdir(folder)) if os.path.isdir(folder) else [])
+        if found:
+            return "-L%s %s -Wl,-rpath,%s" % (folder, found, folder)
+    known = system_libraries()
     for name in LIBRARIES:
-        for soname, path in system:
-            if soname == "lib%s.so" % name:
-                return "-l" + name
-        for soname, path in system:
-            # Without its development link a library can be linked by its full name.
-            if soname.startswith("lib%s.so." % name):
-                return "-l:" + soname
+        found = _link_name(name, known)
+        if found:
+            return found
     return None
 
 
-def _in_folder(folder, name):
-    try:
-        entries = sorted(os.listdir(folder))
-    except OSError:
-        return None
-    if "lib%s.so" % name in entries:
+def _link_name(name, files):
+    if "lib%s.so" % name in files:
         return "-l" + name
-    versioned = [entry for entry in entries if entry.startswith("lib%s.so." % name)]
+    # Without its development link a library can be linked by its full name.
+    versioned = [file for file in files if file.startswith("lib%s.so." % name)]
     return "-l:" + versioned[0] if versioned else None
 
 
 def system_libraries():
-    """Return [(soname, path)] of every library that the loader knows."""
+    """Return the file names of every library that the loader knows."""
     for program in ("ldconfig", "/sbin/ldconfig", "/usr/sbin/ldconfig"):
         try:
             done = process.call([program, "-p"], 20)
         except OSError:
             continue
-        found = re.findall(r"^\s*(\S+) \([^)]*\) => (\S+)$", done.output, re.MULTILINE)
-        return [(soname, path) for soname, path in found]
+        return re.findall(r"^\s*(\S+) \([^)]*\) => ", done.output, re.MULTILINE)
     return []

@@ -13,26 +13,26 @@ SOURCE = os.path.join(os.path.dirname(os.path.abspath(__file__)), "peak.c")
 INSTRUCTION_SETS = (0, 1, 2, 3)
 
 
-class NoCompiler(Exception):
+class NoCompilerError(Exception):
     """The kernel cannot be compiled here; the text says why."""
 
 
 def load(compiler, folder):
     """Compile the kernel with the framework's compiler and return the loaded library.
 
-    Raises NoCompiler.
+    Raises NoCompilerError.
     """
     if not compiler:
-        raise NoCompiler("the framework has no C++ compiler")
+        raise NoCompilerError("the framework has no C++ compiler")
     made = os.path.join(folder, "peak.so")
     words = shlex.split(compiler) if not os.path.exists(compiler) else [compiler]
     words += ["-O2", "-w", "-shared", "-fPIC", "-x", "c++", SOURCE, "-o", made]
     try:
         done = process.call(words, 60)
     except OSError as error:
-        raise NoCompiler("%s: %s" % (words[0], error.strerror))
+        raise NoCompilerError("%s: %s" % (words[0], error.strerror))
     if done.status != 0:
-        raise NoCompiler((done.output.strip().splitlines() or ["the compiler failed"])[-1])
+        raise NoCompilerError((done.output.strip().splitlines() or ["the compiler failed"])[-1])
     library = ctypes.CDLL(made)
     library.best_rate.restype = ctypes.c_double
     library.best_rate.argtypes = (
@@ -48,8 +48,7 @@ def load(compiler, folder):
 def gflops(library, dtype, threads, seconds=0.1):
     """Return the best GFLOP/s of all instruction sets, on so many threads at once."""
     return max(
-        _on_threads(library, dtype == "float32", isa, threads, seconds)
-        for isa in INSTRUCTION_SETS
+        _on_threads(library, dtype == "float32", isa, threads, seconds) for isa in INSTRUCTION_SETS
     )
 
 

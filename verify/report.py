@@ -9,6 +9,8 @@ import os
 import tempfile
 
 SCHEMA = 1
+# The type of text in Python 2 and 3 alike.
+TEXT = type(b"".decode("ascii"))
 PASS, FAIL, SKIP = "pass", "fail", "skip"
 
 Check = collections.namedtuple("Check", "name status detail mend")
@@ -34,10 +36,7 @@ def timing(name, unit, samples):
     """Return a timing with the median of its samples."""
     ordered = sorted(samples)
     middle = len(ordered) // 2
-    if len(ordered) % 2:
-        median = ordered[middle]
-    else:
-        median = (ordered[middle - 1] + ordered[middle]) / 2.0
+    median = ordered[middle] if len(ordered) % 2 else (ordered[middle - 1] + ordered[middle]) / 2.0
     return Timing(name, unit, list(samples), median)
 
 
@@ -66,7 +65,7 @@ def write(path, content):
     os.close(handle)
     try:
         with io.open(aside, "w", encoding="utf-8") as file:
-            file.write(text if isinstance(text, type(u"")) else text.decode("utf-8"))
+            file.write(text if isinstance(text, TEXT) else text.decode("utf-8"))
         # mkstemp's 0600 would keep other users from reading the report.
         os.chmod(aside, 0o644)
         os.rename(aside, path)
@@ -78,12 +77,12 @@ def write(path, content):
 def private(value):
     """Return a structure with the user's own folder written as `~` in every text."""
     if isinstance(value, dict):
-        return dict((key, private(item)) for key, item in value.items())
+        return {key: private(item) for key, item in value.items()}
     if isinstance(value, (list, tuple)):
         return [private(item) for item in value]
     if isinstance(value, bytes):
         value = value.decode("utf-8", "replace")
-    if isinstance(value, type(u"")):
+    if isinstance(value, TEXT):
         home = os.path.expanduser("~")
         home = home.decode("utf-8", "replace") if isinstance(home, bytes) else home
         return value.replace(home + "/", "~/") if len(home) > 1 else value

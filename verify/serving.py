@@ -52,7 +52,7 @@ def check(context):
             "neither the framework's modules nor NumPy's call any BLAS library",
             ldflags_mend(context),
         )
-    paths = sorted(set(served.library for served in found))
+    paths = sorted({served.library for served in found})
     libraries = [library.identify(path) for path in paths]
     context.serving = libraries[0]
     through_numpy = not _is_framework(context, found)
@@ -80,7 +80,7 @@ def check_numba(context):
         return skipped("numba", "linker=%s: numba is not used" % linker)
     importlib.import_module("scipy.linalg.cython_blas")
     found = mapped.servers_of(mapped.modules_of("scipy"))
-    paths = sorted(set(served.library for served in found if not served.own))
+    paths = sorted({served.library for served in found if not served.own})
     if not is_installed("numba") or not paths:
         return skipped("numba", "numba or SciPy's BLAS is not there")
     described = " and ".join(library.describe(library.identify(path)) for path in paths)
@@ -109,13 +109,15 @@ def _as_expected(context, serving, through_numpy, detail):
 def _others(context):
     words = []
     for package in ("numpy", "scipy"):
-        paths = set(
+        paths = {
             served.library
             for served in mapped.servers_of(mapped.modules_of(package))
             if not served.own and served.library != context.serving.path
-        )
-        for path in sorted(paths):
-            words.append("%s uses %s" % (package, library.describe(library.identify(path))))
+        }
+        words += [
+            "%s uses %s" % (package, library.describe(library.identify(path)))
+            for path in sorted(paths)
+        ]
     return "; beside it " + ", ".join(words) if words else ""
 
 

@@ -42,7 +42,7 @@ def run(context, debug=False):
     def timed(name, function):
         try:
             times.extend(function(context))
-        except peak.NoCompiler as error:
+        except peak.NoCompilerError as error:
             checks.append(report.skipped(name, str(error)))
         except Exception as error:
             if debug:

@@ -47,7 +47,7 @@ def title(report):
 
 def verdict(report):
     """Return one sentence that says how it went."""
-    counts = dict((status, 0) for status in (PASS, FAIL, SKIP))
+    counts = dict.fromkeys((PASS, FAIL, SKIP), 0)
     for check in report["checks"]:
         counts[check["status"]] += 1
     name = report["variant"] or "this environment"
@@ -77,11 +77,10 @@ def _timings(timings):
     for item in timings:
         spread = ""
         if len(item["samples"]) > 1:
-            low, high = min(item["samples"]), max(item["samples"])
-            spread = "  (%s to %s, %d samples)" % (_number(low), _number(high), len(item["samples"]))
-        lines.append(
-            "%s  %9s %s%s" % (item["name"].ljust(left), _number(item["median"]), item["unit"], spread)
-        )
+            ends = _number(min(item["samples"])), _number(max(item["samples"]))
+            spread = "  (%s to %s, %d samples)" % (ends + (len(item["samples"]),))
+        figure = "%9s %s" % (_number(item["median"]), item["unit"])
+        lines.append("%s  %s%s" % (item["name"].ljust(left), figure, spread))
     return lines
 
 

@@ -53,9 +53,7 @@ def check(context):
     count = "%d threads" % serving.threads if serving.threads else "count not told"
     together = measure(context, asked[0])
     busy = together if isinstance(together, str) else "%.1f processors busy" % together
-    return passed(
-        NAME, "%s, %s; %s; told to use one: %.1f busy" % (count, said, busy, alone)
-    )
+    return passed(NAME, "%s, %s; %s; told to use one: %.1f busy" % (count, said, busy, alone))
 
 
 def requested(name):

@@ -19,6 +19,7 @@ LONGEST = 12.0
 LEAST_SHARE = 0.30
 GOOD_SHARE = 0.80
 SAMPLES = 5
+LARGER = 4000
 
 if hasattr(time, "perf_counter"):
     clock, processor_clock = time.perf_counter, time.process_time
@@ -64,20 +65,18 @@ def compilation(context):
 def peaks(context):
     """Measure the FMA peak of both precisions, on one thread and on all; fill context.peaks.
 
-    Raises peak.NoCompiler.
+    Raises peak.NoCompilerError.
     """
     context.note("measuring this machine's peak")
     kernel = peak.load(context.framework.flag("cxx"), context.folder)
     found = []
     for dtype in blas_ops.DTYPES:
         context.peaks[dtype] = {}
-        for count in sorted(set([1, machine.usable_cores()])):
+        for count in sorted({1, machine.usable_cores()}):
             rate = peak.gflops(kernel, dtype, count)
             context.peaks[dtype][count] = rate
             plural = "" if count == 1 else "s"
-            found.append(
-                timing("peak %s, %d thread%s" % (dtype, count, plural), "GFLOP/s", [rate])
-            )
+            found.append(timing("peak %s, %d thread%s" % (dtype, count, plural), "GFLOP/s", [rate]))
     return found
 
 
@@ -89,9 +88,13 @@ def products(context):
         update = _Update(context.framework, dtype)
         size, samples = _gemm_samples(update)
         rates = [2.0 * size**3 / seconds / 1e9 for seconds in samples]
-        context.gemm[dtype] = rates
+        context.gemm[dtype] = list(rates)
         found.append(timing("Gemm %s %d" % (dtype, size), "GFLOP/s", rates))
         context.alone[dtype] = _alone(context, update, size)
+        if context.full:
+            more = _larger_samples(update, max(rates))
+            context.gemm[dtype] += more
+            found += [timing("Gemm %s %d" % (dtype, LARGER), "GFLOP/s", more)] if more else []
         if dtype == "float64":
             rate = 1e9 * max(rates)
             found += _check_blas(context, update, 2000, rate)
@@ -137,6 +140,13 @@ def _gemm_samples(update):
         size *= 2
         update.resize(size)
     return size, [update.seconds() for _ in range(SAMPLES)]
+
+
+def _larger_samples(update, rate):
+    if SAMPLES * 2.0 * LARGER**3 / (1e9 * rate) > 10 * LONGEST:
+        return []
+    update.resize(LARGER)
+    return [2.0 * LARGER**3 / update.seconds() / 1e9 for _ in range(SAMPLES)]
 
 
 def _alone(context, update, size):
