@@ -66,6 +66,8 @@ def explained(path: Path) -> Iterator[None]:
             errno.ENOSPC: "free some space, or set THEANO_STACKS_CACHE to a folder on another disk",
             errno.EDQUOT: "your quota is used up: free some space, or set THEANO_STACKS_CACHE "
             "to a folder on another disk",
+            errno.EFBIG: "the file system or `ulimit -f` allows no larger file: set "
+            "THEANO_STACKS_CACHE to a folder on another disk",
             errno.EROFS: "set THEANO_STACKS_CACHE to a folder that can be written",
             errno.EACCES: "set THEANO_STACKS_CACHE to a folder that you may write",
             errno.EPERM: "set THEANO_STACKS_CACHE to a folder that you may write",

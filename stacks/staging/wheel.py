@@ -78,9 +78,10 @@ def write_entry_points(dist_info: Path, scripts: Path) -> None:
         return
     for name, reference in sorted(parser.items("console_scripts")):
         module, _, function = reference.split("[")[0].strip().partition(":")
+        first = function.split(".")[0]
         write_script(
             scripts / name,
-            f"import sys\n\nfrom {module} import {function}\n\nsys.exit({function}())\n",
+            f"import sys\n\nfrom {module} import {first}\n\nsys.exit({function}())\n",
         )
 
 
