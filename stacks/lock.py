@@ -52,11 +52,16 @@ class LockedPackage:
 
 @dataclass(frozen=True)
 class Lock:
-    """A variant's lock as it was read from its files."""
+    """A variant's lock as it was read from its files.
+
+    `seal` is the content hash that conda-lock.yml bears, and `sealed` all else that it says.
+    """
 
     packages: tuple[LockedPackage, ...]
     requirements: tuple[IndexPin, ...]
     sha256: str
+    sealed: str
+    seal: str
 
 
 def folder_of(variant: Variant, locks: Path = LOCKS) -> Path:
@@ -76,11 +81,16 @@ def requirements_of(variant: Variant, pins: Pins) -> tuple[IndexPin, ...]:
     return tuple(found)
 
 
-def content_hash(variant: Variant, offers: tuple[Offer, ...]) -> str:
-    """Return the SHA-256 over what a lock follows from: the variant and the packages' inputs."""
+def content_hash(variant: Variant, offers: tuple[Offer, ...], sealed: str) -> str:
+    """Return the SHA-256 over what a lock follows from and what it says.
+
+    That is the variant, the packages' inputs, and all of conda-lock.yml but this hash: a digit of
+    a package's hash that changed there is found without building the package.
+    """
     inputs = {
         "variant": json.loads(variant.model_dump_json()),
         "packages": {offer.file_name: offer.inputs for offer in offers},
+        "lock": sealed,
     }
     return hashlib.sha256(json.dumps(inputs, sort_keys=True).encode()).hexdigest()
 
@@ -112,18 +122,24 @@ def render(
         )
         for offer in offers
     ]
-    meta = LockMeta(
-        content_hash={PLATFORM: content_hash(variant, offers)},
-        channels=[CondaLockChannel.from_string(channels.URL)],
-        platforms=[PLATFORM],
-        sources=["environment.yml"],
-    )
-    write_conda_lock_file(
-        Lockfile(package=packages, metadata=meta),
-        folder / "conda-lock.yml",
-        metadata_choices=None,
-        include_help_text=False,
-    )
+    path = folder / "conda-lock.yml"
+
+    def write(seal: str) -> None:
+        meta = LockMeta(
+            content_hash={PLATFORM: seal},
+            channels=[CondaLockChannel.from_string(channels.URL)],
+            platforms=[PLATFORM],
+            sources=["environment.yml"],
+        )
+        write_conda_lock_file(
+            Lockfile(package=packages, metadata=meta),
+            path,
+            metadata_choices=None,
+            include_help_text=False,
+        )
+
+    write("")
+    write(content_hash(variant, offers, _split(_load(path.read_bytes()))[0]))
     for name, text in inputs_of(variant, pins).items():
         (folder / name).write_text(text)
 
@@ -173,15 +189,19 @@ def read(variant: Variant, pins: Pins, locks: Path = LOCKS) -> Lock:
         raise UsageError(f"{variant.id} is not locked", mend="run `./invoke lock`")
     data = path.read_bytes()
     try:
-        content: Any = YAML(typ="safe", pure=False).load(data)
+        content = _load(data)
+        sealed, seal = _split(content)
         packages = tuple(
             LockedPackage(
-                entry["name"], entry["version"], entry["build"], entry["url"],
-                entry["hash"]["sha256"],
+                name=str(entry["name"]),
+                version=str(entry["version"]),
+                build=str(entry["build"]),
+                url=str(entry["url"]),
+                sha256=str(entry["hash"]["sha256"]),
             )
             for entry in content["package"]
-        )  # fmt: skip
-    except (YAMLError, UnicodeDecodeError, KeyError, TypeError) as error:
+        )
+    except (YAMLError, ValueError, KeyError, TypeError, AttributeError) as error:
         raise UsageError(
             f"{path}: not a lock that conda-lock could have written",
             found=str(error),
@@ -191,7 +211,18 @@ def read(variant: Variant, pins: Pins, locks: Path = LOCKS) -> Lock:
     digest = hashlib.sha256(data)
     for name in sorted(texts):
         digest.update(texts[name].encode())
-    return Lock(packages, requirements_of(variant, pins), digest.hexdigest())
+    return Lock(packages, requirements_of(variant, pins), digest.hexdigest(), sealed, seal)
+
+
+def _load(data: bytes) -> Any:
+    return YAML(typ="safe", pure=False).load(data)
+
+
+def _split(content: Any) -> tuple[str, str]:
+    """Return all that a parsed conda-lock.yml says but its content hash, in one form, and that."""
+    metadata = dict(content["metadata"])
+    seal = str(metadata.pop("content_hash")[PLATFORM])
+    return json.dumps({**content, "metadata": metadata}, sort_keys=True), seal
 
 
 def check(variant: Variant, channel: Channel, locks: Path = LOCKS) -> Lock:
@@ -216,8 +247,7 @@ def check(variant: Variant, channel: Channel, locks: Path = LOCKS) -> Lock:
         for name in sorted({*locked, *solved})
         if locked.get(name) != solved.get(name)
     ]
-    made_from = f"{PLATFORM}: {content_hash(variant, offers)}"
-    if not changes and made_from not in (folder / "conda-lock.yml").read_text():
+    if not changes and lock.seal != content_hash(variant, offers, lock.sealed):
         changes.append("the variant's own settings changed, or conda-lock.yml by hand")
     if changes:
         raise StaleError(
