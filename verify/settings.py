@@ -26,8 +26,8 @@ def check(context):
         return _as_expected(context)
     wrong, mends = [], []
     for flag, slow in sorted(SLOW.items()):
-        value = str(context.framework.flag(flag))
-        if value in slow:
+        value = context.framework.flag(flag)
+        if value is not None and str(value) in slow:
             wrong.append("%s=%s gives up compiled code or optimisation" % (flag, value))
             mends.append(undo(context, flag)[1])
     if not context.framework.flag("cxx"):
@@ -85,7 +85,7 @@ def given(context, flag):
     listed = os.environ.get(context.framework.rc_variable, context.framework.rc_file)
     for path in reversed(listed.split(os.pathsep)):
         section, option = section_of(flag)
-        value = options_of(os.path.expanduser(path)).get((section, option))
+        value = options_of(os.path.expanduser(path)).get((section, option.lower()))
         if value is not None:
             return path, value
     return None, None
@@ -105,7 +105,7 @@ def flags_of(text):
 
 
 def options_of(path):
-    """Return {(section, option): raw value} of a configuration file; empty if there is none."""
+    """Return {(section, option in lower case): raw value} of a file; empty if there is none."""
     found, section = {}, None
     try:
         with io.open(path, encoding="utf-8", errors="replace") as file:

@@ -1,0 +1,232 @@
+"""Every check fails in an environment that is broken in its way, and for that reason."""
+
+import json
+import os
+import subprocess
+from collections.abc import Callable
+from pathlib import Path
+from typing import NamedTuple
+
+import pytest
+
+from stacks.disk import REPOSITORY
+
+Prefix = Callable[[str, str], Path]
+EXPECTATION = "etc/theano-stacks/expect.json"
+
+NAIVE_PRODUCT = """
+extern "C" void %(letter)sgemm_(char *ta, char *tb, int *m, int *n, int *k, %(type)s *alpha,
+    %(type)s *a, int *lda, %(type)s *b, int *ldb, %(type)s *beta, %(type)s *c, int *ldc) {
+    int left = *ta == 'N' || *ta == 'n', right = *tb == 'N' || *tb == 'n';
+    for (int j = 0; j < *n; j++) for (int i = 0; i < *m; i++) {
+        volatile %(type)s sum = 0;
+        for (int l = 0; l < *k; l++)
+            sum += a[left ? i + l * *lda : l + i * *lda] * b[right ? l + j * *ldb : j + l * *ldb];
+        c[i + j * *ldc] = *alpha * sum + (*beta == 0 ? 0 : *beta * c[i + j * *ldc]);
+    }
+}
+"""
+NAIVE = NAIVE_PRODUCT % {"letter": "d", "type": "double"} + NAIVE_PRODUCT % {
+    "letter": "s",
+    "type": "float",
+}
+IDLE = """
+extern "C" void dgemm_() {}
+extern "C" void sgemm_() {}
+"""
+BUSY = """
+#include <thread>
+#include <vector>
+#include <chrono>
+static void spin() {
+    auto end = std::chrono::steady_clock::now() + std::chrono::milliseconds(200);
+    while (std::chrono::steady_clock::now() < end) {}
+}
+extern "C" void dgemm_() {
+    std::vector<std::thread> threads;
+    for (int i = 0; i < 8; i++) threads.emplace_back(spin);
+    for (auto &thread : threads) thread.join();
+}
+extern "C" void sgemm_() {}
+"""
+COUNTS_SEVEN = (
+    IDLE
+    + """
+extern "C" const char *openblas_get_config() { return "OpenBLAS 9.9.9 "; }
+extern "C" int openblas_get_num_threads() { return 7; }
+"""
+)
+
+
+class Found(NamedTuple):
+    """One check, as the suite has found it."""
+
+    name: str
+    status: str
+    detail: str
+    mend: str | None
+
+
+@pytest.fixture
+def good(prefix: Prefix) -> Path:
+    """Give an environment in which every check passes."""
+    return prefix("theano-1.0.5", "pip-openblas")
+
+
+@pytest.fixture
+def library(good: Path, tmp_path: Path) -> Callable[[str, str], Path]:
+    """Give a function that compiles a shared library from source text."""
+
+    def compile_library(name: str, source: str) -> Path:
+        path = tmp_path / name
+        text = tmp_path / "source.cpp"
+        text.write_text(source)
+        compiler = good / "bin/g++"
+        words = [compiler, "-O1", "-w", "-shared", "-fPIC", "-pthread", text, "-o", path]
+        subprocess.run(words, check=True)
+        return path
+
+    return compile_library
+
+
+def checked(
+    prefix: Path, *names: str, expect: Path | str | None = "own", **variables: str
+) -> list[Found]:
+    """Run checks with an environment's interpreter; `expect` None is a diagnosis."""
+    path = prefix / EXPECTATION if expect == "own" else expect
+    words = [
+        prefix / "bin/python",
+        REPOSITORY / "tests/integration/verify_driver.py",
+        REPOSITORY / "verify",
+        path or "-",
+        *names,
+    ]
+    done = subprocess.run(
+        words, env={**os.environ, **variables}, stdout=subprocess.PIPE, check=True, timeout=600
+    )
+    return [Found(*row) for row in json.loads(done.stdout.splitlines()[-1])]
+
+
+def edited(good: Path, folder: Path, **changes: object) -> Path:
+    """Return an expectation file like the environment's own, with some keys changed."""
+    content = json.loads((good / EXPECTATION).read_text())
+    content.update(changes)
+    path = folder / "expect.json"
+    path.write_text(json.dumps(content))
+    return path
+
+
+def test_flags_that_undo_ldflags_are_named(good: Path) -> None:
+    settings, ldflags, gemm, dot = checked(
+        good, "settings", "ldflags", "Gemm", "Dot22", THEANO_FLAGS="blas.ldflags="
+    )
+    assert settings.status == ldflags.status == gemm.status == dot.status == "fail"
+    assert "blas.ldflags" in settings.detail and "THEANO_FLAGS" in settings.detail
+    assert settings.mend == "take blas.ldflags= out of THEANO_FLAGS"
+    assert "calls NumPy, not a BLAS library" in gemm.detail
+    assert "float64 Dot22 is Py" in dot.detail
+
+
+def test_a_users_file_that_undoes_a_setting_is_named(good: Path, tmp_path: Path) -> None:
+    theanorc = tmp_path / "theanorc"
+    theanorc.write_text("[global]\nfloatX = float32\n")
+    (settings,) = checked(good, "settings", THEANORC=str(theanorc))
+    assert settings.status == "fail"
+    assert f"floatX is float32, not float64 ({theanorc})" in settings.detail
+    assert settings.mend == f"in {theanorc}, put floatX = float64"
+
+
+def test_without_a_compiler_every_operation_is_python(good: Path) -> None:
+    found = checked(good, "settings", "Gemm", "BatchedDot", "scan", THEANO_FLAGS="cxx=")
+    assert [check.status for check in found] == ["fail"] * 4
+    assert "Gemm is Py" in found[1].detail
+    assert "BatchedDot is Py" in found[2].detail
+    assert "compiled loop is not there" in found[3].detail
+    assert all("take cxx= out of THEANO_FLAGS" in (check.mend or "") for check in found)
+
+
+def test_a_preloaded_library_is_seen_to_serve(
+    good: Path, library: Callable[[str, str], Path]
+) -> None:
+    liar = library("libopenblas-false.so", IDLE)
+    serving, numbers = checked(good, "library", "Gemm numbers", LD_PRELOAD=str(liar))
+    assert serving.status == numbers.status == "fail"
+    assert "libopenblas-false.so" in serving.detail
+    assert serving.mend is not None and f"take {liar} out" in serving.mend
+    assert "float64" in numbers.detail
+
+
+def test_a_reference_library_is_told_by_its_lack_of_symbols(
+    good: Path, library: Callable[[str, str], Path]
+) -> None:
+    path = library("libblas.so", NAIVE)
+    (serving,) = checked(
+        good,
+        "library",
+        expect=None,
+        THEANO_FLAGS=f"blas.ldflags=-L{path.parent} -lblas",
+        LD_LIBRARY_PATH=str(path.parent),
+    )
+    assert serving.status == "fail"
+    assert "reference or unknown (libblas.so)" in serving.detail
+
+
+def test_slow_products_fail_by_processor_time(
+    good: Path, library: Callable[[str, str], Path]
+) -> None:
+    (speed,) = checked(good, "speed", LD_PRELOAD=str(library("libslow.so", NAIVE)))
+    assert speed.status == "fail"
+    assert "less than 30 %" in speed.detail
+
+
+def test_a_library_that_ignores_its_thread_count(
+    good: Path, library: Callable[[str, str], Path]
+) -> None:
+    _, threads = checked(good, "library", "threads", LD_PRELOAD=str(library("lib7.so", BUSY)))
+    assert threads.status == "fail"
+    assert "told to use one thread" in threads.detail
+
+
+def test_a_thread_count_that_nobody_asked_for(
+    good: Path, library: Callable[[str, str], Path]
+) -> None:
+    preload = str(library("lib7.so", COUNTS_SEVEN))
+    _, threads = checked(good, "library", "threads", LD_PRELOAD=preload, OMP_NUM_THREADS="2")
+    assert threads.status == "fail"
+    assert threads.detail == "the library uses 7 where OMP_NUM_THREADS asks for 2"
+
+
+def test_a_scan_loop_in_python(good: Path, tmp_path: Path) -> None:
+    package = tmp_path / "scan_perform"
+    package.mkdir()
+    (package / "__init__.py").write_text("_version = 0.296\n")
+    (package / "scan_perform.py").write_text("def get_version(): pass\ndef perform(*a): pass\n")
+    (scan,) = checked(good, "scan", PYTHONPATH=str(tmp_path))
+    assert scan.status == "fail"
+    assert "Python code, not compiled" in scan.detail
+
+
+def test_another_version_than_the_locked_one(good: Path, tmp_path: Path) -> None:
+    content = json.loads((good / EXPECTATION).read_text())
+    for package in content["packages"]:
+        if package["name"] == "numpy":
+            package["version"] = "0.0.1"
+    expect = edited(good, tmp_path, packages=content["packages"], version="9.9")
+    (versions,) = checked(good, "versions", expect=expect)
+    assert versions.status == "fail"
+    assert "locked: 0.0.1" in versions.detail
+    assert "theano 1.0.5, locked: 9.9" in versions.detail
+
+
+def test_another_library_than_the_expected_one(good: Path, tmp_path: Path) -> None:
+    blas = {"name": "blis", "ldflags": "-lblis", "libraries": ["libblis*"]}
+    (serving,) = checked(good, "library", expect=edited(good, tmp_path, blas=blas))
+    assert serving.status == "fail"
+    assert "expected blis (libblis*); found openblas" in serving.detail
+
+
+def test_a_baseline_with_the_fast_path_is_not_the_baseline(good: Path, tmp_path: Path) -> None:
+    expect = edited(good, tmp_path, baseline=True, blas=None)
+    found = checked(good, "ldflags", "library", "Gemm", "Dot22", expect=expect)
+    assert [check.status for check in found] == ["fail"] * 4
+    assert all("this is not the baseline" in check.detail for check in found)

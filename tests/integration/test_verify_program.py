@@ -1,0 +1,88 @@
+"""The suite as a program, on real environments."""
+
+import importlib
+import json
+import os
+import signal
+import subprocess
+from collections.abc import Callable
+from pathlib import Path
+
+import pytest
+
+from stacks.disk import REPOSITORY
+
+SUITE = REPOSITORY / "verify"
+EXPECTATION = "etc/theano-stacks/expect.json"
+Prefix = Callable[[str, str], Path]
+
+
+@pytest.mark.parametrize("framework", ["theano-1.0.5", "theano-0.8.2"])
+@pytest.mark.parametrize("flavour", ["pip-openblas", "pip-default"])
+def test_a_built_environment_passes(
+    prefix: Prefix, tmp_path: Path, framework: str, flavour: str
+) -> None:
+    place, report = prefix(framework, flavour), tmp_path / "report.json"
+    before = sorted(tmp_path.iterdir())
+    words = [place / "bin/python", SUITE, "--expect", place / EXPECTATION, "--json", report]
+    done = subprocess.run(
+        words,
+        cwd=tmp_path,
+        env={**os.environ, "TMPDIR": str(tmp_path), "COLUMNS": "100"},
+        stdout=subprocess.PIPE,
+        text=True,
+        timeout=600,
+        check=False,
+    )
+    lines = done.stdout.splitlines()
+    assert done.returncode == 0, done.stdout
+    assert lines[0].startswith(f"{flavour}: theano ")
+    assert lines[-1].startswith(f"{flavour} on {framework}: ") and "checks passed" in lines[-1]
+    assert "GFLOP/s" in lines[-1]
+    content = json.loads(report.read_text())
+    jsonschema = importlib.import_module("jsonschema")
+    jsonschema.validate(content, json.loads((SUITE / "report.schema.json").read_text()))
+    assert content["ok"] is True
+    assert {c["status"] for c in content["checks"]} <= {"pass", "skip"}
+    assert {t["name"] for t in content["timings"]} >= {"import", "compile", "check_blas 2000"}
+    assert sorted(tmp_path.iterdir()) == sorted([*before, report]), "only the report is left"
+
+
+def test_a_diagnosis_says_what_to_write_into_which_file(prefix: Prefix, tmp_path: Path) -> None:
+    place, home = prefix("theano-0.8.2", "pip-default"), tmp_path / "home"
+    home.mkdir()
+    done = subprocess.run(
+        [place / "bin/python", SUITE],
+        cwd=tmp_path,
+        env={**os.environ, "HOME": str(home), "COLUMNS": "300"},
+        stdout=subprocess.PIPE,
+        text=True,
+        timeout=600,
+        check=False,
+    )
+    assert done.returncode == 1
+    assert "Dot22 is Py" in done.stdout
+    assert "[blas]\n" in done.stdout and "ldflags = -l" in done.stdout
+    assert not list(home.iterdir()), "nothing is written into the user's own folder"
+
+
+def test_an_interrupt_ends_it_without_a_traceback(prefix: Prefix, tmp_path: Path) -> None:
+    place = prefix("theano-1.0.5", "pip-openblas")
+    process = subprocess.Popen(
+        [place / "bin/python", SUITE],
+        cwd=tmp_path,
+        env={**os.environ, "TMPDIR": str(tmp_path)},
+        stdout=subprocess.DEVNULL,
+        stderr=subprocess.PIPE,
+        text=True,
+    )
+    assert process.stderr is not None
+    for line in process.stderr:
+        if line.startswith("checking settings"):
+            process.send_signal(signal.SIGINT)
+            break
+    rest = process.stderr.read()
+    process.stderr.close()
+    assert process.wait(timeout=60) == 130
+    assert "Traceback" not in rest
+    assert not list(tmp_path.iterdir())

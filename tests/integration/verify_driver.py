@@ -1,0 +1,60 @@
+"""Run chosen checks of the suite in the interpreter that runs this; print them as JSON.
+
+Arguments: the suite's folder, the expectation file or `-`, and the checks' names.
+"""
+
+import json
+import os
+import shutil
+import sys
+import tempfile
+import types
+
+
+def main(suite_folder, expectation_path, names):
+    """Set up as the suite's own program does, run the checks, print [[name, status, ...]]."""
+    sys.dont_write_bytecode = True
+    package = types.ModuleType("verify")
+    package.__path__ = [suite_folder]
+    sys.modules["verify"] = package
+    from verify import context, expectation, framework
+
+    wanted = None if expectation_path == "-" else expectation.load(expectation_path)
+    folder = tempfile.mkdtemp()
+    try:
+        given = os.environ.get("THEANO_FLAGS", "")
+        framework.use_compile_folder(folder)
+        run(context.Context(framework.load("theano"), wanted, folder, given), names)
+    finally:
+        shutil.rmtree(folder, ignore_errors=True)
+
+
+def run(context, names):
+    """Run the checks called `names` and print them."""
+    from verify import blas_ops, numerics, scan, serving, settings, threads, timings, versions
+
+    def speed(context):
+        timings.peaks(context)
+        timings.products(context)
+        return timings.check_speed(context, "float64")
+
+    checks = {
+        "versions": versions.check,
+        "settings": settings.check,
+        "ldflags": serving.check_ldflags,
+        "library": serving.check,
+        "threads": threads.check,
+        "scan": scan.check,
+        "speed": speed,
+    }
+    for operation in blas_ops.OPERATIONS:
+        checks[operation.name] = lambda context, o=operation: blas_ops.check(context, o)
+        checks[operation.name + " numbers"] = lambda context, o=operation: numerics.check(
+            context, o
+        )
+    found = [list(checks[name](context)) for name in names]
+    sys.stdout.write(json.dumps(found) + "\n")
+
+
+if __name__ == "__main__":
+    main(sys.argv[1], sys.argv[2], sys.argv[3:])
