@@ -68,7 +68,6 @@ class FrameworkFile(Strict):
     rc_variable: str = Field(description="environment variable that names configuration files")
     base: Specs = Field(description="conda packages that every flavour gets")
     packages: Specs = Field(description="conda packages of the flavours that take them from conda")
-    pip_base: Specs = Field(description="conda packages that only pip flavours need")
     pip: tuple[str, ...] = Field(
         description="name==version of what pip flavours install, in this order"
     )

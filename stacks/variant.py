@@ -67,7 +67,7 @@ class Variant(Strict):
 
     def conda_specs(self) -> Specs:
         """Return the match specs of all conda packages that it asks for, sorted."""
-        own = self.framework.pip_base if self.python_packages == "pip" else self.framework.packages
+        own = self.framework.packages if self.python_packages == "conda" else ()
         blas = (self.blas.package,) if self.blas else ()
         return tuple(sorted({*self.framework.base, *own, *blas, *self.packages}))
 

@@ -25,7 +25,6 @@ flags_variable: THEANO_FLAGS
 rc_variable: THEANORC
 base: [python 3.9.*, gxx]
 packages: [numpy ==1.22.4, theano =={version}]
-pip_base: [pip]
 pip: [six==1.16.0, numpy==1.22.4, Theano=={version}]
 """
 BLAS = "summary: {0}\npackage: lib{0}\nldflags: -l{0}\nlibraries: ['lib{0}.so*']\n"
@@ -66,7 +65,7 @@ def test_a_pip_flavour_takes_its_packages_from_pip(envs: Path, write: Write) -> 
     assert variant.id == "theano-2/base"
     assert variant.baseline
     assert variant.blas is None
-    assert variant.conda_specs() == ("gxx", "pip", "python 3.9.*")
+    assert variant.conda_specs() == ("gxx", "python 3.9.*")
     assert variant.pip_requirements() == ("six==1.16.0", "numpy==1.22.4", "Theano==2")
 
 
@@ -116,7 +115,7 @@ def test_extends_lays_one_over_the_other(envs: Path, write: Write) -> None:
         "c": "3",
     }
     assert variant.environment() == {"BLAS_VARIABLE": "1", "X": "one", "Y": "two"}
-    assert variant.conda_specs() == ("gxx", "libopenblas", "p", "pip", "python 3.9.*", "q")
+    assert variant.conda_specs() == ("gxx", "libopenblas", "p", "python 3.9.*", "q")
 
 
 def test_a_default_that_is_not_given_does_not_undo_what_is_extended(
