@@ -165,8 +165,17 @@ def assemble(recipe: Recipe, inputs: str, sources: Mapping[str, Path], folder: P
 
 
 def _normalise(root: Path) -> None:
-    """Give every file mode 644 or 755, whatever the umask and the source say."""
-    for path in root.rglob("*"):
+    """Give every file mode 644 or 755, whatever the umask and the source say.
+
+    Raises IntegrityError for a link that leads to nothing.
+    """
+    for path in sorted(root.rglob("*")):
+        if path.is_symlink() and not path.exists():
+            raise IntegrityError(
+                f"{path.relative_to(root)}: a link to nothing",
+                found=path.readlink(),
+                mend="let the recipe take what it leads to as well",
+            )
         if path.is_file() and not path.is_symlink():
             path.chmod(0o755 if path.stat().st_mode & 0o111 else 0o644)
 
