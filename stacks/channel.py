@@ -12,18 +12,20 @@ import multiprocessing
 import os
 import signal
 import tempfile
+import threading
 from collections.abc import Callable, Iterable, Mapping, Sequence
 from concurrent.futures import ProcessPoolExecutor, as_completed
+from concurrent.futures.process import BrokenProcessPool
 from dataclasses import dataclass
 from pathlib import Path
 
 import rattler
-from rattler.exceptions import SolverError
+from rattler.exceptions import InvalidMatchSpecError, SolverError
 from rattler.index import index_fs
 
-from stacks import package
+from stacks import conda, package
 from stacks.disk import BUILD, aside
-from stacks.errors import UsageError
+from stacks.errors import StacksError, UsageError
 from stacks.fetch import fetch
 from stacks.package import Built
 from stacks.recipe import RECIPES, SOURCES_LOCK, Recipe, read_recipes
@@ -109,8 +111,9 @@ def solve(channel: Channel, specs: Sequence[str]) -> tuple[Offer, ...]:
             text = repodata(channel.offers.values(), subdir)
             (Path(folder) / subdir / "repodata.json").write_text(text)
         try:
-            records = asyncio.run(_solve(folder, specs))
-        except SolverError as error:
+            with conda.told(Path(folder), "the channel's index cannot be read"):
+                records = asyncio.run(_solve(folder, specs))
+        except (SolverError, InvalidMatchSpecError) as error:
             raise UsageError(
                 f"the channel cannot satisfy {', '.join(specs)}\n{error}",
                 mend="correct the specs in envs/, or the requirements of the recipes",
@@ -171,8 +174,7 @@ def _build_missing(
     with ProcessPoolExecutor(
         max_workers=min(len(missing), len(os.sched_getaffinity(0))),
         mp_context=multiprocessing.get_context("spawn"),
-        initializer=signal.signal,
-        initargs=(signal.SIGINT, signal.SIG_IGN),
+        initializer=_begin_worker,
     ) as pool:
         jobs = {
             pool.submit(package.build, offer.recipe, channel.pins): offer
@@ -182,12 +184,31 @@ def _build_missing(
             for job in as_completed(jobs):
                 built[jobs[job].file_name] = job.result()
                 finished(jobs[job])
+        except BrokenProcessPool as error:
+            raise StacksError(
+                "a process that built a package was killed",
+                mend="if nobody did, memory was short: close other programs; then run it again, "
+                "what is finished is kept",
+            ) from error
         except BaseException:
             for process in list((pool._processes or {}).values()):
                 process.terminate()
             pool.shutdown(wait=False, cancel_futures=True)
             raise
     return built
+
+
+def _begin_worker() -> None:
+    """Leave ctrl-C to the parent, and end with the parent, even where that one is killed."""
+    signal.signal(signal.SIGINT, signal.SIG_IGN)
+    parent = multiprocessing.parent_process()
+    assert parent is not None
+
+    def follow() -> None:
+        parent.join()
+        os._exit(1)
+
+    threading.Thread(target=follow, daemon=True).start()
 
 
 def publish(channel: Channel, built: Mapping[str, Built], folder: Path = FOLDER) -> None:

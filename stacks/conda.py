@@ -18,6 +18,8 @@ FAILURES = (
     exceptions.CacheDirError,
     exceptions.ConversionError,
     exceptions.ExtractError,
+    exceptions.FetchRepoDataError,
+    exceptions.GatewayError,
     exceptions.InstallerError,
     exceptions.IoError,
     exceptions.LinkError,

@@ -16,7 +16,7 @@ from typing import Any
 
 import rattler
 
-from stacks import layer, settings
+from stacks import conda, layer, settings
 from stacks.channel import URL, Offer
 from stacks.disk import BUILD, aside, cache_root, explained, locked, sha256_of
 from stacks.errors import IntegrityError
@@ -27,7 +27,7 @@ from stacks.variant import Variant
 PREFIXES = BUILD / "prefixes"
 READY = f"{settings.FOLDER}/ready.json"
 # Changes when what this module and stacks/settings.py write changes.
-FORMAT = "1"
+FORMAT = "2"
 
 
 @dataclass(frozen=True)
@@ -38,14 +38,13 @@ class Part:
     built: Built
 
     def files(self, python: str) -> dict[str, str]:
-        """Return the SHA-256 of each regular file by its path in the prefix, "" for a link."""
+        """Return the SHA-256 of each file by its path in the prefix."""
         found = {}
         for entry in rattler.PathsJson.from_package_archive(self.built.path).paths:
             name = entry.relative_path.as_posix()
             if self.offer.recipe.build.noarch:
                 name = _noarch_place(name, python)
-            link = entry.path_type.softlink
-            found[name] = "" if link else (entry.sha256 or b"").hex()
+            found[name] = (entry.sha256 or b"").hex()
         return found
 
 
@@ -116,32 +115,39 @@ def layer_key(variant: Variant, lock: Lock, offers: Sequence[Offer]) -> str:
 
 def _install(variant: Variant, parts: Sequence[Part], prefix: Path, target: Path) -> None:
     """Link the packages' files into the prefix; unpack anew those that the cache has damaged."""
-    expected: dict[str, str] = {}
-    for part in parts:
-        expected |= part.files(variant.framework.python)
-    records = [_record(part, prefix.parent) for part in parts]
     packages = cache_root() / "unpacked"
-    with explained(packages):
-        for attempt in ("first", "second"):
-            asyncio.run(
-                rattler.install(
-                    records, prefix, cache_dir=packages, show_progress=False,
-                    alternative_target_prefix=target,
-                )
-            )  # fmt: skip
-            try:
-                check(prefix, expected)
-                break
-            except IntegrityError:
-                if attempt == "second":
-                    raise
-                print(f"{packages}: damaged; unpacking the packages again", file=sys.stderr)
-                shutil.rmtree(prefix)
-                for part in parts:
-                    stem = part.offer.file_name.removesuffix(".conda")
-                    for path in packages.glob(f"{stem}*"):
-                        shutil.rmtree(path) if path.is_dir() else path.unlink()
+    try:
+        _link(variant, parts, packages, prefix, target)
+    except (IntegrityError, conda.CondaError) as error:
+        print(f"{packages}: damaged ({error.found}); unpacking again", file=sys.stderr)
+        shutil.rmtree(prefix, ignore_errors=True)
+        with explained(packages):
+            for part in parts:
+                stem = part.offer.file_name.removesuffix(".conda")
+                for path in packages.glob(f"{stem}*"):
+                    shutil.rmtree(path) if path.is_dir() else path.unlink()
+        _link(variant, parts, packages, prefix, target)
     _forget_the_machine(prefix / "conda-meta")
+
+
+def _link(
+    variant: Variant, parts: Sequence[Part], packages: Path, prefix: Path, target: Path
+) -> None:
+    """Unpack what is not in the folder `packages` yet, link it into the prefix, and check that."""
+    with conda.told(packages, f"the packages of {variant.id} cannot be installed"):
+        expected: dict[str, str] = {}
+        for part in parts:
+            expected |= part.files(variant.framework.python)
+        asyncio.run(
+            rattler.install(
+                [_record(part, prefix.parent) for part in parts],
+                prefix,
+                cache_dir=packages,
+                show_progress=False,
+                alternative_target_prefix=target,
+            )
+        )
+    check(prefix, expected)
 
 
 def _record(part: Part, scratch: Path) -> rattler.RepoDataRecord:
@@ -182,7 +188,7 @@ def _forget_the_machine(folder: Path) -> None:
 def check(prefix: Path, expected: Mapping[str, str]) -> None:
     """Raise IntegrityError unless every file of the prefix is there with the bytes it should have.
 
-    `expected` has a SHA-256 for each path, or "" for a symbolic link.
+    `expected` has a SHA-256 for each path; for a link, that of the file that it leads to.
     """
 
     def wrong(names: Sequence[str]) -> list[str]:
@@ -203,8 +209,6 @@ def check(prefix: Path, expected: Mapping[str, str]) -> None:
 
 
 def _fault(path: Path, name: str, digest: str) -> str | None:
-    if not digest:
-        return None if path.is_symlink() else f"{name}: no symbolic link"
     if not path.is_file():
         return f"{name}: missing"
     found = sha256_of(path)
