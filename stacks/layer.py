@@ -74,9 +74,11 @@ def _read(layer: Path) -> dict[str, str] | None:
         whole = all(
             sha256_of(layer / "files" / name) == digest for name, digest in manifest.items()
         )
-    except (OSError, ValueError, AttributeError):
+        # A damaged name can have become another file's: then one file is in no line.
+        complete = _tree(layer / "files") == set(manifest)
+    except (OSError, ValueError, AttributeError, TypeError):
         return None
-    return manifest if whole and manifest else None
+    return manifest if whole and complete else None
 
 
 def _link(source: Path, target: Path, manifest: Mapping[str, str]) -> None:
