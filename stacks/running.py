@@ -13,9 +13,9 @@ from stacks.variant import Variant
 from stacks.verification import environment
 
 
-def warn_of_undone(variant: Variant) -> None:
+def warn_of_undone(variant: Variant, prefix: Path) -> None:
     """Say on standard error which of the user's own settings undo the variant's."""
-    for line in settings.undone(variant, os.environ):
+    for line in settings.undone(variant, prefix, os.environ):
         print(f"warning: {line}: this is not {variant.name} any more", file=sys.stderr)
 
 
@@ -30,13 +30,13 @@ def run(variant: Variant, prefix: Path, command: Sequence[str]) -> None:
             expected="a command after --",
             mend=f"./invoke run --variant {variant.name} -- python train.py",
         )
-    warn_of_undone(variant)
+    warn_of_undone(variant, prefix)
     _replace_by(list(command), environment(prefix))
 
 
 def shell(variant: Variant, prefix: Path) -> None:
     """Replace this process by an interactive shell whose prompt names the variant."""
-    warn_of_undone(variant)
+    warn_of_undone(variant, prefix)
     env = environment(prefix)
     program = env.get("SHELL", "/bin/sh")
     prompt = f"({variant.name}) "

@@ -34,8 +34,14 @@ PREFIX = getattr(sys, "base_prefix", sys.prefix)
 SETTINGS = os.path.join(PREFIX, "etc", "theanorc")
 OTHERS = os.environ.get("{rc_variable}", os.path.join("~", ".{module}rc"))
 
-if SETTINGS not in OTHERS.split(os.pathsep):
-    os.environ["{rc_variable}"] = SETTINGS + os.pathsep + OTHERS
+
+def _of_environment(name):
+    return os.path.isdir(os.path.join(os.path.dirname(name), "theano-stacks"))
+
+
+# A program of another environment may have started this one: its settings end here.
+OWN = [name for name in OTHERS.split(os.pathsep) if not _of_environment(name)]
+os.environ["{rc_variable}"] = os.pathsep.join([SETTINGS] + OWN)
 # The compiler's name in the settings is bare, because Theano cannot take a path with blanks in it.
 SCRIPTS = os.path.join(PREFIX, "bin")
 PATH = os.environ.get("PATH", os.defpath)
@@ -125,14 +131,14 @@ def expectation(
     }
 
 
-def undone(variant: Variant, environ: Mapping[str, str]) -> list[str]:
+def undone(variant: Variant, prefix: Path, environ: Mapping[str, str]) -> list[str]:
     """Say which of the variant's own settings the user's THEANO_FLAGS or rc files undo."""
-    wanted = variant.theano_flags()
+    wanted = flags_of(variant, prefix)
     found: list[str] = []
     others = environ.get(variant.framework.rc_variable, f"~/.{variant.framework.module}rc")
     for name in others.split(os.pathsep):
-        path = Path(name).expanduser()
-        if name and path.is_file() and path.parts[-2:] != Path(RC_FILE).parts:
+        path = Path(os.path.expanduser(name))  # noqa: PTH111 - that one raises without a home
+        if name and not (path.parent / Path(FOLDER).name).is_dir():
             found += _differences(wanted, _read_rc(path), str(path))
     variable = variant.framework.flags_variable
     pairs = (p.partition("=") for p in environ.get(variable, "").split(",") if "=" in p)
@@ -140,8 +146,8 @@ def undone(variant: Variant, environ: Mapping[str, str]) -> list[str]:
 
 
 def _read_rc(path: Path) -> dict[str, str]:
+    """Return what an rc file sets; its names come in lower case, as the framework reads them."""
     parser = configparser.ConfigParser(interpolation=None, strict=False)
-    parser.optionxform = str  # type: ignore[assignment,method-assign]
     try:
         parser.read(path, encoding="utf-8")
     except (configparser.Error, UnicodeDecodeError):
@@ -154,8 +160,10 @@ def _read_rc(path: Path) -> dict[str, str]:
 
 
 def _differences(wanted: Mapping[str, str], given: Mapping[str, str], source: str) -> list[str]:
-    return [
-        f"{source} sets {name} to {given[name]!r}, where the variant needs {value!r}"
-        for name, value in wanted.items()
-        if name in given and given[name] != value
-    ]
+    found = []
+    for name, value in wanted.items():
+        # Only rc files give names in lower case where they have capitals.
+        have = given.get(name, given.get(name.lower()))
+        if have is not None and have != value:
+            found.append(f"{source} sets {name} to {have!r}, where the variant needs {value!r}")
+    return found
