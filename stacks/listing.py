@@ -12,10 +12,13 @@ from rich.table import Table
 
 from stacks import channel as channels
 from stacks import lock, prefix
-from stacks.disk import BUILD, cache_root
+from stacks.disk import BUILD, cache_root, explained
 from stacks.errors import StacksError
 from stacks.variant import Variant
 from stacks.verification import read_report, report_path
+
+# What the other modules keep in the cache.
+CACHED = ("layers", "packages", "sources", "unpacked")
 
 
 def show(variants: Sequence[Variant]) -> None:
@@ -53,27 +56,35 @@ def _last_report(variant: Variant, report: dict[str, Any] | None) -> tuple[str, 
         return "-", "", ""
     when = datetime.datetime.fromtimestamp(report_path(variant).stat().st_mtime)
     verdict = "passed" if report.get("ok") else "FAILED"
-    speeds = [_median(report, f"gemm_{dtype}") for dtype in ("float64", "float32")]
+    speeds = [_gemm(report, dtype) for dtype in ("float64", "float32")]
     return f"{verdict} {when:%Y-%m-%d %H:%M}", speeds[0], speeds[1]
 
 
-def _median(report: dict[str, Any], name: str) -> str:
-    for timing in report.get("timings", ()):
-        if timing.get("name") == name and timing.get("unit") == "GFLOP/s":
-            return f"{timing['median']:.1f}"
-    return ""
+def _gemm(report: dict[str, Any], dtype: str) -> str:
+    """Return the GFLOP/s of Gemm in a report, of the largest matrices that were timed."""
+    found = {
+        int(size): timing["median"]
+        for timing in report["timings"]
+        if (size := timing["name"].removeprefix(f"Gemm {dtype} ")).isdigit()
+    }
+    return f"{found[max(found)]:.1f}" if found else ""
 
 
 def clean(variants: Sequence[Variant] | None, *, cache: bool) -> None:
-    """Remove environments and reports (all of build/ for None), and the cache where asked."""
-    paths = [BUILD]
-    if variants is not None:
+    """Remove environments and reports (all of build/ for None), and the cache where asked.
+
+    Of the cache's folder only what was put there: a person may have chosen one with other things.
+    """
+    if variants is None:
+        paths = sorted(BUILD.glob("*"))
+    else:
         paths = [p for v in variants for p in (prefix.place_of(v), report_path(v))]
     if cache:
-        paths.append(cache_root())
+        paths += [cache_root() / name for name in CACHED]
     found = [path for path in paths if path.exists()]
     for path in found:
         print(f"removing {path}")
-        shutil.rmtree(path) if path.is_dir() else path.unlink()
+        with explained(path):
+            shutil.rmtree(path) if path.is_dir() else path.unlink()
     if not found:
         print("nothing to remove")
