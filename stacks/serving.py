@@ -21,18 +21,22 @@ def serve(port: int = channels.PORT) -> None:
     names = {p.file_name for v in all_variants() for p in lock.check(v, channel).packages}
     offers = [channel.offers[name] for name in sorted(names)]
     channels.publish(channel, pipeline.build_packages(channel, offers))
-    root = channels.FOLDER
-    handler = functools.partial(_Handler, directory=str(root))
-    try:
-        server = http.server.ThreadingHTTPServer(("127.0.0.1", port), handler)
-    except OSError as error:
-        raise UsageError(
-            f"port {port} cannot be served: {error.strerror}",
-            mend="stop what is there, or choose another: ./invoke serve --port N",
-        ) from error
-    with server:
+    with server_of(channels.FOLDER, port) as server:
         print(f"{len(names)} packages at http://localhost:{port}/theano-stacks (ctrl-C ends)")
         server.serve_forever()
+
+
+def server_of(folder: Path, port: int) -> http.server.ThreadingHTTPServer:
+    """Return a server of a channel's folder on this machine; UsageError where the port is taken."""
+    handler = functools.partial(_Handler, directory=str(folder))
+    try:
+        return http.server.ThreadingHTTPServer(("127.0.0.1", port), handler)
+    except (OSError, OverflowError) as error:
+        raise UsageError(
+            f"port {port} cannot be served",
+            found=str(error),
+            mend="stop what is there, or choose another: ./invoke serve --port N",
+        ) from error
 
 
 class _Handler(http.server.SimpleHTTPRequestHandler):
