@@ -44,7 +44,7 @@ def verify_variant(
     with aside(report_path(variant)) as report:
         arguments = ["--expect", str(prefix / settings.EXPECTATION), "--json", str(report)]
         status = _run(prefix / "bin/python", arguments, full, environment(prefix))
-        if status not in (PASSED, FAILED):
+        if status not in (PASSED, FAILED) or not report.is_file():
             _raise(status, f"{variant.id} could not be verified")
     if json_file:
         write_whole(json_file, report_path(variant).read_bytes())
