@@ -31,8 +31,13 @@ def cache_root() -> Path:
     chosen = os.environ.get("THEANO_STACKS_CACHE")
     if chosen:
         return Path(chosen).expanduser().absolute()
-    base = os.environ.get("XDG_CACHE_HOME") or Path.home() / ".cache"
-    return Path(base) / "theano-stacks"
+    base = os.environ.get("XDG_CACHE_HOME") or os.path.expanduser("~/.cache")  # noqa: PTH111
+    if base.startswith("~"):
+        raise DiskError(
+            "there is no home folder to keep the cache in",
+            mend="set THEANO_STACKS_CACHE to a folder that you may write",
+        )
+    return Path(base).absolute() / "theano-stacks"
 
 
 def sha256_of(path: Path) -> str:
@@ -62,21 +67,35 @@ def explained(path: Path) -> Iterator[None]:
     try:
         yield
     except OSError as error:
-        mends = {
-            errno.ENOSPC: "free some space, or set THEANO_STACKS_CACHE to a folder on another disk",
-            errno.EDQUOT: "your quota is used up: free some space, or set THEANO_STACKS_CACHE "
-            "to a folder on another disk",
-            errno.EFBIG: "the file system or `ulimit -f` allows no larger file: set "
-            "THEANO_STACKS_CACHE to a folder on another disk",
-            errno.EROFS: "set THEANO_STACKS_CACHE to a folder that can be written",
-            errno.EACCES: "set THEANO_STACKS_CACHE to a folder that you may write",
-            errno.EPERM: "set THEANO_STACKS_CACHE to a folder that you may write",
-            errno.ENOTDIR: "a file stands where a folder is needed: move it away",
-        }
-        if error.errno not in mends:
+        place = Path(os.fsdecode(error.filename or path))
+        mend = _mend(error, place)
+        if mend is None:
             raise
-        place = error.filename or path
-        raise DiskError(f"{place}: {error.strerror}", mend=mends[error.errno]) from error
+        raise DiskError(f"{place}: {error.strerror}", mend=mend) from error
+
+
+def _mend(error: OSError, place: Path) -> str | None:
+    """Return what to do about a refusal of the disk's, None where it was not the disk."""
+    other = _other_folder(place)
+    return {
+        errno.ENOSPC: f"free some space, or {other} on another disk",
+        errno.EDQUOT: f"your quota is used up: free some space, or {other} on another disk",
+        errno.EFBIG: f"the disk or `ulimit -f` allows no larger file: {other} on another disk",
+        errno.EROFS: f"{other} that can be written",
+        errno.EACCES: f"{other} that you may write",
+        errno.EPERM: f"{other} that you may write",
+        errno.ENOTDIR: "a file stands where a folder is needed: move it away",
+    }.get(error.errno or 0)
+
+
+def _other_folder(place: Path) -> str:
+    """Return how another folder is chosen for what lies at a place."""
+    in_cache = place.is_relative_to(cache_root())
+    if not in_cache and place.is_relative_to(REPOSITORY):
+        return "use a checkout in a folder"
+    if not in_cache and place.is_relative_to(os.environ.get("TMPDIR") or "/tmp"):  # noqa: S108
+        return "set TMPDIR to a folder"
+    return "set THEANO_STACKS_CACHE to a folder"
 
 
 @contextmanager
@@ -92,9 +111,15 @@ def aside(target: Path) -> Iterator[Path]:
         try:
             made = room / target.name
             yield made
+            old = room / "replaced"
             if target.is_dir() and not target.is_symlink():
-                target.rename(room / "replaced")
-            made.replace(target)
+                target.rename(old)
+            try:
+                made.replace(target)
+            except OSError:
+                if old.exists():
+                    old.rename(target)
+                raise
         finally:
             shutil.rmtree(room, ignore_errors=True)
 
@@ -119,6 +144,7 @@ def locked(target: Path, what: str) -> Iterator[None]:
             except BlockingIOError:
                 print(f"waiting: another process is making {what}", file=sys.stderr, flush=True)
                 fcntl.flock(file, fcntl.LOCK_EX)
-            for left in target.parent.glob(f".{target.name}.*.part"):
+            # As long as what mkdtemp adds: `a` must not remove what is under way for `a.b`.
+            for left in target.parent.glob(f".{target.name}.{'?' * 8}.part"):
                 shutil.rmtree(left, ignore_errors=True)
             yield
