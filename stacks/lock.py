@@ -173,10 +173,12 @@ def inputs_of(variant: Variant, pins: Pins) -> dict[str, str]:
     return files
 
 
-def make(variant: Variant, channel: Channel, built: Mapping[str, Built]) -> None:
+def make(
+    variant: Variant, channel: Channel, built: Mapping[str, Built], locks: Path = LOCKS
+) -> None:
     """Solve a variant and write its lock in place of the old one."""
     offers = channels.solve(channel, variant.conda_specs())
-    with aside(folder_of(variant)) as folder:
+    with aside(folder_of(variant, locks)) as folder:
         folder.mkdir()
         render(variant, offers, built, channel.pins, folder)
 

@@ -27,17 +27,21 @@ def _step(name: str, what: str) -> Iterator[list[str]]:
     print(f"  {name:<9}{told[-1]:<58}{seconds:7.1f} s", file=sys.stderr, flush=True)
 
 
-def make_environment(variant: Variant) -> Path:
+def make_environment(
+    variant: Variant, target: Path | None = None, locks: Path = lock.LOCKS
+) -> Path:
     """Return the prefix of a variant's environment, made from its lock where it is not ready.
+
+    `target` is where it goes instead of its place below build/.
 
     Raises a StacksError where the lock is stale, a source cannot be had, bytes are not the pinned
     ones, or the disk refuses.
     """
-    target = prefix.place_of(variant)
+    target = target or prefix.place_of(variant)
     print(f"{variant.name} on {variant.framework.name}", file=sys.stderr, flush=True)
     with _step("lock", "") as told:
         channel = channels.read_channel()
-        locked = lock.check(variant, channel)
+        locked = lock.check(variant, channel, locks)
         told.append(_contents(len(locked.packages), len(locked.requirements)))
     if prefix.is_ready(variant, locked, target):
         print(f"  {'ready':<9}{_shown(target)}", file=sys.stderr, flush=True)
@@ -80,14 +84,14 @@ def build_packages(
     return built
 
 
-def relock(variants: Sequence[Variant]) -> None:
+def relock(variants: Sequence[Variant], locks: Path = lock.LOCKS) -> None:
     """Solve the variants anew, build what their solutions need, and write their locks."""
     channel = channels.read_channel()
     solutions = {v.id: channels.solve(channel, v.conda_specs()) for v in variants}
     offers = {offer.file_name: offer for offers in solutions.values() for offer in offers}
     built = build_packages(channel, offers.values())
     for variant in variants:
-        lock.make(variant, channel, built)
+        lock.make(variant, channel, built, locks)
         print(f"  {'locked':<9}{variant.id}", file=sys.stderr)
 
 
