@@ -61,7 +61,7 @@ def attached(
     except OSError as error:
         raise CommandError(
             f"cannot run {words[0]}: {error.strerror}",
-            mend="look at the spelling; programs are looked up in the environment's bin/ first",
+            mend="look at the spelling of its path or name",
         ) from error
 
 

@@ -116,17 +116,19 @@ def layer_key(variant: Variant, lock: Lock, offers: Sequence[Offer]) -> str:
 def _install(variant: Variant, parts: Sequence[Part], prefix: Path, target: Path) -> None:
     """Link the packages' files into the prefix; unpack anew those that the cache has damaged."""
     packages = cache_root() / "unpacked"
-    try:
-        _link(variant, parts, packages, prefix, target)
-    except (IntegrityError, conda.CondaError) as error:
-        print(f"{packages}: damaged ({error.found}); unpacking again", file=sys.stderr)
-        shutil.rmtree(prefix, ignore_errors=True)
-        with explained(packages):
-            for part in parts:
-                stem = part.offer.file_name.removesuffix(".conda")
-                for path in packages.glob(f"{stem}*"):
-                    shutil.rmtree(path) if path.is_dir() else path.unlink()
-        _link(variant, parts, packages, prefix, target)
+    # What one build finds damaged and removes, another must not be linking.
+    with locked(packages, "an environment from the same cache"):
+        try:
+            _link(variant, parts, packages, prefix, target)
+        except (IntegrityError, conda.CondaError) as error:
+            print(f"{packages}: damaged ({error.found}); unpacking again", file=sys.stderr)
+            shutil.rmtree(prefix, ignore_errors=True)
+            with explained(packages):
+                for part in parts:
+                    stem = part.offer.file_name.removesuffix(".conda")
+                    for path in packages.glob(f"{stem}*"):
+                        shutil.rmtree(path) if path.is_dir() else path.unlink()
+            _link(variant, parts, packages, prefix, target)
     _forget_the_machine(prefix / "conda-meta")
 
 
