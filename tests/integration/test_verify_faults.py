@@ -82,7 +82,17 @@ def library(good: Path, tmp_path: Path) -> Callable[[str, str], Path]:
         text = tmp_path / "source.cpp"
         text.write_text(source)
         compiler = good / "bin/g++"
-        words = [compiler, "-O1", "-w", "-shared", "-fPIC", "-pthread", text, "-o", path]
+        words: list[str | Path] = [
+            compiler,
+            "-O1",
+            "-w",
+            "-shared",
+            "-fPIC",
+            "-pthread",
+            text,
+            "-o",
+            path,
+        ]
         subprocess.run(words, check=True)
         return path
 
@@ -94,7 +104,7 @@ def checked(
 ) -> list[Found]:
     """Run checks with an environment's interpreter; `expect` None is a diagnosis."""
     path = prefix / EXPECTATION if expect == "own" else expect
-    words = [
+    words: list[str | Path] = [
         prefix / "bin/python",
         REPOSITORY / "tests/integration/verify_driver.py",
         REPOSITORY / "verify",
@@ -200,7 +210,9 @@ def test_a_scan_loop_in_python(good: Path, tmp_path: Path) -> None:
     package = tmp_path / "scan_perform"
     package.mkdir()
     (package / "__init__.py").write_text("_version = 0.296\n")
-    (package / "scan_perform.py").write_text("def get_version(): pass\ndef perform(*a): pass\n")
+    (package / "scan_perform.py").write_text(
+        "def get_version(): return 0.296\ndef perform(*a): pass\n"
+    )
     (scan,) = checked(good, "scan", PYTHONPATH=str(tmp_path))
     assert scan.status == "fail"
     assert "Python code, not compiled" in scan.detail

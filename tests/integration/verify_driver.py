@@ -3,22 +3,25 @@
 Arguments: the suite's folder, the expectation file or `-`, and the checks' names.
 """
 
+import functools
+import importlib
 import json
 import os
 import shutil
 import sys
 import tempfile
 import types
+from collections.abc import Sequence
+from typing import Any
 
 
-def main(suite_folder, expectation_path, names):
+def main(suite_folder: str, expectation_path: str, names: Sequence[str]) -> None:
     """Set up as the suite's own program does, run the checks, print [[name, status, ...]]."""
     sys.dont_write_bytecode = True
     package = types.ModuleType("verify")
     package.__path__ = [suite_folder]
     sys.modules["verify"] = package
-    from verify import context, expectation, framework
-
+    context, expectation, framework = modules("context", "expectation", "framework")
     wanted = None if expectation_path == "-" else expectation.load(expectation_path)
     folder = tempfile.mkdtemp()
     try:
@@ -29,11 +32,17 @@ def main(suite_folder, expectation_path, names):
         shutil.rmtree(folder, ignore_errors=True)
 
 
-def run(context, names):
-    """Run the checks called `names` and print them."""
-    from verify import blas_ops, numerics, scan, serving, settings, threads, timings, versions
+def modules(*names: str) -> list[Any]:
+    """Return modules of the suite. It is written for Python 2.7 too, so it has no types."""
+    return [importlib.import_module("verify." + name) for name in names]
 
-    def speed(context):
+
+def run(context: Any, names: Sequence[str]) -> None:
+    """Run the checks called `names` and print them."""
+    blas_ops, numerics, scan, serving = modules("blas_ops", "numerics", "scan", "serving")
+    settings, threads, timings, versions = modules("settings", "threads", "timings", "versions")
+
+    def speed(context: Any) -> Any:
         timings.peaks(context)
         timings.products(context)
         return timings.check_speed(context, "float64")
@@ -48,10 +57,8 @@ def run(context, names):
         "speed": speed,
     }
     for operation in blas_ops.OPERATIONS:
-        checks[operation.name] = lambda context, o=operation: blas_ops.check(context, o)
-        checks[operation.name + " numbers"] = lambda context, o=operation: numerics.check(
-            context, o
-        )
+        checks[operation.name] = functools.partial(blas_ops.check, operation=operation)
+        checks[operation.name + " numbers"] = functools.partial(numerics.check, operation=operation)
     found = [list(checks[name](context)) for name in names]
     sys.stdout.write(json.dumps(found) + "\n")
 

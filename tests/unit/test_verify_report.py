@@ -4,7 +4,6 @@ import importlib
 import json
 from pathlib import Path
 
-import jsonschema
 import pytest
 
 from stacks.disk import REPOSITORY
@@ -13,6 +12,7 @@ from stacks.disk import REPOSITORY
 report = importlib.import_module("verify.report")
 table = importlib.import_module("verify.table")
 machine = importlib.import_module("verify.machine")
+jsonschema = importlib.import_module("jsonschema")
 
 SCHEMA = json.loads((REPOSITORY / "verify/report.schema.json").read_text())
 

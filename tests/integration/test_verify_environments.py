@@ -24,7 +24,14 @@ def test_a_built_environment_passes(
 ) -> None:
     place, report = prefix(framework, flavour), tmp_path / "report.json"
     before = sorted(tmp_path.iterdir())
-    words = [place / "bin/python", SUITE, "--expect", place / EXPECTATION, "--json", report]
+    words: list[str | Path] = [
+        place / "bin/python",
+        SUITE,
+        "--expect",
+        place / EXPECTATION,
+        "--json",
+        report,
+    ]
     done = subprocess.run(
         words,
         cwd=tmp_path,
