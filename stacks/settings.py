@@ -94,6 +94,14 @@ def flags_of(variant: Variant, prefix: Path) -> dict[str, str]:
     }
 
 
+def own_flags(flags: Mapping[str, str]) -> dict[str, str]:
+    """Return the flags that make the variant what it is.
+
+    floatX is not one of them: it is a default that each program may choose for itself.
+    """
+    return {name: value for name, value in flags.items() if name != "floatX"}
+
+
 def rc_text(variant: Variant, flags: Mapping[str, str]) -> str:
     """Return the text of the framework's configuration file (Theano's theanorc)."""
     sections: dict[str, dict[str, str]] = {}
@@ -126,14 +134,14 @@ def expectation(
         "blas": blas
         and {"name": blas.name, "ldflags": blas.ldflags, "libraries": list(blas.libraries)},
         "floatX": variant.floatX,
-        "flags": dict(flags),
+        "flags": own_flags(flags),
         "packages": packages,
     }
 
 
 def undone(variant: Variant, prefix: Path, environ: Mapping[str, str]) -> list[str]:
     """Say which of the variant's own settings the user's THEANO_FLAGS or rc files undo."""
-    wanted = flags_of(variant, prefix)
+    wanted = own_flags(flags_of(variant, prefix))
     found: list[str] = []
     others = environ.get(variant.framework.rc_variable, f"~/.{variant.framework.module}rc")
     for name in others.split(os.pathsep):
