@@ -21,13 +21,10 @@ from stacks.fetch import fetch
 from stacks.sources import IndexPin
 from stacks.staging.wheel import SHEBANG
 
-# Changes when what this module writes changes.
-FORMAT = "1"
-
 
 def key_of(conda_packages: Sequence[str], pins: Sequence[IndexPin]) -> str:
     """Return the name of a layer: the hash of all that decides its bytes."""
-    inputs = [FORMAT, sorted(conda_packages), [pin.sha256 for pin in pins]]
+    inputs = [sha256_of(Path(__file__)), sorted(conda_packages), [pin.sha256 for pin in pins]]
     return hashlib.sha256(json.dumps(inputs).encode()).hexdigest()
 
 

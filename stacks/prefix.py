@@ -26,8 +26,6 @@ from stacks.variant import Variant
 
 PREFIXES = BUILD / "prefixes"
 READY = f"{settings.FOLDER}/ready.json"
-# Changes when what this module and stacks/settings.py write changes.
-FORMAT = "2"
 
 
 @dataclass(frozen=True)
@@ -65,7 +63,8 @@ def place_of(variant: Variant) -> Path:
 
 def key_of(variant: Variant, lock: Lock, target: Path) -> str:
     """Return the hash of all that decides an environment at a place."""
-    inputs = [FORMAT, lock.sha256, variant.model_dump_json(), str(target)]
+    code = [sha256_of(Path(path)) for path in (__file__, settings.__file__)]
+    inputs = [code, lock.sha256, variant.model_dump_json(), str(target)]
     return hashlib.sha256(json.dumps(inputs).encode()).hexdigest()
 
 
