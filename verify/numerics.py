@@ -18,14 +18,21 @@ SCALARS = ((1.0, 0.0), (0.7, 1.0), (-1.3, 0.4))
 def check(context, operation):
     """Check the numbers of an operation for layouts, sizes and scalars that libraries differ on."""
     name = "%s numbers" % operation.name
-    cases = 0
+    cases, refused = 0, 0
     for dtype in blas_ops.DTYPES:
         done = blas_ops.compiled(context, operation, dtype)
         if done.error:
             return skipped(name, "%s does not compile: %s" % (dtype, done.error))
         for shape, layouts, scalars in _cases():
-            wrong = _one(done.function, operation.name, dtype, shape, layouts, scalars)
             cases += 1
+            try:
+                wrong = _one(done.function, operation.name, dtype, shape, layouts, scalars)
+            except ValueError:
+                # PyTensor 3.0 refuses stacks of empty matrices. That is no wrong number, and no
+                # library's doing.
+                if 0 not in shape:
+                    raise
+                refused, wrong = refused + 1, None
             if wrong:
                 detail = "%s, %s x %s x %s, stored by %s and %s, alpha %s, beta %s: %s" % (
                     (dtype,) + shape + layouts + scalars + (wrong,)
@@ -36,7 +43,8 @@ def check(context, operation):
                     "this BLAS computes wrong numbers here: take another version or another "
                     "library, and report it to its makers",
                 )
-    return passed(name, "%d cases, float64 and float32" % cases)
+    told = "; empty matrices are refused by the framework" if refused else ""
+    return passed(name, "%d cases, float64 and float32%s" % (cases, told))
 
 
 def _cases():
