@@ -50,7 +50,8 @@ def check(context):
             "this build of the library does not obey %s: take another one"
             % " or ".join(VARIABLES.get(serving.name, EVERY_VARIABLE)),
         )
-    count = "%d threads" % serving.threads if serving.threads else "count not told"
+    plural = "" if serving.threads == 1 else "s"
+    count = "%d thread%s" % (serving.threads, plural) if serving.threads else "count not told"
     together = measure(context, asked[0])
     busy = together if isinstance(together, str) else "%.1f processors busy" % together
     return passed(NAME, "%s, %s; %s; told to use one: %.1f busy" % (count, said, busy, alone))
