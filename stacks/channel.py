@@ -11,7 +11,6 @@ import json
 import multiprocessing
 import os
 import signal
-import tempfile
 import threading
 from collections.abc import Callable, Iterable, Mapping, Sequence
 from concurrent.futures import ProcessPoolExecutor, as_completed
@@ -24,7 +23,7 @@ from rattler.exceptions import InvalidMatchSpecError, SolverError
 from rattler.index import index_fs
 
 from stacks import conda, package
-from stacks.disk import BUILD, aside
+from stacks.disk import BUILD, aside, scratch
 from stacks.errors import StacksError, UsageError
 from stacks.fetch import fetch
 from stacks.package import Built
@@ -105,13 +104,13 @@ def solve(channel: Channel, specs: Sequence[str]) -> tuple[Offer, ...]:
 
     Raises UsageError with the solver's own explanation where there is no solution.
     """
-    with tempfile.TemporaryDirectory() as folder:
+    with scratch() as folder:
         for subdir in ("linux-64", "noarch"):
-            (Path(folder) / subdir).mkdir()
+            (folder / subdir).mkdir()
             text = repodata(channel.offers.values(), subdir)
-            (Path(folder) / subdir / "repodata.json").write_text(text)
+            (folder / subdir / "repodata.json").write_text(text)
         try:
-            with conda.told(Path(folder), "the channel's index cannot be read"):
+            with conda.told(folder, "the channel's index cannot be read"):
                 records = asyncio.run(_solve(folder, specs))
         except (SolverError, InvalidMatchSpecError) as error:
             raise UsageError(
@@ -124,11 +123,11 @@ def solve(channel: Channel, specs: Sequence[str]) -> tuple[Offer, ...]:
     )
 
 
-async def _solve(folder: str, specs: Sequence[str]) -> list[rattler.RepoDataRecord]:
+async def _solve(folder: Path, specs: Sequence[str]) -> list[rattler.RepoDataRecord]:
     return await rattler.solve(
-        sources=[rattler.Channel(Path(folder).as_uri() + "/")],
+        sources=[rattler.Channel(folder.as_uri() + "/")],
         specs=[rattler.MatchSpec(spec, strict=False) for spec in specs],
-        gateway=rattler.Gateway(cache_dir=Path(folder) / "cache"),
+        gateway=rattler.Gateway(cache_dir=folder / "cache"),
         platforms=["linux-64", "noarch"],
         virtual_packages=[
             rattler.GenericVirtualPackage(

@@ -10,7 +10,7 @@ from pathlib import Path
 from rattler import exceptions
 from rattler_build import RattlerBuildError
 
-from stacks.disk import explained
+from stacks.disk import explained, refusal
 from stacks.errors import StacksError
 
 # They have no class of their own in common.
@@ -42,6 +42,6 @@ def told(place: Path, what: str) -> Iterator[None]:
         try:
             yield
         except FAILURES as error:
-            if number := re.search(r"\(os error (\d+)\)", str(error)):
-                raise OSError(int(number.group(1)), str(error), str(place)) from error
-            raise CondaError(what, found=str(error)) from error
+            number = re.search(r"\(os error (\d+)\)", str(error))
+            refused = number and refusal(OSError(int(number.group(1)), str(error)), place)
+            raise refused or CondaError(what, found=str(error)) from error

@@ -67,17 +67,20 @@ def explained(path: Path) -> Iterator[None]:
     try:
         yield
     except OSError as error:
-        place = Path(os.fsdecode(error.filename or path))
-        mend = _mend(error, place)
-        if mend is None:
+        refused = refusal(error, path)
+        if refused is None:
             raise
-        raise DiskError(f"{place}: {error.strerror}", mend=mend) from error
+        raise refused from error
 
 
-def _mend(error: OSError, place: Path) -> str | None:
-    """Return what to do about a refusal of the disk's, None where it was not the disk."""
+def refusal(error: OSError, path: Path) -> DiskError | None:
+    """Return what to say of an error where it was the disk that refused, else None.
+
+    `path` is named where the error itself names no file.
+    """
+    place = Path(os.fsdecode(error.filename or path))
     other = _other_folder(place)
-    return {
+    mend = {
         errno.ENOSPC: f"free some space, or {other} on another disk",
         errno.EDQUOT: f"your quota is used up: free some space, or {other} on another disk",
         errno.EFBIG: f"the disk or `ulimit -f` allows no larger file: {other} on another disk",
@@ -86,6 +89,7 @@ def _mend(error: OSError, place: Path) -> str | None:
         errno.EPERM: f"{other} that you may write",
         errno.ENOTDIR: "a file stands where a folder is needed: move it away",
     }.get(error.errno or 0)
+    return DiskError(f"{place}: {error.strerror}", mend=mend) if mend else None
 
 
 def _other_folder(place: Path) -> str:
@@ -128,6 +132,22 @@ def write_whole(target: Path, data: bytes | str) -> None:
     """Write a file so that other readers see the old bytes or the new ones, never a part."""
     with aside(target) as made:
         made.write_bytes(data.encode() if isinstance(data, str) else data)
+
+
+@contextmanager
+def scratch() -> Iterator[Path]:
+    """Give a temporary folder that is removed in the end; DiskError where there can be none."""
+    chosen = Path(os.environ.get("TMPDIR") or "/tmp")  # noqa: S108
+    with explained(chosen):
+        try:
+            folder = tempfile.TemporaryDirectory()
+        except FileNotFoundError as error:
+            raise DiskError(
+                f"no temporary folder can be made: {error.strerror}",
+                mend="free some space there, or set TMPDIR to a folder that you may write",
+            ) from error
+        with folder as name:
+            yield Path(name)
 
 
 @contextmanager

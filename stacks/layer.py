@@ -10,12 +10,11 @@ import json
 import os
 import shutil
 import sys
-import tempfile
 from collections.abc import Mapping, Sequence
 from pathlib import Path
 
 from stacks.command import call
-from stacks.disk import aside, cache_root, locked, sha256_of
+from stacks.disk import aside, cache_root, locked, scratch, sha256_of
 from stacks.errors import IntegrityError
 from stacks.fetch import fetch
 from stacks.sources import IndexPin
@@ -54,8 +53,8 @@ def add(prefix: Path, key: str, pins: Sequence[IndexPin]) -> dict[str, str]:
             shutil.rmtree(layer)
         files = fetch(pins)
         before = _tree(prefix)
-        with tempfile.TemporaryDirectory() as scratch:
-            _pip_install(prefix, [(pin, files[pin]) for pin in pins], Path(scratch))
+        with scratch() as folder:
+            _pip_install(prefix, [(pin, files[pin]) for pin in pins], folder)
         made = sorted(_tree(prefix) - before)
         _make_relocatable(prefix, made)
         manifest = {name: sha256_of(prefix / name) for name in made}
@@ -100,19 +99,19 @@ def _tree(prefix: Path) -> set[str]:
     }
 
 
-def _pip_install(prefix: Path, files: Sequence[tuple[IndexPin, Path]], scratch: Path) -> None:
-    links = scratch / "files"
+def _pip_install(prefix: Path, files: Sequence[tuple[IndexPin, Path]], room: Path) -> None:
+    links = room / "files"
     links.mkdir()
     for _, path in files:
         link_or_copy(path, links / path.name)
-    requirements = scratch / "requirements.txt"
+    requirements = room / "requirements.txt"
     requirements.write_text(
         "".join(f"{pin.name}=={pin.version} --hash=sha256:{pin.sha256}\n" for pin, _ in files)
     )
     environment = {
         "PATH": f"{prefix / 'bin'}:/usr/bin:/bin",
-        "HOME": str(scratch),
-        "TMPDIR": str(scratch),
+        "HOME": str(room),
+        "TMPDIR": str(room),
         "LC_ALL": "C.UTF-8",
         "PIP_CONFIG_FILE": os.devnull,
         "PIP_DISABLE_PIP_VERSION_CHECK": "1",
@@ -130,7 +129,7 @@ def _pip_install(prefix: Path, files: Sequence[tuple[IndexPin, Path]], scratch: 
                 "--require-hashes", "--no-build-isolation", "--no-cache-dir", "--no-compile",
                 "--no-warn-script-location", "--find-links", links, "--requirement", requirements,
             ],
-            cwd=scratch,
+            cwd=room,
             env=environment,
         )  # fmt: skip
     finally:
