@@ -117,17 +117,20 @@ def _install(variant: Variant, parts: Sequence[Part], prefix: Path, target: Path
     packages = cache_root() / "unpacked"
     # What one build finds damaged and removes, another must not be linking.
     with locked(packages, "an environment from the same cache"):
+        made = prefix.with_name("first")
         try:
-            _link(variant, parts, packages, prefix, target)
+            _link(variant, parts, packages, made, target)
         except (IntegrityError, conda.CondaError) as error:
             print(f"{packages}: damaged ({error.found}); unpacking again", file=sys.stderr)
-            shutil.rmtree(prefix, ignore_errors=True)
             with explained(packages):
                 for part in parts:
                     stem = part.offer.file_name.removesuffix(".conda")
                     for path in packages.glob(f"{stem}*"):
                         shutil.rmtree(path) if path.is_dir() else path.unlink()
-            _link(variant, parts, packages, prefix, target)
+            # Another folder: rattler may still be linking there what it began before it failed.
+            made = prefix.with_name("second")
+            _link(variant, parts, packages, made, target)
+    made.rename(prefix)
     _forget_the_machine(prefix / "conda-meta")
 
 
