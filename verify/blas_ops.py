@@ -6,7 +6,7 @@ import collections
 
 import numpy
 
-from verify import mapped
+from verify import mapped, progress
 from verify.mend import explain, ldflags_mend, no_compiler_mend
 from verify.report import failed, passed
 
@@ -79,7 +79,7 @@ def compiled(context, operation, dtype):
     """Return the Compiled of an operation; compiled once and called once."""
     key = operation.name, dtype
     if key not in context.operations:
-        context.note("compiling %s %s" % key)
+        progress.note("compiling %s %s" % key)
         context.operations[key] = _compile(context, operation, dtype)
     return context.operations[key]
 

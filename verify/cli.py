@@ -12,7 +12,7 @@ import tempfile
 
 from verify import expectation as expectations
 from verify import framework as frameworks
-from verify import report, table, threads
+from verify import progress, report, table, threads
 from verify.context import Context
 
 PASSED, FAILED, CANNOT_RUN, INTERRUPTED = 0, 1, 2, 130
@@ -77,14 +77,18 @@ def run(arguments):
     given = {name: os.environ.get(name.upper() + "_FLAGS", "") for name in frameworks.MODULES}
     frameworks.use_compile_folder(os.path.join(folder, "compiled"))
     module = wanted["module"] if wanted else None
-    sys.stderr.write("importing the framework ...\n")
+    progress.begin()
+    progress.note("importing the framework")
     framework = frameworks.load(module)
     context = Context(framework, wanted, folder, given[framework.name], arguments.full)
 
     # Imported late: these import NumPy, which must not come before the thread counts are set.
     from verify import suite
 
-    checks, timings = suite.run(context, arguments.debug)
+    try:
+        checks, timings = suite.run(context, arguments.debug)
+    finally:
+        progress.end()
     content = suite.document(context, checks, timings)
     table.show(table.render(content, table.terminal_width(), table.wants_colour()))
     if arguments.json:

@@ -2,8 +2,6 @@
 
 from __future__ import absolute_import, division, print_function
 
-import sys
-
 
 class Context(object):
     """One verification of one environment.
@@ -38,8 +36,3 @@ class Context(object):
     def has_ldflags(self):
         """Say whether the framework links its own code against a BLAS."""
         return bool(str(self.framework.flag("blas.ldflags") or "").strip())
-
-    def note(self, what):
-        """Tell a waiting person what goes on."""
-        sys.stderr.write(what + " ...\n")
-        sys.stderr.flush()

@@ -7,6 +7,7 @@ import warnings
 
 import numpy
 
+from verify import progress
 from verify.mend import explain, no_compiler_mend
 from verify.report import failed, passed
 
@@ -23,7 +24,7 @@ def check(context):
         return failed(NAME, "the compiled loop is not there: " + explain(error), _mend(context))
     if type(loop.perform).__name__ == "function":
         return failed(NAME, "the loop is Python code, not compiled", _mend(context))
-    context.note("compiling a scan")
+    progress.note("compiling a scan")
     function = _cumulative(framework)
     values = numpy.linspace(-1, 1, STEPS)
     calls = []

@@ -11,6 +11,7 @@ from verify import (
     machine,
     numerics,
     peak,
+    progress,
     report,
     scan,
     serving,
@@ -29,7 +30,7 @@ def run(context, debug=False):
     warnings.simplefilter("ignore")
 
     def checked(name, function, *more):
-        context.note("checking %s" % name)
+        progress.note("checking %s" % name)
         try:
             checks.append(function(context, *more))
         except Exception as error:

@@ -8,7 +8,7 @@ import time
 
 import numpy
 
-from verify import blas_ops, library, machine, peak, process
+from verify import blas_ops, library, machine, peak, process, progress
 from verify.mend import ldflags_mend
 from verify.report import failed, passed, skipped, timing
 
@@ -29,7 +29,7 @@ else:
 
 def imports(context):
     """Time the import of the framework in fresh processes."""
-    context.note("timing the import")
+    progress.note("timing the import")
     environment = dict(os.environ)
     if sys.version_info[0] == 2:
         environment["PYTHONDONTWRITEBYTECODE"] = "1"
@@ -47,7 +47,7 @@ def imports(context):
 
 def compilation(context):
     """Time the compilation of a small function whose modules are not compiled yet."""
-    context.note("timing a compilation")
+    progress.note("timing a compilation")
     framework = context.framework
     x, w = (framework.variable("matrix", "float64", name) for name in "xw")
     output = framework.tensor.tanh(framework.tensor.dot(x, w)).sum(axis=0)
@@ -67,7 +67,7 @@ def peaks(context):
 
     Raises peak.NoCompilerError.
     """
-    context.note("measuring this machine's peak")
+    progress.note("measuring this machine's peak")
     kernel = peak.load(context.framework.flag("cxx"), context.folder)
     found = []
     for dtype in blas_ops.DTYPES:
@@ -84,7 +84,7 @@ def products(context):
     """Time Gemm in both precisions, and the frameworks' own check_blas measure."""
     found = []
     for dtype in blas_ops.DTYPES:
-        context.note("timing Gemm %s" % dtype)
+        progress.note("timing Gemm %s" % dtype)
         update = _Update(context.framework, dtype)
         size, samples = _gemm_samples(update)
         rates = [2.0 * size**3 / seconds / 1e9 for seconds in samples]
@@ -166,9 +166,9 @@ def _alone(context, update, size):
 def _check_blas(context, update, size, rate):
     expected = CHECK_BLAS_CALLS * 2.0 * size**3 / rate
     if expected > LONGEST * (20 if context.full else 1):
-        context.note("check_blas %d would take %.0f s here: left out" % (size, expected))
+        progress.tell("check_blas %d would take %.0f s here: left out" % (size, expected))
         return []
-    context.note("check_blas %d" % size)
+    progress.note("check_blas %d" % size)
     update.resize(size)
     return [timing("check_blas %d" % size, "s", [update.seconds(CHECK_BLAS_CALLS)])]
 
