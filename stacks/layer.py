@@ -54,9 +54,12 @@ def add(prefix: Path, key: str, pins: Sequence[IndexPin]) -> dict[str, str]:
         files = fetch(pins)
         before = _tree(prefix)
         with scratch() as folder:
-            _pip_install(prefix, [(pin, files[pin]) for pin in pins], folder)
+            # Python 2.7's pip fails where the path of its prefix is not ASCII.
+            alias = folder / "prefix"
+            alias.symlink_to(prefix.absolute())
+            _pip_install(alias, [(pin, files[pin]) for pin in pins], folder)
         made = sorted(_tree(prefix) - before)
-        _make_relocatable(prefix, made)
+        _make_relocatable(prefix, made, (alias, prefix))
         manifest = {name: sha256_of(prefix / name) for name in made}
         with aside(layer) as folder:
             _link(prefix, folder / "files", manifest)
@@ -121,34 +124,34 @@ def _pip_install(prefix: Path, files: Sequence[tuple[IndexPin, Path]], room: Pat
         "PYTHONWARNINGS": "ignore",
         "SOURCE_DATE_EPOCH": "1704067200",
     }
-    umask = os.umask(0o022)
-    try:
-        call(
-            [
-                prefix / "bin/python", "-m", "pip", "install", "--no-index", "--no-deps",
-                "--require-hashes", "--no-build-isolation", "--no-cache-dir", "--no-compile",
-                "--no-warn-script-location", "--find-links", links, "--requirement", requirements,
-            ],
-            cwd=room,
-            env=environment,
-        )  # fmt: skip
-    finally:
-        os.umask(umask)
+    call(
+        [
+            prefix / "bin/python", "-m", "pip", "install", "--no-index", "--no-deps",
+            "--require-hashes", "--no-build-isolation", "--no-cache-dir", "--no-compile",
+            "--no-warn-script-location", "--find-links", links, "--requirement", requirements,
+        ],
+        cwd=room,
+        env=environment,
+    )  # fmt: skip
 
 
-def _make_relocatable(prefix: Path, names: Sequence[str]) -> None:
-    """Let the scripts that pip wrote find the python beside them, as RECORD then says too."""
-    place = str(prefix).encode()
+def _make_relocatable(prefix: Path, names: Sequence[str], places: Sequence[Path]) -> None:
+    """Let the scripts that pip wrote find the python beside them, as RECORD then says too.
+
+    Raises IntegrityError where any other file has one of the `places` inside.
+    """
+    needles = [str(place).encode() for place in places]
     scripts = {}
     for name in names:
         path = prefix / name
         data = path.read_bytes()
-        if place not in data:
+        if not any(needle in data for needle in needles):
             continue
         lines = data.split(b"\n", 3)
         long_form = lines[0] == b"#!/bin/sh"
         body = lines[3] if long_form else data.split(b"\n", 1)[1]
-        if not name.startswith("bin/") or not data.startswith(b"#!") or place in body:
+        inside = any(needle in body for needle in needles)
+        if not name.startswith("bin/") or not data.startswith(b"#!") or inside:
             raise IntegrityError(
                 f"pip installed {name} with the path of its prefix inside",
                 expected="a file that works in any prefix",

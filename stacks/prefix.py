@@ -8,8 +8,9 @@ import json
 import os
 import shutil
 import sys
-from collections.abc import Mapping, Sequence
+from collections.abc import Iterator, Mapping, Sequence
 from concurrent.futures import ThreadPoolExecutor
+from contextlib import contextmanager
 from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
@@ -95,7 +96,7 @@ def make(variant: Variant, lock: Lock, parts: Sequence[Part], target: Path) -> N
     with locked(target, f"the environment {variant.id}"):
         if is_ready(variant, lock, target):
             return
-        with aside(target) as prefix:
+        with _same_modes(), aside(target) as prefix:
             _install(variant, parts, prefix, target)
             if lock.requirements:
                 key = layer_key(variant, lock, [part.offer for part in parts])
@@ -103,6 +104,16 @@ def make(variant: Variant, lock: Lock, parts: Sequence[Part], target: Path) -> N
             settings.write(variant, prefix, target, _packages(parts, lock))
             marker = {"key": key_of(variant, lock, target)}
             (prefix / READY).write_text(json.dumps(marker) + "\n")
+
+
+@contextmanager
+def _same_modes() -> Iterator[None]:
+    """Let no umask of the user's decide the modes of what is made."""
+    before = os.umask(0o022)
+    try:
+        yield
+    finally:
+        os.umask(before)
 
 
 def layer_key(variant: Variant, lock: Lock, offers: Sequence[Offer]) -> str:
