@@ -95,13 +95,13 @@ def relock(variants: Sequence[Variant], locks: Path = lock.LOCKS) -> None:
         print(f"  {'locked':<9}{variant.id}", file=sys.stderr)
 
 
-def check_locks(variants: Sequence[Variant]) -> None:
+def check_locks(variants: Sequence[Variant], locks: Path = lock.LOCKS) -> None:
     """Raise StaleError naming every variant whose committed lock is not what it should be."""
     channel = channels.read_channel()
     stale = []
     for variant in variants:
         try:
-            lock.check(variant, channel)
+            lock.check(variant, channel, locks)
             print(f"  {'current':<9}{variant.id}", file=sys.stderr)
         except StaleError as error:
             stale.append(error)
