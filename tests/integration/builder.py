@@ -1,0 +1,105 @@
+"""Makes an environment in a process of its own, which ends or waits where a test wants it to.
+
+builder.py ENVS LOCKS TARGET VARIANT POINT
+"""
+
+from __future__ import annotations
+
+import os
+import resource
+import signal
+import subprocess
+import sys
+import threading
+from collections.abc import Callable, Sequence
+from pathlib import Path
+from typing import Any, NoReturn
+
+from stacks import layer, pipeline, prefix, settings
+from stacks.disk import cache_root
+from stacks.errors import StacksError
+from stacks.variant import load_variant
+
+
+def die(*arguments: object, **options: object) -> NoReturn:
+    os.kill(os.getpid(), signal.SIGKILL)
+    raise AssertionError
+
+
+def die_when(pattern: str, folder: Path) -> None:
+    def watch() -> None:
+        while not any(folder.glob(pattern)):
+            pass
+        die()
+
+    threading.Thread(target=watch, daemon=True).start()
+
+
+def die_after(function: Callable[..., Any]) -> Callable[..., Any]:
+    def run(*arguments: object, **options: object) -> None:
+        function(*arguments, **options)
+        die()
+
+    return run
+
+
+def die_with_pip_running(command: Sequence[str | Path], **options: Any) -> None:
+    # What pip has to say goes nowhere: the test reads the streams of this process to their end.
+    subprocess.Popen(
+        command, stdout=subprocess.DEVNULL, stderr=subprocess.DEVNULL, stdin=subprocess.PIPE,
+        **options,
+    )  # fmt: skip
+    die()
+
+
+def hold(function: Callable[..., Any]) -> Callable[..., Any]:
+    def run(*arguments: object, **options: object) -> None:
+        function(*arguments, **options)
+        print("held", flush=True)
+        sys.stdin.readline()
+
+    return run
+
+
+def prepare(point: str, target: Path) -> None:
+    patch: Callable[[Any, str, Any], None] = setattr
+    if point == "unpacking":
+        die_when("unpacked/*/lib", cache_root())
+    elif point == "linking":
+        die_when(f".{target.name}.*.part/*/lib/*", target.parent)
+    elif point == "checking":
+        patch(prefix, "check", die)
+    elif point == "pip begins":
+        patch(layer, "_pip_install", die)
+    elif point == "pip runs":
+        patch(layer, "call", die_with_pip_running)
+    elif point == "pip ended":
+        patch(layer, "_make_relocatable", die)
+    elif point == "settings":
+        patch(settings, "write", die_after(settings.write))
+    elif point == "swapping":
+        replace = Path.replace
+        patch(Path, "replace", lambda p, t: die() if p.name == target.name else replace(p, t))
+    elif point == "hold":
+        patch(prefix, "check", hold(prefix.check))
+    elif point.startswith("largest file "):
+        signal.signal(signal.SIGXFSZ, signal.SIG_IGN)
+        size = int(point.rsplit(" ", 1)[1])
+        resource.setrlimit(resource.RLIMIT_FSIZE, (size, size))
+    else:
+        assert not point, point
+
+
+def main(envs: str, locks: str, target: str, name: str, point: str) -> int:
+    prepare(point, Path(target))
+    variant = load_variant(name, envs=Path(envs))
+    try:
+        print(pipeline.make_environment(variant, Path(target), Path(locks)))
+    except StacksError as error:
+        print(error, file=sys.stderr)
+        return error.exit_code
+    return 0
+
+
+if __name__ == "__main__":
+    sys.exit(main(*sys.argv[1:]))

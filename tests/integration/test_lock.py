@@ -1,0 +1,173 @@
+"""Locks as conda-lock reads them, and what `lock --check` finds changed."""
+
+from __future__ import annotations
+
+import dataclasses
+import random
+import shutil
+import subprocess
+import sys
+from pathlib import Path
+
+import pytest
+
+from integration.tiny import Tiny, flip
+from stacks import channel as channels
+from stacks import lock, pipeline
+from stacks.channel import Channel
+from stacks.errors import StacksError, StaleError, UsageError
+from stacks.recipe import RECIPES, SOURCES_LOCK
+from stacks.sources import Pins, read_pins, write_pins
+from stacks.variant import Variant, all_variants
+
+VARIANTS = all_variants()
+
+
+def stale(tiny: Tiny, name: str, channel: Channel | None = None) -> str:
+    with pytest.raises(StaleError) as caught:
+        lock.check(tiny.variant(name), channel or channels.read_channel(), tiny.locks)
+    assert caught.value.mend and "./invoke lock" in caught.value.mend
+    return caught.value.what
+
+
+def file_of(tiny: Tiny, variant: str, name: str) -> Path:
+    return tiny.locks / "tiny" / variant / name
+
+
+@pytest.mark.parametrize("variant", VARIANTS, ids=lambda variant: variant.id)
+@pytest.mark.parametrize("kind", ["explicit", "env"])
+def test_conda_lock_accepts_every_committed_lock(
+    variant: Variant, kind: str, tmp_path: Path
+) -> None:
+    path = lock.folder_of(variant) / "conda-lock.yml"
+    command = ["render", "--kind", kind, "--platform", "linux-64", path]
+    subprocess.run(
+        [sys.executable, "-m", "conda_lock", *command], cwd=tmp_path, check=True, timeout=60
+    )
+    [made] = tmp_path.iterdir()
+    text = made.read_text()
+    channel = channels.read_channel()
+    for package in lock.read(variant, channel.pins).packages:
+        line = f"{package.name}={package.version}={package.build}"
+        assert (package.url if kind == "explicit" else line) in text
+
+
+def test_a_lock_says_nothing_of_the_machine_that_made_it() -> None:
+    for path in lock.LOCKS.rglob("*"):
+        if path.is_file():
+            text = path.read_text()
+            assert not {word for word in ("/home", "/root", "/work", "/tmp") if word in text}
+
+
+def test_a_lock_that_is_current(tiny: Tiny) -> None:
+    locked = lock.check(tiny.variant("by-pip"), channels.read_channel(), tiny.locks)
+    assert [p.name for p in locked.packages] == ["pip", "python", "setuptools", "wheel"]
+    assert [pin.name for pin in locked.requirements] == ["six"]
+
+
+def test_a_changed_spec(tiny: Tiny) -> None:
+    path = tiny.envs / "frameworks/tiny.yaml"
+    path.write_text(path.read_text().replace("[six ==1.16.0]", "[six]"))
+    assert "environment.yml differs" in stale(tiny, "by-conda")
+
+
+def test_a_changed_setting_that_no_spec_shows(tiny: Tiny) -> None:
+    path = tiny.envs / "variants/by-conda.yaml"
+    path.write_text(f"{path.read_text()}flags: {{optimizer: fast_run}}\n")
+    assert "the variant's own settings changed" in stale(tiny, "by-conda")
+
+
+def test_a_changed_pin(tiny: Tiny) -> None:
+    def other(pins: Pins) -> Pins:
+        return Pins(
+            debs=pins.debs,
+            files=tuple(
+                dataclasses.replace(p, sha256="0" * 64) if p.name == "six" else p
+                for p in pins.files
+            ),
+        )
+
+    sources = tiny.root / "sources.lock"
+    write_pins(sources, other(read_pins(SOURCES_LOCK)))
+    channel = channels.read_channel(sources=sources)
+    assert "requirements.txt differs" in stale(tiny, "by-pip", channel)
+    told = stale(tiny, "by-conda", channel)
+    assert "six: locked is six-1.16.0-py" in told
+    assert "setuptools" not in told
+
+
+def test_a_changed_recipe(tiny: Tiny) -> None:
+    recipes = tiny.root / "recipes"
+    shutil.copytree(RECIPES, recipes)
+    path = recipes / "wheel-0.37/recipe.yaml"
+    path.write_text(path.read_text().replace("license: MIT", "license: ISC"))
+    told = stale(tiny, "by-pip", channels.read_channel(recipes=recipes))
+    assert "wheel: locked is wheel-0.37.1-py" in told
+    assert "pip: locked" not in told
+
+
+@pytest.mark.parametrize("name", ["environment.yml", "requirements.txt"])
+def test_a_flipped_byte_in_a_text(tiny: Tiny, name: str) -> None:
+    flip(file_of(tiny, "by-pip", name))
+    assert f"{name} differs" in stale(tiny, "by-pip")
+
+
+def test_a_missing_text(tiny: Tiny) -> None:
+    file_of(tiny, "by-pip", "requirements.txt").unlink()
+    assert "requirements.txt is missing" in stale(tiny, "by-pip")
+
+
+def test_a_flipped_bit_anywhere_in_a_lock(tiny: Tiny, monkeypatch: pytest.MonkeyPatch) -> None:
+    """Every one is found, with nothing built."""
+    variant, channel = tiny.variant("by-conda"), channels.read_channel()
+    solution = channels.solve(channel, variant.conda_specs())
+    monkeypatch.setattr(channels, "solve", lambda *arguments: solution)
+    monkeypatch.setattr(channels, "build", None)
+    path = file_of(tiny, "by-conda", "conda-lock.yml")
+    sound = path.read_bytes()
+    chance = random.Random(20240101)
+    for position in chance.sample(range(len(sound)), 300):
+        data = bytearray(sound)
+        data[position] ^= 1 << chance.randrange(8)
+        # YAML takes both for the same value.
+        if sound[position : position + 5].lower() == b"false":
+            continue
+        path.write_bytes(data)
+        with pytest.raises(StacksError, match=r"is stale|not a lock"):
+            lock.check(variant, channel, tiny.locks)
+
+
+@pytest.mark.parametrize("text", ["", "[]", "{", "package: 3", "metadata: {}\npackage: []\n"])
+def test_a_lock_that_is_none(tiny: Tiny, text: str) -> None:
+    file_of(tiny, "by-conda", "conda-lock.yml").write_text(text)
+    with pytest.raises(UsageError, match=r"conda-lock.yml: not a lock"):
+        lock.check(tiny.variant("by-conda"), channels.read_channel(), tiny.locks)
+
+
+def test_a_variant_without_a_lock(tiny: Tiny) -> None:
+    shutil.rmtree(tiny.locks)
+    with pytest.raises(UsageError, match=r"tiny/by-conda is not locked\n.*\./invoke lock"):
+        lock.check(tiny.variant("by-conda"), channels.read_channel(), tiny.locks)
+
+
+def test_relocking_writes_the_same_bytes(tiny: Tiny) -> None:
+    before = {path: path.read_bytes() for path in tiny.locks.rglob("*.*")}
+    pipeline.relock([tiny.variant(name) for name in ("by-conda", "by-pip")], tiny.locks)
+    assert {path: path.read_bytes() for path in tiny.locks.rglob("*.*")} == before
+
+
+def test_all_stale_locks_are_named_at_once(tiny: Tiny) -> None:
+    for name in ("by-conda", "by-pip"):
+        flip(file_of(tiny, name, "environment.yml"))
+    with pytest.raises(StaleError, match=r"(?s)tiny/by-conda is stale.*tiny/by-pip is stale"):
+        pipeline.check_locks([tiny.variant(name) for name in ("by-conda", "by-pip")], tiny.locks)
+
+
+def test_a_spec_that_the_solver_cannot_read(tiny: Tiny) -> None:
+    with pytest.raises(UsageError, match=r"(?s)cannot satisfy six ==.*correct the specs"):
+        channels.solve(channels.read_channel(), ["six =="])
+
+
+def test_a_package_that_no_recipe_makes(tiny: Tiny) -> None:
+    with pytest.raises(UsageError, match=r"(?s)cannot satisfy pandas.*No candidates"):
+        channels.solve(channels.read_channel(), ["pandas"])

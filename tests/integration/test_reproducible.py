@@ -1,0 +1,130 @@
+"""The same commit gives the same packages and environments, wherever and whenever it is built."""
+
+from __future__ import annotations
+
+import json
+import os
+import subprocess
+import sys
+from pathlib import Path
+
+import pytest
+
+from integration.tiny import tree
+from stacks import channel as channels
+from stacks import lock, pipeline, prefix
+from stacks.disk import REPOSITORY, cache_root
+from stacks.fetch import fetch
+from stacks.layer import link_or_copy
+from stacks.variant import all_variants, load_variant
+
+# Builds every package, and prints its hash by its name.
+PROGRAM = """
+import json, os, sys
+from stacks import channel as channels
+if __name__ == "__main__":
+    os.umask(int(sys.argv[1], 8))
+    os.sched_setaffinity(0, sorted(os.sched_getaffinity(0))[: int(sys.argv[2])])
+    channel = channels.read_channel()
+    built = channels.build(channel, channel.offers.values())
+    print(json.dumps({name: found.sha256 for name, found in built.items()}))
+"""
+
+
+def build_all(room: Path, umask: str, processors: int, **variables: str) -> dict[str, str]:
+    """Build every package of the channel with a cache that has the sources alone."""
+    room.mkdir()
+    (room / "program.py").write_text(PROGRAM)
+    channel = channels.read_channel()
+    wanted = {pin for o in channel.offers.values() for pin in o.recipe.pins(channel.pins)}
+    for path in fetch(wanted).values():
+        place = room / "cache" / path.relative_to(cache_root())
+        place.parent.mkdir(parents=True, exist_ok=True)
+        link_or_copy(path, place)
+    said = subprocess.check_output(
+        [sys.executable, room / "program.py", umask, str(processors)],
+        cwd=room,
+        env={
+            **os.environ,
+            "THEANO_STACKS_CACHE": str(room / "cache"),
+            "PYTHONPATH": str(REPOSITORY),
+            **variables,
+        },
+    )
+    built: dict[str, str] = json.loads(said)
+    return built
+
+
+def test_every_package_comes_out_the_same_everywhere(tmp_path: Path) -> None:
+    channel = channels.read_channel()
+    locked = {
+        package.file_name: package.sha256
+        for variant in all_variants()
+        for package in lock.read(variant, channel.pins).packages
+    }
+    here = build_all(tmp_path / "here", "022", 2)
+    assert here == locked
+    there = build_all(
+        tmp_path / "a folder, naïve é",
+        "077",
+        1,
+        HOME=str(tmp_path),
+        LC_ALL="C",
+        TZ="Pacific/Kiritimati",
+        PYTHONHASHSEED="7",
+        SOURCE_DATE_EPOCH="1",
+    )
+    assert there == locked
+
+
+# What holds the environment's own path, and nothing else does.
+OWN_PATH = {"etc/theanorc", "etc/theano-stacks/expect.json", "etc/theano-stacks/ready.json"}
+
+
+@pytest.mark.parametrize("framework", ["theano-1.0.5", "theano-0.8.2"])
+def test_two_environments_differ_in_their_paths_alone(
+    framework: str, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """Also what pip installs: each is made with layers of its own."""
+    variant = load_variant("pip-openblas", framework)
+    channel = channels.read_channel()
+    locked = lock.check(variant, channel)
+    offers = [channel.offers[package.file_name] for package in locked.packages]
+    packages = [found.path.parent for found in channels.build(channel, offers).values()]
+    kept = [*packages, *(path.parent for path in fetch(locked.requirements).values())]
+    trees = []
+    for name, umask in (("one", 0o022), ("an other, é", 0o077)):
+        cache = tmp_path / name / "cache"
+        for folder in kept:
+            place = cache / folder.relative_to(cache_root())
+            place.mkdir(parents=True)
+            for path in folder.iterdir():
+                link_or_copy(path, place / path.name)
+        with monkeypatch.context() as patch:
+            patch.setenv("THEANO_STACKS_CACHE", str(cache))
+            before = os.umask(umask)
+            try:
+                made = pipeline.make_environment(variant, tmp_path / name / "prefix")
+            finally:
+                os.umask(before)
+        trees.append(tree(made))
+    one, other = trees
+    assert one.keys() == other.keys()
+    assert {name for name in one if one[name][0] != other[name][0]} == OWN_PATH
+    assert {
+        name: (one[name][1], other[name][1]) for name in one if one[name][1] != other[name][1]
+    } == {}
+
+
+def test_what_is_cached_takes_no_room_again(tmp_path: Path) -> None:
+    """A second environment from the cache is hard links, but for 5 MB at most."""
+    variant = load_variant("pip-openblas")
+    pipeline.make_environment(variant)
+    made = pipeline.make_environment(variant, tmp_path / "again")
+    sizes = [
+        path.lstat().st_blocks * 512
+        for path in made.rglob("*")
+        if path.is_dir() or path.lstat().st_nlink == 1
+    ]
+    assert sum(sizes) <= 5_000_000
+    assert prefix.is_ready(variant, lock.check(variant, channels.read_channel()), made)
