@@ -25,19 +25,22 @@ def show(variants: Sequence[Variant]) -> None:
     """Print a line for each variant: lock, environment, last verification, speed."""
     channel = channels.read_channel()
     table = Table(box=None, header_style="bold", pad_edge=False)
-    for name in ("variant", "framework", "lock", "environment", "verified"):
+    for name in ("variant", "framework", "lock", "built", "verified"):
         table.add_column(name)
-    table.add_column("GFLOP/s f64", justify="right")
-    table.add_column("f32", justify="right")
+    for name in ("float64", "float32"):
+        table.add_column(name, justify="right")
     for variant in variants:
         locked, ready = _state(variant, channel)
-        report = read_report(variant) if ready == "ready" else None
+        report = read_report(variant) if ready == "yes" else None
         table.add_row(
             variant.name, variant.framework.name, locked, ready, *_last_report(variant, report)
         )
     # A pipe has no width: a long line is better there than a cut one.
     console = Console(highlight=False)
-    console.print(table, soft_wrap=not console.is_terminal, crop=console.is_terminal)
+    if not console.is_terminal:
+        console.width = 200
+    console.print(table)
+    console.print("\nfloat64, float32: Gemm's GFLOP/s when it was last verified")
 
 
 def _state(variant: Variant, channel: channels.Channel) -> tuple[str, str]:
@@ -47,8 +50,8 @@ def _state(variant: Variant, channel: channels.Channel) -> tuple[str, str]:
         return ("stale" if lock.folder_of(variant).is_dir() else "-"), "-"
     target = prefix.place_of(variant)
     if prefix.is_ready(variant, locked, target):
-        return "current", "ready"
-    return "current", "out of date" if target.is_dir() else "-"
+        return "current", "yes"
+    return "current", "old" if target.is_dir() else "-"
 
 
 def _last_report(variant: Variant, report: dict[str, Any] | None) -> tuple[str, str, str]:
@@ -57,7 +60,7 @@ def _last_report(variant: Variant, report: dict[str, Any] | None) -> tuple[str, 
     when = datetime.datetime.fromtimestamp(report_path(variant).stat().st_mtime)
     verdict = "passed" if report.get("ok") else "FAILED"
     speeds = [_gemm(report, dtype) for dtype in ("float64", "float32")]
-    return f"{verdict} {when:%Y-%m-%d %H:%M}", speeds[0], speeds[1]
+    return f"{verdict} {when:%Y-%m-%d}", speeds[0], speeds[1]
 
 
 def _gemm(report: dict[str, Any], dtype: str) -> str:
