@@ -10,7 +10,7 @@ from pathlib import Path
 from typing import Any
 
 from stacks import settings
-from stacks.command import attached
+from stacks.command import CommandError, attached
 from stacks.disk import BUILD, REPOSITORY, aside, write_whole
 from stacks.errors import UsageError, VerifyError
 from stacks.variant import Variant
@@ -69,7 +69,10 @@ def verify_python(python: str, *, full: bool = False, json_file: Path | None = N
     command = path if "/" in python else Path(python)
     # Nothing may be left behind in an environment that is not ours, compiled modules included.
     env = {**os.environ, "PYTHONDONTWRITEBYTECODE": "1"}
-    status = _run(command, arguments, full, env)
+    try:
+        status = _run(command, arguments, full, env)
+    except CommandError as error:
+        raise UsageError(error.what, mend=error.mend) from error
     if status != PASSED:
         _raise(status, f"{python} did not pass")
 
