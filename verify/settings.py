@@ -9,6 +9,7 @@ import shlex
 
 from verify.mend import no_compiler_mend, rc_lines
 from verify.report import failed, passed
+from verify.words import text
 
 NAME = "settings"
 # The suite compiles into a folder of its own, so what is in force for these is its own doing.
@@ -49,7 +50,7 @@ def _as_expected(context):
             found = context.framework.flag(flag)
         if _text(found) != _text(flags[flag]):
             source, mend = undo(context, flag, flags[flag])
-            wrong.append("%s is %s, not %s (%s)" % (flag, found, flags[flag], source))
+            wrong.append("%s is %s, not %s (%s)" % (flag, text(found), flags[flag], text(source)))
             mends.append(mend)
     if wrong:
         return failed(NAME, "; ".join(wrong), "; ".join(mends))
@@ -81,13 +82,13 @@ def given(context, flag):
     """Return (source, value) of the last source that sets a flag, or (None, None)."""
     value = flags_of(context.given_flags).get(flag)
     if value is not None:
-        return context.framework.flags_variable, value
+        return context.framework.flags_variable, text(value)
     listed = os.environ.get(context.framework.rc_variable, context.framework.rc_file)
     for path in reversed(listed.split(os.pathsep)):
         section, option = section_of(flag)
         value = options_of(os.path.expanduser(path)).get((section, option.lower()))
         if value is not None:
-            return path, value
+            return text(path), value
     return None, None
 
 
@@ -128,8 +129,8 @@ def in_force(context):
     serving = context.serving
     return {
         "floatX": str(flag("floatX")),
-        "ldflags": str(flag("blas.ldflags") or ""),
-        "cxx": str(flag("cxx") or ""),
+        "ldflags": text(flag("blas.ldflags") or ""),
+        "cxx": text(flag("cxx") or ""),
         "mode": str(flag("mode")),
         "linker": str(flag("linker")),
         "threads": serving.threads if serving else None,
@@ -137,5 +138,5 @@ def in_force(context):
 
 
 def _text(value):
-    text = re.sub(r"\s+", " ", str(value)).strip()
-    return {"true": "True", "false": "False"}.get(text.lower(), text)
+    found = re.sub(r"\s+", " ", text(value)).strip()
+    return {"true": "True", "false": "False"}.get(found.lower(), found)

@@ -66,7 +66,7 @@ def installed(name):
             stem = os.path.basename(path)[: -len(".dist-info")]
             if "-" in stem and _normal(stem.rsplit("-", 1)[0]) == wanted:
                 return stem.rsplit("-", 1)[1]
-    for path in glob.glob(os.path.join(sys.prefix, "conda-meta", "%s-*.json" % name)):
+    for path in glob.glob(os.path.join(sys.prefix, "conda-meta", str(name) + "-*.json")):
         with open(path) as file:
             record = json.load(file)
         if record.get("name") == name:
