@@ -50,7 +50,9 @@ def _as_expected(context):
             found = context.framework.flag(flag)
         if _text(found) != _text(flags[flag]):
             source, mend = undo(context, flag, flags[flag])
-            wrong.append("%s is %s, not %s (%s)" % (flag, text(found), flags[flag], text(source)))
+            wrong.append(
+                "%s is %s, not %s (%s)" % (flag, text(found) or "empty", flags[flag], source)
+            )
             mends.append(mend)
     if wrong:
         return failed(NAME, "; ".join(wrong), "; ".join(mends))
