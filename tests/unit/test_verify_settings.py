@@ -49,7 +49,7 @@ def test_a_setting_that_nobody_makes_wants_the_environment_activated(
     monkeypatch.setenv("THEANORC", str(tmp_path / "none"))
     found = settings.check(context(expectation={"flags": {"blas.ldflags": "-lopenblas"}}))
     assert found.status == "fail"
-    assert found.detail == "blas.ldflags is , not -lopenblas (nothing sets it)"
+    assert found.detail == "blas.ldflags is empty, not -lopenblas (nothing sets it)"
     assert "activate the environment" in found.mend
 
 
