@@ -4,7 +4,9 @@ from __future__ import annotations
 
 import functools
 import http.server
+import io
 from pathlib import Path
+from typing import BinaryIO
 
 from stacks import channel as channels
 from stacks import lock, pipeline
@@ -47,6 +49,11 @@ class _Handler(http.server.SimpleHTTPRequestHandler):
         if not path.startswith(prefix):
             return str(Path(self.directory) / "no-such-path")
         return super().translate_path(path[len(prefix) - 1 :])
+
+    def send_head(self) -> io.BytesIO | BinaryIO | None:
+        # rattler asks whether its copy of the index is current, but does not take the answer 304.
+        del self.headers["If-Modified-Since"]
+        return super().send_head()
 
     def log_request(self, code: object = "-", size: object = "-") -> None:
         """Say nothing of requests that were answered."""
