@@ -23,6 +23,15 @@ RC_FILE = "etc/theanorc"
 COMPILE_FOLDER = "var/compiledir"
 HOOK = "_theano_stacks"
 
+# What a path cannot have in it, and why.
+UNUSABLE = {
+    ":": "it separates the entries of PATH",
+    "%": "GCC's specs give it a meaning",
+    "\\": "GCC's specs give it a meaning",
+    ";": "Python 2's configuration files begin a comment there",
+    "\n": "it ends the line of a configuration file",
+}
+
 # Runs under every Python that a prefix can have, from 2.7 on.
 HOOK_SOURCE = '''\
 """Names this environment's settings to {module}; the user's own may add to them."""
@@ -54,10 +63,12 @@ for name, value in {environment!r}:
 
 def check_place(prefix: Path) -> None:
     """Raise UsageError where a prefix cannot be used at this path."""
-    if os.pathsep in str(prefix) or "\n" in str(prefix):
+    found = [f"{char!r}: {why}" for char, why in UNUSABLE.items() if char in str(prefix)]
+    if found:
         raise UsageError(
             f"{prefix}: an environment cannot be made here",
-            expected=f"a path without {os.pathsep!r}: it separates the entries of PATH",
+            expected="a path without " + " ".join(c for c in UNUSABLE if c.isprintable()),
+            found="; ".join(found),
             mend="move the checkout to another folder",
         )
 
