@@ -1,0 +1,189 @@
+"""An environment's settings, by whatever door a person comes in."""
+
+from __future__ import annotations
+
+import subprocess
+import sys
+from pathlib import Path
+
+import pytest
+from rattler.shell import ActivationVariables, Shell, activate
+
+from integration.conftest import MakePrefix
+from stacks.disk import REPOSITORY
+
+FRAMEWORKS = ("theano-1.0.5", "theano-0.8.2")
+ASK = """
+import os, subprocess, theano
+config = theano.config
+places = [os.path.join(p, config.cxx) for p in os.environ["PATH"].split(os.pathsep)]
+print("|".join([config.blas.ldflags, [p for p in places if os.path.exists(p)][0],
+                config.base_compiledir, config.optimizer_verbose and "verbose" or "quiet",
+                config.gcc.cxxflags, config.floatX]))
+"""
+
+
+@pytest.fixture
+def home(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Path:
+    """Give a home of the test's own, and nothing of the person's settings."""
+    for name in ("THEANORC", "THEANO_FLAGS", "CONDA_PREFIX", "PYTHONPATH"):
+        monkeypatch.delenv(name, raising=False)
+    monkeypatch.setenv("HOME", str(tmp_path))
+    return tmp_path
+
+
+def out(command: list[str | Path]) -> str:
+    return subprocess.check_output(command, text=True, stderr=subprocess.DEVNULL).strip()
+
+
+def expected(place: Path, verbose: str = "quiet", flags: str = "", floatx: str = "float64") -> str:
+    return "|".join(
+        ["-lopenblas", f"{place}/bin/g++", f"{place}/var/compiledir", verbose, flags, floatx]
+    )
+
+
+def invoke(*words: str) -> subprocess.CompletedProcess[str]:
+    """Run the real invoke as the script ./invoke does when .venv is there."""
+    command = [sys.executable, "-I", "-m", "invoke", "--search-root", str(REPOSITORY), *words]
+    return subprocess.run(command, capture_output=True, text=True, check=False)
+
+
+@pytest.mark.parametrize("framework", FRAMEWORKS)
+def test_by_the_bare_path_of_its_python(framework: str, prefix: MakePrefix, home: Path) -> None:
+    place = prefix(framework, "openblas")
+    assert out([place / "bin/python", "-c", ASK]) == expected(place)
+
+
+@pytest.mark.parametrize("framework", FRAMEWORKS)
+def test_by_activation_as_conda_does_it(framework: str, prefix: MakePrefix, home: Path) -> None:
+    place = prefix(framework, "openblas")
+    script = activation(place)
+    ask = home / "ask.py"
+    ask.write_text(ASK)
+    said = out(["bash", "--norc", "-c", f"{script}\nwhich g++; python {ask}; echo $CONDA_PREFIX"])
+    assert said.splitlines() == [f"{place}/bin/g++", expected(place), str(place)]
+
+
+def activation(place: Path) -> str:
+    return activate(place, ActivationVariables(), Shell.bash).script
+
+
+def test_deactivation_leaves_nothing_behind(prefix: MakePrefix, home: Path) -> None:
+    """All that an activated shell has is PATH and conda's own variables, which conda takes back."""
+    place = prefix("theano-1.0.5", "openblas")
+    ask = home / "ask.py"
+    ask.write_text(ASK)
+    before = set(out(["bash", "--norc", "-c", "env"]).splitlines())
+    after = set(
+        out(["bash", "--norc", "-c", f"{activation(place)}\npython {ask} >/dev/null; env"])
+        .splitlines()
+    )  # fmt: skip
+    names = {line.partition("=")[0] for line in after - before}
+    assert {name for name in names if not name.startswith("CONDA_")} <= {"PATH"}
+    assert not (place / "etc/conda").exists()
+
+
+@pytest.mark.parametrize("framework", FRAMEWORKS)
+def test_by_run(framework: str, prefix: MakePrefix, home: Path) -> None:
+    place = prefix(framework, "openblas")
+    done = invoke("run", "-v", "openblas", "-f", framework, "--", "python", "-c", ASK)
+    assert (done.returncode, done.stdout.strip()) == (0, expected(place))
+    assert "warning" not in done.stderr
+
+
+def test_the_status_of_what_is_run_is_the_status_of_run(prefix: MakePrefix, home: Path) -> None:
+    prefix("theano-1.0.5", "openblas")
+    assert invoke("run", "-v", "openblas", "--", "sh", "-c", "exit 7").returncode == 7
+
+
+@pytest.mark.parametrize("framework", FRAMEWORKS)
+def test_a_persons_own_settings_add(framework: str, prefix: MakePrefix, home: Path) -> None:
+    place = prefix(framework, "openblas")
+    (home / ".theanorc").write_text(
+        "[global]\noptimizer_verbose = True\nfloatX = float32\n[gcc]\ncxxflags = -O2\n"
+    )
+    done = invoke("run", "-v", "openblas", "-f", framework, "--", "python", "-c", ASK)
+    assert done.stdout.strip().splitlines()[-1] == expected(place, "verbose", "-O2", "float32")
+    assert "warning" not in done.stderr
+
+
+@pytest.mark.parametrize(
+    ("rc", "flags", "told"),
+    [
+        ("[blas]\nldflags =\n", "", "/.theanorc sets blas.ldflags to ''"),
+        ("[blas]\nLDFLAGS = -lblas\n", "", "/.theanorc sets blas.ldflags to '-lblas'"),
+        ("[global]\ncxx = /usr/bin/c++\n", "", "/.theanorc sets cxx to '/usr/bin/c++'"),
+        ("", "floatX=float32,blas.ldflags=-lcblas", "THEANO_FLAGS sets blas.ldflags to '-lcblas'"),
+        ("", "device=cuda", "THEANO_FLAGS sets device to 'cuda'"),
+    ],
+)
+def test_settings_that_undo_the_variants_are_told(
+    rc: str, flags: str, told: str, prefix: MakePrefix, home: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    prefix("theano-1.0.5", "openblas")
+    (home / ".theanorc").write_text(rc)
+    monkeypatch.setenv("THEANO_FLAGS", flags)
+    done = invoke("run", "-v", "openblas", "--", "true")
+    assert done.returncode == 0
+    [line] = [line for line in done.stderr.splitlines() if line.startswith("warning")]
+    assert told in line and line.endswith("this is not openblas any more")
+
+
+def test_an_environment_started_by_another_keeps_its_own_settings(
+    prefix: MakePrefix, home: Path
+) -> None:
+    outer, inner = prefix("theano-0.8.2", "pip-default"), prefix("theano-1.0.5", "openblas")
+    (home / "ask.py").write_text(ASK)
+    code = f"import subprocess; subprocess.check_call([{str(inner / 'bin/python')!r}, 'ask.py'])"
+    said = subprocess.check_output([outer / "bin/python", "-c", code], text=True, cwd=home)
+    assert said.strip() == expected(inner)
+
+
+def test_a_person_whose_files_of_settings_are_elsewhere(
+    prefix: MakePrefix, home: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    place = prefix("theano-1.0.5", "openblas")
+    (home / "one").write_text("[global]\noptimizer_verbose = True\n")
+    (home / "two").write_text("[gcc]\ncxxflags = -O1\n")
+    monkeypatch.setenv("THEANORC", f"{home}/one:{home}/two")
+    assert out([place / "bin/python", "-c", ASK]) == expected(place, "verbose", "-O1")
+
+
+def test_a_program_that_is_not_there(prefix: MakePrefix, home: Path) -> None:
+    prefix("theano-1.0.5", "openblas")
+    done = invoke("run", "-v", "openblas", "--", "no-such-program")
+    assert done.returncode == 2
+    assert "cannot run no-such-program" in done.stderr and "Traceback" not in done.stderr
+
+
+def test_nothing_to_run(prefix: MakePrefix, home: Path) -> None:
+    prefix("theano-1.0.5", "openblas")
+    done = invoke("run", "-v", "openblas")
+    assert done.returncode == 2
+    assert "./invoke run --variant openblas -- python train.py" in done.stderr
+
+
+@pytest.mark.parametrize(
+    ("words", "told"),
+    [
+        (("build", "--variant", "opnblas"), ("unknown variant", "did you mean 'openblas'?")),
+        (("run", "-v", "OpenBLAS", "--", "true"), ("unknown variant", "did you mean 'openblas'?")),
+        (("build", "-v", "openblas", "-f", "theano-1.05"), ("framework", "'theano-1.0.5'?")),
+        (("verify",), ("nothing to verify", "--python PATH")),
+        (("verify", "--python", "/no/such/python"), ("cannot run /no/such/python",)),
+        (("serve", "--port", "99999"), ("port 99999 cannot be served",)),
+    ],
+)
+def test_names_that_do_not_exist(words: tuple[str, ...], told: tuple[str, ...]) -> None:
+    done = invoke(*words)
+    assert done.returncode == 2, done.stderr
+    assert "Traceback" not in done.stderr
+    for text in told:
+        assert text in done.stderr
+
+
+@pytest.mark.parametrize("words", [("biuld",), ("build", "--varaint", "openblas")])
+def test_tasks_and_options_that_do_not_exist(words: tuple[str, ...]) -> None:
+    done = invoke(*words)
+    assert done.returncode != 0
+    assert "Traceback" not in done.stderr and "No idea what" in done.stderr

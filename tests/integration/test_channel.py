@@ -1,0 +1,207 @@
+"""What is in the packages: every ELF file of every framework's environment, and the Pythons."""
+
+from __future__ import annotations
+
+import subprocess
+from collections.abc import Callable, Iterator
+from pathlib import Path
+
+import pytest
+from elftools.elf.dynamic import DynamicSection
+from elftools.elf.elffile import ELFFile
+from elftools.elf.gnuversions import GNUVerNeedSection
+
+from integration.conftest import MakePrefix
+from stacks.staging.elf import elf_files
+
+FRAMEWORKS = ("theano-1.0.5", "theano-0.8.2")
+NEWEST_GLIBC = (2, 31)
+OF_THE_SYSTEM = {
+    "libc.so.6",
+    "libm.so.6",
+    "libdl.so.2",
+    "libpthread.so.0",
+    "librt.so.1",
+    "libutil.so.1",
+    "ld-linux-x86-64.so.2",
+}
+
+
+@pytest.fixture(params=FRAMEWORKS)
+def place(request: pytest.FixtureRequest, prefix: MakePrefix) -> Path:
+    return prefix(request.param, "openblas")
+
+
+def dynamic(root: Path) -> Iterator[tuple[Path, ELFFile, DynamicSection]]:
+    """Yield the programs and libraries, but for the C library of the compiler's own sysroot."""
+    sysroot = root / "lib/gxx-sysroot/lib"
+    for path in elf_files(root):
+        if path.is_relative_to(sysroot):
+            continue
+        with path.open("rb") as file:
+            elf = ELFFile(file)
+            section = elf.get_section_by_name(".dynamic")
+            if isinstance(section, DynamicSection):
+                yield path, elf, section
+
+
+def inside(place: Path) -> Callable[[Path], bool]:
+    return lambda path: path.resolve(strict=True).is_relative_to(place.resolve())
+
+
+def test_no_program_needs_a_newer_glibc(place: Path) -> None:
+    found = set()
+    for path, elf, _ in dynamic(place):
+        section = elf.get_section_by_name(".gnu.version_r")
+        if isinstance(section, GNUVerNeedSection):
+            for _, versions in section.iter_versions():
+                names = [v.name for v in versions if v.name.startswith("GLIBC_2")]
+                numbers = [tuple(map(int, n.removeprefix("GLIBC_").split("."))) for n in names]
+                found |= {(path, number) for number in numbers if number > NEWEST_GLIBC}
+    assert found == set()
+
+
+def test_every_library_that_is_needed_is_there(place: Path) -> None:
+    lacking = set()
+    for path, _, section in dynamic(place):
+        tags = list(section.iter_tags())
+        rpaths = [str(vars(t)[n]) for t in tags for n in ("rpath", "runpath") if n in vars(t)]
+        folders = [part for rpath in rpaths for part in rpath.split(":") if part]
+        assert all(folder.startswith("$ORIGIN") for folder in folders), (path, folders)
+        # The DT_RPATH of the program that loads a module serves the module as well, and what a
+        # wheel carries is loaded by modules that name its folder.
+        looked_in = [place / "lib"] + [path.parent] * (".libs" in path.parent.name)
+        looked_in += [Path(folder.replace("$ORIGIN", str(path.parent))) for folder in folders]
+        for name in {str(vars(tag)["needed"]) for tag in tags if "needed" in vars(tag)}:
+            where = [folder / name for folder in looked_in if (folder / name).is_file()]
+            if name not in OF_THE_SYSTEM and not any(map(inside(place), where)):
+                lacking.add((str(path.relative_to(place)), name))
+    assert lacking == set()
+
+
+def test_no_link_leads_out_or_to_nothing(place: Path) -> None:
+    links = [path for path in place.rglob("*") if path.is_symlink()]
+    assert links
+    assert [path for path in links if not inside(place)(path)] == []
+
+
+def python(place: Path, code: str) -> str:
+    return subprocess.check_output(
+        [place / "bin/python", "-c", code], text=True, stderr=subprocess.STDOUT
+    ).strip()
+
+
+def test_the_standard_library_is_whole(place: Path) -> None:
+    assert python(
+        place,
+        """
+import bz2, ctypes, curses, decimal, hashlib, json, multiprocessing, readline, sqlite3, ssl, sys
+import xml.parsers.expat, zlib, distutils.core, sysconfig, crypt, pydoc
+if sys.version_info[0] == 3:
+    import _decimal, lzma, uuid, _uuid, dbm.ndbm
+else:
+    import bsddb, dbm
+assert ssl.OPENSSL_VERSION.startswith("OpenSSL 1.1.1")
+assert sqlite3.connect(":memory:").execute("select 6 * 7").fetchone() == (42,)
+assert hashlib.new("ripemd160", b"").hexdigest()[:4] == "9c11"
+assert ctypes.CDLL("libsqlite3.so.0").sqlite3_libversion_number() > 3000000
+assert bz2.decompress(bz2.compress(b"x")) == zlib.decompress(zlib.compress(b"x")) == b"x"
+print("whole")
+""",
+    ) == "whole"  # fmt: skip
+
+
+def test_python_answers_with_its_own_paths(place: Path) -> None:
+    said = python(
+        place,
+        """
+import os, site, sys, sysconfig
+from distutils import sysconfig as old
+paths = list(sysconfig.get_paths().values()) + site.getsitepackages() + [
+    sys.prefix, sys.exec_prefix, old.get_python_lib(), old.get_python_inc(),
+    sysconfig.get_config_h_filename(), sysconfig.get_makefile_filename(),
+    sysconfig.get_config_var("LIBDIR"), sysconfig.get_config_var("INCLUDEPY")]
+assert all(os.path.exists(p) for p in paths if "makefile" not in p.lower()), paths
+print("\\n".join(paths + [p for p in sys.path if p]))
+values = [v for v in sysconfig.get_config_vars().values() if isinstance(v, str)]
+assert not [v for v in values if "dist-packages" in v or "x86_64-linux-gnu-" in v], values
+""",
+    )
+    assert [line for line in said.splitlines() if not line.startswith(str(place))] == []
+    assert "dist-packages" not in said
+
+
+def test_pip_works_and_lists_what_is_there(place: Path) -> None:
+    pip = [str(place / "bin/python"), "-m", "pip", "--disable-pip-version-check"]
+    version = subprocess.check_output([*pip, "--version"], text=True, stderr=subprocess.DEVNULL)
+    assert str(place) in version
+    listed = subprocess.check_output(
+        [*pip, "list", "--format", "freeze"], text=True, stderr=subprocess.DEVNULL
+    )
+    names = {line.partition("==")[0].lower() for line in listed.splitlines()}
+    assert names == {"numpy", "pip", "scipy", "setuptools", "six", "theano", "wheel"}
+
+
+SETUP = """
+from distutils.core import Extension, setup
+setup(name="probe", version="1", ext_modules=[Extension("probe", ["probe.c"]),
+      Extension("probepp", ["probepp.cpp"], extra_compile_args=["-std=c++14", "-fopenmp"],
+                extra_link_args=["-fopenmp"])])
+"""
+PROBE = """
+#include <Python.h>
+#include <math.h>
+#include <%s>
+int probe_value(void) { return (int)cos(0.0) + 41; }
+#if PY_MAJOR_VERSION >= 3
+static struct PyModuleDef module = {PyModuleDef_HEAD_INIT, "%s", 0, -1, 0, 0, 0, 0, 0};
+PyMODINIT_FUNC PyInit_%s(void) {
+    PyObject *m = PyModule_Create(&module);
+    PyModule_AddIntConstant(m, "value", probe_value());
+    return m;
+}
+#else
+PyMODINIT_FUNC init%s(void) {
+    PyObject *m = Py_InitModule("%s", NULL);
+    PyModule_AddIntConstant(m, "value", probe_value());
+}
+#endif
+"""
+
+
+def test_an_extension_compiles_with_the_environments_own_compiler(
+    place: Path, tmp_path: Path
+) -> None:
+    (tmp_path / "setup.py").write_text(SETUP)
+    (tmp_path / "probe.c").write_text(PROBE % ("stdio.h", *["probe"] * 4))
+    (tmp_path / "probepp.cpp").write_text(PROBE % ("iostream", *["probepp"] * 4))
+    # Nothing of the host's: only the environment's programs, and sh with its tools.
+    (tmp_path / "bin").mkdir()
+    for tool in ("sh", "dirname", "realpath"):
+        (tmp_path / "bin" / tool).symlink_to(f"/usr/bin/{tool}")
+    env = {"PATH": f"{place / 'bin'}:{tmp_path / 'bin'}", "LC_ALL": "C"}
+    subprocess.run(
+        [place / "bin/python", "setup.py", "-q", "build_ext", "--inplace"],
+        cwd=tmp_path,
+        env=env,
+        check=True,
+    )
+    said = subprocess.check_output(
+        [place / "bin/python", "-c", "import probe, probepp; print(probe.value + probepp.value)"],
+        cwd=tmp_path,
+        env=env,
+        text=True,
+    )
+    assert said == "84\n"
+
+
+def test_a_program_compiles_links_and_runs(place: Path, tmp_path: Path) -> None:
+    (tmp_path / "x.cpp").write_text(
+        "#include <iostream>\n#include <vector>\n"
+        'extern "C" double cblas_ddot(int, const double *, int, const double *, int);\n'
+        "int main() { std::vector<double> v(3, 2); "
+        "std::cout << cblas_ddot(3, v.data(), 1, v.data(), 1) << std::endl; }\n"
+    )
+    command = [str(place / "bin/g++"), "x.cpp", "-o", "x", "-lopenblas", f"-Wl,-rpath,{place}/lib"]
+    subprocess.run(command, cwd=tmp_path, check=True)
+    assert subprocess.check_output([tmp_path / "x"], text=True) == "12\n"

@@ -1,0 +1,225 @@
+"""Environments in odd places, and what a person is told who asks for one that cannot be."""
+
+from __future__ import annotations
+
+import os
+import select
+import shutil
+import subprocess
+import sys
+from pathlib import Path
+
+import pytest
+
+from integration.tiny import Tiny, flip
+from stacks import pipeline
+from stacks.disk import REPOSITORY
+from stacks.errors import UsageError
+from stacks.variant import load_variant
+
+CHECKOUT = ("envs", "recipes", "stacks", "verify", "tasks.py", "pyproject.toml")
+
+# Multiplies two matrices by a C function that Theano compiles, and says who served it.
+MULTIPLY = """
+import numpy, theano, theano.tensor as T
+a, b, c = T.matrices("abc")
+f = theano.function([a, b, c], 0.5 * T.dot(a, b) + 2 * c)
+ones = numpy.ones((50, 50))
+assert (f(ones, ones, ones) == 27).all()
+nodes = zip(f.maker.fgraph.toposort(), f.fn.thunks)
+print([type(node.op).__name__ for node, thunk in nodes if hasattr(thunk, "cthunk")])
+lines = [line.rstrip("\\n") for line in open("/proc/self/maps") if "/libopenblasp-r0.3.34" in line]
+print("%d %s" % (len(set(l[l.index("/"):] for l in lines)), lines[0][lines[0].index("/"):]))
+print(theano.config.compiledir)
+"""
+
+
+@pytest.mark.parametrize("framework", ["theano-1.0.5", "theano-0.8.2"])
+def test_below_a_path_with_blanks_and_letters_of_other_alphabets(
+    framework: str, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    variant = load_variant("openblas", framework)
+    place = pipeline.make_environment(
+        variant, tmp_path / "a folder, naïve é, #1 $HOME & 'co'" / "prefix"
+    )
+    monkeypatch.setenv("HOME", str(tmp_path))
+    said = subprocess.check_output(
+        [place / "bin/python", "-c", MULTIPLY], text=True, env={"HOME": str(tmp_path)}
+    )
+    ops, mapped, compiled = said.splitlines()
+    assert "'Gemm'" in ops
+    assert mapped == f"1 {place}/lib/libopenblasp-r0.3.34.so"
+    assert compiled.startswith(f"{place}/var/compiledir/")
+    assert list(Path(compiled).rglob("*.so"))
+
+
+@pytest.mark.parametrize("name", ["a:b", "100%", "a\\b", "a ;b", "a\nb"])
+def test_at_a_path_that_cannot_be_used(tiny: Tiny, name: str) -> None:
+    with pytest.raises(UsageError, match="an environment cannot be made here"):
+        pipeline.make_environment(tiny.variant("by-conda"), tiny.root / name, tiny.locks)
+    assert not (tiny.root / name).exists()
+
+
+class Checkout:
+    """A copy of the checkout that has the small variants, too, and a program to run its tasks."""
+
+    def __init__(self, tiny: Tiny, root: Path) -> None:
+        self.root, self.cache = root, tiny.cache
+        for name in CHECKOUT:
+            source = REPOSITORY / name
+            if source.is_dir():
+                ignored = shutil.ignore_patterns("__pycache__")
+                shutil.copytree(source, root / name, ignore=ignored)
+            else:
+                shutil.copy(source, root / name)
+        shutil.rmtree(root / "envs")
+        shutil.copytree(tiny.envs, root / "envs")
+        shutil.copytree(tiny.locks, root / "envs/locks")
+
+    def invoke(self, *words: str, **variables: str) -> subprocess.CompletedProcess[str]:
+        command = [sys.executable, "-I", "-m", "invoke", "--search-root", str(self.root), *words]
+        env = {**os.environ, "THEANO_STACKS_CACHE": str(self.cache), **variables}
+        done = subprocess.run(
+            command, cwd=self.root, env=env, capture_output=True, text=True, check=False
+        )
+        assert "Traceback" not in done.stderr, done.stderr
+        return done
+
+
+@pytest.fixture
+def checkout(tiny: Tiny, tmp_path: Path) -> Checkout:
+    root = tmp_path / "a checkout, é"
+    root.mkdir()
+    return Checkout(tiny, root)
+
+
+def test_a_checkout_that_moves_has_its_environments_to_build_again(checkout: Checkout) -> None:
+    checkout.invoke("build", "-v", "by-conda")
+    ran = checkout.invoke("run", "-v", "by-conda", "--", "python", "-c", "import six; print(6 * 7)")
+    assert (ran.returncode, ran.stdout) == (0, "42\n")
+    moved = checkout.root.with_name("moved")
+    checkout.root.rename(moved)
+    checkout.root = moved
+    done = checkout.invoke("run", "-v", "by-conda", "--", "true")
+    assert done.returncode == 2
+    assert "tiny/by-conda is not built from its present lock" in done.stderr
+    assert "./invoke build --variant by-conda --framework tiny" in done.stderr
+    [line] = [x for x in checkout.invoke("list").stdout.splitlines() if x.startswith("by-conda")]
+    assert line.split()[1:4] == ["tiny", "current", "old"]
+
+
+def test_what_is_not_built_is_told(checkout: Checkout) -> None:
+    for task in ("run", "verify", "shell"):
+        done = checkout.invoke(task, "-v", "by-pip", "--", "true")
+        assert done.returncode == 2
+        assert "error: tiny/by-pip is not built\n" in done.stderr
+        assert "mend:     ./invoke build" in done.stderr
+
+
+def test_a_build_without_a_network(checkout: Checkout) -> None:
+    done = checkout.invoke(
+        "build",
+        "-v",
+        "by-conda",
+        THEANO_STACKS_CACHE=str(checkout.root / "empty"),
+        DEBIAN_MIRROR="http://127.0.0.1:9/debian",
+        PIP_INDEX_URL="http://127.0.0.1:9/simple",
+        PIP_FIND_LINKS="",
+        PIP_RETRIES="0",
+    )
+    assert done.returncode == 1
+    assert "error: " in done.stderr and "127.0.0.1" in done.stderr and "mend:" in done.stderr
+
+
+def test_a_build_from_a_damaged_lock(checkout: Checkout) -> None:
+    flip(checkout.root / "envs/locks/tiny/by-conda/conda-lock.yml")
+    done = checkout.invoke("build", "-v", "by-conda")
+    assert done.returncode in (1, 2)
+    assert "git checkout -- envs/locks" in done.stderr
+    assert not (checkout.root / "build").exists()
+
+
+def test_a_cache_that_is_a_file(checkout: Checkout) -> None:
+    (checkout.root / "cache").write_text("")
+    done = checkout.invoke(
+        "build", "-v", "by-conda", THEANO_STACKS_CACHE=str(checkout.root / "cache")
+    )
+    assert done.returncode == 1
+    assert "a file stands where a folder is needed" in done.stderr
+
+
+def test_lock_check_and_lock(checkout: Checkout) -> None:
+    assert checkout.invoke("lock", "--check").returncode == 0
+    path = checkout.root / "envs/variants/by-conda.yaml"
+    path.write_text(f"{path.read_text()}packages: [wheel]\n")
+    done = checkout.invoke("lock", "--check")
+    assert done.returncode == 1
+    assert "the lock of tiny/by-conda is stale" in done.stderr
+    assert "environment.yml differs" in done.stderr
+    assert checkout.invoke("lock").returncode == 0
+    assert checkout.invoke("lock", "--check").returncode == 0
+
+
+def test_clean(checkout: Checkout) -> None:
+    checkout.invoke("build", "-v", "by-conda")
+    place = checkout.root / "build/prefixes/tiny/by-conda"
+    assert place.is_dir()
+    mine = checkout.cache / "mine"
+    mine.write_text("a person's")
+    assert f"removing {place}" in checkout.invoke("clean", "-v", "by-conda").stdout
+    assert not place.exists()
+    checkout.invoke("clean", "--cache")
+    assert [path.name for path in checkout.cache.glob("[!.]*")] == ["mine"]
+    assert checkout.invoke("clean").stdout == "nothing to remove\n"
+
+
+# Builds a package, and waits for ever in the process that packs it.
+WORKER = """
+import os, sys, time
+from pathlib import Path
+from stacks import channel as channels, package
+def wait(*arguments):
+    Path(os.environ["PIPE"]).write_text(f"{os.getpid()}\\n")
+    while True:
+        time.sleep(60)
+package.assemble = wait
+if __name__ == "__main__":
+    channel = channels.read_channel()
+    channels.build(channel, [o for o in channel.offers.values() if o.recipe.package.name == "six"])
+"""
+
+
+def test_a_worker_ends_when_its_parent_is_killed(tiny: Tiny, tmp_path: Path) -> None:
+    pipe = tmp_path / "pipe"
+    os.mkfifo(pipe)
+    (tmp_path / "program.py").write_text(WORKER)
+    shutil.rmtree(tiny.cached("packages/*/six-*.conda").parent)
+    env = {**os.environ, "PYTHONPATH": str(REPOSITORY), "PIPE": str(pipe)}
+    with subprocess.Popen([sys.executable, tmp_path / "program.py"], env=env) as parent:
+        worker = os.pidfd_open(int(pipe.read_text()))
+        parent.kill()
+    try:
+        assert select.select([worker], [], [], 30)[0] == [worker]
+    finally:
+        os.close(worker)
+    tiny.make("by-conda")
+    assert tiny.is_ready("by-conda")
+
+
+def test_a_worker_that_is_killed_is_told(tiny: Tiny, tmp_path: Path) -> None:
+    pipe = tmp_path / "pipe"
+    os.mkfifo(pipe)
+    program = WORKER.replace("time.sleep(60)", "os.kill(os.getpid(), 9)")
+    (tmp_path / "program.py").write_text(program)
+    shutil.rmtree(tiny.cached("packages/*/six-*.conda").parent)
+    env = {**os.environ, "PYTHONPATH": str(REPOSITORY), "PIPE": "/dev/null"}
+    done = subprocess.run(
+        [sys.executable, tmp_path / "program.py"],
+        env=env,
+        capture_output=True,
+        text=True,
+        check=False,
+    )
+    assert done.stderr.splitlines()[-2].startswith(
+        "stacks.errors.StacksError: a process that built a package was killed"
+    )

@@ -1,0 +1,109 @@
+"""The channel as an ordinary conda client meets it: over HTTP, solving environment.yml anew."""
+
+from __future__ import annotations
+
+import asyncio
+import threading
+from collections.abc import Iterator
+from contextlib import contextmanager
+from pathlib import Path
+from urllib.error import HTTPError
+from urllib.request import urlopen
+
+import pytest
+import rattler
+import yaml
+from rattler.exceptions import InstallerError
+
+from integration.tiny import Tiny, flip
+from stacks import channel as channels
+from stacks import lock
+from stacks.errors import UsageError
+from stacks.serving import server_of
+from stacks.variant import Variant, all_variants
+
+VARIANTS = all_variants()
+
+
+def publish(variants: list[Variant], locks: Path, folder: Path) -> None:
+    channel = channels.read_channel()
+    names = {p.file_name for v in variants for p in lock.check(v, channel, locks).packages}
+    built = channels.build(channel, [channel.offers[name] for name in sorted(names)])
+    channels.publish(channel, built, folder)
+
+
+@contextmanager
+def serving(folder: Path) -> Iterator[str]:
+    with server_of(folder, 0) as server:
+        threading.Thread(target=server.serve_forever, args=(0.01,), daemon=True).start()
+        try:
+            yield f"http://localhost:{server.server_port}/theano-stacks"
+        finally:
+            server.shutdown()
+
+
+@pytest.fixture(scope="module")
+def address(tmp_path_factory: pytest.TempPathFactory) -> Iterator[str]:
+    folder = tmp_path_factory.mktemp("channel") / "channel"
+    publish(list(VARIANTS), lock.LOCKS, folder)
+    with serving(folder) as address:
+        yield address
+
+
+@pytest.fixture(scope="module")
+def client(tmp_path_factory: pytest.TempPathFactory) -> Path:
+    """Give the cache of a client that comes again and again."""
+    return tmp_path_factory.mktemp("client")
+
+
+def solve(address: str, environment: Path, client: Path) -> list[rattler.RepoDataRecord]:
+    """Do as conda does with an environment.yml, the channel's address aside."""
+    specs = yaml.safe_load(environment.read_text())["dependencies"]
+    return asyncio.run(
+        rattler.solve(
+            sources=[rattler.Channel(address)],
+            specs=[rattler.MatchSpec(s, strict=False) for s in specs if isinstance(s, str)],
+            platforms=["linux-64", "noarch"],
+            gateway=rattler.Gateway(cache_dir=client),
+            virtual_packages=rattler.VirtualPackage.detect(),
+        )
+    )
+
+
+@pytest.mark.parametrize("variant", VARIANTS, ids=lambda variant: variant.id)
+def test_a_fresh_solution_is_the_locked_one(variant: Variant, address: str, client: Path) -> None:
+    records = solve(address, lock.folder_of(variant) / "environment.yml", client)
+    locked = lock.read(variant, channels.read_channel().pins).packages
+    assert {(r.file_name, r.sha256.hex()) for r in records if r.sha256} == {
+        (p.file_name, p.sha256) for p in locked
+    }
+    assert {r.url for r in records} == {p.url.replace(channels.URL, address) for p in locked}
+
+
+def test_nothing_else_is_served(address: str) -> None:
+    for path in ("/", "/theano-stacks-and-more/", "/theano-stacks/../../../../../../etc/passwd"):
+        with pytest.raises(HTTPError, match="404"):
+            urlopen(address.removesuffix("/theano-stacks") + path)
+
+
+def install(records: list[rattler.RepoDataRecord], place: Path, cache: Path) -> None:
+    asyncio.run(rattler.install(records, place, cache_dir=cache, show_progress=False))
+
+
+def test_a_client_installs_from_it_and_checks_the_bytes(tiny: Tiny, tmp_path: Path) -> None:
+    folder = tmp_path / "channel"
+    publish([tiny.variant("by-conda")], tiny.locks, folder)
+    environment = tiny.locks / "tiny/by-conda/environment.yml"
+    with serving(folder) as address:
+        records = solve(address, environment, tmp_path / "client")
+        install(records, tmp_path / "sound", tmp_path / "one")
+        assert (tmp_path / "sound/lib/python2.7/site-packages/six.py").is_file()
+        [package] = folder.glob("noarch/six-*.conda")
+        flip(package)
+        with pytest.raises(InstallerError, match="six"):
+            install(records, tmp_path / "other", tmp_path / "two")
+
+
+def test_a_port_that_is_taken(tmp_path: Path) -> None:
+    with server_of(tmp_path, 0) as server, pytest.raises(UsageError, match="choose another"):
+        server_of(tmp_path, server.server_port)
