@@ -67,7 +67,7 @@ def _gemm(report: dict[str, Any], dtype: str) -> str:
     """Return the GFLOP/s of Gemm in a report, of the largest matrices that were timed."""
     found = {
         int(size): timing["median"]
-        for timing in report["timings"]
+        for timing in report.get("timings", ())
         if (size := timing["name"].removeprefix(f"Gemm {dtype} ")).isdigit()
     }
     return f"{found[max(found)]:.1f}" if found else ""

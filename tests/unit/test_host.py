@@ -1,0 +1,60 @@
+from __future__ import annotations
+
+import platform
+
+import pytest
+
+from stacks import host
+from stacks.channel import Offer, read_channel
+from stacks.errors import UsageError
+
+
+@pytest.fixture(scope="module")
+def offers() -> tuple[Offer, ...]:
+    return tuple(read_channel().offers.values())
+
+
+def machine(monkeypatch: pytest.MonkeyPatch, system: str, cpu: str, libc: tuple[str, str]) -> None:
+    monkeypatch.setattr(platform, "system", lambda: system)
+    monkeypatch.setattr(platform, "machine", lambda: cpu)
+    monkeypatch.setattr(platform, "libc_ver", lambda: libc)
+
+
+@pytest.mark.parametrize("version", ["2.29", "2.31", "2.35", "2.100", "3.0"])
+def test_a_machine_that_will_do(
+    version: str, offers: tuple[Offer, ...], monkeypatch: pytest.MonkeyPatch
+) -> None:
+    machine(monkeypatch, "Linux", "x86_64", ("glibc", version))
+    host.check(offers)
+
+
+@pytest.mark.parametrize(
+    ("system", "cpu", "libc", "found"),
+    [
+        ("Darwin", "x86_64", ("", ""), "Darwin on x86_64"),
+        ("Linux", "aarch64", ("glibc", "2.36"), "Linux on aarch64"),
+        ("Linux", "x86_64", ("glibc", "2.9"), "glibc 2.9"),
+        ("Linux", "x86_64", ("glibc", "2.28"), "glibc 2.28"),
+        ("Linux", "x86_64", ("", ""), "another C library (musl?)"),
+        ("Linux", "x86_64", ("musl", "1.2.4"), "musl 1.2.4"),
+    ],
+)
+def test_a_machine_that_will_not_do(
+    system: str,
+    cpu: str,
+    libc: tuple[str, str],
+    found: str,
+    offers: tuple[Offer, ...],
+    monkeypatch: pytest.MonkeyPatch,
+) -> None:
+    machine(monkeypatch, system, cpu, libc)
+    with pytest.raises(UsageError) as caught:
+        host.check(offers)
+    assert caught.value.found == found
+    assert caught.value.mend and "container" in caught.value.mend
+
+
+def test_the_floor_is_the_newest_that_any_package_asks_for(offers: tuple[Offer, ...]) -> None:
+    assert host.glibc_floor(offers) == "2.29"
+    assert host.glibc_floor(o for o in offers if o.recipe.package.name == "libopenblas") == "2.27"
+    assert host.glibc_floor(o for o in offers if o.recipe.package.name == "six") == "0"

@@ -1,0 +1,166 @@
+from __future__ import annotations
+
+import configparser
+import json
+import subprocess
+import sys
+from pathlib import Path
+
+import pytest
+
+from stacks import settings
+from stacks.errors import UsageError
+from stacks.variant import Variant, load_variant
+
+PACKAGES = [{"name": "python", "version": "3.9.2", "sha256": "0" * 64, "manager": "conda"}]
+
+
+@pytest.fixture
+def variant() -> Variant:
+    return load_variant("openblas", "theano-1.0.5")
+
+
+def flags(text: str) -> dict[str, str]:
+    parser = configparser.ConfigParser()
+    parser.read_string(text)
+    return {f"{s}.{k}": v for s in parser.sections() for k, v in parser.items(s)}
+
+
+def test_the_rc_file_as_theano_reads_it(variant: Variant) -> None:
+    place = Path("/a b/é")
+    assert flags(settings.rc_text(variant, settings.flags_of(variant, place))) == {
+        "blas.ldflags": "-lopenblas",
+        "global.base_compiledir": "/a b/é/var/compiledir",
+        "global.cxx": "g++",
+        "global.device": "cpu",
+        **({"global.floatx": "float64"} if "floatX" in variant.theano_flags() else {}),
+    }
+
+
+def test_a_percent_sign_comes_through_theanos_interpolation(variant: Variant) -> None:
+    assert flags(settings.rc_text(variant, {"gcc.cxxflags": "-D%s=%%"})) == {
+        "gcc.cxxflags": "-D%s=%%"
+    }
+
+
+@pytest.mark.parametrize("name", ["a:b", "a%b", "a\\b", "a;b", "a\nb"])
+def test_places_that_cannot_be(name: str) -> None:
+    with pytest.raises(UsageError, match="move the checkout"):
+        settings.check_place(Path("/x") / name)
+
+
+def test_places_that_can_be() -> None:
+    settings.check_place(Path("/a folder, naïve é/#1 $HOME & 'co' \"x\""))
+
+
+@pytest.fixture
+def home(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Path:
+    monkeypatch.setenv("HOME", str(tmp_path))
+    return tmp_path
+
+
+def undone(variant: Variant, **environ: str) -> list[str]:
+    return settings.undone(variant, Path("/prefix"), environ)
+
+
+@pytest.mark.parametrize(
+    "text",
+    [
+        "",
+        "[gcc]\ncxxflags = -O2\n",
+        "[blas]\nldflags = -lopenblas\n",
+        "[global]\noptimizer_verbose = True\n",
+        "not an rc file",
+        "\xff\xfe",
+    ],
+)
+def test_what_adds_undoes_nothing(variant: Variant, home: Path, text: str) -> None:
+    (home / ".theanorc").write_bytes(text.encode("latin-1"))
+    assert undone(variant) == []
+
+
+def test_an_rc_file_that_undoes(variant: Variant, home: Path) -> None:
+    (home / ".theanorc").write_text("[blas]\nLDFLAGS =\n[global]\ncxx = c++\n")
+    assert undone(variant) == [
+        f"{home}/.theanorc sets blas.ldflags to '', where the variant needs '-lopenblas'",
+        f"{home}/.theanorc sets cxx to 'c++', where the variant needs 'g++'",
+    ]
+
+
+def test_flags_that_undo(variant: Variant, home: Path) -> None:
+    told = undone(variant, THEANO_FLAGS=" device=cuda , blas.ldflags=-la=b,floatX,x=1")
+    assert sorted(told) == [
+        "THEANO_FLAGS sets blas.ldflags to '-la=b', where the variant needs '-lopenblas'",
+        "THEANO_FLAGS sets device to 'cuda', where the variant needs 'cpu'",
+    ]
+
+
+def test_files_that_the_person_names(variant: Variant, home: Path) -> None:
+    (home / "mine").write_text("[blas]\nldflags = -lx\n")
+    (home / ".theanorc").write_text("[blas]\nldflags = -ly\n")
+    assert len(told := undone(variant, THEANORC="/no/such:~/mine:")) == 1
+    assert told[0].startswith(f"{home}/mine sets blas.ldflags to '-lx'")
+
+
+def test_the_settings_of_an_environment_are_not_the_persons(variant: Variant, home: Path) -> None:
+    (home / "etc/theano-stacks").mkdir(parents=True)
+    (home / "etc/theanorc").write_text("[blas]\nldflags = -lx\n")
+    assert undone(variant, THEANORC=f"{home}/etc/theanorc") == []
+
+
+def hook(variant: Variant, prefix: Path, **environ: str) -> dict[str, str]:
+    """Return the variables that a Python has once it ran the hook of an environment."""
+    settings.write(variant, prefix, prefix, list(PACKAGES))
+    source = prefix / f"lib/python{variant.framework.python}/site-packages/{settings.HOOK}.py"
+    code = (
+        f"import json, os, sys; sys.base_prefix = {str(prefix)!r}; "
+        f"exec(open({str(source)!r}).read()); print(json.dumps(dict(os.environ)))"
+    )
+    said = subprocess.check_output([sys.executable, "-I", "-S", "-c", code], env=environ)
+    found: dict[str, str] = json.loads(said)
+    return found
+
+
+@pytest.fixture
+def prefix(tmp_path: Path, variant: Variant) -> Path:
+    place = tmp_path / "prefix"
+    (place / f"lib/python{variant.framework.python}/site-packages").mkdir(parents=True)
+    return place
+
+
+def test_the_hook_names_the_settings_first(variant: Variant, prefix: Path) -> None:
+    found = hook(variant, prefix, PATH="/usr/bin:/bin")
+    assert found["THEANORC"] == f"{prefix}/etc/theanorc:~/.theanorc"
+    assert found["PATH"] == f"{prefix}/bin:/usr/bin:/bin"
+
+
+def test_the_hook_keeps_what_the_person_names(variant: Variant, prefix: Path) -> None:
+    found = hook(variant, prefix, PATH="/bin", THEANORC="/a:/b")
+    assert found["THEANORC"] == f"{prefix}/etc/theanorc:/a:/b"
+
+
+def test_the_hook_in_a_child_changes_nothing(variant: Variant, prefix: Path) -> None:
+    environ = {"PATH": f"{prefix}/bin:/bin", "THEANORC": f"{prefix}/etc/theanorc:/a"}
+    found = hook(variant, prefix, **environ)
+    assert {name: found[name] for name in environ} == environ
+
+
+def test_the_hook_leaves_another_environments_settings_out(
+    variant: Variant, prefix: Path, tmp_path: Path
+) -> None:
+    (tmp_path / "other/etc/theano-stacks").mkdir(parents=True)
+    found = hook(variant, prefix, PATH="/bin", THEANORC=f"{tmp_path}/other/etc/theanorc:/etc/rc")
+    assert found["THEANORC"] == f"{prefix}/etc/theanorc:/etc/rc"
+
+
+def test_what_verify_is_told(variant: Variant, prefix: Path) -> None:
+    settings.write(variant, prefix, Path("/final"), list(PACKAGES))
+    told = json.loads((prefix / settings.EXPECTATION).read_text())
+    assert told["flags"]["base_compiledir"] == "/final/var/compiledir"
+    assert told["packages"] == PACKAGES
+    assert (told["variant"], told["framework"], told["python"], told["baseline"]) == (
+        "openblas",
+        "theano-1.0.5",
+        "3.9.2",
+        False,
+    )
