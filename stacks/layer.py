@@ -147,9 +147,8 @@ def _make_relocatable(prefix: Path, names: Sequence[str], places: Sequence[Path]
         data = path.read_bytes()
         if not any(needle in data for needle in needles):
             continue
-        lines = data.split(b"\n", 3)
-        long_form = lines[0] == b"#!/bin/sh"
-        body = lines[3] if long_form else data.split(b"\n", 1)[1]
+        head = 3 if data.startswith(b"#!/bin/sh\n") else 1
+        body = b"\n".join(data.split(b"\n")[head:])
         inside = any(needle in body for needle in needles)
         if not name.startswith("bin/") or not data.startswith(b"#!") or inside:
             raise IntegrityError(

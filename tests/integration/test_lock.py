@@ -40,7 +40,7 @@ def test_conda_lock_accepts_every_committed_lock(
     variant: Variant, kind: str, tmp_path: Path
 ) -> None:
     path = lock.folder_of(variant) / "conda-lock.yml"
-    command = ["render", "--kind", kind, "--platform", "linux-64", path]
+    command = ["render", "--kind", kind, "--platform", "linux-64", str(path)]
     subprocess.run(
         [sys.executable, "-m", "conda_lock", *command], cwd=tmp_path, check=True, timeout=60
     )

@@ -4,11 +4,11 @@ import errno
 import os
 import subprocess
 import sys
+import tempfile
 from pathlib import Path
 
 import pytest
 
-from stacks import disk
 from stacks.disk import (
     REPOSITORY,
     DiskError,
@@ -116,7 +116,7 @@ def test_no_room_for_temporary_files(monkeypatch: pytest.MonkeyPatch) -> None:
     def none() -> None:
         raise FileNotFoundError(errno.ENOENT, "No usable temporary directory found in [...]")
 
-    monkeypatch.setattr(disk.tempfile, "TemporaryDirectory", none)
+    monkeypatch.setattr(tempfile, "TemporaryDirectory", none)
     with pytest.raises(DiskError, match=r"(?s)No usable.*set TMPDIR"), scratch():
         pass
 

@@ -1,0 +1,102 @@
+from __future__ import annotations
+
+import json
+from pathlib import Path
+from typing import Any
+
+import pytest
+
+from stacks import listing, prefix, verification
+from stacks.variant import Variant, load_variant
+
+
+@pytest.fixture
+def variant() -> Variant:
+    return load_variant("openblas")
+
+
+@pytest.fixture
+def build(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Path:
+    monkeypatch.setattr(verification, "REPORTS", tmp_path / "reports")
+    monkeypatch.setattr(listing, "BUILD", tmp_path)
+    monkeypatch.setattr(prefix, "PREFIXES", tmp_path / "prefixes")
+    return tmp_path
+
+
+def timing(name: str, median: float) -> dict[str, Any]:
+    return {"name": name, "unit": "GFLOP/s", "samples": [median], "median": median}
+
+
+REPORT = {
+    "ok": True,
+    "timings": [
+        timing("peak float64, 1 thread", 999.0),
+        timing("Gemm float64 2000", 100.26),
+        timing("Gemm float64 5000", 110.04),
+        timing("Gemm float32 2000", 211.0),
+        {"name": "check_blas 2000", "unit": "s", "samples": [1.0], "median": 1.0},
+    ],
+}
+
+
+def report(variant: Variant, text: str) -> None:
+    path = verification.report_path(variant)
+    path.parent.mkdir(parents=True)
+    path.write_text(text)
+
+
+def test_the_figures_of_the_last_report(variant: Variant, build: Path) -> None:
+    report(variant, json.dumps(REPORT))
+    verdict, float64, float32 = listing._last_report(variant, verification.read_report(variant))
+    assert verdict.startswith("passed 2")
+    assert (float64, float32) == ("110.0", "211.0")
+
+
+@pytest.mark.parametrize("text", ["", "[]", "{", "\xff"])
+def test_a_report_that_is_none(text: str, variant: Variant, build: Path) -> None:
+    report(variant, text)
+    assert listing._last_report(variant, verification.read_report(variant)) == ("-", "", "")
+
+
+def test_a_report_without_figures(variant: Variant, build: Path) -> None:
+    report(variant, '{"ok": false}')
+    verdict, *speeds = listing._last_report(variant, verification.read_report(variant))
+    assert verdict.startswith("FAILED") and speeds == ["", ""]
+
+
+def test_a_clean_of_one_variant_leaves_the_others(
+    variant: Variant, build: Path, capsys: pytest.CaptureFixture[str]
+) -> None:
+    for name in ("openblas", "pip-default"):
+        (build / "prefixes/theano-1.0.5" / name).mkdir(parents=True)
+    report(variant, "{}")
+    listing.clean([variant], cache=False)
+    assert [p.name for p in (build / "prefixes/theano-1.0.5").iterdir()] == ["pip-default"]
+    assert capsys.readouterr().out.splitlines() == [
+        f"removing {build}/prefixes/theano-1.0.5/openblas",
+        f"removing {build}/reports/theano-1.0.5/openblas.json",
+    ]
+
+
+def test_a_clean_of_all_follows_a_link_that_a_person_made(
+    build: Path, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    (tmp_path / "big/prefixes/x").mkdir(parents=True)
+    (tmp_path / "link").symlink_to("big")
+    monkeypatch.setattr(listing, "BUILD", tmp_path / "link")
+    listing.clean(None, cache=False)
+    assert not list((tmp_path / "big").iterdir())
+
+
+def test_a_clean_of_the_cache_leaves_what_is_not_its_own(
+    room: Path, build: Path, capsys: pytest.CaptureFixture[str]
+) -> None:
+    for name in ("sources", "packages", "mine"):
+        (room / "cache" / name).mkdir(parents=True)
+    listing.clean([], cache=True)
+    assert [path.name for path in (room / "cache").iterdir()] == ["mine"]
+
+
+def test_nothing_to_clean(room: Path, build: Path, capsys: pytest.CaptureFixture[str]) -> None:
+    listing.clean([], cache=True)
+    assert capsys.readouterr().out == "nothing to remove\n"
