@@ -72,15 +72,11 @@ def test_two_builds_at_once(tiny: Tiny) -> None:
 
 
 @pytest.mark.parametrize(
-    ("pattern", "told"),
-    [
-        ("packages/*/python-2.7*.conda", "damaged in the cache; building it again"),
-        ("packages/*/six-*.conda", "damaged in the cache; building it again"),
-        ("sources/*/*/*/six-*.whl", "thrown away"),
-    ],
+    "pattern",
+    ["packages/*/python-2.7*.conda", "packages/*/six-*.conda", "sources/*/*/*/six-*.whl"],
 )
 def test_a_flipped_byte_is_not_used_even_where_nothing_can_be_fetched(
-    tiny: Tiny, pattern: str, told: str
+    tiny: Tiny, pattern: str
 ) -> None:
     flip(tiny.cached(pattern))
     name = "by-pip" if "sources" in pattern else "by-conda"
@@ -88,7 +84,7 @@ def test_a_flipped_byte_is_not_used_even_where_nothing_can_be_fetched(
         shutil.rmtree(tiny.cache / "sources")
     status, out, error = ended(tiny.builder(name))
     assert (status, out) == (1, "")
-    assert told in error and "mend:" in error
+    assert "127.0.0.1" in error and "mend:" in error
     assert not tiny.place(name).exists()
 
 

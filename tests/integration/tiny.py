@@ -75,6 +75,9 @@ class Tiny:
 
     def builder(self, name: str, point: str = "", wrapper: Iterable[str | Path] = ()) -> Builder:
         """Start the making of an environment in another process; see builder.py for points."""
+        # Here a killed process leaves what it had for the moment.
+        scratch = self.root / "scratch"
+        scratch.mkdir(exist_ok=True)
         words = [BUILDER, self.envs, self.locks, self.place(name), name, point]
         return Builder(
             [*map(str, wrapper), sys.executable, *map(str, words)],
@@ -83,6 +86,7 @@ class Tiny:
                 **os.environ,
                 "THEANO_STACKS_CACHE": str(self.cache),
                 "PYTHONPATH": str(REPOSITORY),
+                "TMPDIR": str(scratch),
                 "DEBIAN_MIRROR": "http://127.0.0.1:9/debian",
                 "PIP_INDEX_URL": "http://127.0.0.1:9/simple",
                 "PIP_FIND_LINKS": "",
