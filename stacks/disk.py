@@ -94,12 +94,13 @@ def refusal(error: OSError, path: Path) -> DiskError | None:
 
 def _other_folder(place: Path) -> str:
     """Return how another folder is chosen for what lies at a place."""
-    in_cache = place.is_relative_to(cache_root())
-    if not in_cache and place.is_relative_to(REPOSITORY):
+    if place.is_relative_to(cache_root()):
+        return "set THEANO_STACKS_CACHE to a folder"
+    if place.is_relative_to(REPOSITORY):
         return "use a checkout in a folder"
-    if not in_cache and place.is_relative_to(os.environ.get("TMPDIR") or "/tmp"):  # noqa: S108
+    if place.is_relative_to(os.environ.get("TMPDIR") or "/tmp"):  # noqa: S108
         return "set TMPDIR to a folder"
-    return "set THEANO_STACKS_CACHE to a folder"
+    return "choose a folder"
 
 
 @contextmanager

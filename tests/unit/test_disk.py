@@ -97,6 +97,7 @@ def test_refusals_of_the_disk(number: int, mend: str) -> None:
     [
         (REPOSITORY / "build/x", "use a checkout in a folder that you may write"),
         (Path("/tmp/x"), "set TMPDIR to a folder that you may write"),
+        (Path("/srv/x"), "choose a folder that you may write"),
     ],
 )
 def test_the_mend_is_for_the_place(place: Path, mend: str, monkeypatch: pytest.MonkeyPatch) -> None:
