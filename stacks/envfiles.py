@@ -82,4 +82,9 @@ class BlasFile(Strict):
     libraries: tuple[str, ...] = Field(
         min_length=1, description="shell patterns; the file that serves the calls must match one"
     )
+    threads: tuple[str, ...] = Field(
+        (),
+        description="for a library that takes one thread where it is not told: variables that tell "
+        "it; the first is set to the number of usable cores where none of them is set",
+    )
     environment: dict[str, str] = Field({}, description="environment variables")

@@ -99,6 +99,14 @@ class Libraries(_Strict):
     links: dict[str, str] = {}
 
 
+class WheelLibraries(_Strict):
+    """Take shared libraries out of wheels; see stacks/staging/wheel_libraries.py."""
+
+    stage: Literal["wheel-libraries"]
+    libraries: tuple[str, ...] = Field(strict=False)
+    links: dict[str, str] = {}
+
+
 class OpenBLASWheel(_Strict):
     """Take OpenBLAS out of SciPy's wheel; see stacks/staging/openblas.py."""
 
@@ -113,7 +121,8 @@ class Compiler(_Strict):
 
 
 Extra = Annotated[
-    Wheel | Sdist | CPython | Libraries | OpenBLASWheel | Compiler, Field(discriminator="stage")
+    Wheel | Sdist | CPython | Libraries | WheelLibraries | OpenBLASWheel | Compiler,
+    Field(discriminator="stage"),
 ]
 
 

@@ -58,6 +58,18 @@ if PATH.split(os.pathsep)[0] != SCRIPTS:
     os.environ["PATH"] = SCRIPTS + os.pathsep + PATH
 for name, value in {environment!r}:
     os.environ.setdefault(name, value)
+
+
+def _usable_cores():
+    try:
+        return len(os.sched_getaffinity(0))
+    except AttributeError:
+        return os.sysconf("SC_NPROCESSORS_ONLN")
+
+
+THREADS = {threads!r}
+if THREADS and not any(os.environ.get(name) for name in THREADS):
+    os.environ[THREADS[0]] = str(_usable_cores())
 '''
 
 
@@ -88,6 +100,7 @@ def write(variant: Variant, prefix: Path, final: Path, packages: list[dict[str, 
             module=variant.framework.module,
             rc_variable=variant.framework.rc_variable,
             environment=tuple(sorted(variant.environment().items())),
+            threads=variant.blas.threads if variant.blas else (),
         )
     )
     (site_packages / "theano-stacks.pth").write_text(f"import {HOOK}\n")
@@ -161,7 +174,9 @@ def undone(variant: Variant, prefix: Path, environ: Mapping[str, str]) -> list[s
             found += _differences(wanted, _read_rc(path), str(path))
     variable = variant.framework.flags_variable
     pairs = (p.partition("=") for p in environ.get(variable, "").split(",") if "=" in p)
-    return found + _differences(wanted, {k.strip(): v.strip() for k, _, v in pairs}, variable)
+    # PyTensor writes blas__ldflags for what its file has as [blas] ldflags.
+    given = {k.strip().replace("__", "."): v.strip() for k, _, v in pairs}
+    return found + _differences(wanted, given, variable)
 
 
 def _read_rc(path: Path) -> dict[str, str]:

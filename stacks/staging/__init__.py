@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Callable
 
-from stacks.staging import compiler, cpython, libraries, openblas, wheel
+from stacks.staging import compiler, cpython, libraries, openblas, wheel, wheel_libraries
 from stacks.staging.work import Work
 
 STAGES: dict[str, Callable[[Work], None]] = {
@@ -12,6 +12,7 @@ STAGES: dict[str, Callable[[Work], None]] = {
     "sdist": wheel.stage_sdist,
     "cpython": cpython.stage,
     "libraries": libraries.stage,
+    "wheel-libraries": wheel_libraries.stage,
     "openblas-wheel": openblas.stage,
     "compiler": compiler.stage,
 }
