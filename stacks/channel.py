@@ -34,8 +34,8 @@ from stacks.sources import Pin, Pins, read_pins
 PORT = 8420
 URL = f"http://localhost:{PORT}/theano-stacks"
 FOLDER = BUILD / "channel"
-# The oldest system that a lock is solved for, whatever the machine that solves it has.
-VIRTUAL_PACKAGES = {"__unix": "0", "__linux": "5.4", "__glibc": "2.31", "__archspec": "1"}
+# The system that a lock is solved for, whatever the machine that solves it has.
+VIRTUAL_PACKAGES = {"__unix": "0", "__linux": "5.4", "__archspec": "1"}
 
 
 @dataclass(frozen=True)
@@ -99,8 +99,10 @@ def repodata(offers: Iterable[Offer], subdir: str) -> str:
     return json.dumps({"info": {"subdir": subdir}, "packages": {}, "packages.conda": packages})
 
 
-def solve(channel: Channel, specs: Sequence[str]) -> tuple[Offer, ...]:
+def solve(channel: Channel, specs: Sequence[str], glibc: str = "2.31") -> tuple[Offer, ...]:
     """Return the packages that satisfy the specs and their dependencies, sorted by name.
+
+    `glibc` is the oldest C library that they must run on.
 
     Raises UsageError with the solver's own explanation where there is no solution.
     """
@@ -111,7 +113,7 @@ def solve(channel: Channel, specs: Sequence[str]) -> tuple[Offer, ...]:
             (folder / subdir / "repodata.json").write_text(text)
         try:
             with conda.told(folder, "the channel's index cannot be read"):
-                records = asyncio.run(_solve(folder, specs))
+                records = asyncio.run(_solve(folder, specs, glibc))
         except (SolverError, InvalidMatchSpecError) as error:
             raise UsageError(
                 f"the channel cannot satisfy {', '.join(specs)}\n{error}",
@@ -123,7 +125,9 @@ def solve(channel: Channel, specs: Sequence[str]) -> tuple[Offer, ...]:
     )
 
 
-async def _solve(folder: Path, specs: Sequence[str]) -> list[rattler.RepoDataRecord]:
+async def _solve(
+    folder: Path, specs: Sequence[str], glibc: str
+) -> list[rattler.RepoDataRecord]:
     return await rattler.solve(
         sources=[rattler.Channel(folder.as_uri() + "/")],
         specs=[rattler.MatchSpec(spec, strict=False) for spec in specs],
@@ -135,7 +139,7 @@ async def _solve(folder: Path, specs: Sequence[str]) -> list[rattler.RepoDataRec
                 rattler.Version(version),
                 rattler.BuildString("x86_64" if name == "__archspec" else "0"),
             )
-            for name, version in VIRTUAL_PACKAGES.items()
+            for name, version in {**VIRTUAL_PACKAGES, "__glibc": glibc}.items()
         ],
         timeout=datetime.timedelta(minutes=1),
     )

@@ -64,6 +64,11 @@ class FrameworkFile(Strict):
         False, exclude=True, description="taken where no framework is asked for: exactly one is"
     )
     python: str = Field(pattern=r"^[23]\.[0-9]+$", description="major and minor version")
+    glibc: str = Field(
+        "2.31",
+        pattern=r"^2\.[0-9]+$",
+        description="the oldest C library that its environments are solved for",
+    )
     flags_variable: str = Field(description="environment variable that holds flags")
     rc_variable: str = Field(description="environment variable that names configuration files")
     base: Specs = Field(description="conda packages that every flavour gets")

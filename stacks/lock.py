@@ -177,7 +177,7 @@ def make(
     variant: Variant, channel: Channel, built: Mapping[str, Built], locks: Path = LOCKS
 ) -> None:
     """Solve a variant and write its lock in place of the old one."""
-    offers = channels.solve(channel, variant.conda_specs())
+    offers = channels.solve(channel, variant.conda_specs(), variant.framework.glibc)
     with aside(folder_of(variant, locks)) as folder:
         folder.mkdir()
         render(variant, offers, built, channel.pins, folder)
@@ -241,7 +241,7 @@ def check(variant: Variant, channel: Channel, locks: Path = LOCKS) -> Lock:
         found = path.read_text(errors="replace") if path.is_file() else None
         if found != text:
             changes.append(f"{name} {'differs' if found is not None else 'is missing'}")
-    offers = channels.solve(channel, variant.conda_specs())
+    offers = channels.solve(channel, variant.conda_specs(), variant.framework.glibc)
     solved = {offer.recipe.package.name: offer.url for offer in offers}
     locked = {package.name: package.url for package in lock.packages}
     changes += [

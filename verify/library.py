@@ -38,6 +38,27 @@ def _name_inside(path):
     return UNKNOWN
 
 
+def merged(libraries):
+    """Return the libraries with the parts of one MKL as one.
+
+    libmkl_rt loads the rest of MKL when it is first called; a symbol that is bound after that may
+    lead there directly. What can be called alone, and told to use threads, is libmkl_rt.
+    """
+    parts = [item for item in libraries if item.name == "mkl"]
+    heads = [item for item in parts if os.path.basename(item.path).startswith("libmkl_rt")]
+    if not parts or len({item.version for item in parts}) > 1:
+        return libraries
+    if not heads:
+        heads = [item for item in map(_head, parts) if item] or parts[:1]
+    return [item for item in libraries if item.name != "mkl"] + heads[:1]
+
+
+def _head(part):
+    folder = os.path.dirname(part.path)
+    names = [name for name in sorted(os.listdir(folder)) if name.startswith("libmkl_rt.so")]
+    return identify(os.path.join(folder, names[-1])) if names else None
+
+
 def describe(library):
     """Return one line about a library, for people."""
     words = [library.name]
@@ -96,7 +117,7 @@ def _mkl(handle):
     buffer = ctypes.create_string_buffer(200)
     _call(handle, "MKL_Get_Version_String", None, buffer, ctypes.c_int(199))
     text = buffer.value.decode("ascii", "replace")
-    version = text.split("Version")[1].split()[0] if "Version" in text else None
+    version = text.split("Version")[1].split()[0].split("-")[0] if "Version" in text else None
     return "mkl", version, None, _call(handle, "MKL_Get_Max_Threads", ctypes.c_int)
 
 

@@ -53,7 +53,7 @@ def check(context):
             ldflags_mend(context),
         )
     paths = sorted({served.library for served in found})
-    libraries = [library.identify(path) for path in paths]
+    libraries = library.merged([library.identify(path) for path in paths])
     context.serving = libraries[0]
     through_numpy = not _is_framework(context, found)
     detail = " and ".join(library.describe(item) for item in libraries)

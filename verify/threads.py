@@ -41,7 +41,7 @@ def check(context):
             "export %s=%d" % (VARIABLES.get(serving.name, EVERY_VARIABLE[-1:])[0], asked[0]),
         )
     alone = measure(context, 1)
-    if isinstance(alone, str):
+    if not isinstance(alone, float):
         return failed(NAME, alone, "run it again with --debug; a BLAS that cannot be called alone")
     if alone > ONE_THREAD_AT_MOST:
         return failed(
@@ -53,7 +53,7 @@ def check(context):
     plural = "" if serving.threads == 1 else "s"
     count = "%d thread%s" % (serving.threads, plural) if serving.threads else "count not told"
     together = measure(context, asked[0])
-    busy = together if isinstance(together, str) else "%.1f processors busy" % together
+    busy = "%.1f processors busy" % together if isinstance(together, float) else together
     return passed(NAME, "%s, %s; %s; told to use one: %.1f busy" % (count, said, busy, alone))
 
 

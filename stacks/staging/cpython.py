@@ -103,7 +103,57 @@ EDITS = {
             'self.select_scheme("unix_prefix")',
         ),
     ),
+    "3.11": (
+        Edit(
+            "site.py",
+            """\
+            if is_virtual_environment:
+                sitepackages.append(os.path.join(prefix, "lib",
+                                                 "python%d.%d" % sys.version_info[:2],
+                                                 "site-packages"))
+            sitepackages.append(os.path.join(prefix, "local/lib",
+                                             "python%d.%d" % sys.version_info[:2],
+                                             "dist-packages"))
+            sitepackages.append(os.path.join(prefix, "lib",
+                                             "python3",
+                                             "dist-packages"))
+            # this one is deprecated for Debian
+            for libdir in libdirs:
+                path = os.path.join(prefix, libdir,
+                                    "python%d.%d" % sys.version_info[:2],
+                                    "dist-packages")
+                sitepackages.append(path)
+""",
+            """\
+            for libdir in libdirs:
+                sitepackages.append(os.path.join(prefix, libdir,
+                                                 "python%d.%d" % sys.version_info[:2],
+                                                 "site-packages"))
+""",
+        ),
+        Edit("sysconfig.py", "prefix_scheme = 'posix_local'", "prefix_scheme = 'posix_prefix'"),
+        Edit(
+            "sysconfig.py",
+            "deb_build = os.environ.get('DEB_PYTHON_INSTALL_LAYOUT', 'posix_local')",
+            "deb_build = 'posix_prefix'",
+        ),
+        Edit("pydoc.py", "'dist-packages'", "'site-packages'"),
+        Edit(
+            "distutils/sysconfig.py",
+            'os.path.join(prefix, "lib", "python3", "dist-packages")',
+            'os.path.join(libpython, "site-packages")',
+        ),
+        Edit(
+            "distutils/command/install.py",
+            'self.select_scheme("unix_local")',
+            'self.select_scheme("unix_prefix")',
+        ),
+    ),
 }
+
+# From 3.11 on the interpreter starts from a `site` that is compiled into it. The two names are of
+# one length; the folders that it then also looks for do not exist.
+FROZEN = {"3.11": (b"dist-packages\0", b"site-packages\0")}
 
 # sysconfig answers from a module that was written when Debian configured Python for /usr.
 RUN_TIME_PREFIX = r"""
@@ -125,7 +175,10 @@ _use_prefix()
 """
 
 # Left out: Debian's own hook, test suites, and modules whose libraries are not part of the package.
-LEFT_OUT = ("sitecustomize.py", "test", "idlelib", "lib-tk", "tkinter", "dist-packages")
+LEFT_OUT = (
+    "sitecustomize.py", "test", "idlelib", "lib-tk", "tkinter", "dist-packages",
+    "_distutils_system_mod.py", "EXTERNALLY-MANAGED",
+)  # fmt: skip
 LEFT_OUT_MODULES = ("nis.*", "_tkinter.*")
 
 
@@ -143,6 +196,9 @@ def stage(work: Work) -> None:
     (library / "site-packages/README.txt").write_text("Third-party packages go here.\n")
     _copy_interpreter(source, work.root, version)
     copy_libraries(source, work.root / "lib", extra.libraries)
+    if version in FROZEN:
+        for path in (work.root / f"bin/python{version}", *_libpython(work.root)):
+            _patch(path, *FROZEN[version])
     for edit in EDITS[version]:
         _apply(edit, library)
     for data in sorted(library.rglob("_sysconfigdata_*.py")):
@@ -193,6 +249,22 @@ def _apply(edit: Edit, library: Path) -> None:
             mend="adapt EDITS in stacks/staging/cpython.py to the deb's version",
         )
     path.write_text(text.replace(edit.old, edit.new), encoding="utf-8")
+
+
+def _libpython(root: Path) -> list[Path]:
+    return [path for path in sorted((root / "lib").glob("libpython*")) if not path.is_symlink()]
+
+
+def _patch(path: Path, old: bytes, new: bytes) -> None:
+    content = path.read_bytes()
+    if content.count(old) != 1:
+        raise IntegrityError(
+            f"{path.name} of the Python deb is not the one that the recipe knows",
+            expected=f"once the bytes {old!r}",
+            found=f"{content.count(old)} times",
+            mend="adapt FROZEN in stacks/staging/cpython.py to the deb's version",
+        )
+    path.write_bytes(content.replace(old, new))
 
 
 def _relocated(text: str) -> str:
