@@ -69,6 +69,11 @@ class FrameworkFile(Strict):
         pattern=r"^2\.[0-9]+$",
         description="the oldest C library that its environments are solved for",
     )
+    has_device: bool = Field(True, description="it has the flag `device`")
+    libblas: bool = Field(
+        False,
+        description="NumPy and SciPy of its conda flavours are linked to the package libblas",
+    )
     flags_variable: str = Field(description="environment variable that holds flags")
     rc_variable: str = Field(description="environment variable that names configuration files")
     base: Specs = Field(description="conda packages that every flavour gets")

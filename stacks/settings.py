@@ -156,7 +156,12 @@ def expectation(
         "python": next(p["version"] for p in packages if p["name"] == "python"),
         "baseline": variant.baseline,
         "blas": blas
-        and {"name": blas.name, "ldflags": blas.ldflags, "libraries": list(blas.libraries)},
+        and {
+            "name": blas.name,
+            "ldflags": blas.ldflags,
+            "libraries": list(blas.libraries),
+            "alone": variant.one_blas,
+        },
         "floatX": variant.floatX,
         "flags": own_flags(flags),
         "packages": packages,

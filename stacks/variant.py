@@ -65,10 +65,17 @@ class Variant(Strict):
         """The name among all variants, `theano-1.0.5/pip-openblas`."""
         return f"{self.framework.name}/{self.name}"
 
+    @property
+    def one_blas(self) -> bool:
+        """Whether one BLAS serves the framework, NumPy and SciPy: they are linked to libblas."""
+        return self.framework.libblas and self.python_packages == "conda" and bool(self.blas)
+
     def conda_specs(self) -> Specs:
         """Return the match specs of all conda packages that it asks for, sorted."""
         own = self.framework.packages if self.python_packages == "conda" else ()
         blas = (self.blas.package,) if self.blas else ()
+        if self.blas and self.one_blas:
+            blas = (*blas, f"libblas=*=*{self.blas.name}")
         return tuple(sorted({*self.framework.base, *own, *blas, *self.packages}))
 
     def pip_requirements(self) -> tuple[str, ...]:
@@ -78,9 +85,10 @@ class Variant(Strict):
     def theano_flags(self) -> dict[str, str]:
         """Return the framework's flags, `section.name` to value; the flavour's own have the say."""
         amdlibm = {"lib.amdlibm": "True"} if self.libm == "amdlibm" else {}
+        device = {"device": DEVICES[self.device]} if self.framework.has_device else {}
         return {
             "floatX": self.floatX,
-            "device": DEVICES[self.device],
+            **device,
             # Empty on purpose for the baseline: it must not find a library of the machine's.
             "blas.ldflags": self.blas.ldflags if self.blas else "",
             **amdlibm,

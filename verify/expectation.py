@@ -44,7 +44,7 @@ def load(path):
         if content["schema"] != SCHEMA:
             raise ExpectationError("schema: expected %d, found %r" % (SCHEMA, content["schema"]))
         if content["blas"] is not None:
-            _check(content["blas"], BLAS_KEYS, "blas.")
+            _check(content["blas"], BLAS_KEYS, "blas.", optional=("alone",))
         for number, package in enumerate(content["packages"]):
             _check(package, PACKAGE_KEYS, "packages[%d]." % number, optional=("module",))
     except ExpectationError as error:

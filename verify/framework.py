@@ -64,6 +64,10 @@ class Framework(object):
         """The user's configuration file, as a person writes it."""
         return "~/.%src" % self.name
 
+    def spelled(self, flag):
+        """Return a flag's name as the flags variable has it."""
+        return flag if self.name == "theano" else flag.replace(".", "__")
+
     @property
     def linker(self):
         """The linker that runs C where an op has it and Python where it has not."""

@@ -69,7 +69,7 @@ def undo(context, flag, wanted=None):
         )
     lines = rc_lines(*section_of(flag), value=value)
     if source == context.framework.flags_variable:
-        return source, "take %s=%s out of %s" % (flag, value, source)
+        return source, "take %s=%s out of %s" % (context.framework.spelled(flag), value, source)
     if wanted is None:
         return source, "take out of %s:\n%s" % (source, lines)
     return source, "in %s, put %s = %s" % (source, section_of(flag)[1], wanted)

@@ -9,6 +9,7 @@ import warnings
 from verify import (
     blas_ops,
     machine,
+    mapping,
     numerics,
     peak,
     progress,
@@ -18,6 +19,7 @@ from verify import (
     settings,
     threads,
     timings,
+    upstream,
     versions,
 )
 from verify.mend import explain
@@ -57,8 +59,10 @@ def run(context, debug=False):
     checked("blas.ldflags", serving.check_ldflags)
     timed("compile", timings.compilation)
     checked(serving.NAME, serving.check)
+    checked(mapping.NAME, mapping.check)
     if context.framework.name == "pytensor":
         checked("numba", serving.check_numba)
+        checked(upstream.NAME, upstream.check)
     for operation in blas_ops.OPERATIONS:
         checked("%s in C" % operation.name, blas_ops.check, operation)
     for operation in blas_ops.OPERATIONS:
@@ -68,6 +72,7 @@ def run(context, debug=False):
     timed("import", timings.imports)
     timed("peak", timings.peaks)
     timed("Gemm", timings.products)
+    timed("numba", timings.numba_products)
     for dtype in blas_ops.DTYPES:
         checked("Gemm %s speed" % dtype, timings.check_speed, dtype)
     return checks, times

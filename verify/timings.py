@@ -103,18 +103,34 @@ def products(context):
     return found
 
 
+def numba_products(context):
+    """Time the same product with PyTensor's default linker, numba; nothing elsewhere."""
+    linker = str(context.framework.flag("linker"))
+    if context.framework.name != "pytensor" or linker not in ("auto", "numba"):
+        return []
+    found = []
+    for dtype in blas_ops.DTYPES:
+        context.note("timing Gemm %s with numba" % dtype)
+        size, samples = _gemm_samples(_Update(context.framework, dtype, mode="NUMBA"))
+        rates = [2.0 * size**3 / seconds / 1e9 for seconds in samples]
+        found.append(timing("Gemm %s %d, numba" % (dtype, size), "GFLOP/s", rates))
+    return found
+
+
 class _Update(object):
     """The function that misc/check_blas.py times: C becomes 0.4 C + 0.8 A B."""
 
-    def __init__(self, framework, dtype):
+    def __init__(self, framework, dtype, mode=None):
         self.dtype = dtype
         shared = framework.module.shared
         self.a, self.b, self.c = (shared(numpy.ones((1, 1), dtype)) for _ in range(3))
         scalar = numpy.asarray
         product = scalar(0.8, dtype) * framework.tensor.dot(self.a, self.b)
-        self.run = framework.function(
-            [], [], updates=[(self.c, scalar(0.4, dtype) * self.c + product)], profile=False
-        )
+        updates = [(self.c, scalar(0.4, dtype) * self.c + product)]
+        if mode:
+            self.run = framework.module.function([], [], updates=updates, mode=mode)
+        else:
+            self.run = framework.function([], [], updates=updates, profile=False)
 
     def resize(self, size):
         """Take matrices of another size, and warm up."""
