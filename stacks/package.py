@@ -9,7 +9,7 @@ import inspect
 import json
 import sys
 import tempfile
-from collections.abc import Mapping, Sequence
+from collections.abc import Mapping, Sequence, Set
 from dataclasses import dataclass
 from functools import cache
 from pathlib import Path
@@ -75,8 +75,9 @@ def _code_hash(stage: str) -> str:
 
 
 def build_string(recipe: Recipe, inputs: str) -> str:
-    """Return conda's build string: label, the first digits of the inputs' hash, build number."""
-    return f"{recipe.build.label}h{inputs[:7]}_{recipe.build.number}"
+    """Return conda's build string: label, first digits of the inputs' hash, number, variant."""
+    variant = f"_{recipe.build.variant}" if recipe.build.variant else ""
+    return f"{recipe.build.label}h{inputs[:7]}_{recipe.build.number}{variant}"
 
 
 def file_name(recipe: Recipe, inputs: str) -> str:
@@ -132,8 +133,12 @@ def assemble(recipe: Recipe, inputs: str, sources: Mapping[str, Path], folder: P
         (Path(scratch) / "scratch").mkdir()
         work = Work(recipe, sources, root, Path(scratch) / "scratch")
         STAGES[recipe.extra.stage](work)
-        _normalise(root)
+        _normalise(root, recipe.links_out)
         files = rattler_build.collect_files(root, include_hidden=True)
+        # A package cannot be written while a link of it leads to nothing.
+        for path in root.rglob("*"):
+            if path.is_symlink() and not path.exists():
+                path.resolve().touch()
         with conda.told(folder, f"{file_name(recipe, inputs)} cannot be written"):
             output = rattler_build.assemble_package(
                 recipe.package.name,
@@ -164,13 +169,15 @@ def assemble(recipe: Recipe, inputs: str, sources: Mapping[str, Path], folder: P
     return path
 
 
-def _normalise(root: Path) -> None:
+def _normalise(root: Path, links_out: Set[str]) -> None:
     """Give every file mode 644 or 755, whatever the umask and the source say.
 
-    Raises IntegrityError for a link that leads to nothing.
+    Raises IntegrityError for a link that leads to nothing, unless it is one of the `links_out`
+    in lib/: those lead to a file of another package.
     """
     for path in sorted(root.rglob("*")):
-        if path.is_symlink() and not path.exists():
+        out = path.parent == root / "lib" and path.name in links_out
+        if path.is_symlink() and not path.exists() and not out:
             raise IntegrityError(
                 f"{path.relative_to(root)}: a link to nothing",
                 found=path.readlink(),

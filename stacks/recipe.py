@@ -36,6 +36,11 @@ class Build(_Strict):
     number: int = Field(default=0, ge=0)
     noarch: Literal["python"] | None = None
     label: str = Field(default="", pattern=r"^[a-z0-9]*$", description="begins the build string")
+    variant: str = Field(
+        default="",
+        pattern=r"^[a-z0-9]*$",
+        description="ends the build string, so that name=*=*variant asks for it",
+    )
 
 
 class Debs(_Strict):
@@ -95,8 +100,34 @@ class Libraries(_Strict):
     """Take shared libraries out of debs; see stacks/staging/libraries.py."""
 
     stage: Literal["libraries"]
-    libraries: tuple[str, ...] = Field(strict=False)
+    libraries: tuple[str, ...] = Field(default=(), strict=False)
+    links: dict[str, str] = Field(
+        default={}, description="link in lib/: its target there, or in that of a required package"
+    )
+
+
+class FrontLibraries(_Strict):
+    """Reduce libraries of debs to some functions; see stacks/staging/front.py."""
+
+    stage: Literal["front-libraries"]
+    functions: dict[str, dict[str, str]] = Field(
+        description="library of a deb: the functions that it keeps, and the names that they get"
+    )
+    whole: tuple[str, ...] = Field(
+        default=(), strict=False, description="libraries whose other functions stay, too"
+    )
+    serving: dict[str, tuple[str, ...]] = Field(
+        strict=False, description="the same: the libraries that all else comes from, in order"
+    )
     links: dict[str, str] = {}
+
+
+class RelinkedWheel(_Strict):
+    """Unpack a wheel and link it to libblas; see stacks/staging/relinked.py."""
+
+    stage: Literal["relinked-wheel"]
+    site_packages: str
+    replaces: str = Field(description="the BLAS library that the wheel carries")
 
 
 class WheelLibraries(_Strict):
@@ -121,7 +152,15 @@ class Compiler(_Strict):
 
 
 Extra = Annotated[
-    Wheel | Sdist | CPython | Libraries | WheelLibraries | OpenBLASWheel | Compiler,
+    Wheel
+    | Sdist
+    | CPython
+    | Libraries
+    | WheelLibraries
+    | FrontLibraries
+    | RelinkedWheel
+    | OpenBLASWheel
+    | Compiler,
     Field(discriminator="stage"),
 ]
 
@@ -131,10 +170,16 @@ class Recipe(_Strict):
 
     package: Package
     build: Build = Build()
-    source: tuple[Debs | IndexFile, ...] = Field(strict=False, min_length=1)
+    source: tuple[Debs | IndexFile, ...] = Field(default=(), strict=False)
     requirements: Requirements = Requirements()
     about: About
     extra: Extra
+
+    @property
+    def links_out(self) -> frozenset[str]:
+        """The links in lib/ that lead to a file of a package that this one requires."""
+        links: dict[str, str] = getattr(self.extra, "links", {})
+        return frozenset(links)
 
     @property
     def subdir(self) -> str:

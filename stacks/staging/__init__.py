@@ -4,7 +4,16 @@ from __future__ import annotations
 
 from collections.abc import Callable
 
-from stacks.staging import compiler, cpython, libraries, openblas, wheel, wheel_libraries
+from stacks.staging import (
+    compiler,
+    cpython,
+    front,
+    libraries,
+    openblas,
+    relinked,
+    wheel,
+    wheel_libraries,
+)
 from stacks.staging.work import Work
 
 STAGES: dict[str, Callable[[Work], None]] = {
@@ -13,6 +22,8 @@ STAGES: dict[str, Callable[[Work], None]] = {
     "cpython": cpython.stage,
     "libraries": libraries.stage,
     "wheel-libraries": wheel_libraries.stage,
+    "front-libraries": front.stage,
+    "relinked-wheel": relinked.stage,
     "openblas-wheel": openblas.stage,
     "compiler": compiler.stage,
 }

@@ -7,7 +7,9 @@ import sys
 from collections.abc import Iterable, Iterator
 from pathlib import Path
 
+from elftools.elf.dynamic import DynamicSection
 from elftools.elf.elffile import ELFFile
+from elftools.elf.sections import SymbolTableSection
 
 from stacks.command import call
 
@@ -46,3 +48,35 @@ def set_rpath(paths: Iterable[Path], library_folder: Path) -> None:
         rpath = "$ORIGIN" if relative == "." else f"$ORIGIN/{relative}"
         path.chmod(path.stat().st_mode | 0o200)
         call([PATCHELF, "--force-rpath", "--set-rpath", rpath, path])
+
+
+def exported(library: Path, prefix: str) -> list[str]:
+    """Return the sorted dynamic symbols that a library defines and whose names have a prefix."""
+    return [name for name in _symbols(library, defined=True) if name.startswith(prefix)]
+
+
+def imported(module: Path) -> list[str]:
+    """Return the sorted dynamic symbols that an ELF file takes from others."""
+    return _symbols(module, defined=False)
+
+
+def _symbols(path: Path, *, defined: bool) -> list[str]:
+    with path.open("rb") as file:
+        table = ELFFile(file).get_section_by_name(".dynsym")
+        assert isinstance(table, SymbolTableSection)
+        return sorted(
+            {
+                symbol.name
+                for symbol in table.iter_symbols()
+                if (symbol["st_shndx"] != "SHN_UNDEF") == defined
+            }
+        )
+
+
+def needed(path: Path) -> list[str]:
+    """Return the names of the libraries that an ELF file needs, in its own order."""
+    with path.open("rb") as file:
+        section = ELFFile(file).get_section_by_name(".dynamic")
+        if not isinstance(section, DynamicSection):
+            return []
+        return [tag.needed for tag in section.iter_tags("DT_NEEDED")]

@@ -9,12 +9,9 @@ from __future__ import annotations
 import zipfile
 from pathlib import Path
 
-from elftools.elf.elffile import ELFFile
-from elftools.elf.sections import SymbolTableSection
-
 from stacks.command import call
 from stacks.errors import IntegrityError
-from stacks.staging.elf import PATCHELF
+from stacks.staging.elf import PATCHELF, exported
 from stacks.staging.work import Work
 
 PREFIX = "scipy_"
@@ -48,17 +45,3 @@ def stage(work: Work) -> None:
         )
     for name in (SONAME, "libopenblas.so"):
         (library.parent / name).symlink_to(library.name)
-
-
-def exported(library: Path, prefix: str) -> list[str]:
-    """Return the sorted dynamic symbols that a library defines and whose names have a prefix."""
-    with library.open("rb") as file:
-        table = ELFFile(file).get_section_by_name(".dynsym")
-        assert isinstance(table, SymbolTableSection)
-        return sorted(
-            {
-                symbol.name
-                for symbol in table.iter_symbols()
-                if symbol["st_shndx"] != "SHN_UNDEF" and symbol.name.startswith(prefix)
-            }
-        )
