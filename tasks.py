@@ -60,6 +60,20 @@ def verify(
         verification.verify_variant(chosen, prefix, full=full, json_file=_path(json))
 
 
+@task(
+    help={
+        "framework": FRAMEWORK,
+        "rounds": "how often each variant is measured, turn by turn (default: 7)",
+    }
+)
+def recommend(context: Context, framework: str = "", rounds: int = 7) -> None:
+    """Measure the built variants and name the fastest that verifies."""
+    from stacks import recommend
+    from stacks.variant import on_framework
+
+    recommend.recommend(on_framework(framework or None), rounds)
+
+
 @task(help={"variant": VARIANT, "framework": FRAMEWORK})
 def run(context: Context, variant: str, framework: str = "") -> None:
     """Run a program in an environment: run --variant V -- CMD."""

@@ -125,9 +125,7 @@ def solve(channel: Channel, specs: Sequence[str], glibc: str = "2.31") -> tuple[
     )
 
 
-async def _solve(
-    folder: Path, specs: Sequence[str], glibc: str
-) -> list[rattler.RepoDataRecord]:
+async def _solve(folder: Path, specs: Sequence[str], glibc: str) -> list[rattler.RepoDataRecord]:
     return await rattler.solve(
         sources=[rattler.Channel(folder.as_uri() + "/")],
         specs=[rattler.MatchSpec(spec, strict=False) for spec in specs],

@@ -87,7 +87,9 @@ def build_packages(
 def relock(variants: Sequence[Variant], locks: Path = lock.LOCKS) -> None:
     """Solve the variants anew, build what their solutions need, and write their locks."""
     channel = channels.read_channel()
-    solutions = {v.id: channels.solve(channel, v.conda_specs(), v.framework.glibc) for v in variants}
+    solutions = {
+        v.id: channels.solve(channel, v.conda_specs(), v.framework.glibc) for v in variants
+    }
     offers = {offer.file_name: offer for offers in solutions.values() for offer in offers}
     built = build_packages(channel, offers.values())
     for variant in variants:

@@ -159,6 +159,14 @@ def select(name: str = "", envs: Path = ENVS) -> tuple[Variant, ...]:
     return tuple(v for v in all_variants(envs) if name in ("", v.name))
 
 
+def on_framework(name: str | None = None, envs: Path = ENVS) -> tuple[Variant, ...]:
+    """Return every variant on a framework, the default one where none is given."""
+    name = name or default_framework(envs)
+    if name not in framework_names(envs):
+        raise unknown("framework", name, framework_names(envs))
+    return tuple(v for v in all_variants(envs) if v.framework.name == name)
+
+
 def _names(folder: Path) -> tuple[str, ...]:
     return tuple(sorted(path.stem for path in folder.glob("*.yaml")))
 

@@ -79,4 +79,4 @@ def needed(path: Path) -> list[str]:
         section = ELFFile(file).get_section_by_name(".dynamic")
         if not isinstance(section, DynamicSection):
             return []
-        return [tag.needed for tag in section.iter_tags("DT_NEEDED")]
+        return [str(tag.needed) for tag in section.iter_tags("DT_NEEDED")]

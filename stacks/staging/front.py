@@ -50,5 +50,7 @@ def _rename(library: Path, functions: Mapping[str, str], whole: bool, renames: P
         )
     names = {} if whole else {name: HIDDEN + name for name in symbols}
     names |= functions
-    renames.write_text("".join(f"{old} {new}\n" for old, new in sorted(names.items()) if old != new))
+    renames.write_text(
+        "".join(f"{old} {new}\n" for old, new in sorted(names.items()) if old != new)
+    )
     call([PATCHELF, "--rename-dynamic-symbols", renames, library])

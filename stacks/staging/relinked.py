@@ -2,7 +2,8 @@
 
 Their modules call BLAS and LAPACK by the same names and types whichever library serves them, so
 only the name of the library that they need is changed: what libblas.so.3 does not have itself, the
-libraries that it needs have. That is so for wheels with the 32-bit interface; NumPy's from 1.22 on have the 64-bit one, which no library here offers.
+libraries that it needs have. That is so for wheels with the 32-bit interface; NumPy's from 1.22 on
+have the 64-bit one, which no library here offers.
 """
 
 from __future__ import annotations
@@ -18,13 +19,13 @@ from stacks.staging.wheel import unpack_wheel
 from stacks.staging.work import Work
 
 COMMON_NAME = "libblas.so.3"
-# These return a complex number, which gfortran's functions, and so SciPy's callers, do in another way
-# than MKL's. MKL puts its own before all others when it is loaded, so libblas.so.3 offers those of
+# These return a complex number, which gfortran's functions, and so SciPy's callers, do in another
+# way than MKL's. MKL puts its own before all others when it is loaded, so libblas.so.3 offers those of
 # gfortran's kind by names that no library has.
 COMPLEX = ("cdotc_", "cdotu_", "zdotc_", "zdotu_", "cladiv_", "zladiv_")
 GFORTRAN = {name: name[:-1] + "g" for name in COMPLEX}
 # What numpy.show_config() tells, and what numpy.distutils and Theano take for linker flags.
-CONFIG = '''
+CONFIG = """
 import glob as _glob
 _prefix = getattr(sys, "base_prefix", sys.prefix)
 _library = {
@@ -39,7 +40,7 @@ _library = {
 }
 blas_info = blas_opt_info = _library
 lapack_info = lapack_opt_info = dict(_library, libraries=["lapack", "cblas", "blas"])
-'''
+"""
 
 
 def stage(work: Work) -> None:
