@@ -6,6 +6,7 @@ import os
 import sys
 from collections.abc import Iterable, Iterator
 from pathlib import Path
+from typing import Any
 
 from elftools.elf.dynamic import DynamicSection
 from elftools.elf.elffile import ELFFile
@@ -79,4 +80,5 @@ def needed(path: Path) -> list[str]:
         section = ELFFile(file).get_section_by_name(".dynamic")
         if not isinstance(section, DynamicSection):
             return []
-        return [str(tag.needed) for tag in section.iter_tags("DT_NEEDED")]
+        tags: Any = section.iter_tags("DT_NEEDED")
+        return [tag.needed for tag in tags]

@@ -20,8 +20,8 @@ from stacks.staging.work import Work
 
 COMMON_NAME = "libblas.so.3"
 # These return a complex number, which gfortran's functions, and so SciPy's callers, do in another
-# way than MKL's. MKL puts its own before all others when it is loaded, so libblas.so.3 offers those of
-# gfortran's kind by names that no library has.
+# way than MKL's. MKL puts its own before all others when it is loaded, so libblas.so.3 offers those
+# of gfortran's kind by names that no library has.
 COMPLEX = ("cdotc_", "cdotu_", "zdotc_", "zdotu_", "cladiv_", "zladiv_")
 GFORTRAN = {name: name[:-1] + "g" for name in COMPLEX}
 # What numpy.show_config() tells, and what numpy.distutils and Theano take for linker flags.
