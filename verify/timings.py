@@ -110,7 +110,7 @@ def numba_products(context):
         return []
     found = []
     for dtype in blas_ops.DTYPES:
-        context.note("timing Gemm %s with numba" % dtype)
+        progress.note("timing Gemm %s with numba" % dtype)
         size, samples = _gemm_samples(_Update(context.framework, dtype, mode="NUMBA"))
         rates = [2.0 * size**3 / seconds / 1e9 for seconds in samples]
         found.append(timing("Gemm %s %d, numba" % (dtype, size), "GFLOP/s", rates))

@@ -242,3 +242,39 @@ def test_a_baseline_with_the_fast_path_is_not_the_baseline(good: Path, tmp_path:
     found = checked(good, "ldflags", "library", "Gemm", "Dot22", expect=expect)
     assert [check.status for check in found] == ["fail"] * 4
     assert all("this is not the baseline" in check.detail for check in found)
+
+
+def test_a_second_blas_is_named_with_who_brought_it(prefix: Prefix, tmp_path: Path) -> None:
+    packages = "lib/python3.9/site-packages"
+    others = prefix("theano-1.0.5", "pip-openblas") / packages
+    for name in ("numpy", "numpy.libs"):
+        (tmp_path / name).symlink_to(others / name)
+    place = prefix("theano-1.0.5", "openblas")
+    assert checked(place, "one BLAS")[0].status == "pass"
+    (one,) = checked(place, "one BLAS", PYTHONPATH=str(tmp_path))
+    assert one.status == "fail"
+    assert "2 libraries" in one.detail and "numpy: openblas 0.3.18" in one.detail
+    assert one.mend is not None and one.mend.startswith("numpy came from elsewhere")
+
+
+def test_several_libraries_are_told_where_they_are_no_fault(good: Path) -> None:
+    (one,) = checked(good, "one BLAS")
+    assert one.status == "pass"
+    assert "3 libraries" in one.detail
+    assert all(f"{name}: openblas" in one.detail for name in ("numpy", "scipy", "theano"))
+
+
+def test_a_flag_that_pytensor_breaks_on(prefix: Prefix) -> None:
+    place = prefix("pytensor-3.0.7", "pip-openblas")
+    assert checked(place, "known faults")[0].status == "pass"
+    (faults,) = checked(place, "known faults", PYTENSOR_FLAGS="lib__amdlibm=True")
+    assert faults.status == "fail"
+    assert "cannot compile exp" in faults.detail
+    assert faults.mend is not None and "lib__amdlibm" in faults.mend
+
+
+def test_pytensors_flags_are_named_as_it_spells_them(prefix: Prefix) -> None:
+    place = prefix("pytensor-3.0.7", "pip-openblas")
+    settings, dot = checked(place, "settings", "Dot22", PYTENSOR_FLAGS="blas__ldflags=")
+    assert settings.status == dot.status == "fail"
+    assert settings.mend == "take blas__ldflags= out of PYTENSOR_FLAGS"

@@ -25,9 +25,10 @@ def main(suite_folder: str, expectation_path: str, names: Sequence[str]) -> None
     wanted = None if expectation_path == "-" else expectation.load(expectation_path)
     folder = tempfile.mkdtemp()
     try:
-        given = os.environ.get("THEANO_FLAGS", "")
+        module = wanted["module"] if wanted else "theano"
+        given = os.environ.get(module.upper() + "_FLAGS", "")
         framework.use_compile_folder(folder)
-        run(context.Context(framework.load("theano"), wanted, folder, given), names)
+        run(context.Context(framework.load(module), wanted, folder, given), names)
     finally:
         shutil.rmtree(folder, ignore_errors=True)
 
@@ -41,6 +42,7 @@ def run(context: Any, names: Sequence[str]) -> None:
     """Run the checks called `names` and print them."""
     blas_ops, numerics, scan, serving = modules("blas_ops", "numerics", "scan", "serving")
     settings, threads, timings, versions = modules("settings", "threads", "timings", "versions")
+    mapping, upstream = modules("mapping", "upstream")
 
     def speed(context: Any) -> Any:
         timings.peaks(context)
@@ -52,6 +54,8 @@ def run(context: Any, names: Sequence[str]) -> None:
         "settings": settings.check,
         "ldflags": serving.check_ldflags,
         "library": serving.check,
+        "one BLAS": mapping.check,
+        "known faults": upstream.check,
         "threads": threads.check,
         "scan": scan.check,
         "speed": speed,

@@ -164,3 +164,15 @@ def test_what_verify_is_told(variant: Variant, prefix: Path) -> None:
         "3.9.2",
         False,
     )
+
+
+def test_flags_are_compared_by_one_spelling(home: Path) -> None:
+    pytensor = load_variant("pip-openblas", "pytensor-3.0.7")
+    found = settings.undone(pytensor, home, {"PYTENSOR_FLAGS": "blas__ldflags=-lblas"})
+    assert found == [
+        "PYTENSOR_FLAGS sets blas.ldflags to '-lblas', where the variant needs '-lopenblas'"
+    ]
+
+
+def test_pytensor_has_no_device(home: Path) -> None:
+    assert "device" not in settings.flags_of(load_variant("mkl", "pytensor-3.0.7"), home)

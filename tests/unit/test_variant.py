@@ -215,3 +215,20 @@ def test_the_projects_own() -> None:
         "theano-0.8.2/pip-default",
         "theano-1.0.5/pip-default",
     ]
+
+
+def test_numpy_of_a_conda_flavour_asks_for_the_libblas_of_its_blas(
+    envs: Path, write: Write
+) -> None:
+    write("frameworks/theano-2", FRAMEWORK.format(version="2") + "default: true\nlibblas: true\n")
+    write("variants/blis", "summary: s\npython_packages: conda\nblas: blis\n")
+    write("variants/pip-blis", "summary: s\nextends: base\nblas: blis\n")
+    assert {"libblis", "libblas=*=*blis"} <= set(load_variant("blis", None, envs).conda_specs())
+    assert "libblas=*=*blis" not in load_variant("pip-blis", None, envs).conda_specs()
+    assert "libblas=*=*blis" not in load_variant("blis", "theano-1", envs).conda_specs()
+
+
+def test_every_conda_flavour_of_theano_has_one_blas() -> None:
+    conda = [v for v in all_variants() if v.python_packages == "conda"]
+    assert {v.one_blas for v in conda if v.framework.module == "theano"} == {True}
+    assert {v.one_blas for v in conda if v.framework.module == "pytensor"} == {False}

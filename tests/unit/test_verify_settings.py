@@ -17,6 +17,7 @@ def context(**more: object) -> SimpleNamespace:
         rc_variable="THEANORC",
         rc_file="~/.theanorc",
         flag=values.get,
+        spelled=str,
     )
     base: dict[str, object] = {"framework": framework, "expectation": None, "given_flags": ""}
     return SimpleNamespace(**{**base, **more})

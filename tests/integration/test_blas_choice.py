@@ -1,0 +1,88 @@
+"""NumPy and SciPy on the BLAS of each conda flavour: right numbers, one library."""
+
+from __future__ import annotations
+
+import subprocess
+from collections.abc import Callable
+from pathlib import Path
+
+import pytest
+
+Prefix = Callable[[str, str], Path]
+
+# What calls BLAS and LAPACK in every way that libraries differ in: functions that return complex
+# or single numbers, workspaces, index arrays.
+PROGRAM = """
+import numpy as np, scipy.linalg as sl, scipy.sparse as sp, scipy.sparse.linalg as ss
+from numpy.distutils import __config__ as config
+r = np.random.RandomState(0)
+a = r.rand(60, 60) + 60 * np.eye(60)
+b, z, y = r.rand(60), r.rand(60) + 1j * r.rand(60), r.rand(60) + 1j * r.rand(60)
+assert np.allclose(a.dot(np.linalg.solve(a, b)), b)
+w, v = np.linalg.eigh(a + a.T)
+assert np.allclose((v * w).dot(v.T), a + a.T)
+u, s, t = np.linalg.svd(a)
+assert np.allclose((u * s).dot(t), a)
+for kind in (np.complex64, np.complex128):
+    p, q = z.astype(kind), y.astype(kind)
+    dotc, dotu = sl.blas.get_blas_funcs(["dotc", "dotu"], (p,))
+    assert np.allclose(dotc(p, q), np.vdot(p, q), 1e-5)
+    assert np.allclose(dotu(p, q), (p * q).sum(), 1e-5)
+f = b.astype("f")
+assert np.allclose([sl.blas.sdot(f, f), sl.blas.snrm2(f) ** 2], [b.dot(b)] * 2, 1e-5)
+c = a + 1j * r.rand(60, 60)
+assert np.allclose(c.dot(sl.lu_solve(sl.lu_factor(c), z)), z)
+eigenvalues = sl.eigvals(c)
+assert np.allclose(eigenvalues.sum(), np.trace(c))
+largest = ss.eigs(sp.csr_matrix(c), k=3, return_eigenvectors=False)
+assert np.allclose(sorted(abs(largest)), sorted(abs(eigenvalues))[-3:])
+x, _ = ss.bicg(sp.csr_matrix(c), z)
+assert np.allclose(c.dot(x), z, atol=1e-3)
+assert np.allclose(ss.spsolve(sp.csc_matrix(a), b), np.linalg.solve(a, b))
+print(config.blas_opt_info["package"][0])
+"""
+
+
+@pytest.mark.parametrize("framework", ["theano-1.0.5", "theano-0.8.2"])
+@pytest.mark.parametrize("flavour", ["openblas", "blis", "mkl"])
+def test_the_numbers_and_what_show_config_says(
+    prefix: Prefix, framework: str, flavour: str
+) -> None:
+    done = subprocess.run(
+        [prefix(framework, flavour) / "bin/python", "-c", PROGRAM],
+        capture_output=True,
+        text=True,
+        check=False,
+    )
+    assert done.returncode == 0, done.stderr
+    said = done.stdout.strip()
+    assert said.startswith("libblas-3.9.0-") and said.endswith(f"_{flavour}")
+
+
+def settings_of(place: Path, names: str, **variables: str) -> list[str]:
+    code = f"import os; print([os.environ.get(n) for n in {names.split()!r}])"
+    done = subprocess.run(
+        [place / "bin/python", "-c", code],
+        env=variables,
+        capture_output=True,
+        text=True,
+        check=True,
+    )
+    return [word.strip(" '") for word in done.stdout.strip()[1:-1].split(",")]
+
+
+def test_mkls_layers_are_set_by_a_bare_path(prefix: Prefix) -> None:
+    place = prefix("theano-1.0.5", "mkl")
+    names = "MKL_INTERFACE_LAYER MKL_THREADING_LAYER"
+    assert settings_of(place, names) == ["LP64", "GNU"]
+    assert settings_of(place, names, MKL_THREADING_LAYER="X") == ["LP64", "X"]
+
+
+@pytest.mark.parametrize("framework", ["theano-1.0.5", "theano-0.8.2"])
+def test_blis_gets_all_cores_unless_it_is_told(prefix: Prefix, framework: str) -> None:
+    place = prefix(framework, "blis")
+    names = "BLIS_NUM_THREADS OMP_NUM_THREADS"
+    told = settings_of(place, names)
+    assert int(told[0]) >= 1 and told[1] == "None"
+    assert settings_of(place, names, OMP_NUM_THREADS="1") == ["None", "1"]
+    assert settings_of(place, names, BLIS_NUM_THREADS="3") == ["3", "None"]
