@@ -3,6 +3,7 @@
 from __future__ import absolute_import, division, print_function
 
 import collections
+import fnmatch
 import importlib
 import os
 
@@ -71,14 +72,18 @@ def _package(path):
 
 def _mend(context, callers, wanted):
     strangers = sorted(
-        name
-        for path, names in callers.items()
-        if library.identify(path).name != wanted["name"]
-        for name in names
+        name for path, names in callers.items() if not _is_meant(path, wanted) for name in names
     )
-    if context.framework.name in strangers:
+    if context.framework.name in strangers or not strangers:
         return ldflags_mend(context)
     return (
         "%s came from elsewhere than the lock says (pip install brings its own BLAS): build the "
-        "environment again" % " and ".join(strangers)
+        "environment again, and look at PYTHONPATH" % " and ".join(strangers)
     )
+
+
+def _is_meant(path, wanted):
+    # A part of MKL is MKL, whatever its file is called.
+    if wanted["name"] == "mkl" and library.identify(path).name == "mkl":
+        return True
+    return any(fnmatch.fnmatch(os.path.basename(path), name) for name in wanted["libraries"])
