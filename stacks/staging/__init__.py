@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Callable
 
-from stacks.staging import compiler, cpython, libraries, openblas, wheel
+from stacks.staging import compiled, compiler, cpython, libraries, openblas, wheel
 from stacks.staging.work import Work
 
 STAGES: dict[str, Callable[[Work], None]] = {
@@ -14,4 +14,5 @@ STAGES: dict[str, Callable[[Work], None]] = {
     "libraries": libraries.stage,
     "openblas-wheel": openblas.stage,
     "compiler": compiler.stage,
+    "compiled": compiled.stage,
 }
