@@ -37,32 +37,33 @@ void amd_vrda_log10(int n, double *x, double *z);
 void amd_vrda_sin(int n, double *x, double *z);
 void amd_vrda_cos(int n, double *x, double *z);
 
-/* GCC may call the vector versions of these, which the library has as well, from a loop. */
-#ifdef AMDLIBM_COMPAT_SIMD
-#elif defined(__GNUC__) && !defined(__clang__) && !defined(__CUDACC__) && defined(__x86_64__)
-#define AMDLIBM_COMPAT_SIMD __attribute__((const, simd("notinbranch")))
-#else
-#define AMDLIBM_COMPAT_SIMD
-#endif
+/* One number each: the C library's functions. */
 #ifdef __cplusplus
-#define AMDLIBM_COMPAT_NOTHROW noexcept(true)
+#define AMDLIBM_COMPAT_SCALAR noexcept(true)
 #else
-#define AMDLIBM_COMPAT_NOTHROW
+#define AMDLIBM_COMPAT_SCALAR
 #endif
-#define AMDLIBM_COMPAT_SCALAR(name)                                          \
-  AMDLIBM_COMPAT_SIMD float amd_##name##f(float) AMDLIBM_COMPAT_NOTHROW;     \
-  AMDLIBM_COMPAT_SIMD double amd_##name(double) AMDLIBM_COMPAT_NOTHROW;
-AMDLIBM_COMPAT_SCALAR(exp)
-AMDLIBM_COMPAT_SCALAR(log)
-AMDLIBM_COMPAT_SCALAR(log2)
-AMDLIBM_COMPAT_SCALAR(log10)
-AMDLIBM_COMPAT_SCALAR(sin)
-AMDLIBM_COMPAT_SCALAR(cos)
-AMDLIBM_COMPAT_SCALAR(tanh)
-AMDLIBM_COMPAT_SCALAR(log1p)
-AMDLIBM_COMPAT_SCALAR(expm1)
-AMDLIBM_COMPAT_SIMD float amd_powf(float, float) AMDLIBM_COMPAT_NOTHROW;
-AMDLIBM_COMPAT_SIMD double amd_pow(double, double) AMDLIBM_COMPAT_NOTHROW;
+float amd_expf(float) AMDLIBM_COMPAT_SCALAR;
+float amd_logf(float) AMDLIBM_COMPAT_SCALAR;
+float amd_log2f(float) AMDLIBM_COMPAT_SCALAR;
+float amd_log10f(float) AMDLIBM_COMPAT_SCALAR;
+float amd_sinf(float) AMDLIBM_COMPAT_SCALAR;
+float amd_cosf(float) AMDLIBM_COMPAT_SCALAR;
+float amd_tanhf(float) AMDLIBM_COMPAT_SCALAR;
+float amd_log1pf(float) AMDLIBM_COMPAT_SCALAR;
+float amd_expm1f(float) AMDLIBM_COMPAT_SCALAR;
+float amd_powf(float, float) AMDLIBM_COMPAT_SCALAR;
+
+double amd_exp(double) AMDLIBM_COMPAT_SCALAR;
+double amd_log(double) AMDLIBM_COMPAT_SCALAR;
+double amd_log2(double) AMDLIBM_COMPAT_SCALAR;
+double amd_log10(double) AMDLIBM_COMPAT_SCALAR;
+double amd_sin(double) AMDLIBM_COMPAT_SCALAR;
+double amd_cos(double) AMDLIBM_COMPAT_SCALAR;
+double amd_tanh(double) AMDLIBM_COMPAT_SCALAR;
+double amd_log1p(double) AMDLIBM_COMPAT_SCALAR;
+double amd_expm1(double) AMDLIBM_COMPAT_SCALAR;
+double amd_pow(double, double) AMDLIBM_COMPAT_SCALAR;
 
 #ifdef __cplusplus
 } /* extern "C" */

@@ -34,9 +34,10 @@ static inline void amd_vrsa_powxf(long n, float *x, float y, float *z) {
   AMDLIBM_COMPAT_BLOCKS(amd_vrsa_powxf(block, x + done, y, z + done))
 }
 
-/* With REPLACE_WITH_AMDLIBM, which Theano defines, exp and the like are amd_exp and the like, so
- * GCC may vectorise the loops over them that no array function serves: sigmoid, tanh, softplus
- * and what Theano has fused. -DAMDLIBM_COMPAT_NO_SIMD leaves those loops as they are. */
+/* With REPLACE_WITH_AMDLIBM, which Theano defines, exp and the like are the library's amd_exp and
+ * the like, of which it has vector versions too. So GCC can vectorise the loops over them that no
+ * array function serves: sigmoid, tanh, softplus, and what Theano has fused.
+ * -DAMDLIBM_COMPAT_NO_SIMD leaves those loops as they are. */
 #if defined(REPLACE_WITH_AMDLIBM) && defined(__GNUC__) && !defined(__clang__) && \
     !defined(__CUDACC__) && defined(__x86_64__) && !defined(AMDLIBM_COMPAT_NO_SIMD)
 
@@ -48,16 +49,29 @@ static inline void amd_vrsa_powxf(long n, float *x, float y, float *z) {
 #include <string>
 #include <vector>
 
+/* As if nobody looked at the processor's exception flags, which nobody does here: else GCC keeps
+ * to the branches of a sigmoid, because a division in one of them might raise a flag. No result
+ * depends on it. */
+#pragma GCC optimize("no-trapping-math")
+
 #define AMDLIBM_COMPAT_INLINE static inline __attribute__((always_inline, unused))
-#define AMDLIBM_COMPAT_REPLACE(name)                                                      \
-  AMDLIBM_COMPAT_INLINE float amdlibm_compat_##name(float x) { return amd_##name##f(x); } \
-  AMDLIBM_COMPAT_INLINE double amdlibm_compat_##name(double x) { return amd_##name(x); }  \
-  template <class T>                                                                      \
-  AMDLIBM_COMPAT_INLINE auto amdlibm_compat_##name(T x)->decltype(std::name(x)) {         \
-    return std::name(x);                                                                  \
-  }                                                                                       \
-  namespace std {                                                                         \
-  using ::amdlibm_compat_##name;                                                          \
+#define AMDLIBM_COMPAT_SIMD __attribute__((const, simd("notinbranch")))
+
+/* The C library's own names with other symbols, not names of our own: GCC computes both sides of
+ * a condition, and so vectorises it, only where the functions in it are known to it. */
+#define AMDLIBM_COMPAT_REPLACE(name)                                                         \
+  extern "C" {                                                                               \
+  float name##f(float) noexcept(true) __asm__("amd_" #name "f") AMDLIBM_COMPAT_SIMD;         \
+  double name(double) noexcept(true) __asm__("amd_" #name) AMDLIBM_COMPAT_SIMD;              \
+  }                                                                                          \
+  AMDLIBM_COMPAT_INLINE float amdlibm_compat_##name(float x) { return ::name##f(x); }        \
+  AMDLIBM_COMPAT_INLINE double amdlibm_compat_##name(double x) { return ::name(x); }         \
+  template <class T>                                                                         \
+  AMDLIBM_COMPAT_INLINE auto amdlibm_compat_##name(T x)->decltype(std::name(x)) {            \
+    return std::name(x);                                                                     \
+  }                                                                                          \
+  namespace std {                                                                            \
+  using ::amdlibm_compat_##name;                                                             \
   }
 AMDLIBM_COMPAT_REPLACE(exp)
 AMDLIBM_COMPAT_REPLACE(log)
@@ -68,8 +82,12 @@ AMDLIBM_COMPAT_REPLACE(cos)
 AMDLIBM_COMPAT_REPLACE(tanh)
 AMDLIBM_COMPAT_REPLACE(log1p)
 AMDLIBM_COMPAT_REPLACE(expm1)
-AMDLIBM_COMPAT_INLINE float amdlibm_compat_pow(float x, float y) { return amd_powf(x, y); }
-AMDLIBM_COMPAT_INLINE double amdlibm_compat_pow(double x, double y) { return amd_pow(x, y); }
+extern "C" {
+float powf(float, float) noexcept(true) __asm__("amd_powf") AMDLIBM_COMPAT_SIMD;
+double pow(double, double) noexcept(true) __asm__("amd_pow") AMDLIBM_COMPAT_SIMD;
+}
+AMDLIBM_COMPAT_INLINE float amdlibm_compat_pow(float x, float y) { return ::powf(x, y); }
+AMDLIBM_COMPAT_INLINE double amdlibm_compat_pow(double x, double y) { return ::pow(x, y); }
 template <class T, class U>
 AMDLIBM_COMPAT_INLINE auto amdlibm_compat_pow(T x, U y) -> decltype(std::pow(x, y)) {
   return std::pow(x, y);

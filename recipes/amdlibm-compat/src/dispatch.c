@@ -8,8 +8,6 @@
 #include <stdlib.h>
 #include <string.h>
 
-/* Declared as vectorisable, they would be vectorised here a second time. */
-#define AMDLIBM_COMPAT_SIMD
 #include "amdlibm.h"
 
 #define SHOWN __attribute__((visibility("default")))
@@ -62,17 +60,21 @@ UNARY(cos)
 ARRAY(vrsa_powf, (int n, float *x, float *y, float *z), (n, x, y, z))
 ARRAY(vrsa_powxf, (int n, float *x, float y, float *z), (n, x, y, z))
 
-#define SCALAR(name)                                                            \
-  SHOWN float amd_##name##f(float x) { return name##f(x); }                     \
-  SHOWN double amd_##name(double x) { return name(x); }
-SCALAR(exp)
-SCALAR(log)
-SCALAR(log2)
-SCALAR(log10)
-SCALAR(sin)
-SCALAR(cos)
-SCALAR(tanh)
-SCALAR(log1p)
-SCALAR(expm1)
-SHOWN float amd_powf(float x, float y) { return powf(x, y); }
-SHOWN double amd_pow(double x, double y) { return pow(x, y); }
+/* Bound by the loader to libm's own functions, so that they cost what those cost. */
+#define SCALAR(type, name, parameters)                                          \
+  static type(*libm_##name(void)) parameters { return name; }                   \
+  SHOWN type amd_##name parameters __attribute__((ifunc("libm_" #name)));
+#define SCALARS(name)                                                           \
+  SCALAR(float, name##f, (float x))                                             \
+  SCALAR(double, name, (double x))
+SCALARS(exp)
+SCALARS(log)
+SCALARS(log2)
+SCALARS(log10)
+SCALARS(sin)
+SCALARS(cos)
+SCALARS(tanh)
+SCALARS(log1p)
+SCALARS(expm1)
+SCALAR(float, powf, (float x, float y))
+SCALAR(double, pow, (double x, double y))
