@@ -27,7 +27,7 @@ from stacks.disk import BUILD, aside, scratch
 from stacks.errors import StacksError, UsageError
 from stacks.fetch import fetch
 from stacks.package import Built
-from stacks.recipe import RECIPES, SOURCES_LOCK, Recipe, read_recipes
+from stacks.recipe import RECIPES, SOURCES_LOCK, LocalTarball, Recipe, read_recipes
 from stacks.sources import Pin, Pins, read_pins
 
 # Where locks say that the packages are: `./invoke serve` answers there.
@@ -76,7 +76,12 @@ class Channel:
 def read_channel(recipes: Path = RECIPES, sources: Path = SOURCES_LOCK) -> Channel:
     """Return what the recipes and pins offer; UsageError where one of them is wrong."""
     pins = read_pins(sources)
-    known = read_recipes(recipes)
+    # What is made of a file of the user's own is nothing that a lock could promise.
+    known = {
+        name: recipe
+        for name, recipe in read_recipes(recipes).items()
+        if not isinstance(recipe.extra, LocalTarball)
+    }
     offers = [_offer(recipe, known, pins) for recipe in known.values()]
     return Channel({offer.file_name: offer for offer in offers}, pins)
 

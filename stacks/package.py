@@ -120,13 +120,31 @@ def build(recipe: Recipe, pins: Pins, tools: Sequence[Recipe] = ()) -> Built:
             return found
         if target.exists():
             print(f"{target}: damaged in the cache; building it again", file=sys.stderr)
-        sources = fetch(wanted)
-        built_with = [build(tool, pins) for tool in tools]
-        with aside(target) as folder:
-            folder.mkdir()
-            path = assemble(recipe, inputs, _by_name(recipe, pins, sources), folder, built_with)
-            description = _describe(path)
-            (folder / "built.json").write_text(json.dumps(description) + "\n")
+        sources = _by_name(recipe, pins, fetch(wanted))
+        return _keep(recipe, inputs, sources, [build(tool, pins) for tool in tools])
+
+
+def build_local(recipe: Recipe, source: Path) -> tuple[str, Built]:
+    """Return (the inputs' hash, the package) of a recipe whose one source is the user's file.
+
+    The package's bytes follow from the recipe and that file's; no pin knows them.
+    """
+    inputs = inputs_hash(recipe, (), [sha256_of(source)])
+    with locked(cached_path(recipe, inputs).parent, f"the package {recipe.package.name}"):
+        found = cached(recipe, inputs)
+        return inputs, found or _keep(recipe, inputs, {source.name: source}, ())
+
+
+def _keep(
+    recipe: Recipe, inputs: str, sources: Mapping[str, Path], built_with: Sequence[Built]
+) -> Built:
+    """Make a package and put it into the cache."""
+    target = cached_path(recipe, inputs).parent
+    with aside(target) as folder:
+        folder.mkdir()
+        path = assemble(recipe, inputs, sources, folder, built_with)
+        description = _describe(path)
+        (folder / "built.json").write_text(json.dumps(description) + "\n")
     return Built(target / path.name, **description)
 
 

@@ -146,8 +146,15 @@ class Compiled(_Strict):
     licences: tuple[str, ...] = Field(strict=False, min_length=1)
 
 
+class LocalTarball(_Strict):
+    """Package a file of the user's own; see stacks/local.py."""
+
+    stage: Literal["amdlibm"]
+    variable: str = Field(description="the environment variable that names the file")
+
+
 Extra = Annotated[
-    Wheel | Sdist | CPython | Libraries | OpenBLASWheel | Compiler | Compiled,
+    Wheel | Sdist | CPython | Libraries | OpenBLASWheel | Compiler | Compiled | LocalTarball,
     Field(discriminator="stage"),
 ]
 
@@ -157,7 +164,7 @@ class Recipe(_Strict):
 
     package: Package
     build: Build = Build()
-    source: tuple[Debs | Archives | IndexFile, ...] = Field(strict=False, min_length=1)
+    source: tuple[Debs | Archives | IndexFile, ...] = Field(default=(), strict=False)
     requirements: Requirements = Requirements()
     about: About
     extra: Extra

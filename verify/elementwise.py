@@ -6,6 +6,7 @@ import importlib
 
 import numpy
 
+from verify import progress
 from verify.report import timing
 from verify.timings import clock
 
@@ -20,7 +21,7 @@ def timings(context):
     found = []
     for dtype in ("float32", "float64") if context.full else ("float32",):
         for name in FUNCTIONS:
-            context.note("timing %s %s" % (name, dtype))
+            progress.note("timing %s %s" % (name, dtype))
             function = compiled(context.framework, name, dtype)
             for shape in SHAPES:
                 samples = _samples(function, shape, dtype, 15 if context.full else 5)

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Callable
 
-from stacks.staging import compiled, compiler, cpython, libraries, openblas, wheel
+from stacks.staging import amdlibm, compiled, compiler, cpython, libraries, openblas, wheel
 from stacks.staging.work import Work
 
 STAGES: dict[str, Callable[[Work], None]] = {
@@ -15,4 +15,5 @@ STAGES: dict[str, Callable[[Work], None]] = {
     "openblas-wheel": openblas.stage,
     "compiler": compiler.stage,
     "compiled": compiled.stage,
+    "amdlibm": amdlibm.stage,
 }
