@@ -28,21 +28,22 @@ def packages(variant: Variant) -> dict[str, Part]:
     """
     recipe = load(AMDS, Recipe)
     assert isinstance(recipe.extra, LocalTarball)
-    given = os.environ.get(recipe.extra.variable)
+    variable = recipe.extra.variable
+    given = os.environ.get(variable)
     if variant.libm != "amdlibm" or not given:
         return {}
     tarball = Path(given).expanduser().absolute()
     if not tarball.is_file():
         raise UsageError(
-            f"{recipe.extra.variable}: {tarball}: no such file",
+            f"{variable}: {tarball}: no such file",
             expected=EXPECTED,
-            mend=f"correct {recipe.extra.variable}, or unset it to have {AMDLIBM}",
+            mend=f"correct {variable}, or unset it to have {AMDLIBM}",
         )
     named = recipe.package.model_copy(update={"version": version_of(tarball.name)})
     recipe = recipe.model_copy(update={"package": named})
     inputs, built = package.build_local(recipe, tarball)
     print(
-        f"  {'unlocked':<9}{named.name} {named.version} from {recipe.extra.variable} in place of "
+        f"  {'unlocked':<9}{named.name} {named.version} from {variable} in place of "
         f"{AMDLIBM}; sha256 {sha256_of(tarball)}",
         file=sys.stderr,
     )

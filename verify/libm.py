@@ -1,10 +1,11 @@
-"""lib.amdlibm: do the framework's loops call its array functions, whose are they, are they right?"""
+"""lib.amdlibm: do compiled loops call its array functions, whose are they, and are they right?"""
 
 from __future__ import absolute_import, division, print_function
 
 import collections
 import ctypes
 import os
+import re
 import sys
 
 import numpy
@@ -15,6 +16,7 @@ from verify.mend import explain
 from verify.report import failed, passed, skipped
 
 NAME = "libm"
+LIBRARY = "libamdlibm.so"
 LOOPS = "libm in fused loops"
 ACCURACY = "libm accuracy"
 FLAG = "lib.amdlibm"
@@ -45,10 +47,10 @@ def check(context):
         source, how = flags.undo(context, FLAG, "True")
         return failed(NAME, "%s is off (%s): no array function is called" % (FLAG, source), how)
     try:
-        function = elementwise.compiled(context.framework, "exp", "float32")
-        function(numpy.ones((2, 2), "float32"))
+        _run(context, "exp")
     except Exception as error:
-        return failed(NAME, "exp does not compile: " + explain(error), _missing(error))
+        why, mend = _missing(error)
+        return failed(NAME, "exp does not compile: " + why, mend)
     library = serving(context)
     if library is None:
         return failed(
@@ -84,6 +86,12 @@ def identify(path):
     return Library(name, name, path)
 
 
+def _run(context, name):
+    """Compile a function, from the compile folder the second time, and call it."""
+    function = elementwise.compiled(context.framework, name, "float32")
+    function(numpy.ones((2, 2), "float32"))
+
+
 def _as_expected(context, library):
     detail = "%s, %s" % (library.detail, os.path.basename(library.path))
     if context.expectation:
@@ -101,11 +109,11 @@ def check_loops(context):
     """Check that a loop which no array function serves calls the library's vector functions."""
     if not (wanted(context) and context.framework.flag(FLAG)):
         return skipped(LOOPS, "%s is off" % FLAG)
+    _run(context, "exp")
     library = serving(context)
     if library is None or library.name != COMPAT:
         return skipped(LOOPS, "only %s has functions for them" % COMPAT)
-    function = elementwise.compiled(context.framework, "tanh", "float32")
-    function(numpy.ones((2, 2), "float32"))
+    _run(context, "tanh")
     modules = mapped.modules_below(context.framework.flag("compiledir"))
     called = sorted(name for path in modules for name in elf.imports(path) if "amd_tanhf" in name)
     vector = [name for name in called if name.startswith("_ZGV")]
@@ -136,7 +144,8 @@ def check_accuracy(context):
         return passed(ACCURACY, detail)
     return failed(
         ACCURACY,
-        "%s is off by %.4g ULP (%s); %.1f are allowed" % (library.detail, worst[0], worst[1], allowed),
+        "%s is off by %.4g ULP (%s); %.1f are allowed"
+        % (library.detail, worst[0], worst[1], allowed),
         _mend(library),
     )
 
@@ -192,12 +201,13 @@ def _arguments(name, dtype):
 
 
 def _missing(error):
+    """Return (why nothing compiles, what to do)."""
     text = str(error)
-    if "amdlibm.h" in text:
-        return "the header amdlibm.h is not where the compiler looks: " + ANEW
-    if "amdlibm" in text:
-        return "the library libamdlibm.so is not where the linker or the loader looks: " + ANEW
-    return ANEW
+    if re.search(r"amdlibm\S*\.h: No such file", text):
+        return "there is no header amdlibm.h where the compiler looks", ANEW
+    if "cannot find -lamdlibm" in text or LIBRARY + ": cannot open" in text:
+        return "there is no %s where the linker or the loader looks" % LIBRARY, ANEW
+    return explain(error), ANEW
 
 
 def _mend(library):

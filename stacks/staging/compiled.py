@@ -25,9 +25,13 @@ def stage(work: Work) -> None:
     for number, item in enumerate(extra.objects):
         objects.append(f"{number}.o")
         _gcc(work, sources, ["-c", *extra.flags, *item.flags, item.file, "-o", objects[-1]])
-    version = f'-Wl,-soname,{extra.library}'
+    version = f"-Wl,-soname,{extra.library}"
     links = [f"-l{name}" for name in extra.libraries]
-    _gcc(work, sources, ["-shared", "-s", *objects, "-o", extra.library, version, "-Wl,-z,defs", *links])
+    _gcc(
+        work,
+        sources,
+        ["-shared", "-s", *objects, "-o", extra.library, version, "-Wl,-z,defs", *links],
+    )
     _copy(sources, [extra.library], work.root / "lib")
     _copy(sources, extra.headers, work.root / "include")
     _copy(sources, extra.licences, work.root / "share/licenses" / work.recipe.package.name)

@@ -1,6 +1,7 @@
 """Try every array function of a libamdlibm.so; print what is wrong with it as JSON.
 
-Run by an environment's own python, which has NumPy. Arguments: the library, the folder of verify/, and functions of the same kind to try instead.
+Run by an environment's own python, which has NumPy. Arguments: the library, the folder of verify/,
+and functions of the same kind to try instead.
 """
 
 import ctypes
@@ -10,7 +11,7 @@ import sys
 import types
 from typing import Any
 
-import numpy
+import numpy  # type: ignore[import-not-found]
 
 
 def main(library: str, suite: str, *names: str) -> None:
@@ -87,7 +88,9 @@ def edges(function: Any, name: str) -> list[str]:
             function(count, pointer(place, offset), pointer(place, offset))
             found = place[offset : offset + n * size].copy().view(dtype)
             # Few elements may be libm's, which may differ in the last bit.
-            if not (numpy.abs(found - whole[:n]) <= 1.01 * numpy.spacing(numpy.abs(whole[:n]))).all():
+            if not (
+                numpy.abs(found - whole[:n]) <= 1.01 * numpy.spacing(numpy.abs(whole[:n]))
+            ).all():
                 wrong.append(f"{name}: {count} elements at {offset} are wrong")
             around = numpy.delete(place, slice(offset, offset + n * size))
             if not (around == 171).all():
@@ -110,7 +113,9 @@ def powers(handle: Any) -> list[str]:
         z = numpy.empty_like(x)
         handle.amd_vrsa_powxf(len(x), pointer(x), ctypes.c_float(exponent), pointer(z))
         expected = numpy.power(x.astype(numpy.float64), float(exponent)).astype(numpy.float32)
-        wrong += [f"powxf({x[i]}, {exponent}) is {z[i]}" for i in numpy.where(~same(z, expected))[0]]
+        wrong += [
+            f"powxf({x[i]}, {exponent}) is {z[i]}" for i in numpy.where(~same(z, expected))[0]
+        ]
     return wrong
 
 

@@ -1,4 +1,4 @@
-"""amdlibm-compat: right results at every tier, in loops of one's own too; and AMD's own in its place."""
+"""amdlibm-compat is right at every tier, in loops of one's own too; AMD's own takes its place."""
 
 from __future__ import annotations
 
@@ -110,7 +110,16 @@ def test_loops_of_ones_own_are_right(prefix: Prefix, tmp_path: Path, flags: list
     place = prefix("theano-1.0.5", "openblas-amdlibm")
     source, library = tmp_path / "loops.cpp", tmp_path / "loops.so"
     source.write_text(LOOP + "".join(f"LOOPS({name})\n" for name in LOOPED))
-    words = ["-O3", *flags, "-DREPLACE_WITH_AMDLIBM", "-shared", "-fPIC", source, "-o", library]
+    words: list[str | Path] = [
+        "-O3",
+        *flags,
+        "-DREPLACE_WITH_AMDLIBM",
+        "-shared",
+        "-fPIC",
+        source,
+        "-o",
+        library,
+    ]
     subprocess.run(
         [place / "bin/g++", *words, "-lamdlibm", f"-Wl,-rpath,{place / 'lib'}"], check=True
     )
@@ -121,7 +130,14 @@ def test_loops_of_ones_own_are_right(prefix: Prefix, tmp_path: Path, flags: list
 def test_more_elements_than_an_int_can_count(prefix: Prefix, tmp_path: Path) -> None:
     place = prefix("theano-1.0.5", "openblas-amdlibm")
     (tmp_path / "many.cpp").write_text(MANY)
-    words = ["-O1", "-D_GNU_SOURCE", tmp_path / "many.cpp", "-o", tmp_path / "many", "-lamdlibm"]
+    words: list[str | Path] = [
+        "-O1",
+        "-D_GNU_SOURCE",
+        tmp_path / "many.cpp",
+        "-o",
+        tmp_path / "many",
+        "-lamdlibm",
+    ]
     subprocess.run(
         [place / "bin/g++", *words, f"-Wl,-rpath,{place / 'lib'},-rpath,/usr/lib"], check=True
     )
@@ -155,7 +171,13 @@ def archive(prefix: Prefix, tmp_path: Path) -> Callable[..., Path]:
     def make(name: str, home: str, source: str = AMDS, header: bool = True) -> Path:
         (tmp_path / "alm.c").write_text(source)
         library = tmp_path / "libalm.so"
-        words = ["-O2", "-shared", "-fPIC", "-Wl,-soname,libalm.so", tmp_path / "alm.c"]
+        words: list[str | Path] = [
+            "-O2",
+            "-shared",
+            "-fPIC",
+            "-Wl,-soname,libalm.so",
+            tmp_path / "alm.c",
+        ]
         subprocess.run([compiler, *words, "-o", library, "-lm"], check=True)
         path = tmp_path / name
         with tarfile.open(path, "w:gz") as tar:
