@@ -149,9 +149,12 @@ UNARY_VECTOR(log1p, KERNEL(log1p, ))
 UNARY_VECTOR(expm1, KERNEL(expm1, ))
 #ifdef NO_FMA
 UNARY_LIBM(log)
-UNARY_LIBM(log2)
 #else
 UNARY(log, KERNEL(log, _u1))
+#endif
+#if defined(NO_FMA) || (defined(ENABLE_AVX2) && !defined(SINGLE))
+UNARY_LIBM(log2)
+#else
 UNARY(log2, KERNEL(log2, ))
 #endif
 
