@@ -75,7 +75,9 @@ def is_ready(variant: Variant, lock: Lock, target: Path) -> bool:
         marker = json.loads((target / READY).read_bytes())
     except (OSError, ValueError):
         return False
-    return bool(marker.get("key") == key_of(variant, lock, target))
+    if not isinstance(marker, dict) or marker.keys() != {"key", "local"}:
+        return False
+    return bool(marker["key"] == key_of(variant, lock, target))
 
 
 def local_in(target: Path) -> str | None:
