@@ -12,7 +12,7 @@ import multiprocessing
 import os
 import signal
 import threading
-from collections.abc import Callable, Iterable, Mapping, Sequence
+from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from concurrent.futures import ProcessPoolExecutor, as_completed
 from concurrent.futures.process import BrokenProcessPool
 from dataclasses import dataclass
@@ -27,7 +27,7 @@ from stacks.disk import BUILD, aside, scratch
 from stacks.errors import StacksError, UsageError
 from stacks.fetch import fetch
 from stacks.package import Built
-from stacks.recipe import RECIPES, SOURCES_LOCK, Recipe, read_recipes
+from stacks.recipe import RECIPES, SOURCES_LOCK, LocalTarball, Recipe, read_recipes
 from stacks.sources import Pin, Pins, read_pins
 
 # Where locks say that the packages are: `./invoke serve` answers there.
@@ -40,10 +40,14 @@ VIRTUAL_PACKAGES = {"__unix": "0", "__linux": "5.4", "__archspec": "1"}
 
 @dataclass(frozen=True)
 class Offer:
-    """A package that the channel can give: a recipe, and the hash of all that it is built from."""
+    """A package that the channel can give: a recipe, and the hash of all that it is built from.
+
+    `tools` are the recipes of the packages that it is built with.
+    """
 
     recipe: Recipe
     inputs: str
+    tools: tuple[Recipe, ...] = ()
 
     @property
     def file_name(self) -> str:
@@ -72,11 +76,33 @@ class Channel:
 def read_channel(recipes: Path = RECIPES, sources: Path = SOURCES_LOCK) -> Channel:
     """Return what the recipes and pins offer; UsageError where one of them is wrong."""
     pins = read_pins(sources)
-    offers = [
-        Offer(recipe, package.inputs_hash(recipe, recipe.pins(pins)))
-        for recipe in read_recipes(recipes).values()
-    ]
+    # What is made of a file of the user's own is nothing that a lock could promise.
+    known = {
+        name: recipe
+        for name, recipe in read_recipes(recipes).items()
+        if not isinstance(recipe.extra, LocalTarball)
+    }
+    offers = [_offer(recipe, known, pins) for recipe in known.values()]
     return Channel({offer.file_name: offer for offer in offers}, pins)
+
+
+def _offer(recipe: Recipe, known: Mapping[str, Recipe], pins: Pins) -> Offer:
+    tools = tuple(_tool(name, recipe, known) for name in recipe.requirements.build)
+    hashes = [package.inputs_hash(tool, tool.pins(pins)) for tool in tools]
+    return Offer(recipe, package.inputs_hash(recipe, recipe.pins(pins), hashes), tools)
+
+
+def _tool(name: str, recipe: Recipe, known: Mapping[str, Recipe]) -> Recipe:
+    """Return the recipe of a package that another one is built with."""
+    found = [other for other in known.values() if other.package.name == name]
+    if len(found) != 1 or found[0].requirements.build:
+        raise UsageError(
+            f"the recipe {recipe.package.name} cannot be built with {name}",
+            expected="the name of exactly one package of the channel, itself built with none",
+            found=f"{len(found)} packages of that name",
+            mend="correct `requirements.build` in the recipe",
+        )
+    return found[0]
 
 
 def repodata(offers: Iterable[Offer], subdir: str) -> str:
@@ -158,10 +184,19 @@ def build(
     offers = tuple(offers)
     built = {o.file_name: package.cached(o.recipe, o.inputs) for o in offers}
     missing = [offer for offer in offers if built[offer.file_name] is None]
-    fetch({*also, *(pin for offer in missing for pin in offer.recipe.pins(channel.pins))})
+    fetch({*also, *(pin for offer in missing for pin in _sources(offer, channel.pins))})
     if missing:
         built |= _build_missing(channel, missing, finished)
     return {name: found for name, found in built.items() if found is not None}
+
+
+def _sources(offer: Offer, pins: Pins) -> Iterator[Pin]:
+    """Yield the pins of an offer and of the tools that have to be built for it."""
+    yield from offer.recipe.pins(pins)
+    for tool in offer.tools:
+        wanted = tool.pins(pins)
+        if package.cached(tool, package.inputs_hash(tool, wanted)) is None:
+            yield from wanted
 
 
 def _build_missing(
@@ -178,7 +213,7 @@ def _build_missing(
         initializer=_begin_worker,
     ) as pool:
         jobs = {
-            pool.submit(package.build, offer.recipe, channel.pins): offer
+            pool.submit(package.build, offer.recipe, channel.pins, offer.tools): offer
             for offer in sorted(missing, key=weight, reverse=True)
         }
         try:

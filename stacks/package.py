@@ -16,12 +16,13 @@ from pathlib import Path
 from typing import Any
 
 import rattler_build
+from rattler import package_streaming
 
 from stacks import conda
 from stacks.disk import REPOSITORY, aside, cache_root, explained, locked, sha256_of
 from stacks.errors import IntegrityError
 from stacks.fetch import fetch
-from stacks.recipe import Debs, Recipe
+from stacks.recipe import Archives, Debs, Recipe
 from stacks.sources import Pin, Pins
 from stacks.staging import STAGES
 from stacks.staging.work import Work
@@ -43,17 +44,20 @@ class Built:
     size: int
 
 
-def inputs_hash(recipe: Recipe, pins: Sequence[Pin]) -> str:
+def inputs_hash(recipe: Recipe, pins: Sequence[Pin], built_with: Sequence[str] = ()) -> str:
     """Return the SHA-256 over everything that decides the package's bytes.
 
-    That is the recipe, the pins of its sources, the code that stages and packs them, and the
-    versions of the tools that write the files.
+    That is the recipe, the pins of its sources and its own source files, the code that stages and
+    packs them, the versions of the tools that write the files, and `built_with`: the same hashes
+    of the packages that it is built with.
     """
     return hashlib.sha256(
         json.dumps(
             {
                 "recipe": recipe.model_dump(mode="json"),
                 "sources": [pin.sha256 for pin in pins],
+                "own": [(path.name, sha256_of(path)) for path in recipe.own_sources()],
+                "built with": list(built_with),
                 "code": _code_hash(recipe.extra.stage),
                 "tools": {name: importlib.metadata.version(name) for name in TOOLS},
             },
@@ -102,13 +106,14 @@ def cached(recipe: Recipe, inputs: str) -> Built | None:
             return None
 
 
-def build(recipe: Recipe, pins: Pins) -> Built:
+def build(recipe: Recipe, pins: Pins, tools: Sequence[Recipe] = ()) -> Built:
     """Return the recipe's package, from the cache or built now from its pinned sources.
 
+    `tools` are the recipes of the packages that it is built with, which need none themselves.
     Raises FetchError or IntegrityError where a source cannot be had as pinned.
     """
     wanted = recipe.pins(pins)
-    inputs = inputs_hash(recipe, wanted)
+    inputs = inputs_hash(recipe, wanted, [inputs_hash(tool, tool.pins(pins)) for tool in tools])
     target = cached_path(recipe, inputs).parent
     with locked(target, f"the package {recipe.package.name} {recipe.package.version}"):
         found = cached(recipe, inputs)
@@ -116,22 +121,51 @@ def build(recipe: Recipe, pins: Pins) -> Built:
             return found
         if target.exists():
             print(f"{target}: damaged in the cache; building it again", file=sys.stderr)
-        sources = fetch(wanted)
-        with aside(target) as folder:
-            folder.mkdir()
-            path = assemble(recipe, inputs, _by_name(recipe, pins, sources), folder)
-            description = _describe(path)
-            (folder / "built.json").write_text(json.dumps(description) + "\n")
+        sources = _by_name(recipe, pins, fetch(wanted))
+        return _keep(recipe, inputs, sources, [build(tool, pins) for tool in tools])
+
+
+def build_local(recipe: Recipe, source: Path) -> tuple[str, Built]:
+    """Return (the inputs' hash, the package) of a recipe whose one source is the user's file.
+
+    The package's bytes follow from the recipe and that file's; no pin knows them.
+    """
+    inputs = inputs_hash(recipe, (), [sha256_of(source)])
+    with locked(cached_path(recipe, inputs).parent, f"the package {recipe.package.name}"):
+        found = cached(recipe, inputs)
+        return inputs, found or _keep(recipe, inputs, {source.name: source}, ())
+
+
+def _keep(
+    recipe: Recipe, inputs: str, sources: Mapping[str, Path], built_with: Sequence[Built]
+) -> Built:
+    """Make a package and put it into the cache."""
+    target = cached_path(recipe, inputs).parent
+    with aside(target) as folder:
+        folder.mkdir()
+        path = assemble(recipe, inputs, sources, folder, built_with)
+        description = _describe(path)
+        (folder / "built.json").write_text(json.dumps(description) + "\n")
     return Built(target / path.name, **description)
 
 
-def assemble(recipe: Recipe, inputs: str, sources: Mapping[str, Path], folder: Path) -> Path:
+def assemble(
+    recipe: Recipe,
+    inputs: str,
+    sources: Mapping[str, Path],
+    folder: Path,
+    built_with: Sequence[Built] = (),
+) -> Path:
     """Stage the recipe's files in a scratch place and write the .conda file into `folder`."""
     with tempfile.TemporaryDirectory(prefix="stage-", dir=folder) as scratch:
         root = Path(scratch) / "root"
         root.mkdir()
         (Path(scratch) / "scratch").mkdir()
-        work = Work(recipe, sources, root, Path(scratch) / "scratch")
+        tools = Path(scratch) / "tools"
+        for tool in built_with:
+            with conda.told(folder, f"{tool.path.name} cannot be unpacked"):
+                package_streaming.extract(tool.path, tools)
+        work = Work(recipe, sources, root, Path(scratch) / "scratch", tools)
         STAGES[recipe.extra.stage](work)
         _normalise(root, recipe.links_out)
         files = rattler_build.collect_files(root, include_hidden=True)
@@ -192,6 +226,8 @@ def _by_name(recipe: Recipe, pins: Pins, fetched: Mapping[Pin, Path]) -> dict[st
     for source in recipe.source:
         if isinstance(source, Debs):
             named |= {name: fetched[pins.deb(source.suite, name)] for name in source.debs}
+        elif isinstance(source, Archives):
+            named |= {name: fetched[pins.deb(source.suite, name)] for name in source.names}
         else:
             named[source.file] = fetched[pins.file(source.file)]
     return named

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from stacks.errors import StaleError
-from stacks.recipe import SOURCES_LOCK, Debs, read_recipes
+from stacks.recipe import SOURCES_LOCK, Archives, Debs, IndexFile, read_recipes
 from stacks.repin import DebWanted, FileWanted, difference, repin
 from stacks.sources import Pins, read_pins, write_pins
 
@@ -12,7 +12,8 @@ def wanted() -> tuple[set[DebWanted], set[FileWanted]]:
     """Return every deb and file that the recipes name."""
     sources = [source for recipe in read_recipes().values() for source in recipe.source]
     debs = {DebWanted(s.suite, n) for s in sources if isinstance(s, Debs) for n in s.debs}
-    files = {FileWanted(s.project, s.version, s.file) for s in sources if not isinstance(s, Debs)}
+    debs |= {DebWanted(s.suite, n) for s in sources if isinstance(s, Archives) for n in s.names}
+    files = {FileWanted(s.project, s.version, s.file) for s in sources if isinstance(s, IndexFile)}
     return debs, files
 
 

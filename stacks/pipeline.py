@@ -9,7 +9,7 @@ from contextlib import contextmanager
 from pathlib import Path
 
 from stacks import channel as channels
-from stacks import host, layer, lock, prefix
+from stacks import host, layer, local, lock, prefix
 from stacks.channel import Channel, Offer
 from stacks.errors import StaleError, UsageError
 from stacks.package import Built
@@ -43,7 +43,10 @@ def make_environment(
         channel = channels.read_channel()
         locked = lock.check(variant, channel, locks)
         told.append(_contents(len(locked.packages), len(locked.requirements)))
-    if prefix.is_ready(variant, locked, target):
+    unlocked = local.packages(variant)
+    if prefix.is_ready(variant, locked, target) and prefix.local_in(target) == prefix.hash_of(
+        unlocked
+    ):
         print(f"  {'ready':<9}{_shown(target)}", file=sys.stderr, flush=True)
         return target
     offers = [channel.offers[package.file_name] for package in locked.packages]
@@ -52,7 +55,7 @@ def make_environment(
     built = build_packages(channel, offers, wheels)
     with _step("install", _shown(target)):
         parts = [prefix.Part(offer, built[offer.file_name]) for offer in offers]
-        prefix.make(variant, locked, parts, target)
+        prefix.make(variant, locked, parts, target, unlocked)
     return target
 
 

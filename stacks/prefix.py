@@ -79,11 +79,30 @@ def is_ready(variant: Variant, lock: Lock, target: Path) -> bool:
         marker = json.loads((target / READY).read_bytes())
     except (OSError, ValueError):
         return False
-    return bool(marker == {"key": key_of(variant, lock, target)})
+    if not isinstance(marker, dict) or marker.keys() != {"key", "local"}:
+        return False
+    return bool(marker["key"] == key_of(variant, lock, target))
 
 
-def make(variant: Variant, lock: Lock, parts: Sequence[Part], target: Path) -> None:
+def local_in(target: Path) -> str | None:
+    """Return the SHA-256 of the unlocked package that an environment has, None where it has none.
+
+    To be asked of an environment that is ready.
+    """
+    local: str | None = json.loads((target / READY).read_bytes())["local"]
+    return local
+
+
+def make(
+    variant: Variant,
+    lock: Lock,
+    parts: Sequence[Part],
+    target: Path,
+    local: Mapping[str, Part] | None = None,
+) -> None:
     """Make a variant's environment at `target`, replacing what stood there.
+
+    `local` has packages that take the place of locked ones, by the names of those.
 
     Raises IntegrityError where a file is not the locked one; then `target` is as it was.
     """
@@ -98,16 +117,26 @@ def make(variant: Variant, lock: Lock, parts: Sequence[Part], target: Path) -> N
                 "else please report it: builds must not depend on the machine",
             )
     with locked(target, f"the environment {variant.id}"):
-        if is_ready(variant, lock, target):
+        unlocked = hash_of(local)
+        if is_ready(variant, lock, target) and local_in(target) == unlocked:
             return
+        parts = [(local or {}).get(part.offer.recipe.package.name, part) for part in parts]
         with _same_modes(), aside(target) as prefix:
             _install(variant, parts, prefix, target)
             if lock.requirements:
                 key = layer_key(variant, lock, [part.offer for part in parts])
                 layer.add(prefix, key, lock.requirements)
             settings.write(variant, prefix, target, _packages(parts, lock))
-            marker = {"key": key_of(variant, lock, target)}
+            marker = {"key": key_of(variant, lock, target), "local": unlocked}
             (prefix / READY).write_text(json.dumps(marker) + "\n")
+
+
+def hash_of(local: Mapping[str, Part] | None) -> str | None:
+    """Return one hash for the packages that no lock knows, None where there are none."""
+    if not local:
+        return None
+    text = json.dumps({name: part.built.sha256 for name, part in local.items()}, sort_keys=True)
+    return hashlib.sha256(text.encode()).hexdigest()
 
 
 @contextmanager

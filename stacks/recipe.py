@@ -13,7 +13,7 @@ from pydantic import BaseModel, ConfigDict, Field
 
 from stacks import yamlfile
 from stacks.disk import REPOSITORY
-from stacks.sources import DebPin, IndexPin, Pins
+from stacks.sources import SOURCE_PREFIX, DebPin, IndexPin, Pins
 
 RECIPES = REPOSITORY / "recipes"
 SOURCES_LOCK = RECIPES / "sources.lock"
@@ -50,6 +50,18 @@ class Debs(_Strict):
     debs: tuple[str, ...] = Field(strict=False, min_length=1)
 
 
+class Archives(_Strict):
+    """What Debian's source packages were made from: their makers' own source archives."""
+
+    suite: str
+    archives: tuple[str, ...] = Field(strict=False, min_length=1)
+
+    @property
+    def names(self) -> tuple[str, ...]:
+        """The names of their pins."""
+        return tuple(SOURCE_PREFIX + name for name in self.archives)
+
+
 class IndexFile(_Strict):
     """One file of the Python package index, by its name."""
 
@@ -61,6 +73,9 @@ class IndexFile(_Strict):
 class Requirements(_Strict):
     """Conda match specs."""
 
+    build: tuple[str, ...] = Field(
+        default=(), strict=False, description="packages of the channel, by name, that make this one"
+    )
     run: tuple[str, ...] = Field(default=(), strict=False)
     run_constraints: tuple[str, ...] = Field(default=(), strict=False)
 
@@ -151,6 +166,32 @@ class Compiler(_Strict):
     gcc: str
 
 
+class Object(_Strict):
+    """One file to compile: its path below the sources, and its own flags."""
+
+    file: str
+    flags: tuple[str, ...] = Field(default=(), strict=False)
+
+
+class Compiled(_Strict):
+    """Compile a shared library of the project's own; see stacks/staging/compiled.py."""
+
+    stage: Literal["compiled"]
+    library: str = Field(pattern=r"^lib[A-Za-z0-9_]+\.so$")
+    headers: tuple[str, ...] = Field(strict=False)
+    flags: tuple[str, ...] = Field(strict=False, description="of every object")
+    objects: tuple[Object, ...] = Field(strict=False, min_length=1)
+    libraries: tuple[str, ...] = Field(default=(), strict=False, description="linked, like m")
+    licences: tuple[str, ...] = Field(strict=False, min_length=1)
+
+
+class LocalTarball(_Strict):
+    """Package a file of the user's own; see stacks/local.py."""
+
+    stage: Literal["amdlibm"]
+    variable: str = Field(description="the environment variable that names the file")
+
+
 Extra = Annotated[
     Wheel
     | Sdist
@@ -160,7 +201,9 @@ Extra = Annotated[
     | FrontLibraries
     | RelinkedWheel
     | OpenBLASWheel
-    | Compiler,
+    | Compiler
+    | Compiled
+    | LocalTarball,
     Field(discriminator="stage"),
 ]
 
@@ -170,7 +213,7 @@ class Recipe(_Strict):
 
     package: Package
     build: Build = Build()
-    source: tuple[Debs | IndexFile, ...] = Field(default=(), strict=False)
+    source: tuple[Debs | Archives | IndexFile, ...] = Field(default=(), strict=False)
     requirements: Requirements = Requirements()
     about: About
     extra: Extra
@@ -186,12 +229,21 @@ class Recipe(_Strict):
         """The channel folder that the package belongs to."""
         return "noarch" if self.build.noarch else "linux-64"
 
+    def own_sources(self) -> tuple[Path, ...]:
+        """Return the source files of the project's own that it is made of, sorted."""
+        if not isinstance(self.extra, Compiled):
+            return ()
+        folder = RECIPES / self.package.name / "src"
+        return tuple(sorted(path for path in folder.rglob("*") if path.is_file()))
+
     def pins(self, pins: Pins) -> tuple[DebPin | IndexPin, ...]:
         """Return the recipe's sources as pinned; UsageError where one is not in sources.lock."""
         found: list[DebPin | IndexPin] = []
         for source in self.source:
             if isinstance(source, Debs):
                 found += [pins.deb(source.suite, name) for name in source.debs]
+            elif isinstance(source, Archives):
+                found += [pins.deb(source.suite, name) for name in source.names]
             else:
                 found.append(pins.file(source.file))
         return tuple(found)

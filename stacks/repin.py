@@ -21,11 +21,12 @@ from stacks.fetch import cached_path, cached_sha256
 from stacks.index import Link, Sought
 from stacks.mirrors import debian_mirrors, pip_settings, shown
 from stacks.progress import Board, board
-from stacks.sources import DebPin, IndexPin, Pin, Pins, canonical
+from stacks.sources import SOURCE_PREFIX, DebPin, IndexPin, Pin, Pins, canonical
 from stacks.spread import spread
 from stacks.web import MissingError, Web, environment_web, pip_web
 
 PACKAGES = "main/binary-amd64/Packages.xz"
+SOURCES = "main/source/Sources.xz"
 KEYRINGS = (
     Path("/usr/share/keyrings/debian-archive-keyring.gpg"),
     Path("/usr/share/keyrings/debian-archive-keyring.pgp"),
@@ -34,7 +35,7 @@ KEYRINGS = (
 
 @dataclass(frozen=True, order=True)
 class DebWanted:
-    """A deb to pin, in the version that the suite has today."""
+    """A deb to pin, in the version that the suite has today; "src:" for a source archive."""
 
     suite: str
     name: str
@@ -137,21 +138,56 @@ def _packages(web: Web, suite: str, names: Set[str]) -> dict[str, dict[str, str]
         except MissingError as error:
             missing = error
             continue
-        expected = _packages_sha256(verified(signed, f"{folder}/InRelease"), suite, folder)
-        packed, _, _ = page(web, f"{folder}/{PACKAGES}", "*/*")
-        found = hashlib.sha256(packed).hexdigest()
-        if found != expected:
-            raise IntegrityError(
-                f"{shown(folder)}/{PACKAGES}: not what the signed InRelease says",
-                expected=f"sha256 {expected}",
-                found=f"sha256 {found}",
-                mend="the mirror may be in the middle of an update: try again in an hour, or set "
-                "DEBIAN_MIRROR to another",
-            )
-        return _paragraphs(lzma.decompress(packed).decode(), names)
+        release = verified(signed, f"{folder}/InRelease")
+        archives = {name for name in names if name.startswith(SOURCE_PREFIX)}
+        tables: dict[str, dict[str, str]] = {}
+        if names - archives:
+            tables |= _paragraphs(_index(web, folder, PACKAGES, release, suite), names)
+        if archives:
+            tables |= _archives(_index(web, folder, SOURCES, release, suite), archives)
+        return tables
     raise UsageError(
         f"no mirror has the suite {suite}", mend="look at the spelling of the suite"
     ) from missing
+
+
+def _index(web: Web, folder: str, name: str, release: str, suite: str) -> str:
+    """Return the text of one of a suite's indexes, checked against its signed InRelease."""
+    expected = _index_sha256(release, name, suite, folder)
+    packed, _, _ = page(web, f"{folder}/{name}", "*/*")
+    found = hashlib.sha256(packed).hexdigest()
+    if found != expected:
+        raise IntegrityError(
+            f"{shown(folder)}/{name}: not what the signed InRelease says",
+            expected=f"sha256 {expected}",
+            found=f"sha256 {found}",
+            mend="the mirror may be in the middle of an update: try again in an hour, or set "
+            "DEBIAN_MIRROR to another",
+        )
+    return lzma.decompress(packed).decode()
+
+
+def _archives(text: str, names: Set[str]) -> dict[str, dict[str, str]]:
+    """Return the fields of the makers' archives of source packages, like those of a deb."""
+    found = {}
+    for paragraph in text.split("\n\n"):
+        name = SOURCE_PREFIX + paragraph.partition("\n")[0].removeprefix("Package: ")
+        if name not in names:
+            continue
+        sums = paragraph.partition("\nChecksums-Sha256:")[2]
+        fields = dict(re.findall(r"^(Version|Directory): (.*)$", paragraph, re.MULTILINE))
+        archive = re.search(
+            r"^ ([0-9a-f]{64}) (\d+) (\S+\.orig\.tar\.(?:gz|xz|bz2))$", sums, re.MULTILINE
+        )
+        if archive:
+            digest, size, file = archive.groups()
+            found[name] = {
+                "Version": fields["Version"],
+                "Filename": f"{fields['Directory']}/{file}",
+                "Size": size,
+                "SHA256": digest,
+            }
+    return found
 
 
 def _paragraphs(text: str, names: Set[str]) -> dict[str, dict[str, str]]:
@@ -204,7 +240,7 @@ def verified(signed: bytes, url: str) -> str:
         return (Path(room) / "text").read_text(encoding="utf-8")
 
 
-def _packages_sha256(release: str, suite: str, folder: str) -> str:
+def _index_sha256(release: str, name: str, suite: str, folder: str) -> str:
     names = re.findall(r"^(?:Suite|Codename): *(\S+)$", release, re.MULTILINE)
     if suite not in names:
         raise IntegrityError(
@@ -214,10 +250,10 @@ def _packages_sha256(release: str, suite: str, folder: str) -> str:
             mend="set DEBIAN_MIRROR to another mirror",
         )
     sums = release.partition("\nSHA256:")[2]
-    found = re.search(rf"^ ([0-9a-f]{{64}}) +\d+ {re.escape(PACKAGES)}$", sums, re.MULTILINE)
+    found = re.search(rf"^ ([0-9a-f]{{64}}) +\d+ {re.escape(name)}$", sums, re.MULTILINE)
     if not found:
         raise UsageError(
-            f"{shown(folder)}/InRelease lists no {PACKAGES}",
+            f"{shown(folder)}/InRelease lists no {name}",
             mend="this suite cannot be used: it needs the component main for amd64",
         )
     return found[1]

@@ -20,7 +20,11 @@ from stacks.errors import UsageError
 
 @dataclass(frozen=True, order=True, kw_only=True)
 class DebPin:
-    """A binary package of Debian's archive; `path` is below the mirror's root."""
+    """A file of Debian's archive; `path` is below the mirror's root.
+
+    That is a binary package, or for a name with SOURCE_PREFIX the archive of the software's makers
+    that a source package has.
+    """
 
     suite: str
     name: str
@@ -47,6 +51,8 @@ class IndexPin:
 
 
 Pin = DebPin | IndexPin
+# Debian's own way of telling a source package from a binary one of the same name.
+SOURCE_PREFIX = "src:"
 PIN_AGAIN = "run `./invoke pin` to write recipes/sources.lock anew"
 HEADER = """\
 # Every deb and every file of the package index that a build may use.
@@ -151,7 +157,7 @@ _LOADER = getattr(yaml, "CSafeLoader", yaml.SafeLoader)
 _PART = r"(?!\.)[A-Za-z0-9._+~:!-]+"
 _SHAPES = {
     "suite": (re.compile(r"[a-z][a-z0-9-]*"), "a suite's name"),
-    "name": (re.compile(r"[A-Za-z0-9][A-Za-z0-9._+-]*"), "a package's name"),
+    "name": (re.compile(r"(src:)?[A-Za-z0-9][A-Za-z0-9._+-]*"), "a package's name"),
     "version": (re.compile(r"[A-Za-z0-9][A-Za-z0-9._+~:!-]*"), "a version"),
     "path": (re.compile(rf"{_PART}(/{_PART})+"), "a path below a mirror's root, like pool/..."),
     "filename": (re.compile(_PART), "a file name, without a folder"),

@@ -28,6 +28,9 @@ from stacks.names import unknown
 
 ENVS = REPOSITORY / "envs"
 
+# The package that a lock has for `libm: amdlibm`: AMD's own may not be passed on.
+AMDLIBM = "amdlibm-compat"
+
 # What the framework calls them.
 DEVICES = {"cpu": "cpu", "opencl": "opencl0:0", "cuda": "cuda"}
 
@@ -76,7 +79,8 @@ class Variant(Strict):
         blas = (self.blas.package,) if self.blas else ()
         if self.blas and self.one_blas:
             blas = (*blas, f"libblas=*=*{self.blas.name}")
-        return tuple(sorted({*self.framework.base, *own, *blas, *self.packages}))
+        libm = (AMDLIBM,) if self.libm == "amdlibm" else ()
+        return tuple(sorted({*self.framework.base, *own, *blas, *libm, *self.packages}))
 
     def pip_requirements(self) -> tuple[str, ...]:
         """Return `name==version` of what pip installs, in order; nothing for conda flavours."""

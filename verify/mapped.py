@@ -34,8 +34,8 @@ def mapped_files():
     return found
 
 
-def servers_of(paths):
-    """Return a Served for every BLAS product that one of these loaded objects calls.
+def servers_of(paths, symbols=None):
+    """Return a Served for every symbol, else BLAS product, that one of these loaded objects calls.
 
     `library` is the file that the call ends in; `own` says that the object serves itself: a
     fallback compiled into it.
@@ -50,7 +50,7 @@ def servers_of(paths):
             imports = elf.imports(path)
         except (elf.UnreadableError, EnvironmentError):
             continue
-        for symbol in PRODUCTS:
+        for symbol in symbols or PRODUCTS:
             for offset, defined in imports.get(symbol, ())[:1]:
                 address = ctypes.c_uint64.from_address(base + offset).value
                 library = elf.file_of(address)

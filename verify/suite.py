@@ -8,6 +8,8 @@ import warnings
 
 from verify import (
     blas_ops,
+    elementwise,
+    libm,
     machine,
     mapping,
     numerics,
@@ -68,11 +70,15 @@ def run(context, debug=False):
     for operation in blas_ops.OPERATIONS:
         checked("%s numbers" % operation.name, numerics.check, operation)
     checked(threads.NAME, threads.check)
+    checked(libm.NAME, libm.check)
+    checked(libm.LOOPS, libm.check_loops)
+    checked(libm.ACCURACY, libm.check_accuracy)
     checked(scan.NAME, scan.check)
     timed("import", timings.imports)
     timed("peak", timings.peaks)
     timed("Gemm", timings.products)
     timed("numba", timings.numba_products)
+    timed("elementwise", elementwise.timings)
     for dtype in blas_ops.DTYPES:
         checked("Gemm %s speed" % dtype, timings.check_speed, dtype)
     return checks, times

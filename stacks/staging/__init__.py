@@ -5,6 +5,8 @@ from __future__ import annotations
 from collections.abc import Callable
 
 from stacks.staging import (
+    amdlibm,
+    compiled,
     compiler,
     cpython,
     front,
@@ -26,4 +28,6 @@ STAGES: dict[str, Callable[[Work], None]] = {
     "relinked-wheel": relinked.stage,
     "openblas-wheel": openblas.stage,
     "compiler": compiler.stage,
+    "compiled": compiled.stage,
+    "amdlibm": amdlibm.stage,
 }

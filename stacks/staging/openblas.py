@@ -19,7 +19,7 @@ SONAME = "libopenblas.so.0"
 
 
 def stage(work: Work) -> None:
-    """Write lib/libopenblas.so.0 with its usual names, the link to build with, and the headers."""
+    """Write lib/libopenblas.so.0 under its usual names, with the link that programs build with."""
     [wheel] = work.files
     version = work.recipe.package.version
     library = work.root / "lib" / f"libopenblasp-r{version}.so"

@@ -41,6 +41,7 @@ def modules(*names: str) -> list[Any]:
 def run(context: Any, names: Sequence[str]) -> None:
     """Run the checks called `names` and print them."""
     blas_ops, numerics, scan, serving = modules("blas_ops", "numerics", "scan", "serving")
+    (libm,) = modules("libm")
     settings, threads, timings, versions = modules("settings", "threads", "timings", "versions")
     mapping, upstream = modules("mapping", "upstream")
 
@@ -58,6 +59,9 @@ def run(context: Any, names: Sequence[str]) -> None:
         "known faults": upstream.check,
         "threads": threads.check,
         "scan": scan.check,
+        "libm": libm.check,
+        "loops": libm.check_loops,
+        "accuracy": libm.check_accuracy,
         "speed": speed,
     }
     for operation in blas_ops.OPERATIONS:

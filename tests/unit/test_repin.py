@@ -82,6 +82,40 @@ def test_a_deb_is_pinned_as_the_signed_archive_has_it(archive: Site) -> None:
     )
 
 
+SOURCES = b"""\
+Package: foo
+Binary: libfoo1
+Version: 1.2-3
+Checksums-Sha256:
+ 1111111111111111111111111111111111111111111111111111111111111111 20 foo_1.2-3.dsc
+ 2222222222222222222222222222222222222222222222222222222222222222 30 foo_1.2.orig.tar.gz
+ 3333333333333333333333333333333333333333333333333333333333333333 40 foo_1.2-3.debian.tar.xz
+Directory: pool/main/f/foo
+"""
+
+
+def test_a_source_package_is_pinned_by_its_makers_archive(archive: Site) -> None:
+    packed = lzma.compress(SOURCES)
+    digest = hashlib.sha256(packed).hexdigest()
+    listed = f" {digest} {len(packed)} main/source/Sources.xz\n".encode()
+    archive.files["/debian/dists/bookworm/InRelease"] = release() + listed
+    archive.files["/debian/dists/bookworm/main/source/Sources.xz"] = packed
+    [pin] = repin([DebWanted("bookworm", "src:foo")], []).debs
+    assert pin == DebPin(
+        suite="bookworm",
+        name="src:foo",
+        version="1.2-3",
+        path="pool/main/f/foo/foo_1.2.orig.tar.gz",
+        size=30,
+        sha256="2" * 64,
+    )
+    with pytest.raises(UsageError, match="no package src:bar"):
+        repin([DebWanted("bookworm", "src:bar")], [])
+    archive.files["/debian/dists/bookworm/main/source/Sources.xz"] = lzma.compress(b"evil")
+    with pytest.raises(IntegrityError, match=r"Sources\.xz: not what the signed InRelease says"):
+        repin([DebWanted("bookworm", "src:foo")], [])
+
+
 def test_one_unknown_key_beside_a_good_signature_is_no_failure(
     archive: Site, room: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:

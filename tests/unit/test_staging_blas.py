@@ -30,7 +30,7 @@ def work(tmp_path: Path, *names: str) -> Work:
             archive.writestr(name, name)
     (tmp_path / "root").mkdir()
     recipe = Recipe.model_validate(RECIPE, strict=False)
-    return Work(recipe, {"mkl.whl": tmp_path / "mkl.whl"}, tmp_path / "root", tmp_path)
+    return Work(recipe, {"mkl.whl": tmp_path / "mkl.whl"}, tmp_path / "root", tmp_path, tmp_path)
 
 
 def test_only_the_named_libraries_and_the_licences_are_taken(tmp_path: Path) -> None:

@@ -55,7 +55,7 @@ def test_licences_are_kept(source: Path, tmp_path: Path) -> None:
     (source / "usr/share/doc/liba").mkdir(parents=True)
     (source / "usr/share/doc/liba/copyright").write_text("MIT")
     recipe = Recipe.model_validate_json(json.dumps(RECIPE))
-    copy_licences(source, Work(recipe, {}, tmp_path / "root", tmp_path / "scratch"))
+    copy_licences(source, Work(recipe, {}, tmp_path / "root", tmp_path / "scratch", tmp_path))
     [kept] = (tmp_path / "root/share/licenses/libs").iterdir()
     assert (kept.name, kept.read_text()) == ("liba.copyright", "MIT")
 

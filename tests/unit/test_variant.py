@@ -115,7 +115,14 @@ def test_extends_lays_one_over_the_other(envs: Path, write: Write) -> None:
         "c": "3",
     }
     assert variant.environment() == {"BLAS_VARIABLE": "1", "X": "one", "Y": "two"}
-    assert variant.conda_specs() == ("gxx", "libopenblas", "p", "python 3.9.*", "q")
+    assert variant.conda_specs() == (
+        "amdlibm-compat",
+        "gxx",
+        "libopenblas",
+        "p",
+        "python 3.9.*",
+        "q",
+    )
 
 
 def test_a_default_that_is_not_given_does_not_undo_what_is_extended(

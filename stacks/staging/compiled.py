@@ -1,0 +1,77 @@
+"""Shared libraries of the project's own sources, compiled with the channel's own compiler."""
+
+from __future__ import annotations
+
+import shutil
+from pathlib import Path
+
+from stacks.archives import unpack_tar
+from stacks.command import call
+from stacks.errors import IntegrityError
+from stacks.recipe import Archives, Compiled
+from stacks.staging.work import Work
+
+
+def stage(work: Work) -> None:
+    """Compile the recipe's objects, link its library, and copy headers and licences.
+
+    All sources lie in one folder, and the compiler is run there with relative paths: the folder
+    of the recipe's source archive, with the project's own files in `own/`.
+    """
+    extra = work.recipe.extra
+    assert isinstance(extra, Compiled)
+    sources = _unpack(work)
+    objects = []
+    for number, item in enumerate(extra.objects):
+        objects.append(f"{number}.o")
+        _gcc(work, sources, ["-c", *extra.flags, *item.flags, item.file, "-o", objects[-1]])
+    version = f"-Wl,-soname,{extra.library}"
+    links = [f"-l{name}" for name in extra.libraries]
+    _gcc(
+        work,
+        sources,
+        ["-shared", "-s", *objects, "-o", extra.library, version, "-Wl,-z,defs", *links],
+    )
+    _copy(sources, [extra.library], work.root / "lib")
+    _copy(sources, extra.headers, work.root / "include")
+    _copy(sources, extra.licences, work.root / "share/licenses" / work.recipe.package.name)
+
+
+def _unpack(work: Work) -> Path:
+    """Return the folder with all sources: that of the recipe's archive, where it has one."""
+    unpacked = work.scratch / "unpacked"
+    unpacked.mkdir()
+    for source in work.recipe.source:
+        for name in source.names if isinstance(source, Archives) else ():
+            unpack_tar(work.sources[name], unpacked)
+    folders = list(unpacked.iterdir())
+    if len(folders) != 1:
+        raise IntegrityError(
+            f"the source archive of {work.recipe.package.name} is not as it was",
+            expected="one folder with everything in it",
+            found=", ".join(sorted(path.name for path in folders)) or "nothing",
+            mend="do not use this version",
+        )
+    own = folders[0] / "own"
+    own.mkdir()
+    for path in work.recipe.own_sources():
+        shutil.copyfile(path, own / path.name)
+    return folders[0]
+
+
+def _gcc(work: Work, folder: Path, arguments: list[str]) -> None:
+    """Run the channel's gcc with nothing of the host's but its shell and coreutils."""
+    environment = {
+        "PATH": "/usr/bin:/bin",
+        "LC_ALL": "C",
+        "TMPDIR": str(work.scratch),
+        "SOURCE_DATE_EPOCH": "1704067200",
+    }
+    same = [f"-ffile-prefix-map={folder}=."]
+    call([work.tools / "bin/gcc", *same, *arguments], cwd=folder, env=environment)
+
+
+def _copy(sources: Path, names: tuple[str, ...] | list[str], target: Path) -> None:
+    target.mkdir(parents=True)
+    for name in names:
+        shutil.copyfile(sources / name, target / Path(name).name)

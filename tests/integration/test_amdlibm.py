@@ -1,0 +1,254 @@
+"""amdlibm-compat is right at every tier, in loops of one's own too; AMD's own takes its place."""
+
+from __future__ import annotations
+
+import io
+import json
+import os
+import subprocess
+import tarfile
+from collections.abc import Callable
+from pathlib import Path
+
+import pytest
+
+from integration.test_verify_faults import checked
+from stacks import channel as channels
+from stacks import local, pipeline
+from stacks.channel import Channel, Offer
+from stacks.disk import REPOSITORY
+from stacks.errors import UsageError
+from stacks.recipe import read_recipes
+from stacks.variant import load_variant
+
+Prefix = Callable[[str, str], Path]
+TIERS = ("sse2", "avx2", "avx512")
+LOOP = """
+#include <math.h>
+#include <amdlibm.h>
+#define LOOPS(name) \\
+  extern "C" void loop_vrsa_##name##f(int n, float *x, float *z) \\
+    { for (int i = 0; i < n; i++) z[i] = name(x[i]); } \\
+  extern "C" void loop_vrda_##name(int n, double *x, double *z) \\
+    { for (int i = 0; i < n; i++) z[i] = name(x[i]); }
+"""
+LOOPED = ("exp", "log", "log2", "sin", "cos", "tanh", "log1p", "expm1")
+# Theano's types and signatures; the counts that only a long can hold.
+MANY = """
+#include <amdlibm.h>
+#include <cstdio>
+#include <sys/mman.h>
+#include <unistd.h>
+int main() {
+  const long part = 2 << 20, n = (1L << 31) + 5, bytes = (n * 4 / part + 1) * part;
+  float *arrays[2];
+  for (float *&array : arrays) {
+    int file = memfd_create("array", 0);
+    if (ftruncate(file, part)) return 2;
+    char *place = (char *)mmap(0, bytes, PROT_NONE, MAP_PRIVATE | MAP_ANONYMOUS, -1, 0);
+    for (long at = 0; at < bytes; at += part)
+      mmap(place + at, part, PROT_READ | PROT_WRITE, MAP_SHARED | MAP_FIXED, file, 0);
+    array = (float *)place;
+  }
+  float *x = arrays[0], *z = arrays[1];
+  char *last = (char *)z + bytes - part;
+  mmap(last, part, PROT_READ | PROT_WRITE, MAP_PRIVATE | MAP_FIXED | MAP_ANONYMOUS, -1, 0);
+  for (long i = 0; i < part / 4; i++) x[i] = 0;
+  amd_vrsa_expf(n, x, z);
+  amd_vrsa_expf(-n, x, z);
+  std::printf("%g %g %g\\n", z[0], z[n - 1], z[n]);
+}
+"""
+AMDS = """
+static const char *version = "AOCL-LibM 0.0.0, made up for a test";
+const char *amd_version(void) { return version; }
+#include <math.h>
+void amd_vrsa_expf(int n, float *x, float *z) { for (int i = 0; i < n; i++) z[i] = expf(x[i]); }
+void amd_vrda_exp(int n, double *x, double *z) { for (int i = 0; i < n; i++) z[i] = exp(x[i]); }
+"""
+
+
+def wrong(prefix: Path, *arguments: str | Path, **variables: str) -> list[str]:
+    words = [prefix / "bin/python", REPOSITORY / "tests/integration/libm_driver.py", *arguments]
+    said = subprocess.check_output(words, env={**os.environ, **variables})
+    found: list[str] = json.loads(said)
+    return found
+
+
+@pytest.mark.parametrize("tier", TIERS)
+def test_every_tier_is_right(prefix: Prefix, tier: str) -> None:
+    """ULP, special values, few elements, in place, not aligned, nothing written outside."""
+    place = prefix("theano-1.0.5", "openblas-amdlibm")
+    library = place / "lib/libamdlibm.so"
+    assert wrong(place, library, REPOSITORY / "verify", AMDLIBM_COMPAT_MAX=tier) == []
+
+
+def test_the_variable_only_lowers_the_tier(prefix: Prefix) -> None:
+    place = prefix("theano-1.0.5", "openblas-amdlibm")
+    program = (
+        "import ctypes, sys; f = ctypes.CDLL(sys.argv[1]).amdlibm_compat_tier;"
+        "f.restype = ctypes.c_char_p; print(f().decode())"
+    )
+
+    def tier(given: str) -> str:
+        return subprocess.check_output(
+            [place / "bin/python", "-c", program, place / "lib/libamdlibm.so"],
+            env={**os.environ, "AMDLIBM_COMPAT_MAX": given},
+            text=True,
+        ).strip()
+
+    best = tier("")
+    assert tier("sse2") == "sse2"
+    assert tier("avx512") == tier("avx9") == best
+    assert TIERS.index(tier("avx2")) == min(1, TIERS.index(best))
+
+
+@pytest.mark.parametrize(
+    "flags", [["-msse2"], ["-mavx"], ["-mavx2", "-mfma"], ["-mavx512f"], ["-march=native"]]
+)
+def test_loops_of_ones_own_are_right(prefix: Prefix, tmp_path: Path, flags: list[str]) -> None:
+    place = prefix("theano-1.0.5", "openblas-amdlibm")
+    source, library = tmp_path / "loops.cpp", tmp_path / "loops.so"
+    source.write_text(LOOP + "".join(f"LOOPS({name})\n" for name in LOOPED))
+    words: list[str | Path] = [
+        "-O3",
+        *flags,
+        "-DREPLACE_WITH_AMDLIBM",
+        "-shared",
+        "-fPIC",
+        source,
+        "-o",
+        library,
+    ]
+    subprocess.run(
+        [place / "bin/g++", *words, "-lamdlibm", f"-Wl,-rpath,{place / 'lib'}"], check=True
+    )
+    names = [f"loop_vrsa_{name}f" for name in LOOPED] + [f"loop_vrda_{name}" for name in LOOPED]
+    assert wrong(place, library, REPOSITORY / "verify", *names) == []
+
+
+def test_more_elements_than_an_int_can_count(prefix: Prefix, tmp_path: Path) -> None:
+    place = prefix("theano-1.0.5", "openblas-amdlibm")
+    (tmp_path / "many.cpp").write_text(MANY)
+    words: list[str | Path] = [
+        "-O1",
+        "-D_GNU_SOURCE",
+        tmp_path / "many.cpp",
+        "-o",
+        tmp_path / "many",
+        "-lamdlibm",
+    ]
+    subprocess.run(
+        [place / "bin/g++", *words, f"-Wl,-rpath,{place / 'lib'},-rpath,/usr/lib"], check=True
+    )
+    assert subprocess.check_output([tmp_path / "many"], text=True) == "1 1 0\n"
+
+
+def test_amds_and_the_compatible_one_exclude_each_other() -> None:
+    recipes = read_recipes()
+    compat = recipes["amdlibm-compat"].requirements.run_constraints
+    assert (compat, recipes["amdlibm"].requirements.run_constraints) == (
+        ("amdlibm <0a0",),
+        ("amdlibm-compat <0a0",),
+    )
+    channel = channels.read_channel()
+    assert not [o for o in channel.offers.values() if o.recipe.package.name == "amdlibm"]
+    amds = Offer(recipes["amdlibm"].model_copy(update={"package": _version("4.2.0")}), "0" * 64)
+    both = Channel({**channel.offers, amds.file_name: amds}, channel.pins)
+    with pytest.raises(UsageError, match="cannot satisfy"):
+        channels.solve(both, ["amdlibm", "amdlibm-compat"])
+
+
+def _version(version: str) -> object:
+    return read_recipes()["amdlibm"].package.model_copy(update={"version": version})
+
+
+@pytest.fixture
+def archive(prefix: Prefix, tmp_path: Path) -> Callable[..., Path]:
+    """Give a function that makes an archive as AMD lays them out."""
+    compiler = prefix("theano-1.0.5", "openblas") / "bin/gcc"
+
+    def make(name: str, home: str, source: str = AMDS, header: bool = True) -> Path:
+        (tmp_path / "alm.c").write_text(source)
+        library = tmp_path / "libalm.so"
+        words: list[str | Path] = [
+            "-O2",
+            "-shared",
+            "-fPIC",
+            "-Wl,-soname,libalm.so",
+            tmp_path / "alm.c",
+        ]
+        subprocess.run([compiler, *words, "-o", library, "-lm"], check=True)
+        path = tmp_path / name
+        with tarfile.open(path, "w:gz") as tar:
+            tar.add(library, f"{home}/lib/libalm.so")
+            tar.add(library, f"{home}/lib/static/libalm.a")
+            if header:
+                text = b"#ifndef AMD_LIBM_H\n#define AMD_LIBM_H\ndouble amd_exp(double);\n#endif\n"
+                entry = tarfile.TarInfo(f"{home}/include/amdlibm.h")
+                entry.size = len(text)
+                tar.addfile(entry, io.BytesIO(text))
+        return path
+
+    return make
+
+
+def test_amds_own_takes_the_place_of_the_compatible_one(
+    archive: Callable[..., Path],
+    tmp_path: Path,
+    monkeypatch: pytest.MonkeyPatch,
+    capsys: pytest.CaptureFixture[str],
+) -> None:
+    variant, target = load_variant("openblas-amdlibm", "theano-1.0.5"), tmp_path / "environment"
+    tarball = archive("aocl-libm-linux-gcc-4.2.0.tar.gz", "amd-libm")
+    monkeypatch.setenv("AMDLIBM_TARBALL", str(tarball))
+    pipeline.make_environment(variant, target)
+    assert "unlocked amdlibm 4.2.0 from AMDLIBM_TARBALL in place of" in capsys.readouterr().err
+    libm, loops, accuracy = checked(target, "libm", "loops", "accuracy")
+    assert (libm.status, libm.detail) == ("pass", "AMD LibM, libalm.so")
+    assert (loops.status, accuracy.status) == ("skip", "pass")
+    program = (
+        "import numpy, theano, theano.tensor as T; x = T.fvector();"
+        "f = theano.function([x], x ** numpy.float32(1.5)); print(f([4])[0])"
+    )
+    powers = subprocess.check_output([target / "bin/python", "-c", program], text=True)
+    assert powers == "8.0\n", "this release has no amd_vrsa_powxf"
+    monkeypatch.delenv("AMDLIBM_TARBALL")
+    pipeline.make_environment(variant, target)
+    assert checked(target, "libm")[0].detail.startswith("amdlibm-compat")
+
+
+@pytest.mark.parametrize(
+    ("name", "home", "more", "found"),
+    [
+        ("aocl-blis-linux-gcc-4.2.0.tar.gz", "amd-blis", {"header": False}, "amd-blis"),
+        ("aocl-libm-linux-gcc-4.2.0.tar.gz", "amd-libm", {"source": "int x;"}, "without amd_vrsa"),
+    ],
+)
+def test_what_is_not_amds_is_refused(
+    archive: Callable[..., Path],
+    monkeypatch: pytest.MonkeyPatch,
+    name: str,
+    home: str,
+    more: dict[str, object],
+    found: str,
+) -> None:
+    variant = load_variant("openblas-amdlibm", "theano-1.0.5")
+    monkeypatch.setenv("AMDLIBM_TARBALL", str(archive(name, home, **more)))
+    with pytest.raises(UsageError, match="not AMD LibM") as caught:
+        local.packages(variant)
+    assert "aocl-libm-linux-gcc-VERSION.tar.gz" in str(caught.value)
+    assert found in str(caught.value)
+
+
+def test_a_file_that_is_no_archive_or_not_there(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    variant = load_variant("openblas-amdlibm", "theano-1.0.5")
+    monkeypatch.setenv("AMDLIBM_TARBALL", str(tmp_path / "none.tar.gz"))
+    with pytest.raises(UsageError, match="no such file"):
+        local.packages(variant)
+    (tmp_path / "none.tar.gz").write_bytes(b"PK\3\4")
+    with pytest.raises(UsageError, match="not AMD LibM"):
+        local.packages(variant)
+    assert local.packages(load_variant("openblas", "theano-1.0.5")) == {}
