@@ -70,9 +70,10 @@ def run(context, debug=False):
     for operation in blas_ops.OPERATIONS:
         checked("%s numbers" % operation.name, numerics.check, operation)
     checked(threads.NAME, threads.check)
-    checked(libm.NAME, libm.check)
-    checked(libm.LOOPS, libm.check_loops)
-    checked(libm.ACCURACY, libm.check_accuracy)
+    if libm.wanted(context):
+        checked(libm.NAME, libm.check)
+        checked(libm.LOOPS, libm.check_loops)
+        checked(libm.ACCURACY, libm.check_accuracy)
     checked(scan.NAME, scan.check)
     timed("import", timings.imports)
     timed("peak", timings.peaks)
