@@ -141,11 +141,11 @@ def test_flags_that_undo_ldflags_are_named(good: Path) -> None:
 
 def test_a_users_file_that_undoes_a_setting_is_named(good: Path, tmp_path: Path) -> None:
     theanorc = tmp_path / "theanorc"
-    theanorc.write_text("[global]\nfloatX = float32\n")
+    theanorc.write_text("[blas]\nldflags = -lblas\n")
     (settings,) = checked(good, "settings", THEANORC=str(theanorc))
     assert settings.status == "fail"
-    assert f"floatX is float32, not float64 ({theanorc})" in settings.detail
-    assert settings.mend == f"in {theanorc}, put floatX = float64"
+    assert f"blas.ldflags is -lblas, not -lopenblas ({theanorc})" in settings.detail
+    assert settings.mend == f"in {theanorc}, put ldflags = -lopenblas"
 
 
 def test_without_a_compiler_every_operation_is_python(good: Path) -> None:
