@@ -227,7 +227,7 @@ def _forget_the_machine(folder: Path) -> None:
             record.pop(name, None)
         record["url"] = f"{URL}/{record['subdir']}/{record['fn']}"
         path.unlink()
-        path.write_text(json.dumps(record, indent=1, sort_keys=True) + "\n")
+        path.write_text(json.dumps(record, sort_keys=True) + "\n")
     history = folder / "history"
     history.unlink(missing_ok=True)
     history.touch()
