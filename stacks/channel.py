@@ -17,6 +17,7 @@ from concurrent.futures import ProcessPoolExecutor, as_completed
 from concurrent.futures.process import BrokenProcessPool
 from dataclasses import dataclass
 from pathlib import Path
+from typing import Any
 
 import rattler
 from rattler.exceptions import InvalidMatchSpecError, SolverError
@@ -58,6 +59,22 @@ class Offer:
     def build_string(self) -> str:
         """The package's conda build string."""
         return package.build_string(self.recipe, self.inputs)
+
+    @property
+    def index(self) -> dict[str, Any]:
+        """What conda's index.json and repodata.json say of the package, without its hashes."""
+        return {
+            "name": self.recipe.package.name,
+            "version": self.recipe.package.version,
+            "build": self.build_string,
+            "build_number": self.recipe.build.number,
+            "depends": list(self.recipe.requirements.run),
+            "constrains": list(self.recipe.requirements.run_constraints),
+            "subdir": self.recipe.subdir,
+            "noarch": self.recipe.build.noarch,
+            "license": self.recipe.about.license,
+            "timestamp": int(package.TIMESTAMP.timestamp() * 1000),
+        }
 
     @property
     def url(self) -> str:
@@ -107,21 +124,7 @@ def _tool(name: str, recipe: Recipe, known: Mapping[str, Recipe]) -> Recipe:
 
 def repodata(offers: Iterable[Offer], subdir: str) -> str:
     """Return a repodata.json over the offers of one subdir, without hashes of packages."""
-    packages = {
-        offer.file_name: {
-            "name": offer.recipe.package.name,
-            "version": offer.recipe.package.version,
-            "build": offer.build_string,
-            "build_number": offer.recipe.build.number,
-            "depends": list(offer.recipe.requirements.run),
-            "constrains": list(offer.recipe.requirements.run_constraints),
-            "subdir": subdir,
-            "noarch": offer.recipe.build.noarch,
-            "timestamp": int(package.TIMESTAMP.timestamp() * 1000),
-        }
-        for offer in offers
-        if offer.recipe.subdir == subdir
-    }
+    packages = {offer.file_name: offer.index for offer in offers if offer.recipe.subdir == subdir}
     return json.dumps({"info": {"subdir": subdir}, "packages": {}, "packages.conda": packages})
 
 

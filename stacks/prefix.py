@@ -200,19 +200,8 @@ def _link(
 
 def _record(part: Part, scratch: Path) -> rattler.RepoDataRecord:
     offer, built = part.offer, part.built
-    index = {
-        "name": offer.recipe.package.name,
-        "version": offer.recipe.package.version,
-        "build": offer.build_string,
-        "build_number": offer.recipe.build.number,
-        "depends": list(offer.recipe.requirements.run),
-        "constrains": list(offer.recipe.requirements.run_constraints),
-        "subdir": offer.recipe.subdir,
-        "noarch": offer.recipe.build.noarch,
-        "license": offer.recipe.about.license,
-    }
     path = scratch / "index.json"
-    path.write_text(json.dumps(index))
+    path.write_text(json.dumps(offer.index))
     record = rattler.PackageRecord.from_index_json(
         path, size=built.size, sha256=built.sha256, md5=built.md5
     )

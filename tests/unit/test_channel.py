@@ -27,6 +27,7 @@ def test_the_index_of_a_subdir(channel: Channel) -> None:
         "constrains": [],
         "subdir": "noarch",
         "noarch": "python",
+        "license": "MIT",
         "timestamp": 1704067200000,
     }
     assert {p["subdir"] for p in index["packages.conda"].values()} == {"noarch"}
