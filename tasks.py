@@ -10,19 +10,33 @@ from stacks.front import remainder, task
 
 VARIANT = "a file of envs/variants by its name: see ./invoke list"
 FRAMEWORK = "a file of envs/frameworks by its name (default: theano-1.0.5)"
+CHANNEL = "another channel than the project's: its address, or a name as conda knows it"
 FULL = "also the long timings: check_blas at 5000"
 JSON = "write the report as JSON to this file, too"
 
 
-@task(help={"variant": VARIANT, "framework": FRAMEWORK, "full": FULL, "json": JSON})
+@task(
+    help={
+        "variant": VARIANT,
+        "framework": FRAMEWORK,
+        "channel": CHANNEL,
+        "full": FULL,
+        "json": JSON,
+    }
+)
 def build(
-    context: Context, variant: str, framework: str = "", full: bool = False, json: str = ""
+    context: Context,
+    variant: str,
+    framework: str = "",
+    channel: str = "",
+    full: bool = False,
+    json: str = "",
 ) -> None:
     """Make a variant's environment, verify it, print the table."""
     from stacks import pipeline, verification
     from stacks.variant import load_variant
 
-    chosen = load_variant(variant, framework or None)
+    chosen = load_variant(_on(channel, variant), framework or None)
     prefix = pipeline.make_environment(chosen)
     verification.verify_variant(chosen, prefix, full=full, json_file=_path(json))
 
@@ -68,10 +82,10 @@ def verify(
 )
 def recommend(context: Context, framework: str = "", rounds: int = 7) -> None:
     """Measure the built variants and name the fastest that verifies."""
-    from stacks import recommend
+    from stacks import lock, recommend
     from stacks.variant import on_framework
 
-    recommend.recommend(on_framework(framework or None), rounds)
+    recommend.recommend(lock.and_elsewhere(on_framework(framework or None)), rounds)
 
 
 @task(help={"variant": VARIANT, "framework": FRAMEWORK})
@@ -95,25 +109,30 @@ def shell(context: Context, variant: str, framework: str = "") -> None:
 @task(name="list")
 def list_(context: Context) -> None:
     """Show every variant: locked, built, verified, how fast."""
-    from stacks import listing
+    from stacks import listing, lock
     from stacks.variant import all_variants
 
-    listing.show(all_variants())
+    listing.show(lock.and_elsewhere(all_variants()))
 
 
 @task(
     help={
         "variant": "only this one, on every framework",
+        "channel": CHANNEL + "; its locks are kept beside the project's own",
         "check": "change nothing; fail where a committed lock is stale, and say what changed",
     }
 )
-def lock(context: Context, variant: str = "", check: bool = False) -> None:
+def lock(context: Context, variant: str = "", channel: str = "", check: bool = False) -> None:
     """Solve the variants and write their locks (envs/locks)."""
-    from stacks import pipeline
+    from stacks import lock, pipeline
     from stacks.variant import select
 
     if check:
-        pipeline.check_locks(select(variant))
+        pipeline.check_locks(lock.and_elsewhere(select(_on(channel, variant))))
+    elif channel:
+        from stacks import foreign
+
+        foreign.relock(select(variant), channel)
     else:
         pipeline.relock(select(variant))
 
@@ -173,6 +192,15 @@ def schema(context: Context, check: bool = False) -> None:
         schema.check()
     else:
         schema.write()
+
+
+def _on(channel: str, variant: str) -> str:
+    """Return the name of a variant with the packages of a channel; its own where none is given."""
+    if not channel:
+        return variant
+    from stacks.condarc import place_of
+
+    return f"{variant}@{place_of(channel).label}"
 
 
 def _path(text: str) -> Path | None:

@@ -15,7 +15,7 @@ from stacks.fetch import cached_path, cached_sha256
 from stacks.index import Link, Offer, Sought, look_up
 from stacks.mirrors import PipSettings, debian_mirrors, pip_settings, shown
 from stacks.progress import Board, board
-from stacks.sources import DebPin, IndexPin, Pin, canonical, total_size
+from stacks.sources import CondaPin, DebPin, IndexPin, Pin, canonical, total_size
 from stacks.spread import spread
 from stacks.web import MissingError, StoppedError, Web, environment_web, pip_web
 
@@ -37,6 +37,7 @@ def bring(pins: Sequence[Pin], stop: threading.Event) -> None:
     """
     sources = _deb_sources([pin for pin in pins if isinstance(pin, DebPin)], stop)
     sources |= _index_sources([pin for pin in pins if isinstance(pin, IndexPin)], stop)
+    sources |= _channel_sources([pin for pin in pins if isinstance(pin, CondaPin)], stop)
     with board(len(pins), total_size(pins)) as seen:
         missing = spread(lambda pin: _bring_one(pin, sources[pin], seen), pins, stop)
     _raise_missing([pin for pin, absent in zip(pins, missing, strict=True) if absent], sources)
@@ -85,6 +86,16 @@ def _index_sources(pins: Sequence[IndexPin], stop: threading.Event) -> dict[Pin,
         links = offer.of(pin.filename)
         found[pin] = Source(web, _urls(pin, links), offer.tried)
     return found
+
+
+def _channel_sources(pins: Sequence[CondaPin], stop: threading.Event) -> dict[Pin, Source]:
+    if not pins:
+        return {}
+    # Loaded here: it brings conda's own code with it, and few runs have another channel.
+    from stacks.condarc import conda_web
+
+    web = conda_web(stop, pins[0].urls[0])
+    return {pin: Source(web, pin.urls, tuple(shown(url) for url in pin.urls)) for pin in pins}
 
 
 def _urls(pin: IndexPin, links: Sequence[Link]) -> tuple[str, ...]:
@@ -149,7 +160,8 @@ def _bring_from(url: str, web: Web, pin: Pin, target: Path, seen: Board) -> None
             f"{pin.filename} from {shown(url)}: its bytes are not the pinned ones, twice",
             expected=f"sha256 {pin.sha256}, {pin.size} bytes",
             found=f"sha256 {found}",
-            mend="try another mirror or index; if the change is right, `./invoke pin` shows it",
+            mend="try another mirror or index; if the change is right, "
+            + ("lock again" if isinstance(pin, CondaPin) else "`./invoke pin` shows it"),
         )
     with explained(target):
         part.replace(target)
@@ -187,5 +199,10 @@ def _raise_missing(pins: Sequence[Pin], sources: dict[Pin, Source]) -> None:
         mends.append(
             "add an index that has the file to pip's configuration (extra-index-url, find-links), "
             "or pin another with `./invoke pin`"
+        )
+    if any(isinstance(pin, CondaPin) for pin in pins):
+        mends.append(
+            "the channel has dropped this package: set conda's channel_alias to a mirror that "
+            "keeps old ones, or make the lock anew"
         )
     raise FetchError("\n".join(lines), mend="; ".join(mends))

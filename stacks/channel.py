@@ -140,18 +140,24 @@ def solve(channel: Channel, specs: Sequence[str], glibc: str = "2.31") -> tuple[
             (folder / subdir).mkdir()
             text = repodata(channel.offers.values(), subdir)
             (folder / subdir / "repodata.json").write_text(text)
-        try:
-            with conda.told(folder, "the channel's index cannot be read"):
-                records = asyncio.run(_solve(folder, specs, glibc))
-        except (SolverError, InvalidMatchSpecError) as error:
-            raise UsageError(
-                f"the channel cannot satisfy {', '.join(specs)}\n{error}",
-                mend="correct the specs in envs/, or the requirements of the recipes",
-            ) from error
-    return tuple(
-        channel.offers[record.file_name]
-        for record in sorted(records, key=lambda record: record.name.normalized)
-    )
+        mend = "correct the specs in envs/, or the requirements of the recipes"
+        records = solve_index(folder, specs, glibc, "the channel", mend)
+    return tuple(channel.offers[record.file_name] for record in records)
+
+
+def solve_index(
+    folder: Path, specs: Sequence[str], glibc: str, name: str, mend: str
+) -> list[rattler.RepoDataRecord]:
+    """Return the packages of an indexed folder that satisfy the specs, sorted by name.
+
+    Where it cannot satisfy them, a UsageError tells so of `name`, with the mend.
+    """
+    try:
+        with conda.told(folder, f"the index of {name} cannot be read"):
+            records = asyncio.run(_solve(folder, specs, glibc))
+    except (SolverError, InvalidMatchSpecError) as error:
+        raise UsageError(f"{name} cannot satisfy {', '.join(specs)}\n{error}", mend=mend) from error
+    return sorted(records, key=lambda record: record.name.normalized)
 
 
 async def _solve(folder: Path, specs: Sequence[str], glibc: str) -> list[rattler.RepoDataRecord]:

@@ -83,6 +83,17 @@ class FrameworkFile(Strict):
     )
 
 
+class CondaForge(Strict):
+    """What a BLAS library is called on conda-forge, and on channels of the same names."""
+
+    packages: Specs = Field(
+        min_length=1, description="match specs of its conda packages: the library and its .so link"
+    )
+    environment: dict[str, str] = Field(
+        {}, description="environment variables that are other ones there"
+    )
+
+
 class BlasFile(Strict):
     """A BLAS library, and how the framework reaches it."""
 
@@ -98,3 +109,6 @@ class BlasFile(Strict):
         "it; the first is set to the number of usable cores where none of them is set",
     )
     environment: dict[str, str] = Field({}, description="environment variables")
+    conda_forge: CondaForge | SkipJsonSchema[None] = Field(
+        None, exclude=True, description="what is different in packages of another channel"
+    )

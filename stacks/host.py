@@ -6,12 +6,14 @@ import platform
 import re
 from collections.abc import Iterable
 
-from stacks.channel import Offer
 from stacks.errors import UsageError
 
 
-def check(offers: Iterable[Offer]) -> None:
-    """Raise UsageError where the machine cannot run the packages: CPU, system, or C library."""
+def check(needs: Iterable[str]) -> None:
+    """Raise UsageError where the machine cannot run packages: CPU, system, or C library.
+
+    `needs` are the match specs of all that they require.
+    """
     found = f"{platform.system()} on {platform.machine()}"
     if found != "Linux on x86_64":
         raise UsageError(
@@ -20,7 +22,7 @@ def check(offers: Iterable[Offer]) -> None:
             mend="use such a machine, a virtual machine or a container of that kind",
         )
     name, version = platform.libc_ver()
-    floor = glibc_floor(offers)
+    floor = glibc_floor(needs)
     if name != "glibc" or _number(version) < _number(floor):
         raise UsageError(
             "the environment's programs cannot run on this system's C library",
@@ -30,13 +32,10 @@ def check(offers: Iterable[Offer]) -> None:
         )
 
 
-def glibc_floor(offers: Iterable[Offer]) -> str:
-    """Return the oldest glibc on which all of the packages run, from their own requirements."""
+def glibc_floor(needs: Iterable[str]) -> str:
+    """Return the oldest glibc on which packages run that require all this."""
     floors = [
-        match.group(1)
-        for offer in offers
-        for spec in offer.recipe.requirements.run
-        if (match := re.fullmatch(r"__glibc >=([\d.]+)", spec))
+        match.group(1) for spec in needs if (match := re.match(r"__glibc >=([\d.]+)(,|$)", spec))
     ]
     return max(floors, key=_number, default="0")
 

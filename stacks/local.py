@@ -11,7 +11,7 @@ from stacks import package
 from stacks.channel import Offer
 from stacks.disk import sha256_of
 from stacks.errors import UsageError
-from stacks.prefix import Part
+from stacks.part import Part
 from stacks.recipe import RECIPES, LocalTarball, Recipe
 from stacks.staging.amdlibm import EXPECTED
 from stacks.variant import AMDLIBM, Variant

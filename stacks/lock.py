@@ -1,53 +1,36 @@
 """Locks: what a variant is made of, to the byte.
 
-A lock is three committed files: conda-lock.yml (conda-lock's format, version 1), the
-environment.yml that it was solved from, and for pip flavours a requirements.txt with hashes.
+A lock is three committed files: conda-lock.yml (stacks/lockfile.py), the environment.yml that it
+was solved from, and for pip flavours a requirements.txt with hashes. Where the packages are another
+channel's, sizes.json has the bytes of each; its folder ends in that channel's name (mkl@NAME).
 """
 
 from __future__ import annotations
 
 import hashlib
 import json
-from collections.abc import Mapping
-from dataclasses import dataclass
+from collections.abc import Iterable, Mapping, Sequence
+from dataclasses import dataclass, field
 from pathlib import Path
-from typing import Any
-
-from ruamel.yaml import YAML
-from ruamel.yaml.error import YAMLError
 
 from stacks import channel as channels
+from stacks import lockfile
 from stacks.channel import Channel, Offer
 from stacks.disk import REPOSITORY, aside
+from stacks.elsewhere import elsewhere
 from stacks.errors import StaleError, UsageError
+from stacks.lockfile import LockedPackage
 from stacks.package import Built
 from stacks.sources import IndexPin, Pins
 from stacks.variant import Variant
 
 LOCKS = REPOSITORY / "envs" / "locks"
-PLATFORM = "linux-64"
+SIZES = "sizes.json"
 REQUIREMENTS_HEADER = """\
 # Made by `./invoke lock` for {id}; do not edit.
 # Install with: pip install --require-hashes --no-deps --no-build-isolation -r requirements.txt
 """
-RELOCK = "run `./invoke lock`, look at the difference, and commit it"
 RESTORE = "if nobody meant to change it: `git checkout -- envs/locks`"
-
-
-@dataclass(frozen=True)
-class LockedPackage:
-    """One conda package of a lock."""
-
-    name: str
-    version: str
-    build: str
-    url: str
-    sha256: str
-
-    @property
-    def file_name(self) -> str:
-        """The last part of the URL."""
-        return self.url.rsplit("/", 1)[-1]
 
 
 @dataclass(frozen=True)
@@ -55,6 +38,7 @@ class Lock:
     """A variant's lock as it was read from its files.
 
     `seal` is the content hash that conda-lock.yml bears, and `sealed` all else that it says.
+    `channel` is where the packages are, and `sizes` the bytes of each where that is not ours.
     """
 
     packages: tuple[LockedPackage, ...]
@@ -62,11 +46,28 @@ class Lock:
     sha256: str
     sealed: str
     seal: str
+    channel: str = channels.URL
+    sizes: Mapping[str, int] = field(default_factory=dict)
 
 
 def folder_of(variant: Variant, locks: Path = LOCKS) -> Path:
     """Return the folder of a variant's lock."""
     return locks / variant.framework.name / variant.name
+
+
+def and_elsewhere(variants: Iterable[Variant], locks: Path = LOCKS) -> tuple[Variant, ...]:
+    """Return the variants, each with those of it that are locked on other channels."""
+    return tuple(
+        found
+        for variant in variants
+        for found in (
+            variant,
+            *(
+                elsewhere(variant, folder.name.partition("@")[2])
+                for folder in sorted(folder_of(variant, locks).parent.glob(f"{variant.name}@*"))
+            ),
+        )
+    )
 
 
 def requirements_of(variant: Variant, pins: Pins) -> tuple[IndexPin, ...]:
@@ -81,16 +82,23 @@ def requirements_of(variant: Variant, pins: Pins) -> tuple[IndexPin, ...]:
     return tuple(found)
 
 
-def content_hash(variant: Variant, offers: tuple[Offer, ...], sealed: str) -> str:
+def content_hash(
+    variant: Variant,
+    offers: Sequence[Offer],
+    sealed: str,
+    sizes: Mapping[str, int] | None = None,
+) -> str:
     """Return the SHA-256 over what a lock follows from and what it says.
 
     That is the variant, the packages' inputs, and all of conda-lock.yml but this hash: a digit of
-    a package's hash that changed there is found without building the package.
+    a package's hash that changed there is found without building the package. Packages of another
+    channel have no inputs that are known, but sizes.
     """
     inputs = {
         "variant": json.loads(variant.model_dump_json()),
         "packages": {offer.file_name: offer.inputs for offer in offers},
         "lock": sealed,
+        **({"sizes": dict(sizes)} if sizes else {}),
     }
     return hashlib.sha256(json.dumps(inputs, sort_keys=True).encode()).hexdigest()
 
@@ -103,60 +111,37 @@ def render(
     folder: Path,
 ) -> None:
     """Write a variant's lock files into an existing folder."""
-    from conda_lock.lockfile import write_conda_lock_file
-    from conda_lock.lockfile.v1.models import HashModel, LockMeta
-    from conda_lock.lockfile.v2prelim.models import LockedDependency, Lockfile
-    from conda_lock.models.channel import Channel as CondaLockChannel
-
     packages = [
-        LockedDependency(
+        LockedPackage(
             name=offer.recipe.package.name,
             version=offer.recipe.package.version,
-            manager="conda",
-            platform=PLATFORM,
-            dependencies=dict(_name_and_rest(spec) for spec in offer.recipe.requirements.run),
-            url=offer.url,
-            hash=HashModel(md5=built[offer.file_name].md5, sha256=built[offer.file_name].sha256),
             build=offer.build_string,
-            categories={"main"},
+            url=offer.url,
+            sha256=built[offer.file_name].sha256,
+            md5=built[offer.file_name].md5,
+            depends=offer.recipe.requirements.run,
         )
         for offer in offers
     ]
-    path = folder / "conda-lock.yml"
-
-    def write(seal: str) -> None:
-        meta = LockMeta(
-            content_hash={PLATFORM: seal},
-            channels=[CondaLockChannel.from_string(channels.URL)],
-            platforms=[PLATFORM],
-            sources=["environment.yml"],
-        )
-        write_conda_lock_file(
-            Lockfile(package=packages, metadata=meta),
-            path,
-            metadata_choices=None,
-            include_help_text=False,
-        )
-
-    write("")
-    write(content_hash(variant, offers, _split(_load(path.read_bytes()))[0]))
+    lockfile.write(
+        folder / lockfile.NAME,
+        packages,
+        channels.URL,
+        lambda sealed: content_hash(variant, offers, sealed),
+    )
     for name, text in inputs_of(variant, pins).items():
         (folder / name).write_text(text)
 
 
-def _name_and_rest(spec: str) -> tuple[str, str]:
-    name, _, rest = spec.partition(" ")
-    return name, rest
-
-
-def inputs_of(variant: Variant, pins: Pins) -> dict[str, str]:
+def inputs_of(variant: Variant, pins: Pins, channel: str = channels.URL) -> dict[str, str]:
     """Return the texts of environment.yml and, for pip flavours, requirements.txt."""
+    ours = "; `./invoke serve` answers at the channel's address" if channel == channels.URL else ""
     lines = [
         f"# {variant.summary} on {variant.framework.summary}.",
-        "# Made by `./invoke lock`; `./invoke serve` answers at the channel's address.",
+        f"# Made by `./invoke lock`{ours}.",
         f"name: {variant.name}",
         "channels:",
-        f"  - {channels.URL}",
+        f"  - {channel}",
         "  - nodefaults",
         "dependencies:",
         *(f"  - {spec}" for spec in variant.conda_specs()),
@@ -183,78 +168,95 @@ def make(
         render(variant, offers, built, channel.pins, folder)
 
 
+def make_elsewhere(
+    variant: Variant,
+    channel: str,
+    packages: Sequence[LockedPackage],
+    sizes: Mapping[str, int],
+    pins: Pins,
+    locks: Path = LOCKS,
+) -> None:
+    """Write the lock of a variant whose packages are those of another channel."""
+    with aside(folder_of(variant, locks)) as folder:
+        folder.mkdir()
+        lockfile.write(
+            folder / lockfile.NAME,
+            packages,
+            channel,
+            lambda sealed: content_hash(variant, (), sealed, sizes),
+        )
+        (folder / SIZES).write_text(json.dumps(sizes, indent=1, sort_keys=True) + "\n")
+        for name, text in inputs_of(variant, pins, channel).items():
+            (folder / name).write_text(text)
+
+
 def read(variant: Variant, pins: Pins, locks: Path = LOCKS) -> Lock:
     """Return a variant's lock; UsageError where there is none or it cannot be read."""
-    folder = folder_of(variant, locks)
-    path = folder / "conda-lock.yml"
+    path = folder_of(variant, locks) / lockfile.NAME
     if not path.is_file():
-        raise UsageError(f"{variant.id} is not locked", mend="run `./invoke lock`")
+        raise UsageError(f"{variant.id} is not locked", mend=f"run `{variant.lock_command}`")
     data = path.read_bytes()
-    try:
-        content = _load(data)
-        sealed, seal = _split(content)
-        packages = tuple(
-            LockedPackage(
-                name=str(entry["name"]),
-                version=str(entry["version"]),
-                build=str(entry["build"]),
-                url=str(entry["url"]),
-                sha256=str(entry["hash"]["sha256"]),
-            )
-            for entry in content["package"]
-        )
-    except (YAMLError, ValueError, KeyError, TypeError, AttributeError) as error:
-        raise UsageError(
-            f"{path}: not a lock that conda-lock could have written",
-            found=str(error),
-            mend=f"{RELOCK}; {RESTORE}",
-        ) from error
-    texts = inputs_of(variant, pins)
+    content = lockfile.parse(path, data, _mend(variant))
+    texts = inputs_of(variant, pins, content.channel)
     digest = hashlib.sha256(data)
     for name in sorted(texts):
         digest.update(texts[name].encode())
-    return Lock(packages, requirements_of(variant, pins), digest.hexdigest(), sealed, seal)
+    return Lock(
+        content.packages,
+        requirements_of(variant, pins),
+        digest.hexdigest(),
+        content.sealed,
+        content.seal,
+        content.channel,
+        _sizes(variant, path.with_name(SIZES)) if variant.channel else {},
+    )
 
 
-def _load(data: bytes) -> Any:
-    return YAML(typ="safe", pure=False).load(data)
+def _sizes(variant: Variant, path: Path) -> dict[str, int]:
+    try:
+        return {str(name): int(size) for name, size in json.loads(path.read_bytes()).items()}
+    except (OSError, ValueError, TypeError, AttributeError) as error:
+        raise UsageError(
+            f"{path}: not the packages' sizes", found=str(error), mend=_mend(variant)
+        ) from error
 
 
-def _split(content: Any) -> tuple[str, str]:
-    """Return all that a parsed conda-lock.yml says but its content hash, in one form, and that."""
-    metadata = dict(content["metadata"])
-    seal = str(metadata.pop("content_hash")[PLATFORM])
-    return json.dumps({**content, "metadata": metadata}, sort_keys=True), seal
+def _mend(variant: Variant) -> str:
+    return f"run `{variant.lock_command}`, look at the difference, and commit it; {RESTORE}"
 
 
 def check(variant: Variant, channel: Channel, locks: Path = LOCKS) -> Lock:
     """Return a variant's lock if it follows from what is committed.
 
     Raises StaleError that names what changed where environment.yml, requirements.txt or the
-    solution differ from what `./invoke lock` would write now. Nothing is built for this.
+    solution differ from what `./invoke lock` would write now. Nothing is built for this. What
+    another channel would give now is not asked: its packages are the ones that were locked.
     """
     folder = folder_of(variant, locks)
     lock = read(variant, channel.pins, locks)
     changes = []
-    for name, text in inputs_of(variant, channel.pins).items():
+    for name, text in inputs_of(variant, channel.pins, lock.channel).items():
         path = folder / name
         found = path.read_text(errors="replace") if path.is_file() else None
         if found != text:
             changes.append(f"{name} {'differs' if found is not None else 'is missing'}")
-    offers = channels.solve(channel, variant.conda_specs(), variant.framework.glibc)
-    solved = {offer.recipe.package.name: offer.url for offer in offers}
-    locked = {package.name: package.url for package in lock.packages}
-    changes += [
-        f"{name}: locked is {_last(locked.get(name))}, the recipes give {_last(solved.get(name))}"
-        for name in sorted({*locked, *solved})
-        if locked.get(name) != solved.get(name)
-    ]
-    if not changes and lock.seal != content_hash(variant, offers, lock.sealed):
+    offers: tuple[Offer, ...] = ()
+    if not variant.channel:
+        offers = channels.solve(channel, variant.conda_specs(), variant.framework.glibc)
+        solved = {offer.recipe.package.name: offer.url for offer in offers}
+        locked = {package.name: package.url for package in lock.packages}
+        changes += [
+            f"{name}: locked is {_last(locked.get(name))}, "
+            f"the recipes give {_last(solved.get(name))}"
+            for name in sorted({*locked, *solved})
+            if locked.get(name) != solved.get(name)
+        ]
+    if not changes and lock.seal != content_hash(variant, offers, lock.sealed, lock.sizes):
         changes.append("the variant's own settings changed, or conda-lock.yml by hand")
     if changes:
         raise StaleError(
             f"the lock of {variant.id} is stale:\n" + "\n".join(f"  - {c}" for c in changes),
-            mend=f"{RELOCK}; {RESTORE}",
+            mend=_mend(variant),
         )
     return lock
 

@@ -12,7 +12,9 @@ from stacks import channel as channels
 from stacks import host, layer, local, lock, prefix
 from stacks.channel import Channel, Offer
 from stacks.errors import StaleError, UsageError
+from stacks.lock import Lock
 from stacks.package import Built
+from stacks.part import Part
 from stacks.sources import Pin
 from stacks.variant import Variant, load_variant
 
@@ -49,14 +51,25 @@ def make_environment(
     ):
         print(f"  {'ready':<9}{_shown(target)}", file=sys.stderr, flush=True)
         return target
-    offers = [channel.offers[package.file_name] for package in locked.packages]
-    host.check(offers)
-    wheels = layer.wanted(prefix.layer_key(variant, locked, offers), locked.requirements)
-    built = build_packages(channel, offers, wheels)
+    host.check(spec for package in locked.packages for spec in package.depends)
+    wheels = layer.wanted(prefix.layer_key(variant, locked, locked.packages), locked.requirements)
+    parts = _parts(variant, channel, locked, wheels)
     with _step("install", _shown(target)):
-        parts = [prefix.Part(offer, built[offer.file_name]) for offer in offers]
         prefix.make(variant, locked, parts, target, unlocked)
     return target
+
+
+def _parts(variant: Variant, channel: Channel, locked: Lock, wheels: Sequence[Pin]) -> list[Part]:
+    """Return the locked packages, built here, or fetched where they are another channel's."""
+    if variant.channel:
+        # Loaded here: it brings an HTTP library and conda's own code with it.
+        from stacks import foreign
+
+        with _step("packages", f"{len(locked.packages)} from {locked.channel}"):
+            return foreign.parts_of(locked)
+    offers = [channel.offers[package.file_name] for package in locked.packages]
+    built = build_packages(channel, offers, wheels)
+    return [Part(offer, built[offer.file_name]) for offer in offers]
 
 
 def ready_environment(name: str, framework: str | None) -> tuple[Variant, Path]:

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import asyncio
 import hashlib
+import inspect
 import json
 import os
 import shutil
@@ -11,54 +12,20 @@ import sys
 from collections.abc import Iterator, Mapping, Sequence
 from concurrent.futures import ThreadPoolExecutor
 from contextlib import contextmanager
-from dataclasses import dataclass
 from pathlib import Path
-from typing import Any
+from typing import Any, Protocol
 
 import rattler
 
 from stacks import conda, layer, settings
-from stacks.channel import URL, Offer
 from stacks.disk import BUILD, aside, cache_root, explained, locked, sha256_of
 from stacks.errors import IntegrityError
 from stacks.lock import Lock
-from stacks.package import Built
+from stacks.part import Part
 from stacks.variant import Variant
 
 PREFIXES = BUILD / "prefixes"
-NOTHING = hashlib.sha256().hexdigest()
 READY = f"{settings.FOLDER}/ready.json"
-
-
-@dataclass(frozen=True)
-class Part:
-    """A conda package of an environment: the offer, its archive, and where its files go."""
-
-    offer: Offer
-    built: Built
-
-    def files(self, python: str) -> dict[str, str]:
-        """Return the SHA-256 of each file by its path in the prefix."""
-        found = {}
-        for entry in rattler.PathsJson.from_package_archive(self.built.path).paths:
-            name = entry.relative_path.as_posix()
-            if self.offer.recipe.build.noarch:
-                name = _noarch_place(name, python)
-            found[name] = (entry.sha256 or b"").hex()
-            if found[name] == NOTHING and entry.path_type.softlink:
-                # It leads to a file of another package, which says what that must be.
-                found[name] = ""
-        return found
-
-
-def _noarch_place(name: str, python: str) -> str:
-    for folder, place in (
-        ("site-packages/", f"lib/python{python}/site-packages/"),
-        ("python-scripts/", "bin/"),
-    ):
-        if name.startswith(folder):
-            return place + name.removeprefix(folder)
-    return name
 
 
 def place_of(variant: Variant) -> Path:
@@ -68,7 +35,7 @@ def place_of(variant: Variant) -> Path:
 
 def key_of(variant: Variant, lock: Lock, target: Path) -> str:
     """Return the hash of all that decides an environment at a place."""
-    code = [sha256_of(Path(path)) for path in (__file__, settings.__file__)]
+    code = [sha256_of(Path(path)) for path in (__file__, inspect.getfile(Part), settings.__file__)]
     inputs = [code, lock.sha256, variant.model_dump_json(), str(target)]
     return hashlib.sha256(json.dumps(inputs).encode()).hexdigest()
 
@@ -120,11 +87,11 @@ def make(
         unlocked = hash_of(local)
         if is_ready(variant, lock, target) and local_in(target) == unlocked:
             return
-        parts = [(local or {}).get(part.offer.recipe.package.name, part) for part in parts]
+        parts = [(local or {}).get(part.name, part) for part in parts]
         with _same_modes(), aside(target) as prefix:
             _install(variant, parts, prefix, target)
             if lock.requirements:
-                key = layer_key(variant, lock, [part.offer for part in parts])
+                key = layer_key(variant, lock, parts)
                 layer.add(prefix, key, lock.requirements)
             settings.write(variant, prefix, target, _packages(parts, lock))
             marker = {"key": key_of(variant, lock, target), "local": unlocked}
@@ -149,10 +116,22 @@ def _same_modes() -> Iterator[None]:
         os.umask(before)
 
 
-def layer_key(variant: Variant, lock: Lock, offers: Sequence[Offer]) -> str:
+class Named(Protocol):
+    """A package, of a lock or of an environment."""
+
+    @property
+    def name(self) -> str:
+        """The package's name."""
+
+    @property
+    def file_name(self) -> str:
+        """The archive's name in its channel."""
+
+
+def layer_key(variant: Variant, lock: Lock, packages: Sequence[Named]) -> str:
     """Return the name of what pip installs; the BLAS has no part in it, so variants share it."""
     blas = variant.blas.package.split()[0] if variant.blas else None
-    below = [offer.file_name for offer in offers if offer.recipe.package.name != blas]
+    below = [package.file_name for package in packages if package.name != blas]
     return layer.key_of(below, lock.requirements)
 
 
@@ -168,14 +147,13 @@ def _install(variant: Variant, parts: Sequence[Part], prefix: Path, target: Path
             print(f"{packages}: damaged ({error.found}); unpacking again", file=sys.stderr)
             with explained(packages):
                 for part in parts:
-                    stem = part.offer.file_name.removesuffix(".conda")
-                    for path in packages.glob(f"{stem}*"):
+                    for path in packages.glob(f"{part.stem}*"):
                         shutil.rmtree(path) if path.is_dir() else path.unlink()
             # Another folder: rattler may still be linking there what it began before it failed.
             made = prefix.with_name("second")
             _link(variant, parts, packages, made, target)
     made.rename(prefix)
-    _forget_the_machine(prefix / "conda-meta")
+    _forget_the_machine(prefix / "conda-meta", {part.file_name: part.offer.url for part in parts})
 
 
 def _link(
@@ -185,7 +163,9 @@ def _link(
     with conda.told(packages, f"the packages of {variant.id} cannot be installed"):
         expected: dict[str, str] = {}
         for part in parts:
-            expected |= part.files(variant.framework.python)
+            for name, digest in part.files(variant.framework.python).items():
+                # Of a file that two packages have, either may be the one that stays.
+                expected[name] = digest if expected.get(name, digest) == digest else ""
         asyncio.run(
             rattler.install(
                 [_record(part, prefix.parent) for part in parts],
@@ -196,6 +176,17 @@ def _link(
             )
         )
     check(prefix, expected)
+    for part in parts:
+        if originals := part.rewritten():
+            _check_rewritten(prefix, part, originals)
+
+
+def _check_rewritten(prefix: Path, part: Part, originals: Mapping[str, str]) -> None:
+    """Check the files that rattler has written the prefix's path into, before and after that."""
+    record = json.loads((prefix / "conda-meta" / f"{part.stem}.json").read_bytes())
+    check(Path(record["extracted_package_dir"]), originals)
+    entries = [entry for entry in record["paths_data"]["paths"] if "prefix_placeholder" in entry]
+    check(prefix, {entry["_path"]: entry["sha256_in_prefix"] for entry in entries})
 
 
 def _record(part: Part, scratch: Path) -> rattler.RepoDataRecord:
@@ -205,16 +196,20 @@ def _record(part: Part, scratch: Path) -> rattler.RepoDataRecord:
     record = rattler.PackageRecord.from_index_json(
         path, size=built.size, sha256=built.sha256, md5=built.md5
     )
-    return rattler.RepoDataRecord(record, offer.file_name, built.path.as_uri(), URL)
+    channel = offer.url.rsplit("/", 2)[0]
+    return rattler.RepoDataRecord(record, part.file_name, built.path.as_uri(), channel)
 
 
-def _forget_the_machine(folder: Path) -> None:
-    """Take the paths of this machine out of conda's own records, and give them one form."""
+def _forget_the_machine(folder: Path, urls: Mapping[str, str]) -> None:
+    """Take the paths of this machine out of conda's own records, and give them one form.
+
+    `urls` says where locks have each archive.
+    """
     for path in sorted(folder.glob("*.json")):
         record = json.loads(path.read_bytes())
         for name in ("extracted_package_dir", "package_tarball_full_path", "link"):
             record.pop(name, None)
-        record["url"] = f"{URL}/{record['subdir']}/{record['fn']}"
+        record["url"] = urls[record["fn"]]
         path.unlink()
         path.write_text(json.dumps(record, sort_keys=True) + "\n")
     history = folder / "history"
@@ -255,8 +250,8 @@ def _fault(path: Path, name: str, digest: str) -> str | None:
 def _packages(parts: Sequence[Part], lock: Lock) -> list[dict[str, Any]]:
     conda = [
         {
-            "name": part.offer.recipe.package.name,
-            "version": part.offer.recipe.package.version,
+            "name": part.name,
+            "version": part.offer.index["version"],
             "sha256": part.built.sha256,
             "manager": "conda",
         }

@@ -90,7 +90,7 @@ def write(variant: Variant, prefix: Path, final: Path, packages: list[dict[str, 
 
     `packages` are the entries that the verification suite compares with what it finds.
     """
-    flags = flags_of(variant, final)
+    flags = flags_of(variant, final, compiler_of(prefix))
     (prefix / FOLDER).mkdir(parents=True)
     (prefix / COMPILE_FOLDER).mkdir(parents=True)
     (prefix / RC_FILE).write_text(rc_text(variant, flags), encoding="utf-8")
@@ -109,11 +109,17 @@ def write(variant: Variant, prefix: Path, final: Path, packages: list[dict[str, 
     )
 
 
-def flags_of(variant: Variant, prefix: Path) -> dict[str, str]:
+def compiler_of(prefix: Path) -> str:
+    """Return the name of an environment's C++ compiler: conda's own bear the platform in it."""
+    found = sorted(path.name for path in prefix.glob("bin/*-conda-linux-gnu-g++"))
+    return found[0] if found and not (prefix / "bin/g++").exists() else "g++"
+
+
+def flags_of(variant: Variant, prefix: Path, compiler: str = "g++") -> dict[str, str]:
     """Return every flag of the framework that the environment sets."""
     return {
         **variant.theano_flags(),
-        "cxx": "g++",
+        "cxx": compiler,
         "base_compiledir": str(prefix / COMPILE_FOLDER),
     }
 
@@ -170,7 +176,7 @@ def expectation(
 
 def undone(variant: Variant, prefix: Path, environ: Mapping[str, str]) -> list[str]:
     """Say which of the variant's own settings the user's THEANO_FLAGS or rc files undo."""
-    wanted = own_flags(flags_of(variant, prefix))
+    wanted = own_flags(flags_of(variant, prefix, compiler_of(prefix)))
     found: list[str] = []
     others = environ.get(variant.framework.rc_variable, f"~/.{variant.framework.module}rc")
     for name in others.split(os.pathsep):

@@ -50,7 +50,19 @@ class IndexPin:
     sha256: str
 
 
-Pin = DebPin | IndexPin
+@dataclass(frozen=True, order=True, kw_only=True)
+class CondaPin:
+    """A package of a conda channel, and where to ask for it: its lock says so."""
+
+    name: str
+    version: str
+    filename: str
+    size: int
+    sha256: str
+    urls: tuple[str, ...]
+
+
+Pin = DebPin | IndexPin | CondaPin
 # Debian's own way of telling a source package from a binary one of the same name.
 SOURCE_PREFIX = "src:"
 PIN_AGAIN = "run `./invoke pin` to write recipes/sources.lock anew"

@@ -9,8 +9,11 @@ from __future__ import annotations
 
 from pathlib import Path
 
+from pydantic import Field
+
 from stacks import yamlfile
 from stacks.disk import REPOSITORY
+from stacks.elsewhere import elsewhere
 from stacks.envfiles import (
     THROUGH_NUMPY,
     BlasFile,
@@ -62,11 +65,21 @@ class Variant(Strict):
     variables: dict[str, str]
     packages: Specs
     baseline: bool
+    # What its packages' channel is called in its name, `conda-forge` in `mkl@conda-forge`; empty
+    # for the project's own. The lock knows the channel itself.
+    channel: str = Field("", exclude=True)
 
     @property
     def id(self) -> str:
         """The name among all variants, `theano-1.0.5/pip-openblas`."""
         return f"{self.framework.name}/{self.name}"
+
+    @property
+    def lock_command(self) -> str:
+        """What makes its lock, as a user types it."""
+        flavour = self.name.partition("@")[0]
+        where = f" --variant {flavour} --channel {self.channel}" if self.channel else ""
+        return f"./invoke lock{where}"
 
     @property
     def one_blas(self) -> bool:
@@ -129,8 +142,10 @@ def default_framework(envs: Path = ENVS) -> str:
 def load_variant(name: str, framework: str | None = None, envs: Path = ENVS) -> Variant:
     """Return a flavour on a framework, the default one where none is given.
 
-    Raises UsageError where either does not exist, does not fit the other, or is not valid.
+    `flavour@channel` is the flavour with another channel's packages; see `elsewhere`. Raises
+    UsageError where either does not exist, does not fit the other, or is not valid.
     """
+    name, _, channel = name.partition("@")
     flavour, made_for = _resolve(name, envs)
     if framework is None:
         default = default_framework(envs)
@@ -141,7 +156,8 @@ def load_variant(name: str, framework: str | None = None, envs: Path = ENVS) -> 
         raise UsageError(
             f"{name} is not made for {framework}", expected=f"one of {', '.join(made_for)}"
         )
-    return _variant(name, flavour, _framework(framework, envs), envs)
+    variant = _variant(name, flavour, _framework(framework, envs), envs)
+    return elsewhere(variant, channel) if channel else variant
 
 
 def all_variants(envs: Path = ENVS) -> tuple[Variant, ...]:
@@ -158,9 +174,11 @@ def all_variants(envs: Path = ENVS) -> tuple[Variant, ...]:
 
 def select(name: str = "", envs: Path = ENVS) -> tuple[Variant, ...]:
     """Return a flavour on every framework it is made for, or every variant for an empty name."""
+    name, _, channel = name.partition("@")
     if name and name not in flavour_names(envs):
         raise unknown("variant", name, flavour_names(envs))
-    return tuple(v for v in all_variants(envs) if name in ("", v.name))
+    found = tuple(v for v in all_variants(envs) if name in ("", v.name))
+    return tuple(elsewhere(v, channel) for v in found) if channel else found
 
 
 def on_framework(name: str | None = None, envs: Path = ENVS) -> tuple[Variant, ...]:

@@ -140,7 +140,8 @@ def unreachable(url: str, error: BaseException) -> FetchError:
     return TransientError(
         f"{shown(url)}: {host} cannot be reached{through}: {reason}",
         mend="look at the network and at https_proxy and http_proxy; or set another mirror: "
-        "DEBIAN_MIRROR for debs, pip's index-url for the rest",
+        "DEBIAN_MIRROR for debs, conda's channel_alias for its packages, pip's index-url for the "
+        "rest",
     )
 
 

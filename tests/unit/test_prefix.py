@@ -6,7 +6,7 @@ from pathlib import Path
 import pytest
 from serving import sha256
 
-from stacks import prefix
+from stacks import part, prefix
 from stacks.errors import IntegrityError
 from stacks.lock import Lock
 from stacks.variant import Variant, load_variant
@@ -30,7 +30,7 @@ def variant() -> Variant:
     ],
 )
 def test_where_the_files_of_a_noarch_package_go(name: str, place: str) -> None:
-    assert prefix._noarch_place(name, "2.7") == place
+    assert part._noarch_place(name, "2.7") == place
 
 
 def test_what_an_environment_is_named_after(variant: Variant) -> None:
