@@ -4,9 +4,12 @@ from __future__ import annotations
 
 import shlex
 import subprocess
+import tempfile
 from collections import deque
-from collections.abc import Callable, Collection, Mapping, Sequence
+from collections.abc import Callable, Collection, Iterator, Mapping, Sequence
+from contextlib import contextmanager
 from pathlib import Path
+from typing import IO
 
 from stacks.errors import StacksError
 
@@ -51,8 +54,8 @@ def followed(
 ) -> None:
     """Run a program to its end and give `tell` each line of both its streams as it comes.
 
-    Where this is interrupted, by ctrl-C above all, the program is stopped first. Raises CommandError as
-    `call` does.
+    Where this is interrupted, by ctrl-C above all, the program is stopped first. Raises
+    CommandError as `call` does.
     """
     words = [str(a) for a in arguments]
     try:
@@ -81,6 +84,42 @@ def followed(
             raise
     if process.returncode:
         raise _failed(words, "\n".join(tail), (0,), process.returncode)
+
+
+@contextmanager
+def piped(
+    arguments: Sequence[str | Path], *, env: Mapping[str, str] | None = None
+) -> Iterator[IO[bytes]]:
+    """Give the bytes that a program writes on standard output, while it runs.
+
+    Raises CommandError as `call` does, also where the block stumbled over what was cut short.
+    """
+    words = [str(a) for a in arguments]
+    with tempfile.TemporaryFile() as errors:
+        try:
+            process = subprocess.Popen(words, env=env, stdout=subprocess.PIPE, stderr=errors)
+        except OSError as error:
+            raise _cannot_run(words, error) from error
+        stumbled: Exception | None = None
+        with process:
+            assert process.stdout
+            try:
+                yield process.stdout
+            except Exception as error:
+                stumbled = error
+            except BaseException:
+                process.terminate()
+                process.wait()
+                raise
+            process.stdout.close()
+            status = process.wait()
+        # A negative status is the broken pipe, where the block left before the end.
+        if status > 0:
+            errors.seek(0)
+            tail = errors.read().decode(errors="replace").strip()
+            raise _failed(words, tail, (0,), status) from stumbled
+        if stumbled:
+            raise stumbled
 
 
 def attached(

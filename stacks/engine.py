@@ -6,12 +6,13 @@ import json
 import os
 import re
 import shutil
-from collections.abc import Callable, Mapping, Sequence
+from collections.abc import Callable, Collection, Iterable, Iterator, Mapping, Sequence
+from contextlib import contextmanager
 from dataclasses import dataclass, field
 from pathlib import Path
-from typing import Any
+from typing import IO, Any
 
-from stacks.command import CommandError, attached, call, followed
+from stacks.command import CommandError, attached, call, followed, piped
 from stacks.errors import StacksError, UsageError
 
 CHOICE = "THEANO_STACKS_ENGINE"
@@ -50,6 +51,15 @@ class Engine:
         except CommandError as error:
             raise explained(error) from error
 
+    @contextmanager
+    def pipe(self, *arguments: str | Path) -> Iterator[IO[bytes]]:
+        """Give the bytes that one of the engine's commands writes; EngineError on failure."""
+        try:
+            with piped([self.program, *arguments], env=self.environment) as stream:
+                yield stream
+        except CommandError as error:
+            raise explained(error) from error
+
     def attach(self, *arguments: str | Path) -> int:
         """Run one of the engine's commands on the user's terminal and return its exit status."""
         return attached([self.program, *arguments], env=self.environment)
@@ -60,9 +70,27 @@ class Engine:
         return _digest(found["Id"]) if found else None
 
     def names_of(self, image: str) -> tuple[str, ...]:
-        """Return the names that an image has."""
-        found = self._inspect(image)
-        return tuple(found.get("RepoTags") or ()) if found else ()
+        """Return the names that an image has, those by digest too; none where it is not there."""
+        found = self._inspect(image) or {}
+        return (*(found.get("RepoTags") or ()), *(found.get("RepoDigests") or ()))
+
+    def unnamed_made_from(self, images: Collection[str]) -> list[str]:
+        """Return the images without a name that a builder made as the next step after these."""
+        unnamed = self.ask("images", "--quiet", "--no-trunc", "--filter", "dangling=true").split()
+        if not unnamed:
+            return []
+        found = json.loads(self.ask("image", "inspect", *unnamed))
+        parents = {_digest(i["Id"]): i.get("Parent", "").removeprefix("sha256:") for i in found}
+        return [
+            image for image, parent in parents.items() if parent.startswith(tuple(images) or ("-",))
+        ]
+
+    def discard(self, images: Iterable[str]) -> None:
+        """Remove images that nobody has named and nothing is made from; leave the others."""
+        for image in images:
+            if not self.names_of(image):
+                removing = [self.program, "image", "rm", image]
+                call(removing, env=self.environment, accepted=range(256))
 
     def _inspect(self, name: str) -> dict[str, Any] | None:
         answer = call(

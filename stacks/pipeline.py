@@ -18,7 +18,7 @@ from stacks.variant import Variant, load_variant
 
 
 @contextmanager
-def _step(name: str, what: str) -> Iterator[list[str]]:
+def step(name: str, what: str) -> Iterator[list[str]]:
     """Print one line when a step is done: its name, what it did, and how long it took."""
     start = time.monotonic()
     told = [what]
@@ -39,7 +39,7 @@ def make_environment(
     """
     target = target or prefix.place_of(variant)
     print(f"{variant.name} on {variant.framework.name}", file=sys.stderr, flush=True)
-    with _step("lock", "") as told:
+    with step("lock", "") as told:
         channel = channels.read_channel()
         locked = lock.check(variant, channel, locks)
         told.append(_contents(len(locked.packages), len(locked.requirements)))
@@ -53,7 +53,7 @@ def make_environment(
     host.check(offers)
     wheels = layer.wanted(prefix.layer_key(variant, locked, offers), locked.requirements)
     built = build_packages(channel, offers, wheels)
-    with _step("install", _shown(target)):
+    with step("install", _shown(target)):
         parts = [prefix.Part(offer, built[offer.file_name]) for offer in offers]
         prefix.make(variant, locked, parts, target, unlocked)
     return target
@@ -81,7 +81,7 @@ def build_packages(
     """
     offers = tuple(offers)
     fresh: list[Offer] = []
-    with _step("channel", "") as told:
+    with step("channel", "") as told:
         built = channels.build(channel, offers, also=also, finished=fresh.append)
         told.append(f"{len(fresh)} packages built, {len(offers) - len(fresh)} from the cache")
     return built
