@@ -127,14 +127,17 @@ def attached(
     *,
     cwd: Path | None = None,
     env: Mapping[str, str] | None = None,
+    output: IO[bytes] | None = None,
 ) -> int:
     """Run a program on the user's own terminal and return its exit status.
+
+    What it prints on standard output goes to the file `output`, where that is given.
 
     Raises CommandError where the program cannot be started.
     """
     words = [str(a) for a in arguments]
     try:
-        return subprocess.run(words, cwd=cwd, env=env, check=False).returncode
+        return subprocess.run(words, cwd=cwd, env=env, stdout=output, check=False).returncode
     except OSError as error:
         raise CommandError(
             f"cannot run {words[0]}: {error.strerror}",

@@ -60,9 +60,12 @@ class Engine:
         except CommandError as error:
             raise explained(error) from error
 
-    def attach(self, *arguments: str | Path) -> int:
-        """Run one of the engine's commands on the user's terminal and return its exit status."""
-        return attached([self.program, *arguments], env=self.environment)
+    def attach(self, *arguments: str | Path, output: IO[bytes] | None = None) -> int:
+        """Run one of the engine's commands on the user's terminal and return its exit status.
+
+        What it prints on standard output goes to the file `output`, where that is given.
+        """
+        return attached([self.program, *arguments], env=self.environment, output=output)
 
     def image_id(self, name: str) -> str | None:
         """Return the id of an image that the engine has (`sha256:...`), None where it has none."""

@@ -15,10 +15,10 @@ from contextlib import contextmanager
 from pathlib import Path
 
 from stacks import engine as engines
-from stacks.disk import aside, locked, scratch, write_whole
+from stacks.disk import aside, locked, scratch, sha256_of, write_whole
 from stacks.engine import Engine, EngineError
 from stacks.errors import VerifyError
-from stacks.image import archive, base, contents, dockerfile
+from stacks.image import archive, base, contents, dockerfile, tree
 from stacks.image.archive import Entry
 from stacks.image.config import ImageConfig, config_of
 from stacks.image.contents import Layer
@@ -31,10 +31,14 @@ STEP = re.compile(r"(?:step (\d+/\d+) ?: ?|#\d+ \[(\d+/\d+)\] )(.+)", re.IGNOREC
 # How docker's older builder and podman name the image that a step made.
 MADE = re.compile(r" ?--+> (?:using cache )?([0-9a-f]{11,})", re.IGNORECASE)
 # What a program in an image can do without, as everybody should run it.
-CONFINED = ("--network=none", "--cap-drop=ALL", "--security-opt=no-new-privileges")
+CONFINED = (
+    "--network=none", "--read-only", "--tmpfs=/tmp:rw,exec,nosuid,nodev,mode=1777",
+    "--cap-drop=ALL", "--security-opt=no-new-privileges",
+)  # fmt: skip
+# What the folder of an image's layers has when it is complete.
+READY = "ready.json"
 # How often to look for the image of the step that an interrupted engine is still at.
 SWEEPS = 20
-REPORT = "/tmp/verify.json"  # noqa: S108 - in the container
 
 
 def build(
@@ -52,7 +56,7 @@ def build(
     with locked(place.with_name(f"{place.name}.docker"), f"the image {config.names[0]}"):
         layers = contents.lay_out(variant)
         lowest = prepare_base(engine, base_name)
-        key = _key(variant, lowest, layers)
+        key = _key(variant, lowest)
         if _is_ready(engine, config, key, variant):
             print(f"  {'ready':<9}{' '.join(config.names)}", file=sys.stderr, flush=True)
             return
@@ -96,9 +100,9 @@ def _pull(engine: Engine, name: str) -> None:
         ) from error
 
 
-def _key(variant: Variant, base_name: str, layers: Sequence[Layer]) -> str:
+def _key(variant: Variant, base_name: str) -> str:
     """Return the hash of all that decides an image."""
-    parts = [dockerfile.text_of(variant), base_name, contents.key_of(variant, layers)]
+    parts = [dockerfile.text_of(variant), base_name, sha256_of(contents.place_of(variant) / READY)]
     return hashlib.sha256(json.dumps(parts).encode()).hexdigest()
 
 
@@ -127,7 +131,10 @@ def _context(place: Path, layers: Sequence[Layer]) -> Iterator[tuple[Path, dict[
         with step("archives", ", ".join(layer.name for layer in layers)), aside(target) as folder:
             folder.mkdir()
             for layer in layers:
-                entries |= archive.write(layer.folder, folder / f"{layer.name}.tar")
+                with (folder / f"{layer.name}.tar").open("wb+") as file:
+                    tree.write(layer.folder, file)
+                    file.seek(0)
+                    entries.update(archive.read(file))
         yield target, entries
     finally:
         shutil.rmtree(target, ignore_errors=True)
@@ -139,7 +146,13 @@ def _build(engine: Engine, variant: Variant, base_name: str, context: Path) -> s
     with scratch() as room:
         recipe, number = room / "Dockerfile", room / "image"
         recipe.write_text(dockerfile.text_of(variant), encoding="utf-8")
-        options: list[str | Path] = ["--network", "none", "--build-arg", f"BASE={base_name}", "--force-rm"]
+        options: list[str | Path] = [
+            "--network",
+            "none",
+            "--build-arg",
+            f"BASE={base_name}",
+            "--force-rm",
+        ]
         options += ["--iidfile", number, "--file", recipe]
         try:
             with step("build", f"{engine.kind} {engine.version}"):
@@ -216,10 +229,12 @@ def verify(
 
     Raises VerifyError where a check failed or the suite could not run.
     """
-    words = ["verify", "--json", REPORT, *(["--full"] if full else [])]
+    words = ["verify", "--json", *(["--full"] if full else [])]
     sys.stdout.flush()
     with _container(engine) as container, aside(report_path(variant)) as report:
-        status = engine.attach("run", "--name", container, *CONFINED, image, *words)
+        options = ["--name", container, *CONFINED, image, *words]
+        with report.open("wb") as file:
+            status = engine.attach("run", *options, output=file)
         if status == INTERRUPTED:
             raise KeyboardInterrupt
         if status not in (PASSED, FAILED):
@@ -228,7 +243,6 @@ def verify(
                 found=f"exit status {status}",
                 mend="see the message above",
             )
-        engine.ask("cp", f"{container}:{REPORT}", report)
     if json_file:
         write_whole(json_file, report_path(variant).read_bytes())
     if status == FAILED:

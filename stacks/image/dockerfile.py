@@ -26,7 +26,8 @@ def place_of(variant: Variant, folder: Path = FOLDER) -> Path:
 
 def layers_of(variant: Variant) -> tuple[str, ...]:
     """Return the names of the layers over the base, lowest first."""
-    return ("packages", *(("blas",) if variant.blas else ()), "settings")
+    own = variant.blas or variant.packages or variant.libm == "amdlibm"
+    return ("packages", *(("blas",) if own else ()), "settings")
 
 
 def text_of(variant: Variant) -> str:

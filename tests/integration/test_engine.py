@@ -9,6 +9,7 @@ import signal
 import subprocess
 import sys
 from collections.abc import Callable, Iterator
+from contextlib import contextmanager
 from dataclasses import dataclass, replace
 from pathlib import Path
 from typing import Any
@@ -59,6 +60,12 @@ def layers_of(image: dict[str, Any]) -> list[str]:
     return [layer for layer in found if layer != EMPTY]
 
 
+def wait_for(line: str, process: subprocess.Popen[str]) -> bool:
+    """Read what a process says until it says this; say whether it does."""
+    assert process.stderr
+    return any(said.rstrip() == line for said in process.stderr)
+
+
 def use_builder(monkeypatch: pytest.MonkeyPatch, wanted: str) -> None:
     """Have docker build with the older builder (0) or BuildKit (1); skip where it has it not."""
     monkeypatch.setenv("DOCKER_BUILDKIT", wanted)
@@ -83,7 +90,8 @@ def small(engine: Engine, tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Bu
     def build(play: str, **options: Any) -> None:
         layers = small_image.write(tmp_path / hashlib.sha256(play.encode()).hexdigest(), play)
         monkeypatch.setattr(contents, "lay_out", lambda variant: layers)
-        monkeypatch.setattr(contents, "key_of", lambda variant, layers: play)
+        place.mkdir(exist_ok=True)
+        (place / docker.READY).write_text(play)
         docker.build(small_image.variant(), **options)
 
     return build
@@ -128,10 +136,10 @@ def test_an_image_that_is_ready_is_not_built_again(
 ) -> None:
     small(PASSES)
     before = state(engine)
-    assert "verifying" in capfd.readouterr().out
+    assert "verifying" in capfd.readouterr().err
     small(PASSES)
-    out, error = capfd.readouterr()
-    assert out == "" and f"ready    {' '.join(NAMES)}" in error
+    error = capfd.readouterr().err
+    assert "verifying" not in error and f"ready    {' '.join(NAMES)}" in error
     assert state(engine) == before
     engine.ask("tag", base.name(), NAMES[1])
     small(PASSES)
@@ -191,7 +199,7 @@ def test_ctrl_c_in_the_build(
 
 def test_ctrl_c_in_the_verification(before: State, engine: Engine, tmp_path: Path) -> None:
     with small_image.start(tmp_path, WAITS) as process:
-        assert process.stdout and process.stdout.readline() == "verifying\n"
+        assert wait_for("verifying", process)
         process.send_signal(signal.SIGINT)
         process.communicate()
     assert process.returncode == 130
@@ -217,14 +225,16 @@ def test_a_verification_that_cannot_run(small: Build, before: State, engine: Eng
 def test_content_that_changes_under_the_build(
     small: Build, before: State, engine: Engine, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    write = archive.write
+    context = docker._context
 
-    def and_change(folder: Path, file: Path) -> dict[str, archive.Entry]:
-        written = write(folder, file)
-        file.write_bytes(file.read_bytes().replace(b"packages\npack", b"packages\npuck", 1))
-        return written
+    @contextmanager
+    def and_change(*arguments: Any) -> Iterator[tuple[Path, dict[str, archive.Entry]]]:
+        with context(*arguments) as (folder, entries):
+            file = folder / "packages.tar"
+            file.write_bytes(file.read_bytes().replace(b"packages\npack", b"packages\npuck", 1))
+            yield folder, entries
 
-    monkeypatch.setattr(archive, "write", and_change)
+    monkeypatch.setattr(docker, "_context", and_change)
     with pytest.raises(IntegrityError) as caught:
         small(PASSES)
     assert caught.value.what.startswith(f"1 files of {NAMES[0]} are not the ones")
@@ -273,19 +283,15 @@ def test_an_engine_whose_disk_is_full(
 def test_two_builds_at_once(before: State, engine: Engine, tmp_path: Path) -> None:
     """The second waits, and finds the image ready."""
     with small_image.start(tmp_path, WAITS) as first:
-        assert first.stdout and first.stdout.readline() == "verifying\n"
+        assert wait_for("verifying", first)
         with small_image.start(tmp_path, WAITS) as second:
-            assert second.stderr
-            for line in second.stderr:
-                if "waiting" in line:
-                    break
-            assert line == f"waiting: another process is making the image {NAMES[0]}\n"
+            assert wait_for(f"waiting: another process is making the image {NAMES[0]}", second)
             [container] = state(engine).containers - before.containers
             engine.ask("exec", container, "touch", "/tmp/go")
             first.communicate()
-            out, error = second.communicate()
+            _, error = second.communicate()
     assert (first.returncode, second.returncode) == (0, 0), error
-    assert out == "" and f"ready    {NAMES[0]}" in error
+    assert f"ready    {NAMES[0]}" in error
 
 
 def test_a_daemon_that_does_not_run(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
