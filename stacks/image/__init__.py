@@ -1,0 +1,1 @@
+"""Images: what is in one, and the file that holds one."""

@@ -1,0 +1,72 @@
+"""What an image is called and how it starts: the Dockerfile and the OCI config are made of this."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from pathlib import PurePosixPath
+
+from stacks import package
+from stacks.image import base
+from stacks.variant import Variant, default_framework
+
+# Where an image has the variant's environment.
+PREFIX = PurePosixPath("/opt/theano")
+ENTRY = PurePosixPath("/usr/local/bin/theano-stacks")
+HOME = PurePosixPath("/home/theano")
+WORK = PurePosixPath("/work")
+USER, UID, GID = "theano", 10001, 0
+# The clock of every file and every record of an image, as of the channel's packages.
+CREATED = package.TIMESTAMP
+EPOCH = int(CREATED.timestamp())
+
+
+@dataclass(frozen=True, kw_only=True)
+class ImageConfig:
+    """How an image is named, and what an engine does when it starts it."""
+
+    repository: str
+    tags: tuple[str, ...]
+    title: str
+    description: str
+    environment: dict[str, str]
+    labels: dict[str, str]
+    user: str
+    workdir: str
+    entrypoint: tuple[str, ...]
+    command: tuple[str, ...]
+
+    @property
+    def names(self) -> tuple[str, ...]:
+        """The names with their tags, `theano-mkl:1.0.5`; the most exact one comes first."""
+        return tuple(f"{self.repository}:{tag}" for tag in self.tags)
+
+
+def config_of(variant: Variant, base_name: str | None = None) -> ImageConfig:
+    """Return a variant's image config; `base_name` is the base it lies on, else the locked one."""
+    framework = variant.framework
+    default = framework.name == default_framework()
+    repository = f"{framework.module}-{variant.name}"
+    description = f"{variant.summary}, on {framework.summary}"
+    return ImageConfig(
+        repository=repository,
+        tags=(framework.version, "latest") if default else (framework.version,),
+        title=repository,
+        description=description,
+        environment={
+            "PATH": f"{PREFIX}/bin:/usr/local/bin:/usr/bin:/bin",
+            "HOME": str(HOME),
+            "USER": USER,
+            "LANG": "C.UTF-8",
+        },
+        labels={
+            "org.opencontainers.image.title": repository,
+            "org.opencontainers.image.description": description,
+            "org.opencontainers.image.version": framework.version,
+            "org.opencontainers.image.created": CREATED.strftime("%Y-%m-%dT%H:%M:%SZ"),
+            "org.opencontainers.image.base.name": base_name or base.name(),
+        },
+        user=f"{UID}:{GID}",
+        workdir=str(WORK),
+        entrypoint=(str(ENTRY),),
+        command=(),
+    )
