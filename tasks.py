@@ -78,7 +78,7 @@ def recommend(context: Context, framework: str = "", rounds: int = 7) -> None:
     help={
         "variants": "flavours, or FRAMEWORK/FLAVOUR, with commas (default: all that are verified)",
         "framework": FRAMEWORK,
-        "workload": "what to time, with commas: gemm, elementwise (default: these two)",
+        "workload": "what to time, with commas (default: gemm,elementwise); see docs/bench.md",
         "rounds": "how often each is timed, turn by turn (default: 11; with --quick 7)",
         "threads": "counts of threads, 1,2,4 or 1-4 (default: 1, 2, 4 ... and all)",
         "quick": "few sizes and rounds: minutes",
@@ -115,6 +115,18 @@ def results(context: Context, machine: str = "") -> None:
     from stacks.bench import command
 
     command.show_results(machine)
+
+
+@task(help={"check": "change nothing; fail where a committed workflow is stale"})
+def render(context: Context, check: bool = False) -> None:
+    """Write what follows from envs/: the jobs of CI."""
+    from stacks import matrix
+    from stacks.variant import all_variants
+
+    if check:
+        matrix.check(all_variants())
+    else:
+        matrix.write(all_variants())
 
 
 @task()

@@ -6,10 +6,10 @@ import json
 from collections.abc import Sequence
 from pathlib import Path
 
-from stacks.disk import REPOSITORY
-from stacks.errors import UsageError
+from stacks.disk import REPOSITORY, write_whole
+from stacks.errors import StaleError, UsageError
 from stacks.image.config import config_of
-from stacks.variant import Variant, all_variants
+from stacks.variant import Variant
 
 WORKFLOWS = REPOSITORY / ".github" / "workflows"
 BEGIN = "# Made by `./invoke render` from envs/; do not edit up to the next comment."
@@ -40,17 +40,32 @@ def matrix(variants: Sequence[Variant]) -> dict[str, list[dict[str, str]]]:
     return {"include": jobs}
 
 
-def rendered(
-    variants: Sequence[Variant] | None = None, folder: Path = WORKFLOWS
-) -> dict[Path, str]:
+def rendered(variants: Sequence[Variant], folder: Path = WORKFLOWS) -> dict[Path, str]:
     """Return {path: text} of every workflow with a matrix, its jobs those of the variants.
 
     All else in a workflow stays as a person wrote it. Raises UsageError where the beginning of
     the made lines is there, but not their end.
     """
-    jobs = matrix(all_variants() if variants is None else variants)["include"]
+    jobs = matrix(variants)["include"]
     texts = {path: path.read_text() for path in sorted(folder.glob("*.yml"))}
     return {path: _filled(path, text, jobs) for path, text in texts.items() if BEGIN in text}
+
+
+def write(variants: Sequence[Variant], folder: Path = WORKFLOWS) -> None:
+    """Write the variants' jobs into the workflows."""
+    for path, text in rendered(variants, folder).items():
+        write_whole(path, text)
+
+
+def check(variants: Sequence[Variant], folder: Path = WORKFLOWS) -> None:
+    """Raise StaleError naming the workflows whose jobs are not the variants'."""
+    found = rendered(variants, folder)
+    stale = [path.name for path, text in found.items() if path.read_text() != text]
+    if stale:
+        raise StaleError(
+            f".github/workflows: {', '.join(stale)}: not a job for each variant",
+            mend="./invoke render, then commit .github/workflows",
+        )
 
 
 def _filled(path: Path, text: str, jobs: Sequence[dict[str, str]]) -> str:

@@ -3,11 +3,12 @@
 from __future__ import annotations
 
 import collections
+import dataclasses
 import statistics as builtin
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 
-from stacks.bench.results import Run, Subject
+from stacks.bench.results import NUMBA, Run, Subject
 from stacks.bench.statistics import Ratio, Summary, fastest, speedup, summary
 
 
@@ -37,7 +38,7 @@ class Graphs:
 
 @dataclass(frozen=True)
 class Row:
-    """A variant's figures of one measure; `ratio` is to the variant `reference`."""
+    """A variant's figures of one measure; `ratio` is to `reference`, whose graph may be `like`."""
 
     measure: Measure
     subject: str
@@ -45,6 +46,7 @@ class Row:
     reference: str
     ratio: Ratio | None
     graphs: Graphs
+    like: bool
 
 
 @dataclass(frozen=True)
@@ -58,24 +60,32 @@ class _Taken:
 
 def rows(runs: Sequence[Run], subjects: Sequence[Subject]) -> list[Row]:
     """Return every figure of the runs, each measure's variants together, in the order they came."""
+    every = _taken(runs)
     return [
-        _row(measure, subject, subjects, taken)
-        for measure, taken in _taken(runs).items()
+        _row(measure, subject, subjects, every)
+        for measure, taken in every.items()
         for subject in subjects
         if subject.id in taken
     ]
 
 
 def _row(
-    measure: Measure, subject: Subject, subjects: Sequence[Subject], taken: Mapping[str, _Taken]
+    measure: Measure,
+    subject: Subject,
+    subjects: Sequence[Subject],
+    every: Mapping[Measure, Mapping[str, _Taken]],
 ) -> Row:
-    mine = taken[subject.id]
+    mine = every[measure][subject.id]
     reference = reference_of(subject, subjects)
-    ratio = None
-    if reference != subject.id and reference in taken:
-        ours, theirs = _pairs(mine, taken[reference])
-        ratio = speedup(ours, theirs, measure.unit) if ours else None
-    return Row(measure, subject.id, summary(mine.samples), reference, ratio, mine.graphs)
+    # What numba compiled is compared with C where the reference has no numba.
+    plain = dataclasses.replace(measure, name=measure.name.removesuffix(NUMBA))
+    theirs = every[measure].get(reference) or every.get(plain, {}).get(reference)
+    ratio, like = None, True
+    if theirs and reference != subject.id:
+        pair = _pairs(mine, theirs)
+        ratio = speedup(*pair, measure.unit) if pair[0] else None
+        like = mine.graphs.usual == theirs.graphs.usual
+    return Row(measure, subject.id, summary(mine.samples), reference, ratio, mine.graphs, like)
 
 
 def reference_of(subject: Subject, subjects: Sequence[Subject]) -> str:
@@ -101,7 +111,6 @@ def winners(runs: Sequence[Run]) -> dict[Measure, tuple[str, ...]]:
 def unlike(found: Sequence[Row]) -> list[str]:
     """Say where graphs differed: from start to start of one variant, or between two variants."""
     said = []
-    usual = {(row.measure, row.subject): row.graphs.usual for row in found}
     for row in found:
         if row.graphs.kinds > 1:
             said.append(
@@ -109,7 +118,7 @@ def unlike(found: Sequence[Row]) -> list[str]:
                 f"figures are of the one that came in {row.graphs.came} of {row.graphs.rounds} "
                 "rounds"
             )
-        if row.ratio and row.graphs.usual != usual[row.measure, row.reference]:
+        if row.ratio and not row.like:
             said.append(f"{row.measure.told}: {row.subject} has another graph than {row.reference}")
     return said
 

@@ -16,6 +16,8 @@ from stacks.errors import UsageError
 
 RESULTS = REPOSITORY / "results"
 SCHEMA: Literal[1] = 1
+# Ends the name of a measure that PyTensor's own linker compiled.
+NUMBA = ", numba"
 Unit = Literal["GFLOP/s", "s", "ns"]
 Sha256 = Field(pattern=r"^[0-9a-f]{64}$")
 # Of one machine at two times the kernel leaves a little more or less of the memory.

@@ -8,7 +8,7 @@ from pathlib import Path
 from typing import Any
 
 from stacks.bench.candidates import Candidate
-from stacks.bench.results import Series
+from stacks.bench.results import NUMBA, Series
 from stacks.command import call
 from stacks.disk import REPOSITORY, scratch
 from stacks.errors import StacksError, UsageError
@@ -29,7 +29,7 @@ THREAD_VARIABLES = (
 )
 # No clock tells more, and the files are smaller.
 DIGITS = 6
-CALLS = {True: "20", False: "100"}
+QUICK_CALLS = "20"
 
 
 def known() -> tuple[str, ...]:
@@ -70,16 +70,34 @@ def _own(candidate: Candidate, workload: str, env: Mapping[str, str], quick: boo
 def _program(
     candidate: Candidate, workload: str, env: Mapping[str, str], quick: bool
 ) -> list[Series]:
+    found = _cases(candidate, workload, env, options_of(workload, quick))
+    if candidate.variant.framework.module == "pytensor":
+        # What a user gets who asks for nothing.
+        options = [*options_of(workload, quick), "--linker", "numba"]
+        numba = _cases(candidate, workload, env, options)
+        found += [one.model_copy(update={"name": one.name + NUMBA}) for one in numba]
+    return found
+
+
+def options_of(workload: str, quick: bool) -> list[str]:
+    """Return how often a workload is called: as often as it says itself, where there is time."""
+    if workload == "check_blas":
+        return ["--case", "2000"] if quick else []
+    return ["--calls", QUICK_CALLS] if quick else []
+
+
+def _cases(
+    candidate: Candidate, workload: str, env: Mapping[str, str], options: Sequence[str]
+) -> list[Series]:
     with scratch() as folder:
         report = folder / "report.json"
-        words: list[str | Path] = [candidate.place / "bin/python", PROGRAMS, workload, "--quiet"]
-        options = ["--calls", CALLS[quick], "--profile-calls", "0", "--json", str(report)]
-        call([*words, *options], env=env)
+        words: list[str | Path] = [candidate.place / "bin/python", PROGRAMS, workload, *options]
+        call([*words, "--profile-calls", "0", "--quiet", "--json", report], env=env)
         cases = _json(report.read_text(), candidate)["cases"]
     return [
         _series(
             {
-                "name": f"{workload} {case['name']}" if len(cases) > 1 else workload,
+                "name": workload if case["name"] == workload else f"{workload} {case['name']}",
                 "unit": "s",
                 "samples": case["seconds"],
                 "graph": case["graph"]["signature"],

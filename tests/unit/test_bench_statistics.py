@@ -107,3 +107,11 @@ def test_two_variants_of_different_graphs_are_told() -> None:
     found = [*runs(BASE, SLOW, graph="a"), *runs(FAST, QUICK, graph="b")]
     (said,) = compare.unlike(compare.rows(found, [BASE, FAST]))
     assert said == f"Gemm, 2 threads: {FAST.id} has another graph than {BASE.id}"
+
+
+def test_what_numba_compiled_is_compared_with_c_where_there_is_no_other() -> None:
+    theano, pytensor = BASE, subject("openblas", "pytensor-3.0.7")
+    found = [*runs(theano, SLOW), *runs(pytensor, QUICK, name="Gemm, numba")]
+    rows = compare.rows(found, [theano, pytensor])
+    assert rows[1].measure.name == "Gemm, numba" and rows[1].ratio
+    assert rows[1].ratio.value == pytest.approx(2.5, abs=0.1)

@@ -13,7 +13,7 @@ import pytest
 import yaml
 
 from stacks import matrix
-from stacks.errors import UsageError
+from stacks.errors import StaleError, UsageError
 from stacks.variant import all_variants, load_variant
 
 FILES = sorted(matrix.WORKFLOWS.iterdir())
@@ -32,10 +32,8 @@ def jobs() -> Iterator[tuple[str, dict[str, Any]]]:
 
 
 def test_the_committed_ones_are_what_the_variants_give() -> None:
-    found = matrix.rendered()
-    assert [path.name for path in found] == ["release.yml", "variants.yml"]
-    for path, text in found.items():
-        assert path.read_text() == text, "run ./invoke render and commit what it writes"
+    matrix.check(all_variants())
+    assert [path.name for path in matrix.rendered([])] == ["release.yml", "variants.yml"]
 
 
 @pytest.mark.parametrize(("name", "job"), [("variants.yml", "variant"), ("release.yml", "image")])
@@ -67,6 +65,10 @@ def test_what_a_person_wrote_stays(tmp_path: Path) -> None:
     (tmp_path / "other.yml").write_text("on: push\n")
     made = matrix.rendered([load_variant("mkl", "theano-1.0.5")], tmp_path)
     (text,) = made.values()
+    with pytest.raises(StaleError, match=r"a\.yml: not a job for each variant"):
+        matrix.check([load_variant("mkl", "theano-1.0.5")], tmp_path)
+    matrix.write([load_variant("mkl", "theano-1.0.5")], tmp_path)
+    matrix.check([load_variant("mkl", "theano-1.0.5")], tmp_path)
     assert text.splitlines()[:2] == lines[:2] and text.splitlines()[-2:] == lines[-2:]
     assert yaml.safe_load(text.splitlines()[2])[0]["flavour"] == "mkl"
     (tmp_path / "a.yml").write_text("\n".join(lines[:3]))
