@@ -88,6 +88,72 @@ def recommend(context: Context, framework: str = "", rounds: int = 7) -> None:
     recommend.recommend(lock.and_elsewhere(on_framework(framework or None)), rounds)
 
 
+@task(
+    help={
+        "variants": "flavours, or FRAMEWORK/FLAVOUR, with commas (default: all that are verified)",
+        "framework": FRAMEWORK,
+        "workload": "what to time, with commas (default: gemm,elementwise); see docs/bench.md",
+        "rounds": "how often each is timed, turn by turn (default: 11; with --quick 7)",
+        "threads": "counts of threads, 1,2,4 or 1-4 (default: 1, 2, 4 ... and all)",
+        "quick": "few sizes and rounds: minutes",
+        "machine": "the folder below results/ (default: made of the processor's name)",
+    }
+)
+def bench(
+    context: Context,
+    variants: str = "",
+    framework: str = "",
+    workload: str = "",
+    rounds: int = 0,
+    threads: str = "",
+    quick: bool = False,
+    machine: str = "",
+) -> None:
+    """Time variants turn by turn, and keep the figures in results/."""
+    from stacks.bench import command
+
+    command.bench(
+        variants,
+        framework,
+        workloads=workload,
+        rounds_wanted=rounds,
+        threads=threads,
+        quick=quick,
+        machine_name=machine,
+    )
+
+
+@task(help={"machine": "all results of this one (default: the last of each machine)"})
+def results(context: Context, machine: str = "") -> None:
+    """Show what bench has kept in results/."""
+    from stacks.bench import command
+
+    command.show_results(machine)
+
+
+@task(help={"check": "change nothing; fail where a committed workflow is stale"})
+def render(context: Context, check: bool = False) -> None:
+    """Write what follows from envs/: the jobs of CI."""
+    from stacks import matrix
+    from stacks.variant import all_variants
+
+    if check:
+        matrix.check(all_variants())
+    else:
+        matrix.write(all_variants())
+
+
+@task()
+def matrix(context: Context) -> None:
+    """Print the variants as the matrix of CI's jobs, in JSON."""
+    import json
+
+    from stacks.matrix import matrix
+    from stacks.variant import all_variants
+
+    print(json.dumps(matrix(all_variants()), indent=2))
+
+
 @task(help={"variant": VARIANT, "framework": FRAMEWORK})
 def run(context: Context, variant: str, framework: str = "") -> None:
     """Run a program in an environment: run --variant V -- CMD."""

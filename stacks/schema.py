@@ -1,4 +1,4 @@
-"""JSON schemas of the files in envs/, for editors; made from the models, committed beside them."""
+"""JSON schemas of envs/ and results/, for editors and other readers; made from the models."""
 
 from __future__ import annotations
 
@@ -9,16 +9,17 @@ from typing import Any
 from pydantic import BaseModel
 from pydantic.json_schema import GenerateJsonSchema, JsonSchemaValue
 
-from stacks.disk import write_whole
+from stacks.bench.results import Result
+from stacks.disk import REPOSITORY, write_whole
 from stacks.envfiles import BlasFile, FlavourFile, FrameworkFile
 from stacks.errors import StaleError
-from stacks.variant import ENVS
 from stacks.yamlfile import shown
 
 MODELS: dict[str, type[BaseModel]] = {
-    "blas.schema.json": BlasFile,
-    "framework.schema.json": FrameworkFile,
-    "variant.schema.json": FlavourFile,
+    "envs/blas.schema.json": BlasFile,
+    "envs/framework.schema.json": FrameworkFile,
+    "envs/variant.schema.json": FlavourFile,
+    "results/result.schema.json": Result,
 }
 
 
@@ -37,21 +38,21 @@ def schema_of(model: type[BaseModel]) -> str:
     return json.dumps({**head, **made}, indent=2, ensure_ascii=False) + "\n"
 
 
-def write(envs: Path = ENVS) -> None:
-    """Write every schema into the folder."""
+def write(root: Path = REPOSITORY) -> None:
+    """Write every schema into its folder below `root`."""
     for name, model in MODELS.items():
-        write_whole(envs / name, schema_of(model))
+        write_whole(root / name, schema_of(model))
 
 
-def check(envs: Path = ENVS) -> None:
-    """Raise StaleError where a schema in the folder is not the one that its model gives."""
+def check(root: Path = REPOSITORY) -> None:
+    """Raise StaleError where a schema below `root` is not the one that its model gives."""
     stale = [
-        str(shown(envs / name))
+        str(shown(root / name))
         for name, model in MODELS.items()
-        if not (envs / name).is_file() or (envs / name).read_text() != schema_of(model)
+        if not (root / name).is_file() or (root / name).read_text() != schema_of(model)
     ]
     if stale:
         raise StaleError(
-            f"{', '.join(stale)}: no longer what stacks/envfiles.py gives",
+            f"{', '.join(stale)}: no longer what the models give",
             mend="run `./invoke schema` and commit what it writes",
         )

@@ -9,6 +9,7 @@ import time
 import numpy
 
 from verify import blas_ops, library, machine, peak, process, progress
+from verify.clock import monotonic
 from verify.mend import ldflags_mend
 from verify.report import failed, passed, skipped, timing
 
@@ -21,10 +22,8 @@ GOOD_SHARE = 0.80
 SAMPLES = 5
 LARGER = 4000
 
-if hasattr(time, "perf_counter"):
-    clock, processor_clock = time.perf_counter, time.process_time
-else:
-    clock, processor_clock = time.time, time.clock
+clock = monotonic
+processor_clock = time.process_time if hasattr(time, "process_time") else time.clock
 
 
 def imports(context):

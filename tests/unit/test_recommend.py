@@ -1,70 +1,85 @@
 from __future__ import annotations
 
 from pathlib import Path
+from typing import Any
 
 import pytest
+from benching import runs
 
 from stacks import recommend
+from stacks.bench import compare, rounds
+from stacks.bench.candidates import Candidate
+from stacks.bench.results import Run
 from stacks.errors import UsageError
-from stacks.recommend import Candidate, judge
+from stacks.lock import Lock, LockedPackage
 from stacks.variant import load_variant
 
+LOCK = Lock((LockedPackage("numpy", "1.22.4", "0", "u/n.conda", "b" * 64),), (), "a" * 64, "", "")
 SLOW = [40.0, 41, 39, 40, 42, 40, 41]
 FAST = [100.0, 104, 98, 101, 103, 99, 100]
 ALIKE = [101.0, 103, 99, 100, 104, 98, 101]
 
 
+def candidate(name: str, report: dict[str, Any] | None) -> Candidate:
+    return Candidate(load_variant(name, "theano-1.0.5"), Path("/p") / name, LOCK, report)
+
+
+BASE, MKL, BLIS, BROKEN = (
+    candidate("pip-default", {"ok": True}),
+    candidate("mkl", {"ok": True}),
+    candidate("blis", {"ok": True}),
+    candidate("openblas", {"ok": False}),
+)
+
+
+def timed(*pairs: tuple[Candidate, list[float]]) -> list[Run]:
+    return [run for of, values in pairs for run in runs(of.subject, values)]
+
+
 def test_the_fastest_is_named() -> None:
-    rates = {"base": SLOW, "a": FAST, "b": [x * 0.8 for x in FAST]}
-    found = judge(rates, ["a", "b"], "base")
-    assert found.fastest == ("a",)
-    assert found.warnings == ("b is only 1.99 times as fast as base",) or not found.warnings
+    found = timed((BASE, SLOW), (MKL, FAST), (BLIS, [x * 0.8 for x in FAST]))
+    assert recommend.sentences(found, [BASE, MKL, BLIS]) == ["Gemm, 2 threads: mkl is the fastest"]
 
 
 def test_what_the_noise_does_not_tell_apart_is_not_named() -> None:
-    found = judge({"base": SLOW, "a": FAST, "b": ALIKE, "c": SLOW}, ["a", "b", "c"], "base")
-    assert set(found.fastest) == {"a", "b"}
+    (said,) = recommend.sentences(timed((MKL, FAST), (BLIS, ALIKE)), [MKL, BLIS])
+    assert "no one is the fastest: mkl, blis differ by no more than the noise" in said
 
 
-def test_one_round_that_went_wrong_does_not_hide_the_fastest() -> None:
-    spoilt = [*FAST[:-1], 10.0]
-    assert judge({"a": spoilt, "b": SLOW}, ["a", "b"], None).fastest == ("a",)
-
-
-def test_a_variant_that_did_not_verify_is_never_named() -> None:
-    assert judge({"a": FAST, "b": SLOW}, ["b"], None).fastest == ("b",)
+def test_the_baseline_is_no_choice() -> None:
+    found = timed((BASE, [x * 2 for x in FAST]), (MKL, SLOW), (BLIS, FAST))
+    assert recommend.sentences(found, [BASE, MKL, BLIS]) == ["Gemm, 2 threads: blis is the fastest"]
+    alone = recommend.sentences(timed((BASE, SLOW), (MKL, FAST)), [BASE, MKL])
+    assert alone == ["mkl is the only one that verifies beside the baseline"]
 
 
 def test_less_than_twice_the_baseline_is_told() -> None:
-    found = judge({"base": SLOW, "a": [x * 1.5 for x in SLOW]}, ["a"], "base")
-    assert found.warnings == ("a is only 1.50 times as fast as base",)
+    found = timed((BASE, SLOW), (MKL, [x * 1.5 for x in SLOW]), (BLIS, FAST))
+    rows = compare.rows(found, [one.subject for one in (BASE, MKL, BLIS)])
+    assert recommend.warnings(rows) == ["Gemm: mkl is only 1.50 times as fast as pip-default"]
 
 
 def test_nothing_to_choose_from(monkeypatch: pytest.MonkeyPatch) -> None:
-    variant = load_variant("openblas")
-    monkeypatch.setattr(
-        recommend, "candidates", lambda variants: [Candidate(variant, Path("x"), True)]
-    )
-    with pytest.raises(UsageError, match=r"(?s)fewer than two.*found: +openblas.*invoke build"):
-        recommend.recommend([variant])
+    monkeypatch.setattr(recommend, "candidates", lambda variants: [MKL, BROKEN])
+    with pytest.raises(UsageError, match=r"(?s)fewer than two.*found: +mkl\n.*invoke build"):
+        recommend.recommend([MKL.variant])
     with pytest.raises(UsageError, match="too few rounds"):
-        recommend.recommend([variant], rounds=2)
+        recommend.recommend([MKL.variant], rounds_wanted=2)
 
 
-def test_every_round_measures_each_once_and_the_order_turns(
-    monkeypatch: pytest.MonkeyPatch,
+def test_a_variant_that_did_not_verify_is_never_timed(
+    monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
 ) -> None:
-    asked: list[str] = []
+    planned: list[rounds.Plan] = []
 
-    def answer(words: list[str | Path], env: dict[str, str]) -> str:
-        asked.append(f"{Path(words[0]).parent.parent.name} {words[-1]}")
-        return f"a warning\n{len(asked)}\n"
+    def run(plan: rounds.Plan) -> tuple[list[Run], bool]:
+        planned.append(plan)
+        return timed((BASE, SLOW), (MKL, FAST)), True
 
-    monkeypatch.setattr(recommend, "call", answer)
-    chosen = [
-        Candidate(load_variant(name), Path("/p") / name, True) for name in ("blis", "openblas")
-    ]
-    rates = recommend.measure(chosen, 3)
-    assert asked[:4] == ["blis float64", "blis float32", "openblas float64", "openblas float32"]
-    assert asked[4:6] == ["openblas float64", "openblas float32"]
-    assert {name: len(r) for name, r in rates["float64"].items()} == {"blis": 3, "openblas": 3}
+    monkeypatch.setattr(recommend, "candidates", lambda variants: [BASE, MKL, BROKEN])
+    monkeypatch.setattr(rounds, "run", run)
+    recommend.recommend([MKL.variant])
+    assert [c.variant.name for c in planned[0].candidates] == ["pip-default", "mkl"]
+    said = capsys.readouterr()
+    assert "left out: openblas: not verified" in said.err
+    assert "mkl is the only one that verifies" in said.out

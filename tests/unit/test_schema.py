@@ -38,12 +38,12 @@ def test_a_stale_one_is_told(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) ->
     monkeypatch.chdir(tmp_path)
     schema.write(tmp_path)
     schema.check(tmp_path)
-    (tmp_path / "blas.schema.json").write_text("{}\n")
-    (tmp_path / "variant.schema.json").unlink()
+    (tmp_path / "envs/blas.schema.json").write_text("{}\n")
+    (tmp_path / "envs/variant.schema.json").unlink()
     with pytest.raises(StaleError) as caught:
         schema.check(tmp_path)
     assert str(caught.value) == (
-        "blas.schema.json, variant.schema.json: no longer what stacks/envfiles.py gives\n"
+        "envs/blas.schema.json, envs/variant.schema.json: no longer what the models give\n"
         "  mend:     run `./invoke schema` and commit what it writes"
     )
 
@@ -62,7 +62,7 @@ def test_editors_find_what_the_models_refuse() -> None:
 
 def test_the_same_models_give_the_same_bytes(tmp_path: Path) -> None:
     schema.write(tmp_path)
-    first = {p.name: p.read_bytes() for p in tmp_path.iterdir()}
+    first = {p.name: p.read_bytes() for p in tmp_path.rglob("*.json")}
     shutil.rmtree(tmp_path)
     schema.write(tmp_path)
-    assert {p.name: p.read_bytes() for p in tmp_path.iterdir()} == first
+    assert {p.name: p.read_bytes() for p in tmp_path.rglob("*.json")} == first and len(first) == 4

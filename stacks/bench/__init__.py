@@ -1,0 +1,1 @@
+"""Timing variants beside each other, and keeping what was found."""

@@ -1,0 +1,102 @@
+"""Which variants may be timed: built from their present locks, and verified since."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from dataclasses import dataclass
+from pathlib import Path
+from typing import Any
+
+from stacks import channel as channels
+from stacks import lock, prefix, settings
+from stacks.bench.results import Package, Subject
+from stacks.errors import StacksError, UsageError
+from stacks.lock import Lock
+from stacks.variant import Variant
+from stacks.verification import read_report, report_path
+
+
+@dataclass(frozen=True)
+class Candidate:
+    """A variant whose environment stands, its lock, and its report where that still counts."""
+
+    variant: Variant
+    place: Path
+    lock: Lock
+    report: dict[str, Any] | None
+
+    @property
+    def verified(self) -> bool:
+        """Whether this very environment passed its verification."""
+        return bool(self.report and self.report["ok"])
+
+    @property
+    def subject(self) -> Subject:
+        """The variant as results have it."""
+        return Subject(
+            framework=self.variant.framework.name,
+            flavour=self.variant.name,
+            baseline=self.variant.baseline,
+            lock=self.lock.sha256,
+            packages=_packages(self.lock),
+        )
+
+
+def candidates(variants: Sequence[Variant]) -> list[Candidate]:
+    """Return the variants that are built from their present locks."""
+    channel = channels.read_channel()
+    found = []
+    for variant in variants:
+        place = prefix.place_of(variant)
+        try:
+            locked = lock.check(variant, channel)
+        except StacksError:
+            continue
+        if prefix.is_ready(variant, locked, place):
+            found.append(Candidate(variant, place, locked, _report(variant, place, locked)))
+    return found
+
+
+def _report(variant: Variant, place: Path, locked: Lock) -> dict[str, Any] | None:
+    """Return the last report if it is of this environment: of its packages, and no older."""
+    report = read_report(variant)
+    if report is None:
+        return None
+    made = (place / settings.EXPECTATION).stat().st_mtime
+    wanted = {package.name: package.sha256 for package in _packages(locked)}
+    found = {p["name"]: p["sha256"] for p in report.get("packages", ())}
+    return report if found == wanted and report_path(variant).stat().st_mtime >= made else None
+
+
+def _packages(locked: Lock) -> tuple[Package, ...]:
+    parts = [(p.name, p.version, p.sha256) for p in locked.packages]
+    parts += [(p.name, p.version, p.sha256) for p in locked.requirements]
+    return tuple(Package(name=name, version=v, sha256=digest) for name, v, digest in parts)
+
+
+def to_time(variants: Sequence[Variant]) -> list[Candidate]:
+    """Return all of the variants as candidates; UsageError for what may not be timed."""
+    found = candidates(variants)
+    built = {candidate.variant.id for candidate in found}
+    _refuse(
+        [variant for variant in variants if variant.id not in built],
+        "not built from its present lock",
+        "build",
+    )
+    _refuse(
+        [c.variant for c in found if c.report is None], "not verified since it was built", "verify"
+    )
+    failed = [c.variant for c in found if not c.verified]
+    _refuse(failed, "its verification failed: its figures would be of something else", "verify")
+    return found
+
+
+def _refuse(variants: Sequence[Variant], why: str, task: str) -> None:
+    if variants:
+        raise UsageError(
+            "\n".join(f"{variant.id}: {why}" for variant in variants),
+            mend="; ".join(
+                f"./invoke {task} --variant {v.name} --framework {v.framework.name}"
+                for v in variants
+            ),
+        )

@@ -1,0 +1,181 @@
+"""`./invoke bench` and `./invoke results`."""
+
+from __future__ import annotations
+
+import datetime
+import sys
+import time
+from collections.abc import Sequence
+
+from stacks.bench import machine, noise, results, rounds, show, worker
+from stacks.bench.candidates import Candidate, candidates, to_time
+from stacks.bench.results import Result, Run, Settings
+from stacks.command import CommandError, call
+from stacks.disk import REPOSITORY
+from stacks.errors import UsageError
+from stacks.variant import Variant, load_variant, on_framework
+
+ROUNDS = 11
+QUICK_ROUNDS = 7
+# With fewer even rounds that all agree are no surprise.
+LEAST_ROUNDS = 5
+# A clock that was set during the run; what it drifts by itself is far less.
+JUMP = 2.0
+
+
+def bench(
+    variants: str = "",
+    framework: str = "",
+    *,
+    workloads: str = "",
+    rounds_wanted: int = 0,
+    threads: str = "",
+    quick: bool = False,
+    machine_name: str = "",
+) -> None:
+    """Time variants beside each other, keep the result, print it.
+
+    Raises UsageError for what cannot be timed, and a StacksError where a process fails; nothing
+    is kept then.
+    """
+    number = rounds_wanted or (QUICK_ROUNDS if quick else ROUNDS)
+    if number < LEAST_ROUNDS:
+        raise UsageError(
+            "too few rounds to tell noise from speed",
+            expected=f"at least {LEAST_ROUNDS}",
+            found=str(number),
+        )
+    names = split(workloads) or worker.OWN
+    worker.check_names(names)
+    plan = rounds.Plan(
+        candidates=tuple(choose(split(variants), framework)),
+        workloads=names,
+        threads=counts(threads, machine.usable()),
+        rounds=number,
+        quick=quick,
+    )
+    reports = [c.report for c in plan.candidates if c.report]
+    here = machine.describe(reports)
+    here = here.model_copy(update={"name": results.name_for(here, machine_name or None)})
+    began = datetime.datetime.now(datetime.timezone.utc)
+    start = time.monotonic()
+    runs, pinned = rounds.run(plan)
+    seconds = time.monotonic() - start
+    by_date = (datetime.datetime.now(datetime.timezone.utc) - began).total_seconds()
+    commit, changed = revision()
+    result = Result(
+        schema=results.SCHEMA,
+        began=began.strftime("%Y-%m-%dT%H:%M:%SZ"),
+        seconds=round(seconds, 1),
+        commit=commit,
+        changed=changed,
+        machine=here,
+        settings=Settings(
+            workloads=plan.workloads,
+            rounds=plan.rounds,
+            threads=plan.threads,
+            quick=quick,
+            pinned=pinned,
+            quota=noise.quota(),
+        ),
+        subjects=tuple(candidate.subject for candidate in plan.candidates),
+        runs=tuple(runs),
+        remarks=tuple(remarks(runs, pinned, by_date - seconds)),
+    )
+    path = results.write(result)
+    show.show(result)
+    print(f"kept in {path.relative_to(REPOSITORY)}", file=sys.stderr)
+
+
+def split(text: str) -> tuple[str, ...]:
+    """Return the words of a list with commas."""
+    return tuple(dict.fromkeys(word.strip() for word in text.split(",") if word.strip()))
+
+
+def choose(names: Sequence[str], framework: str) -> list[Candidate]:
+    """Return the variants to be timed: those that are named, else all that may be.
+
+    A name is a flavour, or FRAMEWORK/FLAVOUR. UsageError where one may not be timed.
+    """
+    if names:
+        return to_time([named(name, framework) for name in names])
+    built = candidates(on_framework(framework or None))
+    found = [candidate for candidate in built if candidate.verified]
+    for candidate in built:
+        if not candidate.verified:
+            print(f"left out: {candidate.variant.id}: not verified", file=sys.stderr)
+    if not found:
+        raise UsageError(
+            "nothing to time: no variant is built and verified",
+            mend="./invoke build --variant NAME for each that is meant: see ./invoke list",
+        )
+    return found
+
+
+def named(name: str, framework: str) -> Variant:
+    """Return the variant that a name means."""
+    place, _, flavour = name.rpartition("/")
+    return load_variant(flavour, place or framework or None)
+
+
+def counts(text: str, most: int) -> tuple[int, ...]:
+    """Return thread counts, ascending: of `1,2,4` or `1-4`; without any, 1, 2, 4 ... and all."""
+    if not text:
+        return tuple(sorted({1, *(2**n for n in range(1, 12) if 2**n < most), most}))
+    found: set[int] = set()
+    for word in split(text):
+        low, dash, high = word.partition("-")
+        if not low.isdigit() or (dash and not high.isdigit()):
+            raise UsageError(
+                f"--threads {text}: not a list of numbers", expected="for example 1,2,4 or 1-4"
+            )
+        found |= set(range(int(low), int(high or low) + 1))
+    if not found or min(found) < 1 or max(found) > most:
+        raise UsageError(
+            f"--threads {text}: not so many processors are usable", expected=f"1 to {most}"
+        )
+    return tuple(sorted(found))
+
+
+def remarks(runs: Sequence[Run], pinned: bool, jump: float) -> list[str]:
+    """Return what a reader must know before trusting the figures."""
+    said = noise.remarks([run.noise for run in runs])
+    limit = noise.quota()
+    if limit is not None and limit < machine.usable():
+        said.append(f"a container's limit allows {limit:g} of {machine.usable()} cores")
+    if not pinned:
+        said.append("the system did not allow to keep runs to processors of their own")
+    if abs(jump) > JUMP:
+        said.append(
+            f"the system's date was changed by {jump:+.0f} s meanwhile; durations are by a clock "
+            "that this does not move"
+        )
+    return said
+
+
+def revision() -> tuple[str | None, bool]:
+    """Return the commit of this project and whether files differ from it; results do not count."""
+    try:
+        commit = call(["git", "-C", REPOSITORY, "rev-parse", "HEAD"]).strip()
+        changes = call(["git", "-C", REPOSITORY, "status", "--porcelain", "--", ".", ":!results"])
+    except CommandError:
+        return None, True
+    return commit, bool(changes.strip())
+
+
+def show_results(machine_name: str = "") -> None:
+    """Print the last result of each machine, or all of one machine's; say what cannot be read.
+
+    Raises UsageError where there are none.
+    """
+    found, bad = results.read_all()
+    chosen = [one for one in found if machine_name in ("", one.path.parent.name)]
+    if not machine_name:
+        chosen = list({one.path.parent.name: one for one in chosen}.values())
+    for one in chosen:
+        show.show(one.result)
+        print()
+    for said in [*results.mixed(found), *map(str, bad)]:
+        print(f"warning: {said}", file=sys.stderr)
+    if not chosen:
+        raise UsageError("no results", mend="./invoke bench makes some")

@@ -1,0 +1,268 @@
+"""Results: one JSON file for each run of the bench, below results/MACHINE, never changed again."""
+
+from __future__ import annotations
+
+import hashlib
+from collections.abc import Iterator, Sequence
+from dataclasses import dataclass
+from pathlib import Path
+from typing import Literal
+
+from pydantic import ConfigDict, Field, ValidationError
+
+from stacks.disk import REPOSITORY, write_whole
+from stacks.envfiles import Strict
+from stacks.errors import UsageError
+
+RESULTS = REPOSITORY / "results"
+SCHEMA: Literal[1] = 1
+# Ends the name of a measure that PyTensor's own linker compiled.
+NUMBA = ", numba"
+Unit = Literal["GFLOP/s", "s", "ns"]
+Sha256 = Field(pattern=r"^[0-9a-f]{64}$")
+# Of one machine at two times the kernel leaves a little more or less of the memory.
+SAME_MEMORY = 0.1
+
+
+class Record(Strict):
+    """A part of a result."""
+
+    model_config = ConfigDict(allow_inf_nan=False)
+
+
+class Peak(Record):
+    """The measured peak of fused multiply-adds."""
+
+    dtype: Literal["float32", "float64"]
+    threads: int = Field(ge=1)
+    gflops: float = Field(ge=0)
+
+
+class Machine(Record):
+    """The machine that the figures belong to, and nothing that names its owner."""
+
+    name: str = Field(pattern=r"^[a-z0-9][a-z0-9.-]*$", description="the folder below results/")
+    cpu: str = Field(min_length=1)
+    vendor: str = Field(min_length=1)
+    model: str = Field(description="the processor's family, model and stepping")
+    microcode: str
+    cores: int = Field(ge=1, description="usable by the process")
+    memory: int = Field(ge=0, description="bytes")
+    kernel: str
+    glibc: str
+    peak: tuple[Peak, ...] = Field(description="as the verification measured it")
+
+    def same_hardware(self, other: Machine) -> bool:
+        """Say whether two records can be of one machine."""
+        alike = [(m.cpu, m.vendor, m.model, m.cores) for m in (self, other)]
+        larger = max(self.memory, other.memory)
+        return alike[0] == alike[1] and abs(self.memory - other.memory) <= SAME_MEMORY * larger
+
+
+class Package(Record):
+    """A locked package."""
+
+    name: str
+    version: str
+    sha256: str = Sha256
+
+
+class Subject(Record):
+    """A variant that was timed, to the byte."""
+
+    framework: str
+    flavour: str
+    baseline: bool
+    lock: str = Field(description="SHA-256 of the lock", pattern=r"^[0-9a-f]{64}$")
+    packages: tuple[Package, ...] = Field(min_length=1)
+
+    @property
+    def id(self) -> str:
+        """The variant's name among all."""
+        return f"{self.framework}/{self.flavour}"
+
+
+class Settings(Record):
+    """What the bench was asked for."""
+
+    workloads: tuple[str, ...]
+    rounds: int = Field(ge=1)
+    threads: tuple[int, ...] = Field(min_length=1)
+    quick: bool
+    pinned: bool = Field(description="each run kept to as many processors as it has threads")
+    quota: float | None = Field(description="cores that a container's limit allows")
+
+
+class Noise(Record):
+    """What else went on while a run was timed."""
+
+    load: float = Field(ge=0, description="the load average when it began")
+    others: float = Field(ge=0, description="cores that other programs kept busy")
+    steal: float = Field(ge=0, description="share of the cores that the host took away")
+    throttled: float = Field(ge=0, description="seconds in which a container's limit stopped it")
+    frequency: float | None = Field(description="MHz of the fastest core after it")
+
+
+class Series(Record):
+    """Samples of one measure, taken by one process."""
+
+    name: str = Field(min_length=1)
+    unit: Unit
+    samples: tuple[float, ...] = Field(min_length=1)
+    graph: str | None = Field(
+        default=None, description="the compiled graph's signature, where one is told"
+    )
+
+
+class Run(Record):
+    """One process: a variant in a round, with so many threads."""
+
+    subject: str = Field(description="FRAMEWORK/FLAVOUR, one of the subjects")
+    workload: str
+    threads: int = Field(ge=1)
+    round: int = Field(ge=1)
+    seconds: float = Field(ge=0)
+    noise: Noise
+    series: tuple[Series, ...] = Field(min_length=1)
+
+
+class Result(Record):
+    """What one run of the bench found."""
+
+    model_config = ConfigDict(title="Result of ./invoke bench")
+
+    schema_: Literal[1] = Field(alias="schema", description="raised where a reader could trip")
+    began: str = Field(pattern=r"^\d{4}-\d\d-\d\dT\d\d:\d\d:\d\dZ$", description="UTC")
+    seconds: float = Field(ge=0, description="by the monotonic clock")
+    commit: str | None = Field(pattern=r"^[0-9a-f]{40,64}$", description="of this project")
+    changed: bool = Field(description="files of the project differed from that commit")
+    machine: Machine
+    settings: Settings
+    subjects: tuple[Subject, ...] = Field(min_length=1)
+    runs: tuple[Run, ...] = Field(min_length=1)
+    remarks: tuple[str, ...] = Field(description="what a reader must know of the machine's noise")
+
+
+class BadResultError(UsageError):
+    """A file below results/ is not a result."""
+
+
+@dataclass(frozen=True)
+class Found:
+    """A result and its file."""
+
+    path: Path
+    result: Result
+
+
+def write(result: Result, folder: Path = RESULTS) -> Path:
+    """Write a result into its machine's folder and return the file; nothing is ever replaced."""
+    text = result.model_dump_json(by_alias=True) + "\n"
+    stamp = result.began.replace(":", "").replace("-", "")
+    # Two runs may begin in one second, and a clock may be set back.
+    mark = hashlib.sha256(text.encode()).hexdigest()[:8]
+    path = folder / result.machine.name / f"{stamp}-{mark}.json"
+    write_whole(path, text)
+    return path
+
+
+def read(path: Path) -> Result:
+    """Return the result in a file; BadResultError says what is wrong with it."""
+    mend = "take the file away, or `git checkout` it; other results are not touched by it"
+    try:
+        data = path.read_bytes()
+    except OSError as error:
+        raise BadResultError(f"{path}: cannot be read: {error.strerror}", mend=mend) from error
+    try:
+        return _checked(Result.model_validate_json(data))
+    except ValidationError as error:
+        first = error.errors(include_url=False)[0]
+        if first["type"] == "json_invalid":
+            what, found = f"{path}: not whole: its JSON breaks off or is broken", first["msg"]
+        elif first["loc"] == ("schema",):
+            what, found = f"{path}: of another schema", str(first["input"])
+            mend = f"this program reads schema {SCHEMA}: use the version of it that wrote the file"
+        else:
+            where = ".".join(map(str, first["loc"]))
+            what, found = f"{path}: not a result: {where}", first["msg"]
+        raise BadResultError(what, found=found, mend=mend) from error
+    except ValueError as error:
+        raise BadResultError(f"{path}: not a result", found=str(error), mend=mend) from error
+
+
+def _checked(result: Result) -> Result:
+    known = {subject.id for subject in result.subjects}
+    unknown = {run.subject for run in result.runs} - known
+    if unknown:
+        raise ValueError(f"runs of {', '.join(sorted(unknown))}, which is not among its subjects")
+    return result
+
+
+def read_all(folder: Path = RESULTS) -> tuple[list[Found], list[BadResultError]]:
+    """Return every result below a folder, oldest first, and why others could not be read."""
+    found, bad = [], []
+    for path in sorted(folder.glob("*/*.json"), key=lambda p: (p.parent.name, p.name)):
+        try:
+            found.append(Found(path, read(path)))
+        except BadResultError as error:
+            bad.append(error)
+    return found, bad
+
+
+def name_for(machine: Machine, wanted: str | None, folder: Path = RESULTS) -> str:
+    """Return the name under which a machine's results go.
+
+    Another machine may have the name already: a name that was asked for is refused then
+    (UsageError), one that was made gets a number.
+    """
+    if wanted:
+        if _taken(machine, wanted, folder):
+            raise UsageError(
+                f"results/{wanted} has results of another machine",
+                expected=f"the same processor, cores and memory: {_hardware(machine)}",
+                mend="choose another --machine NAME",
+            )
+        return wanted
+    return next(name for name in _numbered(machine.name) if not _taken(machine, name, folder))
+
+
+def _numbered(name: str) -> Iterator[str]:
+    yield name
+    number = 2
+    while True:
+        yield f"{name}-{number}"
+        number += 1
+
+
+def _taken(machine: Machine, name: str, folder: Path) -> bool:
+    found, _ = read_all_of(name, folder)
+    return any(not machine.same_hardware(one.result.machine) for one in found)
+
+
+def read_all_of(name: str, folder: Path = RESULTS) -> tuple[list[Found], list[BadResultError]]:
+    """Return what read_all does, of one machine."""
+    found, bad = read_all(folder)
+    return (
+        [one for one in found if one.path.parent.name == name],
+        [error for error in bad if f"/{name}/" in error.what],
+    )
+
+
+def mixed(found: Sequence[Found]) -> list[str]:
+    """Say which folders have results of more than one machine."""
+    first: dict[str, Machine] = {}
+    said = []
+    for one in found:
+        name = one.path.parent.name
+        before = first.setdefault(name, one.result.machine)
+        if not before.same_hardware(one.result.machine) or one.result.machine.name != name:
+            said.append(
+                f"{one.path}: of another machine than the first of its folder: "
+                f"{_hardware(one.result.machine)}"
+            )
+    return said
+
+
+def _hardware(machine: Machine) -> str:
+    gigabytes = machine.memory / 2**30
+    return f"{machine.cpu} ({machine.model}), {machine.cores} cores, {gigabytes:.0f} GiB"

@@ -1,0 +1,79 @@
+"""What samples say, and what they do not: medians, quartiles, intervals, who is faster."""
+
+from __future__ import annotations
+
+import random
+import statistics
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass
+
+# The interval holds what it estimates in 95 of 100 runs.
+TAIL = 0.025
+RESAMPLES = 2000
+# The same samples give the same interval, today and in the table of next year.
+SEED = 20170923
+# Of units in which more is better; of seconds, less is.
+RATES = ("GFLOP/s",)
+
+
+@dataclass(frozen=True)
+class Summary:
+    """The median of samples and their quartiles."""
+
+    median: float
+    low: float
+    high: float
+
+
+@dataclass(frozen=True)
+class Ratio:
+    """How many times as fast: the median over the rounds, and the interval that it lies in."""
+
+    value: float
+    low: float
+    high: float
+    rounds: int
+
+    @property
+    def told(self) -> bool:
+        """Whether the two are told apart at all: the interval does not include 1."""
+        return not self.low <= 1.0 <= self.high
+
+
+def summary(samples: Sequence[float]) -> Summary:
+    """Return the median and the quartiles of at least one sample."""
+    median = statistics.median(samples)
+    if len(samples) == 1:
+        return Summary(median, median, median)
+    low, _, high = statistics.quantiles(samples, n=4, method="inclusive")
+    return Summary(median, low, high)
+
+
+def speedup(ours: Sequence[float], theirs: Sequence[float], unit: str) -> Ratio:
+    """Return how many times as fast `ours` is as `theirs`, from their values in the same rounds.
+
+    A round is one pair: what was slow in it was slow for both, so that it is the pairs' ratios
+    that are resampled, never one side alone.
+    """
+    pairs = [(a, b) if unit in RATES else (b, a) for a, b in zip(ours, theirs, strict=True)]
+    ratios = [a / b for a, b in pairs]
+    chance = random.Random(SEED)  # noqa: S311 - the same numbers every time are what is wanted
+    medians = sorted(
+        statistics.median(chance.choices(ratios, k=len(ratios))) for _ in range(RESAMPLES)
+    )
+    at = int(TAIL * RESAMPLES)
+    return Ratio(statistics.median(ratios), medians[at], medians[-1 - at], len(ratios))
+
+
+def fastest(rounds: Mapping[str, Sequence[float]], unit: str) -> tuple[str, ...]:
+    """Return the name of the fastest, or of all that the rounds do not tell from it.
+
+    `rounds` has the values of each by its name, of the same rounds in the same order.
+    """
+    best = max if unit in RATES else min
+    first = best(rounds, key=lambda name: statistics.median(rounds[name]))
+    return tuple(
+        name
+        for name in rounds
+        if name == first or not speedup(rounds[first], rounds[name], unit).told
+    )

@@ -1,0 +1,58 @@
+"""The bench's own workloads in real environments, and its clock."""
+
+from __future__ import annotations
+
+import subprocess
+import time
+from collections.abc import Callable
+from pathlib import Path
+
+import pytest
+
+from stacks import channel, lock
+from stacks.bench import worker
+from stacks.bench.candidates import Candidate
+from stacks.disk import REPOSITORY
+from stacks.variant import load_variant
+
+Prefix = Callable[[str, str], Path]
+
+
+def candidate(prefix: Prefix, framework: str, flavour: str) -> Candidate:
+    variant = load_variant(flavour, framework)
+    locked = lock.read(variant, channel.read_channel().pins)
+    return Candidate(variant, prefix(framework, flavour), locked, None)
+
+
+@pytest.mark.parametrize(
+    ("framework", "flavour"),
+    [
+        ("theano-0.8.2", "pip-default"),
+        ("theano-1.0.5", "pip-openblas"),
+        ("pytensor-3.0.7", "pip-openblas"),
+    ],
+)
+def test_elementwise_functions_are_timed(prefix: Prefix, framework: str, flavour: str) -> None:
+    found = worker.measure(candidate(prefix, framework, flavour), "elementwise", 1, quick=True)
+    assert [series.name for series in found] == [
+        f"{name} float32 400x512" for name in ("exp", "log", "tanh", "sigmoid", "softmax")
+    ]
+    for series in found:
+        assert series.unit == "ns" and len(series.samples) == 3
+        # From a tenth of a nanosecond to a microsecond an element: the unit is not mistaken.
+        assert all(0.1 < sample < 1000 for sample in series.samples)
+
+
+def test_products_are_timed_on_as_many_threads_as_were_asked_for(prefix: Prefix) -> None:
+    found = worker.measure(candidate(prefix, "theano-1.0.5", "pip-openblas"), "gemm", 1, quick=True)
+    assert [series.name for series in found] == ["Gemm float64 2000", "Gemm float32 2000"]
+    assert all(1 < sample < 10000 for series in found for sample in series.samples)
+
+
+def test_pythons_2_clock_is_the_one_that_no_one_can_set(prefix: Prefix) -> None:
+    python = prefix("theano-0.8.2", "pip-default") / "bin/python"
+    path = str(REPOSITORY / "verify" / "clock.py")
+    code = f"import imp; print(repr(imp.load_source('clock', {path!r}).monotonic()))"
+    before = time.clock_gettime(time.CLOCK_MONOTONIC)
+    said = subprocess.run([python, "-B", "-c", code], capture_output=True, text=True, check=True)
+    assert before < float(said.stdout) < time.clock_gettime(time.CLOCK_MONOTONIC)

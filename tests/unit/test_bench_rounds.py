@@ -1,0 +1,231 @@
+"""The order of the rounds, what may be timed, and how a process's words become figures."""
+
+from __future__ import annotations
+
+import json
+import os
+from collections.abc import Sequence
+from pathlib import Path
+from typing import Any
+
+import pytest
+from benching import BASE, result, runs
+
+from stacks import channel, lock, prefix, settings, verification
+from stacks.bench import candidates, command, noise, results, rounds, show, worker
+from stacks.bench.candidates import Candidate
+from stacks.bench.progress import duration
+from stacks.bench.results import Series
+from stacks.errors import StacksError, UsageError
+from stacks.lock import Lock, LockedPackage
+from stacks.variant import load_variant
+
+LOCK = Lock((LockedPackage("numpy", "1.22.4", "0", "u/n.conda", "b" * 64),), (), "a" * 64, "", "")
+PASSED = {
+    "ok": True,
+    "packages": [{"name": "numpy", "version": "1.22.4", "sha256": "b" * 64}],
+    "machine": {
+        "cpu": "Here", "vendor": "Me", "cores": 2, "memory": 1, "kernel": "6", "glibc": "2.36",
+        "peak": [],
+    },
+}  # fmt: skip
+
+
+def candidate(name: str, report: dict[str, Any] | None = PASSED) -> Candidate:
+    return Candidate(load_variant(name, "theano-1.0.5"), Path("/p") / name, LOCK, report)
+
+
+def plan(*names: str, **more: Any) -> rounds.Plan:
+    chosen = tuple(candidate(name) for name in names)
+    given: dict[str, Any] = {"workloads": ("gemm",), "threads": (1, 2), "rounds": 3, "quick": True}
+    return rounds.Plan(candidates=chosen, **(given | more))
+
+
+def test_every_round_times_each_once_and_the_order_turns() -> None:
+    found = [
+        (turn.round, turn.threads, turn.candidate.variant.name)
+        for turn in rounds.turns(plan("blis", "mkl", "openblas", threads=(2,)))
+    ]
+    names = [name for _, _, name in found]
+    assert [number for number, _, _ in found] == [0] * 3 + [1] * 3 + [2] * 3 + [3] * 3
+    assert names[3:6] == ["blis", "mkl", "openblas"]
+    assert names[6:9] == ["mkl", "openblas", "blis"]
+    assert names[9:] == ["openblas", "blis", "mkl"]
+
+
+def test_what_is_compared_is_timed_together() -> None:
+    found = [
+        (t.workload, t.threads)
+        for t in rounds.turns(plan("blis", "mkl", workloads=("gemm", "elementwise"), rounds=1))
+        if t.round
+    ]
+    assert found == [
+        ("gemm", 1), ("gemm", 1), ("gemm", 2), ("gemm", 2),
+        ("elementwise", 1), ("elementwise", 1), ("elementwise", 2), ("elementwise", 2),
+    ]  # fmt: skip
+
+
+def test_what_is_left_is_judged_by_its_like() -> None:
+    every = list(rounds.turns(plan("blis", "mkl", threads=(1,), rounds=2)))
+    assert rounds.remaining([], every) is None
+    assert rounds.remaining([(every[0], 10.0)], every[1:]) == 50
+    done = list(zip(every[:4], [10.0, 2.0, 10.0, 2.0], strict=True))
+    assert rounds.remaining(done, every[4:]) == 12
+    assert (duration(12.3), duration(600)) == ("12 s", "10 min")
+
+
+def test_the_first_run_of_each_warms_up_and_is_not_kept(
+    capsys: pytest.CaptureFixture[str],
+) -> None:
+    asked = []
+
+    def measure(one: Candidate, workload: str, threads: int) -> list[Series]:
+        asked.append((one.variant.name, threads, len(os.sched_getaffinity(0))))
+        return [Series(name="Gemm", unit="s", samples=(float(len(asked)),), graph=None)]
+
+    threads = min(2, len(os.sched_getaffinity(0)))
+    found, _ = rounds.run(plan("blis", "mkl", threads=(threads,), rounds=2), measure)
+    assert [(name, kept) for name, _, kept in asked[:2]] == [("blis", threads), ("mkl", threads)]
+    assert [run.round for run in found] == [1, 1, 2, 2]
+    assert [run.series[0].samples for run in found] == [(3.0,), (4.0,), (5.0,), (6.0,)]
+    said = capsys.readouterr().err.splitlines()
+    assert said[0] == "warming up ..." and said[1].startswith("round 1 of 2 ... about")
+
+
+@pytest.fixture
+def built(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Path:
+    """Give the environments' folder; openblas is built there, from the lock above."""
+    place = tmp_path / "prefixes/theano-1.0.5/openblas"
+    (place / settings.EXPECTATION).parent.mkdir(parents=True)
+    (place / settings.EXPECTATION).write_text("{}")
+    monkeypatch.setattr(prefix, "PREFIXES", tmp_path / "prefixes")
+    monkeypatch.setattr(prefix, "is_ready", lambda variant, locked, target: target.is_dir())
+    monkeypatch.setattr(lock, "check", lambda variant, channel: LOCK)
+    monkeypatch.setattr(channel, "read_channel", lambda: None)
+    monkeypatch.setattr(verification, "REPORTS", tmp_path / "reports")
+    return tmp_path
+
+
+def report(content: dict[str, Any]) -> Path:
+    path = verification.report_path(load_variant("openblas", "theano-1.0.5"))
+    path.parent.mkdir(parents=True, exist_ok=True)
+    path.write_text(json.dumps(content))
+    return path
+
+
+def refusal() -> str:
+    with pytest.raises(UsageError) as caught:
+        candidates.to_time([load_variant("openblas", "theano-1.0.5")])
+    return str(caught.value)
+
+
+def test_only_what_passed_its_verification_is_timed(built: Path) -> None:
+    variant = load_variant("openblas", "theano-1.0.5")
+    mend = "./invoke verify --variant openblas --framework theano-1.0.5"
+    assert "not verified since it was built" in refusal() and mend in refusal()
+    report({**PASSED, "ok": False})
+    assert "its verification failed" in refusal()
+    report({**PASSED, "packages": []})
+    assert "not verified since it was built" in refusal(), "it was of another lock"
+    path = report(PASSED)
+    assert [c.variant.id for c in candidates.to_time([variant])] == ["theano-1.0.5/openblas"]
+    os.utime(path, (1, 1))
+    assert "not verified since it was built" in refusal(), "it was of an older environment"
+
+
+def test_what_is_not_built_is_not_timed(built: Path) -> None:
+    with pytest.raises(UsageError, match=r"(?s)theano-1.0.5/mkl: not built.*invoke build"):
+        candidates.to_time([load_variant("mkl", "theano-1.0.5")])
+    with pytest.raises(UsageError, match="nothing to time"):
+        command.choose((), "theano-1.0.5")
+
+
+def test_counts_of_threads() -> None:
+    assert command.counts("", 1) == (1,)
+    assert command.counts("", 6) == (1, 2, 4, 6)
+    assert command.counts("1-3,2", 4) == (1, 2, 3)
+    for text, said in (("x", "not a list"), ("0", "1 to 4"), ("8", "1 to 4"), ("3-", "not a list")):
+        with pytest.raises(UsageError, match=said):
+            command.counts(text, 4)
+
+
+def test_a_name_may_carry_its_framework() -> None:
+    assert command.named("theano-0.8.2/mkl", "theano-1.0.5").id == "theano-0.8.2/mkl"
+    assert command.named("mkl", "theano-0.8.2").id == "theano-0.8.2/mkl"
+    assert command.named("mkl", "").id == "theano-1.0.5/mkl"
+
+
+def test_a_workload_that_there_is_not() -> None:
+    with pytest.raises(UsageError, match="gem"):
+        worker.check_names(["gem"])
+
+
+def say(monkeypatch: pytest.MonkeyPatch, text: str) -> list[dict[str, str]]:
+    told: list[dict[str, str]] = []
+
+    def answer(words: Sequence[object], env: dict[str, str]) -> str:
+        told.append(env)
+        return text
+
+    monkeypatch.setattr(worker, "call", answer)
+    return told
+
+
+def test_a_process_is_told_its_threads_and_its_words_are_read(
+    monkeypatch: pytest.MonkeyPatch,
+) -> None:
+    found = {"series": [{"name": "Gemm", "unit": "GFLOP/s", "samples": [100.123456789, 99]}]}
+    told = say(monkeypatch, "a warning\n" + json.dumps(found) + "\n")
+    (series,) = worker.measure(candidate("mkl"), "gemm", 3, quick=True)
+    assert series.samples == (100.123, 99.0)
+    assert {told[0][name] for name in worker.THREAD_VARIABLES} == {"3"}
+
+
+@pytest.mark.parametrize(
+    "text", ["", "no JSON", '{"series": [{"name": "x", "unit": "mile", "samples": [1]}]}']
+)
+def test_words_that_are_no_measurement(monkeypatch: pytest.MonkeyPatch, text: str) -> None:
+    say(monkeypatch, text)
+    with pytest.raises(StacksError, match=r"theano-1\.0\.5/mkl"):
+        worker.measure(candidate("mkl"), "gemm", 1, quick=True)
+
+
+def test_a_clock_that_jumped_is_told(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(noise, "quota", lambda: None)
+    found = runs(BASE, [1.0])
+    assert command.remarks(found, True, 0.5) == []
+    (said,) = command.remarks(found, True, -3600.0)
+    assert said.startswith("the system's date was changed by -3600 s")
+    assert command.remarks(found, False, 0.0) == [
+        "the system did not allow to keep runs to processors of their own"
+    ]
+
+
+def test_the_bench_from_its_options_to_its_file(
+    built: Path, monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
+) -> None:
+    report(PASSED)
+    say(monkeypatch, '{"series": [{"name": "Gemm", "unit": "s", "samples": [1.0, 2.0, 3.0]}]}')
+    write = results.write
+    monkeypatch.setattr(results, "write", lambda one: write(one, built / "results"))
+    monkeypatch.setattr(command, "REPOSITORY", built)
+    command.bench("openblas", "theano-1.0.5", workloads="gemm", rounds_wanted=5, threads="1")
+    ((path, one),) = [(one.path, one.result) for one in results.read_all(built / "results")[0]]
+    assert one.machine.name == "here-2-cores" and one.settings.rounds == 5
+    assert len(one.runs) == 5 and one.subjects[0].lock == "a" * 64
+    said = capsys.readouterr()
+    assert "Gemm" in said.out and f"kept in {path.relative_to(built)}" in said.err
+    with pytest.raises(UsageError, match="too few rounds"):
+        command.bench("openblas", rounds_wanted=2)
+
+
+def test_figures_have_three_digits() -> None:
+    assert [show.number(x) for x in (1234.5, 117.8, 44.12, 2.345, 0.01234)] == [
+        "1234", "118", "44.1", "2.35", "0.0123",
+    ]  # fmt: skip
+
+
+def test_a_result_is_shown(capsys: pytest.CaptureFixture[str]) -> None:
+    show.show(result(runs(BASE, [40.0] * 7), BASE, remarks=("it was noisy",)))
+    said = capsys.readouterr().out
+    assert "base" in said and "40.0" in said and "note: it was noisy" in said

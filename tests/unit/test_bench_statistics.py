@@ -1,0 +1,117 @@
+"""What may be said of samples: by hand where a hand can reckon it, and by its error rate."""
+
+from __future__ import annotations
+
+import random
+
+import pytest
+from benching import BASE, FAST, OTHER, run, runs, subject
+
+from stacks.bench import compare
+from stacks.bench.statistics import fastest, speedup, summary
+
+SLOW = [40.0, 41, 39, 40, 42, 40, 41]
+QUICK = [100.0, 104, 98, 101, 103, 99, 100]
+ALIKE = [101.0, 103, 99, 100, 104, 98, 101]
+
+
+def test_medians_and_quartiles() -> None:
+    found = summary([5.0, 1, 3, 2, 4])
+    assert (found.low, found.median, found.high) == (2, 3, 4)
+    alone = summary([7.0])
+    assert (alone.low, alone.median, alone.high) == (7, 7, 7)
+
+
+def test_a_ratio_is_of_the_rounds_not_of_the_medians() -> None:
+    # Each round is twice as fast, while the machine gets slower all the time.
+    theirs = [10.0, 9, 8, 7, 6, 5, 4]
+    found = speedup([2 * x for x in theirs], theirs, "GFLOP/s")
+    assert (found.value, found.low, found.high, found.rounds) == (2, 2, 2, 7)
+
+
+def test_of_seconds_less_is_faster() -> None:
+    assert speedup([1.0] * 7, [2.0] * 7, "s").value == 2
+    assert speedup([1.0] * 7, [2.0] * 7, "ns").value == 2
+    assert fastest({"a": [1.0] * 7, "b": [2.0] * 7}, "s") == ("a",)
+    assert fastest({"a": [1.0] * 7, "b": [2.0] * 7}, "GFLOP/s") == ("b",)
+
+
+def test_the_same_samples_give_the_same_interval() -> None:
+    assert speedup(QUICK, ALIKE, "GFLOP/s") == speedup(QUICK, ALIKE, "GFLOP/s")
+
+
+def test_an_interval_that_includes_one_tells_nothing() -> None:
+    assert speedup(QUICK, SLOW, "GFLOP/s").told
+    assert not speedup(QUICK, ALIKE, "GFLOP/s").told
+    assert set(fastest({"a": QUICK, "b": ALIKE, "c": SLOW}, "GFLOP/s")) == {"a", "b"}
+
+
+def test_one_round_of_seven_that_went_wrong_hides_no_winner() -> None:
+    spoilt = [*QUICK[:-1], 10.0]
+    assert fastest({"a": spoilt, "b": SLOW}, "GFLOP/s") == ("a",)
+    assert len(fastest({"a": spoilt[:-3], "b": [*SLOW[:3], 200.0]}, "GFLOP/s")) == 2
+
+
+@pytest.mark.parametrize("count", [5, 7, 11])
+def test_equals_are_seldom_told_apart(count: int) -> None:
+    chance = random.Random(1)
+    told = 0
+    for _ in range(50):
+        a, b = ([chance.gauss(100, 5) for _ in range(count)] for _ in range(2))
+        told += speedup(a, b, "GFLOP/s").told
+    # One in sixteen is due at five rounds, where all of them must agree; one in twenty is aimed at.
+    assert told <= 6
+
+
+def test_rows_have_their_ratio_to_the_baseline() -> None:
+    found = compare.rows([*runs(BASE, SLOW), *runs(FAST, QUICK)], [BASE, FAST])
+    assert [(row.subject, row.reference) for row in found] == [
+        (BASE.id, BASE.id),
+        (FAST.id, BASE.id),
+    ]
+    assert found[0].ratio is None and found[1].ratio
+    assert found[1].ratio.value == pytest.approx(2.5, abs=0.1)
+
+
+def test_a_framework_without_its_baseline_is_compared_with_the_first() -> None:
+    far = subject("fast", "pytensor-3.0.7")
+    assert compare.reference_of(far, [BASE, FAST, far]) == BASE.id
+    own = subject("base", "pytensor-3.0.7", baseline=True)
+    assert compare.reference_of(far, [BASE, far, own]) == own.id
+
+
+def test_the_fastest_of_each_measure() -> None:
+    found = [*runs(BASE, SLOW), *runs(FAST, QUICK), *runs(OTHER, ALIKE)]
+    ((measure, names),) = compare.winners(found).items()
+    assert measure.told == "Gemm, 2 threads" and set(names) == {FAST.id, OTHER.id}
+    assert compare.winners(runs(FAST, QUICK)) == {}
+
+
+def test_only_like_graphs_are_compared() -> None:
+    # Every third compilation of FAST gave a graph that takes twice as long.
+    kinds = ["two", "two", "three", "two", "two", "three", "two"]
+    found = runs(BASE, [10.0] * 7, unit="s", graph="two")
+    for number, kind in enumerate(kinds, 1):
+        found.append(run(FAST, number, 5.0 if kind == "two" else 20.0, unit="s", graph=kind))
+    rows = compare.rows(found, [BASE, FAST])
+    ratio = rows[1].ratio
+    assert ratio and (ratio.value, ratio.low, ratio.high, ratio.rounds) == (2, 2, 2, 5)
+    assert rows[1].summary.high == 5
+    assert compare.unlike(rows) == [
+        f"Gemm, 2 threads: {FAST.id} compiled to 2 graphs; the figures are of the one that came in "
+        "5 of 7 rounds"
+    ]
+
+
+def test_two_variants_of_different_graphs_are_told() -> None:
+    found = [*runs(BASE, SLOW, graph="a"), *runs(FAST, QUICK, graph="b")]
+    (said,) = compare.unlike(compare.rows(found, [BASE, FAST]))
+    assert said == f"Gemm, 2 threads: {FAST.id} has another graph than {BASE.id}"
+
+
+def test_what_numba_compiled_is_compared_with_c_where_there_is_no_other() -> None:
+    theano, pytensor = BASE, subject("openblas", "pytensor-3.0.7")
+    found = [*runs(theano, SLOW), *runs(pytensor, QUICK, name="Gemm, numba")]
+    rows = compare.rows(found, [theano, pytensor])
+    assert rows[1].measure.name == "Gemm, numba" and rows[1].ratio
+    assert rows[1].ratio.value == pytest.approx(2.5, abs=0.1)

@@ -1,0 +1,27 @@
+"""Run one of the workloads in the environment of the interpreter that runs this.
+
+    PREFIX/bin/python verify/workloads NAME [--calls N] [--profile-calls N] [--json FILE] ...
+
+Exit status: 0 it ran, 2 it cannot run, 130 interrupted.
+"""
+
+from __future__ import absolute_import, division, print_function
+
+import os
+import sys
+import types
+
+# No bytecode beside these files: they may lie in somebody's read-only image.
+sys.dont_write_bytecode = True
+_here = os.path.dirname(os.path.abspath(__file__))
+if sys.path and os.path.abspath(sys.path[0]) == _here:
+    # Run as a folder: its modules belong to a package, or they would hide others of their name.
+    del sys.path[0]
+if "verify" not in sys.modules:
+    sys.modules["verify"] = types.ModuleType("verify")
+    sys.modules["verify"].__path__ = [os.path.dirname(_here)]
+
+from verify.workloads import cli  # noqa: E402 (the package is made above)
+
+if __name__ == "__main__":
+    sys.exit(cli.main(sys.argv[1:]))

@@ -1,0 +1,115 @@
+"""The program: a workload's name in, a table and a report out."""
+
+from __future__ import absolute_import, division, print_function
+
+import argparse
+import os
+import sys
+
+from verify import expectation as expectations
+from verify import framework as frameworks
+from verify import report, table, threads
+
+NAMES = ("ntm", "gibbs", "scan_gc", "lstm", "logreg", "check_blas")
+RAN, CANNOT_RUN, INTERRUPTED = 0, 2, 130
+
+
+def main(words):
+    """Run the program and return its exit status."""
+    arguments = parse(words)
+    try:
+        return run(arguments)
+    except KeyboardInterrupt:
+        sys.stderr.write("interrupted\n")
+        return INTERRUPTED
+    except frameworks.FrameworkError as error:
+        return _cannot(error, error.mend)
+    except expectations.ExpectationError as error:
+        return _cannot(error, "build the environment again; the builder writes this file")
+    except EnvironmentError as error:
+        if arguments.debug:
+            raise
+        return _cannot(
+            error, "look at the path, its permissions and the space on its disk"
+        )
+
+
+def parse(words):
+    """Return the parsed arguments; bad ones end the program with status 2."""
+    parser = argparse.ArgumentParser(
+        prog="workloads", description="Compile, time and profile a program that people really run."
+    )
+    parser.add_argument("workload", choices=NAMES)
+    parser.add_argument("--case", metavar="NAME", help="only this one of the workload's cases")
+    parser.add_argument(
+        "--calls", metavar="N", type=_positive, help="timed calls (default: 100; of check_blas: 10)"
+    )
+    parser.add_argument(
+        "--profile-calls",
+        metavar="N",
+        type=_count,
+        help="profiled calls after the timed ones (default: as many; 0: no profile)",
+    )
+    parser.add_argument("--dtype", choices=("float32", "float64"), help="the precision")
+    parser.add_argument("--linker", help="the framework's linker, `numba` for PyTensor's own")
+    parser.add_argument("--small", action="store_true", help="small shapes, for a quick try")
+    parser.add_argument(
+        "--compile-folder",
+        metavar="FOLDER",
+        help="where compiled modules go and are looked for (default: the environment's own)",
+    )
+    parser.add_argument("--expect", metavar="FILE", help="what the builder has locked")
+    parser.add_argument("--json", metavar="FILE", help="write the report for machines there")
+    parser.add_argument("--blas-threads", metavar="N", type=_positive)
+    parser.add_argument("--quiet", action="store_true", help="no tables")
+    parser.add_argument("--debug", action="store_true", help="show tracebacks")
+    arguments = parser.parse_args(words)
+    if arguments.calls is None:
+        arguments.calls = 10 if arguments.workload == "check_blas" else 100
+    if arguments.profile_calls is None:
+        arguments.profile_calls = arguments.calls
+    return arguments
+
+
+def _positive(text):
+    number = _count(text)
+    if number < 1:
+        raise argparse.ArgumentTypeError("at least 1")
+    return number
+
+
+def _count(text):
+    number = int(text)
+    if number < 0:
+        raise argparse.ArgumentTypeError("at least 0")
+    return number
+
+
+def run(arguments):
+    """Run the workload, print its tables, write the report; return the exit status."""
+    wanted = expectations.load(arguments.expect) if arguments.expect else None
+    for path in filter(None, (arguments.json, arguments.compile_folder)):
+        if not os.path.isdir(os.path.dirname(os.path.abspath(path))):
+            raise EnvironmentError(2, "no such folder", os.path.dirname(path))
+    if arguments.blas_threads:
+        threads.ask_for(arguments.blas_threads)
+    if arguments.compile_folder:
+        frameworks.use_compile_folder(os.path.abspath(arguments.compile_folder))
+    framework = frameworks.load(wanted["module"] if wanted else None)
+
+    # Imported late: these import NumPy, which must not come before the thread counts are set.
+    from verify.workloads import measuring, tables
+
+    content = measuring.measure(framework, wanted, arguments)
+    if arguments.json:
+        report.write(arguments.json, content)
+    if not arguments.quiet:
+        table.show(tables.render(content))
+    return RAN
+
+
+def _cannot(what, mend):
+    sys.stderr.write("the workload cannot run with %s\n" % sys.executable)
+    sys.stderr.write("  %s\n" % what)
+    sys.stderr.write("  mend: %s\n" % mend)
+    return CANNOT_RUN

@@ -1,0 +1,57 @@
+"""An LSTM's training step: four matrix products for its gates, and the four merged into one."""
+
+from __future__ import absolute_import, division, print_function
+
+import collections
+
+import numpy
+
+from verify.workloads.model import Model
+
+Sizes = collections.namedtuple("Sizes", "steps batch hidden")
+
+FULL = Sizes(steps=50, batch=16, hidden=256)
+SMALL = Sizes(steps=3, batch=2, hidden=4)
+RATE = 0.1
+
+
+def models(ops, small):
+    """Return the step with separate and with merged weights; both compute the same."""
+    sizes = SMALL if small else FULL
+    return [_training(ops, sizes, "four", False), _training(ops, sizes, "merged", True)]
+
+
+def _training(ops, sizes, name, merged):
+    random = numpy.random.RandomState(11)
+    size = sizes.hidden
+    weights = random.randn(size, 4 * size) / numpy.sqrt(size)
+    inputs = ops.shared(random.randn(sizes.steps, sizes.batch, 4 * size))
+    nothing = ops.shared(numpy.zeros((sizes.batch, size)))
+    parts = [slice(number * size, (number + 1) * size) for number in range(4)]
+    if merged:
+        parameters = [ops.shared(weights)]
+    else:
+        parameters = [ops.shared(weights[:, part]) for part in parts]
+
+    def step(given, hidden, cell, *own):
+        if merged:
+            together = given + ops.tensor.dot(hidden, own[0])
+            i, f, o, c = (together[:, part] for part in parts)
+        else:
+            i, f, o, c = (
+                given[:, part] + ops.tensor.dot(hidden, w) for part, w in zip(parts, own)
+            )
+        cell = ops.sigmoid(f) * cell + ops.sigmoid(i) * ops.tensor.tanh(c)
+        return ops.sigmoid(o) * ops.tensor.tanh(cell), cell
+
+    outputs, _ = ops.scan(
+        step,
+        "lstm",
+        sequences=[inputs],
+        outputs_info=[nothing, nothing],
+        non_sequences=parameters,
+    )
+    cost = (outputs[0] ** 2).mean()
+    gradients = ops.grad(cost, parameters)
+    updates = [(p, p - RATE * gradient) for p, gradient in zip(parameters, gradients)]
+    return Model(name, cost, updates, dict(sizes._asdict()))
