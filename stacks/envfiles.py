@@ -46,7 +46,9 @@ class FlavourFile(Strict):
         "float64", description="the precision of the framework's default type"
     )
     flags: dict[str, str] = Field({}, description="more flags of the framework, section.name")
-    environment: dict[str, str] = Field({}, description="environment variables")
+    environment: dict[str, str] = Field(
+        {}, description="environment variables; {prefix} is the environment's own folder"
+    )
     packages: Specs = Field((), description="more conda packages, as match specs")
     frameworks: Specs = Field((), description="the frameworks it is made for; all if left out")
     baseline: bool = Field(

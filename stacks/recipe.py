@@ -185,6 +185,29 @@ class Compiled(_Strict):
     licences: tuple[str, ...] = Field(strict=False, min_length=1)
 
 
+class DebianFiles(_Strict):
+    """Copy files out of debs; see stacks/staging/debian_files.py."""
+
+    stage: Literal["debian-files"]
+    files: dict[str, str] = Field(
+        min_length=1, description="pattern of files or folders of the debs: folder of the prefix"
+    )
+    left_out: tuple[str, ...] = Field(
+        default=(), strict=False, description="patterns of names that folders are copied without"
+    )
+    links: dict[str, str] = {}
+    search: tuple[str, ...] = Field(
+        default=("lib",), strict=False, description="where they look for libraries, in order"
+    )
+
+
+class PoCL(_Strict):
+    """Take PoCL out of its wheel; see stacks/staging/pocl.py."""
+
+    stage: Literal["pocl"]
+    gcc: str = Field(description="the version of the compiler package's GCC, as in its folders")
+
+
 class LocalTarball(_Strict):
     """Package a file of the user's own; see stacks/local.py."""
 
@@ -203,6 +226,8 @@ Extra = Annotated[
     | OpenBLASWheel
     | Compiler
     | Compiled
+    | DebianFiles
+    | PoCL
     | LocalTarball,
     Field(discriminator="stage"),
 ]

@@ -57,7 +57,7 @@ PATH = os.environ.get("PATH", os.defpath)
 if PATH.split(os.pathsep)[0] != SCRIPTS:
     os.environ["PATH"] = SCRIPTS + os.pathsep + PATH
 for name, value in {environment!r}:
-    os.environ.setdefault(name, value)
+    os.environ.setdefault(name, value.replace("{{prefix}}", PREFIX))
 
 
 def _usable_cores():
