@@ -184,23 +184,27 @@ def list_(context: Context) -> None:
 @task(
     help={
         "variant": "only this one, on every framework",
+        "framework": "only on this one",
         "channel": CHANNEL + "; its locks are kept beside the project's own",
         "check": "change nothing; fail where a committed lock is stale, and say what changed",
     }
 )
-def lock(context: Context, variant: str = "", channel: str = "", check: bool = False) -> None:
+def lock(
+    context: Context, variant: str = "", framework: str = "", channel: str = "", check: bool = False
+) -> None:
     """Solve the variants and write their locks (envs/locks)."""
     from stacks import lock, pipeline
     from stacks.variant import select
 
+    chosen = select(variant, framework)
     if check:
-        pipeline.check_locks(lock.and_elsewhere(select(_on(channel, variant))))
+        pipeline.check_locks(lock.and_elsewhere(chosen))
     elif channel:
         from stacks import foreign
 
-        foreign.relock(select(variant), channel)
+        foreign.relock(chosen, channel)
     else:
-        pipeline.relock(select(variant))
+        pipeline.relock(chosen)
 
 
 @task(help={"check": "change nothing; fail where the archives offer something else by now"})

@@ -17,7 +17,7 @@ def elsewhere(variant: Variant, channel: str) -> Variant:
     """
     if variant.libm == "amdlibm":
         raise UsageError(
-            f"{variant.name} cannot be made of another channel's packages",
+            f"{variant.id} cannot be made of another channel's packages",
             found="`libm: amdlibm`: only this project's channel has the library for it",
             mend="take the flavour without it, which the file of this one extends",
         )

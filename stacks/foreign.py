@@ -61,7 +61,7 @@ class Index:
             self.folder,
             specs,
             glibc,
-            f"{variant.id}: the channel {self.place.name}",
+            f"{variant.id}: {self.place.name}",
             "it may have dropped these versions, or call them otherwise: take another channel",
         )
         packages = tuple(self._locked(record) for record in records)
@@ -143,6 +143,8 @@ def relock(variants: Sequence[Variant], channel: str, locks: Path = LOCKS) -> No
                 continue
             make_elsewhere(variant, place.name, solution.packages, solution.sizes, pins, locks)
             print(f"  {'locked':<9}{variant.id}", file=sys.stderr)
+    if len(refused) == 1:
+        raise refused[0]
     if refused:
         raise UsageError("\n".join(error.what for error in refused), mend=refused[0].mend)
 

@@ -194,9 +194,9 @@ def read(variant: Variant, pins: Pins, locks: Path = LOCKS) -> Lock:
     """Return a variant's lock; UsageError where there is none or it cannot be read."""
     path = folder_of(variant, locks) / lockfile.NAME
     if not path.is_file():
-        raise UsageError(f"{variant.id} is not locked", mend=f"run `{variant.lock_command}`")
+        raise UsageError(f"{variant.id} is not locked", mend=f"run `{_command(variant)}`")
     data = path.read_bytes()
-    content = lockfile.parse(path, data, _mend(variant))
+    content = lockfile.parse(path, data, _mend(_command(variant)))
     texts = inputs_of(variant, pins, content.channel)
     digest = hashlib.sha256(data)
     for name in sorted(texts):
@@ -217,12 +217,23 @@ def _sizes(variant: Variant, path: Path) -> dict[str, int]:
         return {str(name): int(size) for name, size in json.loads(path.read_bytes()).items()}
     except (OSError, ValueError, TypeError, AttributeError) as error:
         raise UsageError(
-            f"{path}: not the packages' sizes", found=str(error), mend=_mend(variant)
+            f"{path}: not the packages' sizes",
+            found=str(error),
+            mend=_mend(_command(variant)),
         ) from error
 
 
-def _mend(variant: Variant) -> str:
-    return f"run `{variant.lock_command}`, look at the difference, and commit it; {RESTORE}"
+def _command(variant: Variant, channel: str = "") -> str:
+    """Return what makes a variant's lock; `channel` is the name or address of another one."""
+    if not variant.channel:
+        return "./invoke lock"
+    flavour = variant.name.partition("@")[0]
+    channel = channel or f"<the name or address of {variant.channel}>"
+    return f"./invoke lock --variant {flavour} --channel {channel}"
+
+
+def _mend(command: str) -> str:
+    return f"run `{command}`, look at the difference, and commit it; {RESTORE}"
 
 
 def check(variant: Variant, channel: Channel, locks: Path = LOCKS) -> Lock:
@@ -256,7 +267,7 @@ def check(variant: Variant, channel: Channel, locks: Path = LOCKS) -> Lock:
     if changes:
         raise StaleError(
             f"the lock of {variant.id} is stale:\n" + "\n".join(f"  - {c}" for c in changes),
-            mend=_mend(variant),
+            mend=_mend(_command(variant, lock.channel)),
         )
     return lock
 

@@ -75,13 +75,6 @@ class Variant(Strict):
         return f"{self.framework.name}/{self.name}"
 
     @property
-    def lock_command(self) -> str:
-        """What makes its lock, as a user types it."""
-        flavour = self.name.partition("@")[0]
-        where = f" --variant {flavour} --channel {self.channel}" if self.channel else ""
-        return f"./invoke lock{where}"
-
-    @property
     def one_blas(self) -> bool:
         """Whether one BLAS serves the framework, NumPy and SciPy: they are linked to libblas."""
         return self.framework.libblas and self.python_packages == "conda" and bool(self.blas)
@@ -172,12 +165,15 @@ def all_variants(envs: Path = ENVS) -> tuple[Variant, ...]:
     )
 
 
-def select(name: str = "", envs: Path = ENVS) -> tuple[Variant, ...]:
-    """Return a flavour on every framework it is made for, or every variant for an empty name."""
+def select(name: str = "", framework: str = "", envs: Path = ENVS) -> tuple[Variant, ...]:
+    """Return the variants of a flavour and a framework; an empty name stands for all of them."""
     name, _, channel = name.partition("@")
     if name and name not in flavour_names(envs):
         raise unknown("variant", name, flavour_names(envs))
-    found = tuple(v for v in all_variants(envs) if name in ("", v.name))
+    variants = on_framework(framework, envs) if framework else all_variants(envs)
+    found = tuple(v for v in variants if name in ("", v.name))
+    if not found:
+        raise UsageError(f"{name} is not made for {framework}")
     return tuple(elsewhere(v, channel) for v in found) if channel else found
 
 

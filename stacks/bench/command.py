@@ -163,15 +163,19 @@ def revision() -> tuple[str | None, bool]:
     return commit, bool(changes.strip())
 
 
-def show_results(machine_name: str = "") -> None:
-    """Print the last result of each machine, or all of one machine's; say what cannot be read.
+def _of(one: results.Found) -> tuple[str, ...]:
+    return (one.path.parent.name, *(subject.id for subject in one.result.subjects))
 
-    Raises UsageError where there are none.
+
+def show_results(machine_name: str = "") -> None:
+    """Print the last result of the same variants on each machine, or all of one machine's.
+
+    What cannot be read is named. Raises UsageError where there are none.
     """
     found, bad = results.read_all()
     chosen = [one for one in found if machine_name in ("", one.path.parent.name)]
     if not machine_name:
-        chosen = list({one.path.parent.name: one for one in chosen}.values())
+        chosen = list({_of(one): one for one in chosen}.values())
     for one in chosen:
         show.show(one.result)
         print()

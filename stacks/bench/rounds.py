@@ -46,14 +46,19 @@ def turns(plan: Plan) -> Iterator[Turn]:
     """
     for workload in plan.workloads:
         for candidate in plan.candidates:
-            yield Turn(candidate, workload, plan.threads[-1], 0)
+            yield Turn(candidate, workload, counts_of(workload, plan)[-1], 0)
     for number in range(1, plan.rounds + 1):
         first = (number - 1) % len(plan.candidates)
         order = (*plan.candidates[first:], *plan.candidates[:first])
         for workload in plan.workloads:
-            for threads in plan.threads:
+            for threads in counts_of(workload, plan):
                 for candidate in order:
                     yield Turn(candidate, workload, threads, number)
+
+
+def counts_of(workload: str, plan: Plan) -> tuple[int, ...]:
+    """Return the counts of threads that a workload is timed on."""
+    return plan.threads[:1] if workload in worker.ON_ONE_THREAD else plan.threads
 
 
 def remaining(done: Sequence[tuple[Turn, float]], left: Sequence[Turn]) -> float | None:

@@ -18,6 +18,8 @@ from stacks.verification import environment
 PROBE = REPOSITORY / "verify" / "bench_probe.py"
 PROGRAMS = REPOSITORY / "verify" / "workloads"
 OWN = ("gemm", "elementwise")
+# The frameworks compute these on one thread, however many there are.
+ON_ONE_THREAD = ("elementwise",)
 # Each library has its own; a library that is not there does not mind.
 THREAD_VARIABLES = (
     "OPENBLAS_NUM_THREADS",

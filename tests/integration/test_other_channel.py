@@ -1,0 +1,68 @@
+"""A flavour made of another channel: conda-forge's names, over HTTP, and a real environment."""
+
+from __future__ import annotations
+
+import asyncio
+import json
+import subprocess
+from pathlib import Path
+
+import pytest
+import rattler_build
+from rattler.index import index_fs
+
+from integration.test_serve import publish, serving
+from stacks import foreign, lock, pipeline, settings
+from stacks.channel import read_channel
+from stacks.disk import REPOSITORY
+from stacks.variant import load_variant
+from stacks.verification import environment
+
+DRIVER = Path(__file__).with_name("verify_driver.py")
+CHECKS = ("versions", "settings", "ldflags", "library", "one BLAS", "Gemm", "Dot22 numbers", "scan")
+
+
+def add_openblas(channel: Path, room: Path) -> None:
+    """Add what conda-forge calls the package with the link libopenblas.so: `openblas`."""
+    script = room / "files/etc/conda/activate.d/openblas.sh"
+    script.parent.mkdir(parents=True)
+    script.write_text("export OPENBLAS=1\n")
+    rattler_build.assemble_package(
+        "openblas",
+        "0.3.34",
+        "linux-64",
+        "pthreads_h1_0",
+        channel / "linux-64",
+        files=rattler_build.collect_files(room / "files"),
+        depends=["libopenblas 0.3.34"],
+    )
+    asyncio.run(index_fs(channel))
+
+
+def test_a_real_environment_of_another_channel_passes(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    ours = load_variant("openblas")
+    publish([ours], lock.LOCKS, tmp_path / "channel")
+    add_openblas(tmp_path / "channel", tmp_path)
+    locks, place = tmp_path / "locks", tmp_path / "prefix"
+    with serving(tmp_path / "channel") as address:
+        foreign.relock([ours], address, locks)
+        [theirs] = lock.and_elsewhere([ours], locks)[1:]
+        monkeypatch.setenv("DEBIAN_MIRROR", "http://127.0.0.1:9/debian")
+        pipeline.make_environment(theirs, place, locks)
+    found = lock.check(theirs, read_channel(), locks)
+    assert found.channel == address
+    assert "openblas" in {p.name for p in found.packages}
+    words: list[str | Path] = [DRIVER, REPOSITORY / "verify", place / settings.EXPECTATION, *CHECKS]
+    done = subprocess.run(
+        [place / "bin/python", *words],
+        env=environment(place),
+        stdout=subprocess.PIPE,
+        check=True,
+        timeout=600,
+    )
+    results = json.loads(done.stdout)
+    assert [(name, status) for name, status, *_ in results if status != "pass"] == []
+    assert len(results) == len(CHECKS)
+    assert pipeline.make_environment(theirs, place, locks) == place, "ready, the channel gone"
