@@ -76,6 +76,7 @@ def _entry(member: tarfile.TarInfo, content: str) -> Entry:
         KINDS.get(member.type, f"of type {member.type!r}"),
         stat.S_IMODE(member.mode),
         f"{member.uid}:{member.gid}",
-        int(member.mtime),
+        # Engines put files of their own into a container, in folders of the image.
+        0 if member.isdir() else int(member.mtime),
         content,
     )
