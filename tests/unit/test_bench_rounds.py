@@ -225,6 +225,12 @@ def test_figures_have_three_digits() -> None:
     ]  # fmt: skip
 
 
+def test_short_times_get_a_smaller_unit() -> None:
+    units = [show.scale(value, "s")[1] for value in (2.0, 0.02, 0.0002)]
+    assert units == ["s", "ms", "us"]
+    assert show.scale(0.5, "ns") == (1.0, "ns")
+
+
 def test_a_result_is_shown(capsys: pytest.CaptureFixture[str]) -> None:
     show.show(result(runs(BASE, [40.0] * 7), BASE, remarks=("it was noisy",)))
     said = capsys.readouterr().out
