@@ -14,17 +14,63 @@ FULL = "also the long timings: check_blas at 5000"
 JSON = "write the report as JSON to this file, too"
 
 
-@task(help={"variant": VARIANT, "framework": FRAMEWORK, "full": FULL, "json": JSON})
+@task(
+    help={
+        "variant": VARIANT,
+        "framework": FRAMEWORK,
+        "to": "prefix: a folder below build/; docker: an image in the container engine",
+        "base": "what an image lies on instead of the project's own base: --base debian:bookworm",
+        "full": FULL,
+        "json": JSON,
+    }
+)
 def build(
-    context: Context, variant: str, framework: str = "", full: bool = False, json: str = ""
+    context: Context,
+    variant: str,
+    framework: str = "",
+    to: str = "prefix",
+    base: str = "",
+    full: bool = False,
+    json: str = "",
 ) -> None:
     """Make a variant's environment, verify it, print the table."""
     from stacks import pipeline, verification
+    from stacks.errors import UsageError
+    from stacks.image import docker
+    from stacks.names import unknown
     from stacks.variant import load_variant
 
     chosen = load_variant(variant, framework or None)
-    prefix = pipeline.make_environment(chosen)
-    verification.verify_variant(chosen, prefix, full=full, json_file=_path(json))
+    if to == "docker":
+        docker.build(chosen, base_name=base, full=full, json_file=_path(json))
+    elif to != "prefix":
+        raise unknown("place to build to", to, ("prefix", "docker"))
+    elif base:
+        raise UsageError("--base is for images", mend="leave it out, or add --to docker")
+    else:
+        prefix = pipeline.make_environment(chosen)
+        verification.verify_variant(chosen, prefix, full=full, json_file=_path(json))
+
+
+@task(help={"check": "change nothing; fail where a committed Dockerfile is stale"})
+def render(context: Context, check: bool = False) -> None:
+    """Write the Dockerfile of every variant (docker/)."""
+    from stacks.image import dockerfile
+    from stacks.variant import all_variants
+
+    if check:
+        dockerfile.check(all_variants())
+    else:
+        dockerfile.write(all_variants())
+
+
+@task()
+def base(context: Context) -> None:
+    """Make the base of the images and import it into the engine."""
+    from stacks import engine
+    from stacks.image import docker
+
+    print(docker.prepare_base(engine.find()))
 
 
 @task(

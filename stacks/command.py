@@ -4,10 +4,17 @@ from __future__ import annotations
 
 import shlex
 import subprocess
-from collections.abc import Collection, Mapping, Sequence
+import tempfile
+from collections import deque
+from collections.abc import Callable, Collection, Iterator, Mapping, Sequence
+from contextlib import contextmanager
 from pathlib import Path
+from typing import IO
 
 from stacks.errors import StacksError
+
+# How many of a failed program's last lines are told.
+TAIL = 30
 
 
 class CommandError(StacksError):
@@ -32,17 +39,87 @@ def call(
             words, cwd=cwd, env=env, capture_output=True, text=True, errors="replace", check=False
         )
     except OSError as error:
-        raise CommandError(
-            f"cannot run {words[0]}: {error.strerror}", mend=f"the whole command: {quoted(words)}"
-        ) from error
+        raise _cannot_run(words, error) from error
     if done.returncode not in accepted:
-        tail = "\n".join((done.stdout + done.stderr).strip().splitlines()[-30:])
-        raise CommandError(
-            f"{quoted(words)}\n{tail}",
-            expected="exit status " + " or ".join(map(str, accepted)),
-            found=f"exit status {done.returncode}",
-        )
+        tail = "\n".join((done.stdout + done.stderr).strip().splitlines()[-TAIL:])
+        raise _failed(words, tail, accepted, done.returncode)
     return done.stdout
+
+
+def followed(
+    arguments: Sequence[str | Path],
+    tell: Callable[[str], None],
+    *,
+    env: Mapping[str, str] | None = None,
+) -> None:
+    """Run a program to its end and give `tell` each line of both its streams as it comes.
+
+    Where this is interrupted, by ctrl-C above all, the program is stopped first. Raises
+    CommandError as `call` does.
+    """
+    words = [str(a) for a in arguments]
+    try:
+        process = subprocess.Popen(
+            words,
+            env=env,
+            stdin=subprocess.DEVNULL,
+            stdout=subprocess.PIPE,
+            stderr=subprocess.STDOUT,
+            text=True,
+            errors="replace",
+        )
+    except OSError as error:
+        raise _cannot_run(words, error) from error
+    tail: deque[str] = deque(maxlen=TAIL)
+    with process:
+        assert process.stdout
+        try:
+            for line in process.stdout:
+                tail.append(line.rstrip())
+                tell(tail[-1])
+            process.wait()
+        except BaseException:
+            process.terminate()
+            process.wait()
+            raise
+    if process.returncode:
+        raise _failed(words, "\n".join(tail), (0,), process.returncode)
+
+
+@contextmanager
+def piped(
+    arguments: Sequence[str | Path], *, env: Mapping[str, str] | None = None
+) -> Iterator[IO[bytes]]:
+    """Give the bytes that a program writes on standard output, while it runs.
+
+    Raises CommandError as `call` does, also where the block stumbled over what was cut short.
+    """
+    words = [str(a) for a in arguments]
+    with tempfile.TemporaryFile() as errors:
+        try:
+            process = subprocess.Popen(words, env=env, stdout=subprocess.PIPE, stderr=errors)
+        except OSError as error:
+            raise _cannot_run(words, error) from error
+        stumbled: Exception | None = None
+        with process:
+            assert process.stdout
+            try:
+                yield process.stdout
+            except Exception as error:
+                stumbled = error
+            except BaseException:
+                process.terminate()
+                process.wait()
+                raise
+            process.stdout.close()
+            status = process.wait()
+        # A negative status is the broken pipe, where the block left before the end.
+        if status > 0:
+            errors.seek(0)
+            tail = errors.read().decode(errors="replace").strip()
+            raise _failed(words, tail, (0,), status) from stumbled
+        if stumbled:
+            raise stumbled
 
 
 def attached(
@@ -50,19 +127,38 @@ def attached(
     *,
     cwd: Path | None = None,
     env: Mapping[str, str] | None = None,
+    output: IO[bytes] | None = None,
 ) -> int:
     """Run a program on the user's own terminal and return its exit status.
+
+    What it prints on standard output goes to the file `output`, where that is given.
 
     Raises CommandError where the program cannot be started.
     """
     words = [str(a) for a in arguments]
     try:
-        return subprocess.run(words, cwd=cwd, env=env, check=False).returncode
+        return subprocess.run(words, cwd=cwd, env=env, stdout=output, check=False).returncode
     except OSError as error:
         raise CommandError(
             f"cannot run {words[0]}: {error.strerror}",
             mend="look at the spelling of its path or name",
         ) from error
+
+
+def _cannot_run(words: Sequence[str], error: OSError) -> CommandError:
+    return CommandError(
+        f"cannot run {words[0]}: {error.strerror}", mend=f"the whole command: {quoted(words)}"
+    )
+
+
+def _failed(
+    words: Sequence[str], tail: str, accepted: Collection[int], status: int
+) -> CommandError:
+    return CommandError(
+        f"{quoted(words)}\n{tail}",
+        expected="exit status " + " or ".join(map(str, accepted)),
+        found=f"exit status {status}",
+    )
 
 
 def quoted(arguments: Sequence[str | Path]) -> str:

@@ -152,6 +152,16 @@ def scratch() -> Iterator[Path]:
 
 
 @contextmanager
+def same_modes() -> Iterator[None]:
+    """Let no umask of the user's decide the modes of what is made."""
+    before = os.umask(0o022)
+    try:
+        yield
+    finally:
+        os.umask(before)
+
+
+@contextmanager
 def locked(target: Path, what: str) -> Iterator[None]:
     """Hold the lock of `target`; where another process holds it, say so and wait.
 

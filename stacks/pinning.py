@@ -1,18 +1,20 @@
-"""Which sources the recipes ask for, and pinning them anew."""
+"""Which sources the recipes and the images' base ask for, and pinning them anew."""
 
 from __future__ import annotations
 
 from stacks.errors import StaleError
+from stacks.image import base
 from stacks.recipe import SOURCES_LOCK, Archives, Debs, IndexFile, read_recipes
 from stacks.repin import DebWanted, FileWanted, difference, repin
 from stacks.sources import Pins, read_pins, write_pins
 
 
 def wanted() -> tuple[set[DebWanted], set[FileWanted]]:
-    """Return every deb and file that the recipes name."""
+    """Return every deb and file that the recipes name, and the debs of the images' base."""
     sources = [source for recipe in read_recipes().values() for source in recipe.source]
     debs = {DebWanted(s.suite, n) for s in sources if isinstance(s, Debs) for n in s.debs}
     debs |= {DebWanted(s.suite, n) for s in sources if isinstance(s, Archives) for n in s.names}
+    debs |= {DebWanted(base.read().suite, name) for name in base.read().debs}
     files = {FileWanted(s.project, s.version, s.file) for s in sources if isinstance(s, IndexFile)}
     return debs, files
 

@@ -12,19 +12,43 @@ from stacks import channel as channels
 from stacks import host, layer, local, lock, prefix
 from stacks.channel import Channel, Offer
 from stacks.errors import StaleError, UsageError
+from stacks.lock import Lock
 from stacks.package import Built
+from stacks.prefix import Part
 from stacks.sources import Pin
 from stacks.variant import Variant, load_variant
 
 
 @contextmanager
-def _step(name: str, what: str) -> Iterator[list[str]]:
+def step(name: str, what: str) -> Iterator[list[str]]:
     """Print one line when a step is done: its name, what it did, and how long it took."""
     start = time.monotonic()
     told = [what]
     yield told
     seconds = time.monotonic() - start
     print(f"  {name:<9}{told[-1]:<58}{seconds:7.1f} s", file=sys.stderr, flush=True)
+
+
+def read_lock(variant: Variant, locks: Path = lock.LOCKS) -> tuple[Channel, Lock]:
+    """Return the channel and a variant's lock, told in two lines; StaleError where it is stale."""
+    print(f"{variant.name} on {variant.framework.name}", file=sys.stderr, flush=True)
+    with step("lock", "") as told:
+        channel = channels.read_channel()
+        locked = lock.check(variant, channel, locks)
+        told.append(_contents(len(locked.packages), len(locked.requirements)))
+    return channel, locked
+
+
+def parts_of(variant: Variant, channel: Channel, locked: Lock) -> list[Part]:
+    """Return a lock's packages, building what the cache lacks and fetching what they are made of.
+
+    Raises UsageError where this machine cannot run them, FetchError or IntegrityError.
+    """
+    offers = [channel.offers[package.file_name] for package in locked.packages]
+    host.check(offers)
+    wheels = layer.wanted(prefix.layer_key(variant, locked, offers), locked.requirements)
+    built = build_packages(channel, offers, wheels)
+    return [Part(offer, built[offer.file_name]) for offer in offers]
 
 
 def make_environment(
@@ -38,23 +62,15 @@ def make_environment(
     ones, or the disk refuses.
     """
     target = target or prefix.place_of(variant)
-    print(f"{variant.name} on {variant.framework.name}", file=sys.stderr, flush=True)
-    with _step("lock", "") as told:
-        channel = channels.read_channel()
-        locked = lock.check(variant, channel, locks)
-        told.append(_contents(len(locked.packages), len(locked.requirements)))
+    channel, locked = read_lock(variant, locks)
     unlocked = local.packages(variant)
     if prefix.is_ready(variant, locked, target) and prefix.local_in(target) == prefix.hash_of(
         unlocked
     ):
-        print(f"  {'ready':<9}{_shown(target)}", file=sys.stderr, flush=True)
+        print(f"  {'ready':<9}{shown(target)}", file=sys.stderr, flush=True)
         return target
-    offers = [channel.offers[package.file_name] for package in locked.packages]
-    host.check(offers)
-    wheels = layer.wanted(prefix.layer_key(variant, locked, offers), locked.requirements)
-    built = build_packages(channel, offers, wheels)
-    with _step("install", _shown(target)):
-        parts = [prefix.Part(offer, built[offer.file_name]) for offer in offers]
+    parts = parts_of(variant, channel, locked)
+    with step("install", shown(target)):
         prefix.make(variant, locked, parts, target, unlocked)
     return target
 
@@ -81,7 +97,7 @@ def build_packages(
     """
     offers = tuple(offers)
     fresh: list[Offer] = []
-    with _step("channel", "") as told:
+    with step("channel", "") as told:
         built = channels.build(channel, offers, also=also, finished=fresh.append)
         told.append(f"{len(fresh)} packages built, {len(offers) - len(fresh)} from the cache")
     return built
@@ -118,6 +134,7 @@ def _contents(packages: int, requirements: int) -> str:
     return f"{packages} packages" + (f", {requirements} more by pip" if requirements else "")
 
 
-def _shown(path: Path) -> str:
+def shown(path: Path) -> str:
+    """Return a path as people want to read it, from the working folder if it is below that."""
     working = Path.cwd()
     return str(path.relative_to(working)) if path.is_relative_to(working) else str(path)

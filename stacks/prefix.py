@@ -8,9 +8,8 @@ import json
 import os
 import shutil
 import sys
-from collections.abc import Iterator, Mapping, Sequence
+from collections.abc import Mapping, Sequence
 from concurrent.futures import ThreadPoolExecutor
-from contextlib import contextmanager
 from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
@@ -19,7 +18,7 @@ import rattler
 
 from stacks import conda, layer, settings
 from stacks.channel import URL, Offer
-from stacks.disk import BUILD, aside, cache_root, explained, locked, sha256_of
+from stacks.disk import BUILD, aside, cache_root, explained, locked, same_modes, sha256_of
 from stacks.errors import IntegrityError
 from stacks.lock import Lock
 from stacks.package import Built
@@ -107,6 +106,20 @@ def make(
     Raises IntegrityError where a file is not the locked one; then `target` is as it was.
     """
     settings.check_place(target)
+    check_parts(lock, parts)
+    with locked(target, f"the environment {variant.id}"):
+        unlocked = hash_of(local)
+        if is_ready(variant, lock, target) and local_in(target) == unlocked:
+            return
+        parts = [(local or {}).get(part.offer.recipe.package.name, part) for part in parts]
+        with aside(target) as prefix:
+            fill(variant, lock, parts, prefix, target)
+            marker = {"key": key_of(variant, lock, target), "local": unlocked}
+            (prefix / READY).write_text(json.dumps(marker) + "\n")
+
+
+def check_parts(lock: Lock, parts: Sequence[Part]) -> None:
+    """Raise IntegrityError unless the packages are the locked ones, in the lock's order."""
     for part, locked_package in zip(parts, lock.packages, strict=True):
         if part.built.sha256 != locked_package.sha256:
             raise IntegrityError(
@@ -116,19 +129,24 @@ def make(
                 mend="`git checkout -- envs/locks` if the lock was changed by hand; "
                 "else please report it: builds must not depend on the machine",
             )
-    with locked(target, f"the environment {variant.id}"):
-        unlocked = hash_of(local)
-        if is_ready(variant, lock, target) and local_in(target) == unlocked:
-            return
-        parts = [(local or {}).get(part.offer.recipe.package.name, part) for part in parts]
-        with _same_modes(), aside(target) as prefix:
-            _install(variant, parts, prefix, target)
-            if lock.requirements:
-                key = layer_key(variant, lock, [part.offer for part in parts])
-                layer.add(prefix, key, lock.requirements)
-            settings.write(variant, prefix, target, _packages(parts, lock))
-            marker = {"key": key_of(variant, lock, target), "local": unlocked}
-            (prefix / READY).write_text(json.dumps(marker) + "\n")
+
+
+def fill(
+    variant: Variant, lock: Lock, parts: Sequence[Part], prefix: Path, target: Path
+) -> dict[str, str]:
+    """Make an environment in `prefix`, which is not there yet, for the place `target`.
+
+    Returns the SHA-256 of what pip installed, by its path in the prefix. Raises IntegrityError
+    where a file is not the locked one.
+    """
+    installed: dict[str, str] = {}
+    with same_modes():
+        _install(variant, parts, prefix, target)
+        if lock.requirements:
+            key = layer_key(variant, lock, [part.offer for part in parts])
+            installed = layer.add(prefix, key, lock.requirements)
+        settings.write(variant, prefix, target, _packages(parts, lock))
+    return installed
 
 
 def hash_of(local: Mapping[str, Part] | None) -> str | None:
@@ -137,16 +155,6 @@ def hash_of(local: Mapping[str, Part] | None) -> str | None:
         return None
     text = json.dumps({name: part.built.sha256 for name, part in local.items()}, sort_keys=True)
     return hashlib.sha256(text.encode()).hexdigest()
-
-
-@contextmanager
-def _same_modes() -> Iterator[None]:
-    """Let no umask of the user's decide the modes of what is made."""
-    before = os.umask(0o022)
-    try:
-        yield
-    finally:
-        os.umask(before)
 
 
 def layer_key(variant: Variant, lock: Lock, offers: Sequence[Offer]) -> str:

@@ -1,17 +1,171 @@
-"""The locked base: a small root made of pinned Debian packages, the same bytes everywhere."""
+"""The locked base: a small root made of pinned Debian packages, the same bytes everywhere.
+
+No script of a package is run, so neither root nor Debian is needed to make it. What those scripts
+would have written and a container needs is written here.
+"""
 
 from __future__ import annotations
 
+import hashlib
+import io
+import json
+import lzma
+import os
+import shutil
+import tarfile
+from collections.abc import Mapping
 from pathlib import Path
 
-from stacks.errors import StacksError
+from pydantic import Field
+
+from stacks import archives, yamlfile
+from stacks.disk import REPOSITORY, aside, cache_root, locked, scratch, sha256_of
+from stacks.envfiles import Strict
+from stacks.fetch import fetch
+from stacks.image import tree
+from stacks.recipe import SOURCES_LOCK
+from stacks.sources import DebPin, read_pins
+
+FILE = REPOSITORY / "docker" / "base.yaml"
+# Folders of the root that are links into /usr, as in every Debian since 12.
+MERGED = ("bin", "lib", "lib64", "sbin")
+# What nobody reads in a container; copyright files stay, as licences demand.
+LEFT_OUT = (
+    "usr/share/man", "usr/share/info", "usr/share/locale", "usr/share/lintian", "usr/share/bug",
+    "usr/share/bash-completion", "usr/share/menu", "usr/share/base-files", "usr/share/base-passwd",
+    "usr/share/ca-certificates", "usr/share/debianutils", "usr/lib/systemd", "etc/init.d",
+    "etc/default", "etc/update-motd.d", "etc/dpkg", "usr/lib/tmpfiles.d", "usr/lib/mime",
+)  # fmt: skip
+FOLDERS = {
+    "boot": 0o755, "dev": 0o755, "etc/ssl/certs": 0o755, "home": 0o755, "media": 0o755,
+    "mnt": 0o755, "opt": 0o755, "proc": 0o755, "root": 0o700, "run/lock": 0o755, "srv": 0o755,
+    "sys": 0o755, "tmp": 0o1777, "usr/local/bin": 0o755, "var/cache": 0o755, "var/lib": 0o755,
+    "var/log": 0o755, "var/tmp": 0o1777,
+}  # fmt: skip
+LINKS = {
+    "usr/bin/awk": "mawk",
+    "usr/bin/which": "which.debianutils",
+    "usr/lib/ssl/cert.pem": "/etc/ssl/certs/ca-certificates.crt",
+    "usr/lib/ssl/certs": "/etc/ssl/certs",
+    "var/lock": "/run/lock",
+    "var/run": "/run",
+}
+COPIES = {
+    "etc/group": "usr/share/base-passwd/group.master",
+    "etc/nsswitch.conf": "usr/share/libc-bin/nsswitch.conf",
+    "etc/passwd": "usr/share/base-passwd/passwd.master",
+    "etc/profile": "usr/share/base-files/profile",
+    "root/.bashrc": "usr/share/base-files/dot.bashrc",
+    "root/.profile": "usr/share/base-files/dot.profile",
+}
+
+
+class BaseFile(Strict):
+    """What docker/base.yaml says: packages of one suite of Debian's archive."""
+
+    suite: str
+    debs: tuple[str, ...] = Field(strict=False, min_length=1)
+
+
+def read() -> BaseFile:
+    """Return what the locked base is made of; UsageError where the file is wrong."""
+    return yamlfile.load(FILE, BaseFile)
+
+
+def pins() -> tuple[DebPin, ...]:
+    """Return the pins of its packages, in the order of their names."""
+    wanted, known = read(), read_pins(SOURCES_LOCK)
+    return tuple(known.deb(wanted.suite, name) for name in sorted(wanted.debs))
+
+
+def key() -> str:
+    """Return the hash of all that decides its bytes."""
+    code = [sha256_of(Path(module)) for module in (__file__, str(tree.__file__))]
+    inputs = [code, [pin.sha256 for pin in pins()]]
+    return hashlib.sha256(json.dumps(inputs).encode()).hexdigest()
 
 
 def name() -> str:
     """Return the name that the locked base has in an engine; it changes with its content."""
-    return "theano-stacks-base:" + "0" * 12
+    return f"theano-stacks-base:{key()[:12]}"
 
 
 def tar() -> Path:
-    """Return the locked base as a tar archive in the cache, made where it is not there."""
-    raise StacksError("the locked base is not there yet")
+    """Return the locked base as a tar archive in the cache, made where it is not there.
+
+    Raises FetchError or IntegrityError where a package cannot be had as pinned, DiskError.
+    """
+    target = cache_root() / "bases" / f"{key()}.tar"
+    with locked(target, "the base of images"):
+        if target.is_file():
+            return target
+        wanted = pins()
+        files = fetch(wanted)
+        with scratch() as room:
+            root = room / "root"
+            make(root, {pin.name: files[pin] for pin in wanted})
+            with aside(target) as made, made.open("wb") as out:
+                tree.write(root, out)
+    return target
+
+
+def make(root: Path, debs: Mapping[str, Path]) -> None:
+    """Make the base in the folder `root` from debs by their names."""
+    for folder in MERGED:
+        (root / "usr" / folder).mkdir(parents=True)
+        (root / folder).symlink_to(f"usr/{folder}")
+    for name in sorted(debs):
+        part = root.with_name(name)
+        archives.unpack_deb(debs[name], part)
+        _merge(part, root)
+        shutil.rmtree(part)
+        status = root / "var/lib/dpkg/status.d" / name
+        status.parent.mkdir(parents=True, exist_ok=True)
+        # Where scanners look for the packages of an image that has no dpkg.
+        status.write_bytes(control_of(debs[name]))
+    for copy, source in COPIES.items():
+        (root / copy).parent.mkdir(parents=True, exist_ok=True)
+        shutil.copyfile(root / source, root / copy)
+    certificates = sorted((root / "usr/share/ca-certificates/mozilla").glob("*.crt"))
+    for folder in FOLDERS:
+        (root / folder).mkdir(parents=True, exist_ok=True)
+    bundle = b"".join(path.read_bytes() for path in certificates)
+    (root / "etc/ssl/certs/ca-certificates.crt").write_bytes(bundle)
+    for link, leads_to in LINKS.items():
+        (root / link).parent.mkdir(parents=True, exist_ok=True)
+        if (root / link).is_dir():
+            (root / link).rmdir()
+        (root / link).symlink_to(leads_to)
+    for left in LEFT_OUT:
+        shutil.rmtree(root / left, ignore_errors=True)
+    for path in (root / "usr/share/doc").rglob("*"):
+        if path.is_symlink() or (path.is_file() and path.name != "copyright"):
+            path.unlink()
+    tree.normalise(root, FOLDERS)
+
+
+def _merge(part: Path, root: Path) -> None:
+    """Move the files of an unpacked package into the root, those of /bin into /usr/bin."""
+    for folder, folders, names in os.walk(part):
+        here = Path(folder).relative_to(part)
+        place = root / ("usr" if here.parts[:1] and here.parts[0] in MERGED else "") / here
+        place.mkdir(parents=True, exist_ok=True)
+        links = [name for name in folders if (Path(folder) / name).is_symlink()]
+        for name in (*names, *links):
+            (Path(folder) / name).replace(place / name)
+
+
+def control_of(deb: Path) -> bytes:
+    """Return a deb's own description of itself, dpkg's `control` file."""
+    data, at = deb.read_bytes(), 8
+    while at < len(data):
+        name, size = data[at : at + 16].decode().strip(), int(data[at + 48 : at + 58])
+        content = data[at + 60 : at + 60 + size]
+        if name.startswith("control.tar"):
+            plain = lzma.decompress(content) if ".xz" in name else content
+            with tarfile.open(fileobj=io.BytesIO(plain)) as control:
+                found = control.extractfile("./control")
+                assert found is not None
+                return found.read()
+        at += 60 + size + size % 2
+    raise ValueError(f"{deb.name} has no control file")

@@ -2,13 +2,17 @@ from __future__ import annotations
 
 import shutil
 import warnings
-from collections.abc import Callable
+from collections.abc import Callable, Iterator
 from pathlib import Path
 
 import pytest
 
+from integration import engines
+from integration.engines import Running
 from integration.tiny import Tiny, prepare
+from stacks import engine as engine_door
 from stacks import pipeline
+from stacks.engine import Engine
 from stacks.variant import load_variant
 
 # What conda-lock carries of conda warns of conda's own plans when it is loaded.
@@ -28,6 +32,28 @@ def prefix() -> MakePrefix:
         return pipeline.make_environment(load_variant(flavour, framework))
 
     return make
+
+
+@pytest.fixture(scope="session")
+def running_engine() -> Iterator[Running]:
+    with engines.running() as running:
+        yield running
+
+
+@pytest.fixture
+def engine(running_engine: Running, monkeypatch: pytest.MonkeyPatch) -> Engine:
+    """Give a container engine that answers; what the test starts finds it, too."""
+    if running_engine.host:
+        monkeypatch.setenv("DOCKER_HOST", running_engine.host)
+    return engine_door.find()
+
+
+@pytest.fixture
+def engine_root(running_engine: Running) -> Path:
+    """Give the folder of an engine that the tests may do harm to."""
+    if not running_engine.root:
+        pytest.skip("the engine that runs is not the tests' own")
+    return running_engine.root
 
 
 @pytest.fixture(scope="session")

@@ -1,0 +1,272 @@
+"""A variant's image in a container engine: built without a network, verified, and then named."""
+
+from __future__ import annotations
+
+import hashlib
+import json
+import re
+import secrets
+import shutil
+import sys
+import textwrap
+import time
+from collections.abc import Iterator, Sequence
+from contextlib import contextmanager
+from pathlib import Path
+
+from stacks import engine as engines
+from stacks.disk import aside, locked, scratch, sha256_of, write_whole
+from stacks.engine import Engine, EngineError
+from stacks.errors import VerifyError
+from stacks.image import archive, base, contents, dockerfile, tree
+from stacks.image.archive import Entry
+from stacks.image.config import ImageConfig, config_of
+from stacks.image.contents import Layer
+from stacks.pipeline import step
+from stacks.variant import Variant
+from stacks.verification import FAILED, INTERRUPTED, PASSED, REPORTS
+
+# How builders announce a step: docker's older one and podman, and BuildKit.
+STEP = re.compile(r"(?:step (\d+/\d+) ?: ?|#\d+ \[(\d+/\d+)\] )(.+)", re.IGNORECASE)
+# How docker's older builder and podman name the image that a step made.
+MADE = re.compile(r" ?--+> (?:using cache )?([0-9a-f]{11,})", re.IGNORECASE)
+# What a program in an image can do without, as everybody should run it.
+CONFINED = (
+    "--network=none", "--read-only", "--tmpfs=/tmp:rw,exec,nosuid,nodev,mode=1777",
+    "--cap-drop=ALL", "--security-opt=no-new-privileges",
+)  # fmt: skip
+# What the folder of an image's layers has when it is complete.
+READY = "ready.json"
+# How often to look for the image of the step that an interrupted engine is still at.
+SWEEPS = 20
+
+
+def build(
+    variant: Variant, *, base_name: str = "", full: bool = False, json_file: Path | None = None
+) -> None:
+    """Have the engine make a variant's image from its lock, verify it, and name it.
+
+    `base_name` is an image that takes the place of the locked base. What fails leaves no image
+    behind and every name as it was. Raises StacksError: no engine, a refusal of its, content that
+    is not the locked one, a check that failed.
+    """
+    engine = engines.find()
+    config = config_of(variant, base_name or None)
+    place = contents.place_of(variant)
+    with locked(place.with_name(f"{place.name}.docker"), f"the image {config.names[0]}"):
+        layers = contents.lay_out(variant)
+        lowest = prepare_base(engine, base_name)
+        key = _key(variant, lowest)
+        if _is_ready(engine, config, key, variant):
+            print(f"  {'ready':<9}{' '.join(config.names)}", file=sys.stderr, flush=True)
+            return
+        with _context(place, layers) as (folder, entries):
+            image = _build(engine, variant, lowest, folder)
+        with _discarded_on_failure(engine, image):
+            with step("check", "every file of the image"):
+                check(engine, image, entries, config.names[0])
+            verify(engine, image, variant, full=full, json_file=json_file)
+            _name(engine, image, config.names)
+        write_whole(_record(variant), json.dumps({"key": key, "image": image}) + "\n")
+    print(f"  {'image':<9}{' '.join(config.names)} {image}", file=sys.stderr, flush=True)
+
+
+def prepare_base(engine: Engine, chosen: str = "") -> str:
+    """Return the name of a base that the engine has: the chosen one, else the locked one.
+
+    What is not there is made and imported, or pulled where it was chosen.
+    """
+    name = chosen or base.name()
+    if engine.image_id(name):
+        return name
+    if chosen:
+        with step("base", f"pulling {chosen}"):
+            _pull(engine, chosen)
+    else:
+        with step("base", name):
+            engine.ask("import", "--change", 'CMD ["/bin/bash"]', base.tar(), name)
+    return name
+
+
+def _pull(engine: Engine, name: str) -> None:
+    try:
+        engine.ask("pull", "--quiet", name)
+    except EngineError as error:
+        raise EngineError(
+            f"the base image {name} is not here and cannot be pulled:\n{error.what}",
+            found=error.found,
+            mend="look at its name, the registry and your login; or leave --base out: the "
+            "project's own base needs no registry",
+        ) from error
+
+
+def _key(variant: Variant, base_name: str) -> str:
+    """Return the hash of all that decides an image."""
+    parts = [dockerfile.text_of(variant), base_name, sha256_of(contents.place_of(variant) / READY)]
+    return hashlib.sha256(json.dumps(parts).encode()).hexdigest()
+
+
+def _record(variant: Variant) -> Path:
+    place = contents.place_of(variant)
+    return place.with_name(f"{place.name}.docker.json")
+
+
+def _is_ready(engine: Engine, config: ImageConfig, key: str, variant: Variant) -> bool:
+    """Say whether the names stand for the image that was verified under this key."""
+    try:
+        record = json.loads(_record(variant).read_bytes())
+        return record["key"] == key and all(
+            engine.image_id(name) == record["image"] for name in config.names
+        )
+    except (OSError, ValueError, KeyError, TypeError):
+        return False
+
+
+@contextmanager
+def _context(place: Path, layers: Sequence[Layer]) -> Iterator[tuple[Path, dict[str, Entry]]]:
+    """Give the folder that the builder gets, and what the image must have afterwards."""
+    target = place.with_name(f"{place.name}.context")
+    entries: dict[str, Entry] = {}
+    try:
+        with step("archives", ", ".join(layer.name for layer in layers)), aside(target) as folder:
+            folder.mkdir()
+            for layer in layers:
+                with (folder / f"{layer.name}.tar").open("wb+") as file:
+                    tree.write(layer.folder, file)
+                    file.seek(0)
+                    entries.update(archive.read(file))
+        yield target, entries
+    finally:
+        shutil.rmtree(target, ignore_errors=True)
+
+
+def _build(engine: Engine, variant: Variant, base_name: str, context: Path) -> str:
+    """Build the Dockerfile and return the image's id; it has no name yet."""
+    progress = _Progress()
+    with scratch() as room:
+        recipe, number = room / "Dockerfile", room / "image"
+        recipe.write_text(dockerfile.text_of(variant), encoding="utf-8")
+        options: list[str | Path] = [
+            "--network",
+            "none",
+            "--build-arg",
+            f"BASE={base_name}",
+            "--force-rm",
+        ]
+        options += ["--iidfile", number, "--file", recipe]
+        try:
+            with step("build", f"{engine.kind} {engine.version}"):
+                engine.follow(["build", *options, context], progress.tell)
+        except BaseException:
+            _discard_steps(engine, progress)
+            raise
+        return number.read_text().strip()
+
+
+class _Progress:
+    """Shows the steps of a build, and remembers the images that were made on the way."""
+
+    def __init__(self) -> None:
+        self.made: list[str] = []
+        self.under_way = False
+
+    def tell(self, line: str) -> None:
+        """Take note of a line of the builder's."""
+        announced, made = STEP.match(line), MADE.match(line)
+        if announced:
+            number, what = announced[1] or announced[2], announced[3]
+            what = textwrap.shorten(what, 62, placeholder=" ...")
+            print(f"    {number:<7}{what}", file=sys.stderr, flush=True)
+            self.under_way = what.startswith("ADD")
+        elif made:
+            self.made.append(made[1])
+            self.under_way = False
+
+
+def _discard_steps(engine: Engine, progress: _Progress) -> None:
+    """Remove what a builder has made that keeps an image of every step."""
+    following: list[str] = []
+    # An engine goes on with the step that it is at when the program that asked for it has ended.
+    for _ in range(SWEEPS if progress.under_way and progress.made else 1):
+        following = engine.unnamed_made_from(progress.made)
+        if following:
+            break
+        time.sleep(0.5)
+    engine.discard([*following, *reversed(progress.made)])
+
+
+@contextmanager
+def _discarded_on_failure(engine: Engine, image: str) -> Iterator[None]:
+    try:
+        yield
+    except BaseException:
+        engine.discard([image])
+        raise
+
+
+@contextmanager
+def _container(engine: Engine) -> Iterator[str]:
+    """Give a name for a container that is removed in the end, running or not."""
+    name = f"theano-stacks-{secrets.token_hex(6)}"
+    try:
+        yield name
+    finally:
+        engine.ask("rm", "--force", "--volumes", name)
+
+
+def check(engine: Engine, image: str, entries: dict[str, Entry], name: str) -> None:
+    """Raise IntegrityError unless the image has every file as it was laid out."""
+    with _container(engine) as container:
+        engine.ask("create", "--name", container, "--network=none", image)
+        with engine.pipe("export", container) as stream:
+            archive.compare(entries, archive.read(stream), name)
+
+
+def verify(
+    engine: Engine, image: str, variant: Variant, *, full: bool, json_file: Path | None
+) -> None:
+    """Run the verification suite in the image, print its table, and keep its report.
+
+    Raises VerifyError where a check failed or the suite could not run.
+    """
+    words = ["verify", "--json", *(["--full"] if full else [])]
+    sys.stdout.flush()
+    with _container(engine) as container, aside(report_path(variant)) as report:
+        options = ["--name", container, *CONFINED, image, *words]
+        with report.open("wb") as file:
+            status = engine.attach("run", *options, output=file)
+        if status == INTERRUPTED:
+            raise KeyboardInterrupt
+        if status not in (PASSED, FAILED):
+            raise VerifyError(
+                f"the image of {variant.id} could not be verified",
+                found=f"exit status {status}",
+                mend="see the message above",
+            )
+    if json_file:
+        write_whole(json_file, report_path(variant).read_bytes())
+    if status == FAILED:
+        raise VerifyError(
+            f"the image of {variant.id} failed its verification",
+            mend="the table above has a mend for each check that failed",
+        )
+
+
+def report_path(variant: Variant) -> Path:
+    """Return where the last report of a variant's image lies."""
+    return REPORTS / "images" / variant.framework.name / f"{variant.name}.json"
+
+
+def _name(engine: Engine, image: str, names: Sequence[str]) -> None:
+    """Give an image its names, all of them or none."""
+    before = {name: engine.image_id(name) for name in names}
+    try:
+        for name in names:
+            engine.ask("tag", image, name)
+    except BaseException:
+        for name, old in before.items():
+            if old:
+                engine.ask("tag", old, name)
+            elif engine.image_id(name):
+                engine.ask("image", "rm", name)
+        raise

@@ -1,0 +1,111 @@
+"""Dockerfiles, rendered from one template for each variant: docker/FRAMEWORK/FLAVOUR/Dockerfile."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping, Sequence
+from pathlib import Path
+
+import jinja2
+
+from stacks.disk import REPOSITORY, write_whole
+from stacks.errors import StaleError
+from stacks.image import base
+from stacks.image.config import ImageConfig, config_of
+from stacks.variant import Variant
+
+FOLDER = REPOSITORY / "docker"
+TEMPLATE = "Dockerfile.jinja"
+# Filled in when the image is built, from the argument of the same name.
+BASE = "${BASE}"
+
+
+def place_of(variant: Variant, folder: Path = FOLDER) -> Path:
+    """Return where a variant's Dockerfile lies."""
+    return folder / variant.framework.name / variant.name / "Dockerfile"
+
+
+def layers_of(variant: Variant) -> tuple[str, ...]:
+    """Return the names of the layers over the base, lowest first."""
+    own = variant.blas or variant.packages or variant.libm == "amdlibm"
+    return ("packages", *(("blas",) if own else ()), "settings")
+
+
+def text_of(variant: Variant) -> str:
+    """Return the text of a variant's Dockerfile."""
+    return render(variant, config_of(variant, BASE), base.name(), layers_of(variant))
+
+
+def render(variant: Variant, config: ImageConfig, base_name: str, layers: Sequence[str]) -> str:
+    """Return the text of the Dockerfile that makes an image of this config and these layers."""
+    # Nothing of this is HTML.
+    environment = jinja2.Environment(  # noqa: S701
+        loader=jinja2.FileSystemLoader(FOLDER),
+        undefined=jinja2.StrictUndefined,
+        keep_trailing_newline=True,
+    )
+    return environment.get_template(TEMPLATE).render(
+        variant=variant,
+        config=config,
+        glibc=variant.framework.glibc,
+        base=base_name,
+        layers=layers,
+        environment=_pairs(config.environment),
+        labels=_pairs(config.labels),
+    )
+
+
+def _pairs(values: Mapping[str, str]) -> list[str]:
+    return [f"{name}={_quoted(value)}" for name, value in values.items()]
+
+
+def _quoted(text: str) -> str:
+    if text == BASE:
+        return f'"{BASE}"'
+    for special in ("\\", '"', "$"):
+        text = text.replace(special, f"\\{special}")
+    return f'"{text}"'
+
+
+def write(variants: Sequence[Variant], folder: Path = FOLDER) -> None:
+    """Write the Dockerfile of each variant, and remove those of variants that are no more."""
+    for variant in variants:
+        write_whole(place_of(variant, folder), text_of(variant))
+    for path in _left_over(variants, folder):
+        path.unlink()
+        path.parent.rmdir()
+
+
+def check(variants: Sequence[Variant], folder: Path = FOLDER) -> None:
+    """Raise StaleError naming each committed Dockerfile that is not what it should be."""
+    found = [
+        f"{_shown(path, folder)}: its variant is no more" for path in _left_over(variants, folder)
+    ]
+    for variant in variants:
+        path = place_of(variant, folder)
+        if not path.is_file():
+            found.append(f"{_shown(path, folder)}: missing")
+            continue
+        change = _first_change(path.read_text(encoding="utf-8"), text_of(variant))
+        if change:
+            found.append(f"{_shown(path, folder)}: {change}")
+    if found:
+        raise StaleError("\n".join(sorted(found)), mend="./invoke render, then commit docker/")
+
+
+def _left_over(variants: Sequence[Variant], folder: Path) -> list[Path]:
+    wanted = {place_of(variant, folder) for variant in variants}
+    return sorted(path for path in folder.glob("*/*/Dockerfile") if path not in wanted)
+
+
+def _shown(path: Path, folder: Path) -> str:
+    return str(path.relative_to(folder.parent))
+
+
+def _first_change(found: str, wanted: str) -> str | None:
+    if found == wanted:
+        return None
+    have, want = found.splitlines(), wanted.splitlines()
+    for number, (old, new) in enumerate(zip(have, want, strict=False), start=1):
+        if old != new:
+            return f"line {number} is {old!r}, should be {new!r}"
+    return f"{len(have)} lines, should be {len(want)}"

@@ -1,0 +1,78 @@
+"""A container engine for the tests: the one that runs, else one of their own."""
+
+from __future__ import annotations
+
+import os
+import shutil
+import signal
+import subprocess
+import tempfile
+from collections.abc import Iterator
+from contextlib import contextmanager
+from dataclasses import dataclass
+from pathlib import Path
+
+import pytest
+
+# What the tests start: in a network of its own, so that it meets neither another engine nor the
+# machine's firewall; its mounts end with it.
+DAEMON = ("unshare", "--net", "--mount", "dockerd", "--bridge=none", "--iptables=false")
+PATIENCE = 60
+
+
+@dataclass(frozen=True)
+class Running:
+    """Where an engine listens (DOCKER_HOST), and where it keeps its files if the tests own it."""
+
+    host: str
+    root: Path | None
+
+
+@contextmanager
+def running() -> Iterator[Running]:
+    """Give an engine; skip, saying why, where there can be none."""
+    docker = shutil.which("docker")
+    if not docker:
+        pytest.skip("no engine to test with: docker is not installed")
+    if subprocess.run([docker, "info"], capture_output=True, check=False).returncode == 0:
+        yield Running(os.environ.get("DOCKER_HOST", ""), None)
+        return
+    if not shutil.which("dockerd"):
+        pytest.skip("no engine to test with: none runs, and dockerd is not installed")
+    if os.geteuid() != 0:
+        pytest.skip("no engine to test with: none runs, and only root may start one")
+    # Not pytest's own folder: a socket's path has room for 107 letters.
+    root = Path(tempfile.mkdtemp(prefix="theano-stacks-", dir="/var/tmp"))
+    try:
+        with _daemon(root) as host:
+            yield Running(host, root)
+    finally:
+        shutil.rmtree(root, ignore_errors=True)
+
+
+@contextmanager
+def _daemon(root: Path) -> Iterator[str]:
+    host = f"unix://{root}/docker.sock"
+    places = {"data-root": "root", "exec-root": "exec", "pidfile": "pid"}
+    with (root / "log").open("w") as log:
+        daemon = subprocess.Popen(
+            [*DAEMON, *(f"--{name}={root / place}" for name, place in places.items()), "-H", host],
+            stdin=subprocess.DEVNULL, stdout=log, stderr=log, start_new_session=True,
+        )  # fmt: skip
+    try:
+        if not _answers(host, daemon):
+            said = (root / "log").read_text().strip().splitlines()[-1:]
+            pytest.skip(f"no engine to test with: dockerd does not start here: {said}")
+        yield host
+    finally:
+        if daemon.poll() is None:
+            daemon.send_signal(signal.SIGTERM)
+            daemon.wait(PATIENCE)
+
+
+def _answers(host: str, daemon: subprocess.Popen[bytes]) -> bool:
+    while daemon.poll() is None:
+        asked = ["docker", "--host", host, "info"]
+        if subprocess.run(asked, capture_output=True, check=False).returncode == 0:
+            return True
+    return False

@@ -1,0 +1,85 @@
+"""An image that is made in a second: a file, and an entry program that plays the suite.
+
+small_image.py ROOT PLAY    builds it in a process of its own
+"""
+
+from __future__ import annotations
+
+import os
+import subprocess
+import sys
+from pathlib import Path
+
+from stacks.disk import REPOSITORY
+from stacks.errors import StacksError
+from stacks.image import contents, docker
+from stacks.image.contents import Layer
+from stacks.variant import Variant, load_variant
+
+# verify --json
+ENTRY = """\
+#!/bin/sh
+echo '{{}}'
+echo verifying >&2
+{play}
+"""
+PASSES, FAILS, BREAKS = "exit 0", "exit 1", "exit 2"
+WAITS = "until [ -e /tmp/go ]; do sleep 0.1; done"
+
+
+def variant() -> Variant:
+    """Return a variant whose image has a name that no real one has."""
+    return load_variant("openblas").model_copy(update={"name": "small-test"})
+
+
+def write(root: Path, play: str) -> tuple[Layer, ...]:
+    """Write the content of the image, where it is not there yet."""
+    layers = [Layer(name, root / name) for name in ("packages", "blas", "settings")]
+    if root.is_dir():
+        return tuple(layers)
+    for layer in layers:
+        place = layer.folder / "opt/theano/share" / layer.name
+        place.parent.mkdir(parents=True, exist_ok=True)
+        place.write_text(f"{layer.name}\n" * 1000)
+    (layers[0].folder / "opt/theano/share/link").symlink_to("packages")
+    entry = layers[-1].folder / "usr/local/bin/theano-stacks"
+    entry.parent.mkdir(parents=True, exist_ok=True)
+    entry.write_text(ENTRY.format(play=play))
+    entry.chmod(0o755)
+    for folder, mode in (("tmp", 0o1777), ("work", 0o775)):
+        (layers[-1].folder / folder).mkdir()
+        (layers[-1].folder / folder).chmod(mode)
+    return tuple(layers)
+
+
+def start(root: Path, play: str) -> subprocess.Popen[str]:
+    """Build the image in a process of its own."""
+    return subprocess.Popen(
+        [sys.executable, __file__, root, play],
+        env={**os.environ, "PYTHONPATH": f"{REPOSITORY}:{REPOSITORY / 'tests'}"},
+        stdout=subprocess.PIPE,
+        stderr=subprocess.PIPE,
+        text=True,
+    )
+
+
+def main(root: str, play: str) -> int:
+    patch = setattr
+    layers = write(Path(root) / "content", play)
+    patch(contents, "lay_out", lambda variant: layers)
+    (Path(root) / "place").mkdir(exist_ok=True)
+    (Path(root) / "place" / docker.READY).write_text(play)
+    patch(contents, "place_of", lambda variant: Path(root) / "place")
+    patch(docker, "REPORTS", Path(root) / "reports")
+    try:
+        docker.build(variant())
+    except StacksError as error:
+        print(error, file=sys.stderr)
+        return error.exit_code
+    except KeyboardInterrupt:
+        return 130
+    return 0
+
+
+if __name__ == "__main__":
+    sys.exit(main(*sys.argv[1:]))
