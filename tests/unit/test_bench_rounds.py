@@ -182,6 +182,37 @@ def test_a_process_is_told_its_threads_and_its_words_are_read(
 
 
 @pytest.mark.parametrize(
+    ("framework", "names"),
+    [
+        ("theano-1.0.5", ["gibbs implicit", "gibbs"]),
+        ("pytensor-3.0.7", ["gibbs implicit", "gibbs", "gibbs implicit, numba", "gibbs, numba"]),
+    ],
+)
+def test_a_workloads_cases_are_read_from_its_report(
+    monkeypatch: pytest.MonkeyPatch, framework: str, names: list[str]
+) -> None:
+    cases = [
+        {"name": name, "seconds": [0.5, 0.25], "graph": {"signature": "abc"}}
+        for name in ("implicit", "gibbs")
+    ]
+    asked: list[list[str]] = []
+
+    def answer(words: Sequence[object], env: dict[str, str]) -> str:
+        asked.append([str(word) for word in words])
+        Path(asked[-1][-1]).write_text(json.dumps({"cases": cases}))
+        return ""
+
+    monkeypatch.setattr(worker, "call", answer)
+    chosen = Candidate(load_variant("mkl", framework), Path("/p"), LOCK, PASSED)
+    found = worker.measure(chosen, "gibbs", 1, quick=True)
+    assert [series.name for series in found] == names
+    assert found[0].samples == (0.5, 0.25) and found[0].graph == "abc"
+    assert asked[0][2:5] == ["gibbs", "--calls", "20"]
+    assert worker.options_of("check_blas", True) == ["--case", "2000"]
+    assert worker.options_of("check_blas", False) == worker.options_of("ntm", False) == []
+
+
+@pytest.mark.parametrize(
     "text", ["", "no JSON", '{"series": [{"name": "x", "unit": "mile", "samples": [1]}]}']
 )
 def test_words_that_are_no_measurement(monkeypatch: pytest.MonkeyPatch, text: str) -> None:
