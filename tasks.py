@@ -55,16 +55,18 @@ def build(
         verification.verify_variant(chosen, prefix, full=full, json_file=_path(json))
 
 
-@task(help={"check": "change nothing; fail where a committed Dockerfile is stale"})
+@task(help={"check": "change nothing; fail where a committed file is stale"})
 def render(context: Context, check: bool = False) -> None:
-    """Write the Dockerfile of every variant (docker/)."""
+    """Write what follows from envs/: Dockerfiles (docker/), the jobs of CI (.github/)."""
+    from stacks import matrix
     from stacks.image import dockerfile
     from stacks.variant import all_variants
 
-    if check:
-        dockerfile.check(all_variants())
-    else:
-        dockerfile.write(all_variants())
+    for made in (dockerfile, matrix):
+        if check:
+            made.check(all_variants())
+        else:
+            made.write(all_variants())
 
 
 @task()
@@ -164,18 +166,6 @@ def results(context: Context, machine: str = "") -> None:
     from stacks.bench import command
 
     command.show_results(machine)
-
-
-@task(help={"check": "change nothing; fail where a committed workflow is stale"})
-def render(context: Context, check: bool = False) -> None:
-    """Write what follows from envs/: the jobs of CI."""
-    from stacks import matrix
-    from stacks.variant import all_variants
-
-    if check:
-        matrix.check(all_variants())
-    else:
-        matrix.write(all_variants())
 
 
 @task()

@@ -9,9 +9,9 @@ from rich.console import Console
 
 from stacks.bench import machine, rounds, show
 from stacks.bench.candidates import Candidate, candidates
-from stacks.bench.command import LEAST_ROUNDS
 from stacks.bench.compare import Row, rows, winners
 from stacks.bench.results import Run
+from stacks.bench.statistics import LEAST_ROUNDS
 from stacks.errors import UsageError
 from stacks.variant import Variant
 

@@ -10,6 +10,7 @@ from collections.abc import Sequence
 from stacks.bench import machine, noise, results, rounds, show, worker
 from stacks.bench.candidates import Candidate, candidates, to_time
 from stacks.bench.results import Result, Run, Settings
+from stacks.bench.statistics import LEAST_ROUNDS
 from stacks.command import CommandError, call
 from stacks.disk import REPOSITORY
 from stacks.errors import UsageError
@@ -17,8 +18,6 @@ from stacks.variant import Variant, load_variant, on_framework
 
 ROUNDS = 11
 QUICK_ROUNDS = 7
-# With fewer even rounds that all agree are no surprise.
-LEAST_ROUNDS = 5
 # A clock that was set during the run; what it drifts by itself is far less.
 JUMP = 2.0
 

@@ -2,14 +2,13 @@
 
 from __future__ import annotations
 
-import collections
 import dataclasses
-import statistics as builtin
+import statistics
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 
 from stacks.bench.results import NUMBA, Run, Subject
-from stacks.bench.statistics import Ratio, Summary, fastest, speedup, summary
+from stacks.bench.statistics import LEAST_ROUNDS, RATES, Ratio, Summary, speedup, summary
 
 
 @dataclass(frozen=True, order=True)
@@ -28,7 +27,7 @@ class Measure:
 
 @dataclass(frozen=True)
 class Graphs:
-    """How often the graph that is compared came, of how many rounds; `kinds` differ in all."""
+    """Which graph a variant's figures are of, in how many of its rounds that came, of how many."""
 
     usual: str | None
     came: int
@@ -38,24 +37,44 @@ class Graphs:
 
 @dataclass(frozen=True)
 class Row:
-    """A variant's figures of one measure; `ratio` is to `reference`, whose graph may be `like`."""
+    """A variant's figures of one measure.
+
+    `ratio` is to the variant `reference`, with both compiled to the graph `common`, where there is
+    such a one.
+    """
 
     measure: Measure
     subject: str
     summary: Summary
+    graphs: Graphs
     reference: str
     ratio: Ratio | None
-    graphs: Graphs
-    like: bool
+    common: str | None
 
 
 @dataclass(frozen=True)
 class _Taken:
-    """A variant's value of each round in which its usual graph was compiled, and all samples."""
+    """A variant's samples of one measure: {graph: {round: samples}}; no graph is one, too."""
 
-    values: dict[int, float]
-    samples: tuple[float, ...]
-    graphs: Graphs
+    by_graph: dict[str | None, dict[int, tuple[float, ...]]]
+
+    @property
+    def usual(self) -> str | None:
+        """The graph that came most often; of several the same one every time this is read."""
+        return min(self.by_graph, key=lambda graph: (-len(self.by_graph[graph]), graph or ""))
+
+    @property
+    def graphs(self) -> Graphs:
+        """How often the usual graph came."""
+        rounds = sum(map(len, self.by_graph.values()))
+        came = len(self.by_graph[self.usual])
+        return Graphs(self.usual, came, rounds, len(self.by_graph))
+
+    @property
+    def summary(self) -> Summary:
+        """The figures of the usual graph."""
+        taken = self.by_graph[self.usual].values()
+        return summary([sample for samples in taken for sample in samples])
 
 
 def rows(runs: Sequence[Run], subjects: Sequence[Subject]) -> list[Row]:
@@ -80,12 +99,10 @@ def _row(
     # What numba compiled is compared with C where the reference has no numba.
     plain = dataclasses.replace(measure, name=measure.name.removesuffix(NUMBA))
     theirs = every[measure].get(reference) or every.get(plain, {}).get(reference)
-    ratio, like = None, True
+    ratio, common = None, None
     if theirs and reference != subject.id:
-        pair = _pairs(mine, theirs)
-        ratio = speedup(*pair, measure.unit) if pair[0] else None
-        like = mine.graphs.usual == theirs.graphs.usual
-    return Row(measure, subject.id, summary(mine.samples), reference, ratio, mine.graphs, like)
+        ratio, common = _ratio(mine, theirs, measure.unit)
+    return Row(measure, subject.id, mine.summary, mine.graphs, reference, ratio, common)
 
 
 def reference_of(subject: Subject, subjects: Sequence[Subject]) -> str:
@@ -95,16 +112,17 @@ def reference_of(subject: Subject, subjects: Sequence[Subject]) -> str:
 
 
 def winners(runs: Sequence[Run]) -> dict[Measure, tuple[str, ...]]:
-    """Return the fastest of each measure that more than one variant has, or all that may be it."""
+    """Return the fastest of each measure that several variants have, or all that may be it."""
     found = {}
     for measure, taken in _taken(runs).items():
-        common = set.intersection(*(set(one.values) for one in taken.values()))
-        if len(taken) > 1 and common:
-            rounds = {
-                name: [one.values[number] for number in sorted(common)]
+        if len(taken) > 1:
+            medians = {name: one.summary.median for name, one in taken.items()}
+            first = (max if measure.unit in RATES else min)(medians, key=medians.__getitem__)
+            found[measure] = tuple(
+                name
                 for name, one in taken.items()
-            }
-            found[measure] = fastest(rounds, measure.unit)
+                if name == first or not _ratio(taken[first], one, measure.unit)[0].told
+            )
     return found
 
 
@@ -112,43 +130,47 @@ def unlike(found: Sequence[Row]) -> list[str]:
     """Say where graphs differed: from start to start of one variant, or between two variants."""
     said = []
     for row in found:
-        if row.graphs.kinds > 1:
+        graphs = row.graphs
+        if graphs.kinds > 1:
             said.append(
-                f"{row.measure.told}: {row.subject} compiled to {row.graphs.kinds} graphs; the "
-                f"figures are of the one that came in {row.graphs.came} of {row.graphs.rounds} "
-                "rounds"
+                f"{row.measure.told}: {row.subject} compiled to {graphs.kinds} graphs; its figures "
+                f"are of the one that came in {graphs.came} of {graphs.rounds} rounds"
             )
-        if row.ratio and not row.like:
+        if row.ratio and row.common is None and graphs.usual is not None:
             said.append(f"{row.measure.told}: {row.subject} has another graph than {row.reference}")
+        elif row.ratio and row.common != graphs.usual:
+            said.append(
+                f"{row.measure.told}: the ratio of {row.subject} is of another graph than its "
+                f"figures: of one that {row.reference} has too"
+            )
     return said
 
 
-def _pairs(mine: _Taken, theirs: _Taken) -> tuple[list[float], list[float]]:
-    both = sorted(set(mine.values) & set(theirs.values))
-    return [mine.values[n] for n in both], [theirs.values[n] for n in both]
+def _ratio(mine: _Taken, theirs: _Taken, unit: str) -> tuple[Ratio, str | None]:
+    """Compare like graphs only where there are such, and name the graph."""
+    shared = set(mine.by_graph) & set(theirs.by_graph)
+    common = min(
+        shared,
+        key=lambda g: (-min(len(mine.by_graph[g]), len(theirs.by_graph[g])), g or ""),
+        default=None,
+    )
+    ours = mine.by_graph[common if shared else mine.usual]
+    others = theirs.by_graph[common if shared else theirs.usual]
+    pairs = [(number, number) for number in sorted(set(ours) & set(others))]
+    if len(pairs) < LEAST_ROUNDS:
+        # The graph seldom came to both in one round: rounds of different times must do.
+        pairs = list(zip(sorted(ours), sorted(others), strict=False))
+    left = [statistics.median(ours[a]) for a, _ in pairs]
+    right = [statistics.median(others[b]) for _, b in pairs]
+    return speedup(left, right, unit), common
 
 
 def _taken(runs: Sequence[Run]) -> dict[Measure, dict[str, _Taken]]:
-    """Return what was taken, by measure and variant; only like graphs are put together."""
-    raw: dict[Measure, dict[str, list[tuple[int, str | None, tuple[float, ...]]]]] = {}
+    """Return what was taken, by measure and variant."""
+    found: dict[Measure, dict[str, _Taken]] = {}
     for run in runs:
         for series in run.series:
             measure = Measure(series.name, run.threads, series.unit)
-            of_subject = raw.setdefault(measure, {}).setdefault(run.subject, [])
-            of_subject.append((run.round, series.graph, series.samples))
-    return {
-        measure: {name: _usual(taken) for name, taken in by_subject.items()}
-        for measure, by_subject in raw.items()
-    }
-
-
-def _usual(taken: Sequence[tuple[int, str | None, tuple[float, ...]]]) -> _Taken:
-    counts = collections.Counter(graph for _, graph, _ in taken)
-    # Of graphs that came as often, the same one every time this is read.
-    usual = min(counts, key=lambda graph: (-counts[graph], graph or ""))
-    kept = [(number, samples) for number, graph, samples in taken if graph == usual]
-    return _Taken(
-        values={number: builtin.median(samples) for number, samples in kept},
-        samples=tuple(sample for _, samples in kept for sample in samples),
-        graphs=Graphs(usual, len(kept), len(taken), len(counts)),
-    )
+            taken = found.setdefault(measure, {}).setdefault(run.subject, _Taken({}))
+            taken.by_graph.setdefault(series.graph, {})[run.round] = series.samples
+    return found

@@ -235,16 +235,10 @@ def _numbered(name: str) -> Iterator[str]:
 
 
 def _taken(machine: Machine, name: str, folder: Path) -> bool:
-    found, _ = read_all_of(name, folder)
-    return any(not machine.same_hardware(one.result.machine) for one in found)
-
-
-def read_all_of(name: str, folder: Path = RESULTS) -> tuple[list[Found], list[BadResultError]]:
-    """Return what read_all does, of one machine."""
-    found, bad = read_all(folder)
-    return (
-        [one for one in found if one.path.parent.name == name],
-        [error for error in bad if f"/{name}/" in error.what],
+    return any(
+        not machine.same_hardware(one.result.machine)
+        for one in read_all(folder)[0]
+        if one.path.parent.name == name
     )
 
 

@@ -56,19 +56,30 @@ def table(found: Sequence[Row]) -> Table:
         lines.add_column(name, justify="left" if not name else "right", no_wrap=True)
     before = None
     for row in found:
-        figures = row.summary
+        factor, unit = scale(row.summary.median, row.measure.unit)
+        median, low, high = (
+            number(value * factor)
+            for value in (row.summary.median, row.summary.low, row.summary.high)
+        )
         lines.add_row(
             "" if row.measure == before else row.measure.name,
             shown(row.subject, found),
             str(row.measure.threads),
-            number(figures.median),
-            row.measure.unit,
-            f"{number(figures.low)} - {number(figures.high)}",
+            median,
+            unit,
+            f"{low} - {high}",
             f"{row.ratio.value:.2f}" if row.ratio else "",
             f"{row.ratio.low:.2f} - {row.ratio.high:.2f}" if row.ratio else "",
         )
         before = row.measure
     return lines
+
+
+def scale(value: float, unit: str) -> tuple[float, str]:
+    """Return what to multiply figures of about this size with, and the unit that they then have."""
+    if unit == "s" and value < 1:
+        return (1e3, "ms") if value >= 1e-3 else (1e6, "us")
+    return 1.0, unit
 
 
 def number(value: float) -> str:

@@ -26,11 +26,7 @@ def candidate(prefix: Prefix, framework: str, flavour: str) -> Candidate:
 
 @pytest.mark.parametrize(
     ("framework", "flavour"),
-    [
-        ("theano-0.8.2", "pip-default"),
-        ("theano-1.0.5", "pip-openblas"),
-        ("pytensor-3.0.7", "pip-openblas"),
-    ],
+    [("theano-0.8.2", "pip-default"), ("pytensor-3.0.7", "pip-openblas")],
 )
 def test_elementwise_functions_are_timed(prefix: Prefix, framework: str, flavour: str) -> None:
     found = worker.measure(candidate(prefix, framework, flavour), "elementwise", 1, quick=True)

@@ -182,6 +182,37 @@ def test_a_process_is_told_its_threads_and_its_words_are_read(
 
 
 @pytest.mark.parametrize(
+    ("framework", "names"),
+    [
+        ("theano-1.0.5", ["gibbs implicit", "gibbs"]),
+        ("pytensor-3.0.7", ["gibbs implicit", "gibbs", "gibbs implicit, numba", "gibbs, numba"]),
+    ],
+)
+def test_a_workloads_cases_are_read_from_its_report(
+    monkeypatch: pytest.MonkeyPatch, framework: str, names: list[str]
+) -> None:
+    cases = [
+        {"name": name, "seconds": [0.5, 0.25], "graph": {"signature": "abc"}}
+        for name in ("implicit", "gibbs")
+    ]
+    asked: list[list[str]] = []
+
+    def answer(words: Sequence[object], env: dict[str, str]) -> str:
+        asked.append([str(word) for word in words])
+        Path(asked[-1][-1]).write_text(json.dumps({"cases": cases}))
+        return ""
+
+    monkeypatch.setattr(worker, "call", answer)
+    chosen = Candidate(load_variant("mkl", framework), Path("/p"), LOCK, PASSED)
+    found = worker.measure(chosen, "gibbs", 1, quick=True)
+    assert [series.name for series in found] == names
+    assert found[0].samples == (0.5, 0.25) and found[0].graph == "abc"
+    assert asked[0][2:5] == ["gibbs", "--calls", "20"]
+    assert worker.options_of("check_blas", True) == ["--case", "2000"]
+    assert worker.options_of("check_blas", False) == worker.options_of("ntm", False) == []
+
+
+@pytest.mark.parametrize(
     "text", ["", "no JSON", '{"series": [{"name": "x", "unit": "mile", "samples": [1]}]}']
 )
 def test_words_that_are_no_measurement(monkeypatch: pytest.MonkeyPatch, text: str) -> None:
@@ -223,6 +254,12 @@ def test_figures_have_three_digits() -> None:
     assert [show.number(x) for x in (1234.5, 117.8, 44.12, 2.345, 0.01234)] == [
         "1234", "118", "44.1", "2.35", "0.0123",
     ]  # fmt: skip
+
+
+def test_short_times_get_a_smaller_unit() -> None:
+    units = [show.scale(value, "s")[1] for value in (2.0, 0.02, 0.0002)]
+    assert units == ["s", "ms", "us"]
+    assert show.scale(0.5, "ns") == (1.0, "ns")
 
 
 def test_a_result_is_shown(capsys: pytest.CaptureFixture[str]) -> None:

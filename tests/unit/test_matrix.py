@@ -9,9 +9,11 @@ from collections.abc import Iterator
 from pathlib import Path
 from typing import Any
 
+import invoke.tasks
 import pytest
 import yaml
 
+import tasks
 from stacks import matrix
 from stacks.errors import StaleError, UsageError
 from stacks.variant import all_variants, load_variant
@@ -106,6 +108,24 @@ def test_a_job_may_little_and_ends(name: str, job: dict[str, Any]) -> None:
         assert "${{" not in step.get("run", ""), "the shell must not see what it could run"
         if step.get("uses", "").startswith("actions/checkout@"):
             assert step["with"]["persist-credentials"] is False
+
+
+def test_the_commands_are_those_that_there_are() -> None:
+    flags = {
+        task.name: {argument.name for argument in task.get_arguments()}
+        for task in vars(tasks).values()
+        if isinstance(task, invoke.tasks.Task)
+    }
+    lines = [line for path in FILES for line in path.read_text().splitlines()]
+    commands = [
+        match.groups()
+        for line in lines
+        if not line.lstrip().startswith("#")
+        for match in re.finditer(r"\./invoke ([a-z]+)([^|;]*)", line)
+    ]
+    assert {name for name, _ in commands} == {"build", "bench", "results"}
+    for name, rest in commands:
+        assert set(re.findall(r"--([a-z-]+)", rest)) <= flags[name], f"{name} {rest}"
 
 
 def test_only_a_release_may_write() -> None:
