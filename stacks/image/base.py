@@ -11,6 +11,7 @@ import io
 import json
 import lzma
 import os
+import re
 import shutil
 import tarfile
 from collections.abc import Mapping
@@ -107,6 +108,22 @@ def tar() -> Path:
             with aside(target) as made, made.open("wb") as out:
                 tree.write(root, out)
     return target
+
+
+def licences() -> dict[DebPin, tuple[str, ...]]:
+    """Return the licences that the copyright file of each of its packages names, if it does."""
+    found = {}
+    with tarfile.open(tar()) as archive:
+        names = set(archive.getnames())
+        for pin in pins():
+            path = f"usr/share/doc/{pin.name}/copyright"
+            file = archive.extractfile(path) if path in names else None
+            text = file.read().decode("utf-8", "replace") if file else ""
+            # Only this format is made for programs to read.
+            form = text.startswith("Format:")
+            named = re.findall(r"^License: *(\S.*?) *$", text, re.MULTILINE) if form else []
+            found[pin] = tuple(sorted(set(named)))
+    return found
 
 
 def make(root: Path, debs: Mapping[str, Path]) -> None:

@@ -111,7 +111,15 @@ def _make(
         _move(made / "packages", made / "blas", blas)
         config = config_of(variant)
         _add_programs(made / "settings", variant, config)
-        document = sbom.render(variant, config, channel, parts, lock)
+        document = sbom.render(
+            config,
+            key,
+            parts,
+            lock,
+            channel.pins,
+            base.licences(),
+            environment / f"lib/python{variant.framework.python}/site-packages",
+        )
         (made / "settings" / SBOM[1:]).write_text(document)
         for layer in _layers(made):
             tree.normalise(layer.folder, WRITABLE)
