@@ -20,7 +20,7 @@ from pathlib import Path
 from pydantic import Field
 
 from stacks import archives, yamlfile
-from stacks.disk import REPOSITORY, aside, cache_root, locked, scratch, sha256_of
+from stacks.disk import REPOSITORY, aside, cache_root, locked, same_modes, scratch, sha256_of
 from stacks.envfiles import Strict
 from stacks.fetch import fetch
 from stacks.image import tree
@@ -100,14 +100,20 @@ def tar() -> Path:
     with locked(target, "the base of images"):
         if target.is_file():
             return target
-        wanted = pins()
-        files = fetch(wanted)
-        with scratch() as room:
-            root = room / "root"
-            make(root, {pin.name: files[pin] for pin in wanted})
-            with aside(target) as made, made.open("wb") as out:
-                tree.write(root, out)
+        with aside(target) as made:
+            write(made)
     return target
+
+
+def write(target: Path) -> None:
+    """Make the locked base and write it to the file `target`."""
+    wanted = pins()
+    files = fetch(wanted)
+    with scratch() as room, same_modes():
+        root = room / "root"
+        make(root, {pin.name: files[pin] for pin in wanted})
+        with target.open("wb") as out:
+            tree.write(root, out)
 
 
 def licences() -> dict[DebPin, tuple[str, ...]]:

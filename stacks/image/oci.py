@@ -11,30 +11,23 @@ import io
 import json
 import sys
 import tarfile
-from collections.abc import Callable, Sequence
-from concurrent.futures import ThreadPoolExecutor
+from collections.abc import Sequence
 from dataclasses import dataclass
 from pathlib import Path
-from typing import IO, Any, cast
-
-import deflate
+from typing import Any
 
 from stacks import pipeline
-from stacks.disk import BUILD, aside, explained, locked
+from stacks.disk import aside, locked
 from stacks.errors import UsageError
 from stacks.image import base as bases
-from stacks.image import contents, tree
+from stacks.image import contents
 from stacks.image.config import CREATED, EPOCH, ImageConfig, config_of
+from stacks.image.packed import Packed, pack_once
 from stacks.variant import Variant
 
-BLOBS = BUILD / "images" / "blobs"
 TYPES = "application/vnd.oci.image"
 SBOM_TYPE = "application/vnd.cyclonedx+json"
 NOTHING = b"{}"
-# zlib's bytes differ between its versions and forks, those of a pinned libdeflate do not.
-LEVEL = 6
-# What is compressed at once; gzip lets its streams follow one another.
-CHUNK = 32 << 20
 
 
 @dataclass(frozen=True)
@@ -58,15 +51,6 @@ class Blob:
         return f"blobs/{self.digest.replace(':', '/')}"
 
 
-@dataclass(frozen=True)
-class Packed:
-    """A layer: the blob, and the digest of what it holds before compression."""
-
-    blob: Blob
-    diff_id: str
-    made_of: str
-
-
 def write(variant: Variant, target: Path, base: Path | None = None) -> str:
     """Write a variant's image to the file `target` and return its digest (`sha256:...`).
 
@@ -77,11 +61,16 @@ def write(variant: Variant, target: Path, base: Path | None = None) -> str:
     _check(target, base)
     layers = contents.lay_out(variant)
     config = config_of(variant, base_name=base.name if base else None)
-    with pipeline.step("layers", "") as told:
-        packed = _pack(variant, base or bases.tar(), layers)
-        told.append(f"{sum(layer.blob.size for layer in packed) / 1e6:.0f} MB, compressed")
-    with pipeline.step("archive", pipeline.shown(target)), aside(target) as made:
-        return _write(made, packed, config, _sbom(layers))
+    place = contents.place_of(variant)
+    folder = place.with_name(f"{place.name}.packed")
+    with locked(folder, f"the layers of {variant.id}"):
+        with pipeline.step("layers", "") as told:
+            packed = pack_once(base or bases.tar(), layers, folder)
+            told.append(f"{sum(layer.size for layer in packed) / 1e6:.0f} MB, compressed")
+        with pipeline.step("archive", pipeline.shown(target)), aside(target) as made:
+            digest = archive(made, folder, packed, config, contents.sbom_in(layers))
+    print(f"  {'digest':<9}{digest}", file=sys.stderr)
+    return digest
 
 
 def _check(target: Path, base: Path | None) -> None:
@@ -94,70 +83,6 @@ def _check(target: Path, base: Path | None) -> None:
             f"{base}: no tar archive of a root",
             expected="what `docker export` or mmdebstrap writes",
         )
-
-
-def _pack(variant: Variant, base: Path, layers: Sequence[contents.Layer]) -> list[Packed]:
-    """Return the base and the layers as compressed blobs, side by side, lowest first."""
-
-    def copy(out: IO[bytes]) -> None:
-        with base.open("rb") as file:
-            while block := file.read(1 << 20):
-                out.write(block)
-
-    def writer(folder: Path) -> Callable[[IO[bytes]], None]:
-        return lambda out: tree.write(folder, out)
-
-    jobs = [("base", copy), *((layer.name, writer(layer.folder)) for layer in layers)]
-    with locked(BLOBS / variant.framework.name / variant.name, f"the image {variant.id}"):
-        folder = BLOBS / variant.framework.name / variant.name
-        with explained(folder):
-            folder.mkdir(parents=True, exist_ok=True)
-            with ThreadPoolExecutor(len(jobs)) as pool:
-                return list(pool.map(lambda job: _packed(folder / job[0], *job), jobs))
-
-
-class _Packer(io.RawIOBase):
-    """Compresses what is written to it, and knows the digests and sizes of both sides."""
-
-    def __init__(self, out: IO[bytes]) -> None:
-        self.out, self.waiting, self.size = out, bytearray(), 0
-        self.inside, self.outside = hashlib.sha256(), hashlib.sha256()
-
-    def writable(self) -> bool:
-        return True
-
-    def write(self, block: Any) -> int:
-        self.inside.update(block)
-        self.waiting += block
-        while len(self.waiting) >= CHUNK:
-            self._pack(CHUNK)
-        return len(block)
-
-    def _pack(self, count: int) -> None:
-        packed = deflate.gzip_compress(bytes(self.waiting[:count]), LEVEL)
-        del self.waiting[:count]
-        self.outside.update(packed)
-        self.size += len(packed)
-        self.out.write(packed)
-
-    def close(self) -> None:
-        if not self.closed and self.waiting:
-            self._pack(len(self.waiting))
-        super().close()
-
-
-def _packed(path: Path, name: str, write: Callable[[IO[bytes]], None]) -> Packed:
-    with path.open("wb") as file:
-        packer = _Packer(file)
-        write(cast("IO[bytes]", packer))
-        packer.close()
-    digest = f"sha256:{packer.outside.hexdigest()}"
-    blob = Blob(f"{TYPES}.layer.v1.tar+gzip", digest, packer.size, path)
-    return Packed(blob, f"sha256:{packer.inside.hexdigest()}", name)
-
-
-def _sbom(layers: Sequence[contents.Layer]) -> Blob:
-    return _blob(SBOM_TYPE, (layers[-1].folder / contents.SBOM[1:]).read_bytes())
 
 
 def _blob(kind: str, data: bytes) -> Blob:
@@ -185,16 +110,26 @@ def image_config(packed: Sequence[Packed], config: ImageConfig) -> dict[str, Any
         },
         "rootfs": {"type": "layers", "diff_ids": [layer.diff_id for layer in packed]},
         "history": [
-            {"created": created, "created_by": "theano-stacks", "comment": layer.made_of}
+            {"created": created, "created_by": "theano-stacks", "comment": layer.name}
             for layer in packed
         ],
     }
 
 
-def _write(target: Path, packed: Sequence[Packed], config: ImageConfig, sbom: Blob) -> str:
-    """Write the layout with the image, and its SBOM as an artifact that refers to it."""
+def archive(
+    target: Path, folder: Path, packed: Sequence[Packed], config: ImageConfig, document: bytes
+) -> str:
+    """Write the layout with the image, and its SBOM as an artifact that refers to it.
+
+    The layers lie in the folder, `document` is the SBOM. Returns the image's digest.
+    """
+    sbom = _blob(SBOM_TYPE, document)
+    layers = [
+        Blob(f"{TYPES}.layer.v1.tar+gzip", layer.digest, layer.size, folder / layer.name)
+        for layer in packed
+    ]
     settings = _json(f"{TYPES}.config.v1+json", image_config(packed, config))
-    manifest = _manifest(settings, [layer.blob.descriptor for layer in packed])
+    manifest = _manifest(settings, [layer.descriptor for layer in layers])
     nothing = _blob("application/vnd.oci.empty.v1+json", NOTHING)
     attached = _manifest(
         nothing, [sbom.descriptor], artifactType=SBOM_TYPE, subject=manifest.descriptor
@@ -217,12 +152,12 @@ def _write(target: Path, packed: Sequence[Packed], config: ImageConfig, sbom: Bl
             {
                 "Config": settings.name,
                 "RepoTags": list(config.names),
-                "Layers": [layer.blob.name for layer in packed],
+                "Layers": [layer.name for layer in layers],
             }
         ],
         "oci-layout": {"imageLayoutVersion": "1.0.0"},
     }
-    blobs = [*(layer.blob for layer in packed), settings, manifest, nothing, attached, sbom]
+    blobs = [*layers, settings, manifest, nothing, attached, sbom]
     with tarfile.open(target, "w", format=tarfile.PAX_FORMAT) as tar:
         for name, content in documents.items():
             data = json.dumps(content, sort_keys=True).encode()
@@ -230,7 +165,6 @@ def _write(target: Path, packed: Sequence[Packed], config: ImageConfig, sbom: Bl
         for blob in sorted({blob.name: blob for blob in blobs}.values(), key=lambda b: b.name):
             with blob.path.open("rb") if blob.path else io.BytesIO(blob.data) as file:
                 tar.addfile(_entry(blob.name, blob.size), file)
-    print(f"  {'digest':<9}{manifest.digest}", file=sys.stderr)
     return manifest.digest
 
 
