@@ -23,9 +23,11 @@ import numpy, theano, theano.tensor as T
 for dtype in ("float32", "float64"):
     a, b = T.matrix(dtype=dtype), T.matrix(dtype=dtype)
     x = numpy.ones((3, 3), dtype)
-    f = theano.function([a, b], T.dot(a, b))
-    assert (f(x, x) == 3).all()
-    assert [type(n.op).__name__ for n in f.maker.fgraph.toposort()] == ["Dot22"]
+    total = theano.shared(x)
+    f = theano.function([a, b], [], updates=[(total, total + T.dot(a, b))])
+    f(x, x)
+    assert (total.get_value() == 4).all()
+    assert [type(n.op).__name__ for n in f.maker.fgraph.toposort()] == ["Gemm"]
 print(getpass.getuser(), os.getcwd())
 """
 SOMETHING_NEW = """
@@ -33,8 +35,6 @@ import theano, theano.tensor as T
 v = T.vector()
 theano.function([v], T.erfinv(v) + T.sinh(v))
 """
-# Takes the place of g++ and keeps count.
-COUNTING = '#!/bin/sh\necho "$@" >>/calls/g++\nexit 1\n'
 
 Run = Callable[..., subprocess.CompletedProcess[str]]
 
@@ -77,25 +77,27 @@ def test_verify_under_another_user_who_may_do_nothing(run: Run) -> None:
 def test_a_program_of_the_users_waits_for_no_compiler(run: Run, tmp_path: Path, user: str) -> None:
     (tmp_path / "train.py").write_text(FIRST_STEPS)
     (tmp_path / "new.py").write_text(SOMETHING_NEW)
-    (tmp_path / "g++").write_text(COUNTING)
-    (tmp_path / "g++").chmod(0o755)
+    tmp_path.chmod(0o755)
     calls = tmp_path / "calls"
-    calls.mkdir()
-    calls.chmod(0o777)
+    calls.touch()
+    calls.chmod(0o666)
+    # The compiler as it is, and before its work it says how it was called.
+    begin, _, rest = run("cat", "/opt/theano/bin/g++").stdout.partition("\n")
+    (tmp_path / "g++").write_text(f'{begin}\necho "$*" >>/calls\n{rest}')
+    (tmp_path / "g++").chmod(0o755)
     options = (
         *CONFINED, *(["--user", user] if user else []), "-v", f"{tmp_path}:/work:ro",
         "-v", f"{calls}:/calls", "-v", f"{tmp_path}/g++:/opt/theano/bin/g++:ro",
     )  # fmt: skip
     done = run("python", "train.py", options=options)
-    assert done.returncode == 0, done.stderr
-    assert done.stdout == "theano /work\n" and done.stderr == ""
-    assert not (calls / "g++").exists()
-    assert run("python", "new.py", options=options).returncode == 1
-    assert (calls / "g++").exists()
+    assert (done.stdout, done.stderr, done.returncode) == ("theano /work\n", "", 0)
+    assert "-shared" not in calls.read_text()
+    assert run("python", "new.py", options=options).returncode == 0
+    assert calls.read_text().count("-shared") == 1
 
 
 def test_nothing_in_it_raises_rights(run: Run) -> None:
-    done = run("sh", "-c", "id -u; find / -xdev -type f -perm /6000")
+    done = run("sh", "-c", "id -u; find / -xdev -path /root -prune -o -type f -perm /6000 -print")
     assert (done.stdout, done.stderr, done.returncode) == ("10001\n", "", 0)
 
 
