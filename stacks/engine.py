@@ -219,7 +219,7 @@ def explained(error: CommandError) -> EngineError:
 KNOWN = (
     (
         "no space left on device|disk quota exceeded",
-        "the engine's disk is full",
+        "the disk of the container engine is full",
         "free some space: `docker system df` shows what takes it, `docker system prune` removes "
         "what nothing uses",
     ),

@@ -57,7 +57,9 @@ def warm(variant: Variant, environment: Path) -> None:
         folder = environment / settings.COMPILE_FOLDER
         rc_file = room / "rc"
         text = str(folder).replace("%", "%%")
-        rc_file.write_text(f"[global]\nbase_compiledir = {text}\n", encoding="utf-8")
+        # PyTensor's own choice of a linker is numba, whose products no image can carry.
+        rc_text = f"[global]\nbase_compiledir = {text}\nlinker = cvm\n"
+        rc_file.write_text(rc_text, encoding="utf-8")
         script = CONTENT / "warm.py"
         call(
             [

@@ -275,7 +275,7 @@ def test_an_engine_whose_disk_is_full(
             small("exit 0 # other")
     finally:
         call([*inside, "umount", place])
-    assert caught.value.what == "the engine's disk is full"
+    assert caught.value.what == "the disk of the container engine is full"
     assert "no space left on device" in str(caught.value.found)
     assert state(engine) == before
 
