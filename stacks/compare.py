@@ -7,12 +7,9 @@ from collections.abc import Iterator, Mapping
 from dataclasses import dataclass
 from typing import Any
 
-from rich.console import Console
-from rich.table import Table
-
 from stacks.errors import UsageError
 
-MOST = 20
+MOST, LONGEST = 20, 160
 KINDS = {"classes": "class", "ops": "op", "applies": "apply"}
 OVERHEAD = "(scan's own overhead)"
 CALLING = "(calling the function)"
@@ -108,9 +105,7 @@ def _name(row: Mapping[str, Any], kind: str) -> str:
     return text.rsplit(".", 1)[-1] if kind == "classes" else text
 
 
-def differences(
-    before: Mapping[str, Any], after: Mapping[str, Any], kind: str
-) -> list[Difference]:
+def differences(before: Mapping[str, Any], after: Mapping[str, Any], kind: str) -> list[Difference]:
     """Return a row for each class, op or apply of two profiles, the largest change first."""
     left, right = costs(before, kind), costs(after, kind)
     rows = [Difference(name, left.get(name), right.get(name)) for name in {**left, **right}]
@@ -150,18 +145,16 @@ def pairs(
 
 def show(before: Mapping[str, Any], after: Mapping[str, Any], *, case: str = "") -> None:
     """Print what the second report gained or lost against the first, case by case."""
-    console = Console(highlight=False, soft_wrap=True, markup=False)
     for left, right in pairs(before, after, case):
-        console.print("\n".join(heading(before, after, left, right)))
-        if not (left["profile"] and right["profile"]):
-            console.print("  one of them has no profile: there is nothing to compare by op")
-            continue
-        found = {kind: differences(left["profile"], right["profile"], kind) for kind in KINDS}
-        for kind, rows in found.items():
-            console.print()
-            console.print(_table(rows, KINDS[kind]))
-        console.print("\n" + _py_to_c(found["ops"]))
-        console.print()
+        lines = heading(before, after, left, right)
+        if left["profile"] and right["profile"]:
+            found = {kind: differences(left["profile"], right["profile"], kind) for kind in KINDS}
+            for kind, rows in found.items():
+                lines += ["", *_table(rows, KINDS[kind])]
+            lines += ["", _py_to_c(found["ops"])]
+        else:
+            lines.append("  one of them has no profile: there is nothing to compare by op")
+        print("\n".join([*lines, ""]))
 
 
 def heading(
@@ -198,25 +191,19 @@ def _variant(report: Mapping[str, Any]) -> str:
     return str(report["variant"] or "an environment")
 
 
-def _table(rows: list[Difference], name: str) -> Table:
-    table = Table(box=None, header_style="bold", pad_edge=False)
-    for column in ("ms more", "before", "after"):
-        table.add_column(column, justify="right", no_wrap=True)
-    for column in ("type", "nodes", name):
-        table.add_column(column, no_wrap=True, overflow="ellipsis")
+def _table(rows: list[Difference], name: str) -> list[str]:
+    """Return lines whose last column is the name, so that a long one cannot squeeze the others."""
+    lines = [f"{'ms more':>10} {'before':>9} {'after':>9}  {'type':<8} {'nodes':<10} {name}"]
     for row in rows[:MOST]:
-        table.add_row(
-            f"{1e3 * row.gained:+.3f}",
-            *(f"{1e3 * cost.seconds:.3f}" if cost else "-" for cost in (row.before, row.after)),
-            _change(row, "type"),
-            _change(row, "applies"),
-            row.name[:100],
+        old, new = (f"{1e3 * c.seconds:.3f}" if c else "-" for c in (row.before, row.after))
+        lines.append(
+            f"{1e3 * row.gained:>+10.3f} {old:>9} {new:>9}  {_change(row, 'type'):<8} "
+            f"{_change(row, 'applies'):<10} {row.name[:LONGEST]}"
         )
-    rest = rows[MOST:]
-    if rest:
-        left = 1e3 * sum(row.gained for row in rest)
-        table.add_row(f"{left:+.3f}", "", "", "", "", f"... {len(rest)} more")
-    return table
+    if rows[MOST:]:
+        left = 1e3 * sum(row.gained for row in rows[MOST:])
+        lines.append(f"{left:>+10.3f} {'':40}... {len(rows) - MOST} more")
+    return lines
 
 
 def _change(row: Difference, field: str) -> str:

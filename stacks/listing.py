@@ -82,7 +82,9 @@ def clean(variants: Sequence[Variant] | None, *, cache: bool) -> None:
         paths = sorted(BUILD.glob("*"))
     else:
         paths = [
-            p for v in variants for p in (prefix.place_of(v), report_path(v), profiling.reports_of(v))
+            p
+            for v in variants
+            for p in (prefix.place_of(v), report_path(v), profiling.reports_of(v))
         ]
     if cache:
         paths += [cache_root() / name for name in CACHED]

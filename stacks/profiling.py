@@ -112,7 +112,7 @@ def run(variant: Variant, prefix: Path, wish: Wish, *, quiet: bool) -> dict[str,
     """
     with tempfile.TemporaryDirectory(prefix="workload-") as folder:
         place = Path(folder) / "report.json"
-        words = [prefix / "bin/python", PROGRAM, *wish.words(), "--json", place]
+        words: list[str | Path] = [prefix / "bin/python", PROGRAM, *wish.words(), "--json", place]
         words += ["--expect", prefix / settings.EXPECTATION, *(["--quiet"] if quiet else [])]
         sys.stdout.flush()
         status = attached(words, env=environment(prefix))
@@ -200,7 +200,7 @@ def told(reports: Sequence[dict[str, Any]]) -> list[str]:
 
 
 def _seconds(report: dict[str, Any]) -> float:
-    return sum(statistics.median(case["seconds"]) for case in report["cases"])
+    return sum(float(statistics.median(case["seconds"])) for case in report["cases"])
 
 
 def _compiled(report: dict[str, Any]) -> dict[str, Any]:

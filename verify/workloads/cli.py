@@ -31,9 +31,7 @@ def main(words):
     except EnvironmentError as error:
         if arguments.debug:
             raise
-        return _cannot(
-            error, "look at the path, its permissions and the space on its disk"
-        )
+        return _cannot(error, "look at the path, its permissions and the space on its disk")
 
 
 def parse(words):
