@@ -208,6 +208,22 @@ class PoCL(_Strict):
     gcc: str = Field(description="the version of the compiler package's GCC, as in its folders")
 
 
+class NvidiaWheel(_Strict):
+    """Take shared libraries out of NVIDIA's wheels; see stacks/staging/nvidia.py."""
+
+    stage: Literal["nvidia-wheel"]
+    libraries: tuple[str, ...] = Field(strict=False)
+    links: dict[str, str] = {}
+
+
+class Forwarding(_Strict):
+    """Make a library that stands for one of the host's; see stacks/staging/forwarding.py."""
+
+    stage: Literal["forwarding"]
+    library: str
+    stands_for: str
+
+
 class LocalTarball(_Strict):
     """Package a file of the user's own; see stacks/local.py."""
 
@@ -228,6 +244,8 @@ Extra = Annotated[
     | Compiled
     | DebianFiles
     | PoCL
+    | NvidiaWheel
+    | Forwarding
     | LocalTarball,
     Field(discriminator="stage"),
 ]

@@ -17,7 +17,7 @@ from stacks.variant import Variant
 
 SUITE = REPOSITORY / "verify"
 REPORTS = BUILD / "reports"
-PASSED, FAILED, CANNOT_RUN, INTERRUPTED = 0, 1, 2, 130
+PASSED, FAILED, CANNOT_RUN, NO_DEVICE, INTERRUPTED = 0, 1, 2, 3, 130
 
 
 def report_path(variant: Variant) -> Path:
@@ -44,7 +44,7 @@ def verify_variant(
     with aside(report_path(variant)) as report:
         arguments = ["--expect", str(prefix / settings.EXPECTATION), "--json", str(report)]
         status = _run(prefix / "bin/python", arguments, full, environment(prefix))
-        if status not in (PASSED, FAILED) or not report.is_file():
+        if status not in (PASSED, FAILED, NO_DEVICE) or not report.is_file():
             _raise(status, f"{variant.id} could not be verified")
     if json_file:
         write_whole(json_file, report_path(variant).read_bytes())
@@ -53,12 +53,15 @@ def verify_variant(
             f"{variant.id} failed its verification",
             mend="the table above has a mend for each check that failed",
         )
+    if status == NO_DEVICE:
+        _raise(status, f"{variant.id} is verified but for its device")
 
 
 def verify_python(python: str, *, full: bool = False, json_file: Path | None = None) -> None:
     """Diagnose any interpreter that has Theano or a descendant; nothing is installed there.
 
-    Raises UsageError where there is no such interpreter, VerifyError where a check failed.
+    Raises UsageError where there is no such interpreter, VerifyError where a check failed or
+    the interpreter's device is not there.
     """
     path = Path(python).expanduser()
     if path.is_dir():
@@ -100,6 +103,10 @@ def _raise(status: int, what: str) -> None:
         raise KeyboardInterrupt
     if status == FAILED:
         raise VerifyError(what, mend="the table above has a mend for each check that failed")
+    if status == NO_DEVICE:
+        error = VerifyError(what, mend="the line `device` above says what to install or to pass")
+        error.exit_code = NO_DEVICE
+        raise error
     error = VerifyError(what, mend="see the suite's own message above")
     error.exit_code = CANNOT_RUN
     raise error

@@ -12,10 +12,10 @@ import tempfile
 
 from verify import expectation as expectations
 from verify import framework as frameworks
-from verify import progress, report, table, threads
+from verify import device, progress, report, table, threads
 from verify.context import Context
 
-PASSED, FAILED, CANNOT_RUN, INTERRUPTED = 0, 1, 2, 130
+PASSED, FAILED, CANNOT_RUN, NO_DEVICE, INTERRUPTED = 0, 1, 2, 3, 130
 
 
 def main(words):
@@ -77,10 +77,13 @@ def run(arguments):
     given = {name: os.environ.get(name.upper() + "_FLAGS", "") for name in frameworks.MODULES}
     frameworks.use_compile_folder(os.path.join(folder, "compiled"))
     module = wanted["module"] if wanted else None
+    asked = device.asked(wanted, given["theano"])
+    if asked:
+        frameworks.add_flag("theano", "device=cpu")
     progress.begin()
     progress.note("importing the framework")
     framework = frameworks.load(module)
-    context = Context(framework, wanted, folder, given[framework.name], arguments.full)
+    context = Context(framework, wanted, folder, given[framework.name], arguments.full, asked)
 
     # Imported late: these import NumPy, which must not come before the thread counts are set.
     from verify import suite
@@ -93,7 +96,9 @@ def run(arguments):
     table.show(table.render(content, table.terminal_width(), table.wants_colour()))
     if arguments.json:
         report.write(arguments.json, content)
-    return PASSED if content["ok"] else FAILED
+    if not content["ok"]:
+        return FAILED
+    return NO_DEVICE if context.device_missing else PASSED
 
 
 def _cannot(what, mend):

@@ -10,17 +10,23 @@ class Context(object):
     given_flags: the framework's flags variable as the user has set it, before the suite added
     its own compile folder.
 
+    asked_device: the device that the environment or its user wants, or None for the host alone.
+
     What the checks leave for one another: `operations` {(name, dtype): Compiled}, `serving` the
     Library found, `peaks` {dtype: {threads: GFLOP/s}}, `gemm` {dtype: [GFLOP/s]}, and `alone`
-    {dtype: GFLOP/s of one thread}.
+    {dtype: GFLOP/s of one thread}; `device` what device.py found, `device_missing` where it is not
+    there.
     """
 
-    def __init__(self, framework, expectation, folder, given_flags, full=False):
+    def __init__(self, framework, expectation, folder, given_flags, full=False, asked_device=None):
         self.framework = framework
         self.expectation = expectation
         self.folder = folder
         self.given_flags = given_flags
         self.full = full
+        self.asked_device = asked_device
+        self.device = None
+        self.device_missing = False
         self.operations = {}
         self.serving = None
         self.peaks = {}

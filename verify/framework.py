@@ -165,7 +165,11 @@ def is_installed(name):
 def use_compile_folder(folder, names=MODULES):
     """Make every framework compile into `folder` only. To be called before the import."""
     for name in names:
-        variable = name.upper() + "_FLAGS"
-        given = os.environ.get(variable, "")
-        flag = "base_compiledir=" + folder
-        os.environ[variable] = given + "," + flag if given else flag
+        add_flag(name, "base_compiledir=" + folder)
+
+
+def add_flag(name, flag):
+    """Add a flag behind all that the flags variable of a framework has."""
+    variable = name.upper() + "_FLAGS"
+    given = os.environ.get(variable, "")
+    os.environ[variable] = given + "," + flag if given else flag

@@ -35,3 +35,43 @@ def call(words, seconds, environment=None):
     finally:
         timer.cancel()
     return Done(process.returncode, output.decode("utf-8", "replace"), bool(late))
+
+
+def follow(words, seconds, environment, each):
+    """Run a program, hand each line of its output to `each`, and return a Done without output.
+
+    It is ended when it has printed nothing for so many seconds. Raises OSError where it cannot be
+    started.
+    """
+    process = subprocess.Popen(
+        words, env=environment, stdout=subprocess.PIPE, stderr=subprocess.STDOUT
+    )
+    late = []
+
+    def end():
+        late.append(True)
+        process.kill()
+
+    try:
+        timer = _started(seconds, end)
+        for line in iter(process.stdout.readline, b""):
+            timer.cancel()
+            each(line.decode("utf-8", "replace"))
+            timer = _started(seconds, end)
+        process.wait()
+        timer.cancel()
+    except BaseException:
+        timer.cancel()
+        process.kill()
+        process.wait()
+        raise
+    finally:
+        process.stdout.close()
+    return Done(process.returncode, "", bool(late))
+
+
+def _started(seconds, function):
+    timer = threading.Timer(seconds, function)
+    timer.daemon = True
+    timer.start()
+    return timer

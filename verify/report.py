@@ -40,9 +40,9 @@ def timing(name, unit, samples):
     return Timing(name, unit, list(samples), median)
 
 
-def document(variant, framework, machine, settings, packages, checks, timings):
+def document(variant, framework, machine, settings, packages, checks, timings, device=None):
     """Return the whole report as a plain structure that report.schema.json describes."""
-    return private(
+    content = private(
         {
             "schema": SCHEMA,
             "variant": variant,
@@ -55,6 +55,9 @@ def document(variant, framework, machine, settings, packages, checks, timings):
             "timings": [dict(item._asdict()) for item in timings],
         }
     )
+    if device:
+        content["device"] = private(device)
+    return content
 
 
 def write(path, content):

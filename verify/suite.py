@@ -8,6 +8,7 @@ import warnings
 
 from verify import (
     blas_ops,
+    device,
     elementwise,
     libm,
     machine,
@@ -82,6 +83,12 @@ def run(context, debug=False):
     timed("elementwise", elementwise.timings)
     for dtype in blas_ops.DTYPES:
         checked("Gemm %s speed" % dtype, timings.check_speed, dtype)
+    if context.asked_device:
+        checked(device.NAME, device.check)
+    if context.device:
+        found, measured = device.measure(context)
+        checks += found
+        times += measured
     return checks, times
 
 
@@ -101,4 +108,5 @@ def document(context, checks, times):
         packages=versions.packages(context),
         checks=checks,
         timings=times,
+        device=context.device,
     )

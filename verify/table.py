@@ -6,6 +6,7 @@ import os
 import sys
 import textwrap
 
+from verify import device_report
 from verify.report import FAIL, PASS, SKIP
 
 COLOURS = {PASS: "32", FAIL: "31;1", SKIP: "33"}
@@ -31,6 +32,8 @@ def render(report, width, colour=False):
             lines += [" " * 12 + line for line in rest.splitlines()]
     lines.append("")
     lines += _timings(report["timings"])
+    graph = device_report.table(report.get("device"))
+    lines += [""] + graph if graph else []
     lines += ["", verdict(report)]
     return "\n".join(lines) + "\n"
 

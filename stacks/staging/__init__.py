@@ -10,8 +10,10 @@ from stacks.staging import (
     compiler,
     cpython,
     debian_files,
+    forwarding,
     front,
     libraries,
+    nvidia,
     openblas,
     pocl,
     relinked,
@@ -33,5 +35,7 @@ STAGES: dict[str, Callable[[Work], None]] = {
     "compiled": compiled.stage,
     "debian-files": debian_files.stage,
     "pocl": pocl.stage,
+    "nvidia-wheel": nvidia.stage,
+    "forwarding": forwarding.stage,
     "amdlibm": amdlibm.stage,
 }

@@ -1,0 +1,128 @@
+"""Open the device, compute on it, and print what came of it. Started by device.py.
+
+Arguments: the name of the device, and the steps; none: only open it. Prints a JSON object in each
+line that begins with MARK; the device's own libraries may print others.
+"""
+
+from __future__ import absolute_import, division, print_function
+
+import json
+import os
+import sys
+import types
+import warnings
+
+sys.dont_write_bytecode = True
+_here = os.path.dirname(os.path.abspath(__file__))
+if os.path.abspath(sys.path[0]) == _here:
+    del sys.path[0]
+sys.modules["verify"] = types.ModuleType("verify")
+sys.modules["verify"].__path__ = [_here]
+
+from verify import device_drivers, mend  # noqa: E402 (the package is made above)
+
+MARK = "verify-device "
+# A graph of some 2000 nodes: two layers, in both directions, of so many steps.
+LAYERS, STEPS = 2, 5
+
+
+def say(content):
+    """Print one message; it must not wait in a buffer when the process dies."""
+    sys.stdout.write("\n" + MARK + json.dumps(content) + "\n")
+    sys.stdout.flush()
+
+
+def main(asked, steps):
+    """Open the device and do the steps."""
+    warnings.simplefilter("ignore")
+    try:
+        say({"opened": opened(asked)})
+    except device_drivers.NoDeviceError as error:
+        say({"missing": str(error), "mend": error.mend})
+        return
+    for name in steps:
+        say({"begin": name})
+        try:
+            say({"end": name, "result": step(name)})
+        except Exception as error:
+            say({"end": name, "error": mend.explain(error), "text": str(error)})
+
+
+def opened(asked):
+    """Return what the device is, once the framework has it. Raises NoDeviceError."""
+    device = device_drivers.find(asked)
+    import theano
+
+    if not getattr(getattr(theano, "gpuarray", None), "pygpu_activated", False):
+        raise device_drivers.NoDeviceError(
+            "Theano could not open %s: %s" % (asked, _reason(asked)),
+            "the device is there, but what Theano needs to use it is not: look at the reason",
+        )
+    if theano.config.device != asked:
+        raise device_drivers.NoDeviceError(
+            "Theano was asked for %s and took %s" % (asked, theano.config.device),
+            "take `device` out of THEANO_FLAGS",
+        )
+    return device._asdict()
+
+
+def _reason(asked):
+    try:
+        import pygpu
+
+        pygpu.init(asked)
+    except ImportError as error:
+        return "%s; pygpu comes with the variants gpuarray and gpuarray-cuda" % error
+    except Exception as error:
+        return mend.explain(error)
+    return "its own message is above"
+
+
+def step(name):
+    """Do one step and return its result."""
+    if name == "speed":
+        from verify import device_speed
+
+        return device_speed.measure()
+    if name == "optimiser":
+        return optimise()
+    from verify import device_cases
+
+    if name == "training step":
+        return device_cases.training_step()
+    if name == "left on the host":
+        return device_cases.left_on_host()
+    case = {case.name: case for case in device_cases.CASES}[name]
+    if name == "scan":
+        return _scan(case)
+    return device_cases.compute(case)
+
+
+def _scan(case):
+    """Compute a scan with it on the device, and where that cannot be, as the settings have it."""
+    import theano
+
+    from verify import device_cases
+
+    try:
+        return device_cases.compute(case, theano.compile.mode.Mode(optimizer="fast_run"))
+    except TypeError as error:
+        result = device_cases.compute(case)
+        result["refused"] = str(error).splitlines()[0]
+        return result
+
+
+def optimise():
+    """Return how long each way to move a graph takes, in both modes."""
+    from verify import device_optimiser
+
+    sys.setrecursionlimit(100000)
+    inputs, outputs = device_optimiser.stack(LAYERS, STEPS)
+    found = {"layers": LAYERS, "steps": STEPS, "width": device_optimiser.WIDTH}
+    for tag in ("fast_run", "fast_compile"):
+        found[tag] = device_optimiser.run(inputs, outputs, tag)
+    return found
+
+
+if __name__ == "__main__":
+    main(sys.argv[1], sys.argv[2:])
