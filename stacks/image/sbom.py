@@ -20,8 +20,8 @@ from packageurl import PackageURL
 
 from stacks.image.config import CREATED, ImageConfig
 from stacks.lock import Lock
-from stacks.part import Part
-from stacks.sources import SOURCE_PREFIX, DebPin, IndexPin, Pin, Pins, canonical
+from stacks.part import Foreign, Part
+from stacks.sources import SOURCE_PREFIX, DebPin, IndexPin, Pins, canonical
 
 RELEASES = {"bullseye": "debian-11", "bookworm": "debian-12"}
 NAMESPACE = uuid.uuid5(uuid.NAMESPACE_OID, "theano-stacks")
@@ -42,7 +42,7 @@ def render(
     base, `site_packages` is where pip has installed.
     """
     debs = [_deb(pin, "base", licences) for pin, licences in base.items()]
-    conda = {part.offer.recipe.package.name: _conda(part, pins) for part in parts}
+    conda = {part.name: _conda(part, pins) for part in parts}
     licences = _licences_in(site_packages)
     wheels = [_wheel(pin, "pip", licences.get(canonical(pin.name))) for pin in lock.requirements]
     image = Component(
@@ -59,32 +59,30 @@ def render(
     )
     bom.register_dependency(image, [*debs, *conda.values(), *wheels])
     for part in parts:
-        needed = {spec.split()[0] for spec in part.offer.recipe.requirements.run}
-        own = conda[part.offer.recipe.package.name]
-        bom.register_dependency(own, [conda[name] for name in sorted(needed & conda.keys())])
+        needed = {spec.split()[0] for spec in part.offer.index["depends"]}
+        found = [conda[name] for name in sorted(needed & conda.keys())]
+        bom.register_dependency(conda[part.name], found)
     return JsonV1Dot6(bom).output_as_string(indent=1) + "\n"
 
 
 def _conda(part: Part, pins: Pins) -> Component:
-    recipe = part.offer.recipe
+    index = part.offer.index
     purl = PackageURL(
         "conda",
         None,
-        recipe.package.name,
-        recipe.package.version,
-        {"build": part.offer.build_string, "subdir": recipe.subdir, "type": "conda"},
+        part.name,
+        index["version"],
+        {"build": index["build"], "subdir": index["subdir"], "type": "conda"},
     )
-    return _component(
-        purl,
-        "conda",
-        part.built.sha256,
-        [recipe.about.license],
-        recipe.about.summary,
-        [_source(pin, recipe.package.name) for pin in recipe.pins(pins)],
-    )
+    licences = [index["license"]] if index.get("license") else []
+    if isinstance(part.offer, Foreign):
+        return _component(purl, "conda", part.built.sha256, licences)
+    recipe = part.offer.recipe
+    sources = [_source(pin, part.name) for pin in recipe.pins(pins)]
+    return _component(purl, "conda", part.built.sha256, licences, recipe.about.summary, sources)
 
 
-def _source(pin: Pin, where: str) -> Component:
+def _source(pin: DebPin | IndexPin, where: str) -> Component:
     return _deb(pin, where) if isinstance(pin, DebPin) else _wheel(pin, where)
 
 

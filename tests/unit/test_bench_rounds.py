@@ -17,10 +17,13 @@ from stacks.bench.candidates import Candidate
 from stacks.bench.progress import duration
 from stacks.bench.results import Series
 from stacks.errors import StacksError, UsageError
-from stacks.lock import Lock, LockedPackage
+from stacks.lock import Lock
+from stacks.lockfile import LockedPackage
 from stacks.variant import load_variant
 
-LOCK = Lock((LockedPackage("numpy", "1.22.4", "0", "u/n.conda", "b" * 64),), (), "a" * 64, "", "")
+LOCK = Lock(
+    (LockedPackage("numpy", "1.22.4", "0", "u/n.conda", "b" * 64, "c" * 32),), (), "a" * 64, "", ""
+)
 PASSED = {
     "ok": True,
     "packages": [{"name": "numpy", "version": "1.22.4", "sha256": "b" * 64}],

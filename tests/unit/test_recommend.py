@@ -11,10 +11,13 @@ from stacks.bench import compare, rounds
 from stacks.bench.candidates import Candidate
 from stacks.bench.results import Run
 from stacks.errors import UsageError
-from stacks.lock import Lock, LockedPackage
+from stacks.lock import Lock
+from stacks.lockfile import LockedPackage
 from stacks.variant import load_variant
 
-LOCK = Lock((LockedPackage("numpy", "1.22.4", "0", "u/n.conda", "b" * 64),), (), "a" * 64, "", "")
+LOCK = Lock(
+    (LockedPackage("numpy", "1.22.4", "0", "u/n.conda", "b" * 64, "c" * 32),), (), "a" * 64, "", ""
+)
 SLOW = [40.0, 41, 39, 40, 42, 40, 41]
 FAST = [100.0, 104, 98, 101, 103, 99, 100]
 ALIKE = [101.0, 103, 99, 100, 104, 98, 101]
