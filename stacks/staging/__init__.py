@@ -13,6 +13,7 @@ from stacks.staging import (
     libraries,
     openblas,
     relinked,
+    thin_front,
     wheel,
     wheel_libraries,
 )
@@ -25,6 +26,7 @@ STAGES: dict[str, Callable[[Work], None]] = {
     "libraries": libraries.stage,
     "wheel-libraries": wheel_libraries.stage,
     "front-libraries": front.stage,
+    "thin-front": thin_front.stage,
     "relinked-wheel": relinked.stage,
     "openblas-wheel": openblas.stage,
     "compiler": compiler.stage,
