@@ -154,14 +154,16 @@ def _show(
     for name in ("variant", "verified"):
         table.add_column(name)
     for dtype in DTYPES:
-        table.add_column(f"{dtype} GFLOP/s", justify="right")
-        table.add_column("from - to", justify="right")
+        table.add_column(dtype, justify="right")
+        table.add_column("range", justify="right")
     for candidate in chosen:
         row = [candidate.variant.name, "yes" if candidate.verified else "no"]
         if candidate.variant.name == baseline:
             row[1] += ", baseline"
         for dtype in DTYPES:
             found = rates[dtype][candidate.variant.name]
-            row += [f"{statistics.median(found):.1f}", f"{min(found):.1f} - {max(found):.1f}"]
+            row += [f"{statistics.median(found):.1f}", f"{min(found):.0f}-{max(found):.0f}"]
         table.add_row(*row)
-    Console(highlight=False, soft_wrap=True).print(table)
+    console = Console(highlight=False, soft_wrap=True)
+    console.print(table)
+    console.print("\nGemm's GFLOP/s: the median of the rounds, and their range\n")

@@ -68,3 +68,17 @@ def test_every_round_measures_each_once_and_the_order_turns(
     assert asked[:4] == ["blis float64", "blis float32", "openblas float64", "openblas float32"]
     assert asked[4:6] == ["openblas float64", "openblas float32"]
     assert {name: len(r) for name, r in rates["float64"].items()} == {"blis": 3, "openblas": 3}
+
+
+def test_the_table_fits_a_narrow_terminal(
+    monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
+) -> None:
+    monkeypatch.setenv("COLUMNS", "80")
+    names = ["pip-default", "openblas-amdlibm", "pip-openblas"]
+    chosen = [Candidate(load_variant(name), Path("x"), name != "pip-default") for name in names]
+    rates = {d: {name: [1234.56, 2345.67, 3456.78] for name in names} for d in recommend.DTYPES}
+    recommend._show(chosen, rates, "pip-default")
+    lines = capsys.readouterr().out.splitlines()
+    assert max(map(len, lines)) <= 80
+    assert lines[1].split() == ["pip-default", "no,", "baseline", *(["2345.7", "1235-3457"] * 2)]
+    assert [line.split()[0] for line in lines[2:4]] == names[1:]
