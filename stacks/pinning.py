@@ -5,7 +5,8 @@ from __future__ import annotations
 from stacks.errors import StaleError
 from stacks.image import base
 from stacks.recipe import SOURCES_LOCK, Archives, Debs, IndexFile, read_recipes
-from stacks.repin import DebWanted, FileWanted, difference, repin
+from stacks.repin import FileWanted, difference, repin
+from stacks.signed_archive import DebWanted
 from stacks.sources import Pins, read_pins, write_pins
 
 

@@ -137,12 +137,24 @@ class FrontLibraries(_Strict):
     links: dict[str, str] = {}
 
 
+class ThinFront(_Strict):
+    """Compile a library that leads to another one; see stacks/staging/thin_front.py."""
+
+    stage: Literal["thin-front"]
+    library: str = Field(pattern=r"^lib[A-Za-z0-9_]+\.so\.[0-9]+$")
+    serving: str = Field(description="the library that all else comes from")
+    links: dict[str, str] = {}
+
+
 class RelinkedWheel(_Strict):
     """Unpack a wheel and link it to libblas; see stacks/staging/relinked.py."""
 
     stage: Literal["relinked-wheel"]
     site_packages: str
     replaces: str = Field(description="the BLAS library that the wheel carries")
+    leave_out: tuple[str, ...] = Field(
+        default=(), strict=False, description="patterns below site_packages: the wheel's own tests"
+    )
 
 
 class WheelLibraries(_Strict):
@@ -238,6 +250,7 @@ Extra = Annotated[
     | Libraries
     | WheelLibraries
     | FrontLibraries
+    | ThinFront
     | RelinkedWheel
     | OpenBLASWheel
     | Compiler
@@ -274,7 +287,7 @@ class Recipe(_Strict):
 
     def own_sources(self) -> tuple[Path, ...]:
         """Return the source files of the project's own that it is made of, sorted."""
-        if not isinstance(self.extra, Compiled):
+        if not isinstance(self.extra, Compiled | ThinFront):
             return ()
         folder = RECIPES / self.package.name / "src"
         return tuple(sorted(path for path in folder.rglob("*") if path.is_file()))

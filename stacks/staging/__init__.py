@@ -17,6 +17,7 @@ from stacks.staging import (
     openblas,
     pocl,
     relinked,
+    thin_front,
     wheel,
     wheel_libraries,
 )
@@ -29,6 +30,7 @@ STAGES: dict[str, Callable[[Work], None]] = {
     "libraries": libraries.stage,
     "wheel-libraries": wheel_libraries.stage,
     "front-libraries": front.stage,
+    "thin-front": thin_front.stage,
     "relinked-wheel": relinked.stage,
     "openblas-wheel": openblas.stage,
     "compiler": compiler.stage,

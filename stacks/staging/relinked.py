@@ -9,6 +9,9 @@ have the 64-bit one, which no library here offers.
 from __future__ import annotations
 
 import re
+import shutil
+import struct
+from dataclasses import dataclass
 from pathlib import Path
 
 from stacks.command import call
@@ -24,6 +27,12 @@ COMMON_NAME = "libblas.so.3"
 # of gfortran's kind by names that no library has.
 COMPLEX = ("cdotc_", "cdotu_", "zdotc_", "zdotu_", "cladiv_", "zladiv_")
 GFORTRAN = {name: name[:-1] + "g" for name in COMPLEX}
+# The structures of 64-bit ELF files, and what is asked of them here.
+HEADER = struct.Struct("<16sHHIQQQIHHHHHH")
+SEGMENT = struct.Struct("<IIQQQQQQ")
+SECTION = struct.Struct("<IIQQQQIIQQ")
+LOAD, NULL, NOBITS, ALLOC = 1, 0, 8, 2
+ALIGNMENT = 8
 # What numpy.show_config() tells, and what numpy.distutils and Theano take for linker flags.
 CONFIG = """
 import glob as _glob
@@ -44,9 +53,10 @@ lapack_info = lapack_opt_info = dict(_library, libraries=["lapack", "cblas", "bl
 
 
 def stage(work: Work) -> None:
-    """Unpack the recipe's wheel and link its modules to libblas.
+    """Unpack the recipe's wheel, link its modules to libblas, and take out what no program needs.
 
-    Raises IntegrityError where no module needs the library that the recipe names.
+    That is the debug information of its modules, and what the recipe leaves out. Raises
+    IntegrityError where no module needs the library that the recipe names, or nothing is left out.
     """
     extra = work.recipe.extra
     assert isinstance(extra, RelinkedWheel)
@@ -61,6 +71,10 @@ def stage(work: Work) -> None:
     for path in modules:
         _relink(path, extra.replaces, work.scratch / "renames")
     _drop(work.root, extra.replaces)
+    for pattern in extra.leave_out:
+        _leave_out(work.root / extra.site_packages, pattern)
+    for path in elf_files(work.root):
+        cut(path)
     for config in sorted((work.root / extra.site_packages).glob("numpy/**/__config__.py")):
         _tell(config)
 
@@ -108,6 +122,19 @@ def _drop(root: Path, replaced: str) -> None:
         folder.rmdir()
 
 
+def _leave_out(folder: Path, pattern: str) -> None:
+    found = sorted(folder.glob(pattern))
+    if not found:
+        raise IntegrityError(
+            f"the wheel has no {pattern}", mend="correct `extra.leave_out` in the recipe"
+        )
+    for path in found:
+        if path.is_dir():
+            shutil.rmtree(path)
+        else:
+            path.unlink()
+
+
 def _tell(config: Path) -> None:
     text = config.read_text(encoding="utf-8")
     lines = [line for line in text.splitlines() if not re.match(r"\w+_info ?= ?\{", line)]
@@ -115,3 +142,74 @@ def _tell(config: Path) -> None:
     imports = "import os\nimport sys\n"
     body = "\n".join([*lines[:head], imports + CONFIG, *lines[head:]])
     config.write_text(body + "\n", encoding="utf-8")
+
+
+@dataclass(frozen=True)
+class _Piece:
+    start: int
+    end: int
+
+    def moved(self, offset: int) -> int:
+        """Return where a place of the file is when the piece is gone."""
+        return offset - (self.end - self.start) if offset >= self.end else offset
+
+    def touches(self, offset: int, size: int) -> bool:
+        return offset < self.end and self.start < offset + size
+
+
+def cut(path: Path) -> None:
+    """Shorten a 64-bit ELF file by its largest piece that neither loader nor headers need.
+
+    That is debug information and the symbol tables for linkers. binutils' strip cannot take it
+    away: patchelf, which the wheels' makers used, puts new segments behind it, and strip moves
+    those to places where the loader refuses them. Here one piece is cut out, in whole pages, and
+    all else stays as it is.
+    """
+    data = bytearray(path.read_bytes())
+    header = list(HEADER.unpack_from(data))
+    segments = [list(s) for s in _table(data, SEGMENT, header[5], header[10])]
+    sections = [list(s) for s in _table(data, SECTION, header[6], header[12])]
+    piece = _largest(header, segments, sections, len(data))
+    if piece is None:
+        return
+    for section in sections:
+        if section[1] != NOBITS and piece.touches(section[4], section[5]):
+            section[:] = [0] * len(section)
+        section[4] = piece.moved(section[4])
+    for segment in segments:
+        segment[2] = piece.moved(segment[2])
+    _write(data, SEGMENT, header[5], segments)
+    _write(data, SECTION, header[6], sections)
+    header[5], header[6] = piece.moved(header[5]), piece.moved(header[6])
+    HEADER.pack_into(data, 0, *header)
+    del data[piece.start : piece.end]
+    path.write_bytes(data)
+
+
+def _largest(
+    header: list[int], segments: list[list[int]], sections: list[list[int]], size: int
+) -> _Piece | None:
+    """Return the largest piece between all that is needed, in whole pages where it moves any."""
+    names = sections[header[13]]
+    kept = [(0, HEADER.size), (size, 0), (names[4], names[5])]
+    kept += [(header[5], header[10] * SEGMENT.size), (header[6], header[12] * SECTION.size)]
+    kept += [(s[2], s[5]) for s in segments]
+    kept += [(s[4], s[5]) for s in sections if s[2] & ALLOC and s[1] != NOBITS]
+    best, reached = None, 0
+    for offset, length in sorted(kept):
+        unit = max([ALIGNMENT, *(s[7] for s in segments if s[0] == LOAD and s[2] >= offset)])
+        start = -(-reached // ALIGNMENT) * ALIGNMENT
+        pages = (offset - start) // unit * unit
+        if pages > 0 and (best is None or pages > best.end - best.start):
+            best = _Piece(start, start + pages)
+        reached = max(reached, offset + length)
+    return best
+
+
+def _table(data: bytearray, form: struct.Struct, offset: int, count: int) -> list[tuple[int, ...]]:
+    return [form.unpack_from(data, offset + number * form.size) for number in range(count)]
+
+
+def _write(data: bytearray, form: struct.Struct, offset: int, rows: list[list[int]]) -> None:
+    for number, row in enumerate(rows):
+        form.pack_into(data, offset + number * form.size, *row)

@@ -12,7 +12,7 @@ from pathlib import Path
 
 import pytest
 
-from integration.test_verify_faults import checked
+from integration.checking import checked
 from stacks import channel as channels
 from stacks import local, pipeline
 from stacks.channel import Channel, Offer

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import json
 import subprocess
 from collections.abc import Callable
 from pathlib import Path
@@ -86,3 +87,12 @@ def test_blis_gets_all_cores_unless_it_is_told(prefix: Prefix, framework: str) -
     assert int(told[0]) >= 1 and told[1] == "None"
     assert settings_of(place, names, OMP_NUM_THREADS="1") == ["None", "1"]
     assert settings_of(place, names, BLIS_NUM_THREADS="3") == ["3", "None"]
+
+
+@pytest.mark.parametrize("framework", ["theano-1.0.5", "theano-0.8.2"])
+def test_environments_with_mkl_stay_below_700_megabytes(prefix: Prefix, framework: str) -> None:
+    place = prefix(framework, "mkl")
+    records = [json.loads(path.read_bytes()) for path in place.glob("conda-meta/*.json")]
+    names = [name for record in records for name in record["files"]]
+    assert len(records) >= 10 and len(names) > 1000
+    assert sum((place / name).lstat().st_size for name in names) <= 700e6

@@ -8,7 +8,7 @@ from pathlib import Path
 import pytest
 
 from stacks.errors import IntegrityError
-from stacks.repin import verified
+from stacks.signed_archive import verified
 
 KEYRING = """\
 mDMEXgvhABYJKwYBBAHaRw8BAQdA9vrP79qIPvNzNoP5HtOqXh2fltTEBOygXxgnHXAQdWC0DFRlc3QgYXJjaGl2

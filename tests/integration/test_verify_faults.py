@@ -1,20 +1,15 @@
 """Every check fails in an environment that is broken in its way, and for that reason."""
 
 import json
-import os
-import subprocess
 from collections.abc import Callable
 from pathlib import Path
-from typing import NamedTuple
 
 import pytest
 
-from stacks import pipeline
-from stacks.disk import REPOSITORY
-from stacks.variant import load_variant
+from integration.checking import checked, compiled, edited
+from stacks.settings import EXPECTATION
 
 Prefix = Callable[[str, str], Path]
-EXPECTATION = "etc/theano-stacks/expect.json"
 
 NAIVE_PRODUCT = """
 extern "C" void %(letter)sgemm_(char *ta, char *tb, int *m, int *n, int *k, %(type)s *alpha,
@@ -60,15 +55,6 @@ extern "C" int openblas_get_num_threads() { return 7; }
 )
 
 
-class Found(NamedTuple):
-    """One check, as the suite has found it."""
-
-    name: str
-    status: str
-    detail: str
-    mend: str | None
-
-
 @pytest.fixture
 def good(prefix: Prefix) -> Path:
     """Give an environment in which every check passes."""
@@ -78,54 +64,7 @@ def good(prefix: Prefix) -> Path:
 @pytest.fixture
 def library(good: Path, tmp_path: Path) -> Callable[[str, str], Path]:
     """Give a function that compiles a shared library from source text."""
-
-    def compile_library(name: str, source: str) -> Path:
-        path = tmp_path / name
-        text = tmp_path / "source.cpp"
-        text.write_text(source)
-        compiler = good / "bin/g++"
-        words: list[str | Path] = [
-            compiler,
-            "-O1",
-            "-w",
-            "-shared",
-            "-fPIC",
-            "-pthread",
-            text,
-            "-o",
-            path,
-        ]
-        subprocess.run(words, check=True)
-        return path
-
-    return compile_library
-
-
-def checked(
-    prefix: Path, *names: str, expect: Path | str | None = "own", **variables: str
-) -> list[Found]:
-    """Run checks with an environment's interpreter; `expect` None is a diagnosis."""
-    path = prefix / EXPECTATION if expect == "own" else expect
-    words: list[str | Path] = [
-        prefix / "bin/python",
-        REPOSITORY / "tests/integration/verify_driver.py",
-        REPOSITORY / "verify",
-        path or "-",
-        *names,
-    ]
-    done = subprocess.run(
-        words, env={**os.environ, **variables}, stdout=subprocess.PIPE, check=True, timeout=600
-    )
-    return [Found(*row) for row in json.loads(done.stdout.splitlines()[-1])]
-
-
-def edited(good: Path, folder: Path, **changes: object) -> Path:
-    """Return an expectation file like the environment's own, with some keys changed."""
-    content = json.loads((good / EXPECTATION).read_text())
-    content.update(changes)
-    path = folder / "expect.json"
-    path.write_text(json.dumps(content))
-    return path
+    return lambda name, source: compiled(good, tmp_path, name, source)
 
 
 def test_flags_that_undo_ldflags_are_named(good: Path) -> None:
@@ -280,65 +219,3 @@ def test_pytensors_flags_are_named_as_it_spells_them(prefix: Prefix) -> None:
     settings, dot = checked(place, "settings", "Dot22", PYTENSOR_FLAGS="blas__ldflags=")
     assert settings.status == dot.status == "fail"
     assert settings.mend == "take blas__ldflags= out of PYTENSOR_FLAGS"
-
-
-LIAR = """
-#include <cmath>
-extern "C" void amd_vrsa_expf(int n, float *x, float *z) {
-    for (int i = 0; i < n; i++) z[i] = 1.001f * expf(x[i]);
-}
-"""
-
-
-@pytest.fixture
-def fast(prefix: Prefix) -> Path:
-    """Give an environment whose loops call amdlibm-compat."""
-    return prefix("theano-1.0.5", "openblas-amdlibm")
-
-
-def test_array_functions_that_are_called(fast: Path) -> None:
-    found = checked(fast, "libm", "loops", "accuracy")
-    assert [check.status for check in found] == ["pass"] * 3
-    assert found[0].detail.startswith("amdlibm-compat 1.0 (not AMD's)")
-
-
-def test_array_functions_that_are_turned_off(fast: Path) -> None:
-    libm, loops, accuracy = checked(
-        fast, "libm", "loops", "accuracy", THEANO_FLAGS="lib.amdlibm=False"
-    )
-    assert (libm.status, loops.status, accuracy.status) == ("fail", "skip", "skip")
-    assert "lib.amdlibm is off (THEANO_FLAGS): no array function is called" in libm.detail
-    assert libm.mend == "take lib.amdlibm=False out of THEANO_FLAGS"
-
-
-def test_array_functions_that_lie(fast: Path, library: Callable[[str, str], Path]) -> None:
-    liar = library("libliar.so", LIAR)
-    libm, accuracy = checked(fast, "libm", "accuracy", LD_PRELOAD=str(liar))
-    assert libm.status == accuracy.status == "fail"
-    assert "found unknown library, libliar.so" in libm.detail
-    assert "amd_vrsa_expf" in accuracy.detail and "ULP" in accuracy.detail
-    assert libm.mend == accuracy.mend == f"LD_PRELOAD leads to {liar}: take that out of it"
-
-
-def test_loops_that_the_header_leaves_alone(fast: Path) -> None:
-    (loops,) = checked(fast, "loops", THEANO_FLAGS="gcc.cxxflags=-DAMDLIBM_COMPAT_NO_SIMD")
-    assert loops.status == "fail"
-    assert loops.detail == "tanh calls the C library's function"
-    assert loops.mend and "take AMDLIBM_COMPAT_NO_SIMD" in loops.mend
-
-
-@pytest.mark.parametrize(
-    ("missing", "said"),
-    [
-        ("include/amdlibm.h", "no header amdlibm.h where the compiler looks"),
-        ("lib/libamdlibm.so", "no libamdlibm.so where the linker or the loader looks"),
-    ],
-)
-def test_a_header_or_a_library_that_is_gone(tmp_path: Path, missing: str, said: str) -> None:
-    variant = load_variant("openblas-amdlibm", "theano-1.0.5")
-    place = pipeline.make_environment(variant, tmp_path / "environment")
-    (place / missing).unlink()
-    (libm,) = checked(place, "libm")
-    assert libm.status == "fail"
-    assert libm.detail == f"exp does not compile: there is {said}"
-    assert libm.mend == "build the environment anew"

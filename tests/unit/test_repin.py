@@ -9,10 +9,12 @@ import pytest
 from serving import BODY, SECRET, Answer, Site, sha256
 
 from stacks import repin as repin_module
+from stacks import signed_archive
 from stacks.errors import FetchError, IntegrityError, UsageError
 from stacks.fetch import cached_path
 from stacks.mirrors import PipSettings
-from stacks.repin import DebWanted, FileWanted, difference, repin
+from stacks.repin import FileWanted, difference, repin
+from stacks.signed_archive import DebWanted
 from stacks.sources import DebPin, IndexPin, Pins
 
 PACKAGES = b"""\
@@ -161,7 +163,7 @@ def test_without_a_keyring_the_package_is_named(
     with pytest.raises(FetchError, match=r"(?s)nosuch\.gpg.*debian-archive-keyring"):
         repin([DebWanted("bookworm", "libfoo1")], [])
     monkeypatch.delenv("DEBIAN_KEYRING")
-    monkeypatch.setattr(repin_module, "KEYRINGS", (room / "nokeys.gpg",))
+    monkeypatch.setattr(signed_archive, "KEYRINGS", (room / "nokeys.gpg",))
     with pytest.raises(FetchError, match=r"(?s)nokeys\.gpg.*debian-archive-keyring"):
         repin([DebWanted("bookworm", "libfoo1")], [])
 

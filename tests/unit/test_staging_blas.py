@@ -2,14 +2,21 @@
 
 from __future__ import annotations
 
+import importlib
+import re
+import shutil
+import sys
 import zipfile
 from pathlib import Path
 
 import pytest
+from elftools.elf.elffile import ELFFile
 
+from stacks.command import call
 from stacks.errors import IntegrityError, UsageError
-from stacks.recipe import Recipe, read_recipes
+from stacks.recipe import FrontLibraries, Recipe, read_recipes
 from stacks.staging import relinked, wheel_libraries
+from stacks.staging.elf import PATCHELF
 from stacks.staging.work import Work
 
 RECIPE = {
@@ -66,9 +73,86 @@ def test_a_wheel_that_needs_another_library_is_refused(tmp_path: Path) -> None:
 
 
 def test_every_libblas_offers_the_renamed_functions() -> None:
-    fronts = {n: r.extra for n, r in read_recipes().items() if r.package.name == "libblas"}
+    fronts = {n: r for n, r in read_recipes().items() if r.package.name == "libblas"}
     assert sorted(fronts) == ["libblas-blis", "libblas-mkl", "libblas-openblas"]
-    for extra in fronts.values():
-        assert extra.stage == "front-libraries"
-        given = {new for names in extra.functions.values() for new in names.values()}
+    for recipe in fronts.values():
+        if isinstance(recipe.extra, FrontLibraries):
+            given = {new for names in recipe.extra.functions.values() for new in names.values()}
+        else:
+            [source] = recipe.own_sources()
+            given = set(re.findall(r"^(?:DOT|DIVIDE)\((\w+),", source.read_text(), re.MULTILINE))
         assert given >= set(relinked.GFORTRAN.values())
+
+
+PAGE = 0x1000
+JUNK = b"debug information " * 1000
+
+
+def elf(path: Path) -> dict[int, bytes]:
+    """Write a module as patchelf leaves it, and return what the loader puts at which address."""
+    first = b"code".ljust(0x80, b".")
+    begin = 64 + 2 * 56
+    second_at = -(-(begin + len(first) + len(JUNK)) // PAGE) * PAGE
+    second, names = b"data".ljust(0x40, b"!"), b"\0.text\0.debug_info\0.data\0.shstrtab\0"
+    names_at = second_at + len(second)
+    sections_at = names_at + len(names) + (-(names_at + len(names)) % 8)
+    header = relinked.HEADER.pack(
+        b"\x7fELF\2\1\1".ljust(16, b"\0"), 3, 62, 1, 0, 64, sections_at, 0, 64, 56, 2, 64, 5, 4
+    )
+    segments = [
+        (1, 5, 0, 0, 0, begin + len(first), begin + len(first), PAGE),
+        (1, 6, second_at, 0x9000, 0x9000, len(second), len(second), PAGE),
+    ]
+    sections = [
+        (0,) * 10,
+        (1, 1, 2, begin, begin, len(first), 0, 0, 1, 0),
+        (7, 1, 0, 0, begin + len(first), len(JUNK), 0, 0, 1, 0),
+        (19, 1, 2, 0x9000, second_at, len(second), 0, 0, 1, 0),
+        (25, 3, 0, 0, names_at, len(names), 0, 0, 1, 0),
+    ]
+    data = header + b"".join(relinked.SEGMENT.pack(*s) for s in segments) + first + JUNK
+    data = (data.ljust(second_at, b"\0") + second + names).ljust(sections_at, b"\0")
+    path.write_bytes(data + b"".join(relinked.SECTION.pack(*s) for s in sections))
+    return {begin: first, 0x9000: second}
+
+
+def test_debug_information_is_cut_out_and_all_else_stays(tmp_path: Path) -> None:
+    path = tmp_path / "module.so"
+    loaded = elf(path)
+    before = path.stat().st_size
+    relinked.cut(path)
+    removed = before - path.stat().st_size
+    assert removed % PAGE == 0 and removed > len(JUNK) - 2 * PAGE
+    with path.open("rb") as file:
+        found = ELFFile(file)
+        assert [s.name for s in found.iter_sections()] == ["", ".text", "", ".data", ".shstrtab"]
+        for segment in found.iter_segments():
+            assert (segment["p_offset"] - segment["p_vaddr"]) % segment["p_align"] == 0
+        for address, content in loaded.items():
+            [section] = [s for s in found.iter_sections() if s["sh_addr"] == address and s.name]
+            assert section.data() == content
+            assert next(found.address_offsets(address)) == section["sh_offset"]
+    once = path.read_bytes()
+    relinked.cut(path)
+    assert path.read_bytes() == once
+
+
+def test_a_module_that_patchelf_has_rewritten_loads_when_it_is_cut(tmp_path: Path) -> None:
+    path = tmp_path / "module.so"
+    made = importlib.import_module("zstandard.backend_c").__file__
+    assert made
+    shutil.copyfile(made, path)
+    call([PATCHELF, "--force-rpath", "--set-rpath", "/a" * 500, path])
+    relinked.cut(path)
+    call([sys.executable, "-c", f"import ctypes; ctypes.CDLL({str(path)!r})"])
+
+
+def test_what_a_recipe_leaves_out_must_be_there(tmp_path: Path) -> None:
+    (tmp_path / "scipy/linalg/tests").mkdir(parents=True)
+    (tmp_path / "scipy/linalg/tests/test_it.py").touch()
+    (tmp_path / "scipy/linalg/_simd.so").touch()
+    relinked._leave_out(tmp_path, "scipy/**/tests")
+    relinked._leave_out(tmp_path, "scipy/linalg/_simd.*")
+    assert list((tmp_path / "scipy/linalg").iterdir()) == []
+    with pytest.raises(IntegrityError, match=r"the wheel has no scipy/\*\*/tests"):
+        relinked._leave_out(tmp_path, "scipy/**/tests")

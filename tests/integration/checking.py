@@ -1,0 +1,60 @@
+"""Chosen checks of the suite, run in an environment that a test has broken."""
+
+from __future__ import annotations
+
+import json
+import os
+import subprocess
+from pathlib import Path
+from typing import NamedTuple
+
+from stacks.disk import REPOSITORY
+from stacks.settings import EXPECTATION
+
+DRIVER = Path(__file__).with_name("verify_driver.py")
+
+
+class Found(NamedTuple):
+    """One check, as the suite has found it."""
+
+    name: str
+    status: str
+    detail: str
+    mend: str | None
+
+
+def checked(
+    prefix: Path, *names: str, expect: Path | str | None = "own", **variables: str
+) -> list[Found]:
+    """Run checks with an environment's interpreter; `expect` None is a diagnosis."""
+    path = prefix / EXPECTATION if expect == "own" else expect
+    words: list[str | Path] = [
+        prefix / "bin/python",
+        DRIVER,
+        REPOSITORY / "verify",
+        path or "-",
+        *names,
+    ]
+    done = subprocess.run(
+        words, env={**os.environ, **variables}, stdout=subprocess.PIPE, check=True, timeout=600
+    )
+    return [Found(*row) for row in json.loads(done.stdout.splitlines()[-1])]
+
+
+def edited(good: Path, folder: Path, **changes: object) -> Path:
+    """Return an expectation file like the environment's own, with some keys changed."""
+    content = json.loads((good / EXPECTATION).read_text())
+    content.update(changes)
+    path = folder / "expect.json"
+    path.write_text(json.dumps(content))
+    return path
+
+
+def compiled(prefix: Path, folder: Path, name: str, source: str) -> Path:
+    """Compile a shared library from source text with an environment's compiler."""
+    path, text = folder / name, folder / "source.cpp"
+    text.write_text(source)
+    flags = ("-O1", "-w", "-shared", "-fPIC", "-pthread")
+    words: list[str | Path] = [prefix / "bin/g++", *flags, text, "-o", path]
+    subprocess.run(words, check=True)
+    return path
