@@ -23,6 +23,7 @@ from stacks.variant import load_variant
 LOCK = Lock((LockedPackage("numpy", "1.22.4", "0", "u/n.conda", "b" * 64),), (), "a" * 64, "", "")
 PASSED = {
     "ok": True,
+    "checks": [],
     "packages": [{"name": "numpy", "version": "1.22.4", "sha256": "b" * 64}],
     "machine": {
         "cpu": "Here", "vendor": "Me", "cores": 2, "memory": 1, "kernel": "6", "glibc": "2.36",
@@ -131,6 +132,13 @@ def test_only_what_passed_its_verification_is_timed(built: Path) -> None:
     assert [c.variant.id for c in candidates.to_time([variant])] == ["theano-1.0.5/openblas"]
     os.utime(path, (1, 1))
     assert "not verified since it was built" in refusal(), "it was of an older environment"
+
+
+def test_a_device_that_is_not_there_is_not_timed() -> None:
+    variant = load_variant("openblas", "theano-1.0.5").model_copy(update={"device": "cuda"})
+    for status, verified in (("skip", False), ("pass", True)):
+        told = {**PASSED, "checks": [{"name": "device", "status": status}]}
+        assert Candidate(variant, Path("/p"), LOCK, told).verified is verified
 
 
 def test_what_is_not_built_is_not_timed(built: Path) -> None:
