@@ -176,6 +176,66 @@ def matrix(context: Context) -> None:
     print(json.dumps(matrix(all_variants()), indent=2))
 
 
+@task(
+    help={
+        "variant": VARIANT,
+        "workload": "ntm, gibbs, scan_gc, lstm, logreg or check_blas (default: ntm)",
+        "framework": FRAMEWORK,
+        "calls": "timed and then profiled calls (default: 100; of check_blas: 10)",
+        "case": "only this one of the workload's cases",
+        "compiles": "compile so often, and tell how often each graph came (default: 1)",
+        "linker": "the framework's linker instead of the C virtual machine's, such as numba",
+        "small": "small shapes, for a quick try",
+        "json": JSON,
+    }
+)
+def profile(
+    context: Context,
+    variant: str,
+    workload: str = "ntm",
+    framework: str = "",
+    calls: int = 0,
+    case: str = "",
+    compiles: int = 1,
+    linker: str = "",
+    small: bool = False,
+    json: str = "",
+) -> None:
+    """Run a workload in an environment and print its profile."""
+    from stacks import pipeline, profiling
+
+    profiling.check_workload(workload)
+    chosen, prefix = pipeline.ready_environment(variant, framework or None)
+    wish = profiling.Wish(workload, calls=calls, case=case, linker=linker, small=small)
+    profiling.profile(chosen, prefix, wish, compiles=compiles, json_file=_path(json))
+
+
+@task(
+    positional=["before", "after"],
+    help={
+        "before": "a report of ./invoke profile: its file, VARIANT, or FRAMEWORK/VARIANT",
+        "after": "the one to compare with it",
+        "workload": "which workload's reports, where variants are named (default: ntm)",
+        "framework": FRAMEWORK,
+        "case": "only this one of the workload's cases",
+    },
+)
+def compare(
+    context: Context,
+    before: str,
+    after: str,
+    workload: str = "ntm",
+    framework: str = "",
+    case: str = "",
+) -> None:
+    """Show two profiles side by side, the largest change first."""
+    from stacks import compare, profiling
+
+    profiling.check_workload(workload)
+    reports = [profiling.find(name, workload, framework or None) for name in (before, after)]
+    compare.show(*reports, case=case)
+
+
 @task(help={"variant": VARIANT, "framework": FRAMEWORK})
 def run(context: Context, variant: str, framework: str = "") -> None:
     """Run a program in an environment: run --variant V -- CMD."""

@@ -18,7 +18,10 @@ INTERRUPTED = 130
 
 
 def task(
-    *, name: str | None = None, help: dict[str, str] | None = None
+    *,
+    name: str | None = None,
+    help: dict[str, str] | None = None,
+    positional: list[str] | None = None,
 ) -> Callable[[Callable[..., None]], Any]:
     """Make an invoke task of a function; a StacksError in it is told, never traced back."""
 
@@ -39,7 +42,7 @@ def task(
                 os.dup2(os.open(os.devnull, os.O_WRONLY), sys.stdout.fileno())
                 raise invoke.exceptions.Exit(code=128 + signal.SIGPIPE) from None
 
-        return invoke.tasks.task(name=name, help=help or {})(run)
+        return invoke.tasks.task(name=name, help=help or {}, positional=positional)(run)
 
     return decorate
 

@@ -11,7 +11,7 @@ from rich.console import Console
 from rich.table import Table
 
 from stacks import channel as channels
-from stacks import lock, prefix
+from stacks import lock, prefix, profiling
 from stacks.disk import BUILD, cache_root, explained
 from stacks.errors import StacksError
 from stacks.variant import Variant
@@ -81,7 +81,11 @@ def clean(variants: Sequence[Variant] | None, *, cache: bool) -> None:
     if variants is None:
         paths = sorted(BUILD.glob("*"))
     else:
-        paths = [p for v in variants for p in (prefix.place_of(v), report_path(v))]
+        paths = [
+            p
+            for v in variants
+            for p in (prefix.place_of(v), report_path(v), profiling.reports_of(v))
+        ]
     if cache:
         paths += [cache_root() / name for name in CACHED]
     found = [path for path in paths if path.exists()]

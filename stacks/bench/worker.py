@@ -13,10 +13,10 @@ from stacks.command import call
 from stacks.disk import REPOSITORY, scratch
 from stacks.errors import StacksError, UsageError
 from stacks.names import unknown
+from stacks.profiling import PROGRAM, WORKLOADS
 from stacks.verification import environment
 
 PROBE = REPOSITORY / "verify" / "bench_probe.py"
-PROGRAMS = REPOSITORY / "verify" / "workloads"
 OWN = ("gemm", "elementwise")
 # The frameworks compute these on one thread, however many there are.
 ON_ONE_THREAD = ("elementwise",)
@@ -34,20 +34,12 @@ DIGITS = 6
 QUICK_CALLS = "20"
 
 
-def known() -> tuple[str, ...]:
-    """Return the names of all workloads."""
-    return (*OWN, *sorted(path.stem for path in PROGRAMS.glob("*.py") if _is_workload(path)))
-
-
-def _is_workload(path: Path) -> bool:
-    return "\ndef models(" in path.read_text()
-
-
 def check_names(names: Sequence[str]) -> None:
     """Raise UsageError for a workload that there is not."""
+    known = (*OWN, *WORKLOADS)
     for name in names:
-        if name not in known():
-            raise unknown("workload", name, known())
+        if name not in known:
+            raise unknown("workload", name, known)
 
 
 def measure(candidate: Candidate, workload: str, threads: int, *, quick: bool) -> list[Series]:
@@ -93,7 +85,7 @@ def _cases(
 ) -> list[Series]:
     with scratch() as folder:
         report = folder / "report.json"
-        words: list[str | Path] = [candidate.place / "bin/python", PROGRAMS, workload, *options]
+        words: list[str | Path] = [candidate.place / "bin/python", PROGRAM, workload, *options]
         call([*words, "--profile-calls", "0", "--quiet", "--json", report], env=env)
         cases = _json(report.read_text(), candidate)["cases"]
     return [

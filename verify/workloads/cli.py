@@ -3,6 +3,8 @@
 from __future__ import absolute_import, division, print_function
 
 import argparse
+import io
+import json
 import os
 import sys
 
@@ -29,9 +31,7 @@ def main(words):
     except EnvironmentError as error:
         if arguments.debug:
             raise
-        return _cannot(
-            error, "look at the path, its permissions and the space on its disk"
-        )
+        return _cannot(error, "look at the path, its permissions and the space on its disk")
 
 
 def parse(words):
@@ -39,7 +39,7 @@ def parse(words):
     parser = argparse.ArgumentParser(
         prog="workloads", description="Compile, time and profile a program that people really run."
     )
-    parser.add_argument("workload", choices=NAMES)
+    parser.add_argument("workload", choices=NAMES, nargs="?")
     parser.add_argument("--case", metavar="NAME", help="only this one of the workload's cases")
     parser.add_argument(
         "--calls", metavar="N", type=_positive, help="timed calls (default: 100; of check_blas: 10)"
@@ -62,8 +62,11 @@ def parse(words):
     parser.add_argument("--json", metavar="FILE", help="write the report for machines there")
     parser.add_argument("--blas-threads", metavar="N", type=_positive)
     parser.add_argument("--quiet", action="store_true", help="no tables")
+    parser.add_argument("--show", metavar="FILE", help="print the tables of a report, run nothing")
     parser.add_argument("--debug", action="store_true", help="show tracebacks")
     arguments = parser.parse_args(words)
+    if bool(arguments.workload) == bool(arguments.show):
+        parser.error("name a workload (%s), or --show FILE" % ", ".join(NAMES))
     if arguments.calls is None:
         arguments.calls = 10 if arguments.workload == "check_blas" else 100
     if arguments.profile_calls is None:
@@ -87,6 +90,13 @@ def _count(text):
 
 def run(arguments):
     """Run the workload, print its tables, write the report; return the exit status."""
+    if arguments.show:
+        # Imported late, as below.
+        from verify.workloads import tables
+
+        with io.open(arguments.show, encoding="utf-8") as file:
+            table.show(tables.render(json.load(file)))
+        return RAN
     wanted = expectations.load(arguments.expect) if arguments.expect else None
     for path in filter(None, (arguments.json, arguments.compile_folder)):
         if not os.path.isdir(os.path.dirname(os.path.abspath(path))):

@@ -26,7 +26,10 @@ def models(ops, small):
 def _chain(ops, sizes, name, explicit):
     random = numpy.random.RandomState(5)
     weights = ops.shared(0.1 * random.randn(sizes.visible, sizes.hidden))
-    of_visible, of_hidden = ops.shared(numpy.zeros(sizes.visible)), ops.shared(numpy.zeros(sizes.hidden))
+    of_visible, of_hidden = (
+        ops.shared(numpy.zeros(sizes.visible)),
+        ops.shared(numpy.zeros(sizes.hidden)),
+    )
     start = ops.shared(random.randint(0, 2, sizes.visible).astype(ops.dtype))
     draw, dot = ops.binomial(1234), ops.tensor.dot
 

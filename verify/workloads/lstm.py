@@ -38,9 +38,7 @@ def _training(ops, sizes, name, merged):
             together = given + ops.tensor.dot(hidden, own[0])
             i, f, o, c = (together[:, part] for part in parts)
         else:
-            i, f, o, c = (
-                given[:, part] + ops.tensor.dot(hidden, w) for part, w in zip(parts, own)
-            )
+            i, f, o, c = (given[:, part] + ops.tensor.dot(hidden, w) for part, w in zip(parts, own))
         cell = ops.sigmoid(f) * cell + ops.sigmoid(i) * ops.tensor.tanh(c)
         return ops.sigmoid(o) * ops.tensor.tanh(cell), cell
 

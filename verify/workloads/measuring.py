@@ -30,6 +30,7 @@ def measure(framework, expectation, arguments):
         known = ", ".join(model.name for model in models)
         raise UnknownCaseError(22, "no case %s; there are: %s" % (arguments.case, known))
     compiled = [_compile(framework, model, arguments.linker, wanted) for model in chosen]
+    profiles.silence(framework)
     seconds = _call(compiled, arguments.calls)
     context = Context(framework, expectation, None, os.environ.get(framework.flags_variable, ""))
     return report.private(

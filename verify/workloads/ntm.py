@@ -130,7 +130,9 @@ class _Step(object):
 
     def _said(self, heads, part, output):
         """Return what the controller tells the heads, (heads, size)."""
-        weights = [self.parameters["%s.%s.W" % (head, part)].dimshuffle("x", 0, 1) for head in heads]
+        weights = [
+            self.parameters["%s.%s.W" % (head, part)].dimshuffle("x", 0, 1) for head in heads
+        ]
         biases = [self.parameters["%s.%s.b" % (head, part)].dimshuffle("x", 0) for head in heads]
         weights = self.tensor.concatenate(weights, axis=0)
         said = self.tensor.tensordot(output, weights, axes=[[1], [1]])

@@ -7,8 +7,7 @@ import contextlib
 
 from verify.workloads import graph
 
-LONGEST = 240
-KEYS = ("class", "op", "apply")
+LONGEST, LONGEST_SCAN = 240, 200
 
 
 @contextlib.contextmanager
@@ -29,6 +28,11 @@ def switched_off(function):
             each.profile, each.maker.profile = profile, of_maker
             if timed is not None:
                 machine.time_thunks = timed
+
+
+def silence(framework):
+    """Forget the profiles that the framework would print when the program ends."""
+    del framework.profiling._atexit_print_list[:]
 
 
 def forget_calls(function):
@@ -81,7 +85,7 @@ def _scans(function):
             continue
         profile = inner.profile
         one = {
-            "name": graph.op_name(node.op),
+            "name": graph.op_name(node.op)[:LONGEST_SCAN],
             "signature": graph.describe(inner)["signature"],
             "calls": profile.callcount,
             "steps": profile.nbsteps,

@@ -62,7 +62,7 @@ def _profile(case):
         "Function profiling",
         "==================",
         "  Message: %s" % case["name"],
-        "  Time in %d calls to Function.__call__: %e s" % (profile["calls"], profile["seconds"]),
+        "  Time in %d calls to Function.__call__: %es" % (profile["calls"], profile["seconds"]),
         "  Time in Function.fn.__call__: %es (%.3f%%)"
         % (profile["vm_seconds"], 100 * profile["vm_seconds"] / whole),
         "  Time in thunks: %es (%.3f%%)"
@@ -133,6 +133,11 @@ def _rows(rows, name, whole):
         left = sum(row["seconds"] for row in rest)
         lines.append(
             "   ... (remaining %d %s account for %6.2f%%(%.2fs) of the runtime)"
-            % (len(rest), {"class": "Classes", "op": "Ops"}.get(name, "Apply instances"), 100 * left / whole, left)
+            % (
+                len(rest),
+                {"class": "Classes", "op": "Ops"}.get(name, "Apply instances"),
+                100 * left / whole,
+                left,
+            )
         )
     return lines

@@ -1,0 +1,72 @@
+from __future__ import annotations
+
+import pytest
+from profiles import case, profile, report, tables
+
+from stacks import compare
+from stacks.errors import UsageError
+
+SLOW = profile(tables("Dot22", 2.0, 400, "Py", 4), tables("Gemm", 0.4, 10, "C"))
+FAST = profile(tables("Dot22", 0.5, 400, "C", 4), tables("Gemm", 0.6, 10, "C"))
+
+
+@pytest.mark.parametrize("kind", ["classes", "ops", "applies"])
+def test_the_costs_of_a_call_sum_up_to_it(kind: str) -> None:
+    found = compare.costs(SLOW, kind)
+    assert sum(cost.seconds for cost in found.values()) == pytest.approx(SLOW["seconds"] / 10)
+    assert found[compare.OVERHEAD].seconds == pytest.approx(0.05)
+    assert found[compare.CALLING].seconds == pytest.approx(0.025)
+    assert not any("Scan" in name or "forall" in name for name in found)
+
+
+def test_a_scan_without_a_profile_of_its_own_stays_a_row() -> None:
+    found = compare.costs({**SLOW, "scans": []}, "classes")
+    assert found["Scan"].seconds == pytest.approx(0.25)
+    assert sum(cost.seconds for cost in found.values()) == pytest.approx(SLOW["seconds"] / 10)
+
+
+def test_the_largest_change_comes_first_and_tells_what_it_was() -> None:
+    rows = compare.differences(SLOW, FAST, "classes")
+    assert [row.name for row in rows[:2]] == ["Dot22", "Gemm"]
+    assert rows[0].gained == pytest.approx(-0.15) and rows[0].now_in_c
+    assert rows[1].gained == pytest.approx(0.02) and not rows[1].now_in_c
+    assert rows[0].before == compare.Cost(0.2, "Py", 4)
+
+
+def test_what_one_of_them_has_not_is_said() -> None:
+    other = profile(tables("CGer", 0.5, 400, "C"), tables("Gemm", 0.4, 10, "C"))
+    rows = {row.name: row for row in compare.differences(SLOW, other, "classes")}
+    assert rows["Dot22"].after is None and rows["Dot22"].gained == pytest.approx(-0.2)
+    assert rows["CGer"].before is None and not rows["CGer"].now_in_c
+
+
+def test_the_table_names_the_ops_that_are_c_now(capsys: pytest.CaptureFixture[str]) -> None:
+    compare.show(report(case(SLOW), variant="pip-default"), report(case(FAST, seconds=0.008)))
+    said = capsys.readouterr().out
+    assert "ntm step, float32: pip-default on theano-1.0.5 -> openblas on theano-1.0.5" in said
+    assert "10.000 -> 8.000 ms, 0.800 of it" in said
+    assert "the graphs are the same" in said
+    assert "Py -> C" in said and "from Py to C: Dot22{inplace}; -150.000 ms a call" in said
+
+
+def test_unlike_graphs_of_one_framework_are_said_to_be_luck() -> None:
+    other = case(FAST, signature="c" * 12)
+    other["graph"]["scans"] *= 2
+    lines = "\n".join(compare.heading(report(case(SLOW)), report(other), case(SLOW), other))
+    assert "the graphs differ: aaaaaaaaaaaa (3 nodes, 1 scans) -> cccccccccccc" in lines
+    assert "may be chance" in lines and "--compiles 5" in lines
+
+
+def test_without_a_profile_the_calls_still_compare(capsys: pytest.CaptureFixture[str]) -> None:
+    compare.show(report(case(SLOW)), report(case(None)))
+    said = capsys.readouterr().out
+    assert "10.000 -> 10.000 ms" in said and "has no profile" in said
+
+
+def test_different_work_does_not_compare() -> None:
+    with pytest.raises(UsageError, match="workload differs"):
+        compare.pairs(report(case(SLOW)), report(case(FAST), workload="lstm"), "")
+    with pytest.raises(UsageError, match="dtype differs"):
+        compare.pairs(report(case(SLOW)), report(case(FAST), dtype="float64"), "")
+    with pytest.raises(UsageError, match="the case merged"):
+        compare.pairs(report(case(SLOW)), report(case(FAST)), "merged")
