@@ -47,7 +47,10 @@ def measure(candidate: Candidate, workload: str, threads: int, *, quick: bool) -
 
     Raises StacksError where it fails, or prints what is no measurement.
     """
+    framework = candidate.variant.framework
     env = environment(candidate.place) | dict.fromkeys(THREAD_VARIABLES, str(threads))
+    # A figure is of the variant, not of the settings of the person who timed it.
+    env |= {framework.flags_variable: "", framework.rc_variable: ""}
     if workload in OWN:
         return _own(candidate, workload, env, quick)
     return _program(candidate, workload, env, quick)
