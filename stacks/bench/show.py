@@ -29,7 +29,7 @@ def show(result: Result) -> None:
 
 
 def printer() -> Console:
-    """Return a console for tables: a pipe has no width, and a long line is better than a cut one."""
+    """Return a console for tables; a pipe has no width, and long lines are better than cut ones."""
     console = Console(highlight=False, soft_wrap=True)
     if not console.is_terminal:
         console.width = 200
