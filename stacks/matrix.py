@@ -21,7 +21,7 @@ def matrix(variants: Sequence[Variant]) -> dict[str, list[dict[str, str]]]:
     """Return the jobs' matrix: for each variant what a job must know of it.
 
     `baseline` is the flavour that it is timed beside; `image` and `tags` (separated by blanks) are
-    what its image is called.
+    what its image is called. No runner has the `device` cuda.
     """
     baselines = {v.framework.name: v.name for v in variants if v.baseline}
     jobs = []
@@ -34,6 +34,7 @@ def matrix(variants: Sequence[Variant]) -> dict[str, list[dict[str, str]]]:
                 "baseline": baselines.get(variant.framework.name, variant.name),
                 "image": image.repository,
                 "tags": " ".join(image.tags),
+                "device": variant.device,
                 "runner": RUNNER,
             }
         )

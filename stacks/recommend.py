@@ -5,9 +5,7 @@ from __future__ import annotations
 import sys
 from collections.abc import Sequence
 
-from rich.console import Console
-
-from stacks.bench import machine, rounds, show
+from stacks.bench import machine, noise, rounds, show
 from stacks.bench.candidates import Candidate, candidates
 from stacks.bench.compare import Row, rows, winners
 from stacks.bench.results import Run
@@ -49,11 +47,13 @@ def recommend(variants: Sequence[Variant], rounds_wanted: int = ROUNDS) -> None:
     )
     runs, _ = rounds.run(plan)
     found = rows(runs, [candidate.subject for candidate in chosen])
-    Console(highlight=False, soft_wrap=True).print(show.table(found))
+    show.printer().print(show.table(found))
     for line in warnings(found):
         print(f"warning: {line}", file=sys.stderr)
     for line in sentences(runs, chosen):
         print(line)
+    for line in noise.remarks([run.noise for run in runs]):
+        print(f"note: {line}")
 
 
 def warnings(found: Sequence[Row]) -> list[str]:

@@ -27,8 +27,13 @@ class Candidate:
 
     @property
     def verified(self) -> bool:
-        """Whether this very environment passed its verification."""
-        return bool(self.report and self.report["ok"])
+        """Whether this very environment passed its verification, on its device where it has one."""
+        if not self.report or not self.report["ok"]:
+            return False
+        passed = {
+            check["name"] for check in self.report.get("checks", ()) if check["status"] == "pass"
+        }
+        return self.variant.device == "cpu" or "device" in passed
 
     @property
     def subject(self) -> Subject:

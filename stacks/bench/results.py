@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import hashlib
+import re
 from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
 from pathlib import Path
@@ -20,6 +21,7 @@ SCHEMA: Literal[1] = 1
 NUMBA = ", numba"
 Unit = Literal["GFLOP/s", "s", "ns"]
 Sha256 = Field(pattern=r"^[0-9a-f]{64}$")
+NAME = r"^[a-z0-9][a-z0-9.-]*$"
 # Of one machine at two times the kernel leaves a little more or less of the memory.
 SAME_MEMORY = 0.1
 
@@ -41,7 +43,7 @@ class Peak(Record):
 class Machine(Record):
     """The machine that the figures belong to, and nothing that names its owner."""
 
-    name: str = Field(pattern=r"^[a-z0-9][a-z0-9.-]*$", description="the folder below results/")
+    name: str = Field(pattern=NAME, description="the folder below results/")
     cpu: str = Field(min_length=1)
     vendor: str = Field(min_length=1)
     model: str = Field(description="the processor's family, model and stepping")
@@ -216,6 +218,11 @@ def name_for(machine: Machine, wanted: str | None, folder: Path = RESULTS) -> st
     (UsageError), one that was made gets a number.
     """
     if wanted:
+        if not re.fullmatch(NAME, wanted):
+            raise UsageError(
+                f"--machine {wanted}: not the name of a folder of results",
+                expected="small letters, digits, dots and hyphens",
+            )
         if _taken(machine, wanted, folder):
             raise UsageError(
                 f"results/{wanted} has results of another machine",

@@ -14,10 +14,7 @@ from stacks.bench.results import Result
 def show(result: Result) -> None:
     """Print a result: its machine, a line for each figure, who is the fastest, what to know."""
     machine = result.machine
-    console = Console(highlight=False, soft_wrap=True)
-    # A pipe has no width: a long line is better there than a cut one.
-    if not console.is_terminal:
-        console.width = 200
+    console = printer()
     console.print(
         f"{machine.name}: {machine.cpu}, {machine.cores} cores; {result.settings.rounds} rounds, "
         f"begun {result.began}\n"
@@ -29,6 +26,14 @@ def show(result: Result) -> None:
         console.print(sentence(measure, [shown(name, found) for name in names]))
     for remark in [*unlike(found), *result.remarks]:
         console.print(f"note: {remark}")
+
+
+def printer() -> Console:
+    """Return a console for tables; a pipe has no width, and long lines are better than cut ones."""
+    console = Console(highlight=False, soft_wrap=True)
+    if not console.is_terminal:
+        console.width = 200
+    return console
 
 
 def sentence(measure: Measure, names: Sequence[str]) -> str:

@@ -13,10 +13,10 @@ from stacks.command import call
 from stacks.disk import REPOSITORY, scratch
 from stacks.errors import StacksError, UsageError
 from stacks.names import unknown
+from stacks.profiling import PROGRAM, WORKLOADS
 from stacks.verification import environment
 
 PROBE = REPOSITORY / "verify" / "bench_probe.py"
-PROGRAMS = REPOSITORY / "verify" / "workloads"
 OWN = ("gemm", "elementwise")
 # The frameworks compute these on one thread, however many there are.
 ON_ONE_THREAD = ("elementwise",)
@@ -34,20 +34,12 @@ DIGITS = 6
 QUICK_CALLS = "20"
 
 
-def known() -> tuple[str, ...]:
-    """Return the names of all workloads."""
-    return (*OWN, *sorted(path.stem for path in PROGRAMS.glob("*.py") if _is_workload(path)))
-
-
-def _is_workload(path: Path) -> bool:
-    return "\ndef models(" in path.read_text()
-
-
 def check_names(names: Sequence[str]) -> None:
     """Raise UsageError for a workload that there is not."""
+    known = (*OWN, *WORKLOADS)
     for name in names:
-        if name not in known():
-            raise unknown("workload", name, known())
+        if name not in known:
+            raise unknown("workload", name, known)
 
 
 def measure(candidate: Candidate, workload: str, threads: int, *, quick: bool) -> list[Series]:
@@ -55,7 +47,10 @@ def measure(candidate: Candidate, workload: str, threads: int, *, quick: bool) -
 
     Raises StacksError where it fails, or prints what is no measurement.
     """
+    framework = candidate.variant.framework
     env = environment(candidate.place) | dict.fromkeys(THREAD_VARIABLES, str(threads))
+    # A figure is of the variant, not of the settings of the person who timed it.
+    env |= {framework.flags_variable: "", framework.rc_variable: ""}
     if workload in OWN:
         return _own(candidate, workload, env, quick)
     return _program(candidate, workload, env, quick)
@@ -93,7 +88,7 @@ def _cases(
 ) -> list[Series]:
     with scratch() as folder:
         report = folder / "report.json"
-        words: list[str | Path] = [candidate.place / "bin/python", PROGRAMS, workload, *options]
+        words: list[str | Path] = [candidate.place / "bin/python", PROGRAM, workload, *options]
         call([*words, "--profile-calls", "0", "--quiet", "--json", report], env=env)
         cases = _json(report.read_text(), candidate)["cases"]
     return [

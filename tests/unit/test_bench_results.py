@@ -76,6 +76,9 @@ def test_two_machines_of_one_name(folder: Path) -> None:
     with pytest.raises(UsageError, match="has results of another machine"):
         results.name_for(other, "here-2-cores", folder)
     assert results.name_for(other, "mine", folder) == "mine"
+    for name in ("../mine", "My box", ".x"):
+        with pytest.raises(UsageError, match="small letters"):
+            results.name_for(other, name, folder)
 
 
 def test_a_machine_is_the_same_after_a_new_kernel() -> None:

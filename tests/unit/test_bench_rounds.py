@@ -26,6 +26,7 @@ LOCK = Lock(
 )
 PASSED = {
     "ok": True,
+    "checks": [],
     "packages": [{"name": "numpy", "version": "1.22.4", "sha256": "b" * 64}],
     "machine": {
         "cpu": "Here", "vendor": "Me", "cores": 2, "memory": 1, "kernel": "6", "glibc": "2.36",
@@ -136,6 +137,13 @@ def test_only_what_passed_its_verification_is_timed(built: Path) -> None:
     assert "not verified since it was built" in refusal(), "it was of an older environment"
 
 
+def test_a_device_that_is_not_there_is_not_timed() -> None:
+    variant = load_variant("openblas", "theano-1.0.5").model_copy(update={"device": "cuda"})
+    for status, verified in (("skip", False), ("pass", True)):
+        told = {**PASSED, "checks": [{"name": "device", "status": status}]}
+        assert Candidate(variant, Path("/p"), LOCK, told).verified is verified
+
+
 def test_what_is_not_built_is_not_timed(built: Path) -> None:
     with pytest.raises(UsageError, match=r"(?s)theano-1.0.5/mkl: not built.*invoke build"):
         candidates.to_time([load_variant("mkl", "theano-1.0.5")])
@@ -178,10 +186,12 @@ def test_a_process_is_told_its_threads_and_its_words_are_read(
     monkeypatch: pytest.MonkeyPatch,
 ) -> None:
     found = {"series": [{"name": "Gemm", "unit": "GFLOP/s", "samples": [100.123456789, 99]}]}
+    monkeypatch.setenv("THEANO_FLAGS", "blas.ldflags=-lmine")
     told = say(monkeypatch, "a warning\n" + json.dumps(found) + "\n")
     (series,) = worker.measure(candidate("mkl"), "gemm", 3, quick=True)
     assert series.samples == (100.123, 99.0)
     assert {told[0][name] for name in worker.THREAD_VARIABLES} == {"3"}
+    assert told[0]["THEANO_FLAGS"] == told[0]["THEANORC"] == ""
 
 
 @pytest.mark.parametrize(

@@ -56,6 +56,7 @@ def test_what_a_job_is_told_of_its_variant() -> None:
         "baseline": "pip-default",
         "image": "theano-mkl",
         "tags": "1.0.5 latest",
+        "device": "cpu",
         "runner": "ubuntu-24.04",
     }
     assert second["baseline"] == second["flavour"] == "pip-default"
