@@ -15,7 +15,7 @@ from contextlib import contextmanager
 from pathlib import Path
 
 from stacks import engine as engines
-from stacks.disk import aside, locked, scratch, sha256_of, write_whole
+from stacks.disk import aside, locked, scratch, write_whole
 from stacks.engine import Engine, EngineError
 from stacks.errors import VerifyError
 from stacks.image import archive, base, contents, dockerfile, tree
@@ -35,8 +35,6 @@ CONFINED = (
     "--network=none", "--read-only", "--tmpfs=/tmp:rw,exec,nosuid,nodev,mode=1777",
     "--cap-drop=ALL", "--security-opt=no-new-privileges",
 )  # fmt: skip
-# What the folder of an image's layers has when it is complete.
-READY = "ready.json"
 # How often to look for the image of the step that an interrupted engine is still at.
 SWEEPS = 20
 
@@ -56,7 +54,7 @@ def build(
     with locked(place.with_name(f"{place.name}.docker"), f"the image {config.names[0]}"):
         layers = contents.lay_out(variant)
         lowest = prepare_base(engine, base_name)
-        key = _key(variant, lowest)
+        key = _key(variant, lowest, layers)
         if _is_ready(engine, config, key, variant):
             print(f"  {'ready':<9}{' '.join(config.names)}", file=sys.stderr, flush=True)
             return
@@ -100,9 +98,9 @@ def _pull(engine: Engine, name: str) -> None:
         ) from error
 
 
-def _key(variant: Variant, base_name: str) -> str:
+def _key(variant: Variant, base_name: str, layers: Sequence[Layer]) -> str:
     """Return the hash of all that decides an image."""
-    parts = [dockerfile.text_of(variant), base_name, sha256_of(contents.place_of(variant) / READY)]
+    parts = [dockerfile.text_of(variant), base_name, contents.key_in(layers)]
     return hashlib.sha256(json.dumps(parts).encode()).hexdigest()
 
 

@@ -90,8 +90,6 @@ def small(engine: Engine, tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Bu
     def build(play: str, **options: Any) -> None:
         layers = small_image.write(tmp_path / hashlib.sha256(play.encode()).hexdigest(), play)
         monkeypatch.setattr(contents, "lay_out", lambda variant: layers)
-        place.mkdir(exist_ok=True)
-        (place / docker.READY).write_text(play)
         docker.build(small_image.variant(), **options)
 
     return build
