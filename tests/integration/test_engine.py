@@ -130,7 +130,7 @@ def test_an_image_is_as_its_config_says(small: Build, engine: Engine) -> None:
 
 
 def test_an_image_that_is_ready_is_not_built_again(
-    small: Build, engine: Engine, capfd: pytest.CaptureFixture[str]
+    small: Build, engine: Engine, tmp_path: Path, capfd: pytest.CaptureFixture[str]
 ) -> None:
     small(PASSES)
     before = state(engine)
@@ -138,6 +138,9 @@ def test_an_image_that_is_ready_is_not_built_again(
     small(PASSES)
     error = capfd.readouterr().err
     assert "verifying" not in error and f"ready    {' '.join(NAMES)}" in error
+    small(PASSES, json_file=tmp_path / "report.json")
+    assert "verifying" in capfd.readouterr().err
+    assert json.loads((tmp_path / "report.json").read_text()) == {}
     assert state(engine) == before
     engine.ask("tag", base.name(), NAMES[1])
     small(PASSES)
