@@ -14,17 +14,53 @@ FULL = "also the long timings: check_blas at 5000"
 JSON = "write the report as JSON to this file, too"
 
 
-@task(help={"variant": VARIANT, "framework": FRAMEWORK, "full": FULL, "json": JSON})
+@task(
+    help={
+        "variant": VARIANT,
+        "framework": FRAMEWORK,
+        "to": "prefix: a folder below build/; oci: an image, in the archive --file",
+        "file": "where an image goes: an OCI layout, which docker and podman load as well",
+        "base": "a tar archive of a root for the image to lie on, instead of the project's own",
+        "full": FULL,
+        "json": JSON,
+    }
+)
 def build(
-    context: Context, variant: str, framework: str = "", full: bool = False, json: str = ""
+    context: Context,
+    variant: str,
+    framework: str = "",
+    to: str = "prefix",
+    file: str = "",
+    base: str = "",
+    full: bool = False,
+    json: str = "",
 ) -> None:
     """Make a variant's environment, verify it, print the table."""
     from stacks import pipeline, verification
+    from stacks.errors import UsageError
+    from stacks.image import oci
+    from stacks.names import unknown
     from stacks.variant import load_variant
 
     chosen = load_variant(variant, framework or None)
-    prefix = pipeline.make_environment(chosen)
-    verification.verify_variant(chosen, prefix, full=full, json_file=_path(json))
+    if to == "oci":
+        print(oci.write(chosen, oci.file_for(chosen, _path(file)), _path(base)))
+    elif to != "prefix":
+        raise unknown("place to build to", to, ("prefix", "oci"))
+    elif file or base:
+        raise UsageError("--file and --base are for images", mend="add --to oci")
+    else:
+        prefix = pipeline.make_environment(chosen)
+        verification.verify_variant(chosen, prefix, full=full, json_file=_path(json))
+
+
+@task(help={"variant": VARIANT, "framework": FRAMEWORK})
+def reproduce(context: Context, variant: str, framework: str = "") -> None:
+    """Make an image twice, differently, and compare them."""
+    from stacks.image import reproduce
+    from stacks.variant import load_variant
+
+    print(reproduce.reproduce(load_variant(variant, framework or None)))
 
 
 @task(
