@@ -21,7 +21,7 @@ PROGRAMS = ("docker", "podman")
 OLDEST_API, OLDEST_PODMAN = (1, 41), (4, 3)
 # From this version on the docker program needs a plugin, buildx, for BuildKit.
 NEEDS_BUILDX = (23,)
-WITHOUT = "or write the image to a file, which needs no engine: --to oci FILE"
+WITHOUT = "or write the image to a file, which needs no engine: --to oci"
 
 
 class EngineError(StacksError):

@@ -151,19 +151,18 @@ def test_every_builder_makes_the_same_layers_each_time(
     small: Build, engine: Engine, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     layers = []
-    for builder in ("0", "1"):
+    for number, builder in enumerate("001"):
         use_builder(monkeypatch, builder)
-        for number in range(2):
-            # A base of another id, so that nothing comes from a builder's cache.
-            name = f"theano-small-test-base:{builder}{number}"
-            engine.ask("import", "--message", name, base.tar(), name)
-            small(PASSES, base_name=name)
-            image = inspect(engine, NAMES[0])
-            assert image["Config"]["Labels"]["org.opencontainers.image.base.name"] == name
-            layers.append(layers_of(image))
-            engine.ask("image", "rm", *NAMES, name)
+        # A base of another id, so that nothing comes from a builder's cache.
+        name = f"theano-small-test-base:{number}"
+        engine.ask("import", "--message", name, base.tar(), name)
+        small(PASSES, base_name=name)
+        image = inspect(engine, NAMES[0])
+        assert image["Config"]["Labels"]["org.opencontainers.image.base.name"] == name
+        layers.append(layers_of(image))
+        engine.ask("image", "rm", *NAMES, name)
     assert len(layers[0]) == 4
-    assert layers == [layers[0]] * 4
+    assert layers == [layers[0]] * 3
 
 
 @pytest.mark.parametrize("builder", ["0", "1"])
