@@ -177,7 +177,7 @@ class _Progress:
     def __init__(self) -> None:
         self.images: list[str] = []
         self.new: list[str] = []
-        self.cached = self.under_way = False
+        self.old = self.under_way = False
 
     def tell(self, line: str) -> None:
         """Take note of a line of the builder's."""
@@ -186,12 +186,12 @@ class _Progress:
             number, what = announced[1] or announced[2], announced[3]
             what = textwrap.shorten(what, 62, placeholder=" ...")
             print(f"    {number:<7}{what}", file=sys.stderr, flush=True)
-            self.cached, self.under_way = False, what.startswith("ADD")
+            self.old, self.under_way = what.startswith("FROM"), what.startswith("ADD")
         elif CACHED.match(line):
-            self.cached = True
+            self.old = True
         elif image:
             self.images.append(image[1])
-            self.new += [] if self.cached else [image[1]]
+            self.new += [] if self.old else [image[1]]
             self.under_way = False
 
 
