@@ -6,7 +6,7 @@ import json
 import os
 import re
 import shutil
-from collections.abc import Callable, Collection, Iterable, Iterator, Mapping, Sequence
+from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from contextlib import contextmanager
 from dataclasses import dataclass, field
 from pathlib import Path
@@ -21,7 +21,7 @@ PROGRAMS = ("docker", "podman")
 OLDEST_API, OLDEST_PODMAN = (1, 41), (4, 3)
 # From this version on the docker program needs a plugin, buildx, for BuildKit.
 NEEDS_BUILDX = (23,)
-WITHOUT = "or write the image to a file, which needs no engine: --to oci FILE"
+WITHOUT = "or write the image to a file, which needs no engine: --to oci"
 
 
 class EngineError(StacksError):
@@ -77,15 +77,14 @@ class Engine:
         found = self._inspect(image) or {}
         return (*(found.get("RepoTags") or ()), *(found.get("RepoDigests") or ()))
 
-    def unnamed_made_from(self, images: Collection[str]) -> list[str]:
-        """Return the images without a name that a builder made as the next step after these."""
+    def unnamed_made_from(self, image: str) -> list[str]:
+        """Return the images without a name that a builder has made as the next step after one."""
         unnamed = self.ask("images", "--quiet", "--no-trunc", "--filter", "dangling=true").split()
-        if not unnamed:
-            return []
-        found = json.loads(self.ask("image", "inspect", *unnamed))
-        parents = {_digest(i["Id"]): i.get("Parent", "").removeprefix("sha256:") for i in found}
+        found = json.loads(self.ask("image", "inspect", *unnamed)) if unnamed else []
         return [
-            image for image, parent in parents.items() if parent.startswith(tuple(images) or ("-",))
+            _digest(other["Id"])
+            for other in found
+            if other.get("Parent", "").removeprefix("sha256:").startswith(image)
         ]
 
     def discard(self, images: Iterable[str]) -> None:

@@ -14,7 +14,8 @@ import subprocess
 import sys
 
 FOLDER, PREFIX, FINAL, SCRATCH = sys.argv[1:]
-# Without the maps, paths of this machine would get into the modules through __FILE__.
+# Without the maps, paths of this machine would get into the modules through __FILE__; of two that
+# fit, the last is taken.
 COMPILER = """\
 #!/bin/sh
 for word; do
@@ -22,7 +23,7 @@ for word; do
         */mod.cpp) set -- "$@" "-ffile-prefix-map=${word%/*}=/theano" -Wl,--build-id=none ;;
     esac
 done
-exec "$FROM/bin/g++" "$@" "-ffile-prefix-map=$FROM=$TO"
+exec "$FROM/bin/g++" "-ffile-prefix-map=$FROM=$TO" "$@"
 """
 
 

@@ -73,6 +73,12 @@ def write(variant: Variant, target: Path, base: Path | None = None) -> str:
     return digest
 
 
+def file_for(variant: Variant, chosen: Path | None) -> Path:
+    """Return where an image goes: the chosen file, else one of its name in the working folder."""
+    config = config_of(variant)
+    return chosen or Path.cwd() / f"{config.repository}-{config.tags[0]}.oci.tar"
+
+
 def _check(target: Path, base: Path | None) -> None:
     if target.is_dir():
         raise UsageError(f"{target} is a folder", mend=f"name a file: {target / 'image.tar'}")

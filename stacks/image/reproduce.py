@@ -53,19 +53,26 @@ def reproduce(variant: Variant) -> str:
     with explained(BUILD):
         BUILD.mkdir(exist_ok=True)
         with tempfile.TemporaryDirectory(prefix="reproduce-", dir=BUILD) as room:
-            digests = [_made(variant, Path(room), how) for how in BOTH]
-            print(f"  {digests[0]}\n  {digests[1]}")
+            digests = [make(variant, Path(room), how) for how in BOTH]
+            one, other = (Path(room) / how.folder for how in BOTH)
             if digests[0] != digests[1]:
                 raise DifferenceError(
                     f"{variant.id}: two images of the same commit differ",
-                    found=difference(*(Path(room) / how.folder for how in BOTH)),
+                    expected=digests[0],
+                    found=f"{digests[1]}; {_where(one, other)}",
                     mend="what makes this file must not depend on the machine: please report it",
                 )
     return digests[0]
 
 
-def _made(variant: Variant, room: Path, how: Circumstances) -> str:
-    """Make an image in a process of its own and return its digest."""
+def _where(one: Path, other: Path) -> str:
+    found = difference(one / "image", other / "image")
+    same_base = filecmp.cmp(one / "base.tar", other / "base.tar", shallow=False)
+    return found or ("the archives' own form" if same_base else "the base")
+
+
+def make(variant: Variant, room: Path, how: Circumstances) -> str:
+    """Make an image in a process and a folder of its own and return its digest."""
     place = room / how.folder
     place.mkdir()
     cores = how.cores or len(os.sched_getaffinity(0))
@@ -96,10 +103,11 @@ def main(words: list[str]) -> None:
     (folder / "digest").write_text(digest)
 
 
-def difference(one: Path, other: Path) -> str:
-    """Return the first path of two images that is not the same in both, and what differs."""
-    for name in sorted({*_names(one / "image"), *_names(other / "image")} - {"ready.json"}):
-        first, second = one / "image" / name, other / "image" / name
+def difference(one: Path, other: Path) -> str | None:
+    """Return the first path below two folders that is not the same in both, and what differs."""
+    # The marker of readiness is no part of an image.
+    for name in sorted({*_names(one), *_names(other)} - {"ready.json"}):
+        first, second = one / name, other / name
         if not os.path.lexists(first) or not os.path.lexists(second):
             return f"{name}: only one has it"
         for what, of_first, of_second in (
@@ -111,9 +119,7 @@ def difference(one: Path, other: Path) -> str:
                 return f"{name}: {what}: {of_first} and {of_second}"
         if first.is_file() and not filecmp.cmp(first, second, shallow=False):
             return f"{name}: byte {_first_difference(first.read_bytes(), second.read_bytes())}"
-    if not filecmp.cmp(one / "base.tar", other / "base.tar", shallow=False):
-        return "the base"
-    return "nothing in the files: the order or the form of the archive"
+    return None
 
 
 def _names(folder: Path) -> set[str]:

@@ -90,7 +90,7 @@ def test_no_engine(tmp_path: Path) -> None:
         "  expected: docker or podman on PATH\n"
         "  found:    neither\n"
         "  mend:     install one (Debian, Ubuntu: apt install docker.io), or write the image to a "
-        "file, which needs no engine: --to oci FILE"
+        "file, which needs no engine: --to oci"
     )
 
 
