@@ -10,9 +10,9 @@ import shutil
 import sys
 import tempfile
 
+from verify import device, progress, report, table, threads
 from verify import expectation as expectations
 from verify import framework as frameworks
-from verify import device, progress, report, table, threads
 from verify.context import Context
 
 PASSED, FAILED, CANNOT_RUN, NO_DEVICE, INTERRUPTED = 0, 1, 2, 3, 130

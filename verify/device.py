@@ -73,23 +73,22 @@ def check(context):
 
 def measure(context):
     """Do every step on the device; return ([Check], [Timing]), and fill context.device."""
-    results, waiting = {}, list(STEPS)
-    while waiting:
-        current = []
+    results, begun = {}, []
 
-        def each(message):
-            if "begin" in message:
-                current.append(message["begin"])
-                progress.note("on the device: %s" % message["begin"])
-            elif "end" in message:
-                results[message["end"]] = message
+    def each(message):
+        if "begin" in message:
+            begun.append(message["begin"])
+            progress.note("on the device: %s" % message["begin"])
+        elif "end" in message:
+            results[message["end"]] = message
 
+    while len(results) < len(STEPS):
+        waiting = [name for name in STEPS if name not in results]
         done = _run(context, waiting, STEP, each)
-        # A step that killed the process is not tried again, and neither is what came before it.
-        broken = current[-1] if current else waiting[0]
+        # A step that killed the process is not tried again, and neither is one that never began.
+        broken = begun[-1] if begun and begun[-1] in waiting else waiting[0]
         if broken not in results:
             results[broken] = {"error": _end(done, STEP), "text": ""}
-        waiting = [name for name in waiting if name not in results]
     return device_report.checks_and_timings(context, results)
 
 
@@ -138,5 +137,3 @@ def _mend(context):
         sys.executable,
         context.asked_device,
     )
-
-

@@ -66,7 +66,8 @@ def opencl_devices():
             found.append(
                 Device(
                     _text(library.clGetDeviceInfo, device, DEVICE_NAME),
-                    "%s, driver %s" % (maker, _text(library.clGetDeviceInfo, device, DRIVER_VERSION)),
+                    "%s, driver %s"
+                    % (maker, _text(library.clGetDeviceInfo, device, DRIVER_VERSION)),
                     "opencl%d:%d" % (number, place),
                     None,
                     bool(_number(library.clGetDeviceInfo, device, DEVICE_TYPE) & CPU_TYPE),

@@ -161,7 +161,9 @@ def _optimiser(message):
             lost.append(tag)
     detail = "; ".join(words)
     if lost:
-        return failed(title, "most nodes stay on the host: " + detail, _mend("the optimiser")), times
+        return failed(
+            title, "most nodes stay on the host: " + detail, _mend("the optimiser")
+        ), times
     return passed(title, detail), times
 
 
@@ -180,9 +182,10 @@ def table(device):
     run = result["fast_run"]
     lines = [
         "GraphToGPU on a stack of %d bidirectional recurrent layers of %d units, %d steps, with "
-        "its gradient: %d nodes" % (result["layers"], result["width"], result["steps"], run["nodes"][1]),
+        "its gradient: %d nodes"
+        % (result["layers"], result["width"], result["steps"], run["nodes"][1]),
         "time - times applied - nodes created - name:",
     ]
-    for row in run["rows"]:
-        lines.append("%.3fs - %d - %d - %s" % tuple(row[key] for key in ("seconds", "applied", "created", "name")))
+    keys = ("seconds", "applied", "created", "name")
+    lines += ["%.3fs - %d - %d - %s" % tuple(row[key] for key in keys) for row in run["rows"]]
     return lines + [""]

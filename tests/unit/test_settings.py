@@ -110,7 +110,8 @@ def test_the_settings_of_an_environment_are_not_the_persons(variant: Variant, ho
 
 def hook(variant: Variant, prefix: Path, **environ: str) -> dict[str, str]:
     """Return the variables that a Python has once it ran the hook of an environment."""
-    settings.write(variant, prefix, prefix, list(PACKAGES))
+    if not (prefix / settings.FOLDER).is_dir():
+        settings.write(variant, prefix, prefix, list(PACKAGES))
     source = prefix / f"lib/python{variant.framework.python}/site-packages/{settings.HOOK}.py"
     code = (
         f"import json, os, sys; sys.base_prefix = {str(prefix)!r}; "
@@ -126,6 +127,15 @@ def prefix(tmp_path: Path, variant: Variant) -> Path:
     place = tmp_path / "prefix"
     (place / f"lib/python{variant.framework.python}/site-packages").mkdir(parents=True)
     return place
+
+
+def test_the_hook_puts_the_environments_folder_into_variables(
+    variant: Variant, prefix: Path
+) -> None:
+    own = variant.model_copy(update={"variables": {"CACHE": "{prefix}/var/x", "NAME": "a"}})
+    found = hook(own, prefix, PATH="/bin")
+    assert (found["CACHE"], found["NAME"]) == (f"{prefix}/var/x", "a")
+    assert hook(own, prefix, PATH="/bin", CACHE="/mine")["CACHE"] == "/mine"
 
 
 def test_the_hook_names_the_settings_first(variant: Variant, prefix: Path) -> None:

@@ -1,0 +1,146 @@
+"""Theano on a device: on PoCL for real, and where the device is not there, hangs or is refused."""
+
+import json
+import os
+import subprocess
+from collections.abc import Callable
+from pathlib import Path
+
+import pytest
+
+from stacks.disk import REPOSITORY
+
+SUITE = REPOSITORY / "verify"
+DRIVER = REPOSITORY / "tests/integration/device_driver.py"
+EXPECTATION = "etc/theano-stacks/expect.json"
+FRAMEWORK = "theano-1.0.5"
+# What Theano 1.0.5 and pygpu cannot do on OpenCL: see docs/gpu.md.
+NOT_ON_OPENCL = {"device: scan", "device: training step", "device: left on the host"}
+Prefix = Callable[[str, str], Path]
+
+
+def drive(place: Path, *words: str, **variables: str) -> str:
+    """Return the last line that the driver prints in an environment."""
+    program: list[str | Path] = [place / "bin/python", DRIVER, SUITE, place / EXPECTATION, *words]
+    done = subprocess.run(
+        program,
+        env={**os.environ, **variables},
+        stdout=subprocess.PIPE,
+        text=True,
+        timeout=600,
+        check=True,
+    )
+    return done.stdout.splitlines()[-1]
+
+
+def look(place: Path, *words: str, **variables: str) -> tuple[str, str]:
+    """Return the status and the detail of the check that the device is there."""
+    [[name, status, detail]] = json.loads(drive(place, "check", *words, **variables))
+    assert name == "device"
+    return status, detail
+
+
+def compile_library(place: Path, path: Path, text: str) -> None:
+    """Compile C code to a shared library with the environment's own compiler."""
+    source = path.with_suffix(".c")
+    source.write_text(text)
+    subprocess.check_call([place / "bin/gcc", "-shared", "-fPIC", source, "-o", path])
+
+
+def test_pocl_computes_what_the_host_computes(prefix: Prefix, tmp_path: Path) -> None:
+    place = prefix(FRAMEWORK, "gpuarray")
+    kernels = tmp_path / "no-host" / "kernels"
+    kernels.mkdir(parents=True)
+    found = json.loads(drive(place, "all", POCL_CACHE_DIR=str(kernels)))
+    statuses = {name: status for name, status, _ in found}
+    details = {name: detail for name, _, detail in found}
+    assert {name for name, status in statuses.items() if status == "skip"} == NOT_ON_OPENCL
+    assert {status for name, status in statuses.items() if name not in NOT_ON_OPENCL} == {"pass"}
+    assert "GpuGemm 1; transfers: 3 to, 1 from" in details["device: Gemm"]
+    assert "GpuCorrMM 1" in details["device: convolution"]
+    assert "This is for CUDA arrays" in details["device: scan"]
+    assert "Argmax" in details["device: left on the host"]
+    assert "libclblast.so" in details["device: Gemm speed"]
+    assert list(kernels.rglob("*.so")), "kernels are kept for the next time"
+
+
+def test_no_implementation_of_opencl(prefix: Prefix, tmp_path: Path) -> None:
+    status, detail = look(prefix(FRAMEWORK, "gpuarray"), OCL_ICD_VENDORS=str(tmp_path))
+    assert status == "skip"
+    assert f"there is no .icd file in {tmp_path}" in detail
+    assert "install an OpenCL" in detail
+
+
+def test_an_implementation_that_cannot_be_loaded(prefix: Prefix, tmp_path: Path) -> None:
+    (tmp_path / "broken.icd").write_text("libno-such-opencl.so\n")
+    status, detail = look(prefix(FRAMEWORK, "gpuarray"), OCL_ICD_VENDORS=str(tmp_path))
+    assert (status, "broken.icd names libno-such-opencl.so" in detail) == ("skip", True)
+
+
+def test_an_implementation_that_hangs(prefix: Prefix, tmp_path: Path) -> None:
+    place = prefix(FRAMEWORK, "gpuarray")
+    hangs = "#include <unistd.h>\n__attribute__((constructor)) void f(void) { for (;;) pause(); }"
+    compile_library(place, tmp_path / "libhangs.so", hangs)
+    (tmp_path / "hangs.icd").write_text(f"{tmp_path}/libhangs.so\n")
+    status, detail = look(place, "2", OCL_ICD_VENDORS=str(tmp_path))
+    assert (status, "did not answer within 2 s" in detail) == ("skip", True)
+
+
+def test_a_device_that_is_not_there(prefix: Prefix) -> None:
+    place = prefix(FRAMEWORK, "gpuarray")
+    status, detail = look(place, THEANO_FLAGS="device=opencl7:0")
+    assert status == "skip"
+    assert "there is no device opencl7:0; there is: opencl0:0 (pthread-" in detail
+    assert "THEANO_FLAGS=device=opencl0:0" in detail
+
+
+@pytest.mark.parametrize(("folder", "status"), [("etc/OpenCL/vendors", "0"), ("none", "3")])
+def test_the_exit_status(prefix: Prefix, folder: str, status: str) -> None:
+    place = prefix(FRAMEWORK, "gpuarray")
+    assert drive(place, "program", OCL_ICD_VENDORS=str(place / folder)) == status
+
+
+def test_cuda_without_a_driver(prefix: Prefix) -> None:
+    place = prefix(FRAMEWORK, "gpuarray-cuda")
+    status, detail = look(place)
+    assert status == "skip"
+    assert "NVIDIA's driver cannot be loaded: libcuda.so.1" in detail
+    assert "--gpus all" in detail
+    assert drive(place, "program") == "3"
+
+
+def test_cuda_with_a_driver_that_has_no_gpu(prefix: Prefix, tmp_path: Path) -> None:
+    place = prefix(FRAMEWORK, "gpuarray-cuda")
+    compile_library(place, tmp_path / "libcuda.so.1", "int cuInit(int flags) { return 100; }")
+    status, detail = look(place, LD_LIBRARY_PATH=str(tmp_path))
+    assert (status, "offers no GPU (it answers 100)" in detail) == ("skip", True)
+    # The name that libgpuarray asks for leads to the same driver.
+    program = "import ctypes; print(ctypes.CDLL('libcuda.so').cuInit(0))"
+    said = subprocess.check_output(
+        [place / "bin/python", "-c", program], env={**os.environ, "LD_LIBRARY_PATH": str(tmp_path)}
+    )
+    assert said == b"100\n"
+
+
+# Needs no GPU: what libgpuarray looks up by these names, and a kernel of its own for a Hopper GPU.
+CUDA_PARTS = """
+import ctypes
+blas, compiler = ctypes.CDLL("libcublas.so"), ctypes.CDLL("libnvrtc.so")
+for name in ("Create", "SetStream", "Sgemm", "Dgemm", "Sgemv", "Sger", "Sdot"):
+    getattr(blas, "cublas%s_v2" % name)
+blas.cublasSgemmStridedBatched
+source = b'extern "C" __global__ void f(float *x) { x[threadIdx.x] *= 2; }'
+program, size = ctypes.c_void_p(), ctypes.c_size_t()
+compiler.nvrtcCreateProgram(ctypes.byref(program), source, None, 0, None, None)
+options = (ctypes.c_char_p * 2)(b"-arch", b"compute_90")
+assert compiler.nvrtcCompileProgram(program, 2, options) == 0
+compiler.nvrtcGetPTXSize(program, ctypes.byref(size))
+text = ctypes.create_string_buffer(size.value)
+compiler.nvrtcGetPTX(program, text)
+print(".target sm_90" in text.value.decode())
+"""
+
+
+def test_the_parts_of_cuda_that_libgpuarray_loads(prefix: Prefix) -> None:
+    place = prefix(FRAMEWORK, "gpuarray-cuda")
+    assert subprocess.check_output([place / "bin/python", "-c", CUDA_PARTS]) == b"True\n"
