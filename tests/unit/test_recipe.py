@@ -5,7 +5,14 @@ from pathlib import Path
 import pytest
 
 from stacks.errors import UsageError
-from stacks.recipe import RECIPES, SOURCES_LOCK, LocalTarball, read_recipes
+from stacks.recipe import (
+    RECIPES,
+    SOURCES_LOCK,
+    Forwarding,
+    LocalTarball,
+    ThinFront,
+    read_recipes,
+)
 from stacks.sources import Pins, read_pins
 
 RECIPE = """\
@@ -68,9 +75,13 @@ def test_a_source_that_is_not_pinned(tmp_path: Path) -> None:
         read_recipes(tmp_path)["six"].pins(Pins())
 
 
+# These are made of a few lines of code of the project's own, or of the user's file.
+WITHOUT_SOURCES = (Forwarding, LocalTarball, ThinFront)
+
+
 def test_every_committed_recipe_has_its_sources_pinned_and_a_floor_if_it_is_native() -> None:
     pins = read_pins(SOURCES_LOCK)
     for name, recipe in read_recipes(RECIPES).items():
-        assert bool(recipe.pins(pins)) != isinstance(recipe.extra, LocalTarball), name
+        assert bool(recipe.pins(pins)) != isinstance(recipe.extra, WITHOUT_SOURCES), name
         floors = [spec for spec in recipe.requirements.run if spec.startswith("__glibc >=")]
         assert len(floors) == (0 if recipe.build.noarch else 1), name
