@@ -289,7 +289,7 @@ def list_(context: Context) -> None:
     help={
         "variant": "only this one, on every framework",
         "framework": "only on this one",
-        "channel": CHANNEL + "; its locks are kept beside the project's own",
+        "channel": CHANNEL + "; its locks lie beside our own, and --check covers them",
         "check": "change nothing; fail where a committed lock is stale, and say what changed",
     }
 )

@@ -54,6 +54,12 @@ static inline void amd_vrsa_powxf(long n, float *x, float y, float *z) {
  * depends on it. */
 #pragma GCC optimize("no-trapping-math")
 
+/* Tuned for Zen 2, for which it takes newer ones, GCC 10 does not combine two conditions on double
+ * numbers where it has AVX-512. */
+#if defined(__AVX512F__) && defined(__tune_znver2__)
+#pragma GCC target("tune=skylake-avx512,prefer-vector-width=512")
+#endif
+
 #define AMDLIBM_COMPAT_INLINE static inline __attribute__((always_inline, unused))
 #define AMDLIBM_COMPAT_SIMD __attribute__((const, simd("notinbranch")))
 
