@@ -11,7 +11,7 @@ import uuid
 from collections.abc import Iterable, Mapping, Sequence
 from pathlib import Path
 
-from cyclonedx.factory.license import LicenseFactory
+from cyclonedx.contrib.license.factories import LicenseFactory
 from cyclonedx.model import HashAlgorithm, HashType
 from cyclonedx.model.bom import Bom, BomMetaData
 from cyclonedx.model.component import Component, ComponentType
@@ -53,7 +53,7 @@ def render(
         description=config.description,
     )
     bom = Bom(
-        serial_number=uuid.uuid5(NAMESPACE, key),
+        serial_number=uuid.uuid5(NAMESPACE, f"{key} {len(debs)}"),
         metadata=BomMetaData(component=image, timestamp=CREATED),
         components=[*debs, *conda.values(), *wheels],
     )
