@@ -18,8 +18,10 @@ JSON = "write the report as JSON to this file, too"
     help={
         "variant": VARIANT,
         "framework": FRAMEWORK,
-        "to": "prefix: a folder below build/; docker: an image in the container engine",
-        "base": "what an image lies on instead of the project's own base: --base debian:bookworm",
+        "to": "prefix: a folder below build/; docker: an image in the engine; oci: one in a file",
+        "file": "with --to oci, where it goes: an OCI layout, which docker and podman load as well",
+        "base": "what an image lies on instead of the project's own base: an image by its name, "
+        "or with --to oci a tar archive of a root",
         "full": FULL,
         "json": JSON,
     }
@@ -29,6 +31,7 @@ def build(
     variant: str,
     framework: str = "",
     to: str = "prefix",
+    file: str = "",
     base: str = "",
     full: bool = False,
     json: str = "",
@@ -36,17 +39,24 @@ def build(
     """Make a variant's environment, verify it, print the table."""
     from stacks import pipeline, verification
     from stacks.errors import UsageError
-    from stacks.image import docker
     from stacks.names import unknown
     from stacks.variant import load_variant
 
     chosen = load_variant(variant, framework or None)
+    if file and to != "oci":
+        raise UsageError("--file is for images in a file", mend="add --to oci")
     if to == "docker":
+        from stacks.image import docker
+
         docker.build(chosen, base_name=base, full=full, json_file=_path(json))
+    elif to == "oci":
+        from stacks.image import oci
+
+        print(oci.write(chosen, oci.file_for(chosen, _path(file)), _path(base)))
     elif to != "prefix":
-        raise unknown("place to build to", to, ("prefix", "docker"))
+        raise unknown("place to build to", to, ("prefix", "docker", "oci"))
     elif base:
-        raise UsageError("--base is for images", mend="leave it out, or add --to docker")
+        raise UsageError("--base is for images", mend="add --to docker or --to oci")
     else:
         prefix = pipeline.make_environment(chosen)
         verification.verify_variant(chosen, prefix, full=full, json_file=_path(json))
@@ -73,6 +83,15 @@ def base(context: Context) -> None:
     from stacks.image import docker
 
     print(docker.prepare_base(engine.find()))
+
+
+@task(help={"variant": VARIANT, "framework": FRAMEWORK})
+def reproduce(context: Context, variant: str, framework: str = "") -> None:
+    """Make an image twice, differently, and compare them."""
+    from stacks.image import reproduce
+    from stacks.variant import load_variant
+
+    print(reproduce.reproduce(load_variant(variant, framework or None)))
 
 
 @task(

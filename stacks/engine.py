@@ -6,7 +6,7 @@ import json
 import os
 import re
 import shutil
-from collections.abc import Callable, Collection, Iterable, Iterator, Mapping, Sequence
+from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from contextlib import contextmanager
 from dataclasses import dataclass, field
 from pathlib import Path
@@ -21,7 +21,7 @@ PROGRAMS = ("docker", "podman")
 OLDEST_API, OLDEST_PODMAN = (1, 41), (4, 3)
 # From this version on the docker program needs a plugin, buildx, for BuildKit.
 NEEDS_BUILDX = (23,)
-WITHOUT = "or write the image to a file, which needs no engine: --to oci FILE"
+WITHOUT = "or write the image to a file, which needs no engine: --to oci"
 
 
 class EngineError(StacksError):
@@ -77,23 +77,28 @@ class Engine:
         found = self._inspect(image) or {}
         return (*(found.get("RepoTags") or ()), *(found.get("RepoDigests") or ()))
 
-    def unnamed_made_from(self, images: Collection[str]) -> list[str]:
-        """Return the images without a name that a builder made as the next step after these."""
+    def unnamed_made_from(self, image: str) -> list[str]:
+        """Return the images without a name that a builder has made as the next step after one."""
         unnamed = self.ask("images", "--quiet", "--no-trunc", "--filter", "dangling=true").split()
-        if not unnamed:
-            return []
-        found = json.loads(self.ask("image", "inspect", *unnamed))
-        parents = {_digest(i["Id"]): i.get("Parent", "").removeprefix("sha256:") for i in found}
+        found = json.loads(self.ask("image", "inspect", *unnamed)) if unnamed else []
         return [
-            image for image, parent in parents.items() if parent.startswith(tuple(images) or ("-",))
+            _digest(other["Id"])
+            for other in found
+            if other.get("Parent", "").removeprefix("sha256:").startswith(image)
         ]
 
     def discard(self, images: Iterable[str]) -> None:
         """Remove images that nobody has named and nothing is made from; leave the others."""
         for image in images:
             if not self.names_of(image):
-                removing = [self.program, "image", "rm", image]
-                call(removing, env=self.environment, accepted=range(256))
+                self._try("image", "rm", image)
+
+    def remove_container(self, name: str) -> None:
+        """Remove a container, running or not, where there is one."""
+        self._try("rm", "--force", "--volumes", name)
+
+    def _try(self, *arguments: str) -> None:
+        call([self.program, *arguments], env=self.environment, accepted=range(256))
 
     def _inspect(self, name: str) -> dict[str, Any] | None:
         answer = call(
@@ -219,7 +224,7 @@ def explained(error: CommandError) -> EngineError:
 KNOWN = (
     (
         "no space left on device|disk quota exceeded",
-        "the engine's disk is full",
+        "the disk of the container engine is full",
         "free some space: `docker system df` shows what takes it, `docker system prune` removes "
         "what nothing uses",
     ),

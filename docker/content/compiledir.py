@@ -44,7 +44,6 @@ def use(place, march):
 
 def make(place, march):
     """Fill a folder beside the place, then rename it: others see all of it or nothing."""
-    import io
     import shutil
 
     part = "%s.%d.part" % (place, os.getpid())
@@ -56,7 +55,7 @@ def make(place, march):
         text = "[global]\nbase_compiledir = %s\n" % os.path.join(place, "theano-stacks")
         if march != MARCH:
             text += "[gcc]\ncxxflags = -march=%s\n" % march
-        with io.open(os.path.join(part, "theanorc"), "w", encoding="utf-8") as file:
+        with open(os.path.join(part, "theanorc"), "w") as file:
             file.write(text.replace("%", "%%"))
         try:
             os.rename(part, place)

@@ -11,6 +11,7 @@ import io
 import json
 import lzma
 import os
+import re
 import shutil
 import tarfile
 from collections.abc import Mapping
@@ -19,7 +20,7 @@ from pathlib import Path
 from pydantic import Field
 
 from stacks import archives, yamlfile
-from stacks.disk import REPOSITORY, aside, cache_root, locked, scratch, sha256_of
+from stacks.disk import REPOSITORY, aside, cache_root, locked, same_modes, scratch, sha256_of
 from stacks.envfiles import Strict
 from stacks.fetch import fetch
 from stacks.image import tree
@@ -42,6 +43,8 @@ FOLDERS = {
     "sys": 0o755, "tmp": 0o1777, "usr/local/bin": 0o755, "var/cache": 0o755, "var/lib": 0o755,
     "var/log": 0o755, "var/tmp": 0o1777,
 }  # fmt: skip
+# By this an image knows that it lies on this base.
+MARKER = "etc/theano-stacks-base"
 LINKS = {
     "usr/bin/awk": "mawk",
     "usr/bin/which": "which.debianutils",
@@ -99,14 +102,36 @@ def tar() -> Path:
     with locked(target, "the base of images"):
         if target.is_file():
             return target
-        wanted = pins()
-        files = fetch(wanted)
-        with scratch() as room:
-            root = room / "root"
-            make(root, {pin.name: files[pin] for pin in wanted})
-            with aside(target) as made, made.open("wb") as out:
-                tree.write(root, out)
+        with aside(target) as made:
+            write(made)
     return target
+
+
+def write(target: Path) -> None:
+    """Make the locked base and write it to the file `target`."""
+    wanted = pins()
+    files = fetch(wanted)
+    with scratch() as room, same_modes():
+        root = room / "root"
+        make(root, {pin.name: files[pin] for pin in wanted})
+        with target.open("wb") as out:
+            tree.write(root, out)
+
+
+def licences() -> dict[DebPin, tuple[str, ...]]:
+    """Return the licences that the copyright file of each of its packages names, if it does."""
+    found = {}
+    with tarfile.open(tar()) as archive:
+        names = set(archive.getnames())
+        for pin in pins():
+            path = f"usr/share/doc/{pin.name}/copyright"
+            file = archive.extractfile(path) if path in names else None
+            text = file.read().decode("utf-8", "replace") if file else ""
+            # Only this format is made for programs to read.
+            form = text.startswith("Format:")
+            named = re.findall(r"^License: *(\S.*?) *$", text, re.MULTILINE) if form else []
+            found[pin] = tuple(sorted(set(named)))
+    return found
 
 
 def make(root: Path, debs: Mapping[str, Path]) -> None:
@@ -129,6 +154,7 @@ def make(root: Path, debs: Mapping[str, Path]) -> None:
     certificates = sorted((root / "usr/share/ca-certificates/mozilla").glob("*.crt"))
     for folder in FOLDERS:
         (root / folder).mkdir(parents=True, exist_ok=True)
+    (root / MARKER).touch()
     bundle = b"".join(path.read_bytes() for path in certificates)
     (root / "etc/ssl/certs/ca-certificates.crt").write_bytes(bundle)
     for link, leads_to in LINKS.items():

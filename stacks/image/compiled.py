@@ -34,9 +34,9 @@ def for_image(variant: Variant) -> Variant:
     return variant.model_copy(update={"flags": {**variant.flags, **FLAGS}})
 
 
-def check_machine() -> None:
+def check_machine(cpuinfo: Path = Path("/proc/cpuinfo")) -> None:
     """Raise UsageError where this CPU cannot run what is compiled for the images."""
-    with Path("/proc/cpuinfo").open() as file:
+    with cpuinfo.open() as file:
         found = {w for line in file if line.startswith("flags") for w in line.split()}
     lacking = [flag for flag in CPU_FLAGS if flag not in found]
     if lacking:
@@ -57,7 +57,9 @@ def warm(variant: Variant, environment: Path) -> None:
         folder = environment / settings.COMPILE_FOLDER
         rc_file = room / "rc"
         text = str(folder).replace("%", "%%")
-        rc_file.write_text(f"[global]\nbase_compiledir = {text}\n", encoding="utf-8")
+        # PyTensor's own choice of a linker is numba, whose products no image can carry.
+        rc_text = f"[global]\nbase_compiledir = {text}\nlinker = cvm\n"
+        rc_file.write_text(rc_text, encoding="utf-8")
         script = CONTENT / "warm.py"
         call(
             [

@@ -24,6 +24,10 @@ IMAGES = BUILD / "images"
 CONTENT = REPOSITORY / "docker" / "content"
 SHARE = f"{PREFIX}/share/theano-stacks"
 SBOM = f"{SHARE}/sbom.cdx.json"
+# The same for an image on another base than the locked one, of which nothing is known here.
+SBOM_WITHOUT_BASE = f"{SHARE}/sbom-without-base.cdx.json"
+# What decides the bytes of the layers.
+MODULES = ("base.py", "compiled.py", "config.py", "contents.py", "sbom.py", "tree.py")
 # Folders that the group root may write, and with it any user whom an engine gives that group.
 WRITABLE = {str(HOME)[1:]: 0o775, str(WORK)[1:]: 0o775}
 
@@ -43,7 +47,8 @@ def place_of(variant: Variant) -> Path:
 
 def key_of(variant: Variant, lock: Lock) -> str:
     """Return the hash of all that decides an image's layers over its base."""
-    code = [*_files(Path(__file__).parent, "*.py"), *_files(CONTENT, "*"), *_files(SUITE, "*")]
+    code = [Path(__file__).with_name(name) for name in MODULES]
+    code += [*_files(CONTENT, "*"), *_files(SUITE, "*")]
     inputs = [
         prefix.key_of(variant, lock, Path(PREFIX)),
         [(path.name, sha256_of(path)) for path in code],
@@ -73,6 +78,17 @@ def lay_out(variant: Variant, target: Path | None = None) -> tuple[Layer, ...]:
             _make(variant, channel, lock, parts, made, key)
             (made / "ready.json").write_text(json.dumps({"key": key}) + "\n")
     return _layers(target)
+
+
+def key_in(layers: Sequence[Layer]) -> str:
+    """Return the hash of all that decided layers which are ready."""
+    return str(_ready(layers[-1].folder.parent))
+
+
+def sbom_in(layers: Sequence[Layer], *, locked_base: bool = True) -> bytes:
+    """Return the SBOM that layers which are ready have, with the locked base or without."""
+    path = SBOM if locked_base else SBOM_WITHOUT_BASE
+    return (layers[-1].folder / path[1:]).read_bytes()
 
 
 def _ready(target: Path) -> str | None:
@@ -111,8 +127,10 @@ def _make(
         _move(made / "packages", made / "blas", blas)
         config = config_of(variant)
         _add_programs(made / "settings", variant, config)
-        document = sbom.render(variant, config, channel, parts, lock)
-        (made / "settings" / SBOM[1:]).write_text(document)
+        site_packages = environment / f"lib/python{variant.framework.python}/site-packages"
+        for path, debs in ((SBOM, base.licences()), (SBOM_WITHOUT_BASE, {})):
+            document = sbom.render(config, key, parts, lock, channel.pins, debs, site_packages)
+            (made / "settings" / path[1:]).write_text(document)
         for layer in _layers(made):
             tree.normalise(layer.folder, WRITABLE)
 

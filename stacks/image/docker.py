@@ -15,7 +15,7 @@ from contextlib import contextmanager
 from pathlib import Path
 
 from stacks import engine as engines
-from stacks.disk import aside, locked, scratch, sha256_of, write_whole
+from stacks.disk import aside, locked, scratch, write_whole
 from stacks.engine import Engine, EngineError
 from stacks.errors import VerifyError
 from stacks.image import archive, base, contents, dockerfile, tree
@@ -28,15 +28,14 @@ from stacks.verification import FAILED, INTERRUPTED, PASSED, REPORTS
 
 # How builders announce a step: docker's older one and podman, and BuildKit.
 STEP = re.compile(r"(?:step (\d+/\d+) ?: ?|#\d+ \[(\d+/\d+)\] )(.+)", re.IGNORECASE)
-# How docker's older builder and podman name the image that a step made.
-MADE = re.compile(r" ?--+> (?:using cache )?([0-9a-f]{11,})", re.IGNORECASE)
+# How docker's older builder and podman name the image of a step, old or new.
+IMAGE = re.compile(r" ?--+> ([0-9a-f]{11,})")
+CACHED = re.compile(r" ?--+> using cache", re.IGNORECASE)
 # What a program in an image can do without, as everybody should run it.
 CONFINED = (
     "--network=none", "--read-only", "--tmpfs=/tmp:rw,exec,nosuid,nodev,mode=1777",
     "--cap-drop=ALL", "--security-opt=no-new-privileges",
 )  # fmt: skip
-# What the folder of an image's layers has when it is complete.
-READY = "ready.json"
 # How often to look for the image of the step that an interrupted engine is still at.
 SWEEPS = 20
 
@@ -46,8 +45,9 @@ def build(
 ) -> None:
     """Have the engine make a variant's image from its lock, verify it, and name it.
 
-    `base_name` is an image that takes the place of the locked base. What fails leaves no image
-    behind and every name as it was. Raises StacksError: no engine, a refusal of its, content that
+    `base_name` is an image that takes the place of the locked base. An image that is ready is
+    verified again only for a `full` run or for the report. What fails leaves no image behind and
+    every name as it was. Raises StacksError: no engine, a refusal of its, content that
     is not the locked one, a check that failed.
     """
     engine = engines.find()
@@ -56,9 +56,12 @@ def build(
     with locked(place.with_name(f"{place.name}.docker"), f"the image {config.names[0]}"):
         layers = contents.lay_out(variant)
         lowest = prepare_base(engine, base_name)
-        key = _key(variant, lowest)
-        if _is_ready(engine, config, key, variant):
+        key = _key(variant, lowest, layers)
+        ready = _ready_image(engine, config, key, variant)
+        if ready:
             print(f"  {'ready':<9}{' '.join(config.names)}", file=sys.stderr, flush=True)
+            if full or json_file:
+                verify(engine, ready, variant, full=full, json_file=json_file)
             return
         with _context(place, layers) as (folder, entries):
             image = _build(engine, variant, lowest, folder)
@@ -100,9 +103,9 @@ def _pull(engine: Engine, name: str) -> None:
         ) from error
 
 
-def _key(variant: Variant, base_name: str) -> str:
+def _key(variant: Variant, base_name: str, layers: Sequence[Layer]) -> str:
     """Return the hash of all that decides an image."""
-    parts = [dockerfile.text_of(variant), base_name, sha256_of(contents.place_of(variant) / READY)]
+    parts = [dockerfile.text_of(variant), base_name, contents.key_in(layers)]
     return hashlib.sha256(json.dumps(parts).encode()).hexdigest()
 
 
@@ -111,15 +114,15 @@ def _record(variant: Variant) -> Path:
     return place.with_name(f"{place.name}.docker.json")
 
 
-def _is_ready(engine: Engine, config: ImageConfig, key: str, variant: Variant) -> bool:
-    """Say whether the names stand for the image that was verified under this key."""
+def _ready_image(engine: Engine, config: ImageConfig, key: str, variant: Variant) -> str | None:
+    """Return the image that was verified under this key, if all its names stand for it still."""
     try:
         record = json.loads(_record(variant).read_bytes())
-        return record["key"] == key and all(
-            engine.image_id(name) == record["image"] for name in config.names
-        )
+        image = str(record["image"])
     except (OSError, ValueError, KeyError, TypeError):
-        return False
+        return None
+    whole = record["key"] == key and all(engine.image_id(n) == image for n in config.names)
+    return image if whole else None
 
 
 @contextmanager
@@ -157,42 +160,49 @@ def _build(engine: Engine, variant: Variant, base_name: str, context: Path) -> s
         try:
             with step("build", f"{engine.kind} {engine.version}"):
                 engine.follow(["build", *options, context], progress.tell)
+        except EngineError:
+            engine.discard(reversed(progress.new))
+            raise
         except BaseException:
-            _discard_steps(engine, progress)
+            # The engine goes on with its step when the program that asked for it has ended.
+            following = _made_meanwhile(engine, progress) if progress.under_way else []
+            engine.discard([*following, *reversed(progress.new)])
             raise
         return number.read_text().strip()
 
 
 class _Progress:
-    """Shows the steps of a build, and remembers the images that were made on the way."""
+    """Shows the steps of a build, and remembers the images on the way, where it has such."""
 
     def __init__(self) -> None:
-        self.made: list[str] = []
-        self.under_way = False
+        self.images: list[str] = []
+        self.new: list[str] = []
+        self.old = self.under_way = False
 
     def tell(self, line: str) -> None:
         """Take note of a line of the builder's."""
-        announced, made = STEP.match(line), MADE.match(line)
+        announced, image = STEP.match(line), IMAGE.match(line)
         if announced:
             number, what = announced[1] or announced[2], announced[3]
             what = textwrap.shorten(what, 62, placeholder=" ...")
             print(f"    {number:<7}{what}", file=sys.stderr, flush=True)
-            self.under_way = what.startswith("ADD")
-        elif made:
-            self.made.append(made[1])
+            self.old, self.under_way = what.startswith("FROM"), what.startswith("ADD")
+        elif CACHED.match(line):
+            self.old = True
+        elif image:
+            self.images.append(image[1])
+            self.new += [] if self.old else [image[1]]
             self.under_way = False
 
 
-def _discard_steps(engine: Engine, progress: _Progress) -> None:
-    """Remove what a builder has made that keeps an image of every step."""
-    following: list[str] = []
-    # An engine goes on with the step that it is at when the program that asked for it has ended.
-    for _ in range(SWEEPS if progress.under_way and progress.made else 1):
-        following = engine.unnamed_made_from(progress.made)
+def _made_meanwhile(engine: Engine, progress: _Progress) -> list[str]:
+    """Wait for the image of the step under way, where the builder makes one; return what came."""
+    for _ in range(SWEEPS if progress.images else 0):
+        following = engine.unnamed_made_from(progress.images[-1])
         if following:
-            break
+            return following
         time.sleep(0.5)
-    engine.discard([*following, *reversed(progress.made)])
+    return []
 
 
 @contextmanager
@@ -211,7 +221,7 @@ def _container(engine: Engine) -> Iterator[str]:
     try:
         yield name
     finally:
-        engine.ask("rm", "--force", "--volumes", name)
+        engine.remove_container(name)
 
 
 def check(engine: Engine, image: str, entries: dict[str, Entry], name: str) -> None:

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import json
 from collections.abc import Mapping, Sequence
 from pathlib import Path
 
@@ -51,6 +52,8 @@ def render(variant: Variant, config: ImageConfig, base_name: str, layers: Sequen
         layers=layers,
         environment=_pairs(config.environment),
         labels=_pairs(config.labels),
+        entrypoint=json.dumps(config.entrypoint),
+        command=json.dumps(config.command),
     )
 
 

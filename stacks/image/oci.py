@@ -1,16 +1,188 @@
-"""An image without an engine: an OCI layout in a tar archive, which engines load as well."""
+"""An image without an engine: an OCI layout in a tar archive, which engines load as well.
+
+The archive has a `manifest.json` too, so `docker load` and `podman load` take it like one that
+`docker save` has written; skopeo, crane and the like take it as an OCI archive.
+"""
 
 from __future__ import annotations
 
+import hashlib
+import io
+import json
+import sys
+import tarfile
+from collections.abc import Sequence
+from dataclasses import dataclass
 from pathlib import Path
+from typing import Any
 
-from stacks.errors import StacksError
+from stacks import pipeline
+from stacks.disk import aside, locked
+from stacks.errors import UsageError
+from stacks.image import base as bases
+from stacks.image import contents
+from stacks.image.config import CREATED, EPOCH, ImageConfig, config_of
+from stacks.image.packed import Packed, pack_once
 from stacks.variant import Variant
+
+TYPES = "application/vnd.oci.image"
+SBOM_TYPE = "application/vnd.cyclonedx+json"
+NOTHING = b"{}"
+
+
+@dataclass(frozen=True)
+class Blob:
+    """A file of a layout: its bytes lie in `path`, or in `data`."""
+
+    kind: str
+    digest: str
+    size: int
+    path: Path | None = None
+    data: bytes = b""
+
+    @property
+    def descriptor(self) -> dict[str, Any]:
+        """What an OCI document says of it."""
+        return {"mediaType": self.kind, "digest": self.digest, "size": self.size}
+
+    @property
+    def name(self) -> str:
+        """Its place in the archive."""
+        return f"blobs/{self.digest.replace(':', '/')}"
 
 
 def write(variant: Variant, target: Path, base: Path | None = None) -> str:
     """Write a variant's image to the file `target` and return its digest (`sha256:...`).
 
-    `base` is a tar archive of a root that takes the place of the locked one.
+    `base` is a tar archive of a root that takes the place of the locked one. The same commit gives
+    the same bytes. Raises UsageError where `target` cannot be a file, DiskError; nothing is left of
+    an archive that could not be finished.
     """
-    raise StacksError("images are not there yet")
+    _check(target, base)
+    layers = contents.lay_out(variant)
+    config = config_of(variant, base_name=base.name if base else None)
+    place = contents.place_of(variant)
+    folder = place.with_name(f"{place.name}.packed")
+    with locked(folder, f"the layers of {variant.id}"):
+        with pipeline.step("layers", "") as told:
+            packed = pack_once(base or bases.tar(), layers, folder)
+            told.append(f"{sum(layer.size for layer in packed) / 1e6:.0f} MB, compressed")
+        with pipeline.step("archive", pipeline.shown(target)), aside(target) as made:
+            digest = archive(
+                made, folder, packed, config, contents.sbom_in(layers, locked_base=base is None)
+            )
+    print(f"  {'digest':<9}{digest}", file=sys.stderr)
+    return digest
+
+
+def file_for(variant: Variant, chosen: Path | None) -> Path:
+    """Return where an image goes: the chosen file, else one of its name in the working folder."""
+    config = config_of(variant)
+    return chosen or Path.cwd() / f"{config.repository}-{config.tags[0]}.oci.tar"
+
+
+def _check(target: Path, base: Path | None) -> None:
+    if target.is_dir():
+        raise UsageError(f"{target} is a folder", mend=f"name a file: {target / 'image.tar'}")
+    if not target.parent.is_dir():
+        raise UsageError(f"{target.parent}: no such folder", mend=f"mkdir -p {target.parent}")
+    if base and not (base.is_file() and tarfile.is_tarfile(base)):
+        raise UsageError(
+            f"{base}: no tar archive of a root",
+            expected="what `docker export` or mmdebstrap writes",
+        )
+
+
+def _blob(kind: str, data: bytes) -> Blob:
+    return Blob(kind, f"sha256:{hashlib.sha256(data).hexdigest()}", len(data), data=data)
+
+
+def _json(kind: str, content: Any) -> Blob:
+    return _blob(kind, json.dumps(content, sort_keys=True, separators=(",", ":")).encode())
+
+
+def image_config(packed: Sequence[Packed], config: ImageConfig) -> dict[str, Any]:
+    """Return the OCI image configuration: how the image starts, and what its layers hold."""
+    created = CREATED.strftime("%Y-%m-%dT%H:%M:%SZ")
+    return {
+        "architecture": "amd64",
+        "os": "linux",
+        "created": created,
+        "config": {
+            "User": config.user,
+            "Env": [f"{name}={value}" for name, value in config.environment.items()],
+            "Entrypoint": list(config.entrypoint),
+            **({"Cmd": list(config.command)} if config.command else {}),
+            "WorkingDir": config.workdir,
+            "Labels": config.labels,
+        },
+        "rootfs": {"type": "layers", "diff_ids": [layer.diff_id for layer in packed]},
+        "history": [
+            {"created": created, "created_by": "theano-stacks", "comment": layer.name}
+            for layer in packed
+        ],
+    }
+
+
+def archive(
+    target: Path, folder: Path, packed: Sequence[Packed], config: ImageConfig, document: bytes
+) -> str:
+    """Write the layout with the image, and its SBOM as an artifact that refers to it.
+
+    The layers lie in the folder, `document` is the SBOM. Returns the image's digest.
+    """
+    sbom = _blob(SBOM_TYPE, document)
+    layers = [
+        Blob(f"{TYPES}.layer.v1.tar+gzip", layer.digest, layer.size, folder / layer.name)
+        for layer in packed
+    ]
+    settings = _json(f"{TYPES}.config.v1+json", image_config(packed, config))
+    manifest = _manifest(settings, [layer.descriptor for layer in layers])
+    nothing = _blob("application/vnd.oci.empty.v1+json", NOTHING)
+    attached = _manifest(
+        nothing, [sbom.descriptor], artifactType=SBOM_TYPE, subject=manifest.descriptor
+    )
+    named = {
+        **manifest.descriptor,
+        "annotations": {
+            "io.containerd.image.name": f"docker.io/library/{config.names[0]}",
+            "org.opencontainers.image.ref.name": config.tags[0],
+        },
+    }
+    documents = {
+        "index.json": {
+            "schemaVersion": 2,
+            "mediaType": f"{TYPES}.index.v1+json",
+            "manifests": [named, {**attached.descriptor, "artifactType": SBOM_TYPE}],
+        },
+        # Read by `docker load` of engines that keep no OCI layouts.
+        "manifest.json": [
+            {
+                "Config": settings.name,
+                "RepoTags": list(config.names),
+                "Layers": [layer.name for layer in layers],
+            }
+        ],
+        "oci-layout": {"imageLayoutVersion": "1.0.0"},
+    }
+    blobs = [*layers, settings, manifest, nothing, attached, sbom]
+    with tarfile.open(target, "w", format=tarfile.PAX_FORMAT) as tar:
+        for name, content in documents.items():
+            data = json.dumps(content, sort_keys=True).encode()
+            tar.addfile(_entry(name, len(data)), io.BytesIO(data))
+        for blob in sorted({blob.name: blob for blob in blobs}.values(), key=lambda b: b.name):
+            with blob.path.open("rb") if blob.path else io.BytesIO(blob.data) as file:
+                tar.addfile(_entry(blob.name, blob.size), file)
+    return manifest.digest
+
+
+def _manifest(config: Blob, layers: list[dict[str, Any]], **more: Any) -> Blob:
+    kind = f"{TYPES}.manifest.v1+json"
+    content = {"schemaVersion": 2, "mediaType": kind, "config": config.descriptor}
+    return _json(kind, {**content, "layers": layers, **more})
+
+
+def _entry(name: str, size: int) -> tarfile.TarInfo:
+    entry = tarfile.TarInfo(name)
+    entry.size, entry.mtime, entry.mode = size, EPOCH, 0o644
+    return entry

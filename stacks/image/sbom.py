@@ -1,15 +1,145 @@
+"""What is in an image, as a CycloneDX document: Debian's packages, conda's, and pip's.
+
+A conda package of the channel holds the debs and wheels that it was made of, each by the name that
+vulnerability databases know.
+"""
+
 from __future__ import annotations
 
-from collections.abc import Sequence
+import importlib.metadata
+import uuid
+from collections.abc import Iterable, Mapping, Sequence
+from pathlib import Path
 
-from stacks.channel import Channel
-from stacks.image.config import ImageConfig
+from cyclonedx.contrib.license.factories import LicenseFactory
+from cyclonedx.model import HashAlgorithm, HashType
+from cyclonedx.model.bom import Bom, BomMetaData
+from cyclonedx.model.component import Component, ComponentType
+from cyclonedx.output.json import JsonV1Dot6
+from packageurl import PackageURL
+
+from stacks.image.config import CREATED, ImageConfig
 from stacks.lock import Lock
 from stacks.prefix import Part
-from stacks.variant import Variant
+from stacks.sources import SOURCE_PREFIX, DebPin, IndexPin, Pin, Pins, canonical
+
+RELEASES = {"bullseye": "debian-11", "bookworm": "debian-12"}
+NAMESPACE = uuid.uuid5(uuid.NAMESPACE_OID, "theano-stacks")
 
 
 def render(
-    variant: Variant, config: ImageConfig, channel: Channel, parts: Sequence[Part], lock: Lock
+    config: ImageConfig,
+    key: str,
+    parts: Sequence[Part],
+    lock: Lock,
+    pins: Pins,
+    base: Mapping[DebPin, Sequence[str]],
+    site_packages: Path,
 ) -> str:
-    return "{}\n"
+    """Return the document, the same text for the same image.
+
+    `key` is the hash of all that decides the image, `base` has the licences of each package of the
+    base, `site_packages` is where pip has installed.
+    """
+    debs = [_deb(pin, "base", licences) for pin, licences in base.items()]
+    conda = {part.offer.recipe.package.name: _conda(part, pins) for part in parts}
+    licences = _licences_in(site_packages)
+    wheels = [_wheel(pin, "pip", licences.get(canonical(pin.name))) for pin in lock.requirements]
+    image = Component(
+        type=ComponentType.CONTAINER,
+        name=config.repository,
+        version=config.tags[0],
+        bom_ref=config.names[0],
+        description=config.description,
+    )
+    bom = Bom(
+        serial_number=uuid.uuid5(NAMESPACE, f"{key} {len(debs)}"),
+        metadata=BomMetaData(component=image, timestamp=CREATED),
+        components=[*debs, *conda.values(), *wheels],
+    )
+    bom.register_dependency(image, [*debs, *conda.values(), *wheels])
+    for part in parts:
+        needed = {spec.split()[0] for spec in part.offer.recipe.requirements.run}
+        own = conda[part.offer.recipe.package.name]
+        bom.register_dependency(own, [conda[name] for name in sorted(needed & conda.keys())])
+    return JsonV1Dot6(bom).output_as_string(indent=1) + "\n"
+
+
+def _conda(part: Part, pins: Pins) -> Component:
+    recipe = part.offer.recipe
+    purl = PackageURL(
+        "conda",
+        None,
+        recipe.package.name,
+        recipe.package.version,
+        {"build": part.offer.build_string, "subdir": recipe.subdir, "type": "conda"},
+    )
+    return _component(
+        purl,
+        "conda",
+        part.built.sha256,
+        [recipe.about.license],
+        recipe.about.summary,
+        [_source(pin, recipe.package.name) for pin in recipe.pins(pins)],
+    )
+
+
+def _source(pin: Pin, where: str) -> Component:
+    return _deb(pin, where) if isinstance(pin, DebPin) else _wheel(pin, where)
+
+
+def _deb(pin: DebPin, where: str, licences: Sequence[str] = ()) -> Component:
+    source = pin.name.startswith(SOURCE_PREFIX)
+    arch = "source" if source else pin.filename.removesuffix(".deb").rpartition("_")[2]
+    name = pin.name.removeprefix(SOURCE_PREFIX)
+    qualifiers = {"arch": arch, "distro": RELEASES.get(pin.suite, pin.suite)}
+    purl = PackageURL("deb", "debian", name, pin.version, qualifiers)
+    return _component(purl, where, pin.sha256, licences)
+
+
+def _wheel(pin: IndexPin, where: str, licence: str | None = None) -> Component:
+    purl = PackageURL("pypi", None, canonical(pin.name), pin.version, {"file_name": pin.filename})
+    return _component(purl, where, pin.sha256, [licence] if licence else [])
+
+
+def _component(
+    purl: PackageURL,
+    where: str,
+    sha256: str,
+    licences: Iterable[str],
+    description: str | None = None,
+    components: Iterable[Component] = (),
+) -> Component:
+    factory, named = LicenseFactory(), list(licences)
+    # Only a single one may be an expression; a name can be any text.
+    make = factory.make_from_string if len(named) == 1 else factory.make_with_name
+    return Component(
+        type=ComponentType.LIBRARY,
+        name=purl.name,
+        version=purl.version,
+        bom_ref=f"{where}/{purl}",
+        purl=purl,
+        description=description,
+        hashes=[HashType(alg=HashAlgorithm.SHA_256, content=sha256)],
+        licenses=[make(text) for text in named],
+        components=components,
+    )
+
+
+def _licences_in(site_packages: Path) -> dict[str, str]:
+    """Return the licence that each installed distribution names in few words, by its name."""
+    found = {}
+    for item in importlib.metadata.distributions(path=[str(site_packages)]):
+        metadata = item.metadata.json
+        named = str(metadata.get("license_expression") or metadata.get("license") or "")
+        classified = [
+            line.rpartition(" :: ")[2]
+            for line in metadata.get("classifier", [])
+            if line.startswith("License :: ")
+        ]
+        # Some put a licence's whole text there.
+        short = named if named and "\n" not in named and len(named) < 80 else None
+        licence = short or next(iter(classified), None)
+        if licence and licence != "UNKNOWN":
+            found[canonical(str(metadata["name"]))] = licence
+    return found

@@ -5,6 +5,7 @@ small_image.py ROOT PLAY    builds it in a process of its own
 
 from __future__ import annotations
 
+import json
 import os
 import subprocess
 import sys
@@ -49,6 +50,7 @@ def write(root: Path, play: str) -> tuple[Layer, ...]:
     for folder, mode in (("tmp", 0o1777), ("work", 0o775)):
         (layers[-1].folder / folder).mkdir()
         (layers[-1].folder / folder).chmod(mode)
+    (root / "ready.json").write_text(json.dumps({"key": play}))
     return tuple(layers)
 
 
@@ -67,8 +69,6 @@ def main(root: str, play: str) -> int:
     patch = setattr
     layers = write(Path(root) / "content", play)
     patch(contents, "lay_out", lambda variant: layers)
-    (Path(root) / "place").mkdir(exist_ok=True)
-    (Path(root) / "place" / docker.READY).write_text(play)
     patch(contents, "place_of", lambda variant: Path(root) / "place")
     patch(docker, "REPORTS", Path(root) / "reports")
     try:

@@ -1,0 +1,198 @@
+"""The content of an image, tried without an engine: its folders laid over one another."""
+
+from __future__ import annotations
+
+import json
+import os
+import stat
+import subprocess
+from pathlib import Path
+
+import pytest
+from cyclonedx.schema import SchemaVersion
+from cyclonedx.validation.json import JsonStrictValidator
+
+from stacks import channel as channels
+from stacks import lock
+from stacks.image import base as bases
+from stacks.image import contents, oci, reproduce
+from stacks.image.config import config_of
+from stacks.image.contents import Layer
+from stacks.variant import load_variant
+
+VARIANT = load_variant("openblas")
+# Compiles what a first program would, and then says how often g++ was asked to.
+FIRST_PROGRAM = """
+import json, os, sys
+os.environ["PATH"] = sys.argv[1] + os.pathsep + os.environ["PATH"]
+import numpy, theano, theano.tensor as T
+for dtype in ("float64", "float32"):
+    a, b = T.matrix(dtype=dtype), T.matrix(dtype=dtype)
+    ones = numpy.ones((3, 3), dtype)
+    total = theano.shared(ones)
+    theano.function([a, b], updates=[(total, total + T.dot(a, b))])(ones, ones)
+    assert (total.get_value() == 4).all()
+    assert theano.function([a], T.exp(a))(ones).dtype == dtype
+    assert theano.function([a, b], a + b)(ones, ones).dtype == dtype
+import theano.scan_module.scan_perform_ext
+calls = sys.argv[1] + "/calls"
+said = open(calls).read().splitlines() if os.path.exists(calls) else []
+print(json.dumps({
+    "compiled": [line for line in said if "mod.cpp" in line],
+    "flags": theano.config.gcc.cxxflags,
+    "folder": theano.config.compiledir,
+}))
+"""
+
+
+@pytest.fixture(scope="module")
+def layers() -> tuple[Layer, ...]:
+    return contents.lay_out(VARIANT)
+
+
+@pytest.fixture
+def root(layers: tuple[Layer, ...], tmp_path: Path) -> Path:
+    """Give the root that a container would have, without its base."""
+    root = tmp_path / "root"
+    for layer in layers:
+        subprocess.run(["cp", "-al", f"{layer.folder}/.", root], check=True)
+    return root
+
+
+def start(root: Path, room: Path, *words: str | Path) -> subprocess.CompletedProcess[str]:
+    """Run a program of an image in a clean environment, with a /tmp of its own."""
+    room.mkdir(exist_ok=True)
+    variables = {**config_of(VARIANT).environment, "TMPDIR": str(room), "HOME": str(room)}
+    return subprocess.run(
+        [root / "opt/theano/bin/python", *words],
+        env={**variables, "PATH": os.defpath},
+        cwd=room,
+        capture_output=True,
+        text=True,
+        check=True,
+    )
+
+
+def test_variants_of_a_framework_share_all_but_the_blas(layers: tuple[Layer, ...]) -> None:
+    assert [layer.name for layer in layers] == ["packages", "blas", "settings"]
+    packages, blas, settings = (layer.folder / "opt/theano" for layer in layers)
+    assert (packages / "bin/python").exists() and (packages / "bin/g++").is_file()
+    assert not list((packages / "lib").glob("lib*blas*"))
+    assert (blas / "lib/libopenblas.so.0").is_symlink()
+    assert (settings / "etc/theanorc").is_file()
+
+
+def test_every_file_has_the_one_time_and_is_no_way_to_root(layers: tuple[Layer, ...]) -> None:
+    for layer in layers:
+        for path in layer.folder.rglob("*"):
+            found = path.lstat()
+            assert found.st_mtime == 1704067200, path
+            assert not found.st_mode & (stat.S_ISUID | stat.S_ISGID), path
+            assert path.is_symlink() or not found.st_mode & stat.S_IWOTH, path
+
+
+def test_a_first_program_compiles_nothing(root: Path, tmp_path: Path) -> None:
+    counting = tmp_path / "counting"
+    counting.mkdir()
+    compiler = counting / "g++"
+    compiler.write_text(
+        f'#!/bin/sh\necho "$@" >> "{counting}/calls"\nexec "{root}/opt/theano/bin/g++" "$@"\n'
+    )
+    compiler.chmod(0o755)
+    said = json.loads(start(root, tmp_path / "tmp", "-c", FIRST_PROGRAM, counting).stdout)
+    assert said["compiled"] == []
+    assert said["flags"] == "-march=haswell"
+    assert said["folder"].startswith(str(tmp_path / "tmp" / f"theano-{os.getuid()}"))
+
+
+def test_a_cold_native_cache_is_the_users_choice(root: Path, tmp_path: Path) -> None:
+    program = "import os; print(os.environ['THEANORC'].split(':')[1])"
+    room = tmp_path / "tmp"
+    room.mkdir()
+    said = subprocess.run(
+        [root / "opt/theano/bin/python", "-c", program],
+        env={"TMPDIR": str(room), "HOME": str(room), "THEANO_STACKS_MARCH": "native"},
+        capture_output=True,
+        text=True,
+        check=True,
+    ).stdout
+    assert "cxxflags = -march=native" in Path(said.strip()).read_text()
+
+
+def test_python_files_are_compiled_for_the_place_they_will_have(root: Path) -> None:
+    found = root / "opt/theano/lib/python3.9/site-packages/theano/__pycache__"
+    data = (found / "printing.cpython-39.pyc").read_bytes()
+    # PEP 552: a hash that is not compared with the source's, so that no clock matters.
+    assert data[4:8] == b"\1\0\0\0"
+    assert b"/opt/theano/lib/python3.9/site-packages/theano/printing.py" in data
+
+
+def test_no_file_bears_a_path_of_this_machine(layers: tuple[Layer, ...]) -> None:
+    places = [str(contents.place_of(VARIANT)), str(contents.CONTENT.parent.parent)]
+    searched = subprocess.run(
+        ["grep", "-rlaF", *(f"-e{place}" for place in places), *(la.folder for la in layers)],
+        capture_output=True,
+        text=True,
+        check=False,
+    )
+    assert searched.stdout == ""
+
+
+def test_the_program_of_an_image_says_how_it_is_used(root: Path) -> None:
+    program = root / "usr/local/bin/theano-stacks"
+    said = subprocess.run(["sh", program], stdin=subprocess.DEVNULL, capture_output=True, text=True)
+    assert said.returncode == 0
+    for word in ("theano-openblas verify", "python train.py", "--tmpfs /tmp:rw,exec", "sbom"):
+        assert word in said.stdout
+    assert "{" not in said.stdout
+    echoed = subprocess.run(["sh", program, "echo", "a  b"], capture_output=True, text=True)
+    assert echoed.stdout == "a  b\n"
+
+
+def test_the_sbom_names_every_package_and_is_valid(layers: tuple[Layer, ...]) -> None:
+    text = contents.sbom_in(layers).decode()
+    assert JsonStrictValidator(SchemaVersion.V1_6).validate_str(text) is None
+    found = {item["purl"].partition("?")[0]: item for item in json.loads(text)["components"]}
+    locked = lock.read(VARIANT, channels.read_channel().pins)
+    for package in locked.packages:
+        item = found[f"pkg:conda/{package.name}@{package.version}"]
+        assert item["hashes"] == [{"alg": "SHA-256", "content": package.sha256}]
+        assert item["licenses"]
+    assert {item["name"] for item in found.values()} >= set(bases.read().debs)
+    alone = json.loads(contents.sbom_in(layers, locked_base=False))["components"]
+    assert {item["purl"].partition(":")[2].partition("/")[0] for item in alone} == {"conda"}
+    [wheel] = found["pkg:conda/numpy@1.21.6"]["components"]
+    assert wheel["purl"].startswith("pkg:pypi/numpy@1.21.6")
+
+
+def test_two_images_are_the_same_wherever_and_however_they_are_made(
+    layers: tuple[Layer, ...], tmp_path: Path
+) -> None:
+    digest = oci.write(VARIANT, tmp_path / "image.tar")
+    other = reproduce.make(VARIANT, tmp_path, reproduce.BOTH[1])
+    place = contents.place_of(VARIANT)
+    for layer in layers:
+        there = tmp_path / reproduce.BOTH[1].folder / "image" / layer.name
+        assert reproduce.difference(place / layer.name, there) is None
+    assert other == digest
+
+
+def test_the_first_file_that_differs_is_named(tmp_path: Path) -> None:
+    for name in ("one", "other"):
+        (tmp_path / name / "lib").mkdir(parents=True)
+        (tmp_path / name / "lib/a").write_text("same")
+        (tmp_path / name / "lib/b").write_text(f"it is {name}")
+        os.utime(tmp_path / name / "lib/b", (0, 0))
+        os.utime(tmp_path / name / "lib/a", (0, 0))
+        os.utime(tmp_path / name / "lib", (0, 0))
+    one, other = tmp_path / "one", tmp_path / "other"
+    assert reproduce.difference(one, other) == "lib/b: byte 7"
+    (other / "lib/b").write_text("it is one")
+    assert "lib/b: its time" in str(reproduce.difference(one, other))
+    os.utime(other / "lib/b", (0, 0))
+    assert reproduce.difference(one, other) is None
+    (other / "lib/a").chmod(0o700)
+    assert "lib/a: its mode" in str(reproduce.difference(one, other))
+    (other / "lib/a").unlink()
+    os.utime(other / "lib", (0, 0))
+    assert reproduce.difference(one, other) == "lib/a: only one has it"

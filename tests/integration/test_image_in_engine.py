@@ -1,0 +1,156 @@
+"""The image of openblas on Theano 1.0.5 in an engine, as people use it."""
+
+from __future__ import annotations
+
+import json
+import subprocess
+from collections.abc import Callable
+from pathlib import Path
+
+import pytest
+
+from integration.engines import Running
+from stacks.engine import Engine
+from stacks.image import docker, oci
+from stacks.image.config import config_of
+from stacks.variant import load_variant
+
+NAME = "theano-openblas:1.0.5"
+CONFINED = ("--read-only", "--cap-drop", "ALL", "--tmpfs", "/tmp:rw,exec")
+FIRST_STEPS = """
+import getpass, os
+import numpy, theano, theano.tensor as T
+for dtype in ("float32", "float64"):
+    a, b = T.matrix(dtype=dtype), T.matrix(dtype=dtype)
+    x = numpy.ones((3, 3), dtype)
+    total = theano.shared(x)
+    f = theano.function([a, b], [], updates=[(total, total + T.dot(a, b))])
+    f(x, x)
+    assert (total.get_value() == 4).all()
+    assert [type(n.op).__name__ for n in f.maker.fgraph.toposort()] == ["Gemm"]
+print(getpass.getuser(), os.getcwd())
+"""
+SOMETHING_NEW = """
+import theano, theano.tensor as T
+v = T.vector()
+theano.function([v], T.erfinv(v) + T.sinh(v))
+"""
+
+Run = Callable[..., subprocess.CompletedProcess[str]]
+
+
+@pytest.fixture(scope="module")
+def image(running_engine: Running) -> str:
+    """Give the name of the image, built, checked and verified."""
+    with pytest.MonkeyPatch.context() as patch:
+        if running_engine.host:
+            patch.setenv("DOCKER_HOST", running_engine.host)
+        docker.build(load_variant("openblas", "theano-1.0.5"))
+    return NAME
+
+
+@pytest.fixture
+def run(image: str, engine: Engine) -> Run:
+    """Give the function that runs a command in the image, under options of the engine's."""
+
+    def run(*command: str, options: tuple[str, ...] = ()) -> subprocess.CompletedProcess[str]:
+        return subprocess.run(
+            [engine.program, "run", "--rm", *options, image, *command],
+            stdin=subprocess.DEVNULL, capture_output=True, text=True, check=False,
+        )  # fmt: skip
+
+    return run
+
+
+def test_it_was_verified_as_its_own_user(image: str) -> None:
+    report = json.loads(docker.report_path(load_variant("openblas", "theano-1.0.5")).read_bytes())
+    assert report["ok"] and report["variant"] == "openblas"
+
+
+def test_verify_under_another_user_who_may_do_nothing(run: Run) -> None:
+    done = run("verify", options=(*CONFINED, "--user", "12345:0"))
+    assert done.returncode == 0, done.stdout + done.stderr
+    assert "checks passed" in done.stdout.splitlines()[-1]
+
+
+@pytest.mark.parametrize("user", ["", "4321:4321"])
+def test_a_program_of_the_users_waits_for_no_compiler(run: Run, tmp_path: Path, user: str) -> None:
+    (tmp_path / "train.py").write_text(FIRST_STEPS)
+    (tmp_path / "new.py").write_text(SOMETHING_NEW)
+    tmp_path.chmod(0o755)
+    calls = tmp_path / "calls"
+    calls.touch()
+    calls.chmod(0o666)
+    # The compiler as it is, and before its work it says how it was called.
+    begin, _, rest = run("cat", "/opt/theano/bin/g++").stdout.partition("\n")
+    (tmp_path / "g++").write_text(f'{begin}\necho "$*" >>/calls\n{rest}')
+    (tmp_path / "g++").chmod(0o755)
+    options = (
+        *CONFINED, *(["--user", user] if user else []), "-v", f"{tmp_path}:/work:ro",
+        "-v", f"{calls}:/calls", "-v", f"{tmp_path}/g++:/opt/theano/bin/g++:ro",
+    )  # fmt: skip
+    done = run("python", "train.py", options=options)
+    assert (done.stdout, done.stderr, done.returncode) == ("theano /work\n", "", 0)
+    assert "-shared" not in calls.read_text()
+    assert run("python", "new.py", options=options).returncode == 0
+    assert calls.read_text().count("-shared") == 1
+
+
+def test_nothing_in_it_raises_rights(run: Run) -> None:
+    done = run("sh", "-c", "id -u; find / -xdev -path /root -prune -o -type f -perm /6000 -print")
+    assert (done.stdout, done.stderr, done.returncode) == ("10001\n", "", 0)
+
+
+def test_its_bill_of_materials(run: Run) -> None:
+    bill = json.loads(run("sbom").stdout)
+    assert bill["bomFormat"] == "CycloneDX"
+    names = {component["name"] for component in bill["components"]}
+    assert {"libc6", "bash", "libopenblas", "numpy", "theano"} <= names
+
+
+def test_help_where_there_is_no_terminal(run: Run) -> None:
+    done = run()
+    assert done.returncode == 0
+    assert "docker run --rm theano-openblas verify" in done.stdout
+    assert run("help").stdout == done.stdout
+
+
+def test_a_shell(image: str, engine: Engine) -> None:
+    done = subprocess.run(
+        [engine.program, "run", "--rm", "-i", image, "shell"],
+        input="which python g++\nexit 3\n", capture_output=True, text=True, check=False,
+    )  # fmt: skip
+    assert done.returncode == 3
+    assert done.stdout.splitlines()[-2:] == ["/opt/theano/bin/python", "/opt/theano/bin/g++"]
+    assert "(openblas) /work $ " in done.stderr
+
+
+def test_a_command_that_is_not_there(run: Run) -> None:
+    done = run("no-such-program")
+    assert done.returncode == 127
+    assert "no-such-program" in done.stderr
+
+
+def test_a_place_to_compile_where_nothing_may_be_executed(run: Run) -> None:
+    done = run("python", "-c", "pass", options=("--read-only", "--tmpfs", "/tmp"))
+    assert "/tmp/theano-10001: nothing may be executed there (noexec)" in done.stderr
+    assert "--tmpfs /tmp:rw,exec" in done.stderr
+
+
+def test_the_file_of_an_image_is_the_same_image(image: str, engine: Engine, tmp_path: Path) -> None:
+    variant = load_variant("openblas", "theano-1.0.5")
+    built = engine.image_id(image)
+    assert built
+    oci.write(variant, tmp_path / "image.tar")
+    try:
+        engine.ask("load", "--input", tmp_path / "image.tar")
+        loaded, ours = (json.loads(engine.ask("image", "inspect", i))[0] for i in (image, built))
+        assert loaded["Id"] != built
+        for key in ("Env", "Cmd", "Entrypoint", "Labels", "User", "WorkingDir"):
+            assert (loaded["Config"].get(key) or None) == (ours["Config"].get(key) or None), key
+        said = engine.ask("run", "--rm", image, "python", "-c", "import theano; print('well')")
+        assert said == "well\n"
+    finally:
+        for name in config_of(variant).names:
+            engine.ask("tag", built, name)
+        engine.discard([loaded["Id"]])
