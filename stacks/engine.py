@@ -91,8 +91,14 @@ class Engine:
         """Remove images that nobody has named and nothing is made from; leave the others."""
         for image in images:
             if not self.names_of(image):
-                removing = [self.program, "image", "rm", image]
-                call(removing, env=self.environment, accepted=range(256))
+                self._try("image", "rm", image)
+
+    def remove_container(self, name: str) -> None:
+        """Remove a container, running or not, where there is one."""
+        self._try("rm", "--force", "--volumes", name)
+
+    def _try(self, *arguments: str) -> None:
+        call([self.program, *arguments], env=self.environment, accepted=range(256))
 
     def _inspect(self, name: str) -> dict[str, Any] | None:
         answer = call(

@@ -27,7 +27,7 @@ def recommend(variants: Sequence[Variant], rounds_wanted: int = ROUNDS) -> None:
         raise UsageError(
             "too few rounds to tell noise from speed", expected=f"at least {LEAST_ROUNDS}"
         )
-    built = candidates(variants)
+    built = candidates([variant for variant in variants if variant.device == "cpu"])
     chosen = [candidate for candidate in built if candidate.verified]
     if len(chosen) < 2:
         raise UsageError(
@@ -47,7 +47,8 @@ def recommend(variants: Sequence[Variant], rounds_wanted: int = ROUNDS) -> None:
     )
     runs, _ = rounds.run(plan)
     found = rows(runs, [candidate.subject for candidate in chosen])
-    show.printer().print(show.table(found))
+    for line in [*show.lines(found), ""]:
+        print(line)
     for line in warnings(found):
         print(f"warning: {line}", file=sys.stderr)
     for line in sentences(runs, chosen):

@@ -98,7 +98,7 @@ def choose(names: Sequence[str], framework: str) -> list[Candidate]:
     """
     if names:
         return to_time([named(name, framework) for name in names])
-    built = candidates(on_framework(framework or None))
+    built = candidates([v for v in on_framework(framework or None) if v.device == "cpu"])
     found = [candidate for candidate in built if candidate.verified]
     for candidate in built:
         if not candidate.verified:

@@ -4,9 +4,6 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 
-from rich.console import Console
-from rich.table import Table
-
 from stacks.bench.compare import Measure, Row, rows, unlike, winners
 from stacks.bench.results import Result
 
@@ -14,26 +11,17 @@ from stacks.bench.results import Result
 def show(result: Result) -> None:
     """Print a result: its machine, a line for each figure, who is the fastest, what to know."""
     machine = result.machine
-    console = printer()
-    console.print(
+    print(
         f"{machine.name}: {machine.cpu}, {machine.cores} cores; {result.settings.rounds} rounds, "
         f"begun {result.began}\n"
     )
     found = rows(result.runs, result.subjects)
-    console.print(table(found))
-    console.print()
+    for line in [*lines(found), ""]:
+        print(line)
     for measure, names in winners(result.runs).items():
-        console.print(sentence(measure, [shown(name, found) for name in names]))
+        print(sentence(measure, [shown(name, found) for name in names]))
     for remark in [*unlike(found), *result.remarks]:
-        console.print(f"note: {remark}")
-
-
-def printer() -> Console:
-    """Return a console for tables; a pipe has no width, and long lines are better than cut ones."""
-    console = Console(highlight=False, soft_wrap=True)
-    if not console.is_terminal:
-        console.width = 200
-    return console
+        print(f"note: {remark}")
 
 
 def sentence(measure: Measure, names: Sequence[str]) -> str:
@@ -52,32 +40,26 @@ def shown(subject: str, found: Sequence[Row]) -> str:
     return subject if len(frameworks) > 1 else subject.partition("/")[2]
 
 
-def table(found: Sequence[Row]) -> Table:
-    """Return a line for each figure."""
-    lines = Table(box=None, header_style="bold", pad_edge=False)
-    for name in ("measure", "variant"):
-        lines.add_column(name, no_wrap=True)
-    for name in ("threads", "median", "", "quartiles", "times as fast", "interval"):
-        lines.add_column(name, justify="left" if not name else "right", no_wrap=True)
+def lines(found: Sequence[Row]) -> list[str]:
+    """Return a heading for each measure and a line for each variant, for 80 columns."""
+    width = max(len(shown(row.subject, found)) for row in found)
+    said = [f"  {'':{width}}  {'median':>6}  {'quartiles':>13}  {'ratio':>5}  interval"]
     before = None
     for row in found:
         factor, unit = scale(row.summary.median, row.measure.unit)
+        if row.measure != before:
+            said.append(f"{row.measure.told}, {unit}")
+            before, of_measure = row.measure, factor
+        figures = row.summary
         median, low, high = (
-            number(value * factor)
-            for value in (row.summary.median, row.summary.low, row.summary.high)
+            number(value * of_measure) for value in (figures.median, figures.low, figures.high)
         )
-        lines.add_row(
-            "" if row.measure == before else row.measure.name,
-            shown(row.subject, found),
-            str(row.measure.threads),
-            median,
-            unit,
-            f"{low} - {high}",
-            f"{row.ratio.value:.2f}" if row.ratio else "",
-            f"{row.ratio.low:.2f} - {row.ratio.high:.2f}" if row.ratio else "",
+        ratio = row.ratio
+        said.append(
+            f"  {shown(row.subject, found):{width}}  {median:>6}  {f'{low} - {high}':>13}"
+            + (f"  {ratio.value:5.2f}  {ratio.low:.2f} - {ratio.high:.2f}" if ratio else "")
         )
-        before = row.measure
-    return lines
+    return said
 
 
 def scale(value: float, unit: str) -> tuple[float, str]:

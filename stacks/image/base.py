@@ -43,6 +43,8 @@ FOLDERS = {
     "sys": 0o755, "tmp": 0o1777, "usr/local/bin": 0o755, "var/cache": 0o755, "var/lib": 0o755,
     "var/log": 0o755, "var/tmp": 0o1777,
 }  # fmt: skip
+# By this an image knows that it lies on this base.
+MARKER = "etc/theano-stacks-base"
 LINKS = {
     "usr/bin/awk": "mawk",
     "usr/bin/which": "which.debianutils",
@@ -152,6 +154,7 @@ def make(root: Path, debs: Mapping[str, Path]) -> None:
     certificates = sorted((root / "usr/share/ca-certificates/mozilla").glob("*.crt"))
     for folder in FOLDERS:
         (root / folder).mkdir(parents=True, exist_ok=True)
+    (root / MARKER).touch()
     bundle = b"".join(path.read_bytes() for path in certificates)
     (root / "etc/ssl/certs/ca-certificates.crt").write_bytes(bundle)
     for link, leads_to in LINKS.items():

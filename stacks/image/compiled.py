@@ -34,9 +34,9 @@ def for_image(variant: Variant) -> Variant:
     return variant.model_copy(update={"flags": {**variant.flags, **FLAGS}})
 
 
-def check_machine() -> None:
+def check_machine(cpuinfo: Path = Path("/proc/cpuinfo")) -> None:
     """Raise UsageError where this CPU cannot run what is compiled for the images."""
-    with Path("/proc/cpuinfo").open() as file:
+    with cpuinfo.open() as file:
         found = {w for line in file if line.startswith("flags") for w in line.split()}
     lacking = [flag for flag in CPU_FLAGS if flag not in found]
     if lacking:

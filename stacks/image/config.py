@@ -57,6 +57,9 @@ def config_of(variant: Variant, base_name: str | None = None) -> ImageConfig:
             "HOME": str(HOME),
             "USER": USER,
             "LANG": "C.UTF-8",
+            # Theano's keys of some modules have Python's hash of a text in them: with another seed
+            # for each process it would compile these again and again.
+            "PYTHONHASHSEED": "0",
         },
         labels={
             "org.opencontainers.image.title": repository,

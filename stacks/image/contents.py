@@ -24,6 +24,8 @@ IMAGES = BUILD / "images"
 CONTENT = REPOSITORY / "docker" / "content"
 SHARE = f"{PREFIX}/share/theano-stacks"
 SBOM = f"{SHARE}/sbom.cdx.json"
+# The same for an image on another base than the locked one, of which nothing is known here.
+SBOM_WITHOUT_BASE = f"{SHARE}/sbom-without-base.cdx.json"
 # What decides the bytes of the layers.
 MODULES = ("base.py", "compiled.py", "config.py", "contents.py", "sbom.py", "tree.py")
 # Folders that the group root may write, and with it any user whom an engine gives that group.
@@ -83,9 +85,10 @@ def key_in(layers: Sequence[Layer]) -> str:
     return str(_ready(layers[-1].folder.parent))
 
 
-def sbom_in(layers: Sequence[Layer]) -> bytes:
-    """Return the SBOM that layers which are ready have."""
-    return (layers[-1].folder / SBOM[1:]).read_bytes()
+def sbom_in(layers: Sequence[Layer], *, locked_base: bool = True) -> bytes:
+    """Return the SBOM that layers which are ready have, with the locked base or without."""
+    path = SBOM if locked_base else SBOM_WITHOUT_BASE
+    return (layers[-1].folder / path[1:]).read_bytes()
 
 
 def _ready(target: Path) -> str | None:
@@ -124,16 +127,10 @@ def _make(
         _move(made / "packages", made / "blas", blas)
         config = config_of(variant)
         _add_programs(made / "settings", variant, config)
-        document = sbom.render(
-            config,
-            key,
-            parts,
-            lock,
-            channel.pins,
-            base.licences(),
-            environment / f"lib/python{variant.framework.python}/site-packages",
-        )
-        (made / "settings" / SBOM[1:]).write_text(document)
+        site_packages = environment / f"lib/python{variant.framework.python}/site-packages"
+        for path, debs in ((SBOM, base.licences()), (SBOM_WITHOUT_BASE, {})):
+            document = sbom.render(config, key, parts, lock, channel.pins, debs, site_packages)
+            (made / "settings" / path[1:]).write_text(document)
         for layer in _layers(made):
             tree.normalise(layer.folder, WRITABLE)
 

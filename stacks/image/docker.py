@@ -221,7 +221,7 @@ def _container(engine: Engine) -> Iterator[str]:
     try:
         yield name
     finally:
-        engine.ask("rm", "--force", "--volumes", name)
+        engine.remove_container(name)
 
 
 def check(engine: Engine, image: str, entries: dict[str, Entry], name: str) -> None:

@@ -68,7 +68,9 @@ def write(variant: Variant, target: Path, base: Path | None = None) -> str:
             packed = pack_once(base or bases.tar(), layers, folder)
             told.append(f"{sum(layer.size for layer in packed) / 1e6:.0f} MB, compressed")
         with pipeline.step("archive", pipeline.shown(target)), aside(target) as made:
-            digest = archive(made, folder, packed, config, contents.sbom_in(layers))
+            digest = archive(
+                made, folder, packed, config, contents.sbom_in(layers, locked_base=base is None)
+            )
     print(f"  {'digest':<9}{digest}", file=sys.stderr)
     return digest
 

@@ -53,7 +53,7 @@ def render(
         description=config.description,
     )
     bom = Bom(
-        serial_number=uuid.uuid5(NAMESPACE, key),
+        serial_number=uuid.uuid5(NAMESPACE, f"{key} {len(debs)}"),
         metadata=BomMetaData(component=image, timestamp=CREATED),
         components=[*debs, *conda.values(), *wheels],
     )

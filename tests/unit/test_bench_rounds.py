@@ -9,10 +9,10 @@ from pathlib import Path
 from typing import Any
 
 import pytest
-from benching import BASE, result, runs
+from benching import BASE, FAST, result, runs, subject
 
 from stacks import channel, lock, prefix, settings, verification
-from stacks.bench import candidates, command, noise, results, rounds, show, worker
+from stacks.bench import candidates, command, compare, noise, results, rounds, show, worker
 from stacks.bench.candidates import Candidate
 from stacks.bench.progress import duration
 from stacks.bench.results import Series
@@ -26,7 +26,7 @@ LOCK = Lock(
 )
 PASSED = {
     "ok": True,
-    "checks": [],
+
     "packages": [{"name": "numpy", "version": "1.22.4", "sha256": "b" * 64}],
     "machine": {
         "cpu": "Here", "vendor": "Me", "cores": 2, "memory": 1, "kernel": "6", "glibc": "2.36",
@@ -137,11 +137,10 @@ def test_only_what_passed_its_verification_is_timed(built: Path) -> None:
     assert "not verified since it was built" in refusal(), "it was of an older environment"
 
 
-def test_a_device_that_is_not_there_is_not_timed() -> None:
-    variant = load_variant("openblas", "theano-1.0.5").model_copy(update={"device": "cuda"})
-    for status, verified in (("skip", False), ("pass", True)):
-        told = {**PASSED, "checks": [{"name": "device", "status": status}]}
-        assert Candidate(variant, Path("/p"), LOCK, told).verified is verified
+def test_a_device_is_not_timed() -> None:
+    variant = load_variant("openblas", "theano-1.0.5").model_copy(update={"device": "opencl"})
+    with pytest.raises(UsageError, match="its device computes while the program goes on"):
+        candidates.to_time([variant])
 
 
 def test_what_is_not_built_is_not_timed(built: Path) -> None:
@@ -276,6 +275,23 @@ def test_short_times_get_a_smaller_unit() -> None:
 
 
 def test_a_result_is_shown(capsys: pytest.CaptureFixture[str]) -> None:
-    show.show(result(runs(BASE, [40.0] * 7), BASE, remarks=("it was noisy",)))
-    said = capsys.readouterr().out
-    assert "base" in said and "40.0" in said and "note: it was noisy" in said
+    found = [*runs(BASE, [0.04] * 7, unit="s"), *runs(FAST, [0.01] * 7, unit="s")]
+    show.show(result(found, BASE, FAST, remarks=("it was noisy",)))
+    said = capsys.readouterr().out.splitlines()
+    assert said[2:] == [
+        "        median      quartiles  ratio  interval",
+        "Gemm, 2 threads, ms",
+        "  base    40.0    40.0 - 40.0",
+        "  fast    10.0    10.0 - 10.0   4.00  4.00 - 4.00",
+        "",
+        "Gemm, 2 threads: fast is the fastest",
+        "note: it was noisy",
+    ]
+
+
+def test_a_table_fits_a_narrow_terminal() -> None:
+    slow, fast = subject("pip-default", baseline=True), subject("openblas-amdlibm")
+    long = {"name": "sigmoid float32 400x512, numba", "unit": "ns"}
+    found = [*runs(slow, [1234.5] * 7, **long), *runs(fast, [12.345] * 7, **long)]
+    rows = compare.rows(found, [slow, fast])
+    assert max(map(len, show.lines(rows))) <= 80

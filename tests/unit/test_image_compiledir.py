@@ -11,6 +11,7 @@ from pathlib import Path
 
 import pytest
 
+from stacks.errors import UsageError
 from stacks.image import compiled
 from stacks.settings import HOOK
 from stacks.variant import load_variant
@@ -170,3 +171,12 @@ def test_a_place_where_nothing_may_be_executed_is_refused(image: Image, tmp_path
 def test_a_program_of_the_environment_hands_on_only_what_is_the_users(image: Image) -> None:
     # The environment's own hook drops files that lie beside a folder of this name.
     assert (image.settings().parent / "theano-stacks").is_dir()
+
+
+def test_a_cpu_that_cannot_try_what_is_compiled_is_told(tmp_path: Path) -> None:
+    cpuinfo = tmp_path / "cpuinfo"
+    cpuinfo.write_text("processor : 0\nflags : fpu sse2\n")
+    with pytest.raises(UsageError, match=r"(?s)cannot be made on this CPU.*no abm avx2"):
+        compiled.check_machine(cpuinfo)
+    cpuinfo.write_text("flags : fpu " + " ".join(compiled.CPU_FLAGS))
+    compiled.check_machine(cpuinfo)

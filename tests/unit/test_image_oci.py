@@ -25,9 +25,10 @@ def lay_out(place: Path) -> tuple[Layer, ...]:
     """Make two small layers, as contents.lay_out does large ones."""
     (place / "packages/opt/theano").mkdir(parents=True)
     (place / "packages/opt/theano/python").write_text("python" * 1000)
-    document = place / "settings" / contents.SBOM[1:]
-    document.parent.mkdir(parents=True)
-    document.write_bytes(SBOM)
+    for path, text in ((contents.SBOM, b"the base, too"), (contents.SBOM_WITHOUT_BASE, SBOM)):
+        document = place / "settings" / path[1:]
+        document.parent.mkdir(parents=True, exist_ok=True)
+        document.write_bytes(text)
     (place / "ready.json").write_text('{"key": "k"}')
     for name in ("packages", "settings"):
         tree.normalise(place / name)
