@@ -22,6 +22,8 @@ HOOK = "_theano_stacks_compiledir"
 # GCC 10 does not know x86-64-v3 by that name yet.
 MARCH = "haswell"
 CPU_FLAGS = ("abm", "avx2", "bmi1", "bmi2", "f16c", "fma", "movbe")
+# Installers are run now and then; their bytecode would be 5 MB.
+LEFT_OUT = r"site-packages/(pip|setuptools|pkg_resources)/"
 FLAGS = {
     "gcc.cxxflags": f"-march={MARCH}",
     # The framework's own has the kernel's version in it.
@@ -104,6 +106,7 @@ def to_bytecode(environment: Path, python: str) -> None:
     else:
         how = ["--invalidation-mode", "unchecked-hash", "-s", str(environment)]
         how += ["-p", str(PREFIX)]
+    how += ["-x", LEFT_OUT]
     with scratch() as room:
         call(
             [environment / "bin/python", "-m", "compileall", "-q", "-f", *how, folder],

@@ -1,0 +1,40 @@
+"""What every file of an image's layers was when they were laid out: they may lie there for long."""
+
+from __future__ import annotations
+
+import json
+from collections.abc import Mapping, Sequence
+from pathlib import Path
+
+from stacks.disk import sha256_of
+from stacks.errors import IntegrityError
+
+NAME = "manifest.json"
+
+
+def write(place: Path, folders: Sequence[Path]) -> None:
+    """Write down the SHA-256 of each file, and where each link leads, beside the layers' folders."""
+    found = {
+        str(path.relative_to(folder)): str(path.readlink())
+        if path.is_symlink()
+        else sha256_of(path)
+        for folder in folders
+        for path in folder.rglob("*")
+        if path.is_symlink() or path.is_file()
+    }
+    (place / NAME).write_text(json.dumps(found, sort_keys=True) + "\n")
+
+
+def check(place: Path, found: Mapping[str, str]) -> None:
+    """Raise IntegrityError unless the files that go into an image are those that were laid out.
+
+    `found` has the SHA-256 of each file, or where a link leads, by its path in the image.
+    """
+    wanted = json.loads((place / NAME).read_bytes())
+    changed = sorted(n for n in {*wanted, *found} if wanted.get(n) != found.get(n))
+    if changed:
+        raise IntegrityError(
+            f"{len(changed)} files of {place} have changed since they were laid out",
+            found=", ".join(changed[:3]),
+            mend=f"rm -r {place}, then run the command again; if it stays, check the disk",
+        )
