@@ -44,10 +44,12 @@ class Finding:
 
 
 def candidates(variants: Sequence[Variant]) -> list[Candidate]:
-    """Return the variants that are built from their present locks."""
+    """Return the variants that are built from their present locks, and compute on the host."""
     channel = channels.read_channel()
     found = []
     for variant in variants:
+        if variant.device != "cpu":
+            continue
         place = prefix.place_of(variant)
         try:
             locked = lock.check(variant, channel)

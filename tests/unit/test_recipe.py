@@ -5,7 +5,7 @@ from pathlib import Path
 import pytest
 
 from stacks.errors import UsageError
-from stacks.recipe import RECIPES, SOURCES_LOCK, LocalTarball, read_recipes
+from stacks.recipe import RECIPES, SOURCES_LOCK, Forwarding, LocalTarball, read_recipes
 from stacks.sources import Pins, read_pins
 
 RECIPE = """\
@@ -71,6 +71,6 @@ def test_a_source_that_is_not_pinned(tmp_path: Path) -> None:
 def test_every_committed_recipe_has_its_sources_pinned_and_a_floor_if_it_is_native() -> None:
     pins = read_pins(SOURCES_LOCK)
     for name, recipe in read_recipes(RECIPES).items():
-        assert bool(recipe.pins(pins)) != isinstance(recipe.extra, LocalTarball), name
+        assert bool(recipe.pins(pins)) != isinstance(recipe.extra, LocalTarball | Forwarding), name
         floors = [spec for spec in recipe.requirements.run if spec.startswith("__glibc >=")]
         assert len(floors) == (0 if recipe.build.noarch else 1), name
