@@ -40,15 +40,23 @@ def describe(device, asked):
 def checks_and_timings(context, results):
     """Return ([Check], [Timing]) of the steps' results; context.device gets what else there is."""
     is_opencl = context.asked_device.startswith("opencl")
-    checks = [_computed(name, results[name], is_opencl) for name in COMPUTED]
-    checks.append(_left(results["left on the host"], is_opencl))
-    speed, rates = _speed(context, results["speed"])
-    optimiser, times = _optimiser(results["optimiser"])
-    context.device["optimiser"] = results["optimiser"].get("result")
+    computed = [name for name in COMPUTED if name in results]
+    checks, timings = [_computed(name, results[name], is_opencl) for name in computed], []
     context.device["operations"] = {
-        name: results[name]["result"]["places"] for name in COMPUTED if "result" in results[name]
+        name: results[name]["result"]["places"] for name in computed if "result" in results[name]
     }
-    return checks + [speed, optimiser], rates + times
+    if "left on the host" in results:
+        checks.append(_left(results["left on the host"], is_opencl))
+    if "speed" in results:
+        check, rates = _speed(context, results["speed"])
+        checks.append(check)
+        timings += rates
+    if "optimiser" in results:
+        context.device["optimiser"] = results["optimiser"].get("result")
+        check, times = _optimiser(results["optimiser"])
+        checks.append(check)
+        timings += times
+    return checks, timings
 
 
 def _computed(name, message, is_opencl):
