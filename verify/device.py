@@ -36,6 +36,7 @@ STEPS = (
     "speed",
     "optimiser",
 )
+FULL_STEPS = ("large optimiser",)
 
 
 def asked(expectation, given_flags):
@@ -85,8 +86,9 @@ def measure(context):
         elif "end" in message:
             results[message["end"]] = message
 
-    while len(results) < len(STEPS):
-        waiting = [name for name in STEPS if name not in results]
+    steps = STEPS + FULL_STEPS if context.full else STEPS
+    while len(results) < len(steps):
+        waiting = [name for name in steps if name not in results]
         done = _run(context, waiting, STEP, each)
         # A step that killed the process is not tried again, and neither is one that never began.
         broken = begun[-1] if begun and begun[-1] in waiting else waiting[0]

@@ -53,9 +53,11 @@ def checks_and_timings(context, results):
         timings += rates
     if "optimiser" in results:
         context.device["optimiser"] = results["optimiser"].get("result")
-        check, times = _optimiser(results["optimiser"])
-        checks.append(check)
-        timings += times
+    for name in ("optimiser", "large optimiser"):
+        if name in results:
+            check, times = _optimiser(name, results[name])
+            checks.append(check)
+            timings += times
     return checks, timings
 
 
@@ -137,13 +139,15 @@ def _peak(context):
     return context.device["peak"], "nominal"
 
 
-def _optimiser(message):
-    title = "device: optimiser"
+def _optimiser(name, message):
+    title = "device: " + name
     if "error" in message:
         return failed(title, message["error"], _mend("the optimiser")), []
     result, words, times = message["result"], [], []
     lost = []
     for tag in ("fast_run", "fast_compile"):
+        if tag not in result:
+            continue
         run = result[tag]
         graph, local = min(run["graph"]), min(run["local"])
         words.append(
@@ -161,9 +165,9 @@ def _optimiser(message):
             )
         )
         times += [
-            timing("optimiser %s, GraphToGPU" % tag, "s", run["graph"]),
-            timing("optimiser %s, local" % tag, "s", run["local"]),
-            timing("optimiser %s, all" % tag, "s", [run["seconds"]]),
+            timing("%s %s, GraphToGPU" % (name, tag), "s", run["graph"]),
+            timing("%s %s, local" % (name, tag), "s", run["local"]),
+            timing("%s %s, all" % (name, tag), "s", [run["seconds"]]),
         ]
         if run["device"] <= sum(run["host"].values()) or not run["rows"]:
             lost.append(tag)
