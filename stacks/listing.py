@@ -59,6 +59,8 @@ def _last_report(variant: Variant, report: dict[str, Any] | None) -> tuple[str, 
         return "-", "", ""
     when = datetime.datetime.fromtimestamp(report_path(variant).stat().st_mtime)
     verdict = "passed" if report.get("ok") else "FAILED"
+    if verdict == "passed" and variant.device != "cpu" and not report.get("device"):
+        verdict = "no device"
     speeds = [_gemm(report, dtype) for dtype in ("float64", "float32")]
     return f"{verdict} {when:%Y-%m-%d}", speeds[0], speeds[1]
 

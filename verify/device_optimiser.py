@@ -74,7 +74,7 @@ def _step(value, state, gates):
     return z * state + (1 - z) * new
 
 
-def run(inputs, outputs, tag):
+def run(inputs, outputs, tag, samples=SAMPLES):
     """Return what optimising the graph took in a mode, `fast_run` or `fast_compile`.
 
     seconds: of all optimisers, with GraphToGPU; graph, local: samples of the time that moving the
@@ -84,19 +84,19 @@ def run(inputs, outputs, tag):
     # As Theano does it while it optimises: cached constants cannot be part of a graph.
     tensor.basic.constant.enable = False
     try:
-        return _run(inputs, outputs, tag)
+        return _run(inputs, outputs, tag, samples)
     finally:
         tensor.basic.constant.enable = True
 
 
-def _run(inputs, outputs, tag):
+def _run(inputs, outputs, tag, count):
     optimisers = _optimisers(tag)
     place = [getattr(one, "name", None) for one in optimisers].index(MOVER)
     movers = {"graph": optimisers[place], "local": _optimisers(tag, GRAPH)[place]}
     graph = gof.FunctionGraph(inputs, outputs, clone=True)
     nodes, samples, rows = [len(graph.apply_nodes)], {"graph": [], "local": []}, []
     seconds = sum(_timed(one, graph)[0] for one in optimisers[:place])
-    for _ in range(SAMPLES):
+    for _ in range(count):
         for name in ("local", "graph"):
             moved = _copy(graph, optimisers[:place])
             took, profile = _timed(movers[name], moved)

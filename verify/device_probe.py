@@ -22,8 +22,10 @@ sys.modules["verify"].__path__ = [_here]
 from verify import device_drivers, mend  # noqa: E402 (the package is made above)
 
 MARK = "verify-device "
-# A graph of some 2000 nodes: two layers, in both directions, of so many steps.
-LAYERS, STEPS = 2, 5
+# A graph of some 1700 nodes: two layers, in both directions, of so many steps.
+LAYERS, STEPS = 2, 4
+# One of some 19000 nodes, where the ways to move it differ most.
+LARGE_LAYERS, LARGE_STEPS = 3, 30
 
 
 def say(content):
@@ -85,7 +87,9 @@ def step(name):
 
         return device_speed.measure()
     if name == "optimiser":
-        return optimise()
+        return optimise(LAYERS, STEPS, ("fast_run", "fast_compile"))
+    if name == "large optimiser":
+        return optimise(LARGE_LAYERS, LARGE_STEPS, ("fast_compile",), samples=1)
     from verify import device_cases
 
     if name == "training step":
@@ -112,15 +116,15 @@ def _scan(case):
         return result
 
 
-def optimise():
-    """Return how long each way to move a graph takes, in both modes."""
+def optimise(layers, steps, tags, **samples):
+    """Return how long each way to move a graph takes, by mode."""
     from verify import device_optimiser
 
     sys.setrecursionlimit(100000)
-    inputs, outputs = device_optimiser.stack(LAYERS, STEPS)
-    found = {"layers": LAYERS, "steps": STEPS, "width": device_optimiser.WIDTH}
-    for tag in ("fast_run", "fast_compile"):
-        found[tag] = device_optimiser.run(inputs, outputs, tag)
+    inputs, outputs = device_optimiser.stack(layers, steps)
+    found = {"layers": layers, "steps": steps, "width": device_optimiser.WIDTH}
+    for tag in tags:
+        found[tag] = device_optimiser.run(inputs, outputs, tag, **samples)
     return found
 
 

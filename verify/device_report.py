@@ -40,15 +40,25 @@ def describe(device, asked):
 def checks_and_timings(context, results):
     """Return ([Check], [Timing]) of the steps' results; context.device gets what else there is."""
     is_opencl = context.asked_device.startswith("opencl")
-    checks = [_computed(name, results[name], is_opencl) for name in COMPUTED]
-    checks.append(_left(results["left on the host"], is_opencl))
-    speed, rates = _speed(context, results["speed"])
-    optimiser, times = _optimiser(results["optimiser"])
-    context.device["optimiser"] = results["optimiser"].get("result")
+    computed = [name for name in COMPUTED if name in results]
+    checks, timings = [_computed(name, results[name], is_opencl) for name in computed], []
     context.device["operations"] = {
-        name: results[name]["result"]["places"] for name in COMPUTED if "result" in results[name]
+        name: results[name]["result"]["places"] for name in computed if "result" in results[name]
     }
-    return checks + [speed, optimiser], rates + times
+    if "left on the host" in results:
+        checks.append(_left(results["left on the host"], is_opencl))
+    if "speed" in results:
+        check, rates = _speed(context, results["speed"])
+        checks.append(check)
+        timings += rates
+    if "optimiser" in results:
+        context.device["optimiser"] = results["optimiser"].get("result")
+    for name in ("optimiser", "large optimiser"):
+        if name in results:
+            check, times = _optimiser(name, results[name])
+            checks.append(check)
+            timings += times
+    return checks, timings
 
 
 def _computed(name, message, is_opencl):
@@ -129,13 +139,15 @@ def _peak(context):
     return context.device["peak"], "nominal"
 
 
-def _optimiser(message):
-    title = "device: optimiser"
+def _optimiser(name, message):
+    title = "device: " + name
     if "error" in message:
         return failed(title, message["error"], _mend("the optimiser")), []
     result, words, times = message["result"], [], []
     lost = []
     for tag in ("fast_run", "fast_compile"):
+        if tag not in result:
+            continue
         run = result[tag]
         graph, local = min(run["graph"]), min(run["local"])
         words.append(
@@ -153,9 +165,9 @@ def _optimiser(message):
             )
         )
         times += [
-            timing("optimiser %s, GraphToGPU" % tag, "s", run["graph"]),
-            timing("optimiser %s, local" % tag, "s", run["local"]),
-            timing("optimiser %s, all" % tag, "s", [run["seconds"]]),
+            timing("%s %s, GraphToGPU" % (name, tag), "s", run["graph"]),
+            timing("%s %s, local" % (name, tag), "s", run["local"]),
+            timing("%s %s, all" % (name, tag), "s", [run["seconds"]]),
         ]
         if run["device"] <= sum(run["host"].values()) or not run["rows"]:
             lost.append(tag)

@@ -52,20 +52,19 @@ def follow(words, seconds, environment, each):
         late.append(True)
         process.kill()
 
+    timer = _started(seconds, end)
     try:
-        timer = _started(seconds, end)
         for line in iter(process.stdout.readline, b""):
-            timer.cancel()
+            _stop(timer)
             each(line.decode("utf-8", "replace"))
             timer = _started(seconds, end)
         process.wait()
-        timer.cancel()
     except BaseException:
-        timer.cancel()
         process.kill()
         process.wait()
         raise
     finally:
+        _stop(timer)
         process.stdout.close()
     return Done(process.returncode, "", bool(late))
 
@@ -75,3 +74,9 @@ def _started(seconds, function):
     timer.daemon = True
     timer.start()
     return timer
+
+
+def _stop(timer):
+    timer.cancel()
+    # Python 2 complains of threads that are still at their end when it ends.
+    timer.join()

@@ -1,8 +1,8 @@
 """Run the suite's part for devices in the interpreter that runs this; print what it found as JSON.
 
 Arguments: the suite's folder, the expectation file or `-`, and what to do: `check` looks whether
-the device is there, `all` computes on it as well, and `program` gives the program's exit status
-with no other check than that. Seconds may follow, for a device that does not answer.
+the device is there, `compute` does the steps that follow as well, and `program` gives the program's
+exit status with no other check than that. `check` may have seconds, for one that does not answer.
 """
 
 import importlib
@@ -15,15 +15,15 @@ import types
 from typing import Any
 
 
-def main(suite_folder: str, expectation_path: str, what: str, seconds: str = "") -> None:
+def main(suite_folder: str, expectation_path: str, what: str, *more: str) -> None:
     """Do it, and print [[name, status, detail], ...] or the exit status."""
     sys.dont_write_bytecode = True
     package = types.ModuleType("verify")
     package.__path__ = [suite_folder]
     sys.modules["verify"] = package
     device, context, expectation = modules("device", "context", "expectation")
-    if seconds:
-        device.OPENING = float(seconds)
+    if what == "check" and more:
+        device.OPENING = float(more[0])
     if what == "program":
         print(program(device, expectation_path))
         return
@@ -35,7 +35,8 @@ def main(suite_folder: str, expectation_path: str, what: str, seconds: str = "")
             None, wanted, folder, given, asked_device=device.asked(wanted, given)
         )
         checks = [device.check(made)]
-        if what == "all" and made.device:
+        if what == "compute" and made.device:
+            device.STEPS = more
             checks += device.measure(made)[0]
     finally:
         shutil.rmtree(folder, ignore_errors=True)

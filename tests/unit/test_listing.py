@@ -64,6 +64,17 @@ def test_a_report_without_figures(variant: Variant, build: Path) -> None:
     assert verdict.startswith("FAILED") and speeds == ["", ""]
 
 
+@pytest.mark.parametrize(
+    ("device", "verdict"), [({}, "no device"), ({"device": {"name": "a"}}, "passed")]
+)
+def test_a_device_that_was_not_there_is_no_pass(
+    build: Path, device: dict[str, Any], verdict: str
+) -> None:
+    cuda = load_variant("gpuarray-cuda")
+    report(cuda, json.dumps({**REPORT, **device}))
+    assert listing._last_report(cuda, verification.read_report(cuda))[0].startswith(verdict)
+
+
 def test_a_clean_of_one_variant_leaves_the_others(
     variant: Variant, build: Path, capsys: pytest.CaptureFixture[str]
 ) -> None:

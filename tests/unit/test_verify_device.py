@@ -44,7 +44,14 @@ def context(tmp_path: Path, asked: str = "opencl0:0", **more: object) -> SimpleN
         "peaks": {},
     }
     return SimpleNamespace(
-        **{**made, "asked_device": asked, "device": dict(FOUND), "device_missing": False, **more}
+        **{
+            **made,
+            "asked_device": asked,
+            "device": dict(FOUND),
+            "device_missing": False,
+            "full": False,
+            **more,
+        }
     )
 
 
@@ -131,6 +138,16 @@ def test_a_product_that_theano_slows_down_fails(tmp_path: Path) -> None:
     slow = {"speed": {"result": {**SPEED, "alone": [20.0]}}}
     check = told(results(**slow), tmp_path)["device: Gemm speed"]
     assert (check.status, "50 %" in check.detail) == ("fail", True)
+
+
+def test_a_large_graph_is_told_apart(tmp_path: Path) -> None:
+    large = {"layers": 3, "steps": 30, "width": 16, "fast_compile": RUN}
+    checks, times = device_report.checks_and_timings(
+        context(tmp_path), results(**{"large optimiser": {"result": large}})
+    )
+    [check] = [check for check in checks if check.name == "device: large optimiser"]
+    assert check.detail.startswith("fast_compile: 2100 nodes")
+    assert "large optimiser fast_compile, local" in {item.name for item in times}
 
 
 def test_a_graph_that_stays_on_the_host_fails(tmp_path: Path) -> None:

@@ -89,3 +89,21 @@ def test_without_any_library_the_mend_says_what_to_install(
 def test_the_telling_line_of_a_compilers_message_is_shown() -> None:
     error = ImportError("Compilation failed:\nld: cannot find -lopenblas\ncollect2: exit 1\n")
     assert mend.explain(error) == "ImportError: ld: cannot find -lopenblas"
+
+
+@pytest.mark.parametrize(
+    ("given", "asked", "status"),
+    [
+        ("", "opencl0:0", "pass"),
+        ("device=opencl0:1", "opencl0:1", "pass"),
+        ("device=cpu", "opencl0:0", "fail"),
+        ("device=cuda", "opencl0:0", "fail"),
+    ],
+)
+def test_another_device_of_the_kind_is_the_persons_choice_and_none_is_a_fault(
+    monkeypatch: pytest.MonkeyPatch, given: str, asked: str, status: str
+) -> None:
+    monkeypatch.setenv("THEANORC", "")
+    expectation = {"flags": {"device": "opencl0:0"}}
+    made = context(expectation=expectation, given_flags=given, asked_device=asked)
+    assert settings.check(made).status == status
