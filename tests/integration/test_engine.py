@@ -254,7 +254,7 @@ def test_content_that_changes_before_the_build(
         return layers
 
     monkeypatch.setattr(small_image, "write", and_change)
-    with pytest.raises(IntegrityError, match="1 files of .* have changed since") as caught:
+    with pytest.raises(IntegrityError, match=r"1 files of .* have changed since") as caught:
         small("exit 0 # other")
     assert caught.value.found == "opt/theano/share/packages"
     assert state(engine) == before
