@@ -13,7 +13,7 @@ from pathlib import Path
 from stacks import pipeline, prefix, settings
 from stacks.channel import Channel
 from stacks.disk import BUILD, REPOSITORY, aside, locked, same_modes, sha256_of
-from stacks.image import base, compiled, sbom, tree
+from stacks.image import base, compiled, manifest, sbom, tree
 from stacks.image.config import ENTRY, HOME, PREFIX, WORK, ImageConfig, config_of
 from stacks.lock import Lock
 from stacks.part import Part
@@ -76,6 +76,7 @@ def lay_out(variant: Variant, target: Path | None = None) -> tuple[Layer, ...]:
         parts = pipeline.parts_of(variant, channel, lock)
         with pipeline.step("image", pipeline.shown(target)), aside(target) as made:
             _make(variant, channel, lock, parts, made, key)
+            manifest.write(made, [layer.folder for layer in _layers(made)])
             (made / "ready.json").write_text(json.dumps({"key": key}) + "\n")
     return _layers(target)
 

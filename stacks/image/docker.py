@@ -18,7 +18,7 @@ from stacks import engine as engines
 from stacks.disk import aside, locked, scratch, write_whole
 from stacks.engine import Engine, EngineError
 from stacks.errors import VerifyError
-from stacks.image import archive, base, contents, dockerfile, tree
+from stacks.image import archive, base, contents, dockerfile, manifest, tree
 from stacks.image.archive import Entry
 from stacks.image.config import ImageConfig, config_of
 from stacks.image.contents import Layer
@@ -138,6 +138,8 @@ def _context(place: Path, layers: Sequence[Layer]) -> Iterator[tuple[Path, dict[
                     tree.write(layer.folder, file)
                     file.seek(0)
                     entries.update(archive.read(file))
+            laid_out = {n: e.content for n, e in entries.items() if e.kind != "folder"}
+            manifest.check(layers[0].folder.parent, laid_out)
         yield target, entries
     finally:
         shutil.rmtree(target, ignore_errors=True)

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import json
-from collections.abc import Mapping, Sequence
+from collections.abc import Iterable, Mapping
 from pathlib import Path
 
 from stacks.disk import sha256_of
@@ -12,8 +12,8 @@ from stacks.errors import IntegrityError
 NAME = "manifest.json"
 
 
-def write(place: Path, folders: Sequence[Path]) -> None:
-    """Write down the SHA-256 of each file, and where each link leads, beside the layers' folders."""
+def write(place: Path, folders: Iterable[Path]) -> None:
+    """Write down the SHA-256 of each file and where each link leads, beside the folders."""
     found = {
         str(path.relative_to(folder)): str(path.readlink())
         if path.is_symlink()

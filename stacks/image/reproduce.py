@@ -13,7 +13,7 @@ from stacks.command import attached
 from stacks.disk import BUILD, REPOSITORY, explained
 from stacks.errors import StacksError
 from stacks.image import base as bases
-from stacks.image import contents, oci, packed
+from stacks.image import contents, manifest, oci, packed
 from stacks.image.config import config_of
 from stacks.variant import Variant, load_variant
 
@@ -106,7 +106,7 @@ def main(words: list[str]) -> None:
 def difference(one: Path, other: Path) -> str | None:
     """Return the first path below two folders that is not the same in both, and what differs."""
     # The marker of readiness is no part of an image.
-    for name in sorted({*_names(one), *_names(other)} - {"ready.json"}):
+    for name in sorted({*_names(one), *_names(other)} - {"ready.json", manifest.NAME}):
         first, second = one / name, other / name
         if not os.path.lexists(first) or not os.path.lexists(second):
             return f"{name}: only one has it"

@@ -13,7 +13,7 @@ from pathlib import Path
 
 from stacks.disk import REPOSITORY
 from stacks.errors import StacksError
-from stacks.image import contents, docker
+from stacks.image import contents, docker, manifest
 from stacks.image.contents import Layer
 from stacks.variant import Variant, load_variant
 
@@ -50,6 +50,7 @@ def write(root: Path, play: str) -> tuple[Layer, ...]:
     for folder, mode in (("tmp", 0o1777), ("work", 0o775)):
         (layers[-1].folder / folder).mkdir()
         (layers[-1].folder / folder).chmod(mode)
+    manifest.write(root, [layer.folder for layer in layers])
     (root / "ready.json").write_text(json.dumps({"key": play}))
     return tuple(layers)
 

@@ -26,6 +26,7 @@ from stacks.engine import Engine, EngineError
 from stacks.errors import IntegrityError, VerifyError
 from stacks.image import archive, base, contents, docker, dockerfile
 from stacks.image.config import ImageConfig, config_of
+from stacks.image.contents import Layer
 
 NAME = "theano-small-test"
 NAMES = (f"{NAME}:1.0.5", f"{NAME}:latest")
@@ -239,6 +240,23 @@ def test_content_that_changes_under_the_build(
         small(PASSES)
     assert caught.value.what.startswith(f"1 files of {NAMES[0]} are not the ones")
     assert "opt/theano/share/packages: its content is" in str(caught.value.found)
+    assert state(engine) == before
+
+
+def test_content_that_changes_before_the_build(
+    small: Build, before: State, engine: Engine, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    write = small_image.write
+
+    def and_change(root: Path, play: str) -> tuple[Layer, ...]:
+        layers = write(root, play)
+        (layers[0].folder / "opt/theano/share/packages").write_text("other")
+        return layers
+
+    monkeypatch.setattr(small_image, "write", and_change)
+    with pytest.raises(IntegrityError, match=r"1 files of .* have changed since") as caught:
+        small("exit 0 # other")
+    assert caught.value.found == "opt/theano/share/packages"
     assert state(engine) == before
 
 
