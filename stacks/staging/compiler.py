@@ -73,6 +73,9 @@ def stage(work: Work) -> None:
     for tool in TOOLS:
         (root / "usr/bin" / tool).symlink_to(programs[tool])
     _keep_links_inside(root)
+    # Debian has this one beside the C library, where the compiler's own programs must not look.
+    for path in (root / "lib" / MULTIARCH).glob("libz.so.*"):
+        path.rename(root / "usr/lib" / MULTIARCH / path.name)
     set_rpath(_own_programs(root, gcc), root / "usr/lib" / MULTIARCH)
     (work.root / "bin").mkdir()
     for name, program in programs.items():
