@@ -13,15 +13,16 @@ from stacks.disk import REPOSITORY
 
 PROGRAM = REPOSITORY / "verify" / "workloads"
 DRIVER = Path(__file__).with_name("gradient_driver.py")
+SCAN_DRIVER = Path(__file__).with_name("scan_driver.py")
 EXPECTATION = "etc/theano-stacks/expect.json"
 Prefix = Callable[[str, str], Path]
 
 
-def run(place: Path, *words: str | Path) -> subprocess.CompletedProcess[str]:
+def run(place: Path, *words: str | Path, **variables: str) -> subprocess.CompletedProcess[str]:
     return subprocess.run(
         [place / "bin/python", *words],
         # Threads that wait for one another make small products slow on a busy machine.
-        env={**os.environ, "OPENBLAS_NUM_THREADS": "1"},
+        env={**os.environ, "OPENBLAS_NUM_THREADS": "1", **variables},
         capture_output=True,
         text=True,
         timeout=600,
@@ -34,7 +35,7 @@ def report_of(place: Path, folder: Path, *words: str) -> dict[str, Any]:
     expected: list[str | Path] = ["--expect", place / EXPECTATION, "--json", path]
     done = run(place, PROGRAM, *words, "--small", *expected)
     assert done.returncode == 0, done.stderr
-    assert "Class\n---" in done.stdout
+    assert done.stdout.count("Class\n---") == (0 if "--profile-calls" in words else 4)
     report: dict[str, Any] = json.loads(path.read_text())
     return report
 
@@ -88,3 +89,37 @@ def test_an_unknown_case_is_told(prefix: Prefix) -> None:
     done = run(prefix("theano-1.0.5", "pip-openblas"), PROGRAM, "gibbs", "--case", "explicit")
     assert done.returncode == 2
     assert "no case explicit; there are: implicit, non_sequences" in done.stderr
+
+
+@pytest.mark.parametrize("framework", ["theano-1.0.5", "theano-0.8.2"])
+def test_a_mended_gradient_is_small_right_and_the_same_whatever_lies_in_memory(
+    prefix: Prefix, framework: str
+) -> None:
+    place = prefix(framework, "pip-openblas")
+
+    def built(unrelated: int, how: str) -> list[str]:
+        done = run(place, SCAN_DRIVER, str(unrelated), how, THEANO_FLAGS="linker=py,optimizer=None")
+        assert done.returncode == 0, done.stderr
+        return done.stdout.split()[:3]
+
+    (_, nodes, value) = built(0, "as it is")
+    (same, fewer, mended) = built(0, "mended")
+    assert int(fewer) < int(nodes) / 2
+    assert float(mended) == pytest.approx(float(value), rel=1e-12)
+    assert {built(unrelated, "mended")[0] for unrelated in (2, 5, 6)} == {same}
+
+
+def test_a_mended_lstm_compiles_to_the_same_graphs(prefix: Prefix, tmp_path: Path) -> None:
+    place = prefix("theano-1.0.5", "pip-openblas")
+    words = ["lstm", "--calls", "1", "--profile-calls", "0"]
+    graphs = [
+        [case["graph"] for case in report_of(place, tmp_path, *words, *more)["cases"]]
+        for more in ([], ["--mend-scan"])
+    ]
+    assert graphs[0] == graphs[1]
+
+
+def test_an_environment_without_the_mend_says_so(prefix: Prefix) -> None:
+    done = run(prefix("theano-1.0.5", "pip-default"), PROGRAM, "ntm", "--mend-scan")
+    assert done.returncode == 2
+    assert "has no theano_stacks_scan" in done.stderr
