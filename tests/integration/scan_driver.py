@@ -1,6 +1,6 @@
 # Python 2.7 runs this too: no types, and nothing that ruff would modernise.
 # mypy: ignore-errors
-# ruff: noqa: UP
+# ruff: noqa: UP004, UP031
 """Print what the gradient of a scan of six states consists of. Runs on Python 2.7 too.
 
 Arguments: how many objects to make first, so that addresses differ, and `mended` or `as it is`.
