@@ -4,7 +4,7 @@
 
 Scan's gradient looks, for each of scan's inputs, for what the forward scan has computed already,
 and puts the stored value in its place. Theano copies the whole inner graph for each input while it
-does that: of a neural Turing machine with 68 parameters the optimiser is given 38000 nodes, of
+does that: of a neural Turing machine with 48 parameters the optimiser is given 38000 nodes, of
 which 800 are left in the end. With this module what was copied for one input serves the next.
 
 Theano 0.8.2 keeps the gradients that it adds up in a dict by variable, and Python 2.7 orders that
