@@ -208,6 +208,7 @@ def matrix(context: Context) -> None:
         "compiles": "compile so often, and tell how often each graph came (default: 1)",
         "linker": "the framework's linker instead of the C virtual machine's, such as numba",
         "small": "small shapes, for a quick try",
+        "mend_scan": "import theano_stacks_scan first: a faster compilation of scan's gradient",
         "json": JSON,
     }
 )
@@ -221,6 +222,7 @@ def profile(
     compiles: int = 1,
     linker: str = "",
     small: bool = False,
+    mend_scan: bool = False,
     json: str = "",
 ) -> None:
     """Run a workload in an environment and print its profile."""
@@ -228,7 +230,9 @@ def profile(
 
     profiling.check_workload(workload)
     chosen, prefix = pipeline.ready_environment(variant, framework or None)
-    wish = profiling.Wish(workload, calls=calls, case=case, linker=linker, small=small)
+    wish = profiling.Wish(
+        workload, calls=calls, case=case, linker=linker, small=small, mend_scan=mend_scan
+    )
     profiling.profile(chosen, prefix, wish, compiles=compiles, json_file=_path(json))
 
 

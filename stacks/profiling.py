@@ -37,6 +37,7 @@ class Wish:
     case: str = ""
     linker: str = ""
     small: bool = False
+    mend_scan: bool = False
 
     def words(self) -> list[str]:
         """Return the program's arguments."""
@@ -47,6 +48,8 @@ class Wish:
             words += ["--case", self.case]
         if self.linker:
             words += ["--linker", self.linker]
+        if self.mend_scan:
+            words.append("--mend-scan")
         return [*words, "--small"] if self.small else words
 
 

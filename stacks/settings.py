@@ -15,13 +15,15 @@ from pathlib import Path
 from typing import Any
 
 from stacks.errors import UsageError
-from stacks.variant import Variant
+from stacks.variant import ENVS, Variant
 
 FOLDER = "etc/theano-stacks"
 EXPECTATION = f"{FOLDER}/expect.json"
 RC_FILE = "etc/theanorc"
 COMPILE_FOLDER = "var/compiledir"
 HOOK = "_theano_stacks"
+# A module that users may import: it mends scan's gradient.
+SCAN = ENVS / "site/theano_stacks_scan.py"
 
 # What a path cannot have in it, and why.
 UNUSABLE = {
@@ -103,6 +105,8 @@ def write(variant: Variant, prefix: Path, final: Path, packages: list[dict[str, 
             threads=variant.blas.threads if variant.blas else (),
         )
     )
+    if variant.framework.module == "theano" and not variant.baseline:
+        (site_packages / SCAN.name).write_bytes(SCAN.read_bytes())
     (site_packages / "theano-stacks.pth").write_text(f"import {HOOK}\n")
     (prefix / EXPECTATION).write_text(
         json.dumps(expectation(variant, flags, packages), indent=1, sort_keys=True) + "\n"

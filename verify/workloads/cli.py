@@ -3,6 +3,7 @@
 from __future__ import absolute_import, division, print_function
 
 import argparse
+import importlib
 import io
 import json
 import os
@@ -52,6 +53,11 @@ def parse(words):
     )
     parser.add_argument("--dtype", choices=("float32", "float64"), help="the precision")
     parser.add_argument("--linker", help="the framework's linker, `numba` for PyTensor's own")
+    parser.add_argument(
+        "--mend-scan",
+        action="store_true",
+        help="import the environment's theano_stacks_scan, which mends scan's gradient, first",
+    )
     parser.add_argument("--small", action="store_true", help="small shapes, for a quick try")
     parser.add_argument(
         "--compile-folder",
@@ -106,6 +112,11 @@ def run(arguments):
     if arguments.compile_folder:
         frameworks.use_compile_folder(os.path.abspath(arguments.compile_folder))
     framework = frameworks.load(wanted["module"] if wanted else None)
+    if arguments.mend_scan and not _mends_scan():
+        return _cannot(
+            "this environment has no theano_stacks_scan",
+            "take a variant on Theano that is not the baseline, or leave --mend-scan out",
+        )
 
     # Imported late: these import NumPy, which must not come before the thread counts are set.
     from verify.workloads import measuring, tables
@@ -116,6 +127,14 @@ def run(arguments):
     if not arguments.quiet:
         table.show(tables.render(content))
     return RAN
+
+
+def _mends_scan():
+    try:
+        importlib.import_module("theano_stacks_scan")
+    except ImportError:
+        return False
+    return True
 
 
 def _cannot(what, mend):

@@ -20,7 +20,7 @@ class UnknownCaseError(EnvironmentError):
 
 
 def measure(framework, expectation, arguments):
-    """Return the report of one run of a workload, as workload.schema.json describes it."""
+    """Return the report of one run of a workload, as docs/profiling.md describes it."""
     wanted = arguments.profile_calls > 0 and arguments.linker != "numba"
     dtype = arguments.dtype or ("float64" if arguments.workload == "check_blas" else "float32")
     workload = importlib.import_module("verify.workloads." + arguments.workload)
@@ -38,6 +38,7 @@ def measure(framework, expectation, arguments):
             "schema": SCHEMA,
             "workload": arguments.workload,
             "small": arguments.small,
+            "mended_scan": arguments.mend_scan,
             "dtype": dtype,
             "linker": arguments.linker or framework.linker,
             "variant": expectation["variant"] if expectation else None,

@@ -47,23 +47,18 @@ def training_cost(ops, sizes):
         numpy.zeros(sizes.hidden),
         0.1 * random.randn(sizes.slots, sizes.width),
         numpy.tile(focus, (sizes.readers, 1)),
-        focus[numpy.newaxis],
+        focus,
     ]
     outputs, _ = ops.scan(
         _Step(ops, sizes, parameters),
         "ntm",
         sequences=[shown],
-        outputs_info=[_state(ops, state) for state in states],
+        outputs_info=[ops.shared(state) for state in states],
     )
     scores = ops.tensor.dot(outputs[0], parameters["out.W"]) + parameters["out.b"]
     chances = ops.softmax(scores)
     right = chances[ops.tensor.arange(sizes.steps), expected]
     return parameters, -ops.tensor.log(right).mean()
-
-
-def _state(ops, value):
-    # Shared, not constant: an axis of length 1 must not be taken for one that broadcasts.
-    return ops.shared(value)
 
 
 def _parameters(ops, sizes, random):
@@ -111,10 +106,10 @@ class _Step(object):
         read = read.reshape((1, self.sizes.readers * self.sizes.width))
         seen = self.tensor.concatenate([symbol.dimshuffle("x", 0), read], axis=1)
         output, cell = self._controller(seen, hidden.dimshuffle("x", 0), cell.dimshuffle("x", 0))
-        writing = self._address(["write"], output, stack, writing)
+        writing = self._address(["write"], output, stack, writing.dimshuffle("x", 0))
         stack = self._write(output, stack, writing)
         reading = self._address(_readers(self.sizes), output, stack, reading)
-        return output[0], cell[0], stack[0], reading, writing
+        return output[0], cell[0], stack[0], reading, writing[0]
 
     def _controller(self, seen, hidden, cell):
         i, f, o, c = (self._gate(gate, seen, hidden) for gate in GATES)

@@ -1,0 +1,102 @@
+"""Makes the gradients of scans compile faster, and in Theano 0.8.2 the same in every process.
+
+    import theano_stacks_scan  # before the first theano.grad
+
+Scan's gradient looks, for each of scan's inputs, for what the forward scan has computed already,
+and puts the stored value in its place. Theano copies the whole inner graph for each input while it
+does that: of a neural Turing machine with 48 parameters the optimiser is given 38000 nodes, of
+which 800 are left in the end. With this module what was copied for one input serves the next.
+
+Theano 0.8.2 keeps the gradients that it adds up in a dict by variable, and Python 2.7 orders that
+by address: the graph depends on what else has been allocated. Later versions keep them in order,
+and so does this module.
+"""
+
+import sys
+
+from theano.scan_module import scan_op, scan_opt
+from theano.scan_module.scan_utils import equal_computations
+
+
+class _Replacing(object):
+    """Theano's forced_replace, with a memory that lasts for one gradient."""
+
+    def __init__(self):
+        self.known = {}
+        self.complete = False
+
+    def replace(self, out, x, y):
+        """Return `out` with `y` wherever its graph computes `x`."""
+        if out is None:
+            return None
+        if (x, y) in self.known:
+            self.complete = True
+        elif self.complete:
+            # A pair that is new, after others came again: the next gradient has begun.
+            self.known, self.complete = {}, False
+        return _rebuilt(out, x, y, *self.known.setdefault((x, y), ({}, {})))
+
+
+def _rebuilt(out, x, y, replaced, nodes):
+    waiting = [out]
+    while waiting:
+        variable = waiting[-1]
+        node = variable.owner
+        if variable in replaced:
+            waiting.pop()
+        elif equal_computations([variable], [x]):
+            replaced[variable] = y
+        elif node is None:
+            replaced[variable] = variable
+        elif node in nodes:
+            replaced[variable] = nodes[node].outputs[node.outputs.index(variable)]
+        else:
+            missing = [each for each in node.inputs if each not in replaced]
+            waiting += missing
+            if not missing:
+                nodes[node] = _with_inputs(node, [replaced[each] for each in node.inputs])
+    return replaced[out]
+
+
+def _with_inputs(node, inputs):
+    if all(new is old for new, old in zip(inputs, node.inputs)):
+        return node
+    return node.clone_with_new_inputs(inputs)
+
+
+def _push_out_inner_vars(original):
+    """Return PushOutScanOutput's method without a fault that shared nodes bring out.
+
+    It may return outputs of the scan that it has just replaced: then the optimisation is given up.
+    """
+
+    def push_out_inner_vars(self, fgraph, inner_vars, old_node, old_args):
+        before = list(old_args.outer_out_nit_sot)
+        found, node, args = original(self, fgraph, inner_vars, old_node, old_args)
+        if node is not old_node:
+            after = args.outer_out_nit_sot
+            found = [after[before.index(each)] if each in before else each for each in found]
+        return found, node, args
+
+    return push_out_inner_vars
+
+
+def _ordered(*pairs, **named):
+    """Stand for `dict` in Theano 0.8.2's module: gradients in the order in which they were made."""
+    # The one call with pairs is that of the gradients; their automatic names count up.
+    if not pairs:
+        return dict(**named)
+    from theano.compat import OrderedDict
+
+    return OrderedDict(sorted(pairs[0], key=lambda pair: int(pair[1].auto_name[len("auto_") :])))
+
+
+def _mend():
+    scan_op.forced_replace = _Replacing().replace
+    kind = scan_opt.PushOutScanOutput
+    kind.push_out_inner_vars = _push_out_inner_vars(kind.push_out_inner_vars)
+    if sys.version_info[0] == 2:
+        scan_op.dict = _ordered
+
+
+_mend()

@@ -1,0 +1,125 @@
+"""The workloads, small, on real environments: do they run, and are their gradients right?"""
+
+import json
+import os
+import subprocess
+from collections.abc import Callable
+from pathlib import Path
+from typing import Any
+
+import pytest
+
+from stacks.disk import REPOSITORY
+
+PROGRAM = REPOSITORY / "verify" / "workloads"
+DRIVER = Path(__file__).with_name("gradient_driver.py")
+SCAN_DRIVER = Path(__file__).with_name("scan_driver.py")
+EXPECTATION = "etc/theano-stacks/expect.json"
+Prefix = Callable[[str, str], Path]
+
+
+def run(place: Path, *words: str | Path, **variables: str) -> subprocess.CompletedProcess[str]:
+    return subprocess.run(
+        [place / "bin/python", *words],
+        # Threads that wait for one another make small products slow on a busy machine.
+        env={**os.environ, "OPENBLAS_NUM_THREADS": "1", **variables},
+        capture_output=True,
+        text=True,
+        timeout=600,
+        check=False,
+    )
+
+
+def report_of(place: Path, folder: Path, *words: str) -> dict[str, Any]:
+    path = folder / "report.json"
+    expected: list[str | Path] = ["--expect", place / EXPECTATION, "--json", path]
+    done = run(place, PROGRAM, *words, "--small", *expected)
+    assert done.returncode == 0, done.stderr
+    assert done.stdout.count("Class\n---") == (0 if "--profile-calls" in words else 4)
+    report: dict[str, Any] = json.loads(path.read_text())
+    return report
+
+
+@pytest.mark.parametrize("framework", ["theano-1.0.5"])
+def test_the_gradients_of_the_neural_turing_machine_are_those_of_finite_differences(
+    prefix: Prefix, framework: str
+) -> None:
+    done = run(prefix(framework, "pip-openblas"), DRIVER, REPOSITORY / "verify")
+    assert done.returncode == 0, done.stderr
+    slopes = json.loads(done.stdout)
+    assert len(slopes) == 2 + 12 + 2 * 10 + 14, "every parameter of controller, heads and output"
+    for name, (by_gradient, by_differences) in slopes.items():
+        assert by_gradient == pytest.approx(by_differences, rel=1e-4, abs=1e-8), name
+
+
+@pytest.mark.parametrize("framework", ["theano-1.0.5", "theano-0.8.2"])
+def test_a_report_has_calls_compilation_graph_and_profile(
+    prefix: Prefix, tmp_path: Path, framework: str
+) -> None:
+    report = report_of(prefix(framework, "pip-openblas"), tmp_path, "scan_gc", "--calls", "4")
+    assert [case["name"] for case in report["cases"]] == ["allow_gc", "no_gc"]
+    assert report["variant"] == "pip-openblas" and report["packages"]
+    first, second = report["cases"]
+    assert first["output"] == pytest.approx(second["output"])
+    for case in report["cases"]:
+        assert len(case["seconds"]) == 4 and min(case["seconds"]) > 0
+        assert case["compile"]["total"] >= case["compile"]["optimiser"] > 0
+        assert len(case["graph"]["scans"]) == 1
+        profile = case["profile"]
+        assert profile["calls"] == 4
+        (scan,) = profile["scans"]
+        assert (scan["calls"], scan["steps"]) == (4, 20)
+        assert scan["seconds"] >= scan["vm_seconds"] > 0
+        products = [row for row in scan["classes"] if row["class"].endswith(("Gemm", "Dot22"))]
+        assert {row["type"] for row in products} == {"C"}
+        assert sum(row["calls"] for row in products) == 40
+        assert sum(row["seconds"] for row in scan["ops"]) == pytest.approx(scan["thunk_seconds"])
+
+
+def test_separate_and_merged_products_of_an_lstm_compute_the_same(
+    prefix: Prefix, tmp_path: Path
+) -> None:
+    place = prefix("theano-1.0.5", "pip-openblas")
+    four, merged = report_of(place, tmp_path, "lstm", "--calls", "2")["cases"]
+    assert four["output"] == pytest.approx(merged["output"], rel=1e-5)
+    assert four["graph"]["signature"] != merged["graph"]["signature"]
+
+
+def test_an_unknown_case_is_told(prefix: Prefix) -> None:
+    done = run(prefix("theano-1.0.5", "pip-openblas"), PROGRAM, "gibbs", "--case", "explicit")
+    assert done.returncode == 2
+    assert "no case explicit; there are: implicit, non_sequences" in done.stderr
+
+
+@pytest.mark.parametrize("framework", ["theano-1.0.5", "theano-0.8.2"])
+def test_a_mended_gradient_is_small_right_and_the_same_whatever_lies_in_memory(
+    prefix: Prefix, framework: str
+) -> None:
+    place = prefix(framework, "pip-openblas")
+
+    def built(unrelated: int, how: str) -> list[str]:
+        done = run(place, SCAN_DRIVER, str(unrelated), how, THEANO_FLAGS="linker=py,optimizer=None")
+        assert done.returncode == 0, done.stderr
+        return done.stdout.split()[:3]
+
+    (_, nodes, value) = built(0, "as it is")
+    (same, fewer, mended) = built(0, "mended")
+    assert int(fewer) < int(nodes) / 2
+    assert float(mended) == pytest.approx(float(value), rel=1e-12)
+    assert {built(unrelated, "mended")[0] for unrelated in (2, 5, 6)} == {same}
+
+
+def test_a_mended_lstm_compiles_to_the_same_graphs(prefix: Prefix, tmp_path: Path) -> None:
+    place = prefix("theano-1.0.5", "pip-openblas")
+    words = ["lstm", "--calls", "1", "--profile-calls", "0"]
+    graphs = [
+        [case["graph"] for case in report_of(place, tmp_path, *words, *more)["cases"]]
+        for more in ([], ["--mend-scan"])
+    ]
+    assert graphs[0] == graphs[1]
+
+
+def test_an_environment_without_the_mend_says_so(prefix: Prefix) -> None:
+    done = run(prefix("theano-1.0.5", "pip-default"), PROGRAM, "ntm", "--mend-scan")
+    assert done.returncode == 2
+    assert "has no theano_stacks_scan" in done.stderr
