@@ -58,8 +58,11 @@ SCRIPTS = os.path.join(PREFIX, "bin")
 PATH = os.environ.get("PATH", os.defpath)
 if PATH.split(os.pathsep)[0] != SCRIPTS:
     os.environ["PATH"] = SCRIPTS + os.pathsep + PATH
+WRITABLE = os.access(os.path.join(PREFIX, "var"), os.W_OK)
 for name, value in {environment!r}:
-    os.environ.setdefault(name, value.replace("{{prefix}}", PREFIX))
+    # A folder to keep things in is of no use to a person who may not write to it.
+    if WRITABLE or not value.startswith("{{prefix}}/var/"):
+        os.environ.setdefault(name, value.replace("{{prefix}}", PREFIX))
 
 
 def _usable_cores():

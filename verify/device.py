@@ -125,9 +125,7 @@ def _environment(context):
     flags = [context.given_flags] if context.given_flags else []
     flags += ["device=" + context.asked_device, "base_compiledir=" + own]
     environment["THEANO_FLAGS"] = ",".join(flags)
-    kernels = environment.get("POCL_CACHE_DIR")
-    if not kernels or not os.access(os.path.dirname(kernels), os.W_OK):
-        environment["POCL_CACHE_DIR"] = os.path.join(context.folder, "kernels")
+    environment.setdefault("POCL_CACHE_DIR", os.path.join(context.folder, "kernels"))
     return environment
 
 

@@ -109,6 +109,10 @@ def _vendors():
     for name in names:
         with io.open(os.path.join(folder, name), encoding="utf-8", errors="replace") as file:
             library = file.read().strip()
+        # The loader has tried it before, and finds libraries by their bare names where we do not.
+        if library and os.path.basename(library) in _file("/proc/self/maps"):
+            said.append("%s names %s, which is loaded and offers none" % (name, library))
+            continue
         try:
             ctypes.CDLL(library)
             said.append("%s names %s, which offers none" % (name, library))
@@ -125,7 +129,8 @@ def vendors_folder():
 def _vendors_mend():
     return (
         "install an OpenCL (Debian, Ubuntu: pocl-opencl-icd for the processor, or what the maker "
-        "of the GPU gives), and let OCL_ICD_VENDORS name the folder that has its .icd file"
+        "of the GPU gives), and let OCL_ICD_VENDORS name the folder that has its .icd file; PoCL "
+        "needs a folder that it can write to: POCL_CACHE_DIR"
     )
 
 

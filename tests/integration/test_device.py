@@ -109,6 +109,14 @@ def test_an_implementation_that_cannot_be_loaded(prefix: Prefix, tmp_path: Path)
     assert (status, "broken.icd names libno-such-opencl.so" in detail) == ("skip", True)
 
 
+def test_pocl_without_a_folder_to_write_to(prefix: Prefix, tmp_path: Path) -> None:
+    (tmp_path / "file").write_text("")
+    status, detail = look(prefix(FRAMEWORK, "gpuarray"), POCL_CACHE_DIR=f"{tmp_path}/file/kernels")
+    assert status == "skip"
+    assert "pocl.icd names libpocl-21062cec.so, which is loaded and offers none" in detail
+    assert "POCL_CACHE_DIR" in detail
+
+
 def test_an_implementation_that_hangs(prefix: Prefix, tmp_path: Path) -> None:
     place = prefix(FRAMEWORK, "gpuarray")
     hangs = "#include <unistd.h>\n__attribute__((constructor)) void f(void) { for (;;) pause(); }"

@@ -136,6 +136,10 @@ def test_the_hook_puts_the_environments_folder_into_variables(
     found = hook(own, prefix, PATH="/bin")
     assert (found["CACHE"], found["NAME"]) == (f"{prefix}/var/x", "a")
     assert hook(own, prefix, PATH="/bin", CACHE="/mine")["CACHE"] == "/mine"
+    # Nobody can write to a folder that is not there, root included.
+    (prefix / "var").rename(prefix / "gone")
+    left = hook(own, prefix, PATH="/bin")
+    assert ("CACHE" in left, left["NAME"]) == (False, "a")
 
 
 def test_the_hook_names_the_settings_first(variant: Variant, prefix: Path) -> None:
