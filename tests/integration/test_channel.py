@@ -91,8 +91,9 @@ def test_every_library_that_is_needed_is_there(place: Path) -> None:
         folders = [folder for folder in folders if not folder.startswith("/opt/_internal/")]
         assert all(folder.startswith("$ORIGIN") for folder in folders), (path, folders)
         # The DT_RPATH of the program that loads a module serves the module as well, and what a
-        # wheel carries is loaded by modules that name its folder. The compiler is programs alone.
-        compiler = path.is_relative_to(place / "lib/gxx-sysroot")
+        # wheel carries is loaded by modules that name its folder. The compiler's programs and
+        # their libraries have an rpath of their own, and nothing else.
+        compiler = path.is_relative_to(place / "lib/gxx-sysroot") and folders
         looked_in = [] if compiler else [place / "lib"]
         looked_in += [path.parent] * (".libs" in path.parent.name)
         looked_in += [Path(folder.replace("$ORIGIN", str(path.parent))) for folder in folders]
