@@ -14,7 +14,12 @@ NAME = "manifest.json"
 
 def write(place: Path, folders: Iterable[Path]) -> None:
     """Write down the SHA-256 of each file and where each link leads, beside the folders."""
-    found = {
+    (place / NAME).write_text(json.dumps(read(folders), sort_keys=True) + "\n")
+
+
+def read(folders: Iterable[Path]) -> dict[str, str]:
+    """Return the SHA-256 of each file below the folders, or where a link leads, by its path."""
+    return {
         str(path.relative_to(folder)): str(path.readlink())
         if path.is_symlink()
         else sha256_of(path)
@@ -22,7 +27,6 @@ def write(place: Path, folders: Iterable[Path]) -> None:
         for path in folder.rglob("*")
         if path.is_symlink() or path.is_file()
     }
-    (place / NAME).write_text(json.dumps(found, sort_keys=True) + "\n")
 
 
 def check(place: Path, found: Mapping[str, str]) -> None:

@@ -14,7 +14,7 @@ from typing import IO, Any, cast
 import deflate
 
 from stacks.disk import aside, explained, sha256_of
-from stacks.image import contents, tree
+from stacks.image import contents, manifest, tree
 
 # zlib's bytes differ between its versions and forks, those of a pinned libdeflate do not.
 LEVEL = 6
@@ -33,10 +33,15 @@ class Packed:
 
 
 def pack_once(base: Path, layers: Sequence[contents.Layer], folder: Path) -> tuple[Packed, ...]:
-    """Return what pack() returns; where the folder has that of the same content, it is taken."""
+    """Return what pack() returns; where the folder has that of the same content, it is taken.
+
+    Raises IntegrityError where the layers are not as they were laid out.
+    """
     inputs = [contents.key_in(layers), sha256_of(base), sha256_of(Path(__file__))]
     found = _read(folder, inputs)
     if found is None:
+        folders = [layer.folder for layer in layers]
+        manifest.check(folders[0].parent, manifest.read(folders))
         with aside(folder) as made:
             made.mkdir()
             found = pack(base, layers, made)
