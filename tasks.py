@@ -208,7 +208,7 @@ def matrix(context: Context) -> None:
         "compiles": "compile so often, and tell how often each graph came (default: 1)",
         "linker": "the framework's linker instead of the C virtual machine's, such as numba",
         "small": "small shapes, for a quick try",
-        "mend_scan": "import theano_stacks_scan first: a faster compilation of scan's gradient",
+        "mend_scan": "import theano_stacks_scan first: it mends scan's gradient",
         "json": JSON,
     }
 )
