@@ -11,8 +11,8 @@ from typing import Any
 import pytest
 
 from stacks.disk import DiskError
-from stacks.errors import UsageError
-from stacks.image import contents, oci, packed, tree
+from stacks.errors import IntegrityError, UsageError
+from stacks.image import contents, manifest, oci, packed, tree
 from stacks.image.config import config_of
 from stacks.image.contents import Layer
 from stacks.variant import Variant, load_variant
@@ -29,10 +29,12 @@ def lay_out(place: Path) -> tuple[Layer, ...]:
         document = place / "settings" / path[1:]
         document.parent.mkdir(parents=True, exist_ok=True)
         document.write_bytes(text)
+    folders = [place / "packages", place / "settings"]
+    for folder in folders:
+        tree.normalise(folder)
+    manifest.write(place, folders)
     (place / "ready.json").write_text('{"key": "k"}')
-    for name in ("packages", "settings"):
-        tree.normalise(place / name)
-    return tuple(Layer(name, place / name) for name in ("packages", "settings"))
+    return tuple(Layer(folder.name, folder) for folder in folders)
 
 
 @pytest.fixture
@@ -129,8 +131,18 @@ def test_damaged_and_other_layers_are_packed_again(build: Path, base: Path, tmp_
     (build / "images/openblas.packed/base").write_bytes(b"damaged")
     assert oci.write(VARIANT, tmp_path / "image.tar", base) == digest
     (build / "laid-out/packages/opt/theano/python").write_text("another")
+    manifest.write(build / "laid-out", sorted((build / "laid-out").glob("*s")))
     (build / "laid-out/ready.json").write_text('{"key": "another"}')
     assert oci.write(VARIANT, tmp_path / "image.tar", base) != digest
+
+
+def test_content_that_has_changed_since_is_not_packed(
+    build: Path, base: Path, tmp_path: Path
+) -> None:
+    (build / "laid-out/packages/opt/theano/python").write_text("changed")
+    with pytest.raises(IntegrityError, match="have changed since they were laid out"):
+        oci.write(VARIANT, tmp_path / "image.tar", base)
+    assert not (tmp_path / "image.tar").exists()
 
 
 def test_long_layers_are_compressed_in_parts(
