@@ -28,8 +28,9 @@ from stacks.disk import BUILD, aside, scratch
 from stacks.errors import StacksError, UsageError
 from stacks.fetch import fetch
 from stacks.package import Built
-from stacks.recipe import RECIPES, SOURCES_LOCK, LocalTarball, Recipe, read_recipes
+from stacks.recipe import RECIPES, SOURCES_LOCK, Recipe, read_recipes
 from stacks.sources import Pin, Pins, read_pins
+from stacks.stages import LocalTarball
 
 # Where locks say that the packages are: `./invoke serve` answers there.
 PORT = 8420

@@ -12,7 +12,8 @@ from stacks.channel import Offer
 from stacks.disk import sha256_of
 from stacks.errors import UsageError
 from stacks.part import Part
-from stacks.recipe import RECIPES, LocalTarball, Recipe
+from stacks.recipe import RECIPES, Recipe
+from stacks.stages import LocalTarball
 from stacks.staging.amdlibm import EXPECTED
 from stacks.variant import AMDLIBM, Variant
 from stacks.yamlfile import load

@@ -7,6 +7,7 @@ import hashlib
 import importlib.metadata
 import inspect
 import json
+import re
 import sys
 import tempfile
 from collections.abc import Mapping, Sequence, Set
@@ -68,14 +69,22 @@ def inputs_hash(recipe: Recipe, pins: Sequence[Pin], built_with: Sequence[str] =
 
 @cache
 def _code_hash(stage: str) -> str:
-    """Return the hash of a stage's own module and of what all stages share."""
-    folder = REPOSITORY / "stacks"
-    own = Path(inspect.getfile(STAGES[stage]))
-    shared = [folder / "staging" / name for name in ("debian.py", "elf.py", "work.py")]
+    """Return the hash of the code that makes a stage's packages."""
     digest = hashlib.sha256()
-    for path in (own, *shared, folder / "archives.py", folder / "package.py"):
+    for path in (*code_of(stage), REPOSITORY / "stacks/archives.py", Path(__file__)):
         digest.update(path.name.encode() + b"\0" + path.read_bytes() + b"\0")
     return digest.hexdigest()
+
+
+def code_of(stage: str) -> list[Path]:
+    """Return a stage's own module and those of stacks/staging that it imports, sorted."""
+    found, waiting = set(), {Path(inspect.getfile(STAGES[stage]))}
+    while waiting:
+        path = waiting.pop()
+        found.add(path)
+        imported = re.findall(r"^from stacks\.staging\.(\w+) import", path.read_text(), re.M)
+        waiting |= {path.with_name(f"{name}.py") for name in imported} - found
+    return sorted(found)
 
 
 def build_string(recipe: Recipe, inputs: str) -> str:

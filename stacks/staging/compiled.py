@@ -8,7 +8,8 @@ from pathlib import Path
 from stacks.archives import unpack_tar
 from stacks.command import call
 from stacks.errors import IntegrityError
-from stacks.recipe import Archives, Compiled
+from stacks.recipe import Archives
+from stacks.stages import Compiled
 from stacks.staging.work import Work
 
 

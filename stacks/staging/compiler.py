@@ -12,7 +12,7 @@ from collections.abc import Iterator
 from pathlib import Path
 
 from stacks.errors import IntegrityError
-from stacks.recipe import Compiler
+from stacks.stages import Compiler
 from stacks.staging.debian import MULTIARCH, copy_licences, unpack_all
 from stacks.staging.elf import elf_files, set_rpath
 from stacks.staging.work import Work

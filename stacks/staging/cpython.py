@@ -12,7 +12,7 @@ from dataclasses import dataclass
 from pathlib import Path
 
 from stacks.errors import IntegrityError
-from stacks.recipe import CPython
+from stacks.stages import CPython
 from stacks.staging.debian import MULTIARCH, copy_libraries, copy_licences, unpack_all
 from stacks.staging.elf import elf_files, set_rpath
 from stacks.staging.work import Work

@@ -8,7 +8,7 @@ from pathlib import Path
 
 from stacks.command import call
 from stacks.errors import UsageError
-from stacks.recipe import DebianFiles
+from stacks.stages import DebianFiles
 from stacks.staging.debian import copy_licences, unpack_all
 from stacks.staging.elf import PATCHELF, elf_files, is_dynamic
 from stacks.staging.work import Work

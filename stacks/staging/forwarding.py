@@ -8,7 +8,7 @@ function in it finds the other's.
 from __future__ import annotations
 
 from stacks.command import call
-from stacks.recipe import Forwarding
+from stacks.stages import Forwarding
 from stacks.staging.elf import PATCHELF
 from stacks.staging.work import Work
 

@@ -12,7 +12,7 @@ from pathlib import Path
 
 from stacks.command import call
 from stacks.errors import IntegrityError
-from stacks.recipe import FrontLibraries
+from stacks.stages import FrontLibraries
 from stacks.staging.debian import copy_libraries, copy_licences, unpack_all
 from stacks.staging.elf import PATCHELF, elf_files, exported, set_rpath
 from stacks.staging.work import Work

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from stacks.recipe import Libraries
+from stacks.stages import Libraries
 from stacks.staging.debian import copy_libraries, copy_licences, unpack_all
 from stacks.staging.elf import elf_files, set_rpath
 from stacks.staging.work import Work

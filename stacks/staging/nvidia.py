@@ -9,7 +9,7 @@ import zipfile
 from pathlib import PurePosixPath
 
 from stacks.errors import UsageError
-from stacks.recipe import NvidiaWheel
+from stacks.stages import NvidiaWheel
 from stacks.staging.work import Work
 
 

@@ -14,7 +14,7 @@ from __future__ import annotations
 import shutil
 
 from stacks.errors import IntegrityError
-from stacks.recipe import PoCL
+from stacks.stages import PoCL
 from stacks.staging.wheel import unpack_wheel
 from stacks.staging.work import Work
 

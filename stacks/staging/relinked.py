@@ -16,7 +16,7 @@ from pathlib import Path
 
 from stacks.command import call
 from stacks.errors import IntegrityError
-from stacks.recipe import RelinkedWheel
+from stacks.stages import RelinkedWheel
 from stacks.staging.elf import PATCHELF, elf_files, imported, needed
 from stacks.staging.wheel import unpack_wheel
 from stacks.staging.work import Work

@@ -9,7 +9,7 @@ from __future__ import annotations
 import shutil
 
 from stacks.command import call
-from stacks.recipe import ThinFront
+from stacks.stages import ThinFront
 from stacks.staging.elf import PATCHELF, set_rpath
 from stacks.staging.work import Work
 

@@ -10,7 +10,7 @@ from pathlib import Path, PurePosixPath
 
 from stacks.archives import unpack_tar
 from stacks.errors import IntegrityError
-from stacks.recipe import Sdist, Wheel
+from stacks.stages import Sdist, Wheel
 from stacks.staging.work import Work
 
 # Runs the python beside the script: valid as sh, and as a string literal in Python.

@@ -10,7 +10,7 @@ import re
 import zipfile
 
 from stacks.errors import UsageError
-from stacks.recipe import WheelLibraries
+from stacks.stages import WheelLibraries
 from stacks.staging.work import Work
 
 LIBRARY = re.compile(r"[^/]+\.data/data/lib/([^/]+)")

@@ -138,3 +138,12 @@ def test_a_stage_that_fails_leaves_nothing(
         package.build(recipe, PINS)
     assert not list((staged / "cache/packages").glob("[!.]*"))
     assert not list((staged / "cache/packages").glob("*.part"))
+
+
+def test_the_code_of_a_stage_is_its_module_and_what_that_imports() -> None:
+    def names(stage: str) -> list[str]:
+        return [path.name for path in package.code_of(stage)]
+
+    assert names("libraries") == ["debian.py", "elf.py", "libraries.py", "work.py"]
+    assert names("sdist") == ["wheel.py", "work.py"]
+    assert names("relinked-wheel") == ["elf.py", "relinked.py", "wheel.py", "work.py"]

@@ -5,15 +5,9 @@ from pathlib import Path
 import pytest
 
 from stacks.errors import UsageError
-from stacks.recipe import (
-    RECIPES,
-    SOURCES_LOCK,
-    Forwarding,
-    LocalTarball,
-    ThinFront,
-    read_recipes,
-)
+from stacks.recipe import RECIPES, SOURCES_LOCK, read_recipes
 from stacks.sources import Pins, read_pins
+from stacks.stages import Forwarding, LocalTarball, ThinFront
 
 RECIPE = """\
 package:

@@ -14,7 +14,8 @@ from elftools.elf.elffile import ELFFile
 
 from stacks.command import call
 from stacks.errors import IntegrityError, UsageError
-from stacks.recipe import FrontLibraries, Recipe, read_recipes
+from stacks.recipe import Recipe, read_recipes
+from stacks.stages import FrontLibraries
 from stacks.staging import relinked, wheel_libraries
 from stacks.staging.elf import PATCHELF
 from stacks.staging.work import Work
