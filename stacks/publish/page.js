@@ -41,8 +41,12 @@
     head.replaceChildren(button);
   }
   form.addEventListener("change", filter);
-  // The fields are emptied after the event.
-  form.addEventListener("reset", () => setTimeout(filter));
+  form.addEventListener("reset", (event) => {
+    // The fields would be emptied only after this.
+    event.preventDefault();
+    for (const select of form.querySelectorAll("select")) select.value = "";
+    filter();
+  });
   form.hidden = false;
   // A browser may fill the fields again when a page is reloaded.
   filter();
