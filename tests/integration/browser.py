@@ -62,14 +62,14 @@ class Browser:
         return [entry["message"] for entry in self._post("se/log", {"type": "browser"})]
 
     def requests(self) -> list[str]:
-        """Return the addresses that were asked for, but for pages of the browser's own."""
+        """Return the addresses that were asked for; not those of the browser's own first page."""
         told = [json.loads(e["message"]) for e in self._post("se/log", {"type": "performance"})]
         asked = [
             one["message"]["params"]["request"]["url"]
             for one in told
             if one["message"]["method"] == "Network.requestWillBeSent"
         ]
-        return [url for url in asked if not url.startswith(("chrome:", "chrome-"))]
+        return [url for url in asked if not url.startswith(("chrome:", "chrome-", "data:"))]
 
     def close(self) -> None:
         """End the browser."""
