@@ -116,6 +116,12 @@ class Series(Record):
     graph: str | None = Field(
         default=None, description="the compiled graph's signature, where one is told"
     )
+    compile: float | None = Field(
+        default=None,
+        ge=0,
+        le=MOST,
+        description="seconds in which it was compiled, its C code from an earlier run's cache",
+    )
 
 
 class Run(Record):

@@ -20,6 +20,7 @@ HEIGHT_OF_AXIS = 50
 LONGEST_NAME = 36
 # What room names are given; the page's own letters are a little smaller.
 FONT = 13
+CALLS = 100
 GEMM = re.compile(r"Gemm (float32|float64) (\d+)(, numba)?")
 # Left out of what is drawn: styles and scripts are the page's own, the rest is for its scripts.
 GEOMETRY = {"x", "y", "width", "height", "d", "transform"}
@@ -30,7 +31,10 @@ LEFT_OUT = ("comment", "style", "script", "desc", "defs", "title")
 
 @dataclass(frozen=True)
 class Bar:
-    """A bar: its name, its length, what is written on it, its interval, what kind it is of."""
+    """A bar: its name, its length, what is written on it, its interval, what kind it is of.
+
+    `first` is how much of the length is set off as a part before the rest.
+    """
 
     name: str
     value: float
@@ -38,6 +42,7 @@ class Bar:
     low: float
     high: float
     kind: str
+    first: float = 0.0
 
 
 @dataclass(frozen=True)
@@ -60,7 +65,12 @@ class Plot:
 
 
 def plots(session: Session) -> list[Plot]:
-    """Return a session's plots: products against the peak, of the largest matrix, all threads."""
+    """Return a session's plots: products against the peak; compiling and calls of programs."""
+    return [*_products(session), *_programs(session)]
+
+
+def _products(session: Session) -> list[Plot]:
+    """Return the plots of the largest matrix on all threads, one for each precision."""
     found: dict[str, dict[tuple[int, int], list[Figure]]] = {}
     for figure in session.figures:
         measure = figure.row.measure
@@ -93,6 +103,33 @@ def _gemm(session: Session, dtype: str, count: int, size: int, found: Sequence[F
     return Plot(title, "GFLOP/s, more is better; lines are quartiles", tuple(bars))
 
 
+def _programs(session: Session) -> list[Plot]:
+    """Return a plot for each program whose compiling was timed, on all threads."""
+    found: dict[str, dict[int, list[Figure]]] = {}
+    for figure in session.figures:
+        measure = figure.row.measure
+        if figure.compile is not None and measure.unit == "s":
+            found.setdefault(measure.name, {}).setdefault(measure.threads, []).append(figure)
+    return [_program(name, max(by), by[max(by)]) for name, by in found.items()]
+
+
+def _program(name: str, count: int, found: Sequence[Figure]) -> Plot:
+    several = len({figure.framework for figure in found}) > 1
+    bars = []
+    for figure in found:
+        compiled, calls = figure.compile or 0.0, CALLS * figure.row.summary.median
+        both = compiled + calls
+        text = f"{number(compiled)} s compiling + {number(calls)} s calls"
+        who = figure.row.subject if several else figure.flavour
+        bars.append(Bar(who, both, text, both, both, "own", first=compiled))
+    on = "" if several else f", {found[0].framework}"
+    return Plot(
+        f"{name}: compiling and {CALLS} calls, {threads(count)}{on}",
+        "seconds, less is better; first compiling, its C code being cached, then the calls",
+        tuple(bars),
+    )
+
+
 def seed_plot(steps: Sequence[seed.Steps]) -> Plot:
     """Return the article's three steps and ours, as parts of the first one's time."""
     bars = [
@@ -115,7 +152,8 @@ def seed_plot(steps: Sequence[seed.Steps]) -> Plot:
 
 
 def _svg(bars: Sequence[Bar]) -> str:
-    chart = pygal.HorizontalBar(
+    parts = any(bar.first for bar in bars)
+    chart = (pygal.HorizontalStackedBar if parts else pygal.HorizontalBar)(
         js=[],
         width=WIDTH,
         height=HEIGHT_OF_AXIS + HEIGHT_OF_BAR * len(bars),
@@ -131,7 +169,11 @@ def _svg(bars: Sequence[Bar]) -> str:
     # It draws from below.
     turned = list(reversed(bars))
     chart.x_labels = [bar.name for bar in turned]
-    chart.add("", list(map(_value, turned)))
+    if parts:
+        chart.add("", [_value(bar, bar.first, bar.text) for bar in turned])
+        chart.add("", [_value(bar, bar.value - bar.first, "") for bar in turned])
+    else:
+        chart.add("", [_value(bar, bar.value, bar.text) for bar in turned])
     root = chart.render_tree()
     # It is a random one.
     del root.attrib["id"]
@@ -147,8 +189,8 @@ def _svg(bars: Sequence[Bar]) -> str:
     return Tree.tostring(root, encoding="unicode")
 
 
-def _value(bar: Bar) -> dict[str, object]:
-    shown = {"value": bar.value, "formatter": lambda _: bar.text, "node": {"class": bar.kind}}
+def _value(bar: Bar, value: float, text: str) -> dict[str, object]:
+    shown = {"value": value, "formatter": lambda _: text, "node": {"class": bar.kind}}
     if bar.low < bar.high:
         shown["ci"] = {"low": bar.low, "high": bar.high}
     return shown

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import statistics
 from collections.abc import Sequence
 from dataclasses import dataclass
 
@@ -12,10 +13,14 @@ from stacks.bench.show import number, scale, sentence, shown
 
 @dataclass(frozen=True)
 class Figure:
-    """A variant's figures of one measure, and of how many samples they are."""
+    """A variant's figures of one measure, and of how many samples they are.
+
+    `compile` is the median of the seconds in which it was compiled, where that is told.
+    """
 
     row: Row
     samples: int
+    compile: float | None
 
     @property
     def framework(self) -> str:
@@ -163,17 +168,23 @@ def _session(result: Result) -> Session:
         sentence(measure, [shown(name, found) for name in names])
         for measure, names in winners(result.runs).items()
     ]
-    figures = tuple(Figure(row, _samples(result, row)) for row in found)
+    figures = tuple(_figure(result, row) for row in found)
     return Session(result, figures, (*said, *unlike(found), *result.remarks))
 
 
-def _samples(result: Result, row: Row) -> int:
-    """Return of how many samples a row is: those of the graph that its figures are of."""
-    return sum(
-        len(series.samples)
+def _figure(result: Result, row: Row) -> Figure:
+    """Return a row with what is told of the samples of the graph that it is of."""
+    mine = [
+        series
         for run in result.runs
         if (run.subject, run.threads) == (row.subject, row.measure.threads)
         for series in run.series
         if (series.name, series.unit, series.graph)
         == (row.measure.name, row.measure.unit, row.graphs.usual)
+    ]
+    compiled = [series.compile for series in mine if series.compile is not None]
+    return Figure(
+        row,
+        samples=sum(len(series.samples) for series in mine),
+        compile=statistics.median(compiled) if compiled else None,
     )

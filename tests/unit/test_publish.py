@@ -28,13 +28,18 @@ class Reader(HTMLParser):
     def __init__(self, text: str) -> None:
         super().__init__()
         self.tags: list[str] = []
-        self.attributes: list[tuple[str, str]] = []
+        self.elements: list[list[tuple[str, str]]] = []
         self.text = ""
         self.feed(text)
 
     def handle_starttag(self, tag: str, attrs: list[tuple[str, str | None]]) -> None:
         self.tags.append(tag)
-        self.attributes += [(name, value or "") for name, value in attrs]
+        self.elements.append([(name, value or "") for name, value in attrs])
+
+    @property
+    def attributes(self) -> list[tuple[str, str]]:
+        """Every attribute of every element."""
+        return [one for attributes in self.elements for one in attributes]
 
     def handle_data(self, data: str) -> None:
         self.text += data
@@ -186,6 +191,26 @@ def test_products_are_drawn_against_the_peak(tmp_path: Path) -> None:
         "base 2 GFLOP/s, 20% of the peak; measured peak 10.0 GFLOP/s"
     )
     assert plot.svg.count("<rect") == 2 + 2
+
+
+def test_compiling_is_drawn_before_the_calls(tmp_path: Path) -> None:
+    slow = runs(BASE, [0.1] * 7, name="lstm merged", unit="s", compile=5.0)
+    fast = runs(FAST, [0.02] * 7, name="lstm merged", unit="s", compile=4.0)
+    results.write(result([*slow, *fast], BASE, FAST), tmp_path / "results")
+    (plot,) = plots.plots(read(tmp_path)[0])
+    assert plot.words == (
+        "lstm merged: compiling and 100 calls, 2 threads, theano-1.0.5: "
+        "base 5 s compiling + 10.0 s calls; fast 4 s compiling + 2 s calls"
+    )
+    widths = [
+        float(one["width"])
+        for one in map(dict, Reader(plot.svg).elements)
+        if one.get("class", "").startswith("rect ")
+    ]
+    fast_first, slow_first, fast_rest, slow_rest = widths
+    assert slow_rest / slow_first == pytest.approx(2, rel=0.01)
+    assert fast_rest / fast_first == pytest.approx(0.5, rel=0.01)
+    assert slow_first / fast_first == pytest.approx(1.25, rel=0.01)
 
 
 def test_a_machine_whose_peak_is_not_known(tmp_path: Path) -> None:
