@@ -5,13 +5,14 @@
   const rows = [...body.rows];
   const form = document.getElementById("filters");
   const count = document.getElementById("count");
+  const heads = [...table.tHead.rows[0].cells];
+  const column = Object.fromEntries(heads.map((head) => [head.textContent, head.cellIndex]));
   const order = new Intl.Collator("en", { numeric: true });
 
   function filter() {
     const wanted = [...form.querySelectorAll("select")].filter((select) => select.value);
-    for (const row of rows) {
-      row.hidden = wanted.some((select) => row.dataset[select.name] !== select.value);
-    }
+    const other = (row) => (select) => row.cells[column[select.name]].textContent !== select.value;
+    for (const row of rows) row.hidden = wanted.some(other(row));
     const shown = rows.filter((row) => !row.hidden).length;
     count.textContent = shown === rows.length ? `${shown} figures` : `${shown} of ${rows.length} figures`;
   }
@@ -28,12 +29,12 @@
       const found = numeric ? Number(left) - Number(right) : order.compare(left, right);
       return down ? -found : found;
     };
-    for (const other of table.tHead.rows[0].cells) other.removeAttribute("aria-sort");
+    for (const other of heads) other.removeAttribute("aria-sort");
     head.setAttribute("aria-sort", down ? "descending" : "ascending");
     body.append(...rows.sort(before));
   }
 
-  for (const head of table.tHead.rows[0].cells) {
+  for (const head of heads) {
     const button = document.createElement("button");
     button.type = "button";
     button.textContent = head.textContent;

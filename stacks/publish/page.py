@@ -12,7 +12,7 @@ from stacks.publish import plots, seed
 from stacks.publish.sessions import Figure, Session, versions
 
 HERE = Path(__file__).resolve().parent
-# The filters' names, and the attribute of a line that each looks at.
+# The columns that are filtered by, by their heads.
 FILTERS = ("machine", "framework", "variant", "measure")
 
 
