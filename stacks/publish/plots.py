@@ -14,7 +14,8 @@ from stacks.bench.show import number
 from stacks.publish import seed
 from stacks.publish.sessions import Figure, Session, threads
 
-WIDTH = 560
+# Little more than a telephone's, so that the letters can be read there.
+WIDTH = 420
 HEIGHT_OF_BAR = 40
 HEIGHT_OF_AXIS = 50
 LONGEST_NAME = 36
@@ -56,7 +57,9 @@ class Plot:
     @property
     def words(self) -> str:
         """The plot in words."""
-        return f"{self.title}: " + "; ".join(f"{bar.name} {bar.text}" for bar in self.bars)
+        return f"{self.title} ({self.unit}): " + "; ".join(
+            f"{bar.name} {bar.text}" for bar in self.bars
+        )
 
     @property
     def svg(self) -> str:
@@ -92,7 +95,7 @@ def _gemm(session: Session, dtype: str, count: int, size: int, found: Sequence[F
         summary = figure.row.summary
         name = figure.row.subject if several else figure.flavour
         numba = " (numba)" if figure.row.measure.name.endswith("numba") else ""
-        part = f", {summary.median / peak:.0%} of the peak" if peak else ""
+        part = f", {summary.median / peak:.0%}" if peak else ""
         text = f"{figure.median}{part}"
         bars.append(Bar(name + numba, summary.median, text, summary.low, summary.high, "own"))
     if peak:
@@ -100,7 +103,11 @@ def _gemm(session: Session, dtype: str, count: int, size: int, found: Sequence[F
         bars.append(Bar("measured peak", peak, text, peak, peak, "peak"))
     on = "" if several else f", {found[0].framework}"
     title = f"Matrix product, {dtype}, {size} x {size}, {threads(count)}{on}"
-    return Plot(title, "GFLOP/s, more is better; lines are quartiles", tuple(bars))
+    return Plot(
+        title,
+        "GFLOP/s and part of the measured peak, more is better; lines are quartiles",
+        tuple(bars),
+    )
 
 
 def _programs(session: Session) -> list[Plot]:
@@ -119,13 +126,13 @@ def _program(name: str, count: int, found: Sequence[Figure]) -> Plot:
     for figure in found:
         compiled, calls = figure.compile or 0.0, CALLS * figure.row.summary.median
         both = compiled + calls
-        text = f"{number(compiled)} s compiling + {number(calls)} s calls"
+        text = f"{number(compiled)} + {number(calls)} s"
         who = figure.row.subject if several else figure.flavour
         bars.append(Bar(who, both, text, both, both, "own", first=compiled))
     on = "" if several else f", {found[0].framework}"
     return Plot(
         f"{name}: compiling and {CALLS} calls, {threads(count)}{on}",
-        "seconds, less is better; first compiling, its C code being cached, then the calls",
+        "seconds of compiling, its C code being cached, and then of the calls; less is better",
         tuple(bars),
     )
 

@@ -33,9 +33,13 @@ FLAGS = (
 class Browser:
     """One session of WebDriver: opens pages, runs scripts in them, tells what was logged."""
 
-    def __init__(self, driver: str, profile: Path, *flags: str) -> None:
+    def __init__(self, driver: str, profile: Path, *flags: str, width: int) -> None:
         self._base = driver
-        options = {"args": [*FLAGS, *flags, f"--user-data-dir={profile}"]}
+        options = {
+            "args": [*FLAGS, *flags, f"--user-data-dir={profile}"],
+            # No window is as narrow as a telephone.
+            "mobileEmulation": {"deviceMetrics": {"width": width, "height": 800, "pixelRatio": 1}},
+        }
         wanted = {
             "goog:chromeOptions": options,
             "goog:loggingPrefs": {"browser": "ALL", "performance": "ALL"},
@@ -87,7 +91,7 @@ class Browser:
 
 
 @contextmanager
-def browser(*flags: str) -> Iterator[Browser]:
+def browser(*flags: str, width: int = 1200) -> Iterator[Browser]:
     """Give a browser of its own, with nothing of any user's; skip where there is none."""
     missing = [name for name in ("chromium", "chromedriver") if not shutil.which(name)]
     if missing:
@@ -105,7 +109,9 @@ def browser(*flags: str) -> Iterator[Browser]:
             assert driver.stdout
             ports = (re.search(r"successfully on port (\d+)", line) for line in driver.stdout)
             port = next(found[1] for found in ports if found)
-            opened = Browser(f"http://127.0.0.1:{port}", Path(folder) / "profile", *flags)
+            opened = Browser(
+                f"http://127.0.0.1:{port}", Path(folder) / "profile", *flags, width=width
+            )
             try:
                 yield opened
             finally:

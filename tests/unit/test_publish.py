@@ -187,8 +187,9 @@ def test_products_are_drawn_against_the_peak(tmp_path: Path) -> None:
     (session,) = read(tmp_path)
     (plot,) = plots.plots(session)
     assert plot.words == (
-        "Matrix product, float64, 2000 x 2000, 2 threads, theano-1.0.5: "
-        "base 2 GFLOP/s, 20% of the peak; measured peak 10.0 GFLOP/s"
+        "Matrix product, float64, 2000 x 2000, 2 threads, theano-1.0.5 (GFLOP/s and part of the "
+        "measured peak, more is better; lines are quartiles): "
+        "base 2 GFLOP/s, 20%; measured peak 10.0 GFLOP/s"
     )
     assert plot.svg.count("<rect") == 2 + 2
 
@@ -199,8 +200,9 @@ def test_compiling_is_drawn_before_the_calls(tmp_path: Path) -> None:
     results.write(result([*slow, *fast], BASE, FAST), tmp_path / "results")
     (plot,) = plots.plots(read(tmp_path)[0])
     assert plot.words == (
-        "lstm merged: compiling and 100 calls, 2 threads, theano-1.0.5: "
-        "base 5 s compiling + 10.0 s calls; fast 4 s compiling + 2 s calls"
+        "lstm merged: compiling and 100 calls, 2 threads, theano-1.0.5 (seconds of compiling, its "
+        "C code being cached, and then of the calls; less is better): "
+        "base 5 + 10.0 s; fast 4 + 2 s"
     )
     widths = [
         float(one["width"])
