@@ -187,6 +187,17 @@ def results(context: Context, machine: str = "") -> None:
     command.show_results(machine)
 
 
+@task(help={"check": "change nothing; fail where what is published is not what results/ gives"})
+def publish(context: Context, check: bool = False) -> None:
+    """Write docs/timings.md and site/index.html from results/."""
+    from stacks.publish import command
+
+    if check:
+        command.check()
+    else:
+        command.publish()
+
+
 @task()
 def matrix(context: Context) -> None:
     """Print the variants as the matrix of CI's jobs, in JSON."""

@@ -7,7 +7,7 @@ import re
 from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
 from pathlib import Path
-from typing import Literal
+from typing import Annotated, Literal
 
 from pydantic import ConfigDict, Field, ValidationError
 
@@ -22,6 +22,8 @@ NUMBA = ", numba"
 Unit = Literal["GFLOP/s", "s", "ns"]
 Sha256 = Field(pattern=r"^[0-9a-f]{64}$")
 NAME = r"^[a-z0-9][a-z0-9.-]*$"
+# What is beyond is no measurement, and arithmetic with it would not end well.
+LEAST, MOST = 1e-15, 1e15
 # Of one machine at two times the kernel leaves a little more or less of the memory.
 SAME_MEMORY = 0.1
 
@@ -37,7 +39,7 @@ class Peak(Record):
 
     dtype: Literal["float32", "float64"]
     threads: int = Field(ge=1)
-    gflops: float = Field(ge=0)
+    gflops: float = Field(ge=0, le=MOST)
 
 
 class Machine(Record):
@@ -110,9 +112,15 @@ class Series(Record):
 
     name: str = Field(min_length=1)
     unit: Unit
-    samples: tuple[float, ...] = Field(min_length=1)
+    samples: tuple[Annotated[float, Field(ge=LEAST, le=MOST)], ...] = Field(min_length=1)
     graph: str | None = Field(
         default=None, description="the compiled graph's signature, where one is told"
+    )
+    compile: float | None = Field(
+        default=None,
+        ge=0,
+        le=MOST,
+        description="seconds in which it was compiled, its C code from an earlier run's cache",
     )
 
 
@@ -249,19 +257,25 @@ def _taken(machine: Machine, name: str, folder: Path) -> bool:
     )
 
 
-def mixed(found: Sequence[Found]) -> list[str]:
-    """Say which folders have results of more than one machine."""
+def strangers(found: Sequence[Found]) -> list[Found]:
+    """Return the results of another machine than the first of their folder, or of its name."""
     first: dict[str, Machine] = {}
-    said = []
+    strange = []
     for one in found:
         name = one.path.parent.name
         before = first.setdefault(name, one.result.machine)
         if not before.same_hardware(one.result.machine) or one.result.machine.name != name:
-            said.append(
-                f"{one.path}: of another machine than the first of its folder: "
-                f"{_hardware(one.result.machine)}"
-            )
-    return said
+            strange.append(one)
+    return strange
+
+
+def mixed(found: Sequence[Found]) -> list[str]:
+    """Say which folders have results of more than one machine."""
+    return [
+        f"{one.path}: of another machine than the first of its folder: "
+        f"{_hardware(one.result.machine)}"
+        for one in strangers(found)
+    ]
 
 
 def _hardware(machine: Machine) -> str:

@@ -98,6 +98,7 @@ def _cases(
                 "unit": "s",
                 "samples": case["seconds"],
                 "graph": case["graph"]["signature"],
+                "compile": float(f"{case['compile']['seconds']:.{DIGITS}g}"),
             },
             candidate,
             workload,

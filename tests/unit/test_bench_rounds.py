@@ -204,7 +204,12 @@ def test_a_workloads_cases_are_read_from_its_report(
     monkeypatch: pytest.MonkeyPatch, framework: str, names: list[str]
 ) -> None:
     cases = [
-        {"name": name, "seconds": [0.5, 0.25], "graph": {"signature": "abc"}}
+        {
+            "name": name,
+            "seconds": [0.5, 0.25],
+            "graph": {"signature": "abc"},
+            "compile": {"seconds": 4.0, "modules": 1},
+        }
         for name in ("implicit", "gibbs")
     ]
     asked: list[list[str]] = []
@@ -219,6 +224,7 @@ def test_a_workloads_cases_are_read_from_its_report(
     found = worker.measure(chosen, "gibbs", 1, quick=True)
     assert [series.name for series in found] == names
     assert found[0].samples == (0.5, 0.25) and found[0].graph == "abc"
+    assert found[0].compile == 4.0
     assert asked[0][2:5] == ["gibbs", "--calls", "20"]
     assert worker.options_of("check_blas", True) == ["--case", "2000"]
     assert worker.options_of("check_blas", False) == worker.options_of("ntm", False) == []

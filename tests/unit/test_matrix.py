@@ -124,7 +124,7 @@ def test_the_commands_are_those_that_there_are() -> None:
         if not line.lstrip().startswith("#")
         for match in re.finditer(r"\./invoke ([a-z]+)([^|;]*)", line)
     ]
-    assert {name for name, _ in commands} == {"build", "bench", "results"}
+    assert {name for name, _ in commands} == {"build", "bench", "results", "publish"}
     for name, rest in commands:
         assert set(re.findall(r"--([a-z-]+)", rest)) <= flags[name], f"{name} {rest}"
 

@@ -1,0 +1,1 @@
+"""The timings as a table in Markdown and as a page."""

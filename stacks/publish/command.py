@@ -1,0 +1,75 @@
+"""`./invoke publish`."""
+
+from __future__ import annotations
+
+import sys
+from collections.abc import Sequence
+from pathlib import Path
+
+from stacks.bench import results
+from stacks.bench.results import Found
+from stacks.disk import REPOSITORY, write_whole
+from stacks.errors import StaleError, UsageError
+from stacks.publish import markdown, page
+from stacks.publish.sessions import sessions
+from stacks.yamlfile import shown
+
+
+def publish(root: Path = REPOSITORY) -> None:
+    """Write docs/timings.md and site/index.html below `root` from its results/.
+
+    Raises UsageError where there are no results, and where some of them had to be left out; the
+    others are published then.
+    """
+    found, said = _results(root)
+    for one in said:
+        print(f"left out: {one}", file=sys.stderr)
+    if not found:
+        raise UsageError(
+            "no results to publish",
+            mend="./invoke bench makes some; add --variants pip-default,mkl --quick to begin with",
+        )
+    for path, text in rendered(found, root).items():
+        write_whole(path, text)
+        print(f"{shown(path)}: {len(text.encode()) / 1e3:.0f} kB")
+    if said:
+        raise UsageError(
+            f"published without {len(said)} of {len(found) + len(said)} results",
+            mend="see above what is wrong with each that was left out",
+        )
+
+
+def check(root: Path = REPOSITORY) -> None:
+    """Raise StaleError where what is published below `root` is not what its results/ give."""
+    found, _ = _results(root)
+    wanted = rendered(found, root) if found else dict.fromkeys(_places(root), "")
+    stale = [
+        str(shown(path))
+        for path, text in wanted.items()
+        if (path.read_text() if path.is_file() else "") != text
+    ]
+    if stale:
+        raise StaleError(
+            f"{', '.join(stale)}: not what results/ gives",
+            mend="run `./invoke publish` and commit what it writes, with the results"
+            if found
+            else "there are no results: take these files away",
+        )
+
+
+def rendered(found: Sequence[Found], root: Path) -> dict[Path, str]:
+    """Return {path: text} of all that follows from results; the same results, the same bytes."""
+    every = sessions(found)
+    return dict(zip(_places(root), (markdown.document(every), page.document(every)), strict=True))
+
+
+def _places(root: Path) -> tuple[Path, Path]:
+    return root / "docs" / "timings.md", root / "site" / "index.html"
+
+
+def _results(root: Path) -> tuple[list[Found], list[str]]:
+    """Return what can be published, and why the rest cannot."""
+    found, bad = results.read_all(root / "results")
+    strange = [one.path for one in results.strangers(found)]
+    said = [*results.mixed(found), *map(str, bad)]
+    return [one for one in found if one.path not in strange], said

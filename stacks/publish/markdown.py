@@ -1,0 +1,88 @@
+"""The timings as Markdown, for readers of the repository."""
+
+from __future__ import annotations
+
+import html
+import re
+from collections.abc import Sequence
+
+from stacks.publish import seed
+from stacks.publish.sessions import Session, versions
+
+HEAD = """# Timings
+
+Made by `./invoke publish` from [results/](../results); do not edit. What the columns say stands \
+in [bench.md](bench.md); [site/index.html](../site/index.html) shows the same with plots, to be \
+sorted and filtered. A ratio is only ever between figures of one session.
+"""
+MARKS = re.compile(r"([\\`*_\[\]|~#])")
+
+
+def text(value: str) -> str:
+    """Return a text from outside so that it is shown as it is, on one line."""
+    return MARKS.sub(r"\\\1", html.escape(" ".join(value.split()), quote=False))
+
+
+def document(sessions: Sequence[Session]) -> str:
+    """Return the whole document."""
+    parts = [HEAD, *map(_session, sessions)]
+    steps = seed.ours(sessions)
+    if steps:
+        parts.append(_steps([seed.article(), *steps]))
+    return "\n".join(parts)
+
+
+def _session(session: Session) -> str:
+    lines = [
+        f"## {text(session.machine.name)}, {session.result.began}",
+        "",
+        f"- {text(session.hardware)}",
+        *([f"- Measured peak: {text(session.peaks)}"] if session.peaks else []),
+        f"- {session.how}",
+        f"- Commit {session.commit}",
+        *(f"- {text(s.id)}: {text(versions(s))}; lock {s.lock}" for s in session.result.subjects),
+        "",
+        *_table(
+            "framework | variant | measure | threads | median | quartiles | samples "
+            "| times as fast | as",
+            [
+                [
+                    text(figure.framework),
+                    text(figure.flavour),
+                    text(figure.row.measure.name),
+                    str(figure.row.measure.threads),
+                    figure.median,
+                    figure.quartiles,
+                    figure.taken,
+                    figure.ratio,
+                    text(figure.reference) if figure.ratio else "",
+                ]
+                for figure in session.figures
+            ],
+        ),
+        "",
+        *(f"- {text(note)}" for note in session.notes),
+    ]
+    return "\n".join(lines) + "\n"
+
+
+def _steps(every: Sequence[seed.Steps]) -> str:
+    lines = ["## The article's three steps", "", seed.ABOUT, ""]
+    rows = [
+        [
+            text(one.title),
+            text(step.flavour),
+            f"{step.seconds:.1f}",
+            f"{step.part:.3f}",
+            f"{step.low:.3f} - {step.high:.3f}" if step.low < step.high else "",
+        ]
+        for one in every
+        for step in one.steps
+    ]
+    heads = "where | step | seconds of 100 calls | part of the first step's time | interval"
+    return "\n".join([*lines, *_table(heads, rows)]) + "\n"
+
+
+def _table(heads: str, rows: Sequence[Sequence[str]]) -> list[str]:
+    bars = "|".join("---" for _ in heads.split("|"))
+    return [f"| {heads} |", f"|{bars}|", *(f"| {' | '.join(row)} |" for row in rows)]

@@ -1,0 +1,190 @@
+"""From results to what is published: one session for each run of the bench, with its figures."""
+
+from __future__ import annotations
+
+import statistics
+from collections.abc import Sequence
+from dataclasses import dataclass
+
+from stacks.bench.compare import Row, rows, unlike, winners
+from stacks.bench.results import Found, Machine, Result, Subject
+from stacks.bench.show import number, scale, sentence, shown
+
+
+@dataclass(frozen=True)
+class Figure:
+    """A variant's figures of one measure, and of how many samples they are.
+
+    `compile` is the median of the seconds in which it was compiled, where that is told.
+    """
+
+    row: Row
+    samples: int
+    compile: float | None
+
+    @property
+    def framework(self) -> str:
+        """The framework with its version."""
+        return self.row.subject.partition("/")[0]
+
+    @property
+    def flavour(self) -> str:
+        """The variant's name on its framework."""
+        return self.row.subject.partition("/")[2]
+
+    @property
+    def median(self) -> str:
+        """The median with its unit."""
+        return f"{self._scaled(self.row.summary.median)} {self._scale[1]}"
+
+    @property
+    def quartiles(self) -> str:
+        """The quartiles, in the unit of the median."""
+        return f"{self._scaled(self.row.summary.low)} - {self._scaled(self.row.summary.high)}"
+
+    @property
+    def taken(self) -> str:
+        """How many samples, of how many processes."""
+        graphs = self.row.graphs
+        rounds = f"{graphs.came} of {graphs.rounds}" if graphs.kinds > 1 else f"{graphs.rounds}"
+        return f"{self.samples} in {rounds} rounds"
+
+    @property
+    def ratio(self) -> str:
+        """How many times as fast, with the interval; empty where there is nothing to compare."""
+        ratio = self.row.ratio
+        return f"{ratio.value:.2f} ({ratio.low:.2f} - {ratio.high:.2f})" if ratio else ""
+
+    @property
+    def reference(self) -> str:
+        """What the ratio is to: with its framework only where that is another one."""
+        framework, _, flavour = self.row.reference.partition("/")
+        name = flavour if framework == self.framework else self.row.reference
+        unlike = self.row.common is None and self.row.graphs.usual is not None
+        return f"{name}, another graph" if unlike else name
+
+    @property
+    def _scale(self) -> tuple[float, str]:
+        return scale(self.row.summary.median, self.row.measure.unit)
+
+    def _scaled(self, value: float) -> str:
+        return number(value * self._scale[0])
+
+
+@dataclass(frozen=True)
+class Session:
+    """One run of the bench: only figures of the same session are ever divided by each other."""
+
+    result: Result
+    figures: tuple[Figure, ...]
+    notes: tuple[str, ...]
+
+    @property
+    def machine(self) -> Machine:
+        """The machine that it ran on."""
+        return self.result.machine
+
+    @property
+    def hardware(self) -> str:
+        """The machine in words."""
+        m = self.machine
+        return (
+            f"{m.cpu} ({m.vendor} {m.model}, microcode {m.microcode}), {m.cores} cores, "
+            f"{m.memory / 2**30:.0f} GiB; kernel {m.kernel}, glibc {m.glibc}"
+        )
+
+    @property
+    def peaks(self) -> str:
+        """What the machine can do at most, as its verification measured it."""
+        return ", ".join(
+            f"{peak.dtype} on {threads(peak.threads)} {number(peak.gflops)} GFLOP/s"
+            for peak in self.machine.peak
+        )
+
+    @property
+    def commit(self) -> str:
+        """The project's commit, and whether files differed from it."""
+        commit = self.result.commit or "unknown"
+        return f"{commit} with changes" if self.result.changed else commit
+
+    @property
+    def how(self) -> str:
+        """How it was timed."""
+        settings = self.result.settings
+        said = [
+            f"{settings.rounds} rounds, turn by turn",
+            "few sizes (--quick)" if settings.quick else "all sizes",
+            "kept to processors of their own" if settings.pinned else "not kept to processors",
+        ]
+        if settings.quota is not None:
+            said.append(f"a container's limit of {settings.quota:g} cores")
+        return "; ".join(said)
+
+    def peak(self, dtype: str, count: int) -> float | None:
+        """Return the machine's measured peak in GFLOP/s, where it was measured."""
+        found = [p.gflops for p in self.machine.peak if (p.dtype, p.threads) == (dtype, count)]
+        return found[0] if found else None
+
+
+def threads(count: int) -> str:
+    """Return a count of threads in words."""
+    return f"{count} thread{'' if count == 1 else 's'}"
+
+
+def versions(subject: Subject) -> str:
+    """Return what a variant is made of."""
+    return ", ".join(f"{p.name} {p.version}" for p in subject.packages)
+
+
+def sessions(found: Sequence[Found]) -> list[Session]:
+    """Return the last run of the same on each machine, as sessions: by machine, the newest first.
+
+    A run is of the same where its variants, workloads, threads and sizes are.
+    """
+    last = {_kind(one.result): one.result for one in sorted(found, key=_when)}
+    newest = sorted(last.values(), key=lambda result: result.began, reverse=True)
+    return [_session(result) for result in sorted(newest, key=lambda r: r.machine.name)]
+
+
+def _when(one: Found) -> tuple[str, str]:
+    return (one.result.began, one.path.name)
+
+
+def _kind(result: Result) -> tuple[object, ...]:
+    settings = result.settings
+    variants = frozenset(subject.id for subject in result.subjects)
+    return (
+        result.machine.name,
+        variants,
+        frozenset(settings.workloads),
+        settings.threads,
+        settings.quick,
+    )
+
+
+def _session(result: Result) -> Session:
+    found = rows(result.runs, result.subjects)
+    said = [
+        sentence(measure, [shown(name, found) for name in names])
+        for measure, names in winners(result.runs).items()
+    ]
+    figures = tuple(_figure(result, row) for row in found)
+    return Session(result, figures, (*said, *unlike(found), *result.remarks))
+
+
+def _figure(result: Result, row: Row) -> Figure:
+    """Return a row with what is told of the samples of the graph that it is of."""
+    mine = [
+        series
+        for run in result.runs
+        if (run.subject, run.threads) == (row.subject, row.measure.threads)
+        for series in run.series
+        if (series.name, series.unit, series.graph)
+        == (row.measure.name, row.measure.unit, row.graphs.usual)
+    ]
+    compiled = [series.compile for series in mine if series.compile is not None]
+    return Figure(
+        row,
+        samples=sum(len(series.samples) for series in mine),
+        compile=statistics.median(compiled) if compiled else None,
+    )

@@ -1,0 +1,121 @@
+"""A real headless Chromium, told what to do over WebDriver."""
+
+from __future__ import annotations
+
+import json
+import os
+import re
+import shutil
+import subprocess
+import tempfile
+import urllib.request
+from collections.abc import Iterator
+from contextlib import contextmanager
+from pathlib import Path
+from typing import Any
+
+import pytest
+
+# No proxy of the user's stands between this and a driver on the same machine.
+DIRECT = urllib.request.build_opener(urllib.request.ProxyHandler({}))
+FLAGS = (
+    "--headless",
+    "--no-sandbox",
+    "--disable-gpu",
+    "--disable-quic",
+    "--no-first-run",
+    "--disable-background-networking",
+    "--disable-component-update",
+    "--disable-sync",
+)
+
+
+class Browser:
+    """One session of WebDriver: opens pages, runs scripts in them, tells what was logged."""
+
+    def __init__(self, driver: str, profile: Path, *flags: str, width: int) -> None:
+        self._base = driver
+        options = {
+            "args": [*FLAGS, *flags, f"--user-data-dir={profile}"],
+            # No window is as narrow as a telephone.
+            "mobileEmulation": {"deviceMetrics": {"width": width, "height": 800, "pixelRatio": 1}},
+        }
+        wanted = {
+            "goog:chromeOptions": options,
+            "goog:loggingPrefs": {"browser": "ALL", "performance": "ALL"},
+        }
+        made = self._post("session", {"capabilities": {"alwaysMatch": wanted}})
+        self._base = f"{driver}/session/{made['sessionId']}"
+
+    def open(self, path: Path) -> None:
+        """Open a file and wait until it is loaded."""
+        self._post("url", {"url": path.as_uri()})
+
+    def run(self, script: str) -> Any:
+        """Run a script in the page and return what it returns."""
+        return self._post("execute/sync", {"script": script, "args": []})
+
+    def press(self, *keys: str) -> None:
+        """Press keys, one after the other, wherever the page's focus is."""
+        pressed = [{"type": kind, "value": key} for key in keys for kind in ("keyDown", "keyUp")]
+        device = {"type": "key", "id": "keys", "actions": pressed}
+        self._post("actions", {"actions": [device]})
+
+    def console(self) -> list[str]:
+        """Return what the page and the browser complained of."""
+        return [entry["message"] for entry in self._post("se/log", {"type": "browser"})]
+
+    def requests(self) -> list[str]:
+        """Return the addresses that were asked for; not those of the browser's own first page."""
+        told = [json.loads(e["message"]) for e in self._post("se/log", {"type": "performance"})]
+        asked = [
+            one["message"]["params"]["request"]["url"]
+            for one in told
+            if one["message"]["method"] == "Network.requestWillBeSent"
+        ]
+        return [url for url in asked if not url.startswith(("chrome:", "chrome-", "data:"))]
+
+    def close(self) -> None:
+        """End the browser."""
+        request = urllib.request.Request(self._base, method="DELETE")
+        DIRECT.open(request, timeout=60).close()
+
+    def _post(self, name: str, content: dict[str, Any]) -> Any:
+        request = urllib.request.Request(
+            f"{self._base}/{name}",
+            json.dumps(content).encode(),
+            {"Content-Type": "application/json"},
+        )
+        with DIRECT.open(request, timeout=60) as answer:
+            return json.load(answer)["value"]
+
+
+@contextmanager
+def browser(*flags: str, width: int = 1200) -> Iterator[Browser]:
+    """Give a browser of its own, with nothing of any user's; skip where there is none."""
+    missing = [name for name in ("chromium", "chromedriver") if not shutil.which(name)]
+    if missing:
+        pytest.skip(f"{' and '.join(missing)} not installed: Debian's chromium, chromium-driver")
+    with tempfile.TemporaryDirectory(ignore_cleanup_errors=True) as folder:
+        driver = subprocess.Popen(
+            ["chromedriver", "--port=0"],
+            stdout=subprocess.PIPE,
+            stderr=subprocess.DEVNULL,
+            text=True,
+            # Fonts and settings of a user's would be read and written there.
+            env={**os.environ, "HOME": folder},
+        )
+        try:
+            assert driver.stdout
+            ports = (re.search(r"successfully on port (\d+)", line) for line in driver.stdout)
+            port = next(found[1] for found in ports if found)
+            opened = Browser(
+                f"http://127.0.0.1:{port}", Path(folder) / "profile", *flags, width=width
+            )
+            try:
+                yield opened
+            finally:
+                opened.close()
+        finally:
+            driver.terminate()
+            driver.communicate()

@@ -1,0 +1,189 @@
+"""The published page in a real browser, opened as a file."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+from pathlib import Path
+
+import pytest
+
+from integration.browser import Browser, browser
+from stacks.bench import results
+from stacks.bench.results import (
+    Machine,
+    Noise,
+    Package,
+    Peak,
+    Result,
+    Run,
+    Series,
+    Settings,
+    Subject,
+)
+from stacks.publish import command
+
+EVIL = "<img src=http://198.51.100.1/ onerror=console.error(1)>"
+CELLS = "[...document.querySelectorAll('#timings tbody tr')].filter(r => !r.hidden)"
+ENTER, TAB = "\ue007", "\ue004"
+
+
+def a_result(name: str, rates: dict[str, float]) -> Result:
+    """Return a result: each variant's GFLOP/s, the same in each of seven rounds."""
+    noise = Noise(load=0, others=0, steal=0, throttled=0, frequency=None)
+    subjects = tuple(
+        Subject(
+            framework="theano-1.0.5",
+            flavour=flavour,
+            baseline=flavour == "base",
+            lock="a" * 64,
+            packages=(Package(name=EVIL, version="1", sha256="b" * 64),),
+        )
+        for flavour in rates
+    )
+    every = tuple(
+        Run(
+            subject=f"theano-1.0.5/{flavour}",
+            workload="gemm",
+            threads=2,
+            round=number,
+            seconds=1,
+            noise=noise,
+            series=(
+                Series(name="Gemm float64 2000", unit="GFLOP/s", samples=(rate,)),
+                Series(name="Gemm float32 2000", unit="GFLOP/s", samples=(2 * rate,)),
+            ),
+        )
+        for number in range(1, 8)
+        for flavour, rate in rates.items()
+    )
+    machine = Machine(
+        name=name,
+        cpu=EVIL,
+        vendor="Someone",
+        model="1 2 3",
+        microcode="0x1",
+        cores=2,
+        memory=8 << 30,
+        kernel="6.1",
+        glibc="2.36",
+        peak=(Peak(dtype="float64", threads=2, gflops=200.0),),
+    )
+    return Result(
+        schema=1,
+        began="2026-11-21T05:30:00Z",
+        seconds=60,
+        commit="c" * 40,
+        changed=False,
+        machine=machine,
+        settings=Settings(
+            workloads=("gemm",), rounds=7, threads=(2,), quick=True, pinned=True, quota=None
+        ),
+        subjects=subjects,
+        runs=every,
+        remarks=(EVIL,),
+    )
+
+
+@pytest.fixture(scope="module")
+def site(tmp_path_factory: pytest.TempPathFactory) -> Path:
+    root = tmp_path_factory.mktemp("published")
+    results.write(
+        a_result("first", {"base": 9.0, "openblas-amdlibm-longest": 100.0}), root / "results"
+    )
+    results.write(a_result("second", {"base": 20.0, "slow": 3.0}), root / "results")
+    command.publish(root)
+    return root / "site/index.html"
+
+
+@pytest.fixture(scope="module")
+def page(site: Path) -> Iterator[Browser]:
+    with browser(width=360) as opened:
+        opened.open(site)
+        yield opened
+
+
+def medians(page: Browser) -> list[str]:
+    found: list[str] = page.run(f"return {CELLS}.map(row => row.cells[2].textContent)")
+    return found
+
+
+def test_it_sorts_by_numbers_with_the_keyboard(page: Browser) -> None:
+    head = "document.querySelectorAll('#timings thead th')[2]"
+    page.run(f"{head}.firstChild.focus()")
+    page.press(ENTER)
+    rising = ["3 GFLOP/s", "6 GFLOP/s", "9 GFLOP/s", "18.0 GFLOP/s"]
+    assert medians(page)[:4] == rising
+    assert page.run(f"return {head}.getAttribute('aria-sort')") == "ascending"
+    page.press(ENTER)
+    assert medians(page)[-4:] == rising[::-1]
+    assert page.run(f"return {head}.getAttribute('aria-sort')") == "descending"
+    page.press(TAB, ENTER)
+    ratios = page.run(f"return {CELLS}.map(row => row.cells[3].textContent.slice(0, 5))")
+    assert ratios == ["0.15 ", "0.15 ", "11.11", "11.11", "", "", "", ""]
+
+
+def test_it_filters_and_says_how_many_are_left(page: Browser) -> None:
+    for name, value in (("machine", "second"), ("variant", "slow")):
+        page.run(
+            f"const field = document.querySelector('select[name={name}]'); field.value = '{value}';"
+            "field.dispatchEvent(new Event('change', {bubbles: true}))"
+        )
+    assert sorted(medians(page)) == ["3 GFLOP/s", "6 GFLOP/s"]
+    assert page.run("return document.getElementById('count').textContent") == "2 of 8 figures"
+    page.run("document.querySelector('button[type=reset]').focus()")
+    page.press(ENTER)
+    assert len(medians(page)) == 8
+
+
+def test_a_phone_shows_all_of_it(page: Browser) -> None:
+    wide = "return document.documentElement.scrollWidth - document.documentElement.clientWidth"
+    assert page.run("return innerWidth") == 360
+    assert page.run(wide) == 0
+    assert page.run("return document.querySelectorAll('figure svg').length") == 4
+    # A text longer than the room for it would be cut off at the plot's edge.
+    within = (
+        "return [...document.querySelectorAll('figure svg')].every(svg => {"
+        "const room = svg.getBoundingClientRect();"
+        "return [...svg.querySelectorAll('text')].map(text => text.getBoundingClientRect())"
+        ".every(text => text.left >= room.left && text.right <= room.right)})"
+    )
+    assert page.run(within)
+
+
+def test_who_does_not_see_it_is_told_the_same(page: Browser) -> None:
+    assert page.run("return [...document.querySelectorAll('table')].every(t => t.caption)")
+    assert page.run("return [...document.querySelectorAll('th')].every(head => head.scope)")
+    words = page.run("return document.querySelector('figure [role=img]').ariaLabel")
+    assert words.startswith("Matrix product, float32, 2000 x 2000, 2 threads, theano-1.0.5 (")
+
+
+def test_it_asks_nobody_and_complains_of_nothing(page: Browser, site: Path) -> None:
+    assert page.run(f"return document.body.textContent.includes({EVIL!r})")
+    assert page.run("return document.images.length") == 0
+    assert page.console() == []
+    assert set(page.requests()) == {site.as_uri()}
+
+
+@pytest.mark.parametrize("dark", [False, True])
+def test_it_can_be_read_by_day_and_night(site: Path, dark: bool) -> None:
+    with browser(f"--blink-settings=preferredColorScheme={0 if dark else 1}") as opened:
+        opened.open(site)
+        assert opened.run("return matchMedia('(prefers-color-scheme: dark)').matches") is dark
+        for place in ("body", "#count", "#timings thead button", "figure svg text.value"):
+            assert opened.run(CONTRAST.replace("PLACE", place)) >= 4.5, place
+
+
+CONTRAST = """
+const light = (text) => {
+  const parts = text.match(/[\\d.]+/g).slice(0, 3).map(v => v / 255);
+  const linear = parts.map(v => v <= 0.04045 ? v / 12.92 : ((v + 0.055) / 1.055) ** 2.4);
+  return 0.2126 * linear[0] + 0.7152 * linear[1] + 0.0722 * linear[2];
+};
+const element = document.querySelector('PLACE');
+const bar = document.querySelector('figure svg .own');
+const inside = element.namespaceURI.endsWith('svg');
+const ink = getComputedStyle(element)[inside ? 'fill' : 'color'];
+const paper = inside ? getComputedStyle(bar).fill : getComputedStyle(document.body).backgroundColor;
+const [low, high] = [light(ink), light(paper)].sort((a, b) => a - b);
+return (high + 0.05) / (low + 0.05);
+"""
