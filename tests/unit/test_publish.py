@@ -236,6 +236,12 @@ def test_the_articles_steps_stand_beside_ours(tmp_path: Path) -> None:
         (0.25, 10),
     ]
     assert [round(step.part, 3) for step in seed.article().steps] == [1.0, 0.883, 0.876]
+    (plot,) = plots.of_steps([ours])
+    assert plot.words.startswith(
+        "A training step of a neural Turing machine: the article, and here-2-cores, "
+        "2026-11-21T05:30:00Z, 2 threads ("
+    )
+    assert plot.words.endswith("mkl-amdlibm (theano-1.0.5) 0.250")
     command.publish(tmp_path)
     for text in (timings(tmp_path), Reader(site(tmp_path)).text):
         assert "0.883" in text and "0.876" in text and "0.250" in text
