@@ -29,7 +29,8 @@ ABOUT = (
 class Step:
     """A step's seconds for 100 calls, and what part that is of the first step's.
 
-    `low` and `high` hold the part in 95 of 100 cases; the article has no such thing.
+    `low` and `high` hold the part in 95 of 100 cases; the article has no such thing. `unlike` says
+    that it compiled to another graph than the first.
     """
 
     flavour: str
@@ -37,6 +38,13 @@ class Step:
     part: float
     low: float
     high: float
+    unlike: bool = False
+
+    @property
+    def interval(self) -> str:
+        """The interval, where there is one, and whether graphs differ."""
+        told = [f"{self.low:.3f} - {self.high:.3f}"] if self.low < self.high else []
+        return ", ".join([*told, *(["another graph"] if self.unlike else [])])
 
 
 @dataclass(frozen=True)
@@ -80,7 +88,8 @@ def ours(sessions: Sequence[Session]) -> list[Steps]:
             if row.ratio and row.reference == f"{figure.framework}/pip-default":
                 ratio = row.ratio
                 # What is twice as fast takes half the time.
-                step = Step(figure.flavour, seconds, 1 / ratio.value, 1 / ratio.high, 1 / ratio.low)
+                parts = (1 / ratio.value, 1 / ratio.high, 1 / ratio.low)
+                step = Step(figure.flavour, seconds, *parts, unlike=figure.unlike)
             elif figure.flavour == "pip-default":
                 step = Step(figure.flavour, seconds, 1.0, 1.0, 1.0)
             else:

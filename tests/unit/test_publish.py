@@ -263,3 +263,13 @@ def test_a_ratio_of_another_graph_is_told(tmp_path: Path) -> None:
     results.write(result(found, BASE, FAST, OTHER), tmp_path / "results")
     (session,) = read(tmp_path)
     assert [figure.reference for figure in session.figures[1:]] == ["base, another graph", "base"]
+
+
+def test_a_step_of_another_graph_is_told(tmp_path: Path) -> None:
+    first, second = subject("pip-default", baseline=True), subject("mkl")
+    slow = runs(first, [0.4] * 7, name="ntm step", unit="s", graph="one")
+    fast = runs(second, [0.2] * 7, name="ntm step", unit="s", graph="two")
+    results.write(result([*slow, *fast], first, second), tmp_path / "results")
+    (ours,) = seed.ours(read(tmp_path))
+    assert [step.interval for step in ours.steps] == ["", "another graph"]
+    assert "| mkl | 20.0 | 0.500 | another graph |" in markdown.document(read(tmp_path))
