@@ -74,7 +74,7 @@ def _steps(every: Sequence[seed.Steps]) -> str:
             text(step.flavour),
             f"{step.seconds:.1f}",
             f"{step.part:.3f}",
-            f"{step.low:.3f} - {step.high:.3f}" if step.low < step.high else "",
+            step.interval,
         ]
         for one in every
         for step in one.steps

@@ -34,7 +34,7 @@ def document(sessions: Sequence[Session]) -> str:
         filters={name: sorted({keys[name] for *_, keys in lines}) for name in FILTERS},
         drawn=[(session, plots.plots(session)) for session in sessions],
         steps=every if steps else [],
-        steps_plot=plots.seed_plot(every) if steps else None,
+        step_plots=plots.of_steps(steps),
         about_steps=seed.ABOUT.replace("`", ""),
         versions=versions,
         # Only for the project's own files, and for plots, in which all is escaped already.

@@ -137,22 +137,21 @@ def _program(name: str, count: int, found: Sequence[Figure]) -> Plot:
     )
 
 
-def seed_plot(steps: Sequence[seed.Steps]) -> Plot:
-    """Return the article's three steps and ours, as parts of the first one's time."""
+def of_steps(every: Sequence[seed.Steps]) -> list[Plot]:
+    """Return a plot for each place: the article's three steps, and below them ours."""
+    places = dict.fromkeys(one.place for one in every)
+    return [_steps([one for one in every if one.place == place]) for place in places]
+
+
+def _steps(ours: Sequence[seed.Steps]) -> Plot:
+    named = [("article", "seed", seed.article()), *((one.framework, "own", one) for one in ours)]
     bars = [
-        Bar(
-            f"{step.flavour} ({'article' if place == 0 else one.title.split(', ')[-2]})",
-            step.part,
-            f"{step.part:.3f}",
-            step.low,
-            step.high,
-            "seed" if place == 0 else "own",
-        )
-        for place, one in enumerate(steps)
+        Bar(f"{step.flavour} ({name})", step.part, f"{step.part:.3f}", step.low, step.high, kind)
+        for name, kind, one in named
         for step in one.steps
     ]
     return Plot(
-        "Time of a training step of a neural Turing machine",
+        f"A training step of a neural Turing machine: the article, and {ours[0].place}",
         "part of the time with pip-default, less is better; lines are 95% intervals",
         tuple(bars),
     )

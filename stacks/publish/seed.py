@@ -29,7 +29,8 @@ ABOUT = (
 class Step:
     """A step's seconds for 100 calls, and what part that is of the first step's.
 
-    `low` and `high` hold the part in 95 of 100 cases; the article has no such thing.
+    `low` and `high` hold the part in 95 of 100 cases; the article has no such thing. `unlike` says
+    that it compiled to another graph than the first.
     """
 
     flavour: str
@@ -37,21 +38,35 @@ class Step:
     part: float
     low: float
     high: float
+    unlike: bool = False
+
+    @property
+    def interval(self) -> str:
+        """The interval, where there is one, and whether graphs differ."""
+        told = [f"{self.low:.3f} - {self.high:.3f}"] if self.low < self.high else []
+        return ", ".join([*told, *(["another graph"] if self.unlike else [])])
 
 
 @dataclass(frozen=True)
 class Steps:
-    """The three steps in one place: of the article, or of a session, framework and threads."""
+    """The three steps in one place: of the article, or of a session, threads and framework."""
 
-    title: str
+    place: str
+    framework: str
     steps: tuple[Step, ...]
+
+    @property
+    def title(self) -> str:
+        """Where these are from."""
+        return f"{self.place}, {self.framework}"
 
 
 def article() -> Steps:
     """Return the article's own."""
     first = ARTICLE["pip-default"][1]
     return Steps(
-        "the article, Theano 0.8.2, one run of each",
+        "the article, one run of each",
+        "Theano 0.8.2",
         tuple(
             Step(flavour, seconds, seconds / first, seconds / first, seconds / first)
             for flavour, (_, seconds) in ARTICLE.items()
@@ -61,26 +76,27 @@ def article() -> Steps:
 
 def ours(sessions: Sequence[Session]) -> list[Steps]:
     """Return ours: of every session that has the workload on the baseline and another of them."""
-    found: dict[tuple[str, str, int], list[Step]] = {}
+    found: dict[tuple[str, str], list[Step]] = {}
     for session in sessions:
         for figure in session.figures:
             row = figure.row
             if row.measure.name != MEASURE or figure.flavour not in ARTICLE:
                 continue
-            place = f"{session.machine.name}, {session.result.began}"
+            on = threads(row.measure.threads)
+            place = f"{session.machine.name}, {session.result.began}, {on}"
             seconds = 100 * row.summary.median
             if row.ratio and row.reference == f"{figure.framework}/pip-default":
                 ratio = row.ratio
                 # What is twice as fast takes half the time.
-                step = Step(figure.flavour, seconds, 1 / ratio.value, 1 / ratio.high, 1 / ratio.low)
+                parts = (1 / ratio.value, 1 / ratio.high, 1 / ratio.low)
+                step = Step(figure.flavour, seconds, *parts, unlike=figure.unlike)
             elif figure.flavour == "pip-default":
                 step = Step(figure.flavour, seconds, 1.0, 1.0, 1.0)
             else:
                 continue
-            key = (place, figure.framework, row.measure.threads)
-            found.setdefault(key, []).append(step)
+            found.setdefault((place, figure.framework), []).append(step)
     return [
-        Steps(f"{place}, {framework}, {threads(count)}", tuple(steps))
-        for (place, framework, count), steps in found.items()
+        Steps(place, framework, tuple(steps))
+        for (place, framework), steps in found.items()
         if len(steps) > 1 and any(step.flavour == "pip-default" for step in steps)
     ]

@@ -60,8 +60,13 @@ class Figure:
         """What the ratio is to: with its framework only where that is another one."""
         framework, _, flavour = self.row.reference.partition("/")
         name = flavour if framework == self.framework else self.row.reference
-        unlike = self.row.common is None and self.row.graphs.usual is not None
-        return f"{name}, another graph" if unlike else name
+        return f"{name}, another graph" if self.unlike else name
+
+    @property
+    def unlike(self) -> bool:
+        """Whether the ratio is to another graph, as none was common to both."""
+        row = self.row
+        return row.ratio is not None and row.common is None and row.graphs.usual is not None
 
     @property
     def _scale(self) -> tuple[float, str]:

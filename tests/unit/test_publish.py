@@ -236,6 +236,12 @@ def test_the_articles_steps_stand_beside_ours(tmp_path: Path) -> None:
         (0.25, 10),
     ]
     assert [round(step.part, 3) for step in seed.article().steps] == [1.0, 0.883, 0.876]
+    (plot,) = plots.of_steps([ours])
+    assert plot.words.startswith(
+        "A training step of a neural Turing machine: the article, and here-2-cores, "
+        "2026-11-21T05:30:00Z, 2 threads ("
+    )
+    assert plot.words.endswith("mkl-amdlibm (theano-1.0.5) 0.250")
     command.publish(tmp_path)
     for text in (timings(tmp_path), Reader(site(tmp_path)).text):
         assert "0.883" in text and "0.876" in text and "0.250" in text
@@ -257,3 +263,13 @@ def test_a_ratio_of_another_graph_is_told(tmp_path: Path) -> None:
     results.write(result(found, BASE, FAST, OTHER), tmp_path / "results")
     (session,) = read(tmp_path)
     assert [figure.reference for figure in session.figures[1:]] == ["base, another graph", "base"]
+
+
+def test_a_step_of_another_graph_is_told(tmp_path: Path) -> None:
+    first, second = subject("pip-default", baseline=True), subject("mkl")
+    slow = runs(first, [0.4] * 7, name="ntm step", unit="s", graph="one")
+    fast = runs(second, [0.2] * 7, name="ntm step", unit="s", graph="two")
+    results.write(result([*slow, *fast], first, second), tmp_path / "results")
+    (ours,) = seed.ours(read(tmp_path))
+    assert [step.interval for step in ours.steps] == ["", "another graph"]
+    assert "| mkl | 20.0 | 0.500 | another graph |" in markdown.document(read(tmp_path))
