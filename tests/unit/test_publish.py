@@ -273,3 +273,7 @@ def test_a_step_of_another_graph_is_told(tmp_path: Path) -> None:
     (ours,) = seed.ours(read(tmp_path))
     assert [step.interval for step in ours.steps] == ["", "another graph"]
     assert "| mkl | 20.0 | 0.500 | another graph |" in markdown.document(read(tmp_path))
+
+
+def test_the_committed_ones_are_current() -> None:
+    command.check()
