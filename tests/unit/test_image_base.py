@@ -92,7 +92,7 @@ def test_the_licences_that_copyright_files_name(
 ) -> None:
     first, second = base.pins()[:2]
     texts = {
-        first.name: b"Format: https://www.debian.org/doc/x\nLicense: GPL-2+\n\nLicense: BSD-3\n",
+        first.name: b"Format: 1.0\nLicense: GPL-2+\n\nLicense: BSD-3\n",
         second.name: b"This is free text. License: whatever\n",
     }
     archive = tmp_path / "base.tar"
