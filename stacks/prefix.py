@@ -80,7 +80,7 @@ def make(
         if is_ready(variant, lock, target) and local_in(target) == unlocked:
             return
         parts = [(local or {}).get(part.name, part) for part in parts]
-        with aside(target) as prefix:
+        with same_modes(), aside(target) as prefix:
             fill(variant, lock, parts, prefix, target)
             marker = {"key": key_of(variant, lock, target), "local": unlocked}
             (prefix / READY).write_text(json.dumps(marker) + "\n")

@@ -74,6 +74,7 @@ class Checkout:
                 shutil.copy(source, root / name)
         shutil.rmtree(root / "envs")
         shutil.copytree(tiny.envs, root / "envs")
+        shutil.copytree(REPOSITORY / "envs/site", root / "envs/site")
         shutil.copytree(tiny.locks, root / "envs/locks")
 
     def invoke(self, *words: str, **variables: str) -> subprocess.CompletedProcess[str]:
