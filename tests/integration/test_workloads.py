@@ -35,8 +35,12 @@ def report_of(place: Path, folder: Path, *words: str) -> dict[str, Any]:
     expected: list[str | Path] = ["--expect", place / EXPECTATION, "--json", path]
     done = run(place, PROGRAM, *words, "--small", *expected)
     assert done.returncode == 0, done.stderr
-    assert done.stdout.count("Class\n---") == (0 if "--profile-calls" in words else 4)
     report: dict[str, Any] = json.loads(path.read_text())
+    profiles = [case["profile"] for case in report["cases"] if case.get("profile")]
+    # A table of classes for each case, and one for each of its scans.
+    tables = sum(1 + len(profile["scans"]) for profile in profiles)
+    assert done.stdout.count("Class\n---") == tables
+    assert bool(profiles) == ("--profile-calls" not in words)
     return report
 
 
