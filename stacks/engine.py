@@ -87,6 +87,12 @@ class Engine:
             if other.get("Parent", "").removeprefix("sha256:").startswith(image)
         ]
 
+    def unnamed_with_title(self, title: str) -> frozenset[str]:
+        """Return the images without a name whose label gives them this title."""
+        wanted = f"label=org.opencontainers.image.title={title}"
+        filters = ["--filter", "dangling=true", "--filter", wanted]
+        return frozenset(self.ask("images", "--quiet", "--no-trunc", *filters).split())
+
     def discard(self, images: Iterable[str]) -> None:
         """Remove images that nobody has named and nothing is made from; leave the others."""
         for image in images:

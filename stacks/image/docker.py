@@ -10,7 +10,7 @@ import shutil
 import sys
 import textwrap
 import time
-from collections.abc import Iterator, Sequence
+from collections.abc import Iterator, Sequence, Set
 from contextlib import contextmanager
 from pathlib import Path
 
@@ -36,8 +36,9 @@ CONFINED = (
     "--network=none", "--read-only", "--tmpfs=/tmp:rw,exec,nosuid,nodev,mode=1777",
     "--cap-drop=ALL", "--security-opt=no-new-privileges",
 )  # fmt: skip
-# How often to look for the image of the step that an interrupted engine is still at.
-SWEEPS = 20
+# How often to look for the image of the step that an interrupted engine is still at, and for one
+# that was all but finished.
+SWEEPS, LAST_SWEEPS = 20, 4
 
 
 def build(
@@ -148,6 +149,8 @@ def _context(place: Path, layers: Sequence[Layer]) -> Iterator[tuple[Path, dict[
 def _build(engine: Engine, variant: Variant, base_name: str, context: Path) -> str:
     """Build the Dockerfile and return the image's id; it has no name yet."""
     progress = _Progress()
+    title = config_of(variant).title
+    known = engine.unnamed_with_title(title)
     with scratch() as room:
         recipe, number = room / "Dockerfile", room / "image"
         recipe.write_text(dockerfile.text_of(variant), encoding="utf-8")
@@ -167,7 +170,10 @@ def _build(engine: Engine, variant: Variant, base_name: str, context: Path) -> s
             raise
         except BaseException:
             # The engine goes on with its step when the program that asked for it has ended.
-            following = _made_meanwhile(engine, progress) if progress.under_way else []
+            if progress.images:
+                following = _made_meanwhile(engine, progress) if progress.under_way else []
+            else:
+                following = _finished_meanwhile(engine, title, known)
             engine.discard([*following, *reversed(progress.new)])
             raise
         return number.read_text().strip()
@@ -198,11 +204,21 @@ class _Progress:
 
 
 def _made_meanwhile(engine: Engine, progress: _Progress) -> list[str]:
-    """Wait for the image of the step under way, where the builder makes one; return what came."""
-    for _ in range(SWEEPS if progress.images else 0):
+    """Wait for the image of the step under way; return what came."""
+    for _ in range(SWEEPS):
         following = engine.unnamed_made_from(progress.images[-1])
         if following:
             return following
+        time.sleep(0.5)
+    return []
+
+
+def _finished_meanwhile(engine: Engine, title: str, known: Set[str]) -> list[str]:
+    """Return the image that BuildKit, which makes none on the way, has finished all the same."""
+    for _ in range(LAST_SWEEPS):
+        found = engine.unnamed_with_title(title) - known
+        if found:
+            return sorted(found)
         time.sleep(0.5)
     return []
 
