@@ -5,35 +5,20 @@ from __future__ import absolute_import, division, print_function
 import argparse
 import atexit
 import os
-import platform
 import shutil
-import sys
 import tempfile
 
-from verify import device, progress, report, table, threads
+from verify import device, program, progress, report, table, threads
 from verify import expectation as expectations
 from verify import framework as frameworks
 from verify.context import Context
 
-PASSED, FAILED, CANNOT_RUN, NO_DEVICE, INTERRUPTED = 0, 1, 2, 3, 130
+PASSED, FAILED, NO_DEVICE = 0, 1, 3
 
 
 def main(words):
     """Run the program and return its exit status."""
-    arguments = parse(words)
-    try:
-        return run(arguments)
-    except KeyboardInterrupt:
-        sys.stderr.write("interrupted\n")
-        return INTERRUPTED
-    except frameworks.FrameworkError as error:
-        return _cannot(error, error.mend)
-    except expectations.ExpectationError as error:
-        return _cannot(error, "build the environment again; the builder writes this file")
-    except EnvironmentError as error:
-        if arguments.debug:
-            raise
-        return _cannot(error, "look at the path, its permissions and the space on its disk")
+    return program.end("verify", run, parse(words))
 
 
 def parse(words):
@@ -51,17 +36,10 @@ def parse(words):
         help="what the builder has locked; without it the environment is diagnosed",
     )
     parser.add_argument(
-        "--blas-threads", metavar="N", type=_positive, help="threads for the BLAS library"
+        "--blas-threads", metavar="N", type=program.positive, help="threads for the BLAS library"
     )
     parser.add_argument("--debug", action="store_true", help="show tracebacks")
     return parser.parse_args(words)
-
-
-def _positive(text):
-    number = int(text)
-    if number < 1:
-        raise argparse.ArgumentTypeError("at least 1")
-    return number
 
 
 def run(arguments):
@@ -99,12 +77,3 @@ def run(arguments):
     if not content["ok"]:
         return FAILED
     return NO_DEVICE if context.device_missing else PASSED
-
-
-def _cannot(what, mend):
-    sys.stderr.write(
-        "verify cannot run with %s (Python %s)\n" % (sys.executable, platform.python_version())
-    )
-    sys.stderr.write("  %s\n" % what)
-    sys.stderr.write("  mend: %s\n" % mend)
-    return CANNOT_RUN

@@ -7,32 +7,18 @@ import importlib
 import io
 import json
 import os
-import sys
 
 from verify import expectation as expectations
 from verify import framework as frameworks
-from verify import report, table, threads
+from verify import program, report, table, threads
 
 NAMES = ("ntm", "gibbs", "scan_gc", "lstm", "logreg", "check_blas")
-RAN, CANNOT_RUN, INTERRUPTED = 0, 2, 130
+RAN = 0
 
 
 def main(words):
     """Run the program and return its exit status."""
-    arguments = parse(words)
-    try:
-        return run(arguments)
-    except KeyboardInterrupt:
-        sys.stderr.write("interrupted\n")
-        return INTERRUPTED
-    except frameworks.FrameworkError as error:
-        return _cannot(error, error.mend)
-    except expectations.ExpectationError as error:
-        return _cannot(error, "build the environment again; the builder writes this file")
-    except EnvironmentError as error:
-        if arguments.debug:
-            raise
-        return _cannot(error, "look at the path, its permissions and the space on its disk")
+    return program.end("the workload", run, parse(words))
 
 
 def parse(words):
@@ -43,7 +29,10 @@ def parse(words):
     parser.add_argument("workload", choices=NAMES, nargs="?")
     parser.add_argument("--case", metavar="NAME", help="only this one of the workload's cases")
     parser.add_argument(
-        "--calls", metavar="N", type=_positive, help="timed calls (default: 100; of check_blas: 10)"
+        "--calls",
+        metavar="N",
+        type=program.positive,
+        help="timed calls (default: 100; of check_blas: 10)",
     )
     parser.add_argument(
         "--profile-calls",
@@ -66,7 +55,7 @@ def parse(words):
     )
     parser.add_argument("--expect", metavar="FILE", help="what the builder has locked")
     parser.add_argument("--json", metavar="FILE", help="write the report for machines there")
-    parser.add_argument("--blas-threads", metavar="N", type=_positive)
+    parser.add_argument("--blas-threads", metavar="N", type=program.positive)
     parser.add_argument("--quiet", action="store_true", help="no tables")
     parser.add_argument("--show", metavar="FILE", help="print the tables of a report, run nothing")
     parser.add_argument("--debug", action="store_true", help="show tracebacks")
@@ -80,18 +69,8 @@ def parse(words):
     return arguments
 
 
-def _positive(text):
-    number = _count(text)
-    if number < 1:
-        raise argparse.ArgumentTypeError("at least 1")
-    return number
-
-
 def _count(text):
-    number = int(text)
-    if number < 0:
-        raise argparse.ArgumentTypeError("at least 0")
-    return number
+    return program.at_least(0, text)
 
 
 def run(arguments):
@@ -113,7 +92,8 @@ def run(arguments):
         frameworks.use_compile_folder(os.path.abspath(arguments.compile_folder))
     framework = frameworks.load(wanted["module"] if wanted else None)
     if arguments.mend_scan and not _mends_scan():
-        return _cannot(
+        return program.cannot_run(
+            "the workload",
             "this environment has no theano_stacks_scan",
             "take a variant on Theano that is not the baseline, or leave --mend-scan out",
         )
@@ -135,10 +115,3 @@ def _mends_scan():
     except ImportError:
         return False
     return True
-
-
-def _cannot(what, mend):
-    sys.stderr.write("the workload cannot run with %s\n" % sys.executable)
-    sys.stderr.write("  %s\n" % what)
-    sys.stderr.write("  mend: %s\n" % mend)
-    return CANNOT_RUN
