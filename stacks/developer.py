@@ -11,6 +11,9 @@ from stacks.disk import REPOSITORY, sha256_of, write_whole
 from stacks.errors import StacksError
 
 LOCK = REPOSITORY / "requirements-test.lock"
+# At most four: each may hold environments' files and a compiler's memory at once. The tests come
+# in the order that tests/integration/conftest.py gives them.
+PARALLEL = ["-n", "auto", "--maxprocesses", "4", "--dist", "loadgroup", "--no-loadscope-reorder"]
 
 
 class CheckError(StacksError):
@@ -45,7 +48,7 @@ def commands(*, unit: bool, integration: bool, keyword: str | None) -> Iterator[
     if keyword:
         yield ["pytest", "-k", keyword, *folders]
     else:
-        yield from (["pytest", folder] for folder in folders)
+        yield from (["pytest", *PARALLEL, folder] for folder in folders)
 
 
 def prepare_tools(venv: Path) -> None:
