@@ -23,19 +23,7 @@ KINDS = ("opencl", "cuda")
 OPENING, STEP = 60, 240
 # verify.timings has one, too; but it imports NumPy, which the program does later than this.
 _clock = getattr(time, "perf_counter", time.time)
-STEPS = (
-    "Gemm",
-    "Gemv",
-    "elementwise",
-    "reduce",
-    "softmax",
-    "convolution",
-    "scan",
-    "training step",
-    "left on the host",
-    "speed",
-    "optimiser",
-)
+STEPS = device_report.COMPUTED + ("left on the host", "speed", "optimiser")
 FULL_STEPS = ("large optimiser",)
 
 
