@@ -17,11 +17,12 @@ CALLING = "(calling the function)"
 
 @dataclass(frozen=True)
 class Cost:
-    """What one class, op or apply takes of a call: seconds, implementation, how many nodes."""
+    """What one class, op or apply takes of a call: seconds, implementation, nodes, their calls."""
 
     seconds: float
     type: str
     applies: int
+    calls: float = 0.0
 
 
 @dataclass(frozen=True)
@@ -65,6 +66,7 @@ def costs(profile: Mapping[str, Any], kind: str) -> dict[str, Cost]:
             known.seconds + row["seconds"] / calls,
             " & ".join(types),
             known.applies + row.get("applies", 1),
+            known.calls + row["calls"] / calls,
         )
     if profile["scans"]:
         found[OVERHEAD] = Cost(_overhead(profile) / calls, "", len(profile["scans"]))

@@ -30,7 +30,7 @@ def test_the_largest_change_comes_first_and_tells_what_it_was() -> None:
     assert [row.name for row in rows[:2]] == ["Dot22", "Gemm"]
     assert rows[0].gained == pytest.approx(-0.15) and rows[0].now_in_c
     assert rows[1].gained == pytest.approx(0.02) and not rows[1].now_in_c
-    assert rows[0].before == compare.Cost(0.2, "Py", 4)
+    assert rows[0].before == compare.Cost(0.2, "Py", 4, 40.0)
 
 
 def test_what_one_of_them_has_not_is_said() -> None:

@@ -19,44 +19,83 @@ class UnknownCaseError(EnvironmentError):
     """The workload has no case of that name."""
 
 
-def measure(framework, expectation, arguments):
-    """Return the report of one run of a workload, as docs/profiling.md describes it."""
-    wanted = arguments.profile_calls > 0 and arguments.linker != "numba"
-    dtype = arguments.dtype or ("float64" if arguments.workload == "check_blas" else "float32")
-    workload = importlib.import_module("verify.workloads." + arguments.workload)
-    models = workload.models(Ops(framework, dtype, wanted), arguments.small)
-    chosen = [model for model in models if arguments.case in (None, model.name)]
-    if not chosen:
-        known = ", ".join(model.name for model in models)
-        raise UnknownCaseError(22, "no case %s; there are: %s" % (arguments.case, known))
-    compiled = [_compile(framework, model, arguments.linker, wanted) for model in chosen]
-    profiles.silence(framework)
-    seconds = _call(compiled, arguments.calls)
-    context = Context(framework, expectation, None, os.environ.get(framework.flags_variable, ""))
-    return report.private(
-        {
-            "schema": SCHEMA,
-            "workload": arguments.workload,
-            "small": arguments.small,
-            "mended_scan": arguments.mend_scan,
-            "dtype": dtype,
-            "linker": arguments.linker or framework.linker,
-            "variant": expectation["variant"] if expectation else None,
-            "framework": {
-                "name": "%s-%s" % (framework.name, framework.version),
-                "module": framework.name,
-                "version": framework.version,
-                "python": platform.python_version(),
-            },
-            "machine": machine.describe({}),
-            "settings": settings.in_force(context),
-            "packages": versions.packages(context),
-            "cases": [
-                _case(one, samples, arguments.profile_calls if wanted else 0)
-                for one, samples in zip(compiled, seconds)
-            ],
-        }
-    )
+class Session(object):
+    """A workload's cases, compiled and called once; to be called as often as is wanted."""
+
+    def __init__(self, framework, expectation, arguments):
+        self._framework, self._expectation, self._arguments = framework, expectation, arguments
+        self._profiled = arguments.profile_calls > 0 and arguments.linker != "numba"
+        default = "float64" if arguments.workload == "check_blas" else "float32"
+        self._dtype = arguments.dtype or default
+        self._cases = [self._compiled(model) for model in self._models()]
+        profiles.silence(framework)
+        self._seconds = [[] for _ in self._cases]
+        for one in self._cases:
+            _call_first(one)
+
+    def _models(self):
+        workload = importlib.import_module("verify.workloads." + self._arguments.workload)
+        ops = Ops(self._framework, self._dtype, self._profiled)
+        models = workload.models(ops, self._arguments.small)
+        chosen = [model for model in models if self._arguments.case in (None, model.name)]
+        if not chosen:
+            known = ", ".join(model.name for model in models)
+            raise UnknownCaseError(22, "no case %s; there are: %s" % (self._arguments.case, known))
+        return chosen
+
+    def _compiled(self, model):
+        return _compile(self._framework, model, self._arguments.linker, self._profiled)
+
+    def compiled(self):
+        """Return what is known of each case before it is timed."""
+        return [
+            {
+                "name": one.model.name,
+                "graph": graph.describe(one.function)["signature"],
+                "compile": one.compile_seconds,
+                "modules": one.modules,
+                "first_call": one.first,
+            }
+            for one in self._cases
+        ]
+
+    def call(self, calls):
+        """Return {case: seconds of each call}; the cases take turns, so that they compare."""
+        seconds = _call(self._cases, calls)
+        for known, new in zip(self._seconds, seconds):
+            known += new
+        return {one.model.name: new for one, new in zip(self._cases, seconds)}
+
+    def report(self):
+        """Return the report, as docs/profiling.md describes it, after some calls with a profile."""
+        framework, expectation, arguments = self._framework, self._expectation, self._arguments
+        flags = os.environ.get(framework.flags_variable, "")
+        context = Context(framework, expectation, None, flags)
+        profiled = arguments.profile_calls if self._profiled else 0
+        return report.private(
+            {
+                "schema": SCHEMA,
+                "workload": arguments.workload,
+                "small": arguments.small,
+                "mended_scan": arguments.mend_scan,
+                "dtype": self._dtype,
+                "linker": arguments.linker or framework.linker,
+                "variant": expectation["variant"] if expectation else None,
+                "framework": {
+                    "name": "%s-%s" % (framework.name, framework.version),
+                    "module": framework.name,
+                    "version": framework.version,
+                    "python": platform.python_version(),
+                },
+                "machine": machine.describe({}),
+                "settings": settings.in_force(context),
+                "packages": versions.packages(context),
+                "cases": [
+                    _case(one, samples, profiled)
+                    for one, samples in zip(self._cases, self._seconds)
+                ],
+            }
+        )
 
 
 class _Compiled(object):
@@ -84,16 +123,17 @@ def _modules(framework):
         return 0
 
 
+def _call_first(one):
+    with profiles.switched_off(one.function):
+        start = clock()
+        value = one.function()
+        one.first = clock() - start
+    # What a call returns is compared between environments; an update has no output.
+    one.output = None if one.model.output is None else float(value)
+    profiles.forget_calls(one.function)
+
+
 def _call(compiled, calls):
-    """Return the seconds of each call of each case; the cases take turns, so that they compare."""
-    for one in compiled:
-        with profiles.switched_off(one.function):
-            start = clock()
-            value = one.function()
-            one.first = clock() - start
-        # What a call returns is compared between environments; an update has no output.
-        one.output = None if one.model.output is None else float(value)
-        profiles.forget_calls(one.function)
     seconds = [[] for _ in compiled]
     for number in range(calls):
         progress.note("call %d of %d" % (number + 1, calls))
