@@ -5,11 +5,12 @@ from __future__ import absolute_import, division, print_function
 import importlib
 import os
 import platform
+import warnings
 
-from verify import machine, progress, report, settings, versions
+from verify import device_graph, machine, progress, report, settings, versions
 from verify.context import Context
 from verify.timings import clock
-from verify.workloads import graph, profiles
+from verify.workloads import graph, profiles, waiting
 from verify.workloads.ops import Ops
 
 SCHEMA = 1
@@ -19,19 +20,20 @@ class UnknownCaseError(EnvironmentError):
     """The workload has no case of that name."""
 
 
-def measure(framework, expectation, arguments):
-    """Return the report of one run of a workload, as docs/profiling.md describes it."""
+def measure(framework, expectation, arguments, device=None):
+    """Return the report of one run of a workload, as docs/profiling.md describes it.
+
+    device: what is told of the one that the framework has opened.
+    """
     wanted = arguments.profile_calls > 0 and arguments.linker != "numba"
     dtype = arguments.dtype or ("float64" if arguments.workload == "check_blas" else "float32")
-    workload = importlib.import_module("verify.workloads." + arguments.workload)
-    models = workload.models(Ops(framework, dtype, wanted), arguments.small)
-    chosen = [model for model in models if arguments.case in (None, model.name)]
-    if not chosen:
-        known = ", ".join(model.name for model in models)
-        raise UnknownCaseError(22, "no case %s; there are: %s" % (arguments.case, known))
-    compiled = [_compile(framework, model, arguments.linker, wanted) for model in chosen]
+    # On a device other functions than those that are timed have the profiles.
+    ops = Ops(framework, dtype, wanted and not device)
+    models = _models(ops, arguments)
+    compiled = [_compile(framework, model, arguments.linker, wanted) for model in models]
+    profiled = _compile_waiting(framework, dtype, arguments) if wanted and device else compiled
     profiles.silence(framework)
-    seconds = _call(compiled, arguments.calls)
+    seconds = _call(compiled, arguments.calls, waiting.for_updates if device else _nothing)
     context = Context(framework, expectation, None, os.environ.get(framework.flags_variable, ""))
     return report.private(
         {
@@ -49,14 +51,44 @@ def measure(framework, expectation, arguments):
                 "python": platform.python_version(),
             },
             "machine": machine.describe({}),
+            "device": device,
             "settings": settings.in_force(context),
             "packages": versions.packages(context),
             "cases": [
-                _case(one, samples, arguments.profile_calls if wanted else 0)
-                for one, samples in zip(compiled, seconds)
+                _case(one, samples, other, arguments.profile_calls if wanted else 0)
+                for one, samples, other in zip(compiled, seconds, profiled)
             ],
         }
     )
+
+
+def _models(ops, arguments):
+    workload = importlib.import_module("verify.workloads." + arguments.workload)
+    models = workload.models(ops, arguments.small)
+    chosen = [model for model in models if arguments.case in (None, model.name)]
+    if not chosen:
+        known = ", ".join(model.name for model in models)
+        raise UnknownCaseError(22, "no case %s; there are: %s" % (arguments.case, known))
+    return chosen
+
+
+def _compile_waiting(framework, dtype, arguments):
+    """Return the same functions once more, whose nodes wait for the device."""
+    warnings.filterwarnings("ignore", "You are running the Theano profiler with CUDA enabled")
+    ops = Ops(framework, dtype, True, waiting.LINKER)
+    found = []
+    for model in _models(ops, arguments):
+        one = _compile(framework, model, waiting.LINKER, True)
+        waiting.at_each_node(one.function)
+        # Kernels are compiled in the first call.
+        one.function()
+        profiles.forget_calls(one.function)
+        found.append(one)
+    return found
+
+
+def _nothing(function):
+    pass
 
 
 class _Compiled(object):
@@ -84,12 +116,16 @@ def _modules(framework):
         return 0
 
 
-def _call(compiled, calls):
-    """Return the seconds of each call of each case; the cases take turns, so that they compare."""
+def _call(compiled, calls, finish):
+    """Return the seconds of each call of each case; the cases take turns, so that they compare.
+
+    finish(function) is called before the clock is stopped.
+    """
     for one in compiled:
         with profiles.switched_off(one.function):
             start = clock()
             value = one.function()
+            finish(one.function)
             one.first = clock() - start
         # What a call returns is compared between environments; an update has no output.
         one.output = None if one.model.output is None else float(value)
@@ -101,12 +137,13 @@ def _call(compiled, calls):
             with profiles.switched_off(one.function):
                 start = clock()
                 one.function()
+                finish(one.function)
                 samples.append(clock() - start)
     progress.end()
     return seconds
 
 
-def _case(one, samples, profile_calls):
+def _case(one, samples, profiled, profile_calls):
     found = {
         "name": one.model.name,
         "shape": one.model.shape,
@@ -118,12 +155,15 @@ def _case(one, samples, profile_calls):
         "compile": {"seconds": one.compile_seconds, "modules": one.modules},
         "profile": None,
     }
+    nodes = graph.graph_of(one.function).toposort()
+    if any(device_graph.is_on_device(node) for node in nodes):
+        found["places"] = dict(device_graph.places(nodes)._asdict())
     if one.function.profile:
         found["compile"].update(profiles.compile_times(one.function))
     if profile_calls:
         progress.note("profiling %s" % one.model.name)
         for _ in range(profile_calls):
-            one.function()
-        found["profile"] = profiles.of_function(one.function)
+            profiled.function()
+        found["profile"] = profiles.of_function(profiled.function)
         progress.end()
     return found
