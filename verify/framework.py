@@ -89,7 +89,7 @@ class Framework(object):
 
     def function(self, inputs, outputs, updates=None, profile=True, linker=None):
         """Compile a graph with the C virtual machine, all optimisations and a quiet profile."""
-        # On a device it would warn that it knows of no times there but CUDA's: see workloads.waiting.
+        # On a device it warns that it knows only how to time CUDA: see workloads.waiting.
         quiet = {"gpu_checks": False} if self.on_device else {}
         return self.module.function(
             inputs,

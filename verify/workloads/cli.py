@@ -10,8 +10,8 @@ import os
 import shutil
 import tempfile
 
-from verify import expectation as expectations
 from verify import device as devices
+from verify import expectation as expectations
 from verify import framework as frameworks
 from verify import program, report, table, threads
 from verify.context import Context
