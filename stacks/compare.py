@@ -18,7 +18,7 @@ CALLING = "(calling the function)"
 
 @dataclass(frozen=True)
 class Cost:
-    """What one class, op or apply takes of a call: seconds, implementation, how many nodes.
+    """What one class, op or apply takes of a call: seconds, implementation, nodes, their calls.
 
     `names` are those that it has in its profile, and `place` is where it computes.
     """
@@ -26,6 +26,7 @@ class Cost:
     seconds: float
     type: str
     applies: int
+    calls: float = 0.0
     names: tuple[str, ...] = ()
     place: str = ""
 
@@ -67,11 +68,12 @@ def costs(profile: Mapping[str, Any], kind: str, *, matched: bool = False) -> di
     for row in _rows(profile, kind):
         own = _name(row, kind)
         name = across.counterpart(own, kind) if matched else own
-        known = found.get(name, Cost(0.0, row["type"], 0, (), across.place(own)))
+        known = found.get(name, Cost(0.0, row["type"], 0, place=across.place(own)))
         found[name] = Cost(
             known.seconds + row["seconds"] / calls,
             _both(known.type, row["type"]),
             known.applies + row.get("applies", 1),
+            known.calls + row["calls"] / calls,
             tuple(sorted({*known.names, own})),
             _both(known.place, across.place(own)),
         )

@@ -11,8 +11,9 @@ from typing import Annotated, Literal
 
 from pydantic import ConfigDict, Field, ValidationError
 
+from stacks.bench.profile import Profile
+from stacks.bench.record import LEAST, MOST, Record
 from stacks.disk import REPOSITORY, write_whole
-from stacks.envfiles import Strict
 from stacks.errors import UsageError
 
 RESULTS = REPOSITORY / "results"
@@ -22,16 +23,8 @@ NUMBA = ", numba"
 Unit = Literal["GFLOP/s", "s", "ns"]
 Sha256 = Field(pattern=r"^[0-9a-f]{64}$")
 NAME = r"^[a-z0-9][a-z0-9.-]*$"
-# What is beyond is no measurement, and arithmetic with it would not end well.
-LEAST, MOST = 1e-15, 1e15
 # Of one machine at two times the kernel leaves a little more or less of the memory.
 SAME_MEMORY = 0.1
-
-
-class Record(Strict):
-    """A part of a result."""
-
-    model_config = ConfigDict(allow_inf_nan=False)
 
 
 class Peak(Record):
@@ -122,15 +115,23 @@ class Series(Record):
         le=MOST,
         description="seconds in which it was compiled, its C code from an earlier run's cache",
     )
+    profile: Profile | None = Field(
+        default=None, description="of calls after the samples, once for each start"
+    )
 
 
 class Run(Record):
-    """One process: a variant in a round, with so many threads."""
+    """One turn: a variant in a round, with so many threads."""
 
     subject: str = Field(description="FRAMEWORK/FLAVOUR, one of the subjects")
     workload: str
     threads: int = Field(ge=1)
     round: int = Field(ge=1)
+    start: int | None = Field(
+        default=None,
+        ge=1,
+        description="which start of the program this is of; without it each round is a start",
+    )
     seconds: float = Field(ge=0)
     noise: Noise
     series: tuple[Series, ...] = Field(min_length=1)

@@ -110,6 +110,7 @@ def _timed(turn: Turn, take: Measure) -> tuple[Run, bool]:
         workload=turn.workload,
         threads=turn.threads,
         round=max(turn.round, 1),
+        start=max(turn.round, 1),
         seconds=seconds,
         noise=noise.between(before, noise.read(), machine.usable()),
         series=tuple(series),

@@ -7,6 +7,7 @@ from collections.abc import Mapping, Sequence
 from pathlib import Path
 from typing import Any
 
+from stacks.bench import profile
 from stacks.bench.candidates import Candidate
 from stacks.bench.results import NUMBA, Series
 from stacks.command import call
@@ -32,6 +33,7 @@ THREAD_VARIABLES = (
 # No clock tells more, and the files are smaller.
 DIGITS = 6
 QUICK_CALLS = "20"
+PROFILE_CALLS = "20"
 
 
 def check_names(names: Sequence[str]) -> None:
@@ -83,13 +85,20 @@ def options_of(workload: str, quick: bool) -> list[str]:
     return ["--calls", QUICK_CALLS] if quick else []
 
 
+def profile_calls_of(workload: str) -> str:
+    """Return how many calls are profiled, after the timed ones."""
+    # One product has nothing to break down, and takes seconds.
+    return "1" if workload == "check_blas" else PROFILE_CALLS
+
+
 def _cases(
     candidate: Candidate, workload: str, env: Mapping[str, str], options: Sequence[str]
 ) -> list[Series]:
     with scratch() as folder:
         report = folder / "report.json"
         words: list[str | Path] = [candidate.place / "bin/python", PROGRAM, workload, *options]
-        call([*words, "--profile-calls", "0", "--quiet", "--json", report], env=env)
+        words += ["--profile-calls", profile_calls_of(workload)]
+        call([*words, "--quiet", "--json", report], env=env)
         cases = _json(report.read_text(), candidate)["cases"]
     return [
         _series(
@@ -99,6 +108,7 @@ def _cases(
                 "samples": case["seconds"],
                 "graph": case["graph"]["signature"],
                 "compile": float(f"{case['compile']['seconds']:.{DIGITS}g}"),
+                "profile": profile.of_case(case),
             },
             candidate,
             workload,

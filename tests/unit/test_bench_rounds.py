@@ -209,6 +209,7 @@ def test_a_workloads_cases_are_read_from_its_report(
             "seconds": [0.5, 0.25],
             "graph": {"signature": "abc"},
             "compile": {"seconds": 4.0, "modules": 1},
+            "profile": None,
         }
         for name in ("implicit", "gibbs")
     ]

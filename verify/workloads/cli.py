@@ -15,6 +15,7 @@ from verify import expectation as expectations
 from verify import framework as frameworks
 from verify import program, report, table, threads
 from verify.context import Context
+from verify.workloads import staying
 
 NAMES = ("ntm", "gibbs", "scan_gc", "lstm", "logreg", "check_blas")
 RAN, NO_DEVICE = 0, 3
@@ -61,6 +62,11 @@ def parse(words):
     parser.add_argument("--json", metavar="FILE", help="write the report for machines there")
     parser.add_argument("--blas-threads", metavar="N", type=program.positive)
     parser.add_argument("--quiet", action="store_true", help="no tables")
+    parser.add_argument(
+        "--stay",
+        action="store_true",
+        help="compile, then answer requests on standard input (for the bench)",
+    )
     parser.add_argument("--show", metavar="FILE", help="print the tables of a report, run nothing")
     parser.add_argument("--debug", action="store_true", help="show tracebacks")
     arguments = parser.parse_args(words)
@@ -92,6 +98,8 @@ def run(arguments):
             raise EnvironmentError(2, "no such folder", os.path.dirname(path))
     if arguments.blas_threads:
         threads.ask_for(arguments.blas_threads)
+    if arguments.stay:
+        staying.end_with_parent()
     if arguments.compile_folder:
         frameworks.use_compile_folder(os.path.abspath(arguments.compile_folder))
     asked = devices.asked(wanted, os.environ.get("THEANO_FLAGS", ""))
@@ -119,7 +127,12 @@ def run(arguments):
     # Imported late: these import NumPy, which must not come before the thread counts are set.
     from verify.workloads import measuring, tables
 
-    content = measuring.measure(framework, wanted, arguments, device)
+    session = measuring.Session(framework, wanted, arguments, device)
+    if arguments.stay:
+        staying.serve(session)
+        return RAN
+    session.call(arguments.calls)
+    content = session.report()
     if arguments.json:
         report.write(arguments.json, content)
     if not arguments.quiet:

@@ -20,71 +20,105 @@ class UnknownCaseError(EnvironmentError):
     """The workload has no case of that name."""
 
 
-def measure(framework, expectation, arguments, device=None):
-    """Return the report of one run of a workload, as docs/profiling.md describes it.
+class Session(object):
+    """A workload's cases, compiled and called once; to be called as often as is wanted.
 
-    device: what is told of the one that the framework has opened.
+    device: what is told of the device that the framework has opened, or None.
     """
-    wanted = arguments.profile_calls > 0 and arguments.linker != "numba"
-    dtype = arguments.dtype or ("float64" if arguments.workload == "check_blas" else "float32")
-    # On a device other functions than those that are timed have the profiles.
-    ops = Ops(framework, dtype, wanted and not device)
-    models = _models(ops, arguments)
-    compiled = [_compile(framework, model, arguments.linker, wanted) for model in models]
-    profiled = _compile_waiting(framework, dtype, arguments) if wanted and device else compiled
-    profiles.silence(framework)
-    seconds = _call(compiled, arguments.calls, waiting.for_updates if device else _nothing)
-    context = Context(framework, expectation, None, os.environ.get(framework.flags_variable, ""))
-    return report.private(
-        {
-            "schema": SCHEMA,
-            "workload": arguments.workload,
-            "small": arguments.small,
-            "mended_scan": arguments.mend_scan,
-            "dtype": dtype,
-            "linker": arguments.linker or framework.linker,
-            "variant": expectation["variant"] if expectation else None,
-            "framework": {
-                "name": "%s-%s" % (framework.name, framework.version),
-                "module": framework.name,
-                "version": framework.version,
-                "python": platform.python_version(),
-            },
-            "machine": machine.describe({}),
-            "device": device,
-            "settings": settings.in_force(context),
-            "packages": versions.packages(context),
-            "cases": [
-                _case(one, samples, other, arguments.profile_calls if wanted else 0)
-                for one, samples, other in zip(compiled, seconds, profiled)
-            ],
-        }
-    )
 
+    def __init__(self, framework, expectation, arguments, device=None):
+        self._device = device
+        self._framework, self._expectation, self._arguments = framework, expectation, arguments
+        self._profiled = arguments.profile_calls > 0 and arguments.linker != "numba"
+        default = "float64" if arguments.workload == "check_blas" else "float32"
+        self._dtype = arguments.dtype or default
+        # On a device other functions than those that are timed have the profiles.
+        models = self._models(Ops(framework, self._dtype, self._profiled and not device))
+        self._cases = [self._compiled(model) for model in models]
+        if device:
+            self._wait_for_device()
+        profiles.silence(framework)
+        self._seconds = [[] for _ in self._cases]
+        for one in self._cases:
+            _call_first(one)
 
-def _models(ops, arguments):
-    workload = importlib.import_module("verify.workloads." + arguments.workload)
-    models = workload.models(ops, arguments.small)
-    chosen = [model for model in models if arguments.case in (None, model.name)]
-    if not chosen:
-        known = ", ".join(model.name for model in models)
-        raise UnknownCaseError(22, "no case %s; there are: %s" % (arguments.case, known))
-    return chosen
+    def _models(self, ops):
+        workload = importlib.import_module("verify.workloads." + self._arguments.workload)
+        models = workload.models(ops, self._arguments.small)
+        chosen = [model for model in models if self._arguments.case in (None, model.name)]
+        if not chosen:
+            known = ", ".join(model.name for model in models)
+            raise UnknownCaseError(22, "no case %s; there are: %s" % (self._arguments.case, known))
+        return chosen
 
+    def _compiled(self, model):
+        return _compile(self._framework, model, self._arguments.linker, self._profiled)
 
-def _compile_waiting(framework, dtype, arguments):
-    """Return the same functions once more, whose nodes wait for the device."""
-    warnings.filterwarnings("ignore", "You are running the Theano profiler with CUDA enabled")
-    ops = Ops(framework, dtype, True, waiting.LINKER)
-    found = []
-    for model in _models(ops, arguments):
-        one = _compile(framework, model, waiting.LINKER, True)
-        waiting.at_each_node(one.function)
-        # Kernels are compiled in the first call.
-        one.function()
-        profiles.forget_calls(one.function)
-        found.append(one)
-    return found
+    def _wait_for_device(self):
+        """Have timed calls wait at their end, and compile functions whose nodes all wait."""
+        for one in self._cases:
+            one.finish = waiting.for_updates
+        if not self._profiled:
+            return
+        warnings.filterwarnings("ignore", "You are running the Theano profiler with CUDA enabled")
+        ops = Ops(self._framework, self._dtype, True, waiting.LINKER)
+        for one, model in zip(self._cases, self._models(ops)):
+            one.profiled = _compile(self._framework, model, waiting.LINKER, True).function
+            waiting.at_each_node(one.profiled)
+            # Kernels are compiled in the first call.
+            one.profiled()
+            profiles.forget_calls(one.profiled)
+
+    def compiled(self):
+        """Return what is known of each case before it is timed."""
+        return [
+            {
+                "name": one.model.name,
+                "graph": graph.describe(one.function)["signature"],
+                "compile": one.compile_seconds,
+                "modules": one.modules,
+            }
+            for one in self._cases
+        ]
+
+    def call(self, calls):
+        """Return {case: seconds of each call}; the cases take turns, so that they compare."""
+        seconds = _call(self._cases, calls)
+        for known, new in zip(self._seconds, seconds):
+            known += new
+        return {one.model.name: new for one, new in zip(self._cases, seconds)}
+
+    def report(self):
+        """Return the report, as docs/profiling.md describes it, after some calls with a profile."""
+        framework, expectation, arguments = self._framework, self._expectation, self._arguments
+        flags = os.environ.get(framework.flags_variable, "")
+        context = Context(framework, expectation, None, flags)
+        profiled = arguments.profile_calls if self._profiled else 0
+        return report.private(
+            {
+                "schema": SCHEMA,
+                "workload": arguments.workload,
+                "small": arguments.small,
+                "mended_scan": arguments.mend_scan,
+                "dtype": self._dtype,
+                "linker": arguments.linker or framework.linker,
+                "variant": expectation["variant"] if expectation else None,
+                "framework": {
+                    "name": "%s-%s" % (framework.name, framework.version),
+                    "module": framework.name,
+                    "version": framework.version,
+                    "python": platform.python_version(),
+                },
+                "machine": machine.describe({}),
+                "device": self._device,
+                "settings": settings.in_force(context),
+                "packages": versions.packages(context),
+                "cases": [
+                    _case(one, samples, profiled)
+                    for one, samples in zip(self._cases, self._seconds)
+                ],
+            }
+        )
 
 
 def _nothing(function):
@@ -95,6 +129,8 @@ class _Compiled(object):
     def __init__(self, model, function, seconds, modules):
         self.model, self.function = model, function
         self.compile_seconds, self.modules = seconds, modules
+        # What is called before the clock is stopped, and the function whose calls are profiled.
+        self.finish, self.profiled = _nothing, function
         self.first = None
         self.output = None
 
@@ -116,20 +152,18 @@ def _modules(framework):
         return 0
 
 
-def _call(compiled, calls, finish):
-    """Return the seconds of each call of each case; the cases take turns, so that they compare.
+def _call_first(one):
+    with profiles.switched_off(one.function):
+        start = clock()
+        value = one.function()
+        one.finish(one.function)
+        one.first = clock() - start
+    # What a call returns is compared between environments; an update has no output.
+    one.output = None if one.model.output is None else float(value)
+    profiles.forget_calls(one.function)
 
-    finish(function) is called before the clock is stopped.
-    """
-    for one in compiled:
-        with profiles.switched_off(one.function):
-            start = clock()
-            value = one.function()
-            finish(one.function)
-            one.first = clock() - start
-        # What a call returns is compared between environments; an update has no output.
-        one.output = None if one.model.output is None else float(value)
-        profiles.forget_calls(one.function)
+
+def _call(compiled, calls):
     seconds = [[] for _ in compiled]
     for number in range(calls):
         progress.note("call %d of %d" % (number + 1, calls))
@@ -137,13 +171,13 @@ def _call(compiled, calls, finish):
             with profiles.switched_off(one.function):
                 start = clock()
                 one.function()
-                finish(one.function)
+                one.finish(one.function)
                 samples.append(clock() - start)
     progress.end()
     return seconds
 
 
-def _case(one, samples, profiled, profile_calls):
+def _case(one, samples, profile_calls):
     found = {
         "name": one.model.name,
         "shape": one.model.shape,
@@ -163,7 +197,7 @@ def _case(one, samples, profiled, profile_calls):
     if profile_calls:
         progress.note("profiling %s" % one.model.name)
         for _ in range(profile_calls):
-            profiled.function()
-        found["profile"] = profiles.of_function(profiled.function)
+            one.profiled()
+        found["profile"] = profiles.of_function(one.profiled)
         progress.end()
     return found
