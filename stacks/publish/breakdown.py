@@ -10,7 +10,7 @@ from stacks.publish.sessions import Figure, Session
 
 CALLS = 100
 # Classes that have a part of their own; more could not be told apart in a plot.
-LARGEST = 6
+LARGEST = 5
 C, PYTHON = "other classes, C", "other classes, Py"
 REST = "the rest"
 
@@ -90,7 +90,8 @@ def _calls(program: str, count: int, figures: Sequence[Figure]) -> Breakdown:
     for figure, costs in found:
         others = {key: s for key, s in costs.items() if key[1] and key not in named}
         seconds = [costs.get(key, 0.0) for key in named]
-        seconds += [sum(s for key, s in others.items() if ("Py" in key[1]) is py) for py in (0, 1)]
+        of_python = sum(s for key, s in others.items() if "Py" in key[1])
+        seconds += [sum(others.values()) - of_python, of_python]
         shares.append(Share(figure, (*seconds, *(costs.get(key, 0.0) for key in own))))
     return _filled(Breakdown(program, count, tuple(parts), tuple(shares)))
 

@@ -19,7 +19,7 @@ LONGEST_NAME = 36
 FONT = 13
 # How far the stripes of a part lie from each other, and the room that a figure in it needs.
 STRIPES = 5.0
-ROOM_FOR_FIGURE = 9.0
+ROOM_FOR_FIGURE = 8.0
 GEOMETRY = {"x", "y", "width", "height", "d", "transform"}
 # More than a tenth of a point is not seen.
 DIGITS = re.compile(r"(?<=\.\d)\d+")

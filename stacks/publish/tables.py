@@ -50,19 +50,27 @@ def _calls(found: list[Breakdown]) -> Table:
 
 
 def _compiling(found: list[Breakdown]) -> Table:
+    # Those that have the most steps have them in order.
+    longest = sorted(found, key=lambda one: -len(one.parts))
+    steps = list(dict.fromkeys(part.name for one in longest for part in one.parts))
     return Table(
         "Compiling and calling",
         f"seconds of compiling by its steps, its C code being cached, and of {breakdown.CALLS} "
         "calls after it",
-        ("variant", "program", "step", "seconds"),
+        ("variant", "program", *steps),
         tuple(
-            (_variant(share), one.program, part.name, number(seconds))
+            (_variant(share), one.program, *(_of(one, share, step) for step in steps))
             for one in found
             for share in one.shares
-            for part, seconds in zip(one.parts, share.seconds, strict=True)
         ),
-        texts=3,
+        texts=2,
     )
+
+
+def _of(one: Breakdown, share: Share, step: str) -> str:
+    """Return the seconds of a step; nothing where the program has no such step."""
+    parts = zip(one.parts, share.seconds, strict=True)
+    return next((number(seconds) for part, seconds in parts if part.name == step), "")
 
 
 def _variant(share: Share) -> str:
