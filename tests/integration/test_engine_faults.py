@@ -90,10 +90,22 @@ def test_a_verification_that_fails(
 
 
 def test_a_verification_that_cannot_run(small: Build, before: State, engine: Engine) -> None:
-    with pytest.raises(VerifyError, match="could not be verified") as caught:
+    with pytest.raises(VerifyError, match=r"could not be verified \(status 2\)"):
         small(BREAKS)
-    assert caught.value.found == "exit status 2"
     assert state(engine) == before
+
+
+def test_an_image_whose_device_is_not_here_is_made_and_told(
+    small: Build, before: State, engine: Engine
+) -> None:
+    with pytest.raises(VerifyError, match="made, and verified but for its device") as caught:
+        small("exit 3")
+    assert caught.value.exit_code == 3
+    made = engine.image_id(NAMES[0])
+    assert made and made not in before.images
+    # It is no image that was verified: the next build does it again.
+    with pytest.raises(VerifyError, match="but for its device"):
+        small("exit 3")
 
 
 def test_content_that_changes_under_the_build(
