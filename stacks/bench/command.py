@@ -37,13 +37,32 @@ def bench(
     Raises UsageError for what cannot be timed, and a StacksError where a process fails; nothing
     is kept then.
     """
-    number = rounds_wanted or (QUICK_ROUNDS if quick else ROUNDS)
-    if number < LEAST_ROUNDS:
-        raise UsageError(
-            "too few rounds to tell noise from speed",
-            expected=f"at least {LEAST_ROUNDS}",
-            found=str(number),
-        )
+    result = timed(
+        variants,
+        framework,
+        workloads=workloads,
+        rounds_wanted=rounds_wanted,
+        threads=threads,
+        quick=quick,
+        machine_name=machine_name,
+    )
+    path = results.write(result)
+    show.show(result)
+    print(f"kept in {path.relative_to(REPOSITORY)}", file=sys.stderr)
+
+
+def timed(
+    variants: str = "",
+    framework: str = "",
+    *,
+    workloads: str = "",
+    rounds_wanted: int = 0,
+    threads: str = "",
+    quick: bool = False,
+    machine_name: str = "",
+) -> Result:
+    """Time variants beside each other and return the result; raises what `bench` raises."""
+    number = check_rounds(rounds_wanted, quick)
     names = split(workloads) or worker.OWN
     worker.check_names(names)
     plan = rounds.Plan(
@@ -62,7 +81,7 @@ def bench(
     seconds = time.monotonic() - start
     by_date = (datetime.datetime.now(datetime.timezone.utc) - began).total_seconds()
     commit, changed = revision()
-    result = Result(
+    return Result(
         schema=results.SCHEMA,
         began=began.strftime("%Y-%m-%dT%H:%M:%SZ"),
         seconds=round(seconds, 1),
@@ -81,9 +100,18 @@ def bench(
         runs=tuple(runs),
         remarks=tuple(remarks(runs, pinned, by_date - seconds)),
     )
-    path = results.write(result)
-    show.show(result)
-    print(f"kept in {path.relative_to(REPOSITORY)}", file=sys.stderr)
+
+
+def check_rounds(wanted: int, quick: bool) -> int:
+    """Return how many rounds there will be; UsageError where they are too few."""
+    number = wanted or (QUICK_ROUNDS if quick else ROUNDS)
+    if number < LEAST_ROUNDS:
+        raise UsageError(
+            "too few rounds to tell noise from speed",
+            expected=f"at least {LEAST_ROUNDS}",
+            found=str(number),
+        )
+    return number
 
 
 def split(text: str) -> tuple[str, ...]:
