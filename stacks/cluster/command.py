@@ -60,7 +60,7 @@ def build(address: str, variants: Sequence[Variant], *, full: bool = False) -> N
                 path = REPORTS / slug(by.named or by.name) / f"{outcome.variant}.json"
                 write_whole(path, json.dumps(outcome.report, indent=2, sort_keys=True) + "\n")
         if answer.whole:
-            kept.keep(job.name, by.name, answer)
+            kept.keep(job.key, by.name, answer)
         found.take(by.name, answer)
 
     with connect.connected(address, tell) as cluster:
@@ -105,14 +105,17 @@ def bench(
             path = results.write(result)
             tell(by.name, f"kept in {path.relative_to(REPOSITORY)}")
             answer = answer.model_copy(update={"result": result})
-            kept.keep(job.name, by.name, answer)
+            kept.keep(job.key, by.name, answer)
         found.take(by.name, answer)
 
     with connect.connected(address, tell) as cluster:
         machines: dict[str, Worker] = {}
         for one in _workers(cluster, address).values():
             machines.setdefault(one.machine, one)
-        jobs = [Job(f"the timing on {m}", order, m) for m in sorted(machines)]
+        jobs = [
+            Job(f"the timing on {by.named or by.name}", order, machine)
+            for machine, by in sorted(machines.items())
+        ]
         failures = spread(cluster, _left(jobs, kept, found), keep)
     for name, result in found.results.items():
         print(f"\n{name}")
@@ -158,7 +161,7 @@ def _left(jobs: Sequence[Job], kept: Session, found: _Found) -> list[Job]:
     """Return the jobs that an earlier invocation has not finished; what it has is taken."""
     left = []
     for job in jobs:
-        before = kept.kept(job.name)
+        before = kept.kept(job.key)
         if before:
             tell(before.worker, f"has finished {job.name} before")
             found.take(before.worker, before.answer)

@@ -116,7 +116,7 @@ def connected(address: str, tell: Callable[[str, str], None]) -> Iterator[Cluste
     with warnings.catch_warnings():
         warnings.simplefilter("ignore", VersionMismatchWarning)
         try:
-            client = distributed.Client(address, timeout=TIMEOUT, set_as_default=False)
+            client = distributed.Client(address, timeout=TIMEOUT)
         except (OSError, ValueError, TypeError, ImportError) as error:
             raise UsageError(
                 f"--cluster {address}: no scheduler answers there",

@@ -30,6 +30,11 @@ class Job:
     order: Order
     machine: str | None = None
 
+    @property
+    def key(self) -> str:
+        """What is the same when it is asked for again, by whichever worker it is done."""
+        return self.machine or self.name
+
 
 @dataclass(frozen=True)
 class _Running:
@@ -130,7 +135,7 @@ def _answer(ended: Ended) -> Answer | None:
 
 def _again(one: _Running, state: _State) -> None:
     """Have a job whose worker was lost done again, unless it takes its workers with it."""
-    lost = state.lost.setdefault(one.job.name, Counter())
+    lost = state.lost.setdefault(one.job.key, Counter())
     lost[one.worker.machine] += 1
     if sum(lost.values()) < TRIES:
         tell(one.worker.name, f"was lost; {one.job.name} will be done again")
@@ -152,7 +157,7 @@ def _next(state: _State, present: Mapping[str, Worker]) -> list[tuple[Job, Worke
     for job in state.waiting:
         fit = [w for w in free if w.machine not in taken and job.machine in (None, w.machine)]
         if fit:
-            lost = state.lost.get(job.name, Counter())
+            lost = state.lost.get(job.key, Counter())
             worker = min(fit, key=lambda one: lost[one.machine])
             taken.add(worker.machine)
             begin.append((job, worker))
