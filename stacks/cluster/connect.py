@@ -87,7 +87,8 @@ class Cluster:
     def send(self, worker: Worker, text: str) -> Task:
         """Have one worker do what an order, in JSON, says."""
         # The scheduler loads what it is sent, and need not have this project: so it gets a name.
-        door = self._client.submit(pkgutil.resolve_name, RUN, workers=[worker.address])
+        # Not pure: the like of it that was sent to another worker must not do for this one.
+        door = self._client.submit(pkgutil.resolve_name, RUN, workers=[worker.address], pure=False)
         call = operator.methodcaller("__call__", text, self._topic, worker.name)
         key = f"{LABEL}-{uuid.uuid4().hex}"
         return Task(self._client.submit(call, door, key=key, workers=[worker.address]))

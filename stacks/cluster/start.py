@@ -11,9 +11,8 @@ from pathlib import Path
 
 from stacks.bench.results import NAME
 from stacks.cluster.tools import prepare
-from stacks.command import attached
 from stacks.disk import REPOSITORY
-from stacks.errors import StacksError, UsageError
+from stacks.errors import UsageError
 
 # A worker's label: a resource, as dask calls it. One job takes all of it.
 LABEL = "theano-stacks"
@@ -22,21 +21,18 @@ NAMED, BOOTED = f"{LABEL}-machine-", f"{LABEL}-boot-"
 BOOT = Path("/proc/sys/kernel/random/boot_id")
 
 
-class StartError(StacksError):
-    """One of dask's programs ended with an error; what it said stands above."""
-
-
 def worker(address: str, name: str, options: Sequence[str]) -> None:
-    """Run a worker until it is stopped, or its scheduler goes away.
+    """Become a worker, until it is stopped or its scheduler goes away.
 
-    `options` go to `dask worker`. Raises UsageError for a name that is none, StartError.
+    `options` go to `dask worker`. Raises UsageError for a name that is none.
     """
+    words = worker_words(address, name, options)
     prepare()
-    _run(worker_words(address, name, options))
+    _run(words)
 
 
 def scheduler(options: Sequence[str]) -> None:
-    """Run a scheduler until it is stopped; `options` go to `dask scheduler`."""
+    """Become a scheduler, until it is stopped; `options` go to `dask scheduler`."""
     prepare()
     _run(["distributed.cli.dask_scheduler", *options])
 
@@ -67,7 +63,8 @@ def label(name: str, boot: Path = BOOT) -> str:
 
 
 def _run(words: Sequence[str]) -> None:
+    """Replace this process: signals, of Slurm and of Kubernetes, then reach dask itself."""
+    sys.stdout.flush()
+    sys.stderr.flush()
     env = {**os.environ, "PYTHONPATH": str(REPOSITORY)}
-    status = attached([sys.executable, "-m", *words], env=env)
-    if status > 0:
-        raise StartError(f"dask ended with status {status}; its own words stand above")
+    os.execve(sys.executable, [sys.executable, "-m", *words], env)  # noqa: S606
