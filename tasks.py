@@ -153,6 +153,9 @@ def recommend(context: Context, framework: str = "", rounds: int = 7) -> None:
         "threads": "counts of threads, 1,2,4 or 1-4 (default: 1, 2, 4 ... and all)",
         "quick": "few sizes and rounds: minutes",
         "machine": "the folder below results/ (default: made of the processor's name)",
+        "starts": "how often a program is started (default: for each round; ntm once)",
+        "calls": "calls of a program in each round (default: 100; with --quick 20)",
+        "limit": "seconds in which a process is to answer (default: 3600)",
     }
 )
 def bench(
@@ -164,6 +167,9 @@ def bench(
     threads: str = "",
     quick: bool = False,
     machine: str = "",
+    starts: int = 0,
+    calls: int = 0,
+    limit: int = 0,
 ) -> None:
     """Time variants turn by turn, and keep the figures in results/."""
     from stacks.bench import command
@@ -176,6 +182,9 @@ def bench(
         threads=threads,
         quick=quick,
         machine_name=machine,
+        starts=starts,
+        calls=calls,
+        limit=limit,
     )
 
 

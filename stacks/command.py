@@ -27,19 +27,31 @@ def call(
     cwd: Path | None = None,
     env: Mapping[str, str] | None = None,
     accepted: Collection[int] = (0,),
+    limit: float | None = None,
 ) -> str:
     """Run a program to its end and return what it printed on standard output.
 
     Raises CommandError with the command line and the tail of both its streams where the program
-    is missing or exits with a status that is not accepted.
+    is missing, exits with a status that is not accepted, or has not ended after `limit` seconds.
     """
     words = [str(a) for a in arguments]
     try:
         done = subprocess.run(
-            words, cwd=cwd, env=env, capture_output=True, text=True, errors="replace", check=False
+            words,
+            cwd=cwd,
+            env=env,
+            capture_output=True,
+            text=True,
+            errors="replace",
+            check=False,
+            timeout=limit,
         )
     except OSError as error:
         raise _cannot_run(words, error) from error
+    except subprocess.TimeoutExpired as error:
+        raise CommandError(
+            quoted(words), expected=f"an end within {limit:g} s", found="none: it was stopped"
+        ) from error
     if done.returncode not in accepted:
         tail = "\n".join((done.stdout + done.stderr).strip().splitlines()[-TAIL:])
         raise _failed(words, tail, accepted, done.returncode)

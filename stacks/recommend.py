@@ -5,7 +5,7 @@ from __future__ import annotations
 import sys
 from collections.abc import Sequence
 
-from stacks.bench import machine, noise, rounds, show
+from stacks.bench import machine, noise, rounds, show, turns
 from stacks.bench.candidates import Candidate, candidates
 from stacks.bench.compare import Row, rows, winners
 from stacks.bench.results import Run
@@ -38,7 +38,7 @@ def recommend(variants: Sequence[Variant], rounds_wanted: int = ROUNDS) -> None:
     for candidate in built:
         if not candidate.verified:
             print(f"left out: {candidate.variant.name}: not verified", file=sys.stderr)
-    plan = rounds.Plan(
+    plan = turns.Plan(
         candidates=tuple(chosen),
         workloads=("gemm",),
         threads=(machine.usable(),),

@@ -7,7 +7,7 @@ import sys
 import time
 from collections.abc import Sequence
 
-from stacks.bench import machine, noise, results, rounds, show, worker
+from stacks.bench import machine, noise, results, rounds, show, turns, worker
 from stacks.bench.candidates import Candidate, candidates, to_time
 from stacks.bench.results import Result, Run, Settings
 from stacks.bench.statistics import LEAST_ROUNDS
@@ -31,8 +31,13 @@ def bench(
     threads: str = "",
     quick: bool = False,
     machine_name: str = "",
+    starts: int = 0,
+    calls: int = 0,
+    limit: float = 0.0,
 ) -> None:
     """Time variants beside each other, keep the result, print it.
+
+    0 leaves rounds, starts and calls to the workloads, the limit to the bench.
 
     Raises UsageError for what cannot be timed, and a StacksError where a process fails; nothing
     is kept then.
@@ -44,14 +49,20 @@ def bench(
             expected=f"at least {LEAST_ROUNDS}",
             found=str(number),
         )
+    if min(starts, calls, limit) < 0:
+        raise UsageError("--starts, --calls and --limit are positive numbers")
     names = split(workloads) or worker.OWN
     worker.check_names(names)
-    plan = rounds.Plan(
+    plan = turns.Plan(
         candidates=tuple(choose(split(variants), framework)),
         workloads=names,
         threads=counts(threads, machine.usable()),
         rounds=number,
         quick=quick,
+        starts=starts,
+        calls=calls,
+        limit=limit or worker.LIMIT,
+        every_count=bool(threads),
     )
     reports = [c.report for c in plan.candidates if c.report]
     here = machine.describe(reports)

@@ -27,12 +27,16 @@ class Measure:
 
 @dataclass(frozen=True)
 class Graphs:
-    """Which graph a variant's figures are of, in how many of its rounds that came, of how many."""
+    """Which graph a variant's figures are of, in how many of its rounds that came, of how many.
+
+    `starts` are those of the program in which it came.
+    """
 
     usual: str | None
     came: int
     rounds: int
     kinds: int
+    starts: int = 0
 
 
 @dataclass(frozen=True)
@@ -54,9 +58,13 @@ class Row:
 
 @dataclass(frozen=True)
 class _Taken:
-    """A variant's samples of one measure: {graph: {round: samples}}; no graph is one, too."""
+    """A variant's samples of one measure: {graph: {round: samples}}; no graph is one, too.
+
+    `starts` has for each round the start of the program that it is of.
+    """
 
     by_graph: dict[str | None, dict[int, tuple[float, ...]]]
+    starts: dict[int, int]
 
     @property
     def usual(self) -> str | None:
@@ -68,7 +76,8 @@ class _Taken:
         """How often the usual graph came."""
         rounds = sum(map(len, self.by_graph.values()))
         came = len(self.by_graph[self.usual])
-        return Graphs(self.usual, came, rounds, len(self.by_graph))
+        starts = {self.starts[number] for number in self.by_graph[self.usual]}
+        return Graphs(self.usual, came, rounds, len(self.by_graph), len(starts))
 
     @property
     def summary(self) -> Summary:
@@ -127,10 +136,15 @@ def winners(runs: Sequence[Run]) -> dict[Measure, tuple[str, ...]]:
 
 
 def unlike(found: Sequence[Row]) -> list[str]:
-    """Say where graphs differed: from start to start of one variant, or between two variants."""
+    """Say where graphs differed, from start to start or between variants, or one start is all."""
     said = []
     for row in found:
         graphs = row.graphs
+        if row.ratio and row.ratio.starts == 1 and row.ratio.rounds > 1:
+            said.append(
+                f"{row.measure.told}: {row.subject} was started once: the interval does not say "
+                "what another start would give"
+            )
         if graphs.kinds > 1:
             said.append(
                 f"{row.measure.told}: {row.subject} compiled to {graphs.kinds} graphs; its figures "
@@ -162,7 +176,8 @@ def _ratio(mine: _Taken, theirs: _Taken, unit: str) -> tuple[Ratio, str | None]:
         pairs = list(zip(sorted(ours), sorted(others), strict=False))
     left = [statistics.median(ours[a]) for a, _ in pairs]
     right = [statistics.median(others[b]) for _, b in pairs]
-    return speedup(left, right, unit), common
+    starts = [(mine.starts[a], theirs.starts[b]) for a, b in pairs]
+    return speedup(left, right, unit, starts), common
 
 
 def _taken(runs: Sequence[Run]) -> dict[Measure, dict[str, _Taken]]:
@@ -171,6 +186,7 @@ def _taken(runs: Sequence[Run]) -> dict[Measure, dict[str, _Taken]]:
     for run in runs:
         for series in run.series:
             measure = Measure(series.name, run.threads, series.unit)
-            taken = found.setdefault(measure, {}).setdefault(run.subject, _Taken({}))
+            taken = found.setdefault(measure, {}).setdefault(run.subject, _Taken({}, {}))
+            taken.starts[run.round] = run.start or run.round
             taken.by_graph.setdefault(series.graph, {})[run.round] = series.samples
     return found

@@ -35,8 +35,12 @@ class Reading:
     frequency: float | None
 
 
-def read(proc: Path = PROC, cgroup: Path = CGROUP) -> Reading:
-    """Read the counters; what a system does not tell counts as nothing."""
+def read(proc: Path = PROC, cgroup: Path = CGROUP, *, living: float = 0.0) -> Reading:
+    """Read the counters; what a system does not tell counts as nothing.
+
+    `living` are the seconds that our processes have taken which have not ended yet: the system
+    counts them as ours only then.
+    """
     words = _text(proc / "stat").partition("\n")[0].split()[1:]
     # user nice system idle iowait irq softirq steal; a guest's time is in user already.
     ticks = [int(word) / TICKS for word in words[:8]] or [0.0] * 8
@@ -48,7 +52,7 @@ def read(proc: Path = PROC, cgroup: Path = CGROUP) -> Reading:
         clock=time.monotonic(),
         busy=sum(ticks[:3]) + ticks[5] + ticks[6],
         steal=ticks[7],
-        own=sum(usage.ru_utime + usage.ru_stime for usage in own),
+        own=living + sum(usage.ru_utime + usage.ru_stime for usage in own),
         throttled=_throttled(proc, cgroup),
         load=float(_text(proc / "loadavg").split()[0]) if _text(proc / "loadavg") else 0.0,
         frequency=max(clocks, default=None),

@@ -1,124 +1,143 @@
-"""Rounds: every variant is timed once in each, in an order that turns."""
+"""Rounds: the turns are taken one after another, and what was measured in them is kept."""
 
 from __future__ import annotations
 
-import statistics
+import dataclasses
 import time
-from collections.abc import Callable, Iterator, Sequence
-from dataclasses import dataclass
+from collections.abc import Callable
+from contextlib import closing
 
 from stacks.bench import machine, noise, worker
 from stacks.bench.candidates import Candidate
+from stacks.bench.program import Program
 from stacks.bench.progress import board
 from stacks.bench.results import Run, Series
+from stacks.bench.turns import Plan, Turn, turns
+from stacks.bench.turns import remaining as left_after
 
 Measure = Callable[[Candidate, str, int], list[Series]]
+Start = Callable[[Turn], Program]
 
 
-@dataclass(frozen=True)
-class Turn:
-    """One process to be started: which variant, what, on how many threads, in which round.
+class Crew:
+    """The processes that take the turns: new ones for the bench's own workloads, and programs.
 
-    Round 0 compiles and warms up; what it measures is not kept.
+    A program is alive from round 0 to the last round of its start, and stopped but in its turns:
+    the threads of an idle BLAS would spin.
     """
 
-    candidate: Candidate
-    workload: str
-    threads: int
-    round: int
+    def __init__(self, plan: Plan, measure: Measure | None = None, start: Start | None = None):
+        """Take turns of a plan; `measure` and `start` do the work where they are given."""
+        self._plan = plan
+        self._measure = measure or self._measured
+        self._start = start or self._started
+        self._programs: dict[str, Program] = {}
+
+    def close(self) -> None:
+        """End every program that is alive."""
+        for program in self._programs.values():
+            program.kill()
+
+    def take(self, turn: Turn) -> list[Series]:
+        """Take a turn and return what was measured: nothing where a program was started."""
+        if turn.workload in worker.OWN:
+            return self._measure(turn.candidate, turn.workload, turn.threads)
+        if turn.starts:
+            self._programs[turn.candidate.variant.id] = self._start(turn)
+            return []
+        return self._program(turn).time(self._calls(turn))
+
+    def finish(self, turn: Turn, run: Run) -> Run:
+        """End a program after its last turn; return the turn's run with the profiles in it."""
+        program = self._program(turn)
+        profiles = program.profiles()
+        program.kill()
+        del self._programs[turn.candidate.variant.id]
+        series = tuple(
+            one.model_copy(update={"profile": profiles.get(one.name)}) for one in run.series
+        )
+        return run.model_copy(update={"series": series})
+
+    def expected(self, turn: Turn) -> list[tuple[Turn, float]]:
+        """Return what the turns of a program will take, as its first calls let expect."""
+        seconds = self._program(turn).first_calls() * self._calls(turn)
+        calls = dataclasses.replace(turn, round=1)
+        return [(calls, seconds), (dataclasses.replace(calls, last=True), 1.2 * seconds)]
+
+    def processor_seconds(self) -> float:
+        """Return the processor time of the programs that are alive."""
+        return sum(program.processor_seconds() for program in self._programs.values())
+
+    def _program(self, turn: Turn) -> Program:
+        return self._programs[turn.candidate.variant.id]
+
+    def _calls(self, turn: Turn) -> int:
+        return self._plan.calls or worker.calls_of(turn.workload, self._plan.quick)
+
+    def _measured(self, candidate: Candidate, workload: str, threads: int) -> list[Series]:
+        plan = self._plan
+        return worker.measure(candidate, workload, threads, quick=plan.quick, limit=plan.limit)
+
+    def _started(self, turn: Turn) -> Program:
+        options = worker.options_of(turn.workload, self._plan.quick)
+        env = worker.environment_of(turn.candidate, turn.threads)
+        return Program(turn.candidate, turn.workload, options, env, self._plan.limit)
 
 
-@dataclass(frozen=True, kw_only=True)
-class Plan:
-    """What is to be timed."""
-
-    candidates: tuple[Candidate, ...]
-    workloads: tuple[str, ...]
-    threads: tuple[int, ...]
-    rounds: int
-    quick: bool
-
-
-def turns(plan: Plan) -> Iterator[Turn]:
-    """Yield every turn in order: A B C, then B C A, so that no variant is always the first.
-
-    What is compared stands next to each other: of one workload and one count of threads.
-    """
-    for workload in plan.workloads:
-        for candidate in plan.candidates:
-            yield Turn(candidate, workload, counts_of(workload, plan)[-1], 0)
-    for number in range(1, plan.rounds + 1):
-        first = (number - 1) % len(plan.candidates)
-        order = (*plan.candidates[first:], *plan.candidates[:first])
-        for workload in plan.workloads:
-            for threads in counts_of(workload, plan):
-                for candidate in order:
-                    yield Turn(candidate, workload, threads, number)
-
-
-def counts_of(workload: str, plan: Plan) -> tuple[int, ...]:
-    """Return the counts of threads that a workload is timed on."""
-    return plan.threads[:1] if workload in worker.ON_ONE_THREAD else plan.threads
-
-
-def remaining(done: Sequence[tuple[Turn, float]], left: Sequence[Turn]) -> float | None:
-    """Return the seconds that what is left will take, judged by what the like of it took."""
-    if not done:
-        return None
-    taken: dict[tuple[str, str, int], list[float]] = {}
-    for turn, seconds in done:
-        taken.setdefault(_like(turn), []).append(seconds)
-    of_all = statistics.fmean(seconds for _, seconds in done)
-    return sum(statistics.fmean(taken.get(_like(turn), [of_all])) for turn in left)
-
-
-def _like(turn: Turn) -> tuple[str, str, int]:
-    return (turn.candidate.variant.id, turn.workload, turn.threads)
-
-
-def run(plan: Plan, measure: Measure | None = None) -> tuple[list[Run], bool]:
+def run(
+    plan: Plan, measure: Measure | None = None, start: Start | None = None
+) -> tuple[list[Run], bool]:
     """Time everything; return the runs and whether they were kept to processors of their own.
 
-    Each process is a new one, so that a round holds all that differs from start to start: where
-    memory lies, which graph was compiled. And nothing of another variant is alive meanwhile: the
-    threads of an idle BLAS spin.
+    Raises StacksError where a process fails or hangs; no process is left behind in any case.
     """
-    take = measure or (lambda c, w, t: worker.measure(c, w, t, quick=plan.quick))
     every = list(turns(plan))
     done: list[tuple[Turn, float]] = []
     runs: list[Run] = []
     pinned = True
-    with board(len(every)) as shown:
+    with closing(Crew(plan, measure, start)) as crew, board(len(every)) as shown:
         for number, turn in enumerate(every):
-            shown.tell(_told(turn, plan), number, remaining(done, every[number:]))
-            found, kept = _timed(turn, take)
-            done.append((turn, found.seconds))
+            shown.tell(_told(turn, plan), number, left_after(done, every[number:]))
+            begun = time.monotonic()
+            with machine.kept_to(machine.processors(turn.threads)) as kept:
+                found = _taken(turn, crew)
             pinned = pinned and kept
+            if turn.last:
+                found = [crew.finish(turn, one) for one in found]
+            done.append((turn, time.monotonic() - begun))
+            if turn.starts:
+                done += crew.expected(turn)
             if turn.round:
-                runs.append(found)
+                runs += found
     return runs, pinned
 
 
-def _timed(turn: Turn, take: Measure) -> tuple[Run, bool]:
-    before = noise.read()
-    start = time.monotonic()
-    with machine.kept_to(machine.processors(turn.threads)) as kept:
-        series = take(turn.candidate, turn.workload, turn.threads)
-    seconds = time.monotonic() - start
-    return Run(
-        subject=turn.candidate.variant.id,
-        workload=turn.workload,
-        threads=turn.threads,
-        round=max(turn.round, 1),
-        start=max(turn.round, 1),
-        seconds=seconds,
-        noise=noise.between(before, noise.read(), machine.usable()),
-        series=tuple(series),
-    ), kept
+def _taken(turn: Turn, crew: Crew) -> list[Run]:
+    """Take a turn; return its run with the noise around it, if it has one."""
+    before = noise.read(living=crew.processor_seconds())
+    begun = time.monotonic()
+    series = crew.take(turn)
+    seconds = time.monotonic() - begun
+    if not series:
+        return []
+    after = noise.read(living=crew.processor_seconds())
+    return [
+        Run(
+            subject=turn.candidate.variant.id,
+            workload=turn.workload,
+            threads=turn.threads,
+            round=max(turn.round, 1),
+            start=turn.start,
+            seconds=seconds,
+            noise=noise.between(before, after, machine.usable()),
+            series=tuple(series),
+        )
+    ]
 
 
 def _told(turn: Turn, plan: Plan) -> str:
     plural = "" if turn.threads == 1 else "s"
-    round_ = f"round {turn.round} of {plan.rounds}" if turn.round else "warming up"
-    where = f"{turn.threads} thread{plural}"
-    return f"{round_}: {turn.candidate.variant.id}, {turn.workload}, {where}"
+    what = f"{turn.candidate.variant.id}, {turn.workload}, {turn.threads} thread{plural}"
+    if turn.starts:
+        return f"start {turn.start}, compiling: {what}"
+    return f"round {turn.round} of {plan.rounds}: {what}" if turn.round else f"warming up: {what}"

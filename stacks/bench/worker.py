@@ -1,4 +1,4 @@
-"""One process in an environment that times one workload."""
+"""What is timed, and how a process in an environment is told to; the bench's own workloads."""
 
 from __future__ import annotations
 
@@ -7,14 +7,13 @@ from collections.abc import Mapping, Sequence
 from pathlib import Path
 from typing import Any
 
-from stacks.bench import profile
 from stacks.bench.candidates import Candidate
-from stacks.bench.results import NUMBA, Series
+from stacks.bench.results import Series
 from stacks.command import call
-from stacks.disk import REPOSITORY, scratch
+from stacks.disk import REPOSITORY
 from stacks.errors import StacksError, UsageError
 from stacks.names import unknown
-from stacks.profiling import PROGRAM, WORKLOADS
+from stacks.profiling import WORKLOADS
 from stacks.verification import environment
 
 PROBE = REPOSITORY / "verify" / "bench_probe.py"
@@ -32,8 +31,11 @@ THREAD_VARIABLES = (
 )
 # No clock tells more, and the files are smaller.
 DIGITS = 6
-QUICK_CALLS = "20"
-PROFILE_CALLS = "20"
+# Programs that take minutes to compile are started less often than there are rounds.
+STARTS = {"ntm": 1}
+CALLS, QUICK_CALLS = 100, 20
+# Seconds in which a process is to answer. The longest known compilation takes a third of it.
+LIMIT = 3600.0
 
 
 def check_names(names: Sequence[str]) -> None:
@@ -44,77 +46,39 @@ def check_names(names: Sequence[str]) -> None:
             raise unknown("workload", name, known)
 
 
-def measure(candidate: Candidate, workload: str, threads: int, *, quick: bool) -> list[Series]:
-    """Run a workload in a process of its own and return what it measured.
-
-    Raises StacksError where it fails, or prints what is no measurement.
-    """
+def environment_of(candidate: Candidate, threads: int) -> dict[str, str]:
+    """Return the variables under which a variant is timed on so many threads."""
     framework = candidate.variant.framework
     env = environment(candidate.place) | dict.fromkeys(THREAD_VARIABLES, str(threads))
     # A figure is of the variant, not of the settings of the person who timed it.
-    env |= {framework.flags_variable: "", framework.rc_variable: ""}
-    if workload in OWN:
-        return _own(candidate, workload, env, quick)
-    return _program(candidate, workload, env, quick)
+    return env | {framework.flags_variable: "", framework.rc_variable: ""}
 
 
-def _own(candidate: Candidate, workload: str, env: Mapping[str, str], quick: bool) -> list[Series]:
+def measure(
+    candidate: Candidate, workload: str, threads: int, *, quick: bool, limit: float = LIMIT
+) -> list[Series]:
+    """Run one of the bench's own workloads in a process of its own; return what it measured.
+
+    Raises StacksError where it fails, hangs, or prints what is no measurement.
+    """
     module = candidate.variant.framework.module
     words: list[str | Path] = [candidate.place / "bin/python", PROBE, module, workload]
-    said = call([*words, *(["quick"] if quick else [])], env=env)
+    words += ["quick"] if quick else []
+    said = call(words, env=environment_of(candidate, threads), limit=limit)
     lines = said.strip().splitlines() or [""]
     return [_series(one, candidate, workload) for one in _json(lines[-1], candidate)["series"]]
 
 
-def _program(
-    candidate: Candidate, workload: str, env: Mapping[str, str], quick: bool
-) -> list[Series]:
-    found = _cases(candidate, workload, env, options_of(workload, quick))
-    if candidate.variant.framework.module == "pytensor":
-        # What a user gets who asks for nothing.
-        options = [*options_of(workload, quick), "--linker", "numba"]
-        numba = _cases(candidate, workload, env, options)
-        found += [one.model_copy(update={"name": one.name + NUMBA}) for one in numba]
-    return found
-
-
 def options_of(workload: str, quick: bool) -> list[str]:
-    """Return how often a workload is called: as often as it says itself, where there is time."""
+    """Return the options of a workload's program."""
+    return ["--case", "2000"] if quick and workload == "check_blas" else []
+
+
+def calls_of(workload: str, quick: bool) -> int:
+    """Return how often a workload is called in each round."""
     if workload == "check_blas":
-        return ["--case", "2000"] if quick else []
-    return ["--calls", QUICK_CALLS] if quick else []
-
-
-def profile_calls_of(workload: str) -> str:
-    """Return how many calls are profiled, after the timed ones."""
-    # One product has nothing to break down, and takes seconds.
-    return "1" if workload == "check_blas" else PROFILE_CALLS
-
-
-def _cases(
-    candidate: Candidate, workload: str, env: Mapping[str, str], options: Sequence[str]
-) -> list[Series]:
-    with scratch() as folder:
-        report = folder / "report.json"
-        words: list[str | Path] = [candidate.place / "bin/python", PROGRAM, workload, *options]
-        words += ["--profile-calls", profile_calls_of(workload)]
-        call([*words, "--quiet", "--json", report], env=env)
-        cases = _json(report.read_text(), candidate)["cases"]
-    return [
-        _series(
-            {
-                "name": workload if case["name"] == workload else f"{workload} {case['name']}",
-                "unit": "s",
-                "samples": case["seconds"],
-                "graph": case["graph"]["signature"],
-                "compile": float(f"{case['compile']['seconds']:.{DIGITS}g}"),
-                "profile": profile.of_case(case),
-            },
-            candidate,
-            workload,
-        )
-        for case in cases
-    ]
+        return 10
+    return QUICK_CALLS if quick else CALLS
 
 
 def _json(text: str, candidate: Candidate) -> dict[str, Any]:

@@ -12,7 +12,7 @@ import pytest
 from benching import BASE, FAST, result, runs, subject
 
 from stacks import channel, lock, prefix, settings, verification
-from stacks.bench import candidates, command, compare, noise, results, rounds, show, worker
+from stacks.bench import candidates, command, compare, noise, results, rounds, show, turns, worker
 from stacks.bench.candidates import Candidate
 from stacks.bench.progress import duration
 from stacks.bench.results import Series
@@ -39,16 +39,16 @@ def candidate(name: str, report: dict[str, Any] | None = PASSED) -> Candidate:
     return Candidate(load_variant(name, "theano-1.0.5"), Path("/p") / name, LOCK, report)
 
 
-def plan(*names: str, **more: Any) -> rounds.Plan:
+def plan(*names: str, **more: Any) -> turns.Plan:
     chosen = tuple(candidate(name) for name in names)
     given: dict[str, Any] = {"workloads": ("gemm",), "threads": (1, 2), "rounds": 3, "quick": True}
-    return rounds.Plan(candidates=chosen, **(given | more))
+    return turns.Plan(candidates=chosen, **(given | more))
 
 
 def test_every_round_times_each_once_and_the_order_turns() -> None:
     found = [
         (turn.round, turn.threads, turn.candidate.variant.name)
-        for turn in rounds.turns(plan("blis", "mkl", "openblas", threads=(2,)))
+        for turn in turns.turns(plan("blis", "mkl", "openblas", threads=(2,)))
     ]
     names = [name for _, _, name in found]
     assert [number for number, _, _ in found] == [0] * 3 + [1] * 3 + [2] * 3 + [3] * 3
@@ -60,7 +60,7 @@ def test_every_round_times_each_once_and_the_order_turns() -> None:
 def test_what_is_compared_is_timed_together() -> None:
     found = [
         (t.workload, t.threads)
-        for t in rounds.turns(plan("blis", "mkl", workloads=("gemm", "elementwise"), rounds=1))
+        for t in turns.turns(plan("blis", "mkl", workloads=("gemm", "elementwise"), rounds=1))
         if t.round
     ]
     assert found == [
@@ -70,11 +70,11 @@ def test_what_is_compared_is_timed_together() -> None:
 
 
 def test_what_is_left_is_judged_by_its_like() -> None:
-    every = list(rounds.turns(plan("blis", "mkl", threads=(1,), rounds=2)))
-    assert rounds.remaining([], every) is None
-    assert rounds.remaining([(every[0], 10.0)], every[1:]) == 50
+    every = list(turns.turns(plan("blis", "mkl", threads=(1,), rounds=2)))
+    assert turns.remaining([], every) is None
+    assert turns.remaining([(every[0], 10.0)], every[1:]) == 50
     done = list(zip(every[:4], [10.0, 2.0, 10.0, 2.0], strict=True))
-    assert rounds.remaining(done, every[4:]) == 12
+    assert turns.remaining(done, every[4:]) == 12
     assert (duration(12.3), duration(600)) == ("12 s", "10 min")
 
 
@@ -173,7 +173,7 @@ def test_a_workload_that_there_is_not() -> None:
 def say(monkeypatch: pytest.MonkeyPatch, text: str) -> list[dict[str, str]]:
     told: list[dict[str, str]] = []
 
-    def answer(words: Sequence[object], env: dict[str, str]) -> str:
+    def answer(words: Sequence[object], env: dict[str, str], limit: float) -> str:
         told.append(env)
         return text
 
@@ -191,44 +191,6 @@ def test_a_process_is_told_its_threads_and_its_words_are_read(
     assert series.samples == (100.123, 99.0)
     assert {told[0][name] for name in worker.THREAD_VARIABLES} == {"3"}
     assert told[0]["THEANO_FLAGS"] == told[0]["THEANORC"] == ""
-
-
-@pytest.mark.parametrize(
-    ("framework", "names"),
-    [
-        ("theano-1.0.5", ["gibbs implicit", "gibbs"]),
-        ("pytensor-3.0.7", ["gibbs implicit", "gibbs", "gibbs implicit, numba", "gibbs, numba"]),
-    ],
-)
-def test_a_workloads_cases_are_read_from_its_report(
-    monkeypatch: pytest.MonkeyPatch, framework: str, names: list[str]
-) -> None:
-    cases = [
-        {
-            "name": name,
-            "seconds": [0.5, 0.25],
-            "graph": {"signature": "abc"},
-            "compile": {"seconds": 4.0, "modules": 1},
-            "profile": None,
-        }
-        for name in ("implicit", "gibbs")
-    ]
-    asked: list[list[str]] = []
-
-    def answer(words: Sequence[object], env: dict[str, str]) -> str:
-        asked.append([str(word) for word in words])
-        Path(asked[-1][-1]).write_text(json.dumps({"cases": cases}))
-        return ""
-
-    monkeypatch.setattr(worker, "call", answer)
-    chosen = Candidate(load_variant("mkl", framework), Path("/p"), LOCK, PASSED)
-    found = worker.measure(chosen, "gibbs", 1, quick=True)
-    assert [series.name for series in found] == names
-    assert found[0].samples == (0.5, 0.25) and found[0].graph == "abc"
-    assert found[0].compile == 4.0
-    assert asked[0][2:5] == ["gibbs", "--calls", "20"]
-    assert worker.options_of("check_blas", True) == ["--case", "2000"]
-    assert worker.options_of("check_blas", False) == worker.options_of("ntm", False) == []
 
 
 @pytest.mark.parametrize(

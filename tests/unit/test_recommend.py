@@ -7,7 +7,7 @@ import pytest
 from benching import runs
 
 from stacks import recommend
-from stacks.bench import compare, rounds
+from stacks.bench import compare, rounds, turns
 from stacks.bench.candidates import Candidate
 from stacks.bench.results import Run
 from stacks.errors import UsageError
@@ -74,9 +74,9 @@ def test_nothing_to_choose_from(monkeypatch: pytest.MonkeyPatch) -> None:
 def test_a_variant_that_did_not_verify_is_never_timed(
     monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
 ) -> None:
-    planned: list[rounds.Plan] = []
+    planned: list[turns.Plan] = []
 
-    def run(plan: rounds.Plan) -> tuple[list[Run], bool]:
+    def run(plan: turns.Plan) -> tuple[list[Run], bool]:
         planned.append(plan)
         return timed((BASE, SLOW), (MKL, FAST)), True
 

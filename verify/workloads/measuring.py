@@ -77,6 +77,7 @@ class Session(object):
                 "graph": graph.describe(one.function)["signature"],
                 "compile": one.compile_seconds,
                 "modules": one.modules,
+                "first_call": one.first,
             }
             for one in self._cases
         ]

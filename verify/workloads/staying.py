@@ -3,7 +3,7 @@
 Compiling may take minutes, a call less than a second. Each line that comes on standard input is a
 JSON object, and so is each answer on standard output:
 
-    (once it has compiled)  -> {"ready": [{name, graph, compile, modules} of each case]}
+    (once it has compiled)  -> {"ready": [{name, graph, compile, modules, first_call} of each case]}
     {"calls": 100}          -> {"seconds": {case: [seconds of each call]}}
     {"report": true}        -> {"report": the whole report}
 

@@ -1,0 +1,129 @@
+"""A workload's program in the environment of a variant: started once, timed in many rounds."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Iterator, Mapping, Sequence
+from contextlib import contextmanager
+from pathlib import Path
+from typing import Any
+
+from stacks.bench import profile
+from stacks.bench.candidates import Candidate
+from stacks.bench.profile import Profile
+from stacks.bench.results import NUMBA, Series
+from stacks.errors import StacksError
+from stacks.profiling import PROGRAM
+from stacks.staying import Staying
+
+PROFILE_CALLS = 20
+# No clock tells more, and the files are smaller.
+DIGITS = 6
+# Some operations have no name in the cache: these are compiled at every start.
+FEW_MODULES = 3
+
+Open = Callable[[Sequence[str | Path], Mapping[str, str], float], Staying]
+
+
+class Program:
+    """One start of a variant's workload: a process, and on PyTensor another one for numba.
+
+    All methods raise StacksError where a process ends, hangs, or says what is no measurement.
+    """
+
+    def __init__(
+        self,
+        candidate: Candidate,
+        workload: str,
+        options: Sequence[str],
+        env: Mapping[str, str],
+        limit: float,
+        start: Open = Staying,
+    ) -> None:
+        """Start and compile. An answer may take `limit` seconds."""
+        self._candidate, self._workload = candidate, workload
+        self._processes: dict[str, Staying] = {}
+        # {ending of the measure's name: {case: what is known of it}}
+        self._cases: dict[str, dict[str, dict[str, Any]]] = {}
+        words: list[str | Path] = [candidate.place / "bin/python", PROGRAM, workload, *options]
+        words += ["--stay", "--profile-calls", str(profile_calls(workload))]
+        linkers: dict[str, list[str]] = {"": []}
+        if candidate.variant.framework.module == "pytensor":
+            # What a user gets who asks for nothing.
+            linkers[NUMBA] = ["--linker", "numba"]
+        try:
+            for ending, linker in linkers.items():
+                process = start([*words, *linker], env, limit)
+                self._processes[ending] = process
+                with self._understood():
+                    ready = process.answer()["ready"]
+                    self._cases[ending] = {case["name"]: case for case in ready}
+        except BaseException:
+            self.kill()
+            raise
+
+    def time(self, calls: int) -> list[Series]:
+        """Call each case so many times and return what that took."""
+        found = []
+        for ending, process in self._processes.items():
+            with self._understood():
+                seconds = process.ask(calls=calls)["seconds"]
+                for name, case in self._cases[ending].items():
+                    found.append(self._series(ending, case, seconds[name]))
+        return found
+
+    def profiles(self) -> dict[str, Profile | None]:
+        """Call each case some more with the profile on; return the profiles by measure's name."""
+        found = {}
+        for ending, process in self._processes.items():
+            with self._understood():
+                for case in process.ask(report=True)["report"]["cases"]:
+                    found[self._name(ending, case)] = profile.of_case(case)
+        return found
+
+    def first_calls(self) -> float:
+        """Return the seconds that one call of every case took, the first one."""
+        with self._understood():
+            cases = [case for known in self._cases.values() for case in known.values()]
+            return sum(float(case["first_call"]) for case in cases)
+
+    def processor_seconds(self) -> float:
+        """Return the processor time that the processes have taken so far."""
+        return sum(process.processor_seconds() for process in self._processes.values())
+
+    def kill(self) -> None:
+        """End the processes, stopped or not."""
+        for process in self._processes.values():
+            process.kill()
+
+    def _name(self, ending: str, case: Mapping[str, Any]) -> str:
+        own = case["name"] == self._workload
+        return (self._workload if own else f"{self._workload} {case['name']}") + ending
+
+    def _series(self, ending: str, case: Mapping[str, Any], seconds: Sequence[float]) -> Series:
+        warm = case["modules"] <= FEW_MODULES
+        return Series(
+            name=self._name(ending, case),
+            unit="s",
+            samples=tuple(_short(sample) for sample in seconds),
+            graph=case["graph"],
+            compile=_short(case["compile"]) if warm else None,
+        )
+
+    @contextmanager
+    def _understood(self) -> Iterator[None]:
+        try:
+            yield
+        except (KeyError, TypeError, ValueError) as error:
+            raise StacksError(
+                f"{self._candidate.variant.id}: {self._workload}: no measurement", found=str(error)
+            ) from error
+
+
+def profile_calls(workload: str) -> int:
+    """Return how many calls are profiled, after the timed ones."""
+    # One product has nothing to break down, and takes seconds.
+    return 1 if workload == "check_blas" else PROFILE_CALLS
+
+
+def _short(seconds: float) -> float:
+    return float(f"{seconds:.{DIGITS}g}")

@@ -1,0 +1,169 @@
+"""Programs that stay: started as often as was asked, timed turn by turn, none left behind."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping, Sequence
+from pathlib import Path
+from typing import Any
+
+import pytest
+from profiles import case, profile, tables
+
+from stacks.bench import program, rounds, turns, worker
+from stacks.bench.candidates import Candidate
+from stacks.bench.program import Program
+from stacks.errors import StacksError
+from stacks.lock import Lock
+from stacks.staying import Staying
+from stacks.variant import load_variant
+
+LOCK = Lock((), (), "a" * 64, "", "")
+PROFILE = profile(tables("Gemm", 2.0, 100, "C"), tables("Dot22", 1.0, 10, "Py"))
+
+
+class Fake(Staying):
+    """A process that has compiled, and whose calls take a quarter of a second each."""
+
+    every: list[Fake]
+
+    def __init__(self, words: Sequence[str | Path], env: Mapping[str, str], limit: float) -> None:
+        self.words, self.asked, self.killed = [str(w) for w in words], list[Any](), False
+        self.every.append(self)
+
+    def answer(self) -> dict[str, Any]:
+        known = {"graph": "abc", "compile": 4.0, "modules": 1, "first_call": 0.5}
+        return {"ready": [{"name": "step", **known}]}
+
+    def ask(self, **question: Any) -> dict[str, Any]:
+        assert not self.killed
+        self.asked.append(question)
+        if "calls" in question:
+            return {"seconds": {"step": [0.25] * question["calls"]}}
+        return {"report": {"cases": [{**case(PROFILE), "name": "step"}]}}
+
+    def processor_seconds(self) -> float:
+        return 0.0
+
+    def kill(self) -> None:
+        self.killed = True
+
+
+@pytest.fixture(autouse=True)
+def fakes(monkeypatch: pytest.MonkeyPatch) -> list[Fake]:
+    monkeypatch.setattr(Fake, "every", [], raising=False)
+    return Fake.every
+
+
+def candidate(name: str, framework: str = "theano-1.0.5") -> Candidate:
+    return Candidate(load_variant(name, framework), Path("/p") / name, LOCK, None)
+
+
+def plan(*names: str, **more: Any) -> turns.Plan:
+    given: dict[str, Any] = {"workloads": ("ntm",), "threads": (1, 2), "rounds": 5, "quick": True}
+    return turns.Plan(candidates=tuple(map(candidate, names)), **(given | more))
+
+
+def started(turn: turns.Turn) -> Program:
+    return Program(turn.candidate, turn.workload, [], {}, 1.0, Fake)
+
+
+def told(of: turns.Plan) -> list[tuple[int, int, str]]:
+    return [(turn.start, turn.round, turn.candidate.variant.name) for turn in turns.turns(of)]
+
+
+def test_all_are_started_before_the_first_is_timed_and_the_rounds_turn() -> None:
+    assert told(plan("blis", "mkl", rounds=3, starts=2)) == [
+        (1, 0, "blis"), (1, 0, "mkl"),
+        (1, 1, "blis"), (1, 1, "mkl"),
+        (1, 2, "mkl"), (1, 2, "blis"),
+        (2, 0, "mkl"), (2, 0, "blis"),
+        (2, 3, "blis"), (2, 3, "mkl"),
+    ]  # fmt: skip
+
+
+def test_what_is_slow_to_start_is_started_once_and_on_all_threads_unless_asked() -> None:
+    few = plan("blis")
+    assert {turn.start for turn in turns.turns(few)} == {1} and turns.counts_of("ntm", few) == (2,)
+    asked = plan("blis", starts=9, every_count=True)
+    assert turns.starts_of("ntm", asked) == 5, "no more than rounds"
+    assert turns.counts_of("ntm", asked) == (1, 2)
+    assert turns.starts_of("lstm", few) == 5 and turns.counts_of("lstm", few) == (1, 2)
+    assert [turn.last for turn in turns.turns(few)] == [False] * 5 + [True]
+
+
+def test_what_is_left_is_told_from_the_first_calls_on() -> None:
+    every = list(turns.turns(plan("blis", "mkl", rounds=2)))
+    assert turns.remaining([(every[0], 300.0)], every[1:]) is None
+    known = [(every[0], 300.0), (every[2], 10.0), (every[4], 12.0)]
+    assert turns.remaining(known, every[1:]) == 300 + 2 * 10 + 2 * 12
+
+
+def test_a_program_is_timed_in_its_rounds_and_its_profile_kept_once(fakes: list[Fake]) -> None:
+    found, _ = rounds.run(plan("blis", "mkl", starts=2, calls=3), start=started)
+    assert [(run.start, run.round) for run in found[::2]] == [
+        (1, 1),
+        (1, 2),
+        (1, 3),
+        (2, 4),
+        (2, 5),
+    ]
+    assert len(fakes) == 4 and all(fake.killed for fake in fakes)
+    assert fakes[0].asked == [{"calls": 3}] * 3 + [{"report": True}]
+    assert fakes[2].asked == [{"calls": 3}] * 2 + [{"report": True}]
+    for run in found:
+        (series,) = run.series
+        assert (series.name, series.samples) == ("ntm step", (0.25, 0.25, 0.25))
+        assert (series.graph, series.compile) == ("abc", 4.0)
+        assert (series.profile is not None) == (run.round in (3, 5))
+
+
+@pytest.mark.parametrize("error", [KeyboardInterrupt, StacksError("it hangs")])
+def test_nothing_is_left_behind(
+    monkeypatch: pytest.MonkeyPatch, fakes: list[Fake], error: Any
+) -> None:
+    def fail(self: Program, calls: int) -> None:
+        raise error
+
+    monkeypatch.setattr(Program, "time", fail)
+    with pytest.raises((KeyboardInterrupt, StacksError)):
+        rounds.run(plan("blis", "mkl"), start=started)
+    assert len(fakes) == 2 and all(fake.killed for fake in fakes)
+
+
+def test_on_pytensor_numba_is_timed_too(fakes: list[Fake]) -> None:
+    found = Program(candidate("mkl", "pytensor-3.0.7"), "ntm", [], {}, 1.0, Fake)
+    assert [series.name for series in found.time(2)] == ["ntm step", "ntm step, numba"]
+    assert fakes[0].words[2:] == ["ntm", "--stay", "--profile-calls", "20"]
+    assert fakes[1].words[-2:] == ["--linker", "numba"]
+    assert sorted(found.profiles()) == ["ntm step", "ntm step, numba"]
+    assert found.first_calls() == 1.0
+
+
+def test_the_compilation_counts_only_with_its_modules_in_the_cache(
+    monkeypatch: pytest.MonkeyPatch,
+) -> None:
+    ready = Fake.answer
+
+    def cold(self: Fake) -> dict[str, Any]:
+        found = ready(self)
+        found["ready"][0]["modules"] = 40
+        return found
+
+    monkeypatch.setattr(Fake, "answer", cold)
+    (series,) = Program(candidate("mkl"), "ntm", [], {}, 1.0, Fake).time(1)
+    assert series.compile is None
+
+
+def test_words_that_are_no_measurement(monkeypatch: pytest.MonkeyPatch, fakes: list[Fake]) -> None:
+    monkeypatch.setattr(Fake, "answer", lambda self: {"ready": [{"nome": "step"}]})
+    with pytest.raises(StacksError, match=r"theano-1\.0\.5/mkl: ntm: no measurement"):
+        Program(candidate("mkl"), "ntm", [], {}, 1.0, Fake)
+    assert fakes[0].killed
+
+
+def test_how_often_a_program_is_called() -> None:
+    assert worker.options_of("check_blas", True) == ["--case", "2000"]
+    assert worker.options_of("check_blas", False) == worker.options_of("ntm", True) == []
+    assert [worker.calls_of("ntm", quick) for quick in (True, False)] == [20, 100]
+    assert worker.calls_of("check_blas", True) == 10
+    assert program.profile_calls("check_blas") == 1
