@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import asyncio
 import logging
 import operator
 import pkgutil
@@ -14,6 +15,7 @@ from importlib.metadata import version
 from typing import Any
 
 import distributed
+from distributed.client import ClosedClientError, FutureCancelledError
 from distributed.comm.core import CommClosedError
 from distributed.versions import VersionMismatchWarning
 
@@ -21,6 +23,8 @@ from stacks.cluster.start import BOOTED, LABEL, NAMED
 from stacks.errors import StacksError, UsageError
 
 TIMEOUT = 15.0
+# What dask raises where the scheduler goes away.
+GONE = (CommClosedError, ClosedClientError, FutureCancelledError)
 RUN = "stacks.cluster.door:run"
 
 
@@ -114,34 +118,18 @@ def connected(address: str, tell: Callable[[str, str], None]) -> Iterator[Cluste
     """
     # What dask logs of a lost connection is told as an error; its warning of versions as well.
     logging.getLogger("distributed").setLevel(logging.CRITICAL)
-    with warnings.catch_warnings():
-        warnings.simplefilter("ignore", VersionMismatchWarning)
-        try:
-            client = distributed.Client(address, timeout=TIMEOUT)
-        except (OSError, ValueError, TypeError, ImportError) as error:
-            raise UsageError(
-                f"--cluster {address}: no scheduler answers there",
-                expected="the address that it prints when it starts, such as tcp://HOST:8786; "
-                "with TLS tls://HOST:8786, and dask's own settings for the certificates",
-                found=str(error) or type(error).__name__,
-                mend="`./invoke scheduler` starts one; docs/cluster.md tells of TLS",
-            ) from error
     try:
-        _check_version(client, address)
-        yield Cluster(client, tell)
-    except (CommClosedError, distributed.client.ClosedClientError) as error:
-        raise ClusterError(
-            f"the scheduler at {address} went away",
-            found=str(error) or type(error).__name__,
-            mend="start it again, and its workers; the same command then goes on where it was",
+        # Where something else answers, a client would wait for ever.
+        found = asyncio.run(asyncio.wait_for(_version_of(address), TIMEOUT))
+    except (OSError, ValueError, TypeError, ImportError, asyncio.TimeoutError) as error:
+        raise UsageError(
+            f"--cluster {address}: no scheduler answers there",
+            expected="the address that it prints when it starts, such as tcp://HOST:8786; with "
+            "TLS tls://HOST:8786, and dask's own settings for the certificates",
+            found=str(error) or f"no answer in {TIMEOUT:.0f} s",
+            mend="`./invoke scheduler` starts one; docs/cluster.md tells of TLS",
         ) from error
-    finally:
-        client.close(timeout=TIMEOUT)
-
-
-def _check_version(client: distributed.Client, address: str) -> None:
-    told: Any = client.get_versions()
-    found, own = told["scheduler"]["packages"]["distributed"], version("distributed")
+    own = version("distributed")
     if found != own:
         raise UsageError(
             f"the scheduler at {address} is of another version of dask",
@@ -149,6 +137,27 @@ def _check_version(client: distributed.Client, address: str) -> None:
             found=found,
             mend=f"start it by `./invoke scheduler`, or install dask and distributed {own} there",
         )
+    try:
+        with warnings.catch_warnings():
+            warnings.simplefilter("ignore", VersionMismatchWarning)
+            client = distributed.Client(address, timeout=TIMEOUT)
+        try:
+            yield Cluster(client, tell)
+        finally:
+            client.close(timeout=TIMEOUT)
+    except GONE as error:
+        raise ClusterError(
+            f"the scheduler at {address} went away",
+            found=str(error) or type(error).__name__,
+            mend="start it again, and its workers; the same command then goes on where it was",
+        ) from error
+
+
+async def _version_of(address: str) -> str:
+    connection = distributed.Security().get_connection_args("client")
+    async with distributed.rpc(address, connection_args=connection) as scheduler:
+        told = await scheduler.versions()
+    return str(told["packages"]["distributed"])
 
 
 def _worker(address: str, info: Mapping[str, Any]) -> Worker | None:
