@@ -15,7 +15,7 @@ from importlib.metadata import version
 from typing import Any
 
 import distributed
-from distributed.client import ClosedClientError, FutureCancelledError
+from distributed.client import ClosedClientError, FuturesCancelledError
 from distributed.comm.core import CommClosedError
 from distributed.versions import VersionMismatchWarning
 
@@ -23,8 +23,6 @@ from stacks.cluster.start import BOOTED, LABEL, NAMED
 from stacks.errors import StacksError, UsageError
 
 TIMEOUT = 15.0
-# What dask raises where the scheduler goes away.
-GONE = (CommClosedError, ClosedClientError, FutureCancelledError)
 RUN = "stacks.cluster.door:run"
 
 
@@ -79,14 +77,32 @@ class Cluster:
         client.subscribe_topic(self._topic, lambda event: tell(event[1]["by"], event[1]["line"]))
 
     def workers(self) -> dict[str, Worker]:
-        """Return the workers that `./invoke worker` has started, by address."""
-        told: Mapping[str, Any] = self._client.scheduler_info()["workers"]
-        found = {address: _worker(address, info) for address, info in told.items()}
+        """Return the workers that `./invoke worker` has started, by address.
+
+        Raises ClusterError where the scheduler has gone.
+        """
+        found = {address: _worker(address, info) for address, info in self._every().items()}
         return {address: worker for address, worker in found.items() if worker}
 
     def strangers(self) -> int:
         """Return how many workers are others'."""
-        return len(self._client.scheduler_info()["workers"]) - len(self.workers())
+        return len(self._every()) - len(self.workers())
+
+    def _every(self) -> Mapping[str, Any]:
+        found = ""
+        try:
+            told: Mapping[str, Any] = self._client.scheduler_info()
+        except (OSError, CommClosedError, ClosedClientError, asyncio.TimeoutError) as error:
+            told, found = {}, str(error)
+        # What a client was told last it goes on telling for a while.
+        if self._client.status != "running" or "workers" not in told:
+            raise ClusterError(
+                "the scheduler went away",
+                found=found or f"the connection to it is {self._client.status}",
+                mend="start it again, and its workers; the same command then goes on where it was",
+            )
+        workers: Mapping[str, Any] = told["workers"]
+        return workers
 
     def send(self, worker: Worker, text: str) -> Task:
         """Have one worker do what an order, in JSON, says."""
@@ -99,7 +115,8 @@ class Cluster:
 
     def wait(self, tasks: Sequence[Task], seconds: float) -> None:
         """Return when a task has ended, or after so many seconds."""
-        with suppress(TimeoutError):
+        # Those that were cancelled, for want of a scheduler for one, say so when they are asked.
+        with suppress(TimeoutError, FuturesCancelledError):
             distributed.wait([task.future for task in tasks], seconds, "FIRST_COMPLETED")
 
     def stop(self, tasks: Sequence[Task]) -> None:
@@ -113,11 +130,11 @@ def connected(address: str, tell: Callable[[str, str], None]) -> Iterator[Cluste
 
     `tell` is given what workers say: who, and the line. TLS is as dask's own configuration has it.
 
-    Raises UsageError where no scheduler of this version answers, ClusterError where it goes away
-    meanwhile.
+    Raises UsageError where no scheduler of this version answers.
     """
     # What dask logs of a lost connection is told as an error; its warning of versions as well.
-    logging.getLogger("distributed").setLevel(logging.CRITICAL)
+    for name in ("distributed", "distributed.client"):
+        logging.getLogger(name).setLevel(logging.CRITICAL)
     try:
         # Where something else answers, a client would wait for ever.
         found = asyncio.run(asyncio.wait_for(_version_of(address), TIMEOUT))
@@ -137,20 +154,13 @@ def connected(address: str, tell: Callable[[str, str], None]) -> Iterator[Cluste
             found=found,
             mend=f"start it by `./invoke scheduler`, or install dask and distributed {own} there",
         )
+    with warnings.catch_warnings():
+        warnings.simplefilter("ignore", VersionMismatchWarning)
+        client = distributed.Client(address, timeout=TIMEOUT)
     try:
-        with warnings.catch_warnings():
-            warnings.simplefilter("ignore", VersionMismatchWarning)
-            client = distributed.Client(address, timeout=TIMEOUT)
-        try:
-            yield Cluster(client, tell)
-        finally:
-            client.close(timeout=TIMEOUT)
-    except GONE as error:
-        raise ClusterError(
-            f"the scheduler at {address} went away",
-            found=str(error) or type(error).__name__,
-            mend="start it again, and its workers; the same command then goes on where it was",
-        ) from error
+        yield Cluster(client, tell)
+    finally:
+        client.close(timeout=TIMEOUT)
 
 
 async def _version_of(address: str) -> str:
