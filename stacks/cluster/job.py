@@ -16,9 +16,9 @@ from collections.abc import Iterator
 from contextlib import contextmanager
 
 from stacks import pipeline, verification
-from stacks.bench import candidates
+from stacks.bench import candidates, machine
 from stacks.bench import command as bench
-from stacks.cluster import tree
+from stacks.cluster import session, tree
 from stacks.cluster.order import (
     FAILED,
     NO_DEVICE,
@@ -29,6 +29,7 @@ from stacks.cluster.order import (
     Outcome,
     Told,
 )
+from stacks.disk import locked
 from stacks.errors import StacksError, StaleError
 from stacks.variant import Variant
 
@@ -55,7 +56,8 @@ def do(order: Order) -> Answer:
         tree.check(order.files, order.commit, tree.files(), bench.revision()[0])
     except StaleError as error:
         return Answer(error=Told.of(error), refused=True)
-    with alone(order.machine):
+    # Machines may share a checkout, by their home folder; its reports are of one of them.
+    with alone(order.machine), locked(session.CLUSTER / "worker", "what another machine asked for"):
         outcomes = tuple(_outcome(bench.named(name, ""), order) for name in order.variants)
         fit = [outcome.variant for outcome in outcomes if outcome.status == PASSED]
         if order.timing is None or not fit:
@@ -78,8 +80,9 @@ def _outcome(variant: Variant, order: Order) -> Outcome:
     status, told = NOT_MADE, None
     try:
         place = pipeline.make_environment(variant)
-        before = candidates.candidates([variant]) if order.timing else []
-        if not any(one.verified for one in before):
+        if order.timing and _passed_here(variant):
+            print(f"{variant.id}: verified before", file=sys.stderr, flush=True)
+        else:
             status = FAILED
             verification.verify_variant(variant, place, full=order.full)
         status = PASSED
@@ -96,8 +99,15 @@ def _outcome(variant: Variant, order: Order) -> Outcome:
     )
 
 
+def _passed_here(variant: Variant) -> bool:
+    return any(
+        one.verified and one.report and machine.is_here(one.report)
+        for one in candidates.candidates([variant])
+    )
+
+
 @contextmanager
-def alone(machine: str) -> Iterator[None]:
+def alone(name: str) -> Iterator[None]:
     """Wait until no other worker of a machine does anything; then keep the others waiting.
 
     The kernel takes an abstract name back with the last process that holds it.
@@ -106,7 +116,7 @@ def alone(machine: str) -> Iterator[None]:
         told = False
         while True:
             try:
-                holder.bind(f"\0theano-stacks {machine}")
+                holder.bind(f"\0theano-stacks {name}")
                 break
             except OSError:
                 if not told:

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import platform
 import socket
 import sys
 import threading
@@ -13,6 +14,7 @@ import psutil
 import pytest
 from benching import BASE, FAST, MACHINE, result, runs
 
+from stacks.bench import machine
 from stacks.cluster import command, connect, job, show, start, tree
 from stacks.cluster.connect import Worker
 from stacks.cluster.order import Answer, Order, Outcome, Timing, Told
@@ -203,3 +205,12 @@ def test_a_program_that_no_one_wants_any_more_ends_with_all_that_it_started() ->
     # Who inherits it may not have buried it yet.
     with suppress(psutil.NoSuchProcess):
         assert psutil.Process(int(lines[0])).status() == psutil.STATUS_ZOMBIE
+
+
+def test_a_report_of_another_machine_does_not_count_here(tmp_path: Path) -> None:
+    cpuinfo = tmp_path / "cpuinfo"
+    cpuinfo.write_text("model name\t: Here\n")
+    told = {"cpu": "Here", "kernel": platform.release()}
+    assert machine.is_here({"machine": told}, cpuinfo)
+    assert not machine.is_here({"machine": {**told, "cpu": "There"}}, cpuinfo)
+    assert not machine.is_here({"machine": {**told, "kernel": "1.0"}}, cpuinfo)
