@@ -52,6 +52,9 @@ sys.exit(1 if bad else 0)
 PROBE = """\
 import json, os, time
 
+assert "PYTHONHASHSEED" not in os.environ and "PYTHONPATH" not in os.environ
+# The bench sets the threads' own; this one is the nanny's alone.
+assert "MALLOC_TRIM_THRESHOLD_" not in os.environ
 while os.path.exists(os.environ.get("HOLD", "")):
     time.sleep(0.05)
 print(json.dumps({"series": [{"name": "Gemm", "unit": "GFLOP/s", "samples": [1.0, 2.0]}]}))
@@ -97,8 +100,9 @@ class Machine:
         assert self.process
         found = []
         for process in self.process.children(recursive=True):
-            if "stacks.cluster.job" in process.cmdline():
-                found += [process, *process.children(recursive=True)]
+            with suppress(psutil.NoSuchProcess):
+                if "stacks.cluster.job" in process.cmdline():
+                    found += [process, *process.children(recursive=True)]
         return found
 
 

@@ -15,7 +15,7 @@ import pytest
 from benching import BASE, FAST, MACHINE, result, runs
 
 from stacks.bench import machine
-from stacks.cluster import command, connect, job, show, start, tree
+from stacks.cluster import command, connect, door, job, show, start, tree
 from stacks.cluster.connect import Worker
 from stacks.cluster.order import Answer, Order, Outcome, Timing, Told
 from stacks.cluster.session import session
@@ -214,3 +214,9 @@ def test_a_report_of_another_machine_does_not_count_here(tmp_path: Path) -> None
     assert machine.is_here({"machine": told}, cpuinfo)
     assert not machine.is_here({"machine": {**told, "cpu": "There"}}, cpuinfo)
     assert not machine.is_here({"machine": {**told, "kernel": "1.0"}}, cpuinfo)
+
+
+def test_nothing_of_dasks_own_settings_reaches_what_is_timed() -> None:
+    dasks = {"OMP_NUM_THREADS": "1", "MALLOC_TRIM_THRESHOLD_": "65536", "PYTHONHASHSEED": "6640"}
+    own = {"PATH": "/bin", "MKL_NUM_THREADS": "4"}
+    assert door.environment({**dasks, **own, "PYTHONPATH": "/checkout"}) == own
