@@ -12,8 +12,9 @@ import socket
 import sys
 import threading
 import time
-from collections.abc import Iterator
+from collections.abc import Iterator, Mapping
 from contextlib import contextmanager
+from typing import Any
 
 from stacks import pipeline, verification
 from stacks.bench import candidates, machine
@@ -45,13 +46,16 @@ def main() -> None:
     # The suite writes its table there; only the answer may go where the answer is read.
     answer_to = os.dup(1)
     os.dup2(os.open(os.devnull, os.O_WRONLY), 1)
-    answer = do(order)
+    try:
+        answer = do(order)
+    except StacksError as error:
+        answer = Answer(error=Told.of(error))
     with os.fdopen(answer_to, "w") as out:
         out.write(answer.model_dump_json(by_alias=True))
 
 
 def do(order: Order) -> Answer:
-    """Do an order, alone on its machine."""
+    """Do an order, alone on its machine. Raises DiskError where the checkout cannot be written."""
     try:
         tree.check(order.files, order.commit, tree.files(), bench.revision()[0])
     except StaleError as error:
@@ -93,9 +97,21 @@ def _outcome(variant: Variant, order: Order) -> Outcome:
         elif error.exit_code == verification.CANNOT_RUN:
             status = NOT_MADE
     report = None if status == NOT_MADE else verification.read_report(variant)
+    if status == FAILED and report:
+        told = _told(variant, report)
     print(f"{variant.id}: {status}", file=sys.stderr, flush=True)
     return Outcome.model_validate(
         {"variant": variant.id, "status": status, "error": told, "report": report}
+    )
+
+
+def _told(variant: Variant, report: Mapping[str, Any]) -> Told:
+    """Return which checks failed: who asked does not see the suite's table."""
+    failed = [check for check in report["checks"] if check["status"] == "fail"]
+    return Told(
+        what=f"{variant.id} failed its verification",
+        found="\n".join(f"{check['name']}: {check['detail']}" for check in failed),
+        mend="\n".join(dict.fromkeys(check["mend"] for check in failed if check["mend"])) or None,
     )
 
 

@@ -43,7 +43,11 @@ machine = {
 }
 report = {
     "ok": not bad, "variant": expected["variant"], "packages": expected["packages"],
-    "machine": machine, "checks": [], "timings": [],
+    "machine": machine, "timings": [],
+    "checks": [
+        {"name": "small", "status": "pass", "detail": "it is", "mend": None},
+        {"name": "fit", "status": bad and "fail" or "pass", "detail": "is it?", "mend": "fit it"},
+    ],
 }
 with open(given["--json"], "w") as file:
     json.dump(report, file)
