@@ -31,6 +31,8 @@ def test_the_same_checkout_is_taken(tmp_path: Path) -> None:
     tree.check(HERE, "c" * 40, dict(HERE), None)
     (tmp_path / "stacks/__pycache__").mkdir(parents=True)
     (tmp_path / "stacks/__pycache__/a.pyc").touch()
+    (tmp_path / "stacks/.ruff_cache").mkdir()
+    (tmp_path / "stacks/.ruff_cache/CACHEDIR.TAG").touch()
     (tmp_path / "stacks/a.py").write_text("a")
     (tmp_path / "requirements.lock").write_text("b")
     (tmp_path / "README.md").write_text("nothing follows from it")
