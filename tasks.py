@@ -156,6 +156,7 @@ def recommend(context: Context, framework: str = "", rounds: int = 7) -> None:
         "starts": "how often a program is started (default: for each round; ntm once)",
         "calls": "calls of a program in each round (default: 100; with --quick 20)",
         "limit": "seconds in which a process is to answer (default: 3600)",
+        "together": "programs of all variants compile at once: sooner, its seconds are not kept",
     }
 )
 def bench(
@@ -170,6 +171,7 @@ def bench(
     starts: int = 0,
     calls: int = 0,
     limit: int = 0,
+    together: bool = False,
 ) -> None:
     """Time variants turn by turn, and keep the figures in results/."""
     from stacks.bench import command
@@ -185,6 +187,7 @@ def bench(
         starts=starts,
         calls=calls,
         limit=limit,
+        together=together,
     )
 
 

@@ -34,10 +34,12 @@ def bench(
     starts: int = 0,
     calls: int = 0,
     limit: float = 0.0,
+    together: bool = False,
 ) -> None:
     """Time variants beside each other, keep the result, print it.
 
-    0 leaves rounds, starts and calls to the workloads, the limit to the bench.
+    0 leaves rounds, starts and calls to the workloads, the limit to the bench. `together` has all
+    variants' programs compile at once; how long that takes is then of no use.
 
     Raises UsageError for what cannot be timed, and a StacksError where a process fails; nothing
     is kept then.
@@ -63,6 +65,7 @@ def bench(
         calls=calls,
         limit=limit or worker.LIMIT,
         every_count=bool(threads),
+        together=together,
     )
     reports = [c.report for c in plan.candidates if c.report]
     here = machine.describe(reports)
@@ -90,7 +93,7 @@ def bench(
         ),
         subjects=tuple(candidate.subject for candidate in plan.candidates),
         runs=tuple(runs),
-        remarks=tuple(remarks(runs, pinned, by_date - seconds)),
+        remarks=tuple(remarks(runs, pinned, by_date - seconds, together=together)),
     )
     path = results.write(result)
     show.show(result)
@@ -147,12 +150,14 @@ def counts(text: str, most: int) -> tuple[int, ...]:
     return tuple(sorted(found))
 
 
-def remarks(runs: Sequence[Run], pinned: bool, jump: float) -> list[str]:
+def remarks(runs: Sequence[Run], pinned: bool, jump: float, *, together: bool = False) -> list[str]:
     """Return what a reader must know before trusting the figures."""
     said = noise.remarks([run.noise for run in runs])
     limit = noise.quota()
     if limit is not None and limit < machine.usable():
         said.append(f"a container's limit allows {limit:g} of {machine.usable()} cores")
+    if together:
+        said.append("all variants compiled at once: the seconds of their compilation are too long")
     if not pinned:
         said.append("the system did not allow to keep runs to processors of their own")
     if abs(jump) > JUMP:

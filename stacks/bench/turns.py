@@ -37,7 +37,7 @@ class Plan:
 
     `starts` is how often a program is started, `calls` how often it is called in a round, `limit`
     in how many seconds a process is to answer; `every_count` has the programs that are slow to
-    start timed on all of `threads`.
+    start timed on all of `threads`; `together` has all variants' programs compile at once.
     """
 
     candidates: tuple[Candidate, ...]
@@ -49,6 +49,7 @@ class Plan:
     calls: int = 0
     limit: float = worker.LIMIT
     every_count: bool = False
+    together: bool = False
 
 
 def turns(plan: Plan) -> Iterator[Turn]:

@@ -60,6 +60,7 @@ def test_a_program_stays_compiled_and_gone_when_it_is_ended(prefix: Prefix, fram
     of = candidate(prefix, framework, "pip-default")
     program = Program(of, "logreg", ["--small"], worker.environment_of(of, 1), 300.0)
     try:
+        program.wait()
         (first,), (second,) = program.time(3), program.time(2)
         assert (first.name, len(first.samples), len(second.samples)) == ("logreg step", 3, 2)
         assert first.graph == second.graph and min(first.samples) > 0
