@@ -29,6 +29,7 @@ from stacks.engine import Engine  # noqa: E402
 from stacks.image import base, contents, docker, oci  # noqa: E402
 from stacks.image.config import config_of  # noqa: E402
 from stacks.variant import Variant, load_variant  # noqa: E402
+from stacks.verification import PASSED  # noqa: E402
 
 AIMS = {"openblas": 450, "mkl": 800}
 # Where a container begins: the time before is the engine's own.
@@ -86,7 +87,7 @@ def builds(engine: Engine, variant: Variant) -> None:
         engine.ask("builder", "prune", "--all", "--force")
     laid_out = seconds(lambda: contents.lay_out(variant))
     verify = docker.verify
-    docker.verify = lambda *_, **__: None
+    docker.verify = lambda *_, **__: PASSED
     built = seconds(lambda: docker.build(variant))
     docker.verify = verify
     line(

@@ -7,6 +7,7 @@ from collections.abc import Iterator, Mapping
 from dataclasses import dataclass
 from typing import Any
 
+from stacks import across
 from stacks.errors import UsageError
 
 MOST, LONGEST = 20, 160
@@ -17,12 +18,17 @@ CALLING = "(calling the function)"
 
 @dataclass(frozen=True)
 class Cost:
-    """What one class, op or apply takes of a call: seconds, implementation, nodes, their calls."""
+    """What one class, op or apply takes of a call: seconds, implementation, nodes, their calls.
+
+    `names` are those that it has in its profile, and `place` is where it computes.
+    """
 
     seconds: float
     type: str
     applies: int
     calls: float = 0.0
+    names: tuple[str, ...] = ()
+    place: str = ""
 
 
 @dataclass(frozen=True)
@@ -50,28 +56,35 @@ def _of(cost: Cost | None) -> float:
     return cost.seconds if cost else 0.0
 
 
-def costs(profile: Mapping[str, Any], kind: str) -> dict[str, Cost]:
+def costs(profile: Mapping[str, Any], kind: str, *, matched: bool = False) -> dict[str, Cost]:
     """Return {name: Cost} of a call, the insides of scans counted in place of the scans.
 
     `kind` is `classes`, `ops` or `applies`. The costs sum up to a call's seconds: what scan and
-    the function itself take beyond their nodes has rows of its own.
+    the function itself take beyond their nodes has rows of its own. `matched` gives the operations
+    of a device and their counterparts on the host the same names.
     """
     calls = max(profile["calls"], 1)
     found: dict[str, Cost] = {}
     for row in _rows(profile, kind):
-        name = _name(row, kind)
-        known = found.get(name, Cost(0.0, row["type"], 0))
-        types = sorted({*known.type.split(" & "), *row["type"].split(" & ")})
+        own = _name(row, kind)
+        name = across.counterpart(own, kind) if matched else own
+        known = found.get(name, Cost(0.0, row["type"], 0, place=across.place(own)))
         found[name] = Cost(
             known.seconds + row["seconds"] / calls,
-            " & ".join(types),
+            _both(known.type, row["type"]),
             known.applies + row.get("applies", 1),
             known.calls + row["calls"] / calls,
+            tuple(sorted({*known.names, own})),
+            _both(known.place, across.place(own)),
         )
     if profile["scans"]:
         found[OVERHEAD] = Cost(_overhead(profile) / calls, "", len(profile["scans"]))
     found[CALLING] = Cost((profile["seconds"] - profile["thunk_seconds"]) / calls, "", 1)
     return found
+
+
+def _both(left: str, right: str) -> str:
+    return " & ".join(sorted({*left.split(" & "), *right.split(" & ")}))
 
 
 def _rows(profile: Mapping[str, Any], kind: str) -> Iterator[Mapping[str, Any]]:
@@ -107,9 +120,14 @@ def _name(row: Mapping[str, Any], kind: str) -> str:
     return text.rsplit(".", 1)[-1] if kind == "classes" else text
 
 
-def differences(before: Mapping[str, Any], after: Mapping[str, Any], kind: str) -> list[Difference]:
-    """Return a row for each class, op or apply of two profiles, the largest change first."""
-    left, right = costs(before, kind), costs(after, kind)
+def differences(
+    before: Mapping[str, Any], after: Mapping[str, Any], kind: str, *, matched: bool = False
+) -> list[Difference]:
+    """Return a row for each class, op or apply of two profiles, the largest change first.
+
+    `matched`: as of `costs`.
+    """
+    left, right = (costs(profile, kind, matched=matched) for profile in (before, after))
     rows = [Difference(name, left.get(name), right.get(name)) for name in {**left, **right}]
     return sorted(rows, key=lambda row: (-abs(row.gained), row.name))
 
@@ -150,13 +168,59 @@ def show(before: Mapping[str, Any], after: Mapping[str, Any], *, case: str = "")
     for left, right in pairs(before, after, case):
         lines = heading(before, after, left, right)
         if left["profile"] and right["profile"]:
-            found = {kind: differences(left["profile"], right["profile"], kind) for kind in KINDS}
-            for kind, rows in found.items():
-                lines += ["", *_table(rows, KINDS[kind])]
-            lines += ["", _py_to_c(found["ops"])]
+            lines += _tables(before, after, left, right)
         else:
             lines.append("  one of them has no profile: there is nothing to compare by op")
         print("\n".join([*lines, ""]))
+
+
+def _tables(
+    before: Mapping[str, Any],
+    after: Mapping[str, Any],
+    left: Mapping[str, Any],
+    right: Mapping[str, Any],
+) -> list[str]:
+    devices = [bool(report.get("device")) for report in (before, after)]
+    # The applies of a device have other inputs than those of the host: none of them match.
+    kinds = KINDS if devices[0] == devices[1] else {k: KINDS[k] for k in ("classes", "ops")}
+    lines, found = [], {}
+    for kind, name in kinds.items():
+        found[kind] = differences(
+            left["profile"], right["profile"], kind, matched=devices[0] != devices[1]
+        )
+        lines += ["", *_table(found[kind], name, placed=any(devices))]
+    if devices[0] == devices[1]:
+        lines += ["", _py_to_c(found["ops"])]
+    if any(devices):
+        lines.append("")
+    for report, case in ((before, left), (after, right)):
+        if report.get("device"):
+            lines += device_lines(report, case)
+    return lines
+
+
+def device_lines(report: Mapping[str, Any], case: Mapping[str, Any]) -> list[str]:
+    """Say of a case on a device what was waited for, what was moved, and what stayed behind."""
+    profile, places = case["profile"], case["places"]
+    found = costs(profile, "classes")
+    # `Elemwise of Composite` is of the class Elemwise.
+    behind = {name.partition(" ")[0] for name in places["host"]}
+    stayed = {
+        name: cost.seconds
+        for name, cost in found.items()
+        if name in behind or (name == OVERHEAD and "Scan" in behind)
+    }
+    moved = sum(cost.seconds for cost in found.values() if cost.place == across.BETWEEN)
+    largest = sorted(stayed.items(), key=lambda item: (-item[1], item[0]))
+    told = ", ".join(f"{name} {1e3 * seconds:.3f} ms" for name, seconds in largest)
+    return [
+        f"{_variant(report)} on {report['device']['where']}: a profiled call took "
+        f"{1e3 * profile['seconds'] / max(profile['calls'], 1):.3f} ms, as each node was waited "
+        "for; calls that are not profiled wait only at their end",
+        f"  transfers: {places['to_device']} to the device, {places['from_device']} from it, "
+        f"{1e3 * moved:.3f} ms a call",
+        f"  stayed on the host: {told or 'nothing that computes with floats'}",
+    ]
 
 
 def heading(
@@ -193,19 +257,26 @@ def _variant(report: Mapping[str, Any]) -> str:
     return str(report["variant"] or "an environment")
 
 
-def _table(rows: list[Difference], name: str) -> list[str]:
+def _table(rows: list[Difference], name: str, *, placed: bool) -> list[str]:
     """Return lines whose last column is the name, so that a long one cannot squeeze the others."""
-    lines = [f"{'ms more':>10} {'before':>9} {'after':>9}  {'type':<8} {'nodes':<10} {name}"]
+    where = f"{'place':<18} " if placed else ""
+    lines = [f"{'ms more':>10} {'before':>9} {'after':>9}  {'type':<8} {'nodes':<10} {where}{name}"]
     for row in rows[:MOST]:
         old, new = (f"{1e3 * c.seconds:.3f}" if c else "-" for c in (row.before, row.after))
+        where = f"{_change(row, 'place'):<18} " if placed else ""
         lines.append(
             f"{1e3 * row.gained:>+10.3f} {old:>9} {new:>9}  {_change(row, 'type'):<8} "
-            f"{_change(row, 'applies'):<10} {row.name[:LONGEST]}"
+            f"{_change(row, 'applies'):<10} {where}{_named(row)}"
         )
     if rows[MOST:]:
         left = 1e3 * sum(row.gained for row in rows[MOST:])
         lines.append(f"{left:>+10.3f} {'':40}... {len(rows) - MOST} more")
     return lines
+
+
+def _named(row: Difference) -> str:
+    both = [", ".join(cost.names) for cost in (row.before, row.after) if cost and cost.names]
+    return " -> ".join(name[:LONGEST] for name in dict.fromkeys(both)) or row.name
 
 
 def _change(row: Difference, field: str) -> str:

@@ -17,7 +17,7 @@ from stacks.command import attached
 from stacks.disk import write_whole
 from stacks.errors import StacksError, UsageError
 from stacks.variant import Variant, load_variant
-from stacks.verification import REPORTS, SUITE, environment
+from stacks.verification import NO_DEVICE, REPORTS, SUITE, environment
 
 PROGRAM = SUITE / "workloads"
 SCHEMA = 1
@@ -122,11 +122,14 @@ def run(variant: Variant, prefix: Path, wish: Wish, *, quiet: bool) -> dict[str,
         if status == 130:
             raise KeyboardInterrupt
         if status != 0:
-            raise WorkloadError(
+            error = WorkloadError(
                 f"{wish.workload} did not run on {variant.id}",
                 found=f"exit status {status}",
                 mend="see the program's own message above",
             )
+            if status == NO_DEVICE:
+                error.exit_code = NO_DEVICE
+            raise error
         return read(place)
 
 

@@ -7,7 +7,7 @@ import os
 import sys
 from collections.abc import Mapping
 from pathlib import Path
-from typing import Any
+from typing import Any, NoReturn
 
 from stacks import settings
 from stacks.command import CommandError, attached
@@ -45,7 +45,7 @@ def verify_variant(
         arguments = ["--expect", str(prefix / settings.EXPECTATION), "--json", str(report)]
         status = _run(prefix / "bin/python", arguments, full, environment(prefix))
         if status not in (PASSED, FAILED, NO_DEVICE) or not report.is_file():
-            _raise(status, f"{variant.id} could not be verified")
+            raise_for(status, f"{variant.id} could not be verified")
     if json_file:
         write_whole(json_file, report_path(variant).read_bytes())
     if status == FAILED:
@@ -54,7 +54,7 @@ def verify_variant(
             mend="the table above has a mend for each check that failed",
         )
     if status == NO_DEVICE:
-        _raise(status, f"{variant.id} is verified but for its device")
+        raise_for(status, f"{variant.id} is verified but for its device")
 
 
 def verify_python(python: str, *, full: bool = False, json_file: Path | None = None) -> None:
@@ -77,7 +77,7 @@ def verify_python(python: str, *, full: bool = False, json_file: Path | None = N
     except CommandError as error:
         raise UsageError(error.what, mend=error.mend) from error
     if status != PASSED:
-        _raise(status, f"{python} did not pass")
+        raise_for(status, f"{python} did not pass")
 
 
 def environment(prefix: Path) -> dict[str, str]:
@@ -98,7 +98,8 @@ def _run(python: Path, arguments: list[str], full: bool, env: Mapping[str, str])
     )
 
 
-def _raise(status: int, what: str) -> None:
+def raise_for(status: int, what: str) -> NoReturn:
+    """Raise the VerifyError of a status of the suite that is not PASSED; an interrupt as such."""
     if status == INTERRUPTED:
         raise KeyboardInterrupt
     if status == FAILED:

@@ -73,15 +73,31 @@ class Framework(object):
         """The linker that runs C where an op has it and Python where it has not."""
         return "cvm" if self.flag("cxx") else "vm"
 
+    @property
+    def on_device(self):
+        """Say whether it has opened a device, and computes there what it can."""
+        return bool(getattr(getattr(self.module, "gpuarray", None), "pygpu_activated", False))
+
+    def mode(self, linker=None):
+        """Return the mode of all optimisations with a linker: by default C and virtual machine."""
+        mode = self.function_modes.Mode(linker=linker or self.linker, optimizer="fast_run")
+        if not self.on_device:
+            return mode
+        # The settings leave out what would be moved to a device that cannot compute it.
+        left_out = str(self.flag("optimizer_excluding") or "").split(":")
+        return mode.excluding(*[name for name in left_out if name])
+
     def function(self, inputs, outputs, updates=None, profile=True, linker=None):
         """Compile a graph with the C virtual machine, all optimisations and a quiet profile."""
+        # On a device it warns that it knows only how to time CUDA: see workloads.waiting.
+        quiet = {"gpu_checks": False} if self.on_device else {}
         return self.module.function(
             inputs,
             outputs,
             updates=updates,
-            mode=self.function_modes.Mode(linker=linker or self.linker, optimizer="fast_run"),
+            mode=self.mode(linker),
             # A profile made by the framework itself would print at exit.
-            profile=self.profiling.ProfileStats(atexit_print=False) if profile else False,
+            profile=self.profiling.ProfileStats(atexit_print=False, **quiet) if profile else False,
             on_unused_input="ignore",
         )
 

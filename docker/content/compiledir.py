@@ -1,7 +1,8 @@
 """Gives each process of an image a folder that it may compile in, which begins warm.
 
 The image's own compile folder may not be written: by another user than root, or because the root
-is read-only. So it is copied, once for each user, to /tmp or to THEANO_STACKS_COMPILEDIR.
+is read-only. So it is copied, once for each user, to /tmp or to THEANO_STACKS_COMPILEDIR. What else
+the environment keeps, such as the kernels of a device, goes there too.
 Runs at every start of Python, from 2.7 on, so it imports little and looks at little.
 """
 
@@ -15,6 +16,8 @@ NEEDED = frozenset("{cpu_flags}".split())
 ST_NOEXEC = 8
 PREFIX = getattr(sys, "base_prefix", sys.prefix)
 WARM = os.path.join(PREFIX, "var", "compiledir")
+# NAME=FOLDER: variables that name a folder to keep things in, and what it is called.
+FOLDERS = "{folders}".split()
 
 
 def choose_march():
@@ -38,6 +41,8 @@ def use(place, march):
         make(place, march)
     if os.statvfs(place).f_flag & ST_NOEXEC:
         raise OSError(13, "nothing may be executed there (noexec)")
+    for name, _, folder in (entry.partition("=") for entry in FOLDERS):
+        os.environ.setdefault(name, os.path.join(place, folder))
     names = os.environ[VARIABLE].split(os.pathsep)
     os.environ[VARIABLE] = os.pathsep.join([names[0], settings] + names[1:])
 

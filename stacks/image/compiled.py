@@ -88,12 +88,20 @@ def add_hook(variant: Variant, environment: Path, key: str) -> None:
         "rc_variable": variant.framework.rc_variable,
         "march": MARCH,
         "cpu_flags": " ".join(CPU_FLAGS),
+        "folders": " ".join(_folders(variant)),
     }.items():
         text = text.replace(f"{{{word}}}", value)
     site_packages = environment / f"lib/python{variant.framework.python}/site-packages"
     (site_packages / f"{HOOK}.py").write_text(text)
     path = site_packages / "theano-stacks.pth"
     path.write_text(f"import {settings.HOOK}\nimport {HOOK}\n")
+
+
+def _folders(variant: Variant) -> list[str]:
+    """Return VARIABLE=FOLDER of what the environment keeps below its own var."""
+    own = "{prefix}/var/"
+    every = sorted(variant.environment().items())
+    return [f"{name}={value[len(own) :]}" for name, value in every if value.startswith(own)]
 
 
 def to_bytecode(environment: Path, python: str) -> None:

@@ -17,14 +17,13 @@ from pathlib import Path
 from stacks import engine as engines
 from stacks.disk import aside, locked, scratch, write_whole
 from stacks.engine import Engine, EngineError
-from stacks.errors import VerifyError
 from stacks.image import archive, base, contents, dockerfile, manifest, tree
 from stacks.image.archive import Entry
 from stacks.image.config import ImageConfig, config_of
 from stacks.image.contents import Layer
 from stacks.pipeline import step
 from stacks.variant import Variant
-from stacks.verification import FAILED, INTERRUPTED, PASSED, REPORTS
+from stacks.verification import FAILED, NO_DEVICE, PASSED, REPORTS, raise_for
 
 # How builders announce a step: docker's older one and podman, and BuildKit.
 STEP = re.compile(r"(?:step (\d+/\d+) ?: ?|#\d+ \[(\d+/\d+)\] )(.+)", re.IGNORECASE)
@@ -49,7 +48,7 @@ def build(
     `base_name` is an image that takes the place of the locked base. An image that is ready is
     verified again only for a `full` run or for the report. What fails leaves no image behind and
     every name as it was. Raises StacksError: no engine, a refusal of its, content that
-    is not the locked one, a check that failed.
+    is not the locked one, a check that failed; the image being made, no device to verify it on.
     """
     engine = engines.find()
     config = config_of(variant, base_name or None)
@@ -62,15 +61,16 @@ def build(
         if ready:
             print(f"  {'ready':<9}{' '.join(config.names)}", file=sys.stderr, flush=True)
             if full or json_file:
-                verify(engine, ready, variant, full=full, json_file=json_file)
+                _tell(verify(engine, ready, variant, full=full, json_file=json_file), variant)
             return
         with _context(place, layers) as (folder, entries):
             image = _build(engine, variant, lowest, folder)
         with _discarded_on_failure(engine, image):
             with step("check", "every file of the image"):
                 check(engine, image, entries, config.names[0])
-            verify(engine, image, variant, full=full, json_file=json_file)
+            status = verify(engine, image, variant, full=full, json_file=json_file)
             _name(engine, image, config.names)
+        _tell(status, variant)
         write_whole(_record(variant), json.dumps({"key": key, "image": image}) + "\n")
     print(f"  {'image':<9}{' '.join(config.names)} {image}", file=sys.stderr, flush=True)
 
@@ -252,10 +252,11 @@ def check(engine: Engine, image: str, entries: dict[str, Entry], name: str) -> N
 
 def verify(
     engine: Engine, image: str, variant: Variant, *, full: bool, json_file: Path | None
-) -> None:
+) -> int:
     """Run the verification suite in the image, print its table, and keep its report.
 
-    Raises VerifyError where a check failed or the suite could not run.
+    Returns PASSED, or NO_DEVICE where the image's device is not there. Raises VerifyError where a
+    check failed or the suite could not run.
     """
     words = ["verify", "--json", *(["--full"] if full else [])]
     sys.stdout.flush()
@@ -263,21 +264,18 @@ def verify(
         options = ["--name", container, *CONFINED, image, *words]
         with report.open("wb") as file:
             status = engine.attach("run", *options, output=file)
-        if status == INTERRUPTED:
-            raise KeyboardInterrupt
-        if status not in (PASSED, FAILED):
-            raise VerifyError(
-                f"the image of {variant.id} could not be verified",
-                found=f"exit status {status}",
-                mend="see the message above",
-            )
+        if status not in (PASSED, FAILED, NO_DEVICE):
+            raise_for(status, f"the image of {variant.id} could not be verified (status {status})")
     if json_file:
         write_whole(json_file, report_path(variant).read_bytes())
     if status == FAILED:
-        raise VerifyError(
-            f"the image of {variant.id} failed its verification",
-            mend="the table above has a mend for each check that failed",
-        )
+        raise_for(status, f"the image of {variant.id} failed its verification")
+    return status
+
+
+def _tell(status: int, variant: Variant) -> None:
+    if status == NO_DEVICE:
+        raise_for(status, f"the image of {variant.id} is made, and verified but for its device")
 
 
 def report_path(variant: Variant) -> Path:

@@ -6,7 +6,7 @@ import html
 import re
 from collections.abc import Sequence
 
-from stacks.publish import seed
+from stacks.publish import seed, tables
 from stacks.publish.sessions import Session, versions
 
 HEAD = """# Timings
@@ -63,6 +63,9 @@ def _session(session: Session) -> str:
         "",
         *(f"- {text(note)}" for note in session.notes),
     ]
+    for table in tables.tables(session):
+        lines += ["", f"### {table.title}", "", f"{table.about}.", ""]
+        lines += _table(" | ".join(table.heads), [list(map(text, row)) for row in table.rows])
     return "\n".join(lines) + "\n"
 
 

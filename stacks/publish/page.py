@@ -8,7 +8,7 @@ from pathlib import Path
 import jinja2
 from markupsafe import Markup
 
-from stacks.publish import plots, seed
+from stacks.publish import plots, seed, tables
 from stacks.publish.sessions import Figure, Session, versions
 
 HERE = Path(__file__).resolve().parent
@@ -32,7 +32,7 @@ def document(sessions: Sequence[Session]) -> str:
     return environment.get_template("page.html.jinja").render(
         lines=lines,
         filters={name: sorted({keys[name] for *_, keys in lines}) for name in FILTERS},
-        drawn=[(session, plots.plots(session)) for session in sessions],
+        drawn=[(s, tables.tables(s), plots.plots(s)) for s in sessions],
         steps=every if steps else [],
         step_plots=plots.of_steps(steps),
         about_steps=seed.ABOUT.replace("`", ""),

@@ -1,49 +1,18 @@
-"""Plots of a session, as SVG that takes its colours from the page."""
+"""The plots of a session, and of the article's steps."""
 
 from __future__ import annotations
 
 import re
 from collections.abc import Sequence
 from dataclasses import dataclass
-from xml.etree import ElementTree as Tree
-
-import pygal
-from pygal.style import Style
 
 from stacks.bench.show import number
-from stacks.publish import seed
+from stacks.publish import breakdown, seed, svg
+from stacks.publish.breakdown import CALLS, Breakdown, Share
 from stacks.publish.sessions import Figure, Session, threads
+from stacks.publish.svg import Bar, Key
 
-# Little more than a telephone's, so that the letters can be read there.
-WIDTH = 420
-HEIGHT_OF_BAR = 40
-HEIGHT_OF_AXIS = 50
-LONGEST_NAME = 36
-# What room names are given; the page's own letters are a little smaller.
-FONT = 13
-CALLS = 100
 GEMM = re.compile(r"Gemm (float32|float64) (\d+)(, numba)?")
-# Left out of what is drawn: styles and scripts are the page's own, the rest is for its scripts.
-GEOMETRY = {"x", "y", "width", "height", "d", "transform"}
-# More than a tenth of a point is not seen.
-DIGITS = re.compile(r"(?<=\.\d)\d+")
-LEFT_OUT = ("comment", "style", "script", "desc", "defs", "title")
-
-
-@dataclass(frozen=True)
-class Bar:
-    """A bar: its name, its length, what is written on it, its interval, what kind it is of.
-
-    `first` is how much of the length is set off as a part before the rest.
-    """
-
-    name: str
-    value: float
-    text: str
-    low: float
-    high: float
-    kind: str
-    first: float = 0.0
 
 
 @dataclass(frozen=True)
@@ -53,23 +22,31 @@ class Plot:
     title: str
     unit: str
     bars: tuple[Bar, ...]
+    keys: tuple[Key, ...] = ()
 
     @property
     def words(self) -> str:
         """The plot in words."""
-        return f"{self.title} ({self.unit}): " + "; ".join(
-            f"{bar.name} {bar.text}" for bar in self.bars
-        )
+        return f"{self.title} ({self.unit}): " + "; ".join(map(self._words, self.bars))
+
+    def _words(self, bar: Bar) -> str:
+        pairs = zip(self.keys, bar.parts, strict=True)
+        parts = ", ".join(f"{key.name} {number(part)}" for key, part in pairs if part)
+        return f"{bar.name} {bar.text}" + (f" ({parts})" if parts else "")
 
     @property
     def svg(self) -> str:
         """The plot as an SVG element; every text in it is escaped."""
-        return _svg(self.bars)
+        return svg.draw(self.bars, self.keys)
 
 
 def plots(session: Session) -> list[Plot]:
     """Return a session's plots: products against the peak; compiling and calls of programs."""
-    return [*_products(session), *_programs(session)]
+    programs = [*map(_program, breakdown.compiling(session)), *map(_call, breakdown.calls(session))]
+    # Each program's own side by side.
+    order = list(dict.fromkeys(name for name, _ in programs))
+    programs.sort(key=lambda pair: order.index(pair[0]))
+    return [*_products(session), *(plot for _, plot in programs)]
 
 
 def _products(session: Session) -> list[Plot]:
@@ -110,31 +87,54 @@ def _gemm(session: Session, dtype: str, count: int, size: int, found: Sequence[F
     )
 
 
-def _programs(session: Session) -> list[Plot]:
-    """Return a plot for each program whose compiling was timed, on all threads."""
-    found: dict[str, dict[int, list[Figure]]] = {}
-    for figure in session.figures:
-        measure = figure.row.measure
-        if figure.compile is not None and measure.unit == "s":
-            found.setdefault(measure.name, {}).setdefault(measure.threads, []).append(figure)
-    return [_program(name, max(by), by[max(by)]) for name, by in found.items()]
-
-
-def _program(name: str, count: int, found: Sequence[Figure]) -> Plot:
-    several = len({figure.framework for figure in found}) > 1
+def _program(found: Breakdown) -> tuple[str, Plot]:
     bars = []
-    for figure in found:
-        compiled, calls = figure.compile or 0.0, CALLS * figure.row.summary.median
-        both = compiled + calls
-        text = f"{number(compiled)} + {number(calls)} s"
-        who = figure.row.subject if several else figure.flavour
-        bars.append(Bar(who, both, text, both, both, "own", first=compiled))
-    on = "" if several else f", {found[0].framework}"
-    return Plot(
-        f"{name}: compiling and {CALLS} calls, {threads(count)}{on}",
+    for share, name in _named(found):
+        compiled, called = sum(share.seconds[:-1]), share.seconds[-1]
+        text = f"{number(compiled)} + {number(called)} s"
+        bars.append(Bar(name, share.total, text, share.total, share.total, "own", share.seconds))
+    plot = Plot(
+        f"{found.program}: compiling and {CALLS} calls, {_where(found)}",
         "seconds of compiling, its C code being cached, and then of the calls; less is better",
         tuple(bars),
+        _keys(found),
     )
+    return found.program, plot
+
+
+def _call(found: Breakdown) -> tuple[str, Plot]:
+    bars = []
+    for share, name in _named(found):
+        whole, parts = 1e3 * share.total, tuple(1e3 * seconds for seconds in share.seconds)
+        # What Python code takes is told even where it is nothing: that is what the plot is for.
+        text = f"{number(whole)} ms, {found.python(share):.0%} Py"
+        bars.append(Bar(name, whole, text, whole, whole, "own", parts))
+    plot = Plot(
+        f"{found.program}: where a call spends its time, {_where(found)}",
+        "milliseconds of a call with the profile on; striped is what Python code does, or some "
+        "of it",
+        tuple(bars),
+        _keys(found),
+    )
+    return found.program, plot
+
+
+def _named(found: Breakdown) -> list[tuple[Share, str]]:
+    several = len({share.figure.framework for share in found.shares}) > 1
+    return [
+        (share, share.figure.row.subject if several else share.figure.flavour)
+        for share in found.shares
+    ]
+
+
+def _where(found: Breakdown) -> str:
+    frameworks = {share.figure.framework for share in found.shares}
+    on = f", {frameworks.pop()}" if len(frameworks) == 1 else ""
+    return f"{threads(found.threads)}{on}"
+
+
+def _keys(found: Breakdown) -> tuple[Key, ...]:
+    return tuple(Key(part.name, part.python) for part in found.parts)
 
 
 def of_steps(every: Sequence[seed.Steps]) -> list[Plot]:
@@ -155,54 +155,3 @@ def _steps(ours: Sequence[seed.Steps]) -> Plot:
         "part of the time with pip-default, less is better; lines are 95% intervals",
         tuple(bars),
     )
-
-
-def _svg(bars: Sequence[Bar]) -> str:
-    parts = any(bar.first for bar in bars)
-    chart = (pygal.HorizontalStackedBar if parts else pygal.HorizontalBar)(
-        js=[],
-        width=WIDTH,
-        height=HEIGHT_OF_AXIS + HEIGHT_OF_BAR * len(bars),
-        margin=8,
-        range=(0, 1.08 * max(bar.high for bar in bars)),
-        show_legend=False,
-        print_values=True,
-        print_values_position="bottom",
-        truncate_label=LONGEST_NAME,
-        style=Style(label_font_size=FONT, major_label_font_size=FONT),
-        max_scale=6,
-    )
-    # It draws from below.
-    turned = list(reversed(bars))
-    chart.x_labels = [bar.name for bar in turned]
-    if parts:
-        chart.add("", [_value(bar, bar.first, bar.text) for bar in turned])
-        chart.add("", [_value(bar, bar.value - bar.first, "") for bar in turned])
-    else:
-        chart.add("", [_value(bar, bar.value, bar.text) for bar in turned])
-    root = chart.render_tree()
-    # It is a random one.
-    del root.attrib["id"]
-    for parent in root.iter():
-        for child in list(parent):
-            if not _is_drawn(child):
-                parent.remove(child)
-    # Whoever does not see it reads its words.
-    root.set("aria-hidden", "true")
-    for element in root.iter():
-        for name in GEOMETRY.intersection(element.keys()):
-            element.set(name, DIGITS.sub("", element.attrib[name]))
-    return Tree.tostring(root, encoding="unicode")
-
-
-def _value(bar: Bar, value: float, text: str) -> dict[str, object]:
-    shown = {"value": value, "formatter": lambda _: text, "node": {"class": bar.kind}}
-    if bar.low < bar.high:
-        shown["ci"] = {"low": bar.low, "high": bar.high}
-    return shown
-
-
-def _is_drawn(element: Tree.Element) -> bool:
-    # A comment has a function for its tag.
-    name = element.tag.rpartition("}")[2] if isinstance(element.tag, str) else "comment"
-    return name not in LEFT_OUT and "tooltip-overlay" not in element.get("class", "")

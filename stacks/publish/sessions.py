@@ -3,24 +3,32 @@
 from __future__ import annotations
 
 import statistics
-from collections.abc import Sequence
+from collections.abc import Callable, Sequence
 from dataclasses import dataclass
+from typing import TypeVar
 
 from stacks.bench.compare import Row, rows, unlike, winners
+from stacks.bench.profile import Compilation, Profile
 from stacks.bench.results import Found, Machine, Result, Subject
 from stacks.bench.show import number, scale, sentence, shown
+
+T = TypeVar("T")
 
 
 @dataclass(frozen=True)
 class Figure:
     """A variant's figures of one measure, and of how many samples they are.
 
-    `compile` is the median of the seconds in which it was compiled, where that is told.
+    `compile` is the median of the seconds in which it was compiled, where that is told. Where it
+    was profiled, `profile` is that of the start with the median call, and `compilation` what the
+    median of the compilations was made of.
     """
 
     row: Row
     samples: int
     compile: float | None
+    profile: Profile | None = None
+    compilation: Compilation | None = None
 
     @property
     def framework(self) -> str:
@@ -188,8 +196,17 @@ def _figure(result: Result, row: Row) -> Figure:
         == (row.measure.name, row.measure.unit, row.graphs.usual)
     ]
     compiled = [series.compile for series in mine if series.compile is not None]
+    profiles = [series.profile for series in mine if series.profile]
+    compilations = [profile.compile for profile in profiles]
     return Figure(
         row,
         samples=sum(len(series.samples) for series in mine),
         compile=statistics.median(compiled) if compiled else None,
+        profile=_middle(profiles, lambda profile: profile.seconds / profile.calls),
+        compilation=_middle(compilations, lambda compilation: compilation.total),
     )
+
+
+def _middle(found: Sequence[T], size: Callable[[T], float]) -> T | None:
+    """Return the one of median size, of two the smaller: a whole that was measured."""
+    return sorted(found, key=size)[(len(found) - 1) // 2] if found else None

@@ -9,6 +9,7 @@ import pytest
 
 from integration.browser import Browser, browser
 from stacks.bench import results
+from stacks.bench.profile import Profile
 from stacks.bench.results import (
     Machine,
     Noise,
@@ -84,6 +85,46 @@ def a_result(name: str, rates: dict[str, float]) -> Result:
     )
 
 
+def a_profile(seconds: float) -> Profile:
+    """Return the profile of a call with as many parts as a plot can have."""
+    kinds = [("A", "Py"), ("B", "C & Py"), *((f"C{n}", "C") for n in range(4)), ("P", "Py")]
+    kinds += [("(scan's own overhead)", ""), ("(calling the function)", "")]
+    one = seconds / (len(kinds) + 1)
+    steps = {"optimiser": 60.0, "validation": 10.0, "linker": 30.0, "import": 10.0}
+    return Profile.model_validate(
+        {
+            "calls": 1,
+            "seconds": seconds,
+            "compile": {"total": 100.0, "modules": 0, **steps},
+            "rows": tuple({"name": n, "type": t, "seconds": one, "calls": 1} for n, t in kinds),
+            "rest": {"classes": 1, "seconds": one, "calls": 1},
+        }
+    )
+
+
+def programs(name: str, seconds: dict[str, float]) -> Result:
+    """Return a result with each variant's seconds of a call of a program, and its profile."""
+    found = a_result(name, seconds)
+    of = {f"theano-1.0.5/{flavour}": value for flavour, value in seconds.items()}
+    runs = tuple(
+        run.model_copy(
+            update={
+                "series": (
+                    Series(
+                        name="ntm step",
+                        unit="s",
+                        samples=(of[run.subject],),
+                        compile=100.0,
+                        profile=a_profile(of[run.subject]),
+                    ),
+                )
+            }
+        )
+        for run in found.runs
+    )
+    return found.model_copy(update={"runs": runs})
+
+
 @pytest.fixture(scope="module")
 def site(tmp_path_factory: pytest.TempPathFactory) -> Path:
     root = tmp_path_factory.mktemp("published")
@@ -91,6 +132,7 @@ def site(tmp_path_factory: pytest.TempPathFactory) -> Path:
         a_result("first", {"base": 9.0, "openblas-amdlibm-longest": 100.0}), root / "results"
     )
     results.write(a_result("second", {"base": 20.0, "slow": 3.0}), root / "results")
+    results.write(programs("third", {"base": 800.0, "fast": 500.0}), root / "results")
     command.publish(root)
     return root / "site/index.html"
 
@@ -115,11 +157,12 @@ def test_it_sorts_by_numbers_with_the_keyboard(page: Browser) -> None:
     assert medians(page)[:4] == rising
     assert page.run(f"return {head}.getAttribute('aria-sort')") == "ascending"
     page.press(ENTER)
+    assert medians(page)[:2] == ["800 s", "500 s"]
     assert medians(page)[-4:] == rising[::-1]
     assert page.run(f"return {head}.getAttribute('aria-sort')") == "descending"
     page.press(TAB, ENTER)
     ratios = page.run(f"return {CELLS}.map(row => row.cells[3].textContent.slice(0, 5))")
-    assert ratios == ["0.15 ", "0.15 ", "11.11", "11.11", "", "", "", ""]
+    assert ratios == ["0.15 ", "0.15 ", "1.60 ", "11.11", "11.11", *([""] * 5)]
 
 
 def test_it_filters_and_says_how_many_are_left(page: Browser) -> None:
@@ -129,17 +172,17 @@ def test_it_filters_and_says_how_many_are_left(page: Browser) -> None:
             "field.dispatchEvent(new Event('change', {bubbles: true}))"
         )
     assert sorted(medians(page)) == ["3 GFLOP/s", "6 GFLOP/s"]
-    assert page.run("return document.getElementById('count').textContent") == "2 of 8 figures"
+    assert page.run("return document.getElementById('count').textContent") == "2 of 10 figures"
     page.run("document.querySelector('button[type=reset]').focus()")
     page.press(ENTER)
-    assert len(medians(page)) == 8
+    assert len(medians(page)) == 10
 
 
 def test_a_phone_shows_all_of_it(page: Browser) -> None:
     wide = "return document.documentElement.scrollWidth - document.documentElement.clientWidth"
     assert page.run("return innerWidth") == 360
     assert page.run(wide) == 0
-    assert page.run("return document.querySelectorAll('figure svg').length") == 4
+    assert page.run("return document.querySelectorAll('figure svg').length") == 6
     # A text longer than the room for it would be cut off at the plot's edge.
     within = (
         "return [...document.querySelectorAll('figure svg')].every(svg => {"
@@ -155,6 +198,9 @@ def test_who_does_not_see_it_is_told_the_same(page: Browser) -> None:
     assert page.run("return [...document.querySelectorAll('th')].every(head => head.scope)")
     words = page.run("return document.querySelector('figure [role=img]').ariaLabel")
     assert words.startswith("Matrix product, float32, 2000 x 2000, 2 threads, theano-1.0.5 (")
+    numbers = page.run("return [...document.querySelectorAll('text.part')].map(t => t.textContent)")
+    assert set(numbers) == {str(number) for number in range(1, 11)}
+    assert page.run("return document.querySelectorAll('.keys .striped').length") == 3
 
 
 def test_it_asks_nobody_and_complains_of_nothing(page: Browser, site: Path) -> None:
@@ -171,8 +217,18 @@ def test_it_can_be_read_by_day_and_night(site: Path, dark: bool) -> None:
         assert opened.run("return matchMedia('(prefers-color-scheme: dark)').matches") is dark
         for place in ("body", "#count", "#timings thead button", "figure svg text.value"):
             assert opened.run(CONTRAST.replace("PLACE", place)) >= 4.5, place
+        fills = opened.run(FILLS)
+        assert len(fills) == 10, "each part has a colour of its own"
+        for fill in fills:
+            part = CONTRAST.replace("PLACE", "figure svg text.part").replace(BAR, f"'{fill}'")
+            assert opened.run(part) >= 4.5, fill
 
 
+FILLS = """
+const parts = [...document.querySelectorAll('figure svg rect[class*=part-]')];
+return [...new Set(parts.map(part => getComputedStyle(part).fill))];
+"""
+BAR = "getComputedStyle(bar).fill"
 CONTRAST = """
 const light = (text) => {
   const parts = text.match(/[\\d.]+/g).slice(0, 3).map(v => v / 255);

@@ -1,9 +1,11 @@
 from __future__ import annotations
 
-import pytest
-from profiles import case, profile, report, tables
+from typing import Any
 
-from stacks import compare
+import pytest
+from profiles import case, profile, report, row, tables
+
+from stacks import across, compare
 from stacks.errors import UsageError
 
 SLOW = profile(tables("Dot22", 2.0, 400, "Py", 4), tables("Gemm", 0.4, 10, "C"))
@@ -30,7 +32,8 @@ def test_the_largest_change_comes_first_and_tells_what_it_was() -> None:
     assert [row.name for row in rows[:2]] == ["Dot22", "Gemm"]
     assert rows[0].gained == pytest.approx(-0.15) and rows[0].now_in_c
     assert rows[1].gained == pytest.approx(0.02) and not rows[1].now_in_c
-    assert rows[0].before == compare.Cost(0.2, "Py", 4, 40.0)
+    before = rows[0].before
+    assert before and (before.seconds, before.type, before.applies) == (0.2, "Py", 4)
 
 
 def test_what_one_of_them_has_not_is_said() -> None:
@@ -70,3 +73,75 @@ def test_different_work_does_not_compare() -> None:
         compare.pairs(report(case(SLOW)), report(case(FAST), dtype="float64"), "")
     with pytest.raises(UsageError, match="the case merged"):
         compare.pairs(report(case(SLOW)), report(case(FAST)), "merged")
+
+
+def on_device(found: dict[str, Any], **places: Any) -> dict[str, Any]:
+    """Return the report of a case on a device: four of its six products are done on the host."""
+    nodes = {"device": {"GpuGemm": 1}, "host": {"Dot22": 4}, "to_device": 2, "from_device": 3}
+    where = {"where": "opencl0:0", "name": "a processor"}
+    return report({**case(found), "places": {**nodes, **places}}, variant="gpu", device=where)
+
+
+def test_the_operations_of_a_device_stand_beside_those_of_the_host() -> None:
+    device = profile(tables("Dot22", 0.5, 400, "C", 4), tables("GpuGemm", 0.6, 10, "C"))
+    rows = {r.name: r for r in compare.differences(SLOW, device, "classes", matched=True)}
+    gemm = rows["Gemm"]
+    assert gemm.before and gemm.after
+    assert (gemm.before.names, gemm.after.names) == (("Gemm",), ("GpuGemm",))
+    assert (gemm.before.place, gemm.after.place) == ("host", "device")
+    assert gemm.gained == pytest.approx(0.02)
+    unmatched = {r.name for r in compare.differences(SLOW, device, "classes")}
+    assert {"Gemm", "GpuGemm"} <= unmatched
+
+
+def test_what_was_moved_and_what_stayed_on_the_host_is_told(
+    capsys: pytest.CaptureFixture[str],
+) -> None:
+    outer = tables("GpuGemm", 0.6, 10, "C")
+    outer["classes"].append(row("class", "theano.gpuarray.basic_ops.HostFromGpu", 0.1, 30, "C", 3))
+    device = profile(tables("Dot22", 0.5, 400, "C", 4), outer)
+    compare.show(report(case(SLOW)), on_device(device))
+    said = capsys.readouterr().out
+    assert "host -> device     Gemm -> GpuGemm" in said
+    assert "gpu on opencl0:0: a profiled call took" in said and "wait only at their end" in said
+    assert "transfers: 2 to the device, 3 from it, 10.000 ms a call" in said
+    assert "stayed on the host: Dot22 50.000 ms" in said
+    assert "from Py to C" not in said and "Gemm{inplace}(x0, y)" not in said
+
+
+def test_two_devices_are_compared_by_their_own_names(capsys: pytest.CaptureFixture[str]) -> None:
+    device = profile(tables("GpuDot22", 0.5, 400, "C", 4), tables("GpuGemm", 0.6, 10, "C"))
+    compare.show(on_device(device, host={}), on_device(device, host={}))
+    said = capsys.readouterr().out
+    assert "GpuGemm{inplace}(x0, y)" in said
+    assert said.count("stayed on the host: nothing that computes with floats") == 2
+
+
+@pytest.mark.parametrize(
+    ("kind", "host", "device"),
+    [
+        ("classes", "Elemwise", "GpuElemwise"),
+        ("classes", "CGemv", "GpuGemv"),
+        ("classes", "Sum", "GpuCAReduceCPY"),
+        ("classes", "ConvOp", "GpuCorrMM"),
+        ("classes", "Softmax", "GpuDnnSoftmax"),
+        ("classes", "DimShuffle", "GpuDimShuffle"),
+        ("ops", "Gemm{inplace}", "GpuGemm{inplace=True}"),
+        ("ops", "InplaceDimShuffle{1,0}", "InplaceGpuDimShuffle{1,0}"),
+        (
+            "ops",
+            "Elemwise{Composite{tanh((i0 + i1))}}[(0, 0)]",
+            "GpuElemwise{Composite{tanh((i0 + i1))}}[(0, 1)]<gpuarray>",
+        ),
+        ("ops", "IncSubtensor{InplaceInc;int64}", "GpuIncSubtensor{InplaceInc;int64}"),
+    ],
+)
+def test_counterparts(kind: str, host: str, device: str) -> None:
+    assert across.counterpart(host, kind) == across.counterpart(device, kind)
+    assert (across.place(host), across.place(device)) == ("host", "device")
+
+
+@pytest.mark.parametrize("name", ["GpuFromHost", "GpuFromHost<None>", "HostFromGpu(gpuarray)"])
+def test_a_transfer_is_a_row_of_its_own(name: str) -> None:
+    assert across.place(name) == "transfer"
+    assert across.counterpart(name, "ops") == name

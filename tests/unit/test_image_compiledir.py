@@ -173,6 +173,20 @@ def test_a_program_of_the_environment_hands_on_only_what_is_the_users(image: Ima
     assert (image.settings().parent / "theano-stacks").is_dir()
 
 
+@pytest.mark.parametrize("variables", [{}, {"POCL_CACHE_DIR": "/own/kernels"}])
+def test_a_devices_kernels_go_to_a_folder_of_the_users(
+    image: Image, variables: dict[str, str]
+) -> None:
+    compiled.add_hook(load_variant("gpuarray"), image.prefix, "gpuarray-0123")
+    said = subprocess.check_output(
+        [sys.executable, "-c", PROGRAM + 'print(os.environ["POCL_CACHE_DIR"])', image.prefix],
+        env={"TMPDIR": str(image.tmp), "THEANO_STACKS_MARCH": "native", **variables},
+        text=True,
+    )
+    own = image.tmp / f"theano-{os.getuid()}" / "gpuarray-0123-native/pocl"
+    assert said.splitlines()[-1] == variables.get("POCL_CACHE_DIR", str(own))
+
+
 def test_a_cpu_that_cannot_try_what_is_compiled_is_told(tmp_path: Path) -> None:
     cpuinfo = tmp_path / "cpuinfo"
     cpuinfo.write_text("processor : 0\nflags : fpu sse2\n")

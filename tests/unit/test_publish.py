@@ -202,7 +202,7 @@ def test_compiling_is_drawn_before_the_calls(tmp_path: Path) -> None:
     assert plot.words == (
         "lstm merged: compiling and 100 calls, 2 threads, theano-1.0.5 (seconds of compiling, its "
         "C code being cached, and then of the calls; less is better): "
-        "base 5 + 10.0 s; fast 4 + 2 s"
+        "base 5 + 10.0 s (compiling 5, 100 calls 10.0); fast 4 + 2 s (compiling 4, 100 calls 2)"
     )
     widths = [
         float(one["width"])

@@ -7,14 +7,18 @@ import importlib
 import io
 import json
 import os
+import shutil
+import tempfile
 
+from verify import device as devices
 from verify import expectation as expectations
 from verify import framework as frameworks
 from verify import program, report, table, threads
+from verify.context import Context
 from verify.workloads import staying
 
 NAMES = ("ntm", "gibbs", "scan_gc", "lstm", "logreg", "check_blas")
-RAN = 0
+RAN, NO_DEVICE = 0, 3
 
 
 def main(words):
@@ -98,7 +102,21 @@ def run(arguments):
         staying.end_with_parent()
     if arguments.compile_folder:
         frameworks.use_compile_folder(os.path.abspath(arguments.compile_folder))
+    asked = devices.asked(wanted, os.environ.get("THEANO_FLAGS", ""))
+    device = None
+    if asked:
+        device, reason = _look_for(asked, wanted)
+        if device is None:
+            mend = "what is said above; or take a variant that computes on the host"
+            program.cannot_run("the workload", reason, mend)
+            return NO_DEVICE
     framework = frameworks.load(wanted["module"] if wanted else None)
+    if asked and not (framework.on_device and framework.flag("device") == asked):
+        return program.cannot_run(
+            "the workload",
+            "Theano was asked for %s and took %s" % (asked, framework.flag("device")),
+            "take `device` out of THEANO_FLAGS",
+        )
     if arguments.mend_scan and not _mends_scan():
         return program.cannot_run(
             "the workload",
@@ -109,7 +127,7 @@ def run(arguments):
     # Imported late: these import NumPy, which must not come before the thread counts are set.
     from verify.workloads import measuring, tables
 
-    session = measuring.Session(framework, wanted, arguments)
+    session = measuring.Session(framework, wanted, arguments, device)
     if arguments.stay:
         staying.serve(session)
         return RAN
@@ -120,6 +138,21 @@ def run(arguments):
     if not arguments.quiet:
         table.show(tables.render(content))
     return RAN
+
+
+def _look_for(asked, wanted):
+    """Return (what the device is, None), or (None, why it cannot be had).
+
+    A process of its own opens it first: the framework goes on without one, or hangs with it.
+    """
+    folder = tempfile.mkdtemp(prefix="workload-")
+    try:
+        given = os.environ.get("THEANO_FLAGS", "")
+        context = Context(None, wanted, folder, given, asked_device=asked)
+        check = devices.check(context)
+    finally:
+        shutil.rmtree(folder, True)
+    return context.device, check.detail
 
 
 def _mends_scan():

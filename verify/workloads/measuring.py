@@ -5,11 +5,12 @@ from __future__ import absolute_import, division, print_function
 import importlib
 import os
 import platform
+import warnings
 
-from verify import machine, progress, report, settings, versions
+from verify import device_graph, machine, progress, report, settings, versions
 from verify.context import Context
 from verify.timings import clock
-from verify.workloads import graph, profiles
+from verify.workloads import graph, profiles, waiting
 from verify.workloads.ops import Ops
 
 SCHEMA = 1
@@ -20,22 +21,29 @@ class UnknownCaseError(EnvironmentError):
 
 
 class Session(object):
-    """A workload's cases, compiled and called once; to be called as often as is wanted."""
+    """A workload's cases, compiled and called once; to be called as often as is wanted.
 
-    def __init__(self, framework, expectation, arguments):
+    device: what is told of the device that the framework has opened, or None.
+    """
+
+    def __init__(self, framework, expectation, arguments, device=None):
+        self._device = device
         self._framework, self._expectation, self._arguments = framework, expectation, arguments
         self._profiled = arguments.profile_calls > 0 and arguments.linker != "numba"
         default = "float64" if arguments.workload == "check_blas" else "float32"
         self._dtype = arguments.dtype or default
-        self._cases = [self._compiled(model) for model in self._models()]
+        # On a device other functions than those that are timed have the profiles.
+        models = self._models(Ops(framework, self._dtype, self._profiled and not device))
+        self._cases = [self._compiled(model) for model in models]
+        if device:
+            self._wait_for_device()
         profiles.silence(framework)
         self._seconds = [[] for _ in self._cases]
         for one in self._cases:
             _call_first(one)
 
-    def _models(self):
+    def _models(self, ops):
         workload = importlib.import_module("verify.workloads." + self._arguments.workload)
-        ops = Ops(self._framework, self._dtype, self._profiled)
         models = workload.models(ops, self._arguments.small)
         chosen = [model for model in models if self._arguments.case in (None, model.name)]
         if not chosen:
@@ -45,6 +53,21 @@ class Session(object):
 
     def _compiled(self, model):
         return _compile(self._framework, model, self._arguments.linker, self._profiled)
+
+    def _wait_for_device(self):
+        """Have timed calls wait at their end, and compile functions whose nodes all wait."""
+        for one in self._cases:
+            one.finish = waiting.for_updates
+        if not self._profiled:
+            return
+        warnings.filterwarnings("ignore", "You are running the Theano profiler with CUDA enabled")
+        ops = Ops(self._framework, self._dtype, True, waiting.LINKER)
+        for one, model in zip(self._cases, self._models(ops)):
+            one.profiled = _compile(self._framework, model, waiting.LINKER, True).function
+            waiting.at_each_node(one.profiled)
+            # Kernels are compiled in the first call.
+            one.profiled()
+            profiles.forget_calls(one.profiled)
 
     def compiled(self):
         """Return what is known of each case before it is timed."""
@@ -88,6 +111,7 @@ class Session(object):
                     "python": platform.python_version(),
                 },
                 "machine": machine.describe({}),
+                "device": self._device,
                 "settings": settings.in_force(context),
                 "packages": versions.packages(context),
                 "cases": [
@@ -98,10 +122,16 @@ class Session(object):
         )
 
 
+def _nothing(function):
+    pass
+
+
 class _Compiled(object):
     def __init__(self, model, function, seconds, modules):
         self.model, self.function = model, function
         self.compile_seconds, self.modules = seconds, modules
+        # What is called before the clock is stopped, and the function whose calls are profiled.
+        self.finish, self.profiled = _nothing, function
         self.first = None
         self.output = None
 
@@ -127,6 +157,7 @@ def _call_first(one):
     with profiles.switched_off(one.function):
         start = clock()
         value = one.function()
+        one.finish(one.function)
         one.first = clock() - start
     # What a call returns is compared between environments; an update has no output.
     one.output = None if one.model.output is None else float(value)
@@ -141,6 +172,7 @@ def _call(compiled, calls):
             with profiles.switched_off(one.function):
                 start = clock()
                 one.function()
+                one.finish(one.function)
                 samples.append(clock() - start)
     progress.end()
     return seconds
@@ -158,12 +190,15 @@ def _case(one, samples, profile_calls):
         "compile": {"seconds": one.compile_seconds, "modules": one.modules},
         "profile": None,
     }
+    nodes = graph.graph_of(one.function).toposort()
+    if any(device_graph.is_on_device(node) for node in nodes):
+        found["places"] = dict(device_graph.places(nodes)._asdict())
     if one.function.profile:
         found["compile"].update(profiles.compile_times(one.function))
     if profile_calls:
         progress.note("profiling %s" % one.model.name)
         for _ in range(profile_calls):
-            one.function()
-        found["profile"] = profiles.of_function(one.function)
+            one.profiled()
+        found["profile"] = profiles.of_function(one.profiled)
         progress.end()
     return found

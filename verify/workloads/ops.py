@@ -9,10 +9,14 @@ import numpy
 
 
 class Ops(object):
-    """The symbolic operations that the workloads are made of, for one framework and precision."""
+    """The symbolic operations that the workloads are made of, for one framework and precision.
 
-    def __init__(self, framework, dtype, profile):
+    profile: whether scans keep profiles; linker: that of scans, by default the framework's choice.
+    """
+
+    def __init__(self, framework, dtype, profile, linker=None):
         self.framework = framework
+        self.linker = linker
         self.tensor = framework.tensor
         self.dtype = dtype
         self.profile = profile
@@ -90,6 +94,8 @@ class Ops(object):
         scan = scan if callable(scan) else scan.scan
         if self.profile:
             named["profile"] = True
+        if self.linker:
+            named["mode"] = self.framework.mode(self.linker)
         with warnings.catch_warnings():
             warnings.simplefilter("ignore")
             outputs, updates = scan(step, name=name, **named)

@@ -26,6 +26,10 @@ def render(content):
     if content["variant"]:
         title = "%s: %s" % (content["variant"], title)
     lines = [title]
+    device = content.get("device")
+    if device:
+        lines.append("on %(where)s: %(name)s, %(driver)s" % device)
+        lines.append("each call waits for the device, in the profile each node")
     for case in content["cases"]:
         lines += [""] + _summary(case)
     for case in content["cases"]:
@@ -50,9 +54,21 @@ def _summary(case):
         % (compiling["seconds"], compiling["modules"], graph["signature"], graph["nodes"]),
     ]
     lines += ["    scan %(signature)s: %(nodes)d nodes, %(name)s" % scan for scan in graph["scans"]]
+    if case.get("places"):
+        lines.append("  " + _places(case["places"]))
     if case["flops"]:
         lines.append("  %.1f GFLOP/s" % (case["flops"] * len(samples) / sum(samples) / 1e9))
     return lines
+
+
+def _places(places):
+    host = ", ".join("%s %d" % item for item in sorted(places["host"].items()))
+    return "%d nodes on the device; transfers: %d to, %d from; left on the host: %s" % (
+        sum(places["device"].values()),
+        places["to_device"],
+        places["from_device"],
+        host or "nothing",
+    )
 
 
 def _profile(case):
