@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import asyncio
 import logging
 import operator
 import pkgutil
@@ -14,6 +15,7 @@ from importlib.metadata import version
 from typing import Any
 
 import distributed
+from distributed.client import ClosedClientError, FuturesCancelledError
 from distributed.comm.core import CommClosedError
 from distributed.versions import VersionMismatchWarning
 
@@ -75,14 +77,32 @@ class Cluster:
         client.subscribe_topic(self._topic, lambda event: tell(event[1]["by"], event[1]["line"]))
 
     def workers(self) -> dict[str, Worker]:
-        """Return the workers that `./invoke worker` has started, by address."""
-        told: Mapping[str, Any] = self._client.scheduler_info()["workers"]
-        found = {address: _worker(address, info) for address, info in told.items()}
+        """Return the workers that `./invoke worker` has started, by address.
+
+        Raises ClusterError where the scheduler has gone.
+        """
+        found = {address: _worker(address, info) for address, info in self._every().items()}
         return {address: worker for address, worker in found.items() if worker}
 
     def strangers(self) -> int:
         """Return how many workers are others'."""
-        return len(self._client.scheduler_info()["workers"]) - len(self.workers())
+        return len(self._every()) - len(self.workers())
+
+    def _every(self) -> Mapping[str, Any]:
+        found = ""
+        try:
+            told: Mapping[str, Any] = self._client.scheduler_info()
+        except (OSError, CommClosedError, ClosedClientError, asyncio.TimeoutError) as error:
+            told, found = {}, str(error)
+        # What a client was told last it goes on telling for a while.
+        if self._client.status != "running" or "workers" not in told:
+            raise ClusterError(
+                "the scheduler went away",
+                found=found or f"the connection to it is {self._client.status}",
+                mend="start it again, and its workers; the same command then goes on where it was",
+            )
+        workers: Mapping[str, Any] = told["workers"]
+        return workers
 
     def send(self, worker: Worker, text: str) -> Task:
         """Have one worker do what an order, in JSON, says."""
@@ -95,7 +115,8 @@ class Cluster:
 
     def wait(self, tasks: Sequence[Task], seconds: float) -> None:
         """Return when a task has ended, or after so many seconds."""
-        with suppress(TimeoutError):
+        # Those that were cancelled, for want of a scheduler for one, say so when they are asked.
+        with suppress(TimeoutError, FuturesCancelledError):
             distributed.wait([task.future for task in tasks], seconds, "FIRST_COMPLETED")
 
     def stop(self, tasks: Sequence[Task]) -> None:
@@ -109,39 +130,23 @@ def connected(address: str, tell: Callable[[str, str], None]) -> Iterator[Cluste
 
     `tell` is given what workers say: who, and the line. TLS is as dask's own configuration has it.
 
-    Raises UsageError where no scheduler of this version answers, ClusterError where it goes away
-    meanwhile.
+    Raises UsageError where no scheduler of this version answers.
     """
     # What dask logs of a lost connection is told as an error; its warning of versions as well.
-    logging.getLogger("distributed").setLevel(logging.CRITICAL)
-    with warnings.catch_warnings():
-        warnings.simplefilter("ignore", VersionMismatchWarning)
-        try:
-            client = distributed.Client(address, timeout=TIMEOUT)
-        except (OSError, ValueError, TypeError, ImportError) as error:
-            raise UsageError(
-                f"--cluster {address}: no scheduler answers there",
-                expected="the address that it prints when it starts, such as tcp://HOST:8786; "
-                "with TLS tls://HOST:8786, and dask's own settings for the certificates",
-                found=str(error) or type(error).__name__,
-                mend="`./invoke scheduler` starts one; docs/cluster.md tells of TLS",
-            ) from error
+    for name in ("distributed", "distributed.client"):
+        logging.getLogger(name).setLevel(logging.CRITICAL)
     try:
-        _check_version(client, address)
-        yield Cluster(client, tell)
-    except (CommClosedError, distributed.client.ClosedClientError) as error:
-        raise ClusterError(
-            f"the scheduler at {address} went away",
-            found=str(error) or type(error).__name__,
-            mend="start it again, and its workers; the same command then goes on where it was",
+        # Where something else answers, a client would wait for ever.
+        found = asyncio.run(asyncio.wait_for(_version_of(address), TIMEOUT))
+    except (OSError, ValueError, TypeError, ImportError, asyncio.TimeoutError) as error:
+        raise UsageError(
+            f"--cluster {address}: no scheduler answers there",
+            expected="the address that it prints when it starts, such as tcp://HOST:8786; with "
+            "TLS tls://HOST:8786, and dask's own settings for the certificates",
+            found=str(error) or f"no answer in {TIMEOUT:.0f} s",
+            mend="`./invoke scheduler` starts one; docs/cluster.md tells of TLS",
         ) from error
-    finally:
-        client.close(timeout=TIMEOUT)
-
-
-def _check_version(client: distributed.Client, address: str) -> None:
-    told: Any = client.get_versions()
-    found, own = told["scheduler"]["packages"]["distributed"], version("distributed")
+    own = version("distributed")
     if found != own:
         raise UsageError(
             f"the scheduler at {address} is of another version of dask",
@@ -149,6 +154,20 @@ def _check_version(client: distributed.Client, address: str) -> None:
             found=found,
             mend=f"start it by `./invoke scheduler`, or install dask and distributed {own} there",
         )
+    with warnings.catch_warnings():
+        warnings.simplefilter("ignore", VersionMismatchWarning)
+        client = distributed.Client(address, timeout=TIMEOUT)
+    try:
+        yield Cluster(client, tell)
+    finally:
+        client.close(timeout=TIMEOUT)
+
+
+async def _version_of(address: str) -> str:
+    connection = distributed.Security().get_connection_args("client")
+    async with distributed.rpc(address, connection_args=connection) as scheduler:
+        told = await scheduler.versions()
+    return str(told["packages"]["distributed"])
 
 
 def _worker(address: str, info: Mapping[str, Any]) -> Worker | None:

@@ -96,6 +96,45 @@ def test_a_recurrent_network_is_moved_to_the_device(prefix: Prefix) -> None:
         assert "local_gpua_elemwise" in {row["name"] for row in run["rows"] if row["applied"]}
 
 
+def workload(place: Path, *words: str | Path, **variables: str) -> subprocess.CompletedProcess[str]:
+    program: list[str | Path] = [place / "bin/python", SUITE / "workloads", "logreg", "--small"]
+    return subprocess.run(
+        [*program, "--expect", place / EXPECTATION, *words],
+        env={**os.environ, **variables},
+        capture_output=True,
+        text=True,
+        timeout=600,
+        check=False,
+    )
+
+
+def test_a_workload_is_profiled_on_the_device(prefix: Prefix, tmp_path: Path) -> None:
+    place, kept = prefix(FRAMEWORK, "gpuarray"), tmp_path / "report.json"
+    done = workload(place, "--calls", "3", "--json", kept)
+    assert done.returncode == 0, done.stderr
+    assert "each call waits for the device, in the profile each node" in done.stdout
+    report = json.loads(kept.read_text())
+    assert report["device"]["where"] == "opencl0:0"
+    (case,) = report["cases"]
+    assert (case["places"]["host"], case["places"]["from_device"]) == ({}, 1)
+    # Had it not been waited for, nearly all of a call would be in the transfer behind it.
+    seconds = {
+        row["class"].rsplit(".", 1)[-1]: row["seconds"] for row in case["profile"]["classes"]
+    }
+    assert seconds["HostFromGpu"] < 0.3 * sum(seconds.values())
+    assert case["profile"]["calls"] == 3
+
+
+def test_a_workload_without_its_device_is_not_run_on_the_host(
+    prefix: Prefix, tmp_path: Path
+) -> None:
+    place = prefix(FRAMEWORK, "gpuarray")
+    done = workload(place, OCL_ICD_VENDORS=str(tmp_path))
+    assert (done.returncode, "there is no .icd file in" in done.stderr) == (3, True)
+    done = workload(place, THEANO_FLAGS="device=cpu")
+    assert (done.returncode, "asked for opencl0:0 and took cpu" in done.stderr) == (2, True)
+
+
 def test_no_implementation_of_opencl(prefix: Prefix, tmp_path: Path) -> None:
     status, detail = look(prefix(FRAMEWORK, "gpuarray"), OCL_ICD_VENDORS=str(tmp_path))
     assert status == "skip"
