@@ -109,6 +109,7 @@ def report(*cases: dict[str, Any], variant: str = "openblas", **changes: Any) ->
             "glibc": "2.36",
             "peak": [],
         },
+        "device": None,
         "settings": {
             "floatX": "float32",
             "ldflags": "-lopenblas",
