@@ -22,6 +22,7 @@ class Asked(Strict):
     calls: int = 0
     limit: int = 0
     together: bool = False
+    mend_scan: bool = False
 
     @property
     def workloads(self) -> tuple[str, ...]:

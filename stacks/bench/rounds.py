@@ -7,6 +7,7 @@ import time
 from collections.abc import Callable
 from contextlib import closing
 
+from stacks import settings
 from stacks.bench import machine, noise, worker
 from stacks.bench.candidates import Candidate
 from stacks.bench.program import Program
@@ -93,6 +94,10 @@ class Crew:
     def _started(self, turn: Turn) -> Program:
         options = worker.options_of(turn.workload, self._plan.quick)
         env = worker.environment_of(turn.candidate, turn.threads)
+        if self._plan.mend_scan and turn.candidate.variant.framework.module == "theano":
+            options = [*options, "--mend-scan"]
+            # The baseline has no such module of its own.
+            env["PYTHONPATH"] = str(settings.SCAN.parent)
         alone = not self._plan.together
         return Program(turn.candidate, turn.workload, options, env, self._plan.limit, alone=alone)
 

@@ -37,7 +37,8 @@ class Plan:
 
     `starts` is how often a program is started, `calls` how often it is called in a round, `limit`
     in how many seconds a process is to answer; `every_count` has the programs that are slow to
-    start timed on all of `threads`; `together` has all variants' programs compile at once.
+    start timed on all of `threads`; `together` has all variants' programs compile at once, and
+    `mend_scan` has those on Theano import theano_stacks_scan first.
     """
 
     candidates: tuple[Candidate, ...]
@@ -50,6 +51,7 @@ class Plan:
     limit: float = worker.LIMIT
     every_count: bool = False
     together: bool = False
+    mend_scan: bool = False
 
 
 def turns(plan: Plan) -> Iterator[Turn]:

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import dataclasses
 from collections.abc import Mapping, Sequence
 from pathlib import Path
 from typing import Any
@@ -9,7 +10,9 @@ from typing import Any
 import pytest
 from profiles import case, profile, tables
 
-from stacks.bench import program, rounds, turns, worker
+from stacks import settings
+from stacks.bench import command, program, rounds, turns, worker
+from stacks.bench.asked import Asked
 from stacks.bench.candidates import Candidate
 from stacks.bench.program import Program
 from stacks.errors import StacksError
@@ -187,3 +190,20 @@ def test_how_often_a_program_is_called() -> None:
     assert [worker.calls_of("ntm", quick) for quick in (True, False)] == [20, 100]
     assert worker.calls_of("check_blas", True) == 10
     assert program.profile_calls("check_blas") == 1
+
+
+def test_scan_may_be_mended_for_all(monkeypatch: pytest.MonkeyPatch) -> None:
+    seen: list[tuple[list[str], str | None]] = []
+
+    class Seen(Program):
+        def __init__(self, *given: Any, **named: Any) -> None:
+            seen.append((given[2], given[3].get("PYTHONPATH")))
+            super().__init__(*given, **named, start=Fake)
+
+    monkeypatch.setattr(rounds, "Program", Seen)
+    chosen = (candidate("pip-default"), candidate("mkl", "pytensor-3.0.7"))
+    rounds.run(dataclasses.replace(plan(mend_scan=True), candidates=chosen))
+    assert seen == [(["--mend-scan"], str(settings.SCAN.parent)), ([], None)]
+    assert (settings.SCAN.parent / "theano_stacks_scan.py").is_file()
+    (said,) = command.remarks([], True, 0.0, Asked(mend_scan=True))
+    assert "theano_stacks_scan" in said
