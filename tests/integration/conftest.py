@@ -3,11 +3,11 @@ from __future__ import annotations
 import hashlib
 import shutil
 import subprocess
-import warnings
 from collections.abc import Callable, Iterator
 from pathlib import Path
 from typing import Any
 
+import common  # noqa: F401
 import pytest
 
 from integration import engines, small_image
@@ -19,12 +19,6 @@ from stacks import pipeline
 from stacks.engine import Engine
 from stacks.image import contents, docker
 from stacks.variant import load_variant
-
-# What conda-lock carries of conda warns of conda's own plans when it is loaded.
-with warnings.catch_warnings():
-    warnings.simplefilter("ignore")
-    import conda_lock.lockfile
-    import conda_lock.models.channel  # noqa: F401
 
 MakePrefix = Callable[[str, str], Path]
 

@@ -1,20 +1,14 @@
 from __future__ import annotations
 
 import os
-import warnings
 from collections.abc import Iterator
 from pathlib import Path
 
+import common  # noqa: F401
 import pytest
 from serving import BODY, POOL, Site, serving
 
 from stacks import download
-
-# What conda-lock carries of conda warns of conda's own plans when it is loaded.
-with warnings.catch_warnings():
-    warnings.simplefilter("ignore")
-    import conda_lock.lockfile
-    import conda_lock.models.channel  # noqa: F401
 
 
 @pytest.fixture
