@@ -34,7 +34,7 @@ DIGITS = 6
 # Programs that take minutes to compile are started less often than there are rounds.
 STARTS = {"ntm": 1}
 CALLS, QUICK_CALLS = 100, 20
-# Seconds in which a process is to answer. The longest known compilation takes a third of it.
+# Seconds in which a process is to answer: ntm compiles for ten minutes on a quiet machine.
 LIMIT = 3600.0
 
 
