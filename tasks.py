@@ -13,6 +13,7 @@ FRAMEWORK = "a file of envs/frameworks by its name (default: theano-1.0.5)"
 CHANNEL = "another channel than the project's: its address, or a name as conda knows it"
 FULL = "also the long timings: check_blas at 5000"
 JSON = "write the report as JSON to this file, too"
+CLUSTER = "on the machines of this dask scheduler: docs/cluster.md"
 
 
 @task(
@@ -26,11 +27,12 @@ JSON = "write the report as JSON to this file, too"
         "or with --to oci a tar archive of a root",
         "full": FULL,
         "json": JSON,
+        "cluster": CLUSTER + "; without --variant all of them",
     }
 )
 def build(
     context: Context,
-    variant: str,
+    variant: str = "",
     framework: str = "",
     channel: str = "",
     to: str = "prefix",
@@ -38,13 +40,31 @@ def build(
     base: str = "",
     full: bool = False,
     json: str = "",
+    cluster: str = "",
 ) -> None:
     """Make a variant's environment, verify it, print the table."""
     from stacks import pipeline, verification
     from stacks.errors import UsageError
     from stacks.names import unknown
-    from stacks.variant import load_variant
+    from stacks.variant import load_variant, select
 
+    if cluster:
+        if to != "prefix" or file or base or json:
+            raise UsageError(
+                "--cluster makes environments: its reports are kept in build/cluster",
+                mend="leave out --to, --file, --base and --json",
+            )
+        from stacks.cluster import tools
+
+        tools.prepare()
+        from stacks.cluster import command
+
+        command.build(cluster, select(_on(channel, variant), framework), full=full)
+        return
+    if not variant:
+        raise UsageError(
+            "no variant to build", mend="--variant NAME: `./invoke list` shows all that there are"
+        )
     chosen = load_variant(_on(channel, variant), framework or None)
     if file and to != "oci":
         raise UsageError("--file is for images in a file", mend="add --to oci")
@@ -156,6 +176,7 @@ def recommend(context: Context, framework: str = "", rounds: int = 7) -> None:
         "starts": "how often a program is started (default: for each round; ntm once)",
         "calls": "calls of a program in each round (default: 100; with --quick 20)",
         "limit": "seconds in which a process is to answer (default: 3600)",
+        "cluster": CLUSTER + "; each builds, verifies and times all of the variants",
     }
 )
 def bench(
@@ -170,22 +191,55 @@ def bench(
     starts: int = 0,
     calls: int = 0,
     limit: int = 0,
+    cluster: str = "",
 ) -> None:
     """Time variants turn by turn, and keep the figures in results/."""
+    from stacks.bench.asked import Asked
+
+    asked = Asked(
+        workload=workload, rounds=rounds, threads=threads, quick=quick,
+        starts=starts, calls=calls, limit=limit,
+    )  # fmt: skip
+    if cluster:
+        from stacks.cluster import tools
+        from stacks.errors import UsageError
+
+        if machine:
+            raise UsageError(
+                "--machine is for one machine",
+                mend="each worker names its own: ./invoke worker ADDRESS --name NAME",
+            )
+        tools.prepare()
+        from stacks.cluster import command as on_cluster
+
+        on_cluster.bench(cluster, variants, framework, asked=asked)
+        return
     from stacks.bench import command
 
-    command.bench(
-        variants,
-        framework,
-        workloads=workload,
-        rounds_wanted=rounds,
-        threads=threads,
-        quick=quick,
-        machine_name=machine,
-        starts=starts,
-        calls=calls,
-        limit=limit,
-    )
+    command.bench(variants, framework, asked=asked, machine_name=machine)
+
+
+@task(
+    positional=["address"],
+    help={
+        "address": "the scheduler's, such as tcp://HOST:8786",
+        "name": "what this machine is called in progress and results (default: made up); workers "
+        "of one name take turns",
+    },
+)
+def worker(context: Context, address: str, name: str = "") -> None:
+    """Work for a dask scheduler; words after -- go to `dask worker`."""
+    from stacks.cluster import start
+
+    start.worker(address, name, remainder())
+
+
+@task()
+def scheduler(context: Context) -> None:
+    """Run a dask scheduler; words after -- go to `dask scheduler`."""
+    from stacks.cluster import start
+
+    start.scheduler(remainder())
 
 
 @task(help={"machine": "all results of this one (default: the last of each machine)"})

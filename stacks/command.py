@@ -2,12 +2,15 @@
 
 from __future__ import annotations
 
+import os
 import shlex
+import signal
 import subprocess
 import tempfile
+import threading
 from collections import deque
 from collections.abc import Callable, Collection, Iterator, Mapping, Sequence
-from contextlib import contextmanager
+from contextlib import contextmanager, suppress
 from pathlib import Path
 from typing import IO
 
@@ -15,6 +18,8 @@ from stacks.errors import StacksError
 
 # How many of a failed program's last lines are told.
 TAIL = 30
+# How often it is asked whether a program is still wanted, and how long it has to end by itself.
+ASK, GRACE = 0.5, 15.0
 
 
 class CommandError(StacksError):
@@ -155,6 +160,88 @@ def attached(
             f"cannot run {words[0]}: {error.strerror}",
             mend="look at the spelling of its path or name",
         ) from error
+
+
+def overseen(
+    arguments: Sequence[str | Path],
+    given: str,
+    tell: Callable[[str], None],
+    wanted: Callable[[], bool],
+    *,
+    cwd: Path | None = None,
+) -> str | None:
+    """Run a program as long as it is wanted; return what it printed, None where it was stopped.
+
+    It gets the line `given` on standard input, which then stays open: its end says that the
+    program is to stop, also where this process was killed. `tell` gets each line of its standard
+    error, from a thread of its own. It has a session of its own; what is left of that in the end
+    is killed. Raises CommandError as `call` does.
+    """
+    words = [str(a) for a in arguments]
+    try:
+        process = subprocess.Popen(
+            words,
+            cwd=cwd,
+            stdin=subprocess.PIPE,
+            stdout=subprocess.PIPE,
+            stderr=subprocess.PIPE,
+            text=True,
+            errors="replace",
+            start_new_session=True,
+        )
+    except OSError as error:
+        raise _cannot_run(words, error) from error
+    assert process.stdin and process.stdout and process.stderr
+    tail: deque[str] = deque(maxlen=TAIL)
+    printed: list[str] = []
+
+    def listen(stream: IO[str]) -> None:
+        for line in stream:
+            tail.append(line.rstrip())
+            tell(tail[-1])
+
+    threads = [
+        threading.Thread(target=listen, args=(process.stderr,), daemon=True),
+        threading.Thread(target=printed.extend, args=(process.stdout,), daemon=True),
+    ]
+    for thread in threads:
+        thread.start()
+    stopped = False
+    try:
+        # A program that ended at once does not read; its status says why.
+        with suppress(BrokenPipeError):
+            process.stdin.write(given + "\n")
+            process.stdin.flush()
+        while process.poll() is None and not stopped:
+            try:
+                process.wait(ASK)
+            except subprocess.TimeoutExpired:
+                stopped = not wanted()
+        if stopped:
+            _end(process)
+    finally:
+        with suppress(ProcessLookupError):
+            os.killpg(process.pid, signal.SIGKILL)
+        process.wait()
+        for thread in threads:
+            thread.join()
+        for stream in (process.stdin, process.stdout, process.stderr):
+            with suppress(BrokenPipeError):
+                stream.close()
+    if stopped:
+        return None
+    if process.returncode:
+        raise _failed(words, "\n".join(tail), (0,), process.returncode)
+    return "".join(printed)
+
+
+def _end(process: subprocess.Popen[str]) -> None:
+    """Have a program end by itself, if it does so in time."""
+    assert process.stdin
+    with suppress(BrokenPipeError):
+        process.stdin.close()
+    with suppress(subprocess.TimeoutExpired):
+        process.wait(GRACE)
 
 
 def _cannot_run(words: Sequence[str], error: OSError) -> CommandError:

@@ -11,6 +11,11 @@ from stacks.disk import REPOSITORY, sha256_of, write_whole
 from stacks.errors import StacksError
 
 LOCK = REPOSITORY / "requirements-test.lock"
+# At most four: each may hold environments' files and a compiler's memory at once. The tests come
+# in the order that tests/integration/conftest.py gives them.
+PARALLEL = ["-n", "auto", "--maxprocesses", "4", "--dist", "loadgroup", "--no-loadscope-reorder"]
+# The tests and mypy need what --cluster needs.
+CLUSTER = REPOSITORY / "requirements-cluster.lock"
 
 
 class CheckError(StacksError):
@@ -23,7 +28,8 @@ def test(*, unit: bool = False, integration: bool = False, keyword: str | None =
     With `unit`, `integration` or `keyword` only the tests that they choose are run. Raises
     CheckError naming the command that failed.
     """
-    prepare_tools(Path(sys.prefix))
+    for lock in (CLUSTER, LOCK):
+        prepare_tools(Path(sys.prefix), lock)
     for command in commands(unit=unit, integration=integration, keyword=keyword):
         print(f"+ {quoted(command)}", file=sys.stderr, flush=True)
         status = attached([sys.executable, "-m", *command], cwd=REPOSITORY)
@@ -45,17 +51,17 @@ def commands(*, unit: bool, integration: bool, keyword: str | None) -> Iterator[
     if keyword:
         yield ["pytest", "-k", keyword, *folders]
     else:
-        yield from (["pytest", folder] for folder in folders)
+        yield from (["pytest", *PARALLEL, folder] for folder in folders)
 
 
-def prepare_tools(venv: Path) -> None:
-    """Install requirements-test.lock into the running venv, once for each content of it."""
-    stamp = venv / "stamp-test"
-    wanted = sha256_of(LOCK)
+def prepare_tools(venv: Path, lock: Path) -> None:
+    """Install requirements-NAME.lock into the running venv, once for each content of it."""
+    stamp = venv / lock.stem.replace("requirements", "stamp")
+    wanted = sha256_of(lock)
     if stamp.is_file() and stamp.read_text() == wanted:
         return
-    print(f"installing {LOCK.name} into .venv (once) ...", file=sys.stderr, flush=True)
+    print(f"installing {lock.name} into .venv (once) ...", file=sys.stderr, flush=True)
     pip = [sys.executable, "-m", "pip", "--disable-pip-version-check", "install", "--quiet"]
     rules = ["--require-hashes", "--no-deps", "--only-binary", ":all:"]
-    call([*pip, *rules, "-r", LOCK])
+    call([*pip, *rules, "-r", lock])
     write_whole(stamp, wanted)

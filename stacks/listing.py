@@ -61,11 +61,11 @@ def _last_report(variant: Variant, report: dict[str, Any] | None) -> tuple[str, 
     verdict = "passed" if report.get("ok") else "FAILED"
     if verdict == "passed" and variant.device != "cpu" and not report.get("device"):
         verdict = "no device"
-    speeds = [_gemm(report, dtype) for dtype in ("float64", "float32")]
+    speeds = [gemm(report, dtype) for dtype in ("float64", "float32")]
     return f"{verdict} {when:%Y-%m-%d}", speeds[0], speeds[1]
 
 
-def _gemm(report: dict[str, Any], dtype: str) -> str:
+def gemm(report: dict[str, Any], dtype: str) -> str:
     """Return the GFLOP/s of Gemm in a report, of the largest matrices that were timed."""
     found = {
         int(size): timing["median"]

@@ -145,14 +145,6 @@ class PoCL(Strict):
     gcc: str = Field(description="the version of the compiler package's GCC, as in its folders")
 
 
-class NvidiaWheel(Strict):
-    """Take shared libraries out of NVIDIA's wheels; see stacks/staging/nvidia.py."""
-
-    stage: Literal["nvidia-wheel"]
-    libraries: tuple[str, ...] = Field(strict=False)
-    links: dict[str, str] = {}
-
-
 class Forwarding(Strict):
     """Make a library that stands for one of the host's; see stacks/staging/forwarding.py."""
 
@@ -182,7 +174,6 @@ Extra = Annotated[
     | Compiled
     | DebianFiles
     | PoCL
-    | NvidiaWheel
     | Forwarding
     | LocalTarball,
     Field(discriminator="stage"),

@@ -10,9 +10,9 @@ from __future__ import absolute_import, division, print_function
 import json
 import os
 import sys
-import time
 
 from verify import device_report, process, progress, settings
+from verify.clock import monotonic
 from verify.report import passed, skipped, timing
 
 NAME = "device"
@@ -21,21 +21,7 @@ MARK = "verify-device "
 KINDS = ("opencl", "cuda")
 # Opening takes seconds. A step compiles C++ and kernels: half a minute on a slow machine.
 OPENING, STEP = 60, 240
-# verify.timings has one, too; but it imports NumPy, which the program does later than this.
-_clock = getattr(time, "perf_counter", time.time)
-STEPS = (
-    "Gemm",
-    "Gemv",
-    "elementwise",
-    "reduce",
-    "softmax",
-    "convolution",
-    "scan",
-    "training step",
-    "left on the host",
-    "speed",
-    "optimiser",
-)
+STEPS = device_report.COMPUTED + ("left on the host", "speed", "optimiser")
 FULL_STEPS = ("large optimiser",)
 
 
@@ -77,7 +63,7 @@ def check(context):
 
 def measure(context):
     """Do every step on the device; return ([Check], [Timing]), and fill context.device."""
-    start, results, begun = _clock(), {}, []
+    start, results, begun = monotonic(), {}, []
 
     def each(message):
         if "begin" in message:
@@ -95,7 +81,7 @@ def measure(context):
         if broken not in results:
             results[broken] = {"error": _end(done, STEP), "text": ""}
     checks, timings = device_report.checks_and_timings(context, results)
-    return checks, timings + [timing("device: all of it", "s", [_clock() - start])]
+    return checks, timings + [timing("device: all of it", "s", [monotonic() - start])]
 
 
 def _run(context, steps, seconds, take):

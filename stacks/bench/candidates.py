@@ -76,12 +76,7 @@ def _packages(locked: Lock) -> tuple[Package, ...]:
 
 def to_time(variants: Sequence[Variant]) -> list[Candidate]:
     """Return all of the variants as candidates; UsageError for what may not be timed."""
-    _refuse(
-        [variant for variant in variants if variant.device != "cpu"],
-        "its device computes while the program goes on, which this bench does not wait for; its "
-        "verification times it",
-        "verify",
-    )
+    refuse_devices(variants)
     found = candidates(variants)
     built = {candidate.variant.id for candidate in found}
     _refuse(
@@ -95,6 +90,16 @@ def to_time(variants: Sequence[Variant]) -> list[Candidate]:
     failed = [c.variant for c in found if not c.verified]
     _refuse(failed, "its verification failed: its figures would be of something else", "verify")
     return found
+
+
+def refuse_devices(variants: Sequence[Variant]) -> None:
+    """Raise UsageError for variants that compute on a device."""
+    _refuse(
+        [variant for variant in variants if variant.device != "cpu"],
+        "its device computes while the program goes on, which this bench does not wait for; its "
+        "verification times it",
+        "verify",
+    )
 
 
 def _refuse(variants: Sequence[Variant], why: str, task: str) -> None:

@@ -8,61 +8,45 @@ import time
 from collections.abc import Sequence
 
 from stacks.bench import machine, noise, results, rounds, show, turns, worker
+from stacks.bench.asked import Asked, split
 from stacks.bench.candidates import Candidate, candidates, to_time
 from stacks.bench.results import Result, Run, Settings
-from stacks.bench.statistics import LEAST_ROUNDS
 from stacks.command import CommandError, call
 from stacks.disk import REPOSITORY
 from stacks.errors import UsageError
 from stacks.variant import Variant, load_variant, on_framework
 
-ROUNDS = 11
-QUICK_ROUNDS = 7
 # A clock that was set during the run; what it drifts by itself is far less.
 JUMP = 2.0
 
 
-def bench(
-    variants: str = "",
-    framework: str = "",
-    *,
-    workloads: str = "",
-    rounds_wanted: int = 0,
-    threads: str = "",
-    quick: bool = False,
-    machine_name: str = "",
-    starts: int = 0,
-    calls: int = 0,
-    limit: float = 0.0,
-) -> None:
+def bench(variants: str = "", framework: str = "", *, asked: Asked, machine_name: str = "") -> None:
     """Time variants beside each other, keep the result, print it.
-
-    0 leaves rounds, starts and calls to the workloads, the limit to the bench.
 
     Raises UsageError for what cannot be timed, and a StacksError where a process fails; nothing
     is kept then.
     """
-    number = rounds_wanted or (QUICK_ROUNDS if quick else ROUNDS)
-    if number < LEAST_ROUNDS:
-        raise UsageError(
-            "too few rounds to tell noise from speed",
-            expected=f"at least {LEAST_ROUNDS}",
-            found=str(number),
-        )
-    if min(starts, calls, limit) < 0:
-        raise UsageError("--starts, --calls and --limit are positive numbers")
-    names = split(workloads) or worker.OWN
-    worker.check_names(names)
+    result = timed(variants, framework, asked=asked, machine_name=machine_name)
+    path = results.write(result)
+    show.show(result)
+    print(f"kept in {path.relative_to(REPOSITORY)}", file=sys.stderr)
+
+
+def timed(
+    variants: str = "", framework: str = "", *, asked: Asked, machine_name: str = ""
+) -> Result:
+    """Time variants beside each other and return the result; raises what `bench` raises."""
+    asked.check()
     plan = turns.Plan(
         candidates=tuple(choose(split(variants), framework)),
-        workloads=names,
-        threads=counts(threads, machine.usable()),
-        rounds=number,
-        quick=quick,
-        starts=starts,
-        calls=calls,
-        limit=limit or worker.LIMIT,
-        every_count=bool(threads),
+        workloads=asked.workloads,
+        threads=counts(asked.threads, machine.usable()),
+        rounds=asked.number,
+        quick=asked.quick,
+        starts=asked.starts,
+        calls=asked.calls,
+        limit=asked.limit or worker.LIMIT,
+        every_count=bool(asked.threads),
     )
     reports = [c.report for c in plan.candidates if c.report]
     here = machine.describe(reports)
@@ -73,7 +57,7 @@ def bench(
     seconds = time.monotonic() - start
     by_date = (datetime.datetime.now(datetime.timezone.utc) - began).total_seconds()
     commit, changed = revision()
-    result = Result(
+    return Result(
         schema=results.SCHEMA,
         began=began.strftime("%Y-%m-%dT%H:%M:%SZ"),
         seconds=round(seconds, 1),
@@ -84,7 +68,7 @@ def bench(
             workloads=plan.workloads,
             rounds=plan.rounds,
             threads=plan.threads,
-            quick=quick,
+            quick=plan.quick,
             pinned=pinned,
             quota=noise.quota(),
         ),
@@ -92,14 +76,6 @@ def bench(
         runs=tuple(runs),
         remarks=tuple(remarks(runs, pinned, by_date - seconds)),
     )
-    path = results.write(result)
-    show.show(result)
-    print(f"kept in {path.relative_to(REPOSITORY)}", file=sys.stderr)
-
-
-def split(text: str) -> tuple[str, ...]:
-    """Return the words of a list with commas."""
-    return tuple(dict.fromkeys(word.strip() for word in text.split(",") if word.strip()))
 
 
 def choose(names: Sequence[str], framework: str) -> list[Candidate]:

@@ -13,7 +13,6 @@ from stacks.staging import (
     forwarding,
     front,
     libraries,
-    nvidia,
     openblas,
     pocl,
     relinked,
@@ -37,7 +36,6 @@ STAGES: dict[str, Callable[[Work], None]] = {
     "compiled": compiled.stage,
     "debian-files": debian_files.stage,
     "pocl": pocl.stage,
-    "nvidia-wheel": nvidia.stage,
     "forwarding": forwarding.stage,
     "amdlibm": amdlibm.stage,
 }

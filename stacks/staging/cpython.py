@@ -27,6 +27,19 @@ class Edit:
     new: str
 
 
+_OF_PYTHON_3 = (
+    Edit("pydoc.py", "'dist-packages'", "'site-packages'"),
+    Edit(
+        "distutils/sysconfig.py",
+        'os.path.join(prefix, "lib", "python3", "dist-packages")',
+        'os.path.join(libpython, "site-packages")',
+    ),
+    Edit(
+        "distutils/command/install.py",
+        'self.select_scheme("unix_local")',
+        'self.select_scheme("unix_prefix")',
+    ),
+)
 EDITS = {
     "2.7": (
         Edit(
@@ -91,17 +104,7 @@ EDITS = {
                                                  "site-packages"))
 """,
         ),
-        Edit("pydoc.py", "'dist-packages'", "'site-packages'"),
-        Edit(
-            "distutils/sysconfig.py",
-            'os.path.join(prefix, "lib", "python3", "dist-packages")',
-            'os.path.join(libpython, "site-packages")',
-        ),
-        Edit(
-            "distutils/command/install.py",
-            'self.select_scheme("unix_local")',
-            'self.select_scheme("unix_prefix")',
-        ),
+        *_OF_PYTHON_3,
     ),
     "3.11": (
         Edit(
@@ -137,17 +140,7 @@ EDITS = {
             "deb_build = os.environ.get('DEB_PYTHON_INSTALL_LAYOUT', 'posix_local')",
             "deb_build = 'posix_prefix'",
         ),
-        Edit("pydoc.py", "'dist-packages'", "'site-packages'"),
-        Edit(
-            "distutils/sysconfig.py",
-            'os.path.join(prefix, "lib", "python3", "dist-packages")',
-            'os.path.join(libpython, "site-packages")',
-        ),
-        Edit(
-            "distutils/command/install.py",
-            'self.select_scheme("unix_local")',
-            'self.select_scheme("unix_prefix")',
-        ),
+        *_OF_PYTHON_3,
     ),
 }
 

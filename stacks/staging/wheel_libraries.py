@@ -1,7 +1,7 @@
-"""Shared libraries out of the data folder of wheels, byte for byte as their makers built them.
+"""Shared libraries out of wheels, byte for byte as their makers built them: MKL, NVIDIA's.
 
-They are not patched: MKL's licence allows no modification, and the executable's DT_RPATH already
-leads to the prefix's libraries.
+They are not patched: MKL's licence allows no modification, the executable's DT_RPATH already leads
+to the prefix's libraries, and NVIDIA's find one another in the folder that they lie in.
 """
 
 from __future__ import annotations
@@ -13,8 +13,10 @@ from stacks.errors import UsageError
 from stacks.stages import WheelLibraries
 from stacks.staging.work import Work
 
-LIBRARY = re.compile(r"[^/]+\.data/data/lib/([^/]+)")
+LIBRARY = re.compile(r"(?:[^/]+\.data/data|nvidia/[^/]+)/lib/([^/]+)")
 LICENCE = re.compile(r"(?:.*/licensing/|[^/]+\.dist-info/(?:licenses/)?)([^/]+\.txt)")
+# Files of the wheel format beside the licence.
+OTHER = ("entry_points.txt", "top_level.txt")
 
 
 def stage(work: Work) -> None:
@@ -34,7 +36,7 @@ def stage(work: Work) -> None:
                 if (found := LIBRARY.fullmatch(name)) and found[1] in extra.libraries:
                     (folder / found[1]).write_bytes(archive.read(name))
                     (folder / found[1]).chmod(0o755)
-                elif (found := LICENCE.fullmatch(name)) and found[1] != "entry_points.txt":
+                elif (found := LICENCE.fullmatch(name)) and found[1] not in OTHER:
                     (licences / found[1]).write_bytes(archive.read(name))
     missing = [name for name in extra.libraries if not (folder / name).is_file()]
     if missing:

@@ -1,18 +1,23 @@
 from __future__ import annotations
 
+import hashlib
 import shutil
+import subprocess
 import warnings
 from collections.abc import Callable, Iterator
 from pathlib import Path
+from typing import Any
 
 import pytest
 
-from integration import engines
-from integration.engines import Running
+from integration import engines, small_image
+from integration.engines import Running, State
+from integration.small_image import NAMES, PASSES, Build
 from integration.tiny import Tiny, prepare
 from stacks import engine as engine_door
 from stacks import pipeline
 from stacks.engine import Engine
+from stacks.image import contents, docker
 from stacks.variant import load_variant
 
 # What conda-lock carries of conda warns of conda's own plans when it is loaded.
@@ -22,6 +27,14 @@ with warnings.catch_warnings():
     import conda_lock.models.channel  # noqa: F401
 
 MakePrefix = Callable[[str, str], Path]
+
+
+def pytest_collection_modifyitems(items: list[pytest.Item]) -> None:
+    """Keep the tests of a module in one process, and those of images: they share an engine."""
+    for item in items:
+        images = "engine" in getattr(item, "fixturenames", ())
+        group = "engine" if images or "_engine" in item.path.name else item.path.stem
+        item.add_marker(pytest.mark.xdist_group(group))
 
 
 @pytest.fixture(scope="session")
@@ -68,3 +81,38 @@ def tiny(tiny_model: Tiny, tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> T
     shutil.copytree(tiny_model.root, root)
     monkeypatch.setenv("THEANO_STACKS_CACHE", str(root / "cache"))
     return Tiny(root)
+
+
+@pytest.fixture
+def small(engine: Engine, tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Build:
+    """Give the function that builds the small image, whose entry program plays a part."""
+    place = tmp_path / "place"
+    monkeypatch.setattr(contents, "place_of", lambda variant: place)
+    monkeypatch.setattr(docker, "REPORTS", tmp_path / "reports")
+
+    def build(play: str, **options: Any) -> None:
+        layers = small_image.write(tmp_path / hashlib.sha256(play.encode()).hexdigest(), play)
+        monkeypatch.setattr(contents, "lay_out", lambda variant: layers)
+        docker.build(small_image.variant(), **options)
+
+    return build
+
+
+@pytest.fixture
+def before(
+    engine: Engine, tmp_path_factory: pytest.TempPathFactory, monkeypatch: pytest.MonkeyPatch
+) -> State:
+    """Give the state of an engine that has an image by the names already, and the base."""
+    docker.prepare_base(engine)
+    if not engine.image_id(NAMES[0]):
+        root = tmp_path_factory.mktemp("before")
+        small_image.start(root, PASSES).communicate()
+    return engines.state(engine)
+
+
+@pytest.fixture(scope="module")
+def tidied(running_engine: Running) -> Iterator[None]:
+    yield
+    host = ["--host", running_engine.host] if running_engine.host else []
+    words = ["docker", *host, "image", "rm", *NAMES]
+    subprocess.run(words, capture_output=True, check=False)

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import json
 import os
 import shutil
 import signal
@@ -11,13 +12,19 @@ from collections.abc import Iterator
 from contextlib import contextmanager
 from dataclasses import dataclass
 from pathlib import Path
+from typing import Any
 
 import pytest
+
+from integration.small_image import NAMES
+from stacks import engine as engine_door
+from stacks.engine import Engine
 
 # What the tests start: in a network of its own, so that it meets neither another engine nor the
 # machine's firewall; its mounts end with it.
 DAEMON = ("unshare", "--net", "--mount", "dockerd", "--bridge=none", "--iptables=false")
 PATIENCE = 60
+EMPTY = "sha256:5f70bf18a086007016e948b04aed3b82103a36bea41755b6cddfaf10ace3c6ef"
 
 
 @dataclass(frozen=True)
@@ -76,3 +83,42 @@ def _answers(host: str, daemon: subprocess.Popen[bytes]) -> bool:
         if subprocess.run(asked, capture_output=True, check=False).returncode == 0:
             return True
     return False
+
+
+@dataclass(frozen=True)
+class State:
+    """What an engine has."""
+
+    images: frozenset[str]
+    containers: frozenset[str]
+    names: tuple[str | None, ...]
+
+
+def state(engine: Engine) -> State:
+    images = engine.ask("images", "--all", "--quiet", "--no-trunc").split()
+    containers = engine.ask("ps", "--all", "--quiet").split()
+    return State(
+        frozenset(images), frozenset(containers), tuple(engine.image_id(name) for name in NAMES)
+    )
+
+
+def inspect(engine: Engine, name: str) -> dict[str, Any]:
+    found: dict[str, Any] = json.loads(engine.ask("image", "inspect", name))[0]
+    return found
+
+
+def layers_of(image: dict[str, Any]) -> list[str]:
+    """Return the layers of an image but the empty one that BuildKit makes of WORKDIR."""
+    found: list[str] = image["RootFS"]["Layers"]
+    return [layer for layer in found if layer != EMPTY]
+
+
+def use_builder(monkeypatch: pytest.MonkeyPatch, wanted: str) -> None:
+    """Have docker build with the older builder (0) or BuildKit (1); skip where it has it not."""
+    monkeypatch.setenv("DOCKER_BUILDKIT", wanted)
+    for folder in os.get_exec_path():
+        if (Path(folder) / "docker").is_file():
+            monkeypatch.setenv(engine_door.CHOICE, f"{folder}/docker")
+            if engine_door.find().environment["DOCKER_BUILDKIT"] == wanted:
+                return
+    pytest.skip("no docker here drives BuildKit" if wanted == "1" else "no docker here")

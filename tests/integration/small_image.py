@@ -9,6 +9,7 @@ import json
 import os
 import subprocess
 import sys
+from collections.abc import Callable
 from pathlib import Path
 
 from stacks.disk import REPOSITORY
@@ -17,6 +18,9 @@ from stacks.image import contents, docker, manifest
 from stacks.image.contents import Layer
 from stacks.variant import Variant, load_variant
 
+NAME = "theano-small-test"
+NAMES = (f"{NAME}:1.0.5", f"{NAME}:latest")
+Build = Callable[..., None]
 # verify --json
 ENTRY = """\
 #!/bin/sh
@@ -64,6 +68,12 @@ def start(root: Path, play: str) -> subprocess.Popen[str]:
         stderr=subprocess.PIPE,
         text=True,
     )
+
+
+def wait_for(line: str, process: subprocess.Popen[str]) -> bool:
+    """Read what a process says until it says this; say whether it does."""
+    assert process.stderr
+    return any(said.rstrip() == line for said in process.stderr)
 
 
 def main(root: str, play: str) -> int:

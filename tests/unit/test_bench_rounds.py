@@ -13,6 +13,7 @@ from benching import BASE, FAST, result, runs, subject
 
 from stacks import channel, lock, prefix, settings, verification
 from stacks.bench import candidates, command, compare, noise, results, rounds, show, turns, worker
+from stacks.bench.asked import Asked
 from stacks.bench.candidates import Candidate
 from stacks.bench.progress import duration
 from stacks.bench.results import Series
@@ -221,14 +222,15 @@ def test_the_bench_from_its_options_to_its_file(
     write = results.write
     monkeypatch.setattr(results, "write", lambda one: write(one, built / "results"))
     monkeypatch.setattr(command, "REPOSITORY", built)
-    command.bench("openblas", "theano-1.0.5", workloads="gemm", rounds_wanted=5, threads="1")
+    asked = Asked(workload="gemm", rounds=5, threads="1")
+    command.bench("openblas", "theano-1.0.5", asked=asked)
     ((path, one),) = [(one.path, one.result) for one in results.read_all(built / "results")[0]]
     assert one.machine.name == "here-2-cores" and one.settings.rounds == 5
     assert len(one.runs) == 5 and one.subjects[0].lock == "a" * 64
     said = capsys.readouterr()
     assert "Gemm" in said.out and f"kept in {path.relative_to(built)}" in said.err
     with pytest.raises(UsageError, match="too few rounds"):
-        command.bench("openblas", rounds_wanted=2)
+        command.bench("openblas", asked=Asked(rounds=2))
 
 
 def test_figures_have_three_digits() -> None:

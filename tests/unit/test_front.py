@@ -8,7 +8,7 @@ import subprocess
 import sys
 from pathlib import Path
 
-from stacks.developer import commands
+from stacks.developer import PARALLEL, commands
 from stacks.disk import REPOSITORY
 
 TASKS = """\
@@ -94,7 +94,7 @@ STATIC = [["ruff", "check"], ["ruff", "format", "--check"], ["mypy"]]
 
 
 def test_the_checks_and_their_order() -> None:
-    unit, integration = ["pytest", "tests/unit"], ["pytest", "tests/integration"]
+    unit, integration = (["pytest", *PARALLEL, f"tests/{kind}"] for kind in ("unit", "integration"))
     assert list(commands(unit=False, integration=False, keyword="")) == [
         *STATIC,
         unit,

@@ -36,9 +36,15 @@ if (root / "broken").exists():
     sys.exit("ERROR: no such thing as invoke")
 (here / "invoke").mkdir()
 (here / "invoke/__init__.py").touch()
-(here / "invoke/__main__.py").write_text(
-    "import json, os, sys; print(json.dumps([os.getcwd(), sys.argv[1:]]))"
-)
+"""
+
+PROGRAM = """
+import json, os, pathlib, sys
+import invoke
+
+def main():
+    checkout = str(pathlib.Path(__file__).parents[1])
+    print(json.dumps([os.getcwd(), checkout, sys.argv[1:]]))
 """
 
 
@@ -56,6 +62,8 @@ class Machine:
         shutil.copy(REPOSITORY / "invoke", self.checkout)
         self.lock = self.checkout / "requirements.lock"
         self.lock.write_text("invoke==1\n")
+        (self.checkout / "stacks").mkdir()
+        (self.checkout / "stacks/program.py").write_text(PROGRAM)
         (root / "pip.py").write_text(PIP.format(root=str(root)))
 
     def program(self, name: str, text: str) -> None:
@@ -100,8 +108,8 @@ def test_runs_invoke_where_the_user_stands_with_the_users_words(machine: Machine
     machine.python()
     code, out, err = machine.run("build", "--variant", "a b", "é")
     assert (code, err) == (0, PREPARING)
-    root = ["--search-root", str(machine.checkout)]
-    assert json.loads(out) == [str(machine.root), [*root, "build", "--variant", "a b", "é"]]
+    places = [str(machine.root), str(machine.checkout)]
+    assert json.loads(out) == [*places, ["build", "--variant", "a b", "é"]]
 
 
 def test_the_second_start_prepares_nothing(machine: Machine) -> None:
@@ -122,7 +130,7 @@ def test_a_link_to_the_script_finds_its_checkout(machine: Machine) -> None:
     machine.python()
     (machine.bin / "stacks").symlink_to(machine.checkout / "invoke")
     out = subprocess.check_output([machine.bin / "stacks"], env={"PATH": str(machine.bin)})
-    assert json.loads(out)[1] == ["--search-root", str(machine.checkout)]
+    assert json.loads(out)[1] == str(machine.checkout)
 
 
 @pytest.mark.parametrize("change", ["lock", "stamp", "interpreter", "folder"])

@@ -12,7 +12,7 @@ import pytest
 
 from stacks.errors import IntegrityError, UsageError
 from stacks.recipe import Recipe
-from stacks.staging import debian_files, nvidia, pocl
+from stacks.staging import debian_files, pocl, wheel_libraries
 from stacks.staging.work import Work
 
 
@@ -67,21 +67,25 @@ def test_a_wheel_of_pocl_that_is_laid_out_otherwise(tmp_path: Path) -> None:
 
 
 def test_only_the_libraries_of_nvidias_wheel_are_taken(tmp_path: Path) -> None:
-    extra = {"stage": "nvidia-wheel", "libraries": ["libb.so.1"], "links": {"libb.so": "libb.so.1"}}
+    extra = {
+        "stage": "wheel-libraries",
+        "libraries": ["libb.so.1"],
+        "links": {"libb.so": "libb.so.1"},
+    }
     files = {
         "nvidia/b/lib/libb.so.1": "b",
         "nvidia/b/include/b.h": "",
         "b.dist-info/License.txt": "",
     }
     made = work(tmp_path, extra, files)
-    nvidia.stage(made)
+    wheel_libraries.stage(made)
     assert tree(made.root) == ["lib/libb.so", "lib/libb.so.1", "share/licenses/a/License.txt"]
 
 
 def test_a_library_that_nvidias_wheel_has_not(tmp_path: Path) -> None:
-    made = work(tmp_path, {"stage": "nvidia-wheel", "libraries": ["libc.so.1"]}, {"x": ""})
+    made = work(tmp_path, {"stage": "wheel-libraries", "libraries": ["libc.so.1"]}, {"x": ""})
     with pytest.raises(UsageError, match=r"no library libc\.so\.1"):
-        nvidia.stage(made)
+        wheel_libraries.stage(made)
 
 
 def test_folders_are_copied_without_what_is_left_out(tmp_path: Path) -> None:

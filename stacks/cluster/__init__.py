@@ -1,0 +1,1 @@
+"""The matrix on many machines, by dask.distributed."""

@@ -1,0 +1,186 @@
+"""`./invoke build --cluster` and `./invoke bench --cluster`."""
+
+from __future__ import annotations
+
+import json
+import sys
+from collections.abc import Sequence
+from dataclasses import dataclass, field
+
+from stacks import front
+from stacks.bench import command as local
+from stacks.bench import results
+from stacks.bench import show as bench_show
+from stacks.bench.asked import Asked, split
+from stacks.bench.candidates import refuse_devices
+from stacks.bench.machine import slug
+from stacks.bench.results import Result
+from stacks.cluster import connect, show, tree
+from stacks.cluster.connect import Cluster, ClusterError, Worker
+from stacks.cluster.order import NO_DEVICE, Answer, Order, Outcome
+from stacks.cluster.session import CLUSTER, Session, session
+from stacks.cluster.spread import Job, spread, tell
+from stacks.disk import REPOSITORY, write_whole
+from stacks.errors import StacksError, UsageError
+from stacks.variant import Variant, on_framework
+
+REPORTS = CLUSTER / "reports"
+MOST_THREADS = 1 << 16
+
+
+@dataclass
+class _Found:
+    """What has come so far."""
+
+    outcomes: list[tuple[str, Outcome]] = field(default_factory=list)
+    results: dict[str, Result] = field(default_factory=dict)
+    errors: list[StacksError] = field(default_factory=list)
+
+    def take(self, name: str, answer: Answer) -> None:
+        """Add an answer of the worker `name`."""
+        self.outcomes += [(name, outcome) for outcome in answer.outcomes]
+        if answer.result:
+            self.results[name] = answer.result
+        told = [answer.error, *(o.error for o in answer.outcomes if o.status != NO_DEVICE)]
+        self.errors += [error.error(name) for error in told if error]
+
+
+def build(address: str, variants: Sequence[Variant], *, full: bool = False) -> None:
+    """Build and verify each variant on one of a cluster's machines; keep and show the reports.
+
+    Raises UsageError where there are no workers, ClusterError where a variant failed.
+    """
+    order = _order([variant.id for variant in variants], full=full)
+    jobs = [Job(name, order.model_copy(update={"variants": (name,)})) for name in order.variants]
+    kept = session(order)
+    found = _Found()
+
+    def keep(job: Job, by: Worker, answer: Answer) -> None:
+        for outcome in answer.outcomes:
+            if outcome.report:
+                path = REPORTS / slug(by.named or by.name) / f"{outcome.variant}.json"
+                write_whole(path, json.dumps(outcome.report, indent=2, sort_keys=True) + "\n")
+        if answer.whole:
+            kept.keep(job.key, by.name, answer)
+        found.take(by.name, answer)
+
+    with connect.connected(address, tell) as cluster:
+        _workers(cluster, address)
+        failures = spread(cluster, _left(jobs, kept, found), keep)
+    show.outcomes(sorted(found.outcomes, key=lambda one: one[1].variant))
+    print(f"\nreports are in {REPORTS.relative_to(REPOSITORY)}", file=sys.stderr)
+    _end(found, failures, kept)
+
+
+def bench(address: str, variants: str = "", framework: str = "", *, asked: Asked) -> None:
+    """Build, verify and time variants on each of a cluster's machines; keep and show the results.
+
+    Raises UsageError for what cannot be timed or where there are no workers, ClusterError where a
+    machine or a variant failed.
+    """
+    asked.check()
+    local.counts(asked.threads, MOST_THREADS)
+    names = split(variants)
+    chosen = [local.named(name, framework) for name in names] or [
+        variant for variant in on_framework(framework or None) if variant.device == "cpu"
+    ]
+    refuse_devices(chosen)
+    order = _order([variant.id for variant in chosen], timing=asked)
+    kept = session(order)
+    found = _Found()
+
+    def keep(job: Job, by: Worker, answer: Answer) -> None:
+        if answer.result:
+            result = _named(answer.result, by)
+            path = results.write(result)
+            tell(by.name, f"kept in {path.relative_to(REPOSITORY)}")
+            answer = answer.model_copy(update={"result": result})
+            kept.keep(job.key, by.name, answer)
+        found.take(by.name, answer)
+
+    with connect.connected(address, tell) as cluster:
+        machines: dict[str, Worker] = {}
+        for one in _workers(cluster, address).values():
+            machines.setdefault(one.machine, one)
+        jobs = [
+            Job(f"the timing on {by.named or by.name}", order, machine)
+            for machine, by in sorted(machines.items())
+        ]
+        failures = spread(cluster, _left(jobs, kept, found), keep)
+    for name, result in found.results.items():
+        print(f"\n{name}")
+        bench_show.show(result)
+    if len(found.results) > 1:
+        print()
+        show.beside(found.results)
+    _end(found, failures, kept)
+
+
+def _order(names: Sequence[str], *, full: bool = False, timing: Asked | None = None) -> Order:
+    return Order(
+        commit=local.revision()[0],
+        files=tree.files(),
+        machine="",
+        variants=tuple(names),
+        full=full,
+        timing=timing,
+    )
+
+
+def _workers(cluster: Cluster, address: str) -> dict[str, Worker]:
+    """Return the workers and tell who they are; UsageError where there are none."""
+    present = cluster.workers()
+    others = cluster.strangers()
+    if not present:
+        raise UsageError(
+            f"the scheduler at {address} has no worker of this project",
+            expected="one on each machine, started in a checkout there",
+            found=f"{others} of others" if others else "none",
+            mend=f"on each machine: ./invoke worker {address}",
+        )
+    machines = {worker.machine for worker in present.values()}
+    told = f"{len(machines)} machine{'s' if len(machines) > 1 else ''}: "
+    told += ", ".join(sorted(worker.name for worker in present.values()))
+    print(
+        told + (f"; {others} workers of others are left alone" if others else ""), file=sys.stderr
+    )
+    return present
+
+
+def _left(jobs: Sequence[Job], kept: Session, found: _Found) -> list[Job]:
+    """Return the jobs that an earlier invocation has not finished; what it has is taken."""
+    left = []
+    for job in jobs:
+        before = kept.kept(job.key)
+        if before:
+            tell(before.worker, f"has finished {job.name} before")
+            found.take(before.worker, before.answer)
+        else:
+            left.append(job)
+    return left
+
+
+def _named(result: Result, by: Worker) -> Result:
+    """Return a result under the name of its machine; the one that was asked for, if it is free."""
+    try:
+        name = results.name_for(result.machine, by.named)
+    except UsageError as error:
+        # What took an hour to time is kept, under another name.
+        front.show(error)
+        name = results.name_for(result.machine, None)
+    machine = result.machine.model_copy(update={"name": name})
+    return result.model_copy(update={"machine": machine})
+
+
+def _end(found: _Found, failures: Sequence[StacksError], kept: Session) -> None:
+    """Tell what failed, by a ClusterError; where nothing did, the session is over."""
+    errors = [*found.errors, *failures]
+    if not errors:
+        kept.finish()
+        return
+    for error in errors:
+        front.show(error)
+    raise ClusterError(
+        f"{len(errors)} thing{'s' if len(errors) > 1 else ''} failed, told above",
+        mend="the same command does again what failed, and nothing else",
+    )

@@ -1,0 +1,42 @@
+"""What dask calls in a worker: it has an order done by a process of its own, and stops that.
+
+Dask cannot stop what it has called; a process can be stopped. So nothing goes on where the one who
+asked has gone, or where this worker has been killed.
+"""
+
+from __future__ import annotations
+
+import sys
+
+from dask.typing import Key
+from distributed import Worker, get_worker
+
+from stacks.cluster.order import Answer, Told
+from stacks.command import CommandError, overseen
+from stacks.disk import REPOSITORY
+
+
+def run(order: str, topic: str, name: str) -> str:
+    """Do an order (JSON) and return its answer (JSON).
+
+    Each line that is told on the way goes to `topic`, with `name`, which is this worker's.
+    """
+    worker = get_worker()
+    key = worker.get_current_task()
+    try:
+        answer = overseen(
+            [sys.executable, "-m", "stacks.cluster.job"],
+            order,
+            lambda line: worker.log_event(topic, {"by": name, "line": line}),
+            lambda: _wanted(worker, key),
+            cwd=REPOSITORY,
+        )
+    except CommandError as error:
+        answer = Answer(error=Told.of(error)).model_dump_json(by_alias=True)
+    return answer or Answer(error=Told(what="stopped")).model_dump_json(by_alias=True)
+
+
+def _wanted(worker: Worker, key: Key) -> bool:
+    """Say whether anyone still waits for a task, and its worker goes on."""
+    task = worker.state.tasks.get(key)
+    return worker.status.name == "running" and task is not None and task.state == "executing"

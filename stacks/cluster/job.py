@@ -1,0 +1,124 @@
+"""The program that does an order: `python -m stacks.cluster.job`.
+
+Reads one line of JSON, the order, and writes one, the answer; progress goes to standard error. It
+stops, with all that it has started, when its standard input ends.
+"""
+
+from __future__ import annotations
+
+import os
+import signal
+import socket
+import sys
+import threading
+import time
+from collections.abc import Iterator
+from contextlib import contextmanager
+
+from stacks import pipeline, verification
+from stacks.bench import candidates
+from stacks.bench import command as bench
+from stacks.cluster import tree
+from stacks.cluster.order import (
+    FAILED,
+    NO_DEVICE,
+    NOT_MADE,
+    PASSED,
+    Answer,
+    Order,
+    Outcome,
+    Told,
+)
+from stacks.errors import StacksError, StaleError
+from stacks.variant import Variant
+
+# How long what was stopped may tidy up.
+GRACE = 10.0
+PAUSE = 1.0
+
+
+def main() -> None:
+    """Do the order of standard input."""
+    order = Order.model_validate_json(sys.stdin.readline())
+    threading.Thread(target=_stop_with_input, daemon=True).start()
+    # The suite writes its table there; only the answer may go where the answer is read.
+    answer_to = os.dup(1)
+    os.dup2(os.open(os.devnull, os.O_WRONLY), 1)
+    answer = do(order)
+    with os.fdopen(answer_to, "w") as out:
+        out.write(answer.model_dump_json(by_alias=True))
+
+
+def do(order: Order) -> Answer:
+    """Do an order, alone on its machine."""
+    try:
+        tree.check(order.files, order.commit, tree.files(), bench.revision()[0])
+    except StaleError as error:
+        return Answer(error=Told.of(error), refused=True)
+    with alone(order.machine):
+        outcomes = tuple(_outcome(bench.named(name, ""), order) for name in order.variants)
+        fit = [outcome.variant for outcome in outcomes if outcome.status == PASSED]
+        if order.timing is None or not fit:
+            return Answer(outcomes=outcomes)
+        try:
+            result = bench.timed(",".join(fit), asked=order.timing)
+        except StacksError as error:
+            return Answer(outcomes=outcomes, error=Told.of(error))
+        return Answer(outcomes=outcomes, result=result)
+
+
+def _outcome(variant: Variant, order: Order) -> Outcome:
+    """Build and verify a variant; for timing it is enough that it was verified before."""
+    status, told = NOT_MADE, None
+    try:
+        place = pipeline.make_environment(variant)
+        before = candidates.candidates([variant]) if order.timing else []
+        if not any(one.verified for one in before):
+            status = FAILED
+            verification.verify_variant(variant, place, full=order.full)
+        status = PASSED
+    except StacksError as error:
+        told = Told.of(error)
+        if status == FAILED and error.exit_code == verification.NO_DEVICE:
+            status = NO_DEVICE
+        elif error.exit_code == verification.CANNOT_RUN:
+            status = NOT_MADE
+    report = None if status == NOT_MADE else verification.read_report(variant)
+    print(f"{variant.id}: {status}", file=sys.stderr, flush=True)
+    return Outcome.model_validate(
+        {"variant": variant.id, "status": status, "error": told, "report": report}
+    )
+
+
+@contextmanager
+def alone(machine: str) -> Iterator[None]:
+    """Wait until no other worker of a machine does anything; then keep the others waiting.
+
+    The kernel takes an abstract name back with the last process that holds it.
+    """
+    with socket.socket(socket.AF_UNIX, socket.SOCK_STREAM) as holder:
+        told = False
+        while True:
+            try:
+                holder.bind(f"\0theano-stacks {machine}")
+                break
+            except OSError:
+                if not told:
+                    print("waiting: another worker of this machine is busy", file=sys.stderr)
+                    told = True
+                time.sleep(PAUSE)
+        yield
+
+
+def _stop_with_input() -> None:
+    sys.stdin.read()
+    os.killpg(0, signal.SIGINT)
+    time.sleep(GRACE)
+    os.killpg(0, signal.SIGKILL)
+
+
+if __name__ == "__main__":
+    try:
+        main()
+    except KeyboardInterrupt:
+        os.killpg(0, signal.SIGKILL)

@@ -1,0 +1,55 @@
+"""What decides a build or a figure, to the byte: two machines must agree on it."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from pathlib import Path
+
+from stacks.disk import REPOSITORY, sha256_of
+from stacks.errors import StaleError
+
+# Locks, recipes, the builder, the suite, and the libraries that the builder uses.
+DECIDING = ("envs", "recipes", "stacks", "verify", "requirements.lock", "requirements-cluster.lock")
+# Files of these are named; more would not be read.
+NAMED = 3
+
+
+def files(root: Path = REPOSITORY) -> dict[str, str]:
+    """Return the SHA-256 of every file of a checkout that decides, by its path there."""
+    found = [
+        path
+        for name in DECIDING
+        for path in ([root / name] if (root / name).is_file() else (root / name).rglob("*"))
+    ]
+    return {
+        str(path.relative_to(root)): sha256_of(path)
+        for path in sorted(found)
+        if path.is_file() and "__pycache__" not in path.parts and not path.name.startswith(".")
+    }
+
+
+def check(
+    wanted: Mapping[str, str], commit: str | None, have: Mapping[str, str], own: str | None
+) -> None:
+    """Raise StaleError where the files of this checkout, `have`, are not the wanted ones.
+
+    `commit` is that of the checkout which asks, `own` that of this one.
+    """
+    names = sorted(wanted.keys() | have.keys())
+    other = [name for name in names if wanted.get(name) != have.get(name)]
+    if not other:
+        return
+    named = ", ".join(other[:NAMED]) + (", ..." if len(other) > NAMED else "")
+    many = f"{len(other)} file{'s' if len(other) > 1 else ''}"
+    if commit == own:
+        found = f"the same commit, but {many} with other bytes: {named}"
+        mend = "commit what was changed, and check that commit out here and there"
+    else:
+        found = f"commit {own or 'unknown'}; {many} with other bytes: {named}"
+        mend = f"on that machine: git checkout {commit}" if commit else "copy this checkout there"
+    raise StaleError(
+        "this worker's checkout is another one than that of who asks",
+        expected=f"commit {commit or 'unknown'}, and its very files",
+        found=found,
+        mend=mend,
+    )

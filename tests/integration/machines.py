@@ -1,0 +1,213 @@
+"""A scheduler and workers on this machine, each in a checkout of its own with a tiny framework.
+
+The suite and the bench's probe are stand-ins there, which take no time and can be held up; all
+else is what it is everywhere.
+"""
+
+from __future__ import annotations
+
+import json
+import os
+import shutil
+import signal
+import subprocess
+import sys
+import threading
+import time
+from collections.abc import Iterator, Sequence
+from contextlib import contextmanager, suppress
+from dataclasses import dataclass, field
+from pathlib import Path
+
+import psutil
+
+from integration.tiny import Tiny
+from stacks.cluster.start import worker_words
+from stacks.disk import REPOSITORY
+
+LOCKS = ("requirements.lock", "requirements-cluster.lock", "requirements-test.lock")
+PATIENCE = 60.0
+
+SUITE = """\
+import json, os, sys, time
+
+while os.path.exists(os.environ.get("HOLD", "")):
+    time.sleep(0.05)
+given = dict(zip(sys.argv[1::2], sys.argv[2::2]))
+with open(given["--expect"]) as file:
+    expected = json.load(file)
+bad = expected["variant"] in os.environ.get("BAD", "").split()
+machine = {
+    "cpu": "A tiny one", "vendor": "None", "cores": 2, "memory": 1, "kernel": "6", "glibc": "2.31",
+    "peak": [],
+}
+report = {
+    "ok": not bad, "variant": expected["variant"], "packages": expected["packages"],
+    "machine": machine, "checks": [], "timings": [],
+}
+with open(given["--json"], "w") as file:
+    json.dump(report, file)
+sys.exit(1 if bad else 0)
+"""
+PROBE = """\
+import json, os, time
+
+while os.path.exists(os.environ.get("HOLD", "")):
+    time.sleep(0.05)
+print(json.dumps({"series": [{"name": "Gemm", "unit": "GFLOP/s", "samples": [1.0, 2.0]}]}))
+"""
+
+
+def checkout(tiny: Tiny, folder: Path) -> Path:
+    """Make a checkout whose only framework is the tiny one."""
+    for name in ("stacks", "recipes"):
+        shutil.copytree(
+            REPOSITORY / name, folder / name, ignore=shutil.ignore_patterns("__pycache__")
+        )
+    for name in ("tasks.py", *LOCKS):
+        shutil.copy(REPOSITORY / name, folder / name)
+    shutil.copytree(tiny.envs, folder / "envs")
+    shutil.copytree(REPOSITORY / "envs/site", folder / "envs/site")
+    shutil.copytree(tiny.locks, folder / "envs/locks")
+    (folder / "verify").mkdir()
+    (folder / "verify/__main__.py").write_text(SUITE)
+    (folder / "verify/bench_probe.py").write_text(PROBE)
+    return folder
+
+
+@dataclass
+class Machine:
+    """A checkout, and a worker that runs in it."""
+
+    name: str
+    checkout: Path
+    process: psutil.Popen | None = None
+    # Variants that do not pass there.
+    bad: tuple[str, ...] = ()
+
+    @property
+    def hold(self) -> Path:
+        """A file: as long as it is there, the stand-ins of this machine go on."""
+        return self.checkout.with_suffix(".hold")
+
+    def jobs(self) -> list[psutil.Process]:
+        """Return the processes that do an order here, with all that they have started."""
+        assert self.process
+        found = []
+        for process in self.process.children(recursive=True):
+            if "stacks.cluster.job" in process.cmdline():
+                found += [process, *process.children(recursive=True)]
+        return found
+
+
+@dataclass
+class Machines:
+    """A scheduler, its workers, and the checkout of the one who asks."""
+
+    address: str
+    client: Path
+    machines: dict[str, Machine] = field(default_factory=dict)
+
+    def ask(self, *words: str) -> Asking:
+        """Begin an `./invoke` in the asking checkout."""
+        invoke = [sys.executable, "-I", "-m", "invoke", "--search-root", str(self.client)]
+        return Asking(
+            subprocess.Popen(
+                [*invoke, *words, "--cluster", self.address],
+                cwd=self.client,
+                stdout=subprocess.PIPE,
+                stderr=subprocess.STDOUT,
+                text=True,
+            )
+        )
+
+
+class Asking:
+    """An `./invoke` that runs; what it prints is read line by line."""
+
+    def __init__(self, process: subprocess.Popen[str]) -> None:
+        self.process = process
+        self.said: list[str] = []
+        # A test that would wait for ever is a test that fails.
+        self._watch = threading.Timer(PATIENCE, process.kill)
+        self._watch.daemon = True
+        self._watch.start()
+
+    def until(self, *texts: str) -> None:
+        """Read until there has been a line with each of the texts."""
+        assert self.process.stdout
+        wanted = [text for text in texts if not any(text in line for line in self.said)]
+        while wanted:
+            line = self.process.stdout.readline()
+            assert line, f"{wanted} was not said:\n{''.join(self.said)}"
+            self.said.append(line)
+            wanted = [text for text in wanted if text not in line]
+
+    def interrupt(self) -> None:
+        """Do what ctrl-C does."""
+        self.process.send_signal(signal.SIGINT)
+
+    def end(self) -> tuple[int, str]:
+        """Return the exit status and all that was printed."""
+        assert self.process.stdout
+        self.said += self.process.stdout.readlines()
+        self.process.stdout.close()
+        status = self.process.wait()
+        self._watch.cancel()
+        return status, "".join(self.said)
+
+
+@contextmanager
+def machines(tiny: Tiny, root: Path, names: Sequence[str]) -> Iterator[Machines]:
+    """Give a cluster whose machines have these names; nothing of it is left in the end."""
+    file = root / "scheduler.json"
+    words = ["--host", "127.0.0.1", "--port", "0", "--no-dashboard", "--scheduler-file", str(file)]
+    processes = [_dask(["distributed.cli.dask_scheduler", *words], root)]
+    try:
+        found = {name: Machine(name, checkout(tiny, root / name)) for name in names}
+        client = checkout(tiny, root / "client")
+        address = _address(file, processes[0])
+        for machine in found.values():
+            machine.process = start(machine, address)
+            processes.append(machine.process)
+        yield Machines(address, client, found)
+    finally:
+        for process in processes:
+            kill(process)
+
+
+def start(machine: Machine, address: str) -> psutil.Popen:
+    """Start the worker of a machine and wait until the scheduler knows it."""
+    words = worker_words(address, machine.name)
+    log = machine.checkout.with_suffix(".log")
+    log.unlink(missing_ok=True)
+    process = _dask(words, machine.checkout, HOLD=str(machine.hold), BAD=" ".join(machine.bad))
+    until = time.monotonic() + PATIENCE
+    while "Registered to" not in log.read_text():
+        assert process.poll() is None and time.monotonic() < until
+    return process
+
+
+def _dask(words: Sequence[str], room: Path, **more: str) -> psutil.Popen:
+    env = {**os.environ, **more, "PYTHONPATH": str(room), "PYTHONDONTWRITEBYTECODE": "1"}
+    with room.with_suffix(".log").open("w") as log:
+        return psutil.Popen(
+            [sys.executable, "-m", *words], cwd=room, env=env, stdout=log, stderr=log
+        )
+
+
+def _address(file: Path, scheduler: psutil.Popen) -> str:
+    until = time.monotonic() + PATIENCE
+    while not file.is_file():
+        assert scheduler.poll() is None and time.monotonic() < until
+    return str(json.loads(file.read_text())["address"])
+
+
+def kill(process: psutil.Popen) -> None:
+    """Kill a process and all that it has started, as a machine that stops does."""
+    found = [process, *process.children(recursive=True)] if process.is_running() else []
+    for one in found:
+        with suppress(psutil.NoSuchProcess):
+            one.kill()
+    psutil.wait_procs(found, PATIENCE)
+    process.wait()

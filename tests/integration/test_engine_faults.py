@@ -1,0 +1,203 @@
+"""What fails in an engine is told, and leaves nothing behind."""
+
+from __future__ import annotations
+
+import json
+import os
+import signal
+import subprocess
+import sys
+from collections.abc import Iterator
+from contextlib import contextmanager
+from dataclasses import replace
+from pathlib import Path
+from typing import Any
+
+import pytest
+
+from integration import small_image
+from integration.engines import State, state, use_builder
+from integration.small_image import BREAKS, FAILS, NAMES, PASSES, WAITS, Build, wait_for
+from stacks import engine as engines
+from stacks.command import call
+from stacks.disk import REPOSITORY
+from stacks.engine import Engine, EngineError
+from stacks.errors import IntegrityError, VerifyError
+from stacks.image import archive, docker, dockerfile
+from stacks.image.config import ImageConfig, config_of
+from stacks.image.contents import Layer
+
+pytestmark = pytest.mark.usefixtures("tidied")
+
+
+@pytest.mark.parametrize("builder", ["0", "1"])
+def test_a_step_that_fails(
+    small: Build, before: State, engine: Engine, builder: str, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    use_builder(monkeypatch, builder)
+    text_of = dockerfile.text_of
+    monkeypatch.setattr(
+        dockerfile, "text_of", lambda v: text_of(v).replace("ADD settings", "ADD no-such")
+    )
+    with pytest.raises(EngineError, match=r"(?s)no-such.tar.*(not found|not exist)"):
+        small(f"exit 0 # {builder}")
+    assert state(engine) == before
+
+
+# The last of these comes when BuildKit is done with the image, and its program is not.
+@pytest.mark.parametrize(
+    ("builder", "moment"),
+    [("0", "ADD settings"), ("1", "ADD settings"), ("1", "writing image")],
+)
+def test_ctrl_c_in_the_build(
+    small: Build,
+    before: State,
+    engine: Engine,
+    builder: str,
+    moment: str,
+    monkeypatch: pytest.MonkeyPatch,
+) -> None:
+    use_builder(monkeypatch, builder)
+    tell = docker._Progress.tell
+
+    def interrupted(progress: docker._Progress, line: str) -> None:
+        tell(progress, line)
+        if moment in line:
+            raise KeyboardInterrupt
+
+    monkeypatch.setattr(docker._Progress, "tell", interrupted)
+    with pytest.raises(KeyboardInterrupt):
+        small(f"exit 0 # {builder}")
+    assert state(engine) == before
+
+
+def test_ctrl_c_in_the_verification(before: State, engine: Engine, tmp_path: Path) -> None:
+    with small_image.start(tmp_path, WAITS) as process:
+        assert wait_for("verifying", process)
+        process.send_signal(signal.SIGINT)
+        process.communicate()
+    assert process.returncode == 130
+    assert state(engine) == before
+
+
+def test_a_verification_that_fails(
+    small: Build, before: State, engine: Engine, tmp_path: Path
+) -> None:
+    with pytest.raises(VerifyError, match="/small-test failed its verification"):
+        small(FAILS, json_file=tmp_path / "report.json")
+    assert state(engine) == before
+    assert json.loads((tmp_path / "report.json").read_text()) == {}
+
+
+def test_a_verification_that_cannot_run(small: Build, before: State, engine: Engine) -> None:
+    with pytest.raises(VerifyError, match=r"could not be verified \(status 2\)"):
+        small(BREAKS)
+    assert state(engine) == before
+
+
+def test_an_image_whose_device_is_not_here_is_made_and_told(
+    small: Build, before: State, engine: Engine
+) -> None:
+    with pytest.raises(VerifyError, match="made, and verified but for its device") as caught:
+        small("exit 3")
+    assert caught.value.exit_code == 3
+    made = engine.image_id(NAMES[0])
+    assert made and made not in before.images
+    # It is no image that was verified: the next build does it again.
+    with pytest.raises(VerifyError, match="but for its device"):
+        small("exit 3")
+
+
+def test_content_that_changes_under_the_build(
+    small: Build, before: State, engine: Engine, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    context = docker._context
+
+    @contextmanager
+    def and_change(*arguments: Any) -> Iterator[tuple[Path, dict[str, archive.Entry]]]:
+        with context(*arguments) as (folder, entries):
+            file = folder / "packages.tar"
+            file.write_bytes(file.read_bytes().replace(b"packages\npack", b"packages\npuck", 1))
+            yield folder, entries
+
+    monkeypatch.setattr(docker, "_context", and_change)
+    with pytest.raises(IntegrityError) as caught:
+        small(PASSES)
+    assert caught.value.what.startswith(f"1 files of {NAMES[0]} are not the ones")
+    assert "opt/theano/share/packages: its content is" in str(caught.value.found)
+    assert state(engine) == before
+
+
+def test_content_that_changes_before_the_build(
+    small: Build, before: State, engine: Engine, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    write = small_image.write
+
+    def and_change(root: Path, play: str) -> tuple[Layer, ...]:
+        layers = write(root, play)
+        (layers[0].folder / "opt/theano/share/packages").write_text("other")
+        return layers
+
+    monkeypatch.setattr(small_image, "write", and_change)
+    with pytest.raises(IntegrityError, match=r"1 files of .* have changed since") as caught:
+        small("exit 0 # other")
+    assert caught.value.found == "opt/theano/share/packages"
+    assert state(engine) == before
+
+
+def test_a_name_that_is_refused(
+    small: Build, before: State, engine: Engine, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """The first is given, the second is not."""
+
+    def refused(*arguments: Any) -> ImageConfig:
+        return replace(config_of(*arguments), tags=("1.0.5", "no tag"))
+
+    monkeypatch.setattr(docker, "config_of", refused)
+    with pytest.raises(EngineError, match="no tag"):
+        small("exit 0 # other")
+    assert state(engine) == before
+
+
+def test_a_base_that_is_not_there(small: Build, before: State, engine: Engine) -> None:
+    with pytest.raises(EngineError) as caught:
+        small(PASSES, base_name="127.0.0.1:9/no-such-base:1")
+    assert "the base image 127.0.0.1:9/no-such-base:1 is not here" in caught.value.what
+    assert "leave --base out" in str(caught.value)
+    assert state(engine) == before
+
+
+def test_an_engine_whose_disk_is_full(
+    small: Build, before: State, engine: Engine, engine_root: Path
+) -> None:
+    inside = ["nsenter", "--mount", "--target", (engine_root / "pid").read_text()]
+    place = engine_root / "root/tmp"
+    call([*inside, "mount", "-t", "tmpfs", "-o", "size=16k", "full", place])
+    try:
+        with pytest.raises(EngineError) as caught:
+            small("exit 0 # other")
+    finally:
+        call([*inside, "umount", place])
+    assert caught.value.what == "the disk of the container engine is full"
+    assert "no space left on device" in str(caught.value.found)
+    assert state(engine) == before
+
+
+def test_a_daemon_that_does_not_run(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setenv("DOCKER_HOST", f"unix://{tmp_path}/no.sock")
+    with pytest.raises(EngineError, match="the container engine does not answer") as caught:
+        engines.find()
+    assert "Cannot connect to the Docker daemon" in str(caught.value.found)
+    assert "--to oci" in str(caught.value)
+
+
+def test_a_socket_that_may_not_be_used(engine: Engine, engine_root: Path) -> None:
+    find = "from stacks import engine; engine.find()"
+    done = subprocess.run(
+        ["setpriv", "--reuid=65534", "--regid=65534", "--clear-groups", "--no-new-privs",
+         sys.executable, "-c", find],
+        env={**os.environ, "PYTHONPATH": str(REPOSITORY)},
+        capture_output=True, text=True, check=False,
+    )  # fmt: skip
+    assert "EngineError: you may not talk to the container engine" in done.stderr
+    assert "sudo usermod -aG docker" in done.stderr
