@@ -176,6 +176,8 @@ def recommend(context: Context, framework: str = "", rounds: int = 7) -> None:
         "starts": "how often a program is started (default: for each round; ntm once)",
         "calls": "calls of a program in each round (default: 100; with --quick 20)",
         "limit": "seconds in which a process is to answer (default: 3600)",
+        "mend_scan": "programs on Theano import theano_stacks_scan first: see docs/bench.md",
+        "together": "programs of all variants compile at once: sooner, its seconds are not kept",
         "cluster": CLUSTER + "; each builds, verifies and times all of the variants",
     }
 )
@@ -191,6 +193,8 @@ def bench(
     starts: int = 0,
     calls: int = 0,
     limit: int = 0,
+    together: bool = False,
+    mend_scan: bool = False,
     cluster: str = "",
 ) -> None:
     """Time variants turn by turn, and keep the figures in results/."""
@@ -198,7 +202,8 @@ def bench(
 
     asked = Asked(
         workload=workload, rounds=rounds, threads=threads, quick=quick,
-        starts=starts, calls=calls, limit=limit,
+        starts=starts, calls=calls, limit=limit, together=together,
+        mend_scan=mend_scan,
     )  # fmt: skip
     if cluster:
         from stacks.cluster import tools

@@ -21,6 +21,8 @@ class Asked(Strict):
     starts: int = 0
     calls: int = 0
     limit: int = 0
+    together: bool = False
+    mend_scan: bool = False
 
     @property
     def workloads(self) -> tuple[str, ...]:

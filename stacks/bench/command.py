@@ -47,6 +47,8 @@ def timed(
         calls=asked.calls,
         limit=asked.limit or worker.LIMIT,
         every_count=bool(asked.threads),
+        together=asked.together,
+        mend_scan=asked.mend_scan,
     )
     reports = [c.report for c in plan.candidates if c.report]
     here = machine.describe(reports)
@@ -74,7 +76,7 @@ def timed(
         ),
         subjects=tuple(candidate.subject for candidate in plan.candidates),
         runs=tuple(runs),
-        remarks=tuple(remarks(runs, pinned, by_date - seconds)),
+        remarks=tuple(remarks(runs, pinned, by_date - seconds, asked)),
     )
 
 
@@ -123,12 +125,21 @@ def counts(text: str, most: int) -> tuple[int, ...]:
     return tuple(sorted(found))
 
 
-def remarks(runs: Sequence[Run], pinned: bool, jump: float) -> list[str]:
+def remarks(
+    runs: Sequence[Run], pinned: bool, jump: float, asked: Asked | None = None
+) -> list[str]:
     """Return what a reader must know before trusting the figures."""
     said = noise.remarks([run.noise for run in runs])
     limit = noise.quota()
     if limit is not None and limit < machine.usable():
         said.append(f"a container's limit allows {limit:g} of {machine.usable()} cores")
+    if asked and asked.mend_scan:
+        said.append(
+            "programs on Theano import theano_stacks_scan first, the baseline's too, whose users "
+            "have no such module"
+        )
+    if asked and asked.together:
+        said.append("all variants compiled at once: the seconds of their compilation are too long")
     if not pinned:
         said.append("the system did not allow to keep runs to processors of their own")
     if abs(jump) > JUMP:

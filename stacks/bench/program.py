@@ -37,32 +37,42 @@ class Program:
         options: Sequence[str],
         env: Mapping[str, str],
         limit: float,
+        *,
+        alone: bool = True,
         start: Open = Staying,
     ) -> None:
-        """Start and compile. An answer may take `limit` seconds."""
-        self._candidate, self._workload = candidate, workload
+        """Nothing is started yet. An answer may take `limit` seconds.
+
+        `alone` says that nothing else compiles meanwhile, so that it counts how long this takes.
+        """
+        self._candidate, self._workload, self._alone = candidate, workload, alone
+        self._env, self._limit, self._open = env, limit, start
         self._processes: dict[str, Staying] = {}
         # {ending of the measure's name: {case: what is known of it}}
         self._cases: dict[str, dict[str, dict[str, Any]]] = {}
         words: list[str | Path] = [candidate.place / "bin/python", PROGRAM, workload, *options]
         words += ["--stay", "--profile-calls", str(profile_calls(workload))]
-        linkers: dict[str, list[str]] = {"": []}
+        self._words = {"": words}
         if candidate.variant.framework.module == "pytensor":
             # What a user gets who asks for nothing.
-            linkers[NUMBA] = ["--linker", "numba"]
-        try:
-            for ending, linker in linkers.items():
-                process = start([*words, *linker], env, limit)
-                self._processes[ending] = process
-                with self._understood():
-                    ready = process.answer()["ready"]
-                    self._cases[ending] = {case["name"]: case for case in ready}
-        except BaseException:
-            self.kill()
-            raise
+            self._words[NUMBA] = [*words, "--linker", "numba"]
+
+    def start(self) -> None:
+        """Start all of it, which then compiles by itself."""
+        for ending, words in self._words.items():
+            self._processes[ending] = self._open(words, self._env, self._limit)
+
+    def wait(self) -> None:
+        """Wait until it has compiled, and is stopped; what has not been started is, in turn."""
+        for ending, words in self._words.items():
+            if ending not in self._processes:
+                self._processes[ending] = self._open(words, self._env, self._limit)
+            with self._understood():
+                ready = self._processes[ending].answer()["ready"]
+                self._cases[ending] = {case["name"]: case for case in ready}
 
     def time(self, calls: int) -> list[Series]:
-        """Call each case so many times and return what that took."""
+        """Call each case so many times and return what that took. It has compiled before."""
         found = []
         for ending, process in self._processes.items():
             with self._understood():
@@ -81,7 +91,7 @@ class Program:
         return found
 
     def first_calls(self) -> float:
-        """Return the seconds that one call of every case took, the first one."""
+        """Return the seconds that the first call of every case took; 0 before it has compiled."""
         with self._understood():
             cases = [case for known in self._cases.values() for case in known.values()]
             return sum(float(case["first_call"]) for case in cases)
@@ -100,13 +110,13 @@ class Program:
         return (self._workload if own else f"{self._workload} {case['name']}") + ending
 
     def _series(self, ending: str, case: Mapping[str, Any], seconds: Sequence[float]) -> Series:
-        warm = case["modules"] <= FEW_MODULES
+        counts = self._alone and case["modules"] <= FEW_MODULES
         return Series(
             name=self._name(ending, case),
             unit="s",
             samples=tuple(_short(sample) for sample in seconds),
             graph=case["graph"],
-            compile=_short(case["compile"]) if warm else None,
+            compile=_short(case["compile"]) if counts else None,
         )
 
     @contextmanager

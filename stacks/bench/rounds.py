@@ -7,6 +7,7 @@ import time
 from collections.abc import Callable
 from contextlib import closing
 
+from stacks import settings
 from stacks.bench import machine, noise, worker
 from stacks.bench.candidates import Candidate
 from stacks.bench.program import Program
@@ -43,9 +44,19 @@ class Crew:
         if turn.workload in worker.OWN:
             return self._measure(turn.candidate, turn.workload, turn.threads)
         if turn.starts:
-            self._programs[turn.candidate.variant.id] = self._start(turn)
+            self._begin(turn)
             return []
         return self._program(turn).time(self._calls(turn))
+
+    def _begin(self, turn: Turn) -> None:
+        program = self._programs[turn.candidate.variant.id] = self._start(turn)
+        if not self._plan.together:
+            program.wait()
+            return
+        program.start()
+        if len(self._programs) == len(self._plan.candidates):
+            for each in self._programs.values():
+                each.wait()
 
     def finish(self, turn: Turn, run: Run) -> Run:
         """End a program after its last turn; return the turn's run with the profiles in it."""
@@ -61,6 +72,8 @@ class Crew:
     def expected(self, turn: Turn) -> list[tuple[Turn, float]]:
         """Return what the turns of a program will take, as its first calls let expect."""
         seconds = self._program(turn).first_calls() * self._calls(turn)
+        if not seconds:
+            return []
         calls = dataclasses.replace(turn, round=1)
         return [(calls, seconds), (dataclasses.replace(calls, last=True), 1.2 * seconds)]
 
@@ -81,7 +94,12 @@ class Crew:
     def _started(self, turn: Turn) -> Program:
         options = worker.options_of(turn.workload, self._plan.quick)
         env = worker.environment_of(turn.candidate, turn.threads)
-        return Program(turn.candidate, turn.workload, options, env, self._plan.limit)
+        if self._plan.mend_scan and turn.candidate.variant.framework.module == "theano":
+            options = [*options, "--mend-scan"]
+            # The baseline has no such module of its own.
+            env["PYTHONPATH"] = str(settings.SCAN.parent)
+        alone = not self._plan.together
+        return Program(turn.candidate, turn.workload, options, env, self._plan.limit, alone=alone)
 
 
 def run(

@@ -37,7 +37,8 @@ class Plan:
 
     `starts` is how often a program is started, `calls` how often it is called in a round, `limit`
     in how many seconds a process is to answer; `every_count` has the programs that are slow to
-    start timed on all of `threads`.
+    start timed on all of `threads`; `together` has all variants' programs compile at once, and
+    `mend_scan` has those on Theano import theano_stacks_scan first.
     """
 
     candidates: tuple[Candidate, ...]
@@ -49,6 +50,8 @@ class Plan:
     calls: int = 0
     limit: float = worker.LIMIT
     every_count: bool = False
+    together: bool = False
+    mend_scan: bool = False
 
 
 def turns(plan: Plan) -> Iterator[Turn]:

@@ -1,27 +1,28 @@
+# Python 2.7 runs this too: no types, and nothing that ruff would modernise.
+# mypy: ignore-errors
+# ruff: noqa: RUF005, SIM105
 """Check the gradients of the neural Turing machine in the interpreter that runs this.
 
-Argument: the suite's folder. Prints {parameter: [slope by the gradient, by finite differences]}
-along a random direction of each parameter, for a small machine in float64.
+Arguments: the suite's folder, how many heads read. Prints {parameter: [slope by the gradient, by
+finite differences]} along a random direction of each parameter, for a small machine in float64.
 """
 
-import contextlib
 import importlib
 import json
 import os
 import sys
 import types
-from typing import Any
 
-import numpy  # type: ignore[import-not-found]
+import numpy
 
 STEP = 1e-5
 
 
-def main(suite_folder: str) -> None:
+def main(suite_folder, readers):
     """Compile cost and gradients without optimisations and without C, and compare."""
     sys.dont_write_bytecode = True
     _bring_back_private_names()
-    package: Any = types.ModuleType("verify")
+    package = types.ModuleType("verify")
     package.__path__ = [suite_folder]
     sys.modules["verify"] = package
     for name in ("THEANO_FLAGS", "PYTENSOR_FLAGS"):
@@ -30,12 +31,13 @@ def main(suite_folder: str) -> None:
     framework = importlib.import_module("verify.framework").load()
     ntm = importlib.import_module("verify.workloads.ntm")
     ops = importlib.import_module("verify.workloads.ops").Ops(framework, "float64", False)
-    parameters, cost = ntm.training_cost(ops, ntm.SMALL)
+    sizes = ntm.SMALL._replace(readers=readers)
+    parameters, cost = ntm.training_cost(ops, sizes)
     names = sorted(parameters)
     gradients = ops.grad(cost, [parameters[name] for name in names])
-    function = framework.module.function([], [cost, *gradients])
-    cost_alone = framework.module.function([], cost)
+    function = framework.module.function([], [cost] + gradients)
     slopes = function()[1:]
+    cost_alone = framework.module.function([], cost)
     random = numpy.random.RandomState(17)
     found = {}
     for number, name in enumerate(names):
@@ -52,12 +54,14 @@ def main(suite_folder: str) -> None:
     sys.stdout.write(json.dumps(found) + "\n")
 
 
-def _bring_back_private_names() -> None:
+def _bring_back_private_names():
     # Theano 1.0.5's convolution in Python wants names that SciPy 1.8 has moved.
     for name in ("signaltools", "sigtools"):
-        with contextlib.suppress(ImportError):
+        try:
             sys.modules["scipy.signal." + name] = importlib.import_module("scipy.signal._" + name)
+        except ImportError:
+            pass
 
 
 if __name__ == "__main__":
-    main(sys.argv[1])
+    main(sys.argv[1], int(sys.argv[2]))

@@ -12,6 +12,7 @@ import pytest
 from stacks import channel, lock
 from stacks.bench import worker
 from stacks.bench.candidates import Candidate
+from stacks.bench.program import PROFILE_CALLS, Program
 from stacks.disk import REPOSITORY
 from stacks.variant import load_variant
 
@@ -52,3 +53,22 @@ def test_pythons_2_clock_is_the_one_that_no_one_can_set(prefix: Prefix) -> None:
     before = time.clock_gettime(time.CLOCK_MONOTONIC)
     said = subprocess.run([python, "-B", "-c", code], capture_output=True, text=True, check=True)
     assert before < float(said.stdout) < time.clock_gettime(time.CLOCK_MONOTONIC)
+
+
+@pytest.mark.parametrize("framework", ["theano-0.8.2", "theano-1.0.5"])
+def test_a_program_stays_compiled_and_gone_when_it_is_ended(prefix: Prefix, framework: str) -> None:
+    of = candidate(prefix, framework, "pip-default")
+    program = Program(of, "logreg", ["--small"], worker.environment_of(of, 1), 300.0)
+    try:
+        program.wait()
+        (first,), (second,) = program.time(3), program.time(2)
+        assert (first.name, len(first.samples), len(second.samples)) == ("logreg step", 3, 2)
+        assert first.graph == second.graph and min(first.samples) > 0
+        assert program.processor_seconds() > 0
+        profile = program.profiles()["logreg step"]
+        assert profile and profile.calls == PROFILE_CALLS
+        assert {cost.type for cost in profile.rows if cost.name == "Gemv"} <= {"Py"}
+        parts = sum(cost.seconds for cost in profile.rows) + profile.rest.seconds
+        assert parts == pytest.approx(profile.seconds, rel=1e-2)
+    finally:
+        program.kill()

@@ -7,6 +7,7 @@ from collections.abc import Callable
 from pathlib import Path
 from typing import Any
 
+import jsonschema
 import pytest
 
 from stacks.disk import REPOSITORY
@@ -36,6 +37,7 @@ def report_of(place: Path, folder: Path, *words: str) -> dict[str, Any]:
     done = run(place, PROGRAM, *words, "--small", *expected)
     assert done.returncode == 0, done.stderr
     report: dict[str, Any] = json.loads(path.read_text())
+    jsonschema.validate(report, json.loads((PROGRAM / "report.schema.json").read_text()))
     profiles = [case["profile"] for case in report["cases"] if case.get("profile")]
     # A table of classes for each case, and one for each of its scans.
     tables = sum(1 + len(profile["scans"]) for profile in profiles)

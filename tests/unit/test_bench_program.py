@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import dataclasses
 from collections.abc import Mapping, Sequence
 from pathlib import Path
 from typing import Any
@@ -9,7 +10,9 @@ from typing import Any
 import pytest
 from profiles import case, profile, tables
 
-from stacks.bench import program, rounds, turns, worker
+from stacks import settings
+from stacks.bench import command, program, rounds, turns, worker
+from stacks.bench.asked import Asked
 from stacks.bench.candidates import Candidate
 from stacks.bench.program import Program
 from stacks.errors import StacksError
@@ -64,7 +67,13 @@ def plan(*names: str, **more: Any) -> turns.Plan:
 
 
 def started(turn: turns.Turn) -> Program:
-    return Program(turn.candidate, turn.workload, [], {}, 1.0, Fake)
+    return Program(turn.candidate, turn.workload, [], {}, 1.0, start=Fake)
+
+
+def ready(of: Candidate) -> Program:
+    program = Program(of, "ntm", [], {}, 1.0, start=Fake)
+    program.wait()
+    return program
 
 
 def told(of: turns.Plan) -> list[tuple[int, int, str]]:
@@ -130,8 +139,22 @@ def test_nothing_is_left_behind(
     assert len(fakes) == 2 and all(fake.killed for fake in fakes)
 
 
+def test_all_may_compile_at_once(monkeypatch: pytest.MonkeyPatch, fakes: list[Fake]) -> None:
+    alive: list[int] = []
+    answer = Fake.answer
+
+    def counted(self: Fake) -> dict[str, Any]:
+        alive.append(len(fakes))
+        return answer(self)
+
+    monkeypatch.setattr(Fake, "answer", counted)
+    rounds.run(plan("blis", "mkl", "openblas"), start=started)
+    rounds.run(plan("blis", "mkl", "openblas", together=True), start=started)
+    assert alive == [1, 2, 3, 6, 6, 6]
+
+
 def test_on_pytensor_numba_is_timed_too(fakes: list[Fake]) -> None:
-    found = Program(candidate("mkl", "pytensor-3.0.7"), "ntm", [], {}, 1.0, Fake)
+    found = ready(candidate("mkl", "pytensor-3.0.7"))
     assert [series.name for series in found.time(2)] == ["ntm step", "ntm step, numba"]
     assert fakes[0].words[2:] == ["ntm", "--stay", "--profile-calls", "20"]
     assert fakes[1].words[-2:] == ["--linker", "numba"]
@@ -142,22 +165,22 @@ def test_on_pytensor_numba_is_timed_too(fakes: list[Fake]) -> None:
 def test_the_compilation_counts_only_with_its_modules_in_the_cache(
     monkeypatch: pytest.MonkeyPatch,
 ) -> None:
-    ready = Fake.answer
+    warm = Fake.answer
 
     def cold(self: Fake) -> dict[str, Any]:
-        found = ready(self)
+        found = warm(self)
         found["ready"][0]["modules"] = 40
         return found
 
     monkeypatch.setattr(Fake, "answer", cold)
-    (series,) = Program(candidate("mkl"), "ntm", [], {}, 1.0, Fake).time(1)
+    (series,) = ready(candidate("mkl")).time(1)
     assert series.compile is None
 
 
 def test_words_that_are_no_measurement(monkeypatch: pytest.MonkeyPatch, fakes: list[Fake]) -> None:
     monkeypatch.setattr(Fake, "answer", lambda self: {"ready": [{"nome": "step"}]})
     with pytest.raises(StacksError, match=r"theano-1\.0\.5/mkl: ntm: no measurement"):
-        Program(candidate("mkl"), "ntm", [], {}, 1.0, Fake)
+        rounds.run(plan("mkl"), start=started)
     assert fakes[0].killed
 
 
@@ -167,3 +190,20 @@ def test_how_often_a_program_is_called() -> None:
     assert [worker.calls_of("ntm", quick) for quick in (True, False)] == [20, 100]
     assert worker.calls_of("check_blas", True) == 10
     assert program.profile_calls("check_blas") == 1
+
+
+def test_scan_may_be_mended_for_all(monkeypatch: pytest.MonkeyPatch) -> None:
+    seen: list[tuple[list[str], str | None]] = []
+
+    class Seen(Program):
+        def __init__(self, *given: Any, **named: Any) -> None:
+            seen.append((given[2], given[3].get("PYTHONPATH")))
+            super().__init__(*given, **named, start=Fake)
+
+    monkeypatch.setattr(rounds, "Program", Seen)
+    chosen = (candidate("pip-default"), candidate("mkl", "pytensor-3.0.7"))
+    rounds.run(dataclasses.replace(plan(mend_scan=True), candidates=chosen))
+    assert seen == [(["--mend-scan"], str(settings.SCAN.parent)), ([], None)]
+    assert (settings.SCAN.parent / "theano_stacks_scan.py").is_file()
+    (said,) = command.remarks([], True, 0.0, Asked(mend_scan=True))
+    assert "theano_stacks_scan" in said

@@ -128,3 +128,28 @@ def test_what_numba_compiled_is_compared_with_c_where_there_is_no_other() -> Non
     rows = compare.rows(found, [theano, pytensor])
     assert rows[1].measure.name == "Gemm, numba" and rows[1].ratio
     assert rows[1].ratio.value == pytest.approx(2.5, abs=0.1)
+
+
+def test_rounds_of_one_start_count_less_than_starts() -> None:
+    # Two of four starts were lucky: eleven rounds each do not make that more certain.
+    ours = [10.0] * 22 + [20.0] * 22
+    theirs = [15.0 + n % 2 for n in range(44)]
+    starts = [n // 11 for n in range(44)]
+    alone = speedup(ours, theirs, "s")
+    assert alone == speedup(ours, theirs, "s", range(44))
+    grouped = speedup(ours, theirs, "s", starts)
+    assert (grouped.rounds, grouped.starts) == (44, 4)
+    assert (grouped.low, grouped.high) == (0.75, 1.6) and not grouped.told
+    assert grouped.high - grouped.low >= alone.high - alone.low
+
+
+def test_of_a_single_start_is_told() -> None:
+    found = [one.model_copy(update={"start": 1}) for one in [*runs(BASE, SLOW), *runs(FAST, QUICK)]]
+    rows = compare.rows(found, [BASE, FAST])
+    assert rows[1].graphs.starts == 1
+    (said,) = compare.unlike(rows)
+    assert said == (
+        f"Gemm, 2 threads: {FAST.id} was started once: the interval does not say what another "
+        "start would give"
+    )
+    assert compare.unlike(compare.rows([*runs(BASE, SLOW), *runs(FAST, QUICK)], [BASE, FAST])) == []

@@ -5,6 +5,7 @@ import subprocess
 import sys
 from pathlib import Path
 
+import jsonschema
 import pytest
 from profiles import case, profile, report, tables
 
@@ -101,3 +102,14 @@ def test_bad_arguments_cannot_run(words: list[str], message: str) -> None:
     done = program(*words)
     assert done.returncode == 2
     assert message in done.stderr and "Traceback" not in done.stderr
+
+
+def test_a_report_follows_its_schema() -> None:
+    schema = json.loads((profiling.PROGRAM / "report.schema.json").read_text())
+    jsonschema.Draft202012Validator.check_schema(schema)
+    whole = report(case(SLOW), case(None))
+    whole["compiles"] = [{"signatures": ["a" * 12], "seconds": [0.1], "compile": [4.0]}]
+    jsonschema.validate(whole, schema)
+    whole["cases"][0]["profile"]["scans"][0]["classes"][0]["type"] = "C++"
+    with pytest.raises(jsonschema.ValidationError, match=r"C\+\+"):
+        jsonschema.validate(whole, schema)

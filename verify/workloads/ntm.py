@@ -47,13 +47,13 @@ def training_cost(ops, sizes):
         numpy.zeros(sizes.hidden),
         0.1 * random.randn(sizes.slots, sizes.width),
         numpy.tile(focus, (sizes.readers, 1)),
-        focus,
+        focus[numpy.newaxis],
     ]
     outputs, _ = ops.scan(
         _Step(ops, sizes, parameters),
         "ntm",
         sequences=[shown],
-        outputs_info=[ops.shared(state) for state in states],
+        outputs_info=[ops.state(state) for state in states],
     )
     scores = ops.tensor.dot(outputs[0], parameters["out.W"]) + parameters["out.b"]
     chances = ops.softmax(scores)
@@ -106,10 +106,10 @@ class _Step(object):
         read = read.reshape((1, self.sizes.readers * self.sizes.width))
         seen = self.tensor.concatenate([symbol.dimshuffle("x", 0), read], axis=1)
         output, cell = self._controller(seen, hidden.dimshuffle("x", 0), cell.dimshuffle("x", 0))
-        writing = self._address(["write"], output, stack, writing.dimshuffle("x", 0))
+        writing = self._address(["write"], output, stack, writing)
         stack = self._write(output, stack, writing)
         reading = self._address(_readers(self.sizes), output, stack, reading)
-        return output[0], cell[0], stack[0], reading, writing[0]
+        return output[0], cell[0], stack[0], reading, writing
 
     def _controller(self, seen, hidden, cell):
         i, f, o, c = (self._gate(gate, seen, hidden) for gate in GATES)

@@ -32,6 +32,16 @@ class Ops(object):
             value = value.astype(self.dtype)
         return self.module.shared(value, name=name)
 
+    def state(self, value):
+        """Return a shared variable that a scan starts with, and whose shape it keeps.
+
+        PyTensor tells an axis of length 1 from one that may be longer, and a scan keeps to it.
+        """
+        if self.is_theano:
+            return self.shared(value)
+        value = numpy.asarray(value, self.dtype)
+        return self.module.shared(value, shape=value.shape)
+
     def constant(self, value):
         """Return a constant of the workload's precision."""
         return self.tensor.constant(numpy.asarray(value, self.dtype))
