@@ -79,7 +79,7 @@ def key_of(maker):
         if name in sys.modules:
             description.add(name, FILES.of(name))
     description.value(_settings())
-    description.value(_optimisations(modes.optdb))
+    REGISTERED.describe(description)
     description.value(modes.get_mode(maker.mode_asked_for).provided_optimizer)
     description.graph(fgraph.inputs, fgraph.outputs)
     description.add("updates", sorted(fgraph.update_mapping.items()))
@@ -101,12 +101,36 @@ def _settings():
     return settings
 
 
+class Registered(object):
+    """The optimisations that are registered; looked through anew where there are more."""
+
+    def __init__(self):
+        self.count, self.known = None, None
+
+    def describe(self, description):
+        """Take in names and classes; a function stands for the optimisation made of it."""
+        count = _count(modes.optdb)
+        if count != self.count:
+            self.known = Description()
+            self.known.value(_optimisations(modes.optdb))
+            self.count = count
+        description.add(self.known.hash.hexdigest())
+        description.modules |= self.known.modules
+
+
+REGISTERED = Registered()
+
+
+def _count(database):
+    kept = [each for registered in database.__db__.values() for each in registered]
+    return len(kept) + sum(_count(each) for each in kept if hasattr(each, "__db__"))
+
+
 def _optimisations(database):
-    """Return what is registered, by names and classes; functions stand for those made of them."""
-    described = {}
-    for name, registered in database.__db__.items():
-        described[name] = [_optimisation(each) for each in registered]
-    return described
+    return {
+        name: [_optimisation(each) for each in registered]
+        for name, registered in database.__db__.items()
+    }
 
 
 def _optimisation(each):

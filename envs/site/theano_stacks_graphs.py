@@ -6,21 +6,28 @@ import types
 
 import numpy
 from theano.compile.profiling import ProfileStats
-from theano.gof import graph, op, utils
+from theano.gof import graph, op, opt
 from theano.misc.ordered_set import OrderedSet
 from theano.scalar.basic import Composite
 from theano.scan_module.scan_op import Scan
+
+try:
+    from theano.misc.frozendict import frozendict
+except ImportError:
+    frozendict = dict
 
 PY2 = sys.version_info[0] == 2
 PLAIN = (type(None), bool, int, float, complex, str, bytes, type(u""), slice, type(Ellipsis))
 if PY2:
     PLAIN += (long,)  # noqa: F821
-MAPPINGS = (dict, getattr(utils, "frozendict", dict))
+MAPPINGS = (dict, frozendict)
 # What an op has only for itself: what was compiled, counted or worked out from the rest.
 OWN = frozenset(
-    "fn profile ufunc nfunc fgraph _cmodule_key _hash_inner_graph _rehash mode_instance _impls name "
-    "_c_code nodenames prepare_node_called __epydoc_asRoutine mitmots_preallocated".split()
+    "fn profile ufunc nfunc fgraph _cmodule_key _hash_inner_graph _hashval mode_instance _impls name "
+    "_c_code nodenames prepare_node_called __epydoc_asRoutine mitmots_preallocated "
+    "_optimizer_idx".split()
 )
+FUNCTIONS = (type, types.FunctionType, types.BuiltinFunctionType, numpy.ufunc, type(str.join))
 # Graphs that are known only by the lists of their ends.
 ENDED = (Scan, Composite)
 
@@ -36,6 +43,7 @@ class Description(object):
         self.hash = hashlib.sha256()
         self.modules = set()
         self.within = []
+        self.types = {}
 
     def add(self, *words):
         """Take in numbers and text that tell what follows."""
@@ -57,7 +65,7 @@ class Description(object):
             self._unordered([list(pair) for pair in value.items()])
         elif isinstance(value, (set, frozenset)):
             self._unordered(list(value))
-        elif isinstance(value, (type, types.FunctionType, types.BuiltinFunctionType, numpy.ufunc)):
+        elif isinstance(value, FUNCTIONS):
             self._by_name(value)
         elif isinstance(value, types.MethodType):
             self.value(value.__func__)
@@ -87,7 +95,8 @@ class Description(object):
 
     def _by_name(self, value):
         name = getattr(value, "__qualname__", value.__name__)
-        module = getattr(value, "__module__", None) or type(value).__module__
+        module = getattr(value, "__module__", None)
+        module = module or getattr(value, "__objclass__", type(value)).__module__
         if "<" in name:
             raise UnknownError("a function without a name: %s" % name)
         self.modules.add(module)
@@ -102,7 +111,7 @@ class Description(object):
         self.within.append(id(value))
         self._by_name(type(value))
         state = dict(value.__dict__)
-        if isinstance(value, op.PureOp):
+        if isinstance(value, (op.PureOp, opt.Optimizer)):
             state = {name: each for name, each in state.items() if name not in OWN}
         if isinstance(value, ENDED):
             inputs, outputs = state.pop("inputs"), state.pop("outputs")
@@ -114,9 +123,17 @@ class Description(object):
         self._unordered([list(pair) for pair in state.items()])
         self.within.pop()
 
+    def type(self, of_type):
+        """Take in the type of a variable; those that came before go by their number."""
+        if of_type in self.types:
+            self.add("type", self.types[of_type])
+        else:
+            self.types[of_type] = len(self.types)
+            self.value(of_type)
+
     def constant(self, constant):
         """Take in a constant's type and data."""
-        self.value(constant.type)
+        self.type(constant.type)
         self.value(constant.data)
 
     def graph(self, inputs, outputs):
@@ -125,7 +142,7 @@ class Description(object):
         for place, each in enumerate(inputs):
             places[each] = place
             self._by_name(type(each))
-            self.value(each.type)
+            self.type(each.type)
         for node in graph.io_toposort(inputs, outputs):
             if id(node.op) not in ops:
                 ops[id(node.op)] = len(ops)
@@ -133,7 +150,7 @@ class Description(object):
             self.add("node", ops[id(node.op)], [self._place(each, places) for each in node.inputs])
             for each in node.outputs:
                 places[each] = len(places)
-                self.value(each.type)
+                self.type(each.type)
         self.add("outputs", [self._place(each, places) for each in outputs])
 
     def _place(self, variable, places):
@@ -145,20 +162,37 @@ class Description(object):
         return places[variable]
 
 
+class _Types(object):
+    """The types in a graph. Some are equal to themselves alone: those of inputs are taken anew."""
+
+    def __init__(self, inputs):
+        self.places, self.others = {}, []
+        for place, each in enumerate(inputs):
+            self.places.setdefault(each.type, place)
+        self.count = len(inputs)
+
+    def place_of(self, of_type):
+        if of_type not in self.places:
+            self.places[of_type] = self.count + len(self.others)
+            self.others.append(of_type)
+        return self.places[of_type]
+
+
 def packed(inputs, outputs):
     """Return a graph as lists that pickle can take, however deep it is. Inputs go by their place.
 
     Raises UnknownError for what only the graph's own process has.
     """
     places = {each: place for place, each in enumerate(inputs)}
-    ops, known, nodes = [], {}, []
+    ops, known, nodes, types_of = [], {}, [], _Types(inputs)
 
     def place_of(variable):
         if variable not in places:
             if not isinstance(variable, graph.Constant):
                 raise UnknownError("an input that is not listed: %s" % variable)
             places[variable] = len(places)
-            nodes.append((type(variable), variable.type, variable.data, variable.name))
+            of_type = types_of.place_of(variable.type)
+            nodes.append((type(variable), of_type, variable.data, variable.name))
         return places[variable]
 
     for node in graph.io_toposort(inputs, outputs):
@@ -166,25 +200,26 @@ def packed(inputs, outputs):
             known[id(node.op)] = len(ops)
             ops.append(_packed_op(node.op))
         taken = [place_of(each) for each in node.inputs]
-        made = [(each.type, each.name) for each in node.outputs]
+        made = [(types_of.place_of(each.type), each.name) for each in node.outputs]
         for each in node.outputs:
             places[each] = len(places)
         nodes.append((known[id(node.op)], taken, made))
-    return ops, nodes, [place_of(each) for each in outputs]
+    return ops, types_of.others, nodes, [place_of(each) for each in outputs]
 
 
 def unpacked(inputs, content):
     """Return the outputs of a packed graph, computed from these inputs."""
-    ops, nodes, outputs = content
+    ops, others, nodes, outputs = content
     ops = [_unpacked_op(*each) for each in ops]
+    all_types = [each.type for each in inputs] + others
     variables = list(inputs)
     for node in nodes:
         if len(node) == 4:
             kind, of_type, data, name = node
-            variables.append(kind(of_type, data, name))
+            variables.append(kind(all_types[of_type], data, name))
         else:
             place, taken, made = node
-            fresh = [of_type.make_variable(name) for of_type, name in made]
+            fresh = [all_types[of_type].make_variable(name) for of_type, name in made]
             graph.Apply(ops[place], [variables[each] for each in taken], fresh)
             variables += fresh
     return [variables[place] for place in outputs]

@@ -53,6 +53,8 @@ class _Theano(object):
             run = spec.loader.exec_module
 
             def run_and_mend(module):
+                if self in sys.meta_path:
+                    sys.meta_path.remove(self)
                 run(module)
                 _mend_or_say()
 
