@@ -23,8 +23,10 @@ import tempfile
 import numpy
 import theano
 from theano import configparser
-from theano.compile import function_module, mode as modes
-from theano.gof import DestroyHandler, graph
+from theano.compile import function_module
+from theano.compile import mode as modes
+from theano.gof import DestroyHandler
+
 from theano_stacks_graphs import Description, UnknownError, packed, unpacked
 
 FOLDER = "theano_stacks_graphs"

@@ -17,15 +17,15 @@ except ImportError:
     frozendict = dict
 
 PY2 = sys.version_info[0] == 2
-PLAIN = (type(None), bool, int, float, complex, str, bytes, type(u""), slice, type(Ellipsis))
+PLAIN = (type(None), bool, int, float, complex, str, bytes, slice, type(Ellipsis))
 if PY2:
-    PLAIN += (long,)  # noqa: F821
+    PLAIN += (long, unicode)  # noqa: F821
 MAPPINGS = (dict, frozendict)
 # What an op has only for itself: what was compiled, counted or worked out from the rest.
 OWN = frozenset(
-    "fn profile ufunc nfunc fgraph _cmodule_key _hash_inner_graph _hashval mode_instance _impls name "
-    "_c_code nodenames prepare_node_called __epydoc_asRoutine mitmots_preallocated "
-    "_optimizer_idx".split()
+    ("fn", "profile", "ufunc", "nfunc", "fgraph", "_impls", "_c_code", "nodenames", "name")
+    + ("_cmodule_key", "_hash_inner_graph", "_hashval", "_optimizer_idx", "__epydoc_asRoutine")
+    + ("mode_instance", "prepare_node_called", "mitmots_preallocated")
 )
 FUNCTIONS = (type, types.FunctionType, types.BuiltinFunctionType, numpy.ufunc, type(str.join))
 # Graphs that are known only by the lists of their ends.

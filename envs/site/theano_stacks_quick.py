@@ -72,8 +72,9 @@ def _mend_or_say():
 
 def mend():
     """Mend Theano, which has been imported."""
-    import theano_stacks_compiler
     from theano.compile import function_module
+
+    import theano_stacks_compiler
 
     theano_stacks_compiler.mend()
     maker = function_module.FunctionMaker
