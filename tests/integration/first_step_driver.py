@@ -6,6 +6,7 @@
 Argument: `as it is`, or `kept` with theano_stacks_cache. Runs on Python 2.7 too.
 """
 
+import hashlib
 import json
 import os
 import sys
@@ -23,18 +24,19 @@ CONSTANT = float(os.environ.get("CONSTANT", "0.5"))
 
 
 def graph_of(function):
-    """Return a graph as lines; those of scans, which are functions, among them."""
-    places, lines = {}, []
-    nodes = function.maker.fgraph.toposort()
-    for node in nodes:
-        lines.append(
-            "%s %s" % (node.op, [places.get(each, str(each.type)) for each in node.inputs])
-        )
-        places.update((each, len(places)) for each in node.outputs)
+    """Return what each node computes from the inputs, sorted: any order that fits runs alike."""
+    known, found = {}, []
+    for place, each in enumerate(function.maker.fgraph.inputs):
+        known[each] = "input %d" % place
+    for node in function.maker.fgraph.toposort():
         inner = getattr(node.op, "fn", None)
-        if hasattr(inner, "maker"):
-            lines += graph_of(inner)
-    return lines
+        words = [str(node.op), [known.get(each, str(each)) for each in node.inputs]]
+        words += graph_of(inner) if hasattr(inner, "maker") else []
+        digest = hashlib.sha256(json.dumps(words).encode("utf-8")).hexdigest()[:16]
+        for place, each in enumerate(node.outputs):
+            known[each] = "%s %d" % (digest, place)
+        found.append("%s %s" % (node.op, digest))
+    return sorted(found) + [known.get(each, str(each)) for each in function.maker.fgraph.outputs]
 
 
 def functions():
