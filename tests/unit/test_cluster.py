@@ -15,9 +15,10 @@ import pytest
 from benching import BASE, FAST, MACHINE, result, runs
 
 from stacks.bench import machine
+from stacks.bench.asked import Asked
 from stacks.cluster import command, connect, door, job, show, start, tree
 from stacks.cluster.connect import Worker
-from stacks.cluster.order import Answer, Order, Outcome, Timing, Told
+from stacks.cluster.order import Answer, Order, Outcome, Told
 from stacks.cluster.session import session
 from stacks.command import CommandError, overseen
 from stacks.errors import StacksError, StaleError, UsageError
@@ -54,7 +55,7 @@ def test_a_changed_file_of_the_same_commit_is_refused() -> None:
 
 def test_an_order_and_its_answer_travel_whole() -> None:
     order = ORDER.model_copy(
-        update={"timing": Timing(workload="gemm", rounds=5, threads="1-2", quick=True)}
+        update={"timing": Asked(workload="gemm", rounds=5, threads="1-2", quick=True)}
     )
     assert Order.model_validate_json(order.model_dump_json()) == order
     outcome = Outcome(variant="f/v", status="failed", error=Told(what="w"), report={"ok": False})
