@@ -60,7 +60,8 @@ class Task:
         if not self.future.done():
             return None
         if self.future.status == "finished":
-            return Ended(text=self.future.result())
+            # A worker that is about to end has stopped it, and may still say so.
+            return Ended(text=self.future.result() or None)
         error = self.future.exception() if self.future.status == "error" else None
         if error is None or isinstance(error, distributed.KilledWorker):
             return Ended()

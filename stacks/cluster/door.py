@@ -23,7 +23,7 @@ ADDED = {"PYTHONHASHSEED": "6640"}
 
 
 def run(order: str, topic: str, name: str) -> str:
-    """Do an order (JSON) and return its answer (JSON).
+    """Do an order (JSON) and return its answer (JSON), nothing where it was stopped.
 
     Each line that is told on the way goes to `topic`, with `name`, which is this worker's.
     """
@@ -40,7 +40,7 @@ def run(order: str, topic: str, name: str) -> str:
         )
     except CommandError as error:
         answer = Answer(error=Told.of(error)).model_dump_json(by_alias=True)
-    return answer or Answer(error=Told(what="stopped")).model_dump_json(by_alias=True)
+    return answer or ""
 
 
 def environment(given: Mapping[str, str]) -> dict[str, str]:

@@ -98,6 +98,8 @@ def test_a_worker_has_one_thread_and_a_label(tmp_path: Path) -> None:
     assert start.label("", tmp_path / "none") == f"theano-stacks-boot-{socket.gethostname()}"
     with pytest.raises(UsageError, match="--name Big One: not the name of a machine"):
         start.worker_words("tcp://s:1", "Big One")
+    with pytest.raises(UsageError, match="--help: not the address of a scheduler"):
+        start.worker_words("--help", "")
 
 
 @pytest.mark.parametrize(
