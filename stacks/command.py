@@ -169,6 +169,7 @@ def overseen(
     wanted: Callable[[], bool],
     *,
     cwd: Path | None = None,
+    env: Mapping[str, str] | None = None,
 ) -> str | None:
     """Run a program as long as it is wanted; return what it printed, None where it was stopped.
 
@@ -182,6 +183,7 @@ def overseen(
         process = subprocess.Popen(
             words,
             cwd=cwd,
+            env=env,
             stdin=subprocess.PIPE,
             stdout=subprocess.PIPE,
             stderr=subprocess.PIPE,

@@ -34,8 +34,8 @@ def place_of(variant: Variant) -> Path:
 
 def key_of(variant: Variant, lock: Lock, target: Path) -> str:
     """Return the hash of all that decides an environment at a place."""
-    files = (__file__, inspect.getfile(Part), settings.__file__, settings.SCAN)
-    code = [sha256_of(Path(path)) for path in files]
+    files = [Path(each) for each in (__file__, inspect.getfile(Part), settings.__file__)]
+    code = [sha256_of(path) for path in (*files, *settings.SITE)]
     inputs = [code, lock.sha256, variant.model_dump_json(), str(target)]
     return hashlib.sha256(json.dumps(inputs).encode()).hexdigest()
 

@@ -22,8 +22,15 @@ EXPECTATION = f"{FOLDER}/expect.json"
 RC_FILE = "etc/theanorc"
 COMPILE_FOLDER = "var/compiledir"
 HOOK = "_theano_stacks"
-# A module that users may import: it mends scan's gradient.
-SCAN = ENVS / "site/theano_stacks_scan.py"
+# Modules that programs may import, and what mends Theano by itself: see docs/first-step.md.
+SITE_FOLDER = ENVS / "site"
+SITE = tuple(sorted(SITE_FOLDER.glob("*.py")))
+WATCH = """\
+
+import theano_stacks_quick
+
+theano_stacks_quick.watch()
+"""
 
 # What a path cannot have in it, and why.
 UNUSABLE = {
@@ -107,13 +114,20 @@ def write(variant: Variant, prefix: Path, final: Path, packages: list[dict[str, 
             environment=tuple(sorted(variant.environment().items())),
             threads=variant.blas.threads if variant.blas else (),
         )
+        + (WATCH if has_site(variant) else "")
     )
-    if variant.framework.module == "theano" and not variant.baseline:
-        (site_packages / SCAN.name).write_bytes(SCAN.read_bytes())
+    if has_site(variant):
+        for module in SITE:
+            (site_packages / module.name).write_bytes(module.read_bytes())
     (site_packages / "theano-stacks.pth").write_text(f"import {HOOK}\n")
     (prefix / EXPECTATION).write_text(
         json.dumps(expectation(variant, flags, packages), indent=1, sort_keys=True) + "\n"
     )
+
+
+def has_site(variant: Variant) -> bool:
+    """Say whether an environment has the modules of envs/site: Theano's have, but the baseline."""
+    return variant.framework.module == "theano" and not variant.baseline
 
 
 def compiler_of(prefix: Path) -> str:

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import os
+import platform
 import re
 from collections.abc import Iterator, Sequence
 from contextlib import contextmanager
@@ -39,6 +40,13 @@ def describe(reports: Sequence[dict[str, Any]], cpuinfo: Path = CPUINFO) -> Mach
             for (dtype, threads), rate in sorted(peaks.items())
         ),
     )
+
+
+def is_here(report: dict[str, Any], cpuinfo: Path = CPUINFO) -> bool:
+    """Say whether a report can be of this machine: a checkout may be shared by several."""
+    told = report["machine"]
+    here = (_field(cpuinfo.read_text(errors="replace"), "model name"), platform.release())
+    return (told["cpu"], told["kernel"]) == here
 
 
 def slug(text: str) -> str:

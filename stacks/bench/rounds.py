@@ -97,7 +97,7 @@ class Crew:
         if self._plan.mend_scan and turn.candidate.variant.framework.module == "theano":
             options = [*options, "--mend-scan"]
             # The baseline has no such module of its own.
-            env["PYTHONPATH"] = str(settings.SCAN.parent)
+            env["PYTHONPATH"] = str(settings.SITE_FOLDER)
         alone = not self._plan.together
         return Program(turn.candidate, turn.workload, options, env, self._plan.limit, alone=alone)
 

@@ -60,7 +60,8 @@ class Task:
         if not self.future.done():
             return None
         if self.future.status == "finished":
-            return Ended(text=self.future.result())
+            # A worker that is about to end has stopped it, and may still say so.
+            return Ended(text=self.future.result() or None)
         error = self.future.exception() if self.future.status == "error" else None
         if error is None or isinstance(error, distributed.KilledWorker):
             return Ended()
@@ -89,20 +90,18 @@ class Cluster:
         return len(self._every()) - len(self.workers())
 
     def _every(self) -> Mapping[str, Any]:
-        found = ""
+        self._check()
         try:
-            told: Mapping[str, Any] = self._client.scheduler_info()
+            told: Mapping[str, Any] = self._client.scheduler_info()["workers"]
         except (OSError, CommClosedError, ClosedClientError, asyncio.TimeoutError) as error:
-            told, found = {}, str(error)
-        # What a client was told last it goes on telling for a while.
-        if self._client.status != "running" or "workers" not in told:
-            raise ClusterError(
-                "the scheduler went away",
-                found=found or f"the connection to it is {self._client.status}",
-                mend="start it again, and its workers; the same command then goes on where it was",
-            )
-        workers: Mapping[str, Any] = told["workers"]
-        return workers
+            raise _gone(str(error)) from error
+        # While it connects anew, a client tells what it was told before.
+        self._check()
+        return told
+
+    def _check(self) -> None:
+        if self._client.status != "running":
+            raise _gone(f"the connection to it is {self._client.status}")
 
     def send(self, worker: Worker, text: str) -> Task:
         """Have one worker do what an order, in JSON, says."""
@@ -122,6 +121,14 @@ class Cluster:
     def stop(self, tasks: Sequence[Task]) -> None:
         """Have tasks stopped; those that have ended do not mind."""
         self._client.cancel([task.future for task in tasks])
+
+
+def _gone(found: str) -> ClusterError:
+    return ClusterError(
+        "the scheduler went away",
+        found=found,
+        mend="start it again, and its workers; the same command then goes on where it was",
+    )
 
 
 @contextmanager

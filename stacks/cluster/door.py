@@ -6,8 +6,11 @@ asked has gone, or where this worker has been killed.
 
 from __future__ import annotations
 
+import os
 import sys
+from collections.abc import Mapping
 
+import dask.config
 from dask.typing import Key
 from distributed import Worker, get_worker
 
@@ -15,9 +18,12 @@ from stacks.cluster.order import Answer, Told
 from stacks.command import CommandError, overseen
 from stacks.disk import REPOSITORY
 
+# What a nanny sets besides what its configuration tells of.
+ADDED = {"PYTHONHASHSEED": "6640"}
+
 
 def run(order: str, topic: str, name: str) -> str:
-    """Do an order (JSON) and return its answer (JSON).
+    """Do an order (JSON) and return its answer (JSON), nothing where it was stopped.
 
     Each line that is told on the way goes to `topic`, with `name`, which is this worker's.
     """
@@ -30,10 +36,25 @@ def run(order: str, topic: str, name: str) -> str:
             lambda line: worker.log_event(topic, {"by": name, "line": line}),
             lambda: _wanted(worker, key),
             cwd=REPOSITORY,
+            env=environment(os.environ),
         )
     except CommandError as error:
         answer = Answer(error=Told.of(error)).model_dump_json(by_alias=True)
-    return answer or Answer(error=Told(what="stopped")).model_dump_json(by_alias=True)
+    return answer or ""
+
+
+def environment(given: Mapping[str, str]) -> dict[str, str]:
+    """Return a worker's environment without what dask and `./invoke worker` have put there.
+
+    That is one thread for every BLAS, and one order of hashes for every process: what is verified
+    and timed would be another thing.
+    """
+    added = {**dask.config.get("distributed.nanny.pre-spawn-environ"), **ADDED}
+    return {
+        name: value
+        for name, value in given.items()
+        if name != "PYTHONPATH" and value != str(added.get(name))
+    }
 
 
 def _wanted(worker: Worker, key: Key) -> bool:

@@ -12,13 +12,14 @@ import socket
 import sys
 import threading
 import time
-from collections.abc import Iterator
+from collections.abc import Iterator, Mapping
 from contextlib import contextmanager
+from typing import Any
 
 from stacks import pipeline, verification
-from stacks.bench import candidates
+from stacks.bench import candidates, machine
 from stacks.bench import command as bench
-from stacks.cluster import tree
+from stacks.cluster import session, tree
 from stacks.cluster.order import (
     FAILED,
     NO_DEVICE,
@@ -29,6 +30,7 @@ from stacks.cluster.order import (
     Outcome,
     Told,
 )
+from stacks.disk import locked
 from stacks.errors import StacksError, StaleError
 from stacks.variant import Variant
 
@@ -44,18 +46,22 @@ def main() -> None:
     # The suite writes its table there; only the answer may go where the answer is read.
     answer_to = os.dup(1)
     os.dup2(os.open(os.devnull, os.O_WRONLY), 1)
-    answer = do(order)
+    try:
+        answer = do(order)
+    except StacksError as error:
+        answer = Answer(error=Told.of(error))
     with os.fdopen(answer_to, "w") as out:
         out.write(answer.model_dump_json(by_alias=True))
 
 
 def do(order: Order) -> Answer:
-    """Do an order, alone on its machine."""
+    """Do an order, alone on its machine. Raises DiskError where the checkout cannot be written."""
     try:
         tree.check(order.files, order.commit, tree.files(), bench.revision()[0])
     except StaleError as error:
         return Answer(error=Told.of(error), refused=True)
-    with alone(order.machine):
+    # Machines may share a checkout, by their home folder; its reports are of one of them.
+    with alone(order.machine), locked(session.CLUSTER / "worker", "what another machine asked for"):
         outcomes = tuple(_outcome(bench.named(name, ""), order) for name in order.variants)
         fit = [outcome.variant for outcome in outcomes if outcome.status == PASSED]
         if order.timing is None or not fit:
@@ -72,8 +78,9 @@ def _outcome(variant: Variant, order: Order) -> Outcome:
     status, told = NOT_MADE, None
     try:
         place = pipeline.make_environment(variant)
-        before = candidates.candidates([variant]) if order.timing else []
-        if not any(one.verified for one in before):
+        if order.timing and _passed_here(variant):
+            print(f"{variant.id}: verified before", file=sys.stderr, flush=True)
+        else:
             status = FAILED
             verification.verify_variant(variant, place, full=order.full)
         status = PASSED
@@ -84,14 +91,33 @@ def _outcome(variant: Variant, order: Order) -> Outcome:
         elif error.exit_code == verification.CANNOT_RUN:
             status = NOT_MADE
     report = None if status == NOT_MADE else verification.read_report(variant)
+    if status == FAILED and report:
+        told = _told(variant, report)
     print(f"{variant.id}: {status}", file=sys.stderr, flush=True)
     return Outcome.model_validate(
         {"variant": variant.id, "status": status, "error": told, "report": report}
     )
 
 
+def _told(variant: Variant, report: Mapping[str, Any]) -> Told:
+    """Return which checks failed: who asked does not see the suite's table."""
+    failed = [check for check in report["checks"] if check["status"] == "fail"]
+    return Told(
+        what=f"{variant.id} failed its verification",
+        found="\n".join(f"{check['name']}: {check['detail']}" for check in failed),
+        mend="\n".join(dict.fromkeys(check["mend"] for check in failed if check["mend"])) or None,
+    )
+
+
+def _passed_here(variant: Variant) -> bool:
+    return any(
+        one.verified and one.report and machine.is_here(one.report)
+        for one in candidates.candidates([variant])
+    )
+
+
 @contextmanager
-def alone(machine: str) -> Iterator[None]:
+def alone(name: str) -> Iterator[None]:
     """Wait until no other worker of a machine does anything; then keep the others waiting.
 
     The kernel takes an abstract name back with the last process that holds it.
@@ -100,7 +126,7 @@ def alone(machine: str) -> Iterator[None]:
         told = False
         while True:
             try:
-                holder.bind(f"\0theano-stacks {machine}")
+                holder.bind(f"\0theano-stacks {name}")
                 break
             except OSError:
                 if not told:

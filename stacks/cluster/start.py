@@ -39,6 +39,12 @@ def scheduler(options: Sequence[str]) -> None:
 
 def worker_words(address: str, name: str, options: Sequence[str] = ()) -> list[str]:
     """Return the module, and its arguments, that is a worker."""
+    if address.startswith("-"):
+        raise UsageError(
+            f"{address}: not the address of a scheduler",
+            expected="such as tcp://HOST:8786",
+            mend="`./invoke --help worker` tells of the options",
+        )
     if name and not re.fullmatch(NAME, name):
         raise UsageError(
             f"--name {name}: not the name of a machine",

@@ -21,11 +21,13 @@ def files(root: Path = REPOSITORY) -> dict[str, str]:
         for name in DECIDING
         for path in ([root / name] if (root / name).is_file() else (root / name).rglob("*"))
     ]
-    return {
-        str(path.relative_to(root)): sha256_of(path)
-        for path in sorted(found)
-        if path.is_file() and "__pycache__" not in path.parts and not path.name.startswith(".")
-    }
+    named = {path.relative_to(root): path for path in sorted(found) if path.is_file()}
+    return {str(name): sha256_of(path) for name, path in named.items() if not _made(name)}
+
+
+def _made(name: Path) -> bool:
+    """Say whether a file is what tools leave: compiled modules, the caches of linters."""
+    return any(part == "__pycache__" or part.startswith(".") for part in name.parts)
 
 
 def check(

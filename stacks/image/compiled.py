@@ -136,4 +136,6 @@ def _environment(room: Path) -> dict[str, str]:
         "PYTHONHASHSEED": "0",
         "PYTHONNOUSERSITE": "1",
         "PYTHONWARNINGS": "ignore",
+        # Headers that are compiled once bear the marks of this machine.
+        "THEANO_STACKS_QUICK": "0",
     }

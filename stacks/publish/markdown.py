@@ -64,7 +64,8 @@ def _session(session: Session) -> str:
         *(f"- {text(note)}" for note in session.notes),
     ]
     for table in tables.tables(session):
-        lines += ["", f"### {table.title}", "", f"{table.about}.", ""]
+        about = table.about[0].upper() + table.about[1:]
+        lines += ["", f"### {table.title}", "", f"{about}.", ""]
         lines += _table(" | ".join(table.heads), [list(map(text, row)) for row in table.rows])
     return "\n".join(lines) + "\n"
 

@@ -109,3 +109,36 @@ def test_a_worker_of_another_checkout_is_left_out(cluster: Machines) -> None:
     assert "two-" in said and "this worker's checkout is another one" in said
     assert "1 file with other bytes: stacks/lock.py" in said
     assert "kept in results/one/" in said and "kept in results/two/" not in said
+
+
+def test_a_variant_that_fails_is_not_timed_and_the_others_are(cluster: Machines) -> None:
+    two = cluster.machines["two"]
+    before = len(results(cluster, "two"))
+    two.bad("by-conda").touch()
+    words = list(BENCH)
+    words[2] = "by-conda,by-pip"
+    status, said = cluster.ask(*words).end()
+    assert status == 1
+    told = "tiny/by-conda failed its verification\n  found:    fit: is it?\n  mend:     fit it\n"
+    assert told in said
+    subjects = [
+        [subject["flavour"] for subject in json.loads(path.read_text())["subjects"]]
+        for name in ("one", "two")
+        for path in sorted(results(cluster, name))[-1:]
+    ]
+    assert subjects == [["by-conda", "by-pip"], ["by-pip"]]
+    assert len(results(cluster, "two")) == before + 1
+
+
+def test_a_scheduler_that_goes_away(cluster: Machines) -> None:
+    for machine in cluster.machines.values():
+        machine.hold.touch()
+    asking = cluster.ask("build", "--variant", "by-pip")
+    asking.until("begins tiny/by-pip", "ready")
+    running = [job for machine in cluster.machines.values() for job in machine.jobs()]
+    assert running
+    cluster.scheduler.kill()
+    status, said = asking.end()
+    assert status == 1 and "error: the scheduler went away" in said
+    assert "Traceback" not in said
+    assert psutil.wait_procs(running, PATIENCE)[1] == []

@@ -6,6 +6,7 @@ import subprocess
 from collections.abc import Callable
 from pathlib import Path
 
+import jsonschema
 import pytest
 
 from stacks.disk import REPOSITORY
@@ -114,6 +115,7 @@ def test_a_workload_is_profiled_on_the_device(prefix: Prefix, tmp_path: Path) ->
     assert done.returncode == 0, done.stderr
     assert "each call waits for the device, in the profile each node" in done.stdout
     report = json.loads(kept.read_text())
+    jsonschema.validate(report, json.loads((SUITE / "workloads/report.schema.json").read_text()))
     assert report["device"]["where"] == "opencl0:0"
     (case,) = report["cases"]
     assert (case["places"]["host"], case["places"]["from_device"]) == ({}, 1)

@@ -248,7 +248,9 @@ def test_a_killed_one_leaves_nothing_in_the_way(machine: Machine) -> None:
     assert (code, err, machine.installs()) == (0, PREPARING, 2)
 
 
-@pytest.mark.parametrize("name", ["requirements.lock", "requirements-test.lock"])
+@pytest.mark.parametrize(
+    "name", ["requirements.lock", "requirements-cluster.lock", "requirements-test.lock"]
+)
 def test_the_locks_pin_every_file_and_name_no_host(name: str) -> None:
     lock = (REPOSITORY / name).read_text()
     requirements = [line for line in lock.splitlines() if line[:1].isalnum()]

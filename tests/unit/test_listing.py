@@ -6,7 +6,7 @@ from typing import Any
 
 import pytest
 
-from stacks import listing, prefix, verification
+from stacks import listing, prefix, profiling, verification
 from stacks.variant import Variant, load_variant
 
 
@@ -17,7 +17,8 @@ def variant() -> Variant:
 
 @pytest.fixture
 def build(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Path:
-    monkeypatch.setattr(verification, "REPORTS", tmp_path / "reports")
+    for module in (verification, profiling):
+        monkeypatch.setattr(module, "REPORTS", tmp_path / "reports")
     monkeypatch.setattr(listing, "BUILD", tmp_path)
     monkeypatch.setattr(prefix, "PREFIXES", tmp_path / "prefixes")
     return tmp_path
@@ -81,11 +82,13 @@ def test_a_clean_of_one_variant_leaves_the_others(
     for name in ("openblas", "pip-default"):
         (build / "prefixes/theano-1.0.5" / name).mkdir(parents=True)
     report(variant, "{}")
+    profiling.reports_of(variant).mkdir(parents=True)
     listing.clean([variant], cache=False)
     assert [p.name for p in (build / "prefixes/theano-1.0.5").iterdir()] == ["pip-default"]
     assert capsys.readouterr().out.splitlines() == [
         f"removing {build}/prefixes/theano-1.0.5/openblas",
         f"removing {build}/reports/theano-1.0.5/openblas.json",
+        f"removing {build}/reports/theano-1.0.5/workloads/openblas",
     ]
 
 

@@ -115,6 +115,7 @@ def hook(variant: Variant, prefix: Path, **environ: str) -> dict[str, str]:
     source = prefix / f"lib/python{variant.framework.python}/site-packages/{settings.HOOK}.py"
     code = (
         f"import json, os, sys; sys.base_prefix = {str(prefix)!r}; "
+        f"sys.path.append({str(source.parent)!r}); "
         f"exec(open({str(source)!r}).read()); print(json.dumps(dict(os.environ)))"
     )
     said = subprocess.check_output([sys.executable, "-I", "-S", "-c", code], env=environ)

@@ -52,6 +52,11 @@ def parse(words):
         action="store_true",
         help="import the environment's theano_stacks_scan, which mends scan's gradient, first",
     )
+    parser.add_argument(
+        "--keep-graphs",
+        action="store_true",
+        help="import the environment's theano_stacks_cache, which keeps optimised graphs, first",
+    )
     parser.add_argument("--small", action="store_true", help="small shapes, for a quick try")
     parser.add_argument(
         "--compile-folder",
@@ -117,12 +122,16 @@ def run(arguments):
             "Theano was asked for %s and took %s" % (asked, framework.flag("device")),
             "take `device` out of THEANO_FLAGS",
         )
-    if arguments.mend_scan and not _mends_scan():
-        return program.cannot_run(
-            "the workload",
-            "this environment has no theano_stacks_scan",
-            "take a variant on Theano that is not the baseline, or leave --mend-scan out",
-        )
+    for module, option in (
+        ("theano_stacks_scan", "--mend-scan" if arguments.mend_scan else ""),
+        ("theano_stacks_cache", "--keep-graphs" if arguments.keep_graphs else ""),
+    ):
+        if option and not _brings(module):
+            return program.cannot_run(
+                "the workload",
+                "this environment has no " + module,
+                "take a variant on Theano that is not the baseline, or leave %s out" % option,
+            )
 
     # Imported late: these import NumPy, which must not come before the thread counts are set.
     from verify.workloads import measuring, tables
@@ -155,9 +164,9 @@ def _look_for(asked, wanted):
     return context.device, check.detail
 
 
-def _mends_scan():
+def _brings(module):
     try:
-        importlib.import_module("theano_stacks_scan")
+        importlib.import_module(module)
     except ImportError:
         return False
     return True

@@ -5,6 +5,7 @@ from __future__ import absolute_import, division, print_function
 import importlib
 import os
 import platform
+import sys
 import warnings
 
 from verify import device_graph, machine, progress, report, settings, versions
@@ -68,6 +69,8 @@ class Session(object):
             # Kernels are compiled in the first call.
             one.profiled()
             profiles.forget_calls(one.profiled)
+            if graph.describe(one.profiled) != graph.describe(one.function):
+                sys.stderr.write("%s: the graph of the profile is another one\n" % one.model.name)
 
     def compiled(self):
         """Return what is known of each case before it is timed."""

@@ -1,0 +1,232 @@
+"""Has Theano's C++ modules compiled in less time, to the same machine code.
+
+- The headers that all of them begin with are compiled once, into the compile folder.
+- They carry no debug information, unless gcc.cxxflags asks for -g.
+- As many are compiled at once as there are processors: when a function is linked, those that it
+  lacks are begun, and Theano waits for each where it would have compiled it.
+"""
+
+import atexit
+import hashlib
+import multiprocessing.pool
+import os
+import shutil
+import subprocess
+import sys
+import tempfile
+
+import numpy
+import theano
+from theano.gof import cc, cmodule, fg, op, vm
+
+HEADERS = """\
+#include <Python.h>
+#include <iostream>
+#include "theano_mod_helper.h"
+#include <math.h>
+#include <numpy/arrayobject.h>
+#include <numpy/arrayscalars.h>
+"""
+FOLDER = "theano_stacks_headers"
+COMPILE = cmodule.GCC_compiler.compile_str
+MAKE_ALL = vm.VM_Linker.make_all
+
+
+def _cores():
+    try:
+        return len(os.sched_getaffinity(0))
+    except AttributeError:
+        return multiprocessing.cpu_count()
+
+
+class Headers(object):
+    """The precompiled headers, one for each set of options that comes more than once."""
+
+    def __init__(self):
+        self.known = {}
+
+    def words(self, source, preargs, include_dirs):
+        """Return the options that have the compiler take them for a module's source."""
+        if not source.startswith(HEADERS):
+            return []
+        options = tuple(preargs), tuple(include_dirs)
+        if options not in self.known and not os.path.isfile(self._place(*options) + ".gch"):
+            # A single module with options of its own is compiled sooner without.
+            self.known[options] = None
+            return []
+        if self.known.get(options) is None:
+            self.known[options] = self._made(*options)
+        return self.known[options]
+
+    def _place(self, preargs, include_dirs):
+        means = [sys.version, numpy.__version__, theano.__version__, cmodule.gcc_version()]
+        means += [theano.config.cxx, preargs, include_dirs, cmodule.std_include_dirs(), HEADERS]
+        name = hashlib.sha256(repr(means).encode("utf-8")).hexdigest()[:16]
+        return os.path.join(str(theano.config.compiledir), FOLDER, name, "headers.h")
+
+    def _made(self, preargs, include_dirs):
+        """Return the options; none where it cannot be compiled.
+
+        It is renamed into place, so a header is whole or not there. The compiler itself checks
+        that it fits the options of a module, and where it does not reads the text.
+        """
+        place = self._place(preargs, include_dirs)
+        words = ["-include", place]
+        if os.path.isfile(place + ".gch"):
+            return words
+        part = "%s.%d" % (place, os.getpid())
+        command = [theano.config.cxx, "-fvisibility=hidden", "-x", "c++-header", part + ".h"]
+        command += ["-g"] + list(preargs) + ["-o", part + ".gch"]
+        for folder in list(include_dirs) + cmodule.std_include_dirs():
+            if folder:
+                command.append("-I" + folder)
+        try:
+            if not os.path.isdir(os.path.dirname(place)):
+                os.makedirs(os.path.dirname(place))
+            with open(part + ".h", "w") as file:
+                file.write(HEADERS)
+            with open(os.devnull, "w") as nothing:
+                subprocess.check_call(command, stdout=nothing, stderr=nothing)
+            os.rename(part + ".h", place)
+            os.rename(part + ".gch", place + ".gch")
+        except (OSError, IOError, subprocess.CalledProcessError):
+            return []
+        return words
+
+
+class Ahead(object):
+    """Modules that are compiled before Theano asks for them."""
+
+    def __init__(self):
+        self.pool = None
+        self.folder = None
+        self.begun = {}
+
+    def begin(self, words):
+        """Compile a module in the background; `words` are compile_str's, but for the place."""
+        if self.pool is None:
+            self.folder = tempfile.mkdtemp(prefix="theano-stacks-")
+            atexit.register(shutil.rmtree, self.folder, True)
+            self.pool = multiprocessing.pool.ThreadPool(_cores())
+        if words not in self.begun:
+            place = os.path.join(self.folder, str(len(os.listdir(self.folder))))
+            os.mkdir(place)
+            self.begun[words] = self.pool.apply_async(_compile_in, (place, _quicker(words)))
+
+    def take(self, words, location):
+        """Bring a module's files to their place; False where it was not begun, or failed."""
+        job = self.begun.pop(words, None)
+        place = job.get() if job else None
+        if place is None:
+            return False
+        for name in os.listdir(place):
+            shutil.move(os.path.join(place, name), os.path.join(location, name))
+        return True
+
+
+def _compile_in(place, words):
+    try:
+        COMPILE(words[0], words[1], place, *[list(each) for each in words[2:]], py_module=False)
+    except Exception:
+        # Theano compiles it again, and tells what is wrong with it.
+        return None
+    return place
+
+
+HEADERS_OF, AHEAD = Headers(), Ahead()
+
+
+def compile_str(
+    module_name,
+    src_code,
+    location=None,
+    include_dirs=None,
+    lib_dirs=None,
+    libs=None,
+    preargs=None,
+    py_module=True,
+    hide_symbols=True,
+):
+    """Stand for GCC_compiler.compile_str: the same in and out."""
+    words = _words(module_name, src_code, include_dirs, lib_dirs, libs, preargs)
+    if py_module and hide_symbols and AHEAD.take(words, location):
+        open(os.path.join(location, "__init__.py"), "w").close()
+        name = "%s.%s" % (module_name, cmodule.get_lib_extension())
+        return cmodule.dlimport(os.path.join(location, name))
+    lists = [list(each) for each in _quicker(words)[2:]]
+    return COMPILE(module_name, src_code, location, *lists + [py_module, hide_symbols])
+
+
+def _words(module_name, src_code, *lists):
+    return (module_name, src_code) + tuple(tuple(each or ()) for each in lists)
+
+
+def _quicker(words):
+    """Return what compile_str is given, with the options that make it take less time."""
+    source, include_dirs, preargs = words[1], words[2], words[5]
+    if "-g" not in preargs:
+        preargs += ("-g0",)
+    return words[:5] + (preargs + tuple(HEADERS_OF.words(source, preargs, include_dirs)),)
+
+
+def make_all(self, *positional, **named):
+    """Stand for VM_Linker.make_all: begin what has to be compiled, then go on as ever."""
+    if getattr(self, "c_thunks", None) is not False and theano.config.cxx and not _importing():
+        _begin_all(self.fgraph)
+    return MAKE_ALL(self, *positional, **named)
+
+
+def _importing():
+    """Say whether Python 2's one lock on imports is held: threads might wait for it forever."""
+    if sys.version_info[0] > 2:
+        return False
+    import imp
+
+    return imp.lock_held()
+
+
+def _begin_all(graph):
+    seen = set()
+    for node in graph.toposort():
+        kind = (node.op,) + tuple(each.type for each in node.inputs)
+        if kind in seen or not _is_plain(node.op):
+            continue
+        seen.add(kind)
+        try:
+            _begin(cc.CLinker().accept(fg.FunctionGraph(node.inputs, node.outputs)))
+        except Exception:  # noqa: S112 - Theano itself comes to it, and tells of it
+            continue
+
+
+def _is_plain(kind):
+    """Say whether an op is linked in the ordinary way: scans are functions of their own."""
+    method = getattr(type(kind), "make_thunk", None)
+    function = getattr(method, "__func__", method)
+    plain = op.Op.make_thunk
+    return function is getattr(plain, "__func__", plain) and getattr(kind, "_op_use_c_code", True)
+
+
+def _begin(linker):
+    key = linker.cmodule_key()
+    cache = cc.get_module_cache()
+    if key in cache.entry_from_key:
+        return
+    source = linker.get_src_code()
+    if cmodule.get_module_hash(source, key) in cache.module_hash_to_key_data:
+        return
+    AHEAD.begin(
+        _words(
+            linker.get_dynamic_module().code_hash,
+            source,
+            linker.header_dirs(),
+            linker.lib_dirs(),
+            linker.libraries(),
+            linker.compile_args(),
+        )
+    )
+
+
+def mend():
+    """Have Theano compile by this module from here on."""
+    cmodule.GCC_compiler.compile_str = staticmethod(compile_str)
+    vm.VM_Linker.make_all = make_all

@@ -1,0 +1,250 @@
+"""Theano's graphs as plain data: what tells one from another, and what makes it again."""
+
+import hashlib
+import sys
+import types
+
+import numpy
+from theano.compile.profiling import ProfileStats
+from theano.gof import graph, op, opt
+from theano.misc.ordered_set import OrderedSet
+from theano.scalar.basic import Composite
+from theano.scan_module.scan_op import Scan
+
+try:
+    from theano.misc.frozendict import frozendict
+except ImportError:
+    frozendict = dict
+
+PY2 = sys.version_info[0] == 2
+PLAIN = (type(None), bool, int, float, complex, str, bytes, slice, type(Ellipsis))
+if PY2:
+    PLAIN += (long, unicode)  # noqa: F821
+MAPPINGS = (dict, frozendict)
+# What an op has only for itself: what was compiled, counted or worked out from the rest.
+OWN = frozenset(
+    ("fn", "profile", "ufunc", "nfunc", "fgraph", "_impls", "_c_code", "nodenames", "name")
+    + ("_cmodule_key", "_hash_inner_graph", "_hashval", "_optimizer_idx", "__epydoc_asRoutine")
+    + ("mode_instance", "prepare_node_called", "mitmots_preallocated")
+)
+FUNCTIONS = (type, types.FunctionType, types.BuiltinFunctionType, numpy.ufunc, type(str.join))
+# Graphs that are known only by the lists of their ends.
+ENDED = (Scan, Composite)
+
+
+class UnknownError(Exception):
+    """Something that cannot be told from others of its kind by what is in it."""
+
+
+class Description(object):
+    """A hash of what it is given, the same in every process; `modules` are those it relies on."""
+
+    def __init__(self):
+        self.hash = hashlib.sha256()
+        self.modules = set()
+        self.within = []
+        self.types = {}
+
+    def add(self, *words):
+        """Take in numbers and text that tell what follows."""
+        self.hash.update((repr(words) + "\n").encode("utf-8"))
+
+    def value(self, value):
+        """Take in any value; raises UnknownError where its content cannot be seen."""
+        if isinstance(value, PLAIN):
+            self.add(type(value).__name__, value)
+        elif isinstance(value, (numpy.ndarray, numpy.generic)):
+            self._array(numpy.asarray(value))
+        elif isinstance(value, numpy.dtype):
+            self.add("dtype", value.str)
+        elif isinstance(value, (list, tuple, OrderedSet)):
+            self.add(type(value).__name__, len(value))
+            for each in value:
+                self.value(each)
+        elif isinstance(value, MAPPINGS):
+            self._unordered([list(pair) for pair in value.items()])
+        elif isinstance(value, (set, frozenset)):
+            self._unordered(list(value))
+        elif isinstance(value, FUNCTIONS):
+            self._by_name(value)
+        elif isinstance(value, types.MethodType):
+            self.value(value.__func__)
+            self.value(value.__self__)
+        elif isinstance(value, graph.Constant):
+            self.constant(value)
+        elif isinstance(value, (graph.Variable, graph.Apply)):
+            raise UnknownError("a variable outside of its graph")
+        else:
+            self._object(value)
+
+    def _array(self, array):
+        if array.dtype.hasobject:
+            raise UnknownError("an array of objects")
+        self.add("array", array.dtype.str, array.shape, array.strides)
+        self.hash.update(numpy.ascontiguousarray(array).tobytes())
+
+    def _unordered(self, items):
+        found = []
+        for item in items:
+            one = Description()
+            one.within = self.within
+            one.value(item)
+            self.modules |= one.modules
+            found.append(one.hash.hexdigest())
+        self.add("unordered", sorted(found))
+
+    def _by_name(self, value):
+        name = getattr(value, "__qualname__", value.__name__)
+        module = getattr(value, "__module__", None)
+        module = module or getattr(value, "__objclass__", type(value)).__module__
+        if "<" in name:
+            raise UnknownError("a function without a name: %s" % name)
+        self.modules.add(module)
+        self.add("named", module, name)
+
+    def _object(self, value):
+        if id(value) in self.within:
+            self.add("again", self.within.index(id(value)))
+            return
+        if not hasattr(value, "__dict__") or isinstance(value, types.ModuleType):
+            raise UnknownError("a %s" % type(value))
+        self.within.append(id(value))
+        self._by_name(type(value))
+        state = dict(value.__dict__)
+        if isinstance(value, (op.PureOp, opt.Optimizer)):
+            state = {name: each for name, each in state.items() if name not in OWN}
+        if isinstance(value, ENDED):
+            inputs, outputs = state.pop("inputs"), state.pop("outputs")
+            state.pop("inputs_type", None)
+            state.pop("outputs_type", None)
+            self.graph(inputs, outputs)
+        if isinstance(value, Scan):
+            state["info"] = {k: v for k, v in value.info.items() if k != "profile"}
+        self._unordered([list(pair) for pair in state.items()])
+        self.within.pop()
+
+    def type(self, of_type):
+        """Take in the type of a variable; those that came before go by their number."""
+        if of_type in self.types:
+            self.add("type", self.types[of_type])
+        else:
+            self.types[of_type] = len(self.types)
+            self.value(of_type)
+
+    def constant(self, constant):
+        """Take in a constant's type and data."""
+        self.type(constant.type)
+        self.value(constant.data)
+
+    def graph(self, inputs, outputs):
+        """Take in all that is computed from inputs to outputs, but no name and no trace."""
+        places, ops = {}, {}
+        for place, each in enumerate(inputs):
+            places[each] = place
+            self._by_name(type(each))
+            self.type(each.type)
+        for node in graph.io_toposort(inputs, outputs):
+            if id(node.op) not in ops:
+                ops[id(node.op)] = len(ops)
+                self.value(node.op)
+            self.add("node", ops[id(node.op)], [self._place(each, places) for each in node.inputs])
+            for each in node.outputs:
+                places[each] = len(places)
+                self.type(each.type)
+        self.add("outputs", [self._place(each, places) for each in outputs])
+
+    def _place(self, variable, places):
+        if variable not in places:
+            if not isinstance(variable, graph.Constant):
+                raise UnknownError("an input that is not listed: %s" % variable)
+            self.constant(variable)
+            places[variable] = len(places)
+        return places[variable]
+
+
+class _Types(object):
+    """The types in a graph. Some are equal to themselves alone: those of inputs are taken anew."""
+
+    def __init__(self, inputs):
+        self.places, self.others = {}, []
+        for place, each in enumerate(inputs):
+            self.places.setdefault(each.type, place)
+        self.count = len(inputs)
+
+    def place_of(self, of_type):
+        if of_type not in self.places:
+            self.places[of_type] = self.count + len(self.others)
+            self.others.append(of_type)
+        return self.places[of_type]
+
+
+def packed(inputs, outputs):
+    """Return a graph as lists that pickle can take, however deep it is. Inputs go by their place.
+
+    Raises UnknownError for what only the graph's own process has.
+    """
+    places = {each: place for place, each in enumerate(inputs)}
+    ops, known, nodes, types_of = [], {}, [], _Types(inputs)
+
+    def place_of(variable):
+        if variable not in places:
+            if not isinstance(variable, graph.Constant):
+                raise UnknownError("an input that is not listed: %s" % variable)
+            places[variable] = len(places)
+            of_type = types_of.place_of(variable.type)
+            nodes.append((type(variable), of_type, variable.data, variable.name))
+        return places[variable]
+
+    for node in graph.io_toposort(inputs, outputs):
+        if id(node.op) not in known:
+            known[id(node.op)] = len(ops)
+            ops.append(_packed_op(node.op))
+        taken = [place_of(each) for each in node.inputs]
+        made = [(types_of.place_of(each.type), each.name) for each in node.outputs]
+        for each in node.outputs:
+            places[each] = len(places)
+        nodes.append((known[id(node.op)], taken, made))
+    return ops, types_of.others, nodes, [place_of(each) for each in outputs]
+
+
+def unpacked(inputs, content):
+    """Return the outputs of a packed graph, computed from these inputs."""
+    ops, others, nodes, outputs = content
+    ops = [_unpacked_op(*each) for each in ops]
+    all_types = [each.type for each in inputs] + others
+    variables = list(inputs)
+    for node in nodes:
+        if len(node) == 4:
+            kind, of_type, data, name = node
+            variables.append(kind(all_types[of_type], data, name))
+        else:
+            place, taken, made = node
+            fresh = [all_types[of_type].make_variable(name) for of_type, name in made]
+            graph.Apply(ops[place], [variables[each] for each in taken], fresh)
+            variables += fresh
+    return [variables[place] for place in outputs]
+
+
+def _packed_op(value):
+    if not isinstance(value, Scan):
+        return value, None, None
+    left_out = ("fn", "profile", "_cmodule_key")
+    state = {name: each for name, each in value.__dict__.items() if name not in left_out}
+    profile = value.profile
+    # One that counts belongs to its process: the next one begins its own.
+    state["profile"] = True if isinstance(profile, ProfileStats) else profile
+    state["info"] = type(value.info)(value.info, profile=state["profile"])
+    inputs, outputs = state.pop("inputs"), state.pop("outputs")
+    ends = [(each.type, each.name) for each in inputs]
+    return type(value), state, (ends, packed(inputs, outputs))
+
+
+def _unpacked_op(value, state, inner):
+    if state is None:
+        return value
+    made = value.__new__(value)
+    made.__dict__.update(state)
+    ends, content = inner
+    made.inputs = [of_type.make_variable(name) for of_type, name in ends]
+    made.outputs = unpacked(made.inputs, content)
+    return made
