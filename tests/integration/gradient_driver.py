@@ -36,8 +36,10 @@ def main(suite_folder, readers, how):
     ops = importlib.import_module("verify.workloads.ops").Ops(framework, "float64", False)
     if not ops.is_theano:
         # PyTensor compiles the insides of a scan to C whatever the flags say.
+        linker = importlib.import_module("pytensor.link.vm").VMLinker(c_thunks=False)
+        mode = framework.function_modes.Mode(linker, None)
         scan = ops.scan
-        ops.scan = lambda step, name, **named: scan(step, name, mode="FAST_COMPILE", **named)
+        ops.scan = lambda step, name, **named: scan(step, name, mode=mode, **named)
     sizes = ntm.SMALL._replace(readers=readers)
     parameters, cost = ntm.training_cost(ops, sizes)
     names = sorted(parameters)
