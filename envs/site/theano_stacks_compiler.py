@@ -28,6 +28,7 @@ HEADERS = """\
 #include <numpy/arrayscalars.h>
 """
 FOLDER = "theano_stacks_headers"
+FOREVER = 10**6
 COMPILE = cmodule.GCC_compiler.compile_str
 MAKE_ALL = vm.VM_Linker.make_all
 
@@ -98,30 +99,42 @@ class Ahead(object):
     """Modules that are compiled before Theano asks for them."""
 
     def __init__(self):
+        self.process = None
         self.pool = None
         self.folder = None
         self.begun = {}
 
     def begin(self, words):
         """Compile a module in the background; `words` are compile_str's, but for the place."""
-        if self.pool is None:
-            self.folder = tempfile.mkdtemp(prefix="theano-stacks-")
-            atexit.register(shutil.rmtree, self.folder, True)
-            self.pool = multiprocessing.pool.ThreadPool(_cores())
+        if self.process != os.getpid():
+            self._start()
         if words not in self.begun:
             place = os.path.join(self.folder, str(len(os.listdir(self.folder))))
             os.mkdir(place)
             self.begun[words] = self.pool.apply_async(_compile_in, (place, _quicker(words)))
 
+    def _start(self):
+        """Take on compilers. A process that was forked has none of those of its parent."""
+        self.process, self.begun = os.getpid(), {}
+        self.folder = tempfile.mkdtemp(prefix="theano-stacks-")
+        atexit.register(_remove, self.folder, self.process)
+        self.pool = multiprocessing.pool.ThreadPool(_cores())
+
     def take(self, words, location):
         """Bring a module's files to their place; False where it was not begun, or failed."""
-        job = self.begun.pop(words, None)
-        place = job.get() if job else None
+        job = self.begun.pop(words, None) if self.process == os.getpid() else None
+        # Without a number Python 2 would not hear of a ctrl-C before it is done.
+        place = job.get(FOREVER) if job else None
         if place is None:
             return False
         for name in os.listdir(place):
             shutil.move(os.path.join(place, name), os.path.join(location, name))
         return True
+
+
+def _remove(folder, process):
+    if process == os.getpid():
+        shutil.rmtree(folder, True)
 
 
 def _compile_in(place, words):
