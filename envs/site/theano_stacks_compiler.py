@@ -17,7 +17,8 @@ import tempfile
 
 import numpy
 import theano
-from theano.gof import cc, cmodule, fg, op, vm
+from theano import scalar
+from theano.gof import cc, cmodule, fg, graph, op, vm
 
 HEADERS = """\
 #include <Python.h>
@@ -117,8 +118,8 @@ class Ahead(object):
         """Take on compilers. A process that was forked has none of those of its parent."""
         self.process, self.begun = os.getpid(), {}
         self.folder = tempfile.mkdtemp(prefix="theano-stacks-")
-        atexit.register(_remove, self.folder, self.process)
         self.pool = multiprocessing.pool.ThreadPool(_cores())
+        atexit.register(_end, self.pool, self.folder, self.process)
 
     def take(self, words, location):
         """Bring a module's files to their place; False where it was not begun, or failed."""
@@ -132,8 +133,9 @@ class Ahead(object):
         return True
 
 
-def _remove(folder, process):
+def _end(pool, folder, process):
     if process == os.getpid():
+        pool.terminate()
         shutil.rmtree(folder, True)
 
 
@@ -198,10 +200,10 @@ def _importing():
     return imp.lock_held()
 
 
-def _begin_all(graph):
+def _begin_all(function_graph):
     seen = set()
-    for node in graph.toposort():
-        kind = (node.op,) + tuple(each.type for each in node.inputs)
+    for node in function_graph.toposort():
+        kind = (node.op,) + tuple(_kind(each, node.inputs) for each in node.inputs)
         if kind in seen or not _is_plain(node.op):
             continue
         seen.add(kind)
@@ -209,6 +211,12 @@ def _begin_all(graph):
             _begin(cc.CLinker().accept(fg.FunctionGraph(node.inputs, node.outputs)))
         except Exception:  # noqa: S112 - Theano itself comes to it, and tells of it
             continue
+
+
+def _kind(variable, inputs):
+    """Return what a module's source has of an input; numbers that are constants stand in it."""
+    number = isinstance(variable, graph.Constant) and isinstance(variable.type, scalar.Scalar)
+    return variable.type, inputs.index(variable), str(variable.data) if number else None
 
 
 def _is_plain(kind):
