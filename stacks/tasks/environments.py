@@ -1,0 +1,174 @@
+"""Environments: made, verified, used, removed."""
+
+from __future__ import annotations
+
+from invoke.context import Context
+
+from stacks.front import remainder, task
+from stacks.tasks.words import CHANNEL, CLUSTER, FRAMEWORK, FULL, JSON, VARIANT, path_of
+
+
+@task(
+    help={
+        "variant": VARIANT,
+        "framework": FRAMEWORK,
+        "channel": CHANNEL,
+        "to": "prefix: a folder below build/; docker: an image in the engine; oci: one in a file",
+        "file": "with --to oci, where it goes: an OCI layout, which docker and podman load as well",
+        "base": "what an image lies on instead of the project's own base: an image by its name, "
+        "or with --to oci a tar archive of a root",
+        "full": FULL,
+        "json": JSON,
+        "cluster": CLUSTER + "; without --variant all of them",
+    }
+)
+def build(
+    context: Context,
+    variant: str = "",
+    framework: str = "",
+    channel: str = "",
+    to: str = "prefix",
+    file: str = "",
+    base: str = "",
+    full: bool = False,
+    json: str = "",
+    cluster: str = "",
+) -> None:
+    """Make a variant's environment, verify it, print the table."""
+    from stacks import pipeline, verification
+    from stacks.errors import UsageError
+    from stacks.names import unknown
+    from stacks.variant import load_variant, select
+
+    if cluster:
+        if to != "prefix" or file or base or json:
+            raise UsageError(
+                "--cluster makes environments: its reports are kept in build/cluster",
+                mend="leave out --to, --file, --base and --json",
+            )
+        from stacks.cluster import tools
+
+        tools.prepare()
+        from stacks.cluster import command
+
+        command.build(cluster, select(_on(channel, variant), framework), full=full)
+        return
+    if not variant:
+        raise UsageError(
+            "no variant to build", mend="--variant NAME: `./invoke list` shows all that there are"
+        )
+    chosen = load_variant(_on(channel, variant), framework or None)
+    if file and to != "oci":
+        raise UsageError("--file is for images in a file", mend="add --to oci")
+    if to == "docker":
+        from stacks.image import docker
+
+        docker.build(chosen, base_name=base, full=full, json_file=path_of(json))
+    elif to == "oci":
+        from stacks.image import oci
+
+        print(oci.write(chosen, oci.file_for(chosen, path_of(file)), path_of(base)))
+    elif to != "prefix":
+        raise unknown("place to build to", to, ("prefix", "docker", "oci"))
+    elif base:
+        raise UsageError("--base is for images", mend="add --to docker or --to oci")
+    else:
+        prefix = pipeline.make_environment(chosen)
+        verification.verify_variant(chosen, prefix, full=full, json_file=path_of(json))
+
+
+@task(
+    help={
+        "variant": VARIANT,
+        "framework": FRAMEWORK,
+        "python": "diagnose this interpreter instead: any that has Theano or a descendant",
+        "full": FULL,
+        "json": JSON,
+    }
+)
+def verify(
+    context: Context,
+    variant: str = "",
+    framework: str = "",
+    python: str = "",
+    full: bool = False,
+    json: str = "",
+) -> None:
+    """Verify a built variant, or diagnose any Python (--python)."""
+    from stacks import pipeline, verification
+    from stacks.errors import UsageError
+
+    if bool(variant) == bool(python):
+        raise UsageError(
+            "nothing to verify" if not variant else "two things to verify",
+            expected="either --variant NAME or --python PATH",
+        )
+    if python:
+        verification.verify_python(python, full=full, json_file=path_of(json))
+    else:
+        chosen, prefix = pipeline.ready_environment(variant, framework or None)
+        verification.verify_variant(chosen, prefix, full=full, json_file=path_of(json))
+
+
+@task(
+    help={
+        "framework": FRAMEWORK,
+        "rounds": "how often each variant is measured, turn by turn (default: 7)",
+    }
+)
+def recommend(context: Context, framework: str = "", rounds: int = 7) -> None:
+    """Measure the built variants and name the fastest that verifies."""
+    from stacks import lock, recommend
+    from stacks.variant import on_framework
+
+    recommend.recommend(lock.and_elsewhere(on_framework(framework or None)), rounds)
+
+
+@task(help={"variant": VARIANT, "framework": FRAMEWORK})
+def run(context: Context, variant: str, framework: str = "") -> None:
+    """Run a program in an environment: run --variant V -- CMD."""
+    from stacks import pipeline, running
+
+    chosen, prefix = pipeline.ready_environment(variant, framework or None)
+    running.run(chosen, prefix, remainder())
+
+
+@task(help={"variant": VARIANT, "framework": FRAMEWORK})
+def shell(context: Context, variant: str, framework: str = "") -> None:
+    """Open a shell in an environment."""
+    from stacks import pipeline, running
+
+    chosen, prefix = pipeline.ready_environment(variant, framework or None)
+    running.shell(chosen, prefix)
+
+
+@task(name="list")
+def list_(context: Context) -> None:
+    """Show every variant: locked, built, verified, how fast."""
+    from stacks import listing, lock
+    from stacks.variant import all_variants
+
+    listing.show(lock.and_elsewhere(all_variants()))
+
+
+@task(
+    help={
+        "variant": "only this one's environments and reports (default: all of build/)",
+        "cache": "also what was fetched and built (THEANO_STACKS_CACHE)",
+    }
+)
+def clean(context: Context, variant: str = "", cache: bool = False) -> None:
+    """Remove environments and reports; --cache: all else too."""
+    from stacks import listing
+    from stacks.variant import select
+
+    listing.clean(select(variant) if variant else None, cache=cache)
+
+
+def _on(channel: str, variant: str) -> str:
+    """Return the name of a variant with the packages of a channel; its own where none is given."""
+    if not channel:
+        return variant
+    from stacks.condarc import place_of
+
+    return f"{variant}@{place_of(channel).label}"

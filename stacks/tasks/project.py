@@ -1,0 +1,34 @@
+"""The project's own checks and schemas."""
+
+from __future__ import annotations
+
+from invoke.context import Context
+
+from stacks.front import task
+
+
+@task(
+    help={
+        "unit": "only the unit tests (no network, seconds)",
+        "integration": "only the integration tests (real channel, real environments)",
+        "keyword": "only the tests whose names match, as in pytest -k",
+    }
+)
+def test(
+    context: Context, unit: bool = False, integration: bool = False, keyword: str = ""
+) -> None:
+    """Check this project: style, types, unit, integration."""
+    from stacks import developer
+
+    developer.test(unit=unit, integration=integration, keyword=keyword)
+
+
+@task(help={"check": "change nothing; fail where a committed schema is stale"})
+def schema(context: Context, check: bool = False) -> None:
+    """Write the JSON schemas of the YAML files in envs/."""
+    from stacks import schema
+
+    if check:
+        schema.check()
+    else:
+        schema.write()
