@@ -180,10 +180,3 @@ def test_names_that_do_not_exist(words: tuple[str, ...], told: tuple[str, ...]) 
     assert "Traceback" not in done.stderr
     for text in told:
         assert text in done.stderr
-
-
-@pytest.mark.parametrize("words", [("biuld",), ("build", "--varaint", "openblas")])
-def test_tasks_and_options_that_do_not_exist(words: tuple[str, ...]) -> None:
-    done = invoke(*words)
-    assert done.returncode != 0
-    assert "Traceback" not in done.stderr and "No idea what" in done.stderr
