@@ -23,12 +23,21 @@ from stacks.variant import load_variant
 MakePrefix = Callable[[str, str], Path]
 
 
+# What takes minutes begins first, so that no process is left alone with it at the end.
+LONG = ("engine", "test_reproducible", "test_workloads", "test_device")
+
+
 def pytest_collection_modifyitems(items: list[pytest.Item]) -> None:
     """Keep the tests of a module in one process, and those of images: they share an engine."""
     for item in items:
-        images = "engine" in getattr(item, "fixturenames", ())
-        group = "engine" if images or "_engine" in item.path.name else item.path.stem
-        item.add_marker(pytest.mark.xdist_group(group))
+        item.add_marker(pytest.mark.xdist_group(group_of(item)))
+    items.sort(key=lambda item: LONG.index(group_of(item)) if group_of(item) in LONG else len(LONG))
+
+
+def group_of(item: pytest.Item) -> str:
+    """Return the name of the group of tests that a test is done with."""
+    images = "engine" in getattr(item, "fixturenames", ()) or "_engine" in item.path.name
+    return "engine" if images else item.path.stem
 
 
 @pytest.fixture(scope="session")
