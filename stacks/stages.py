@@ -71,6 +71,14 @@ class ThinFront(Strict):
     links: dict[str, str] = {}
 
 
+class Edit(Strict):
+    """A text that stands once in a file of a wheel, and what replaces it."""
+
+    file: str = Field(description="below site_packages")
+    old: str
+    new: str
+
+
 class RelinkedWheel(Strict):
     """Unpack a wheel and link it to libblas; see stacks/staging/relinked.py."""
 
@@ -79,6 +87,9 @@ class RelinkedWheel(Strict):
     replaces: str = Field(description="the BLAS library that the wheel carries")
     leave_out: tuple[str, ...] = Field(
         default=(), strict=False, description="patterns below site_packages: the wheel's own tests"
+    )
+    edits: tuple[Edit, ...] = Field(
+        default=(), strict=False, description="where the wheel does not fit a BLAS of today"
     )
 
 

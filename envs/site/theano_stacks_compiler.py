@@ -17,7 +17,8 @@ import tempfile
 
 import numpy
 import theano
-from theano.gof import cc, cmodule, fg, op, vm
+from theano import scalar
+from theano.gof import cc, cmodule, fg, graph, op, vm
 
 HEADERS = """\
 #include <Python.h>
@@ -28,6 +29,7 @@ HEADERS = """\
 #include <numpy/arrayscalars.h>
 """
 FOLDER = "theano_stacks_headers"
+FOREVER = 10**6
 COMPILE = cmodule.GCC_compiler.compile_str
 MAKE_ALL = vm.VM_Linker.make_all
 
@@ -98,30 +100,43 @@ class Ahead(object):
     """Modules that are compiled before Theano asks for them."""
 
     def __init__(self):
+        self.process = None
         self.pool = None
         self.folder = None
         self.begun = {}
 
     def begin(self, words):
         """Compile a module in the background; `words` are compile_str's, but for the place."""
-        if self.pool is None:
-            self.folder = tempfile.mkdtemp(prefix="theano-stacks-")
-            atexit.register(shutil.rmtree, self.folder, True)
-            self.pool = multiprocessing.pool.ThreadPool(_cores())
+        if self.process != os.getpid():
+            self._start()
         if words not in self.begun:
             place = os.path.join(self.folder, str(len(os.listdir(self.folder))))
             os.mkdir(place)
             self.begun[words] = self.pool.apply_async(_compile_in, (place, _quicker(words)))
 
+    def _start(self):
+        """Take on compilers. A process that was forked has none of those of its parent."""
+        self.process, self.begun = os.getpid(), {}
+        self.folder = tempfile.mkdtemp(prefix="theano-stacks-")
+        self.pool = multiprocessing.pool.ThreadPool(_cores())
+        atexit.register(_end, self.pool, self.folder, self.process)
+
     def take(self, words, location):
         """Bring a module's files to their place; False where it was not begun, or failed."""
-        job = self.begun.pop(words, None)
-        place = job.get() if job else None
+        job = self.begun.pop(words, None) if self.process == os.getpid() else None
+        # Without a number Python 2 would not hear of a ctrl-C before it is done.
+        place = job.get(FOREVER) if job else None
         if place is None:
             return False
         for name in os.listdir(place):
             shutil.move(os.path.join(place, name), os.path.join(location, name))
         return True
+
+
+def _end(pool, folder, process):
+    if process == os.getpid():
+        pool.terminate()
+        shutil.rmtree(folder, True)
 
 
 def _compile_in(place, words):
@@ -185,10 +200,10 @@ def _importing():
     return imp.lock_held()
 
 
-def _begin_all(graph):
+def _begin_all(function_graph):
     seen = set()
-    for node in graph.toposort():
-        kind = (node.op,) + tuple(each.type for each in node.inputs)
+    for node in function_graph.toposort():
+        kind = (node.op,) + tuple(_kind(each, node.inputs) for each in node.inputs)
         if kind in seen or not _is_plain(node.op):
             continue
         seen.add(kind)
@@ -196,6 +211,12 @@ def _begin_all(graph):
             _begin(cc.CLinker().accept(fg.FunctionGraph(node.inputs, node.outputs)))
         except Exception:  # noqa: S112 - Theano itself comes to it, and tells of it
             continue
+
+
+def _kind(variable, inputs):
+    """Return what a module's source has of an input; numbers that are constants stand in it."""
+    number = isinstance(variable, graph.Constant) and isinstance(variable.type, scalar.Scalar)
+    return variable.type, inputs.index(variable), str(variable.data) if number else None
 
 
 def _is_plain(kind):

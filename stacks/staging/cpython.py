@@ -14,6 +14,7 @@ from pathlib import Path
 from stacks.errors import IntegrityError
 from stacks.stages import CPython
 from stacks.staging.debian import MULTIARCH, copy_libraries, copy_licences, unpack_all
+from stacks.staging.edit import replace_once
 from stacks.staging.elf import elf_files, set_rpath
 from stacks.staging.work import Work
 
@@ -27,6 +28,7 @@ class Edit:
     new: str
 
 
+ADAPT = "adapt EDITS in stacks/staging/cpython.py to the deb's version"
 _OF_PYTHON_3 = (
     Edit("pydoc.py", "'dist-packages'", "'site-packages'"),
     Edit(
@@ -193,7 +195,7 @@ def stage(work: Work) -> None:
         for path in (work.root / f"bin/python{version}", *_libpython(work.root)):
             _patch(path, *FROZEN[version])
     for edit in EDITS[version]:
-        _apply(edit, library)
+        replace_once(library / edit.file, edit.old, edit.new, ADAPT)
     for data in sorted(library.rglob("_sysconfigdata_*.py")):
         if not data.is_symlink() and "build_time_vars" in data.read_text():
             data.write_text(_relocated(data.read_text()))
@@ -229,19 +231,6 @@ def _copy_interpreter(source: Path, root: Path, version: str) -> None:
     shutil.copyfile(
         source / f"usr/include/{MULTIARCH}/python{version}/pyconfig.h", headers / "pyconfig.h"
     )
-
-
-def _apply(edit: Edit, library: Path) -> None:
-    path = library / edit.file
-    text = path.read_text(encoding="utf-8")
-    if text.count(edit.old) != 1:
-        raise IntegrityError(
-            f"{edit.file} of the Python deb is not the one that the recipe knows",
-            expected=f"once the text {edit.old.strip().splitlines()[0]!r}",
-            found=f"{text.count(edit.old)} times",
-            mend="adapt EDITS in stacks/staging/cpython.py to the deb's version",
-        )
-    path.write_text(text.replace(edit.old, edit.new), encoding="utf-8")
 
 
 def _libpython(root: Path) -> list[Path]:

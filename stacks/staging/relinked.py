@@ -17,6 +17,7 @@ from pathlib import Path
 from stacks.command import call
 from stacks.errors import IntegrityError
 from stacks.stages import RelinkedWheel
+from stacks.staging.edit import replace_once
 from stacks.staging.elf import PATCHELF, elf_files, imported, needed
 from stacks.staging.wheel import unpack_wheel
 from stacks.staging.work import Work
@@ -73,6 +74,9 @@ def stage(work: Work) -> None:
     _drop(work.root, extra.replaces)
     for pattern in extra.leave_out:
         _leave_out(work.root / extra.site_packages, pattern)
+    for edit in extra.edits:
+        mend = "correct `extra.edits` in the recipe"
+        replace_once(work.root / extra.site_packages / edit.file, edit.old, edit.new, mend)
     for path in elf_files(work.root):
         cut(path)
     for config in sorted((work.root / extra.site_packages).glob("numpy/**/__config__.py")):

@@ -20,6 +20,8 @@ r = np.random.RandomState(0)
 a = r.rand(60, 60) + 60 * np.eye(60)
 b, z, y = r.rand(60), r.rand(60) + 1j * r.rand(60), r.rand(60) + 1j * r.rand(60)
 assert np.allclose(a.dot(np.linalg.solve(a, b)), b)
+for kind in (float, complex):
+    assert sl.eigh(np.array([[2]], kind))[0] == [2]
 w, v = np.linalg.eigh(a + a.T)
 assert np.allclose((v * w).dot(v.T), a + a.T)
 u, s, t = np.linalg.svd(a)

@@ -146,4 +146,10 @@ def test_the_code_of_a_stage_is_its_module_and_what_that_imports() -> None:
 
     assert names("libraries") == ["debian.py", "elf.py", "libraries.py", "work.py"]
     assert names("sdist") == ["wheel.py", "work.py"]
-    assert names("relinked-wheel") == ["elf.py", "relinked.py", "wheel.py", "work.py"]
+    assert names("relinked-wheel") == [
+        "edit.py",
+        "elf.py",
+        "relinked.py",
+        "wheel.py",
+        "work.py",
+    ]

@@ -13,6 +13,7 @@ from stacks.errors import IntegrityError, UsageError
 from stacks.recipe import Recipe
 from stacks.staging import compiler, cpython
 from stacks.staging.debian import MULTIARCH, copy_libraries, copy_licences
+from stacks.staging.edit import replace_once
 from stacks.staging.elf import elf_files, is_dynamic, is_elf, set_rpath
 from stacks.staging.work import Work
 
@@ -86,13 +87,13 @@ def test_the_rpath_is_relative_to_the_file(tmp_path: Path) -> None:
 
 
 @pytest.mark.parametrize("text", ["", "other\n", "posix_local\nposix_local\n"])
-def test_a_text_of_pythons_that_is_not_the_known_one(text: str, tmp_path: Path) -> None:
-    edit = cpython.Edit("sysconfig.py", "posix_local", "posix_prefix")
-    (tmp_path / "sysconfig.py").write_text(text)
+def test_a_text_that_is_not_the_known_one(text: str, tmp_path: Path) -> None:
+    path = tmp_path / "sysconfig.py"
+    path.write_text(text)
     with pytest.raises(IntegrityError) as caught:
-        cpython._apply(edit, tmp_path)
+        replace_once(path, "posix_local", "posix_prefix", "look")
     assert caught.value.found == f"{text.count('posix_local')} times"
-    assert (tmp_path / "sysconfig.py").read_text() == text
+    assert path.read_text() == text
 
 
 def test_pythons_build_time_variables_name_the_prefix(monkeypatch: pytest.MonkeyPatch) -> None:
