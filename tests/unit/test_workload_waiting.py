@@ -59,10 +59,12 @@ def test_the_nodes_of_scans_wait_too() -> None:
     thunk = Thunk()
 
     class Scan:
-        fn = function([thunk])
+        def __init__(self) -> None:
+            self.fn = function([thunk])
 
-    waiting.at_each_node(function([], SimpleNamespace(op=Scan())))
-    Scan.fn.fn.thunks[0]()
+    scan = Scan()
+    waiting.at_each_node(function([], SimpleNamespace(op=scan)))
+    scan.fn.fn.thunks[0]()
     assert thunk.outputs[0][0].computed
 
 

@@ -59,7 +59,9 @@ def inner_function(node):
     """Return the compiled function of a scan node's steps, or None of any other node."""
     if type(node.op).__name__ != "Scan":
         return None
-    function = getattr(node.op, "fn", None)
+    # PyTensor compiles to C when it is asked for `fn`, which under numba no one ever runs.
+    own = vars(node.op)
+    function = own.get("_fn", own.get("fn"))
     return function if hasattr(function, "maker") else None
 
 
