@@ -74,8 +74,7 @@ class Crew:
         seconds = self._program(turn).first_calls() * self._calls(turn)
         if not seconds:
             return []
-        calls = dataclasses.replace(turn, round=1)
-        return [(calls, seconds), (dataclasses.replace(calls, last=True), 1.2 * seconds)]
+        return [(dataclasses.replace(turn, round=1), seconds)]
 
     def processor_seconds(self) -> float:
         """Return the processor time of the programs that are alive."""

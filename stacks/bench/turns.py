@@ -2,12 +2,14 @@
 
 from __future__ import annotations
 
-import statistics
 from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
 
 from stacks.bench import worker
 from stacks.bench.candidates import Candidate
+
+# How long a program's last turn takes beside the others: its profile follows.
+PROFILED = 1.2
 
 
 @dataclass(frozen=True)
@@ -109,25 +111,24 @@ def counts_of(workload: str, plan: Plan) -> tuple[int, ...]:
 
 
 def remaining(done: Sequence[tuple[Turn, float]], left: Sequence[Turn]) -> float | None:
-    """Return the seconds that what is left will take, judged by what the like of it took.
+    """Return the seconds that what is left will take, judged by what the like of it took last.
 
     None while nothing is known that is like enough.
     """
-    own: dict[object, list[float]] = {}
-    kind: dict[object, list[float]] = {}
+    own: dict[object, float] = {}
+    kind: dict[object, float] = {}
     for turn, seconds in done:
-        own.setdefault((turn.candidate.variant.id, *_kind(turn)), []).append(seconds)
-        kind.setdefault(_kind(turn), []).append(seconds)
+        own[turn.candidate.variant.id, *_kind(turn)] = kind[_kind(turn)] = seconds
     total = 0.0
     for turn in left:
-        known = own.get((turn.candidate.variant.id, *_kind(turn))) or kind.get(_kind(turn))
+        known = own.get((turn.candidate.variant.id, *_kind(turn)), kind.get(_kind(turn)))
         if known is None and turn.workload in worker.OWN:
-            known = [seconds for _, seconds in done]
-        if not known:
+            known = done[-1][1] if done else None
+        if known is None:
             return None
-        total += statistics.fmean(known)
+        total += known * (PROFILED if turn.last else 1)
     return total
 
 
-def _kind(turn: Turn) -> tuple[str, int, bool, bool]:
-    return (turn.workload, turn.threads, turn.starts, turn.last)
+def _kind(turn: Turn) -> tuple[str, int, bool]:
+    return (turn.workload, turn.threads, turn.starts)

@@ -103,8 +103,9 @@ def test_what_is_slow_to_start_is_started_once_and_on_all_threads_unless_asked()
 def test_what_is_left_is_told_from_the_first_calls_on() -> None:
     every = list(turns.turns(plan("blis", "mkl", rounds=2)))
     assert turns.remaining([(every[0], 300.0)], every[1:]) is None
-    known = [(every[0], 300.0), (every[2], 10.0), (every[4], 12.0)]
-    assert turns.remaining(known, every[1:]) == 300 + 2 * 10 + 2 * 12
+    expected = [(every[0], 300.0), (every[2], 10.0)]
+    assert turns.remaining(expected, every[1:]) == 300 + 2 * 10 + 2 * 12
+    assert turns.remaining([*expected, (every[2], 5.0)], every[3:]) == 5 + 2 * 6
 
 
 def test_a_program_is_timed_in_its_rounds_and_its_profile_kept_once(fakes: list[Fake]) -> None:
