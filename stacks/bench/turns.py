@@ -118,7 +118,7 @@ def remaining(done: Sequence[tuple[Turn, float]], left: Sequence[Turn]) -> float
     own: dict[object, float] = {}
     kind: dict[object, float] = {}
     for turn, seconds in done:
-        own[turn.candidate.variant.id, *_kind(turn)] = kind[_kind(turn)] = seconds
+        own[(turn.candidate.variant.id, *_kind(turn))] = kind[_kind(turn)] = seconds
     total = 0.0
     for turn in left:
         known = own.get((turn.candidate.variant.id, *_kind(turn)), kind.get(_kind(turn)))
