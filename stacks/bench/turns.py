@@ -118,10 +118,10 @@ def remaining(done: Sequence[tuple[Turn, float]], left: Sequence[Turn]) -> float
     own: dict[object, float] = {}
     kind: dict[object, float] = {}
     for turn, seconds in done:
-        own[(turn.candidate.variant.id, *_kind(turn))] = kind[_kind(turn)] = seconds
+        kind[_kind(turn)] = own[_own(turn)] = seconds
     total = 0.0
     for turn in left:
-        known = own.get((turn.candidate.variant.id, *_kind(turn)), kind.get(_kind(turn)))
+        known = own.get(_own(turn), kind.get(_kind(turn)))
         if known is None and turn.workload in worker.OWN:
             known = done[-1][1] if done else None
         if known is None:
@@ -132,3 +132,7 @@ def remaining(done: Sequence[tuple[Turn, float]], left: Sequence[Turn]) -> float
 
 def _kind(turn: Turn) -> tuple[str, int, bool]:
     return (turn.workload, turn.threads, turn.starts)
+
+
+def _own(turn: Turn) -> tuple[str, str, int, bool]:
+    return (turn.candidate.variant.id, *_kind(turn))
