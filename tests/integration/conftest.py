@@ -27,6 +27,8 @@ MakePrefix = Callable[[str, str], Path]
 LONG = ("engine", "test_reproducible", "test_workloads", "test_device")
 
 
+# Before xdist's own, which reads the groups.
+@pytest.hookimpl(tryfirst=True)
 def pytest_collection_modifyitems(items: list[pytest.Item]) -> None:
     """Keep the tests of a module in one process, and those of images: they share an engine."""
     for item in items:
