@@ -13,7 +13,7 @@ from stacks.errors import StacksError
 LOCK = REPOSITORY / "requirements-test.lock"
 # At most four: each may hold environments' files and a compiler's memory at once. The tests come
 # in the order that tests/integration/conftest.py gives them.
-PARALLEL = ["-n", "auto", "--maxprocesses", "4", "--dist", "loadgroup", "--no-loadscope-reorder"]
+PARALLEL = ["-n", "auto", "--maxprocesses", "4", "--dist", "loadscope", "--no-loadscope-reorder"]
 # The tests and mypy need what --cluster needs.
 CLUSTER = REPOSITORY / "requirements-cluster.lock"
 

@@ -9,6 +9,7 @@ from typing import Any
 
 import common  # noqa: F401
 import pytest
+from xdist.scheduler import LoadScopeScheduling
 
 from integration import engines, small_image
 from integration.engines import Running, State
@@ -27,19 +28,30 @@ MakePrefix = Callable[[str, str], Path]
 LONG = ("engine", "test_reproducible", "test_workloads", "test_device")
 
 
-# Before xdist's own, which reads the groups.
-@pytest.hookimpl(tryfirst=True)
 def pytest_collection_modifyitems(items: list[pytest.Item]) -> None:
-    """Keep the tests of a module in one process, and those of images: they share an engine."""
-    for item in items:
-        item.add_marker(pytest.mark.xdist_group(group_of(item)))
-    items.sort(key=lambda item: LONG.index(group_of(item)) if group_of(item) in LONG else len(LONG))
+    groups = {group: place for place, group in enumerate(LONG)}
+    items.sort(key=lambda item: groups.get(group_of(item.nodeid), len(LONG)))
 
 
-def group_of(item: pytest.Item) -> str:
+@pytest.hookimpl(optionalhook=True)
+def pytest_xdist_make_scheduler(config: pytest.Config, log: Any) -> Any:
+    return Groups(config, log)
+
+
+class Groups(LoadScopeScheduling):  # type: ignore[misc]
+    """Keeps the tests of a module in one process, and those of images: they share an engine.
+
+    xdist's own marks of groups (3.8) are lost on pytest 9.
+    """
+
+    def _split_scope(self, nodeid: str) -> str:
+        return group_of(nodeid)
+
+
+def group_of(nodeid: str) -> str:
     """Return the name of the group of tests that a test is done with."""
-    images = "engine" in getattr(item, "fixturenames", ()) or "_engine" in item.path.name
-    return "engine" if images else item.path.stem
+    module = Path(nodeid.partition("::")[0]).stem
+    return "engine" if "_engine" in module else module
 
 
 @pytest.fixture(scope="session")
