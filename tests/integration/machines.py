@@ -209,9 +209,11 @@ def _dask(words: Sequence[str], room: Path, **more: str) -> psutil.Popen:
 
 def _address(file: Path, scheduler: psutil.Popen) -> str:
     until = time.monotonic() + PATIENCE
-    while not file.is_file():
+    while True:
         assert scheduler.poll() is None and time.monotonic() < until
-    return str(json.loads(file.read_text())["address"])
+        # The scheduler makes the file before it writes it.
+        with suppress(FileNotFoundError, json.JSONDecodeError):
+            return str(json.loads(file.read_text())["address"])
 
 
 def kill(process: psutil.Popen) -> None:
