@@ -13,7 +13,8 @@ HEAD = """# Timings
 
 Made by `./invoke publish` from [results/](../results); do not edit. What the columns say stands \
 in [bench.md](bench.md); [site/index.html](../site/index.html) shows the same with plots, to be \
-sorted and filtered. A ratio is only ever between figures of one session.
+sorted and filtered. A ratio is only ever between figures of one session. Devices are timed by
+their verification ([gpu.md](gpu.md)) and are not in these tables; CUDA has not been run on a GPU.
 """
 MARKS = re.compile(r"([\\`*_\[\]|~#])")
 
