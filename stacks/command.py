@@ -52,7 +52,7 @@ def call(
             timeout=limit,
         )
     except OSError as error:
-        raise _cannot_run(words, error) from error
+        raise cannot_run(words, error) from error
     except subprocess.TimeoutExpired as error:
         raise CommandError(
             quoted(words), expected=f"an end within {limit:g} s", found="none: it was stopped"
@@ -86,7 +86,7 @@ def followed(
             errors="replace",
         )
     except OSError as error:
-        raise _cannot_run(words, error) from error
+        raise cannot_run(words, error) from error
     tail: deque[str] = deque(maxlen=TAIL)
     with process:
         assert process.stdout
@@ -116,7 +116,7 @@ def piped(
         try:
             process = subprocess.Popen(words, env=env, stdout=subprocess.PIPE, stderr=errors)
         except OSError as error:
-            raise _cannot_run(words, error) from error
+            raise cannot_run(words, error) from error
         stumbled: Exception | None = None
         with process:
             assert process.stdout
@@ -156,10 +156,7 @@ def attached(
     try:
         return subprocess.run(words, cwd=cwd, env=env, stdout=output, check=False).returncode
     except OSError as error:
-        raise CommandError(
-            f"cannot run {words[0]}: {error.strerror}",
-            mend="look at the spelling of its path or name",
-        ) from error
+        raise cannot_run(words, error, "look at the spelling of its path or name") from error
 
 
 def overseen(
@@ -192,7 +189,7 @@ def overseen(
             start_new_session=True,
         )
     except OSError as error:
-        raise _cannot_run(words, error) from error
+        raise cannot_run(words, error) from error
     assert process.stdin and process.stdout and process.stderr
     tail: deque[str] = deque(maxlen=TAIL)
     printed: list[str] = []
@@ -246,9 +243,11 @@ def _end(process: subprocess.Popen[str]) -> None:
         process.wait(GRACE)
 
 
-def _cannot_run(words: Sequence[str], error: OSError) -> CommandError:
+def cannot_run(words: Sequence[str], error: OSError, mend: str = "") -> CommandError:
+    """Return the error of a program that could not be started."""
     return CommandError(
-        f"cannot run {words[0]}: {error.strerror}", mend=f"the whole command: {quoted(words)}"
+        f"cannot run {words[0]}: {error.strerror}",
+        mend=mend or f"the whole command: {quoted(words)}",
     )
 
 

@@ -14,7 +14,7 @@ from collections.abc import Mapping, Sequence
 from pathlib import Path
 from typing import Any
 
-from stacks.command import TAIL, CommandError, quoted
+from stacks.command import TAIL, CommandError, cannot_run, quoted
 
 PROC = Path("/proc")
 PIECE = 1 << 16
@@ -50,10 +50,7 @@ class Staying:
             )
         except OSError as error:
             self._errors.close()
-            raise CommandError(
-                f"cannot run {self._words[0]}: {error.strerror}",
-                mend=f"the whole command: {quoted(self._words)}",
-            ) from error
+            raise cannot_run(self._words, error) from error
 
     def answer(self) -> dict[str, Any]:
         """Return the next answer, and stop the program.

@@ -53,7 +53,7 @@ def environment(given: Mapping[str, str]) -> dict[str, str]:
     return {
         name: value
         for name, value in given.items()
-        if name != "PYTHONPATH" and value != str(added.get(name))
+        if name != "PYTHONPATH" and not (name in added and value == str(added[name]))
     }
 
 
