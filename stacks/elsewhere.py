@@ -30,7 +30,8 @@ def elsewhere(variant: Variant, channel: str) -> Variant:
     if variant.blas and (there := variant.blas.conda_forge):
         library, *more = there.packages
         changes |= {
-            "blas": variant.blas.model_copy(update={"package": library}),
+            # Of another version, which may know other processors, and by other numbers.
+            "blas": variant.blas.model_copy(update={"package": library, "processors": ()}),
             "packages": (*variant.packages, *more),
             "variables": {**variant.variables, **there.environment},
         }

@@ -96,6 +96,17 @@ class CondaForge(Strict):
     )
 
 
+class Processor(Strict):
+    """A processor that a library does not know, and what gives it the kernels that fit."""
+
+    vendor: str = Field(description="vendor_id of /proc/cpuinfo")
+    family: int = Field(description="cpu family of /proc/cpuinfo")
+    flags: Specs = Field(min_length=1, description="flags of /proc/cpuinfo, all of which it has")
+    environment: dict[str, str] = Field(
+        min_length=1, description="environment variables, set there unless they are set already"
+    )
+
+
 class BlasFile(Strict):
     """A BLAS library, and how the framework reaches it."""
 
@@ -111,6 +122,9 @@ class BlasFile(Strict):
         "it; the first is set to the number of usable cores where none of them is set",
     )
     environment: dict[str, str] = Field({}, description="environment variables")
+    processors: tuple[Processor, ...] = Field(
+        (), description="processors for which it has fast kernels, but takes slow ones by itself"
+    )
     conda_forge: CondaForge | SkipJsonSchema[None] = Field(
         None, exclude=True, description="what is different in packages of another channel"
     )

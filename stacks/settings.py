@@ -79,6 +79,30 @@ def _usable_cores():
         return os.sysconf("SC_NPROCESSORS_ONLN")
 
 
+def _processor():
+    """Return vendor, family and flags of the first processor that the kernel tells of."""
+    fields = {{}}
+    try:
+        with open("/proc/cpuinfo") as file:
+            for line in file:
+                name, colon, value = line.partition(":")
+                if not colon:
+                    break
+                fields[name.strip()] = value.strip()
+    except (IOError, OSError):
+        pass
+    family = fields.get("cpu family", "")
+    return fields.get("vendor_id"), family, set(fields.get("flags", "").split())
+
+
+PROCESSORS = {processors!r}
+if PROCESSORS:
+    VENDOR, FAMILY, FLAGS = _processor()
+for vendor, family, flags, variables in PROCESSORS:
+    if (vendor, family) == (VENDOR, FAMILY) and FLAGS.issuperset(flags):
+        for name, value in variables:
+            os.environ.setdefault(name, value)
+
 THREADS = {threads!r}
 if THREADS and not any(os.environ.get(name) for name in THREADS):
     os.environ[THREADS[0]] = str(_usable_cores())
@@ -113,6 +137,10 @@ def write(variant: Variant, prefix: Path, final: Path, packages: list[dict[str, 
             rc_variable=variant.framework.rc_variable,
             environment=tuple(sorted(variant.environment().items())),
             threads=variant.blas.threads if variant.blas else (),
+            processors=tuple(
+                (p.vendor, str(p.family), p.flags, tuple(sorted(p.environment.items())))
+                for p in (variant.blas.processors if variant.blas else ())
+            ),
         )
         + (WATCH if has_site(variant) else "")
     )

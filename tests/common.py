@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import os
 import signal
 import warnings
 
@@ -9,6 +10,10 @@ import warnings
 # start in order to interrupt it.
 if signal.getsignal(signal.SIGINT) is signal.SIG_IGN:
     signal.signal(signal.SIGINT, signal.default_int_handler)
+
+# A machine's own choice of a library's kernels is not what the tests are about.
+for variable in ("OPENBLAS_CORETYPE", "BLIS_ARCH_TYPE", "MKL_ENABLE_INSTRUCTIONS", "MKL_CBWR"):
+    os.environ.pop(variable, None)
 
 # What conda-lock carries of conda warns of conda's own plans when it is loaded.
 with warnings.catch_warnings():

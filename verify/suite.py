@@ -10,6 +10,7 @@ from verify import (
     blas_ops,
     device,
     elementwise,
+    kernels,
     libm,
     machine,
     mapping,
@@ -81,6 +82,7 @@ def run(context, debug=False):
     timed("Gemm", timings.products)
     timed("numba", timings.numba_products)
     timed("elementwise", elementwise.timings)
+    checked(kernels.NAME, kernels.check)
     for dtype in blas_ops.DTYPES:
         checked("Gemm %s speed" % dtype, timings.check_speed, dtype)
     if context.asked_device:

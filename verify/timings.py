@@ -8,7 +8,7 @@ import time
 
 import numpy
 
-from verify import blas_ops, library, machine, peak, process, progress
+from verify import blas_ops, kernels, library, machine, peak, process, progress
 from verify.clock import monotonic
 from verify.mend import ldflags_mend
 from verify.report import failed, passed, skipped, timing
@@ -222,7 +222,8 @@ def check_speed(context, dtype):
         return failed(
             name,
             detail + ", less than %.0f %%" % (100 * LEAST_SHARE),
-            "this library is not made for this processor: " + ldflags_mend(context),
+            kernels.mend_if_slower(context.serving)
+            or "this library is not made for this processor: " + ldflags_mend(context),
         )
     if alone < GOOD_SHARE:
         detail += " (a good library reaches %.0f %%)" % (100 * GOOD_SHARE)

@@ -29,6 +29,8 @@ THREAD_VARIABLES = (
     "OMP_NUM_THREADS",
     "NUMBA_NUM_THREADS",
 )
+# How the variables of the BLAS libraries and their threads begin: which kernels, how many threads.
+LIBRARY_VARIABLES = ("OPENBLAS_", "GOTO_", "BLIS_", "MKL_", "OMP_", "GOMP_", "KMP_", "AMDLIBM_")
 # No clock tells more, and the files are smaller.
 DIGITS = 6
 # Programs that take minutes to compile are started less often than there are rounds.
@@ -48,10 +50,12 @@ def check_names(names: Sequence[str]) -> None:
 
 def environment_of(candidate: Candidate, threads: int) -> dict[str, str]:
     """Return the variables under which a variant is timed on so many threads."""
-    framework = candidate.variant.framework
-    env = environment(candidate.place) | dict.fromkeys(THREAD_VARIABLES, str(threads))
     # A figure is of the variant, not of the settings of the person who timed it.
-    return env | {framework.flags_variable: "", framework.rc_variable: ""}
+    inherited = environment(candidate.place).items()
+    env = {name: value for name, value in inherited if not name.startswith(LIBRARY_VARIABLES)}
+    framework = candidate.variant.framework
+    own = {framework.flags_variable: "", framework.rc_variable: ""}
+    return env | dict.fromkeys(THREAD_VARIABLES, str(threads)) | own
 
 
 def measure(

@@ -41,7 +41,7 @@ def modules(*names: str) -> list[Any]:
 def run(context: Any, names: Sequence[str]) -> None:
     """Run the checks called `names` and print them."""
     blas_ops, numerics, scan, serving = modules("blas_ops", "numerics", "scan", "serving")
-    (libm,) = modules("libm")
+    libm, kernels = modules("libm", "kernels")
     settings, threads, timings, versions = modules("settings", "threads", "timings", "versions")
     mapping, upstream = modules("mapping", "upstream")
 
@@ -63,6 +63,7 @@ def run(context: Any, names: Sequence[str]) -> None:
         "loops": libm.check_loops,
         "accuracy": libm.check_accuracy,
         "speed": speed,
+        "kernels": kernels.check,
     }
     for operation in blas_ops.OPERATIONS:
         checks[operation.name] = functools.partial(blas_ops.check, operation=operation)

@@ -187,11 +187,13 @@ def test_a_process_is_told_its_threads_and_its_words_are_read(
 ) -> None:
     found = {"series": [{"name": "Gemm", "unit": "GFLOP/s", "samples": [100.123456789, 99]}]}
     monkeypatch.setenv("THEANO_FLAGS", "blas.ldflags=-lmine")
+    monkeypatch.setenv("OPENBLAS_CORETYPE", "Prescott")
     told = say(monkeypatch, "a warning\n" + json.dumps(found) + "\n")
     (series,) = worker.measure(candidate("mkl"), "gemm", 3, quick=True)
     assert series.samples == (100.123, 99.0)
     assert {told[0][name] for name in worker.THREAD_VARIABLES} == {"3"}
     assert told[0]["THEANO_FLAGS"] == told[0]["THEANORC"] == ""
+    assert "OPENBLAS_CORETYPE" not in told[0]
 
 
 @pytest.mark.parametrize(

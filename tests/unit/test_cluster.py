@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import io
 import platform
 import socket
 import sys
@@ -128,8 +129,10 @@ def test_something_else_that_listens_is_no_scheduler(monkeypatch: pytest.MonkeyP
             pass
 
 
-def test_one_worker_of_a_machine_waits_for_the_other(capsys: pytest.CaptureFixture[str]) -> None:
+def test_one_worker_of_a_machine_waits_for_the_other(monkeypatch: pytest.MonkeyPatch) -> None:
     entered = threading.Event()
+    # capsys would lose what another thread writes while it is read.
+    monkeypatch.setattr(sys, "stderr", said := io.StringIO())
 
     def other() -> None:
         with job.alone("a machine of a test"):
@@ -138,7 +141,7 @@ def test_one_worker_of_a_machine_waits_for_the_other(capsys: pytest.CaptureFixtu
     thread = threading.Thread(target=other)
     with job.alone("a machine of a test"), job.alone("another machine of a test"):
         thread.start()
-        while "waiting: another worker" not in capsys.readouterr().err:
+        while "waiting: another worker" not in said.getvalue():
             assert not entered.is_set()
     thread.join()
     assert entered.is_set()

@@ -34,6 +34,12 @@ def test_mkl_is_called_as_gfortran_does() -> None:
     assert theirs.environment() == {**ours.environment(), "MKL_INTERFACE_LAYER": "LP64,GNU"}
 
 
+def test_what_is_written_for_our_versions_is_not_asked_of_others() -> None:
+    ours, theirs = (load_variant(name).blas for name in ("blis", "blis@conda-forge"))
+    assert ours and ours.processors
+    assert theirs and theirs.processors == ()
+
+
 def test_numpy_is_linked_to_the_same_blas_on_every_framework() -> None:
     assert load_variant("openblas@x", "pytensor-3.0.7").one_blas
     assert not load_variant("openblas", "pytensor-3.0.7").one_blas

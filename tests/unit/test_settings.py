@@ -108,15 +108,16 @@ def test_the_settings_of_an_environment_are_not_the_persons(variant: Variant, ho
     assert undone(variant, THEANORC=f"{home}/etc/theanorc") == []
 
 
-def hook(variant: Variant, prefix: Path, **environ: str) -> dict[str, str]:
+def hook(variant: Variant, prefix: Path, cpuinfo: str = "", **environ: str) -> dict[str, str]:
     """Return the variables that a Python has once it ran the hook of an environment."""
     if not (prefix / settings.FOLDER).is_dir():
         settings.write(variant, prefix, prefix, list(PACKAGES))
     source = prefix / f"lib/python{variant.framework.python}/site-packages/{settings.HOOK}.py"
     code = (
-        f"import json, os, sys; sys.base_prefix = {str(prefix)!r}; "
+        f"import io, json, os, sys; sys.base_prefix = {str(prefix)!r}; "
         f"sys.path.append({str(source.parent)!r}); "
-        f"exec(open({str(source)!r}).read()); print(json.dumps(dict(os.environ)))"
+        f"exec(open({str(source)!r}).read(), {{'open': lambda name: io.StringIO({cpuinfo!r})}}); "
+        "print(json.dumps(dict(os.environ)))"
     )
     said = subprocess.check_output([sys.executable, "-I", "-S", "-c", code], env=environ)
     found: dict[str, str] = json.loads(said)
@@ -191,3 +192,37 @@ def test_flags_are_compared_by_one_spelling(home: Path) -> None:
 
 def test_pytensor_has_no_device(home: Path) -> None:
     assert "device" not in settings.flags_of(load_variant("mkl", "pytensor-3.0.7"), home)
+
+
+CPUINFO = """processor\t: 0
+vendor_id\t: {vendor}
+cpu family\t: {family}
+model name\t: a: b
+flags\t\t: fpu avx2 {flags}
+
+processor\t: 1
+vendor_id\t: another
+"""
+AVX512 = "avx512f avx512bw avx512cd avx512dq avx512vl"
+
+
+def chosen(prefix: Path, cpuinfo: str, **environ: str) -> str | None:
+    found = hook(load_variant("blis"), prefix, cpuinfo, PATH="/bin", **environ)
+    return found.get("BLIS_ARCH_TYPE")
+
+
+@pytest.mark.parametrize(
+    ("cpuinfo", "kernels"),
+    [
+        (CPUINFO.format(vendor="AuthenticAMD", family=26, flags=AVX512), "0"),
+        (CPUINFO.format(vendor="AuthenticAMD", family=26, flags="avx512f"), None),
+        (CPUINFO.format(vendor="AuthenticAMD", family=25, flags=AVX512), None),
+        (CPUINFO.format(vendor="GenuineIntel", family=26, flags=AVX512), None),
+        ("", None),
+    ],
+)
+def test_kernels_for_a_processor_that_the_library_does_not_know(
+    prefix: Path, cpuinfo: str, kernels: str | None
+) -> None:
+    assert chosen(prefix, cpuinfo) == kernels
+    assert chosen(prefix, cpuinfo, BLIS_ARCH_TYPE="3") == "3"
