@@ -7,7 +7,7 @@ import sys
 from collections.abc import Sequence
 from dataclasses import dataclass, field
 
-from stacks import front
+from stacks import front, verification
 from stacks.bench import command as local
 from stacks.bench import results
 from stacks.bench import show as bench_show
@@ -177,6 +177,7 @@ def _end(found: _Found, failures: Sequence[StacksError], kept: Session) -> None:
     errors = [*found.errors, *failures]
     if not errors:
         kept.finish()
+        _tell_missing_devices(found)
         return
     for error in errors:
         front.show(error)
@@ -184,3 +185,16 @@ def _end(found: _Found, failures: Sequence[StacksError], kept: Session) -> None:
         f"{len(errors)} thing{'s' if len(errors) > 1 else ''} failed, told above",
         mend="the same command does again what failed, and nothing else",
     )
+
+
+def _tell_missing_devices(found: _Found) -> None:
+    """Raise ClusterError with the status that a missing device has everywhere, where one is."""
+    missing = [(name, outcome) for name, outcome in found.outcomes if outcome.status == NO_DEVICE]
+    if missing:
+        error = ClusterError(
+            "nothing failed, but not everything could be verified",
+            found="\n".join(f"{outcome.variant}: no device on {name}" for name, outcome in missing),
+            mend="start a worker on a machine with the device; docs/gpu.md says what it takes",
+        )
+        error.exit_code = verification.NO_DEVICE
+        raise error

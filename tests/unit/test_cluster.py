@@ -190,6 +190,18 @@ def test_a_failure_ends_with_status_1_and_keeps_the_session(
     assert "error: a-1: f/v failed\n" in said and "error: no worker\n" in said
 
 
+def test_a_device_that_is_not_there_is_told_and_is_done_with(tmp_path: Path) -> None:
+    kept = session(ORDER, tmp_path)
+    kept.keep("x", "a-1", Answer())
+    found = command._Found()
+    outcome = Outcome(variant="f/v", status="no device", error=Told(what="no device"))
+    found.take("a-1", Answer(outcomes=(outcome,)))
+    with pytest.raises(StacksError, match="not everything could be verified") as caught:
+        command._end(found, [], kept)
+    assert caught.value.exit_code == 3 and caught.value.found == "f/v: no device on a-1"
+    assert not kept.kept("x")
+
+
 def test_a_program_that_is_overseen() -> None:
     code = "import sys; print('told', file=sys.stderr); print(sys.stdin.readline()[::-1])"
     lines: list[str] = []
