@@ -119,11 +119,6 @@ def test_a_workload_is_profiled_on_the_device(prefix: Prefix, tmp_path: Path) ->
     assert report["device"]["where"] == "opencl0:0"
     (case,) = report["cases"]
     assert (case["places"]["host"], case["places"]["from_device"]) == ({}, 1)
-    # Had it not been waited for, nearly all of a call would be in the transfer behind it.
-    seconds = {
-        row["class"].rsplit(".", 1)[-1]: row["seconds"] for row in case["profile"]["classes"]
-    }
-    assert seconds["HostFromGpu"] < 0.3 * sum(seconds.values())
     assert case["profile"]["calls"] == 3
 
 
