@@ -154,8 +154,12 @@ def write(variant: Variant, prefix: Path, final: Path, packages: list[dict[str, 
 
 
 def has_site(variant: Variant) -> bool:
-    """Say whether an environment has the modules of envs/site: Theano's have, but the baseline."""
-    return variant.framework.module == "theano" and not variant.baseline
+    """Say whether an environment has the modules of envs/site: Theano's have, but the baseline.
+
+    Theano-PyMC is `import theano` too, with other insides.
+    """
+    framework = variant.framework
+    return framework.name == f"theano-{framework.version}" and not variant.baseline
 
 
 def compiler_of(prefix: Path) -> str:

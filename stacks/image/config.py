@@ -45,7 +45,8 @@ def config_of(variant: Variant, base_name: str | None = None) -> ImageConfig:
     """Return a variant's image config; `base_name` is the base it lies on, else the locked one."""
     framework = variant.framework
     default = framework.name == default_framework()
-    repository = f"{framework.module}-{variant.name}"
+    # Not the module's name: Theano-PyMC's is Theano's.
+    repository = f"{framework.name.removesuffix('-' + framework.version)}-{variant.name}"
     description = f"{variant.summary}, on {framework.summary}"
     return ImageConfig(
         repository=repository,

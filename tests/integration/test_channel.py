@@ -38,6 +38,8 @@ PLACES = [
     ("theano-1.0.5", "blis"),
     ("theano-1.0.5", "mkl"),
     ("pytensor-3.0.7", "openblas"),
+    ("theano-pymc-1.1.2", "openblas"),
+    ("aesara-2.9.4", "openblas"),
 ]
 
 

@@ -19,8 +19,17 @@ EXPECTATION = "etc/theano-stacks/expect.json"
 Prefix = Callable[[str, str], Path]
 
 
-@pytest.mark.parametrize("framework", ["theano-1.0.5", "theano-0.8.2"])
-@pytest.mark.parametrize("flavour", ["pip-openblas", "pip-default"])
+@pytest.mark.parametrize(
+    ("framework", "flavour"),
+    [
+        ("theano-1.0.5", "pip-openblas"),
+        ("theano-1.0.5", "pip-default"),
+        ("theano-0.8.2", "pip-openblas"),
+        ("theano-0.8.2", "pip-default"),
+        ("theano-pymc-1.1.2", "openblas"),
+        ("aesara-2.9.4", "openblas"),
+    ],
+)
 def test_a_built_environment_passes(
     prefix: Prefix, tmp_path: Path, framework: str, flavour: str
 ) -> None:
@@ -45,7 +54,7 @@ def test_a_built_environment_passes(
     )
     lines = done.stdout.splitlines()
     assert done.returncode == 0, done.stdout
-    assert lines[0].startswith(f"{flavour}: theano ")
+    assert lines[0].startswith(f"{flavour}: {framework.partition('-')[0]} ")
     assert lines[-1].startswith(f"{flavour} on {framework}: ") and "checks passed" in lines[-1]
     assert "GFLOP/s" in lines[-1]
     content = json.loads(report.read_text())

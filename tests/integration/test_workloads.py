@@ -101,6 +101,17 @@ def test_separate_and_merged_products_of_an_lstm_compute_the_same(
     assert four["graph"]["signature"] != merged["graph"]["signature"]
 
 
+@pytest.mark.parametrize("framework", ["theano-pymc-1.1.2", "aesara-2.9.4"])
+@pytest.mark.parametrize("workload", ["gibbs", "scan_gc"])
+def test_theanos_heirs_run_the_same_programs(
+    prefix: Prefix, tmp_path: Path, framework: str, workload: str
+) -> None:
+    report = report_of(prefix(framework, "openblas"), tmp_path, workload, "--calls", "2")
+    first, second = report["cases"]
+    assert first["output"] == pytest.approx(second["output"])
+    assert report["framework"]["name"] == framework
+
+
 def test_an_unknown_case_is_told(prefix: Prefix) -> None:
     done = run(prefix("theano-1.0.5", "pip-openblas"), PROGRAM, "gibbs", "--case", "explicit")
     assert done.returncode == 2

@@ -55,7 +55,7 @@ def test_a_library_that_only_our_channel_has(flavour: str) -> None:
 
 def test_all_frameworks_of_a_flavour_or_one() -> None:
     names = [v.id for v in select("openblas@conda-forge")]
-    assert len(names) == 3 and all(name.endswith("/openblas@conda-forge") for name in names)
+    assert len(names) == 5 and all(name.endswith("/openblas@conda-forge") for name in names)
     assert [v.id for v in select("mkl", "theano-0.8.2")] == ["theano-0.8.2/mkl"]
     with pytest.raises(UsageError, match="mkl-amdlibm is not made for pytensor"):
         select("mkl-amdlibm", "pytensor-3.0.7")

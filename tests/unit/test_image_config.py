@@ -15,6 +15,7 @@ from stacks.variant import load_variant
         ("mkl", "theano-1.0.5", ("theano-mkl:1.0.5", "theano-mkl:latest")),
         ("mkl", "theano-0.8.2", ("theano-mkl:0.8.2",)),
         ("openblas", "pytensor-3.0.7", ("pytensor-openblas:3.0.7",)),
+        ("openblas", "theano-pymc-1.1.2", ("theano-pymc-openblas:1.1.2",)),
     ],
 )
 def test_an_image_is_named_after_framework_and_flavour(

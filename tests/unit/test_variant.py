@@ -221,6 +221,7 @@ def test_the_projects_own() -> None:
     assert [v.id for v in all_variants() if v.baseline and v.framework.module == "theano"] == [
         "theano-0.8.2/pip-default",
         "theano-1.0.5/pip-default",
+        "theano-pymc-1.1.2/pip-default",
     ]
 
 

@@ -73,11 +73,12 @@ class Ops(object):
 
         PyTensor has no convolution over batches of images and filters; it convolves the rows.
         """
-        if not self.is_theano:
-            convolve = importlib.import_module(self.framework.name + ".tensor.signal").convolve1d
+        if self.framework.name == "pytensor":
+            convolve = importlib.import_module("pytensor.tensor.signal").convolve1d
             pairs = [convolve(wide[i], kernels[i], mode="valid") for i in range(rows)]
             return self.tensor.stack(pairs, axis=0)
-        every = self.tensor.nnet.conv2d(
+        nnet = importlib.import_module(self.framework.name + ".tensor.nnet")
+        every = nnet.conv2d(
             wide.dimshuffle(0, "x", "x", 1),
             kernels.dimshuffle(0, "x", "x", 1),
             input_shape=(rows, 1, 1, 2 * width - 1),
@@ -103,10 +104,12 @@ class Ops(object):
 
     def binomial(self, seed):
         """Return a function (shape, probabilities) -> zeros and ones drawn with them."""
-        if self.is_theano:
+        try:
+            utils = importlib.import_module(self.framework.name + ".tensor.random.utils")
+        except ImportError:
+            # Theano up to 1.0; Theano-PyMC has the module that its heirs have.
             streams = importlib.import_module("theano.tensor.shared_randomstreams").RandomStreams
             source = streams(seed)
             return lambda shape, p: source.binomial(size=shape, n=1, p=p, dtype=self.dtype)
-        utils = importlib.import_module(self.framework.name + ".tensor.random.utils")
         source = utils.RandomStream(seed)
         return lambda shape, p: source.binomial(1, p, size=shape).astype(self.dtype)
