@@ -136,8 +136,8 @@ def remarks(
         said.append(f"a container's limit allows {limit:g} of {machine.usable()} cores")
     if asked and asked.mend_scan:
         said.append(
-            "programs on Theano import theano_stacks_scan first, the baseline's too, whose users "
-            "have no such module"
+            "programs import theano_stacks_scan first, the baseline's too, whose users have no "
+            "such module"
         )
     if asked and asked.together:
         said.append("all variants compiled at once: the seconds of their compilation are too long")

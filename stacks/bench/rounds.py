@@ -133,7 +133,7 @@ class Crew:
     def _started(self, turn: Turn) -> Program:
         options = worker.options_of(turn.workload, self._plan.quick)
         env = worker.environment_of(turn.candidate, turn.threads)
-        if self._plan.mend_scan and turn.candidate.variant.framework.module == "theano":
+        if self._plan.mend_scan:
             options = [*options, "--mend-scan"]
             # The baseline has no such module of its own.
             env["PYTHONPATH"] = str(settings.SITE_FOLDER)
