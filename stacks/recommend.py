@@ -45,7 +45,7 @@ def recommend(variants: Sequence[Variant], rounds_wanted: int = ROUNDS) -> None:
         rounds=rounds_wanted,
         quick=True,
     )
-    runs, _ = rounds.run(plan)
+    runs = rounds.run(plan).runs
     found = rows(runs, [candidate.subject for candidate in chosen])
     for line in [*show.lines(found), ""]:
         print(line)

@@ -25,6 +25,7 @@ HOOK = "_theano_stacks"
 # Modules that programs may import, and what mends Theano by itself: see docs/first-step.md.
 SITE_FOLDER = ENVS / "site"
 SITE = tuple(sorted(SITE_FOLDER.glob("*.py")))
+QUICK, SCAN = (SITE_FOLDER / f"theano_stacks_{name}.py" for name in ("quick", "scan"))
 WATCH = """\
 
 import theano_stacks_quick
@@ -142,24 +143,27 @@ def write(variant: Variant, prefix: Path, final: Path, packages: list[dict[str, 
                 for p in (variant.blas.processors if variant.blas else ())
             ),
         )
-        + (WATCH if has_site(variant) else "")
+        + (WATCH if QUICK in site_of(variant) else "")
     )
-    if has_site(variant):
-        for module in SITE:
-            (site_packages / module.name).write_bytes(module.read_bytes())
+    for module in site_of(variant):
+        (site_packages / module.name).write_bytes(module.read_bytes())
     (site_packages / "theano-stacks.pth").write_text(f"import {HOOK}\n")
     (prefix / EXPECTATION).write_text(
         json.dumps(expectation(variant, flags, packages), indent=1, sort_keys=True) + "\n"
     )
 
 
-def has_site(variant: Variant) -> bool:
-    """Say whether an environment has the modules of envs/site: Theano's have, but the baseline.
+def site_of(variant: Variant) -> tuple[Path, ...]:
+    """Return the modules of envs/site that an environment has: none the baseline.
 
     Theano-PyMC is `import theano` too, with other insides.
     """
     framework = variant.framework
-    return framework.name == f"theano-{framework.version}" and not variant.baseline
+    if variant.baseline:
+        return ()
+    if framework.name == f"theano-{framework.version}":
+        return SITE
+    return (SCAN,) if framework.module == "pytensor" else ()
 
 
 def compiler_of(prefix: Path) -> str:

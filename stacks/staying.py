@@ -21,6 +21,10 @@ PIECE = 1 << 16
 TICKS = os.sysconf("SC_CLK_TCK")
 
 
+class NoAnswerError(CommandError):
+    """A program has not answered within its limit; it may still be at work."""
+
+
 class Staying:
     """A program that answers each JSON object on its standard input with one on its output.
 
@@ -55,7 +59,8 @@ class Staying:
     def answer(self) -> dict[str, Any]:
         """Return the next answer, and stop the program.
 
-        Raises CommandError where it ends, takes longer than its limit, or says what is no answer.
+        Raises NoAnswerError where it takes longer than its limit, another CommandError where it
+        ends, or says what is no answer.
         """
         deadline = time.monotonic() + self._limit
         while b"\n" not in self._read:
@@ -107,7 +112,7 @@ class Staying:
         assert self._process.stdout
         left = max(deadline - time.monotonic(), 0.0)
         if not select.select([self._process.stdout], [], [], left)[0]:
-            raise CommandError(
+            raise NoAnswerError(
                 f"{quoted(self._words)}\n{self._tail()}".rstrip(),
                 expected=f"an answer within {self._limit:g} s",
                 found="none: it hangs, or the machine is slower than was thought",

@@ -1,25 +1,32 @@
 """Makes the gradients of scans smaller, and in Theano 0.8.2 the same in every process.
 
-    import theano_stacks_scan  # before the first theano.grad
+    import theano_stacks_scan  # before the first theano.grad, or pytensor.grad
 
 Scan's gradient looks, for each of scan's inputs, for what the forward scan has computed already,
 and puts the stored value in its place. Where it finds something, Theano copies the whole inner
-graph for that input, and leaves it to the optimiser to merge the copies. With this module what was
-copied for one input serves the next.
+graph for that input, and leaves it to the optimiser to merge the copies. So does PyTensor, whose
+rewrites of scans then copy all of the copies, many times. With this module what was copied for one
+input serves the next.
 
 Theano 0.8.2 keeps the gradients that it adds up in a dict by variable, and Python 2.7 orders that
 by address: the graph depends on what else has been allocated. Later versions keep them in order,
 and so does this module.
 """
 
+import importlib
 import sys
 
-from theano.scan_module import scan_op, scan_opt
-from theano.scan_module.scan_utils import equal_computations
+try:
+    from theano.scan_module import scan_op, scan_opt
+    from theano.scan_module.scan_utils import equal_computations
+except ImportError:
+    # An environment has one of the two.
+    scan_op, scan_opt = importlib.import_module("pytensor.scan.op"), None
+    equal_computations = importlib.import_module("pytensor.graph.basic").equal_computations
 
 
 class _Replacing(object):
-    """Theano's forced_replace, with a memory that lasts for one gradient."""
+    """The framework's forced_replace, with a memory that lasts for one gradient."""
 
     def __init__(self):
         self.known = {}
@@ -93,6 +100,8 @@ def _ordered(*pairs, **named):
 
 def _mend():
     scan_op.forced_replace = _Replacing().replace
+    if scan_opt is None:
+        return
     kind = scan_opt.PushOutScanOutput
     kind.push_out_inner_vars = _push_out_inner_vars(kind.push_out_inner_vars)
     if sys.version_info[0] == 2:

@@ -55,7 +55,7 @@ def timed(
     here = here.model_copy(update={"name": results.name_for(here, machine_name or None)})
     began = datetime.datetime.now(datetime.timezone.utc)
     start = time.monotonic()
-    runs, pinned = rounds.run(plan)
+    found = rounds.run(plan)
     seconds = time.monotonic() - start
     by_date = (datetime.datetime.now(datetime.timezone.utc) - began).total_seconds()
     commit, changed = revision()
@@ -71,12 +71,13 @@ def timed(
             rounds=plan.rounds,
             threads=plan.threads,
             quick=plan.quick,
-            pinned=pinned,
+            pinned=found.pinned,
             quota=noise.quota(),
         ),
         subjects=tuple(candidate.subject for candidate in plan.candidates),
-        runs=tuple(runs),
-        remarks=tuple(remarks(runs, pinned, by_date - seconds, asked)),
+        runs=tuple(found.runs),
+        missing=tuple(found.missing),
+        remarks=tuple(remarks(found.runs, found.pinned, by_date - seconds, asked)),
     )
 
 
@@ -135,8 +136,8 @@ def remarks(
         said.append(f"a container's limit allows {limit:g} of {machine.usable()} cores")
     if asked and asked.mend_scan:
         said.append(
-            "programs on Theano import theano_stacks_scan first, the baseline's too, whose users "
-            "have no such module"
+            "programs import theano_stacks_scan first, the baseline's too, whose users have no "
+            "such module"
         )
     if asked and asked.together:
         said.append("all variants compiled at once: the seconds of their compilation are too long")

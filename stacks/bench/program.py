@@ -2,8 +2,9 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterator, Mapping, Sequence
+from collections.abc import Callable, Collection, Iterator, Mapping, Sequence
 from contextlib import contextmanager
+from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
 
@@ -13,7 +14,7 @@ from stacks.bench.profile import Profile
 from stacks.bench.results import NUMBA, Series
 from stacks.errors import StacksError
 from stacks.profiling import PROGRAM
-from stacks.staying import Staying
+from stacks.staying import NoAnswerError, Staying
 
 PROFILE_CALLS = 20
 # No clock tells more, and the files are smaller.
@@ -24,10 +25,19 @@ FEW_MODULES = 3
 Open = Callable[[Sequence[str | Path], Mapping[str, str], float], Staying]
 
 
+@dataclass(frozen=True)
+class Silence:
+    """That a process did not answer in time, the processor seconds it had taken, what to say."""
+
+    processor: float
+    error: NoAnswerError
+
+
 class Program:
     """One start of a variant's workload: a process, and on PyTensor another one for numba.
 
-    All methods raise StacksError where a process ends, hangs, or says what is no measurement.
+    A process that does not answer in time is ended, and the others go on. All methods raise
+    StacksError where one ends by itself, or says what is no measurement.
     """
 
     def __init__(
@@ -39,15 +49,18 @@ class Program:
         limit: float,
         *,
         alone: bool = True,
+        without: Collection[str] = (),
         start: Open = Staying,
     ) -> None:
         """Nothing is started yet. An answer may take `limit` seconds.
 
-        `alone` says that nothing else compiles meanwhile, so that it counts how long this takes.
+        `alone` says that nothing else compiles meanwhile, so that it counts how long this takes;
+        `without` names processes that are not started, by what ends their measures' names.
         """
         self._candidate, self._workload, self._alone = candidate, workload, alone
         self._env, self._limit, self._open = env, limit, start
         self._processes: dict[str, Staying] = {}
+        self._silences: dict[str, Silence] = {}
         # {ending of the measure's name: {case: what is known of it}}
         self._cases: dict[str, dict[str, dict[str, Any]]] = {}
         words: list[str | Path] = [candidate.place / "bin/python", PROGRAM, workload, *options]
@@ -56,6 +69,8 @@ class Program:
         if candidate.variant.framework.module == "pytensor":
             # What a user gets who asks for nothing.
             self._words[NUMBA] = [*words, "--linker", "numba"]
+        for ending in without:
+            del self._words[ending]
 
     def start(self) -> None:
         """Start all of it, which then compiles by itself."""
@@ -67,15 +82,15 @@ class Program:
         for ending, words in self._words.items():
             if ending not in self._processes:
                 self._processes[ending] = self._open(words, self._env, self._limit)
-            with self._understood():
+            with self._understood(), self._heard(ending):
                 ready = self._processes[ending].answer()["ready"]
                 self._cases[ending] = {case["name"]: case for case in ready}
 
     def time(self, calls: int) -> list[Series]:
         """Call each case so many times and return what that took. It has compiled before."""
         found = []
-        for ending, process in self._processes.items():
-            with self._understood():
+        for ending, process in list(self._processes.items()):
+            with self._understood(), self._heard(ending):
                 seconds = process.ask(calls=calls)["seconds"]
                 for name, case in self._cases[ending].items():
                     found.append(self._series(ending, case, seconds[name]))
@@ -84,11 +99,16 @@ class Program:
     def profiles(self) -> dict[str, Profile | None]:
         """Call each case some more with the profile on; return the profiles by measure's name."""
         found = {}
-        for ending, process in self._processes.items():
-            with self._understood():
+        for ending, process in list(self._processes.items()):
+            with self._understood(), self._heard(ending):
                 for case in process.ask(report=True)["report"]["cases"]:
                     found[self._name(ending, case)] = profile.of_case(case)
         return found
+
+    def silences(self) -> dict[str, Silence]:
+        """Return those that have not been told yet, by what ends the names of their measures."""
+        told, self._silences = self._silences, {}
+        return told
 
     def first_calls(self) -> float:
         """Return the seconds that the first call of every case took; 0 before it has compiled."""
@@ -118,6 +138,16 @@ class Program:
             graph=case["graph"],
             compile=_short(case["compile"]) if counts else None,
         )
+
+    @contextmanager
+    def _heard(self, ending: str) -> Iterator[None]:
+        try:
+            yield
+        except NoAnswerError as error:
+            process = self._processes.pop(ending)
+            self._cases.pop(ending, None)
+            self._silences[ending] = Silence(process.processor_seconds(), error)
+            process.kill()
 
     @contextmanager
     def _understood(self) -> Iterator[None]:

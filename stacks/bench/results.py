@@ -137,6 +137,26 @@ class Run(Record):
     series: tuple[Series, ...] = Field(min_length=1)
 
 
+class Missing(Record):
+    """What has no figure, as its program did not answer within the limit."""
+
+    subject: str = Field(description="FRAMEWORK/FLAVOUR, one of the subjects")
+    name: str = Field(min_length=1, description="the workload; with numba, which ends it")
+    threads: int = Field(ge=1)
+    round: int = Field(ge=0, description="in which it did not answer; 0: while it compiled")
+    limit: float = Field(gt=0, le=MOST, description="seconds")
+    processor: float = Field(ge=0, le=MOST, description="seconds that it had computed by then")
+
+    @property
+    def told(self) -> str:
+        """What happened, in words."""
+        did = f"did not answer in round {self.round}" if self.round else "had not compiled"
+        return (
+            f"{did} within {self.limit:g} s, {self.processor:.0f} s of them on a processor: "
+            "it has no figure"
+        )
+
+
 class Result(Record):
     """What one run of the bench found."""
 
@@ -151,6 +171,9 @@ class Result(Record):
     settings: Settings
     subjects: tuple[Subject, ...] = Field(min_length=1)
     runs: tuple[Run, ...] = Field(min_length=1)
+    missing: tuple[Missing, ...] = Field(
+        default=(), description="what did not answer, and has no figures in the runs"
+    )
     remarks: tuple[str, ...] = Field(description="what a reader must know of the machine's noise")
 
 
@@ -203,7 +226,8 @@ def read(path: Path) -> Result:
 
 def _checked(result: Result) -> Result:
     known = {subject.id for subject in result.subjects}
-    unknown = {run.subject for run in result.runs} - known
+    told = {run.subject for run in result.runs} | {one.subject for one in result.missing}
+    unknown = told - known
     if unknown:
         raise ValueError(f"runs of {', '.join(sorted(unknown))}, which is not among its subjects")
     return result

@@ -4,20 +4,31 @@ from __future__ import annotations
 
 import dataclasses
 import time
-from collections.abc import Callable
+from collections.abc import Callable, Sequence
 from contextlib import closing
+from dataclasses import dataclass
 
 from stacks import settings
 from stacks.bench import machine, noise, worker
 from stacks.bench.candidates import Candidate
 from stacks.bench.program import Program
 from stacks.bench.progress import board
-from stacks.bench.results import Run, Series
+from stacks.bench.results import NUMBA, Missing, Run, Series
 from stacks.bench.turns import Plan, Turn, turns
 from stacks.bench.turns import remaining as left_after
+from stacks.staying import NoAnswerError
 
 Measure = Callable[[Candidate, str, int], list[Series]]
 Start = Callable[[Turn], Program]
+
+
+@dataclass(frozen=True)
+class Timed:
+    """What was measured, what gave no answer, and whether all kept to processors of their own."""
+
+    runs: list[Run]
+    missing: list[Missing]
+    pinned: bool
 
 
 class Crew:
@@ -33,6 +44,8 @@ class Crew:
         self._measure = measure or self._measured
         self._start = start or self._started
         self._programs: dict[str, Program] = {}
+        self.missing: list[Missing] = []
+        self.errors: list[NoAnswerError] = []
 
     def close(self) -> None:
         """End every program that is alive."""
@@ -43,10 +56,13 @@ class Crew:
         """Take a turn and return what was measured: nothing where a program was started."""
         if turn.workload in worker.OWN:
             return self._measure(turn.candidate, turn.workload, turn.threads)
+        found: list[Series] = []
         if turn.starts:
             self._begin(turn)
-            return []
-        return self._program(turn).time(self._calls(turn))
+        else:
+            found = self._program(turn).time(self._calls(turn))
+        self._note(turn)
+        return found
 
     def _begin(self, turn: Turn) -> None:
         program = self._programs[turn.candidate.variant.id] = self._start(turn)
@@ -58,16 +74,40 @@ class Crew:
             for each in self._programs.values():
                 each.wait()
 
-    def finish(self, turn: Turn, run: Run) -> Run:
-        """End a program after its last turn; return the turn's run with the profiles in it."""
+    def finish(self, turn: Turn, runs: Sequence[Run]) -> list[Run]:
+        """End a program after its last turn; return the turn's runs with the profiles in them."""
         program = self._program(turn)
         profiles = program.profiles()
+        self._note(turn)
         program.kill()
         del self._programs[turn.candidate.variant.id]
-        series = tuple(
-            one.model_copy(update={"profile": profiles.get(one.name)}) for one in run.series
-        )
-        return run.model_copy(update={"series": series})
+        return [
+            run.model_copy(
+                update={
+                    "series": tuple(
+                        one.model_copy(update={"profile": profiles.get(one.name)})
+                        for one in run.series
+                    )
+                }
+            )
+            for run in runs
+        ]
+
+    def _note(self, turn: Turn) -> None:
+        """Note which processes did not answer: all of them compile in one turn, where so asked."""
+        for subject, program in self._programs.items():
+            for ending, silence in program.silences().items():
+                self.errors.append(silence.error)
+                self.missing.append(
+                    Missing(
+                        subject=subject,
+                        name=turn.workload + ending,
+                        threads=turn.threads,
+                        round=turn.round,
+                        limit=self._plan.limit,
+                        processor=round(silence.processor, 1),
+                    )
+                )
 
     def expected(self, turn: Turn) -> list[tuple[Turn, float]]:
         """Return what the turns of a program will take, as its first calls let expect."""
@@ -93,20 +133,32 @@ class Crew:
     def _started(self, turn: Turn) -> Program:
         options = worker.options_of(turn.workload, self._plan.quick)
         env = worker.environment_of(turn.candidate, turn.threads)
-        if self._plan.mend_scan and turn.candidate.variant.framework.module == "theano":
+        if self._plan.mend_scan:
             options = [*options, "--mend-scan"]
             # The baseline has no such module of its own.
             env["PYTHONPATH"] = str(settings.SITE_FOLDER)
-        alone = not self._plan.together
-        return Program(turn.candidate, turn.workload, options, env, self._plan.limit, alone=alone)
+        return Program(
+            turn.candidate,
+            turn.workload,
+            options,
+            env,
+            self._plan.limit,
+            alone=not self._plan.together,
+            without=self.without(turn),
+        )
+
+    def without(self, turn: Turn) -> list[str]:
+        """Return the endings of what did not answer at an earlier start: it has had its time."""
+        here = (turn.candidate.variant.id, turn.threads)
+        silent = [m.name for m in self.missing if (m.subject, m.threads) == here]
+        return [ending for ending in ("", NUMBA) if turn.workload + ending in silent]
 
 
-def run(
-    plan: Plan, measure: Measure | None = None, start: Start | None = None
-) -> tuple[list[Run], bool]:
-    """Time everything; return the runs and whether they were kept to processors of their own.
+def run(plan: Plan, measure: Measure | None = None, start: Start | None = None) -> Timed:
+    """Time everything; what does not answer is left out, with what it had answered before.
 
-    Raises StacksError where a process fails or hangs; no process is left behind in any case.
+    Raises StacksError where a process fails, or nothing answers; no process is left behind in any
+    case.
     """
     every = list(turns(plan))
     done: list[tuple[Turn, float]] = []
@@ -120,13 +172,35 @@ def run(
                 found = _taken(turn, crew)
             pinned = pinned and kept
             if turn.last:
-                found = [crew.finish(turn, one) for one in found]
+                found = crew.finish(turn, found)
             done.append((turn, time.monotonic() - begun))
             if turn.starts:
                 done += crew.expected(turn)
             if turn.round:
                 runs += found
-    return runs, pinned
+    answered = _answered(runs, crew.missing)
+    if crew.errors and not answered:
+        raise crew.errors[0]
+    return Timed(answered, crew.missing, pinned)
+
+
+def _answered(runs: Sequence[Run], missing: Sequence[Missing]) -> list[Run]:
+    """Leave out what fell silent: its earlier rounds are those in which it happened to answer."""
+    silent = {(one.subject, one.name, one.threads) for one in missing}
+    found = []
+    for each in runs:
+        series = tuple(
+            one
+            for one in each.series
+            if (each.subject, each.workload + _ending(one), each.threads) not in silent
+        )
+        if series:
+            found.append(each.model_copy(update={"series": series}))
+    return found
+
+
+def _ending(series: Series) -> str:
+    return NUMBA if series.name.endswith(NUMBA) else ""
 
 
 def _taken(turn: Turn, crew: Crew) -> list[Run]:

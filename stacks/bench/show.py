@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Sequence
 
 from stacks.bench.compare import Measure, Row, rows, unlike, winners
-from stacks.bench.results import Result
+from stacks.bench.results import Missing, Result
 
 
 def show(result: Result) -> None:
@@ -20,7 +20,7 @@ def show(result: Result) -> None:
         print(line)
     for measure, names in winners(result.runs).items():
         print(sentence(measure, [shown(name, found) for name in names]))
-    for remark in [*unlike(found), *result.remarks]:
+    for remark in [*silent(result.missing), *unlike(found), *result.remarks]:
         print(f"note: {remark}")
 
 
@@ -32,6 +32,15 @@ def sentence(measure: Measure, names: Sequence[str]) -> str:
             "the noise"
         )
     return f"{measure.told}: {names[0]} is the fastest"
+
+
+def silent(missing: Sequence[Missing]) -> list[str]:
+    """Say what did not answer in time."""
+    return [
+        f"{one.name}, {one.threads} thread{'' if one.threads == 1 else 's'}: {one.subject} "
+        f"{one.told}; --limit gives it more time"
+        for one in missing
+    ]
 
 
 def shown(subject: str, found: Sequence[Row]) -> str:

@@ -40,7 +40,7 @@ class Plan:
     `starts` is how often a program is started, `calls` how often it is called in a round, `limit`
     in how many seconds a process is to answer; `every_count` has the programs that are slow to
     start timed on all of `threads`; `together` has all variants' programs compile at once, and
-    `mend_scan` has those on Theano import theano_stacks_scan first.
+    `mend_scan` has them import theano_stacks_scan first.
     """
 
     candidates: tuple[Candidate, ...]

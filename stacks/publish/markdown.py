@@ -7,7 +7,7 @@ import re
 from collections.abc import Sequence
 
 from stacks.publish import seed, tables
-from stacks.publish.sessions import Session, versions
+from stacks.publish.sessions import NO_ANSWER, Session, versions
 
 HEAD = """# Timings
 
@@ -59,6 +59,11 @@ def _session(session: Session) -> str:
                     text(figure.reference) if figure.ratio else "",
                 ]
                 for figure in session.figures
+            ]
+            + [
+                [*map(text, one.subject.split("/")), text(one.name), str(one.threads), NO_ANSWER]
+                + [""] * 4
+                for one in session.result.missing
             ],
         ),
         "",

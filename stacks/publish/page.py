@@ -9,7 +9,7 @@ import jinja2
 from markupsafe import Markup
 
 from stacks.publish import plots, seed, tables
-from stacks.publish.sessions import Figure, Session, versions
+from stacks.publish.sessions import NO_ANSWER, Session, versions
 
 HERE = Path(__file__).resolve().parent
 # The columns that are filtered by, by their heads.
@@ -28,10 +28,22 @@ def document(sessions: Sequence[Session]) -> str:
     )
     steps = seed.ours(sessions)
     every = [seed.article(), *steps]
-    lines = [(n, s, f, _keys(s, f)) for n, s in enumerate(sessions, 1) for f in s.figures]
+    numbered = list(enumerate(sessions, 1))
+    lines = [
+        (number, session, one, _keys(session, one.row.subject, one.row.measure.name))
+        for number, session in numbered
+        for one in session.figures
+    ]
+    absent = [
+        (number, session, one, _keys(session, one.subject, one.name))
+        for number, session in numbered
+        for one in session.result.missing
+    ]
     return environment.get_template("page.html.jinja").render(
         lines=lines,
-        filters={name: sorted({keys[name] for *_, keys in lines}) for name in FILTERS},
+        absent=absent,
+        no_answer=NO_ANSWER,
+        filters={name: sorted({k[name] for *_, k in [*lines, *absent]}) for name in FILTERS},
         drawn=[(s, tables.tables(s), plots.plots(s)) for s in sessions],
         steps=every if steps else [],
         step_plots=plots.of_steps(steps),
@@ -44,10 +56,7 @@ def document(sessions: Sequence[Session]) -> str:
     )
 
 
-def _keys(session: Session, figure: Figure) -> dict[str, str]:
-    return {
-        "machine": session.machine.name,
-        "framework": figure.framework,
-        "variant": figure.flavour,
-        "measure": figure.row.measure.name,
-    }
+def _keys(session: Session, subject: str, measure: str) -> dict[str, str]:
+    framework, _, flavour = subject.partition("/")
+    machine = session.machine.name
+    return {"machine": machine, "framework": framework, "variant": flavour, "measure": measure}

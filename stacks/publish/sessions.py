@@ -10,9 +10,11 @@ from typing import TypeVar
 from stacks.bench.compare import Row, rows, unlike, winners
 from stacks.bench.profile import Compilation, Profile
 from stacks.bench.results import Found, Machine, Result, Subject
-from stacks.bench.show import number, scale, sentence, shown
+from stacks.bench.show import number, scale, sentence, shown, silent
 
 T = TypeVar("T")
+# Stands where a figure would; a note of the session says more.
+NO_ANSWER = "no answer"
 
 
 @dataclass(frozen=True)
@@ -182,7 +184,8 @@ def _session(result: Result) -> Session:
         for measure, names in winners(result.runs).items()
     ]
     figures = tuple(_figure(result, row) for row in found)
-    return Session(result, figures, (*said, *unlike(found), *result.remarks))
+    notes = (*said, *silent(result.missing), *unlike(found), *result.remarks)
+    return Session(result, figures, notes)
 
 
 def _figure(result: Result, row: Row) -> Figure:

@@ -20,7 +20,7 @@ from stacks.tasks.words import CLUSTER, FRAMEWORK, JSON, VARIANT, path_of
         "starts": "how often a program is started (default: for each round; ntm once)",
         "calls": "calls of a program in each round (default: 100; with --quick 20)",
         "limit": "seconds in which a process is to answer (default: 3600)",
-        "mend_scan": "programs on Theano import theano_stacks_scan first: see docs/bench.md",
+        "mend_scan": "programs import theano_stacks_scan first: see docs/bench.md",
         "together": "programs of all variants compile at once: sooner, its seconds are not kept",
         "cluster": CLUSTER + "; each builds, verifies and times all of the variants",
     }

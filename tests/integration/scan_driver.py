@@ -10,12 +10,26 @@ import hashlib
 import sys
 
 import numpy
-import theano
+
+try:
+    import theano
+    from theano.gof.graph import io_toposort
+except ImportError:
+    import pytensor as theano
+    import pytensor.tensor
+    from pytensor.graph.traversal import io_toposort
 
 if sys.argv[2] == "mended":
     import theano_stacks_scan  # noqa: F401
 
 STATES = 6
+
+
+def inner_nodes(scan):
+    """Return the nodes of a scan's step in order."""
+    if hasattr(scan, "inner_inputs"):
+        return io_toposort(scan.inner_inputs, scan.inner_outputs)
+    return io_toposort(scan.inputs, scan.outputs)
 
 
 class Unrelated(object):
@@ -39,8 +53,8 @@ def main(count):
     starts = [theano.shared(numpy.ones((2, 3))) for _ in range(STATES)]
     outputs, _ = theano.scan(step, outputs_info=starts, n_steps=4)
     gradients = theano.tensor.grad(sum(output.sum() for output in outputs), weights)
-    scan = [n for n in theano.gof.graph.io_toposort([], gradients) if "Scan" in str(type(n.op))][-1]
-    nodes = theano.gof.graph.io_toposort(scan.op.inputs, scan.op.outputs)
+    scan = [n for n in io_toposort([], gradients) if "Scan" in str(type(n.op))][-1]
+    nodes = inner_nodes(scan.op)
     places = {}
     for place, node in enumerate(nodes):
         places.update((output, place) for output in node.outputs)

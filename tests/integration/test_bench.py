@@ -71,3 +71,13 @@ def test_a_program_stays_on_python_2_too(prefix: Prefix) -> None:
         assert parts == pytest.approx(profile.seconds, rel=1e-2)
     finally:
         program.kill()
+
+
+def test_a_program_that_does_not_answer_in_time_is_ended(prefix: Prefix) -> None:
+    of = candidate(prefix, "theano-0.8.2", "pip-default")
+    # No interpreter imports Theano in a hundredth of a second.
+    program = Program(of, "logreg", ["--small"], worker.environment_of(of, 1), 0.01)
+    program.wait()
+    assert list(program.silences()) == [""] and program.silences() == {}
+    assert program.time(3) == [] and program.profiles() == {}
+    assert program.processor_seconds() == 0, "no process is left"

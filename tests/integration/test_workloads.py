@@ -53,6 +53,7 @@ def report_of(place: Path, folder: Path, *words: str) -> dict[str, Any]:
         ("theano-1.0.5", 2, "as it is"),
         ("theano-0.8.2", 2, "mended"),
         ("pytensor-3.0.7", 1, "as it is"),
+        ("pytensor-3.0.7", 2, "mended"),
     ],
 )
 def test_the_gradients_of_the_neural_turing_machine_are_those_of_finite_differences(
@@ -118,14 +119,15 @@ def test_an_unknown_case_is_told(prefix: Prefix) -> None:
     assert "no case explicit; there are: implicit, non_sequences" in done.stderr
 
 
-@pytest.mark.parametrize("framework", ["theano-1.0.5", "theano-0.8.2"])
+@pytest.mark.parametrize("framework", ["theano-1.0.5", "theano-0.8.2", "pytensor-3.0.7"])
 def test_a_mended_gradient_is_small_right_and_the_same_whatever_lies_in_memory(
     prefix: Prefix, framework: str
 ) -> None:
     place = prefix(framework, "pip-openblas")
 
     def built(unrelated: int, how: str) -> list[str]:
-        done = run(place, SCAN_DRIVER, str(unrelated), how, THEANO_FLAGS="linker=py,optimizer=None")
+        flags = dict.fromkeys(("THEANO_FLAGS", "PYTENSOR_FLAGS"), "linker=py,optimizer=None")
+        done = run(place, SCAN_DRIVER, str(unrelated), how, **flags)
         assert done.returncode == 0, done.stderr
         return done.stdout.split()[:3]
 
@@ -136,8 +138,11 @@ def test_a_mended_gradient_is_small_right_and_the_same_whatever_lies_in_memory(
     assert {built(unrelated, "mended")[0] for unrelated in (2, 5, 6)} == {same}
 
 
-def test_a_mended_lstm_compiles_to_the_same_graphs(prefix: Prefix, tmp_path: Path) -> None:
-    place = prefix("theano-1.0.5", "pip-openblas")
+@pytest.mark.parametrize("framework", ["theano-1.0.5", "pytensor-3.0.7"])
+def test_a_mended_lstm_compiles_to_the_same_graphs(
+    prefix: Prefix, tmp_path: Path, framework: str
+) -> None:
+    place = prefix(framework, "pip-openblas")
     words = ["lstm", "--calls", "1", "--profile-calls", "0"]
     graphs = [
         [case["graph"] for case in report_of(place, tmp_path, *words, *more)["cases"]]

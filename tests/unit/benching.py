@@ -5,7 +5,17 @@ from __future__ import annotations
 from collections.abc import Sequence
 from typing import Any
 
-from stacks.bench.results import Machine, Noise, Package, Result, Run, Series, Settings, Subject
+from stacks.bench.results import (
+    Machine,
+    Missing,
+    Noise,
+    Package,
+    Result,
+    Run,
+    Series,
+    Settings,
+    Subject,
+)
 
 QUIET = Noise(load=0.1, others=0.0, steal=0.0, throttled=0.0, frequency=3000.0)
 MACHINE = Machine(
@@ -50,6 +60,12 @@ def run(of: Subject, number: int, *samples: float, **series: Any) -> Run:
 
 def runs(of: Subject, values: Sequence[float], **series: Any) -> list[Run]:
     return [run(of, number, value, **series) for number, value in enumerate(values, 1)]
+
+
+def missing(of: Subject, number: int = 0) -> Missing:
+    return Missing(
+        subject=of.id, name="ntm, numba", threads=2, round=number, limit=300.0, processor=286.7
+    )
 
 
 def result(found: Sequence[Run], *subjects: Subject, **more: Any) -> Result:

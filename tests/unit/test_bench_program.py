@@ -17,7 +17,7 @@ from stacks.bench.candidates import Candidate
 from stacks.bench.program import Program
 from stacks.errors import StacksError
 from stacks.lock import Lock
-from stacks.staying import Staying
+from stacks.staying import NoAnswerError, Staying
 from stacks.variant import load_variant
 
 LOCK = Lock((), (), "a" * 64, "", "")
@@ -109,7 +109,7 @@ def test_what_is_left_is_told_from_the_first_calls_on() -> None:
 
 
 def test_a_program_is_timed_in_its_rounds_and_its_profile_kept_once(fakes: list[Fake]) -> None:
-    found, _ = rounds.run(plan("blis", "mkl", starts=2, calls=3), start=started)
+    found = rounds.run(plan("blis", "mkl", starts=2, calls=3), start=started).runs
     assert [(run.start, run.round) for run in found[::2]] == [
         (1, 1),
         (1, 2),
@@ -185,6 +185,86 @@ def test_words_that_are_no_measurement(monkeypatch: pytest.MonkeyPatch, fakes: l
     assert fakes[0].killed
 
 
+class Silent(Fake):
+    """The same, but numba's does not answer what it is asked the `asked`-th time; 0: compiling."""
+
+    asked_for: int
+
+    @property
+    def is_silent(self) -> bool:
+        return "numba" in self.words and len(self.asked) == self.asked_for
+
+    def answer(self) -> dict[str, Any]:
+        if self.is_silent:
+            raise NoAnswerError("it has not compiled")
+        return super().answer()
+
+    def ask(self, **question: Any) -> dict[str, Any]:
+        found = super().ask(**question)
+        if self.is_silent:
+            raise NoAnswerError("it has not answered")
+        return found
+
+    def processor_seconds(self) -> float:
+        return 0.75
+
+
+def timed_on_pytensor(monkeypatch: pytest.MonkeyPatch, asked_for: int, **more: Any) -> rounds.Timed:
+    monkeypatch.setattr(Silent, "asked_for", asked_for, raising=False)
+    chosen = (candidate("mkl", "pytensor-3.0.7"), candidate("blis", "pytensor-3.0.7"))
+    started_without: list[list[str]] = []
+
+    def begin(crew: rounds.Crew, turn: turns.Turn) -> Program:
+        left_out = crew.without(turn)
+        started_without.append(left_out)
+        return Program(turn.candidate, turn.workload, [], {}, 60.0, without=left_out, start=Silent)
+
+    monkeypatch.setattr(rounds.Crew, "_started", begin)
+    return rounds.run(dataclasses.replace(plan(**more), candidates=chosen, limit=60.0))
+
+
+@pytest.mark.parametrize(("asked_for", "number"), [(0, 0), (3, 3), (6, 5)])
+@pytest.mark.parametrize("together", [False, True])
+def test_what_does_not_answer_is_named_and_the_rest_is_kept(
+    monkeypatch: pytest.MonkeyPatch, fakes: list[Fake], asked_for: int, number: int, together: bool
+) -> None:
+    found = timed_on_pytensor(monkeypatch, asked_for, together=together)
+    assert {series.name for run in found.runs for series in run.series} == {"ntm step"}
+    assert len(found.runs) == 10, "what it had answered before is left out, the rest is not"
+    first, second = sorted(found.missing, key=lambda one: one.subject)
+    assert first.model_dump() == {
+        "subject": "pytensor-3.0.7/blis",
+        "name": "ntm, numba",
+        "threads": 2,
+        "round": number,
+        "limit": 60.0,
+        "processor": 0.8,
+    }
+    assert second.subject == "pytensor-3.0.7/mkl"
+    assert all(fake.killed for fake in fakes)
+
+
+def test_what_did_not_answer_is_not_started_again(
+    monkeypatch: pytest.MonkeyPatch, fakes: list[Fake]
+) -> None:
+    found = timed_on_pytensor(monkeypatch, 0, starts=3)
+    assert len(found.missing) == 2 and len(found.runs) == 10
+    assert ["numba" in fake.words for fake in fakes].count(True) == 2
+    assert len(fakes) == 2 * 3 + 2
+
+
+def test_where_nothing_answers_nothing_is_kept(
+    monkeypatch: pytest.MonkeyPatch, fakes: list[Fake]
+) -> None:
+    def silent(self: Fake) -> dict[str, Any]:
+        raise NoAnswerError("it has not compiled")
+
+    monkeypatch.setattr(Fake, "answer", silent)
+    with pytest.raises(NoAnswerError, match="it has not compiled"):
+        rounds.run(plan("blis", "mkl"), start=started)
+    assert len(fakes) == 2 and all(fake.killed for fake in fakes)
+
+
 def test_how_often_a_program_is_called() -> None:
     assert worker.options_of("check_blas", True) == ["--case", "2000"]
     assert worker.options_of("check_blas", False) == worker.options_of("ntm", True) == []
@@ -204,7 +284,7 @@ def test_scan_may_be_mended_for_all(monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr(rounds, "Program", Seen)
     chosen = (candidate("pip-default"), candidate("mkl", "pytensor-3.0.7"))
     rounds.run(dataclasses.replace(plan(mend_scan=True), candidates=chosen))
-    assert seen == [(["--mend-scan"], str(settings.SITE_FOLDER)), ([], None)]
+    assert seen == [(["--mend-scan"], str(settings.SITE_FOLDER))] * 2
     assert (settings.SITE_FOLDER / "theano_stacks_scan.py").is_file()
     (said,) = command.remarks([], True, 0.0, Asked(mend_scan=True))
     assert "theano_stacks_scan" in said

@@ -9,7 +9,7 @@ from pathlib import Path
 from typing import Any
 
 import pytest
-from benching import BASE, FAST, result, runs, subject
+from benching import BASE, FAST, missing, result, runs, subject
 
 from stacks import channel, lock, prefix, settings, verification
 from stacks.bench import candidates, command, compare, noise, results, rounds, show, turns, worker
@@ -89,7 +89,7 @@ def test_the_first_run_of_each_warms_up_and_is_not_kept(
         return [Series(name="Gemm", unit="s", samples=(float(len(asked)),), graph=None)]
 
     threads = min(2, len(os.sched_getaffinity(0)))
-    found, _ = rounds.run(plan("blis", "mkl", threads=(threads,), rounds=2), measure)
+    found = rounds.run(plan("blis", "mkl", threads=(threads,), rounds=2), measure).runs
     assert [(name, kept) for name, _, kept in asked[:2]] == [("blis", threads), ("mkl", threads)]
     assert [run.round for run in found] == [1, 1, 2, 2]
     assert [run.series[0].samples for run in found] == [(3.0,), (4.0,), (5.0,), (6.0,)]
@@ -259,6 +259,16 @@ def test_a_result_is_shown(capsys: pytest.CaptureFixture[str]) -> None:
         "",
         "Gemm, 2 threads: fast is the fastest",
         "note: it was noisy",
+    ]
+
+
+def test_what_did_not_answer_is_told(capsys: pytest.CaptureFixture[str]) -> None:
+    show.show(result(runs(BASE, [1.0]), BASE, FAST, missing=(missing(FAST), missing(FAST, 3))))
+    assert capsys.readouterr().out.splitlines()[-2:] == [
+        "note: ntm, numba, 2 threads: theano-1.0.5/fast had not compiled within 300 s, 287 s of "
+        "them on a processor: it has no figure; --limit gives it more time",
+        "note: ntm, numba, 2 threads: theano-1.0.5/fast did not answer in round 3 within 300 s, "
+        "287 s of them on a processor: it has no figure; --limit gives it more time",
     ]
 
 

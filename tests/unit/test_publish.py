@@ -7,7 +7,7 @@ from pathlib import Path
 from typing import Any
 
 import pytest
-from benching import BASE, FAST, MACHINE, OTHER, result, runs, subject
+from benching import BASE, FAST, MACHINE, OTHER, missing, result, runs, subject
 
 from stacks.bench import results
 from stacks.bench.results import Peak
@@ -79,6 +79,19 @@ def test_every_figure_has_its_machine_versions_and_samples(tmp_path: Path) -> No
         assert "c" * 40 in text
         assert "Gemm float64 2000, 2 threads: fast is the fastest" in text
         assert "other programs were busy" in text
+
+
+def test_what_gave_no_answer_has_a_row_without_a_figure(tmp_path: Path) -> None:
+    keep(tmp_path, missing=(missing(FAST),))
+    command.publish(tmp_path)
+    assert "| theano-1.0.5 | fast | ntm, numba | 2 | no answer |  |  |  |  |\n" in timings(tmp_path)
+    seen = " ".join(Reader(site(tmp_path)).text.split())
+    assert (
+        "fast ntm, numba no answer 2 theano-1.0.5 had not compiled within 300 s, 287 s of them on "
+        "a processor: it has no figure here-2-cores"
+    ) in seen
+    for text in (timings(tmp_path), seen):
+        assert "ntm, numba, 2 threads: theano-1.0.5/fast had not compiled within 300 s" in text
 
 
 def test_the_same_results_give_the_same_bytes(tmp_path: Path) -> None:

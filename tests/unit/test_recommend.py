@@ -76,9 +76,9 @@ def test_a_variant_that_did_not_verify_is_never_timed(
 ) -> None:
     planned: list[turns.Plan] = []
 
-    def run(plan: turns.Plan) -> tuple[list[Run], bool]:
+    def run(plan: turns.Plan) -> rounds.Timed:
         planned.append(plan)
-        return timed((BASE, SLOW), (MKL, FAST)), True
+        return rounds.Timed(timed((BASE, SLOW), (MKL, FAST)), [], pinned=True)
 
     monkeypatch.setattr(recommend, "candidates", lambda variants: [BASE, MKL, BROKEN])
     monkeypatch.setattr(rounds, "run", run)

@@ -14,7 +14,7 @@ import pytest
 
 from stacks.command import CommandError
 from stacks.disk import REPOSITORY
-from stacks.staying import Staying
+from stacks.staying import NoAnswerError, Staying
 
 # Answers with its process number and what it was asked; does as it is told.
 PROGRAM = """
@@ -91,7 +91,7 @@ def test_words_that_are_no_answer(program: Staying) -> None:
 def test_it_that_hangs_is_given_up() -> None:
     program = Staying([sys.executable, "-c", "input()"], os.environ, 0.2)
     try:
-        with pytest.raises(CommandError, match=r"(?s)an answer within 0.2 s.*--limit"):
+        with pytest.raises(NoAnswerError, match=r"(?s)an answer within 0.2 s.*--limit"):
             program.answer()
     finally:
         program.kill()

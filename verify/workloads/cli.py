@@ -122,15 +122,15 @@ def run(arguments):
             "Theano was asked for %s and took %s" % (asked, framework.flag("device")),
             "take `device` out of THEANO_FLAGS",
         )
-    for module, option in (
-        ("theano_stacks_scan", "--mend-scan" if arguments.mend_scan else ""),
-        ("theano_stacks_cache", "--keep-graphs" if arguments.keep_graphs else ""),
+    for module, option, wished, who in (
+        ("theano_stacks_scan", "--mend-scan", arguments.mend_scan, "a variant"),
+        ("theano_stacks_cache", "--keep-graphs", arguments.keep_graphs, "a variant on Theano"),
     ):
-        if option and not _brings(module):
+        if wished and not _brings(module):
             return program.cannot_run(
                 "the workload",
                 "this environment has no " + module,
-                "take a variant on Theano that is not the baseline, or leave %s out" % option,
+                "take %s that is not the baseline, or leave %s out" % (who, option),
             )
 
     # Imported late: these import NumPy, which must not come before the thread counts are set.
