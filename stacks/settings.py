@@ -25,6 +25,7 @@ HOOK = "_theano_stacks"
 # Modules that programs may import, and what mends Theano by itself: see docs/first-step.md.
 SITE_FOLDER = ENVS / "site"
 SITE = tuple(sorted(SITE_FOLDER.glob("*.py")))
+MODULES_VARIABLE = "THEANO_STACKS_MODULES"
 WATCH = """\
 
 import theano_stacks_quick
@@ -70,6 +71,12 @@ for name, value in {environment!r}:
     # A folder to keep things in is of no use to a person who may not write to it.
     if WRITABLE or not value.startswith("{{prefix}}/var/"):
         os.environ.setdefault(name, value.replace("{{prefix}}", PREFIX))
+# Where environments share compiled modules; bytes, whatever the path has in it.
+MODULES = {modules!r}
+if not isinstance(MODULES, str):
+    MODULES = os.fsdecode(MODULES)
+if MODULES and os.access(os.path.dirname(MODULES), os.W_OK):
+    os.environ.setdefault("{modules_variable}", MODULES)
 
 
 def _usable_cores():
@@ -97,10 +104,18 @@ def check_place(prefix: Path) -> None:
         )
 
 
-def write(variant: Variant, prefix: Path, final: Path, packages: list[dict[str, Any]]) -> None:
+def write(
+    variant: Variant,
+    prefix: Path,
+    final: Path,
+    packages: list[dict[str, Any]],
+    modules: Path | None = None,
+) -> None:
     """Write a variant's settings into `prefix`, for the place `final` that it will be renamed to.
 
-    `packages` are the entries that the verification suite compares with what it finds.
+    `packages` are the entries that the verification suite compares with what it finds; `modules`
+    is the folder of compiled modules that environments share, None where this one has no part in
+    it.
     """
     flags = flags_of(variant, final, compiler_of(prefix))
     (prefix / FOLDER).mkdir(parents=True)
@@ -113,6 +128,8 @@ def write(variant: Variant, prefix: Path, final: Path, packages: list[dict[str, 
             rc_variable=variant.framework.rc_variable,
             environment=tuple(sorted(variant.environment().items())),
             threads=variant.blas.threads if variant.blas else (),
+            modules=os.fsencode(modules) if modules and has_site(variant) else b"",
+            modules_variable=MODULES_VARIABLE,
         )
         + (WATCH if has_site(variant) else "")
     )
