@@ -2,7 +2,7 @@
 
 A name is a hash of the source, the options, and the content of what the compiler reads: headers,
 libraries, the compiler itself. The environment's path is no part of it: -fmacro-prefix-map keeps it
-out of modules, and `own` sees to it that none with a path in it is kept. Where something cannot be
+out of modules, and one that is bound to a path all the same is not kept. Where something cannot be
 told by its content there is no name, and the module is compiled as ever. Needs no Theano.
 """
 
@@ -78,12 +78,12 @@ class Inputs(object):
         # Text beyond ASCII is written as the locale has it: a UnicodeError, too.
         source = module.source.encode("ascii")
         folders = list(module.include_dirs) + [os.path.join(self.prefix, "include")]
-        libraries = list(module.libs) + list(IMPLICIT)
+        libraries, lib_dirs = list(module.libs) + list(IMPLICIT), tuple(module.lib_dirs)
         native = tuple(word for word in module.options if word.endswith("=native"))
         means = [
             [module.name, _hash_of(source), list(module.options), module.hidden],
             [_once(self.trees, self._tree, each) for each in folders],
-            [self._library(each, list(module.lib_dirs)) for each in libraries],
+            [_once(self.libraries, self._library, (each, lib_dirs)) for each in libraries],
             _once(self.others, self._compiler, module.compiler),
             _once(self.others, self._native, (module.compiler, native)),
             [self.environ.get("LD_LIBRARY_PATH", ""), sys.platform, list(module.means)],
@@ -127,15 +127,16 @@ class Inputs(object):
                 files.append([os.path.relpath(each, folder), _hash_of(_read(each))])
         return _hash_of(json.dumps(sorted(files)).encode("ascii"))
 
-    def _library(self, name, folders):
+    def _library(self, asked):
         """Return what the linker takes for -lNAME; one that is not here is in the sysroot."""
+        name, folders = asked
         if not re.match(r"[\w.+-]+$", name):
             raise UnknownError("a library called %s" % name)
-        for folder in folders + [os.path.join(self.prefix, "lib")]:
+        for folder in folders + (os.path.join(self.prefix, "lib"),):
             for ending in (".so", ".a"):
                 path = os.path.join(self._inside(folder), "lib" + name + ending)
                 if os.path.exists(path):
-                    return [name, ending, _once(self.libraries, _hash_of_library, path)]
+                    return [name, ending, _hash_of_library(path)]
         return [name]
 
     def _compiler(self, name):
