@@ -37,8 +37,6 @@ def run(
             **os.environ,
             "THEANO_FLAGS": f"base_compiledir={folder},{flags}",
             "OPENBLAS_NUM_THREADS": "1",
-            # What other tests have compiled would be taken.
-            "THEANO_STACKS_MODULES": "0",
             **variables,
         },
         capture_output=True,

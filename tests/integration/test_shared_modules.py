@@ -11,6 +11,10 @@ from typing import Any
 
 import pytest
 
+from stacks import pipeline
+from stacks import prefix as environments
+from stacks.variant import load_variant
+
 DRIVER = Path(__file__).with_name("modules_driver.py")
 Prefix = Callable[[str, str], Path]
 FRAMEWORKS = ("theano-1.0.5", "theano-0.8.2")
@@ -22,18 +26,24 @@ class Starts:
     def __init__(self, room: Path) -> None:
         self.room, self.count = room, 0
 
-    def begin(self, place: Path, modules: Path | str, **variables: str) -> subprocess.Popen[str]:
+    def begin(
+        self, place: Path, modules: Path | str | None, **variables: str
+    ) -> subprocess.Popen[str]:
+        """Start it with a folder for modules that are shared; None: with the environment's own."""
         self.count += 1
         folder = self.room / f"compiled {self.count}"
+        env = {
+            **os.environ,
+            "THEANO_FLAGS": f"base_compiledir={folder},floatX=float64",
+            "OMP_NUM_THREADS": "1",
+            "THEANO_STACKS_MODULES": str(modules),
+            **variables,
+        }
+        if modules is None:
+            del env["THEANO_STACKS_MODULES"]
         return subprocess.Popen(
             [place / "bin/python", DRIVER],
-            env={
-                **os.environ,
-                "THEANO_FLAGS": f"base_compiledir={folder},floatX=float64",
-                "THEANO_STACKS_MODULES": str(modules),
-                "OMP_NUM_THREADS": "1",
-                **variables,
-            },
+            env=env,
             stdout=subprocess.PIPE,
             stderr=subprocess.PIPE,
             text=True,
@@ -45,7 +55,7 @@ class Starts:
         found: dict[str, Any] = json.loads(out.splitlines()[-1])
         return {**found, "said": said}
 
-    def of(self, place: Path, modules: Path | str, **variables: str) -> dict[str, Any]:
+    def of(self, place: Path, modules: Path | str | None, **variables: str) -> dict[str, Any]:
         return self.end(self.begin(place, modules, **variables))
 
 
@@ -97,6 +107,25 @@ def test_an_environment_that_was_made_anew_compiles_nothing(
     first, again = (starts.of(place, modules) for _ in range(2))
     assert again["found"] == {"hits": first["found"]["kept"], "kept": 0, "not kept": 0}
     assert (again["values"], again["modules"]) == (first["values"], first["modules"])
+
+
+@pytest.mark.parametrize("framework", FRAMEWORKS)
+def test_an_environment_shares_in_the_cache_wherever_they_lie(
+    prefix: Prefix,
+    starts: Starts,
+    tmp_path: Path,
+    monkeypatch: pytest.MonkeyPatch,
+    framework: str,
+) -> None:
+    folder = tmp_path / "a cache, é" / "modules"
+    folder.parent.mkdir()
+    monkeypatch.setattr(environments, "MODULES", str(folder))
+    variant = load_variant("openblas", framework)
+    first = starts.of(pipeline.make_environment(variant, tmp_path / "é, $1 #" / "prefix"), None)
+    assert len(list(folder.iterdir())) == first["found"]["kept"] >= 5
+    other = starts.of(prefix(framework, "openblas"), folder)
+    assert other["found"] == {"hits": first["found"]["kept"], "kept": 0, "not kept": 0}
+    assert (other["values"], other["modules"]) == (first["values"], first["modules"])
 
 
 def test_a_module_that_was_changed_or_cut_off_is_noticed(
