@@ -38,6 +38,8 @@ VARIABLES = (
 IMPLICIT = ("stdc++", "m", "gcc_s", "gcc", "c", "gomp", "pthread")
 LIBRARY_STARTS = (b"\x7fELF", b"!<ar")
 SYSROOT = os.path.join("lib", "gxx-sysroot")
+# No headers; Theano 0.8.2 has its own among them, and Python writes bytecode as it runs.
+PYTHON = (".py", ".pyc", ".pyo")
 # The first GCC with -fmacro-prefix-map.
 OLDEST = 8
 
@@ -102,6 +104,8 @@ class Inputs(object):
         real = tuple(_real_folder(each) for each in folders)
         if not all(os.path.realpath(name).startswith(real) for name in names):
             return False
+        if any(name.endswith(PYTHON) for name in names):
+            return False
         seen |= names
         return True
 
@@ -116,13 +120,13 @@ class Inputs(object):
         return path
 
     def _tree(self, folder):
-        """Return the hash of a folder's files and their names."""
+        """Return the hash of a folder's files and their names, but for Python's own."""
         files = []
         for path, folders, names in os.walk(self._inside(folder)):
             for name in folders:
                 if os.path.islink(os.path.join(path, name)):
                     raise UnknownError("%s in %s is a link" % (name, path))
-            for name in names:
+            for name in [each for each in names if not each.endswith(PYTHON)]:
                 each = os.path.join(path, name)
                 files.append([os.path.relpath(each, folder), _hash_of(_read(each))])
         return _hash_of(json.dumps(sorted(files)).encode("ascii"))

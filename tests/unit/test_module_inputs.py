@@ -144,6 +144,8 @@ def test_what_decides_the_bytes_changes_the_name(environment: Environment, chang
     [
         put("conda-meta/libblas-3.json", "{ }"),
         put("lib/libother.so", "\x7fELF"),
+        put("include/python3.9/cc.pyc", "written by Python"),
+        put("include/python3.9/cc.py", "read by Python"),
         put("bin/python", ""),
         variable("HOME", "/elsewhere"),
         variable("CPATH", ""),
@@ -235,7 +237,8 @@ def test_only_files_that_are_in_the_name_may_have_been_read(environment: Environ
     own += [place / "lib/gxx-sysroot/usr/lib/../include/math.h", Path("/tmp/a b/mod.cpp")]
     assert listed(environment, *own)
     strange = [Path("/usr/include/math.h"), Path("/opt/$HOME/x y.h"), place / "lib/other/x.h"]
-    for path in [*strange, place / "include/../lib/x.h", place / "include-too/x.h"]:
+    strange += [place / "include-too/x.h", place / "include/python3.9/cc.pyc"]
+    for path in [*strange, place / "include/../lib/x.h"]:
         assert not listed(environment, *own, path), path
 
 
