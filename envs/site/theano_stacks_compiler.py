@@ -129,7 +129,7 @@ class Ahead(object):
         self.pool = multiprocessing.pool.ThreadPool(_cores())
         atexit.register(_end, self.pool, self.folder, self.process)
 
-    def take(self, words, location):
+    def take(self, words, location, key):
         """Bring a module's files to their place; False where it was not begun, or failed."""
         nothing = None, None
         job, quicker = self.begun.pop(words, nothing) if self.process == os.getpid() else nothing
@@ -137,7 +137,7 @@ class Ahead(object):
         place = job.get(FOREVER) if job else None
         if place is None:
             return False
-        SHARED.keep(SHARED.key(words), words, place, _header(quicker))
+        SHARED.keep(key, words, place, _header(quicker))
         for name in os.listdir(place):
             shutil.move(os.path.join(place, name), os.path.join(location, name))
         return True
@@ -183,7 +183,7 @@ def compile_str(
     words = _words(module_name, src_code, include_dirs, lib_dirs, libs, preargs)
     key = SHARED.key(words, hide_symbols) if py_module else None
     ahead = py_module and hide_symbols
-    if not (SHARED.take(key, words, location) or (ahead and AHEAD.take(words, location))):
+    if not (SHARED.take(key, words, location) or (ahead and AHEAD.take(words, location, key))):
         quicker = _quicker(words, key)
         _compile(quicker, location, key, hide_symbols)
         SHARED.keep(key, words, location, _header(quicker))

@@ -86,7 +86,7 @@ class Inputs(object):
             [module.name, _hash_of(source), list(module.options), module.hidden],
             [_once(self.trees, self._tree, each) for each in folders],
             [_once(self.libraries, self._library, (each, lib_dirs)) for each in libraries],
-            _once(self.others, self._compiler, module.compiler),
+            _once(self.others, self._compiler, (module.compiler, self.environ.get("PATH"))),
             _once(self.others, self._native, (module.compiler, native)),
             [self.environ.get("LD_LIBRARY_PATH", ""), sys.platform, list(module.means)],
         ]
@@ -143,10 +143,11 @@ class Inputs(object):
                     return [name, ending, _hash_of_library(path)]
         return [name]
 
-    def _compiler(self, name):
+    def _compiler(self, asked):
         """Return the hashes of the compiler's program and of the packages that it is made of."""
+        name, path = asked
         program = os.path.join(self.prefix, "bin", os.path.basename(name))
-        if _real_program(name, self.environ) != os.path.realpath(program):
+        if _real_program(name, path or os.defpath) != os.path.realpath(program):
             raise UnknownError("%s is not the environment's own compiler" % name)
         if int(self.version.split(".")[0]) < OLDEST:
             raise UnknownError("GCC %s has no -fmacro-prefix-map" % self.version)
@@ -205,8 +206,8 @@ def _real_folder(path):
     return os.path.join(os.path.realpath(path), "")
 
 
-def _real_program(name, environ):
-    for folder in environ.get("PATH", os.defpath).split(os.pathsep):
+def _real_program(name, folders):
+    for folder in folders.split(os.pathsep):
         path = os.path.join(folder, name)
         if os.path.isfile(path) and os.access(path, os.X_OK):
             return os.path.realpath(path)

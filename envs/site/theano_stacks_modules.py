@@ -9,6 +9,7 @@ import errno
 import hashlib
 import logging
 import os
+import re
 import stat
 import tempfile
 import time
@@ -20,7 +21,10 @@ HASH = 64
 HEAD = len(FORMAT) + HASH + HASH + 1
 # Bytes that the files may take together; when there are more, the least recently used go.
 LIMIT = 500 * 10**6
-PART = ".part"
+# A person may choose a folder that has other files as well: those are nobody's to remove.
+NAME = re.compile(r"[0-9a-f]{%d}$" % HASH)
+BEGINNING, PART = "theano-stacks-", ".part"
+PARTS = re.compile(re.escape(BEGINNING) + ".*" + re.escape(PART) + "$")
 # Seconds after which the file of a process that was killed is no longer under way.
 ABANDONED = 24 * 60 * 60
 OTHERS_MAY_WRITE = stat.S_IWGRP | stat.S_IWOTH
@@ -106,7 +110,7 @@ class Store(object):
             if not self.trimmed:
                 self.trimmed = True
                 self.trim()
-            handle, part = tempfile.mkstemp(PART, dir=self.folder)
+            handle, part = tempfile.mkstemp(PART, BEGINNING, self.folder)
             with os.fdopen(handle, "wb") as file:
                 file.write(_head(key, module) + module)
             os.rename(part, self.place(key))
@@ -124,9 +128,9 @@ class Store(object):
             path = os.path.join(self.folder, name)
             try:
                 told = os.lstat(path)
-                if not name.endswith(PART):
+                if NAME.match(name):
                     files.append((told.st_mtime, told.st_size, path))
-                elif now - told.st_mtime > ABANDONED:
+                elif PARTS.match(name) and now - told.st_mtime > ABANDONED:
                     os.remove(path)
             except EnvironmentError:
                 # Another process was faster.

@@ -23,8 +23,7 @@ class Shared(object):
 
     def __init__(self):
         self.begun = False
-        self.store = self.inputs = None
-        self.keys = {}
+        self.store = self.inputs = self.code = None
 
     def key(self, words, hidden=True):
         """Return the name of a module by compile_str's words; None where it is not to be shared."""
@@ -32,41 +31,37 @@ class Shared(object):
             self._begin()
         if self.store is None or theano.config.cmodule.compilation_warning:
             return None
-        if (words, hidden) not in self.keys:
-            self.keys[words, hidden] = self._key(words, hidden)
-        return self.keys[words, hidden]
+        name, source, _, lib_dirs, libs, options = words
+        module = Module(
+            name,
+            source,
+            _include_dirs(words),
+            [each for each in lib_dirs if each] + cmodule.std_lib_dirs(),
+            list(libs) + cmodule.std_libs(),
+            options,
+            hidden,
+            theano.config.cxx,
+            [self.code, bool(theano.config.cmodule.remove_gxx_opt)],
+        )
+        try:
+            return self.inputs.key(module)
+        except UnknownError as error:
+            LOGGER.info("not shared: %s", error)
+            return None
 
     def _begin(self):
         """Look for the folder when the first module is compiled, not in programs without one."""
         self.begun = True
-        self.store = modules.chosen(os.environ)
         prefix = getattr(sys, "base_prefix", sys.prefix)
         self.inputs = Inputs(prefix, str(cmodule.gcc_version()), os.environ)
-
-    def _key(self, words, hidden):
-        name, source, _, lib_dirs, libs, options = words
-        code = os.path.splitext(cmodule.__file__)[0] + ".py"
         try:
-            # Compiled code of Theano's own decides how the compiler is called.
-            with open(code, "rb") as file:
-                means = [modules.hash_of(file.read()), bool(theano.config.cmodule.remove_gxx_opt)]
-            return self.inputs.key(
-                Module(
-                    name,
-                    source,
-                    _include_dirs(words),
-                    [each for each in lib_dirs if each] + cmodule.std_lib_dirs(),
-                    list(libs) + cmodule.std_libs(),
-                    options,
-                    hidden,
-                    theano.config.cxx,
-                    means,
-                )
-            )
-        except (UnknownError, EnvironmentError) as error:
+            # How Theano calls the compiler.
+            with open(os.path.splitext(cmodule.__file__)[0] + ".py", "rb") as file:
+                self.code = modules.hash_of(file.read())
+        except EnvironmentError as error:
             LOGGER.info("not shared: %s", error)
-            modules.found["not kept"] += 1
-            return None
+            return
+        self.store = modules.chosen(os.environ)
 
     def has(self, key):
         """Say whether there may be a module of that name."""
@@ -82,9 +77,11 @@ class Shared(object):
             with open(os.path.join(location, "mod.cpp"), "w") as file:
                 file.write(source if source.endswith("\n") else source + "\n")
             path = os.path.join(location, "%s.%s" % (name, cmodule.get_lib_extension()))
-            handle = os.open(path, os.O_WRONLY | os.O_CREAT | os.O_TRUNC, 0o777)
+            # A file that stood there may be in use: it must not change under its users.
+            handle = os.open(path + ".part", os.O_WRONLY | os.O_CREAT | os.O_TRUNC, 0o777)
             with os.fdopen(handle, "wb") as file:
                 file.write(module)
+            os.rename(path + ".part", path)
         except EnvironmentError as error:
             LOGGER.info("not taken: %s", error)
             return False
@@ -104,7 +101,10 @@ class Shared(object):
 
     def keep(self, key, words, location, header):
         """Keep a module that was compiled; `header` is the precompiled one's path or None."""
+        if self.store is None:
+            return
         if key is None:
+            modules.found["not kept"] += 1
             return
         listed = os.path.join(location, LISTED)
         path = os.path.join(location, "%s.%s" % (words[0], cmodule.get_lib_extension()))

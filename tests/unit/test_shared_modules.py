@@ -173,12 +173,22 @@ def test_what_fits_stays(modules: Any, store: Any, folder: Path) -> None:
 
 
 def test_what_a_killed_process_left_is_removed(store: Any, folder: Path) -> None:
-    old, new = folder / "old.part", folder / "new.part"
+    old, new = folder / "theano-stacks-old.part", folder / "theano-stacks-new.part"
     for path in (old, new):
         path.write_bytes(b"half")
     os.utime(old, (0, 0))
     store.trim()
     assert (old.exists(), new.exists()) == (False, True)
+
+
+def test_a_persons_own_files_are_left_alone(modules: Any, store: Any, folder: Path) -> None:
+    own = [folder / name for name in ("thesis.pdf", "x.part", "0" * 63, KEY + "x")]
+    for path in own:
+        path.write_bytes(MODULE)
+        os.utime(path, (0, 0))
+    store.keep(KEY, MODULE)
+    modules.Store(str(folder), os.geteuid(), limit=1).trim()
+    assert sorted(folder.iterdir()) == sorted(own)
 
 
 def test_a_full_disk_leaves_nothing_behind(
