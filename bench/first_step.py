@@ -5,8 +5,10 @@
 
 For each variant, each in a process and a compile folder of its own: a first start (nothing
 compiled) and a second one, of Theano as it is (THEANO_STACKS_QUICK=0) and as the environments have
-it, with graphs kept (theano_stacks_cache). The variants must be built. Run it on an otherwise idle
-machine; the order is: first start as it is, tuned; second start as it is, tuned.
+it, with graphs kept (theano_stacks_cache). Modules are shared with no other environment in these;
+`sharing` is one more first start, in which they are: with the variants before it in the same run,
+itself included where it is named twice. The variants must be built. Run it on an otherwise idle
+machine; the order is: first start as it is, tuned, sharing; second start as it is, tuned.
 """
 
 from __future__ import annotations
@@ -18,6 +20,7 @@ import subprocess
 import sys
 import tempfile
 import time
+from collections.abc import Iterator
 from pathlib import Path
 from typing import Any
 
@@ -30,7 +33,13 @@ from stacks.profiling import PROGRAM  # noqa: E402
 from stacks.variant import Variant  # noqa: E402
 from stacks.verification import environment  # noqa: E402
 
-STARTS = (("first", "untuned"), ("first", "tuned"), ("second", "untuned"), ("second", "tuned"))
+STARTS = (
+    ("first", "untuned"),
+    ("first", "tuned"),
+    ("first", "sharing"),
+    ("second", "untuned"),
+    ("second", "tuned"),
+)
 # What a tuned start should take of the untuned first start's time.
 AIMS = {"first": 1 / 3, "second": 1 / 10}
 
@@ -42,32 +51,36 @@ def main() -> None:
     parser.add_argument("--workload", default="ntm")
     parser.add_argument("--small", action="store_true", help="small shapes; the graph is as large")
     parser.add_argument("--mend-scan", action="store_true", help="tuned with theano_stacks_scan")
-    parser.add_argument("--starts", default="untuned,tuned", help="only these, by commas")
+    parser.add_argument("--starts", default="untuned,tuned,sharing", help="only these, by commas")
     parser.add_argument("--json", type=Path, help="the results, written after each start")
     arguments = parser.parse_args()
     results: list[dict[str, Any]] = []
-    for name in arguments.variants.split(","):
-        framework, _, flavour = name.rpartition("/")
-        variant, prefix = pipeline.ready_environment(flavour, framework or None)
-        for result in measure(variant, prefix, arguments):
-            results.append(result)
-            print(told(result, results), flush=True)
-            if arguments.json:
-                write_whole(arguments.json, json.dumps(results, indent=1).encode() + b"\n")
+    with tempfile.TemporaryDirectory(prefix="modules-") as modules:
+        for name in arguments.variants.split(","):
+            framework, _, flavour = name.rpartition("/")
+            variant, prefix = pipeline.ready_environment(flavour, framework or None)
+            for result in measure(variant, prefix, Path(modules), arguments):
+                results.append(result)
+                print(told(result, results), flush=True)
+                if arguments.json:
+                    write_whole(arguments.json, json.dumps(results, indent=1).encode() + b"\n")
 
 
-def measure(variant: Variant, prefix: Path, arguments: argparse.Namespace) -> Any:
+def measure(
+    variant: Variant, prefix: Path, modules: Path, arguments: argparse.Namespace
+) -> Iterator[dict[str, Any]]:
     """Yield the result of each start."""
     with tempfile.TemporaryDirectory(prefix="first-step-") as room:
         for start, how in STARTS:
             if how in arguments.starts.split(","):
-                yield one(variant, prefix, Path(room), start, how, arguments)
+                yield one(variant, prefix, Path(room), modules, start, how, arguments)
 
 
 def one(
     variant: Variant,
     prefix: Path,
     room: Path,
+    modules: Path,
     start: str,
     how: str,
     arguments: argparse.Namespace,
@@ -78,9 +91,11 @@ def one(
     words += ["--calls", "1", "--profile-calls", "1", "--json", report]
     words += ["--compile-folder", room / how, "--expect", prefix / settings.EXPECTATION]
     words += ["--small"] if arguments.small else []
-    if how == "tuned":
+    if how == "sharing":
+        words += ["--share-modules", modules]
+    if how != "untuned":
         words += ["--keep-graphs", *(["--mend-scan"] if arguments.mend_scan else [])]
-    quick = {"THEANO_STACKS_QUICK": "1" if how == "tuned" else "0"}
+    quick = {"THEANO_STACKS_QUICK": "0" if how == "untuned" else "1"}
     load, begin = os.getloadavg()[0], time.monotonic()
     subprocess.run(words, env={**environment(prefix), **quick}, check=True)
     whole = time.monotonic() - begin
@@ -91,14 +106,15 @@ def one(
         "small": arguments.small,
         "start": start,
         "how": how,
-        "mended_scan": how == "tuned" and arguments.mend_scan,
+        "mended_scan": how != "untuned" and arguments.mend_scan,
         "process": whole,
         "load": load,
         "cores": len(os.sched_getaffinity(0)),
     }
     for key in ("total", "optimiser", "linker"):
         found[key] = sum(case["compile"][key] for case in cases)
-    found["modules"] = sum(case["compile"]["modules"] for case in cases)
+    for key in ("modules", "shared"):
+        found[key] = sum(case["compile"][key] for case in cases)
     found["first_call"] = sum(case["first_call"] for case in cases)
     found["graphs"] = [case["graph"]["signature"] for case in cases]
     found["outputs"] = [case["output"] for case in cases]
@@ -107,18 +123,19 @@ def one(
 
 def told(result: dict[str, Any], results: list[dict[str, Any]]) -> str:
     """Return a result as a line, beside the untuned first start of its variant."""
+    shared = f", {result['shared']} of them shared" if result["how"] == "sharing" else ""
     line = (
         f"{result['variant']:<24}{result['start']:<7}{result['how']:<8}"
         f"{result['process']:8.1f} s, compiling {result['total']:.1f} "
         f"(optimiser {result['optimiser']:.1f}, linker {result['linker']:.1f}, "
-        f"{result['modules']} modules), graph {' '.join(result['graphs'])}"
+        f"{result['modules']} modules{shared}), graph {' '.join(result['graphs'])}"
     )
     before = [
         each
         for each in results
         if (each["variant"], each["start"], each["how"]) == (result["variant"], "first", "untuned")
     ]
-    if result["how"] == "tuned" and before:
+    if result["how"] != "untuned" and before:
         ratio = result["process"] / before[0]["process"]
         line += f"; {ratio:.2f} of the untuned first start, aim {AIMS[result['start']]:.2f}"
     return line

@@ -18,7 +18,7 @@ from stacks.variant import Variant
 from stacks.verification import read_report, report_path
 
 # What the other modules keep in the cache.
-CACHED = ("layers", "packages", "sources", "unpacked")
+CACHED = ("layers", prefix.MODULES, "packages", "sources", "unpacked")
 
 
 def show(variants: Sequence[Variant]) -> None:

@@ -24,6 +24,8 @@ from stacks.part import Part
 from stacks.variant import Variant
 
 PREFIXES = BUILD / "prefixes"
+# The folder of the cache with the compiled modules that environments share.
+MODULES = "modules"
 READY = f"{settings.FOLDER}/ready.json"
 
 
@@ -81,7 +83,7 @@ def make(
             return
         parts = [(local or {}).get(part.name, part) for part in parts]
         with same_modes(), aside(target) as prefix:
-            fill(variant, lock, parts, prefix, target)
+            fill(variant, lock, parts, prefix, target, cache_root() / MODULES)
             marker = {"key": key_of(variant, lock, target), "local": unlocked}
             (prefix / READY).write_text(json.dumps(marker) + "\n")
 
@@ -100,10 +102,16 @@ def check_parts(lock: Lock, parts: Sequence[Part]) -> None:
 
 
 def fill(
-    variant: Variant, lock: Lock, parts: Sequence[Part], prefix: Path, target: Path
+    variant: Variant,
+    lock: Lock,
+    parts: Sequence[Part],
+    prefix: Path,
+    target: Path,
+    modules: Path | None = None,
 ) -> dict[str, str]:
     """Make an environment in `prefix`, which is not there yet, for the place `target`.
 
+    `modules` is the folder of compiled modules that it shares with others; None: it shares none.
     Returns the SHA-256 of what pip installed, by its path in the prefix. Raises IntegrityError
     where a file is not the locked one.
     """
@@ -113,7 +121,7 @@ def fill(
         if lock.requirements:
             key = layer_key(variant, lock, parts)
             installed = layer.add(prefix, key, lock.requirements)
-        settings.write(variant, prefix, target, _packages(parts, lock))
+        settings.write(variant, prefix, target, _packages(parts, lock), modules)
     return installed
 
 

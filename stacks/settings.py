@@ -26,6 +26,7 @@ HOOK = "_theano_stacks"
 SITE_FOLDER = ENVS / "site"
 SITE = tuple(sorted(SITE_FOLDER.glob("*.py")))
 QUICK, SCAN = (SITE_FOLDER / f"theano_stacks_{name}.py" for name in ("quick", "scan"))
+MODULES_VARIABLE = "THEANO_STACKS_MODULES"
 WATCH = """\
 
 import theano_stacks_quick
@@ -71,6 +72,12 @@ for name, value in {environment!r}:
     # A folder to keep things in is of no use to a person who may not write to it.
     if WRITABLE or not value.startswith("{{prefix}}/var/"):
         os.environ.setdefault(name, value.replace("{{prefix}}", PREFIX))
+# Where environments share compiled modules; bytes, whatever the path has in it.
+MODULES = {modules!r}
+if not isinstance(MODULES, str):
+    MODULES = os.fsdecode(MODULES)
+if MODULES and os.access(os.path.dirname(MODULES), os.W_OK):
+    os.environ.setdefault("{modules_variable}", MODULES)
 
 
 def _usable_cores():
@@ -122,10 +129,18 @@ def check_place(prefix: Path) -> None:
         )
 
 
-def write(variant: Variant, prefix: Path, final: Path, packages: list[dict[str, Any]]) -> None:
+def write(
+    variant: Variant,
+    prefix: Path,
+    final: Path,
+    packages: list[dict[str, Any]],
+    modules: Path | None = None,
+) -> None:
     """Write a variant's settings into `prefix`, for the place `final` that it will be renamed to.
 
-    `packages` are the entries that the verification suite compares with what it finds.
+    `packages` are the entries that the verification suite compares with what it finds; `modules`
+    is the folder of compiled modules that environments share, None where this one has no part in
+    it.
     """
     flags = flags_of(variant, final, compiler_of(prefix))
     (prefix / FOLDER).mkdir(parents=True)
@@ -142,6 +157,8 @@ def write(variant: Variant, prefix: Path, final: Path, packages: list[dict[str, 
                 (p.vendor, str(p.family), p.flags, tuple(sorted(p.environment.items())))
                 for p in (variant.blas.processors if variant.blas else ())
             ),
+            modules=os.fsencode(modules) if modules and QUICK in site_of(variant) else b"",
+            modules_variable=MODULES_VARIABLE,
         )
         + (WATCH if QUICK in site_of(variant) else "")
     )

@@ -15,6 +15,9 @@ if signal.getsignal(signal.SIGINT) is signal.SIG_IGN:
 for variable in ("OPENBLAS_CORETYPE", "BLIS_ARCH_TYPE", "MKL_ENABLE_INSTRUCTIONS", "MKL_CBWR"):
     os.environ.pop(variable, None)
 
+# What one test has compiled would hide from the next that nothing can be compiled.
+os.environ["THEANO_STACKS_MODULES"] = "0"
+
 # What conda-lock carries of conda warns of conda's own plans when it is loaded.
 with warnings.catch_warnings():
     warnings.simplefilter("ignore")

@@ -54,6 +54,8 @@ def run(arguments):
     atexit.register(shutil.rmtree, folder, True)
     given = {name: os.environ.get(name.upper() + "_FLAGS", "") for name in frameworks.MODULES}
     frameworks.use_compile_folder(os.path.join(folder, "compiled"))
+    # What another environment has compiled would hide that the compiler of this one is broken.
+    frameworks.share_modules()
     module = wanted["module"] if wanted else None
     asked = device.asked(wanted, given["theano"])
     if asked:

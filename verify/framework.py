@@ -184,6 +184,14 @@ def use_compile_folder(folder, names=MODULES):
         add_flag(name, "base_compiledir=" + folder)
 
 
+def share_modules(folder=None):
+    """Have an environment of theano-stacks take compiled modules from a folder that it shares.
+
+    None: it compiles all of them itself. To be called before the import.
+    """
+    os.environ["THEANO_STACKS_MODULES"] = folder or "0"
+
+
 def add_flag(name, flag):
     """Add a flag behind all that the flags variable of a framework has."""
     variable = name.upper() + "_FLAGS"

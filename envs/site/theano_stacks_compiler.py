@@ -1,5 +1,6 @@
 """Has Theano's C++ modules compiled in less time, to the same machine code.
 
+- One that another environment has compiled from the same inputs is taken (theano_stacks_sharing).
 - The headers that all of them begin with are compiled once, into the compile folder.
 - They carry no debug information, unless gcc.cxxflags asks for -g.
 - As many are compiled at once as there are processors: when a function is linked, those that it
@@ -19,6 +20,8 @@ import numpy
 import theano
 from theano import scalar
 from theano.gof import cc, cmodule, fg, graph, op, vm
+
+from theano_stacks_sharing import SHARED
 
 HEADERS = """\
 #include <Python.h>
@@ -107,12 +110,17 @@ class Ahead(object):
 
     def begin(self, words):
         """Compile a module in the background; `words` are compile_str's, but for the place."""
+        key = SHARED.key(words)
+        if SHARED.has(key):
+            return
         if self.process != os.getpid():
             self._start()
         if words not in self.begun:
             place = os.path.join(self.folder, str(len(os.listdir(self.folder))))
             os.mkdir(place)
-            self.begun[words] = self.pool.apply_async(_compile_in, (place, _quicker(words)))
+            quicker = _quicker(words, key)
+            job = self.pool.apply_async(_compile_in, (place, quicker, key))
+            self.begun[words] = job, quicker
 
     def _start(self):
         """Take on compilers. A process that was forked has none of those of its parent."""
@@ -121,13 +129,15 @@ class Ahead(object):
         self.pool = multiprocessing.pool.ThreadPool(_cores())
         atexit.register(_end, self.pool, self.folder, self.process)
 
-    def take(self, words, location):
+    def take(self, words, location, key):
         """Bring a module's files to their place; False where it was not begun, or failed."""
-        job = self.begun.pop(words, None) if self.process == os.getpid() else None
+        nothing = None, None
+        job, quicker = self.begun.pop(words, nothing) if self.process == os.getpid() else nothing
         # Without a number Python 2 would not hear of a ctrl-C before it is done.
         place = job.get(FOREVER) if job else None
         if place is None:
             return False
+        SHARED.keep(key, words, place, _header(quicker))
         for name in os.listdir(place):
             shutil.move(os.path.join(place, name), os.path.join(location, name))
         return True
@@ -139,13 +149,20 @@ def _end(pool, folder, process):
         shutil.rmtree(folder, True)
 
 
-def _compile_in(place, words):
+def _compile_in(place, words, key):
     try:
-        COMPILE(words[0], words[1], place, *[list(each) for each in words[2:]], py_module=False)
+        _compile(words, place, key)
     except Exception:
         # Theano compiles it again, and tells what is wrong with it.
         return None
     return place
+
+
+def _compile(words, location, key, hidden=True):
+    """Call the compiler as Theano does; `words` are _quicker's."""
+    lists = [list(each) for each in words[2:]]
+    lists[-1] += SHARED.place(key, words[0], location)
+    COMPILE(words[0], words[1], location, *lists + [False, hidden])
 
 
 HEADERS_OF, AHEAD = Headers(), Ahead()
@@ -164,24 +181,37 @@ def compile_str(
 ):
     """Stand for GCC_compiler.compile_str: the same in and out."""
     words = _words(module_name, src_code, include_dirs, lib_dirs, libs, preargs)
-    if py_module and hide_symbols and AHEAD.take(words, location):
-        open(os.path.join(location, "__init__.py"), "w").close()
-        name = "%s.%s" % (module_name, cmodule.get_lib_extension())
-        return cmodule.dlimport(os.path.join(location, name))
-    lists = [list(each) for each in _quicker(words)[2:]]
-    return COMPILE(module_name, src_code, location, *lists + [py_module, hide_symbols])
+    key = SHARED.key(words, hide_symbols) if py_module else None
+    ahead = py_module and hide_symbols
+    if not (SHARED.take(key, words, location) or (ahead and AHEAD.take(words, location, key))):
+        quicker = _quicker(words, key)
+        _compile(quicker, location, key, hide_symbols)
+        SHARED.keep(key, words, location, _header(quicker))
+    if not py_module:
+        return None
+    open(os.path.join(location, "__init__.py"), "w").close()
+    return cmodule.dlimport(
+        os.path.join(location, "%s.%s" % (module_name, cmodule.get_lib_extension()))
+    )
 
 
 def _words(module_name, src_code, *lists):
     return (module_name, src_code) + tuple(tuple(each or ()) for each in lists)
 
 
-def _quicker(words):
+def _quicker(words, key):
     """Return what compile_str is given, with the options that make it take less time."""
     source, include_dirs, preargs = words[1], words[2], words[5]
     if "-g" not in preargs:
         preargs += ("-g0",)
+    preargs += SHARED.maps(key)
     return words[:5] + (preargs + tuple(HEADERS_OF.words(source, preargs, include_dirs)),)
+
+
+def _header(quicker):
+    """Return the precompiled header in what _quicker has returned, None where there is none."""
+    options = quicker[5]
+    return options[-1] if options[-2:-1] == ("-include",) else None
 
 
 def make_all(self, *positional, **named):

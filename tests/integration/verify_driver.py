@@ -28,6 +28,7 @@ def main(suite_folder: str, expectation_path: str, names: Sequence[str]) -> None
         module = wanted["module"] if wanted else "theano"
         given = os.environ.get(module.upper() + "_FLAGS", "")
         framework.use_compile_folder(folder)
+        framework.share_modules()
         run(context.Context(framework.load(module), wanted, folder, given), names)
     finally:
         shutil.rmtree(folder, ignore_errors=True)

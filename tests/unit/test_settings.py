@@ -144,6 +144,36 @@ def test_the_hook_puts_the_environments_folder_into_variables(
     assert ("CACHE" in left, left["NAME"]) == (False, "a")
 
 
+def test_the_hook_names_the_folder_of_shared_modules(variant: Variant, prefix: Path) -> None:
+    cache = prefix.parent / "a cache, é"
+    name = settings.MODULES_VARIABLE
+    settings.write(variant, prefix, prefix, list(PACKAGES), cache / "modules")
+    # Nobody can write to a folder that is not there, root included.
+    assert name not in hook(variant, prefix, PATH="/bin")
+    cache.mkdir()
+    assert hook(variant, prefix, PATH="/bin")[name] == str(cache / "modules")
+    assert hook(variant, prefix, PATH="/bin", **{name: "0"})[name] == "0"
+
+
+@pytest.mark.parametrize(
+    ("flavour", "framework", "modules"),
+    [
+        ("openblas", "theano-1.0.5", None),
+        ("pip-default", "theano-1.0.5", Path("/modules")),
+        ("openblas", "pytensor-3.0.7", Path("/modules")),
+    ],
+)
+def test_who_shares_no_modules(
+    tmp_path: Path, flavour: str, framework: str, modules: Path | None
+) -> None:
+    chosen = load_variant(flavour, framework)
+    packages = tmp_path / f"lib/python{chosen.framework.python}/site-packages"
+    packages.mkdir(parents=True)
+    settings.write(chosen, tmp_path, tmp_path, list(PACKAGES), modules)
+    assert "MODULES = b''" in (packages / f"{settings.HOOK}.py").read_text()
+    assert settings.MODULES_VARIABLE not in hook(chosen, tmp_path, PATH="/bin")
+
+
 def test_the_hook_names_the_settings_first(variant: Variant, prefix: Path) -> None:
     found = hook(variant, prefix, PATH="/usr/bin:/bin")
     assert found["THEANORC"] == f"{prefix}/etc/theanorc:~/.theanorc"

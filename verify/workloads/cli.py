@@ -63,6 +63,12 @@ def parse(words):
         metavar="FOLDER",
         help="where compiled modules go and are looked for (default: the environment's own)",
     )
+    parser.add_argument(
+        "--share-modules",
+        metavar="FOLDER",
+        help="take modules that are not there from a folder shared with other environments, and "
+        "keep them in it (default: compile them all)",
+    )
     parser.add_argument("--expect", metavar="FILE", help="what the builder has locked")
     parser.add_argument("--json", metavar="FILE", help="write the report for machines there")
     parser.add_argument("--blas-threads", metavar="N", type=program.positive)
@@ -98,7 +104,7 @@ def run(arguments):
             table.show(tables.render(json.load(file)))
         return RAN
     wanted = expectations.load(arguments.expect) if arguments.expect else None
-    for path in filter(None, (arguments.json, arguments.compile_folder)):
+    for path in filter(None, (arguments.json, arguments.compile_folder, arguments.share_modules)):
         if not os.path.isdir(os.path.dirname(os.path.abspath(path))):
             raise EnvironmentError(2, "no such folder", os.path.dirname(path))
     if arguments.blas_threads:
@@ -107,6 +113,8 @@ def run(arguments):
         staying.end_with_parent()
     if arguments.compile_folder:
         frameworks.use_compile_folder(os.path.abspath(arguments.compile_folder))
+    shared = arguments.share_modules
+    frameworks.share_modules(os.path.abspath(shared) if shared else None)
     asked = devices.asked(wanted, os.environ.get("THEANO_FLAGS", ""))
     device = None
     if asked:

@@ -130,9 +130,9 @@ def _nothing(function):
 
 
 class _Compiled(object):
-    def __init__(self, model, function, seconds, modules):
+    def __init__(self, model, function, seconds, modules, shared):
         self.model, self.function = model, function
-        self.compile_seconds, self.modules = seconds, modules
+        self.compile_seconds, self.modules, self.shared = seconds, modules, shared
         # What is called before the clock is stopped, and the function whose calls are profiled.
         self.finish, self.profiled = _nothing, function
         self.first = None
@@ -141,11 +141,12 @@ class _Compiled(object):
 
 def _compile(framework, model, linker, profiled):
     progress.note("compiling %s" % model.name)
-    before = _modules(framework)
+    before, found = _modules(framework), _shared()
     start = clock()
     outputs = [] if model.output is None else model.output
     function = framework.function([], outputs, model.updates, profiled, linker)
-    return _Compiled(model, function, clock() - start, _modules(framework) - before)
+    seconds = clock() - start
+    return _Compiled(model, function, seconds, _modules(framework) - before, _shared() - found)
 
 
 def _modules(framework):
@@ -154,6 +155,12 @@ def _modules(framework):
         return len(os.listdir(str(framework.flag("compiledir"))))
     except OSError:
         return 0
+
+
+def _shared():
+    """Return how many modules were taken from a folder that environments share."""
+    module = sys.modules.get("theano_stacks_modules")
+    return module.found["hits"] if module else 0
 
 
 def _call_first(one):
@@ -190,7 +197,7 @@ def _case(one, samples, profile_calls):
         "first_call": one.first,
         "output": one.output,
         "graph": graph.describe(one.function),
-        "compile": {"seconds": one.compile_seconds, "modules": one.modules},
+        "compile": {"seconds": one.compile_seconds, "modules": one.modules, "shared": one.shared},
         "profile": None,
     }
     nodes = graph.graph_of(one.function).toposort()

@@ -1,0 +1,213 @@
+"""Compiled modules that environments share, on real Theano: found, the same bytes, and when not."""
+
+from __future__ import annotations
+
+import json
+import os
+import subprocess
+from collections.abc import Callable
+from pathlib import Path
+from typing import Any
+
+import pytest
+
+from stacks import pipeline
+from stacks import prefix as environments
+from stacks.variant import load_variant
+
+DRIVER = Path(__file__).with_name("modules_driver.py")
+Prefix = Callable[[str, str], Path]
+FRAMEWORKS = ("theano-1.0.5", "theano-0.8.2")
+
+
+class Starts:
+    """Starts of the driver, each with nothing in its compile folder."""
+
+    def __init__(self, room: Path) -> None:
+        self.room, self.count = room, 0
+
+    def begin(
+        self, place: Path, modules: Path | str | None, **variables: str
+    ) -> subprocess.Popen[str]:
+        """Start it with a folder for modules that are shared; None: with the environment's own."""
+        self.count += 1
+        folder = self.room / f"compiled {self.count}"
+        env = {
+            **os.environ,
+            "THEANO_FLAGS": f"base_compiledir={folder},floatX=float64",
+            "OMP_NUM_THREADS": "1",
+            "THEANO_STACKS_MODULES": str(modules),
+            **variables,
+        }
+        if modules is None:
+            del env["THEANO_STACKS_MODULES"]
+        return subprocess.Popen(
+            [place / "bin/python", DRIVER],
+            env=env,
+            stdout=subprocess.PIPE,
+            stderr=subprocess.PIPE,
+            text=True,
+        )
+
+    def end(self, job: subprocess.Popen[str]) -> dict[str, Any]:
+        out, said = job.communicate(timeout=600)
+        assert job.returncode == 0, said
+        found: dict[str, Any] = json.loads(out.splitlines()[-1])
+        return {**found, "said": said}
+
+    def of(self, place: Path, modules: Path | str | None, **variables: str) -> dict[str, Any]:
+        return self.end(self.begin(place, modules, **variables))
+
+
+@pytest.fixture
+def starts(tmp_path: Path) -> Starts:
+    return Starts(tmp_path)
+
+
+@pytest.fixture
+def modules(tmp_path: Path) -> Path:
+    return tmp_path / "modules"
+
+
+@pytest.mark.parametrize("framework", FRAMEWORKS)
+def test_another_variant_compiles_only_what_differs(
+    prefix: Prefix, starts: Starts, modules: Path, framework: str
+) -> None:
+    first = starts.of(prefix(framework, "openblas"), modules)
+    count = first["found"]["kept"]
+    assert count >= 5 and first["found"] == {"hits": 0, "kept": count, "not kept": 0}
+    other = starts.of(prefix(framework, "blis"), modules)
+    # Which library they call is in the modules that call BLAS, and in no other.
+    compiled = other["found"]["kept"]
+    assert 1 <= compiled < count
+    assert other["found"] == {"hits": count - compiled, "kept": compiled, "not kept": 0}
+    differ = {name for name, code in other["modules"].items() if first["modules"][name] != code}
+    assert first["blas"] and differ >= set(first["blas"]) and len(differ) <= compiled
+    for again in (first, other):
+        for left, right in zip(again["values"], first["values"], strict=True):
+            assert left == [pytest.approx(row, rel=1e-12) for row in right]
+
+
+@pytest.mark.parametrize("framework", FRAMEWORKS)
+def test_what_was_found_is_what_compiling_makes(
+    prefix: Prefix, starts: Starts, modules: Path, framework: str
+) -> None:
+    place = prefix(framework, "blis")
+    starts.of(prefix(framework, "openblas"), modules)
+    found, compiled = starts.of(place, modules), starts.of(place, modules.with_name("empty"))
+    assert found["found"]["hits"] and not compiled["found"]["hits"]
+    assert found["modules"] == compiled["modules"]
+    assert found["values"] == compiled["values"]
+
+
+def test_an_environment_that_was_made_anew_compiles_nothing(
+    prefix: Prefix, starts: Starts, modules: Path
+) -> None:
+    place = prefix("theano-1.0.5", "openblas")
+    first, again = (starts.of(place, modules) for _ in range(2))
+    assert again["found"] == {"hits": first["found"]["kept"], "kept": 0, "not kept": 0}
+    assert (again["values"], again["modules"]) == (first["values"], first["modules"])
+
+
+@pytest.mark.parametrize("framework", FRAMEWORKS)
+def test_an_environment_shares_in_the_cache_wherever_they_lie(
+    prefix: Prefix,
+    starts: Starts,
+    tmp_path: Path,
+    monkeypatch: pytest.MonkeyPatch,
+    framework: str,
+) -> None:
+    folder = tmp_path / "a cache, é" / "modules"
+    folder.parent.mkdir()
+    monkeypatch.setattr(environments, "MODULES", str(folder))
+    variant = load_variant("openblas", framework)
+    first = starts.of(pipeline.make_environment(variant, tmp_path / "é, $1 #" / "prefix"), None)
+    assert len(list(folder.iterdir())) == first["found"]["kept"] >= 5
+    other = starts.of(prefix(framework, "openblas"), folder)
+    assert other["found"] == {"hits": first["found"]["kept"], "kept": 0, "not kept": 0}
+    assert (other["values"], other["modules"]) == (first["values"], first["modules"])
+
+
+def test_a_module_that_was_changed_or_cut_off_is_noticed(
+    prefix: Prefix, starts: Starts, modules: Path
+) -> None:
+    place = prefix("theano-1.0.5", "openblas")
+    first = starts.of(place, modules)
+    whole = {path: path.read_bytes() for path in sorted(modules.iterdir())}
+    flipped, cut, *_ = whole
+    flipped.write_bytes(whole[flipped][:5000] + b"\xff" + whole[flipped][5001:])
+    cut.write_bytes(whole[cut][:-1])
+    assert flipped.read_bytes() != whole[flipped]
+    again = starts.of(place, modules)
+    assert again["said"].count("is not whole") == 2
+    assert again["found"] == {"hits": len(whole) - 2, "kept": 2, "not kept": 0}
+    assert (again["values"], again["modules"]) == (first["values"], first["modules"])
+    assert {path: path.read_bytes() for path in modules.iterdir()} == whole
+
+
+def test_two_programs_at_once(prefix: Prefix, starts: Starts, modules: Path) -> None:
+    place = prefix("theano-1.0.5", "openblas")
+    jobs = [starts.begin(place, modules) for _ in range(2)]
+    one, other = (starts.end(job) for job in jobs)
+    assert (one["values"], one["modules"]) == (other["values"], other["modules"])
+    assert not one["said"] and not other["said"]
+    assert len(list(modules.iterdir())) == sum(starts.of(place, modules)["found"].values())
+
+
+def test_a_folder_that_others_may_write_to_is_left_alone(
+    prefix: Prefix, starts: Starts, modules: Path
+) -> None:
+    modules.mkdir()
+    modules.chmod(0o777)
+    done = starts.of(prefix("theano-1.0.5", "openblas"), modules)
+    assert "others may write there" in done["said"]
+    assert done["found"] == {"hits": 0, "kept": 0, "not kept": 0}
+    assert not any(modules.iterdir())
+
+
+def test_what_reads_a_file_outside_of_the_environment_is_compiled_each_time(
+    prefix: Prefix, starts: Starts, modules: Path, tmp_path: Path
+) -> None:
+    header = tmp_path / "number.h"
+    for number in (1.5, 2.5):
+        header.write_text(f"#define NUMBER {number}\n")
+        done = starts.of(prefix("theano-1.0.5", "openblas"), modules, HEADER=str(header))
+        assert done["values"][-1] == number
+        assert done["found"]["not kept"] == 1
+
+
+def test_it_can_be_left_out(prefix: Prefix, starts: Starts, modules: Path) -> None:
+    place = prefix("theano-1.0.5", "openblas")
+    shared, alone = starts.of(place, modules), starts.of(place, "0")
+    assert alone["found"] == {"hits": 0, "kept": 0, "not kept": 0}
+    assert alone["values"] == shared["values"]
+    code = "import sys, theano; print('theano_stacks_modules' in sys.modules)"
+    done = subprocess.run(
+        [place / "bin/python", "-c", code],
+        env={**os.environ, "THEANO_STACKS_QUICK": "0", "THEANO_STACKS_MODULES": str(modules)},
+        capture_output=True,
+        text=True,
+        check=True,
+    )
+    assert done.stdout == "False\n"
+
+
+def test_measurements_compile_unless_they_are_told_to_share(
+    prefix: Prefix, modules: Path, tmp_path: Path
+) -> None:
+    place = prefix("theano-1.0.5", "openblas")
+    program = DRIVER.parents[2] / "verify/workloads"
+    found = []
+    share: list[str | Path] = ["--share-modules", modules]
+    report = tmp_path / "report.json"
+    for number, words in enumerate(([], share, share)):
+        words = [*words, "--small", "--calls", "1", "--profile-calls", "0", "--quiet"]
+        words += ["--json", report, "--compile-folder", tmp_path / str(number)]
+        subprocess.run(
+            [place / "bin/python", program, "logreg", *words],
+            env={**os.environ, "THEANO_STACKS_MODULES": str(tmp_path / "told")},
+            check=True,
+        )
+        found.append(json.loads(report.read_text())["cases"][0]["compile"]["shared"])
+    assert found[:2] == [0, 0] and found[2] > 5
+    assert not (tmp_path / "told").exists()
