@@ -6,6 +6,7 @@ FOLDER is the compile folder, PREFIX the environment, FINAL the path that it wil
 the environment's Python, from 2.7 on; what it leaves depends on the environment alone.
 """
 
+import importlib
 import os
 import pickle
 import re
@@ -51,12 +52,8 @@ def use_compiler(folder):
 
 def compile_all():
     """Compile functions of each kind and return the framework's configuration."""
-    try:
-        import theano as framework
-        import theano.tensor as tensor
-    except ImportError:
-        import pytensor as framework
-        import pytensor.tensor as tensor
+    framework = first_of("theano", "aesara", "pytensor")
+    tensor = importlib.import_module(framework.__name__ + ".tensor")
     import numpy
 
     for dtype in ("float64", "float32"):
@@ -80,6 +77,16 @@ def compile_all():
     function = framework.function([start], steps, updates=updates)
     function(numpy.ones(2, dtype=framework.config.floatX))
     return framework.config
+
+
+def first_of(*names):
+    """Return the first of these modules that is there."""
+    for name in names[:-1]:
+        try:
+            return importlib.import_module(name)
+        except ImportError:
+            continue
+    return importlib.import_module(names[-1])
 
 
 def normalise(folder):
