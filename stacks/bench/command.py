@@ -55,10 +55,11 @@ def timed(
     here = here.model_copy(update={"name": results.name_for(here, machine_name or None)})
     began = datetime.datetime.now(datetime.timezone.utc)
     start = time.monotonic()
+    # What is timed is the content of now, not of when it ends.
+    commit, changed = revision()
     found = rounds.run(plan)
     seconds = time.monotonic() - start
     by_date = (datetime.datetime.now(datetime.timezone.utc) - began).total_seconds()
-    commit, changed = revision()
     return Result(
         schema=results.SCHEMA,
         began=began.strftime("%Y-%m-%dT%H:%M:%SZ"),

@@ -15,6 +15,7 @@ from stacks.bench import command, program, rounds, turns, worker
 from stacks.bench.asked import Asked
 from stacks.bench.candidates import Candidate
 from stacks.bench.program import Program
+from stacks.bench.results import NUMBA
 from stacks.errors import StacksError
 from stacks.lock import Lock
 from stacks.staying import NoAnswerError, Staying
@@ -161,6 +162,8 @@ def test_on_pytensor_numba_is_timed_too(fakes: list[Fake]) -> None:
     assert fakes[1].words[-2:] == ["--linker", "numba"]
     assert sorted(found.profiles()) == ["ntm step", "ntm step, numba"]
     assert found.first_calls() == 1.0
+    found._cases[NUMBA]["step"]["first_call"] = 800.0
+    assert found.first_calls() == 1.0, "numba has compiled in it"
 
 
 def test_the_compilation_counts_only_with_its_modules_in_the_cache(
