@@ -15,7 +15,7 @@ from pathlib import Path
 from typing import Any
 
 from stacks.errors import UsageError
-from stacks.variant import ENVS, Variant
+from stacks.variant import ENVS, Framework, Variant
 
 FOLDER = "etc/theano-stacks"
 EXPECTATION = f"{FOLDER}/expect.json"
@@ -171,13 +171,15 @@ def write(
 
 
 def site_of(variant: Variant) -> tuple[Path, ...]:
-    """Return the modules of envs/site that an environment has: none the baseline.
+    """Return the modules of envs/site that an environment has: none the baseline."""
+    return () if variant.baseline else site_for(variant.framework)
+
+
+def site_for(framework: Framework) -> tuple[Path, ...]:
+    """Return the modules of envs/site that were made for a framework.
 
     Theano-PyMC is `import theano` too, with other insides.
     """
-    framework = variant.framework
-    if variant.baseline:
-        return ()
     if framework.name == f"theano-{framework.version}":
         return SITE
     return (SCAN,) if framework.module == "pytensor" else ()

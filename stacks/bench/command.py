@@ -7,6 +7,7 @@ import sys
 import time
 from collections.abc import Sequence
 
+from stacks import settings
 from stacks.bench import machine, noise, results, rounds, show, turns, worker
 from stacks.bench.asked import Asked, split
 from stacks.bench.candidates import Candidate, candidates, to_time
@@ -50,6 +51,8 @@ def timed(
         together=asked.together,
         mend_scan=asked.mend_scan,
     )
+    if plan.mend_scan:
+        _check_mends(plan.candidates)
     reports = [c.report for c in plan.candidates if c.report]
     here = machine.describe(reports)
     here = here.model_copy(update={"name": results.name_for(here, machine_name or None)})
@@ -80,6 +83,22 @@ def timed(
         missing=tuple(found.missing),
         remarks=tuple(remarks(found.runs, found.pinned, by_date - seconds, asked)),
     )
+
+
+def _check_mends(candidates: Sequence[Candidate]) -> None:
+    """Raise UsageError where there is a framework that --mend-scan is not made for."""
+    frameworks = dict.fromkeys(c.variant.framework.name for c in candidates)
+    made_for = {
+        c.variant.framework.name
+        for c in candidates
+        if settings.SCAN in settings.site_for(c.variant.framework)
+    }
+    if others := [name for name in frameworks if name not in made_for]:
+        raise UsageError(
+            f"--mend-scan: theano_stacks_scan is not made for {', '.join(others)}",
+            expected="Theano 0.8.2, Theano 1.0.5, PyTensor",
+            mend="leave the option out, or these variants",
+        )
 
 
 def choose(names: Sequence[str], framework: str) -> list[Candidate]:

@@ -291,3 +291,9 @@ def test_scan_may_be_mended_for_all(monkeypatch: pytest.MonkeyPatch) -> None:
     assert (settings.SITE_FOLDER / "theano_stacks_scan.py").is_file()
     (said,) = command.remarks([], True, 0.0, Asked(mend_scan=True))
     assert "theano_stacks_scan" in said
+
+
+def test_a_mend_that_was_not_made_for_a_framework_is_refused() -> None:
+    command._check_mends([candidate("mkl", "pytensor-3.0.7"), candidate("mkl", "theano-0.8.2")])
+    with pytest.raises(StacksError, match=r"theano_stacks_scan is not made for aesara-2\.9\.4"):
+        command._check_mends([candidate("mkl"), candidate("mkl", "aesara-2.9.4")])
