@@ -12,7 +12,7 @@ import pytest
 
 from integration.tiny import tree
 from stacks import channel as channels
-from stacks import lock, pipeline, prefix
+from stacks import lock, pipeline, prefix, settings
 from stacks.disk import REPOSITORY, cache_root
 from stacks.fetch import fetch
 from stacks.layer import link_or_copy
@@ -92,7 +92,7 @@ def test_two_environments_differ_in_their_paths_alone(
     offers = [channel.offers[package.file_name] for package in locked.packages]
     packages = [found.path.parent for found in channels.build(channel, offers).values()]
     kept = [*packages, *(path.parent for path in fetch(locked.requirements).values())]
-    trees = []
+    trees, places = [], []
     for name, umask in (("one", 0o022), ("an other, é", 0o077)):
         cache = tmp_path / name / "cache"
         for folder in kept:
@@ -108,9 +108,15 @@ def test_two_environments_differ_in_their_paths_alone(
             finally:
                 os.umask(before)
         trees.append(tree(made))
+        places.append(made)
     one, other = trees
     assert one.keys() == other.keys()
-    assert {name for name in one if one[name][0] != other[name][0]} == OWN_PATH
+    hook = f"lib/python{variant.framework.python}/site-packages/{settings.HOOK}.py"
+    assert {name for name in one if one[name][0] != other[name][0]} == {*OWN_PATH, hook}
+    # It names the cache, in which environments share modules.
+    lines = [(made / hook).read_text().splitlines() for made in places]
+    differing = [pair for pair in zip(*lines, strict=True) if len(set(pair)) > 1]
+    assert [a.startswith("MODULES = ") for a, _ in differing] == [True]
     assert {
         name: (one[name][1], other[name][1]) for name in one if one[name][1] != other[name][1]
     } == {}

@@ -108,7 +108,8 @@ class Session(object):
                 "linker": arguments.linker or framework.linker,
                 "variant": expectation["variant"] if expectation else None,
                 "framework": {
-                    "name": "%s-%s" % (framework.name, framework.version),
+                    "name": (expectation or {}).get("framework")
+                    or "%s-%s" % (framework.name, framework.version),
                     "module": framework.name,
                     "version": framework.version,
                     "python": platform.python_version(),
