@@ -52,13 +52,14 @@ def run(arguments):
     folder = tempfile.mkdtemp(prefix="verify-")
     # Registered before the import, so that it runs after the framework's own exit handlers.
     atexit.register(shutil.rmtree, folder, True)
-    # Aesara leaves empty folders where temporary files go, in each process that imports it.
-    os.environ["TMPDIR"] = tempfile.tempdir = folder
     given = {name: os.environ.get(name.upper() + "_FLAGS", "") for name in frameworks.MODULES}
     frameworks.use_compile_folder(os.path.join(folder, "compiled"))
     # What another environment has compiled would hide that the compiler of this one is broken.
     frameworks.share_modules()
     module = wanted["module"] if wanted else None
+    if module == "aesara" or (module is None and frameworks.is_installed("aesara")):
+        # It leaves empty folders where temporary files go, in each process that imports it.
+        os.environ["TMPDIR"] = tempfile.tempdir = folder
     asked = device.asked(wanted, given["theano"])
     if asked:
         frameworks.add_flag("theano", "device=cpu")
