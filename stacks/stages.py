@@ -149,11 +149,21 @@ class DebianFiles(Strict):
     )
 
 
+class Replaced(Strict):
+    """A function of a library, and one of ours in its place; see stacks/staging/replaced.py."""
+
+    function: str = Field(description="its name; src/NAME.s is what replaces it")
+    room: int = Field(gt=0, description="bytes from its first to the next function's")
+    sha256: str = Field(pattern=r"^[0-9a-f]{64}$", description="of those bytes")
+    calls: dict[str, int] = Field(description="name in src/NAME.s: its address in the library")
+
+
 class PoCL(Strict):
     """Take PoCL out of its wheel; see stacks/staging/pocl.py."""
 
     stage: Literal["pocl"]
     gcc: str = Field(description="the version of the compiler package's GCC, as in its folders")
+    replaced: Replaced | None = None
 
 
 class Forwarding(Strict):

@@ -3,37 +3,20 @@
 from __future__ import absolute_import, division, print_function
 
 import ctypes
-import os
-import shlex
 import threading
 
-from verify import process
+from verify import native
 
-SOURCE = os.path.join(os.path.dirname(os.path.abspath(__file__)), "peak.c")
+SOURCE = "peak.c"
 INSTRUCTION_SETS = (0, 1, 2, 3)
-
-
-class NoCompilerError(Exception):
-    """The kernel cannot be compiled here; the text says why."""
 
 
 def load(compiler, folder):
     """Compile the kernel with the framework's compiler and return the loaded library.
 
-    Raises NoCompilerError.
+    Raises native.NoCompilerError.
     """
-    if not compiler:
-        raise NoCompilerError("the framework has no C++ compiler")
-    made = os.path.join(folder, "peak.so")
-    words = shlex.split(compiler) if not os.path.exists(compiler) else [compiler]
-    words += ["-O2", "-w", "-shared", "-fPIC", "-x", "c++", SOURCE, "-o", made]
-    try:
-        done = process.call(words, 60)
-    except OSError as error:
-        raise NoCompilerError("%s: %s" % (words[0], error.strerror))
-    if done.status != 0:
-        raise NoCompilerError((done.output.strip().splitlines() or ["the compiler failed"])[-1])
-    library = ctypes.CDLL(made)
+    library = native.load(compiler, SOURCE, folder)
     library.best_rate.restype = ctypes.c_double
     library.best_rate.argtypes = (
         ctypes.c_int,

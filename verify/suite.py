@@ -14,9 +14,10 @@ from verify import (
     libm,
     machine,
     mapping,
+    native,
     numerics,
-    peak,
     progress,
+    registers,
     report,
     scan,
     serving,
@@ -49,7 +50,7 @@ def run(context, debug=False):
     def timed(name, function):
         try:
             times.extend(function(context))
-        except peak.NoCompilerError as error:
+        except native.NoCompilerError as error:
             checks.append(report.skipped(name, str(error)))
         except Exception as error:
             if debug:
@@ -82,6 +83,7 @@ def run(context, debug=False):
     timed("Gemm", timings.products)
     timed("numba", timings.numba_products)
     timed("elementwise", elementwise.timings)
+    checked(registers.NAME, registers.check)
     checked(kernels.NAME, kernels.check)
     for dtype in blas_ops.DTYPES:
         checked("Gemm %s speed" % dtype, timings.check_speed, dtype)

@@ -64,7 +64,7 @@ def compilation(context):
 def peaks(context):
     """Measure the FMA peak of both precisions, on one thread and on all; fill context.peaks.
 
-    Raises peak.NoCompilerError.
+    Raises native.NoCompilerError.
     """
     progress.note("measuring this machine's peak")
     kernel = peak.load(context.framework.flag("cxx"), context.folder)

@@ -25,10 +25,10 @@ def stage(work: Work) -> None:
     objects = []
     for number, item in enumerate(extra.objects):
         objects.append(f"{number}.o")
-        _gcc(work, sources, ["-c", *extra.flags, *item.flags, item.file, "-o", objects[-1]])
+        gcc(work, sources, ["-c", *extra.flags, *item.flags, item.file, "-o", objects[-1]])
     version = f"-Wl,-soname,{extra.library}"
     links = [f"-l{name}" for name in extra.libraries]
-    _gcc(
+    gcc(
         work,
         sources,
         ["-shared", "-s", *objects, "-o", extra.library, version, "-Wl,-z,defs", *links],
@@ -60,8 +60,8 @@ def _unpack(work: Work) -> Path:
     return folders[0]
 
 
-def _gcc(work: Work, folder: Path, arguments: list[str]) -> None:
-    """Run the channel's gcc with nothing of the host's but its shell and coreutils."""
+def gcc(work: Work, folder: Path, arguments: list[str]) -> None:
+    """Run the channel's gcc in a folder, with nothing of the host's but its shell and coreutils."""
     environment = {
         "PATH": "/usr/bin:/bin",
         "LC_ALL": "C",

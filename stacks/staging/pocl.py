@@ -7,6 +7,8 @@ PoCL links each kernel as a shared library, by the `ld` that its LLVM looks up o
 the name of the target. That linker asks for the libraries of a GCC and of a C library's development
 files, which the host need not have, and whose newer ones an older linker cannot read. So there is
 one of that name in the prefix, which takes those of the compiler package.
+
+One of its functions is replaced: see recipes/pocl/src.
 """
 
 from __future__ import annotations
@@ -15,6 +17,7 @@ import shutil
 
 from stacks.errors import IntegrityError
 from stacks.stages import PoCL
+from stacks.staging.replaced import replace_function
 from stacks.staging.wheel import unpack_wheel
 from stacks.staging.work import Work
 
@@ -48,6 +51,8 @@ def stage(work: Work) -> None:
             found=f"{len(libraries)} of the first, {int(data.is_dir())} of the second",
             mend="adapt stacks/staging/pocl.py to the wheel's version",
         )
+    if extra.replaced:
+        replace_function(work, libraries[0], extra.replaced)
     vendors = work.root / "etc/OpenCL/vendors"
     vendors.mkdir(parents=True)
     (vendors / "pocl.icd").write_text(libraries[0].name + "\n")

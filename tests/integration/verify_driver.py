@@ -42,7 +42,7 @@ def modules(*names: str) -> list[Any]:
 def run(context: Any, names: Sequence[str]) -> None:
     """Run the checks called `names` and print them."""
     blas_ops, numerics, scan, serving = modules("blas_ops", "numerics", "scan", "serving")
-    libm, kernels = modules("libm", "kernels")
+    libm, kernels, registers = modules("libm", "kernels", "registers")
     settings, threads, timings, versions = modules("settings", "threads", "timings", "versions")
     mapping, upstream = modules("mapping", "upstream")
 
@@ -65,6 +65,7 @@ def run(context: Any, names: Sequence[str]) -> None:
         "accuracy": libm.check_accuracy,
         "speed": speed,
         "kernels": kernels.check,
+        "registers": registers.check,
     }
     for operation in blas_ops.OPERATIONS:
         checks[operation.name] = functools.partial(blas_ops.check, operation=operation)

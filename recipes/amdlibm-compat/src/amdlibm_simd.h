@@ -51,8 +51,10 @@ static inline void amd_vrsa_powxf(long n, float *x, float y, float *z) {
 
 /* As if nobody looked at the processor's exception flags, which nobody does here: else GCC keeps
  * to the branches of a sigmoid, because a division in one of them might raise a flag. No result
- * depends on it. */
-#pragma GCC optimize("no-trapping-math")
+ * depends on it.
+ * Without the other, GCC 10 leaves VZEROUPPER out at the end of functions that have a target of
+ * their own, as they have below; SSE code that comes after them is slower then. */
+#pragma GCC optimize("no-trapping-math", "no-ipa-ra")
 
 /* Tuned for Zen 2, for which it takes newer ones, GCC 10 does not combine two conditions on double
  * numbers where it has AVX-512. */
