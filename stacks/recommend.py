@@ -8,7 +8,7 @@ from collections.abc import Sequence
 from stacks.bench import machine, noise, rounds, show, turns
 from stacks.bench.candidates import Candidate, candidates
 from stacks.bench.compare import Row, rows, winners
-from stacks.bench.results import Run
+from stacks.bench.result import Run
 from stacks.bench.statistics import LEAST_ROUNDS
 from stacks.errors import UsageError
 from stacks.variant import Variant

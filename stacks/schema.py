@@ -9,7 +9,7 @@ from typing import Any
 from pydantic import BaseModel
 from pydantic.json_schema import GenerateJsonSchema, JsonSchemaValue
 
-from stacks.bench.results import Result
+from stacks.bench.result import Result
 from stacks.disk import REPOSITORY, write_whole
 from stacks.envfiles import BlasFile, FlavourFile, FrameworkFile
 from stacks.errors import StaleError

@@ -9,7 +9,7 @@ from typing import Any
 
 from stacks import channel as channels
 from stacks import lock, prefix, settings
-from stacks.bench.results import Package, Subject
+from stacks.bench.result import Package, Subject
 from stacks.errors import StacksError, UsageError
 from stacks.lock import Lock
 from stacks.variant import Variant

@@ -11,7 +11,7 @@ from stacks import settings
 from stacks.bench import machine, noise, results, rounds, show, turns, worker
 from stacks.bench.asked import Asked, split
 from stacks.bench.candidates import Candidate, candidates, to_time
-from stacks.bench.results import Result, Run, Settings
+from stacks.bench.result import Result, Run, Settings
 from stacks.command import CommandError, call
 from stacks.disk import REPOSITORY
 from stacks.errors import UsageError

@@ -7,7 +7,7 @@ import statistics
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 
-from stacks.bench.results import NUMBA, Run, Subject
+from stacks.bench.result import NUMBA, Run, Subject
 from stacks.bench.statistics import LEAST_ROUNDS, RATES, Ratio, Summary, speedup, summary
 
 

@@ -10,7 +10,7 @@ from collections.abc import Sequence
 from dataclasses import dataclass
 from pathlib import Path
 
-from stacks.bench.results import Noise
+from stacks.bench.result import Noise
 
 PROC = Path("/proc")
 CGROUP = Path("/sys/fs/cgroup")

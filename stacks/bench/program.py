@@ -11,7 +11,7 @@ from typing import Any
 from stacks.bench import profile
 from stacks.bench.candidates import Candidate
 from stacks.bench.profile import Profile
-from stacks.bench.results import NUMBA, Series
+from stacks.bench.result import NUMBA, Series
 from stacks.errors import StacksError
 from stacks.profiling import PROGRAM
 from stacks.staying import NoAnswerError, Staying

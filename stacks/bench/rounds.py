@@ -13,7 +13,7 @@ from stacks.bench import machine, noise, worker
 from stacks.bench.candidates import Candidate
 from stacks.bench.program import Program
 from stacks.bench.progress import board
-from stacks.bench.results import NUMBA, Missing, Run, Series
+from stacks.bench.result import NUMBA, Missing, Run, Series
 from stacks.bench.turns import Plan, Turn, turns
 from stacks.bench.turns import remaining as left_after
 from stacks.staying import NoAnswerError

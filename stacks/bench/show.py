@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Sequence
 
 from stacks.bench.compare import Measure, Row, rows, unlike, winners
-from stacks.bench.results import Missing, Result
+from stacks.bench.result import Missing, Result
 
 
 def show(result: Result) -> None:

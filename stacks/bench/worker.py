@@ -8,7 +8,7 @@ from pathlib import Path
 from typing import Any
 
 from stacks.bench.candidates import Candidate
-from stacks.bench.results import Series
+from stacks.bench.result import Series
 from stacks.command import call
 from stacks.disk import REPOSITORY
 from stacks.errors import StacksError, UsageError

@@ -14,7 +14,7 @@ from stacks.bench import show as bench_show
 from stacks.bench.asked import Asked, split
 from stacks.bench.candidates import refuse_devices
 from stacks.bench.machine import slug
-from stacks.bench.results import Result
+from stacks.bench.result import Result
 from stacks.cluster import connect, show, tree
 from stacks.cluster.connect import Cluster, ClusterError, Worker
 from stacks.cluster.order import NO_DEVICE, Answer, Order, Outcome

@@ -5,7 +5,7 @@ from __future__ import annotations
 from typing import Any, Literal
 
 from stacks.bench.asked import Asked
-from stacks.bench.results import Result
+from stacks.bench.result import Result
 from stacks.envfiles import Strict
 from stacks.errors import StacksError
 

@@ -8,7 +8,7 @@ from rich.console import Console
 from rich.table import Table
 
 from stacks.bench.compare import Row, rows
-from stacks.bench.results import Result
+from stacks.bench.result import Result
 from stacks.bench.show import number, scale, shown
 from stacks.cluster.order import Outcome
 from stacks.listing import gemm

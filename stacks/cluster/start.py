@@ -9,7 +9,7 @@ import sys
 from collections.abc import Sequence
 from pathlib import Path
 
-from stacks.bench.results import NAME
+from stacks.bench.result import NAME
 from stacks.cluster.tools import prepare
 from stacks.disk import REPOSITORY
 from stacks.errors import UsageError

@@ -9,7 +9,8 @@ from typing import TypeVar
 
 from stacks.bench.compare import Row, rows, unlike, winners
 from stacks.bench.profile import Compilation, Profile
-from stacks.bench.results import Found, Machine, Result, Subject
+from stacks.bench.result import Machine, Result, Subject
+from stacks.bench.results import Found
 from stacks.bench.show import number, scale, sentence, shown, silent
 
 T = TypeVar("T")

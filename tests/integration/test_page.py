@@ -10,7 +10,7 @@ import pytest
 from integration.browser import Browser, browser
 from stacks.bench import results
 from stacks.bench.profile import Profile
-from stacks.bench.results import (
+from stacks.bench.result import (
     Machine,
     Noise,
     Package,

@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Sequence
 from typing import Any
 
-from stacks.bench.results import (
+from stacks.bench.result import (
     Machine,
     Missing,
     Noise,

@@ -7,8 +7,7 @@ from benching import BASE, result, runs
 from profiles import case, profile, row, tables
 
 from stacks.bench import profile as profiles
-from stacks.bench import results
-from stacks.bench.results import Result
+from stacks.bench.result import Result
 
 
 def test_scans_are_opened_and_the_rows_sum_up_to_the_calls() -> None:
@@ -48,4 +47,4 @@ def test_a_result_keeps_it() -> None:
     kept = result(runs(BASE, [1.0], profile=found), BASE).model_dump_json(by_alias=True)
     (run,) = Result.model_validate_json(kept).runs
     assert run.series[0].profile == found
-    assert results.Result.model_validate_json(kept).model_dump_json(by_alias=True) == kept
+    assert Result.model_validate_json(kept).model_dump_json(by_alias=True) == kept

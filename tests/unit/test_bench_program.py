@@ -15,7 +15,7 @@ from stacks.bench import command, program, rounds, turns, worker
 from stacks.bench.asked import Asked
 from stacks.bench.candidates import Candidate
 from stacks.bench.program import Program
-from stacks.bench.results import NUMBA
+from stacks.bench.result import NUMBA
 from stacks.errors import StacksError
 from stacks.lock import Lock
 from stacks.staying import NoAnswerError, Staying

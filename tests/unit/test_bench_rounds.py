@@ -16,7 +16,7 @@ from stacks.bench import candidates, command, compare, noise, results, rounds, s
 from stacks.bench.asked import Asked
 from stacks.bench.candidates import Candidate
 from stacks.bench.progress import duration
-from stacks.bench.results import Series
+from stacks.bench.result import Series
 from stacks.errors import StacksError, UsageError
 from stacks.lock import Lock
 from stacks.lockfile import LockedPackage

@@ -10,7 +10,7 @@ import pytest
 from benching import BASE, FAST, MACHINE, OTHER, missing, result, runs, subject
 
 from stacks.bench import results
-from stacks.bench.results import Peak
+from stacks.bench.result import Peak
 from stacks.errors import StaleError, UsageError
 from stacks.publish import command, markdown, page, plots, seed
 from stacks.publish.sessions import Session, sessions

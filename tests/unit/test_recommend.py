@@ -9,7 +9,7 @@ from benching import runs
 from stacks import recommend
 from stacks.bench import compare, rounds, turns
 from stacks.bench.candidates import Candidate
-from stacks.bench.results import Run
+from stacks.bench.result import Run
 from stacks.errors import UsageError
 from stacks.lock import Lock
 from stacks.lockfile import LockedPackage

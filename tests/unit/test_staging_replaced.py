@@ -8,7 +8,7 @@ from types import SimpleNamespace
 from typing import Any
 
 import pytest
-from unit.test_staging_gpu import work
+from staging import work
 
 from stacks.errors import IntegrityError
 from stacks.stages import Replaced

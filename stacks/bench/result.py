@@ -1,0 +1,168 @@
+"""One run of the bench: what was asked, on which machine, and every sample that it took."""
+
+from __future__ import annotations
+
+from typing import Annotated, Literal
+
+from pydantic import ConfigDict, Field
+
+from stacks.bench.profile import Profile
+from stacks.bench.record import LEAST, MOST, Record
+
+# Ends the name of a measure that PyTensor's own linker compiled.
+NUMBA = ", numba"
+Unit = Literal["GFLOP/s", "s", "ns"]
+Sha256 = Field(pattern=r"^[0-9a-f]{64}$")
+NAME = r"^[a-z0-9][a-z0-9.-]*$"
+# Of one machine at two times the kernel leaves a little more or less of the memory.
+SAME_MEMORY = 0.1
+
+
+class Peak(Record):
+    """The measured peak of fused multiply-adds."""
+
+    dtype: Literal["float32", "float64"]
+    threads: int = Field(ge=1)
+    gflops: float = Field(ge=0, le=MOST)
+
+
+class Machine(Record):
+    """The machine that the figures belong to, and nothing that names its owner."""
+
+    name: str = Field(pattern=NAME, description="the folder below results/")
+    cpu: str = Field(min_length=1)
+    vendor: str = Field(min_length=1)
+    model: str = Field(description="the processor's family, model and stepping")
+    microcode: str
+    cores: int = Field(ge=1, description="usable by the process")
+    memory: int = Field(ge=0, description="bytes")
+    kernel: str
+    glibc: str
+    peak: tuple[Peak, ...] = Field(description="as the verification measured it")
+
+    def same_hardware(self, other: Machine) -> bool:
+        """Say whether two records can be of one machine."""
+        alike = [(m.cpu, m.vendor, m.model, m.cores) for m in (self, other)]
+        larger = max(self.memory, other.memory)
+        return alike[0] == alike[1] and abs(self.memory - other.memory) <= SAME_MEMORY * larger
+
+
+class Package(Record):
+    """A locked package."""
+
+    name: str
+    version: str
+    sha256: str = Sha256
+
+
+class Subject(Record):
+    """A variant that was timed, to the byte."""
+
+    framework: str
+    flavour: str
+    baseline: bool
+    lock: str = Field(description="SHA-256 of the lock", pattern=r"^[0-9a-f]{64}$")
+    packages: tuple[Package, ...] = Field(min_length=1)
+
+    @property
+    def id(self) -> str:
+        """The variant's name among all."""
+        return f"{self.framework}/{self.flavour}"
+
+
+class Settings(Record):
+    """What the bench was asked for."""
+
+    workloads: tuple[str, ...]
+    rounds: int = Field(ge=1)
+    threads: tuple[int, ...] = Field(min_length=1)
+    quick: bool
+    pinned: bool = Field(description="each run kept to as many processors as it has threads")
+    quota: float | None = Field(description="cores that a container's limit allows")
+
+
+class Noise(Record):
+    """What else went on while a run was timed."""
+
+    load: float = Field(ge=0, description="the load average when it began")
+    others: float = Field(ge=0, description="cores that other programs kept busy")
+    steal: float = Field(ge=0, description="share of the cores that the host took away")
+    throttled: float = Field(ge=0, description="seconds in which a container's limit stopped it")
+    frequency: float | None = Field(description="MHz of the fastest core after it")
+
+
+class Series(Record):
+    """Samples of one measure, taken by one process."""
+
+    name: str = Field(min_length=1)
+    unit: Unit
+    samples: tuple[Annotated[float, Field(ge=LEAST, le=MOST)], ...] = Field(min_length=1)
+    graph: str | None = Field(
+        default=None, description="the compiled graph's signature, where one is told"
+    )
+    compile: float | None = Field(
+        default=None,
+        ge=0,
+        le=MOST,
+        description="seconds in which it was compiled, its C code from an earlier run's cache",
+    )
+    profile: Profile | None = Field(
+        default=None, description="of calls after the samples, once for each start"
+    )
+
+
+class Run(Record):
+    """One turn: a variant in a round, with so many threads."""
+
+    subject: str = Field(description="FRAMEWORK/FLAVOUR, one of the subjects")
+    workload: str
+    threads: int = Field(ge=1)
+    round: int = Field(ge=1)
+    start: int | None = Field(
+        default=None,
+        ge=1,
+        description="which start of the program this is of; without it each round is a start",
+    )
+    seconds: float = Field(ge=0)
+    noise: Noise
+    series: tuple[Series, ...] = Field(min_length=1)
+
+
+class Missing(Record):
+    """What has no figure, as its program did not answer within the limit."""
+
+    subject: str = Field(description="FRAMEWORK/FLAVOUR, one of the subjects")
+    name: str = Field(min_length=1, description="the workload; with numba, which ends it")
+    threads: int = Field(ge=1)
+    round: int = Field(ge=0, description="in which it did not answer; 0: while it compiled")
+    limit: float = Field(gt=0, le=MOST, description="seconds")
+    processor: float = Field(ge=0, le=MOST, description="seconds that it had computed by then")
+
+    @property
+    def told(self) -> str:
+        """What happened, in words."""
+        did = f"did not answer in round {self.round}" if self.round else "had not compiled"
+        return (
+            f"{did} within {self.limit:g} s, {self.processor:.0f} s of them on a processor: "
+            "it has no figure"
+        )
+
+
+class Result(Record):
+    """What one run of the bench found."""
+
+    model_config = ConfigDict(title="Result of ./invoke bench")
+
+    schema_: Literal[1] = Field(alias="schema", description="raised where a reader could trip")
+    began: str = Field(pattern=r"^\d{4}-\d\d-\d\dT\d\d:\d\d:\d\dZ$", description="UTC")
+    seconds: float = Field(ge=0, description="by the monotonic clock")
+    commit: str | None = Field(pattern=r"^[0-9a-f]{40,64}$", description="of this project")
+    changed: bool = Field(description="files of the project differed from that commit")
+    machine: Machine
+    settings: Settings
+    subjects: tuple[Subject, ...] = Field(min_length=1)
+    runs: tuple[Run, ...] = Field(min_length=1)
+    missing: tuple[Missing, ...] = Field(
+        default=(), description="what did not answer, and has no figures in the runs"
+    )
+    remarks: tuple[str, ...] = Field(description="what a reader must know of the machine's noise")
