@@ -10,20 +10,19 @@ from __future__ import absolute_import, division, print_function
 
 import re
 
-import numpy
-
-from verify import blas_ops, elementwise, native, progress
+from verify import native, progress
 from verify.report import failed, passed, skipped
 
 NAME = "vector registers"
 SOURCE = "registers.c"
-# A whole number of vectors of any instruction set, so that no loop over the rest comes after.
-SIZE = 16
 UNTOLD = "this processor does not tell whether their upper halves are in use"
 
 
-def check(context):
-    """Check that elementwise and BLAS operations leave the upper halves as they found them."""
+def check(context, calls):
+    """Check that operations leave the upper halves as they found them.
+
+    calls: (name, function without arguments) of each operation.
+    """
     progress.note("looking at the vector registers")
     try:
         probe = native.load(context.framework.flag("cxx"), SOURCE, context.folder)
@@ -32,7 +31,7 @@ def check(context):
     if probe.upper_halves_in_use() < 0:
         return skipped(NAME, UNTOLD)
     left, ran = [], 0
-    for name, call in _calls(context):
+    for name, call in calls:
         call()
         probe.free_upper_halves()
         if probe.upper_halves_in_use():
@@ -49,24 +48,6 @@ def check(context):
         "slower" % ", ".join(left),
         _mend(context),
     )
-
-
-def _calls(context):
-    """Yield (name, function without arguments) of each operation that could be compiled."""
-    for name in elementwise.FUNCTIONS:
-        function = elementwise.compiled(context.framework, name, "float32")
-        yield name, _bound(function, [numpy.ones((SIZE, SIZE), "float32")])
-    for operation in blas_ops.OPERATIONS:
-        for dtype in blas_ops.DTYPES:
-            function = blas_ops.compiled(context, operation, dtype).function
-            if function is not None:
-                inputs, _ = operation.build(context.framework, dtype)
-                values = [numpy.ones((SIZE,) * variable.ndim, dtype) for variable in inputs]
-                yield "%s %s" % (operation.name, dtype), _bound(function, values)
-
-
-def _bound(function, values):
-    return lambda: function(*values)
 
 
 def _mend(context):

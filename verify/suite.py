@@ -16,6 +16,7 @@ from verify import (
     mapping,
     native,
     numerics,
+    operations,
     progress,
     registers,
     report,
@@ -83,7 +84,7 @@ def run(context, debug=False):
     timed("Gemm", timings.products)
     timed("numba", timings.numba_products)
     timed("elementwise", elementwise.timings)
-    checked(registers.NAME, registers.check)
+    checked(registers.NAME, registers.check, operations.calls(context))
     checked(kernels.NAME, kernels.check)
     for dtype in blas_ops.DTYPES:
         checked("Gemm %s speed" % dtype, timings.check_speed, dtype)

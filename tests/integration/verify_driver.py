@@ -42,7 +42,7 @@ def modules(*names: str) -> list[Any]:
 def run(context: Any, names: Sequence[str]) -> None:
     """Run the checks called `names` and print them."""
     blas_ops, numerics, scan, serving = modules("blas_ops", "numerics", "scan", "serving")
-    libm, kernels, registers = modules("libm", "kernels", "registers")
+    libm, kernels, registers, operations = modules("libm", "kernels", "registers", "operations")
     settings, threads, timings, versions = modules("settings", "threads", "timings", "versions")
     mapping, upstream = modules("mapping", "upstream")
 
@@ -65,7 +65,7 @@ def run(context: Any, names: Sequence[str]) -> None:
         "accuracy": libm.check_accuracy,
         "speed": speed,
         "kernels": kernels.check,
-        "registers": registers.check,
+        "registers": lambda context: registers.check(context, operations.calls(context)),
     }
     for operation in blas_ops.OPERATIONS:
         checks[operation.name] = functools.partial(blas_ops.check, operation=operation)

@@ -1,0 +1,27 @@
+"""The operations that the suite compiles, ready to be called."""
+
+from __future__ import absolute_import, division, print_function
+
+import functools
+
+import numpy
+
+from verify import blas_ops, elementwise
+
+# A whole number of vectors of any instruction set: no loop over what is left comes after.
+SIZE = 16
+
+
+def calls(context):
+    """Yield (name, function without arguments) of each operation that could be compiled."""
+    for name in elementwise.FUNCTIONS:
+        function = elementwise.compiled(context.framework, name, "float32")
+        yield name, functools.partial(function, numpy.ones((SIZE, SIZE), "float32"))
+    for operation in blas_ops.OPERATIONS:
+        for dtype in blas_ops.DTYPES:
+            function = blas_ops.compiled(context, operation, dtype).function
+            if function is not None:
+                inputs, _ = operation.build(context.framework, dtype)
+                values = [numpy.ones((SIZE,) * variable.ndim, dtype) for variable in inputs]
+                name = "%s %s" % (operation.name, dtype)
+                yield name, functools.partial(function, *values)
