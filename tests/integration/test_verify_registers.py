@@ -12,17 +12,21 @@ from integration.checking import checked
 Prefix = Callable[[str, str], Path]
 
 FLAVOURS = [
-    ("theano-0.8.2", "pip-default"),
-    ("theano-0.8.2", "mkl-amdlibm"),
-    ("theano-1.0.5", "blis"),
-    ("pytensor-3.0.7", "openblas"),
+    # Without a BLAS Theano 1.0.5 cannot compile its BatchedDot, in either precision.
+    ("theano-1.0.5", "pip-default", 16),
+    ("theano-1.0.5", "mkl-amdlibm", 18),
+    ("theano-1.0.5", "blis", 18),
+    ("pytensor-3.0.7", "openblas", 18),
 ]
 
 
-@pytest.mark.parametrize(("framework", "flavour"), FLAVOURS)
-def test_operations_that_free_them(prefix: Prefix, framework: str, flavour: str) -> None:
+@pytest.mark.parametrize(("framework", "flavour", "count"), FLAVOURS)
+def test_operations_that_free_them(
+    prefix: Prefix, framework: str, flavour: str, count: int
+) -> None:
     (found,) = checked(prefix(framework, flavour), "registers")
-    assert (found.status, found.detail) == ("pass", "free again after each of 17 operations")
+    assert found.status == "pass"
+    assert found.detail == f"free again after each of {count} operations"
 
 
 def test_loops_compiled_without_vzeroupper(prefix: Prefix) -> None:
@@ -33,5 +37,5 @@ def test_loops_compiled_without_vzeroupper(prefix: Prefix) -> None:
     )
     assert found.status == "fail"
     assert found.detail.startswith("still in use after ")
-    assert "sigmoid" in found.detail and "SSE instructions that come then" in found.detail
+    assert "sqr" in found.detail and "SSE instructions that come then" in found.detail
     assert found.mend == "take -mno-vzeroupper out of gcc.cxxflags, which are '-mno-vzeroupper'"
