@@ -3,7 +3,7 @@
 Code for AVX that returns with numbers in the upper halves of these registers makes every later SSE
 instruction keep them, and wait for what wrote them: on AMD's Zen 5 MKL's small matrix products then
 take twice their time. A compiler ends such code with VZEROUPPER; it does not under some options,
-and GCC 10 forgets it where a function has a target of its own and -fipa-ra is on, as it is at -O2.
+and GCC 10 forgets it in some functions that have a target of their own, where -fipa-ra is on.
 """
 
 from __future__ import absolute_import, division, print_function
