@@ -32,18 +32,14 @@ PRECISIONS = ("float64", "float32")
 DRIVER = """
 import ctypes, json, sys, time
 import numpy
-path, peaks, sizes = sys.argv[1], ctypes.CDLL(sys.argv[2]), json.loads(sys.argv[3])
-blas = ctypes.CDLL(path, mode=ctypes.RTLD_GLOBAL)
-peaks.best_rate.restype = ctypes.c_double
+path, compiler, room, repository, sizes = sys.argv[1:5] + [json.loads(sys.argv[5])]
+sys.path.insert(0, repository)
+from verify import peak
+blas, kernel = ctypes.CDLL(path, mode=ctypes.RTLD_GLOBAL), peak.load(compiler, room)
 double, pointer = ctypes.c_double, ctypes.c_void_p
 found = {}
 for dtype, number, letter in (("float64", double, "d"), ("float32", ctypes.c_float, "s")):
-    sink = double(0)
-    rates = [
-        peaks.best_rate(int(letter == "s"), isa, double(0.2), double(0), ctypes.byref(sink))
-        for isa in range(4)
-    ]
-    found[dtype] = {"peak": max(rates) / 1e9}
+    found[dtype] = {"peak": peak.gflops(kernel, dtype, 1)}
     gemm = getattr(blas, "cblas_%sgemm" % letter)
     for n in sizes:
         a, b, c = (numpy.random.RandomState(i).rand(n, n).astype(dtype) for i in range(3))
@@ -77,31 +73,23 @@ def main() -> None:
         places[name] = pipeline.ready_environment(flavour, framework or None)[1]
     samples: dict[str, list[Any]] = {name: [] for name in places}
     with tempfile.TemporaryDirectory(prefix="blas-") as room:
-        peaks = compiled(next(iter(places.values())), Path(room))
         for _ in range(arguments.rounds):
             for name, place in places.items():
-                samples[name].append(one(place, peaks, sizes))
+                samples[name].append(one(place, room, sizes))
     if arguments.json:
         write_whole(arguments.json, json.dumps(samples, indent=1).encode() + b"\n")
     for dtype in PRECISIONS:
         print(table(dtype, sizes, samples))
 
 
-def compiled(place: Path, room: Path) -> Path:
-    """Return the library that measures the peak, made with an environment's compiler."""
-    made = room / "peak.so"
-    words: list[str | Path] = [place / "bin/g++", "-O2", "-w", "-shared", "-fPIC", "-x", "c++"]
-    subprocess.run([*words, REPOSITORY / "verify/peak.c", "-o", made], check=True)
-    return made
-
-
-def one(place: Path, peaks: Path, sizes: list[int]) -> Any:
+def one(place: Path, room: str, sizes: list[int]) -> Any:
     """Return {precision: {"peak" or size: GFLOP/s}} of one process."""
     wanted = json.loads((place / settings.EXPECTATION).read_text())["blas"]["libraries"]
     library = next(path for name in wanted for path in sorted((place / "lib").glob(name)))
-    words: list[str | Path] = [place / "bin/python", "-c", DRIVER, library, peaks]
+    words: list[str | Path] = [place / "bin/python", "-B", "-c", DRIVER, library]
+    words += [place / "bin/g++", room, REPOSITORY, json.dumps(sizes)]
     done = subprocess.run(
-        [*words, json.dumps(sizes)],
+        words,
         env={**environment(place), **THREADS},
         stdout=subprocess.PIPE,
         check=True,

@@ -52,12 +52,6 @@ def look(place: Path, *words: str, **variables: str) -> tuple[str, str]:
     return status, detail
 
 
-@pytest.fixture
-def with_pocl(prefix: Prefix) -> Path:
-    """Give an environment whose device can be used."""
-    return prefix(FRAMEWORK, "gpuarray")
-
-
 def compile_library(place: Path, path: Path, text: str) -> None:
     """Compile C code to a shared library with the environment's own compiler."""
     source = path.with_suffix(".c")
@@ -65,22 +59,24 @@ def compile_library(place: Path, path: Path, text: str) -> None:
     subprocess.check_call([place / "bin/gcc", "-shared", "-fPIC", source, "-o", path])
 
 
-def test_pocl_names_a_processor_that_llvm_knows(with_pocl: Path) -> None:
+def test_pocl_names_a_processor_that_llvm_knows(prefix: Prefix) -> None:
     """LLVM calls those that are newer than itself "generic", which its compiler refuses."""
-    [library] = (with_pocl / "lib/pocl/pyopencl/.libs").glob("libpocl-*.so")
+    place = prefix(FRAMEWORK, "gpuarray")
+    [library] = (place / "lib/pocl/pyopencl/.libs").glob("libpocl-*.so")
     code = (
         "import ctypes, sys; name = ctypes.CDLL(sys.argv[1]).pocl_get_llvm_cpu_name; "
         "name.restype = ctypes.c_char_p; print(name().decode())"
     )
-    words: list[str | Path] = [with_pocl / "bin/python", "-c", code, library]
+    words: list[str | Path] = [place / "bin/python", "-c", code, library]
     done = subprocess.run(words, capture_output=True, text=True, timeout=600, check=True)
     assert done.stdout.strip() not in ("", "generic")
 
 
-def test_pocl_computes_what_the_host_computes(with_pocl: Path, tmp_path: Path) -> None:
+def test_pocl_computes_what_the_host_computes(prefix: Prefix, tmp_path: Path) -> None:
+    place = prefix(FRAMEWORK, "gpuarray")
     kernels = tmp_path / "no-host" / "kernels"
     kernels.mkdir(parents=True)
-    found = json.loads(drive(with_pocl, "compute", *STEPS, POCL_CACHE_DIR=str(kernels)))
+    found = json.loads(drive(place, "compute", *STEPS, POCL_CACHE_DIR=str(kernels)))
     statuses = {name: status for name, status, _ in found}
     details = {name: detail for name, _, detail in found}
     assert {name for name, status in statuses.items() if status == "skip"} == NOT_ON_OPENCL
@@ -103,8 +99,9 @@ print(json.dumps(found))
 """
 
 
-def test_a_recurrent_network_is_moved_to_the_device(with_pocl: Path) -> None:
-    words: list[str | Path] = [with_pocl / "bin/python", "-c", OPTIMISE, SUITE]
+def test_a_recurrent_network_is_moved_to_the_device(prefix: Prefix) -> None:
+    place = prefix(FRAMEWORK, "gpuarray")
+    words: list[str | Path] = [place / "bin/python", "-c", OPTIMISE, SUITE]
     said = subprocess.check_output([*words, "fast_run", "fast_compile"])
     for run in json.loads(said.splitlines()[-1]):
         assert run["device"] > 20 * sum(run["host"].values())
@@ -125,9 +122,9 @@ def workload(place: Path, *words: str | Path, **variables: str) -> subprocess.Co
     )
 
 
-def test_a_workload_is_profiled_on_the_device(with_pocl: Path, tmp_path: Path) -> None:
-    kept = tmp_path / "report.json"
-    done = workload(with_pocl, "--calls", "3", "--json", kept)
+def test_a_workload_is_profiled_on_the_device(prefix: Prefix, tmp_path: Path) -> None:
+    place, kept = prefix(FRAMEWORK, "gpuarray"), tmp_path / "report.json"
+    done = workload(place, "--calls", "3", "--json", kept)
     assert done.returncode == 0, done.stderr
     assert "each call waits for the device, in the profile each node" in done.stdout
     report = json.loads(kept.read_text())
@@ -144,10 +141,7 @@ def test_a_workload_without_its_device_is_not_run_on_the_host(
     place = prefix(FRAMEWORK, "gpuarray")
     done = workload(place, OCL_ICD_VENDORS=str(tmp_path))
     assert (done.returncode, "there is no .icd file in" in done.stderr) == (3, True)
-
-
-def test_a_workload_whose_device_was_taken_away_is_not_run_on_the_host(with_pocl: Path) -> None:
-    done = workload(with_pocl, THEANO_FLAGS="device=cpu")
+    done = workload(place, THEANO_FLAGS="device=cpu")
     assert (done.returncode, "asked for opencl0:0 and took cpu" in done.stderr) == (2, True)
 
 
@@ -189,14 +183,10 @@ def test_a_device_that_is_not_there(prefix: Prefix) -> None:
     assert "THEANO_FLAGS=device=opencl0:0" in detail
 
 
-def test_the_exit_status_with_the_device(with_pocl: Path) -> None:
-    vendors = str(with_pocl / "etc/OpenCL/vendors")
-    assert drive(with_pocl, "program", OCL_ICD_VENDORS=vendors) == "0"
-
-
-def test_the_exit_status_without(prefix: Prefix) -> None:
+@pytest.mark.parametrize(("folder", "status"), [("etc/OpenCL/vendors", "0"), ("none", "3")])
+def test_the_exit_status(prefix: Prefix, folder: str, status: str) -> None:
     place = prefix(FRAMEWORK, "gpuarray")
-    assert drive(place, "program", OCL_ICD_VENDORS=str(place / "none")) == "3"
+    assert drive(place, "program", OCL_ICD_VENDORS=str(place / folder)) == status
 
 
 def test_cuda_without_a_driver(prefix: Prefix) -> None:
