@@ -14,7 +14,7 @@ from pydantic import Field
 from stacks import yamlfile
 from stacks.disk import REPOSITORY
 from stacks.sources import SOURCE_PREFIX, DebPin, IndexPin, Pins
-from stacks.stages import Compiled, Extra, PoCL, Strict, ThinFront
+from stacks.stages import BLIS, Compiled, Extra, PoCL, Strict, ThinFront
 
 RECIPES = REPOSITORY / "recipes"
 SOURCES_LOCK = RECIPES / "sources.lock"
@@ -108,7 +108,7 @@ class Recipe(Strict):
 
     def own_sources(self) -> tuple[Path, ...]:
         """Return the source files of the project's own that it is made of, sorted."""
-        if not isinstance(self.extra, Compiled | PoCL | ThinFront):
+        if not isinstance(self.extra, BLIS | Compiled | PoCL | ThinFront):
             return ()
         folder = RECIPES / self.package.name / "src"
         return tuple(sorted(path for path in folder.rglob("*") if path.is_file()))

@@ -121,16 +121,31 @@ class Object(Strict):
     flags: tuple[str, ...] = Field(default=(), strict=False)
 
 
-class Compiled(Strict):
-    """Compile a shared library of the project's own; see stacks/staging/compiled.py."""
+class Linked(Strict):
+    """A shared library of the project's own sources."""
 
-    stage: Literal["compiled"]
-    library: str = Field(pattern=r"^lib[A-Za-z0-9_]+\.so$")
-    headers: tuple[str, ...] = Field(strict=False)
+    library: str = Field(pattern=r"^lib[A-Za-z0-9_-]+\.so$")
     flags: tuple[str, ...] = Field(strict=False, description="of every object")
     objects: tuple[Object, ...] = Field(strict=False, min_length=1)
     libraries: tuple[str, ...] = Field(default=(), strict=False, description="linked, like m")
+
+
+class Compiled(Linked):
+    """Compile a shared library of the project's own; see stacks/staging/compiled.py."""
+
+    stage: Literal["compiled"]
+    headers: tuple[str, ...] = Field(strict=False)
     licences: tuple[str, ...] = Field(strict=False, min_length=1)
+
+
+class BLIS(Strict):
+    """Give Debian's BLIS kernels of the project's own; see stacks/staging/blis.py."""
+
+    stage: Literal["blis"]
+    build: str = Field(description="the folder of the debs that its library and header are in")
+    library: str
+    links: dict[str, str] = {}
+    kernels: Linked
 
 
 class DebianFiles(Strict):
@@ -193,6 +208,7 @@ Extra = Annotated[
     | OpenBLASWheel
     | Compiler
     | Compiled
+    | BLIS
     | DebianFiles
     | PoCL
     | Forwarding

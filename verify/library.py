@@ -129,6 +129,9 @@ def _blis(handle):
     if hasattr(handle, "bli_arch_query_id"):
         number = _call(handle, "bli_arch_query_id", ctypes.c_int)
         kernel = _call(handle, "bli_arch_string", ctypes.c_char_p, ctypes.c_int(number))
+    # In recipes/libblis, beside BLIS: it changes what BLIS has for another processor.
+    if _call(handle, "blis_zen5_installed", ctypes.c_int):
+        kernel = "zen5"
     # BLIS answers -1 where nothing was asked for: it then runs on one thread.
     threads = max(1, _call(handle, "bli_thread_get_num_threads", ctypes.c_int64) or 1)
     return "blis", version, kernel, threads

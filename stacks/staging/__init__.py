@@ -6,6 +6,7 @@ from collections.abc import Callable
 
 from stacks.staging import (
     amdlibm,
+    blis,
     compiled,
     compiler,
     cpython,
@@ -34,6 +35,7 @@ STAGES: dict[str, Callable[[Work], None]] = {
     "openblas-wheel": openblas.stage,
     "compiler": compiler.stage,
     "compiled": compiled.stage,
+    "blis": blis.stage,
     "debian-files": debian_files.stage,
     "pocl": pocl.stage,
     "forwarding": forwarding.stage,

@@ -9,7 +9,7 @@ from stacks.archives import unpack_tar
 from stacks.command import call
 from stacks.errors import IntegrityError
 from stacks.recipe import Archives
-from stacks.stages import Compiled
+from stacks.stages import Compiled, Linked
 from stacks.staging.work import Work
 
 
@@ -22,20 +22,22 @@ def stage(work: Work) -> None:
     extra = work.recipe.extra
     assert isinstance(extra, Compiled)
     sources = _unpack(work)
-    objects = []
-    for number, item in enumerate(extra.objects):
-        objects.append(f"{number}.o")
-        gcc(work, sources, ["-c", *extra.flags, *item.flags, item.file, "-o", objects[-1]])
-    version = f"-Wl,-soname,{extra.library}"
-    links = [f"-l{name}" for name in extra.libraries]
-    gcc(
-        work,
-        sources,
-        ["-shared", "-s", *objects, "-o", extra.library, version, "-Wl,-z,defs", *links],
-    )
+    link(work, sources, extra)
     _copy(sources, [extra.library], work.root / "lib")
     _copy(sources, extra.headers, work.root / "include")
     _copy(sources, extra.licences, work.root / "share/licenses" / work.recipe.package.name)
+
+
+def link(work: Work, folder: Path, linked: Linked, *others: str) -> None:
+    """Compile a library's objects and link it, with others beside them, in the sources' folder."""
+    objects = []
+    for number, item in enumerate(linked.objects):
+        objects.append(f"{number}.o")
+        gcc(work, folder, ["-c", *linked.flags, *item.flags, item.file, "-o", objects[-1]])
+    name = f"-Wl,-soname,{linked.library}"
+    libraries = [*others, *(f"-l{library}" for library in linked.libraries)]
+    arguments = ["-shared", "-s", *objects, "-o", linked.library, name, "-Wl,-z,defs", *libraries]
+    gcc(work, folder, arguments)
 
 
 def _unpack(work: Work) -> Path:

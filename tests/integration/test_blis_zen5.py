@@ -1,0 +1,67 @@
+"""BLIS with the kernels of recipes/libblis: right numbers, in force where they should be."""
+
+from __future__ import annotations
+
+import os
+import subprocess
+from collections.abc import Callable
+from pathlib import Path
+
+import pytest
+
+from integration.checking import checked
+
+Prefix = Callable[[str, str], Path]
+
+CPUINFO = Path("/proc/cpuinfo").read_text()
+HAS_AVX512 = all(f" avx512{part}" in CPUINFO for part in ("f", "bw", "cd", "dq", "vl"))
+IS_ZEN5 = "AuthenticAMD" in CPUINFO and "cpu family\t: 26\n" in CPUINFO
+# BLIS 0.9.0's number of kernels for AVX-512.
+SKX = "0"
+
+avx512 = pytest.mark.skipif(not HAS_AVX512, reason="needs a processor with AVX-512")
+
+
+@pytest.mark.parametrize("threads", ["1", "2"])
+@pytest.mark.parametrize("wanted", [pytest.param("1", marks=avx512), "0"])
+def test_numbers(prefix: Prefix, wanted: str, threads: str) -> None:
+    place = prefix("theano-1.0.5", "blis")
+    variables = {"THEANO_STACKS_BLIS_ZEN5": wanted, "BLIS_NUM_THREADS": threads}
+    if wanted == "1":
+        variables["BLIS_ARCH_TYPE"] = SKX
+    done = subprocess.run(
+        [
+            place / "bin/python",
+            Path(__file__).with_name("zen5_driver.py"),
+            place / "lib/libblis.so.4",
+        ],
+        env={**os.environ, **variables},
+        capture_output=True,
+        text=True,
+        check=False,
+    )
+    assert done.returncode == 0, done.stderr
+    assert done.stdout == wanted + "\n"
+
+
+def test_they_are_taken_on_zen5_alone(prefix: Prefix) -> None:
+    (found,) = checked(prefix("theano-1.0.5", "blis"), "library")
+    assert found.status == "pass"
+    assert ("zen5 kernels" in found.detail) == IS_ZEN5
+
+
+@avx512
+def test_they_can_be_turned_off(prefix: Prefix) -> None:
+    (found,) = checked(
+        prefix("theano-1.0.5", "blis"),
+        "library",
+        THEANO_STACKS_BLIS_ZEN5="0",
+        BLIS_ARCH_TYPE=SKX,
+    )
+    assert "skx kernels" in found.detail
+
+
+def test_other_kernels_that_were_asked_for_stay(prefix: Prefix) -> None:
+    place = prefix("theano-1.0.5", "blis")
+    (found,) = checked(place, "library", THEANO_STACKS_BLIS_ZEN5="1", BLIS_ARCH_TYPE="3")
+    assert "haswell kernels" in found.detail
