@@ -12,6 +12,8 @@ typedef __m512 vector;
 #define ALL _mm512_set1_ps
 #define LOAD _mm512_loadu_ps
 #define STORE _mm512_storeu_ps
+#define LOAD_SOME _mm512_maskz_loadu_ps
+#define STORE_SOME _mm512_mask_storeu_ps
 #define TIMES _mm512_mul_ps
 #define TIMES_PLUS _mm512_fmadd_ps
 enum { MR = SINGLE_MR, NR = SINGLE_NR };
@@ -22,6 +24,8 @@ typedef __m512d vector;
 #define ALL _mm512_set1_pd
 #define LOAD _mm512_loadu_pd
 #define STORE _mm512_storeu_pd
+#define LOAD_SOME _mm512_maskz_loadu_pd
+#define STORE_SOME _mm512_mask_storeu_pd
 #define TIMES _mm512_mul_pd
 #define TIMES_PLUS _mm512_fmadd_pd
 enum { MR = DOUBLE_MR, NR = DOUBLE_NR };
@@ -86,10 +90,21 @@ GEMM(NAME, number) {
   }
   number tile[NR][MR] __attribute__((aligned(LINE)));
   EACH_COLUMN EACH_VECTOR STORE(tile[j] + i * WIDTH, sum[j][i]);
+  /* Whatever is in C, NaN for one, must not matter where beta is 0. */
+  if (in_columns) {
+    for (dim_t j = 0; j < n; j++)
+      for (dim_t i = 0; i < m; i += WIDTH) {
+        number *at = c + j * column_stride + i;
+        const unsigned some = m - i < WIDTH ? (1u << (m - i)) - 1 : (1u << WIDTH) - 1;
+        vector found = LOAD(tile[j] + i);
+        if (*beta != 0) found = TIMES_PLUS(scale_c, LOAD_SOME(some, at), found);
+        STORE_SOME(at, some, found);
+      }
+    return;
+  }
   for (dim_t j = 0; j < n; j++)
     for (dim_t i = 0; i < m; i++) {
       number *at = c + i * row_stride + j * column_stride;
-      /* What is in C must not matter where beta is 0: it may be NaN. */
       *at = *beta == 0 ? tile[j][i] : *beta * *at + tile[j][i];
     }
 }

@@ -8,16 +8,18 @@
 typedef float number;
 typedef __m128 vector;
 #define LOAD _mm_loadu_ps
+#define LOAD_SOME _mm_maskz_loadu_ps
 #define STORE _mm_storeu_ps
-enum { WIDTH = 4 };
+enum { WIDTH = 4, ALL = 0xf };
 
 static inline void turn_rows(vector *row) { _MM_TRANSPOSE4_PS(row[0], row[1], row[2], row[3]); }
 #else
 typedef double number;
 typedef __m512d vector;
 #define LOAD _mm512_loadu_pd
+#define LOAD_SOME _mm512_maskz_loadu_pd
 #define STORE _mm512_storeu_pd
-enum { WIDTH = 8 };
+enum { WIDTH = 8, ALL = 0xff };
 
 static inline void turn_rows(vector *row) {
   vector pairs[WIDTH];
@@ -40,11 +42,13 @@ static inline void turn_rows(vector *row) {
 }
 #endif
 
-/* Pack a square: row i, at source + i * across, becomes column i. */
-static inline void turn(const number *source, inc_t across, number *packed, inc_t stride) {
+/* Pack a square: row i, at source + i * across, becomes column i; there may be fewer rows. */
+static inline void turn(
+    dim_t rows, const number *source, inc_t across, number *packed, inc_t stride) {
   vector row[WIDTH];
 #pragma GCC unroll 8
-  for (int i = 0; i < WIDTH; i++) row[i] = LOAD(source + i * across);
+  for (int i = 0; i < WIDTH; i++)
+    row[i] = i < rows ? LOAD(source + i * across) : LOAD_SOME(0, source);
   turn_rows(row);
 #pragma GCC unroll 8
   for (int i = 0; i < WIDTH; i++) STORE(packed + i * stride, row[i]);
@@ -53,17 +57,20 @@ static inline void turn(const number *source, inc_t across, number *packed, inc_
 static inline __attribute__((always_inline)) void pack(
     dim_t whole, dim_t width, dim_t n, dim_t length, number factor, const number *source,
     inc_t across, inc_t along, number *packed, inc_t stride) {
-  const int plain = width == whole && factor == 1;
-  dim_t j = 0;
-  if (plain && across == 1)
-    for (; j < n; j++)
+  dim_t done = 0;
+  if (factor == 1 && across == 1) {
+    for (; done < n; done++)
+      for (dim_t i = 0; i < whole; i += WIDTH) {
+        const number *from = source + i + done * along;
+        const unsigned some = i >= width ? 0 : width - i < WIDTH ? (1u << (width - i)) - 1 : ALL;
+        STORE(packed + i + done * stride, some == ALL ? LOAD(from) : LOAD_SOME(some, from));
+      }
+  } else if (factor == 1 && along == 1) {
+    for (; done + WIDTH <= n; done += WIDTH)
       for (dim_t i = 0; i < whole; i += WIDTH)
-        STORE(packed + i + j * stride, LOAD(source + i + j * along));
-  else if (plain && along == 1)
-    for (; j + WIDTH <= n; j += WIDTH)
-      for (dim_t i = 0; i < whole; i += WIDTH)
-        turn(source + i * across + j, across, packed + i + j * stride, stride);
-  for (; j < length; j++)
+        turn(width - i, source + i * across + done, across, packed + i + done * stride, stride);
+  }
+  for (dim_t j = done; j < length; j++)
     for (dim_t i = 0; i < whole; i++)
       packed[i + j * stride] = i < width && j < n ? factor * source[i * across + j * along] : 0;
 }
