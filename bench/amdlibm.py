@@ -23,6 +23,8 @@ REPOSITORY = Path(__file__).resolve().parent.parent
 TIERS = ("sse2", "avx2", "avx512")
 UNARY = ("exp", "log", "log2", "log10", "sin", "cos")
 LENGTHS = (1, 4, 16, 64, 1000, 100000)
+# As THEANO_FLAGS takes it; Theano-PyMC has another name for it.
+OFF = {"theano-pymc-1.1.2": "lib__amblibm=False"}
 
 # The loop that Theano has without lib.amdlibm, and the same call over and over.
 LOOPS = """
@@ -135,7 +137,8 @@ def main() -> None:
         sys.exit(f"first: ./invoke build --variant openblas-amdlibm -f {arguments.framework}")
     with tempfile.TemporaryDirectory() as folder:
         arrays(prefix, Path(folder), arguments.rounds)
-        in_theano(prefix, Path(folder), arguments.rounds)
+        off = OFF.get(arguments.framework, "lib.amdlibm=False")
+        in_theano(prefix, Path(folder), arguments.rounds, off)
 
 
 def arrays(prefix: Path, scratch: Path, rounds: int) -> None:
@@ -160,10 +163,10 @@ def arrays(prefix: Path, scratch: Path, rounds: int) -> None:
         print(line, flush=True)
 
 
-def in_theano(prefix: Path, scratch: Path, rounds: int) -> None:
+def in_theano(prefix: Path, scratch: Path, rounds: int, off: str) -> None:
     """Print ns by graph with lib.amdlibm, with it but for the fused loops, and without it."""
     settings = {
-        "off": "lib.amdlibm=False",
+        "off": off,
         "arrays": "gcc.cxxflags=-DAMDLIBM_COMPAT_NO_SIMD",
         "on": "",
     }
