@@ -23,6 +23,9 @@ REPOSITORY = Path(__file__).resolve().parent.parent
 TIERS = ("sse2", "avx2", "avx512")
 UNARY = ("exp", "log", "log2", "log10", "sin", "cos")
 LENGTHS = (1, 4, 16, 64, 1000, 100000)
+# As THEANO_FLAGS takes them: Theano-PyMC has another name for the first, and takes no dots.
+OFF, CXXFLAGS = "lib.amdlibm", "gcc.cxxflags"
+SPELLED = {"theano-pymc-1.1.2": {OFF: "lib__amblibm", CXXFLAGS: "gcc__cxxflags"}}
 
 # The loop that Theano has without lib.amdlibm, and the same call over and over.
 LOOPS = """
@@ -135,7 +138,8 @@ def main() -> None:
         sys.exit(f"first: ./invoke build --variant openblas-amdlibm -f {arguments.framework}")
     with tempfile.TemporaryDirectory() as folder:
         arrays(prefix, Path(folder), arguments.rounds)
-        in_theano(prefix, Path(folder), arguments.rounds)
+        spelled = SPELLED.get(arguments.framework, {})
+        in_theano(prefix, Path(folder), arguments.rounds, spelled)
 
 
 def arrays(prefix: Path, scratch: Path, rounds: int) -> None:
@@ -160,11 +164,11 @@ def arrays(prefix: Path, scratch: Path, rounds: int) -> None:
         print(line, flush=True)
 
 
-def in_theano(prefix: Path, scratch: Path, rounds: int) -> None:
+def in_theano(prefix: Path, scratch: Path, rounds: int, spelled: Mapping[str, str]) -> None:
     """Print ns by graph with lib.amdlibm, with it but for the fused loops, and without it."""
     settings = {
-        "off": "lib.amdlibm=False",
-        "arrays": "gcc.cxxflags=-DAMDLIBM_COMPAT_NO_SIMD",
+        "off": f"{spelled.get(OFF, OFF)}=False",
+        "arrays": f"{spelled.get(CXXFLAGS, CXXFLAGS)}=-DAMDLIBM_COMPAT_NO_SIMD",
         "on": "",
     }
     samples: dict[str, dict[str, list[float]]] = {}

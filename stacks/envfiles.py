@@ -7,6 +7,8 @@ from typing import Literal
 from pydantic import BaseModel, ConfigDict, Field
 from pydantic.json_schema import SkipJsonSchema
 
+# The flag that turns `libm: amdlibm` on, as Theano and PyTensor spell it.
+AMDLIBM_FLAG = "lib.amdlibm"
 # The value of a flavour's `blas` that leaves Theano without a BLAS of its own.
 THROUGH_NUMPY = "numpy"
 
@@ -72,6 +74,12 @@ class FrameworkFile(Strict):
         description="the oldest C library that its environments are solved for",
     )
     has_device: bool = Field(True, description="it has the flag `device`")
+    # Left out of what a lock's hash is made from where it says nothing new.
+    amdlibm_flag: str = Field(
+        AMDLIBM_FLAG,
+        exclude_if=lambda name: name == AMDLIBM_FLAG,
+        description="the flag that `libm: amdlibm` sets, section.name",
+    )
     libblas: bool = Field(
         False,
         description="NumPy and SciPy of its conda flavours are linked to the package libblas",

@@ -94,7 +94,7 @@ class Variant(Strict):
 
     def theano_flags(self) -> dict[str, str]:
         """Return the framework's flags, `section.name` to value; the flavour's own have the say."""
-        amdlibm = {"lib.amdlibm": "True"} if self.libm == "amdlibm" else {}
+        amdlibm = {self.framework.amdlibm_flag: "True"} if self.libm == "amdlibm" else {}
         device = {"device": DEVICES[self.device]} if self.framework.has_device else {}
         return {
             "floatX": self.floatX,

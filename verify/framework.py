@@ -12,6 +12,7 @@ if not PY2:
     from importlib.util import find_spec
 
 MODULES = ("pytensor", "aesara", "theano")
+AMDLIBM_FLAGS = ("lib.amdlibm", "lib.amblibm")
 
 
 class FrameworkError(Exception):
@@ -66,7 +67,15 @@ class Framework(object):
 
     def spelled(self, flag):
         """Return a flag's name as the flags variable has it."""
-        return flag if self.name == "theano" else flag.replace(".", "__")
+        # Theano-PyMC is called theano too, but takes no dots.
+        dotted = self.name == "theano" and not hasattr(type(self.config), "blas__ldflags")
+        return flag if dotted else flag.replace(".", "__")
+
+    @property
+    def amdlibm_flag(self):
+        """The flag that turns AMD's LibM on. Theano-PyMC and Aesara spell it with a b."""
+        known = [name for name in AMDLIBM_FLAGS if self.flag(name) is not None]
+        return known[0] if known else AMDLIBM_FLAGS[0]
 
     @property
     def linker(self):

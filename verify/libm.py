@@ -12,6 +12,7 @@ import numpy
 
 from verify import elementwise, elf, mapped
 from verify import settings as flags
+from verify.framework import AMDLIBM_FLAGS
 from verify.mend import explain
 from verify.report import failed, passed, skipped
 
@@ -19,7 +20,6 @@ NAME = "libm"
 LIBRARY = "libamdlibm.so"
 LOOPS = "libm in fused loops"
 ACCURACY = "libm accuracy"
-FLAG = "lib.amdlibm"
 COMPAT, AMDS, UNKNOWN = "amdlibm-compat", "AMD LibM", "unknown library"
 UNARY = ("exp", "log", "log2", "log10", "sin", "cos")
 ARRAYS = tuple(pattern % name for name in UNARY for pattern in ("amd_vrsa_%sf", "amd_vrda_%s"))
@@ -35,17 +35,23 @@ Library = collections.namedtuple("Library", "name detail path")
 def wanted(context):
     """Say whether the environment is meant to have it."""
     if context.expectation:
-        return str(context.expectation["flags"].get(FLAG, "")).lower() == "true"
-    return bool(context.framework.flag(FLAG))
+        given = [str(context.expectation["flags"].get(name, "")) for name in AMDLIBM_FLAGS]
+        return "true" in [value.lower() for value in given]
+    return _on(context)
+
+
+def _on(context):
+    return bool(context.framework.flag(context.framework.amdlibm_flag))
 
 
 def check(context):
     """Check that compiled loops call the array functions, and tell which library serves them."""
+    flag = context.framework.amdlibm_flag
     if not wanted(context):
-        return skipped(NAME, "%s is off: exp and the like are the C library's" % FLAG)
-    if not context.framework.flag(FLAG):
-        source, how = flags.undo(context, FLAG, "True")
-        return failed(NAME, "%s is off (%s): no array function is called" % (FLAG, source), how)
+        return skipped(NAME, "%s is off: exp and the like are the C library's" % flag)
+    if not _on(context):
+        source, how = flags.undo(context, flag, "True")
+        return failed(NAME, "%s is off (%s): no array function is called" % (flag, source), how)
     try:
         _run(context, "exp")
     except Exception as error:
@@ -55,7 +61,7 @@ def check(context):
     if library is None:
         return failed(
             NAME,
-            "the compiled exp calls none of the array functions, though %s is on" % FLAG,
+            "the compiled exp calls none of the array functions, though %s is on" % flag,
             "remove the compile folder %s: its modules were made without the flag"
             % context.framework.flag("compiledir"),
         )
@@ -107,8 +113,8 @@ def _as_expected(context, library):
 
 def check_loops(context):
     """Check that a loop which no array function serves calls the library's vector functions."""
-    if not (wanted(context) and context.framework.flag(FLAG)):
-        return skipped(LOOPS, "%s is off" % FLAG)
+    if not (wanted(context) and _on(context)):
+        return skipped(LOOPS, "%s is off" % context.framework.amdlibm_flag)
     _run(context, "exp")
     library = serving(context)
     if library is None or library.name != COMPAT:
@@ -129,7 +135,7 @@ def check_loops(context):
 
 def check_accuracy(context):
     """Check sampled results of every array function against a longer format."""
-    library = serving(context) if wanted(context) and context.framework.flag(FLAG) else None
+    library = serving(context) if wanted(context) and _on(context) else None
     if library is None:
         return skipped(ACCURACY, "no array function is called")
     worst, allowed = (0.0, ""), ALLOWED[library.name]

@@ -68,6 +68,7 @@ def run(context, debug=False):
     checked(mapping.NAME, mapping.check)
     if context.framework.name == "pytensor":
         checked("numba", serving.check_numba)
+    if context.framework.name in upstream.AMDLIBM:
         checked(upstream.NAME, upstream.check)
     for operation in blas_ops.OPERATIONS:
         checked("%s in C" % operation.name, blas_ops.check, operation)

@@ -5,22 +5,29 @@ from __future__ import absolute_import, division, print_function
 from verify.report import failed, passed, skipped
 
 NAME = "known faults"
-AMDLIBM = "PyTensor cannot compile exp, log and sin with lib__amdlibm=True (seen in 3.0.7)"
+# Module: (its name, where the fault was seen, what else to tell where nothing is wrong).
+AMDLIBM = {
+    "aesara": ("Aesara", "2.9.4", ""),
+    "pytensor": (
+        "PyTensor",
+        "3.0.7",
+        "; misc/check_blas.py crashes without -q: the suite times the same products by itself",
+    ),
+}
 
 
 def check(context):
     """Check that no flag is set that this framework is known to break on."""
-    if context.framework.name != "pytensor":
-        return skipped(NAME, "none is known of %s" % context.framework.name)
-    if context.framework.flag("lib.amdlibm"):
+    framework = context.framework
+    if framework.name not in AMDLIBM:
+        return skipped(NAME, "none is known of %s" % framework.name)
+    name, version, more = AMDLIBM[framework.name]
+    flag = framework.spelled(framework.amdlibm_flag)
+    fault = "%s cannot compile exp, log and sin with %s=True (seen in %s)" % (name, flag, version)
+    if framework.flag(framework.amdlibm_flag):
         return failed(
             NAME,
-            AMDLIBM,
-            "take lib__amdlibm out of %s and of %s"
-            % (context.framework.flags_variable, context.framework.rc_file),
+            fault,
+            "take %s out of %s and of %s" % (flag, framework.flags_variable, framework.rc_file),
         )
-    return passed(
-        NAME,
-        "lib__amdlibm is off: %s; misc/check_blas.py crashes without -q: the suite times the same "
-        "products by itself" % AMDLIBM,
-    )
+    return passed(NAME, "%s is off: %s%s" % (flag, fault, more))

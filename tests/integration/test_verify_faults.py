@@ -205,13 +205,22 @@ def test_several_libraries_are_told_where_they_are_no_fault(good: Path) -> None:
     assert all(f"{name}: openblas" in one.detail for name in ("numpy", "scipy", "theano"))
 
 
-def test_a_flag_that_pytensor_breaks_on(prefix: Prefix) -> None:
-    place = prefix("pytensor-3.0.7", "pip-openblas")
+@pytest.mark.parametrize(
+    ("framework", "flavour", "variable", "flag"),
+    [
+        ("pytensor-3.0.7", "pip-openblas", "PYTENSOR_FLAGS", "lib__amdlibm"),
+        ("aesara-2.9.4", "openblas", "AESARA_FLAGS", "lib__amblibm"),
+    ],
+)
+def test_a_flag_that_a_framework_breaks_on(
+    prefix: Prefix, framework: str, flavour: str, variable: str, flag: str
+) -> None:
+    place = prefix(framework, flavour)
     assert checked(place, "known faults")[0].status == "pass"
-    (faults,) = checked(place, "known faults", PYTENSOR_FLAGS="lib__amdlibm=True")
+    (faults,) = checked(place, "known faults", **{variable: f"{flag}=True"})
     assert faults.status == "fail"
-    assert "cannot compile exp" in faults.detail
-    assert faults.mend is not None and "lib__amdlibm" in faults.mend
+    assert f"cannot compile exp, log and sin with {flag}=True" in faults.detail
+    assert faults.mend is not None and f"take {flag} out of {variable}" in faults.mend
 
 
 def test_pytensors_flags_are_named_as_it_spells_them(prefix: Prefix) -> None:

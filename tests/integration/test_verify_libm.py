@@ -7,7 +7,7 @@ from pathlib import Path
 
 import pytest
 
-from integration.checking import checked, compiled
+from integration.checking import checked, compiled, edited
 from stacks import pipeline
 from stacks.variant import load_variant
 
@@ -27,19 +27,40 @@ def fast(prefix: Prefix) -> Path:
     return prefix("theano-1.0.5", "openblas-amdlibm")
 
 
-def test_array_functions_that_are_called(fast: Path) -> None:
-    found = checked(fast, "libm", "loops", "accuracy", "registers")
+@pytest.mark.parametrize("framework", ["theano-1.0.5", "theano-pymc-1.1.2"])
+def test_array_functions_that_are_called(prefix: Prefix, framework: str) -> None:
+    place = prefix(framework, "openblas-amdlibm")
+    found = checked(place, "libm", "loops", "accuracy", "registers")
     assert [check.status for check in found] == ["pass"] * 4
     assert found[0].detail.startswith("amdlibm-compat 1.0 (not AMD's)")
 
 
-def test_array_functions_that_are_turned_off(fast: Path) -> None:
+@pytest.mark.parametrize(
+    ("framework", "flag"),
+    [("theano-1.0.5", "lib.amdlibm"), ("theano-pymc-1.1.2", "lib__amblibm")],
+)
+def test_array_functions_that_are_turned_off(prefix: Prefix, framework: str, flag: str) -> None:
     libm, loops, accuracy = checked(
-        fast, "libm", "loops", "accuracy", THEANO_FLAGS="lib.amdlibm=False"
+        prefix(framework, "openblas-amdlibm"),
+        "libm",
+        "loops",
+        "accuracy",
+        THEANO_FLAGS=f"{flag}=False",
     )
+    dotted = flag.replace("__", ".")
     assert (libm.status, loops.status, accuracy.status) == ("fail", "skip", "skip")
-    assert "lib.amdlibm is off (THEANO_FLAGS): no array function is called" in libm.detail
-    assert libm.mend == "take lib.amdlibm=False out of THEANO_FLAGS"
+    assert f"{dotted} is off (THEANO_FLAGS): no array function is called" in libm.detail
+    assert libm.mend == f"take {flag}=False out of THEANO_FLAGS"
+
+
+def test_a_flag_of_another_name_than_the_frameworks(prefix: Prefix, tmp_path: Path) -> None:
+    """What Theano-PyMC's own name for the flag was found by: it knows no lib.amdlibm."""
+    place = prefix("theano-pymc-1.1.2", "openblas")
+    expect = edited(place, tmp_path, flags={"lib.amdlibm": "True"})
+    settings, libm = checked(place, "settings", "libm", expect=expect)
+    assert settings.status == libm.status == "fail"
+    assert "lib.amdlibm is None, not True" in settings.detail
+    assert "lib.amblibm is off" in libm.detail
 
 
 def test_array_functions_that_lie(fast: Path, tmp_path: Path) -> None:

@@ -125,6 +125,17 @@ def test_extends_lays_one_over_the_other(envs: Path, write: Write) -> None:
     )
 
 
+def test_a_framework_that_spells_the_flag_of_amds_libm_in_its_own_way() -> None:
+    ours = load_variant("mkl-amdlibm", "theano-pymc-1.1.2")
+    assert ours.theano_flags()["lib.amblibm"] == "True"
+    assert "lib.amdlibm" not in ours.theano_flags()
+    assert '"amdlibm_flag":"lib.amblibm"' in ours.model_dump_json()
+    # Nothing of it is in what other frameworks' locks follow from.
+    theanos = load_variant("mkl-amdlibm", "theano-1.0.5")
+    assert theanos.theano_flags()["lib.amdlibm"] == "True"
+    assert "amdlibm_flag" not in theanos.model_dump_json()
+
+
 def test_a_default_that_is_not_given_does_not_undo_what_is_extended(
     envs: Path, write: Write
 ) -> None:
