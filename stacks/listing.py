@@ -20,7 +20,7 @@ from stacks.variant import Variant
 from stacks.verification import read_report, report_path
 
 # What the other modules keep in the cache.
-CACHED = ("layers", prefix.MODULES, "packages", "sources", "unpacked")
+CACHED = ("bases", "layers", prefix.MODULES, "packages", "sources", "unpacked")
 
 
 def show(variants: Sequence[Variant]) -> None:
