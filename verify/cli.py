@@ -6,7 +6,7 @@ import argparse
 import os
 import tempfile
 
-from verify import device, program, progress, report, table, threads, watch
+from verify import device, program, progress, quiet, report, table, threads, watch
 from verify import expectation as expectations
 from verify import framework as frameworks
 from verify.context import Context
@@ -80,14 +80,16 @@ def run(arguments, folder):
         frameworks.add_flag("theano", "device=cpu")
     progress.begin()
     progress.note("importing the framework")
-    framework = frameworks.load(module)
+    with quiet.output(arguments.debug):
+        framework = frameworks.load(module)
     context = Context(framework, wanted, folder, given[framework.name], arguments.full, asked)
 
     # Imported late: these import NumPy, which must not come before the thread counts are set.
     from verify import suite
 
     try:
-        checks, timings = suite.run(context, arguments.debug)
+        with quiet.output(arguments.debug):
+            checks, timings = suite.run(context, arguments.debug)
     finally:
         progress.end()
     content = suite.document(context, checks, timings)

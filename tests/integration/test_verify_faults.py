@@ -256,3 +256,25 @@ def test_a_library_that_does_not_return(
     assert re.search(r"verify: `.*Gemm.*` has not gone on for 30 s and was ended\n", done.stderr)
     assert "does not return, most likely the BLAS" in done.stderr
     assert not list(temporary.iterdir())
+
+
+def test_what_does_not_compile_is_told_once(good: Path) -> None:
+    (dot,) = checked(good, "Dot22", THEANO_FLAGS="blas.ldflags=-lnonesuch")
+    assert dot.status == "fail"
+    assert dot.detail.startswith("float64 and float32: does not compile: ")
+    assert dot.detail.count("Compilation failed") == 1
+
+
+def test_an_import_that_does_not_compile_is_told_once(prefix: Prefix) -> None:
+    # This one prints the compiler's words on standard output, and raises them.
+    place = prefix("theano-0.8.2", "pip-openblas")
+    done = subprocess.run(
+        [place / "bin/python", SUITE],
+        env={**os.environ, "THEANO_FLAGS": "gcc.cxxflags=-include nonesuch.h"},
+        capture_output=True,
+        text=True,
+        check=False,
+        timeout=600,
+    )
+    assert (done.returncode, done.stdout) == (2, "")
+    assert done.stderr.count("nonesuch.h: No such file") == 1
