@@ -6,7 +6,7 @@ import functools
 import os
 import signal
 import sys
-from collections.abc import Callable
+from collections.abc import Callable, Collection
 from typing import Any
 
 import invoke.exceptions
@@ -22,13 +22,18 @@ def task(
     name: str | None = None,
     help: dict[str, str] | None = None,
     positional: list[str] | None = None,
+    uses: Collection[str] = (),
 ) -> Callable[[Callable[..., None]], Any]:
-    """Make an invoke task of a function; a StacksError in it is told, never traced back."""
+    """Make an invoke task of a function; a StacksError in it is told, never traced back.
+
+    `uses` has `build` and `cache` where `clean` must leave those alone as long as it runs.
+    """
 
     def decorate(body: Callable[..., None]) -> Any:
         @functools.wraps(body)
         def run(*args: Any, **options: Any) -> None:
             try:
+                _use(uses)
                 body(*args, **options)
                 sys.stdout.flush()
             except StacksError as error:
@@ -45,6 +50,17 @@ def task(
         return invoke.tasks.task(name=name, help=help or {}, positional=positional)(run)
 
     return decorate
+
+
+def _use(what: Collection[str]) -> None:
+    if not what:
+        return
+    from stacks import uses
+
+    if "build" in what:
+        uses.use_build()
+    if "cache" in what:
+        uses.use_cache()
 
 
 def show(error: StacksError) -> None:

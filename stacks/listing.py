@@ -5,20 +5,22 @@ from __future__ import annotations
 import datetime
 import shutil
 from collections.abc import Sequence
+from contextlib import ExitStack
+from pathlib import Path
 from typing import Any
 
 from rich.console import Console
 from rich.table import Table
 
 from stacks import channel as channels
-from stacks import lock, prefix, profiling
+from stacks import lock, prefix, profiling, uses
 from stacks.disk import BUILD, cache_root, explained
 from stacks.errors import StacksError
 from stacks.variant import Variant
 from stacks.verification import read_report, report_path
 
 # What the other modules keep in the cache.
-CACHED = ("layers", prefix.MODULES, "packages", "sources", "unpacked")
+CACHED = ("bases", "layers", prefix.MODULES, "packages", "sources", "unpacked")
 
 
 def show(variants: Sequence[Variant]) -> None:
@@ -79,6 +81,7 @@ def clean(variants: Sequence[Variant] | None, *, cache: bool) -> None:
     """Remove environments and reports (all of build/ for None), and the cache where asked.
 
     Of the cache's folder only what was put there: a person may have chosen one with other things.
+    Raises uses.InUseError, with nothing removed, where a process uses any of it.
     """
     if variants is None:
         paths = sorted(BUILD.glob("*"))
@@ -91,9 +94,19 @@ def clean(variants: Sequence[Variant] | None, *, cache: bool) -> None:
     if cache:
         paths += [cache_root() / name for name in CACHED]
     found = [path for path in paths if path.exists()]
-    for path in found:
-        print(f"removing {path}")
-        with explained(path):
-            shutil.rmtree(path) if path.is_dir() else path.unlink()
     if not found:
         print("nothing to remove")
+        return
+    with ExitStack() as locks:
+        if variants is None:
+            locks.enter_context(uses.unused(uses.lock_of_build(BUILD), str(BUILD)))
+        else:
+            uses.use(uses.lock_of_build(BUILD))
+            for variant in variants:
+                locks.enter_context(uses.unused(uses.lock_of(variant), variant.id))
+        if cache:
+            locks.enter_context(uses.unused(uses.lock_of_cache(), f"the cache {cache_root()}"))
+        for path in filter(Path.exists, found):
+            print(f"removing {path}")
+            with explained(path):
+                shutil.rmtree(path) if path.is_dir() else path.unlink()

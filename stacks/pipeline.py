@@ -9,7 +9,7 @@ from contextlib import contextmanager
 from pathlib import Path
 
 from stacks import channel as channels
-from stacks import host, layer, local, lock, prefix
+from stacks import host, layer, local, lock, prefix, uses
 from stacks.channel import Channel, Offer
 from stacks.errors import StaleError, UsageError
 from stacks.lock import Lock
@@ -68,8 +68,10 @@ def make_environment(
     Raises a StacksError where the lock is stale, a source cannot be had, bytes are not the pinned
     ones, or the disk refuses.
     """
-    target = target or prefix.place_of(variant)
     channel, locked = read_lock(variant, locks)
+    if target is None:
+        uses.use_build(variant)
+        target = prefix.place_of(variant)
     unlocked = local.packages(variant)
     if prefix.is_ready(variant, locked, target) and prefix.local_in(target) == prefix.hash_of(
         unlocked
@@ -87,7 +89,7 @@ def ready_environment(name: str, framework: str | None) -> tuple[Variant, Path]:
     variant = load_variant(name, framework)
     target = prefix.place_of(variant)
     locked = lock.check(variant, channels.read_channel())
-    if not prefix.is_ready(variant, locked, target):
+    if not uses.is_ready(variant, locked):
         raise UsageError(
             f"{variant.id} is not built" + (" from its present lock" if target.is_dir() else ""),
             mend=f"./invoke build --variant {variant.name} --framework {variant.framework.name}",

@@ -7,7 +7,7 @@ import sys
 from collections.abc import Sequence
 from pathlib import Path
 
-from stacks import settings
+from stacks import settings, uses
 from stacks.errors import UsageError
 from stacks.variant import Variant
 from stacks.verification import environment
@@ -59,6 +59,7 @@ def _quoted(text: str) -> str:
 def _replace_by(command: list[str], env: dict[str, str]) -> None:
     sys.stdout.flush()
     sys.stderr.flush()
+    uses.keep_over_exec()
     try:
         os.execvpe(command[0], command, env)  # noqa: S606
     except OSError as error:

@@ -51,7 +51,7 @@ def verify_variant(
     if status == FAILED:
         raise VerifyError(
             f"{variant.id} failed its verification",
-            mend="the table above has a mend for each check that failed",
+            mend="what it says above has a mend for each check that failed",
         )
     if status == NO_DEVICE:
         raise_for(status, f"{variant.id} is verified but for its device")
@@ -103,7 +103,7 @@ def raise_for(status: int, what: str) -> NoReturn:
     if status == INTERRUPTED:
         raise KeyboardInterrupt
     if status == FAILED:
-        raise VerifyError(what, mend="the table above has a mend for each check that failed")
+        raise VerifyError(what, mend="what it says above has a mend for each check that failed")
     if status == NO_DEVICE:
         error = VerifyError(what, mend="the line `device` above says what to install or to pass")
         error.exit_code = NO_DEVICE

@@ -1,9 +1,11 @@
 """Verify the environment of the interpreter that runs this.
 
-    PREFIX/bin/python verify [--full] [--json FILE] [--expect FILE] [--blas-threads N] [--debug]
+    PREFIX/bin/python verify [--full] [--json FILE] [--expect FILE] [--blas-threads N]
+                         [--limit N] [--debug]
 
-Exit status: 0 all checks passed, 1 a check failed, 2 the suite cannot run, 3 what could be
-checked passed, but the environment's device is not there, 130 interrupted.
+Exit status: 0 all checks passed, 1 a check failed, or hung, or killed the process, 2 the suite
+cannot run, 3 what could be checked passed, but the environment's device is not there, 130
+interrupted.
 """
 
 from __future__ import absolute_import, division, print_function

@@ -64,6 +64,7 @@ OPERATIONS = (
     Operation("BatchedDot", ("BatchedDot",), _batched_dot),
 )
 
+UNCOMPILED = "does not compile: "
 SHAPES = {"scalar": (), "vector": (3,), "matrix": (3, 3), "tensor3": (2, 3, 3)}
 
 
@@ -101,10 +102,10 @@ def check(context, operation):
     slow, said = [], []
     for dtype in DTYPES:
         fast, detail = _one(context, operation, dtype)
-        said.append("%s %s" % (dtype, detail))
+        said.append(detail)
         if not fast:
             slow.append(dtype)
-    detail = "; ".join(said)
+    detail = in_words(said)
     if context.is_baseline:
         if len(slow) == len(DTYPES):
             return passed(name, "slow path, as the baseline has it: " + detail)
@@ -120,10 +121,17 @@ def check(context, operation):
     return failed(name, detail, mend)
 
 
+def in_words(said):
+    """Return what was said of each precision as one text; one and the same error is told once."""
+    if len(set(said)) == 1 and said[0].startswith(UNCOMPILED):
+        return "%s: %s" % (" and ".join(DTYPES), said[0])
+    return "; ".join("%s %s" % each for each in zip(DTYPES, said))
+
+
 def _one(context, operation, dtype):
     done = compiled(context, operation, dtype)
     if done.error:
-        return False, "does not compile: " + done.error
+        return False, UNCOMPILED + done.error
     found = context.framework.implementations(done.function)
     for node, implementation in found:
         kind = type(node.op).__name__

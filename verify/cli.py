@@ -3,12 +3,10 @@
 from __future__ import absolute_import, division, print_function
 
 import argparse
-import atexit
 import os
-import shutil
 import tempfile
 
-from verify import device, program, progress, report, table, threads
+from verify import device, program, progress, quiet, report, table, threads, watch
 from verify import expectation as expectations
 from verify import framework as frameworks
 from verify.context import Context
@@ -18,7 +16,17 @@ PASSED, FAILED, NO_DEVICE = 0, 1, 3
 
 def main(words):
     """Run the program and return its exit status."""
-    return program.end("verify", run, parse(words))
+    arguments = parse(words)
+
+    def watched(arguments):
+        return watch.over(
+            "verify",
+            lambda folder: program.end("verify", lambda a: run(a, folder), arguments),
+            arguments.limit,
+        )
+
+    # Around it, too: the folder may be refused before there is another process.
+    return program.end("verify", watched, arguments)
 
 
 def parse(words):
@@ -38,41 +46,50 @@ def parse(words):
     parser.add_argument(
         "--blas-threads", metavar="N", type=program.positive, help="threads for the BLAS library"
     )
+    parser.add_argument(
+        "--limit",
+        metavar="N",
+        type=program.positive,
+        default=watch.LIMIT,
+        help="seconds after which a step counts as hanging (default: %(default)s)",
+    )
     parser.add_argument("--debug", action="store_true", help="show tracebacks")
     return parser.parse_args(words)
 
 
-def run(arguments):
-    """Verify, print the table, write the report; return the exit status."""
+def run(arguments, folder):
+    """Verify, print the table, write the report; return the exit status.
+
+    Everything that it makes besides goes to a folder which the caller removes.
+    """
     wanted = expectations.load(arguments.expect) if arguments.expect else None
     if arguments.json and not os.path.isdir(os.path.dirname(os.path.abspath(arguments.json))):
         raise EnvironmentError(2, "no such folder", os.path.dirname(arguments.json))
     if arguments.blas_threads:
         threads.ask_for(arguments.blas_threads)
-    folder = tempfile.mkdtemp(prefix="verify-")
-    # Registered before the import, so that it runs after the framework's own exit handlers.
-    atexit.register(shutil.rmtree, folder, True)
     given = {name: os.environ.get(name.upper() + "_FLAGS", "") for name in frameworks.MODULES}
     frameworks.use_compile_folder(os.path.join(folder, "compiled"))
     # What another environment has compiled would hide that the compiler of this one is broken.
     frameworks.share_modules()
     module = wanted["module"] if wanted else None
-    if module == "aesara" or (module is None and frameworks.is_installed("aesara")):
-        # It leaves empty folders where temporary files go, in each process that imports it.
-        os.environ["TMPDIR"] = tempfile.tempdir = folder
+    # Aesara leaves folders where temporary files go, a Theano that cannot compile its sources, and
+    # every process that is killed what it had.
+    os.environ["TMPDIR"] = tempfile.tempdir = folder
     asked = device.asked(wanted, given["theano"])
     if asked:
         frameworks.add_flag("theano", "device=cpu")
     progress.begin()
     progress.note("importing the framework")
-    framework = frameworks.load(module)
+    with quiet.output(arguments.debug):
+        framework = frameworks.load(module)
     context = Context(framework, wanted, folder, given[framework.name], arguments.full, asked)
 
     # Imported late: these import NumPy, which must not come before the thread counts are set.
     from verify import suite
 
     try:
-        checks, timings = suite.run(context, arguments.debug)
+        with quiet.output(arguments.debug):
+            checks, timings = suite.run(context, arguments.debug)
     finally:
         progress.end()
     content = suite.document(context, checks, timings)

@@ -2,9 +2,15 @@
 
 from __future__ import absolute_import, division, print_function
 
+import os
 import sys
 
+from verify.words import text
+
 CLEAR = "\r\033[K"
+
+# Where each line goes as well, for the process that watches this one (watch.py).
+watched = None
 
 
 def begin():
@@ -16,6 +22,8 @@ def begin():
 
 def note(what):
     """Show on a terminal what is being done now, in place of what was shown before."""
+    if watched is not None:
+        os.write(watched, (text(what) + "\n").encode("utf-8"))
     if sys.stderr.isatty():
         sys.stderr.write(CLEAR + what + " ...")
         sys.stderr.flush()

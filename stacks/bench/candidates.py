@@ -8,7 +8,7 @@ from pathlib import Path
 from typing import Any
 
 from stacks import channel as channels
-from stacks import lock, prefix, settings
+from stacks import lock, prefix, settings, uses
 from stacks.bench.result import Package, Subject
 from stacks.errors import StacksError, UsageError
 from stacks.lock import Lock
@@ -52,7 +52,7 @@ def candidates(variants: Sequence[Variant]) -> list[Candidate]:
             locked = lock.check(variant, channel)
         except StacksError:
             continue
-        if prefix.is_ready(variant, locked, place):
+        if uses.is_ready(variant, locked):
             found.append(Candidate(variant, place, locked, _report(variant, place, locked)))
     return found
 

@@ -16,7 +16,7 @@ from collections.abc import Iterator, Mapping
 from contextlib import contextmanager
 from typing import Any
 
-from stacks import pipeline, verification
+from stacks import pipeline, uses, verification
 from stacks.bench import candidates, machine
 from stacks.bench import command as bench
 from stacks.cluster import session, tree
@@ -60,6 +60,8 @@ def do(order: Order) -> Answer:
         tree.check(order.files, order.commit, tree.files(), bench.revision()[0])
     except StaleError as error:
         return Answer(error=Told.of(error), refused=True)
+    uses.use_build()
+    uses.use_cache()
     # Machines may share a checkout, by their home folder; its reports are of one of them.
     with alone(order.machine), locked(session.CLUSTER / "worker", "what another machine asked for"):
         outcomes = tuple(_outcome(bench.named(name, ""), order) for name in order.variants)

@@ -8,7 +8,10 @@ from stacks.front import task
 from stacks.tasks.words import CHANNEL
 
 
-@task(help={"check": "change nothing; fail where the archives offer something else by now"})
+@task(
+    help={"check": "change nothing; fail where the archives offer something else by now"},
+    uses=("cache",),
+)
 def pin(context: Context, check: bool = False) -> None:
     """Pin the sources anew and show what changed."""
     from stacks import pinning
@@ -22,7 +25,8 @@ def pin(context: Context, check: bool = False) -> None:
         "framework": "only on this one",
         "channel": CHANNEL + "; its locks lie beside our own, and --check covers them",
         "check": "change nothing; fail where a committed lock is stale, and say what changed",
-    }
+    },
+    uses=("cache",),
 )
 def lock(
     context: Context, variant: str = "", framework: str = "", channel: str = "", check: bool = False
@@ -42,7 +46,10 @@ def lock(
         pipeline.relock(chosen)
 
 
-@task(help={"port": "where to listen on this machine (default: 8420, as the locks say)"})
+@task(
+    help={"port": "where to listen on this machine (default: 8420, as the locks say)"},
+    uses=("build", "cache"),
+)
 def serve(context: Context, port: int = 8420) -> None:
     """Serve the channel on this machine for conda clients."""
     from stacks import serving

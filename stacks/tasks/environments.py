@@ -20,7 +20,8 @@ from stacks.tasks.words import CHANNEL, CLUSTER, FRAMEWORK, FULL, JSON, VARIANT,
         "full": FULL,
         "json": JSON,
         "cluster": CLUSTER + "; without --variant all of them",
-    }
+    },
+    uses=("build", "cache"),
 )
 def build(
     context: Context,

@@ -22,7 +22,7 @@ def render(context: Context, check: bool = False) -> None:
             made.write(all_variants())
 
 
-@task()
+@task(uses=("cache",))
 def base(context: Context) -> None:
     """Make the base of the images and import it into the engine."""
     from stacks import engine
@@ -31,7 +31,7 @@ def base(context: Context) -> None:
     print(docker.prepare_base(engine.find()))
 
 
-@task(help={"variant": VARIANT, "framework": FRAMEWORK})
+@task(help={"variant": VARIANT, "framework": FRAMEWORK}, uses=("build", "cache"))
 def reproduce(context: Context, variant: str, framework: str = "") -> None:
     """Make an image twice, differently, and compare them."""
     from stacks.image import reproduce

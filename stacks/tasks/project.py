@@ -12,7 +12,8 @@ from stacks.front import task
         "unit": "only the unit tests (no network, seconds)",
         "integration": "only the integration tests (real channel, real environments)",
         "keyword": "only the tests whose names match, as in pytest -k",
-    }
+    },
+    uses=("build", "cache"),
 )
 def test(
     context: Context, unit: bool = False, integration: bool = False, keyword: str = ""

@@ -8,13 +8,15 @@ import shutil
 import subprocess
 import sys
 from pathlib import Path
+from typing import Any
 
 import pytest
 
-from integration.tiny import Tiny, flip
+from integration.tiny import Tiny, flip, tree
 from stacks import pipeline
-from stacks.disk import REPOSITORY
+from stacks.disk import REPOSITORY, locked
 from stacks.errors import UsageError
+from stacks.prefix import READY
 from stacks.variant import load_variant
 
 CHECKOUT = ("envs", "recipes", "stacks", "verify", "tasks.py", "pyproject.toml")
@@ -79,12 +81,14 @@ class Checkout:
         shutil.copytree(REPOSITORY / "envs/site", root / "envs/site")
         shutil.copytree(tiny.locks, root / "envs/locks")
 
-    def invoke(self, *words: str, **variables: str) -> subprocess.CompletedProcess[str]:
+    def command(self, *words: str, **variables: str) -> tuple[list[str], dict[str, Any]]:
         command = [sys.executable, "-I", "-m", "invoke", "--search-root", str(self.root), *words]
         env = {**os.environ, "THEANO_STACKS_CACHE": str(self.cache), **variables}
-        done = subprocess.run(
-            command, cwd=self.root, env=env, capture_output=True, text=True, check=False
-        )
+        return command, {"cwd": self.root, "env": env}
+
+    def invoke(self, *words: str, **variables: str) -> subprocess.CompletedProcess[str]:
+        command, options = self.command(*words, **variables)
+        done = subprocess.run(command, capture_output=True, text=True, check=False, **options)
         assert "Traceback" not in done.stderr, done.stderr
         return done
 
@@ -176,10 +180,36 @@ def test_clean(checkout: Checkout) -> None:
     assert checkout.invoke("clean").stdout == "nothing to remove\n"
 
 
+def test_a_clean_during_a_build(checkout: Checkout) -> None:
+    place = checkout.root / "build/prefixes/tiny/by-conda"
+    checkout.invoke("build", "-v", "by-conda")
+    (place / READY).write_text("{}")
+    command, options = checkout.command("build", "-v", "by-conda")
+    with locked(place, "it"):
+        building = subprocess.Popen(command, stderr=subprocess.PIPE, text=True, **options)
+        assert building.stderr
+        assert any("waiting: another process is making" in line for line in building.stderr)
+        before = tree(checkout.root / "build"), tree(checkout.cache)
+        for words in ((), ("-v", "by-conda"), ("-v", "by-pip", "--cache")):
+            done = checkout.invoke("clean", *words)
+            assert (done.returncode, done.stdout) == (1, ""), words
+            assert "is in use: nothing was removed" in done.stderr
+            assert f"found:    process {building.pid}: " in done.stderr
+            assert "build -v by-conda" in done.stderr and "mend:     wait until" in done.stderr
+        assert (tree(checkout.root / "build"), tree(checkout.cache)) == before
+        assert checkout.invoke("clean", "-v", "by-pip").stdout == "nothing to remove\n"
+    with building:
+        building.communicate()
+    assert checkout.invoke("run", "-v", "by-conda", "--", "true").returncode == 0
+    assert f"removing {place.parent.parent}\n" in checkout.invoke("clean").stdout
+    assert not any((checkout.root / "build").iterdir())
+
+
 # Builds a package, and waits for ever in the process that packs it.
 WORKER = """
 import os, sys, time
 from pathlib import Path
+from typing import Any
 from stacks import channel as channels, package
 def wait(*arguments):
     Path(os.environ["PIPE"]).write_text(f"{os.getpid()}\\n")

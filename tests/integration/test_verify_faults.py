@@ -1,6 +1,9 @@
 """Every check fails in an environment that is broken in its way, and for that reason."""
 
 import json
+import os
+import re
+import subprocess
 from collections.abc import Callable
 from pathlib import Path
 
@@ -8,6 +11,7 @@ import pytest
 
 from integration.checking import checked, compiled, edited
 from stacks.settings import EXPECTATION
+from stacks.verification import SUITE
 
 Prefix = Callable[[str, str], Path]
 
@@ -53,6 +57,16 @@ extern "C" const char *openblas_get_config() { return "OpenBLAS 9.9.9 "; }
 extern "C" int openblas_get_num_threads() { return 7; }
 """
 )
+
+# As a library does whose threads wait for one another.
+DEADLOCKED = """
+#include <pthread.h>
+static pthread_mutex_t mutex = PTHREAD_MUTEX_INITIALIZER;
+static void hang() { pthread_mutex_lock(&mutex); pthread_mutex_lock(&mutex); }
+extern "C" void dgemm_() { hang(); }
+extern "C" void cblas_dgemm() { hang(); }
+extern "C" void cblas_dgemm64_() { hang(); }
+"""
 
 
 @pytest.fixture
@@ -228,3 +242,48 @@ def test_pytensors_flags_are_named_as_it_spells_them(prefix: Prefix) -> None:
     settings, dot = checked(place, "settings", "Dot22", PYTENSOR_FLAGS="blas__ldflags=")
     assert settings.status == dot.status == "fail"
     assert settings.mend == "take blas__ldflags= out of PYTENSOR_FLAGS"
+
+
+# Theano's own module calls the library with the interpreter's lock held, NumPy without.
+@pytest.mark.parametrize("flavour", ["pip-openblas", "pip-default"])
+def test_a_library_that_does_not_return(
+    flavour: str, prefix: Prefix, library: Callable[[str, str], Path], tmp_path: Path
+) -> None:
+    place = prefix("theano-1.0.5", flavour)
+    liar = library("libdeadlocked.so", DEADLOCKED)
+    temporary = tmp_path / "temporary"
+    temporary.mkdir()
+    done = subprocess.run(
+        [place / "bin/python", SUITE, "--expect", place / EXPECTATION, "--limit", "30"],
+        env={**os.environ, "LD_PRELOAD": str(liar), "TMPDIR": str(temporary)},
+        capture_output=True,
+        text=True,
+        check=False,
+        timeout=600,
+    )
+    assert (done.returncode, done.stdout) == (1, "")
+    assert re.search(r"verify: `.*Gemm.*` has not gone on for 30 s and was ended\n", done.stderr)
+    assert "does not return, most likely the BLAS" in done.stderr
+    assert not list(temporary.iterdir())
+
+
+def test_what_does_not_compile_is_told_once(good: Path) -> None:
+    (dot,) = checked(good, "Dot22", THEANO_FLAGS="blas.ldflags=-lnonesuch")
+    assert dot.status == "fail"
+    assert dot.detail.startswith("float64 and float32: does not compile: ")
+    assert dot.detail.count("Compilation failed") == 1
+
+
+def test_an_import_that_does_not_compile_is_told_once(prefix: Prefix) -> None:
+    # This one prints the compiler's words on standard output, and raises them.
+    place = prefix("theano-0.8.2", "pip-openblas")
+    done = subprocess.run(
+        [place / "bin/python", SUITE],
+        env={**os.environ, "THEANO_FLAGS": "gcc.cxxflags=-include nonesuch.h"},
+        capture_output=True,
+        text=True,
+        check=False,
+        timeout=600,
+    )
+    assert (done.returncode, done.stdout) == (2, "")
+    assert done.stderr.count("nonesuch.h: No such file") == 1

@@ -105,7 +105,7 @@ def test_a_clean_of_all_follows_a_link_that_a_person_made(
 def test_a_clean_of_the_cache_leaves_what_is_not_its_own(
     room: Path, build: Path, capsys: pytest.CaptureFixture[str]
 ) -> None:
-    for name in ("sources", "packages", "modules", "mine"):
+    for name in ("bases", "sources", "packages", "modules", "mine"):
         (room / "cache" / name).mkdir(parents=True)
     listing.clean([], cache=True)
     assert [path.name for path in (room / "cache").iterdir()] == ["mine"]
