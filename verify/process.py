@@ -3,8 +3,13 @@
 from __future__ import absolute_import, division, print_function
 
 import collections
+import ctypes
+import os
+import signal
 import subprocess
 import threading
+
+SET_PARENT_DEATH_SIGNAL = 1
 
 Done = collections.namedtuple("Done", "status output timed_out")
 
@@ -80,3 +85,13 @@ def _stop(timer):
     timer.cancel()
     # Python 2 complains of threads that are still at their end when it ends.
     timer.join()
+
+
+def end_with_parent(parent=None):
+    """Have the system kill this process when the one that started it ends in any way.
+
+    parent: its number, where that is known: it may have ended before this.
+    """
+    ctypes.CDLL(None).prctl(SET_PARENT_DEATH_SIGNAL, int(signal.SIGKILL), 0, 0, 0)
+    if parent is not None and os.getppid() != parent:
+        os.kill(os.getpid(), signal.SIGKILL)

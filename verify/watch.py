@@ -17,7 +17,7 @@ import sys
 import tempfile
 import time
 
-from verify import progress
+from verify import process, progress
 
 FAILED, INTERRUPTED = 1, 130
 # Seconds without a sign of the suite: the longest step of a sound one, with --full on a slow
@@ -28,7 +28,6 @@ PARTS = 20
 # Seconds in which an interrupted suite ends by itself: one that ctrl-C has reached, another that
 # was told here.
 FIRST_GRACE, SECOND_GRACE = 1.0, 10.0
-PR_SET_PDEATHSIG = 1
 ENDING = ("SIGTERM", "SIGHUP")
 
 
@@ -73,7 +72,7 @@ def _over(name, run, limit, folder, parent):
     if not child:
         for number, handler in before.items():
             signal.signal(number, handler)
-        _end_with(parent)
+        process.end_with_parent(parent)
         progress.watched = said
         sys.exit(run(folder))
     os.close(said)
@@ -110,6 +109,9 @@ class _Watch(object):
                     return self.end_by(number)
             if quiet >= PARTS:
                 return self.give_up()
+        # What it said last may have come just before its end.
+        while heard in sources and _readable([heard], 0) and self.listen(heard):
+            pass
         if os.WIFSIGNALED(self.status):
             return self.tell_of_death(os.WTERMSIG(self.status))
         return os.WEXITSTATUS(self.status)
@@ -190,15 +192,6 @@ class _Watch(object):
 def _shown(what):
     # Python 2 writes its own text type in ASCII where standard error is no terminal.
     return what if str is not bytes else what.encode("utf-8")
-
-
-def _end_with(parent):
-    """Have the kernel end this process when its parent ends, however that ends."""
-    import ctypes
-
-    ctypes.CDLL(None).prctl(PR_SET_PDEATHSIG, int(signal.SIGKILL), 0, 0, 0)
-    if os.getppid() != parent:
-        os._exit(FAILED)
 
 
 def _pipe():

@@ -109,7 +109,7 @@ OWNER = """
 import os, sys
 from stacks.staying import Staying
 code = "import sys; sys.path.insert(0, sys.argv[1])\\n" \\
-    "from verify.workloads import staying; staying.end_with_parent()\\n" \\
+    "from verify import process; process.end_with_parent()\\n" \\
     "import json, os; print(json.dumps({'pid': os.getpid()})); sys.stdout.flush(); input()"
 worker = Staying([sys.executable, "-c", code, sys.argv[1]], os.environ, 30.0)
 print(worker.answer()["pid"], flush=True)

@@ -13,7 +13,7 @@ import tempfile
 from verify import device as devices
 from verify import expectation as expectations
 from verify import framework as frameworks
-from verify import program, report, table, threads
+from verify import process, program, report, table, threads
 from verify.context import Context
 from verify.workloads import staying
 
@@ -110,7 +110,7 @@ def run(arguments):
     if arguments.blas_threads:
         threads.ask_for(arguments.blas_threads)
     if arguments.stay:
-        staying.end_with_parent()
+        process.end_with_parent()
     if arguments.compile_folder:
         frameworks.use_compile_folder(os.path.abspath(arguments.compile_folder))
     shared = arguments.share_modules

@@ -13,14 +13,10 @@ it may be stopped then, and would never notice.
 
 from __future__ import absolute_import, division, print_function
 
-import ctypes
 import io
 import json
 import os
-import signal
 import sys
-
-SET_PARENT_DEATH_SIGNAL = 1
 
 
 def serve(session):
@@ -33,11 +29,6 @@ def serve(session):
             _answer(answers, {"seconds": session.call(wish["calls"])})
         else:
             _answer(answers, {"report": session.report()})
-
-
-def end_with_parent():
-    """Have the system kill this process when the one that started it is gone."""
-    ctypes.CDLL(None).prctl(SET_PARENT_DEATH_SIGNAL, int(signal.SIGKILL), 0, 0, 0)
 
 
 def own_output():
