@@ -30,7 +30,10 @@ THREAD_VARIABLES = (
     "NUMBA_NUM_THREADS",
 )
 # How the variables of the BLAS libraries and their threads begin: which kernels, how many threads.
-LIBRARY_VARIABLES = ("OPENBLAS_", "GOTO_", "BLIS_", "MKL_", "OMP_", "GOMP_", "KMP_", "AMDLIBM_")
+LIBRARY_VARIABLES = (
+    *("OPENBLAS_", "GOTO_", "BLIS_", "THEANO_STACKS_BLIS_", "MKL_"),
+    *("OMP_", "GOMP_", "KMP_", "AMDLIBM_"),
+)
 # No clock tells more, and the files are smaller.
 DIGITS = 6
 # Programs that take minutes to compile are started less often than there are rounds.
