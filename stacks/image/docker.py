@@ -267,9 +267,7 @@ def verify(
         if status not in (PASSED, FAILED, NO_DEVICE):
             raise_for(status, f"the image of {variant.id} could not be verified (status {status})")
         if not report.stat().st_size:
-            raise_for(
-                status, f"the verification of the image of {variant.id} did not come to its end"
-            )
+            raise_for(status, f"the verification of the image of {variant.id} broke off")
     if json_file:
         write_whole(json_file, report_path(variant).read_bytes())
     if status == FAILED:
