@@ -163,7 +163,7 @@ def same_modes() -> Iterator[None]:
 
 @contextmanager
 def locked(target: Path, what: str) -> Iterator[None]:
-    """Hold the lock of `target`; where another process holds it, say so and wait.
+    """Hold the lock of `target`; where another process, of any build, holds it, say so and wait.
 
     What a killed process left half-made beside `target` is removed once the lock is held.
     """
@@ -173,7 +173,7 @@ def locked(target: Path, what: str) -> Iterator[None]:
             try:
                 fcntl.flock(file, fcntl.LOCK_EX | fcntl.LOCK_NB)
             except BlockingIOError:
-                print(f"waiting: another process is making {what}", file=sys.stderr, flush=True)
+                print(f"waiting: {what} is being made", file=sys.stderr, flush=True)
                 fcntl.flock(file, fcntl.LOCK_EX)
             # As long as what mkdtemp adds: `a` must not remove what is under way for `a.b`.
             for left in target.parent.glob(f".{target.name}.{'?' * 8}.part"):

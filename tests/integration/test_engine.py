@@ -72,7 +72,7 @@ def test_two_builds_at_once(before: State, engine: Engine, tmp_path: Path) -> No
     with small_image.start(tmp_path, WAITS) as first:
         assert wait_for("verifying", first)
         with small_image.start(tmp_path, WAITS) as second:
-            assert wait_for(f"waiting: another process is making the image {NAMES[0]}", second)
+            assert wait_for(f"waiting: the image {NAMES[0]} is being made", second)
             [container] = state(engine).containers - before.containers
             engine.ask("exec", container, "touch", "/tmp/go")
             first.communicate()

@@ -61,7 +61,7 @@ def test_two_builds_at_once(tiny: Tiny) -> None:
     for line in second.stderr:
         if "waiting" in line:
             break
-    assert line == "waiting: another process is making the environment tiny/by-pip\n"
+    assert line == "waiting: the environment tiny/by-pip is being made\n"
     with first:
         out, _ = first.communicate("go on\n")
     made = tiny.place("by-pip").stat()

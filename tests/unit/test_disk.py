@@ -152,7 +152,7 @@ def test_a_lock_is_waited_for_and_what_was_left_is_removed(tmp_path: Path) -> No
             cwd=REPOSITORY,
         ) as second:
             assert second.stderr
-            assert second.stderr.readline() == "waiting: another process is making it\n"
+            assert second.stderr.readline() == "waiting: it is being made\n"
             first.stdin.write("\n")
             first.stdin.close()
             assert second.communicate("\n")[0] == "held\n"
