@@ -53,7 +53,7 @@ def test_of_an_image(
     report.write_text("{}")
     monkeypatch.setattr(docker, "_container", lambda engine: nullcontext("name"))
     engine: Any = Engine()
-    with pytest.raises(VerifyError, match="openblas did not come to its end") as caught:
+    with pytest.raises(VerifyError, match="openblas broke off") as caught:
         docker.verify(engine, "x", variant, full=False, json_file=tmp_path / "report.json")
     assert caught.value.exit_code == 1
     assert report.read_text() == "{}" and not (tmp_path / "report.json").exists()
