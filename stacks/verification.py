@@ -35,15 +35,22 @@ def read_report(variant: Variant) -> dict[str, Any] | None:
 
 
 def verify_variant(
-    variant: Variant, prefix: Path, *, full: bool = False, json_file: Path | None = None
+    variant: Variant,
+    prefix: Path,
+    *,
+    full: bool = False,
+    json_file: Path | None = None,
+    limit: int = 0,
 ) -> None:
     """Verify a variant's environment, print the table, and keep the report.
 
+    limit: the seconds after which a step counts as hanging, 0 for the suite's own.
     Raises VerifyError where a check failed or the suite could not run.
     """
     with aside(report_path(variant)) as report:
         arguments = ["--expect", str(prefix / settings.EXPECTATION), "--json", str(report)]
-        status = _run(prefix / "bin/python", arguments, full, environment(prefix))
+        arguments += _options(full, limit)
+        status = _run(prefix / "bin/python", arguments, environment(prefix))
         if status not in (PASSED, FAILED, NO_DEVICE) or not report.is_file():
             raise_for(status, f"{variant.id} could not be verified")
     if json_file:
@@ -57,9 +64,12 @@ def verify_variant(
         raise_for(status, f"{variant.id} is verified but for its device")
 
 
-def verify_python(python: str, *, full: bool = False, json_file: Path | None = None) -> None:
+def verify_python(
+    python: str, *, full: bool = False, json_file: Path | None = None, limit: int = 0
+) -> None:
     """Diagnose any interpreter that has Theano or a descendant; nothing is installed there.
 
+    limit: as verify_variant's.
     Raises UsageError where there is no such interpreter, VerifyError where a check failed or
     the interpreter's device is not there.
     """
@@ -73,7 +83,7 @@ def verify_python(python: str, *, full: bool = False, json_file: Path | None = N
     # Nothing may be left behind in an environment that is not ours, compiled modules included.
     env = {**os.environ, "PYTHONDONTWRITEBYTECODE": "1"}
     try:
-        status = _run(command, arguments, full, env)
+        status = _run(command, [*arguments, *_options(full, limit)], env)
     except CommandError as error:
         raise UsageError(error.what, mend=error.mend) from error
     if status != PASSED:
@@ -90,12 +100,13 @@ def environment(prefix: Path) -> dict[str, str]:
     }
 
 
-def _run(python: Path, arguments: list[str], full: bool, env: Mapping[str, str]) -> int:
+def _options(full: bool, limit: int) -> list[str]:
+    return [*(["--full"] if full else []), *(["--limit", str(limit)] if limit else [])]
+
+
+def _run(python: Path, arguments: list[str], env: Mapping[str, str]) -> int:
     sys.stdout.flush()
-    return attached(
-        [python, SUITE, *arguments, *(["--full"] if full else [])],
-        env=env,
-    )
+    return attached([python, SUITE, *arguments], env=env)
 
 
 def raise_for(status: int, what: str) -> NoReturn:

@@ -85,6 +85,7 @@ def build(
         "python": "diagnose this interpreter instead: any that has Theano or a descendant",
         "full": FULL,
         "json": JSON,
+        "limit": "seconds after which a step counts as hanging and is ended (default: 1200)",
     }
 )
 def verify(
@@ -94,6 +95,7 @@ def verify(
     python: str = "",
     full: bool = False,
     json: str = "",
+    limit: int = 0,
 ) -> None:
     """Verify a built variant, or diagnose any Python (--python)."""
     from stacks import pipeline, verification
@@ -105,10 +107,10 @@ def verify(
             expected="either --variant NAME or --python PATH",
         )
     if python:
-        verification.verify_python(python, full=full, json_file=path_of(json))
+        verification.verify_python(python, full=full, json_file=path_of(json), limit=limit)
     else:
         chosen, prefix = pipeline.ready_environment(variant, framework or None)
-        verification.verify_variant(chosen, prefix, full=full, json_file=path_of(json))
+        verification.verify_variant(chosen, prefix, full=full, json_file=path_of(json), limit=limit)
 
 
 @task(

@@ -188,7 +188,7 @@ def test_a_clean_during_a_build(checkout: Checkout) -> None:
     with locked(place, "it"):
         building = subprocess.Popen(command, stderr=subprocess.PIPE, text=True, **options)
         assert building.stderr
-        assert any("waiting: " in line for line in building.stderr)
+        assert any("waiting: the environment tiny/by-conda" in line for line in building.stderr)
         before = tree(checkout.root / "build"), tree(checkout.cache)
         for words in ((), ("-v", "by-conda"), ("-v", "by-pip", "--cache")):
             done = checkout.invoke("clean", *words)
@@ -209,7 +209,6 @@ def test_a_clean_during_a_build(checkout: Checkout) -> None:
 WORKER = """
 import os, sys, time
 from pathlib import Path
-from typing import Any
 from stacks import channel as channels, package
 def wait(*arguments):
     Path(os.environ["PIPE"]).write_text(f"{os.getpid()}\\n")
