@@ -120,6 +120,18 @@ def framework_names(envs: Path = ENVS) -> tuple[str, ...]:
     return _names(envs / "frameworks")
 
 
+def framework_named(name: str, envs: Path = ENVS) -> str:
+    """Return a framework's name, of which the version may be left out where there is only one.
+
+    Raises UsageError where there is none of that name.
+    """
+    known = framework_names(envs)
+    found = [n for n in known if n == name] or [n for n in known if n.rpartition("-")[0] == name]
+    if len(found) != 1:
+        raise unknown("framework", name, known)
+    return found[0]
+
+
 def default_framework(envs: Path = ENVS) -> str:
     """Return the name of the framework that is taken where none is asked for."""
     chosen = [n for n in framework_names(envs) if _framework(n, envs).default]
@@ -143,9 +155,9 @@ def load_variant(name: str, framework: str | None = None, envs: Path = ENVS) -> 
     if framework is None:
         default = default_framework(envs)
         framework = default if default in made_for else made_for[0]
-    elif framework not in framework_names(envs):
-        raise unknown("framework", framework, framework_names(envs))
-    elif framework not in made_for:
+    else:
+        framework = framework_named(framework, envs)
+    if framework not in made_for:
         raise UsageError(
             f"{name} is not made for {framework}", expected=f"one of {', '.join(made_for)}"
         )
@@ -179,9 +191,7 @@ def select(name: str = "", framework: str = "", envs: Path = ENVS) -> tuple[Vari
 
 def on_framework(name: str | None = None, envs: Path = ENVS) -> tuple[Variant, ...]:
     """Return every variant on a framework, the default one where none is given."""
-    name = name or default_framework(envs)
-    if name not in framework_names(envs):
-        raise unknown("framework", name, framework_names(envs))
+    name = framework_named(name, envs) if name else default_framework(envs)
     return tuple(v for v in all_variants(envs) if v.framework.name == name)
 
 

@@ -5,7 +5,10 @@ from __future__ import annotations
 from pathlib import Path
 
 VARIANT = "a file of envs/variants by its name: see ./invoke list"
-FRAMEWORK = "a file of envs/frameworks by its name (default: theano-1.0.5)"
+FRAMEWORK = (
+    "a file of envs/frameworks by its name, without its version where there is only one "
+    "(default: theano-1.0.5)"
+)
 CHANNEL = "another channel than the project's: its address, or a name as conda knows it"
 FULL = "also the long timings: check_blas at 5000"
 JSON = "write the report as JSON to this file, too"

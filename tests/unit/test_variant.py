@@ -14,6 +14,7 @@ from stacks.variant import (
     flavour_names,
     framework_names,
     load_variant,
+    on_framework,
 )
 
 FRAMEWORK = """\
@@ -90,6 +91,13 @@ def test_a_conda_flavour_takes_all_from_conda(envs: Path, write: Write) -> None:
     assert variant.pip_requirements() == ()
     assert variant.theano_flags()["blas.ldflags"] == "-lopenblas"
     assert variant.blas and variant.blas.name == "openblas"
+
+
+def test_a_framework_without_its_version() -> None:
+    assert load_variant("mkl", "pytensor").id == "pytensor-3.0.7/mkl"
+    assert {v.framework.name for v in on_framework("aesara")} == {"aesara-2.9.4"}
+    with pytest.raises(UsageError, match="unknown framework"):
+        load_variant("mkl", "theano")
 
 
 def test_extends_lays_one_over_the_other(envs: Path, write: Write) -> None:
