@@ -6,10 +6,13 @@ import argparse
 import os
 import tempfile
 
-from verify import device, program, progress, quiet, report, table, threads, watch
-from verify import expectation as expectations
-from verify import framework as frameworks
+from verify import table
+from verify.blas import threads
 from verify.context import Context
+from verify.core import expectation as expectations
+from verify.core import framework as frameworks
+from verify.core import program, progress, quiet, report, watch
+from verify.device import check as device_check
 
 PASSED, FAILED, NO_DEVICE = 0, 1, 3
 
@@ -75,7 +78,7 @@ def run(arguments, folder):
     # Aesara leaves folders where temporary files go, a Theano that cannot compile its sources, and
     # every process that is killed what it had.
     os.environ["TMPDIR"] = tempfile.tempdir = folder
-    asked = device.asked(wanted, given["theano"])
+    asked = device_check.asked(wanted, given["theano"])
     if asked:
         frameworks.add_flag("theano", "device=cpu")
     progress.begin()

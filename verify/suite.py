@@ -6,29 +6,16 @@ import platform
 import traceback
 import warnings
 
-from verify import (
-    blas_ops,
-    device,
-    elementwise,
-    kernels,
-    libm,
-    machine,
-    mapping,
-    native,
-    numerics,
-    operations,
-    progress,
-    registers,
-    report,
-    scan,
-    serving,
-    settings,
-    threads,
-    timings,
-    upstream,
-    versions,
-)
-from verify.mend import explain
+from verify.blas import kernels, numerics, one_blas, serving, threads
+from verify.blas import operations as blas_operations
+from verify.blas import speed as blas_speed
+from verify.checks import compile_time, known_faults, scan, settings, versions
+from verify.core import machine, native, progress, report
+from verify.core.fixes import explain
+from verify.device import check as device_check
+from verify.elementwise import calls as elementwise_calls
+from verify.elementwise import libm, registers
+from verify.elementwise import speed as elementwise_speed
 
 
 def run(context, debug=False):
@@ -63,16 +50,16 @@ def run(context, debug=False):
     checked(versions.NAME, versions.check)
     checked(settings.NAME, settings.check)
     checked("blas.ldflags", serving.check_ldflags)
-    timed("compile", timings.compilation)
+    timed("compile", compile_time.compilation)
     checked(serving.NAME, serving.check)
-    checked(mapping.NAME, mapping.check)
+    checked(one_blas.NAME, one_blas.check)
     if context.framework.name == "pytensor":
         checked("numba", serving.check_numba)
-    if context.framework.name in upstream.AMDLIBM:
-        checked(upstream.NAME, upstream.check)
-    for operation in blas_ops.OPERATIONS:
-        checked("%s in C" % operation.name, blas_ops.check, operation)
-    for operation in blas_ops.OPERATIONS:
+    if context.framework.name in known_faults.AMDLIBM:
+        checked(known_faults.NAME, known_faults.check)
+    for operation in blas_operations.OPERATIONS:
+        checked("%s in C" % operation.name, blas_operations.check, operation)
+    for operation in blas_operations.OPERATIONS:
         checked("%s numbers" % operation.name, numerics.check, operation)
     checked(threads.NAME, threads.check)
     if libm.wanted(context):
@@ -80,19 +67,19 @@ def run(context, debug=False):
         checked(libm.LOOPS, libm.check_loops)
         checked(libm.ACCURACY, libm.check_accuracy)
     checked(scan.NAME, scan.check)
-    timed("import", timings.imports)
-    timed("peak", timings.peaks)
-    timed("Gemm", timings.products)
-    timed("numba", timings.numba_products)
-    timed("elementwise", elementwise.timings)
-    checked(registers.NAME, registers.check, operations.calls(context))
+    timed("import", compile_time.imports)
+    timed("peak", blas_speed.peaks)
+    timed("Gemm", blas_speed.products)
+    timed("numba", blas_speed.numba_products)
+    timed("elementwise", elementwise_speed.timings)
+    checked(registers.NAME, registers.check, elementwise_calls.calls(context))
     checked(kernels.NAME, kernels.check)
-    for dtype in blas_ops.DTYPES:
-        checked("Gemm %s speed" % dtype, timings.check_speed, dtype)
+    for dtype in blas_operations.DTYPES:
+        checked("Gemm %s speed" % dtype, blas_speed.check_speed, dtype)
     if context.asked_device:
-        checked(device.NAME, device.check)
+        checked(device_check.NAME, device_check.check)
     if context.device:
-        found, measured = device.measure(context)
+        found, measured = device_check.measure(context)
         checks += found
         times += measured
     return checks, times

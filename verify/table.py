@@ -6,8 +6,8 @@ import os
 import sys
 import textwrap
 
-from verify import device_report
-from verify.report import FAIL, PASS, SKIP
+from verify.core.report import FAIL, PASS, SKIP
+from verify.device import report as device_report
 
 COLOURS = {PASS: "32", FAIL: "31;1", SKIP: "33"}
 
@@ -23,11 +23,11 @@ def render(report, width, colour=False):
             status = "\033[%sm%s\033[0m" % (COLOURS[check["status"]], status)
         head = "%s  %s  " % (status, check["name"].ljust(left))
         lines += _wrapped(head, 4 + 2 + left + 2, check["detail"], width)
-        if check["mend"]:
-            first = told.setdefault(check["mend"], check["name"])
-            mend = check["mend"] if first == check["name"] else "as for %s" % first
-            prose, _, rest = mend.partition("\n")
-            lines += _wrapped("      mend: ", 12, prose, width)
+        if check["fix"]:
+            first = told.setdefault(check["fix"], check["name"])
+            fix = check["fix"] if first == check["name"] else "as for %s" % first
+            prose, _, rest = fix.partition("\n")
+            lines += _wrapped("      fix: ", 12, prose, width)
             # Lines that are to be copied into a file must not be broken.
             lines += [" " * 12 + line for line in rest.splitlines()]
     lines.append("")

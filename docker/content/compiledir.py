@@ -110,7 +110,7 @@ def main():
     sys.stderr.write(
         "theano-stacks: there is no folder to compile in: Theano will not work\n"
         "  found:    %s\n"
-        "  mend:     docker run --tmpfs /tmp:rw,exec ... gives one; or mount a folder that this "
+        "  fix:      docker run --tmpfs /tmp:rw,exec ... gives one; or mount a folder that this "
         "user may write, and set THEANO_STACKS_COMPILEDIR to it\n" % "; ".join(refused)
     )
 

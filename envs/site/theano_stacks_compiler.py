@@ -277,7 +277,7 @@ def _begin(linker):
     )
 
 
-def mend():
+def fix():
     """Have Theano compile by this module from here on."""
     cmodule.GCC_compiler.compile_str = staticmethod(compile_str)
     vm.VM_Linker.make_all = make_all

@@ -19,7 +19,7 @@ OBJECTS = 200000
 
 
 def watch():
-    """Have Theano mended as soon as it is imported. Imports nothing of it itself."""
+    """Have Theano fixed as soon as it is imported. Imports nothing of it itself."""
     if os.environ.get("THEANO_STACKS_QUICK") != "0":
         sys.meta_path.insert(0, _Theano())
 
@@ -32,14 +32,14 @@ class _Theano(object):
         return self if name == "theano" else None
 
     def load_module(self, name):
-        """Import Theano, mend it, return it, on Python 2."""
+        """Import Theano, fix it, return it, on Python 2."""
         sys.meta_path.remove(self)
         module = __import__(name)
-        _mend_or_say()
+        _fix_or_say()
         return module
 
     def find_spec(self, name, path=None, target=None):
-        """Return Theano's own spec, with what mends it at the end of its import, on Python 3."""
+        """Return Theano's own spec, with what fixes it at the end of its import, on Python 3."""
         if name != "theano":
             return None
         from importlib.util import find_spec
@@ -52,31 +52,31 @@ class _Theano(object):
         if spec is not None and spec.loader is not None:
             run = spec.loader.exec_module
 
-            def run_and_mend(module):
+            def run_and_fix(module):
                 if self in sys.meta_path:
                     sys.meta_path.remove(self)
                 run(module)
-                _mend_or_say()
+                _fix_or_say()
 
-            spec.loader.exec_module = run_and_mend
+            spec.loader.exec_module = run_and_fix
         return spec
 
 
-def _mend_or_say():
+def _fix_or_say():
     try:
-        mend()
+        fix()
     except Exception as error:
         # Another Theano may have been installed here: it is used as it is.
         sys.stderr.write("theano_stacks_quick is not in force: %r\n" % (error,))
 
 
-def mend():
-    """Mend Theano, which has been imported."""
+def fix():
+    """Fix Theano, which has been imported."""
     from theano.compile import function_module
 
     import theano_stacks_compiler
 
-    theano_stacks_compiler.mend()
+    theano_stacks_compiler.fix()
     maker = function_module.FunctionMaker
     maker.__init__ = _with_less_searching(maker.__init__)
     if sys.version_info[0] == 2:

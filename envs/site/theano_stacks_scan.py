@@ -98,7 +98,7 @@ def _ordered(*pairs, **named):
     return OrderedDict(sorted(pairs[0], key=lambda pair: int(pair[1].auto_name[len("auto_") :])))
 
 
-def _mend():
+def _fix():
     scan_op.forced_replace = _Replacing().replace
     if scan_opt is None:
         return
@@ -108,4 +108,4 @@ def _mend():
         scan_op.dict = _ordered
 
 
-_mend()
+_fix()

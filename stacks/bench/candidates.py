@@ -7,13 +7,14 @@ from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
 
-from stacks import channel as channels
-from stacks import lock, prefix, settings, uses
 from stacks.bench.result import Package, Subject
-from stacks.errors import StacksError, UsageError
-from stacks.lock import Lock
-from stacks.variant import Variant
-from stacks.verification import read_report, report_path
+from stacks.channel import offers as offers_module
+from stacks.core.errors import StacksError, UsageError
+from stacks.environments import in_use, prefix, settings
+from stacks.environments.reports import read_report, report_path
+from stacks.locks import lock
+from stacks.locks.lock import Lock
+from stacks.variants.variant import Variant
 
 
 @dataclass(frozen=True)
@@ -44,7 +45,7 @@ class Candidate:
 
 def candidates(variants: Sequence[Variant]) -> list[Candidate]:
     """Return the variants that are built from their present locks."""
-    channel = channels.read_channel()
+    channel = offers_module.read_channel()
     found = []
     for variant in variants:
         place = prefix.place_of(variant)
@@ -52,7 +53,7 @@ def candidates(variants: Sequence[Variant]) -> list[Candidate]:
             locked = lock.check(variant, channel)
         except StacksError:
             continue
-        if uses.is_ready(variant, locked):
+        if in_use.is_ready(variant, locked):
             found.append(Candidate(variant, place, locked, _report(variant, place, locked)))
     return found
 
@@ -106,7 +107,7 @@ def _refuse(variants: Sequence[Variant], why: str, task: str) -> None:
     if variants:
         raise UsageError(
             "\n".join(f"{variant.id}: {why}" for variant in variants),
-            mend="; ".join(
+            fix="; ".join(
                 f"./invoke {task} --variant {v.name} --framework {v.framework.name}"
                 for v in variants
             ),

@@ -7,15 +7,16 @@ import sys
 import time
 from collections.abc import Sequence
 
-from stacks import settings
-from stacks.bench import machine, noise, results, rounds, show, turns, worker
-from stacks.bench.asked import Asked, split
+from stacks.bench import machine, noise, probe, rounds, schedule, store
+from stacks.bench import table as bench_table
 from stacks.bench.candidates import Candidate, candidates, to_time
+from stacks.bench.options import Asked, split
 from stacks.bench.result import Result, Run, Settings
-from stacks.command import CommandError, call
-from stacks.disk import REPOSITORY
-from stacks.errors import UsageError
-from stacks.variant import Variant, load_variant, on_framework
+from stacks.core.disk import REPOSITORY
+from stacks.core.errors import UsageError
+from stacks.core.process import CommandError, call
+from stacks.environments import settings
+from stacks.variants.variant import Variant, load_variant, on_framework
 
 # A clock that was set during the run; what it drifts by itself is far less.
 JUMP = 2.0
@@ -28,8 +29,8 @@ def bench(variants: str = "", framework: str = "", *, asked: Asked, machine_name
     is kept then.
     """
     result = timed(variants, framework, asked=asked, machine_name=machine_name)
-    path = results.write(result)
-    show.show(result)
+    path = store.write(result)
+    bench_table.show(result)
     print(f"kept in {path.relative_to(REPOSITORY)}", file=sys.stderr)
 
 
@@ -38,7 +39,7 @@ def timed(
 ) -> Result:
     """Time variants beside each other and return the result; raises what `bench` raises."""
     asked.check()
-    plan = turns.Plan(
+    plan = schedule.Plan(
         candidates=tuple(choose(split(variants), framework)),
         workloads=asked.workloads,
         threads=counts(asked.threads, machine.usable()),
@@ -46,16 +47,16 @@ def timed(
         quick=asked.quick,
         starts=asked.starts,
         calls=asked.calls,
-        limit=asked.limit or worker.LIMIT,
+        limit=asked.limit or probe.LIMIT,
         every_count=bool(asked.threads),
         together=asked.together,
-        mend_scan=asked.mend_scan,
+        fix_scan=asked.fix_scan,
     )
-    if plan.mend_scan:
-        _check_mends(plan.candidates)
+    if plan.fix_scan:
+        _check_fixes(plan.candidates)
     reports = [c.report for c in plan.candidates if c.report]
     here = machine.describe(reports)
-    here = here.model_copy(update={"name": results.name_for(here, machine_name or None)})
+    here = here.model_copy(update={"name": store.name_for(here, machine_name or None)})
     began = datetime.datetime.now(datetime.timezone.utc)
     start = time.monotonic()
     # What is timed is the content of now, not of when it ends.
@@ -64,7 +65,7 @@ def timed(
     seconds = time.monotonic() - start
     by_date = (datetime.datetime.now(datetime.timezone.utc) - began).total_seconds()
     return Result(
-        schema=results.SCHEMA,
+        schema=store.SCHEMA,
         began=began.strftime("%Y-%m-%dT%H:%M:%SZ"),
         seconds=round(seconds, 1),
         commit=commit,
@@ -85,8 +86,8 @@ def timed(
     )
 
 
-def _check_mends(candidates: Sequence[Candidate]) -> None:
-    """Raise UsageError where there is a framework that --mend-scan is not made for."""
+def _check_fixes(candidates: Sequence[Candidate]) -> None:
+    """Raise UsageError where there is a framework that --fix-scan is not made for."""
     frameworks = dict.fromkeys(c.variant.framework.name for c in candidates)
     made_for = {
         c.variant.framework.name
@@ -95,9 +96,9 @@ def _check_mends(candidates: Sequence[Candidate]) -> None:
     }
     if others := [name for name in frameworks if name not in made_for]:
         raise UsageError(
-            f"--mend-scan: theano_stacks_scan is not made for {', '.join(others)}",
+            f"--fix-scan: theano_stacks_scan is not made for {', '.join(others)}",
             expected="Theano 0.8.2, Theano 1.0.5, PyTensor",
-            mend="leave the option out, or these variants",
+            fix="leave the option out, or these variants",
         )
 
 
@@ -116,7 +117,7 @@ def choose(names: Sequence[str], framework: str) -> list[Candidate]:
     if not found:
         raise UsageError(
             "nothing to time: no variant is built and verified",
-            mend="./invoke build --variant NAME for each that is meant: see ./invoke list",
+            fix="./invoke build --variant NAME for each that is meant: see ./invoke list",
         )
     return found
 
@@ -154,7 +155,7 @@ def remarks(
     limit = noise.quota()
     if limit is not None and limit < machine.usable():
         said.append(f"a container's limit allows {limit:g} of {machine.usable()} cores")
-    if asked and asked.mend_scan:
+    if asked and asked.fix_scan:
         said.append(
             "programs import theano_stacks_scan first, the baseline's too, whose users have no "
             "such module"
@@ -181,7 +182,7 @@ def revision() -> tuple[str | None, bool]:
     return commit, bool(changes.strip())
 
 
-def _of(one: results.Found) -> tuple[str, ...]:
+def _of(one: store.Found) -> tuple[str, ...]:
     return (one.path.parent.name, *(subject.id for subject in one.result.subjects))
 
 
@@ -190,14 +191,14 @@ def show_results(machine_name: str = "") -> None:
 
     What cannot be read is named. Raises UsageError where there are none.
     """
-    found, bad = results.read_all()
+    found, bad = store.read_all()
     chosen = [one for one in found if machine_name in ("", one.path.parent.name)]
     if not machine_name:
         chosen = list({_of(one): one for one in chosen}.values())
     for one in chosen:
-        show.show(one.result)
+        bench_table.show(one.result)
         print()
-    for said in [*results.mixed(found), *map(str, bad)]:
+    for said in [*store.mixed(found), *map(str, bad)]:
         print(f"warning: {said}", file=sys.stderr)
     if not chosen:
-        raise UsageError("no results", mend="./invoke bench makes some")
+        raise UsageError("no results", fix="./invoke bench makes some")

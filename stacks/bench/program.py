@@ -12,9 +12,9 @@ from stacks.bench import profile
 from stacks.bench.candidates import Candidate
 from stacks.bench.profile import Profile
 from stacks.bench.result import NUMBA, Series
-from stacks.errors import StacksError
-from stacks.profiling import PROGRAM
-from stacks.staying import NoAnswerError, Staying
+from stacks.bench.suspended_process import NoAnswerError, Staying
+from stacks.core.errors import StacksError
+from stacks.profiles.run import PROGRAM
 
 PROFILE_CALLS = 20
 # No clock tells more, and the files are smaller.
@@ -63,7 +63,7 @@ class Program:
         self._silences: dict[str, Silence] = {}
         # {ending of the measure's name: {case: what is known of it}}
         self._cases: dict[str, dict[str, dict[str, Any]]] = {}
-        words: list[str | Path] = [candidate.place / "bin/python", PROGRAM, workload, *options]
+        words: list[str | Path] = [candidate.place / "bin/python", *PROGRAM, workload, *options]
         words += ["--stay", "--profile-calls", str(profile_calls(workload))]
         self._words = {"": words}
         if candidate.variant.framework.module == "pytensor":

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from pydantic import ConfigDict
 
-from stacks.envfiles import Strict
+from stacks.core.models import Strict
 
 # What is beyond is no measurement, and arithmetic with it would not end well.
 LEAST, MOST = 1e-15, 1e15

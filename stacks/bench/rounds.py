@@ -8,15 +8,15 @@ from collections.abc import Callable, Sequence
 from contextlib import closing
 from dataclasses import dataclass
 
-from stacks import settings
-from stacks.bench import machine, noise, worker
+from stacks.bench import machine, noise, probe
 from stacks.bench.candidates import Candidate
 from stacks.bench.program import Program
 from stacks.bench.progress import board
 from stacks.bench.result import NUMBA, Missing, Run, Series
-from stacks.bench.turns import Plan, Turn, turns
-from stacks.bench.turns import remaining as left_after
-from stacks.staying import NoAnswerError
+from stacks.bench.schedule import Plan, Turn, turns
+from stacks.bench.schedule import remaining as left_after
+from stacks.bench.suspended_process import NoAnswerError
+from stacks.environments import settings
 
 Measure = Callable[[Candidate, str, int], list[Series]]
 Start = Callable[[Turn], Program]
@@ -54,7 +54,7 @@ class Crew:
 
     def take(self, turn: Turn) -> list[Series]:
         """Take a turn and return what was measured: nothing where a program was started."""
-        if turn.workload in worker.OWN:
+        if turn.workload in probe.OWN:
             return self._measure(turn.candidate, turn.workload, turn.threads)
         found: list[Series] = []
         if turn.starts:
@@ -124,17 +124,17 @@ class Crew:
         return self._programs[turn.candidate.variant.id]
 
     def _calls(self, turn: Turn) -> int:
-        return self._plan.calls or worker.calls_of(turn.workload, self._plan.quick)
+        return self._plan.calls or probe.calls_of(turn.workload, self._plan.quick)
 
     def _measured(self, candidate: Candidate, workload: str, threads: int) -> list[Series]:
         plan = self._plan
-        return worker.measure(candidate, workload, threads, quick=plan.quick, limit=plan.limit)
+        return probe.measure(candidate, workload, threads, quick=plan.quick, limit=plan.limit)
 
     def _started(self, turn: Turn) -> Program:
-        options = worker.options_of(turn.workload, self._plan.quick)
-        env = worker.environment_of(turn.candidate, turn.threads)
-        if self._plan.mend_scan:
-            options = [*options, "--mend-scan"]
+        options = probe.options_of(turn.workload, self._plan.quick)
+        env = probe.environment_of(turn.candidate, turn.threads)
+        if self._plan.fix_scan:
+            options = [*options, "--fix-scan"]
             # The baseline has no such module of its own.
             env["PYTHONPATH"] = str(settings.SITE_FOLDER)
         return Program(

@@ -7,22 +7,24 @@ import sys
 from collections.abc import Sequence
 from dataclasses import dataclass, field
 
-from stacks import front, verification
 from stacks.bench import command as local
-from stacks.bench import results
-from stacks.bench import show as bench_show
-from stacks.bench.asked import Asked, split
+from stacks.bench import store
+from stacks.bench import table as bench_table
 from stacks.bench.candidates import refuse_devices
 from stacks.bench.machine import slug
+from stacks.bench.options import Asked, split
 from stacks.bench.result import Result
-from stacks.cluster import connect, show, tree
+from stacks.cluster import connect, fingerprint
+from stacks.cluster import table as cluster_table
 from stacks.cluster.connect import Cluster, ClusterError, Worker
-from stacks.cluster.order import NO_DEVICE, Answer, Order, Outcome
-from stacks.cluster.session import CLUSTER, Session, session
-from stacks.cluster.spread import Job, spread, tell
-from stacks.disk import REPOSITORY, write_whole
-from stacks.errors import StacksError, UsageError
-from stacks.variant import Variant, on_framework
+from stacks.cluster.dispatch import Job, spread, tell
+from stacks.cluster.messages import NO_DEVICE, Answer, Order, Outcome
+from stacks.cluster.resume import CLUSTER, Session, session
+from stacks.core import console
+from stacks.core.disk import REPOSITORY, write_whole
+from stacks.core.errors import StacksError, UsageError
+from stacks.environments import verify as verification
+from stacks.variants.variant import Variant, on_framework
 
 REPORTS = CLUSTER / "reports"
 MOST_THREADS = 1 << 16
@@ -67,7 +69,7 @@ def build(address: str, variants: Sequence[Variant], *, full: bool = False) -> N
     with connect.connected(address, tell) as cluster:
         _workers(cluster, address)
         failures = spread(cluster, _left(jobs, kept, found), keep)
-    show.outcomes(sorted(found.outcomes, key=lambda one: one[1].variant))
+    cluster_table.outcomes(sorted(found.outcomes, key=lambda one: one[1].variant))
     print(f"\nreports are in {REPORTS.relative_to(REPOSITORY)}", file=sys.stderr)
     _end(found, failures, kept)
 
@@ -92,7 +94,7 @@ def bench(address: str, variants: str = "", framework: str = "", *, asked: Asked
     def keep(job: Job, by: Worker, answer: Answer) -> None:
         if answer.result:
             result = _named(answer.result, by)
-            path = results.write(result)
+            path = store.write(result)
             tell(by.name, f"kept in {path.relative_to(REPOSITORY)}")
             answer = answer.model_copy(update={"result": result})
             kept.keep(job.key, by.name, answer)
@@ -109,17 +111,17 @@ def bench(address: str, variants: str = "", framework: str = "", *, asked: Asked
         failures = spread(cluster, _left(jobs, kept, found), keep)
     for name, result in found.results.items():
         print(f"\n{name}")
-        bench_show.show(result)
+        bench_table.show(result)
     if len(found.results) > 1:
         print()
-        show.beside(found.results)
+        cluster_table.beside(found.results)
     _end(found, failures, kept)
 
 
 def _order(names: Sequence[str], *, full: bool = False, timing: Asked | None = None) -> Order:
     return Order(
         commit=local.revision()[0],
-        files=tree.files(),
+        files=fingerprint.files(),
         machine="",
         variants=tuple(names),
         full=full,
@@ -136,7 +138,7 @@ def _workers(cluster: Cluster, address: str) -> dict[str, Worker]:
             f"the scheduler at {address} has no worker of this project",
             expected="one on each machine, started in a checkout there",
             found=f"{others} of others" if others else "none",
-            mend=f"on each machine: ./invoke worker {address}",
+            fix=f"on each machine: ./invoke worker {address}",
         )
     machines = {worker.machine for worker in present.values()}
     told = f"{len(machines)} machine{'s' if len(machines) > 1 else ''}: "
@@ -163,11 +165,11 @@ def _left(jobs: Sequence[Job], kept: Session, found: _Found) -> list[Job]:
 def _named(result: Result, by: Worker) -> Result:
     """Return a result under the name of its machine; the one that was asked for, if it is free."""
     try:
-        name = results.name_for(result.machine, by.named)
+        name = store.name_for(result.machine, by.named)
     except UsageError as error:
         # What took an hour to time is kept, under another name.
-        front.show(error)
-        name = results.name_for(result.machine, None)
+        console.show_error(error)
+        name = store.name_for(result.machine, None)
     machine = result.machine.model_copy(update={"name": name})
     return result.model_copy(update={"machine": machine})
 
@@ -180,10 +182,10 @@ def _end(found: _Found, failures: Sequence[StacksError], kept: Session) -> None:
         _tell_missing_devices(found)
         return
     for error in errors:
-        front.show(error)
+        console.show_error(error)
     raise ClusterError(
         f"{len(errors)} thing{'s' if len(errors) > 1 else ''} failed, told above",
-        mend="the same command does again what failed, and nothing else",
+        fix="the same command does again what failed, and nothing else",
     )
 
 
@@ -194,7 +196,7 @@ def _tell_missing_devices(found: _Found) -> None:
         error = ClusterError(
             "nothing failed, but not everything could be verified",
             found="\n".join(f"{outcome.variant}: no device on {name}" for name, outcome in missing),
-            mend="start a worker on a machine with the device; docs/gpu.md says what it takes",
+            fix="start a worker on a machine with the device; docs/gpu.md says what it takes",
         )
         error.exit_code = verification.NO_DEVICE
         raise error

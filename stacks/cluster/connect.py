@@ -19,11 +19,11 @@ from distributed.client import ClosedClientError, FuturesCancelledError
 from distributed.comm.core import CommClosedError
 from distributed.versions import VersionMismatchWarning
 
-from stacks.cluster.start import BOOTED, LABEL, NAMED
-from stacks.errors import StacksError, UsageError
+from stacks.cluster.programs import BOOTED, LABEL, NAMED
+from stacks.core.errors import StacksError, UsageError
 
 TIMEOUT = 15.0
-RUN = "stacks.cluster.door:run"
+RUN = "stacks.cluster.worker:run"
 
 
 class ClusterError(StacksError):
@@ -127,7 +127,7 @@ def _gone(found: str) -> ClusterError:
     return ClusterError(
         "the scheduler went away",
         found=found,
-        mend="start it again, and its workers; the same command then goes on where it was",
+        fix="start it again, and its workers; the same command then goes on where it was",
     )
 
 
@@ -151,7 +151,7 @@ def connected(address: str, tell: Callable[[str, str], None]) -> Iterator[Cluste
             expected="the address that it prints when it starts, such as tcp://HOST:8786; with "
             "TLS tls://HOST:8786, and dask's own settings for the certificates",
             found=str(error) or f"no answer in {TIMEOUT:.0f} s",
-            mend="`./invoke scheduler` starts one; docs/cluster.md tells of TLS",
+            fix="`./invoke scheduler` starts one; docs/cluster.md tells of TLS",
         ) from error
     own = version("distributed")
     if found != own:
@@ -159,7 +159,7 @@ def connected(address: str, tell: Callable[[str, str], None]) -> Iterator[Cluste
             f"the scheduler at {address} is of another version of dask",
             expected=own,
             found=found,
-            mend=f"start it by `./invoke scheduler`, or install dask and distributed {own} there",
+            fix=f"start it by `./invoke scheduler`, or install dask and distributed {own} there",
         )
     with warnings.catch_warnings():
         warnings.simplefilter("ignore", VersionMismatchWarning)

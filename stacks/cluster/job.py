@@ -16,11 +16,10 @@ from collections.abc import Iterator, Mapping
 from contextlib import contextmanager
 from typing import Any
 
-from stacks import pipeline, uses, verification
 from stacks.bench import candidates, machine
 from stacks.bench import command as bench
-from stacks.cluster import session, tree
-from stacks.cluster.order import (
+from stacks.cluster import fingerprint, resume
+from stacks.cluster.messages import (
     FAILED,
     NO_DEVICE,
     NOT_MADE,
@@ -30,9 +29,12 @@ from stacks.cluster.order import (
     Outcome,
     Told,
 )
-from stacks.disk import locked
-from stacks.errors import StacksError, StaleError
-from stacks.variant import Variant
+from stacks.core.disk import locked
+from stacks.core.errors import StacksError, StaleError
+from stacks.environments import build as pipeline
+from stacks.environments import in_use, reports
+from stacks.environments import verify as verification
+from stacks.variants.variant import Variant
 
 # How long what was stopped may tidy up.
 GRACE = 10.0
@@ -57,13 +59,13 @@ def main() -> None:
 def do(order: Order) -> Answer:
     """Do an order, alone on its machine. Raises DiskError where the checkout cannot be written."""
     try:
-        tree.check(order.files, order.commit, tree.files(), bench.revision()[0])
+        fingerprint.check(order.files, order.commit, fingerprint.files(), bench.revision()[0])
     except StaleError as error:
         return Answer(error=Told.of(error), refused=True)
-    uses.use_build()
-    uses.use_cache()
+    in_use.use_build()
+    in_use.use_cache()
     # Machines may share a checkout, by their home folder; its reports are of one of them.
-    with alone(order.machine), locked(session.CLUSTER / "worker", "what another machine asked for"):
+    with alone(order.machine), locked(resume.CLUSTER / "worker", "what another machine asked for"):
         outcomes = tuple(_outcome(bench.named(name, ""), order) for name in order.variants)
         fit = [outcome.variant for outcome in outcomes if outcome.status == PASSED]
         if order.timing is None or not fit:
@@ -92,7 +94,7 @@ def _outcome(variant: Variant, order: Order) -> Outcome:
             status = NO_DEVICE
         elif error.exit_code == verification.CANNOT_RUN:
             status = NOT_MADE
-    report = None if status == NOT_MADE else verification.read_report(variant)
+    report = None if status == NOT_MADE else reports.read_report(variant)
     if status == FAILED and report:
         told = _told(variant, report)
     print(f"{variant.id}: {status}", file=sys.stderr, flush=True)
@@ -107,7 +109,7 @@ def _told(variant: Variant, report: Mapping[str, Any]) -> Told:
     return Told(
         what=f"{variant.id} failed its verification",
         found="\n".join(f"{check['name']}: {check['detail']}" for check in failed),
-        mend="\n".join(dict.fromkeys(check["mend"] for check in failed if check["mend"])) or None,
+        fix="\n".join(dict.fromkeys(check["fix"] for check in failed if check["fix"])) or None,
     )
 
 

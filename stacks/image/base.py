@@ -19,13 +19,14 @@ from pathlib import Path
 
 from pydantic import Field
 
-from stacks import archives, yamlfile
-from stacks.disk import REPOSITORY, aside, cache_root, locked, same_modes, scratch, sha256_of
-from stacks.envfiles import Strict
-from stacks.fetch import fetch
-from stacks.image import tree
-from stacks.recipe import SOURCES_LOCK
-from stacks.sources import DebPin, read_pins
+from stacks.channel.recipe import SOURCES_LOCK
+from stacks.core import yamlfile
+from stacks.core.disk import REPOSITORY, aside, cache_root, locked, same_modes, scratch, sha256_of
+from stacks.core.models import Strict
+from stacks.image import normalised
+from stacks.sources import unpack
+from stacks.sources.fetch import fetch
+from stacks.sources.pins import DebPin, read_pins
 
 FILE = REPOSITORY / "docker" / "base.yaml"
 # Folders of the root that are links into /usr, as in every Debian since 12.
@@ -83,7 +84,7 @@ def pins() -> tuple[DebPin, ...]:
 
 def key() -> str:
     """Return the hash of all that decides its bytes."""
-    code = [sha256_of(Path(module)) for module in (__file__, str(tree.__file__))]
+    code = [sha256_of(Path(module)) for module in (__file__, str(normalised.__file__))]
     inputs = [code, [pin.sha256 for pin in pins()]]
     return hashlib.sha256(json.dumps(inputs).encode()).hexdigest()
 
@@ -115,7 +116,7 @@ def write(target: Path) -> None:
         root = room / "root"
         make(root, {pin.name: files[pin] for pin in wanted})
         with target.open("wb") as out:
-            tree.write(root, out)
+            normalised.write(root, out)
 
 
 def licences() -> dict[DebPin, tuple[str, ...]]:
@@ -141,7 +142,7 @@ def make(root: Path, debs: Mapping[str, Path]) -> None:
         (root / folder).symlink_to(f"usr/{folder}")
     for name in sorted(debs):
         part = root.with_name(name)
-        archives.unpack_deb(debs[name], part)
+        unpack.unpack_deb(debs[name], part)
         _merge(part, root)
         shutil.rmtree(part)
         status = root / "var/lib/dpkg/status.d" / name
@@ -167,7 +168,7 @@ def make(root: Path, debs: Mapping[str, Path]) -> None:
     for path in (root / "usr/share/doc").rglob("*"):
         if path.is_symlink() or (path.is_file() and path.name != "copyright"):
             path.unlink()
-    tree.normalise(root, FOLDERS)
+    normalised.normalise(root, FOLDERS)
 
 
 def _merge(part: Path, root: Path) -> None:

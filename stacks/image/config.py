@@ -5,9 +5,9 @@ from __future__ import annotations
 from dataclasses import dataclass
 from pathlib import PurePosixPath
 
-from stacks import package
+from stacks.channel import assemble
 from stacks.image import base
-from stacks.variant import Variant, default_framework
+from stacks.variants.variant import Variant, default_framework
 
 # Where an image has the variant's environment.
 PREFIX = PurePosixPath("/opt/theano")
@@ -16,7 +16,7 @@ HOME = PurePosixPath("/home/theano")
 WORK = PurePosixPath("/work")
 USER, UID, GID = "theano", 10001, 0
 # The clock of every file and every record of an image, as of the channel's packages.
-CREATED = package.TIMESTAMP
+CREATED = assemble.TIMESTAMP
 EPOCH = int(CREATED.timestamp())
 
 

@@ -14,16 +14,18 @@ from collections.abc import Iterator, Sequence, Set
 from contextlib import contextmanager
 from pathlib import Path
 
-from stacks import engine as engines
-from stacks.disk import aside, locked, scratch, write_whole
-from stacks.engine import Engine, EngineError
-from stacks.image import archive, base, contents, dockerfile, manifest, tree
-from stacks.image.archive import Entry
+from stacks.core.console import step
+from stacks.core.disk import aside, locked, scratch, write_whole
+from stacks.environments.reports import REPORTS
+from stacks.environments.verify import FAILED, NO_DEVICE, PASSED, raise_for
+from stacks.image import base, dockerfile, layout, manifest, normalised
+from stacks.image import engine as engines
+from stacks.image import entries as image_entries
 from stacks.image.config import ImageConfig, config_of
-from stacks.image.contents import Layer
-from stacks.pipeline import step
-from stacks.variant import Variant
-from stacks.verification import FAILED, NO_DEVICE, PASSED, REPORTS, raise_for
+from stacks.image.engine import Engine, EngineError
+from stacks.image.entries import Entry
+from stacks.image.layout import Layer
+from stacks.variants.variant import Variant
 
 # How builders announce a step: docker's older one and podman, and BuildKit.
 STEP = re.compile(r"(?:step (\d+/\d+) ?: ?|#\d+ \[(\d+/\d+)\] )(.+)", re.IGNORECASE)
@@ -52,9 +54,9 @@ def build(
     """
     engine = engines.find()
     config = config_of(variant, base_name or None)
-    place = contents.place_of(variant)
+    place = layout.place_of(variant)
     with locked(place.with_name(f"{place.name}.docker"), f"the image {config.names[0]}"):
-        layers = contents.lay_out(variant)
+        layers = layout.lay_out(variant)
         lowest = prepare_base(engine, base_name)
         key = _key(variant, lowest, layers)
         ready = _ready_image(engine, config, key, variant)
@@ -99,19 +101,19 @@ def _pull(engine: Engine, name: str) -> None:
         raise EngineError(
             f"the base image {name} is not here and cannot be pulled:\n{error.what}",
             found=error.found,
-            mend="look at its name, the registry and your login; or leave --base out: the "
+            fix="look at its name, the registry and your login; or leave --base out: the "
             "project's own base needs no registry",
         ) from error
 
 
 def _key(variant: Variant, base_name: str, layers: Sequence[Layer]) -> str:
     """Return the hash of all that decides an image."""
-    parts = [dockerfile.text_of(variant), base_name, contents.key_in(layers)]
+    parts = [dockerfile.text_of(variant), base_name, layout.key_in(layers)]
     return hashlib.sha256(json.dumps(parts).encode()).hexdigest()
 
 
 def _record(variant: Variant) -> Path:
-    place = contents.place_of(variant)
+    place = layout.place_of(variant)
     return place.with_name(f"{place.name}.docker.json")
 
 
@@ -136,9 +138,9 @@ def _context(place: Path, layers: Sequence[Layer]) -> Iterator[tuple[Path, dict[
             folder.mkdir()
             for layer in layers:
                 with (folder / f"{layer.name}.tar").open("wb+") as file:
-                    tree.write(layer.folder, file)
+                    normalised.write(layer.folder, file)
                     file.seek(0)
-                    entries.update(archive.read(file))
+                    entries.update(image_entries.read(file))
             laid_out = {n: e.content for n, e in entries.items() if e.kind != "folder"}
             manifest.check(layers[0].folder.parent, laid_out)
         yield target, entries
@@ -247,7 +249,7 @@ def check(engine: Engine, image: str, entries: dict[str, Entry], name: str) -> N
     with _container(engine) as container:
         engine.ask("create", "--name", container, "--network=none", image)
         with engine.pipe("export", container) as stream:
-            archive.compare(entries, archive.read(stream), name)
+            image_entries.compare(entries, image_entries.read(stream), name)
 
 
 def verify(

@@ -8,11 +8,11 @@ from pathlib import Path
 
 import jinja2
 
-from stacks.disk import REPOSITORY, write_whole
-from stacks.errors import StaleError
+from stacks.core.disk import REPOSITORY, write_whole
+from stacks.core.errors import StaleError
 from stacks.image import base
 from stacks.image.config import ImageConfig, config_of
-from stacks.variant import Variant
+from stacks.variants.variant import Variant
 
 FOLDER = REPOSITORY / "docker"
 TEMPLATE = "Dockerfile.jinja"
@@ -92,7 +92,7 @@ def check(variants: Sequence[Variant], folder: Path = FOLDER) -> None:
         if change:
             found.append(f"{_shown(path, folder)}: {change}")
     if found:
-        raise StaleError("\n".join(sorted(found)), mend="./invoke render, then commit docker/")
+        raise StaleError("\n".join(sorted(found)), fix="./invoke render, then commit docker/")
 
 
 def _left_over(variants: Sequence[Variant], folder: Path) -> list[Path]:

@@ -6,8 +6,8 @@ import json
 from collections.abc import Iterable, Mapping
 from pathlib import Path
 
-from stacks.disk import sha256_of
-from stacks.errors import IntegrityError
+from stacks.core.disk import sha256_of
+from stacks.core.errors import IntegrityError
 
 NAME = "manifest.json"
 
@@ -40,5 +40,5 @@ def check(place: Path, found: Mapping[str, str]) -> None:
         raise IntegrityError(
             f"{len(changed)} files of {place} have changed since they were laid out",
             found=", ".join(changed[:3]),
-            mend=f"rm -r {place}, then run the command again; if it stays, check the disk",
+            fix=f"rm -r {place}, then run the command again; if it stays, check the disk",
         )

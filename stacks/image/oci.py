@@ -16,14 +16,14 @@ from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
 
-from stacks import pipeline
-from stacks.disk import aside, locked
-from stacks.errors import UsageError
+from stacks.core import console
+from stacks.core.disk import aside, locked
+from stacks.core.errors import UsageError
 from stacks.image import base as bases
-from stacks.image import contents
+from stacks.image import layout
+from stacks.image.compressed import Packed, pack_once
 from stacks.image.config import CREATED, EPOCH, ImageConfig, config_of
-from stacks.image.packed import Packed, pack_once
-from stacks.variant import Variant
+from stacks.variants.variant import Variant
 
 TYPES = "application/vnd.oci.image"
 SBOM_TYPE = "application/vnd.cyclonedx+json"
@@ -59,17 +59,17 @@ def write(variant: Variant, target: Path, base: Path | None = None) -> str:
     an archive that could not be finished.
     """
     _check(target, base)
-    layers = contents.lay_out(variant)
+    layers = layout.lay_out(variant)
     config = config_of(variant, base_name=base.name if base else None)
-    place = contents.place_of(variant)
+    place = layout.place_of(variant)
     folder = place.with_name(f"{place.name}.packed")
     with locked(folder, f"the layers of {variant.id}"):
-        with pipeline.step("layers", "") as told:
+        with console.step("layers", "") as told:
             packed = pack_once(base or bases.tar(), layers, folder)
             told.append(f"{sum(layer.size for layer in packed) / 1e6:.0f} MB, compressed")
-        with pipeline.step("archive", pipeline.shown(target)), aside(target) as made:
+        with console.step("archive", console.display_path(target)), aside(target) as made:
             digest = archive(
-                made, folder, packed, config, contents.sbom_in(layers, locked_base=base is None)
+                made, folder, packed, config, layout.sbom_in(layers, locked_base=base is None)
             )
     print(f"  {'digest':<9}{digest}", file=sys.stderr)
     return digest
@@ -83,9 +83,9 @@ def file_for(variant: Variant, chosen: Path | None) -> Path:
 
 def _check(target: Path, base: Path | None) -> None:
     if target.is_dir():
-        raise UsageError(f"{target} is a folder", mend=f"name a file: {target / 'image.tar'}")
+        raise UsageError(f"{target} is a folder", fix=f"name a file: {target / 'image.tar'}")
     if not target.parent.is_dir():
-        raise UsageError(f"{target.parent}: no such folder", mend=f"mkdir -p {target.parent}")
+        raise UsageError(f"{target.parent}: no such folder", fix=f"mkdir -p {target.parent}")
     if base and not (base.is_file() and tarfile.is_tarfile(base)):
         raise UsageError(
             f"{base}: no tar archive of a root",

@@ -9,13 +9,13 @@ import tempfile
 from dataclasses import dataclass
 from pathlib import Path
 
-from stacks.command import attached
-from stacks.disk import BUILD, REPOSITORY, explained
-from stacks.errors import StacksError
+from stacks.core.disk import BUILD, REPOSITORY, explained
+from stacks.core.errors import StacksError
+from stacks.core.process import attached
 from stacks.image import base as bases
-from stacks.image import contents, manifest, oci, packed
+from stacks.image import compressed, layout, manifest, oci
 from stacks.image.config import config_of
-from stacks.variant import Variant, load_variant
+from stacks.variants.variant import Variant, load_variant
 
 
 class DifferenceError(StacksError):
@@ -60,7 +60,7 @@ def reproduce(variant: Variant) -> str:
                     f"{variant.id}: two images of the same commit differ",
                     expected=digests[0],
                     found=f"{digests[1]}; {_where(one, other)}",
-                    mend="what makes this file must not depend on the machine: please report it",
+                    fix="what makes this file must not depend on the machine: please report it",
                 )
     return digests[0]
 
@@ -83,7 +83,7 @@ def make(variant: Variant, room: Path, how: Circumstances) -> str:
         env={**os.environ, "PYTHONPATH": str(REPOSITORY), **how.variables},
     )
     if status != 0:
-        raise StacksError(f"{variant.id} could not be made", mend="see its own message above")
+        raise StacksError(f"{variant.id} could not be made", fix="see its own message above")
     return (place / "digest").read_text()
 
 
@@ -93,12 +93,12 @@ def main(words: list[str]) -> None:
     os.umask(int(umask, 8))
     os.sched_setaffinity(0, sorted(os.sched_getaffinity(0))[: int(cores)])
     variant, folder = load_variant(name, framework), Path(place)
-    layers = contents.lay_out(variant, folder / "image")
+    layers = layout.lay_out(variant, folder / "image")
     bases.write(folder / "base.tar")
     (folder / "packed").mkdir()
-    made = packed.pack(folder / "base.tar", layers, folder / "packed")
+    made = compressed.pack(folder / "base.tar", layers, folder / "packed")
     digest = oci.archive(
-        folder / "image.tar", folder / "packed", made, config_of(variant), contents.sbom_in(layers)
+        folder / "image.tar", folder / "packed", made, config_of(variant), layout.sbom_in(layers)
     )
     (folder / "digest").write_text(digest)
 

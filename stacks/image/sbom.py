@@ -18,10 +18,10 @@ from cyclonedx.model.component import Component, ComponentType
 from cyclonedx.output.json import JsonV1Dot6
 from packageurl import PackageURL
 
+from stacks.environments.part import OtherChannelOffer, Part
 from stacks.image.config import CREATED, ImageConfig
-from stacks.lock import Lock
-from stacks.part import Foreign, Part
-from stacks.sources import SOURCE_PREFIX, DebPin, IndexPin, Pins, canonical
+from stacks.locks.lock import Lock
+from stacks.sources.pins import SOURCE_PREFIX, DebPin, IndexPin, Pins, canonical
 
 RELEASES = {"bullseye": "debian-11", "bookworm": "debian-12"}
 NAMESPACE = uuid.uuid5(uuid.NAMESPACE_OID, "theano-stacks")
@@ -75,7 +75,7 @@ def _conda(part: Part, pins: Pins) -> Component:
         {"build": index["build"], "subdir": index["subdir"], "type": "conda"},
     )
     licences = [index["license"]] if index.get("license") else []
-    if isinstance(part.offer, Foreign):
+    if isinstance(part.offer, OtherChannelOffer):
         return _component(purl, "conda", part.built.sha256, licences)
     recipe = part.offer.recipe
     sources = [_source(pin, part.name) for pin in recipe.pins(pins)]

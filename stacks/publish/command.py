@@ -6,13 +6,13 @@ import sys
 from collections.abc import Sequence
 from pathlib import Path
 
-from stacks.bench import results
-from stacks.bench.results import Found
-from stacks.disk import REPOSITORY, write_whole
-from stacks.errors import StaleError, UsageError
+from stacks.bench import store
+from stacks.bench.store import Found
+from stacks.core.disk import REPOSITORY, write_whole
+from stacks.core.errors import StaleError, UsageError
+from stacks.core.yamlfile import shown
 from stacks.publish import markdown, page
 from stacks.publish.sessions import sessions
-from stacks.yamlfile import shown
 
 
 def publish(root: Path = REPOSITORY) -> None:
@@ -27,7 +27,7 @@ def publish(root: Path = REPOSITORY) -> None:
     if not found:
         raise UsageError(
             "no results to publish",
-            mend="./invoke bench makes some; add --variants pip-default,mkl --quick to begin with",
+            fix="./invoke bench makes some; add --variants pip-default,mkl --quick to begin with",
         )
     for path, text in rendered(found, root).items():
         write_whole(path, text)
@@ -35,7 +35,7 @@ def publish(root: Path = REPOSITORY) -> None:
     if said:
         raise UsageError(
             f"published without {len(said)} of {len(found) + len(said)} results",
-            mend="see above what is wrong with each that was left out",
+            fix="see above what is wrong with each that was left out",
         )
 
 
@@ -51,7 +51,7 @@ def check(root: Path = REPOSITORY) -> None:
     if stale:
         raise StaleError(
             f"{', '.join(stale)}: not what results/ gives",
-            mend="run `./invoke publish` and commit what it writes, with the results"
+            fix="run `./invoke publish` and commit what it writes, with the results"
             if found
             else "there are no results: take these files away",
         )
@@ -69,7 +69,7 @@ def _places(root: Path) -> tuple[Path, Path]:
 
 def _results(root: Path) -> tuple[list[Found], list[str]]:
     """Return what can be published, and why the rest cannot."""
-    found, bad = results.read_all(root / "results")
-    strange = [one.path for one in results.strangers(found)]
-    said = [*results.mixed(found), *map(str, bad)]
+    found, bad = store.read_all(root / "results")
+    strange = [one.path for one in store.strangers(found)]
+    said = [*store.mixed(found), *map(str, bad)]
     return [one for one in found if one.path not in strange], said

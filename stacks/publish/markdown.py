@@ -6,7 +6,7 @@ import html
 import re
 from collections.abc import Sequence
 
-from stacks.publish import seed, tables
+from stacks.publish import article, tables
 from stacks.publish.sessions import NO_ANSWER, Session, versions
 
 HEAD = """# Timings
@@ -27,9 +27,9 @@ def text(value: str) -> str:
 def document(sessions: Sequence[Session]) -> str:
     """Return the whole document."""
     parts = [HEAD, *map(_session, sessions)]
-    steps = seed.ours(sessions)
+    steps = article.ours(sessions)
     if steps:
-        parts.append(_steps([seed.article(), *steps]))
+        parts.append(_steps([article.article(), *steps]))
     return "\n".join(parts)
 
 
@@ -76,8 +76,8 @@ def _session(session: Session) -> str:
     return "\n".join(lines) + "\n"
 
 
-def _steps(every: Sequence[seed.Steps]) -> str:
-    lines = ["## The article's three steps", "", seed.ABOUT, ""]
+def _steps(every: Sequence[article.Steps]) -> str:
+    lines = ["## The article's three steps", "", article.ABOUT, ""]
     rows = [
         [
             text(one.title),

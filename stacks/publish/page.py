@@ -8,7 +8,7 @@ from pathlib import Path
 import jinja2
 from markupsafe import Markup
 
-from stacks.publish import plots, seed, tables
+from stacks.publish import article, plots, tables
 from stacks.publish.sessions import NO_ANSWER, Session, versions
 
 HERE = Path(__file__).resolve().parent
@@ -26,8 +26,8 @@ def document(sessions: Sequence[Session]) -> str:
         lstrip_blocks=True,
         keep_trailing_newline=True,
     )
-    steps = seed.ours(sessions)
-    every = [seed.article(), *steps]
+    steps = article.ours(sessions)
+    every = [article.article(), *steps]
     numbered = list(enumerate(sessions, 1))
     lines = [
         (number, session, one, _keys(session, one.row.subject, one.row.measure.name))
@@ -47,7 +47,7 @@ def document(sessions: Sequence[Session]) -> str:
         drawn=[(s, tables.tables(s), plots.plots(s)) for s in sessions],
         steps=every if steps else [],
         step_plots=plots.of_steps(steps),
-        about_steps=seed.ABOUT.replace("`", ""),
+        about_steps=article.ABOUT.replace("`", ""),
         versions=versions,
         # Only for the project's own files, and for plots, in which all is escaped already.
         inline=Markup,

@@ -6,8 +6,8 @@ import re
 from collections.abc import Sequence
 from dataclasses import dataclass
 
-from stacks.bench.show import number
-from stacks.publish import breakdown, seed, svg
+from stacks.bench.table import number
+from stacks.publish import article, breakdown, svg
 from stacks.publish.breakdown import CALLS, Breakdown, Share
 from stacks.publish.sessions import Figure, Session, threads
 from stacks.publish.svg import Bar, Key
@@ -137,14 +137,14 @@ def _keys(found: Breakdown) -> tuple[Key, ...]:
     return tuple(Key(part.name, part.python) for part in found.parts)
 
 
-def of_steps(every: Sequence[seed.Steps]) -> list[Plot]:
+def of_steps(every: Sequence[article.Steps]) -> list[Plot]:
     """Return a plot for each place: the article's three steps, and below them ours."""
     places = dict.fromkeys(one.place for one in every)
     return [_steps([one for one in every if one.place == place]) for place in places]
 
 
-def _steps(ours: Sequence[seed.Steps]) -> Plot:
-    named = [("article", "seed", seed.article()), *((one.framework, "own", one) for one in ours)]
+def _steps(ours: Sequence[article.Steps]) -> Plot:
+    named = [("article", "seed", article.article()), *((one.framework, "own", one) for one in ours)]
     bars = [
         Bar(f"{step.flavour} ({name})", step.part, f"{step.part:.3f}", step.low, step.high, kind)
         for name, kind, one in named

@@ -7,11 +7,11 @@ from collections.abc import Callable, Sequence
 from dataclasses import dataclass
 from typing import TypeVar
 
-from stacks.bench.compare import Row, rows, unlike, winners
 from stacks.bench.profile import Compilation, Profile
 from stacks.bench.result import Machine, Result, Subject
-from stacks.bench.results import Found
-from stacks.bench.show import number, scale, sentence, shown, silent
+from stacks.bench.rows import Row, rows, unlike, winners
+from stacks.bench.store import Found
+from stacks.bench.table import number, scale, sentence, shown, silent
 
 T = TypeVar("T")
 # Stands where a figure would; a note of the session says more.

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from dataclasses import dataclass
 
-from stacks.bench.show import number
+from stacks.bench.table import number
 from stacks.publish import breakdown
 from stacks.publish.breakdown import Breakdown, Share
 from stacks.publish.sessions import Session

@@ -4,8 +4,8 @@ from __future__ import annotations
 
 from invoke.context import Context
 
-from stacks.front import task
-from stacks.tasks.words import CHANNEL
+from stacks.tasks.options import CHANNEL
+from stacks.tasks.task import task
 
 
 @task(
@@ -14,7 +14,7 @@ from stacks.tasks.words import CHANNEL
 )
 def pin(context: Context, check: bool = False) -> None:
     """Pin the sources anew and show what changed."""
-    from stacks import pinning
+    from stacks.project import pinning
 
     pinning.pin(check=check)
 
@@ -32,18 +32,19 @@ def lock(
     context: Context, variant: str = "", framework: str = "", channel: str = "", check: bool = False
 ) -> None:
     """Solve the variants and write their locks (envs/locks)."""
-    from stacks import lock, pipeline
-    from stacks.variant import select
+    from stacks.locks import lock
+    from stacks.locks import update as lock_update
+    from stacks.variants.variant import select
 
     chosen = select(variant, framework)
     if check:
-        pipeline.check_locks(lock.and_elsewhere(chosen))
+        lock_update.check_locks(lock.with_other_channels(chosen))
     elif channel:
-        from stacks import foreign
+        from stacks.locks import other_channel
 
-        foreign.relock(chosen, channel)
+        other_channel.relock(chosen, channel)
     else:
-        pipeline.relock(chosen)
+        lock_update.relock(chosen)
 
 
 @task(
@@ -52,6 +53,6 @@ def lock(
 )
 def serve(context: Context, port: int = 8420) -> None:
     """Serve the channel on this machine for conda clients."""
-    from stacks import serving
+    from stacks.environments import serve as serving
 
     serving.serve(port)

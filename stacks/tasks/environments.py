@@ -4,8 +4,8 @@ from __future__ import annotations
 
 from invoke.context import Context
 
-from stacks.front import remainder, task
-from stacks.tasks.words import CHANNEL, CLUSTER, FRAMEWORK, FULL, JSON, VARIANT, path_of
+from stacks.tasks.options import CHANNEL, CLUSTER, FRAMEWORK, FULL, JSON, VARIANT, path_of
+from stacks.tasks.task import remainder, task
 
 
 @task(
@@ -36,31 +36,32 @@ def build(
     cluster: str = "",
 ) -> None:
     """Make a variant's environment, verify it, print the table."""
-    from stacks import pipeline, verification
-    from stacks.errors import UsageError
-    from stacks.names import unknown
-    from stacks.variant import load_variant, select
+    from stacks.core.errors import UsageError
+    from stacks.core.suggestions import unknown
+    from stacks.environments import build as pipeline
+    from stacks.environments import verify as verification
+    from stacks.variants.variant import load_variant, select
 
     if cluster:
         if to != "prefix" or file or base or json:
             raise UsageError(
                 "--cluster makes environments: its reports are kept in build/cluster",
-                mend="leave out --to, --file, --base and --json",
+                fix="leave out --to, --file, --base and --json",
             )
-        from stacks.cluster import tools
+        from stacks.cluster import programs
 
-        tools.prepare()
+        programs.prepare()
         from stacks.cluster import command
 
         command.build(cluster, select(_on(channel, variant), framework), full=full)
         return
     if not variant:
         raise UsageError(
-            "no variant to build", mend="--variant NAME: `./invoke list` shows all that there are"
+            "no variant to build", fix="--variant NAME: `./invoke list` shows all that there are"
         )
     chosen = load_variant(_on(channel, variant), framework or None)
     if file and to != "oci":
-        raise UsageError("--file is for images in a file", mend="add --to oci")
+        raise UsageError("--file is for images in a file", fix="add --to oci")
     if to == "docker":
         from stacks.image import docker
 
@@ -72,7 +73,7 @@ def build(
     elif to != "prefix":
         raise unknown("place to build to", to, ("prefix", "docker", "oci"))
     elif base:
-        raise UsageError("--base is for images", mend="add --to docker or --to oci")
+        raise UsageError("--base is for images", fix="add --to docker or --to oci")
     else:
         prefix = pipeline.make_environment(chosen)
         verification.verify_variant(chosen, prefix, full=full, json_file=path_of(json))
@@ -98,8 +99,9 @@ def verify(
     limit: int = 0,
 ) -> None:
     """Verify a built variant, or diagnose any Python (--python)."""
-    from stacks import pipeline, verification
-    from stacks.errors import UsageError
+    from stacks.core.errors import UsageError
+    from stacks.environments import build as pipeline
+    from stacks.environments import verify as verification
 
     if bool(variant) == bool(python):
         raise UsageError(
@@ -121,37 +123,41 @@ def verify(
 )
 def recommend(context: Context, framework: str = "", rounds: int = 7) -> None:
     """Measure the built variants and name the fastest that verifies."""
-    from stacks import lock, recommend
-    from stacks.variant import on_framework
+    from stacks.bench import recommend
+    from stacks.locks import lock
+    from stacks.variants.variant import on_framework
 
-    recommend.recommend(lock.and_elsewhere(on_framework(framework or None)), rounds)
+    recommend.recommend(lock.with_other_channels(on_framework(framework or None)), rounds)
 
 
 @task(help={"variant": VARIANT, "framework": FRAMEWORK})
 def run(context: Context, variant: str, framework: str = "") -> None:
     """Run a program in an environment: run --variant V -- CMD."""
-    from stacks import pipeline, running
+    from stacks.environments import build as pipeline
+    from stacks.environments import run as run_module
 
     chosen, prefix = pipeline.ready_environment(variant, framework or None)
-    running.run(chosen, prefix, remainder())
+    run_module.run(chosen, prefix, remainder())
 
 
 @task(help={"variant": VARIANT, "framework": FRAMEWORK})
 def shell(context: Context, variant: str, framework: str = "") -> None:
     """Open a shell in an environment."""
-    from stacks import pipeline, running
+    from stacks.environments import build as pipeline
+    from stacks.environments import run as run_module
 
     chosen, prefix = pipeline.ready_environment(variant, framework or None)
-    running.shell(chosen, prefix)
+    run_module.shell(chosen, prefix)
 
 
 @task(name="list")
 def list_(context: Context) -> None:
     """Show every variant: locked, built, verified, how fast."""
-    from stacks import listing, lock
-    from stacks.variant import all_variants
+    from stacks.environments import listing
+    from stacks.locks import lock
+    from stacks.variants.variant import all_variants
 
-    listing.show(lock.and_elsewhere(all_variants()))
+    listing.show(lock.with_other_channels(all_variants()))
 
 
 @task(
@@ -162,16 +168,16 @@ def list_(context: Context) -> None:
 )
 def clean(context: Context, variant: str = "", cache: bool = False) -> None:
     """Remove environments and reports; --cache: all else too."""
-    from stacks import listing
-    from stacks.variant import select
+    from stacks.environments import clean as cleaning
+    from stacks.variants.variant import select
 
-    listing.clean(select(variant) if variant else None, cache=cache)
+    cleaning.clean(select(variant) if variant else None, cache=cache)
 
 
 def _on(channel: str, variant: str) -> str:
     """Return the name of a variant with the packages of a channel; its own where none is given."""
     if not channel:
         return variant
-    from stacks.condarc import place_of
+    from stacks.sources.condarc import place_of
 
     return f"{variant}@{place_of(channel).label}"

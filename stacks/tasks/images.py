@@ -4,18 +4,18 @@ from __future__ import annotations
 
 from invoke.context import Context
 
-from stacks.front import task
-from stacks.tasks.words import FRAMEWORK, VARIANT
+from stacks.tasks.options import FRAMEWORK, VARIANT
+from stacks.tasks.task import task
 
 
 @task(help={"check": "change nothing; fail where a committed file is stale"})
 def render(context: Context, check: bool = False) -> None:
     """Write what follows from envs/: Dockerfiles (docker/), the jobs of CI (.github/)."""
-    from stacks import matrix
     from stacks.image import dockerfile
-    from stacks.variant import all_variants
+    from stacks.project import ci
+    from stacks.variants.variant import all_variants
 
-    for made in (dockerfile, matrix):
+    for made in (dockerfile, ci):
         if check:
             made.check(all_variants())
         else:
@@ -25,8 +25,7 @@ def render(context: Context, check: bool = False) -> None:
 @task(uses=("cache",))
 def base(context: Context) -> None:
     """Make the base of the images and import it into the engine."""
-    from stacks import engine
-    from stacks.image import docker
+    from stacks.image import docker, engine
 
     print(docker.prepare_base(engine.find()))
 
@@ -35,7 +34,7 @@ def base(context: Context) -> None:
 def reproduce(context: Context, variant: str, framework: str = "") -> None:
     """Make an image twice, differently, and compare them."""
     from stacks.image import reproduce
-    from stacks.variant import load_variant
+    from stacks.variants.variant import load_variant
 
     print(reproduce.reproduce(load_variant(variant, framework or None)))
 
@@ -45,7 +44,7 @@ def matrix(context: Context) -> None:
     """Print the variants as the matrix of CI's jobs, in JSON."""
     import json
 
-    from stacks.matrix import matrix
-    from stacks.variant import all_variants
+    from stacks.project.ci import matrix
+    from stacks.variants.variant import all_variants
 
     print(json.dumps(matrix(all_variants()), indent=2))

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from invoke.context import Context
 
-from stacks.front import task
+from stacks.tasks.task import task
 
 
 @task(
@@ -19,17 +19,17 @@ def test(
     context: Context, unit: bool = False, integration: bool = False, keyword: str = ""
 ) -> None:
     """Check this project: style, types, unit, integration."""
-    from stacks import developer
+    from stacks.project import checks
 
-    developer.test(unit=unit, integration=integration, keyword=keyword)
+    checks.test(unit=unit, integration=integration, keyword=keyword)
 
 
 @task(help={"check": "change nothing; fail where a committed schema is stale"})
 def schema(context: Context, check: bool = False) -> None:
     """Write the JSON schemas of the YAML files in envs/."""
-    from stacks import schema
+    from stacks.project import schemas
 
     if check:
-        schema.check()
+        schemas.check()
     else:
-        schema.write()
+        schemas.write()

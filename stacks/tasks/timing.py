@@ -4,8 +4,8 @@ from __future__ import annotations
 
 from invoke.context import Context
 
-from stacks.front import remainder, task
-from stacks.tasks.words import CLUSTER, FRAMEWORK, JSON, VARIANT, path_of
+from stacks.tasks.options import CLUSTER, FRAMEWORK, JSON, VARIANT, path_of
+from stacks.tasks.task import remainder, task
 
 
 @task(
@@ -20,7 +20,7 @@ from stacks.tasks.words import CLUSTER, FRAMEWORK, JSON, VARIANT, path_of
         "starts": "how often a program is started (default: for each round; ntm once)",
         "calls": "calls of a program in each round (default: 100; with --quick 20)",
         "limit": "seconds in which a process is to answer (default: 3600)",
-        "mend_scan": "programs import theano_stacks_scan first: see docs/bench.md",
+        "fix_scan": "programs import theano_stacks_scan first: see docs/bench.md",
         "together": "programs of all variants compile at once: sooner, its seconds are not kept",
         "cluster": CLUSTER + "; each builds, verifies and times all of the variants",
     }
@@ -38,27 +38,27 @@ def bench(
     calls: int = 0,
     limit: int = 0,
     together: bool = False,
-    mend_scan: bool = False,
+    fix_scan: bool = False,
     cluster: str = "",
 ) -> None:
     """Time variants turn by turn, and keep the figures in results/."""
-    from stacks.bench.asked import Asked
+    from stacks.bench.options import Asked
 
     asked = Asked(
         workload=workload, rounds=rounds, threads=threads, quick=quick,
         starts=starts, calls=calls, limit=limit, together=together,
-        mend_scan=mend_scan,
+        fix_scan=fix_scan,
     )  # fmt: skip
     if cluster:
-        from stacks.cluster import tools
-        from stacks.errors import UsageError
+        from stacks.cluster import programs
+        from stacks.core.errors import UsageError
 
         if machine:
             raise UsageError(
                 "--machine is for one machine",
-                mend="each worker names its own: ./invoke worker ADDRESS --name NAME",
+                fix="each worker names its own: ./invoke worker ADDRESS --name NAME",
             )
-        tools.prepare()
+        programs.prepare()
         from stacks.cluster import command as on_cluster
 
         on_cluster.bench(cluster, variants, framework, asked=asked)
@@ -78,17 +78,17 @@ def bench(
 )
 def worker(context: Context, address: str, name: str = "") -> None:
     """Work for a dask scheduler; words after -- go to `dask worker`."""
-    from stacks.cluster import start
+    from stacks.cluster import programs
 
-    start.worker(address, name, remainder())
+    programs.worker(address, name, remainder())
 
 
 @task()
 def scheduler(context: Context) -> None:
     """Run a dask scheduler; words after -- go to `dask scheduler`."""
-    from stacks.cluster import start
+    from stacks.cluster import programs
 
-    start.scheduler(remainder())
+    programs.scheduler(remainder())
 
 
 @task(help={"machine": "all results of this one (default: the last of each machine)"})
@@ -120,7 +120,7 @@ def publish(context: Context, check: bool = False) -> None:
         "compiles": "compile so often, and tell how often each graph came (default: 1)",
         "linker": "the framework's linker instead of the C virtual machine's, such as numba",
         "small": "small shapes, for a quick try",
-        "mend_scan": "import theano_stacks_scan first: it mends scan's gradient",
+        "fix_scan": "import theano_stacks_scan first: it fixes scan's gradient",
         "json": JSON,
     }
 )
@@ -134,18 +134,19 @@ def profile(
     compiles: int = 1,
     linker: str = "",
     small: bool = False,
-    mend_scan: bool = False,
+    fix_scan: bool = False,
     json: str = "",
 ) -> None:
     """Run a workload in an environment and print its profile."""
-    from stacks import pipeline, profiling
+    from stacks.environments import build as pipeline
+    from stacks.profiles import run as profile_runs
 
-    profiling.check_workload(workload)
+    profile_runs.check_workload(workload)
     chosen, prefix = pipeline.ready_environment(variant, framework or None)
-    wish = profiling.Wish(
-        workload, calls=calls, case=case, linker=linker, small=small, mend_scan=mend_scan
+    wish = profile_runs.Wish(
+        workload, calls=calls, case=case, linker=linker, small=small, fix_scan=fix_scan
     )
-    profiling.profile(chosen, prefix, wish, compiles=compiles, json_file=path_of(json))
+    profile_runs.profile(chosen, prefix, wish, compiles=compiles, json_file=path_of(json))
 
 
 @task(
@@ -167,8 +168,9 @@ def compare(
     case: str = "",
 ) -> None:
     """Show two profiles side by side, the largest change first."""
-    from stacks import compare, profiling
+    from stacks.profiles import compare as profile_compare
+    from stacks.profiles import run as profile_runs
 
-    profiling.check_workload(workload)
-    reports = [profiling.find(name, workload, framework or None) for name in (before, after)]
-    compare.show(*reports, case=case)
+    profile_runs.check_workload(workload)
+    reports = [profile_runs.find(name, workload, framework or None) for name in (before, after)]
+    profile_compare.show(*reports, case=case)

@@ -15,10 +15,11 @@ from collections.abc import Callable, Sequence
 from pathlib import Path
 from typing import Any, NoReturn
 
-from stacks import layer, pipeline, prefix, settings
-from stacks.disk import cache_root
-from stacks.errors import StacksError
-from stacks.variant import load_variant
+from stacks.core.disk import cache_root
+from stacks.core.errors import StacksError
+from stacks.environments import build as pipeline
+from stacks.environments import pip_layer, prefix, settings
+from stacks.variants.variant import load_variant
 
 
 def die(*arguments: object, **options: object) -> NoReturn:
@@ -70,11 +71,11 @@ def prepare(point: str, target: Path) -> None:
     elif point == "checking":
         patch(prefix, "check", die)
     elif point == "pip begins":
-        patch(layer, "_pip_install", die)
+        patch(pip_layer, "_pip_install", die)
     elif point == "pip runs":
-        patch(layer, "call", die_with_pip_running)
+        patch(pip_layer, "call", die_with_pip_running)
     elif point == "pip ended":
-        patch(layer, "_make_relocatable", die)
+        patch(pip_layer, "_make_relocatable", die)
     elif point == "settings":
         patch(settings, "write", die_after(settings.write))
     elif point == "swapping":

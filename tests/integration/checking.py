@@ -8,8 +8,8 @@ import subprocess
 from pathlib import Path
 from typing import NamedTuple
 
-from stacks.disk import REPOSITORY
-from stacks.settings import EXPECTATION
+from stacks.core.disk import REPOSITORY
+from stacks.environments.settings import EXPECTATION
 
 DRIVER = Path(__file__).with_name("verify_driver.py")
 
@@ -20,7 +20,7 @@ class Found(NamedTuple):
     name: str
     status: str
     detail: str
-    mend: str | None
+    fix: str | None
 
 
 def checked(

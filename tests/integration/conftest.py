@@ -15,11 +15,11 @@ from integration import engines, small_image
 from integration.engines import Running, State
 from integration.small_image import NAMES, PASSES, Build
 from integration.tiny import Tiny, prepare
-from stacks import engine as engine_door
-from stacks import pipeline
-from stacks.engine import Engine
-from stacks.image import contents, docker
-from stacks.variant import load_variant
+from stacks.environments import build as pipeline
+from stacks.image import docker, layout
+from stacks.image import engine as engine_door
+from stacks.image.engine import Engine
+from stacks.variants.variant import load_variant
 
 MakePrefix = Callable[[str, str], Path]
 
@@ -104,12 +104,12 @@ def tiny(tiny_model: Tiny, tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> T
 def small(engine: Engine, tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Build:
     """Give the function that builds the small image, whose entry program plays a part."""
     place = tmp_path / "place"
-    monkeypatch.setattr(contents, "place_of", lambda variant: place)
+    monkeypatch.setattr(layout, "place_of", lambda variant: place)
     monkeypatch.setattr(docker, "REPORTS", tmp_path / "reports")
 
     def build(play: str, **options: Any) -> None:
         layers = small_image.write(tmp_path / hashlib.sha256(play.encode()).hexdigest(), play)
-        monkeypatch.setattr(contents, "lay_out", lambda variant: layers)
+        monkeypatch.setattr(layout, "lay_out", lambda variant: layers)
         docker.build(small_image.variant(), **options)
 
     return build

@@ -17,8 +17,8 @@ from typing import Any
 import pytest
 
 from integration.small_image import NAMES
-from stacks import engine as engine_door
-from stacks.engine import Engine
+from stacks.image import engine as engine_door
+from stacks.image.engine import Engine
 
 # What the tests start: in a network of its own, so that it meets neither another engine nor the
 # machine's firewall; its mounts end with it.

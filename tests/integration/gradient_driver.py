@@ -3,7 +3,7 @@
 # ruff: noqa: RUF005, SIM105
 """Check the gradients of the neural Turing machine in the interpreter that runs this.
 
-Arguments: the suite's folder, how many heads read, `mended` or `as it is`. Prints {parameter:
+Arguments: the suite's folder, how many heads read, `fixed` or `as it is`. Prints {parameter:
 [slope by the gradient, by finite differences]} along a random direction of each parameter, for a
 small machine in float64.
 """
@@ -29,8 +29,8 @@ def main(suite_folder, readers, how):
     for name in ("THEANO_FLAGS", "PYTENSOR_FLAGS"):
         # The insides of scans are compiled by the default mode: it has to be as plain.
         os.environ[name] = "linker=py,optimizer=None"
-    framework = importlib.import_module("verify.framework").load()
-    if how == "mended":
+    framework = importlib.import_module("verify.core.framework").load()
+    if how == "fixed":
         importlib.import_module("theano_stacks_scan")
     ntm = importlib.import_module("verify.workloads.ntm")
     ops = importlib.import_module("verify.workloads.ops").Ops(framework, "float64", False)

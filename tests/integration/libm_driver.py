@@ -19,7 +19,7 @@ def main(library: str, suite: str, *names: str) -> None:
     package = types.ModuleType("verify")
     package.__path__ = [suite]
     sys.modules["verify"] = package
-    libm = importlib.import_module("verify.libm")
+    libm = importlib.import_module("verify.elementwise.libm")
     handle = ctypes.CDLL(library)
     wrong: list[str] = []
     with numpy.errstate(all="ignore"):

@@ -22,8 +22,8 @@ from pathlib import Path
 import psutil
 
 from integration.tiny import Tiny
-from stacks.cluster.start import worker_words
-from stacks.disk import REPOSITORY
+from stacks.cluster.programs import worker_words
+from stacks.core.disk import REPOSITORY
 
 LOCKS = ("requirements.lock", "requirements-cluster.lock", "requirements-test.lock")
 PATIENCE = 60.0
@@ -45,8 +45,8 @@ report = {
     "ok": not bad, "variant": expected["variant"], "packages": expected["packages"],
     "machine": machine, "timings": [],
     "checks": [
-        {"name": "small", "status": "pass", "detail": "it is", "mend": None},
-        {"name": "fit", "status": bad and "fail" or "pass", "detail": "is it?", "mend": "fit it"},
+        {"name": "small", "status": "pass", "detail": "it is", "fix": None},
+        {"name": "fit", "status": bad and "fail" or "pass", "detail": "is it?", "fix": "fit it"},
     ],
 }
 with open(given["--json"], "w") as file:
@@ -76,9 +76,9 @@ def checkout(tiny: Tiny, folder: Path) -> Path:
     shutil.copytree(tiny.envs, folder / "envs")
     shutil.copytree(REPOSITORY / "envs/site", folder / "envs/site")
     shutil.copytree(tiny.locks, folder / "envs/locks")
-    (folder / "verify").mkdir()
+    (folder / "verify/workloads").mkdir(parents=True)
     (folder / "verify/__main__.py").write_text(SUITE)
-    (folder / "verify/bench_probe.py").write_text(PROBE)
+    (folder / "verify/workloads/bench_probe.py").write_text(PROBE)
     return folder
 
 

@@ -3,7 +3,7 @@
 # ruff: noqa: UP004, UP031
 """Print what the gradient of a scan of six states consists of. Runs on Python 2.7 too.
 
-Arguments: how many objects to make first, so that addresses differ, and `mended` or `as it is`.
+Arguments: how many objects to make first, so that addresses differ, and `fixed` or `as it is`.
 """
 
 import hashlib
@@ -19,7 +19,7 @@ except ImportError:
     import pytensor.tensor
     from pytensor.graph.traversal import io_toposort
 
-if sys.argv[2] == "mended":
+if sys.argv[2] == "fixed":
     import theano_stacks_scan  # noqa: F401
 
 STATES = 6

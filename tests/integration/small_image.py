@@ -12,11 +12,11 @@ import sys
 from collections.abc import Callable
 from pathlib import Path
 
-from stacks.disk import REPOSITORY
-from stacks.errors import StacksError
-from stacks.image import contents, docker, manifest
-from stacks.image.contents import Layer
-from stacks.variant import Variant, load_variant
+from stacks.core.disk import REPOSITORY
+from stacks.core.errors import StacksError
+from stacks.image import docker, layout, manifest
+from stacks.image.layout import Layer
+from stacks.variants.variant import Variant, load_variant
 
 NAME = "theano-small-test"
 NAMES = (f"{NAME}:1.0.5", f"{NAME}:latest")
@@ -79,8 +79,8 @@ def wait_for(line: str, process: subprocess.Popen[str]) -> bool:
 def main(root: str, play: str) -> int:
     patch = setattr
     layers = write(Path(root) / "content", play)
-    patch(contents, "lay_out", lambda variant: layers)
-    patch(contents, "place_of", lambda variant: Path(root) / "place")
+    patch(layout, "lay_out", lambda variant: layers)
+    patch(layout, "place_of", lambda variant: Path(root) / "place")
     patch(docker, "REPORTS", Path(root) / "reports")
     try:
         docker.build(variant())

@@ -10,7 +10,7 @@ import pytest
 from rattler.shell import ActivationVariables, Shell, activate
 
 from integration.conftest import MakePrefix
-from stacks.disk import REPOSITORY
+from stacks.core.disk import REPOSITORY
 
 FRAMEWORKS = ("theano-1.0.5", "theano-0.8.2")
 ASK = """

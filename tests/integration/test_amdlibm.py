@@ -13,13 +13,15 @@ from pathlib import Path
 import pytest
 
 from integration.checking import checked
-from stacks import channel as channels
-from stacks import local, pipeline
-from stacks.channel import Channel, Offer
-from stacks.disk import REPOSITORY
-from stacks.errors import UsageError
-from stacks.recipe import read_recipes
-from stacks.variant import load_variant
+from stacks.channel import offers as offers_module
+from stacks.channel import solve as solver
+from stacks.channel.offers import Channel, Offer
+from stacks.channel.recipe import read_recipes
+from stacks.core.disk import REPOSITORY
+from stacks.core.errors import UsageError
+from stacks.environments import build as pipeline
+from stacks.environments import user_packages
+from stacks.variants.variant import load_variant
 
 Prefix = Callable[[str, str], Path]
 TIERS = ("sse2", "avx2", "avx512")
@@ -151,12 +153,12 @@ def test_amds_and_the_compatible_one_exclude_each_other() -> None:
         ("amdlibm <0a0",),
         ("amdlibm-compat <0a0",),
     )
-    channel = channels.read_channel()
+    channel = offers_module.read_channel()
     assert not [o for o in channel.offers.values() if o.recipe.package.name == "amdlibm"]
     amds = Offer(recipes["amdlibm"].model_copy(update={"package": _version("4.2.0")}), "0" * 64)
     both = Channel({**channel.offers, amds.file_name: amds}, channel.pins)
     with pytest.raises(UsageError, match="cannot satisfy"):
-        channels.solve(both, ["amdlibm", "amdlibm-compat"])
+        solver.solve(both, ["amdlibm", "amdlibm-compat"])
 
 
 def _version(version: str) -> object:
@@ -236,7 +238,7 @@ def test_what_is_not_amds_is_refused(
     variant = load_variant("openblas-amdlibm", "theano-1.0.5")
     monkeypatch.setenv("AMDLIBM_TARBALL", str(archive(name, home, **more)))
     with pytest.raises(UsageError, match="not AMD LibM") as caught:
-        local.packages(variant)
+        user_packages.packages(variant)
     assert "aocl-libm-linux-gcc-VERSION.tar.gz" in str(caught.value)
     assert found in str(caught.value)
 
@@ -247,8 +249,8 @@ def test_a_file_that_is_no_archive_or_not_there(
     variant = load_variant("openblas-amdlibm", "theano-1.0.5")
     monkeypatch.setenv("AMDLIBM_TARBALL", str(tmp_path / "none.tar.gz"))
     with pytest.raises(UsageError, match="no such file"):
-        local.packages(variant)
+        user_packages.packages(variant)
     (tmp_path / "none.tar.gz").write_bytes(b"PK\3\4")
     with pytest.raises(UsageError, match="not AMD LibM"):
-        local.packages(variant)
-    assert local.packages(load_variant("openblas", "theano-1.0.5")) == {}
+        user_packages.packages(variant)
+    assert user_packages.packages(load_variant("openblas", "theano-1.0.5")) == {}

@@ -9,19 +9,20 @@ from pathlib import Path
 
 import pytest
 
-from stacks import channel, lock
-from stacks.bench import worker
+from stacks.bench import probe
 from stacks.bench.candidates import Candidate
 from stacks.bench.program import PROFILE_CALLS, Program
-from stacks.disk import REPOSITORY
-from stacks.variant import load_variant
+from stacks.channel import offers as offers_module
+from stacks.core.disk import REPOSITORY
+from stacks.locks import lock
+from stacks.variants.variant import load_variant
 
 Prefix = Callable[[str, str], Path]
 
 
 def candidate(prefix: Prefix, framework: str, flavour: str) -> Candidate:
     variant = load_variant(flavour, framework)
-    locked = lock.read(variant, channel.read_channel().pins)
+    locked = lock.read(variant, offers_module.read_channel().pins)
     return Candidate(variant, prefix(framework, flavour), locked, None)
 
 
@@ -30,7 +31,7 @@ def candidate(prefix: Prefix, framework: str, flavour: str) -> Candidate:
     [("theano-0.8.2", "pip-default"), ("pytensor-3.0.7", "pip-openblas")],
 )
 def test_elementwise_functions_are_timed(prefix: Prefix, framework: str, flavour: str) -> None:
-    found = worker.measure(candidate(prefix, framework, flavour), "elementwise", 1, quick=True)
+    found = probe.measure(candidate(prefix, framework, flavour), "elementwise", 1, quick=True)
     assert [series.name for series in found] == [
         f"{name} float32 400x512" for name in ("exp", "log", "tanh", "sigmoid", "softmax")
     ]
@@ -41,7 +42,7 @@ def test_elementwise_functions_are_timed(prefix: Prefix, framework: str, flavour
 
 
 def test_products_are_timed_on_as_many_threads_as_were_asked_for(prefix: Prefix) -> None:
-    found = worker.measure(candidate(prefix, "theano-1.0.5", "pip-openblas"), "gemm", 1, quick=True)
+    found = probe.measure(candidate(prefix, "theano-1.0.5", "pip-openblas"), "gemm", 1, quick=True)
     assert [series.name for series in found] == ["Gemm float64 2000", "Gemm float32 2000"]
     assert all(1 < sample < 10000 for series in found for sample in series.samples)
 
@@ -57,7 +58,7 @@ def test_pythons_2_clock_is_the_one_that_no_one_can_set(prefix: Prefix) -> None:
 
 def test_a_program_stays_on_python_2_too(prefix: Prefix) -> None:
     of = candidate(prefix, "theano-0.8.2", "pip-default")
-    program = Program(of, "logreg", ["--small"], worker.environment_of(of, 1), 300.0)
+    program = Program(of, "logreg", ["--small"], probe.environment_of(of, 1), 300.0)
     try:
         program.wait()
         (first,), (second,) = program.time(3), program.time(2)
@@ -76,7 +77,7 @@ def test_a_program_stays_on_python_2_too(prefix: Prefix) -> None:
 def test_a_program_that_does_not_answer_in_time_is_ended(prefix: Prefix) -> None:
     of = candidate(prefix, "theano-0.8.2", "pip-default")
     # No interpreter imports Theano in a hundredth of a second.
-    program = Program(of, "logreg", ["--small"], worker.environment_of(of, 1), 0.01)
+    program = Program(of, "logreg", ["--small"], probe.environment_of(of, 1), 0.01)
     program.wait()
     assert list(program.silences()) == [""] and program.silences() == {}
     assert program.time(3) == [] and program.profiles() == {}

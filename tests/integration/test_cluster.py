@@ -98,7 +98,7 @@ def test_variants_are_built_where_there_is_room(cluster: Machines) -> None:
 
 def test_a_worker_of_another_checkout_is_left_out(cluster: Machines) -> None:
     two = cluster.machines["two"]
-    file = two.checkout / "stacks/lock.py"
+    file = two.checkout / "stacks/locks/lock.py"
     before = file.read_text()
     file.write_text(before + "\n")
     try:
@@ -107,7 +107,7 @@ def test_a_worker_of_another_checkout_is_left_out(cluster: Machines) -> None:
         file.write_text(before)
     assert status == 1
     assert "two-" in said and "this worker's checkout is another one" in said
-    assert "1 file with other bytes: stacks/lock.py" in said
+    assert "1 file with other bytes: stacks/locks/lock.py" in said
     assert "kept in results/one/" in said and "kept in results/two/" not in said
 
 
@@ -119,7 +119,7 @@ def test_a_variant_that_fails_is_not_timed_and_the_others_are(cluster: Machines)
     words[2] = "by-conda,by-pip"
     status, said = cluster.ask(*words).end()
     assert status == 1
-    told = "tiny/by-conda failed its verification\n  found:    fit: is it?\n  mend:     fit it\n"
+    told = "tiny/by-conda failed its verification\n  found:    fit: is it?\n  fix:      fit it\n"
     assert told in said
     subjects = [
         [subject["flavour"] for subject in json.loads(path.read_text())["subjects"]]

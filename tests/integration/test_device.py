@@ -9,7 +9,7 @@ from pathlib import Path
 import jsonschema
 import pytest
 
-from stacks.disk import REPOSITORY
+from stacks.core.disk import REPOSITORY
 
 SUITE = REPOSITORY / "verify"
 DRIVER = REPOSITORY / "tests/integration/device_driver.py"
@@ -93,7 +93,7 @@ OPTIMISE = """
 import json, sys, types
 sys.modules["verify"] = types.ModuleType("verify")
 sys.modules["verify"].__path__ = [sys.argv[1]]
-from verify import device_optimiser
+from verify.device import optimiser as device_optimiser
 found = [device_optimiser.run(*device_optimiser.stack(1, 2), tag=tag) for tag in sys.argv[2:]]
 print(json.dumps(found))
 """
@@ -111,7 +111,7 @@ def test_a_recurrent_network_is_moved_to_the_device(prefix: Prefix) -> None:
 
 
 def workload(place: Path, *words: str | Path, **variables: str) -> subprocess.CompletedProcess[str]:
-    program: list[str | Path] = [place / "bin/python", SUITE / "workloads", "logreg", "--small"]
+    program: list[str | Path] = [place / "bin/python", SUITE, "workload", "logreg", "--small"]
     return subprocess.run(
         [*program, "--expect", place / EXPECTATION, *words],
         env={**os.environ, **variables},

@@ -10,9 +10,9 @@ import pytest
 from integration import small_image
 from integration.engines import State, inspect, layers_of, state, use_builder
 from integration.small_image import NAMES, PASSES, WAITS, Build, wait_for
-from stacks.engine import Engine
 from stacks.image import base
 from stacks.image.config import config_of
+from stacks.image.engine import Engine
 
 pytestmark = pytest.mark.usefixtures("tidied")
 

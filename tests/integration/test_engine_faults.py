@@ -18,14 +18,15 @@ import pytest
 from integration import small_image
 from integration.engines import State, state, use_builder
 from integration.small_image import BREAKS, FAILS, NAMES, PASSES, WAITS, Build, wait_for
-from stacks import engine as engines
-from stacks.command import call
-from stacks.disk import REPOSITORY
-from stacks.engine import Engine, EngineError
-from stacks.errors import IntegrityError, VerifyError
-from stacks.image import archive, docker, dockerfile
+from stacks.core.disk import REPOSITORY
+from stacks.core.errors import IntegrityError, VerifyError
+from stacks.core.process import call
+from stacks.image import docker, dockerfile
+from stacks.image import engine as engines
+from stacks.image import entries as image_entries
 from stacks.image.config import ImageConfig, config_of
-from stacks.image.contents import Layer
+from stacks.image.engine import Engine, EngineError
+from stacks.image.layout import Layer
 
 pytestmark = pytest.mark.usefixtures("tidied")
 
@@ -114,7 +115,7 @@ def test_content_that_changes_under_the_build(
     context = docker._context
 
     @contextmanager
-    def and_change(*arguments: Any) -> Iterator[tuple[Path, dict[str, archive.Entry]]]:
+    def and_change(*arguments: Any) -> Iterator[tuple[Path, dict[str, image_entries.Entry]]]:
         with context(*arguments) as (folder, entries):
             file = folder / "packages.tar"
             file.write_bytes(file.read_bytes().replace(b"packages\npack", b"packages\npuck", 1))
@@ -192,7 +193,7 @@ def test_a_daemon_that_does_not_run(tmp_path: Path, monkeypatch: pytest.MonkeyPa
 
 
 def test_a_socket_that_may_not_be_used(engine: Engine, engine_root: Path) -> None:
-    find = "from stacks import engine; engine.find()"
+    find = "from stacks.image import engine; engine.find()"
     done = subprocess.run(
         ["setpriv", "--reuid=65534", "--regid=65534", "--clear-groups", "--no-new-privs",
          sys.executable, "-c", find],

@@ -10,9 +10,9 @@ import subprocess
 import pytest
 
 from integration.tiny import Builder, Tiny, flip, tree
-from stacks import prefix
-from stacks.disk import DiskError
-from stacks.errors import FetchError, IntegrityError
+from stacks.core.disk import DiskError
+from stacks.core.errors import FetchError, IntegrityError
+from stacks.environments import prefix
 
 KILLED = -9
 POINTS = ("unpacking", "linking", "checking", "pip begins", "pip runs", "pip ended", "settings")
@@ -84,7 +84,7 @@ def test_a_flipped_byte_is_not_used_even_where_nothing_can_be_fetched(
         shutil.rmtree(tiny.cache / "sources")
     status, out, error = ended(tiny.builder(name))
     assert (status, out) == (1, "")
-    assert "127.0.0.1" in error and "mend:" in error
+    assert "127.0.0.1" in error and "fix:" in error
     assert not tiny.place(name).exists()
 
 
@@ -218,7 +218,7 @@ def test_a_disk_that_takes_no_more(tiny: Tiny, size: int) -> None:
     shutil.rmtree(tiny.cached("packages/*/six-*.conda").parent)
     status, _, error = ended(tiny.builder("by-conda", f"largest file {size}"))
     assert status == 1
-    assert "mend:" in error
+    assert "fix:" in error
     assert not tiny.place("by-conda").exists()
 
 
@@ -226,7 +226,7 @@ def test_without_a_network_and_with_nothing_fetched(tiny: Tiny) -> None:
     shutil.rmtree(tiny.cache)
     status, out, error = ended(tiny.builder("by-conda"))
     assert (status, out) == (1, "")
-    assert "127.0.0.1" in error and "mend:" in error
+    assert "127.0.0.1" in error and "fix:" in error
 
 
 def test_a_layer_without_its_wheel(tiny: Tiny, monkeypatch: pytest.MonkeyPatch) -> None:

@@ -116,11 +116,11 @@ def test_the_precompiled_header_is_what_the_compiler_reads(
 
 def test_theano_can_be_left_as_it_is(prefix: Prefix, tmp_path: Path) -> None:
     code = "import sys, theano; print('theano_stacks_compiler' in sys.modules)"
-    for flavour, value, mended in (
+    for flavour, value, fixed in (
         ("openblas", "1", "True"),
         ("openblas", "0", "False"),
         ("pip-default", "1", "False"),
     ):
         place = prefix("theano-1.0.5", flavour)
         done = run(place, tmp_path, "-c", code, THEANO_STACKS_QUICK=value)
-        assert done.stdout.strip() == mended
+        assert done.stdout.strip() == fixed

@@ -12,13 +12,13 @@ import pytest
 from cyclonedx.schema import SchemaVersion
 from cyclonedx.validation.json import JsonStrictValidator
 
-from stacks import channel as channels
-from stacks import lock
+from stacks.channel import offers as offers_module
 from stacks.image import base as bases
-from stacks.image import contents, oci, reproduce
+from stacks.image import layout, oci, reproduce
 from stacks.image.config import config_of
-from stacks.image.contents import Layer
-from stacks.variant import load_variant
+from stacks.image.layout import Layer
+from stacks.locks import lock
+from stacks.variants.variant import load_variant
 
 VARIANT = load_variant("openblas")
 # Compiles what a first program would, and then says how often g++ was asked to.
@@ -47,7 +47,7 @@ print(json.dumps({
 
 @pytest.fixture(scope="module")
 def layers() -> tuple[Layer, ...]:
-    return contents.lay_out(VARIANT)
+    return layout.lay_out(VARIANT)
 
 
 @pytest.fixture
@@ -128,7 +128,7 @@ def test_python_files_are_compiled_for_the_place_they_will_have(root: Path) -> N
 
 
 def test_no_file_bears_a_path_of_this_machine(layers: tuple[Layer, ...]) -> None:
-    places = [str(contents.place_of(VARIANT)), str(contents.CONTENT.parent.parent)]
+    places = [str(layout.place_of(VARIANT)), str(layout.CONTENT.parent.parent)]
     searched = subprocess.run(
         ["grep", "-rlaF", *(f"-e{place}" for place in places), *(la.folder for la in layers)],
         capture_output=True,
@@ -150,16 +150,16 @@ def test_the_program_of_an_image_says_how_it_is_used(root: Path) -> None:
 
 
 def test_the_sbom_names_every_package_and_is_valid(layers: tuple[Layer, ...]) -> None:
-    text = contents.sbom_in(layers).decode()
+    text = layout.sbom_in(layers).decode()
     assert JsonStrictValidator(SchemaVersion.V1_6).validate_str(text) is None
     found = {item["purl"].partition("?")[0]: item for item in json.loads(text)["components"]}
-    locked = lock.read(VARIANT, channels.read_channel().pins)
+    locked = lock.read(VARIANT, offers_module.read_channel().pins)
     for package in locked.packages:
         item = found[f"pkg:conda/{package.name}@{package.version}"]
         assert item["hashes"] == [{"alg": "SHA-256", "content": package.sha256}]
         assert item["licenses"]
     assert {item["name"] for item in found.values()} >= set(bases.read().debs)
-    alone = json.loads(contents.sbom_in(layers, locked_base=False))["components"]
+    alone = json.loads(layout.sbom_in(layers, locked_base=False))["components"]
     assert {item["purl"].partition(":")[2].partition("/")[0] for item in alone} == {"conda"}
     [wheel] = found["pkg:conda/numpy@1.21.6"]["components"]
     assert wheel["purl"].startswith("pkg:pypi/numpy@1.21.6")
@@ -170,7 +170,7 @@ def test_two_images_are_the_same_wherever_and_however_they_are_made(
 ) -> None:
     digest = oci.write(VARIANT, tmp_path / "image.tar")
     other = reproduce.make(VARIANT, tmp_path, reproduce.BOTH[1])
-    place = contents.place_of(VARIANT)
+    place = layout.place_of(VARIANT)
     for layer in layers:
         there = tmp_path / reproduce.BOTH[1].folder / "image" / layer.name
         assert reproduce.difference(place / layer.name, there) is None

@@ -10,10 +10,10 @@ from pathlib import Path
 import pytest
 
 from integration.engines import Running
-from stacks.engine import Engine
 from stacks.image import docker, oci
 from stacks.image.config import config_of
-from stacks.variant import load_variant
+from stacks.image.engine import Engine
+from stacks.variants.variant import load_variant
 
 NAME = "theano-openblas:1.0.5"
 CONFINED = ("--read-only", "--cap-drop", "ALL", "--tmpfs", "/tmp:rw,exec")

@@ -12,21 +12,24 @@ from pathlib import Path
 import pytest
 
 from integration.tiny import Tiny, flip
-from stacks import channel as channels
-from stacks import lock, pipeline
-from stacks.channel import Channel
-from stacks.errors import StacksError, StaleError, UsageError
-from stacks.recipe import RECIPES, SOURCES_LOCK
-from stacks.sources import Pins, read_pins, write_pins
-from stacks.variant import Variant, all_variants
+from stacks.channel import build as package_builds
+from stacks.channel import offers as offers_module
+from stacks.channel import solve as solver
+from stacks.channel.offers import Channel
+from stacks.channel.recipe import RECIPES, SOURCES_LOCK
+from stacks.core.errors import StacksError, StaleError, UsageError
+from stacks.locks import lock
+from stacks.locks import update as lock_update
+from stacks.sources.pins import Pins, read_pins, write_pins
+from stacks.variants.variant import Variant, all_variants
 
 VARIANTS = all_variants()
 
 
 def stale(tiny: Tiny, name: str, channel: Channel | None = None) -> str:
     with pytest.raises(StaleError) as caught:
-        lock.check(tiny.variant(name), channel or channels.read_channel(), tiny.locks)
-    assert caught.value.mend and "./invoke lock" in caught.value.mend
+        lock.check(tiny.variant(name), channel or offers_module.read_channel(), tiny.locks)
+    assert caught.value.fix and "./invoke lock" in caught.value.fix
     return caught.value.what
 
 
@@ -46,7 +49,7 @@ def test_conda_lock_accepts_every_committed_lock(
     )
     [made] = tmp_path.iterdir()
     text = made.read_text()
-    channel = channels.read_channel()
+    channel = offers_module.read_channel()
     for package in lock.read(variant, channel.pins).packages:
         line = f"{package.name}={package.version}={package.build}"
         assert (package.url if kind == "explicit" else line) in text
@@ -60,7 +63,7 @@ def test_a_lock_says_nothing_of_the_machine_that_made_it() -> None:
 
 
 def test_a_lock_that_is_current(tiny: Tiny) -> None:
-    locked = lock.check(tiny.variant("by-pip"), channels.read_channel(), tiny.locks)
+    locked = lock.check(tiny.variant("by-pip"), offers_module.read_channel(), tiny.locks)
     assert [p.name for p in locked.packages] == ["pip", "python", "setuptools", "wheel"]
     assert [pin.name for pin in locked.requirements] == ["six"]
 
@@ -89,7 +92,7 @@ def test_a_changed_pin(tiny: Tiny) -> None:
 
     sources = tiny.root / "sources.lock"
     write_pins(sources, other(read_pins(SOURCES_LOCK)))
-    channel = channels.read_channel(sources=sources)
+    channel = offers_module.read_channel(sources=sources)
     assert "requirements.txt differs" in stale(tiny, "by-pip", channel)
     told = stale(tiny, "by-conda", channel)
     assert "six: locked is six-1.16.0-py" in told
@@ -101,7 +104,7 @@ def test_a_changed_recipe(tiny: Tiny) -> None:
     shutil.copytree(RECIPES, recipes)
     path = recipes / "wheel-0.37/recipe.yaml"
     path.write_text(path.read_text().replace("license: MIT", "license: ISC"))
-    told = stale(tiny, "by-pip", channels.read_channel(recipes=recipes))
+    told = stale(tiny, "by-pip", offers_module.read_channel(recipes=recipes))
     assert "wheel: locked is wheel-0.37.1-py" in told
     assert "pip: locked" not in told
 
@@ -119,10 +122,10 @@ def test_a_missing_text(tiny: Tiny) -> None:
 
 def test_a_flipped_bit_anywhere_in_a_lock(tiny: Tiny, monkeypatch: pytest.MonkeyPatch) -> None:
     """Every one is found, with nothing built."""
-    variant, channel = tiny.variant("by-conda"), channels.read_channel()
-    solution = channels.solve(channel, variant.conda_specs())
-    monkeypatch.setattr(channels, "solve", lambda *arguments: solution)
-    monkeypatch.setattr(channels, "build", None)
+    variant, channel = tiny.variant("by-conda"), offers_module.read_channel()
+    solution = solver.solve(channel, variant.conda_specs())
+    monkeypatch.setattr(solver, "solve", lambda *arguments: solution)
+    monkeypatch.setattr(package_builds, "build_missing", None)
     path = file_of(tiny, "by-conda", "conda-lock.yml")
     sound = path.read_bytes()
     chance = random.Random(20240101)
@@ -141,18 +144,18 @@ def test_a_flipped_bit_anywhere_in_a_lock(tiny: Tiny, monkeypatch: pytest.Monkey
 def test_a_lock_that_is_none(tiny: Tiny, text: str) -> None:
     file_of(tiny, "by-conda", "conda-lock.yml").write_text(text)
     with pytest.raises(UsageError, match=r"conda-lock.yml: not a lock"):
-        lock.check(tiny.variant("by-conda"), channels.read_channel(), tiny.locks)
+        lock.check(tiny.variant("by-conda"), offers_module.read_channel(), tiny.locks)
 
 
 def test_a_variant_without_a_lock(tiny: Tiny) -> None:
     shutil.rmtree(tiny.locks)
     with pytest.raises(UsageError, match=r"tiny/by-conda is not locked\n.*\./invoke lock"):
-        lock.check(tiny.variant("by-conda"), channels.read_channel(), tiny.locks)
+        lock.check(tiny.variant("by-conda"), offers_module.read_channel(), tiny.locks)
 
 
 def test_relocking_writes_the_same_bytes(tiny: Tiny) -> None:
     before = {path: path.read_bytes() for path in tiny.locks.rglob("*.*")}
-    pipeline.relock([tiny.variant(name) for name in ("by-conda", "by-pip")], tiny.locks)
+    lock_update.relock([tiny.variant(name) for name in ("by-conda", "by-pip")], tiny.locks)
     assert {path: path.read_bytes() for path in tiny.locks.rglob("*.*")} == before
 
 
@@ -160,14 +163,14 @@ def test_all_stale_locks_are_named_at_once(tiny: Tiny) -> None:
     for name in ("by-conda", "by-pip"):
         flip(file_of(tiny, name, "environment.yml"))
     with pytest.raises(StaleError, match=r"(?s)tiny/by-conda is stale.*tiny/by-pip is stale"):
-        pipeline.check_locks([tiny.variant(name) for name in ("by-conda", "by-pip")], tiny.locks)
+        lock_update.check_locks([tiny.variant(name) for name in ("by-conda", "by-pip")], tiny.locks)
 
 
 def test_a_spec_that_the_solver_cannot_read(tiny: Tiny) -> None:
     with pytest.raises(UsageError, match=r"(?s)cannot satisfy six ==.*correct the specs"):
-        channels.solve(channels.read_channel(), ["six =="])
+        solver.solve(offers_module.read_channel(), ["six =="])
 
 
 def test_a_package_that_no_recipe_makes(tiny: Tiny) -> None:
     with pytest.raises(UsageError, match=r"(?s)cannot satisfy pandas.*No candidates"):
-        channels.solve(channels.read_channel(), ["pandas"])
+        solver.solve(offers_module.read_channel(), ["pandas"])

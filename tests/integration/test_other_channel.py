@@ -12,11 +12,13 @@ import rattler_build
 from rattler.index import index_fs
 
 from integration.test_serve import publish, serving
-from stacks import foreign, lock, pipeline, settings
-from stacks.channel import read_channel
-from stacks.disk import REPOSITORY
-from stacks.variant import load_variant
-from stacks.verification import environment
+from stacks.channel.offers import read_channel
+from stacks.core.disk import REPOSITORY
+from stacks.environments import build as pipeline
+from stacks.environments import settings
+from stacks.environments.verify import environment
+from stacks.locks import lock, other_channel
+from stacks.variants.variant import load_variant
 
 DRIVER = Path(__file__).with_name("verify_driver.py")
 CHECKS = ("versions", "settings", "ldflags", "library", "one BLAS", "Gemm", "Dot22 numbers", "scan")
@@ -47,8 +49,8 @@ def test_a_real_environment_of_another_channel_passes(
     add_openblas(tmp_path / "channel", tmp_path)
     locks, place = tmp_path / "locks", tmp_path / "prefix"
     with serving(tmp_path / "channel") as address:
-        foreign.relock([ours], address, locks)
-        [theirs] = lock.and_elsewhere([ours], locks)[1:]
+        other_channel.relock([ours], address, locks)
+        [theirs] = lock.with_other_channels([ours], locks)[1:]
         monkeypatch.setenv("DEBIAN_MIRROR", "http://127.0.0.1:9/debian")
         pipeline.make_environment(theirs, place, locks)
     found = lock.check(theirs, read_channel(), locks)

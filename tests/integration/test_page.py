@@ -8,7 +8,7 @@ from pathlib import Path
 import pytest
 
 from integration.browser import Browser, browser
-from stacks.bench import results
+from stacks.bench import store
 from stacks.bench.profile import Profile
 from stacks.bench.result import (
     Machine,
@@ -128,11 +128,11 @@ def programs(name: str, seconds: dict[str, float]) -> Result:
 @pytest.fixture(scope="module")
 def site(tmp_path_factory: pytest.TempPathFactory) -> Path:
     root = tmp_path_factory.mktemp("published")
-    results.write(
+    store.write(
         a_result("first", {"base": 9.0, "openblas-amdlibm-longest": 100.0}), root / "results"
     )
-    results.write(a_result("second", {"base": 20.0, "slow": 3.0}), root / "results")
-    results.write(programs("third", {"base": 800.0, "fast": 500.0}), root / "results")
+    store.write(a_result("second", {"base": 20.0, "slow": 3.0}), root / "results")
+    store.write(programs("third", {"base": 800.0, "fast": 500.0}), root / "results")
     command.publish(root)
     return root / "site/index.html"
 

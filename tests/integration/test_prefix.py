@@ -13,11 +13,11 @@ from typing import Any
 import pytest
 
 from integration.tiny import Tiny, flip, tree
-from stacks import pipeline
-from stacks.disk import REPOSITORY, locked
-from stacks.errors import UsageError
-from stacks.prefix import READY
-from stacks.variant import load_variant
+from stacks.core.disk import REPOSITORY, locked
+from stacks.core.errors import UsageError
+from stacks.environments import build as pipeline
+from stacks.environments.prefix import READY
+from stacks.variants.variant import load_variant
 
 CHECKOUT = ("envs", "recipes", "stacks", "verify", "tasks.py", "pyproject.toml")
 
@@ -120,7 +120,7 @@ def test_what_is_not_built_is_told(checkout: Checkout) -> None:
         done = checkout.invoke(task, "-v", "by-pip", "--", "true")
         assert done.returncode == 2
         assert "error: tiny/by-pip is not built\n" in done.stderr
-        assert "mend:     ./invoke build" in done.stderr
+        assert "fix:     ./invoke build" in done.stderr
 
 
 def test_a_build_without_a_network(checkout: Checkout) -> None:
@@ -135,7 +135,7 @@ def test_a_build_without_a_network(checkout: Checkout) -> None:
         PIP_RETRIES="0",
     )
     assert done.returncode == 1
-    assert "error: " in done.stderr and "127.0.0.1" in done.stderr and "mend:" in done.stderr
+    assert "error: " in done.stderr and "127.0.0.1" in done.stderr and "fix:" in done.stderr
 
 
 def test_a_build_from_a_damaged_lock(checkout: Checkout) -> None:
@@ -195,7 +195,7 @@ def test_a_clean_during_a_build(checkout: Checkout) -> None:
             assert (done.returncode, done.stdout) == (1, ""), words
             assert "is in use: nothing was removed" in done.stderr
             assert f"found:    process {building.pid}: " in done.stderr
-            assert "build -v by-conda" in done.stderr and "mend:     wait until" in done.stderr
+            assert "build -v by-conda" in done.stderr and "fix:     wait until" in done.stderr
         assert (tree(checkout.root / "build"), tree(checkout.cache)) == before
         assert checkout.invoke("clean", "-v", "by-pip").stdout == "nothing to remove\n"
     with building:
@@ -209,15 +209,16 @@ def test_a_clean_during_a_build(checkout: Checkout) -> None:
 WORKER = """
 import os, sys, time
 from pathlib import Path
-from stacks import channel as channels, package
+from stacks.channel import build, offers, package
 def wait(*arguments):
     Path(os.environ["PIPE"]).write_text(f"{os.getpid()}\\n")
     while True:
         time.sleep(60)
 package.assemble = wait
 if __name__ == "__main__":
-    channel = channels.read_channel()
-    channels.build(channel, [o for o in channel.offers.values() if o.recipe.package.name == "six"])
+    channel = offers.read_channel()
+    six = [o for o in channel.offers.values() if o.recipe.package.name == "six"]
+    build.build_missing(channel, six)
 """
 
 
@@ -253,5 +254,5 @@ def test_a_worker_that_is_killed_is_told(tiny: Tiny, tmp_path: Path) -> None:
         check=False,
     )
     assert done.stderr.splitlines()[-2].startswith(
-        "stacks.errors.StacksError: a process that built a package was killed"
+        "stacks.core.errors.StacksError: a process that built a package was killed"
     )

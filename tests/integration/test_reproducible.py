@@ -11,22 +11,25 @@ from pathlib import Path
 import pytest
 
 from integration.tiny import tree
-from stacks import channel as channels
-from stacks import lock, pipeline, prefix, settings
-from stacks.disk import REPOSITORY, cache_root
-from stacks.fetch import fetch
-from stacks.layer import link_or_copy
-from stacks.variant import all_variants, load_variant
+from stacks.channel import build as package_builds
+from stacks.channel import offers as offers_module
+from stacks.core.disk import REPOSITORY, cache_root
+from stacks.environments import build as pipeline
+from stacks.environments import prefix, settings
+from stacks.environments.pip_layer import link_or_copy
+from stacks.locks import lock
+from stacks.sources.fetch import fetch
+from stacks.variants.variant import all_variants, load_variant
 
 # Builds every package, and prints its hash by its name.
 PROGRAM = """
 import json, os, sys
-from stacks import channel as channels
+from stacks.channel import build, offers
 if __name__ == "__main__":
     os.umask(int(sys.argv[1], 8))
     os.sched_setaffinity(0, sorted(os.sched_getaffinity(0))[: int(sys.argv[2])])
-    channel = channels.read_channel()
-    built = channels.build(channel, channel.offers.values())
+    channel = offers.read_channel()
+    built = build.build_missing(channel, channel.offers.values())
     print(json.dumps({name: found.sha256 for name, found in built.items()}))
 """
 
@@ -35,7 +38,7 @@ def build_all(room: Path, umask: str, processors: int, **variables: str) -> dict
     """Build every package of the channel with a cache that has the sources alone."""
     room.mkdir()
     (room / "program.py").write_text(PROGRAM)
-    channel = channels.read_channel()
+    channel = offers_module.read_channel()
     wanted = {pin for o in channel.offers.values() for pin in o.recipe.pins(channel.pins)}
     for path in fetch(wanted).values():
         place = room / "cache" / path.relative_to(cache_root())
@@ -56,7 +59,7 @@ def build_all(room: Path, umask: str, processors: int, **variables: str) -> dict
 
 
 def test_every_package_comes_out_the_same_everywhere(tmp_path: Path) -> None:
-    channel = channels.read_channel()
+    channel = offers_module.read_channel()
     locked = {
         package.file_name: package.sha256
         for variant in all_variants()
@@ -87,10 +90,12 @@ def test_two_environments_differ_in_their_paths_alone(
 ) -> None:
     """Also what pip installs: each is made with layers of its own."""
     variant = load_variant("pip-openblas", framework)
-    channel = channels.read_channel()
+    channel = offers_module.read_channel()
     locked = lock.check(variant, channel)
     offers = [channel.offers[package.file_name] for package in locked.packages]
-    packages = [found.path.parent for found in channels.build(channel, offers).values()]
+    packages = [
+        found.path.parent for found in package_builds.build_missing(channel, offers).values()
+    ]
     kept = [*packages, *(path.parent for path in fetch(locked.requirements).values())]
     trees, places = [], []
     for name, umask in (("one", 0o022), ("an other, é", 0o077)):
@@ -133,4 +138,4 @@ def test_what_is_cached_takes_no_room_again(tmp_path: Path) -> None:
         if path.is_dir() or path.lstat().st_nlink == 1
     ]
     assert sum(sizes) <= 5_000_000
-    assert prefix.is_ready(variant, lock.check(variant, channels.read_channel()), made)
+    assert prefix.is_ready(variant, lock.check(variant, offers_module.read_channel()), made)

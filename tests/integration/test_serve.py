@@ -16,20 +16,21 @@ import yaml
 from rattler.exceptions import InstallerError
 
 from integration.tiny import Tiny, flip
-from stacks import channel as channels
-from stacks import lock
-from stacks.errors import UsageError
-from stacks.serving import server_of
-from stacks.variant import Variant, all_variants
+from stacks.channel import build as package_builds
+from stacks.channel import offers as offers_module
+from stacks.core.errors import UsageError
+from stacks.environments.serve import server_of
+from stacks.locks import lock
+from stacks.variants.variant import Variant, all_variants
 
 VARIANTS = all_variants()
 
 
 def publish(variants: list[Variant], locks: Path, folder: Path) -> None:
-    channel = channels.read_channel()
+    channel = offers_module.read_channel()
     names = {p.file_name for v in variants for p in lock.check(v, channel, locks).packages}
-    built = channels.build(channel, [channel.offers[name] for name in sorted(names)])
-    channels.publish(channel, built, folder)
+    built = package_builds.build_missing(channel, [channel.offers[name] for name in sorted(names)])
+    package_builds.write_index(channel, built, folder)
 
 
 @contextmanager
@@ -73,11 +74,11 @@ def solve(address: str, environment: Path, client: Path) -> list[rattler.RepoDat
 @pytest.mark.parametrize("variant", VARIANTS, ids=lambda variant: variant.id)
 def test_a_fresh_solution_is_the_locked_one(variant: Variant, address: str, client: Path) -> None:
     records = solve(address, lock.folder_of(variant) / "environment.yml", client)
-    locked = lock.read(variant, channels.read_channel().pins).packages
+    locked = lock.read(variant, offers_module.read_channel().pins).packages
     assert {(r.file_name, r.sha256.hex()) for r in records if r.sha256} == {
         (p.file_name, p.sha256) for p in locked
     }
-    assert {r.url for r in records} == {p.url.replace(channels.URL, address) for p in locked}
+    assert {r.url for r in records} == {p.url.replace(offers_module.URL, address) for p in locked}
 
 
 def test_nothing_else_is_served(address: str) -> None:

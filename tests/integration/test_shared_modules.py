@@ -11,9 +11,9 @@ from typing import Any
 
 import pytest
 
-from stacks import pipeline
-from stacks import prefix as environments
-from stacks.variant import load_variant
+from stacks.environments import build as pipeline
+from stacks.environments import prefix as environments
+from stacks.variants.variant import load_variant
 
 DRIVER = Path(__file__).with_name("modules_driver.py")
 Prefix = Callable[[str, str], Path]
@@ -196,7 +196,7 @@ def test_measurements_compile_unless_they_are_told_to_share(
     prefix: Prefix, modules: Path, tmp_path: Path
 ) -> None:
     place = prefix("theano-1.0.5", "openblas")
-    program = DRIVER.parents[2] / "verify/workloads"
+    program = DRIVER.parents[2] / "verify"
     found = []
     share: list[str | Path] = ["--share-modules", modules]
     report = tmp_path / "report.json"

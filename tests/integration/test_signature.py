@@ -7,8 +7,8 @@ from pathlib import Path
 
 import pytest
 
-from stacks.errors import IntegrityError
-from stacks.signed_archive import verified
+from stacks.core.errors import IntegrityError
+from stacks.sources.debian_archive import verified
 
 KEYRING = """\
 mDMEXgvhABYJKwYBBAHaRw8BAQdA9vrP79qIPvNzNoP5HtOqXh2fltTEBOygXxgnHXAQdWC0DFRlc3QgYXJjaGl2

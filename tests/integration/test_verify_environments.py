@@ -12,7 +12,7 @@ from pathlib import Path
 
 import pytest
 
-from stacks.disk import REPOSITORY
+from stacks.core.disk import REPOSITORY
 
 SUITE = REPOSITORY / "verify"
 EXPECTATION = "etc/theano-stacks/expect.json"

@@ -10,8 +10,8 @@ from pathlib import Path
 import pytest
 
 from integration.checking import checked, compiled, edited
-from stacks.settings import EXPECTATION
-from stacks.verification import SUITE
+from stacks.environments.settings import EXPECTATION
+from stacks.environments.verify import SUITE
 
 Prefix = Callable[[str, str], Path]
 
@@ -87,7 +87,7 @@ def test_flags_that_undo_ldflags_are_named(good: Path) -> None:
     )
     assert settings.status == ldflags.status == gemm.status == dot.status == "fail"
     assert "blas.ldflags" in settings.detail and "THEANO_FLAGS" in settings.detail
-    assert settings.mend == "take blas.ldflags= out of THEANO_FLAGS"
+    assert settings.fix == "take blas.ldflags= out of THEANO_FLAGS"
     assert "calls NumPy, not a BLAS library" in gemm.detail
     assert "float64 Dot22 is Py" in dot.detail
 
@@ -98,7 +98,7 @@ def test_a_users_file_that_undoes_a_setting_is_named(good: Path, tmp_path: Path)
     (settings,) = checked(good, "settings", THEANORC=str(theanorc))
     assert settings.status == "fail"
     assert f"blas.ldflags is -lblas, not -lopenblas ({theanorc})" in settings.detail
-    assert settings.mend == f"in {theanorc}, put ldflags = -lopenblas"
+    assert settings.fix == f"in {theanorc}, put ldflags = -lopenblas"
 
 
 def test_without_a_compiler_every_operation_is_python(good: Path) -> None:
@@ -107,7 +107,7 @@ def test_without_a_compiler_every_operation_is_python(good: Path) -> None:
     assert "Gemm is Py" in found[1].detail
     assert "BatchedDot is Py" in found[2].detail
     assert "compiled loop is not there" in found[3].detail
-    assert all("take cxx= out of THEANO_FLAGS" in (check.mend or "") for check in found)
+    assert all("take cxx= out of THEANO_FLAGS" in (check.fix or "") for check in found)
 
 
 def test_a_preloaded_library_is_seen_to_serve(
@@ -117,7 +117,7 @@ def test_a_preloaded_library_is_seen_to_serve(
     serving, numbers = checked(good, "library", "Gemm numbers", LD_PRELOAD=str(liar))
     assert serving.status == numbers.status == "fail"
     assert "libopenblas-false.so" in serving.detail
-    assert serving.mend is not None and f"take {liar} out" in serving.mend
+    assert serving.fix is not None and f"take {liar} out" in serving.fix
     assert "float64" in numbers.detail
 
 
@@ -209,7 +209,7 @@ def test_a_second_blas_is_named_with_who_brought_it(prefix: Prefix, tmp_path: Pa
     (one,) = checked(place, "one BLAS", PYTHONPATH=str(tmp_path))
     assert one.status == "fail"
     assert "2 libraries" in one.detail and "numpy: openblas 0.3.18" in one.detail
-    assert one.mend is not None and one.mend.startswith("numpy came from elsewhere")
+    assert one.fix is not None and one.fix.startswith("numpy came from elsewhere")
 
 
 def test_several_libraries_are_told_where_they_are_no_fault(good: Path) -> None:
@@ -234,14 +234,14 @@ def test_a_flag_that_a_framework_breaks_on(
     (faults,) = checked(place, "known faults", **{variable: f"{flag}=True"})
     assert faults.status == "fail"
     assert f"cannot compile exp, log and sin with {flag}=True" in faults.detail
-    assert faults.mend is not None and f"take {flag} out of {variable}" in faults.mend
+    assert faults.fix is not None and f"take {flag} out of {variable}" in faults.fix
 
 
 def test_pytensors_flags_are_named_as_it_spells_them(prefix: Prefix) -> None:
     place = prefix("pytensor-3.0.7", "pip-openblas")
     settings, dot = checked(place, "settings", "Dot22", PYTENSOR_FLAGS="blas__ldflags=")
     assert settings.status == dot.status == "fail"
-    assert settings.mend == "take blas__ldflags= out of PYTENSOR_FLAGS"
+    assert settings.fix == "take blas__ldflags= out of PYTENSOR_FLAGS"
 
 
 # Theano's own module calls the library with the interpreter's lock held, NumPy without.

@@ -8,8 +8,8 @@ from pathlib import Path
 import pytest
 
 from integration.checking import checked, compiled, edited
-from stacks import pipeline
-from stacks.variant import load_variant
+from stacks.environments import build as pipeline
+from stacks.variants.variant import load_variant
 
 Prefix = Callable[[str, str], Path]
 
@@ -50,7 +50,7 @@ def test_array_functions_that_are_turned_off(prefix: Prefix, framework: str, fla
     dotted = flag.replace("__", ".")
     assert (libm.status, loops.status, accuracy.status) == ("fail", "skip", "skip")
     assert f"{dotted} is off (THEANO_FLAGS): no array function is called" in libm.detail
-    assert libm.mend == f"take {flag}=False out of THEANO_FLAGS"
+    assert libm.fix == f"take {flag}=False out of THEANO_FLAGS"
 
 
 def test_a_flag_of_another_name_than_the_frameworks(prefix: Prefix, tmp_path: Path) -> None:
@@ -69,14 +69,14 @@ def test_array_functions_that_lie(fast: Path, tmp_path: Path) -> None:
     assert libm.status == accuracy.status == "fail"
     assert "found unknown library, libliar.so" in libm.detail
     assert "amd_vrsa_expf" in accuracy.detail and "ULP" in accuracy.detail
-    assert libm.mend == accuracy.mend == f"LD_PRELOAD leads to {liar}: take that out of it"
+    assert libm.fix == accuracy.fix == f"LD_PRELOAD leads to {liar}: take that out of it"
 
 
 def test_loops_that_the_header_leaves_alone(fast: Path) -> None:
     (loops,) = checked(fast, "loops", THEANO_FLAGS="gcc.cxxflags=-DAMDLIBM_COMPAT_NO_SIMD")
     assert loops.status == "fail"
     assert loops.detail == "tanh calls the C library's function"
-    assert loops.mend and "take AMDLIBM_COMPAT_NO_SIMD" in loops.mend
+    assert loops.fix and "take AMDLIBM_COMPAT_NO_SIMD" in loops.fix
 
 
 @pytest.mark.parametrize(
@@ -93,4 +93,4 @@ def test_a_header_or_a_library_that_is_gone(tmp_path: Path, missing: str, said: 
     (libm,) = checked(place, "libm")
     assert libm.status == "fail"
     assert libm.detail == f"exp does not compile: there is {said}"
-    assert libm.mend == "build the environment anew"
+    assert libm.fix == "build the environment anew"

@@ -38,4 +38,4 @@ def test_loops_compiled_without_vzeroupper(prefix: Prefix) -> None:
     assert found.status == "fail"
     assert found.detail.startswith("still in use after ")
     assert "sqr" in found.detail and "SSE instructions that come then" in found.detail
-    assert found.mend == "take -mno-vzeroupper out of gcc.cxxflags, which are '-mno-vzeroupper'"
+    assert found.fix == "take -mno-vzeroupper out of gcc.cxxflags, which are '-mno-vzeroupper'"

@@ -10,9 +10,9 @@ from typing import Any
 import jsonschema
 import pytest
 
-from stacks.disk import REPOSITORY
+from stacks.core.disk import REPOSITORY
 
-PROGRAM = REPOSITORY / "verify" / "workloads"
+SUITE = REPOSITORY / "verify"
 DRIVER = Path(__file__).with_name("gradient_driver.py")
 SCAN_DRIVER = Path(__file__).with_name("scan_driver.py")
 EXPECTATION = "etc/theano-stacks/expect.json"
@@ -34,10 +34,10 @@ def run(place: Path, *words: str | Path, **variables: str) -> subprocess.Complet
 def report_of(place: Path, folder: Path, *words: str) -> dict[str, Any]:
     path = folder / "report.json"
     expected: list[str | Path] = ["--expect", place / EXPECTATION, "--json", path]
-    done = run(place, PROGRAM, *words, "--small", *expected)
+    done = run(place, SUITE, "workload", *words, "--small", *expected)
     assert done.returncode == 0, done.stderr
     report: dict[str, Any] = json.loads(path.read_text())
-    jsonschema.validate(report, json.loads((PROGRAM / "report.schema.json").read_text()))
+    jsonschema.validate(report, json.loads((SUITE / "workloads/report.schema.json").read_text()))
     profiles = [case["profile"] for case in report["cases"] if case.get("profile")]
     # A table of classes for each case, and one for each of its scans.
     tables = sum(1 + len(profile["scans"]) for profile in profiles)
@@ -51,9 +51,9 @@ def report_of(place: Path, folder: Path, *words: str) -> dict[str, Any]:
     ("framework", "readers", "how"),
     [
         ("theano-1.0.5", 2, "as it is"),
-        ("theano-0.8.2", 2, "mended"),
+        ("theano-0.8.2", 2, "fixed"),
         ("pytensor-3.0.7", 1, "as it is"),
-        ("pytensor-3.0.7", 2, "mended"),
+        ("pytensor-3.0.7", 2, "fixed"),
     ],
 )
 def test_the_gradients_of_the_neural_turing_machine_are_those_of_finite_differences(
@@ -114,13 +114,15 @@ def test_theanos_heirs_run_the_same_programs(
 
 
 def test_an_unknown_case_is_told(prefix: Prefix) -> None:
-    done = run(prefix("theano-1.0.5", "pip-openblas"), PROGRAM, "gibbs", "--case", "explicit")
+    done = run(
+        prefix("theano-1.0.5", "pip-openblas"), SUITE, "workload", "gibbs", "--case", "explicit"
+    )
     assert done.returncode == 2
     assert "no case explicit; there are: implicit, non_sequences" in done.stderr
 
 
 @pytest.mark.parametrize("framework", ["theano-1.0.5", "theano-0.8.2", "pytensor-3.0.7"])
-def test_a_mended_gradient_is_small_right_and_the_same_whatever_lies_in_memory(
+def test_a_fixed_gradient_is_small_right_and_the_same_whatever_lies_in_memory(
     prefix: Prefix, framework: str
 ) -> None:
     place = prefix(framework, "pip-openblas")
@@ -132,26 +134,26 @@ def test_a_mended_gradient_is_small_right_and_the_same_whatever_lies_in_memory(
         return done.stdout.split()[:3]
 
     (_, nodes, value) = built(0, "as it is")
-    (same, fewer, mended) = built(0, "mended")
+    (same, fewer, fixed) = built(0, "fixed")
     assert int(fewer) < int(nodes) / 2
-    assert float(mended) == pytest.approx(float(value), rel=1e-12)
-    assert {built(unrelated, "mended")[0] for unrelated in (2, 5, 6)} == {same}
+    assert float(fixed) == pytest.approx(float(value), rel=1e-12)
+    assert {built(unrelated, "fixed")[0] for unrelated in (2, 5, 6)} == {same}
 
 
 @pytest.mark.parametrize("framework", ["theano-1.0.5", "pytensor-3.0.7"])
-def test_a_mended_lstm_compiles_to_the_same_graphs(
+def test_a_fixed_lstm_compiles_to_the_same_graphs(
     prefix: Prefix, tmp_path: Path, framework: str
 ) -> None:
     place = prefix(framework, "pip-openblas")
     words = ["lstm", "--calls", "1", "--profile-calls", "0"]
     graphs = [
         [case["graph"] for case in report_of(place, tmp_path, *words, *more)["cases"]]
-        for more in ([], ["--mend-scan"])
+        for more in ([], ["--fix-scan"])
     ]
     assert graphs[0] == graphs[1]
 
 
-def test_an_environment_without_the_mend_says_so(prefix: Prefix) -> None:
-    done = run(prefix("theano-1.0.5", "pip-default"), PROGRAM, "ntm", "--mend-scan")
+def test_an_environment_without_the_fix_says_so(prefix: Prefix) -> None:
+    done = run(prefix("theano-1.0.5", "pip-default"), SUITE, "workload", "ntm", "--fix-scan")
     assert done.returncode == 2
     assert "has no theano_stacks_scan" in done.stderr

@@ -10,11 +10,15 @@ from collections.abc import Iterable
 from dataclasses import dataclass
 from pathlib import Path
 
-from stacks import channel as channels
-from stacks import lock, pipeline, prefix
-from stacks.disk import REPOSITORY, cache_root
-from stacks.fetch import fetch
-from stacks.variant import Variant, load_variant
+from stacks.channel import build as package_builds
+from stacks.channel import offers as offers_module
+from stacks.core.disk import REPOSITORY, cache_root
+from stacks.environments import build as pipeline
+from stacks.environments import prefix
+from stacks.locks import lock
+from stacks.locks import update as lock_update
+from stacks.sources.fetch import fetch
+from stacks.variants.variant import Variant, load_variant
 
 FRAMEWORK = """\
 summary: six on Python 2.7
@@ -63,7 +67,7 @@ class Tiny:
         return pipeline.make_environment(self.variant(name), self.place(name), self.locks)
 
     def is_ready(self, name: str) -> bool:
-        variant, channel = self.variant(name), channels.read_channel()
+        variant, channel = self.variant(name), offers_module.read_channel()
         return prefix.is_ready(
             variant, lock.read(variant, channel.pins, self.locks), self.place(name)
         )
@@ -111,12 +115,14 @@ def prepare(root: Path) -> Tiny:
         for name, text in files.items():
             (tiny.envs / folder / f"{name}.yaml").write_text(text)
     variants = [tiny.variant(name) for name in FLAVOURS]
-    pipeline.relock(variants, tiny.locks)
-    channel = channels.read_channel()
+    lock_update.relock(variants, tiny.locks)
+    channel = offers_module.read_channel()
     for variant in variants:
         locked = lock.read(variant, channel.pins, tiny.locks)
         offers = [channel.offers[p.file_name] for p in locked.packages]
-        kept = [found.path.parent for found in channels.build(channel, offers).values()]
+        kept = [
+            found.path.parent for found in package_builds.build_missing(channel, offers).values()
+        ]
         kept += [path.parent for path in fetch(locked.requirements).values()]
         for folder_of in kept:
             place = tiny.cache / folder_of.relative_to(cache_root())

@@ -6,9 +6,9 @@ from pathlib import Path
 
 import common  # noqa: F401
 import pytest
-from serving import BODY, POOL, Site, serving
 
-from stacks import download
+from stacks.sources import download
+from unit.helpers.serving import BODY, POOL, Site, serving
 
 
 @pytest.fixture

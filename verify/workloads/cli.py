@@ -10,12 +10,14 @@ import os
 import shutil
 import tempfile
 
-from verify import device as devices
-from verify import expectation as expectations
-from verify import framework as frameworks
-from verify import process, program, report, table, threads
+from verify import table
+from verify.blas import threads
 from verify.context import Context
-from verify.workloads import staying
+from verify.core import expectation as expectations
+from verify.core import framework as frameworks
+from verify.core import process, program, report
+from verify.device import check as device_check
+from verify.workloads import server as workload_server
 
 NAMES = ("ntm", "gibbs", "scan_gc", "lstm", "logreg", "check_blas")
 RAN, NO_DEVICE = 0, 3
@@ -48,9 +50,9 @@ def parse(words):
     parser.add_argument("--dtype", choices=("float32", "float64"), help="the precision")
     parser.add_argument("--linker", help="the framework's linker, `numba` for PyTensor's own")
     parser.add_argument(
-        "--mend-scan",
+        "--fix-scan",
         action="store_true",
-        help="import the environment's theano_stacks_scan, which mends scan's gradient, first",
+        help="import the environment's theano_stacks_scan, which fixes scan's gradient, first",
     )
     parser.add_argument(
         "--keep-graphs",
@@ -98,10 +100,10 @@ def run(arguments):
     """Run the workload, print its tables, write the report; return the exit status."""
     if arguments.show:
         # Imported late, as below.
-        from verify.workloads import tables
+        from verify.workloads import table as workload_table
 
         with io.open(arguments.show, encoding="utf-8") as file:
-            table.show(tables.render(json.load(file)))
+            table.show(workload_table.render(json.load(file)))
         return RAN
     wanted = expectations.load(arguments.expect) if arguments.expect else None
     for path in filter(None, (arguments.json, arguments.compile_folder, arguments.share_modules)):
@@ -115,13 +117,13 @@ def run(arguments):
         frameworks.use_compile_folder(os.path.abspath(arguments.compile_folder))
     shared = arguments.share_modules
     frameworks.share_modules(os.path.abspath(shared) if shared else None)
-    asked = devices.asked(wanted, os.environ.get("THEANO_FLAGS", ""))
+    asked = device_check.asked(wanted, os.environ.get("THEANO_FLAGS", ""))
     device = None
     if asked:
         device, reason = _look_for(asked, wanted)
         if device is None:
-            mend = "what is said above; or take a variant that computes on the host"
-            program.cannot_run("the workload", reason, mend)
+            fix = "what is said above; or take a variant that computes on the host"
+            program.cannot_run("the workload", reason, fix)
             return NO_DEVICE
     framework = frameworks.load(wanted["module"] if wanted else None)
     if asked and not (framework.on_device and framework.flag("device") == asked):
@@ -131,7 +133,7 @@ def run(arguments):
             "take `device` out of THEANO_FLAGS",
         )
     for module, option, wished, who in (
-        ("theano_stacks_scan", "--mend-scan", arguments.mend_scan, "a variant"),
+        ("theano_stacks_scan", "--fix-scan", arguments.fix_scan, "a variant"),
         ("theano_stacks_cache", "--keep-graphs", arguments.keep_graphs, "a variant on Theano"),
     ):
         if wished and not _brings(module):
@@ -142,18 +144,19 @@ def run(arguments):
             )
 
     # Imported late: these import NumPy, which must not come before the thread counts are set.
-    from verify.workloads import measuring, tables
+    from verify.workloads import session as workload_session
+    from verify.workloads import table as workload_table
 
-    session = measuring.Session(framework, wanted, arguments, device)
+    session = workload_session.Session(framework, wanted, arguments, device)
     if arguments.stay:
-        staying.serve(session)
+        workload_server.serve(session)
         return RAN
     session.call(arguments.calls)
     content = session.report()
     if arguments.json:
         report.write(arguments.json, content)
     if not arguments.quiet:
-        table.show(tables.render(content))
+        table.show(workload_table.render(content))
     return RAN
 
 
@@ -166,7 +169,7 @@ def _look_for(asked, wanted):
     try:
         given = os.environ.get("THEANO_FLAGS", "")
         context = Context(None, wanted, folder, given, asked_device=asked)
-        check = devices.check(context)
+        check = device_check.check(context)
     finally:
         shutil.rmtree(folder, True)
     return context.device, check.detail

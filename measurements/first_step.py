@@ -1,0 +1,146 @@
+"""Time to the first step: how long a person waits from the start of a program to its first result.
+
+    .venv/bin/python bench/first_step.py [--variants openblas,theano-0.8.2/openblas]
+        [--workload ntm] [--small] [--starts tuned] [--json first-step.json]
+
+For each variant, each in a process and a compile folder of its own: a first start (nothing
+compiled) and a second one, of Theano as it is (THEANO_STACKS_QUICK=0) and as the environments have
+it, with graphs kept (theano_stacks_cache). Modules are shared with no other environment in these;
+`sharing` is one more first start, in which they are: with the variants before it in the same run,
+itself included where it is named twice. The variants must be built. Run it on an otherwise idle
+machine; the order is: first start as it is, tuned, sharing; second start as it is, tuned.
+"""
+
+from __future__ import annotations
+
+import argparse
+import json
+import os
+import subprocess
+import sys
+import tempfile
+import time
+from collections.abc import Iterator
+from pathlib import Path
+from typing import Any
+
+REPOSITORY = Path(__file__).resolve().parent.parent
+sys.path.insert(0, str(REPOSITORY))
+
+from stacks.core.disk import write_whole
+from stacks.environments import build as pipeline
+from stacks.environments import settings
+from stacks.environments.verify import environment
+from stacks.profiles.run import PROGRAM
+from stacks.variants.variant import Variant
+
+STARTS = (
+    ("first", "untuned"),
+    ("first", "tuned"),
+    ("first", "sharing"),
+    ("second", "untuned"),
+    ("second", "tuned"),
+)
+# What a tuned start should take of the untuned first start's time.
+AIMS = {"first": 1 / 3, "second": 1 / 10}
+
+
+def main() -> None:
+    """Measure, print a line for each start, write the JSON after each."""
+    parser = argparse.ArgumentParser(description=__doc__.splitlines()[0])
+    parser.add_argument("--variants", default="openblas", help="NAME or FRAMEWORK/NAME, by commas")
+    parser.add_argument("--workload", default="ntm")
+    parser.add_argument("--small", action="store_true", help="small shapes; the graph is as large")
+    parser.add_argument("--fix-scan", action="store_true", help="tuned with theano_stacks_scan")
+    parser.add_argument("--starts", default="untuned,tuned,sharing", help="only these, by commas")
+    parser.add_argument("--json", type=Path, help="the results, written after each start")
+    arguments = parser.parse_args()
+    results: list[dict[str, Any]] = []
+    with tempfile.TemporaryDirectory(prefix="modules-") as modules:
+        for name in arguments.variants.split(","):
+            framework, _, flavour = name.rpartition("/")
+            variant, prefix = pipeline.ready_environment(flavour, framework or None)
+            for result in measure(variant, prefix, Path(modules), arguments):
+                results.append(result)
+                print(told(result, results), flush=True)
+                if arguments.json:
+                    write_whole(arguments.json, json.dumps(results, indent=1).encode() + b"\n")
+
+
+def measure(
+    variant: Variant, prefix: Path, modules: Path, arguments: argparse.Namespace
+) -> Iterator[dict[str, Any]]:
+    """Yield the result of each start."""
+    with tempfile.TemporaryDirectory(prefix="first-step-") as room:
+        for start, how in STARTS:
+            if how in arguments.starts.split(","):
+                yield one(variant, prefix, Path(room), modules, start, how, arguments)
+
+
+def one(
+    variant: Variant,
+    prefix: Path,
+    room: Path,
+    modules: Path,
+    start: str,
+    how: str,
+    arguments: argparse.Namespace,
+) -> dict[str, Any]:
+    """Return the result of one start, the kind of which its process's settings decide."""
+    report = room / "report.json"
+    words: list[str | Path] = [prefix / "bin/python", *PROGRAM, arguments.workload, "--quiet"]
+    words += ["--calls", "1", "--profile-calls", "1", "--json", report]
+    words += ["--compile-folder", room / how, "--expect", prefix / settings.EXPECTATION]
+    words += ["--small"] if arguments.small else []
+    if how == "sharing":
+        words += ["--share-modules", modules]
+    if how != "untuned":
+        words += ["--keep-graphs", *(["--fix-scan"] if arguments.fix_scan else [])]
+    quick = {"THEANO_STACKS_QUICK": "0" if how == "untuned" else "1"}
+    load, begin = os.getloadavg()[0], time.monotonic()
+    subprocess.run(words, env={**environment(prefix), **quick}, check=True)
+    whole = time.monotonic() - begin
+    cases = json.loads(report.read_text())["cases"]
+    found = {
+        "variant": variant.id,
+        "workload": arguments.workload,
+        "small": arguments.small,
+        "start": start,
+        "how": how,
+        "fixed_scan": how != "untuned" and arguments.fix_scan,
+        "process": whole,
+        "load": load,
+        "cores": len(os.sched_getaffinity(0)),
+    }
+    for key in ("total", "optimiser", "linker"):
+        found[key] = sum(case["compile"][key] for case in cases)
+    for key in ("modules", "shared"):
+        found[key] = sum(case["compile"][key] for case in cases)
+    found["first_call"] = sum(case["first_call"] for case in cases)
+    found["graphs"] = [case["graph"]["signature"] for case in cases]
+    found["outputs"] = [case["output"] for case in cases]
+    return found
+
+
+def told(result: dict[str, Any], results: list[dict[str, Any]]) -> str:
+    """Return a result as a line, beside the untuned first start of its variant."""
+    shared = f", {result['shared']} of them shared" if result["how"] == "sharing" else ""
+    line = (
+        f"{result['variant']:<24}{result['start']:<7}{result['how']:<8}"
+        f"{result['process']:8.1f} s, compiling {result['total']:.1f} "
+        f"(optimiser {result['optimiser']:.1f}, linker {result['linker']:.1f}, "
+        f"{result['modules']} modules{shared}), graph {' '.join(result['graphs'])}"
+    )
+    before = [
+        each
+        for each in results
+        if (each["variant"], each["start"], each["how"]) == (result["variant"], "first", "untuned")
+    ]
+    if result["how"] != "untuned" and before:
+        ratio = result["process"] / before[0]["process"]
+        line += f"; {ratio:.2f} of the untuned first start, aim {AIMS[result['start']]:.2f}"
+    return line
+
+
+if __name__ == "__main__":
+    main()

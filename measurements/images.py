@@ -1,0 +1,147 @@
+"""The images' figures: sizes, times to build, and how soon a fresh container computes.
+
+    .venv/bin/python bench/images.py [--variants openblas,mkl] [--rounds 5]
+
+Needs a container engine and empties its build cache: give it one of its own (DOCKER_HOST). The
+channel's packages must be in the cache. Run it on an otherwise idle machine.
+"""
+
+from __future__ import annotations
+
+import argparse
+import json
+import shutil
+import statistics
+import subprocess
+import sys
+import tempfile
+import time
+from collections.abc import Callable
+from pathlib import Path
+from typing import Any
+
+REPOSITORY = Path(__file__).resolve().parent.parent
+sys.path.insert(0, str(REPOSITORY))
+
+from stacks.environments import build as pipeline
+from stacks.environments.verify import PASSED
+from stacks.image import (
+    base,
+    docker,
+    layout,
+    oci,
+)
+from stacks.image import engine as engines
+from stacks.image.config import config_of
+from stacks.image.engine import Engine
+from stacks.variants.variant import (
+    Variant,
+    load_variant,
+)
+
+AIMS = {"openblas": 450, "mkl": 800}
+# Where a container begins: the time before is the engine's own.
+FIRST_STEPS = """
+import time
+start = time.time()
+import numpy, theano, theano.tensor as T
+imported = time.time()
+a = T.fmatrix()
+total = theano.shared(numpy.zeros((3, 3), "float32"))
+f = theano.function([a], [], updates=[(total, total + T.dot(a, a))])
+f(numpy.ones((3, 3), "float32"))
+print(imported - start, time.time() - imported)
+"""
+
+
+def main() -> None:
+    """Measure and print a line for each figure."""
+    parser = argparse.ArgumentParser(description=__doc__.splitlines()[0])
+    parser.add_argument("--variants", default="openblas,mkl", help="flavours, by commas")
+    parser.add_argument("--rounds", type=int, default=5, help="fresh containers of each kind")
+    arguments = parser.parse_args()
+    engine = engines.find()
+    print(f"{engine.kind} {engine.version}", flush=True)
+    for name in arguments.variants.split(","):
+        variant = load_variant(name)
+        channel, lock = pipeline.read_lock(variant)
+        pipeline.parts_of(variant, channel, lock)
+        base.tar()
+        builds(engine, variant)
+        first_steps(engine, variant, arguments.rounds)
+
+
+def line(figure: str, found: str, aim: str) -> None:
+    """Print one figure."""
+    print(f"{figure:<44} {found:<44} {'aim: ' + aim if aim else ''}".rstrip(), flush=True)
+
+
+def seconds(work: Callable[[], Any]) -> float:
+    """Return how long some work takes, in seconds."""
+    start = time.monotonic()
+    work()
+    return time.monotonic() - start
+
+
+def builds(engine: Engine, variant: Variant) -> None:
+    """Time each way to an image, and weigh it."""
+    place, name = layout.place_of(variant), config_of(variant).names[0]
+    for left in place.parent.glob(f"{place.name}*"):
+        shutil.rmtree(left) if left.is_dir() else left.unlink()
+    for existing in (*config_of(variant).names, base.name()):
+        if engine.image_id(existing):
+            engine.ask("image", "rm", existing)
+    if engine.kind == "docker":
+        engine.ask("builder", "prune", "--all", "--force")
+    laid_out = seconds(lambda: layout.lay_out(variant))
+    verify = docker.verify
+    docker.verify = lambda *_, **__: PASSED
+    built = seconds(lambda: docker.build(variant))
+    docker.verify = verify
+    line(
+        f"{variant.name}: cold build, warm channel",
+        f"{laid_out + built:.1f} s (laying out: {laid_out:.1f} s)",
+        "60 s, without its verification",
+    )
+    command = [str(REPOSITORY / "invoke"), "build", "--variant", variant.name, "--to", "docker"]
+    again = seconds(lambda: subprocess.run(command, check=True, capture_output=True))
+    line(f"{variant.name}: cached rebuild, invoke's start included", f"{again:.2f} s", "2 s")
+    size = json.loads(engine.ask("image", "inspect", name))[0]["Size"]
+    aim = f"{AIMS[variant.name]} MB" if variant.name in AIMS else ""
+    line(f"{variant.name}: image, uncompressed", f"{size / 1e6:.0f} MB", aim)
+    with tempfile.TemporaryDirectory() as folder:
+        file = Path(folder) / "image.tar"
+        written = seconds(lambda: oci.write(variant, file))
+        line(
+            f"{variant.name}: as an OCI file, laid out already",
+            f"{written:.1f} s, {file.stat().st_size / 1e6:.0f} MB",
+            "15 s",
+        )
+
+
+def first_steps(engine: Engine, variant: Variant, rounds: int) -> None:
+    """Time import and first Gemm in fresh containers: with the image's warm cache, and without."""
+    kinds = {"as it is": [], "cold cache": ["--env", "THEANO_STACKS_MARCH=native"]}
+    samples: dict[str, list[tuple[float, ...]]] = {kind: [] for kind in kinds}
+    image = config_of(variant).names[0]
+    for _ in range(rounds):
+        for kind, options in kinds.items():
+            words = ["run", "--rm", "--network=none", *options, image, "python", "-c", FIRST_STEPS]
+            start = time.monotonic()
+            said = engine.ask(*words)
+            samples[kind].append((*map(float, said.split()), time.monotonic() - start))
+    for position, what, aim in (
+        (0, "first import of a fresh container", "2 s"),
+        (1, "first Gemm", "3 s"),
+        (2, "docker run of both", ""),
+    ):
+        warm, cold = (statistics.median(s[position] for s in samples[kind]) for kind in kinds)
+        line(
+            f"{variant.name}: {what}",
+            f"{warm:.2f} s (with a cold cache: {cold:.1f} s, {cold / warm:.0f}x)",
+            aim,
+        )
+
+
+if __name__ == "__main__":
+    main()

@@ -1,0 +1,1 @@
+"""The project's own conda channel: recipes, packages, solving."""

@@ -1,0 +1,43 @@
+"""Stages: how pinned sources become the files of a package."""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+
+from stacks.channel.staging import (
+    amdlibm,
+    blis,
+    compiled_library,
+    compiler,
+    cpython,
+    debian_files,
+    forwarding_library,
+    front_libraries,
+    libraries,
+    openblas_wheel,
+    pocl,
+    relinked_wheel,
+    thin_front,
+    wheel,
+    wheel_libraries,
+)
+from stacks.channel.staging.build_context import Work
+
+STAGES: dict[str, Callable[[Work], None]] = {
+    "wheel": wheel.stage_wheel,
+    "sdist": wheel.stage_sdist,
+    "cpython": cpython.stage,
+    "libraries": libraries.stage,
+    "wheel-libraries": wheel_libraries.stage,
+    "front-libraries": front_libraries.stage,
+    "thin-front": thin_front.stage,
+    "relinked-wheel": relinked_wheel.stage,
+    "openblas-wheel": openblas_wheel.stage,
+    "compiler": compiler.stage,
+    "compiled": compiled_library.stage,
+    "blis": blis.stage,
+    "debian-files": debian_files.stage,
+    "pocl": pocl.stage,
+    "forwarding": forwarding_library.stage,
+    "amdlibm": amdlibm.stage,
+}

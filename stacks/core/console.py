@@ -1,0 +1,36 @@
+"""DOC."""
+
+from __future__ import annotations
+
+import sys
+import time
+from collections.abc import Iterator
+from contextlib import contextmanager
+from pathlib import Path
+
+from stacks.core.errors import StacksError
+
+
+def show_error(error: StacksError) -> None:
+    """Print an error on standard error, its first word red on a terminal."""
+    from rich.console import Console
+    from rich.text import Text
+
+    console = Console(stderr=True, highlight=False, soft_wrap=True)
+    console.print(Text.assemble(("error: ", "bold red"), str(error)))
+
+
+@contextmanager
+def step(name: str, what: str) -> Iterator[list[str]]:
+    """Print one line when a step is done: its name, what it did, and how long it took."""
+    start = time.monotonic()
+    told = [what]
+    yield told
+    seconds = time.monotonic() - start
+    print(f"  {name:<9}{told[-1]:<58}{seconds:7.1f} s", file=sys.stderr, flush=True)
+
+
+def display_path(path: Path) -> str:
+    """Return a path as people want to read it, from the working folder if it is below that."""
+    working = Path.cwd()
+    return str(path.relative_to(working)) if path.is_relative_to(working) else str(path)

@@ -1,0 +1,145 @@
+"""Pydantic's findings in the words of a person who edits a YAML file."""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Collection, Iterable, Iterator
+from dataclasses import dataclass
+from typing import Any, Literal, get_args, get_origin
+
+from pydantic import BaseModel, ValidationError
+from pydantic_core import ErrorDetails
+
+from stacks.core.suggestions import nearest
+
+Keys = tuple[str | int, ...]
+
+EXPECTED = {
+    "string_type": "text",
+    "bool_type": "true or false",
+    "int_type": "a whole number",
+    "float_type": "a number",
+    "tuple_type": "a list",
+    "list_type": "a list",
+    "dict_type": "a mapping",
+    "model_type": "a mapping",
+    "model_attributes_type": "a mapping",
+    "string_pattern_mismatch": "text that matches {pattern}",
+    "string_too_short": "at least {min_length} characters",
+    "too_short": "at least {min_length} entries",
+    "greater_than_equal": "{ge} or more",
+}
+
+
+@dataclass(frozen=True)
+class Fault:
+    """What is wrong at a place of the file; `about_key` where it is the key, not its value."""
+
+    keys: Keys
+    message: str
+    about_key: bool = False
+
+
+def explain(
+    error: ValidationError, model: type[BaseModel], known: Collection[Keys]
+) -> Iterator[Fault]:
+    """Yield what is wrong, in the order of the model; `known` are the keys that the file has."""
+    for detail in _of_nearest_branch(error.errors(include_url=False), known):
+        kind, loc, ctx = detail["type"], detail["loc"], detail.get("ctx", {})
+        keys = _in_file(loc, known)
+        if kind == "missing":
+            holder = _in_file(loc[:-1], known)
+            yield Fault(holder, f"expected the key {str(loc[-1])!r}, found none")
+        elif kind == "extra_forbidden":
+            names = _names_at(model, loc[:-1])
+            yield Fault(
+                keys,
+                f"expected one of the keys {', '.join(names)}; "
+                f"found {str(loc[-1])!r}{_meant(str(loc[-1]), names)}",
+                about_key=True,
+            )
+        elif kind in ("literal_error", "union_tag_invalid"):
+            allowed = re.findall("'([^']*)'", str(ctx.get("expected", ctx.get("expected_tags"))))
+            given = ctx.get("tag", detail["input"])
+            if "discriminator" in ctx:
+                keys = (*keys, ctx["discriminator"].strip("'"))
+            yield Fault(
+                keys,
+                f"expected one of {', '.join(allowed)}; "
+                f"found {described(given)}{_meant(given, allowed)}",
+            )
+        elif kind == "union_tag_not_found":
+            yield Fault(keys, f"expected the key {ctx['discriminator']}, found none")
+        else:
+            expected = EXPECTED[kind].format(**ctx) if kind in EXPECTED else detail["msg"]
+            found = described(detail["input"])
+            if kind == "string_type" and isinstance(detail["input"], (bool, int, float)):
+                found += ": put it in quotes"
+            yield Fault(keys, f"expected {expected}, found {found}")
+
+
+def described(value: object) -> str:
+    """Return a value as a person would name it."""
+    if isinstance(value, bool):
+        return str(value).lower()
+    if isinstance(value, (int, float)):
+        return f"the number {value}"
+    if isinstance(value, dict):
+        return "a mapping"
+    return "a list" if isinstance(value, list) else repr(value)
+
+
+def _meant(given: object, names: Iterable[str]) -> str:
+    near = nearest(given, names) if isinstance(given, str) else None
+    return f": did you mean {near!r}?" if near else ""
+
+
+def _in_file(loc: Keys, known: Collection[Keys]) -> Keys:
+    """Leave out of a location what stands for a branch of a union, not for a key of the file."""
+    keys: Keys = ()
+    for part in loc:
+        keys = (*keys, part) if (*keys, part) in known else keys
+    return keys
+
+
+def _of_nearest_branch(details: list[ErrorDetails], known: Collection[Keys]) -> list[ErrorDetails]:
+    """Of a value that fits no branch of a union keep the findings of the branch that fits best."""
+    groups: dict[Keys, dict[object, list[ErrorDetails]]] = {}
+    for detail in details:
+        holder, branch = _branch(detail, known)
+        groups.setdefault(holder, {}).setdefault(branch, []).append(detail)
+    return [d for branches in groups.values() for d in min(branches.values(), key=len)]
+
+
+def _branch(detail: ErrorDetails, known: Collection[Keys]) -> tuple[Keys, object]:
+    loc = detail["loc"]
+    for i in range(len(loc)):
+        is_missing_key = detail["type"] == "missing" and i == len(loc) - 1
+        if loc[: i + 1] not in known and not is_missing_key:
+            return loc[:i], loc[i]
+    return loc, None
+
+
+def _names_at(model: type[BaseModel], loc: Keys) -> list[str]:
+    """Return the keys that a mapping at this location may have."""
+    models = [model]
+    for part in loc:
+        fields = [m.model_fields[str(part)] for m in models if part in m.model_fields]
+        branch = [m for m in models if part == m.__name__ or part in _tags(m)]
+        if fields:
+            models = [m for f in fields for m in _models_in(f.annotation)]
+        elif branch:
+            models = branch
+    return list(dict.fromkeys(name for m in models for name in m.model_fields))
+
+
+def _tags(model: type[BaseModel]) -> set[object]:
+    annotations = [f.annotation for f in model.model_fields.values()]
+    return {tag for a in annotations if get_origin(a) is Literal for tag in get_args(a)}
+
+
+def _models_in(annotation: Any) -> Iterator[type[BaseModel]]:
+    if isinstance(annotation, type) and issubclass(annotation, BaseModel):
+        yield annotation
+    for argument in get_args(annotation):
+        yield from _models_in(argument)

@@ -1,0 +1,1 @@
+"""Environments: made from locks, run, verified, listed, removed."""

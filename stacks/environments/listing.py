@@ -1,0 +1,71 @@
+"""What `./invoke list` shows and `./invoke clean` removes."""
+
+from __future__ import annotations
+
+import datetime
+from collections.abc import Sequence
+from typing import Any
+
+from rich.console import Console
+from rich.table import Table
+
+from stacks.channel import offers as offers_module
+from stacks.core.errors import StacksError
+from stacks.environments import prefix
+from stacks.environments.reports import read_report, report_path
+from stacks.locks import lock
+from stacks.variants.variant import Variant
+
+
+def show(variants: Sequence[Variant]) -> None:
+    """Print a line for each variant: lock, environment, last verification, speed."""
+    channel = offers_module.read_channel()
+    table = Table(box=None, header_style="bold", pad_edge=False)
+    for name in ("variant", "framework", "lock", "built", "verified"):
+        table.add_column(name)
+    for name in ("float64", "float32"):
+        table.add_column(name, justify="right")
+    for variant in variants:
+        locked, ready = _state(variant, channel)
+        report = read_report(variant) if ready == "yes" else None
+        table.add_row(
+            variant.name, variant.framework.name, locked, ready, *_last_report(variant, report)
+        )
+    # A pipe has no width: a long line is better there than a cut one.
+    console = Console(highlight=False)
+    if not console.is_terminal:
+        console.width = 200
+    console.print(table)
+    console.print("\nfloat64, float32: Gemm's GFLOP/s when it was last verified")
+
+
+def _state(variant: Variant, channel: offers_module.Channel) -> tuple[str, str]:
+    try:
+        locked = lock.check(variant, channel)
+    except StacksError:
+        return ("stale" if lock.folder_of(variant).is_dir() else "-"), "-"
+    target = prefix.place_of(variant)
+    if prefix.is_ready(variant, locked, target):
+        return "current", "yes"
+    return "current", "old" if target.is_dir() else "-"
+
+
+def _last_report(variant: Variant, report: dict[str, Any] | None) -> tuple[str, str, str]:
+    if report is None:
+        return "-", "", ""
+    when = datetime.datetime.fromtimestamp(report_path(variant).stat().st_mtime)
+    verdict = "passed" if report.get("ok") else "FAILED"
+    if verdict == "passed" and variant.device != "cpu" and not report.get("device"):
+        verdict = "no device"
+    speeds = [gemm(report, dtype) for dtype in ("float64", "float32")]
+    return f"{verdict} {when:%Y-%m-%d}", speeds[0], speeds[1]
+
+
+def gemm(report: dict[str, Any], dtype: str) -> str:
+    """Return the GFLOP/s of Gemm in a report, of the largest matrices that were timed."""
+    found = {
+        int(size): timing["median"]
+        for timing in report.get("timings", ())
+        if (size := timing["name"].removeprefix(f"Gemm {dtype} ")).isdigit()
+    }
+    return f"{found[max(found)]:.1f}" if found else ""

@@ -1,0 +1,65 @@
+"""DOC."""
+
+from __future__ import annotations
+
+import asyncio
+import json
+from pathlib import Path
+from typing import Any
+
+import rattler
+
+from stacks.channel import rattler_errors
+from stacks.channel.assemble import Built
+from stacks.environments.part import OtherChannelOffer, Part
+from stacks.locks.lock import Lock
+from stacks.sources.condarc import Place, place_of
+from stacks.sources.fetch import fetch
+from stacks.sources.pins import CondaPin
+
+
+def pins_of(lock: Lock) -> list[CondaPin]:
+    """Return what a lock's packages are fetched by.
+
+    A channel that has a name is asked where that name leads today, and then where it led when the
+    lock was made.
+    """
+    place = place_of(lock.channel)
+    return [
+        CondaPin(
+            name=package.name,
+            version=package.version,
+            filename=package.file_name,
+            size=lock.sizes[package.file_name],
+            sha256=package.sha256,
+            urls=tuple(dict.fromkeys((_in_channel(place, package.url), package.url))),
+        )
+        for package in lock.packages
+    ]
+
+
+def _in_channel(place: Place, url: str) -> str:
+    return "/".join((place.url, *url.rsplit("/", 2)[1:]))
+
+
+def parts_of(lock: Lock) -> list[Part]:
+    """Return the packages of a lock, fetched where the cache has them not, and checked."""
+    pins = pins_of(lock)
+    paths = fetch(pins)
+    return [
+        Part(
+            OtherChannelOffer(_index_of(paths[pin]), package.url),
+            Built(paths[pin], pin.sha256, package.md5, pin.size),
+        )
+        for package, pin in zip(lock.packages, pins, strict=True)
+    ]
+
+
+def _index_of(path: Path) -> dict[str, Any]:
+    """Return what a package's index.json says."""
+    with rattler_errors.translated(path, f"{path.name} cannot be read"):
+        record = asyncio.run(rattler.RepoDataRecord.from_package_archive(path))
+    index: dict[str, Any] = json.loads(record.to_json())
+    for name in ("fn", "url", "channel", "sha256", "size"):
+        del index[name]
+    return index

@@ -1,0 +1,69 @@
+"""A program of the user's, or a shell, inside an environment."""
+
+from __future__ import annotations
+
+import os
+import sys
+from collections.abc import Sequence
+from pathlib import Path
+
+from stacks.core.errors import UsageError
+from stacks.environments import in_use, settings
+from stacks.environments.verify import environment
+from stacks.variants.variant import Variant
+
+
+def warn_of_undone(variant: Variant, prefix: Path) -> None:
+    """Say on standard error which of the user's own settings undo the variant's."""
+    for line in settings.undone(variant, prefix, os.environ):
+        print(f"warning: {line}: this is not {variant.name} any more", file=sys.stderr)
+
+
+def run(variant: Variant, prefix: Path, command: Sequence[str]) -> None:
+    """Replace this process by the user's command, with the environment's programs first on PATH.
+
+    Raises UsageError where there is no command, or no such program.
+    """
+    if not command:
+        raise UsageError(
+            "nothing to run",
+            expected="a command after --",
+            fix=f"./invoke run --variant {variant.name} -- python train.py",
+        )
+    warn_of_undone(variant, prefix)
+    _replace_by(list(command), environment(prefix))
+
+
+def shell(variant: Variant, prefix: Path) -> None:
+    """Replace this process by an interactive shell whose prompt names the variant."""
+    warn_of_undone(variant, prefix)
+    env = environment(prefix)
+    program = env.get("SHELL", "/bin/sh")
+    prompt = f"({variant.name}) "
+    print(f"{variant.id}: python, g++ and theano are this environment's; leave with `exit`")
+    if Path(program).name == "bash":
+        # bash takes its prompt from the user's own file, so that is read first.
+        start = f'[ -f ~/.bashrc ] && . ~/.bashrc; PATH={_quoted(env["PATH"])}; PS1="{prompt}$PS1"'
+        reading, writing = os.pipe()
+        os.write(writing, start.encode())
+        os.close(writing)
+        os.set_inheritable(reading, True)
+        _replace_by([program, "--rcfile", f"/dev/fd/{reading}", "-i"], env)
+    _replace_by([program, "-i"], {**env, "PS1": f"{prompt}$ "})
+
+
+def _quoted(text: str) -> str:
+    return "'" + text.replace("'", "'\\''") + "'"
+
+
+def _replace_by(command: list[str], env: dict[str, str]) -> None:
+    sys.stdout.flush()
+    sys.stderr.flush()
+    in_use.keep_over_exec()
+    try:
+        os.execvpe(command[0], command, env)  # noqa: S606
+    except OSError as error:
+        raise UsageError(
+            f"cannot run {command[0]}: {error.strerror}",
+            fix="look at the spelling; the environment's bin/ comes first on PATH",
+        ) from error

@@ -1,0 +1,61 @@
+"""The channel over HTTP on this machine, for conda, mamba, pixi and conda-lock."""
+
+from __future__ import annotations
+
+import functools
+import http.server
+import io
+from pathlib import Path
+from typing import BinaryIO
+
+from stacks.channel import build as channel_build
+from stacks.channel import build as package_builds
+from stacks.channel import offers as offers_module
+from stacks.core.errors import UsageError
+from stacks.locks import lock
+from stacks.variants.variant import all_variants
+
+
+def serve(port: int = offers_module.PORT) -> None:
+    """Build every package that a lock names and serve the channel until ctrl-C.
+
+    Only this machine can reach it. Raises UsageError where the port is taken.
+    """
+    channel = offers_module.read_channel()
+    names = {p.file_name for v in all_variants() for p in lock.check(v, channel).packages}
+    offers = [channel.offers[name] for name in sorted(names)]
+    package_builds.write_index(channel, channel_build.build_packages(channel, offers))
+    with server_of(package_builds.FOLDER, port) as server:
+        print(f"{len(names)} packages at http://localhost:{port}/theano-stacks (ctrl-C ends)")
+        server.serve_forever()
+
+
+def server_of(folder: Path, port: int) -> http.server.ThreadingHTTPServer:
+    """Return a server of a channel's folder on this machine; UsageError where the port is taken."""
+    handler = functools.partial(_Handler, directory=str(folder))
+    try:
+        return http.server.ThreadingHTTPServer(("127.0.0.1", port), handler)
+    except (OSError, OverflowError) as error:
+        raise UsageError(
+            f"port {port} cannot be served",
+            found=str(error),
+            fix="stop what is there, or choose another: ./invoke serve --port N",
+        ) from error
+
+
+class _Handler(http.server.SimpleHTTPRequestHandler):
+    """Serves the channel's folder below /theano-stacks, and logs nothing but errors."""
+
+    def translate_path(self, path: str) -> str:
+        prefix = "/theano-stacks/"
+        if not path.startswith(prefix):
+            return str(Path(self.directory) / "no-such-path")
+        return super().translate_path(path[len(prefix) - 1 :])
+
+    def send_head(self) -> io.BytesIO | BinaryIO | None:
+        # rattler asks whether its copy of the index is current, but does not take the answer 304.
+        del self.headers["If-Modified-Since"]
+        return super().send_head()
+
+    def log_request(self, code: object = "-", size: object = "-") -> None:
+        """Say nothing of requests that were answered."""

@@ -1,0 +1,1 @@
+"""Locks: what a variant consists of, to the byte."""

@@ -1,0 +1,130 @@
+"""conda-lock.yml: conda-lock's own format, version 1, written with its own models."""
+
+from __future__ import annotations
+
+import json
+from collections.abc import Callable, Iterable
+from dataclasses import dataclass
+from pathlib import Path
+from typing import Any
+
+from ruamel.yaml import YAML
+from ruamel.yaml.error import YAMLError
+
+from stacks.core.errors import UsageError
+
+NAME = "conda-lock.yml"
+PLATFORM = "linux-64"
+
+
+@dataclass(frozen=True)
+class LockedPackage:
+    """One conda package of a lock; `depends` are the match specs of what it needs."""
+
+    name: str
+    version: str
+    build: str
+    url: str
+    sha256: str
+    md5: str
+    depends: tuple[str, ...] = ()
+
+    @property
+    def file_name(self) -> str:
+        """The last part of the URL."""
+        return self.url.rsplit("/", 1)[-1]
+
+
+@dataclass(frozen=True)
+class Content:
+    """What a conda-lock.yml says: `seal` is its content hash, and `sealed` all else."""
+
+    packages: tuple[LockedPackage, ...]
+    channel: str
+    sealed: str
+    seal: str
+
+
+def write(
+    path: Path, packages: Iterable[LockedPackage], channel: str, seal: Callable[[str], str]
+) -> None:
+    """Write a conda-lock.yml; `seal` is given all that it says and returns its content hash."""
+    from conda_lock.lockfile import write_conda_lock_file
+    from conda_lock.lockfile.v1.models import HashModel, LockMeta
+    from conda_lock.lockfile.v2prelim.models import LockedDependency, Lockfile
+    from conda_lock.models.channel import Channel
+
+    locked = [
+        LockedDependency(
+            name=package.name,
+            version=package.version,
+            manager="conda",
+            platform=PLATFORM,
+            dependencies=dict(_name_and_rest(spec) for spec in package.depends),
+            url=package.url,
+            hash=HashModel(md5=package.md5, sha256=package.sha256),
+            build=package.build,
+            categories={"main"},
+        )
+        for package in packages
+    ]
+
+    def put(content_hash: str) -> None:
+        meta = LockMeta(
+            content_hash={PLATFORM: content_hash},
+            channels=[Channel.from_string(channel)],
+            platforms=[PLATFORM],
+            sources=["environment.yml"],
+        )
+        write_conda_lock_file(
+            Lockfile(package=locked, metadata=meta),
+            path,
+            metadata_choices=None,
+            include_help_text=False,
+        )
+
+    put("")
+    put(seal(_split(_load(path.read_bytes()))[0]))
+
+
+def _name_and_rest(spec: str) -> tuple[str, str]:
+    name, _, rest = spec.partition(" ")
+    return name, rest
+
+
+def parse(path: Path, data: bytes, fix: str) -> Content:
+    """Return what the bytes of a conda-lock.yml say; UsageError with the fix if they cannot."""
+    try:
+        content = _load(data)
+        sealed, seal = _split(content)
+        packages = tuple(
+            LockedPackage(
+                name=str(entry["name"]),
+                version=str(entry["version"]),
+                build=str(entry["build"]),
+                url=str(entry["url"]),
+                sha256=str(entry["hash"]["sha256"]),
+                md5=str(entry["hash"]["md5"]),
+                depends=tuple(
+                    f"{name} {rest}".strip() for name, rest in entry["dependencies"].items()
+                ),
+            )
+            for entry in content["package"]
+        )
+        channel = str(content["metadata"]["channels"][0]["url"])
+    except (YAMLError, ValueError, KeyError, IndexError, TypeError, AttributeError) as error:
+        raise UsageError(
+            f"{path}: not a lock that conda-lock could have written", found=str(error), fix=fix
+        ) from error
+    return Content(packages, channel, sealed, seal)
+
+
+def _load(data: bytes) -> Any:
+    return YAML(typ="safe", pure=False).load(data)
+
+
+def _split(content: Any) -> tuple[str, str]:
+    """Return all that a parsed conda-lock.yml says but its content hash, in one form, and that."""
+    metadata = dict(content["metadata"])
+    seal = str(metadata.pop("content_hash")[PLATFORM])
+    return json.dumps({**content, "metadata": metadata}, sort_keys=True), seal

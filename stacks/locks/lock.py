@@ -1,0 +1,280 @@
+"""Locks: what a variant is made of, to the byte.
+
+A lock is three committed files: conda-lock.yml (stacks/locks/conda_lock.py), the environment.yml
+that it was solved from, and for pip flavours a requirements.txt with hashes. Where the packages are another
+channel's, sizes.json has the bytes of each; its folder ends in that channel's name (mkl@NAME).
+"""
+
+from __future__ import annotations
+
+import hashlib
+import json
+from collections.abc import Iterable, Mapping, Sequence
+from dataclasses import dataclass, field
+from pathlib import Path
+
+from stacks.channel import offers as offers_module
+from stacks.channel import solve as solver
+from stacks.channel.assemble import Built
+from stacks.channel.offers import Channel, Offer
+from stacks.core.disk import REPOSITORY, aside
+from stacks.core.errors import StaleError, UsageError
+from stacks.locks import conda_lock
+from stacks.locks.conda_lock import LockedPackage
+from stacks.sources.pins import IndexPin, Pins
+from stacks.variants.variant import Variant, on_other_channel
+
+LOCKS = REPOSITORY / "envs" / "locks"
+SIZES = "sizes.json"
+REQUIREMENTS_HEADER = """\
+# Made by `./invoke lock` for {id}; do not edit.
+# Install with: pip install --require-hashes --no-deps --no-build-isolation -r requirements.txt
+"""
+RESTORE = "if nobody meant to change it: `git checkout -- envs/locks`"
+
+
+@dataclass(frozen=True)
+class Lock:
+    """A variant's lock as it was read from its files.
+
+    `seal` is the content hash that conda-lock.yml bears, and `sealed` all else that it says.
+    `channel` is where the packages are, and `sizes` the bytes of each where that is not ours.
+    """
+
+    packages: tuple[LockedPackage, ...]
+    requirements: tuple[IndexPin, ...]
+    sha256: str
+    sealed: str
+    seal: str
+    channel: str = offers_module.URL
+    sizes: Mapping[str, int] = field(default_factory=dict)
+
+
+def folder_of(variant: Variant, locks: Path = LOCKS) -> Path:
+    """Return the folder of a variant's lock."""
+    return locks / variant.framework.name / variant.name
+
+
+def with_other_channels(variants: Iterable[Variant], locks: Path = LOCKS) -> tuple[Variant, ...]:
+    """Return the variants, each with those of it that are locked on other channels."""
+    return tuple(
+        found
+        for variant in variants
+        for found in (
+            variant,
+            *(
+                on_other_channel(variant, folder.name.partition("@")[2])
+                for folder in sorted(folder_of(variant, locks).parent.glob(f"{variant.name}@*"))
+            ),
+        )
+    )
+
+
+def requirements_of(variant: Variant, pins: Pins) -> tuple[IndexPin, ...]:
+    """Return the pinned files that pip installs, in the order that the framework gives.
+
+    The first pinned file of each `name==version` is the one; UsageError where there is none.
+    """
+    found = []
+    for requirement in variant.pip_requirements():
+        name, _, version = requirement.partition("==")
+        found.append(pins.version(name, version)[0])
+    return tuple(found)
+
+
+def content_hash(
+    variant: Variant,
+    offers: Sequence[Offer],
+    sealed: str,
+    sizes: Mapping[str, int] | None = None,
+) -> str:
+    """Return the SHA-256 over what a lock follows from and what it says.
+
+    That is the variant, the packages' inputs, and all of conda-lock.yml but this hash: a digit of
+    a package's hash that changed there is found without building the package. Packages of another
+    channel have no inputs that are known, but sizes.
+    """
+    inputs = {
+        "variant": json.loads(variant.model_dump_json()),
+        "packages": {offer.file_name: offer.inputs for offer in offers},
+        "lock": sealed,
+        **({"sizes": dict(sizes)} if sizes else {}),
+    }
+    return hashlib.sha256(json.dumps(inputs, sort_keys=True).encode()).hexdigest()
+
+
+def render(
+    variant: Variant,
+    offers: tuple[Offer, ...],
+    built: Mapping[str, Built],
+    pins: Pins,
+    folder: Path,
+) -> None:
+    """Write a variant's lock files into an existing folder."""
+    packages = [
+        LockedPackage(
+            name=offer.recipe.package.name,
+            version=offer.recipe.package.version,
+            build=offer.build_string,
+            url=offer.url,
+            sha256=built[offer.file_name].sha256,
+            md5=built[offer.file_name].md5,
+            depends=offer.recipe.requirements.run,
+        )
+        for offer in offers
+    ]
+    conda_lock.write(
+        folder / conda_lock.NAME,
+        packages,
+        offers_module.URL,
+        lambda sealed: content_hash(variant, offers, sealed),
+    )
+    for name, text in inputs_of(variant, pins).items():
+        (folder / name).write_text(text)
+
+
+def inputs_of(variant: Variant, pins: Pins, channel: str = offers_module.URL) -> dict[str, str]:
+    """Return the texts of environment.yml and, for pip flavours, requirements.txt."""
+    ours = (
+        "; `./invoke serve` answers at the channel's address"
+        if channel == offers_module.URL
+        else ""
+    )
+    lines = [
+        f"# {variant.summary} on {variant.framework.summary}.",
+        f"# Made by `./invoke lock`{ours}.",
+        f"name: {variant.name}",
+        "channels:",
+        f"  - {channel}",
+        "  - nodefaults",
+        "dependencies:",
+        *(f"  - {spec}" for spec in variant.conda_specs()),
+    ]
+    files = {}
+    requirements = requirements_of(variant, pins)
+    if requirements:
+        lines += ["  - pip:", "      - -r requirements.txt"]
+        files["requirements.txt"] = REQUIREMENTS_HEADER.format(id=variant.id) + "".join(
+            f"{pin.name}=={pin.version} \\\n    --hash=sha256:{pin.sha256}\n"
+            for pin in requirements
+        )
+    files["environment.yml"] = "\n".join(lines) + "\n"
+    return files
+
+
+def make(
+    variant: Variant, channel: Channel, built: Mapping[str, Built], locks: Path = LOCKS
+) -> None:
+    """Solve a variant and write its lock in place of the old one."""
+    offers = solver.solve(channel, variant.conda_specs(), variant.framework.glibc)
+    with aside(folder_of(variant, locks)) as folder:
+        folder.mkdir()
+        render(variant, offers, built, channel.pins, folder)
+
+
+def make_of_other_channel(
+    variant: Variant,
+    channel: str,
+    packages: Sequence[LockedPackage],
+    sizes: Mapping[str, int],
+    pins: Pins,
+    locks: Path = LOCKS,
+) -> None:
+    """Write the lock of a variant whose packages are those of another channel."""
+    with aside(folder_of(variant, locks)) as folder:
+        folder.mkdir()
+        conda_lock.write(
+            folder / conda_lock.NAME,
+            packages,
+            channel,
+            lambda sealed: content_hash(variant, (), sealed, sizes),
+        )
+        (folder / SIZES).write_text(json.dumps(sizes, indent=1, sort_keys=True) + "\n")
+        for name, text in inputs_of(variant, pins, channel).items():
+            (folder / name).write_text(text)
+
+
+def read(variant: Variant, pins: Pins, locks: Path = LOCKS) -> Lock:
+    """Return a variant's lock; UsageError where there is none or it cannot be read."""
+    path = folder_of(variant, locks) / conda_lock.NAME
+    if not path.is_file():
+        raise UsageError(f"{variant.id} is not locked", fix=f"run `{_command(variant)}`")
+    data = path.read_bytes()
+    content = conda_lock.parse(path, data, _fix(_command(variant)))
+    texts = inputs_of(variant, pins, content.channel)
+    digest = hashlib.sha256(data)
+    for name in sorted(texts):
+        digest.update(texts[name].encode())
+    return Lock(
+        content.packages,
+        requirements_of(variant, pins),
+        digest.hexdigest(),
+        content.sealed,
+        content.seal,
+        content.channel,
+        _sizes(variant, path.with_name(SIZES)) if variant.channel else {},
+    )
+
+
+def _sizes(variant: Variant, path: Path) -> dict[str, int]:
+    try:
+        return {str(name): int(size) for name, size in json.loads(path.read_bytes()).items()}
+    except (OSError, ValueError, TypeError, AttributeError) as error:
+        raise UsageError(
+            f"{path}: not the packages' sizes",
+            found=str(error),
+            fix=_fix(_command(variant)),
+        ) from error
+
+
+def _command(variant: Variant, channel: str = "") -> str:
+    """Return what makes a variant's lock; `channel` is the name or address of another one."""
+    if not variant.channel:
+        return "./invoke lock"
+    flavour = variant.name.partition("@")[0]
+    channel = channel or f"<the name or address of {variant.channel}>"
+    return f"./invoke lock --variant {flavour} --channel {channel}"
+
+
+def _fix(command: str) -> str:
+    return f"run `{command}`, look at the difference, and commit it; {RESTORE}"
+
+
+def check(variant: Variant, channel: Channel, locks: Path = LOCKS) -> Lock:
+    """Return a variant's lock if it follows from what is committed.
+
+    Raises StaleError that names what changed where environment.yml, requirements.txt or the
+    solution differ from what `./invoke lock` would write now. Nothing is built for this. What
+    another channel would give now is not asked: its packages are the ones that were locked.
+    """
+    folder = folder_of(variant, locks)
+    lock = read(variant, channel.pins, locks)
+    changes = []
+    for name, text in inputs_of(variant, channel.pins, lock.channel).items():
+        path = folder / name
+        found = path.read_text(errors="replace") if path.is_file() else None
+        if found != text:
+            changes.append(f"{name} {'differs' if found is not None else 'is missing'}")
+    offers: tuple[Offer, ...] = ()
+    if not variant.channel:
+        offers = solver.solve(channel, variant.conda_specs(), variant.framework.glibc)
+        solved = {offer.recipe.package.name: offer.url for offer in offers}
+        locked = {package.name: package.url for package in lock.packages}
+        changes += [
+            f"{name}: locked is {_last(locked.get(name))}, "
+            f"the recipes give {_last(solved.get(name))}"
+            for name in sorted({*locked, *solved})
+            if locked.get(name) != solved.get(name)
+        ]
+    if not changes and lock.seal != content_hash(variant, offers, lock.sealed, lock.sizes):
+        changes.append("the variant's own settings changed, or conda-lock.yml by hand")
+    if changes:
+        raise StaleError(
+            f"the lock of {variant.id} is stale:\n" + "\n".join(f"  - {c}" for c in changes),
+            fix=_fix(_command(variant, lock.channel)),
+        )
+    return lock
+
+
+def _last(url: str | None) -> str:
+    return url.rsplit("/", 1)[-1] if url else "nothing"

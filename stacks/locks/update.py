@@ -1,0 +1,39 @@
+"""DOC."""
+
+from __future__ import annotations
+
+import sys
+from collections.abc import Sequence
+from pathlib import Path
+
+from stacks.channel import offers as offers_module
+from stacks.channel import solve as solver
+from stacks.channel.build import build_packages
+from stacks.core.errors import StaleError
+from stacks.locks import lock
+from stacks.variants.variant import Variant
+
+
+def relock(variants: Sequence[Variant], locks: Path = lock.LOCKS) -> None:
+    """Solve the variants anew, build what their solutions need, and write their locks."""
+    channel = offers_module.read_channel()
+    solutions = {v.id: solver.solve(channel, v.conda_specs(), v.framework.glibc) for v in variants}
+    offers = {offer.file_name: offer for offers in solutions.values() for offer in offers}
+    built = build_packages(channel, offers.values())
+    for variant in variants:
+        lock.make(variant, channel, built, locks)
+        print(f"  {'locked':<9}{variant.id}", file=sys.stderr)
+
+
+def check_locks(variants: Sequence[Variant], locks: Path = lock.LOCKS) -> None:
+    """Raise StaleError naming every variant whose committed lock is not what it should be."""
+    channel = offers_module.read_channel()
+    stale = []
+    for variant in variants:
+        try:
+            lock.check(variant, channel, locks)
+            print(f"  {'current':<9}{variant.id}", file=sys.stderr)
+        except StaleError as error:
+            stale.append(error)
+    if stale:
+        raise StaleError("\n".join(error.what for error in stale), fix=stale[0].fix)

@@ -1,0 +1,1 @@
+"""Profiles of workloads, and their comparison."""

@@ -1,0 +1,24 @@
+"""DOC."""
+
+from __future__ import annotations
+
+from pathlib import Path
+
+from stacks.core.disk import cache_root, explained, sha256_of
+from stacks.sources.pins import Pin
+
+
+def cached_path(pin: Pin) -> Path:
+    """Return where the cache keeps a pinned file."""
+    folder = cache_root() / "sources" / "sha256" / pin.sha256[:2] / pin.sha256
+    return folder / pin.filename
+
+
+def cached_sha256(pin: Pin) -> str | None:
+    """Return the SHA-256 of what the cache has in a pinned file's place, None for nothing."""
+    path = cached_path(pin)
+    with explained(path):
+        try:
+            return sha256_of(path)
+        except FileNotFoundError:
+            return None

@@ -1,0 +1,164 @@
+"""One URL at a time: patient and resumable."""
+
+from __future__ import annotations
+
+import random
+import shutil
+import sys
+import threading
+from collections.abc import Callable
+from pathlib import Path
+from typing import TypeVar
+from urllib.parse import urlsplit
+from urllib.request import url2pathname
+
+import requests
+import urllib3
+
+from stacks.core.disk import explained
+from stacks.core.errors import FetchError
+from stacks.sources.mirrors import shown
+from stacks.sources.web import (
+    MissingError,
+    StoppedError,
+    TransientError,
+    Web,
+    host_of,
+    reason_of,
+    unreachable,
+)
+
+T = TypeVar("T")
+BLOCK = 1 << 18
+LONGEST_PAUSE = 30.0
+
+
+def pause(stop: threading.Event, seconds: float) -> None:
+    """Wait, but no longer than until the others stop."""
+    stop.wait(seconds)
+
+
+def patiently(web: Web, url: str, attempt: Callable[[], T], progressed: Callable[[], bool]) -> T:
+    """Try until it works: after a TransientError wait longer each time, with jitter.
+
+    The count starts anew after a try that made progress. One note a server tells of the wait.
+    """
+    host = host_of(url)
+    failures = 0
+    while True:
+        if web.stop.is_set():
+            raise StoppedError("stopped")
+        try:
+            return attempt()
+        except TransientError as error:
+            failures = 0 if progressed() else failures + 1
+            if failures > web.retries:
+                raise
+            if host not in web.told:
+                web.told.add(host)
+                print(f"trying again: {error.what}", file=sys.stderr, flush=True)
+            jitter = random.uniform(0.5, 1.0)  # noqa: S311  # it spreads load and guards nothing
+            backoff = 0.25 * 2**failures * jitter
+            pause(web.stop, min(LONGEST_PAUSE, max(backoff, error.after or 0.0)))
+
+
+def page(web: Web, url: str, accept: str) -> tuple[bytes, str, str]:
+    """Return a small document's bytes, its content type and the URL that gave it at last."""
+
+    def attempt() -> tuple[bytes, str, str]:
+        with web.get(url, {"Accept": accept}) as response:
+            try:
+                return response.content, response.headers.get("Content-Type", ""), response.url
+            except OSError as error:
+                raise unreachable(url, error) from error
+
+    return patiently(web, url, attempt, lambda: False)
+
+
+def download(
+    web: Web, url: str, part: Path, size: int | None, advance: Callable[[int], None]
+) -> None:
+    """Bring a URL's bytes into `part`, going on from what is there already.
+
+    `size` ends the transfer where a server sends more; `advance` is told each gain in bytes
+    (a loss is negative). Raises what Web.get raises, and DiskError.
+    """
+    parts = urlsplit(url)
+    if parts.scheme == "file":
+        _copy(Path(url2pathname(parts.path)), url, part, advance)
+        return
+    reached = [_length(part)]
+
+    def progressed() -> bool:
+        before, reached[0] = reached[0], _length(part)
+        return reached[0] > before
+
+    patiently(web, url, lambda: _transfer(web, url, part, size, advance), progressed)
+
+
+def _length(part: Path) -> int:
+    return part.stat().st_size if part.exists() else 0
+
+
+def _copy(source: Path, url: str, part: Path, advance: Callable[[int], None]) -> None:
+    if not source.is_file():
+        raise MissingError(f"{shown(url)}: no such file")
+    with explained(part):
+        advance(-_length(part))
+        shutil.copyfile(source, part)
+        advance(_length(part))
+
+
+def _transfer(
+    web: Web, url: str, part: Path, size: int | None, advance: Callable[[int], None]
+) -> None:
+    start = _length(part)
+    if size is not None and start == size:
+        return
+    # Some servers call a .tar.gz a gzip-encoded tar; the pinned bytes are those on the wire.
+    headers = {"Accept-Encoding": "identity"}
+    if start:
+        headers["Range"] = f"bytes={start}-"
+    with web.get(url, headers) as response:
+        resumed = response.status_code == 206 and response.headers.get(
+            "Content-Range", ""
+        ).startswith(f"bytes {start}-")
+        if start and not resumed:
+            with explained(part):
+                part.unlink()
+            advance(-start)
+            start = 0
+            if response.status_code in (206, 416):
+                raise TransientError(f"{shown(url)}: the server cannot resume this file")
+        if response.status_code == 416:
+            raise FetchError(f"{shown(url)}: the server answered 416 to a request for all of it")
+        _write(web, url, response, part, start, size, advance)
+
+
+def _write(
+    web: Web,
+    url: str,
+    response: requests.Response,
+    part: Path,
+    start: int,
+    size: int | None,
+    advance: Callable[[int], None],
+) -> None:
+    done = start
+    with explained(part), part.open("ab") as file:
+        while True:
+            try:
+                block = response.raw.read(BLOCK, decode_content=False)
+            except (OSError, urllib3.exceptions.HTTPError) as error:
+                raise TransientError(f"{shown(url)}: {reason_of(error)}") from error
+            if not block:
+                break
+            if web.stop.is_set():
+                raise StoppedError("stopped")
+            file.write(block)
+            done += len(block)
+            advance(len(block))
+            if size is not None and done > size:
+                return
+    if size is not None and done < size:
+        raise TransientError(f"{shown(url)}: the server sent {done} of {size} bytes")

@@ -1,0 +1,187 @@
+"""Where sources come from: the user's own configuration of pip, apt and the environment."""
+
+from __future__ import annotations
+
+import ast
+import os
+import re
+import sys
+from collections.abc import Iterator
+from dataclasses import dataclass
+from pathlib import Path
+from urllib.parse import urlsplit
+
+from stacks.core.errors import FetchError
+from stacks.core.process import CommandError, call
+
+APT = Path("/etc/apt")
+_SUITES = re.compile(
+    r"(buster|bullseye|bookworm|trixie|forky|duke|sid|unstable|testing|(old)*stable)(-\w+)*"
+)
+_COMMENT = re.compile(r"(^|\s)#.*")
+
+
+@dataclass(frozen=True, kw_only=True)
+class PipSettings:
+    """What pip is configured to do, as far as finding and fetching files goes."""
+
+    index_urls: tuple[str, ...]
+    find_links: tuple[str, ...] = ()
+    trusted_hosts: tuple[str, ...] = ()
+    cert: str | None = None
+    client_cert: str | None = None
+    proxy: str | None = None
+    timeout: float = 15.0
+    retries: int = 5
+
+
+def shown(url: str) -> str:
+    """Return a URL or path as it may be printed: without user, password, query and fragment."""
+    parts = urlsplit(url)
+    return parts._replace(netloc=parts.netloc.rpartition("@")[2], query="", fragment="").geturl()
+
+
+def readable(url: str, where: str) -> str:
+    """Return the URL, or raise FetchError where it cannot be taken apart; `where` it was set."""
+    try:
+        urlsplit(url)
+    except ValueError as error:
+        raise FetchError(
+            f"{where}: an address that cannot be read: {error}",
+            fix="look at its spelling",
+        ) from error
+    return url
+
+
+def pip_settings() -> PipSettings:
+    """Read pip's configuration: its files, its PIP_* variables, its default index.
+
+    Raises FetchError where this Python has no pip, or pip refuses its configuration.
+    """
+    try:
+        listed = call([sys.executable, "-m", "pip", "--no-input", "config", "list"])
+    except CommandError as error:
+        raise FetchError(
+            f"pip's configuration cannot be read: {error.what}",
+            fix=f"`{sys.executable} -m pip config debug` tells where its settings come from",
+        ) from error
+    found: dict[str, str] = {}
+    ranks = ("global.", "install.", ":env:.")
+    lines = [line.partition("=") for line in listed.splitlines() if "=" in line]
+    for rank in ranks:
+        found |= {
+            key.removeprefix(rank): str(ast.literal_eval(value))
+            for key, _, value in lines
+            if key.startswith(rank)
+        }
+    indexes = [
+        found.get("index-url") or _default_index(),
+        *found.get("extra-index-url", "").split(),
+    ]
+    if found.get("no-index", "").lower() in ("1", "true", "yes", "on", "y", "t"):
+        indexes = []
+    return PipSettings(
+        index_urls=tuple(readable(url, "pip's index-url") for url in dict.fromkeys(indexes)),
+        find_links=tuple(
+            readable(url, "pip's find-links") for url in found.get("find-links", "").split()
+        ),
+        trusted_hosts=tuple(found.get("trusted-host", "").split()),
+        cert=found.get("cert") or None,
+        client_cert=found.get("client-cert") or None,
+        proxy=found.get("proxy") or None,
+        timeout=float(found.get("timeout") or found.get("default-timeout") or 15),
+        retries=int(found.get("retries") or 5),
+    )
+
+
+def _default_index() -> str:
+    # Only pip knows its own default; the constant has had this place since pip 10.
+    try:
+        from pip._internal.models.index import PyPI
+    except ImportError as error:
+        raise FetchError(
+            "pip does not tell which package index is its default",
+            fix="export PIP_INDEX_URL=<the address of a package index>",
+        ) from error
+    return str(PyPI.simple_url)
+
+
+def debian_mirrors(*, security: bool = False) -> tuple[str, ...]:
+    """Return the roots of Debian's archive to ask, in order.
+
+    DEBIAN_MIRROR, else what the host's apt uses; then DEBIAN_SNAPSHOT_MIRROR. With `security`, the
+    archive of security updates: DEBIAN_SECURITY_MIRROR, else the host's. FetchError where there
+    is none.
+    """
+    variable = "DEBIAN_SECURITY_MIRROR" if security else "DEBIAN_MIRROR"
+    what = "archive of security updates" if security else "archive"
+    given = os.environ.get(variable)
+    if given:
+        roots = [readable(given, variable)]
+    else:
+        roots = [uri for uri in _apt_uris() if _is_security(uri) == security]
+    if snapshot := os.environ.get("DEBIAN_SNAPSHOT_MIRROR"):
+        roots += [] if security else [readable(snapshot, "DEBIAN_SNAPSHOT_MIRROR")]
+    mirrors = tuple(dict.fromkeys(root.rstrip("/") for root in roots))
+    if not mirrors:
+        raise FetchError(
+            f"no mirror of Debian's {what} is known",
+            expected=f"{variable} in the environment, or a Debian system's apt sources",
+            fix=f"export {variable}=<the address of any mirror of Debian's {what}>",
+        )
+    return mirrors
+
+
+def _is_security(uri: str) -> bool:
+    return uri.rstrip("/").endswith("-security")
+
+
+def _apt_uris() -> list[str]:
+    """Return the archive roots that the host's apt takes Debian's main component from."""
+    files = [APT / "sources.list", *sorted((APT / "sources.list.d").glob("*.list"))]
+    entries = [entry for file in files for entry in _one_line_entries(_text(file))]
+    for file in sorted((APT / "sources.list.d").glob("*.sources")):
+        entries += _deb822_entries(_text(file))
+    return [
+        readable(uri, "apt's sources")
+        for uri, suites, components in entries
+        if re.match(r"https?://|file:", uri)
+        and not uri.rstrip("/").endswith(("/ubuntu", "-ports"))
+        and any(_SUITES.fullmatch(suite) for suite in suites)
+        and "main" in components
+    ]
+
+
+def _text(file: Path) -> str:
+    try:
+        return file.read_text(encoding="utf-8", errors="replace")
+    except OSError:
+        return ""
+
+
+_Entry = tuple[str, list[str], list[str]]
+
+
+def _one_line_entries(text: str) -> Iterator[_Entry]:
+    """Read `deb [options] uri suite component...` lines."""
+    for line in text.splitlines():
+        words = re.sub(r"\[.*?\]", " ", _COMMENT.sub("", line)).split()
+        if len(words) > 3 and words[0] == "deb":
+            yield words[1], [words[2]], words[3:]
+
+
+def _deb822_entries(text: str) -> Iterator[_Entry]:
+    """Read stanzas of `Key: values`, continued by indented lines."""
+    lines = [line for line in text.splitlines() if not line.startswith("#")]
+    for stanza in re.split(r"\n\s*\n", "\n".join(lines)):
+        found: dict[str, list[str]] = {}
+        key = ""
+        for line in stanza.splitlines():
+            if not line[:1].isspace():
+                key, _, line = line.partition(":")
+                key = key.strip().lower()
+            found.setdefault(key, []).extend(line.split())
+        enabled = "".join(found.get("enabled", [])).lower() not in ("no", "false", "0", "off")
+        if enabled and "deb" in found.get("types", []):
+            for uri in found.get("uris", []):
+                yield uri, found.get("suites", []), found.get("components", [])

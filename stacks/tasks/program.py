@@ -1,0 +1,84 @@
+"""The command line: invoke's, with its mistakes told as ours are."""
+
+from __future__ import annotations
+
+import sys
+from collections.abc import Mapping, Sequence
+
+import invoke
+import invoke.program
+from invoke.exceptions import Exit, ParseError
+from invoke.parser.context import ParserContext
+
+from stacks.core.console import show_error
+from stacks.core.disk import REPOSITORY
+from stacks.core.errors import StacksError, UsageError
+from stacks.core.suggestions import nearest
+
+
+class Program(invoke.program.Program):
+    """invoke's program, for the tasks below --search-root."""
+
+    def parse_tasks(self) -> None:
+        """Parse the words for the tasks; tell a mistake and leave with status 2."""
+        try:
+            super().parse_tasks()
+        except ParseError as error:
+            tasks = {str(context.name): context for context in self.collection.to_contexts()}
+            show_error(mistake(self.core.unparsed, tasks, self.initial_context, str(error)))
+            raise Exit(code=UsageError.exit_code) from error
+
+    def no_tasks_given(self) -> None:
+        """Show the tasks that there are."""
+        self.list_tasks()
+        print("./invoke --help TASK tells more of one.")
+        raise Exit
+
+
+def mistake(
+    words: Sequence[str],
+    tasks: Mapping[str, ParserContext],
+    core: ParserContext,
+    said: str,
+) -> StacksError:
+    """Return the error for words that invoke could not parse; `said` is what it said of them."""
+    first = words[0].partition("=")[0]
+    if first.startswith("-"):
+        near = nearest(first, core.flags)
+        return UsageError(
+            f"there is no option {first} before a task",
+            fix=f"did you mean {near}?" if near else "`./invoke --help` shows them",
+        )
+    task = words[0]
+    help_of = f"`./invoke --help {task}` shows its options"
+    if task not in tasks:
+        near = nearest(task, tasks)
+        return UsageError(
+            f"there is no task {task!r}",
+            fix=f"did you mean `./invoke {near}`?" if near else "`./invoke` shows the tasks",
+        )
+    flags = {**core.flags, **tasks[task].flags}
+    for word, following in zip(words, [*words[1:], "--"], strict=True):
+        if word == "--":
+            break
+        name, _, value = word.partition("=")
+        if not name.startswith("--"):
+            continue
+        if name not in flags:
+            near = nearest(name, tasks[task].flags)
+            return UsageError(
+                f"{task} has no option {name}", fix=f"did you mean {near}?" if near else help_of
+            )
+        if flags[name].takes_value and not value and following.startswith("--"):
+            return UsageError(f"{name} of {task} needs a value", fix=help_of)
+    return UsageError(f"the words after {task} cannot be read", found=said, fix=help_of)
+
+
+def main() -> None:
+    """Run the tasks that the command line asks for."""
+    program = Program(name="Invoke", binary="./invoke", version=invoke.__version__)
+    program.run(["./invoke", "--search-root", str(REPOSITORY), *sys.argv[1:]])
+
+
+if __name__ == "__main__":
+    main()

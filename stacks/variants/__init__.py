@@ -1,0 +1,1 @@
+"""Variants: what a person declares in envs/."""

@@ -1,0 +1,305 @@
+"""Variants: a flavour (how BLAS, libm and device are chosen) on a framework.
+
+envs/variants/NAME.yaml     flavours, which may extend each other
+envs/frameworks/NAME.yaml   which Theano on which Python, with what
+envs/blas/NAME.yaml         a BLAS library, and how Theano reaches it
+"""
+
+from __future__ import annotations
+
+from pathlib import Path
+
+from pydantic import Field
+
+from stacks.core import yamlfile
+from stacks.core.disk import REPOSITORY
+from stacks.core.errors import UsageError
+from stacks.core.models import Strict
+from stacks.core.suggestions import unknown
+from stacks.variants.files import (
+    THROUGH_NUMPY,
+    BlasFile,
+    Device,
+    FlavourFile,
+    FloatX,
+    FrameworkFile,
+    Libm,
+    PythonPackages,
+    Specs,
+)
+
+ENVS = REPOSITORY / "envs"
+
+# The package that a lock has for `libm: amdlibm`: AMD's own may not be passed on.
+AMDLIBM = "amdlibm-compat"
+
+# What the framework calls them.
+DEVICES = {"cpu": "cpu", "opencl": "opencl0:0", "cuda": "cuda"}
+
+
+class Framework(FrameworkFile):
+    """A framework with its name."""
+
+    name: str
+
+
+class Blas(BlasFile):
+    """A BLAS library with its name."""
+
+    name: str
+
+
+class Variant(Strict):
+    """A flavour on a framework, with everything that follows from both."""
+
+    name: str
+    summary: str
+    framework: Framework
+    blas: Blas | None
+    python_packages: PythonPackages
+    libm: Libm
+    device: Device
+    floatX: FloatX  # noqa: N815
+    flags: dict[str, str]
+    variables: dict[str, str]
+    packages: Specs
+    baseline: bool
+    # What its packages' channel is called in its name, `conda-forge` in `mkl@conda-forge`; empty
+    # for the project's own. The lock knows the channel itself.
+    channel: str = Field("", exclude=True)
+
+    @property
+    def id(self) -> str:
+        """The name among all variants, `theano-1.0.5/pip-openblas`."""
+        return f"{self.framework.name}/{self.name}"
+
+    @property
+    def one_blas(self) -> bool:
+        """Whether one BLAS serves the framework, NumPy and SciPy: they are linked to libblas."""
+        return self.framework.libblas and self.python_packages == "conda" and bool(self.blas)
+
+    def conda_specs(self) -> Specs:
+        """Return the match specs of all conda packages that it asks for, sorted."""
+        own = self.framework.packages if self.python_packages == "conda" else ()
+        blas = (self.blas.package,) if self.blas else ()
+        if self.blas and self.one_blas:
+            blas = (*blas, f"libblas=*=*{self.blas.name}")
+        libm = (AMDLIBM,) if self.libm == "amdlibm" else ()
+        return tuple(sorted({*self.framework.base, *own, *blas, *libm, *self.packages}))
+
+    def pip_requirements(self) -> tuple[str, ...]:
+        """Return `name==version` of what pip installs, in order; nothing for conda flavours."""
+        return self.framework.pip if self.python_packages == "pip" else ()
+
+    def theano_flags(self) -> dict[str, str]:
+        """Return the framework's flags, `section.name` to value; the flavour's own have the say."""
+        amdlibm = {self.framework.amdlibm_flag: "True"} if self.libm == "amdlibm" else {}
+        device = {"device": DEVICES[self.device]} if self.framework.has_device else {}
+        return {
+            "floatX": self.floatX,
+            **device,
+            # Empty on purpose for the baseline: it must not find a library of the machine's.
+            "blas.ldflags": self.blas.ldflags if self.blas else "",
+            **amdlibm,
+            **self.flags,
+        }
+
+    def environment(self) -> dict[str, str]:
+        """Return the environment variables that it needs."""
+        return self.variables
+
+
+def flavour_names(envs: Path = ENVS) -> tuple[str, ...]:
+    """Return the names of all flavours, sorted."""
+    return _names(envs / "variants")
+
+
+def framework_names(envs: Path = ENVS) -> tuple[str, ...]:
+    """Return the names of all frameworks, sorted."""
+    return _names(envs / "frameworks")
+
+
+def framework_named(name: str, envs: Path = ENVS) -> str:
+    """Return a framework's name, of which the version may be left out where there is only one.
+
+    Raises UsageError where there is none of that name.
+    """
+    known = framework_names(envs)
+    found = [n for n in known if n == name] or [n for n in known if n.rpartition("-")[0] == name]
+    if len(found) != 1:
+        raise unknown("framework", name, known)
+    return found[0]
+
+
+def default_framework(envs: Path = ENVS) -> str:
+    """Return the name of the framework that is taken where none is asked for."""
+    chosen = [n for n in framework_names(envs) if _framework(n, envs).default]
+    if len(chosen) != 1:
+        raise UsageError(
+            f"{yamlfile.shown(envs / 'frameworks')}: no framework can be taken for granted",
+            expected="`default: true` in exactly one file",
+            found=", ".join(chosen) or "none",
+        )
+    return chosen[0]
+
+
+def load_variant(name: str, framework: str | None = None, envs: Path = ENVS) -> Variant:
+    """Return a flavour on a framework, the default one where none is given.
+
+    `flavour@channel` is the flavour with another channel's packages; see `elsewhere`. Raises
+    UsageError where either does not exist, does not fit the other, or is not valid.
+    """
+    name, _, channel = name.partition("@")
+    flavour, made_for = _resolve(name, envs)
+    if framework is None:
+        default = default_framework(envs)
+        framework = default if default in made_for else made_for[0]
+    else:
+        framework = framework_named(framework, envs)
+    if framework not in made_for:
+        raise UsageError(
+            f"{name} is not made for {framework}", expected=f"one of {', '.join(made_for)}"
+        )
+    variant = _variant(name, flavour, _framework(framework, envs), envs)
+    return on_other_channel(variant, channel) if channel else variant
+
+
+def all_variants(envs: Path = ENVS) -> tuple[Variant, ...]:
+    """Return every flavour on each framework that it is made for, sorted by framework and name."""
+    default_framework(envs)
+    resolved = {name: _resolve(name, envs) for name in flavour_names(envs)}
+    return tuple(
+        _variant(name, flavour, _framework(framework, envs), envs)
+        for framework in framework_names(envs)
+        for name, (flavour, made_for) in resolved.items()
+        if framework in made_for
+    )
+
+
+def select(name: str = "", framework: str = "", envs: Path = ENVS) -> tuple[Variant, ...]:
+    """Return the variants of a flavour and a framework; an empty name stands for all of them."""
+    name, _, channel = name.partition("@")
+    if name and name not in flavour_names(envs):
+        raise unknown("variant", name, flavour_names(envs))
+    variants = on_framework(framework, envs) if framework else all_variants(envs)
+    found = tuple(v for v in variants if name in ("", v.name))
+    if not found:
+        raise UsageError(f"{name} is not made for {framework}")
+    return tuple(on_other_channel(v, channel) for v in found) if channel else found
+
+
+def on_framework(name: str | None = None, envs: Path = ENVS) -> tuple[Variant, ...]:
+    """Return every variant on a framework, the default one where none is given."""
+    name = framework_named(name, envs) if name else default_framework(envs)
+    return tuple(v for v in all_variants(envs) if v.framework.name == name)
+
+
+def _names(folder: Path) -> tuple[str, ...]:
+    return tuple(sorted(path.stem for path in folder.glob("*.yaml")))
+
+
+def _framework(name: str, envs: Path) -> Framework:
+    content = yamlfile.load(envs / "frameworks" / f"{name}.yaml", FrameworkFile)
+    return Framework(name=name, **dict(content))
+
+
+def _blas(name: str, envs: Path) -> Blas:
+    return Blas(name=name, **dict(yamlfile.load(envs / "blas" / f"{name}.yaml", BlasFile)))
+
+
+def _variant(name: str, flavour: FlavourFile, framework: Framework, envs: Path) -> Variant:
+    blas = None if flavour.blas == THROUGH_NUMPY else _blas(str(flavour.blas), envs)
+    content = dict(flavour)
+    for key in ("extends", "frameworks", "environment"):
+        del content[key]
+    variables = {**(blas.environment if blas else {}), **flavour.environment}
+    return Variant(
+        **{**content, "name": name, "framework": framework, "blas": blas, "variables": variables}
+    )
+
+
+def _resolve(name: str, envs: Path) -> tuple[FlavourFile, tuple[str, ...]]:
+    """Return a flavour with all that it extends, and the names of the frameworks it is made for."""
+    chain = _chain(name, envs)
+    merged = chain[-1].value
+    for document in reversed(chain[:-1]):
+        merged = _over(merged, document.value)
+    for key in ("python_packages", "blas"):
+        if getattr(merged, key) is None:
+            raise UsageError(
+                f"{chain[0].places.where(())}: expected the key {key!r}, here or in what it "
+                "extends, found none"
+            )
+    return merged, merged.frameworks or framework_names(envs)
+
+
+def _chain(name: str, envs: Path) -> list[yamlfile.Document[FlavourFile]]:
+    """Return the documents of a flavour and of all that it extends, itself first."""
+    known = flavour_names(envs)
+    chain: list[yamlfile.Document[FlavourFile]] = []
+    names: list[str] = []
+    following: str | None = name
+    while following is not None:
+        where = chain[-1].places.where(("extends",)) if chain else ""
+        if following in names:
+            raise UsageError(
+                f"{where}: extends goes in a circle",
+                found=" extends ".join([*names[names.index(following) :], following]),
+                fix="take `extends` out of one of them",
+            )
+        if following not in known:
+            raise unknown("variant", following, known, where=where)
+        document = yamlfile.read(envs / "variants" / f"{following}.yaml", FlavourFile)
+        _check_names(document, envs)
+        chain.append(document)
+        names.append(following)
+        following = document.value.extends
+    return chain
+
+
+def _check_names(document: yamlfile.Document[FlavourFile], envs: Path) -> None:
+    flavour, where = document.value, document.places.where
+    blas = (THROUGH_NUMPY, *_names(envs / "blas"))
+    if flavour.blas is not None and flavour.blas not in blas:
+        raise unknown("BLAS", flavour.blas, blas, where=where(("blas",)))
+    for i, framework in enumerate(flavour.frameworks):
+        if framework not in framework_names(envs):
+            known = framework_names(envs)
+            raise unknown("framework", framework, known, where=where(("frameworks", i)))
+
+
+def _over(below: FlavourFile, above: FlavourFile) -> FlavourFile:
+    """Return a flavour with what extends it laid over it."""
+    given = {key: getattr(above, key) for key in above.model_fields_set}
+    for key in ("flags", "environment"):
+        given[key] = {**getattr(below, key), **getattr(above, key)}
+    given["packages"] = (*below.packages, *above.packages)
+    return below.model_copy(update=given)
+
+
+def on_other_channel(variant: Variant, channel: str) -> Variant:
+    """Return a variant as it is with another channel's packages: `mkl` becomes `mkl@channel`.
+
+    Raises UsageError for a variant that needs a package of the project's own.
+    """
+    if variant.libm == "amdlibm":
+        raise UsageError(
+            f"{variant.id} cannot be made of another channel's packages",
+            found="`libm: amdlibm`: only this project's channel has the library for it",
+            fix="take the flavour without it, which the file of this one extends",
+        )
+    changes: dict[str, object] = {
+        "name": f"{variant.name}@{channel}",
+        "channel": channel,
+        # There NumPy and SciPy are linked to libblas, whatever the framework is.
+        "framework": variant.framework.model_copy(update={"libblas": True}),
+    }
+    if variant.blas and (there := variant.blas.conda_forge):
+        library, *more = there.packages
+        changes |= {
+            # Of another version, which may know other processors, and by other numbers.
+            "blas": variant.blas.model_copy(update={"package": library, "processors": ()}),
+            "packages": (*variant.packages, *more),
+            "variables": {**variant.variables, **there.environment},
+        }
+    return variant.model_copy(update=changes)

@@ -1,0 +1,264 @@
+"""What decides a module's bytes is in its name; what cannot be told gives it none."""
+
+from __future__ import annotations
+
+import importlib
+import os
+import shutil
+import sys
+from collections.abc import Callable, Iterator
+from pathlib import Path
+from typing import Any
+
+import pytest
+
+from stacks.environments import settings
+
+# Tells what -march=native stands for, as g++ -### does.
+COMPILER = """\
+#!/bin/sh
+echo ' cc1plus "-march=znver4" -mavx512f --param "l1-cache-size=32"' >&2
+"""
+ELF = b"\x7fELF"
+
+
+@pytest.fixture(scope="module")
+def inputs() -> Iterator[Any]:
+    sys.path.insert(0, str(settings.SITE_FOLDER))
+    try:
+        yield importlib.import_module("theano_stacks_inputs")
+    finally:
+        sys.path.remove(str(settings.SITE_FOLDER))
+
+
+class Environment:
+    """A folder with all of an environment that the compiler reads."""
+
+    def __init__(self, inputs: Any, place: Path) -> None:
+        self.inputs, self.place = inputs, place
+        self.variables: dict[str, str] = {"PATH": f"{place}/bin:/usr/bin:/bin"}
+        self.version = "10.2.1"
+        self.words: dict[str, Any] = {
+            "name": "m1",
+            "source": "#include <Python.h>\n",
+            "lib_dirs": [f"{place}/lib"],
+            "libs": ["openblas", "python3.9"],
+            "options": ("-O3", "-march=native", "--param", "l2-cache-size=512", "-DA=1", "-g0"),
+            "hidden": True,
+            "compiler": "g++",
+            "means": ["1.0.5"],
+        }
+
+    @property
+    def folders(self) -> list[str]:
+        return [f"{self.place}/include/python3.9", f"{self.place}/lib/numpy/include"]
+
+    def write(self) -> Environment:
+        self.put("bin/g++", COMPILER)
+        (self.place / "bin/g++").chmod(0o755)
+        self.put("conda-meta/gxx-10.json", "{}")
+        self.put("conda-meta/libblas-3.json", "{}")
+        self.put("include/python3.9/Python.h", "int a;")
+        self.put("include/amdlibm.h", "int b;")
+        self.put("lib/numpy/include/numpy/arrayobject.h", "int c;")
+        self.put("lib/libpython3.9.so", "\x7fELF python")
+        self.put("lib/libopenblas.so", "\x7fELF openblas")
+        self.put("lib/gxx-sysroot/usr/include/math.h", "int d;")
+        return self
+
+    def put(self, name: str, text: str) -> None:
+        path = self.place / name
+        path.parent.mkdir(parents=True, exist_ok=True)
+        path.write_text(text)
+
+    def made(self) -> Any:
+        """Return the Inputs of a new process."""
+        return self.inputs.Inputs(str(self.place), self.version, self.variables)
+
+    def key(self) -> str:
+        words = {"include_dirs": self.folders, **self.words}
+        key: str = self.made().key(self.inputs.Module(**words))
+        return key
+
+
+Change = Callable[[Environment], object]
+
+
+@pytest.fixture
+def environment(inputs: Any, tmp_path: Path) -> Environment:
+    return Environment(inputs, tmp_path / "an é prefix").write()
+
+
+def other(**words: Any) -> Change:
+    return lambda environment: environment.words.update(words)
+
+
+def variable(name: str, value: str) -> Change:
+    return lambda environment: environment.variables.update({name: value})
+
+
+def put(name: str, text: str) -> Change:
+    return lambda environment: environment.put(name, text)
+
+
+def linked(name: str, to: str) -> Change:
+    return lambda environment: (environment.place / name).symlink_to(to)
+
+
+@pytest.mark.parametrize(
+    "change",
+    [
+        other(name="m2"),
+        other(source="#include <Python.h>\nint x;\n"),
+        other(options=("-O2", "-g0")),
+        other(options=("-march=native", "-O3", "--param", "l2-cache-size=512", "-DA=1", "-g0")),
+        other(libs=["python3.9", "openblas"]),
+        other(libs=["openblas", "python3.9", "x"]),
+        other(hidden=False),
+        other(means=["0.8.2"]),
+        put("bin/g++", COMPILER.replace("znver4", "znver3")),
+        put("conda-meta/gxx-10.json", "{ }"),
+        put("conda-meta/gxx-11.json", "{}"),
+        put("include/python3.9/Python.h", "int A;"),
+        put("include/python3.9/math.h", ""),
+        put("include/amdlibm.h", "int B;"),
+        put("lib/numpy/include/numpy/arrayobject.h", "int C;"),
+        put("lib/libopenblas.so", "\x7fELF openblas 2"),
+        put("lib/libpython3.9.so", "\x7fELF python 2"),
+        put("lib/libstdc++.so", "\x7fELF of another package"),
+        put("lib/libm.a", "!<arch>\n"),
+        variable("LD_LIBRARY_PATH", "/opt/lib"),
+        lambda environment: setattr(environment, "version", "10.2.2"),
+    ],
+)
+def test_what_decides_the_bytes_changes_the_name(environment: Environment, change: Change) -> None:
+    before = environment.key()
+    assert len(before) == 64
+    change(environment)
+    (environment.place / "bin/g++").chmod(0o755)
+    assert environment.key() != before
+
+
+@pytest.mark.parametrize(
+    "change",
+    [
+        put("conda-meta/libblas-3.json", "{ }"),
+        put("lib/libother.so", "\x7fELF"),
+        put("include/python3.9/cc.pyc", "written by Python"),
+        put("include/python3.9/cc.py", "read by Python"),
+        put("bin/python", ""),
+        variable("HOME", "/elsewhere"),
+        variable("CPATH", ""),
+    ],
+)
+def test_what_does_not_decide_them_leaves_it(environment: Environment, change: Change) -> None:
+    before = environment.key()
+    change(environment)
+    assert environment.key() == before
+
+
+def test_an_environment_at_another_path_gives_the_same_name(
+    environment: Environment, inputs: Any, tmp_path: Path
+) -> None:
+    shutil.copytree(environment.place, tmp_path / "another")
+    assert Environment(inputs, tmp_path / "another").key() == environment.key()
+
+
+def test_what_native_stands_for_matters_only_where_it_is_asked_for(
+    environment: Environment, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    resolved = environment.made()._native(("g++", ("-march=native",)))
+    assert resolved == ["-march=znver4", "-mavx512f", "l1-cache-size=32"]
+    assert environment.made()._native(("g++", ())) == []
+    before = environment.key()
+    monkeypatch.setattr(environment.inputs.Inputs, "_native", lambda *asked: ["-march=znver5"])
+    assert environment.key() != before
+
+
+@pytest.mark.parametrize(
+    ("change", "told"),
+    [
+        *[(variable(name, "x"), name) for name in ("CPATH", "LIBRARY_PATH", "GCC_EXEC_PREFIX")],
+        *[
+            (other(options=("-O3", word)), word)
+            for word in (
+                *("-g", "-include", "-I/opt", "-L/opt", "-Wl,-rpath,/opt", "-Wa,-x", "@file"),
+                *("-fplugin=x", "-fprofile-use", "-flto", "-fuse-ld=gold", "-specs=x", "-B/opt"),
+                *("file.o", "-ffile-prefix-map=a=b", "-save-temps", "-isystem"),
+            )
+        ],
+        *[(other(source=f"x {word}"), word) for word in ("__TIME__", "__DATE__", ".incbin")],
+        (other(source="// é\n"), "ascii"),
+        (other(include_dirs=["/usr/include"]), "/usr/include is outside"),
+        (other(include_dirs=[""]), "outside"),
+        (other(lib_dirs=["/usr/lib"]), "/usr/lib is outside"),
+        (other(libs=[":x.so"]), "a library called :x.so"),
+        (other(libs=["../x"]), "a library called"),
+        (put("lib/libopenblas.so", "INPUT(/opt/x.so)"), "may name other files"),
+        (linked("include/away", "/usr/include"), "is a link"),
+        (other(compiler="c++"), "c++ is not the environment's own"),
+        (other(compiler="/usr/bin/g++"), "not the environment's own"),
+        (variable("PATH", "/usr/bin:/bin"), "not the environment's own"),
+        (lambda environment: setattr(environment, "version", "7.5.0"), "GCC 7.5.0"),
+        (lambda environment: setattr(environment, "version", ""), "invalid literal"),
+        (lambda e: (e.place / "conda-meta/gxx-10.json").unlink(), "no records"),
+        (lambda e: shutil.rmtree(e.place / "conda-meta"), "No such file"),
+        (put("bin/g++", "#!/bin/sh\nexit 1\n"), "-march=native cannot be resolved"),
+    ],
+)
+def test_what_cannot_be_told_gives_no_name(
+    environment: Environment, change: Change, told: str
+) -> None:
+    change(environment)
+    with pytest.raises(environment.inputs.UnknownError) as error:
+        environment.key()
+    assert told in str(error.value)
+
+
+def test_all_packages_matter_where_the_compiler_is_not_our_own(environment: Environment) -> None:
+    shutil.rmtree(environment.place / "lib/gxx-sysroot")
+    before = environment.key()
+    environment.put("conda-meta/libblas-3.json", "{ }")
+    assert environment.key() != before
+
+
+def listed(environment: Environment, *names: str | Path) -> bool:
+    """Say whether a module that was made from these files may be kept."""
+    escaped = [str(name).replace("$", "$$").replace(" ", "\\ ") for name in names]
+    rule = environment.place / "list"
+    rule.write_text("mod.o: \\\n" + " \\\n ".join(escaped) + "\n")
+    found: bool = environment.made().known(str(rule), environment.folders, ["/tmp/a b/mod.cpp"])
+    return found
+
+
+def test_only_files_that_are_in_the_name_may_have_been_read(environment: Environment) -> None:
+    place = environment.place
+    own = [place / "include/python3.9/Python.h", place / "lib/numpy/include/numpy/arrayobject.h"]
+    own += [place / "lib/gxx-sysroot/usr/lib/../include/math.h", Path("/tmp/a b/mod.cpp")]
+    assert listed(environment, *own)
+    strange = [Path("/usr/include/math.h"), Path("/opt/$HOME/x y.h"), place / "lib/other/x.h"]
+    strange += [place / "include-too/x.h", place / "include/python3.9/cc.pyc"]
+    for path in [*strange, place / "include/../lib/x.h"]:
+        assert not listed(environment, *own, path), path
+
+
+def test_a_link_out_of_the_environment_is_seen(environment: Environment) -> None:
+    (environment.place / "include/python3.9/away.h").symlink_to("/usr/include/math.h")
+    assert not listed(environment, environment.place / "include/python3.9/away.h")
+
+
+def test_a_module_that_is_bound_to_its_place(environment: Environment, tmp_path: Path) -> None:
+    made = environment.made()
+    assert not made.bound(b"/theano/include", "/tmp/x")
+    assert made.bound(b"..." + os.fsencode(environment.place) + b"/include", "/tmp/x")
+    assert made.bound(b".../tmp/x/mod.cpp", "/tmp/x")
+
+
+def test_both_spellings_of_the_path_are_kept_out(environment: Environment, tmp_path: Path) -> None:
+    (tmp_path / "link").symlink_to(environment.place)
+    own = Environment(environment.inputs, tmp_path / "link")
+    assert own.made().maps() == tuple(
+        f"-fmacro-prefix-map={path}=/theano"
+        for path in sorted([str(environment.place), str(tmp_path / "link")])
+    )
+    assert own.key() == environment.key()

@@ -1,0 +1,114 @@
+"""What else a machine did: from its counters, written by hand."""
+
+from __future__ import annotations
+
+import dataclasses
+import os
+from pathlib import Path
+from typing import Any
+
+import pytest
+
+from stacks.bench import machine, noise
+from unit.helpers.benching import QUIET
+
+TICKS = os.sysconf("SC_CLK_TCK")
+
+
+@pytest.fixture
+def system(tmp_path: Path) -> Path:
+    files = {
+        "proc/stat": f"cpu {10 * TICKS} 0 {5 * TICKS} 100 0 0 0 {TICKS} 0 0\ncpu0 1 2 3\n",
+        "proc/loadavg": "0.50 0.10 0.10 1/100 1234\n",
+        "proc/cpuinfo": "cpu MHz\t\t: 2400.0\ncpu MHz\t\t: 3100.5\n",
+        "proc/self/cgroup": "0::/user/mine\n",
+        "cgroup/user/mine/cpu.max": "150000 100000\n",
+        "cgroup/user/mine/cpu.stat": "nr_throttled 3\nthrottled_usec 2500000\n",
+    }
+    for name, text in files.items():
+        (tmp_path / name).parent.mkdir(parents=True, exist_ok=True)
+        (tmp_path / name).write_text(text)
+    return tmp_path
+
+
+def test_the_counters_are_read(system: Path) -> None:
+    found = noise.read(system / "proc", system / "cgroup")
+    assert (found.busy, found.steal, found.load) == (15, 1, 0.5)
+    assert (found.throttled, found.frequency) == (2.5, 3100.5)
+    assert noise.quota(system / "proc", system / "cgroup") == 1.5
+
+
+def test_version_1_of_cgroups(system: Path) -> None:
+    (system / "proc/self/cgroup").write_text("4:cpu,cpuacct:/mine\n")
+    folder = system / "cgroup/cpu,cpuacct/mine"
+    folder.mkdir(parents=True)
+    (folder / "cpu.cfs_quota_us").write_text("50000\n")
+    (folder / "cpu.cfs_period_us").write_text("100000\n")
+    (folder / "cpu.stat").write_text("throttled_time 1500000000\n")
+    assert noise.quota(system / "proc", system / "cgroup") == 0.5
+    assert noise.read(system / "proc", system / "cgroup").throttled == 1.5
+
+
+def test_a_system_that_tells_nothing(tmp_path: Path) -> None:
+    found = noise.read(tmp_path, tmp_path)
+    assert (found.busy, found.steal, found.throttled, found.frequency) == (0, 0, 0, None)
+    assert noise.quota(tmp_path, tmp_path) is None
+
+
+def reading(**values: Any) -> noise.Reading:
+    zero = noise.Reading(0, 0, 0, 0, 0, 0, None)
+    return dataclasses.replace(zero, **values)
+
+
+def test_others_are_what_we_did_not_do() -> None:
+    after = reading(clock=10.0, busy=15.0, own=9.0, steal=1.0, throttled=0.5)
+    found = noise.between(reading(), after, cores=2)
+    assert (found.others, found.steal, found.throttled) == (0.6, 0.05, 0.5)
+
+
+def test_each_kind_of_noise_is_told_and_quiet_is_not() -> None:
+    assert noise.remarks([QUIET, QUIET]) == []
+    loud = QUIET.model_copy(
+        update={"others": 1.5, "steal": 0.2, "throttled": 2.0, "frequency": 2000.0}
+    )
+    assert noise.remarks([QUIET, loud]) == [
+        "other programs were busy in 1 of 2 measurements, on up to 1.5 cores",
+        "the host took processor time away in 1 of 2 measurements, up to 20%",
+        "the container's CPU limit stopped it for 2.0 s",
+        "the cores' clock went from 2000 to 3000 MHz",
+    ]
+
+
+def test_second_threads_of_cores_come_last(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(os, "sched_getaffinity", lambda _: {0, 1, 2, 3})
+    for number, siblings in enumerate(["0-1", "0-1", "2-3", "2-3"]):
+        folder = tmp_path / f"cpu{number}/topology"
+        folder.mkdir(parents=True)
+        (folder / "thread_siblings_list").write_text(siblings)
+    assert machine.processors(2, tmp_path) == [0, 2]
+    assert machine.processors(4, tmp_path) == [0, 2, 1, 3]
+    assert machine.processors(3, tmp_path / "none") == [0, 1, 2]
+
+
+def test_a_run_is_kept_to_its_processors_and_let_go() -> None:
+    before = os.sched_getaffinity(0)
+    with machine.kept_to([min(before)]) as kept:
+        assert kept and os.sched_getaffinity(0) == {min(before)}
+    assert os.sched_getaffinity(0) == before
+    with machine.kept_to([100000]) as kept:
+        assert not kept
+    assert os.sched_getaffinity(0) == before
+
+
+def test_a_machine_is_described_from_its_reports(tmp_path: Path) -> None:
+    cpu = "Intel(R) Xeon(R) CPU E5-2680 v4 @ 2.40GHz"
+    told = {"cpu": cpu, "vendor": "GenuineIntel", "cores": 4, "memory": 1 << 34}
+    told |= {"kernel": "6.1", "glibc": "2.36"}
+    peaks = [[{"dtype": "float64", "threads": 1, "gflops": rate}] for rate in (50.0, 55.0)]
+    text = "cpu family\t: 6\nmodel\t\t: 79\nmodel name\t: Intel\nstepping\t: 1\nmicrocode\t: 0xb\n"
+    (tmp_path / "cpuinfo").write_text(text)
+    reports = [{"machine": {**told, "peak": peak}} for peak in peaks]
+    found = machine.describe(reports, tmp_path / "cpuinfo")
+    assert found.name == "intel-xeon-e5-2680-v4-4-cores"
+    assert (found.model, found.microcode) == ("6 79 1", "0xb")
+    assert [peak.gflops for peak in found.peak] == [55.0]

@@ -1,0 +1,96 @@
+from __future__ import annotations
+
+import subprocess
+import sys
+import zipfile
+from pathlib import Path
+
+import pytest
+
+from stacks.channel.staging.wheel import SHEBANG, unpack_wheel, write_script
+from stacks.core.errors import IntegrityError
+
+
+def wheel(folder: Path, files: dict[str, str], modes: dict[str, int] | None = None) -> Path:
+    path = folder / "a-1-py3-none-any.whl"
+    with zipfile.ZipFile(path, "w") as archive:
+        for name, text in files.items():
+            info = zipfile.ZipInfo(name)
+            info.external_attr = (modes or {}).get(name, 0o644) << 16
+            archive.writestr(info, text)
+    return path
+
+
+def unpack(path: Path, root: Path) -> list[str]:
+    unpack_wheel(path, root, "site-packages", root / "python-scripts")
+    return sorted(str(p.relative_to(root)) for p in root.rglob("*") if not p.is_dir())
+
+
+def test_every_kind_of_file_goes_to_its_place(tmp_path: Path) -> None:
+    names = {
+        "a/__init__.py": "",
+        "a-1.data/purelib/p.py": "",
+        "a-1.data/platlib/q.so": "",
+        "a-1.data/data/share/r": "",
+        "a-1.data/scripts/s": "#!python\nprint(1)\n",
+        "a-1.dist-info/METADATA": "",
+        "a/.libs/hidden.so": "",
+    }
+    found = unpack(wheel(tmp_path, names, {"a/.libs/hidden.so": 0o755}), tmp_path / "root")
+    assert found == [
+        "python-scripts/s",
+        "share/r",
+        "site-packages/a-1.dist-info/INSTALLER",
+        "site-packages/a-1.dist-info/METADATA",
+        "site-packages/a/.libs/hidden.so",
+        "site-packages/a/__init__.py",
+        "site-packages/p.py",
+        "site-packages/q.so",
+    ]
+    script = tmp_path / "root/python-scripts/s"
+    assert script.read_text() == f"{SHEBANG}print(1)\n"
+    assert script.stat().st_mode & 0o111
+    assert (tmp_path / "root/site-packages/a/.libs/hidden.so").stat().st_mode & 0o111
+    assert not (tmp_path / "root/site-packages/p.py").stat().st_mode & 0o111
+
+
+@pytest.mark.parametrize(
+    "name",
+    ["../x", "a/../../x", "/x", "a-1.data/purelib/../../x", "a-1.data/data//x",
+     "a-1.data/headers/x.h", "a-1.data/scripts/../../x"],
+)  # fmt: skip
+def test_a_file_that_would_lie_elsewhere_is_refused(name: str, tmp_path: Path) -> None:
+    path = wheel(tmp_path, {name: "evil"})
+    with pytest.raises(IntegrityError, match="cannot place"):
+        unpack(path, tmp_path / "deep/root")
+    assert not list((tmp_path).rglob("x*"))
+
+
+def test_entry_points_become_scripts(tmp_path: Path) -> None:
+    text = "[console_scripts]\nrun = a.b:Program.main [extra]\nB=a:f\n[gui_scripts]\ng = a:g\n"
+    found = unpack(wheel(tmp_path, {"a-1.dist-info/entry_points.txt": text}), tmp_path / "root")
+    assert [name for name in found if "scripts" in name] == [
+        "python-scripts/B",
+        "python-scripts/run",
+    ]
+    body = (tmp_path / "root/python-scripts/run").read_text().removeprefix(SHEBANG)
+    assert body == "import sys\n\nfrom a.b import Program\n\nsys.exit(Program.main())\n"
+
+
+def test_entry_points_of_other_kinds_make_no_script(tmp_path: Path) -> None:
+    files = {"a-1.dist-info/entry_points.txt": "[distutils.commands]\nx = a:f\n"}
+    assert unpack(wheel(tmp_path, files), tmp_path / "root") == [
+        "site-packages/a-1.dist-info/INSTALLER",
+        "site-packages/a-1.dist-info/entry_points.txt",
+    ]
+
+
+def test_a_script_runs_with_the_python_beside_it(tmp_path: Path) -> None:
+    """Also below a path with blanks and letters, and through a link from elsewhere."""
+    folder = tmp_path / "a folder, é/bin"
+    script = folder / "tool"
+    write_script(script, "import sys; print(sys.argv[1:])\n")
+    (folder / "python").symlink_to(sys.executable)
+    (tmp_path / "link").symlink_to(script)
+    for path in (script, tmp_path / "link"):
+        assert subprocess.check_output([path, "a b", "c"], text=True) == "['a b', 'c']\n"

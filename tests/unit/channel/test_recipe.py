@@ -1,0 +1,81 @@
+from __future__ import annotations
+
+from pathlib import Path
+
+import pytest
+
+from stacks.channel.recipe import RECIPES, SOURCES_LOCK, read_recipes
+from stacks.channel.stages import Forwarding, LocalTarball, ThinFront
+from stacks.core.errors import UsageError
+from stacks.sources.pins import Pins, read_pins
+
+RECIPE = """\
+package:
+  name: six
+  version: 1.16.0
+source:
+  - project: six
+    version: 1.16.0
+    file: six-1.16.0-py2.py3-none-any.whl
+about:
+  license: MIT
+  summary: One source for Python 2 and 3
+extra:
+  stage: wheel
+"""
+
+
+def write(folder: Path, text: str) -> Path:
+    path = folder / "six/recipe.yaml"
+    path.parent.mkdir()
+    path.write_text(text)
+    return path
+
+
+def test_a_recipe(tmp_path: Path) -> None:
+    write(tmp_path, RECIPE)
+    [(name, recipe)] = read_recipes(tmp_path).items()
+    assert (name, recipe.package.version, recipe.subdir) == ("six", "1.16.0", "linux-64")
+    assert [pin.filename for pin in recipe.pins(read_pins(SOURCES_LOCK))] == [
+        "six-1.16.0-py2.py3-none-any.whl"
+    ]
+
+
+@pytest.mark.parametrize(
+    ("old", "new", "line", "told"),
+    [
+        ("  summary", "  sumary", 10, "summary"),
+        ("stage: wheel", "stage: weel", 12, "wheel"),
+        ("name: six", "name: Six", 2, "name"),
+        ("version: 1.16.0\nsource", "version: 1.16\nsource", 3, "version"),
+        ("    file:", "    fiel:", 7, "file"),
+        ("about:", "requirements:\n  rum: [python]\nabout:", 9, "run"),
+    ],
+)
+def test_a_mistake_is_told_with_its_line(
+    old: str, new: str, line: int, told: str, tmp_path: Path
+) -> None:
+    assert old in RECIPE
+    path = write(tmp_path, RECIPE.replace(old, new))
+    with pytest.raises(UsageError) as caught:
+        read_recipes(tmp_path)
+    assert f"{path}:{line}:" in caught.value.what
+    assert told in caught.value.what
+
+
+def test_a_source_that_is_not_pinned(tmp_path: Path) -> None:
+    write(tmp_path, RECIPE)
+    with pytest.raises(UsageError, match=r"no file six-1.16.0.* is pinned"):
+        read_recipes(tmp_path)["six"].pins(Pins())
+
+
+# These are made of a few lines of code of the project's own, or of the user's file.
+WITHOUT_SOURCES = (Forwarding, LocalTarball, ThinFront)
+
+
+def test_every_committed_recipe_has_its_sources_pinned_and_a_floor_if_it_is_native() -> None:
+    pins = read_pins(SOURCES_LOCK)
+    for name, recipe in read_recipes(RECIPES).items():
+        assert bool(recipe.pins(pins)) != isinstance(recipe.extra, WITHOUT_SOURCES), name
+        floors = [spec for spec in recipe.requirements.run if spec.startswith("__glibc >=")]
+        assert len(floors) == (0 if recipe.build.noarch else 1), name

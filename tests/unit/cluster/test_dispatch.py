@@ -1,0 +1,178 @@
+"""Which worker gets which job, and what happens where one is lost."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Sequence
+from typing import cast
+
+import pytest
+
+from stacks.cluster import dispatch
+from stacks.cluster.connect import Cluster, ClusterError, Ended, Worker
+from stacks.cluster.dispatch import Job, spread
+from stacks.cluster.messages import Answer, Order, Told
+
+DONE = Ended(text=Answer().model_dump_json(by_alias=True))
+LOST = Ended()
+REFUSED = Ended(
+    text=Answer(error=Told(what="another checkout"), refused=True).model_dump_json(by_alias=True)
+)
+
+
+class Sent:
+    def __init__(self, ended: Ended | None) -> None:
+        self.ended = ended
+        self.stopped = False
+
+
+class Fake:
+    """Workers that answer at once: as `answers` says, else well."""
+
+    def __init__(self, *workers: Worker) -> None:
+        self.present = {worker.address: worker for worker in workers}
+        self.answers: dict[str, list[Ended | None]] = {}
+        self.sent: list[tuple[str, Order]] = []
+        self.tasks: list[Sent] = []
+        self.meanwhile: Callable[[], None] = lambda: None
+
+    def workers(self) -> dict[str, Worker]:
+        return dict(self.present)
+
+    def send(self, worker: Worker, text: str) -> Sent:
+        self.sent.append((worker.name, Order.model_validate_json(text)))
+        answers = self.answers.get(worker.name)
+        self.tasks.append(Sent(answers.pop(0) if answers else DONE))
+        return self.tasks[-1]
+
+    def wait(self, tasks: Sequence[Sent], seconds: float) -> None:
+        self.meanwhile()
+
+    def stop(self, tasks: Sequence[Sent]) -> None:
+        for task in tasks:
+            task.stopped = True
+
+    @property
+    def to(self) -> list[tuple[str, str]]:
+        return [(name, order.variants[0]) for name, order in self.sent]
+
+
+def worker(name: str, machine: str = "") -> Worker:
+    return Worker(f"tcp://{name}", name, machine or name, None)
+
+
+def job(variant: str, machine: str | None = None) -> Job:
+    order = Order(commit=None, files={}, machine="", variants=(variant,))
+    return Job(variant, order, machine)
+
+
+def done(fake: Fake, *jobs: Job) -> tuple[list[tuple[str, str]], list[str]]:
+    kept: list[tuple[str, str]] = []
+    failures = spread(
+        cast(Cluster, fake), jobs, lambda job, by, _: kept.append((job.name, by.name)), patience=0
+    )
+    return kept, [error.what for error in failures]
+
+
+def test_jobs_go_to_whoever_is_free() -> None:
+    fake = Fake(worker("a"), worker("b"))
+    kept, failures = done(fake, job("x"), job("y"), job("z"))
+    assert kept == [("x", "a"), ("y", "b"), ("z", "a")] and failures == []
+    assert fake.sent[1][1].machine == "b"
+
+
+def test_two_workers_of_one_machine_do_one_thing_at_a_time() -> None:
+    fake = Fake(worker("a1", "a"), worker("a2", "a"))
+    busy: list[int] = []
+    fake.meanwhile = lambda: busy.append(sum(t.ended is None for t in fake.tasks))
+    assert done(fake, job("x"), job("y"))[0] == [("x", "a1"), ("y", "a1")]
+    assert len(fake.sent) == 2 and len(busy) == 2
+
+
+def test_a_job_for_one_machine_goes_to_no_other() -> None:
+    fake = Fake(worker("a"), worker("b"))
+    assert done(fake, job("x", "b"), job("y", "b"))[0] == [("x", "b"), ("y", "b")]
+
+
+def test_a_job_whose_worker_was_lost_goes_to_another_machine(
+    capsys: pytest.CaptureFixture[str],
+) -> None:
+    fake = Fake(worker("a"), worker("b"))
+    fake.answers["a"] = [LOST]
+    kept, failures = done(fake, job("x"))
+    assert fake.to == [("a", "x"), ("b", "x")] and kept == [("x", "b")] and failures == []
+    assert "a: was lost; x will be done again" in capsys.readouterr().err
+
+
+def test_a_worker_that_is_not_there_any_more_is_lost() -> None:
+    fake = Fake(worker("a"), worker("b"))
+    fake.answers["a"] = [None]
+    fake.meanwhile = lambda: setattr(fake, "present", {"tcp://b": worker("b")})
+    assert done(fake, job("x"))[0] == [("x", "b")]
+    assert [task.stopped for task in fake.tasks] == [True, False]
+
+
+def test_a_job_that_takes_its_workers_with_it_is_given_up() -> None:
+    fake = Fake(worker("a"), worker("b"))
+    fake.answers = {"a": [LOST] * 9, "b": [LOST] * 9}
+    kept, failures = done(fake, job("x"))
+    assert len(fake.sent) == dispatch.TRIES and kept == []
+    assert failures == ["x: its worker was lost 3 times, at last a"]
+
+
+def test_a_machine_with_another_checkout_is_left_out_and_others_do_its_jobs(
+    capsys: pytest.CaptureFixture[str],
+) -> None:
+    fake = Fake(worker("a"), worker("b"))
+    fake.answers["a"] = [REFUSED]
+    kept, failures = done(fake, job("x"), job("y"), job("z"))
+    assert sorted(kept) == [("x", "b"), ("y", "b"), ("z", "b")] and failures == []
+    assert capsys.readouterr().err.count("a: is left out:\na: another checkout") == 1
+
+
+def test_where_all_refuse_it_ends() -> None:
+    fake = Fake(worker("a"))
+    fake.answers["a"] = [REFUSED]
+    error = spread(cast(Cluster, fake), [job("x")], lambda *_: None, patience=3600)
+    assert [e.what for e in error] == ["x: no worker is left for it"]
+
+
+def test_a_timing_that_was_refused_is_a_failure_of_its_own() -> None:
+    fake = Fake(worker("a"), worker("b"))
+    fake.answers["a"] = [REFUSED]
+    kept, failures = done(fake, job("x", "a"), job("y", "b"))
+    assert kept == [("y", "b")] and failures == ["a: another checkout"]
+
+
+def test_a_worker_without_this_project_is_told_as_such() -> None:
+    fake = Fake(worker("a"))
+    fake.answers["a"] = [Ended(error="ModuleNotFoundError: No module named 'stacks'")]
+    failures = spread(cast(Cluster, fake), [job("x", "a")], lambda *_: None)
+    assert failures[0].found == "ModuleNotFoundError: No module named 'stacks'"
+    assert "./invoke worker" in str(failures[0].fix)
+
+
+def test_an_answer_that_is_none_is_an_error_of_that_job() -> None:
+    fake = Fake(worker("a"))
+    fake.answers["a"] = [Ended(text='{"outcomes": 3}')]
+    answers: list[Answer] = []
+    spread(cast(Cluster, fake), [job("x")], lambda _, __, answer: answers.append(answer))
+    assert answers[0].error and answers[0].error.what == "what it answered cannot be read"
+
+
+def test_what_runs_is_stopped_where_this_is_interrupted() -> None:
+    fake = Fake(worker("a"), worker("b"))
+    fake.answers = {"a": [None], "b": [None]}
+
+    def interrupt() -> None:
+        raise KeyboardInterrupt
+
+    fake.meanwhile = interrupt
+    with pytest.raises(KeyboardInterrupt):
+        done(fake, job("x"), job("y"))
+    assert [task.stopped for task in fake.tasks] == [True, True]
+
+
+def test_no_worker_at_all() -> None:
+    kept, failures = done(Fake(), job("x"))
+    assert kept == [] and failures == ["x: no worker is left for it"]
+    assert ClusterError.exit_code == 1

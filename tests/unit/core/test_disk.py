@@ -1,0 +1,202 @@
+from __future__ import annotations
+
+import errno
+import os
+import subprocess
+import sys
+import tempfile
+from pathlib import Path
+
+import pytest
+
+from stacks.core.disk import (
+    REPOSITORY,
+    DiskError,
+    aside,
+    cache_root,
+    check_sha256,
+    explained,
+    locked,
+    scratch,
+    sha256_of,
+    write_whole,
+)
+from stacks.core.errors import IntegrityError
+
+
+def names(folder: Path) -> list[str]:
+    return sorted(path.name for path in folder.iterdir())
+
+
+def test_a_file_is_put_in_place_whole(tmp_path: Path) -> None:
+    target = tmp_path / "new/folder/file"
+    write_whole(target, "old")
+    write_whole(target, b"new")
+    assert target.read_bytes() == b"new"
+    assert names(target.parent) == ["file"]
+
+
+def test_a_folder_takes_the_place_of_another(tmp_path: Path) -> None:
+    target = tmp_path / "folder"
+    for name in ("old", "new"):
+        with aside(target) as made:
+            made.mkdir()
+            (made / name).touch()
+    assert names(target) == ["new"]
+    assert names(tmp_path) == ["folder"]
+
+
+def test_what_fails_leaves_the_old_and_nothing_else(tmp_path: Path) -> None:
+    target = tmp_path / "folder"
+    target.mkdir()
+    (target / "old").touch()
+    with pytest.raises(ZeroDivisionError), aside(target) as made:
+        made.mkdir()
+        raise ZeroDivisionError
+    assert (names(target), names(tmp_path)) == (["old"], ["folder"])
+
+
+def test_a_block_that_makes_nothing_leaves_the_old(tmp_path: Path) -> None:
+    target = tmp_path / "folder"
+    target.mkdir()
+    (target / "old").touch()
+    with pytest.raises(FileNotFoundError), aside(target):
+        pass
+    assert (names(target), names(tmp_path)) == (["old"], ["folder"])
+
+
+def test_a_link_is_replaced_and_not_followed(tmp_path: Path) -> None:
+    (tmp_path / "real").mkdir()
+    target = tmp_path / "link"
+    target.symlink_to("real")
+    write_whole(target, "text")
+    assert not target.is_symlink() and names(tmp_path / "real") == []
+
+
+@pytest.mark.parametrize(
+    ("number", "fix"),
+    [
+        (errno.ENOSPC, "free some space, or set THEANO_STACKS_CACHE to a folder on another disk"),
+        (errno.EDQUOT, "your quota is used up"),
+        (errno.EFBIG, "allows no larger file"),
+        (errno.EROFS, "set THEANO_STACKS_CACHE to a folder that can be written"),
+        (errno.EACCES, "set THEANO_STACKS_CACHE to a folder that you may write"),
+        (errno.EPERM, "set THEANO_STACKS_CACHE to a folder that you may write"),
+        (errno.ENOTDIR, "a file stands where a folder is needed"),
+    ],
+)
+def test_refusals_of_the_disk(number: int, fix: str) -> None:
+    with pytest.raises(DiskError) as caught, explained(cache_root() / "here"):
+        raise OSError(number, os.strerror(number))
+    assert caught.value.what == f"{cache_root() / 'here'}: {os.strerror(number)}"
+    assert fix in str(caught.value.fix)
+
+
+@pytest.mark.parametrize(
+    ("place", "fix"),
+    [
+        (REPOSITORY / "build/x", "use a checkout in a folder that you may write"),
+        (Path("/tmp/x"), "set TMPDIR to a folder that you may write"),
+        (Path("/srv/x"), "choose a folder that you may write"),
+    ],
+)
+def test_the_fix_is_for_the_place(place: Path, fix: str, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.delenv("TMPDIR", raising=False)
+    monkeypatch.setenv("THEANO_STACKS_CACHE", "/elsewhere")
+    with pytest.raises(DiskError) as caught, explained(Path("/any")):
+        raise PermissionError(errno.EACCES, "no", str(place))
+    assert (caught.value.what, caught.value.fix) == (f"{place}: no", fix)
+
+
+def test_other_errors_are_not_hidden() -> None:
+    with pytest.raises(FileNotFoundError), explained(Path("/any")):
+        raise FileNotFoundError(errno.ENOENT, "none")
+
+
+def test_no_room_for_temporary_files(monkeypatch: pytest.MonkeyPatch) -> None:
+    def none() -> None:
+        raise FileNotFoundError(errno.ENOENT, "No usable temporary directory found in [...]")
+
+    monkeypatch.setattr(tempfile, "TemporaryDirectory", none)
+    with pytest.raises(DiskError, match=r"(?s)No usable.*set TMPDIR"), scratch():
+        pass
+
+
+HOLDER = """
+import sys
+from pathlib import Path
+from stacks.core.disk import locked
+with locked(Path(sys.argv[1]), "it"):
+    print("held", flush=True)
+    sys.stdin.readline()
+"""
+
+
+def test_a_lock_is_waited_for_and_what_was_left_is_removed(tmp_path: Path) -> None:
+    target = tmp_path / "a"
+    for name in (".a.12345678.part", ".a.b.12345678.part", ".ab.12345678.part"):
+        (tmp_path / name).mkdir()
+    command = [sys.executable, "-c", HOLDER, str(target)]
+    with subprocess.Popen(
+        command, stdin=subprocess.PIPE, stdout=subprocess.PIPE, text=True, cwd=REPOSITORY
+    ) as first:
+        assert first.stdin and first.stdout
+        assert first.stdout.readline() == "held\n"
+        assert names(tmp_path) == [".a.b.12345678.part", ".a.lock", ".ab.12345678.part"]
+        with subprocess.Popen(
+            command,
+            stdin=subprocess.PIPE,
+            stdout=subprocess.PIPE,
+            stderr=subprocess.PIPE,
+            text=True,
+            cwd=REPOSITORY,
+        ) as second:
+            assert second.stderr
+            assert second.stderr.readline() == "waiting: it is being made\n"
+            first.stdin.write("\n")
+            first.stdin.close()
+            assert second.communicate("\n")[0] == "held\n"
+        assert second.returncode == 0
+
+
+def test_a_lock_falls_with_its_holder(tmp_path: Path) -> None:
+    command = [sys.executable, "-c", HOLDER, str(tmp_path / "a")]
+    with subprocess.Popen(
+        command, stdin=subprocess.PIPE, stdout=subprocess.PIPE, text=True, cwd=REPOSITORY
+    ) as holder:
+        assert holder.stdout and holder.stdout.readline() == "held\n"
+        holder.kill()
+    with locked(tmp_path / "a", "it"):
+        pass
+
+
+@pytest.mark.parametrize(
+    ("chosen", "xdg", "found"),
+    [("/c", "/x", "/c"), ("~/c", "", "/home/me/c"), ("", "/x", "/x/theano-stacks"),
+     ("", "", "/home/me/.cache/theano-stacks")],
+)  # fmt: skip
+def test_the_place_of_the_cache(
+    chosen: str, xdg: str, found: str, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setenv("HOME", "/home/me")
+    monkeypatch.setenv("THEANO_STACKS_CACHE", chosen)
+    monkeypatch.setenv("XDG_CACHE_HOME", xdg)
+    assert cache_root() == Path(found)
+
+
+def test_no_home_for_the_cache(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.delenv("THEANO_STACKS_CACHE", raising=False)
+    monkeypatch.delenv("XDG_CACHE_HOME", raising=False)
+    monkeypatch.setattr(os.path, "expanduser", lambda path: path)
+    with pytest.raises(DiskError, match=r"(?s)no home.*THEANO_STACKS_CACHE"):
+        cache_root()
+
+
+def test_hashes(tmp_path: Path) -> None:
+    path = tmp_path / "file"
+    path.write_bytes(b"abc" * 1_000_000)
+    right = sha256_of(path)
+    check_sha256(path, right, fix="")
+    with pytest.raises(IntegrityError) as caught:
+        check_sha256(path, "0" * 64, fix="do this")
+    assert caught.value.found == f"sha256 {right}" and caught.value.fix == "do this"

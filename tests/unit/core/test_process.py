@@ -1,0 +1,76 @@
+from __future__ import annotations
+
+import os
+import sys
+from pathlib import Path
+
+import pytest
+
+from stacks.core.process import CommandError, attached, call, followed, quoted
+
+
+def test_what_a_program_prints() -> None:
+    assert call([sys.executable, "-c", "print('a b')"]) == "a b\n"
+
+
+def test_bytes_that_are_no_text() -> None:
+    assert call([sys.executable, "-c", "import os; os.write(1, b'\\xff')"]) == "\ufffd"
+
+
+def test_a_program_that_fails_is_told_with_its_own_words() -> None:
+    code = "import sys; print('out'); print('because', file=sys.stderr); sys.exit(3)"
+    with pytest.raises(CommandError) as caught:
+        call([sys.executable, "-c", code])
+    assert caught.value.what.endswith("out\nbecause")
+    assert (caught.value.expected, caught.value.found) == ("exit status 0", "exit status 3")
+
+
+def test_a_status_that_is_accepted() -> None:
+    assert call([sys.executable, "-c", "import sys; sys.exit(3)"], accepted=(0, 3)) == ""
+
+
+def test_a_program_that_is_missing(tmp_path: Path) -> None:
+    with pytest.raises(CommandError, match="cannot run no-such-program: No such file"):
+        call(["no-such-program", "x y"])
+    with pytest.raises(CommandError, match="cannot run no-such-program"):
+        attached(["no-such-program"])
+
+
+def test_the_status_of_an_attached_program() -> None:
+    assert attached([sys.executable, "-c", "import sys; sys.exit(7)"]) == 7
+
+
+def test_a_command_line_as_a_person_types_it() -> None:
+    assert quoted(["a b", Path("/c"), "d'e"]) == "'a b' /c 'd'\"'\"'e'"
+
+
+def test_a_program_that_is_followed() -> None:
+    code = "import sys; print('a'); print('b', file=sys.stderr)"
+    lines: list[str] = []
+    followed([sys.executable, "-u", "-c", code], lines.append)
+    assert lines == ["a", "b"]
+
+
+def test_a_followed_program_that_fails() -> None:
+    lines: list[str] = []
+    with pytest.raises(CommandError) as caught:
+        followed([sys.executable, "-c", "print('because'); raise SystemExit(3)"], lines.append)
+    assert lines == ["because"]
+    assert caught.value.what.endswith("\nbecause")
+    assert caught.value.found == "exit status 3"
+    with pytest.raises(CommandError, match="cannot run no-such-program"):
+        followed(["no-such-program"], lines.append)
+
+
+def test_an_interrupt_stops_the_followed_program() -> None:
+    pids: list[int] = []
+
+    def interrupt(line: str) -> None:
+        pids.append(int(line))
+        raise KeyboardInterrupt
+
+    code = "import os, signal; print(os.getpid(), flush=True); signal.pause()"
+    with pytest.raises(KeyboardInterrupt):
+        followed([sys.executable, "-c", code], interrupt)
+    with pytest.raises(ProcessLookupError):
+        os.kill(pids[0], 0)

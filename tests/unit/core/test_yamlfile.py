@@ -1,0 +1,191 @@
+"""What a person is told of a YAML file that is wrong."""
+
+from __future__ import annotations
+
+from pathlib import Path
+from typing import Annotated, Literal
+
+import pytest
+from pydantic import BaseModel, ConfigDict, Field
+
+from stacks.core import yamlfile
+from stacks.core.errors import UsageError
+
+
+class Strict(BaseModel):
+    model_config = ConfigDict(frozen=True, extra="forbid", strict=True)
+
+
+class Debs(Strict):
+    suite: str
+    debs: tuple[str, ...]
+
+
+class File(Strict):
+    project: str
+    version: str
+    file: str
+
+
+class Wheel(Strict):
+    stage: Literal["wheel"]
+    folder: str = ""
+
+
+class Copy(Strict):
+    stage: Literal["copy"]
+    links: dict[str, str] = {}
+
+
+class Recipe(Strict):
+    name: str = Field(pattern=r"^[a-z]+$")
+    number: int = 0
+    noarch: bool = False
+    precision: Literal["float32", "float64"] = "float64"
+    source: tuple[Debs | File, ...] = ()
+    extra: Annotated[Wheel | Copy, Field(discriminator="stage")] | None = None
+
+
+@pytest.fixture
+def file(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Path:
+    monkeypatch.chdir(tmp_path)
+    return tmp_path / "r.yaml"
+
+
+def fault(file: Path, text: str | bytes) -> str:
+    file.write_bytes(text if isinstance(text, bytes) else text.encode())
+    with pytest.raises(UsageError) as caught:
+        yamlfile.load(file, Recipe)
+    return str(caught.value)
+
+
+def test_reads_a_file(file: Path) -> None:
+    file.write_text(
+        "# a comment\n"
+        "name: a\n"
+        "source:\n- {suite: bullseye, debs: [x, 'é']}\n"
+        "- {project: p, version: '1.0', file: f}\n"
+        "extra: {stage: copy, links: {a: b}}\n"
+    )
+    assert yamlfile.load(file, Recipe) == Recipe(
+        name="a",
+        source=(
+            Debs(suite="bullseye", debs=("x", "é")),
+            File(project="p", version="1.0", file="f"),
+        ),
+        extra=Copy(stage="copy", links={"a": "b"}),
+    )
+
+
+def test_yes_and_no_are_text_as_in_yaml_1_2(file: Path) -> None:
+    file.write_text("name: no\n")
+    assert yamlfile.load(file, Recipe).name == "no"
+
+
+@pytest.mark.parametrize(
+    ("text", "message"),
+    [
+        (
+            "name: a\nnubmer: 1\n",
+            "r.yaml:2:1: nubmer: expected one of the keys name, number, noarch, precision, source, "
+            "extra; found 'nubmer': did you mean 'number'?",
+        ),
+        ("number: 1\n", "r.yaml:1:1: expected the key 'name', found none"),
+        ("", "r.yaml:1:1: expected the key 'name', found none"),
+        ("name: 3.9\n", "r.yaml:1:7: name: expected text, found the number 3.9: put it in quotes"),
+        ("name: true\n", "r.yaml:1:7: name: expected text, found true: put it in quotes"),
+        ("name: [a]\n", "r.yaml:1:7: name: expected text, found a list"),
+        ("name: A\n", "r.yaml:1:7: name: expected text that matches ^[a-z]+$, found 'A'"),
+        (
+            "name: a\nnumber: '1'\n",
+            "r.yaml:2:9: number: expected a whole number, found '1'",
+        ),
+        ("name: a\nnoarch: yes\n", "r.yaml:2:9: noarch: expected true or false, found 'yes'"),
+        (
+            "name: a\nprecision: float46\n",
+            "r.yaml:2:12: precision: expected one of float32, float64; "
+            "found 'float46': did you mean 'float64'?",
+        ),
+        ("name: a\nsource: x\n", "r.yaml:2:9: source: expected a list, found 'x'"),
+        (
+            "name: a\nsource:\n- suite: s\n  debz: [x]\n",
+            "r.yaml:3:3: source[0]: expected the key 'debs', found none\n"
+            "r.yaml:4:3: source[0].debz: expected one of the keys suite, debs; "
+            "found 'debz': did you mean 'debs'?",
+        ),
+        (
+            "name: a\nsource:\n- {suite: s, debs: [x, 1]}\n",
+            "r.yaml:3:24: source[0].debs[1]: expected text, found the number 1: put it in quotes",
+        ),
+        (
+            "name: a\nextra: {stage: whele}\n",
+            "r.yaml:2:16: extra.stage: expected one of wheel, copy; "
+            "found 'whele': did you mean 'wheel'?",
+        ),
+        ("name: a\nextra: {}\n", "r.yaml:2:8: extra: expected the key 'stage', found none"),
+        (
+            "name: a\nextra: {stage: copy, links: {b: 1}}\n",
+            "r.yaml:2:33: extra.links.b: expected text, found the number 1: put it in quotes",
+        ),
+        (
+            "name: a\nextra: {stage: copy, link: {}}\n",
+            "r.yaml:2:22: extra.link: expected one of the keys stage, links; "
+            "found 'link': did you mean 'links'?",
+        ),
+        ("- a\n", "r.yaml:1:1: expected a mapping, found a list"),
+        (
+            "name: a\nname: b\n",
+            "r.yaml:2:1: name: expected each key once, found it again; the first is in line 1",
+        ),
+        (
+            "name:\nnumber: 1\n",
+            "r.yaml:1:1: name: expected a value, "
+            "found nothing: leave the key out where none is meant",
+        ),
+        (
+            "name: 2026-01-02\n",
+            "r.yaml:1:7: name: expected text, a number, true or false, found a date: 2026-01-02",
+        ),
+        (
+            "name: !!python/object:os.system a\n",
+            "r.yaml:1:7: name: expected a plain value, "
+            "found the tag tag:yaml.org,2002:python/object:os.system",
+        ),
+        ("name: &a b\n", "r.yaml:1:7: name: expected a value written out, found the anchor 'a'"),
+        ("1: a\n", "r.yaml:1:1: expected a key that is text, found '1': put it in quotes"),
+        (
+            "name: [a\nnumber: 1\n",
+            "r.yaml:2:7: expected YAML: expected ',' or ']', but got ':', "
+            "while parsing a flow sequence",
+        ),
+        (
+            "name: a\n\tnumber: 1\n",
+            "r.yaml:2:1: expected YAML: found character '\\t' that cannot start any token, "
+            "while scanning for the next token",
+        ),
+        ("name: a: b\n", "r.yaml:1:8: expected YAML: mapping values are not allowed here"),
+        ("[" * 5000, "r.yaml: expected YAML: too deeply nested"),
+        (
+            b"name: a\nprecision: \xff\n",
+            "r.yaml:2:1: expected text in UTF-8, found a byte that is not: 0xff",
+        ),
+    ],
+)
+def test_tells_where_and_what(file: Path, text: str | bytes, message: str) -> None:
+    assert fault(file, text) == message
+
+
+def test_tells_every_fault_at_once(file: Path) -> None:
+    assert fault(file, "name: 1\nnumber: x\n").count("\n") == 1
+
+
+def test_a_missing_file(file: Path) -> None:
+    with pytest.raises(UsageError, match=r"^r\.yaml: no such file$"):
+        yamlfile.load(file, Recipe)
+
+
+def test_keeps_the_places_for_errors_that_show_later(file: Path) -> None:
+    file.write_text("name: a\nextra:\n  stage: copy\n  links: {x: y}\n")
+    where = yamlfile.read(file, Recipe).places.where
+    assert where(("extra", "links", "x")) == "r.yaml:4:14"
+    assert where(("source", 3)) == "r.yaml:1:1"

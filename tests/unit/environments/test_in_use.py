@@ -1,0 +1,150 @@
+"""What a process uses, another does not remove: real processes, told by what they print."""
+
+from __future__ import annotations
+
+import os
+import subprocess
+import sys
+from pathlib import Path
+
+import pytest
+
+from stacks.core.disk import REPOSITORY
+from stacks.environments import in_use, prefix
+from stacks.environments.in_use import InUseError
+from stacks.variants.variant import load_variant
+
+USER = """
+import sys
+from pathlib import Path
+from stacks.environments import in_use
+in_use.use(Path(sys.argv[1]))
+in_use.use(Path(sys.argv[1]))
+print("held", flush=True)
+sys.stdin.readline()
+"""
+RUNNER = """
+import sys
+from pathlib import Path
+from stacks.environments import in_use, run
+in_use.use(Path(sys.argv[1]))
+run._replace_by(["cat"], {"PATH": "/usr/bin:/bin"})
+"""
+CLEANER = """
+import sys
+from pathlib import Path
+from stacks.environments import in_use
+with in_use.unused(Path(sys.argv[1]), "it"):
+    print("held", flush=True)
+    sys.stdin.readline()
+"""
+
+
+def start(program: str, lock: Path, *words: str) -> subprocess.Popen[str]:
+    pipe = subprocess.PIPE
+    command = [sys.executable, "-c", program, str(lock), *words]
+    return subprocess.Popen(
+        command, stdin=pipe, stdout=pipe, stderr=pipe, text=True, cwd=REPOSITORY
+    )
+
+
+def line(process: subprocess.Popen[str]) -> str:
+    assert process.stdout
+    return process.stdout.readline()
+
+
+def refusal(lock: Path) -> InUseError:
+    with pytest.raises(InUseError) as caught, in_use.unused(lock, "it"):
+        pass
+    return caught.value
+
+
+def test_what_is_used_is_not_removed_and_its_users_are_named(tmp_path: Path) -> None:
+    lock = tmp_path / "new/lock"
+    with start(USER, lock, "first") as first, start(USER, lock, "second") as second:
+        assert (line(first), line(second)) == ("held\n", "held\n")
+        found = str(refusal(lock).found)
+        assert f"process {first.pid}: " in found and f"process {second.pid}: " in found
+        assert "first; " in found and "\n" not in found
+        first.communicate("\n")
+        assert f"process {second.pid}: " in str(refusal(lock).found)
+        second.kill()
+    with in_use.unused(lock, "it"):
+        assert lock.exists()
+    assert not lock.exists()
+
+
+def test_a_program_that_takes_the_place_of_a_user_uses_it_too(tmp_path: Path) -> None:
+    lock = tmp_path / "lock"
+    with start(RUNNER, lock) as user:
+        assert user.stdin
+        user.stdin.write("cat\n")
+        user.stdin.flush()
+        assert line(user) == "cat\n"
+        error = refusal(lock)
+        assert error.found == f"process {user.pid}: cat"
+        assert error.what == "it is in use: nothing was removed"
+        user.communicate()
+    with in_use.unused(lock, "it"):
+        pass
+
+
+def test_while_it_is_removed_others_wait_and_then_use_what_is_new(tmp_path: Path) -> None:
+    lock = tmp_path / "lock"
+    with start(CLEANER, lock) as cleaner:
+        assert line(cleaner) == "held\n"
+        with start(USER, lock) as user:
+            assert user.stderr
+            said = user.stderr.readline()
+            assert said == "waiting: `./invoke clean` removes what this uses\n"
+            cleaner.communicate("\n")
+            assert line(user) == "held\n"
+            # The file that it waited for is gone: it holds the one by that name now.
+            assert f"process {user.pid}: " in str(refusal(lock).found)
+            user.communicate("\n")
+            assert (cleaner.returncode, user.returncode) == (0, 0)
+
+
+def test_two_cleans_at_once(tmp_path: Path) -> None:
+    lock = tmp_path / "lock"
+    with start(CLEANER, lock) as cleaner:
+        assert line(cleaner) == "held\n"
+        assert f"process {cleaner.pid}: " in str(refusal(lock).found)
+        cleaner.communicate("\n")
+
+
+def test_where_nothing_can_be_written_nothing_is_held(tmp_path: Path) -> None:
+    (tmp_path / "file").touch()
+    lock = tmp_path / "file/lock"
+    in_use.use(lock)
+    assert lock not in in_use._held
+
+
+def test_our_own_program_is_named_as_a_person_types_it(tmp_path: Path) -> None:
+    folder = tmp_path / "1"
+    folder.mkdir()
+    words = [b"python", b"-I", b"-c", f"{in_use.OWN_PROGRAM}\nmain()".encode(), b"/here", b"build"]
+    (folder / "cmdline").write_bytes(b"\0".join([*words, b"-v", b"a b"]) + b"\0")
+    assert in_use._command(folder) == "./invoke build -v 'a b'"
+    (folder / "cmdline").write_bytes(b"\0".join([b"x" * (in_use.LONGEST + 1)]) + b"\0")
+    assert in_use._command(folder) == "x" * in_use.LONGEST + " ..."
+    assert in_use._command(tmp_path / "2") == "ended by now"
+
+
+def test_the_words_by_which_our_own_program_is_known() -> None:
+    assert in_use.OWN_PROGRAM in (REPOSITORY / "invoke").read_text()
+
+
+def test_an_environment_that_was_removed_meanwhile_is_not_ready(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    answers = [True, False]
+    monkeypatch.setattr(prefix, "PREFIXES", tmp_path)
+    monkeypatch.setattr(prefix, "is_ready", lambda variant, lock, target: answers.pop(0))
+    monkeypatch.setattr(in_use, "lock_of_build", lambda: tmp_path / ".build.lock")
+    variant = load_variant("openblas")
+    assert not in_use.is_ready(variant, None)  # type: ignore[arg-type]
+    held = {path for path in in_use._held if path.is_relative_to(tmp_path)}
+    assert held == {tmp_path / ".build.lock", tmp_path / "theano-1.0.5/.openblas.used"}
+    for path in held:
+        os.close(in_use._held.pop(path))

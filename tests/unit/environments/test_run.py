@@ -1,0 +1,98 @@
+from __future__ import annotations
+
+import os
+from pathlib import Path
+
+import pytest
+
+from stacks.core.errors import UsageError
+from stacks.environments import run as run_module
+from stacks.variants.variant import Variant, load_variant
+
+
+class ReplacedError(Exception):
+    """Stands for the program that takes this one's place."""
+
+
+@pytest.fixture
+def variant(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Variant:
+    monkeypatch.setenv("HOME", str(tmp_path))
+    monkeypatch.delenv("THEANORC", raising=False)
+    monkeypatch.delenv("THEANO_FLAGS", raising=False)
+    return load_variant("openblas")
+
+
+@pytest.fixture
+def replaced(monkeypatch: pytest.MonkeyPatch) -> list[tuple[list[str], dict[str, str]]]:
+    found: list[tuple[list[str], dict[str, str]]] = []
+
+    def execvpe(program: str, command: list[str], env: dict[str, str]) -> None:
+        found.append((command, env))
+        raise ReplacedError
+
+    monkeypatch.setattr(os, "execvpe", execvpe)
+    return found
+
+
+def test_a_command_with_the_environments_programs_first(
+    variant: Variant, replaced: list[tuple[list[str], dict[str, str]]]
+) -> None:
+    with pytest.raises(ReplacedError):
+        run_module.run(variant, Path("/prefix"), ["python", "-c", "a b"])
+    [(command, env)] = replaced
+    assert command == ["python", "-c", "a b"]
+    assert env["PATH"].startswith("/prefix/bin:")
+    assert (env["CONDA_PREFIX"], env["PYTHONNOUSERSITE"]) == ("/prefix", "1")
+
+
+def test_no_command(variant: Variant) -> None:
+    with pytest.raises(UsageError, match=r"run --variant openblas -- python train.py"):
+        run_module.run(variant, Path("/prefix"), [])
+
+
+def test_settings_that_undo_are_told_once(
+    variant: Variant,
+    replaced: list[tuple[list[str], dict[str, str]]],
+    monkeypatch: pytest.MonkeyPatch,
+    capsys: pytest.CaptureFixture[str],
+) -> None:
+    monkeypatch.setenv("THEANO_FLAGS", "blas.ldflags=")
+    with pytest.raises(ReplacedError):
+        run_module.run(variant, Path("/prefix"), ["true"])
+    assert capsys.readouterr().err == (
+        "warning: THEANO_FLAGS sets blas.ldflags to '', where the variant needs '-lopenblas': "
+        "this is not openblas any more\n"
+    )
+
+
+def test_a_program_that_is_missing(variant: Variant) -> None:
+    with pytest.raises(UsageError, match="cannot run no-such-program"):
+        run_module.run(variant, Path("/prefix"), ["no-such-program"])
+
+
+def test_a_shell_says_where_one_is(
+    variant: Variant,
+    replaced: list[tuple[list[str], dict[str, str]]],
+    monkeypatch: pytest.MonkeyPatch,
+    capsys: pytest.CaptureFixture[str],
+) -> None:
+    monkeypatch.setenv("SHELL", "/bin/sh")
+    with pytest.raises(ReplacedError):
+        run_module.shell(variant, Path("/prefix"))
+    [(command, env)] = replaced
+    assert (command, env["PS1"]) == (["/bin/sh", "-i"], "(openblas) $ ")
+    assert "leave with `exit`" in capsys.readouterr().out
+
+
+def test_bash_reads_the_persons_file_first(
+    variant: Variant,
+    replaced: list[tuple[list[str], dict[str, str]]],
+    monkeypatch: pytest.MonkeyPatch,
+) -> None:
+    monkeypatch.setenv("SHELL", "/bin/bash")
+    with pytest.raises(ReplacedError):
+        run_module.shell(variant, Path("/it's/prefix"))
+    [(command, _)] = replaced
+    start = Path(command[2]).read_text()
+    assert start.startswith("[ -f ~/.bashrc ] && . ~/.bashrc; PATH='/it'\\''s/prefix/bin:")
+    assert start.endswith('PS1="(openblas) $PS1"')

@@ -1,0 +1,258 @@
+from __future__ import annotations
+
+import configparser
+import json
+import subprocess
+import sys
+from pathlib import Path
+
+import pytest
+
+from stacks.core.errors import UsageError
+from stacks.environments import settings
+from stacks.variants.variant import Variant, load_variant
+
+PACKAGES = [{"name": "python", "version": "3.9.2", "sha256": "0" * 64, "manager": "conda"}]
+
+
+@pytest.fixture
+def variant() -> Variant:
+    return load_variant("openblas", "theano-1.0.5")
+
+
+def flags(text: str) -> dict[str, str]:
+    parser = configparser.ConfigParser()
+    parser.read_string(text)
+    return {f"{s}.{k}": v for s in parser.sections() for k, v in parser.items(s)}
+
+
+def test_the_rc_file_as_theano_reads_it(variant: Variant) -> None:
+    place = Path("/a b/é")
+    assert flags(settings.rc_text(variant, settings.flags_of(variant, place))) == {
+        "blas.ldflags": "-lopenblas",
+        "global.base_compiledir": "/a b/é/var/compiledir",
+        "global.cxx": "g++",
+        "global.device": "cpu",
+        **({"global.floatx": "float64"} if "floatX" in variant.theano_flags() else {}),
+    }
+
+
+def test_a_percent_sign_comes_through_theanos_interpolation(variant: Variant) -> None:
+    assert flags(settings.rc_text(variant, {"gcc.cxxflags": "-D%s=%%"})) == {
+        "gcc.cxxflags": "-D%s=%%"
+    }
+
+
+@pytest.mark.parametrize("name", ["a:b", "a%b", "a\\b", "a;b", "a\nb"])
+def test_places_that_cannot_be(name: str) -> None:
+    with pytest.raises(UsageError, match="move the checkout"):
+        settings.check_place(Path("/x") / name)
+
+
+def test_places_that_can_be() -> None:
+    settings.check_place(Path("/a folder, naïve é/#1 $HOME & 'co' \"x\""))
+
+
+@pytest.fixture
+def home(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Path:
+    monkeypatch.setenv("HOME", str(tmp_path))
+    return tmp_path
+
+
+def undone(variant: Variant, **environ: str) -> list[str]:
+    return settings.undone(variant, Path("/prefix"), environ)
+
+
+@pytest.mark.parametrize(
+    "text",
+    [
+        "",
+        "[gcc]\ncxxflags = -O2\n",
+        "[blas]\nldflags = -lopenblas\n",
+        "[global]\noptimizer_verbose = True\n",
+        "not an rc file",
+        "\xff\xfe",
+    ],
+)
+def test_what_adds_undoes_nothing(variant: Variant, home: Path, text: str) -> None:
+    (home / ".theanorc").write_bytes(text.encode("latin-1"))
+    assert undone(variant) == []
+
+
+def test_an_rc_file_that_undoes(variant: Variant, home: Path) -> None:
+    (home / ".theanorc").write_text("[blas]\nLDFLAGS =\n[global]\ncxx = c++\n")
+    assert undone(variant) == [
+        f"{home}/.theanorc sets blas.ldflags to '', where the variant needs '-lopenblas'",
+        f"{home}/.theanorc sets cxx to 'c++', where the variant needs 'g++'",
+    ]
+
+
+def test_flags_that_undo(variant: Variant, home: Path) -> None:
+    told = undone(variant, THEANO_FLAGS=" device=cuda , blas.ldflags=-la=b,floatX,x=1")
+    assert sorted(told) == [
+        "THEANO_FLAGS sets blas.ldflags to '-la=b', where the variant needs '-lopenblas'",
+        "THEANO_FLAGS sets device to 'cuda', where the variant needs 'cpu'",
+    ]
+
+
+def test_files_that_the_person_names(variant: Variant, home: Path) -> None:
+    (home / "mine").write_text("[blas]\nldflags = -lx\n")
+    (home / ".theanorc").write_text("[blas]\nldflags = -ly\n")
+    assert len(told := undone(variant, THEANORC="/no/such:~/mine:")) == 1
+    assert told[0].startswith(f"{home}/mine sets blas.ldflags to '-lx'")
+
+
+def test_the_settings_of_an_environment_are_not_the_persons(variant: Variant, home: Path) -> None:
+    (home / "etc/theano-stacks").mkdir(parents=True)
+    (home / "etc/theanorc").write_text("[blas]\nldflags = -lx\n")
+    assert undone(variant, THEANORC=f"{home}/etc/theanorc") == []
+
+
+def hook(variant: Variant, prefix: Path, cpuinfo: str = "", **environ: str) -> dict[str, str]:
+    """Return the variables that a Python has once it ran the hook of an environment."""
+    if not (prefix / settings.FOLDER).is_dir():
+        settings.write(variant, prefix, prefix, list(PACKAGES))
+    source = prefix / f"lib/python{variant.framework.python}/site-packages/{settings.HOOK}.py"
+    code = (
+        f"import io, json, os, sys; sys.base_prefix = {str(prefix)!r}; "
+        f"sys.path.append({str(source.parent)!r}); "
+        f"exec(open({str(source)!r}).read(), {{'open': lambda name: io.StringIO({cpuinfo!r})}}); "
+        "print(json.dumps(dict(os.environ)))"
+    )
+    said = subprocess.check_output([sys.executable, "-I", "-S", "-c", code], env=environ)
+    found: dict[str, str] = json.loads(said)
+    return found
+
+
+@pytest.fixture
+def prefix(tmp_path: Path, variant: Variant) -> Path:
+    place = tmp_path / "prefix"
+    (place / f"lib/python{variant.framework.python}/site-packages").mkdir(parents=True)
+    return place
+
+
+def test_the_hook_puts_the_environments_folder_into_variables(
+    variant: Variant, prefix: Path
+) -> None:
+    own = variant.model_copy(update={"variables": {"CACHE": "{prefix}/var/x", "NAME": "a"}})
+    found = hook(own, prefix, PATH="/bin")
+    assert (found["CACHE"], found["NAME"]) == (f"{prefix}/var/x", "a")
+    assert hook(own, prefix, PATH="/bin", CACHE="/mine")["CACHE"] == "/mine"
+    # Nobody can write to a folder that is not there, root included.
+    (prefix / "var").rename(prefix / "gone")
+    left = hook(own, prefix, PATH="/bin")
+    assert ("CACHE" in left, left["NAME"]) == (False, "a")
+
+
+def test_the_hook_names_the_folder_of_shared_modules(variant: Variant, prefix: Path) -> None:
+    cache = prefix.parent / "a cache, é"
+    name = settings.MODULES_VARIABLE
+    settings.write(variant, prefix, prefix, list(PACKAGES), cache / "modules")
+    # Nobody can write to a folder that is not there, root included.
+    assert name not in hook(variant, prefix, PATH="/bin")
+    cache.mkdir()
+    assert hook(variant, prefix, PATH="/bin")[name] == str(cache / "modules")
+    assert hook(variant, prefix, PATH="/bin", **{name: "0"})[name] == "0"
+
+
+@pytest.mark.parametrize(
+    ("flavour", "framework", "modules"),
+    [
+        ("openblas", "theano-1.0.5", None),
+        ("pip-default", "theano-1.0.5", Path("/modules")),
+        ("openblas", "pytensor-3.0.7", Path("/modules")),
+    ],
+)
+def test_who_shares_no_modules(
+    tmp_path: Path, flavour: str, framework: str, modules: Path | None
+) -> None:
+    chosen = load_variant(flavour, framework)
+    packages = tmp_path / f"lib/python{chosen.framework.python}/site-packages"
+    packages.mkdir(parents=True)
+    settings.write(chosen, tmp_path, tmp_path, list(PACKAGES), modules)
+    assert "MODULES = b''" in (packages / f"{settings.HOOK}.py").read_text()
+    assert settings.MODULES_VARIABLE not in hook(chosen, tmp_path, PATH="/bin")
+
+
+def test_the_hook_names_the_settings_first(variant: Variant, prefix: Path) -> None:
+    found = hook(variant, prefix, PATH="/usr/bin:/bin")
+    assert found["THEANORC"] == f"{prefix}/etc/theanorc:~/.theanorc"
+    assert found["PATH"] == f"{prefix}/bin:/usr/bin:/bin"
+
+
+def test_the_hook_keeps_what_the_person_names(variant: Variant, prefix: Path) -> None:
+    found = hook(variant, prefix, PATH="/bin", THEANORC="/a:/b")
+    assert found["THEANORC"] == f"{prefix}/etc/theanorc:/a:/b"
+
+
+def test_the_hook_in_a_child_changes_nothing(variant: Variant, prefix: Path) -> None:
+    environ = {"PATH": f"{prefix}/bin:/bin", "THEANORC": f"{prefix}/etc/theanorc:/a"}
+    found = hook(variant, prefix, **environ)
+    assert {name: found[name] for name in environ} == environ
+
+
+def test_the_hook_leaves_another_environments_settings_out(
+    variant: Variant, prefix: Path, tmp_path: Path
+) -> None:
+    (tmp_path / "other/etc/theano-stacks").mkdir(parents=True)
+    found = hook(variant, prefix, PATH="/bin", THEANORC=f"{tmp_path}/other/etc/theanorc:/etc/rc")
+    assert found["THEANORC"] == f"{prefix}/etc/theanorc:/etc/rc"
+
+
+def test_what_verify_is_told(variant: Variant, prefix: Path) -> None:
+    settings.write(variant, prefix, Path("/final"), list(PACKAGES))
+    told = json.loads((prefix / settings.EXPECTATION).read_text())
+    assert told["flags"]["base_compiledir"] == "/final/var/compiledir"
+    assert told["packages"] == PACKAGES
+    assert (told["variant"], told["framework"], told["python"], told["baseline"]) == (
+        "openblas",
+        "theano-1.0.5",
+        "3.9.2",
+        False,
+    )
+
+
+def test_flags_are_compared_by_one_spelling(home: Path) -> None:
+    pytensor = load_variant("pip-openblas", "pytensor-3.0.7")
+    found = settings.undone(pytensor, home, {"PYTENSOR_FLAGS": "blas__ldflags=-lblas"})
+    assert found == [
+        "PYTENSOR_FLAGS sets blas.ldflags to '-lblas', where the variant needs '-lopenblas'"
+    ]
+
+
+def test_pytensor_has_no_device(home: Path) -> None:
+    assert "device" not in settings.flags_of(load_variant("mkl", "pytensor-3.0.7"), home)
+
+
+CPUINFO = """processor\t: 0
+vendor_id\t: {vendor}
+cpu family\t: {family}
+model name\t: a: b
+flags\t\t: fpu avx2 {flags}
+
+processor\t: 1
+vendor_id\t: another
+"""
+AVX512 = "avx512f avx512bw avx512cd avx512dq avx512vl"
+
+
+def chosen(prefix: Path, cpuinfo: str, **environ: str) -> str | None:
+    found = hook(load_variant("blis"), prefix, cpuinfo, PATH="/bin", **environ)
+    return found.get("BLIS_ARCH_TYPE")
+
+
+@pytest.mark.parametrize(
+    ("cpuinfo", "kernels"),
+    [
+        (CPUINFO.format(vendor="AuthenticAMD", family=26, flags=AVX512), "0"),
+        (CPUINFO.format(vendor="AuthenticAMD", family=26, flags="avx512f"), None),
+        (CPUINFO.format(vendor="AuthenticAMD", family=25, flags=AVX512), None),
+        (CPUINFO.format(vendor="GenuineIntel", family=26, flags=AVX512), None),
+        ("", None),
+    ],
+)
+def test_kernels_for_a_processor_that_the_library_does_not_know(
+    prefix: Path, cpuinfo: str, kernels: str | None
+) -> None:
+    assert chosen(prefix, cpuinfo) == kernels
+    assert chosen(prefix, cpuinfo, BLIS_ARCH_TYPE="3") == "3"

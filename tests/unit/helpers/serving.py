@@ -1,0 +1,122 @@
+"""A web server on this machine that does as a test plans, and remembers what it was asked."""
+
+from __future__ import annotations
+
+import hashlib
+import socket
+import threading
+from collections.abc import Iterator
+from contextlib import contextmanager, suppress
+from dataclasses import dataclass, field
+from http.server import BaseHTTPRequestHandler, ThreadingHTTPServer
+from pathlib import Path
+
+from stacks.sources.cache import cached_path
+from stacks.sources.pins import DebPin
+
+BODY = bytes(range(256)) * 4000
+POOL = "/pool/main/f/foo/foo_1.0_amd64.deb"
+SECRET = "hunter2"
+
+
+def sha256(body: bytes) -> str:
+    return hashlib.sha256(body).hexdigest()
+
+
+def deb(body: bytes = BODY, path: str = POOL) -> DebPin:
+    return DebPin(
+        suite="bullseye",
+        name="foo",
+        version="1.0",
+        path=path.lstrip("/"),
+        size=len(body),
+        sha256=sha256(body),
+    )
+
+
+def closed_port() -> int:
+    """Return a port of this machine at which nobody listens."""
+    with socket.socket() as door:
+        door.bind(("127.0.0.1", 0))
+        return int(door.getsockname()[1])
+
+
+def part_of(pin: DebPin, body: bytes) -> Path:
+    part = cached_path(pin).with_name(f"{pin.filename}.part")
+    part.parent.mkdir(parents=True)
+    part.write_bytes(body)
+    return part
+
+
+@dataclass(frozen=True)
+class Answer:
+    """One answer; where `announced` is more than the body, the connection breaks in the middle."""
+
+    status: int = 200
+    body: bytes = b""
+    headers: dict[str, str] = field(default_factory=dict)
+    announced: int | None = None
+
+
+@dataclass(frozen=True)
+class Asked:
+    path: str
+    headers: dict[str, str]
+
+
+class Site:
+    """What the server has: `files` by path, and `plans`, answers that are given once, first."""
+
+    def __init__(self) -> None:
+        self.files: dict[str, bytes] = {}
+        self.kinds: dict[str, str] = {}
+        self.plans: dict[str, list[Answer]] = {}
+        self.asked: list[Asked] = []
+        self.url = ""
+
+    def answer(self, path: str, headers: dict[str, str]) -> Answer:
+        self.asked.append(Asked(path, headers))
+        if self.plans.get(path):
+            return self.plans[path].pop(0)
+        if path not in self.files:
+            return Answer(404)
+        body = self.files[path]
+        if start := headers.get("range", "").removeprefix("bytes=").removesuffix("-"):
+            if int(start) >= len(body):
+                return Answer(416, headers={"Content-Range": f"bytes */{len(body)}"})
+            told = f"bytes {start}-{len(body) - 1}/{len(body)}"
+            return Answer(206, body[int(start) :], {"Content-Range": told})
+        return Answer(200, body, {"Content-Type": self.kinds.get(path, "text/html")})
+
+    def paths(self) -> list[str]:
+        return [asked.path for asked in self.asked]
+
+
+@contextmanager
+def serving() -> Iterator[Site]:
+    site = Site()
+
+    class Handler(BaseHTTPRequestHandler):
+        def do_GET(self) -> None:
+            headers = {key.lower(): value for key, value in self.headers.items()}
+            answer = site.answer(self.path, headers)
+            self.send_response(answer.status)
+            for key, value in answer.headers.items():
+                self.send_header(key, value)
+            self.send_header("Content-Length", str(answer.announced or len(answer.body)))
+            self.end_headers()
+            # A client may have seen enough, or be killed, before it has all.
+            with suppress(ConnectionError):
+                self.wfile.write(answer.body)
+
+        def log_message(self, format: str, *args: object) -> None:
+            """Say nothing."""
+
+    server = ThreadingHTTPServer(("127.0.0.1", 0), Handler)
+    threading.Thread(target=server.serve_forever, args=(0.01,), daemon=True).start()
+    site.url = f"http://127.0.0.1:{server.server_port}"
+    try:
+        yield site
+    finally:
+        server.shutdown()
+        server.server_close()

@@ -1,0 +1,196 @@
+"""The hook that gives each process of an image its compile folder."""
+
+from __future__ import annotations
+
+import json
+import os
+import re
+import subprocess
+import sys
+from pathlib import Path
+
+import pytest
+
+from stacks.core.errors import UsageError
+from stacks.environments.settings import HOOK
+from stacks.image import precompiled
+from stacks.variants.variant import load_variant
+
+VARIANT = load_variant("openblas")
+# Stands for the environment's own hook, which runs before.
+BEFORE = 'import os\nos.environ["THEANORC"] = "/opt/theano/etc/theanorc:~/.theanorc"\n'
+PROGRAM = """
+import json, os, sys
+sys.base_prefix = sys.argv[1]
+sys.path.insert(0, sys.argv[1] + "/lib/python3.9/site-packages")
+for line in open(sys.argv[1] + "/lib/python3.9/site-packages/theano-stacks.pth"):
+    exec(line)
+print(json.dumps(os.environ["THEANORC"].split(os.pathsep)))
+"""
+
+
+class Image:
+    """A prefix with a warm module, the hook, and a home and a /tmp of its own."""
+
+    def __init__(self, root: Path) -> None:
+        self.prefix, self.tmp, self.home = root / "prefix", root / "tmp", root / "home"
+        self.site_packages = self.prefix / "lib/python3.9/site-packages"
+        self.site_packages.mkdir(parents=True)
+        (self.site_packages / f"{HOOK}.py").write_text(BEFORE)
+        warm = self.prefix / "var/compiledir/compiledir/tmp1"
+        warm.mkdir(parents=True)
+        (warm / "module.so").write_text("warm")
+        os.utime(warm / "module.so", (0, 0))
+        precompiled.add_hook(VARIANT, self.prefix, "openblas-0123")
+        self.tmp.mkdir()
+        self.home.mkdir()
+
+    def has_cpu(self, flags: str) -> None:
+        """Have the hook read these flags of a CPU."""
+        (self.prefix / "cpuinfo").write_text(f"processor : 0\nflags : {flags}\nbugs :\n")
+        hook = self.site_packages / f"{precompiled.HOOK}.py"
+        hook.write_text(hook.read_text().replace("/proc/cpuinfo", f"{self.prefix}/cpuinfo"))
+
+    def start(self, **variables: str) -> subprocess.CompletedProcess[str]:
+        """Start a Python with the hook."""
+        return subprocess.run(
+            [sys.executable, "-c", PROGRAM, self.prefix],
+            env={"TMPDIR": str(self.tmp), "HOME": str(self.home), **variables},
+            capture_output=True,
+            text=True,
+            check=True,
+        )
+
+    def settings(self, **variables: str) -> Path:
+        """Return the file that a start adds to the framework's settings."""
+        done = self.start(**variables)
+        assert done.stderr == ""
+        first, own, last = json.loads(done.stdout)
+        assert (first, last) == ("/opt/theano/etc/theanorc", "~/.theanorc")
+        return Path(own)
+
+
+@pytest.fixture
+def image(tmp_path: Path) -> Image:
+    image = Image(tmp_path)
+    image.has_cpu(" ".join(("fpu", *precompiled.CPU_FLAGS)))
+    return image
+
+
+def test_the_first_start_copies_the_warm_modules_to_a_folder_of_the_users(image: Image) -> None:
+    settings = image.settings()
+    place = settings.parent
+    assert place == image.tmp / f"theano-{os.getuid()}" / f"openblas-0123-{precompiled.MARCH}"
+    assert settings.read_text() == f"[global]\nbase_compiledir = {place / 'theano-stacks'}\n"
+    module = place / "theano-stacks/compiledir/tmp1/module.so"
+    assert module.read_text() == "warm"
+    # The framework throws away modules that were not used for a month.
+    assert module.stat().st_mtime > 0
+    assert place.parent.stat().st_mode & 0o777 == 0o700
+
+
+def test_a_second_start_takes_what_is_there(image: Image) -> None:
+    compiled_since = image.settings().parent / "theano-stacks/compiledir/new.so"
+    compiled_since.write_text("new")
+    image.settings()
+    assert compiled_since.read_text() == "new"
+    assert [path.name for path in compiled_since.parents[2].parent.iterdir()] == [
+        f"openblas-0123-{precompiled.MARCH}"
+    ]
+
+
+def test_starts_side_by_side_find_one_whole_folder(image: Image) -> None:
+    running = [
+        subprocess.Popen(
+            [sys.executable, "-c", PROGRAM, image.prefix],
+            env={"TMPDIR": str(image.tmp), "HOME": str(image.home)},
+            stdout=subprocess.PIPE,
+            text=True,
+        )
+        for _ in range(6)
+    ]
+    said = {process.communicate()[0] for process in running}
+    assert len(said) == 1
+    [folder] = (image.tmp / f"theano-{os.getuid()}").iterdir()
+    assert (folder / "theano-stacks/compiledir/tmp1/module.so").is_file()
+
+
+def test_a_cpu_that_cannot_run_the_warm_modules_compiles_its_own(image: Image) -> None:
+    image.has_cpu("fpu sse2")
+    settings = image.settings()
+    assert "cxxflags = -march=native" in settings.read_text()
+    assert list((settings.parent / "theano-stacks").iterdir()) == []
+
+
+def test_the_user_may_choose_what_to_compile_for(image: Image) -> None:
+    settings = image.settings(THEANO_STACKS_MARCH="native")
+    assert "cxxflags = -march=native" in settings.read_text()
+    assert settings.parent.name == "openblas-0123-native"
+
+
+def test_the_user_may_choose_the_folder(image: Image, tmp_path: Path) -> None:
+    chosen = tmp_path / "100% volume"
+    settings = image.settings(THEANO_STACKS_COMPILEDIR=str(chosen))
+    assert settings.is_relative_to(chosen)
+    # In the framework's file a lone % would begin a reference.
+    assert "100%% volume" in settings.read_text()
+    assert list(image.tmp.iterdir()) == []
+
+
+def test_a_folder_that_others_may_write_is_not_used(image: Image) -> None:
+    trap = image.tmp / f"theano-{os.getuid()}"
+    trap.mkdir()
+    trap.chmod(0o777)
+    settings = image.settings()
+    assert settings.is_relative_to(image.home)
+    assert list(trap.iterdir()) == []
+
+
+def test_a_link_is_not_followed(image: Image, tmp_path: Path) -> None:
+    (tmp_path / "elsewhere").mkdir(mode=0o700)
+    (image.tmp / f"theano-{os.getuid()}").symlink_to(tmp_path / "elsewhere")
+    assert image.settings().is_relative_to(image.home)
+
+
+def test_without_a_place_it_is_said_what_was_tried_and_what_to_do(image: Image) -> None:
+    done = image.start(TMPDIR="/proc/none", HOME="/proc/none")
+    assert json.loads(done.stdout) == ["/opt/theano/etc/theanorc", "~/.theanorc"]
+    assert re.search(r"(?s)no folder to compile in.*/proc/none/theano-.*--tmpfs /tmp", done.stderr)
+    assert "Traceback" not in done.stderr
+
+
+def test_a_place_where_nothing_may_be_executed_is_refused(image: Image, tmp_path: Path) -> None:
+    hook = image.site_packages / f"{precompiled.HOOK}.py"
+    # Every file system is one that has this flag, so that none needs to be mounted.
+    text = hook.read_text().replace("f_flag & ST_NOEXEC", "f_flag | ST_NOEXEC")
+    hook.write_text(text)
+    done = image.start()
+    assert "nothing may be executed there (noexec)" in done.stderr
+
+
+def test_a_program_of_the_environment_hands_on_only_what_is_the_users(image: Image) -> None:
+    # The environment's own hook drops files that lie beside a folder of this name.
+    assert (image.settings().parent / "theano-stacks").is_dir()
+
+
+@pytest.mark.parametrize("variables", [{}, {"POCL_CACHE_DIR": "/own/kernels"}])
+def test_a_devices_kernels_go_to_a_folder_of_the_users(
+    image: Image, variables: dict[str, str]
+) -> None:
+    precompiled.add_hook(load_variant("gpuarray"), image.prefix, "gpuarray-0123")
+    said = subprocess.check_output(
+        [sys.executable, "-c", PROGRAM + 'print(os.environ["POCL_CACHE_DIR"])', image.prefix],
+        env={"TMPDIR": str(image.tmp), "THEANO_STACKS_MARCH": "native", **variables},
+        text=True,
+    )
+    own = image.tmp / f"theano-{os.getuid()}" / "gpuarray-0123-native/pocl"
+    assert said.splitlines()[-1] == variables.get("POCL_CACHE_DIR", str(own))
+
+
+def test_a_cpu_that_cannot_try_what_is_compiled_is_told(tmp_path: Path) -> None:
+    cpuinfo = tmp_path / "cpuinfo"
+    cpuinfo.write_text("processor : 0\nflags : fpu sse2\n")
+    with pytest.raises(UsageError, match=r"(?s)cannot be made on this CPU.*no abm avx2"):
+        precompiled.check_machine(cpuinfo)
+    cpuinfo.write_text("flags : fpu " + " ".join(precompiled.CPU_FLAGS))
+    precompiled.check_machine(cpuinfo)

@@ -1,0 +1,116 @@
+from __future__ import annotations
+
+from pathlib import Path
+
+import pytest
+
+from stacks.core.errors import StaleError
+from stacks.image import dockerfile
+from stacks.image.config import ImageConfig
+from stacks.variants.variant import all_variants, load_variant
+
+GOLDEN = r"""# theano-fast: "Fast", at $0, on Theano.
+#
+# Rendered from docker/Dockerfile.jinja by `./invoke render`: what is changed here is lost.
+#
+#   ./invoke build --variant mkl --framework theano-1.0.5 --to docker
+#
+# writes the archives below, has this built without a network, checks every file of the image,
+# verifies that it works, and only then names it:
+#
+#   theano-fast:1.0.5
+#   theano-fast:latest
+#
+# No instruction runs a program, so that every builder can follow them, and gets the same layers.
+
+# The project's own base, made of pinned Debian packages (`./invoke base`). Any other that has
+# glibc 2.31 or newer will do: `./invoke build --base debian:bookworm-slim`.
+ARG BASE=theano-stacks-base:0123
+FROM ${BASE}
+ARG BASE
+
+# ADD unpacks an archive and keeps the times of its files and folders. What variants have in common
+# comes first, so that an engine keeps it once.
+ADD packages.tar /
+ADD blas.tar /
+ADD settings.tar /
+
+ENV HOME="/home/theano" \
+    PATH="/opt/theano/bin:/usr/bin"
+
+LABEL org.opencontainers.image.description="\"Fast\", at \$0, on Theano" \
+      org.opencontainers.image.base.name="${BASE}"
+
+# Not root; any other user will do as well (`docker run --user`).
+USER 10001:0
+WORKDIR /work
+ENTRYPOINT ["/usr/local/bin/theano-stacks", "it's"]
+CMD []
+"""
+
+
+def test_a_dockerfile_as_a_person_would_write_it() -> None:
+    config = ImageConfig(
+        repository="theano-fast",
+        tags=("1.0.5", "latest"),
+        title="theano-fast",
+        description='"Fast", at $0, on Theano',
+        environment={"HOME": "/home/theano", "PATH": "/opt/theano/bin:/usr/bin"},
+        labels={
+            "org.opencontainers.image.description": '"Fast", at $0, on Theano',
+            "org.opencontainers.image.base.name": dockerfile.BASE,
+        },
+        user="10001:0",
+        workdir="/work",
+        entrypoint=("/usr/local/bin/theano-stacks", "it's"),
+        command=(),
+    )
+    layers = ("packages", "blas", "settings")
+    variant = load_variant("mkl", "theano-1.0.5")
+    assert dockerfile.render(variant, config, "theano-stacks-base:0123", layers) == GOLDEN
+
+
+def test_the_committed_ones_are_current() -> None:
+    dockerfile.check(all_variants())
+
+
+def test_a_variant_without_a_blas_has_a_layer_less() -> None:
+    text = dockerfile.text_of(load_variant("pip-default", "theano-0.8.2"))
+    assert [line for line in text.splitlines() if line.startswith("ADD")] == [
+        "ADD packages.tar /",
+        "ADD settings.tar /",
+    ]
+
+
+def test_what_has_changed_is_told(tmp_path: Path) -> None:
+    variants = [load_variant("mkl"), load_variant("blis")]
+    folder = tmp_path / "docker"
+    dockerfile.write(variants, folder)
+    dockerfile.check(variants, folder)
+    mkl, blis = (dockerfile.place_of(variant, folder) for variant in variants)
+    mkl.write_text(mkl.read_text().replace("USER 10001:0", "USER root"))
+    with pytest.raises(StaleError) as caught:
+        dockerfile.check(variants, folder)
+    [line] = caught.value.what.splitlines()
+    assert line.startswith("docker/theano-1.0.5/mkl/Dockerfile: line ")
+    assert line.endswith("is 'USER root', should be 'USER 10001:0'")
+    assert caught.value.fix == "./invoke render, then commit docker/"
+    text = dockerfile.text_of(variants[0])
+    mkl.write_text(f"{text}RUN true\n")
+    blis.unlink()
+    with pytest.raises(StaleError) as caught:
+        dockerfile.check(variants, folder)
+    assert [line.split(": ", 1)[1] for line in caught.value.what.splitlines()] == [
+        "missing",
+        f"{text.count(chr(10)) + 1} lines, should be {text.count(chr(10))}",
+    ]
+
+
+def test_those_of_variants_that_are_no_more(tmp_path: Path) -> None:
+    folder = tmp_path / "docker"
+    dockerfile.write([load_variant("mkl"), load_variant("blis")], folder)
+    with pytest.raises(StaleError, match="blis/Dockerfile: its variant is no more"):
+        dockerfile.check([load_variant("mkl")], folder)
+    dockerfile.write([load_variant("mkl")], folder)
+    dockerfile.check([load_variant("mkl")], folder)
+    assert not (folder / "theano-1.0.5/blis").exists()

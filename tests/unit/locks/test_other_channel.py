@@ -1,0 +1,300 @@
+"""Other channels: locked, fetched, installed; and everything that can be wrong with one."""
+
+from __future__ import annotations
+
+import json
+import os
+import shutil
+from dataclasses import dataclass, replace
+from pathlib import Path
+
+import pytest
+import zstandard
+
+from stacks.channel.offers import read_channel
+from stacks.core.errors import FetchError, IntegrityError, StacksError, StaleError, UsageError
+from stacks.environments import build as pipeline
+from stacks.locks import lock, other_channel
+from stacks.locks.lock import Lock
+from stacks.variants.variant import Variant, load_variant, select
+from unit.helpers.handmade import PLACEHOLDER, Package, serve
+from unit.helpers.serving import Site, closed_port
+
+FRAMEWORK = """\
+summary: six
+module: six
+version: 1.16.0
+default: true
+python: "3.9"
+flags_variable: THEANO_FLAGS
+rc_variable: THEANORC
+base: [python 3.9.*]
+packages: [six ==1.16.0]
+pip: []
+"""
+PACKAGES = (
+    Package(
+        "python",
+        "3.9.2",
+        "h1_0_cpython",
+        ["__glibc >=2.17,<3.0.a0"],
+        {"bin/x86_64-conda-linux-gnu-g++": b"", "lib/python3.9/site-packages/README.txt": b""},
+    ),
+    Package("six", "1.16.0", "pyh1_0", ["python"], {"site-packages/six.py": b"six"}, noarch=True),
+    Package("libblas", "3.9.0", "8_netlib", files={"lib/libblas.so.3": b"slow"}),
+    Package(
+        "libblas", "3.9.0", "8_openblas", ["libopenblas"], links={"lib/libblas.so.3": "libo.so"}
+    ),
+    Package("libopenblas", "0.3.34", "pthreads_h1_0", files={"lib/libo.so": b"fast"}),
+    Package(
+        "openblas",
+        "0.3.34",
+        "pthreads_h1_0",
+        ["libopenblas 0.3.34 pthreads_h1_0"],
+        {"etc/conda/activate.d/openblas.sh": f"export HOME_OF={PLACEHOLDER}\n".encode()},
+        {"share/openblas": "../lib", "share/nowhere": "not/there"},
+    ),
+)
+
+SOLVED = [p for p in PACKAGES if p.build != "8_netlib"]
+
+
+@dataclass(frozen=True)
+class World:
+    """A channel that ~/.condarc leads to, and a flavour to be made of it."""
+
+    site: Site
+    root: Path
+
+    @property
+    def ours(self) -> tuple[Variant, ...]:
+        return select("small", envs=self.root / "envs")
+
+    @property
+    def variant(self) -> Variant:
+        return load_variant("small@conda-forge", envs=self.root / "envs")
+
+    @property
+    def place(self) -> Path:
+        return self.root / "a place" / "small"
+
+    @property
+    def lock(self) -> Path:
+        return self.root / "locks/tiny/small@conda-forge"
+
+    def alias(self, url: str) -> None:
+        (self.root / ".condarc").write_text(f"channel_alias: {url}\nremote_max_retries: 1\n")
+
+    def relock(self, channel: str = "conda-forge") -> None:
+        other_channel.relock(self.ours, channel, self.root / "locks")
+
+    def make(self) -> Path:
+        return pipeline.make_environment(self.variant, self.place, self.root / "locks")
+
+    def check(self) -> Lock:
+        return lock.check(self.variant, read_channel(), self.root / "locks")
+
+
+@pytest.fixture
+def world(site: Site, room: Path, monkeypatch: pytest.MonkeyPatch) -> World:
+    for name in list(os.environ):
+        if name.startswith(("CONDA", "XDG_")):
+            monkeypatch.delenv(name)
+    monkeypatch.setenv("HOME", str(room))
+    for folder in ("frameworks", "variants", "blas"):
+        (room / "envs" / folder).mkdir(parents=True)
+    (room / "envs/frameworks/tiny.yaml").write_text(FRAMEWORK)
+    (room / "envs/variants/small.yaml").write_text(
+        "summary: small\npython_packages: conda\nblas: openblas\n"
+    )
+    (room / "envs/blas/openblas.yaml").write_text(
+        "summary: OpenBLAS\npackage: libopenblas\nldflags: -lopenblas\nlibraries: [libo.so]\n"
+        "environment: {LAYER: ours}\n"
+        "conda_forge:\n  packages: [openblas]\n  environment: {LAYER: theirs}\n"
+    )
+    world = World(site, room)
+    world.alias(site.url)
+    serve(site, "/conda-forge", PACKAGES)
+    return world
+
+
+def test_the_lock_has_what_the_channel_gave(world: World) -> None:
+    world.relock()
+    assert (world.lock / "environment.yml").read_text() == (
+        "# small on six.\n# Made by `./invoke lock`.\nname: small@conda-forge\nchannels:\n"
+        "  - conda-forge\n  - nodefaults\ndependencies:\n  - libblas=*=*openblas\n"
+        "  - openblas\n  - python 3.9.*\n  - six ==1.16.0\n"
+    )
+    locked = world.check()
+    assert locked.channel == "conda-forge"
+    assert {package.url for package in locked.packages} == {
+        f"{world.site.url}/conda-forge/{p.subdir}/{p.file_name}" for p in SOLVED
+    }
+    assert locked.sizes == {p.file_name: len(p.archive()) for p in SOLVED}
+
+
+def test_an_environment_is_made_of_it_and_nothing_is_asked_twice(world: World) -> None:
+    world.relock()
+    world.make()
+    script = (world.place / "etc/conda/activate.d/openblas.sh").read_text()
+    assert script == f"export HOME_OF={world.place}\n"
+    assert (world.place / "lib/python3.9/site-packages/six.py").read_bytes() == b"six"
+    assert (world.place / "lib/libblas.so.3").read_bytes() == b"fast"
+    record = json.loads((world.place / "conda-meta/six-1.16.0-pyh1_0.json").read_bytes())
+    assert record["url"] == f"{world.site.url}/conda-forge/noarch/six-1.16.0-pyh1_0.tar.bz2"
+    assert "cxx = x86_64-conda-linux-gnu-g++" in (world.place / "etc/theanorc").read_text()
+    hook = world.place / "lib/python3.9/site-packages/_theano_stacks.py"
+    assert "('LAYER', 'theirs')" in hook.read_text()
+    expected = json.loads((world.place / "etc/theano-stacks/expect.json").read_bytes())
+    assert expected["variant"] == "small@conda-forge" and expected["blas"]["alone"]
+    world.site.asked.clear()
+    assert world.make() == world.place
+    assert world.site.asked == []
+
+
+def test_an_index_that_is_not_packed(world: World) -> None:
+    serve(world.site, "/plain", PACKAGES, packed=False)
+    world.relock("plain")
+    assert (world.lock.with_name("small@plain") / "conda-lock.yml").is_file()
+
+
+def test_a_mirror_that_is_chosen_later_is_asked_first(world: World) -> None:
+    world.relock()
+    path = f"/conda-forge/linux-64/{SOLVED[0].file_name}"
+    kept = f"/conda-forge/linux-64/{SOLVED[2].file_name}"
+    for name in [name for name in world.site.files if name != kept]:
+        world.site.files[f"/mirror{name}"] = world.site.files.pop(name)
+    world.alias(f"{world.site.url}/mirror")
+    world.make()
+    assert f"/mirror{path}" in world.site.paths() and path not in world.site.paths()
+    assert world.site.paths().count(kept) == 1, "what the mirror has not is where it was locked"
+
+
+def test_bytes_that_are_not_the_locked_ones(world: World) -> None:
+    world.relock()
+    path = f"/conda-forge/noarch/{SOLVED[1].file_name}"
+    data = world.site.files[path]
+    world.site.files[path] = data[:-1] + bytes([data[-1] ^ 1])
+    with pytest.raises(IntegrityError, match=r"six-1.16.0.*not the pinned ones, twice"):
+        world.make()
+    assert not world.place.exists()
+    world.site.files[path] = data
+    assert world.make() == world.place
+
+
+def test_a_package_that_the_channel_has_dropped(world: World) -> None:
+    world.relock()
+    before = (world.lock / "conda-lock.yml").read_bytes()
+    dropped = SOLVED[1]
+    del world.site.files[f"/conda-forge/noarch/{dropped.file_name}"]
+    with pytest.raises(FetchError, match=r"six 1.16.0 .*is not at: http.*") as caught:
+        world.make()
+    assert caught.value.fix and "channel_alias" in caught.value.fix
+    serve(world.site, "/conda-forge", [p for p in PACKAGES if p != dropped])
+    with pytest.raises(UsageError, match=r"No candidates were found for six"):
+        world.relock()
+    assert (world.lock / "conda-lock.yml").read_bytes() == before
+
+
+def test_specs_that_cannot_be_met_together(world: World) -> None:
+    newer = replace(SOLVED[3], version="0.3.40")
+    others = [p for p in PACKAGES if p.name != "libopenblas"]
+    serve(world.site, "/conda-forge", [*others, newer])
+    with pytest.raises(UsageError, match="tiny/small@conda-forge: conda-forge cannot") as caught:
+        world.relock()
+    assert "libopenblas ==0.3.34 pthreads_h1_0, for which no candidates" in caught.value.what
+    assert not world.lock.exists()
+
+
+def test_a_system_that_is_older_than_the_packages_need(world: World) -> None:
+    python = replace(SOLVED[0], depends=["__glibc >=2.99"])
+    serve(world.site, "/conda-forge", [python, *PACKAGES[1:]])
+    with pytest.raises(UsageError, match="__glibc"):
+        world.relock()
+
+
+@pytest.mark.parametrize(
+    ("content", "message"),
+    [(None, "not a conda channel"), (b"BZh", "not a file of zstd's"), (b"", "cannot be read")],
+)
+def test_an_index_that_is_none(world: World, content: bytes | None, message: str) -> None:
+    name = "/conda-forge/linux-64/repodata.json.zst"
+    if content is None:
+        del world.site.files[name]
+    else:
+        world.site.files[name] = content
+    with pytest.raises(StacksError, match=message):
+        world.relock()
+
+
+def test_a_package_without_a_hash_cannot_be_locked(world: World) -> None:
+    name = "/conda-forge/noarch/repodata.json.zst"
+    index = json.loads(zstandard.decompress(world.site.files[name]))
+    for record in index["packages"].values():
+        del record["sha256"]
+    world.site.files[name] = zstandard.compress(json.dumps(index).encode())
+    with pytest.raises(UsageError, match=r"six-1.16.0.* cannot be locked"):
+        world.relock()
+
+
+def test_no_network(world: World) -> None:
+    world.relock()
+    world.alias(f"http://127.0.0.1:{closed_port()}")
+    with pytest.raises(FetchError, match=r"cannot be reached: Connection refused") as caught:
+        world.relock()
+    assert caught.value.fix and "channel_alias" in caught.value.fix
+    assert world.make() == world.place, "the lock has the address at which they were"
+
+
+@pytest.mark.parametrize(
+    ("name", "old", "new"),
+    [
+        ("conda-lock.yml", "version: 3.9.2", "version: 3.9.3"),
+        ("sizes.json", 'six-1.16.0-pyh1_0.tar.bz2": ', 'six-1.16.0-pyh1_0.tar.bz2": 1'),
+        ("environment.yml", "six ==1.16.0", "six"),
+    ],
+)
+def test_a_lock_that_was_changed_by_hand(world: World, name: str, old: str, new: str) -> None:
+    world.relock()
+    path = world.lock / name
+    assert old in path.read_text()
+    path.write_text(path.read_text().replace(old, new))
+    with pytest.raises(StaleError, match="stale") as caught:
+        world.make()
+    assert caught.value.fix
+    assert "./invoke lock --variant small --channel conda-forge" in caught.value.fix
+
+
+def test_a_lock_that_is_not_there(world: World) -> None:
+    with pytest.raises(UsageError, match="tiny/small@conda-forge is not locked") as caught:
+        world.make()
+    assert caught.value.fix and "--variant small --channel" in caught.value.fix
+
+
+def test_sizes_that_are_none(world: World) -> None:
+    world.relock()
+    (world.lock / "sizes.json").write_text("[]")
+    with pytest.raises(UsageError, match="not the packages' sizes"):
+        world.make()
+
+
+@pytest.mark.parametrize("damaged", ["lib/libo.so", "etc/conda/activate.d/openblas.sh"])
+def test_an_unpacked_package_that_is_damaged_is_unpacked_again(
+    world: World, damaged: str, capfd: pytest.CaptureFixture[str]
+) -> None:
+    world.relock()
+    world.make()
+    shutil.rmtree(world.place)
+    [unpacked] = (world.root / "cache/unpacked").glob(f"*/{damaged}")
+    text = unpacked.read_bytes()
+    unpacked.write_bytes(text.replace(b"fast", b"slow").replace(b"HOME_OF", b"home_of"))
+    world.make()
+    assert "damaged" in capfd.readouterr().err
+    assert (world.place / "lib/libblas.so.3").read_bytes() == b"fast"
+    assert "HOME_OF" in (world.place / "etc/conda/activate.d/openblas.sh").read_text()
+
+
+def test_locks_of_other_channels_are_found_beside_our_own(world: World) -> None:
+    world.relock()
+    names = [v.name for v in lock.with_other_channels(world.ours, world.root / "locks")]
+    assert names == ["small", "small@conda-forge"]

@@ -1,0 +1,116 @@
+from __future__ import annotations
+
+import json
+import subprocess
+import sys
+from pathlib import Path
+
+import jsonschema
+import pytest
+
+from stacks.core.errors import UsageError
+from stacks.environments.verify import SUITE
+from stacks.profiles import run as profile_runs
+from unit.helpers.profiles import case, profile, report, tables
+
+SLOW = profile(tables("Dot22", 2.0, 400, "Py", 4), tables("Gemm", 0.4, 10, "C"))
+
+
+def program(*words: str | Path) -> subprocess.CompletedProcess[str]:
+    return subprocess.run(
+        [sys.executable, *profile_runs.PROGRAM, *words], capture_output=True, text=True, check=False
+    )
+
+
+def test_a_wish_becomes_the_programs_words() -> None:
+    assert profile_runs.Wish("ntm").words() == ["ntm"]
+    assert profile_runs.Wish("lstm", calls=5, case="merged", linker="numba", small=True).words() == [
+        "lstm", "--calls", "5", "--case", "merged", "--linker", "numba", "--small",
+    ]  # fmt: skip
+
+
+def test_an_unknown_workload_is_told_with_those_there_are() -> None:
+    with pytest.raises(UsageError, match="no workload ntn") as caught:
+        profile_runs.check_workload("ntn")
+    assert "ntm, gibbs, scan_gc, lstm, logreg, check_blas" in str(caught.value)
+
+
+@pytest.mark.parametrize(
+    ("text", "message"),
+    [
+        ('{"schema": 1, "workl', "not whole JSON"),
+        ("[]", "not a workload's report"),
+        ('{"schema": 1, "checks": []}', "not a workload's report"),
+        ('{"schema": 7, "workload": "ntm", "cases": []}', "another schema"),
+    ],
+)
+def test_a_file_that_is_no_report_is_told(tmp_path: Path, text: str, message: str) -> None:
+    path = tmp_path / "report.json"
+    path.write_text(text)
+    with pytest.raises(UsageError, match=message):
+        profile_runs.read(path)
+
+
+def test_a_variant_without_a_report_says_how_to_make_it() -> None:
+    with pytest.raises(UsageError) as caught:
+        profile_runs.find("theano-0.8.2/blis", "scan_gc", None)
+    assert "--variant blis --framework theano-0.8.2 --workload scan_gc" in str(caught.value)
+
+
+def test_the_fastest_of_the_commonest_graph_is_kept() -> None:
+    reports = [
+        report(case(None, signature="rare", seconds=0.001)),
+        report(case(None, signature="often", seconds=0.009)),
+        report(case(None, signature="often", seconds=0.008)),
+    ]
+    found = [profile_runs.signature_of(each) for each in reports]
+    assert profile_runs.commonest(found, reports) == 2
+    assert profile_runs.told(reports) == [
+        "3 compilations gave 2 different graphs:",
+        "  2 of 3: often, 8.50 ms a call",
+        "  1 of 3: rare, 1.00 ms a call",
+    ]
+
+
+def test_the_program_shows_a_report_in_theanos_form(tmp_path: Path) -> None:
+    path = tmp_path / "report.json"
+    path.write_text(json.dumps(report(case(SLOW))))
+    done = program("--show", path)
+    assert done.returncode == 0, done.stderr
+    lines = done.stdout.splitlines()
+    assert lines[0] == "openblas: ntm, float32 on theano 1.0.5, Python 3.9.2"
+    assert "  Time in 10 calls to Function.__call__: 3.150000e+00s" in lines
+    assert "    Theano Optimizer time: 3.000000e+00s" in lines
+    assert "Scan Op profiling ( forall_inplace,cpu,walk} )" in lines
+    assert "  Time in 10 calls of the op (for a total of 100 steps) 2.500000e+00s" in lines
+    assert "  Total overhead (computing slices..) 4.000000e-01s (16.000%)" in lines
+    (dot,) = [line.split() for line in lines if line.endswith("theano.tensor.blas.Dot22")]
+    assert dot == ["100.0%", "100.0%", "2.000s", "5.00e-03s", "Py", "400", "4", dot[-1]]
+
+
+@pytest.mark.parametrize(
+    ("words", "message"),
+    [
+        ([], "name a workload (ntm,"),
+        (["ntm", "--show", "x"], "name a workload"),
+        (["nothing"], "invalid choice"),
+        (["ntm", "--calls", "0"], "at least 1"),
+        (["--show", "nowhere.json"], "nowhere.json"),
+        (["ntm", "--json", "nowhere/report.json"], "no such folder"),
+    ],
+)
+def test_bad_arguments_cannot_run(words: list[str], message: str) -> None:
+    done = program(*words)
+    assert done.returncode == 2
+    assert message in done.stderr and "Traceback" not in done.stderr
+
+
+def test_a_report_follows_its_schema() -> None:
+    schema = json.loads((SUITE / "workloads/report.schema.json").read_text())
+    jsonschema.Draft202012Validator.check_schema(schema)
+    whole = report(case(SLOW), case(None))
+    whole["compiles"] = [{"signatures": ["a" * 12], "seconds": [0.1], "compile": [4.0]}]
+    jsonschema.validate(whole, schema)
+    whole["cases"][0]["profile"]["scans"][0]["classes"][0]["type"] = "C++"
+    with pytest.raises(jsonschema.ValidationError, match=r"C\+\+"):
+        jsonschema.validate(whole, schema)

@@ -1,0 +1,136 @@
+"""The workflows of CI: a job for each variant, nothing untrusted in them, nothing unpinned."""
+
+from __future__ import annotations
+
+import re
+import subprocess
+import sys
+from collections.abc import Iterator
+from pathlib import Path
+from typing import Any
+
+import invoke.tasks
+import pytest
+import yaml
+
+import tasks
+from stacks.core.errors import StaleError, UsageError
+from stacks.project import ci
+from stacks.variants.variant import all_variants, load_variant
+
+FILES = sorted(ci.WORKFLOWS.iterdir())
+PINNED = re.compile(r"^ *(- )?uses: [\w.-]+/[\w./-]+@[0-9a-f]{40} # v\d+(\.\d+)+$")
+
+
+def content(name: str) -> dict[Any, Any]:
+    loaded: dict[Any, Any] = yaml.safe_load((ci.WORKFLOWS / name).read_text())
+    return loaded
+
+
+def jobs() -> Iterator[tuple[str, dict[str, Any]]]:
+    for path in FILES:
+        for name, job in content(path.name)["jobs"].items():
+            yield f"{path.name}: {name}", job
+
+
+def test_the_committed_ones_are_what_the_variants_give() -> None:
+    ci.check(all_variants())
+    assert [path.name for path in ci.rendered([])] == ["release.yml", "variants.yml"]
+
+
+@pytest.mark.parametrize(("name", "job"), [("variants.yml", "variant"), ("release.yml", "image")])
+def test_every_variant_has_exactly_one_job(name: str, job: str) -> None:
+    include = content(name)["jobs"][job]["strategy"]["matrix"]["include"]
+    assert [f"{row['framework']}/{row['flavour']}" for row in include] == [
+        variant.id for variant in all_variants()
+    ]
+    assert include == ci.matrix(all_variants())["include"]
+
+
+def test_what_a_job_is_told_of_its_variant() -> None:
+    variants = [load_variant(name, "theano-1.0.5") for name in ("mkl", "pip-default")]
+    first, second = ci.matrix(variants)["include"]
+    assert first == {
+        "framework": "theano-1.0.5",
+        "flavour": "mkl",
+        "baseline": "pip-default",
+        "image": "theano-mkl",
+        "tags": "1.0.5 latest",
+        "device": "cpu",
+        "runner": "ubuntu-24.04",
+    }
+    assert second["baseline"] == second["flavour"] == "pip-default"
+
+
+def test_what_a_person_wrote_stays(tmp_path: Path) -> None:
+    lines = ["on: push # mine", f"    {ci.BEGIN}", "    - old", f"    {ci.END}", "x: 1"]
+    (tmp_path / "a.yml").write_text("\n".join(lines))
+    (tmp_path / "other.yml").write_text("on: push\n")
+    made = ci.rendered([load_variant("mkl", "theano-1.0.5")], tmp_path)
+    (text,) = made.values()
+    with pytest.raises(StaleError, match=r"a\.yml: not a job for each variant"):
+        ci.check([load_variant("mkl", "theano-1.0.5")], tmp_path)
+    ci.write([load_variant("mkl", "theano-1.0.5")], tmp_path)
+    ci.check([load_variant("mkl", "theano-1.0.5")], tmp_path)
+    assert text.splitlines()[:2] == lines[:2] and text.splitlines()[-2:] == lines[-2:]
+    assert yaml.safe_load(text.splitlines()[2])[0]["flavour"] == "mkl"
+    (tmp_path / "a.yml").write_text("\n".join(lines[:3]))
+    with pytest.raises(UsageError, match="the end of the jobs is missing"):
+        ci.rendered([], tmp_path)
+
+
+def test_they_are_what_the_service_takes() -> None:
+    words = ["check_jsonschema", "--builtin-schema", "vendor.github-workflows"]
+    done = subprocess.run(
+        [sys.executable, "-m", *words, *FILES], capture_output=True, text=True, check=False
+    )
+    assert done.returncode == 0, done.stdout + done.stderr
+
+
+def test_an_audit_finds_nothing() -> None:
+    program = Path(sys.executable).parent / "zizmor"
+    words = [str(program), "--offline", "--no-config", "--persona=auditor", "--quiet"]
+    done = subprocess.run([*words, *FILES], capture_output=True, text=True, check=False)
+    assert done.returncode == 0, done.stdout + done.stderr
+
+
+@pytest.mark.parametrize("path", FILES, ids=lambda path: path.name)
+def test_every_action_is_pinned_by_its_commit(path: Path) -> None:
+    lines = [line for line in path.read_text().splitlines() if "uses:" in line]
+    assert lines
+    assert [line for line in lines if not PINNED.match(line)] == []
+
+
+@pytest.mark.parametrize(("name", "job"), list(jobs()))
+def test_a_job_may_little_and_ends(name: str, job: dict[str, Any]) -> None:
+    assert content(name.partition(":")[0])["permissions"] == {}
+    assert job["permissions"] and job["timeout-minutes"] <= 60
+    for step in job["steps"]:
+        assert "${{" not in step.get("run", ""), "the shell must not see what it could run"
+        if step.get("uses", "").startswith("actions/checkout@"):
+            assert step["with"]["persist-credentials"] is False
+
+
+def test_the_commands_are_those_that_there_are() -> None:
+    flags = {
+        task.name: {argument.name for argument in task.get_arguments()}
+        for task in vars(tasks).values()
+        if isinstance(task, invoke.tasks.Task)
+    }
+    lines = [line for path in FILES for line in path.read_text().splitlines()]
+    commands = [
+        match.groups()
+        for line in lines
+        if not line.lstrip().startswith("#")
+        for match in re.finditer(r"\./invoke ([a-z]+)([^|;]*)", line)
+    ]
+    assert {name for name, _ in commands} == {"build", "bench", "results", "publish"}
+    for name, rest in commands:
+        assert set(re.findall(r"--([a-z-]+)", rest)) <= flags[name], f"{name} {rest}"
+
+
+def test_only_a_release_may_write() -> None:
+    writing = {name for name, job in jobs() if "write" in job["permissions"].values()}
+    assert writing == {"release.yml: image", "release.yml: tags"}
+    # YAML 1.1 reads the key `on` as true.
+    assert content("release.yml")[True] == {"push": {"tags": ["v*"]}}

@@ -1,0 +1,68 @@
+"""The committed JSON schemas are the models', and take what the models take."""
+
+from __future__ import annotations
+
+import json
+import shutil
+from pathlib import Path
+from typing import Any
+
+import jsonschema
+import pytest
+from ruamel.yaml import YAML
+
+from stacks.core.errors import StaleError
+from stacks.project import schemas
+from stacks.variants.variant import ENVS
+
+FILES = sorted(ENVS.glob("*/*.yaml"))
+
+
+def content(path: Path) -> Any:
+    yaml: Any = YAML(typ="safe", pure=True)
+    return yaml.load(path)
+
+
+def schema_beside(path: Path) -> Path:
+    head = "# yaml-language-server: $schema="
+    line = path.read_text().splitlines()[0]
+    assert line.startswith(head)
+    return path.parent / line.removeprefix(head)
+
+
+def test_the_committed_ones_are_fresh() -> None:
+    schemas.check()
+
+
+def test_a_stale_one_is_told(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.chdir(tmp_path)
+    schemas.write(tmp_path)
+    schemas.check(tmp_path)
+    (tmp_path / "envs/blas.schema.json").write_text("{}\n")
+    (tmp_path / "envs/variant.schema.json").unlink()
+    with pytest.raises(StaleError) as caught:
+        schemas.check(tmp_path)
+    assert str(caught.value) == (
+        "envs/blas.schema.json, envs/variant.schema.json: no longer what the models give\n"
+        "  fix:      run `./invoke schema` and commit what it writes"
+    )
+
+
+@pytest.mark.parametrize("path", FILES, ids=lambda p: f"{p.parent.name}/{p.stem}")
+def test_editors_find_nothing_wrong_in_the_projects_files(path: Path) -> None:
+    jsonschema.validate(content(path), json.loads(schema_beside(path).read_text()))
+
+
+def test_editors_find_what_the_models_refuse() -> None:
+    variant = json.loads((ENVS / "variant.schema.json").read_text())
+    for wrong in ({"summary": "s", "bals": "x"}, {"summary": 1}, {"summary": "s", "blas": None}):
+        with pytest.raises(jsonschema.ValidationError):
+            jsonschema.validate(wrong, variant)
+
+
+def test_the_same_models_give_the_same_bytes(tmp_path: Path) -> None:
+    schemas.write(tmp_path)
+    first = {p.name: p.read_bytes() for p in tmp_path.rglob("*.json")}
+    shutil.rmtree(tmp_path)
+    schemas.write(tmp_path)
+    assert {p.name: p.read_bytes() for p in tmp_path.rglob("*.json")} == first and len(first) == 4

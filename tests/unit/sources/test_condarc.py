@@ -1,0 +1,111 @@
+"""What a channel's name means, and how it is reached: as conda is configured."""
+
+from __future__ import annotations
+
+import os
+import threading
+from pathlib import Path
+
+import pytest
+
+from stacks.core.errors import UsageError
+from stacks.sources.condarc import Place, conda_web, place_of
+
+
+@pytest.fixture
+def rc(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Path:
+    """Give the path of the one condarc file that is read."""
+    for name in list(os.environ):
+        if name.startswith(("CONDA", "XDG_", "SSL_", "REQUESTS_", "CURL_")):
+            monkeypatch.delenv(name)
+    monkeypatch.setenv("HOME", str(tmp_path))
+    return tmp_path / ".condarc"
+
+
+def test_a_name_is_below_the_alias(rc: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    default = place_of("conda-forge")
+    assert default.name == "conda-forge" and default.url.endswith("/conda-forge")
+    rc.write_text("channel_alias: https://mirror.example/conda\n")
+    assert place_of("conda-forge").url == "https://mirror.example/conda/conda-forge"
+    monkeypatch.setenv("CONDA_CHANNEL_ALIAS", "https://other.example")
+    assert place_of("conda-forge").url == "https://other.example/conda-forge"
+    assert place_of("https://other.example/conda-forge").name == "conda-forge"
+
+
+def test_a_name_that_has_an_address_of_its_own(rc: Path) -> None:
+    rc.write_text("custom_channels:\n  mine: https://example/all\n")
+    assert place_of("mine") == Place("mine", "https://example/all/mine")
+
+
+def test_another_file_by_condarc(rc: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    other = rc.with_name("other.yml")
+    other.write_text("channel_alias: https://third.example\n")
+    monkeypatch.setenv("CONDARC", str(other))
+    assert place_of("conda-forge").url == "https://third.example/conda-forge"
+
+
+@pytest.mark.parametrize(
+    ("channel", "url", "label"),
+    [
+        ("https://example/a/b/", "https://example/a/b", "example-a-b"),
+        ("http://localhost:8420/X_y", "http://localhost:8420/X_y", "localhost-8420-x-y"),
+        ("file:///srv/channel", "file:///srv/channel", "srv-channel"),
+        ("/srv/channel", "file:///srv/channel", "srv-channel"),
+    ],
+)
+def test_an_address(rc: Path, channel: str, url: str, label: str) -> None:
+    place = place_of(channel)
+    assert (place.name, place.url, place.label) == (url, url, label)
+
+
+def test_a_label_of_a_channel_is_a_name_of_a_folder(rc: Path) -> None:
+    assert place_of("conda-forge").label == "conda-forge"
+    assert place_of("conda-forge/label/old_1").label == "conda-forge-label-old-1"
+
+
+@pytest.mark.parametrize(
+    "channel", ["https://me:hunter2@example/c", "https://example/t/hunter2-is-it/c"]
+)
+def test_no_password_comes_into_a_lock(rc: Path, channel: str) -> None:
+    with pytest.raises(UsageError, match="password") as caught:
+        place_of(channel)
+    assert "hunter2" not in str(caught.value) and "netrc" in str(caught.value)
+
+
+@pytest.mark.parametrize("channel", ["", "defaults", "ftp://example/c", "s3://bucket/c"])
+def test_what_is_not_one_channel(rc: Path, channel: str) -> None:
+    with pytest.raises(UsageError, match="is not one conda channel"):
+        place_of(channel)
+
+
+@pytest.mark.parametrize(
+    "text", ["channel_alias: [1\n", "channel_alias: 3\n", "remote_max_retries: many\n"]
+)
+def test_a_configuration_that_cannot_be_read(rc: Path, text: str) -> None:
+    rc.write_text(text)
+    with pytest.raises(UsageError, match=r"conda's configuration|cannot be found") as caught:
+        place_of("conda-forge")
+        conda_web(threading.Event(), "https://example/c")
+    assert ".condarc" in str(caught.value)
+
+
+def test_an_address_that_cannot_be_read(rc: Path) -> None:
+    with pytest.raises(UsageError, match="cannot be found"):
+        place_of("http://host:port/c")
+
+
+def test_how_servers_are_reached(rc: Path) -> None:
+    plain = conda_web(threading.Event(), "https://example/c")
+    assert plain.verify is True and plain.proxy is None and plain.trusted_hosts == ()
+    rc.write_text(
+        "ssl_verify: false\nremote_max_retries: 7\n"
+        "proxy_servers:\n  https: http://proxy:1\n  http://other: http://proxy:2\n"
+    )
+    given = conda_web(threading.Event(), "https://example:8/c")
+    assert given.trusts("https://example:8/c/x") and not given.trusts("https://else/x")
+    assert given.retries == 7 and given.proxy == "http://proxy:1"
+    assert conda_web(threading.Event(), "http://other/c").proxy == "http://proxy:2"
+    bundle = rc.with_name("bundle.pem")
+    bundle.write_text("")
+    rc.write_text(f"ssl_verify: {bundle}\n")
+    assert conda_web(threading.Event(), "https://example/c").verify == str(bundle)

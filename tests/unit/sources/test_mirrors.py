@@ -1,0 +1,179 @@
+from __future__ import annotations
+
+import os
+from pathlib import Path
+
+import pytest
+
+from stacks.core.errors import FetchError
+from stacks.sources import mirrors
+from stacks.sources.mirrors import debian_mirrors, pip_settings, shown
+
+VARIABLES = ("DEBIAN_MIRROR", "DEBIAN_SNAPSHOT_MIRROR", "DEBIAN_SECURITY_MIRROR")
+
+
+@pytest.fixture
+def apt(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Path:
+    """Give an empty /etc/apt, and no mirror in the environment."""
+    for name in VARIABLES:
+        monkeypatch.delenv(name, raising=False)
+    monkeypatch.setattr(mirrors, "APT", tmp_path)
+    (tmp_path / "sources.list.d").mkdir()
+    return tmp_path
+
+
+def test_no_mirror_says_what_to_export(apt: Path) -> None:
+    with pytest.raises(FetchError, match="export DEBIAN_MIRROR="):
+        debian_mirrors()
+    with pytest.raises(FetchError, match="export DEBIAN_SECURITY_MIRROR="):
+        debian_mirrors(security=True)
+
+
+def test_the_environment_comes_before_apt(apt: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    (apt / "sources.list").write_text("deb http://apt.test/debian bookworm main\n")
+    monkeypatch.setenv("DEBIAN_MIRROR", "http://mirror.test/debian/")
+    assert debian_mirrors() == ("http://mirror.test/debian",)
+
+
+def test_the_snapshot_mirror_comes_last(apt: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    (apt / "sources.list").write_text("deb http://apt.test/debian bookworm main\n")
+    monkeypatch.setenv("DEBIAN_SNAPSHOT_MIRROR", "http://old.test/debian/20250101/")
+    assert debian_mirrors() == ("http://apt.test/debian", "http://old.test/debian/20250101")
+
+
+def test_a_snapshot_mirror_alone_is_enough(apt: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setenv("DEBIAN_SNAPSHOT_MIRROR", "http://old.test/debian")
+    assert debian_mirrors() == ("http://old.test/debian",)
+
+
+@pytest.mark.parametrize(
+    ("line", "found"),
+    [
+        ("deb http://a.test/debian bookworm main contrib", True),
+        ("deb [arch=amd64 signed-by=/k.gpg] https://a.test/debian/ trixie main # x", True),
+        ("deb file:/srv/debian bullseye main", True),
+        ("deb http://a.test/debian bookworm-updates main", True),
+        ("# deb http://a.test/debian bookworm main", False),
+        ("deb-src http://a.test/debian bookworm main", False),
+        ("deb mirror+file:/etc/mirrors bookworm main", False),
+        ("deb http://a.test/ubuntu noble main", False),
+        ("deb http://a.test/ubuntu bookworm main", False),
+        ("deb http://a.test/debian-security bookworm-security main", False),
+        ("deb http://a.test/debian-ports sid main", False),
+        ("deb http://a.test/docker bookworm stable", False),
+        ("deb http://a.test/node nodistro main", False),
+        ("deb http://a.test/debian", False),
+        ("nonsense", False),
+    ],
+)
+def test_one_line_sources(apt: Path, line: str, found: bool) -> None:
+    (apt / "sources.list").write_text("deb http://z.test/debian stable main\n")
+    (apt / "sources.list.d" / "more.list").write_text(f"{line}\n")
+    assert (len(debian_mirrors()) == 2) == found
+
+
+def test_deb822_sources(apt: Path) -> None:
+    (apt / "sources.list.d" / "debian.sources").write_text(
+        "Types: deb deb-src\n"
+        "# Uris: http://comment.test/debian\n"
+        "URIs: http://a.test/debian\n"
+        " http://b.test/debian/\n"
+        "Suites: trixie trixie-updates\n"
+        "Components: main\n"
+        "Signed-By:\n -----BEGIN PGP PUBLIC KEY BLOCK-----\n .\n mQINBF\n"
+        "\n"
+        "Enabled: no\nTypes: deb\nURIs: http://off.test/debian\nSuites: trixie\nComponents: main\n"
+        "\n \n"
+        "Types: deb-src\nURIs: http://src.test/debian\nSuites: trixie\nComponents: main\n"
+        "\n"
+        "Types: deb\nURIs: http://s.test/debian-security\nSuites: trixie-security\nComponents: main"
+    )
+    assert debian_mirrors() == ("http://a.test/debian", "http://b.test/debian")
+    assert debian_mirrors(security=True) == ("http://s.test/debian-security",)
+
+
+def test_a_mirror_is_asked_once(apt: Path) -> None:
+    (apt / "sources.list").write_text(
+        "deb http://a.test/debian bookworm main\ndeb http://a.test/debian/ bookworm-updates main\n"
+    )
+    assert debian_mirrors() == ("http://a.test/debian",)
+
+
+@pytest.fixture
+def pip(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Path:
+    """Give an empty configuration file that is the only one that pip reads."""
+    for name in [name for name in os.environ if name.startswith("PIP_")]:
+        monkeypatch.delenv(name)
+    monkeypatch.setenv("PIP_CONFIG_FILE", str(tmp_path / "pip.conf"))
+    return tmp_path / "pip.conf"
+
+
+def test_pip_configuration_is_read_from_its_file(pip: Path) -> None:
+    pip.write_text(
+        "[global]\n"
+        "index-url = https://user:secret@first.test/simple\n"
+        "extra-index-url = https://second.test/simple\n"
+        "    https://third.test/simple\n"
+        "find-links = /wheels\n"
+        "trusted-host = second.test\n"
+        "cert = /ca.pem\nclient-cert = /me.pem\nproxy = http://proxy.test:3128\n"
+        "timeout = 7\nretries = 2\n"
+        "[install]\nretries = 3\n"
+    )
+    settings = pip_settings()
+    assert settings.index_urls == (
+        "https://user:secret@first.test/simple",
+        "https://second.test/simple",
+        "https://third.test/simple",
+    )
+    assert settings.find_links == ("/wheels",)
+    assert settings.trusted_hosts == ("second.test",)
+    assert (settings.cert, settings.client_cert) == ("/ca.pem", "/me.pem")
+    assert (settings.proxy, settings.timeout) == ("http://proxy.test:3128", 7.0)
+    assert settings.retries == 3
+
+
+def test_pip_variables_come_before_its_file(pip: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    pip.write_text(
+        "[global]\nindex-url = https://file.test/simple\nextra-index-url = https://x.test\n"
+    )
+    monkeypatch.setenv("PIP_INDEX_URL", "https://variable.test/simple")
+    monkeypatch.setenv("PIP_DEFAULT_TIMEOUT", "99")
+    settings = pip_settings()
+    assert settings.index_urls == ("https://variable.test/simple", "https://x.test")
+    assert settings.timeout == 99.0
+
+
+def test_no_index_leaves_find_links(pip: Path) -> None:
+    pip.write_text("[global]\nno-index = true\nfind-links = /wheels /more\n")
+    settings = pip_settings()
+    assert settings.index_urls == ()
+    assert settings.find_links == ("/wheels", "/more")
+
+
+def test_without_an_index_it_is_pips_own_default(monkeypatch: pytest.MonkeyPatch) -> None:
+    listed = "global.extra-index-url='https://x.test/simple'\n"
+    monkeypatch.setattr(mirrors, "call", lambda words: listed)
+    default, extra = pip_settings().index_urls
+    assert default.startswith("https://")
+    assert extra == "https://x.test/simple"
+
+
+@pytest.mark.parametrize("text", ["[global]\ntimeout = soon\n", "no section\n"])
+def test_a_configuration_that_pip_refuses_is_told(pip: Path, text: str) -> None:
+    pip.write_text(text)
+    with pytest.raises(FetchError, match=r"(?s)pip's configuration cannot be read.*config debug"):
+        pip_settings()
+
+
+@pytest.mark.parametrize(
+    ("url", "printed"),
+    [
+        ("https://user:secret@host.test:8080/a", "https://host.test:8080/a"),
+        ("https://token@host.test/a?key=secret#sha256=1", "https://host.test/a"),
+        ("file:///srv/simple", "file:///srv/simple"),
+        ("/srv/wheels", "/srv/wheels"),
+    ],
+)
+def test_no_password_is_shown(url: str, printed: str) -> None:
+    assert shown(url) == printed

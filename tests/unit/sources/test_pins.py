@@ -1,0 +1,134 @@
+from __future__ import annotations
+
+from pathlib import Path
+
+import pytest
+
+from stacks.core.errors import UsageError
+from stacks.sources.pins import DebPin, IndexPin, Pins, read_pins, write_pins
+
+DEB = DebPin(
+    suite="bullseye",
+    name="libfoo1",
+    version="1:1.10-2+deb11u1~x",
+    path="pool/main/f/foo/libfoo1_1.10-2_amd64.deb",
+    size=7,
+    sha256="12345678" * 8,
+)
+WHEEL = IndexPin(
+    name="Foo_Bar",
+    version="1.10",
+    filename="Foo_Bar-1.10-py3-none-any.whl",
+    size=8,
+    sha256="0123abcd" * 8,
+)
+SDIST = IndexPin(
+    name="foo-bar", version="1.10", filename="foo-bar-1.10.tar.gz", size=9, sha256="0" * 64
+)
+
+
+def test_what_is_written_is_read_back(tmp_path: Path) -> None:
+    write_pins(tmp_path / "lock", Pins((DEB,), (SDIST, WHEEL)))
+    assert read_pins(tmp_path / "lock") == Pins((DEB,), (WHEEL, SDIST))
+
+
+def test_the_file_has_one_pin_a_line_and_says_how_it_is_made(tmp_path: Path) -> None:
+    write_pins(tmp_path / "lock", Pins((DEB,), (SDIST, WHEEL)))
+    text = (tmp_path / "lock").read_text()
+    assert text.startswith("#")
+    assert "./invoke pin" in text.splitlines()[1]
+    pins = [line for line in text.splitlines() if line.startswith("- ")]
+    assert [DEB.name in pins[0], WHEEL.filename in pins[1], SDIST.filename in pins[2]] == [True] * 3
+
+
+def test_the_order_given_does_not_matter(tmp_path: Path) -> None:
+    write_pins(tmp_path / "a", Pins((), (SDIST, WHEEL)))
+    write_pins(tmp_path / "b", Pins((), (WHEEL, SDIST)))
+    assert (tmp_path / "a").read_bytes() == (tmp_path / "b").read_bytes()
+
+
+def test_no_pins_at_all_are_written_and_read(tmp_path: Path) -> None:
+    write_pins(tmp_path / "lock", Pins())
+    assert read_pins(tmp_path / "lock") == Pins()
+
+
+def test_lookups() -> None:
+    pins = Pins((DEB,), (WHEEL, SDIST))
+    assert pins.deb("bullseye", "libfoo1") is DEB
+    assert pins.file(SDIST.filename) is SDIST
+    assert pins.version("FOO.bar", "1.10") == (WHEEL, SDIST)
+
+
+def test_a_missing_pin_says_how_to_pin_it() -> None:
+    pins = Pins((DEB,), (WHEEL,))
+    with pytest.raises(UsageError, match=r"(?s)libfoo1 of trixie.*\./invoke pin"):
+        pins.deb("trixie", "libfoo1")
+    with pytest.raises(UsageError, match=r"(?s)nosuch\.whl.*\./invoke pin"):
+        pins.file("nosuch.whl")
+    with pytest.raises(UsageError, match=r"(?s)foo-bar 1\.11.*\./invoke pin"):
+        pins.version("foo-bar", "1.11")
+
+
+GOOD_DEB = (
+    "- {suite: bullseye, name: a, version: '1.0', path: pool/a.deb, size: 1, sha256: "
+    + "a" * 64
+    + "}"
+)
+GOOD_FILE = "- {name: a, version: '1.0', filename: a.whl, size: 1, sha256: " + "a" * 64 + "}"
+
+
+@pytest.mark.parametrize(
+    ("text", "line", "words"),
+    [
+        ("", None, "empty"),
+        ("debs: []\nfiles: }", 2, "not YAML"),
+        ("- 1", 1, "not a mapping"),
+        ("debs: []", 1, "missing key.*no files"),
+        ("debs: []\nfiles: []\nwheels: []", 3, "unknown key.*wheels"),
+        ("debs: []\nfiles: []\ndebs: []", 3, "a key twice"),
+        ("debs: 3\nfiles: []", 1, "not a list"),
+        ("debs:\n- 3\nfiles: []", 2, "not a mapping"),
+        (f"debs:\n{GOOD_DEB.replace('size: 1, ', '')}\nfiles: []", 2, "missing key.*no size"),
+        (f"debs:\n{GOOD_DEB.replace('size: 1', 'seize: 1')}\nfiles: []", 2, "seize"),
+        (f"debs:\n{GOOD_DEB.replace('size: 1', 'size: x')}\nfiles: []", 2, "wrong size"),
+        (f"debs:\n{GOOD_DEB.replace('size: 1', 'size: -1')}\nfiles: []", 2, "wrong size"),
+        (f"debs:\n{GOOD_DEB.replace('size: 1', 'size: [1]')}\nfiles: []", 2, "wrong size"),
+        (f"debs:\n{GOOD_DEB.replace(chr(39), '')}\nfiles: []", 2, "wrong version"),
+        (f"debs:\n{GOOD_DEB.replace('a' * 64, 'a' * 63)}\nfiles: []", 2, "wrong sha256"),
+        (f"debs:\n{GOOD_DEB.replace('a' * 64, 'A' * 64)}\nfiles: []", 2, "wrong sha256"),
+        (f"debs:\n{GOOD_DEB.replace('pool/a', '/etc/a')}\nfiles: []", 2, "wrong path"),
+        (f"debs:\n{GOOD_DEB.replace('pool/a', 'pool/../a')}\nfiles: []", 2, "wrong path"),
+        (f"debs:\n{GOOD_DEB.replace('bullseye', '../x')}\nfiles: []", 2, "wrong suite"),
+        (f"debs:\n{GOOD_DEB}\n{GOOD_DEB}\nfiles: []", 3, "a pin twice.*one in line 2 too"),
+        (f"debs: []\nfiles:\n{GOOD_FILE.replace('a.whl', 'b/a.whl')}", 3, "wrong filename"),
+        (f"debs: []\nfiles:\n{GOOD_FILE.replace('a.whl', '..')}", 3, "wrong filename"),
+        (f"debs: []\nfiles:\n{GOOD_FILE}\n{GOOD_FILE}", 4, "a pin twice"),
+    ],
+)
+def test_what_is_wrong_is_told_with_its_line(
+    tmp_path: Path, text: str, line: int | None, words: str
+) -> None:
+    path = tmp_path / "sources.lock"
+    path.write_text(text)
+    place = f"{path}:{line}: " if line else f"{path}: "
+    with pytest.raises(UsageError, match=f"(?s){words}.*./invoke pin") as caught:
+        read_pins(path)
+    assert str(caught.value).startswith(place)
+
+
+def test_a_missing_file_is_a_users_mistake(tmp_path: Path) -> None:
+    with pytest.raises(UsageError, match=r"(?s)sources\.lock: No such file.*\./invoke pin"):
+        read_pins(tmp_path / "sources.lock")
+
+
+def test_bytes_that_are_no_text_are_a_users_mistake(tmp_path: Path) -> None:
+    (tmp_path / "sources.lock").write_bytes(b"\xff\xfe\x00")
+    with pytest.raises(UsageError, match="UTF-8"):
+        read_pins(tmp_path / "sources.lock")
+
+
+def test_yaml_tags_make_no_objects(tmp_path: Path) -> None:
+    path = tmp_path / "sources.lock"
+    path.write_text("debs: !!python/object/apply:os.system ['true']\nfiles: []\n")
+    with pytest.raises(UsageError):
+        read_pins(path)

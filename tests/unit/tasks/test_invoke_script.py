@@ -1,0 +1,260 @@
+"""./invoke on machines that lack something, in odd places, killed, and started twice."""
+
+from __future__ import annotations
+
+import json
+import os
+import shutil
+import signal
+import subprocess
+import sys
+from pathlib import Path
+
+import pytest
+
+from stacks.core.disk import REPOSITORY
+
+TOOLS = ("cat", "dirname", "mv", "readlink", "rm")
+
+# Stands for Python: a venv that it makes has, for pip, a program that installs a small invoke.
+PYTHON = """#!/bin/sh
+if [ "$2 $3" = "-m venv" ]; then
+    "{python}" -I -m venv --without-pip "$5"
+    exec cp "{root}/pip.py" "$5"/lib/python*/site-packages/
+fi
+exec "{python}" "$@"
+"""
+
+PIP = """
+import pathlib, sys
+root, here = pathlib.Path({root!r}), pathlib.Path(__file__).parent
+with (root / "installs").open("a") as log:
+    log.write(" ".join(sys.argv[1:]) + chr(10))
+if (root / "gate").exists():
+    (root / "gate").open().read()
+if (root / "broken").exists():
+    sys.exit("ERROR: no such thing as invoke")
+(here / "invoke").mkdir()
+(here / "invoke/__init__.py").touch()
+"""
+
+PROGRAM = """
+import json, os, pathlib, sys
+import invoke
+
+def main():
+    checkout = str(pathlib.Path(__file__).parents[2])
+    print(json.dumps([os.getcwd(), checkout, sys.argv[1:]]))
+"""
+
+
+class Machine:
+    """A machine with a checkout, and with nothing on PATH but what the tests put there."""
+
+    def __init__(self, root: Path) -> None:
+        self.root = root
+        self.bin = root / "bin"
+        self.checkout = root / "a checkout, naïve é"
+        self.checkout.mkdir(parents=True)
+        self.bin.mkdir()
+        for tool in (*TOOLS, "sh", "cp"):
+            (self.bin / tool).symlink_to(str(shutil.which(tool)))
+        shutil.copy(REPOSITORY / "invoke", self.checkout)
+        self.lock = self.checkout / "requirements.lock"
+        self.lock.write_text("invoke==1\n")
+        (self.checkout / "stacks/tasks").mkdir(parents=True)
+        (self.checkout / "stacks/tasks/program.py").write_text(PROGRAM)
+        (root / "pip.py").write_text(PIP.format(root=str(root)))
+
+    def program(self, name: str, text: str) -> None:
+        path = self.bin / name
+        path.write_text(text)
+        path.chmod(0o755)
+
+    def python(self, name: str = "python3") -> None:
+        self.program(name, PYTHON.format(python=sys.executable, root=self.root))
+
+    def start(self, *arguments: str, **variables: str) -> subprocess.Popen[str]:
+        return subprocess.Popen(
+            [self.checkout / "invoke", *arguments],
+            cwd=self.root,
+            env={"PATH": str(self.bin), **variables},
+            stdout=subprocess.PIPE,
+            stderr=subprocess.PIPE,
+            text=True,
+            encoding="utf-8",
+            start_new_session=True,
+        )
+
+    def run(self, *arguments: str, **variables: str) -> tuple[int, str, str]:
+        process = self.start(*arguments, **variables)
+        out, err = process.communicate()
+        return process.returncode, out, err
+
+    def installs(self) -> int:
+        log = self.root / "installs"
+        return len(log.read_text().splitlines()) if log.exists() else 0
+
+
+@pytest.fixture
+def machine(tmp_path: Path) -> Machine:
+    return Machine(tmp_path)
+
+
+PREPARING = "preparing the tools in .venv (once, about 30 s) ...\n"
+
+
+def test_runs_invoke_where_the_user_stands_with_the_users_words(machine: Machine) -> None:
+    machine.python()
+    code, out, err = machine.run("build", "--variant", "a b", "é")
+    assert (code, err) == (0, PREPARING)
+    places = [str(machine.root), str(machine.checkout)]
+    assert json.loads(out) == [*places, ["build", "--variant", "a b", "é"]]
+
+
+def test_the_second_start_prepares_nothing(machine: Machine) -> None:
+    machine.python()
+    machine.run()
+    code, _, err = machine.run("--list")
+    assert (code, err, machine.installs()) == (0, "", 1)
+
+
+def test_pip_is_told_to_check_hashes_and_to_compile_nothing(machine: Machine) -> None:
+    machine.python()
+    machine.run()
+    said = (machine.root / "installs").read_text()
+    assert "--require-hashes --no-deps --only-binary :all: -r" in said
+
+
+def test_a_link_to_the_script_finds_its_checkout(machine: Machine) -> None:
+    machine.python()
+    (machine.bin / "stacks").symlink_to(machine.checkout / "invoke")
+    out = subprocess.check_output([machine.bin / "stacks"], env={"PATH": str(machine.bin)})
+    assert json.loads(out)[1] == str(machine.checkout)
+
+
+@pytest.mark.parametrize("change", ["lock", "stamp", "interpreter", "folder"])
+def test_prepares_anew_after_a_change(machine: Machine, change: str) -> None:
+    machine.python()
+    machine.run()
+    match change:
+        case "lock":
+            machine.lock.write_text("invoke==2\n")
+        case "stamp":
+            (machine.checkout / ".venv/stamp").unlink()
+        case "interpreter":
+            (machine.checkout / ".venv/bin/python").unlink()
+        case "folder":
+            machine.checkout = machine.checkout.rename(machine.root / "moved")
+    code, _, err = machine.run()
+    assert (code, err, machine.installs()) == (0, PREPARING, 2)
+
+
+def test_passes_over_a_shim_without_its_interpreter(machine: Machine) -> None:
+    machine.program("python3", "#!/bin/sh\necho 'shim: no such version' >&2\nexit 127\n")
+    machine.python("python3.12")
+    code, _, err = machine.run()
+    assert (code, err) == (0, PREPARING)
+
+
+Fix = (
+    "  fix:      Debian, Ubuntu: apt install python3 python3-venv; others: install Python 3.10 or "
+    "newer; or say where it is: PYTHON=/path/to/python3 ./invoke\n"
+)
+
+
+def test_without_python(machine: Machine) -> None:
+    assert machine.run() == (
+        2,
+        "",
+        "error: python3 is missing: Python 3.10 or newer is needed\n"
+        f"  found:    none on PATH\n{Fix}",
+    )
+
+
+def test_with_an_old_python(machine: Machine) -> None:
+    machine.program("python3", "#!/bin/sh\necho 3.9\n")
+    assert machine.run() == (
+        2,
+        "",
+        "error: Python is too old: 3.10 or newer is needed\n"
+        f"  found:    {machine.bin}/python3 is Python 3.9\n{Fix}",
+    )
+
+
+def test_without_the_venv_module(machine: Machine) -> None:
+    machine.program("python3", '#!/bin/sh\ncase "$*" in *ensurepip*) exit 1 ;; esac\necho 3.11\n')
+    assert machine.run() == (
+        2,
+        "",
+        "error: Python's venv module is not complete: ensurepip is missing\n"
+        f"  found:    {machine.bin}/python3 (Python 3.11)\n"
+        "  fix:      Debian, Ubuntu: apt install python3.11-venv; "
+        "or choose another: PYTHON=/path/to/python3 ./invoke\n",
+    )
+
+
+def test_PYTHON_chooses(machine: Machine) -> None:  # noqa: N802
+    machine.python("my python")
+    assert machine.run(PYTHON=str(machine.bin / "my python"))[0] == 0
+    machine.lock.write_text("invoke==2\n")
+    assert machine.run(PYTHON="/no/such/python") == (
+        2,
+        "",
+        "error: the interpreter that PYTHON names does not run\n"
+        "  found:    PYTHON=/no/such/python\n"
+        "  fix:      give the path of a Python 3.10 or newer, or unset PYTHON\n",
+    )
+
+
+def test_a_failing_pip_is_shown_and_tried_again(machine: Machine) -> None:
+    machine.python()
+    (machine.root / "broken").touch()
+    code, out, err = machine.run()
+    assert (code, out) == (2, "")
+    assert err.startswith(
+        f"{PREPARING}ERROR: no such thing as invoke\n"
+        "error: pip could not install requirements.lock\n  fix:      see pip's message above"
+    )
+    (machine.root / "broken").unlink()
+    assert machine.run()[0] == 0
+
+
+def test_two_at_once_prepare_once(machine: Machine) -> None:
+    machine.python()
+    gate = machine.root / "gate"
+    os.mkfifo(gate)
+    first = machine.start()
+    assert first.stderr and first.stderr.readline() == PREPARING
+    with gate.open("w"):
+        second = machine.start()
+        assert second.stderr
+        assert second.stderr.readline() == "waiting: another ./invoke prepares the tools\n"
+    first.communicate()
+    assert (second.communicate()[1], second.returncode, first.returncode) == ("", 0, 0)
+    assert machine.installs() == 1
+
+
+def test_a_killed_one_leaves_nothing_in_the_way(machine: Machine) -> None:
+    machine.python()
+    gate = machine.root / "gate"
+    os.mkfifo(gate)
+    first = machine.start()
+    with gate.open("w"):
+        os.killpg(first.pid, signal.SIGKILL)
+        first.communicate()
+    gate.unlink()
+    code, _, err = machine.run()
+    assert (code, err, machine.installs()) == (0, PREPARING, 2)
+
+
+@pytest.mark.parametrize(
+    "name", ["requirements.lock", "requirements-cluster.lock", "requirements-test.lock"]
+)
+def test_the_locks_pin_every_file_and_name_no_host(name: str) -> None:
+    lock = (REPOSITORY / name).read_text()
+    requirements = [line for line in lock.splitlines() if line[:1].isalnum()]
+    assert requirements
+    assert all("==" in line and line.endswith("\\") for line in requirements)
+    assert "://" not in lock
+    assert lock.count("\\\n    --hash=sha256:") >= len(requirements)

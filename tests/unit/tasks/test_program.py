@@ -1,0 +1,55 @@
+from __future__ import annotations
+
+import subprocess
+import sys
+
+import pytest
+
+from stacks.core.disk import REPOSITORY
+
+RUN = f"""\
+import sys
+sys.path.insert(0, {str(REPOSITORY)!r})
+from stacks.tasks.program import main
+main()
+"""
+
+
+def run(*words: str) -> subprocess.CompletedProcess[str]:
+    command = [sys.executable, "-I", "-c", RUN, *words]
+    return subprocess.run(command, capture_output=True, text=True, check=False, timeout=60)
+
+
+@pytest.mark.parametrize(
+    ("line", "told", "fix"),
+    [
+        ("bild", "there is no task 'bild'", "did you mean `./invoke build`?"),
+        ("qqqq", "there is no task 'qqqq'", "`./invoke` shows the tasks"),
+        ("--lst", "there is no option --lst before a task", "did you mean --list?"),
+        ("build --varaint x", "build has no option --varaint", "did you mean --variant?"),
+        ("build --variant v --josn=f", "build has no option --josn", "did you mean --json?"),
+        (
+            "build --variant v --9",
+            "build has no option --9",
+            "`./invoke --help build` shows its options",
+        ),
+        ("build --variant", "--variant of build needs a value", "`./invoke --help build` shows"),
+        ("verify --full=3", "the words after verify cannot be read", "`./invoke --help verify`"),
+    ],
+)
+def test_a_mistake_on_the_command_line_is_told_with_what_was_meant(
+    line: str, told: str, fix: str
+) -> None:
+    done = run(*line.split())
+    assert done.returncode == 2
+    assert done.stdout == ""
+    assert done.stderr.startswith(f"error: {told}\n")
+    assert f"  fix:      {fix}" in done.stderr
+
+
+def test_without_a_task_there_is_the_list_of_them() -> None:
+    done = run()
+    assert (done.returncode, done.stderr) == (0, "")
+    assert done.stdout.startswith("Available tasks:")
+    assert "\n  build " in done.stdout
+    assert done.stdout.endswith("./invoke --help TASK tells more of one.\n")

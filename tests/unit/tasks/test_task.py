@@ -1,0 +1,110 @@
+"""What a user sees when a task ends well, fails, or is stopped; the order of the checks."""
+
+from __future__ import annotations
+
+import json
+import signal
+import subprocess
+import sys
+from pathlib import Path
+
+from stacks.core.disk import REPOSITORY
+from stacks.project.checks import PARALLEL, commands
+
+TASKS = """\
+import sys
+sys.path.insert(0, {repository!r})
+from stacks.core.errors import UsageError
+from stacks.tasks.task import remainder, task
+
+@task()
+def mistake(context):
+    raise UsageError("[no] such thing", expected="x", fix="y")
+
+@task()
+def defect(context):
+    raise ZeroDivisionError("a defect")
+
+@task()
+def stopped(context):
+    raise KeyboardInterrupt
+
+@task(help={{"size": "how large"}})
+def echo(context, size="1"):
+    "Say it again."
+    print(size, remainder())
+
+@task()
+def much(context):
+    for _ in range(100000):
+        print("much")
+"""
+
+
+def run(folder: Path, *arguments: str) -> subprocess.CompletedProcess[str]:
+    (folder / "tasks.py").write_text(TASKS.format(repository=str(REPOSITORY)))
+    command = [sys.executable, "-m", "invoke", *arguments]
+    return subprocess.run(command, cwd=folder, capture_output=True, text=True, check=False)
+
+
+def test_a_mistake_is_told_and_gives_its_exit_code(tmp_path: Path) -> None:
+    done = run(tmp_path, "mistake")
+    assert (done.returncode, done.stdout) == (2, "")
+    assert done.stderr == "error: [no] such thing\n  expected: x\n  fix:      y\n"
+
+
+def test_a_defect_keeps_its_traceback(tmp_path: Path) -> None:
+    done = run(tmp_path, "defect")
+    assert done.returncode == 1
+    assert "Traceback" in done.stderr
+    assert "ZeroDivisionError: a defect" in done.stderr
+
+
+def test_ctrl_c(tmp_path: Path) -> None:
+    done = run(tmp_path, "stopped")
+    assert (done.returncode, done.stderr) == (130, "\ninterrupted; what was finished is kept\n")
+
+
+def test_words_after_two_dashes_come_as_the_shell_split_them(tmp_path: Path) -> None:
+    done = run(tmp_path, "echo", "--size", "2", "--", "python", "-c", "print('a b')", "--", "x")
+    assert done.stdout == "2 ['python', '-c', \"print('a b')\", '--', 'x']\n"
+
+
+def test_a_reader_that_has_seen_enough(tmp_path: Path) -> None:
+    run(tmp_path, "--list")
+    command = [sys.executable, "-m", "invoke", "much"]
+    with subprocess.Popen(
+        command, cwd=tmp_path, stdout=subprocess.PIPE, stderr=subprocess.PIPE, text=True
+    ) as process:
+        assert process.stdout and process.stderr
+        assert process.stdout.readline() == "much\n"
+        process.stdout.close()
+        assert process.stderr.read() == ""
+    assert process.returncode == 128 + signal.SIGPIPE
+
+
+def test_every_task_has_a_line_for_the_list() -> None:
+    command = [sys.executable, "-m", "invoke", "--list", "--list-format", "json"]
+    listed = json.loads(subprocess.check_output(command, cwd=REPOSITORY, text=True))
+    assert "test" in {task["name"] for task in listed["tasks"]}
+    assert [task["name"] for task in listed["tasks"] if not task["help"]] == []
+
+
+STATIC = [["ruff", "check"], ["ruff", "format", "--check"], ["mypy"]]
+
+
+def test_the_checks_and_their_order() -> None:
+    unit, integration = (["pytest", *PARALLEL, f"tests/{kind}"] for kind in ("unit", "integration"))
+    assert list(commands(unit=False, integration=False, keyword="")) == [
+        *STATIC,
+        unit,
+        integration,
+    ]
+    assert list(commands(unit=True, integration=False, keyword="")) == [unit]
+    assert list(commands(unit=False, integration=True, keyword="")) == [integration]
+    assert list(commands(unit=False, integration=False, keyword="lock")) == [
+        ["pytest", "-k", "lock", "tests/unit", "tests/integration"]
+    ]
+    assert list(commands(unit=True, integration=False, keyword="lock")) == [
+        ["pytest", "-k", "lock", "tests/unit"]
+    ]

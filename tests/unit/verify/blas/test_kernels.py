@@ -1,0 +1,118 @@
+"""Which kernels a library has taken, and what to do where they are slower ones than there are."""
+
+import importlib
+from pathlib import Path
+from types import SimpleNamespace
+
+import pytest
+
+kernels = importlib.import_module("verify.blas.kernels")
+library = importlib.import_module("verify.blas.library")
+
+AVX512 = "avx512f avx512bw avx512cd avx512dq avx512vl"
+ZEN5 = f"sse2 avx avx2 fma {AVX512}"
+
+
+@pytest.fixture(autouse=True)
+def zen5(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(kernels.machine, "cpu_field", {"flags": ZEN5}.get)
+    for name in kernels.VARIABLES.values():
+        monkeypatch.delenv(name, raising=False)
+
+
+def context(name: str, kernel: str | None, path: Path | str = "/lib/x.so", part: float = 0.45):  # type: ignore[no-untyped-def]
+    return SimpleNamespace(
+        serving=library.Library(name, "1.0", kernel, 2, str(path)),
+        peaks={"float64": {1: 100.0, 2: 200.0}, "float32": {1: 200.0, 2: 400.0}},
+        alone={"float64": 100 * part, "float32": 190.0},
+        is_baseline=False,
+    )
+
+
+@pytest.mark.parametrize(
+    ("flags", "level"),
+    [
+        ("sse2", "SSE2"),
+        ("sse2 avx", "AVX"),
+        ("sse2 avx avx2", "AVX"),
+        ("sse2 avx avx2 fma avx512f", "AVX2"),
+        (ZEN5, "AVX-512"),
+    ],
+)
+def test_what_a_processor_can_run(flags: str, level: str) -> None:
+    assert kernels.LEVELS[kernels.level(flags.split())][0] == level
+
+
+@pytest.mark.parametrize(
+    ("name", "kernel"), [("openblas", "SkylakeX"), ("openblas", "Cooperlake"), ("blis", "skx")]
+)
+def test_kernels_that_fit(name: str, kernel: str) -> None:
+    found = kernels.check(context(name, kernel, part=0.1))
+    assert (found.status, found.detail) == ("pass", f"{kernel}, for AVX-512")
+
+
+def test_slow_kernels_fail_and_the_fix_is_a_line_to_type(tmp_path: Path) -> None:
+    (path := tmp_path / "lib.so").write_bytes(b"\0Haswell\0SkylakeX\0")
+    found = kernels.check(context("openblas", "Haswell", path))
+    assert found.status == "fail"
+    assert found.detail == (
+        "Haswell, for AVX2, where this processor has AVX-512: Gemm reaches 45 % of a "
+        "processor's peak"
+    )
+    assert found.fix == "set it before Python starts:\nexport OPENBLAS_CORETYPE=SkylakeX"
+
+
+def test_a_library_that_has_no_others(tmp_path: Path) -> None:
+    (path := tmp_path / "lib.so").write_bytes(b"\0Haswell\0")
+    assert kernels.check(context("openblas", "Barcelona", path)).fix == (
+        "this library has no kernels for AVX-512: take a newer one"
+    )
+
+
+def test_who_has_chosen_them_is_named(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setenv("OPENBLAS_CORETYPE", "Haswell")
+    assert kernels.check(context("openblas", "Haswell")).fix == (
+        "OPENBLAS_CORETYPE=Haswell has chosen them: take it out of the environment"
+    )
+
+
+def test_kernels_for_less_pass_where_they_are_as_fast() -> None:
+    """AMD's Zen 4 computes AVX-512 in two halves."""
+    found = kernels.check(context("openblas", "Haswell", part=0.9))
+    assert found.status == "pass"
+    assert "where this processor has AVX-512: Gemm reaches 90 %" in found.detail
+
+
+def test_mkls_choice_is_told(monkeypatch: pytest.MonkeyPatch) -> None:
+    files = ["/x/lib/libmkl_core.so.3", "/x/lib/libmkl_def.so.3"]
+    monkeypatch.setattr(kernels.bindings, "mapped_files", lambda: files)
+    found = kernels.check(context("mkl", None))
+    assert found.status == "pass"
+    assert found.detail.startswith(
+        "def, for AVX2, where this processor has AVX-512: Gemm reaches 45"
+    )
+    assert found.detail.endswith("MKL has no others for it, OpenBLAS and BLIS have")
+
+
+def test_a_baseline_is_as_it_is() -> None:
+    slow = context("openblas", "Barcelona")
+    slow.is_baseline = True
+    found = kernels.check(slow)
+    assert found.status == "pass"
+    assert found.detail.endswith("the other variants are compared with this")
+
+
+def test_what_cannot_be_known_is_skipped() -> None:
+    nothing = context("openblas", "Haswell")
+    nothing.peaks = {}
+    assert kernels.check(nothing).status == "skip"
+    nothing.serving = None
+    assert kernels.check(nothing).status == "skip"
+    assert kernels.check(context("reference or unknown", None)).status == "skip"
+
+
+def test_only_where_there_are_better_ones_is_there_something_to_fix() -> None:
+    assert kernels.fix_if_slower(context("openblas", "SkylakeX").serving) is None
+    assert kernels.fix_if_slower(context("mkl", None).serving) is None
+    assert kernels.fix_if_slower(context("reference or unknown", None).serving) is None
+    assert kernels.fix_if_slower(None) is None

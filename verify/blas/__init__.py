@@ -1,0 +1,1 @@
+"""BLAS: which library serves, whether it is right, and how fast it is."""

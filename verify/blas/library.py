@@ -1,0 +1,145 @@
+"""What a BLAS library is: told by the symbols it has, never by its name."""
+
+from __future__ import absolute_import, division, print_function
+
+import collections
+import ctypes
+import os
+
+from verify.blas.bindings import RTLD_LAZY, RTLD_NOLOAD
+
+# name: `openblas`, `mkl`, `blis`, `atlas`, `armpl`, or `reference or unknown`;
+# kernel: what it has chosen for this CPU; threads: how many it would use now.
+Library = collections.namedtuple("Library", "name version kernel threads path")
+
+UNKNOWN = "reference or unknown"
+OPENBLAS_NAMES = tuple(
+    prefix + "openblas_%s" + suffix for prefix in ("", "scipy_") for suffix in ("", "64_")
+)
+
+
+def identify(path):
+    """Return the Library that is loaded from a path."""
+    handle = ctypes.CDLL(path, mode=RTLD_NOLOAD | RTLD_LAZY)
+    for probe in (_openblas, _mkl, _blis, _atlas, _armpl):
+        found = probe(handle)
+        if found:
+            return Library(*(found + (path,)))
+    return Library(_name_inside(path), None, None, None, path)
+
+
+def _name_inside(path):
+    # Debian's libblas.so.3 of BLIS hides every symbol but those of BLAS itself.
+    with open(path, "rb") as file:
+        data = file.read()
+    for name, mark in (("blis", b"libblis"), ("openblas", b"OpenBLAS")):
+        if mark in data:
+            return name
+    return UNKNOWN
+
+
+def merged(libraries):
+    """Return the libraries with the parts of one MKL as one.
+
+    libmkl_rt loads the rest of MKL when it is first called; a symbol that is bound after that may
+    lead there directly. What can be called alone, and told to use threads, is libmkl_rt.
+    """
+    parts = [item for item in libraries if item.name == "mkl"]
+    heads = [item for item in parts if os.path.basename(item.path).startswith("libmkl_rt")]
+    if not parts or len({item.version for item in parts}) > 1:
+        return libraries
+    if not heads:
+        heads = [item for item in map(_head, parts) if item] or parts[:1]
+    return [item for item in libraries if item.name != "mkl"] + heads[:1]
+
+
+def _head(part):
+    folder = os.path.dirname(part.path)
+    names = [name for name in sorted(os.listdir(folder)) if name.startswith("libmkl_rt.so")]
+    return identify(os.path.join(folder, names[-1])) if names else None
+
+
+def describe(library):
+    """Return one line about a library, for people."""
+    words = [library.name]
+    if library.version:
+        words.append(library.version)
+    extra = []
+    if library.kernel:
+        extra.append("%s kernels" % library.kernel)
+    if library.threads:
+        extra.append("%d thread%s" % (library.threads, "" if library.threads == 1 else "s"))
+    extra.append(os.path.basename(library.path))
+    return "%s (%s)" % (" ".join(words), ", ".join(extra))
+
+
+def set_threads(path, count):
+    """Tell a loaded library to use so many threads from now on; say whether it can be told."""
+    handle = ctypes.CDLL(path, mode=RTLD_NOLOAD | RTLD_LAZY)
+    setters = [pattern % "set_num_threads" for pattern in OPENBLAS_NAMES]
+    for name in setters + ["MKL_Set_Num_Threads"]:
+        if hasattr(handle, name):
+            _call(handle, name, None, ctypes.c_int(count))
+            return True
+    if hasattr(handle, "bli_thread_set_num_threads"):
+        _call(handle, "bli_thread_set_num_threads", None, ctypes.c_int64(count))
+        return True
+    return False
+
+
+def _call(handle, name, result, *arguments):
+    if not hasattr(handle, name):
+        return None
+    function = getattr(handle, name)
+    function.restype = result
+    value = function(*arguments)
+    return value.decode("ascii", "replace") if isinstance(value, bytes) else value
+
+
+def _openblas(handle):
+    for pattern in OPENBLAS_NAMES:
+        config = _call(handle, pattern % "get_config", ctypes.c_char_p)
+        if config:
+            words = config.split()
+            version = words[1] if words[0] == "OpenBLAS" and len(words) > 1 else None
+            return (
+                "openblas",
+                version,
+                _call(handle, pattern % "get_corename", ctypes.c_char_p),
+                _call(handle, pattern % "get_num_threads", ctypes.c_int),
+            )
+    return None
+
+
+def _mkl(handle):
+    if not hasattr(handle, "MKL_Get_Max_Threads"):
+        return None
+    buffer = ctypes.create_string_buffer(200)
+    _call(handle, "MKL_Get_Version_String", None, buffer, ctypes.c_int(199))
+    text = buffer.value.decode("ascii", "replace")
+    version = text.split("Version")[1].split()[0].split("-")[0] if "Version" in text else None
+    return "mkl", version, None, _call(handle, "MKL_Get_Max_Threads", ctypes.c_int)
+
+
+def _blis(handle):
+    version = _call(handle, "bli_info_get_version_str", ctypes.c_char_p)
+    if version is None:
+        return None
+    kernel = None
+    if hasattr(handle, "bli_arch_query_id"):
+        number = _call(handle, "bli_arch_query_id", ctypes.c_int)
+        kernel = _call(handle, "bli_arch_string", ctypes.c_char_p, ctypes.c_int(number))
+    # In recipes/libblis, beside BLIS: it changes what BLIS has for another processor.
+    if _call(handle, "blis_zen5_installed", ctypes.c_int):
+        kernel = "zen5"
+    # BLIS answers -1 where nothing was asked for: it then runs on one thread.
+    threads = max(1, _call(handle, "bli_thread_get_num_threads", ctypes.c_int64) or 1)
+    return "blis", version, kernel, threads
+
+
+def _atlas(handle):
+    return ("atlas", None, None, None) if hasattr(handle, "ATL_buildinfo") else None
+
+
+def _armpl(handle):
+    return ("armpl", None, None, None) if hasattr(handle, "armplversion") else None

@@ -1,0 +1,51 @@
+"""What this machine's processors can do at most, measured with a small kernel."""
+
+from __future__ import absolute_import, division, print_function
+
+import ctypes
+import os
+import threading
+
+from verify.core import native
+
+SOURCE = os.path.join(os.path.dirname(os.path.abspath(__file__)), "peak.c")
+INSTRUCTION_SETS = (0, 1, 2, 3)
+
+
+def load(compiler, folder):
+    """Compile the kernel with the framework's compiler and return the loaded library.
+
+    Raises native.NoCompilerError.
+    """
+    library = native.load(compiler, SOURCE, folder)
+    library.best_rate.restype = ctypes.c_double
+    library.best_rate.argtypes = (
+        ctypes.c_int,
+        ctypes.c_int,
+        ctypes.c_double,
+        ctypes.c_double,
+        ctypes.POINTER(ctypes.c_double),
+    )
+    return library
+
+
+def gflops(library, dtype, threads, seconds=0.1):
+    """Return the best GFLOP/s of all instruction sets, on so many threads at once."""
+    return max(
+        _on_threads(library, dtype == "float32", isa, threads, seconds) for isa in INSTRUCTION_SETS
+    )
+
+
+def _on_threads(library, single, isa, threads, seconds):
+    rates = []
+
+    def work():
+        sink = ctypes.c_double(0)
+        rates.append(library.best_rate(int(single), isa, seconds, 0.0, ctypes.byref(sink)))
+
+    workers = [threading.Thread(target=work) for _ in range(threads)]
+    for worker in workers:
+        worker.start()
+    for worker in workers:
+        worker.join()
+    return sum(rates) / 1e9

@@ -1,0 +1,56 @@
+"""Run matrix products for a moment and print what they took. Started by threads.py.
+
+Arguments: the library's path, or `numpy` for whatever NumPy calls. Prints a JSON object.
+"""
+
+from __future__ import absolute_import, division, print_function
+
+import ctypes
+import json
+import resource
+import time
+
+SIZE = 700
+# getrusage(2): of the calling thread. Python 2's module has no name for it.
+RUSAGE_THREAD = 1
+
+
+def product_of(path):
+    """Return a function without arguments that multiplies two matrices with a library."""
+    if path == "numpy":
+        import numpy
+
+        matrix = numpy.ones((SIZE, SIZE))
+        return lambda: numpy.dot(matrix, matrix)
+    handle = ctypes.CDLL(path, mode=ctypes.RTLD_GLOBAL)
+    matrices = [(ctypes.c_double * (SIZE * SIZE))() for _ in range(3)]
+    size, one = ctypes.byref(ctypes.c_int(SIZE)), ctypes.byref(ctypes.c_double(1))
+    a, b, c = matrices
+    letter = ctypes.c_char_p(b"N")
+    return lambda: handle.dgemm_(
+        letter, letter, size, size, size, one, a, size, b, size, one, c, size
+    )
+
+
+def processor_time(who):
+    """Return the seconds of processor time that a process or thread has taken."""
+    usage = resource.getrusage(who)
+    return usage.ru_utime + usage.ru_stime
+
+
+def main(words):
+    """Warm up, then multiply for a third of a second."""
+    product = product_of(words[0])
+    product()
+    wall, calls = time.time(), 0
+    cpu, own = (processor_time(who) for who in (resource.RUSAGE_SELF, RUSAGE_THREAD))
+    while time.time() - wall < 0.35 or calls < 2:
+        product()
+        calls += 1
+    found = {
+        "cpu": processor_time(resource.RUSAGE_SELF) - cpu,
+        "own": processor_time(RUSAGE_THREAD) - own,
+        "wall": time.time() - wall,
+        "calls": calls,
+    }
+    print(json.dumps(found))

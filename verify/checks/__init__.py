@@ -1,0 +1,1 @@
+"""Checks of the environment as a whole: versions, settings, scan, compilation."""

@@ -1,0 +1,45 @@
+"""DOC."""
+
+from __future__ import absolute_import, division, print_function
+
+import os
+import sys
+
+from verify.core import process, progress
+from verify.core.clock import monotonic
+from verify.core.report import timing
+
+
+def imports(context):
+    """Time the import of the framework in fresh processes."""
+    progress.note("timing the import")
+    environment = dict(os.environ)
+    if sys.version_info[0] == 2:
+        environment["PYTHONDONTWRITEBYTECODE"] = "1"
+    else:
+        environment["PYTHONPYCACHEPREFIX"] = os.path.join(context.folder, "bytecode")
+    words = [sys.executable, "-c", "import " + context.framework.name]
+    process.call(words, 120, environment)
+    samples = []
+    for _ in range(3):
+        start = monotonic()
+        process.call(words, 120, environment)
+        samples.append(monotonic() - start)
+    return [timing("import", "s", samples)]
+
+
+def compilation(context):
+    """Time the compilation of a small function whose modules are not compiled yet."""
+    progress.note("timing a compilation")
+    framework = context.framework
+    x, w = (framework.variable("matrix", "float64", name) for name in "xw")
+    output = framework.tensor.tanh(framework.tensor.dot(x, w)).sum(axis=0)
+    start = monotonic()
+    function = framework.function([x, w], [output])
+    total = monotonic() - start
+    optimiser, linker = framework.compile_seconds(function)
+    return [
+        timing("compile", "s", [total]),
+        timing("compile: optimiser", "s", [optimiser]),
+        timing("compile: C compiler and linker", "s", [linker]),
+    ]

@@ -1,0 +1,1 @@
+"""What every check and probe stands on: processes, reports, the framework."""

@@ -1,0 +1,65 @@
+"""The builder's expectation file."""
+
+from __future__ import absolute_import, division, print_function
+
+import io
+import json
+
+from verify.core import report
+
+SCHEMA = 1
+TEXT = (report.TEXT, str)
+KEYS = {
+    "schema": int,
+    "variant": TEXT,
+    "framework": TEXT,
+    "module": TEXT,
+    "version": TEXT,
+    "python": TEXT,
+    "baseline": bool,
+    "blas": (dict, type(None)),
+    "floatX": TEXT,
+    "flags": dict,
+    "packages": list,
+}
+BLAS_KEYS = {"name": TEXT, "ldflags": TEXT, "libraries": list}
+PACKAGE_KEYS = {"name": TEXT, "version": TEXT, "sha256": TEXT, "manager": TEXT}
+
+
+class ExpectationError(Exception):
+    """The file cannot be read, or is not what it should be; the text names file and key."""
+
+
+def load(path):
+    """Return the expectation in a file as a dictionary. Raises ExpectationError."""
+    try:
+        with io.open(path, encoding="utf-8") as file:
+            content = json.load(file)
+    except (OSError, IOError) as error:
+        raise ExpectationError("%s: %s" % (path, error.strerror))
+    except ValueError as error:
+        raise ExpectationError("%s: not JSON: %s" % (path, error))
+    try:
+        _check(content, KEYS, "")
+        if content["schema"] != SCHEMA:
+            raise ExpectationError("schema: expected %d, found %r" % (SCHEMA, content["schema"]))
+        if content["blas"] is not None:
+            _check(content["blas"], BLAS_KEYS, "blas.", optional=("alone",))
+        for number, package in enumerate(content["packages"]):
+            _check(package, PACKAGE_KEYS, "packages[%d]." % number, optional=("module",))
+    except ExpectationError as error:
+        raise ExpectationError("%s: %s" % (path, error))
+    return content
+
+
+def _check(content, keys, where, optional=()):
+    if not isinstance(content, dict):
+        raise ExpectationError("%sexpected an object" % where)
+    for key in sorted(keys):
+        if key not in content:
+            raise ExpectationError("%s%s is missing" % (where, key))
+        if not isinstance(content[key], keys[key]):
+            raise ExpectationError("%s%s has the wrong type: %r" % (where, key, content[key]))
+    for key in sorted(content):
+        if key not in keys and key not in optional:
+            raise ExpectationError("%s%s is unknown" % (where, key))

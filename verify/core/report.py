@@ -1,0 +1,92 @@
+"""What the suite finds, and the file that it writes for machines."""
+
+from __future__ import absolute_import, division, print_function
+
+import collections
+import io
+import json
+import os
+import tempfile
+
+SCHEMA = 1
+# The type of text in Python 2 and 3 alike.
+TEXT = type(b"".decode("ascii"))
+PASS, FAIL, SKIP = "pass", "fail", "skip"
+
+Check = collections.namedtuple("Check", "name status detail fix")
+Timing = collections.namedtuple("Timing", "name unit samples median")
+
+
+def passed(name, detail):
+    """Return a check that found what it looked for."""
+    return Check(name, PASS, detail, None)
+
+
+def failed(name, detail, fix):
+    """Return a check that did not, with what to do about it."""
+    return Check(name, FAIL, detail, fix)
+
+
+def skipped(name, reason):
+    """Return a check that had nothing to look at."""
+    return Check(name, SKIP, reason, None)
+
+
+def timing(name, unit, samples):
+    """Return a timing with the median of its samples."""
+    ordered = sorted(samples)
+    middle = len(ordered) // 2
+    median = ordered[middle] if len(ordered) % 2 else (ordered[middle - 1] + ordered[middle]) / 2.0
+    return Timing(name, unit, list(samples), median)
+
+
+def document(variant, framework, machine, settings, packages, checks, timings, device=None):
+    """Return the whole report as a plain structure that report.schema.json describes."""
+    content = private(
+        {
+            "schema": SCHEMA,
+            "variant": variant,
+            "ok": all(check.status != FAIL for check in checks),
+            "framework": framework,
+            "machine": machine,
+            "settings": settings,
+            "packages": packages,
+            "checks": [dict(check._asdict()) for check in checks],
+            "timings": [dict(item._asdict()) for item in timings],
+        }
+    )
+    if device:
+        content["device"] = private(device)
+    return content
+
+
+def write(path, content):
+    """Write the report as JSON so that a reader sees all of it or none."""
+    text = json.dumps(content, indent=2, sort_keys=True) + "\n"
+    folder = os.path.dirname(os.path.abspath(path))
+    handle, aside = tempfile.mkstemp(prefix=".report.", dir=folder)
+    os.close(handle)
+    try:
+        with io.open(aside, "w", encoding="utf-8") as file:
+            file.write(text if isinstance(text, TEXT) else text.decode("utf-8"))
+        # mkstemp's 0600 would keep other users from reading the report.
+        os.chmod(aside, 0o644)
+        os.rename(aside, path)
+    except BaseException:
+        os.unlink(aside)
+        raise
+
+
+def private(value):
+    """Return a structure with the user's own folder written as `~` in every text."""
+    if isinstance(value, dict):
+        return {key: private(item) for key, item in value.items()}
+    if isinstance(value, (list, tuple)):
+        return [private(item) for item in value]
+    if isinstance(value, bytes):
+        value = value.decode("utf-8", "replace")
+    if isinstance(value, TEXT):
+        home = os.path.expanduser("~")
+        home = home.decode("utf-8", "replace") if isinstance(home, bytes) else home
+        return value.replace(home + "/", "~/") if len(home) > 1 else value
+    return value

@@ -1,0 +1,1 @@
+"""The device of a gpuarray variant: checks and timings."""

@@ -1,0 +1,153 @@
+"""How long it takes to move a graph to the device, from Theano's own profile of its optimisers.
+
+The graph is of the kind that a stacked bidirectional recurrent network gives when its steps are
+unrolled, with the gradient of its loss: many small products and elementwise operations.
+"""
+
+from __future__ import absolute_import, division, print_function
+
+import collections
+
+import numpy
+import theano
+from theano import gof, tensor
+from theano.compile import optdb
+from theano.tensor import nnet
+
+from verify.blas.speed import processor_clock
+from verify.device import graph as device_graph
+
+Row = collections.namedtuple("Row", "seconds applied created name")
+
+SAMPLES = 2
+WIDTH, CLASSES = 16, 5
+# The optimiser that moves graphs to the device, and its part that moves one as a whole.
+MOVER, GRAPH = "gpuarray_opt", "gpuarray_graph_optimization"
+
+
+def stack(layers, steps):
+    """Return (inputs, outputs) of a training step: the loss, and the parameters after it."""
+    x, labels = tensor.ftensor3("x"), tensor.ivector("labels")
+    parameters, sequence, width = [], [x[i] for i in range(steps)], WIDTH
+    start = tensor.alloc(numpy.float32(0), x.shape[1], WIDTH)
+    for _ in range(layers):
+        ways = []
+        for step in (1, -1):
+            gates = [_gate(width, parameters) for _ in range(3)]
+            states, state = [], start
+            for value in sequence[::step]:
+                state = _step(value, state, gates)
+                states.append(state)
+            ways.append(states[::step])
+        sequence = [tensor.concatenate(pair, axis=1) for pair in zip(*ways)]
+        width = 2 * WIDTH
+    last = _parameter(width, CLASSES)
+    parameters.append(last)
+    guess = nnet.softmax(tensor.dot(sequence[-1], last))
+    loss = nnet.categorical_crossentropy(guess, labels).mean()
+    slopes = tensor.grad(loss, parameters)
+    outputs = [loss] + [p - numpy.float32(0.1) * g for p, g in zip(parameters, slopes)]
+    inputs = [v for v in gof.graph.inputs(outputs) if not isinstance(v, gof.Constant)]
+    return inputs, outputs
+
+
+def _parameter(*shape):
+    return theano.shared(numpy.zeros(shape, "float32"))
+
+
+def _gate(width, parameters):
+    made = [_parameter(width, WIDTH), _parameter(WIDTH, WIDTH), _parameter(WIDTH)]
+    parameters += made
+    return made
+
+
+def _step(value, state, gates):
+    """Return the next state of a gated recurrent unit."""
+    update, reset, candidate = gates
+
+    def into(gate, recurrent):
+        return tensor.dot(value, gate[0]) + recurrent + gate[2]
+
+    z = nnet.sigmoid(into(update, tensor.dot(state, update[1])))
+    r = nnet.sigmoid(into(reset, tensor.dot(state, reset[1])))
+    new = tensor.tanh(into(candidate, r * tensor.dot(state, candidate[1])))
+    return z * state + (1 - z) * new
+
+
+def run(inputs, outputs, tag, samples=SAMPLES):
+    """Return what optimising the graph took in a mode, `fast_run` or `fast_compile`.
+
+    seconds: of all optimisers, with GraphToGPU; graph, local: samples of the time that moving the
+    graph took with GraphToGPU and without it, turn by turn; nodes: before all, before the move and
+    after it; device, host: nodes that compute on either; rows: GraphToGPU's own table.
+    """
+    # As Theano does it while it optimises: cached constants cannot be part of a graph.
+    tensor.basic.constant.enable = False
+    try:
+        return _run(inputs, outputs, tag, samples)
+    finally:
+        tensor.basic.constant.enable = True
+
+
+def _run(inputs, outputs, tag, count):
+    optimisers = _optimisers(tag)
+    place = [getattr(one, "name", None) for one in optimisers].index(MOVER)
+    movers = {"graph": optimisers[place], "local": _optimisers(tag, GRAPH)[place]}
+    graph = gof.FunctionGraph(inputs, outputs, clone=True)
+    nodes, samples, rows = [len(graph.apply_nodes)], {"graph": [], "local": []}, []
+    seconds = sum(_timed(one, graph)[0] for one in optimisers[:place])
+    for _ in range(count):
+        for name in ("local", "graph"):
+            moved = _copy(graph, optimisers[:place])
+            took, profile = _timed(movers[name], moved)
+            samples[name].append(took)
+    nodes += [len(graph.apply_nodes), len(moved.apply_nodes)]
+    where = device_graph.places(moved.toposort())
+    rows = _rows(profile)
+    seconds += took + sum(_timed(one, moved)[0] for one in optimisers[place + 1 :])
+    return {
+        "seconds": seconds,
+        "graph": samples["graph"],
+        "local": samples["local"],
+        "nodes": nodes,
+        "device": sum(where.device.values()),
+        "host": where.host,
+        "rows": [dict(row._asdict()) for row in sorted(rows, reverse=True)],
+    }
+
+
+def _optimisers(tag, *excluded):
+    left_out = [name for name in theano.config.optimizer_excluding.split(":") if name]
+    return optdb.query(gof.Query(include=[tag], exclude=left_out + list(excluded)))
+
+
+def _copy(graph, optimisers):
+    """Return a copy of a graph, with what the optimisers that it has behind it keep beside it."""
+    copied = gof.FunctionGraph(graph.inputs, graph.outputs, clone=True)
+    for optimiser in optimisers:
+        optimiser.add_requirements(copied)
+    return copied
+
+
+def _timed(optimiser, graph):
+    # Processor time: other programs on the machine must not decide which way is faster.
+    start = processor_clock()
+    profile = optimiser.optimize(graph)
+    return processor_clock() - start, profile
+
+
+def _rows(profile):
+    """Return GraphToGPU's rows out of the profile of the optimiser that it is a part of."""
+    for optimiser, part in zip(profile[0], profile[6]):
+        if isinstance(optimiser, theano.gpuarray.opt.GraphToGPU):
+            _, _, seconds, created, applied = part
+            return [
+                Row(seconds[one], applied[one], created[one], _name(one))
+                for one in seconds
+                if applied[one]
+            ]
+    return []
+
+
+def _name(optimiser):
+    return getattr(optimiser, "name", None) or getattr(optimiser, "__name__", str(optimiser))

@@ -1,0 +1,1 @@
+"""Elementwise functions: which libm serves them, and how fast they are."""

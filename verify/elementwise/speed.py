@@ -1,0 +1,58 @@
+"""How long exp, log, tanh, sigmoid and softmax take, by the element."""
+
+from __future__ import absolute_import, division, print_function
+
+import importlib
+
+import numpy
+
+from verify.blas.speed import clock
+from verify.core import progress
+from verify.core.report import timing
+
+FUNCTIONS = ("exp", "log", "tanh", "sigmoid", "softmax")
+# Inside of the processor's caches, and far outside.
+SHAPES = ((400, 512), (19531, 512))
+NAMES = {SHAPES[0]: "400x512", SHAPES[1]: "1e7"}
+
+
+def timings(context):
+    """Time the functions on matrices in float32, with `full` in float64 too."""
+    found = []
+    for dtype in ("float32", "float64") if context.full else ("float32",):
+        for name in FUNCTIONS:
+            progress.note("timing %s %s" % (name, dtype))
+            function = compiled(context.framework, name, dtype)
+            for shape in SHAPES:
+                samples = _samples(function, shape, dtype, 15 if context.full else 5)
+                found.append(timing("%s %s %s" % (name, dtype, NAMES[shape]), "ns", samples))
+    return found
+
+
+def compiled(framework, name, dtype):
+    """Return a compiled function of one matrix."""
+    x = framework.variable("matrix", dtype, "x")
+    return framework.function([x], output(framework, name, x), profile=False)
+
+
+def output(framework, name, x):
+    """Return the symbolic result of a function by its name; softmax is over each row."""
+    if hasattr(framework.tensor, name):
+        return getattr(framework.tensor, name)(x)
+    if framework.name == "pytensor":
+        special = importlib.import_module("pytensor.tensor.special")
+        return getattr(special, name)(x, axis=-1)
+    return getattr(importlib.import_module(framework.name + ".tensor.nnet"), name)(x)
+
+
+def _samples(function, shape, dtype, count):
+    values = numpy.random.RandomState(0).uniform(0.1, 4, shape).astype(dtype)
+    calls = max(1, 2000000 // values.size)
+    function(values)
+    samples = []
+    for _ in range(count):
+        start = clock()
+        for _ in range(calls):
+            function(values)
+        samples.append((clock() - start) / calls / values.size * 1e9)
+    return samples

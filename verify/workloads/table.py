@@ -1,0 +1,159 @@
+"""A report of a workload as text, its profile in the form that Theano's own has."""
+
+from __future__ import absolute_import, division, print_function
+
+from verify.core.report import timing
+
+MOST = 20
+HEAD = "<% time> <sum %> <apply time> <time per call> <type> <#call> "
+TABLES = (
+    ("Class", "classes", "class", HEAD + "<#apply> <Class name>"),
+    ("Ops", "ops", "op", HEAD + "<#apply> <Op name>"),
+    ("Apply", "applies", "apply", HEAD + "<id> <Apply name>"),
+)
+
+
+def render(content):
+    """Return the whole report as text."""
+    framework = content["framework"]
+    title = "%s, %s on %s %s, Python %s" % (
+        content["workload"],
+        content["dtype"],
+        framework["module"],
+        framework["version"],
+        framework["python"],
+    )
+    if content["variant"]:
+        title = "%s: %s" % (content["variant"], title)
+    lines = [title]
+    device = content.get("device")
+    if device:
+        lines.append("on %(where)s: %(name)s, %(driver)s" % device)
+        lines.append("each call waits for the device, in the profile each node")
+    for case in content["cases"]:
+        lines += [""] + _summary(case)
+    for case in content["cases"]:
+        if case["profile"]:
+            lines += ["", ""] + _profile(case)
+    return "\n".join(lines) + "\n"
+
+
+def _summary(case):
+    shape = ", ".join("%s %s" % (key, case["shape"][key]) for key in sorted(case["shape"]))
+    samples, compiling, graph = case["seconds"], case["compile"], case["graph"]
+    lines = [
+        "%s (%s)" % (case["name"], shape),
+        "  a call: %.3f ms, median of %d (%.3f to %.3f), not profiled"
+        % (
+            1e3 * timing("", "s", samples).median,
+            len(samples),
+            1e3 * min(samples),
+            1e3 * max(samples),
+        ),
+        "  compiled in %.1f s, %d modules of C; the graph is %s: %d nodes"
+        % (compiling["seconds"], compiling["modules"], graph["signature"], graph["nodes"]),
+    ]
+    lines += ["    scan %(signature)s: %(nodes)d nodes, %(name)s" % scan for scan in graph["scans"]]
+    if case.get("places"):
+        lines.append("  " + _places(case["places"]))
+    if case["flops"]:
+        lines.append("  %.1f GFLOP/s" % (case["flops"] * len(samples) / sum(samples) / 1e9))
+    return lines
+
+
+def _places(places):
+    host = ", ".join("%s %d" % item for item in sorted(places["host"].items()))
+    return "%d nodes on the device; transfers: %d to, %d from; left on the host: %s" % (
+        sum(places["device"].values()),
+        places["to_device"],
+        places["from_device"],
+        host or "nothing",
+    )
+
+
+def _profile(case):
+    profile, compiling = case["profile"], case["compile"]
+    whole = profile["seconds"] or 1.0
+    lines = [
+        "Function profiling",
+        "==================",
+        "  Message: %s" % case["name"],
+        "  Time in %d calls to Function.__call__: %es" % (profile["calls"], profile["seconds"]),
+        "  Time in Function.fn.__call__: %es (%.3f%%)"
+        % (profile["vm_seconds"], 100 * profile["vm_seconds"] / whole),
+        "  Time in thunks: %es (%.3f%%)"
+        % (profile["thunk_seconds"], 100 * profile["thunk_seconds"] / whole),
+        "  Total compile time: %es" % compiling["total"],
+        "    Number of Apply nodes: %d" % profile["nodes"],
+        "    Theano Optimizer time: %es" % compiling["optimiser"],
+        "       Theano validate time: %es" % compiling["validation"],
+        "    Theano Linker time (includes C, CUDA code generation/compiling): %es"
+        % compiling["linker"],
+        "       Import time %es" % compiling["import"],
+        "",
+    ]
+    return lines + _tables(profile) + _scans(profile["scans"])
+
+
+def _scans(scans):
+    lines = []
+    for scan in scans:
+        whole = scan["seconds"] or 1.0
+        overhead = scan["seconds"] - scan["vm_seconds"]
+        title = "Scan Op profiling ( %s )" % scan["name"]
+        lines += [
+            "",
+            title,
+            "==================",
+            "  Time in %d calls of the op (for a total of %d steps) %es"
+            % (scan["calls"], scan["steps"], scan["seconds"]),
+            "",
+            "  Total time spent in calling the VM %es (%.3f%%)"
+            % (scan["vm_seconds"], 100 * scan["vm_seconds"] / whole),
+            "  Total overhead (computing slices..) %es (%.3f%%)"
+            % (overhead, 100 * overhead / whole),
+            "",
+        ]
+        lines += _tables(scan) + _scans(scan["scans"])
+    return lines
+
+
+def _tables(profile):
+    lines = []
+    for title, key, name, head in TABLES:
+        lines += [title, "---", head]
+        lines += _rows(profile[key], name, profile["thunk_seconds"] or 1.0)
+        lines.append("")
+    return lines
+
+
+def _rows(rows, name, whole):
+    lines, so_far = [], 0.0
+    for row in rows[:MOST]:
+        so_far += row["seconds"]
+        lines.append(
+            "  %5.1f%%  %6.1f%%  %10.3fs  %12.2es  %-6s %8d %8d   %s"
+            % (
+                100 * row["seconds"] / whole,
+                100 * so_far / whole,
+                row["seconds"],
+                row["seconds"] / max(row["calls"], 1),
+                row["type"],
+                row["calls"],
+                row["id"] if name == "apply" else row["applies"],
+                row[name],
+            )
+        )
+    rest = rows[MOST:]
+    if rest:
+        left = sum(row["seconds"] for row in rest)
+        lines.append(
+            "   ... (remaining %d %s account for %6.2f%%(%.2fs) of the runtime)"
+            % (
+                len(rest),
+                {"class": "Classes", "op": "Ops"}.get(name, "Apply instances"),
+                100 * left / whole,
+                left,
+            )
+        )
+    return lines
