@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from invoke.context import Context
 
+from stacks.core.workspace import default_workspace
 from stacks.tasks.task import task
 
 
@@ -27,9 +28,10 @@ def test(
 @task(help={"check": "change nothing; fail where a committed schema is stale"})
 def schema(context: Context, check: bool = False) -> None:
     """Write the JSON schemas of the YAML files in envs/."""
+    workspace = default_workspace()
     from stacks.project import schemas
 
     if check:
-        schemas.check()
+        schemas.check(workspace)
     else:
-        schemas.write()
+        schemas.write(workspace)
