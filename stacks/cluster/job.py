@@ -31,7 +31,7 @@ from stacks.cluster.messages import (
 )
 from stacks.core.disk import locked
 from stacks.core.errors import StacksError, StaleError
-from stacks.core.workspace import Workspace
+from stacks.core.workspace import Workspace, default_workspace
 from stacks.environments import build as pipeline
 from stacks.environments import in_use, reports
 from stacks.environments import verify as verification
