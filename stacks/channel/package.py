@@ -9,7 +9,7 @@ from pathlib import Path
 
 from stacks.channel.assemble import Built, _describe, assemble, file_name, inputs_hash
 from stacks.channel.recipe import Archives, Debs, Recipe
-from stacks.core.disk import aside, explained, locked, sha256_of
+from stacks.core.disk import explained, locked, replace_atomically, sha256_of
 from stacks.core.workspace import Workspace
 from stacks.sources.fetch import fetch
 from stacks.sources.pins import Pin, Pins
@@ -74,7 +74,7 @@ def _keep(
 ) -> Built:
     """Make a package and put it into the cache."""
     target = cached_path(workspace, recipe, inputs).parent
-    with aside(target) as folder:
+    with replace_atomically(target) as folder:
         folder.mkdir()
         path = assemble(recipe, inputs, sources, folder, built_with)
         description = _describe(path)

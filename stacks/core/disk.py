@@ -103,7 +103,7 @@ def _other_folder(place: Path) -> str:
 
 
 @contextmanager
-def aside(target: Path) -> Iterator[Path]:
+def replace_atomically(target: Path) -> Iterator[Path]:
     """Give a temporary path beside `target`; rename it onto `target` when the block ends well.
 
     The block makes a file or a folder there. Where it fails, what it made is removed and `target`
@@ -130,7 +130,7 @@ def aside(target: Path) -> Iterator[Path]:
 
 def write_whole(target: Path, data: bytes | str) -> None:
     """Write a file so that other readers see the old bytes or the new ones, never a part."""
-    with aside(target) as made:
+    with replace_atomically(target) as made:
         made.write_bytes(data.encode() if isinstance(data, str) else data)
 
 

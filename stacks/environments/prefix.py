@@ -17,7 +17,7 @@ from typing import Any, Protocol
 import rattler
 
 from stacks.channel import rattler_errors
-from stacks.core.disk import aside, explained, locked, same_modes, sha256_of
+from stacks.core.disk import explained, locked, replace_atomically, same_modes, sha256_of
 from stacks.core.errors import IntegrityError
 from stacks.core.workspace import Workspace
 from stacks.environments import pip_layer, settings
@@ -84,7 +84,7 @@ def make(
         if is_ready(variant, lock, target) and local_in(target) == unlocked:
             return
         parts = [(local or {}).get(part.name, part) for part in parts]
-        with same_modes(), aside(target) as prefix:
+        with same_modes(), replace_atomically(target) as prefix:
             fill(workspace, variant, lock, parts, prefix, target, workspace.cache / MODULES)
             marker = {"key": key_of(variant, lock, target), "local": unlocked}
             (prefix / READY).write_text(json.dumps(marker) + "\n")

@@ -20,7 +20,7 @@ from pathlib import Path
 from pydantic import Field
 
 from stacks.core import yamlfile
-from stacks.core.disk import REPOSITORY, aside, locked, same_modes, scratch, sha256_of
+from stacks.core.disk import REPOSITORY, locked, replace_atomically, same_modes, scratch, sha256_of
 from stacks.core.models import Strict
 from stacks.core.workspace import Workspace
 from stacks.image import normalised
@@ -103,7 +103,7 @@ def tar(workspace: Workspace) -> Path:
     with locked(target, "the base of images"):
         if target.is_file():
             return target
-        with aside(target) as made:
+        with replace_atomically(target) as made:
             write(workspace, made)
     return target
 

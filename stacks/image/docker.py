@@ -15,7 +15,7 @@ from contextlib import contextmanager
 from pathlib import Path
 
 from stacks.core.console import step
-from stacks.core.disk import aside, locked, scratch, write_whole
+from stacks.core.disk import locked, replace_atomically, scratch, write_whole
 from stacks.core.workspace import Workspace
 from stacks.environments.verify import FAILED, NO_DEVICE, PASSED, raise_for
 from stacks.image import base, dockerfile, layout, manifest, normalised
@@ -144,7 +144,10 @@ def _context(place: Path, layers: Sequence[Layer]) -> Iterator[tuple[Path, dict[
     target = place.with_name(f"{place.name}.context")
     entries: dict[str, Entry] = {}
     try:
-        with step("archives", ", ".join(layer.name for layer in layers)), aside(target) as folder:
+        with (
+            step("archives", ", ".join(layer.name for layer in layers)),
+            replace_atomically(target) as folder,
+        ):
             folder.mkdir()
             for layer in layers:
                 with (folder / f"{layer.name}.tar").open("wb+") as file:
@@ -280,7 +283,10 @@ def verify(
     """
     words = ["verify", "--json", *(["--full"] if full else [])]
     sys.stdout.flush()
-    with _container(engine) as container, aside(report_path(workspace, variant)) as report:
+    with (
+        _container(engine) as container,
+        replace_atomically(report_path(workspace, variant)) as report,
+    ):
         options = ["--name", container, *CONFINED, image, *words]
         with report.open("wb") as file:
             status = engine.attach("run", *options, output=file)

@@ -12,10 +12,10 @@ import pytest
 from stacks.core.disk import (
     REPOSITORY,
     DiskError,
-    aside,
     check_sha256,
     explained,
     locked,
+    replace_atomically,
     scratch,
     sha256_of,
     write_whole,
@@ -39,7 +39,7 @@ def test_a_file_is_put_in_place_whole(tmp_path: Path) -> None:
 def test_a_folder_takes_the_place_of_another(tmp_path: Path) -> None:
     target = tmp_path / "folder"
     for name in ("old", "new"):
-        with aside(target) as made:
+        with replace_atomically(target) as made:
             made.mkdir()
             (made / name).touch()
     assert names(target) == ["new"]
@@ -50,7 +50,7 @@ def test_what_fails_leaves_the_old_and_nothing_else(tmp_path: Path) -> None:
     target = tmp_path / "folder"
     target.mkdir()
     (target / "old").touch()
-    with pytest.raises(ZeroDivisionError), aside(target) as made:
+    with pytest.raises(ZeroDivisionError), replace_atomically(target) as made:
         made.mkdir()
         raise ZeroDivisionError
     assert (names(target), names(tmp_path)) == (["old"], ["folder"])
@@ -60,7 +60,7 @@ def test_a_block_that_makes_nothing_leaves_the_old(tmp_path: Path) -> None:
     target = tmp_path / "folder"
     target.mkdir()
     (target / "old").touch()
-    with pytest.raises(FileNotFoundError), aside(target):
+    with pytest.raises(FileNotFoundError), replace_atomically(target):
         pass
     assert (names(target), names(tmp_path)) == (["old"], ["folder"])
 
