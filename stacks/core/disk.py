@@ -128,7 +128,7 @@ def replace_atomically(target: Path) -> Iterator[Path]:
             shutil.rmtree(room, ignore_errors=True)
 
 
-def write_whole(target: Path, data: bytes | str) -> None:
+def write_atomically(target: Path, data: bytes | str) -> None:
     """Write a file so that other readers see the old bytes or the new ones, never a part."""
     with replace_atomically(target) as made:
         made.write_bytes(data.encode() if isinstance(data, str) else data)

@@ -8,7 +8,7 @@ from collections.abc import Mapping
 from pathlib import Path
 from typing import NoReturn
 
-from stacks.core.disk import REPOSITORY, replace_atomically, write_whole
+from stacks.core.disk import REPOSITORY, replace_atomically, write_atomically
 from stacks.core.errors import UsageError, VerifyError
 from stacks.core.process import CommandError, attached
 from stacks.core.workspace import Workspace
@@ -41,7 +41,7 @@ def verify_variant(
         if status not in (PASSED, FAILED, NO_DEVICE) or not report.is_file():
             raise_for(status, f"{variant.id} could not be verified")
     if json_file:
-        write_whole(json_file, report_path(workspace, variant).read_bytes())
+        write_atomically(json_file, report_path(workspace, variant).read_bytes())
     if status == FAILED:
         raise VerifyError(
             f"{variant.id} failed its verification",

@@ -15,7 +15,7 @@ from contextlib import contextmanager
 from pathlib import Path
 
 from stacks.core.console import step
-from stacks.core.disk import locked, replace_atomically, scratch, write_whole
+from stacks.core.disk import locked, replace_atomically, scratch, write_atomically
 from stacks.core.workspace import Workspace
 from stacks.environments.verify import FAILED, NO_DEVICE, PASSED, raise_for
 from stacks.image import base, dockerfile, layout, manifest, normalised
@@ -81,7 +81,9 @@ def build(
             status = verify(workspace, engine, image, variant, full=full, json_file=json_file)
             _name(engine, image, config.names)
         _tell(status, variant)
-        write_whole(_record(workspace, variant), json.dumps({"key": key, "image": image}) + "\n")
+        write_atomically(
+            _record(workspace, variant), json.dumps({"key": key, "image": image}) + "\n"
+        )
     print(f"  {'image':<9}{' '.join(config.names)} {image}", file=sys.stderr, flush=True)
 
 
@@ -295,7 +297,7 @@ def verify(
         if not report.stat().st_size:
             raise_for(status, f"the verification of the image of {variant.id} broke off")
     if json_file:
-        write_whole(json_file, report_path(workspace, variant).read_bytes())
+        write_atomically(json_file, report_path(workspace, variant).read_bytes())
     if status == FAILED:
         raise_for(status, f"the image of {variant.id} failed its verification")
     return status

@@ -9,7 +9,7 @@ from pydantic import BaseModel
 from pydantic.json_schema import GenerateJsonSchema, JsonSchemaValue
 
 from stacks.bench.result import Result
-from stacks.core.disk import write_whole
+from stacks.core.disk import write_atomically
 from stacks.core.errors import StaleError
 from stacks.core.workspace import Workspace
 from stacks.core.yamlfile import shown
@@ -43,7 +43,7 @@ def write(
 ) -> None:
     """Write every schema into its folder below `root`."""
     for name, model in MODELS.items():
-        write_whole(workspace.root / name, schema_of(model))
+        write_atomically(workspace.root / name, schema_of(model))
 
 
 def check(

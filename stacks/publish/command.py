@@ -8,7 +8,7 @@ from pathlib import Path
 
 from stacks.bench import store
 from stacks.bench.store import Found
-from stacks.core.disk import write_whole
+from stacks.core.disk import write_atomically
 from stacks.core.errors import StaleError, UsageError
 from stacks.core.workspace import Workspace
 from stacks.core.yamlfile import shown
@@ -33,7 +33,7 @@ def publish(
             fix="./invoke bench makes some; add --variants pip-default,mkl --quick to begin with",
         )
     for path, text in rendered(found, workspace.root).items():
-        write_whole(path, text)
+        write_atomically(path, text)
         print(f"{shown(path)}: {len(text.encode()) / 1e3:.0f} kB")
     if said:
         raise UsageError(

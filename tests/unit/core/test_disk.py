@@ -18,7 +18,7 @@ from stacks.core.disk import (
     replace_atomically,
     scratch,
     sha256_of,
-    write_whole,
+    write_atomically,
 )
 from stacks.core.errors import IntegrityError
 from stacks.core.workspace import Workspace
@@ -30,8 +30,8 @@ def names(folder: Path) -> list[str]:
 
 def test_a_file_is_put_in_place_whole(tmp_path: Path) -> None:
     target = tmp_path / "new/folder/file"
-    write_whole(target, "old")
-    write_whole(target, b"new")
+    write_atomically(target, "old")
+    write_atomically(target, b"new")
     assert target.read_bytes() == b"new"
     assert names(target.parent) == ["file"]
 
@@ -69,7 +69,7 @@ def test_a_link_is_replaced_and_not_followed(tmp_path: Path) -> None:
     (tmp_path / "real").mkdir()
     target = tmp_path / "link"
     target.symlink_to("real")
-    write_whole(target, "text")
+    write_atomically(target, "text")
     assert not target.is_symlink() and names(tmp_path / "real") == []
 
 
