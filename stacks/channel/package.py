@@ -9,7 +9,7 @@ from pathlib import Path
 
 from stacks.channel.assemble import Built, _describe, assemble, file_name, inputs_hash
 from stacks.channel.recipe import Archives, Debs, Recipe
-from stacks.core.disk import explained, locked, replace_atomically, sha256_of
+from stacks.core.disk import explain_disk_errors, locked, replace_atomically, sha256_of
 from stacks.core.workspace import Workspace
 from stacks.sources.fetch import fetch
 from stacks.sources.pins import Pin, Pins
@@ -23,7 +23,7 @@ def cached_path(workspace: Workspace, recipe: Recipe, inputs: str) -> Path:
 def cached(workspace: Workspace, recipe: Recipe, inputs: str) -> Built | None:
     """Return the package if the cache has it whole, None where it is missing or damaged."""
     path = cached_path(workspace, recipe, inputs)
-    with explained(path):
+    with explain_disk_errors(path):
         try:
             recorded = Built(path, **json.loads((path.parent / "built.json").read_bytes()))
             return recorded if sha256_of(path) == recorded.sha256 else None

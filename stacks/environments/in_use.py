@@ -10,7 +10,7 @@ from collections.abc import Iterator
 from contextlib import contextmanager, suppress
 from pathlib import Path
 
-from stacks.core.disk import explained
+from stacks.core.disk import explain_disk_errors
 from stacks.core.errors import StacksError
 from stacks.core.workspace import Workspace
 from stacks.environments import prefix
@@ -106,7 +106,7 @@ def unused(lock: Path, what: str) -> Iterator[None]:
 
     In the end the lock's file is removed, too.
     """
-    with explained(lock):
+    with explain_disk_errors(lock):
         lock.parent.mkdir(parents=True, exist_ok=True)
         current = False
         while not current:

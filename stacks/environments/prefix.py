@@ -17,7 +17,7 @@ from typing import Any, Protocol
 import rattler
 
 from stacks.channel import rattler_errors
-from stacks.core.disk import explained, locked, replace_atomically, same_modes, sha256_of
+from stacks.core.disk import explain_disk_errors, locked, replace_atomically, same_modes, sha256_of
 from stacks.core.errors import IntegrityError
 from stacks.core.workspace import Workspace
 from stacks.environments import pip_layer, settings
@@ -167,7 +167,7 @@ def _install(
             _link(variant, parts, packages, made, target)
         except (IntegrityError, rattler_errors.CondaError) as error:
             print(f"{packages}: damaged ({error.found}); unpacking again", file=sys.stderr)
-            with explained(packages):
+            with explain_disk_errors(packages):
                 for part in parts:
                     for path in packages.glob(f"{part.stem}*"):
                         shutil.rmtree(path) if path.is_dir() else path.unlink()

@@ -18,7 +18,7 @@ import zstandard
 
 from stacks.channel import offers as offers_module
 from stacks.channel import solve as solver
-from stacks.core.disk import explained, scratch
+from stacks.core.disk import explain_disk_errors, scratch
 from stacks.core.errors import UsageError
 from stacks.core.workspace import Workspace
 from stacks.locks.conda_lock import LockedPackage
@@ -107,7 +107,7 @@ def _bring_index(web: Web, url: str, folder: Path) -> None:
             expected=f"{packed.name} or {target.name} there",
             fix="look at the channel's address",
         ) from error
-    with explained(target):
+    with explain_disk_errors(target):
         try:
             with packed.open("rb") as source, target.open("wb") as file:
                 zstandard.ZstdDecompressor().copy_stream(source, file)

@@ -15,7 +15,7 @@ from urllib.request import url2pathname
 import requests
 import urllib3
 
-from stacks.core.disk import explained
+from stacks.core.disk import explain_disk_errors
 from stacks.core.errors import FetchError
 from stacks.sources.mirrors import shown
 from stacks.sources.web import (
@@ -103,7 +103,7 @@ def _length(part: Path) -> int:
 def _copy(source: Path, url: str, part: Path, advance: Callable[[int], None]) -> None:
     if not source.is_file():
         raise MissingError(f"{shown(url)}: no such file")
-    with explained(part):
+    with explain_disk_errors(part):
         advance(-_length(part))
         shutil.copyfile(source, part)
         advance(_length(part))
@@ -124,7 +124,7 @@ def _transfer(
             "Content-Range", ""
         ).startswith(f"bytes {start}-")
         if start and not resumed:
-            with explained(part):
+            with explain_disk_errors(part):
                 part.unlink()
             advance(-start)
             start = 0
@@ -145,7 +145,7 @@ def _write(
     advance: Callable[[int], None],
 ) -> None:
     done = start
-    with explained(part), part.open("ab") as file:
+    with explain_disk_errors(part), part.open("ab") as file:
         while True:
             try:
                 block = response.raw.read(BLOCK, decode_content=False)

@@ -7,7 +7,7 @@ from collections.abc import Callable, Iterable
 from dataclasses import dataclass
 from pathlib import Path
 
-from stacks.core.disk import explained, locked, sha256_of
+from stacks.core.disk import explain_disk_errors, locked, sha256_of
 from stacks.core.errors import FetchError, IntegrityError
 from stacks.core.workspace import Workspace
 from stacks.sources.cache import cached_path, cached_sha256
@@ -131,7 +131,7 @@ def _file_pin(
             return pin(cached_path(workspace, cached).stat().st_size, link.sha256)
     part = workspace.cache / "sources" / "unpinned" / wanted.filename
     with locked(part, wanted.filename), seen.file(wanted.filename, None, 0) as advance:
-        with explained(part):
+        with explain_disk_errors(part):
             part.unlink(missing_ok=True)
         download(web, link.url, part, None, advance)
         return _kept(workspace, part, link, pin)
@@ -140,7 +140,7 @@ def _file_pin(
 def _kept(
     workspace: Workspace, part: Path, link: Link, pin: Callable[[int, str], IndexPin]
 ) -> IndexPin:
-    with explained(part):
+    with explain_disk_errors(part):
         made = pin(part.stat().st_size, sha256_of(part))
         if link.sha256 not in (None, made.sha256):
             part.unlink()

@@ -8,7 +8,7 @@ from collections.abc import Callable, Iterable, Sequence
 from dataclasses import dataclass
 from pathlib import Path
 
-from stacks.core.disk import explained, locked, sha256_of
+from stacks.core.disk import explain_disk_errors, locked, sha256_of
 from stacks.core.errors import FetchError, IntegrityError, StacksError
 from stacks.core.workspace import Workspace
 from stacks.sources.cache import cached_path, cached_sha256
@@ -126,7 +126,7 @@ def _bring_one(workspace: Workspace, pin: Pin, source: Source, seen: Board) -> b
         if found is not None:
             note = f"thrown away: {target}: expected sha256 {pin.sha256}, found {found}"
             print(note, file=sys.stderr, flush=True)
-            with explained(target):
+            with explain_disk_errors(target):
                 target.unlink()
         failures: list[StacksError] = []
         for url in source.urls:
@@ -166,14 +166,14 @@ def _bring_from(url: str, web: Web, pin: Pin, target: Path, seen: Board) -> None
             fix="try another mirror or index; if the change is right, "
             + ("lock again" if isinstance(pin, CondaPin) else "`./invoke pin` shows it"),
         )
-    with explained(target):
+    with explain_disk_errors(target):
         part.replace(target)
 
 
 def _whole(url: str, web: Web, part: Path, pin: Pin, advance: Callable[[int], None]) -> str:
     """Download all of a file; return its SHA-256, and leave no part where that is wrong."""
     download(web, url, part, pin.size, advance)
-    with explained(part):
+    with explain_disk_errors(part):
         found = sha256_of(part)
         if found != pin.sha256:
             advance(-part.stat().st_size)

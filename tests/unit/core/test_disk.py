@@ -13,7 +13,7 @@ from stacks.core.disk import (
     REPOSITORY,
     DiskError,
     check_sha256,
-    explained,
+    explain_disk_errors,
     locked,
     replace_atomically,
     scratch,
@@ -86,7 +86,7 @@ def test_a_link_is_replaced_and_not_followed(tmp_path: Path) -> None:
     ],
 )
 def test_refusals_of_the_disk(workspace: Workspace, number: int, fix: str) -> None:
-    with pytest.raises(DiskError) as caught, explained(workspace.cache / "here"):
+    with pytest.raises(DiskError) as caught, explain_disk_errors(workspace.cache / "here"):
         raise OSError(number, os.strerror(number))
     assert caught.value.what == f"{workspace.cache / 'here'}: {os.strerror(number)}"
     assert fix in str(caught.value.fix)
@@ -103,13 +103,13 @@ def test_refusals_of_the_disk(workspace: Workspace, number: int, fix: str) -> No
 def test_the_fix_is_for_the_place(place: Path, fix: str, monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.delenv("TMPDIR", raising=False)
     monkeypatch.setenv("THEANO_STACKS_CACHE", "/elsewhere")
-    with pytest.raises(DiskError) as caught, explained(Path("/any")):
+    with pytest.raises(DiskError) as caught, explain_disk_errors(Path("/any")):
         raise PermissionError(errno.EACCES, "no", str(place))
     assert (caught.value.what, caught.value.fix) == (f"{place}: no", fix)
 
 
 def test_other_errors_are_not_hidden() -> None:
-    with pytest.raises(FileNotFoundError), explained(Path("/any")):
+    with pytest.raises(FileNotFoundError), explain_disk_errors(Path("/any")):
         raise FileNotFoundError(errno.ENOENT, "none")
 
 
