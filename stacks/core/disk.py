@@ -161,7 +161,7 @@ def same_modes() -> Iterator[None]:
 
 
 @contextmanager
-def locked(target: Path, what: str) -> Iterator[None]:
+def hold_lock(target: Path, what: str) -> Iterator[None]:
     """Hold the lock of `target`; where another process, of any build, holds it, say so and wait.
 
     What a killed process left half-made beside `target` is removed once the lock is held.

@@ -17,7 +17,13 @@ from typing import Any, Protocol
 import rattler
 
 from stacks.channel import rattler_errors
-from stacks.core.disk import explain_disk_errors, locked, replace_atomically, same_modes, sha256_of
+from stacks.core.disk import (
+    explain_disk_errors,
+    hold_lock,
+    replace_atomically,
+    same_modes,
+    sha256_of,
+)
 from stacks.core.errors import IntegrityError
 from stacks.core.workspace import Workspace
 from stacks.environments import pip_layer, settings
@@ -79,7 +85,7 @@ def make(
     """
     settings.check_place(target)
     check_parts(lock, parts)
-    with locked(target, f"the environment {variant.id}"):
+    with hold_lock(target, f"the environment {variant.id}"):
         unlocked = hash_of(local)
         if is_ready(variant, lock, target) and local_in(target) == unlocked:
             return
@@ -161,7 +167,7 @@ def _install(
     """Link the packages' files into the prefix; unpack anew those that the cache has damaged."""
     packages = workspace.cache / "unpacked"
     # What one build finds damaged and removes, another must not be linking.
-    with locked(packages, "an environment from the same cache"):
+    with hold_lock(packages, "an environment from the same cache"):
         made = prefix.with_name("first")
         try:
             _link(variant, parts, packages, made, target)

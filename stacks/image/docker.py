@@ -15,7 +15,7 @@ from contextlib import contextmanager
 from pathlib import Path
 
 from stacks.core.console import step
-from stacks.core.disk import locked, replace_atomically, scratch, write_atomically
+from stacks.core.disk import hold_lock, replace_atomically, scratch, write_atomically
 from stacks.core.workspace import Workspace
 from stacks.environments.verify import FAILED, NO_DEVICE, PASSED, raise_for
 from stacks.image import base, dockerfile, layout, manifest, normalised
@@ -60,7 +60,7 @@ def build(
     engine = engines.find()
     config = config_of(workspace, variant, base_name or None)
     place = layout.place_of(workspace, variant)
-    with locked(place.with_name(f"{place.name}.docker"), f"the image {config.names[0]}"):
+    with hold_lock(place.with_name(f"{place.name}.docker"), f"the image {config.names[0]}"):
         layers = layout.lay_out(workspace, variant)
         lowest = prepare_base(workspace, engine, base_name)
         key = _key(workspace, variant, lowest, layers)

@@ -7,7 +7,7 @@ from collections.abc import Callable, Iterable
 from dataclasses import dataclass
 from pathlib import Path
 
-from stacks.core.disk import explain_disk_errors, locked, sha256_of
+from stacks.core.disk import explain_disk_errors, hold_lock, sha256_of
 from stacks.core.errors import FetchError, IntegrityError
 from stacks.core.workspace import Workspace
 from stacks.sources.cache import cached_path, cached_sha256
@@ -130,7 +130,7 @@ def _file_pin(
         if cached_sha256(workspace, cached) == link.sha256:
             return pin(cached_path(workspace, cached).stat().st_size, link.sha256)
     part = workspace.cache / "sources" / "unpinned" / wanted.filename
-    with locked(part, wanted.filename), seen.file(wanted.filename, None, 0) as advance:
+    with hold_lock(part, wanted.filename), seen.file(wanted.filename, None, 0) as advance:
         with explain_disk_errors(part):
             part.unlink(missing_ok=True)
         download(web, link.url, part, None, advance)

@@ -8,7 +8,7 @@ from collections.abc import Callable, Iterable, Sequence
 from dataclasses import dataclass
 from pathlib import Path
 
-from stacks.core.disk import explain_disk_errors, locked, sha256_of
+from stacks.core.disk import explain_disk_errors, hold_lock, sha256_of
 from stacks.core.errors import FetchError, IntegrityError, StacksError
 from stacks.core.workspace import Workspace
 from stacks.sources.cache import cached_path, cached_sha256
@@ -119,7 +119,7 @@ def _urls(pin: IndexPin, links: Sequence[Link]) -> tuple[str, ...]:
 def _bring_one(workspace: Workspace, pin: Pin, source: Source, seen: Board) -> bool:
     """Bring one file into the cache; True where every server was asked and none has it."""
     target = cached_path(workspace, pin)
-    with locked(target, pin.filename):
+    with hold_lock(target, pin.filename):
         found = cached_sha256(workspace, pin)
         if found == pin.sha256:
             return False

@@ -14,7 +14,7 @@ from stacks.core.disk import (
     DiskError,
     check_sha256,
     explain_disk_errors,
-    locked,
+    hold_lock,
     replace_atomically,
     scratch,
     sha256_of,
@@ -125,8 +125,8 @@ def test_no_room_for_temporary_files(monkeypatch: pytest.MonkeyPatch) -> None:
 HOLDER = """
 import sys
 from pathlib import Path
-from stacks.core.disk import locked
-with locked(Path(sys.argv[1]), "it"):
+from stacks.core.disk import hold_lock
+with hold_lock(Path(sys.argv[1]), "it"):
     print("held", flush=True)
     sys.stdin.readline()
 """
@@ -166,7 +166,7 @@ def test_a_lock_falls_with_its_holder(tmp_path: Path) -> None:
     ) as holder:
         assert holder.stdout and holder.stdout.readline() == "held\n"
         holder.kill()
-    with locked(tmp_path / "a", "it"):
+    with hold_lock(tmp_path / "a", "it"):
         pass
 
 
