@@ -25,7 +25,7 @@ from stacks.locks.conda_lock import LockedPackage
 from stacks.locks.lock import make_of_other_channel
 from stacks.sources.condarc import Place, conda_web, place_of
 from stacks.sources.download import download
-from stacks.sources.mirrors import shown
+from stacks.sources.mirrors import public_url
 from stacks.sources.web import MissingError, Web
 from stacks.variants.variant import Variant, on_other_channel
 
@@ -103,7 +103,7 @@ def _bring_index(web: Web, url: str, folder: Path) -> None:
             return
     except MissingError as error:
         raise UsageError(
-            f"{shown(url)}: not a conda channel",
+            f"{public_url(url)}: not a conda channel",
             expected=f"{packed.name} or {target.name} there",
             fix="look at the channel's address",
         ) from error
@@ -113,7 +113,7 @@ def _bring_index(web: Web, url: str, folder: Path) -> None:
                 zstandard.ZstdDecompressor().copy_stream(source, file)
         except zstandard.ZstdError as error:
             raise UsageError(
-                f"{shown(url)}/{packed.name}: not a file of zstd's", found=str(error)
+                f"{public_url(url)}/{packed.name}: not a file of zstd's", found=str(error)
             ) from error
     packed.unlink()
 

@@ -15,7 +15,7 @@ from pathlib import Path
 from stacks.core.errors import FetchError, IntegrityError, UsageError
 from stacks.core.process import CommandError, call
 from stacks.sources.download import page
-from stacks.sources.mirrors import debian_mirrors, shown
+from stacks.sources.mirrors import debian_mirrors, public_url
 from stacks.sources.parallel import parallel_map
 from stacks.sources.pins import SOURCE_PREFIX, DebPin
 from stacks.sources.web import MissingError, Web, environment_web
@@ -99,7 +99,7 @@ def _index(web: Web, folder: str, name: str, release: str, suite: str) -> str:
     found = hashlib.sha256(packed).hexdigest()
     if found != expected:
         raise IntegrityError(
-            f"{shown(folder)}/{name}: not what the signed InRelease says",
+            f"{public_url(folder)}/{name}: not what the signed InRelease says",
             expected=f"sha256 {expected}",
             found=f"sha256 {found}",
             fix="the mirror may be in the middle of an update: try again in an hour, or set "
@@ -171,7 +171,7 @@ def verified(signed: bytes, url: str) -> str:
         said = re.findall(r"^\[GNUPG:\] ([A-Z]+)", status, re.MULTILINE)
         if "GOODSIG" not in said or "BADSIG" in said:
             raise IntegrityError(
-                f"{shown(url)}: no good signature of Debian's archive",
+                f"{public_url(url)}: no good signature of Debian's archive",
                 expected=f"a good signature by a key in {keyring}",
                 found=", ".join(word for word in said if word.endswith(("SIG", "PUBKEY", "DATA")))
                 or "no signature",
@@ -185,7 +185,7 @@ def _index_sha256(release: str, name: str, suite: str, folder: str) -> str:
     names = re.findall(r"^(?:Suite|Codename): *(\S+)$", release, re.MULTILINE)
     if suite not in names:
         raise IntegrityError(
-            f"{shown(folder)}/InRelease: signed, but for another suite",
+            f"{public_url(folder)}/InRelease: signed, but for another suite",
             expected=suite,
             found=", ".join(names),
             fix="set DEBIAN_MIRROR to another mirror",
@@ -194,7 +194,7 @@ def _index_sha256(release: str, name: str, suite: str, folder: str) -> str:
     found = re.search(rf"^ ([0-9a-f]{{64}}) +\d+ {re.escape(name)}$", sums, re.MULTILINE)
     if not found:
         raise UsageError(
-            f"{shown(folder)}/InRelease lists no {name}",
+            f"{public_url(folder)}/InRelease lists no {name}",
             fix="this suite cannot be used: it needs the component main for amd64",
         )
     return found[1]

@@ -17,7 +17,7 @@ import urllib3
 
 from stacks.core.disk import explain_disk_errors
 from stacks.core.errors import FetchError
-from stacks.sources.mirrors import shown
+from stacks.sources.mirrors import public_url
 from stacks.sources.web import (
     MissingError,
     StoppedError,
@@ -102,7 +102,7 @@ def _length(part: Path) -> int:
 
 def _copy(source: Path, url: str, part: Path, advance: Callable[[int], None]) -> None:
     if not source.is_file():
-        raise MissingError(f"{shown(url)}: no such file")
+        raise MissingError(f"{public_url(url)}: no such file")
     with explain_disk_errors(part):
         advance(-_length(part))
         shutil.copyfile(source, part)
@@ -129,9 +129,11 @@ def _transfer(
             advance(-start)
             start = 0
             if response.status_code in (206, 416):
-                raise TransientError(f"{shown(url)}: the server cannot resume this file")
+                raise TransientError(f"{public_url(url)}: the server cannot resume this file")
         if response.status_code == 416:
-            raise FetchError(f"{shown(url)}: the server answered 416 to a request for all of it")
+            raise FetchError(
+                f"{public_url(url)}: the server answered 416 to a request for all of it"
+            )
         _write(web, url, response, part, start, size, advance)
 
 
@@ -150,7 +152,7 @@ def _write(
             try:
                 block = response.raw.read(BLOCK, decode_content=False)
             except (OSError, urllib3.exceptions.HTTPError) as error:
-                raise TransientError(f"{shown(url)}: {reason_of(error)}") from error
+                raise TransientError(f"{public_url(url)}: {reason_of(error)}") from error
             if not block:
                 break
             if web.stop.is_set():
@@ -161,4 +163,4 @@ def _write(
             if size is not None and done > size:
                 return
     if size is not None and done < size:
-        raise TransientError(f"{shown(url)}: the server sent {done} of {size} bytes")
+        raise TransientError(f"{public_url(url)}: the server sent {done} of {size} bytes")

@@ -17,7 +17,7 @@ from urllib.request import url2pathname
 
 from stacks.core.errors import FetchError
 from stacks.sources.download import page
-from stacks.sources.mirrors import PipSettings, shown
+from stacks.sources.mirrors import PipSettings, public_url
 from stacks.sources.pins import canonical
 from stacks.sources.web import MissingError, StoppedError, Web
 
@@ -89,13 +89,13 @@ def look_up(web: Web, settings: PipSettings, project: str, files: frozenset[Soug
 
 def _ask(web: Web, place: str, flat: bool) -> tuple[list[Link], str, FetchError | None]:
     try:
-        return list(_links(web, place, flat)), shown(place), None
+        return list(_links(web, place, flat)), public_url(place), None
     except MissingError:
-        return [], f"{shown(place)} (does not know it)", None
+        return [], f"{public_url(place)} (does not know it)", None
     except StoppedError:
         raise
     except FetchError as error:
-        return [], f"{shown(place)} (could not be asked)", error
+        return [], f"{public_url(place)} (could not be asked)", error
 
 
 def _links(web: Web, place: str, flat: bool) -> Iterator[Link]:
@@ -103,7 +103,7 @@ def _links(web: Web, place: str, flat: bool) -> Iterator[Link]:
     if scheme in ("http", "https"):
         if not _may_be_trusted(web, place):
             raise FetchError(
-                f"{shown(place)}: an index without https could be anybody's",
+                f"{public_url(place)}: an index without https could be anybody's",
                 fix="use its https address, or name its host in pip's trusted-host",
             )
         body, kind, last_url = page(web, place, ACCEPT)
@@ -118,7 +118,7 @@ def _links(web: Web, place: str, flat: bool) -> Iterator[Link]:
         yield from _html_links(path.read_bytes(), path.absolute().as_uri())
         return
     if not path.is_dir():
-        raise MissingError(f"{shown(place)}: no such folder")
+        raise MissingError(f"{public_url(place)}: no such folder")
     index = path / "index.html"
     if index.is_file():
         yield from _html_links(index.read_bytes(), index.absolute().as_uri())
@@ -164,7 +164,7 @@ def _json_links(body: bytes, base: str) -> Iterator[Link]:
             yield from _link(base, file["url"], file["filename"], sha256)
     except (ValueError, KeyError, TypeError, AttributeError) as error:
         raise FetchError(
-            f"{shown(base)}: the index's answer cannot be read",
+            f"{public_url(base)}: the index's answer cannot be read",
             expected="JSON of the simple repository API",
             found=f"{type(error).__name__} in {len(body)} bytes",
             fix="look at the address of the index in pip's configuration",

@@ -13,7 +13,7 @@ from stacks.core.workspace import Workspace
 from stacks.sources.cache import cached_path, cached_sha256
 from stacks.sources.debian_archive import DebWanted, deb_pins
 from stacks.sources.download import download
-from stacks.sources.mirrors import pip_settings, shown
+from stacks.sources.mirrors import pip_settings, public_url
 from stacks.sources.package_index import Link, Sought
 from stacks.sources.parallel import parallel_map
 from stacks.sources.pins import IndexPin, Pin, Pins, canonical
@@ -145,7 +145,7 @@ def _kept(
         if link.sha256 not in (None, made.sha256):
             part.unlink()
             raise IntegrityError(
-                f"{made.filename} from {shown(link.url)}: not the bytes that the index announces",
+                f"{made.filename} from {public_url(link.url)}: not the bytes that the index announces",
                 expected=f"sha256 {link.sha256}",
                 found=f"sha256 {made.sha256}",
                 fix="try again; if it stays, ask whoever runs this index",

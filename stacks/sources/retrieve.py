@@ -13,7 +13,7 @@ from stacks.core.errors import FetchError, IntegrityError, StacksError
 from stacks.core.workspace import Workspace
 from stacks.sources.cache import cached_path, cached_sha256
 from stacks.sources.download import download
-from stacks.sources.mirrors import PipSettings, debian_mirrors, pip_settings, shown
+from stacks.sources.mirrors import PipSettings, debian_mirrors, pip_settings, public_url
 from stacks.sources.package_index import Link, Offer, Sought, look_up
 from stacks.sources.parallel import parallel_map
 from stacks.sources.pins import CondaPin, DebPin, IndexPin, Pin, canonical, total_size
@@ -73,7 +73,7 @@ def _deb_sources(pins: Sequence[DebPin], stop: threading.Event) -> dict[Pin, Sou
     for pin in pins:
         mirrors = roots[pin.suite.endswith("-security")]
         urls = tuple(f"{root}/{pin.path}" for root in mirrors)
-        found[pin] = Source(web, urls, tuple(shown(root) for root in mirrors))
+        found[pin] = Source(web, urls, tuple(public_url(root) for root in mirrors))
     return found
 
 
@@ -98,7 +98,7 @@ def _channel_sources(pins: Sequence[CondaPin], stop: threading.Event) -> dict[Pi
     from stacks.sources.condarc import conda_web
 
     web = conda_web(stop, pins[0].urls[0])
-    return {pin: Source(web, pin.urls, tuple(shown(url) for url in pin.urls)) for pin in pins}
+    return {pin: Source(web, pin.urls, tuple(public_url(url) for url in pin.urls)) for pin in pins}
 
 
 def _urls(pin: IndexPin, links: Sequence[Link]) -> tuple[str, ...]:
@@ -109,7 +109,7 @@ def _urls(pin: IndexPin, links: Sequence[Link]) -> tuple[str, ...]:
         raise IntegrityError(
             f"{pin.filename}: the index offers other bytes under this name",
             expected=f"sha256 {pin.sha256}",
-            found=f"sha256 {links[0].sha256} at {shown(links[0].url)}",
+            found=f"sha256 {links[0].sha256} at {public_url(links[0].url)}",
             fix="look which index of pip's configuration offers it; `./invoke pin` takes it "
             "on purpose",
         )
@@ -160,7 +160,7 @@ def _bring_from(url: str, web: Web, pin: Pin, target: Path, seen: Board) -> None
             found = _whole(url, web, part, pin, advance)
     if found != pin.sha256:
         raise IntegrityError(
-            f"{pin.filename} from {shown(url)}: its bytes are not the pinned ones, twice",
+            f"{pin.filename} from {public_url(url)}: its bytes are not the pinned ones, twice",
             expected=f"sha256 {pin.sha256}, {pin.size} bytes",
             found=f"sha256 {found}",
             fix="try another mirror or index; if the change is right, "
