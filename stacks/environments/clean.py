@@ -31,7 +31,7 @@ def clean(workspace: Workspace, variants: Sequence[Variant] | None, *, cache: bo
             p
             for v in variants
             for p in (
-                prefix.place_of(workspace, v),
+                prefix.folder_of(workspace, v),
                 report_path(workspace, v),
                 profile_runs.reports_of(workspace, v),
             )

@@ -55,13 +55,13 @@ def lock_of_cache(workspace: Workspace) -> Path:
 
 def lock_of(workspace: Workspace, variant: Variant) -> Path:
     """Return the lock of a variant's environment and reports, for those who have build/'s, too."""
-    place = prefix.place_of(workspace, variant)
+    place = prefix.folder_of(workspace, variant)
     return place.with_name(f".{place.name}.used")
 
 
 def is_ready(workspace: Workspace, variant: Variant, locked: Lock) -> bool:
     """Say whether a variant's environment stands at its place; if so, keep `clean` off it."""
-    target = prefix.place_of(workspace, variant)
+    target = prefix.folder_of(workspace, variant)
     if not prefix.is_ready(variant, locked, target):
         return False
     use_build(workspace, variant)

@@ -36,7 +36,7 @@ MODULES = "modules"
 READY = f"{settings.FOLDER}/ready.json"
 
 
-def place_of(workspace: Workspace, variant: Variant) -> Path:
+def folder_of(workspace: Workspace, variant: Variant) -> Path:
     """Return where a variant's environment lies."""
     return workspace.environments / variant.framework.name / variant.name
 
