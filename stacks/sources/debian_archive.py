@@ -29,14 +29,14 @@ KEYRINGS = (
 
 
 @dataclass(frozen=True, order=True)
-class DebWanted:
+class DebRequest:
     """A deb to pin, in the version that the suite has today; "src:" for a source archive."""
 
     suite: str
     name: str
 
 
-def deb_pins(wanted: Sequence[DebWanted], stop: threading.Event) -> tuple[DebPin, ...]:
+def deb_pins(wanted: Sequence[DebRequest], stop: threading.Event) -> tuple[DebPin, ...]:
     """Return pins for what the mirrors have of each suite today, in the order that was asked for.
 
     Raises IntegrityError for a bad signature or bytes that differ from what it signs, FetchError

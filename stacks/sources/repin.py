@@ -11,7 +11,7 @@ from stacks.core.disk import explain_disk_errors, hold_lock, sha256_of
 from stacks.core.errors import FetchError, IntegrityError
 from stacks.core.workspace import Workspace
 from stacks.sources.cache import cached_path, cached_sha256
-from stacks.sources.debian_archive import DebWanted, deb_pins
+from stacks.sources.debian_archive import DebRequest, deb_pins
 from stacks.sources.download import download
 from stacks.sources.mirrors import pip_settings, public_url
 from stacks.sources.package_index import Link, Sought
@@ -23,7 +23,7 @@ from stacks.sources.web import Web, pip_web
 
 
 @dataclass(frozen=True, order=True)
-class FileWanted:
+class FileRequest:
     """A file of the package index to pin."""
 
     name: str
@@ -31,7 +31,7 @@ class FileWanted:
     filename: str
 
 
-def repin(workspace: Workspace, debs: Iterable[DebWanted], files: Iterable[FileWanted]) -> Pins:
+def repin(workspace: Workspace, debs: Iterable[DebRequest], files: Iterable[FileRequest]) -> Pins:
     """Return pins for what the archive and the indexes have today.
 
     Raises IntegrityError for a bad signature or bytes that differ from what an index says,
@@ -85,14 +85,14 @@ def _files_of(project: str, pins: dict[str, Pin]) -> list[str]:
 
 
 def _file_pins(
-    workspace: Workspace, wanted: list[FileWanted], stop: threading.Event
+    workspace: Workspace, wanted: list[FileRequest], stop: threading.Event
 ) -> tuple[IndexPin, ...]:
     if not wanted:
         return ()
     settings = pip_settings()
     web = pip_web(stop, settings)
     offered = offers(web, settings, [(file.name, Sought(file.filename)) for file in wanted])
-    links: dict[FileWanted, Link] = {}
+    links: dict[FileRequest, Link] = {}
     for file in wanted:
         offer = offered[canonical(file.name)]
         found = offer.of(file.filename)
@@ -112,7 +112,7 @@ def _file_pins(
 
 
 def _file_pin(
-    workspace: Workspace, web: Web, wanted: FileWanted, link: Link, seen: Board
+    workspace: Workspace, web: Web, wanted: FileRequest, link: Link, seen: Board
 ) -> IndexPin:
     """Download a file into the cache and pin the bytes that came."""
 
