@@ -14,7 +14,7 @@ from pathlib import Path
 
 from stacks.core.errors import FetchError, IntegrityError, UsageError
 from stacks.core.process import CommandError, call
-from stacks.sources.download import page
+from stacks.sources.download import get_document
 from stacks.sources.mirrors import debian_mirrors, public_url
 from stacks.sources.parallel import parallel_map
 from stacks.sources.pins import SOURCE_PREFIX, DebPin
@@ -75,7 +75,7 @@ def _packages(web: Web, suite: str, names: Set[str]) -> dict[str, dict[str, str]
     for root in debian_mirrors(security=suite.endswith("-security")):
         folder = f"{root}/dists/{suite}"
         try:
-            signed, _, _ = page(web, f"{folder}/InRelease", "*/*")
+            signed, _, _ = get_document(web, f"{folder}/InRelease", "*/*")
         except MissingError as error:
             missing = error
             continue
@@ -95,7 +95,7 @@ def _packages(web: Web, suite: str, names: Set[str]) -> dict[str, dict[str, str]
 def _index(web: Web, folder: str, name: str, release: str, suite: str) -> str:
     """Return the text of one of a suite's indexes, checked against its signed InRelease."""
     expected = _index_sha256(release, name, suite, folder)
-    packed, _, _ = page(web, f"{folder}/{name}", "*/*")
+    packed, _, _ = get_document(web, f"{folder}/{name}", "*/*")
     found = hashlib.sha256(packed).hexdigest()
     if found != expected:
         raise IntegrityError(

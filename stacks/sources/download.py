@@ -38,7 +38,7 @@ def pause(stop: threading.Event, seconds: float) -> None:
     stop.wait(seconds)
 
 
-def patiently(web: Web, url: str, attempt: Callable[[], T], progressed: Callable[[], bool]) -> T:
+def retry(web: Web, url: str, attempt: Callable[[], T], progressed: Callable[[], bool]) -> T:
     """Try until it works: after a TransientError wait longer each time, with jitter.
 
     The count starts anew after a try that made progress. One note a server tells of the wait.
@@ -62,7 +62,7 @@ def patiently(web: Web, url: str, attempt: Callable[[], T], progressed: Callable
             pause(web.stop, min(LONGEST_PAUSE, max(backoff, error.after or 0.0)))
 
 
-def page(web: Web, url: str, accept: str) -> tuple[bytes, str, str]:
+def get_document(web: Web, url: str, accept: str) -> tuple[bytes, str, str]:
     """Return a small document's bytes, its content type and the URL that gave it at last."""
 
     def attempt() -> tuple[bytes, str, str]:
@@ -72,7 +72,7 @@ def page(web: Web, url: str, accept: str) -> tuple[bytes, str, str]:
             except OSError as error:
                 raise unreachable(url, error) from error
 
-    return patiently(web, url, attempt, lambda: False)
+    return retry(web, url, attempt, lambda: False)
 
 
 def download(
@@ -93,7 +93,7 @@ def download(
         before, reached[0] = reached[0], _length(part)
         return reached[0] > before
 
-    patiently(web, url, lambda: _transfer(web, url, part, size, advance), progressed)
+    retry(web, url, lambda: _transfer(web, url, part, size, advance), progressed)
 
 
 def _length(part: Path) -> int:

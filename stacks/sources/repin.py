@@ -14,11 +14,11 @@ from stacks.sources.cache import cached_path, cached_sha256
 from stacks.sources.debian_archive import DebRequest, deb_pins
 from stacks.sources.download import download
 from stacks.sources.mirrors import pip_settings, public_url
-from stacks.sources.package_index import Link, Sought
+from stacks.sources.package_index import FileQuery, Link
 from stacks.sources.parallel import parallel_map
 from stacks.sources.pins import IndexPin, Pin, Pins, canonical
-from stacks.sources.progress import Board, board
-from stacks.sources.retrieve import offers
+from stacks.sources.progress import DownloadProgress, download_progress
+from stacks.sources.retrieve import project_files
 from stacks.sources.web import Web, pip_web
 
 
@@ -85,42 +85,44 @@ def _files_of(project: str, pins: dict[str, Pin]) -> list[str]:
 
 
 def _file_pins(
-    workspace: Workspace, wanted: list[FileRequest], stop: threading.Event
+    workspace: Workspace, requests: list[FileRequest], stop: threading.Event
 ) -> tuple[IndexPin, ...]:
-    if not wanted:
+    if not requests:
         return ()
     settings = pip_settings()
     web = pip_web(stop, settings)
-    offered = offers(web, settings, [(file.name, Sought(file.filename)) for file in wanted])
+    projects = project_files(
+        web, settings, [(file.name, FileQuery(file.filename)) for file in requests]
+    )
     links: dict[FileRequest, Link] = {}
-    for file in wanted:
-        offer = offered[canonical(file.name)]
-        found = offer.of(file.filename)
-        if not found:
+    for file in requests:
+        project = projects[canonical(file.name)]
+        candidates = project.links_to(file.filename)
+        if not candidates:
             raise FetchError(
                 f"{file.name} {file.version}: no index has {file.filename}",
-                expected=f"{file.filename} at one of: {', '.join(offer.tried)}",
+                expected=f"{file.filename} at one of: {', '.join(project.tried)}",
                 fix="look at the spelling, or add the index that has it to pip's configuration",
             )
-        links[file] = found[0]
-    with board(len(wanted), None) as seen:
+        links[file] = candidates[0]
+    with download_progress(len(requests), None) as progress:
         return tuple(
             parallel_map(
-                lambda file: _file_pin(workspace, web, file, links[file], seen), wanted, stop
+                lambda file: _file_pin(workspace, web, file, links[file], progress), requests, stop
             )
         )
 
 
 def _file_pin(
-    workspace: Workspace, web: Web, wanted: FileRequest, link: Link, seen: Board
+    workspace: Workspace, web: Web, request: FileRequest, link: Link, progress: DownloadProgress
 ) -> IndexPin:
     """Download a file into the cache and pin the bytes that came."""
 
     def pin(size: int, sha256: str) -> IndexPin:
         return IndexPin(
-            name=wanted.name,
-            version=wanted.version,
-            filename=wanted.filename,
+            name=request.name,
+            version=request.version,
+            filename=request.filename,
             size=size,
             sha256=sha256,
         )
@@ -129,8 +131,8 @@ def _file_pin(
         cached = pin(1, link.sha256)
         if cached_sha256(workspace, cached) == link.sha256:
             return pin(cached_path(workspace, cached).stat().st_size, link.sha256)
-    part = workspace.cache / "sources" / "unpinned" / wanted.filename
-    with hold_lock(part, wanted.filename), seen.file(wanted.filename, None, 0) as advance:
+    part = workspace.cache / "sources" / "unpinned" / request.filename
+    with hold_lock(part, request.filename), progress.file(request.filename, None, 0) as advance:
         with explain_disk_errors(part):
             part.unlink(missing_ok=True)
         download(web, link.url, part, None, advance)
