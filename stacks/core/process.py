@@ -63,7 +63,7 @@ def call(
     return done.stdout
 
 
-def followed(
+def run_streaming(
     arguments: Sequence[str | Path],
     tell: Callable[[str], None],
     *,
@@ -104,7 +104,7 @@ def followed(
 
 
 @contextmanager
-def piped(
+def run_piped(
     arguments: Sequence[str | Path], *, env: Mapping[str, str] | None = None
 ) -> Iterator[IO[bytes]]:
     """Give the bytes that a program writes on standard output, while it runs.
@@ -139,7 +139,7 @@ def piped(
             raise stumbled
 
 
-def attached(
+def run_attached(
     arguments: Sequence[str | Path],
     *,
     cwd: Path | None = None,
@@ -159,7 +159,7 @@ def attached(
         raise cannot_run(words, error, "look at the spelling of its path or name") from error
 
 
-def overseen(
+def run_supervised(
     arguments: Sequence[str | Path],
     given: str,
     tell: Callable[[str], None],

@@ -13,7 +13,7 @@ from pathlib import Path
 from typing import IO, Any
 
 from stacks.core.errors import StacksError, UsageError
-from stacks.core.process import CommandError, attached, call, followed, piped
+from stacks.core.process import CommandError, call, run_attached, run_piped, run_streaming
 
 CHOICE = "THEANO_STACKS_ENGINE"
 PROGRAMS = ("docker", "podman")
@@ -47,7 +47,7 @@ class Engine:
     def follow(self, arguments: Sequence[str | Path], tell: Callable[[str], None]) -> None:
         """Run one of the engine's commands, giving its lines to `tell`; EngineError on failure."""
         try:
-            followed([self.program, *arguments], tell, env=self.environment)
+            run_streaming([self.program, *arguments], tell, env=self.environment)
         except CommandError as error:
             raise explained(error) from error
 
@@ -55,7 +55,7 @@ class Engine:
     def pipe(self, *arguments: str | Path) -> Iterator[IO[bytes]]:
         """Give the bytes that one of the engine's commands writes; EngineError on failure."""
         try:
-            with piped([self.program, *arguments], env=self.environment) as stream:
+            with run_piped([self.program, *arguments], env=self.environment) as stream:
                 yield stream
         except CommandError as error:
             raise explained(error) from error
@@ -65,7 +65,7 @@ class Engine:
 
         What it prints on standard output goes to the file `output`, where that is given.
         """
-        return attached([self.program, *arguments], env=self.environment, output=output)
+        return run_attached([self.program, *arguments], env=self.environment, output=output)
 
     def image_id(self, name: str) -> str | None:
         """Return the id of an image that the engine has (`sha256:...`), None where it has none."""

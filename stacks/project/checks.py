@@ -8,7 +8,7 @@ from pathlib import Path
 
 from stacks.core.disk import REPOSITORY
 from stacks.core.errors import StacksError
-from stacks.core.process import attached, quoted
+from stacks.core.process import quoted, run_attached
 from stacks.core.venv import prepare_tools
 
 LOCK = REPOSITORY / "requirements-test.lock"
@@ -33,7 +33,7 @@ def test(*, unit: bool = False, integration: bool = False, keyword: str | None =
         prepare_tools(Path(sys.prefix), lock)
     for command in commands(unit=unit, integration=integration, keyword=keyword):
         print(f"+ {quoted(command)}", file=sys.stderr, flush=True)
-        status = attached([sys.executable, "-m", *command], cwd=REPOSITORY)
+        status = run_attached([sys.executable, "-m", *command], cwd=REPOSITORY)
         if status != 0:
             raise CheckError(f"failed: {quoted(command)}", found=f"exit status {status}")
 
