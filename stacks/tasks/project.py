@@ -14,7 +14,7 @@ from stacks.tasks.task import task
         "integration": "only the integration tests (real channel, real environments)",
         "keyword": "only the tests whose names match, as in pytest -k",
     },
-    uses=("build", "cache"),
+    protects=("build", "cache"),
 )
 def test(
     context: Context, unit: bool = False, integration: bool = False, keyword: str = ""

@@ -24,18 +24,18 @@ def task(
     name: str | None = None,
     help: dict[str, str] | None = None,
     positional: list[str] | None = None,
-    uses: Collection[str] = (),
+    protects: Collection[str] = (),
 ) -> Callable[[Callable[..., None]], Any]:
     """Make an invoke task of a function; a StacksError in it is told, never traced back.
 
-    `uses` has `build` and `cache` where `clean` must leave those alone as long as it runs.
+    `protects` has `build` and `cache` where `clean` must leave those alone as long as it runs.
     """
 
     def decorate(body: Callable[..., None]) -> Any:
         @functools.wraps(body)
         def run(*args: Any, **options: Any) -> None:
             try:
-                _use(uses)
+                _protect(protects)
                 body(*args, **options)
                 sys.stdout.flush()
             except StacksError as error:
@@ -54,16 +54,16 @@ def task(
     return decorate
 
 
-def _use(what: Collection[str]) -> None:
+def _protect(what: Collection[str]) -> None:
     if not what:
         return
     from stacks.environments import in_use
 
     workspace = default_workspace()
     if "build" in what:
-        in_use.use_build(workspace)
+        in_use.protect_build(workspace)
     if "cache" in what:
-        in_use.use_cache(workspace)
+        in_use.protect_cache(workspace)
 
 
 def remainder() -> list[str]:
