@@ -33,7 +33,7 @@ def protect_build(workspace: Workspace, variant: Variant | None = None) -> None:
     """Keep `clean` off build/, or off one variant's part of it, until this process ends."""
     hold_shared(lock_of_build(workspace))
     if variant:
-        use(lock_of(workspace, variant))
+        hold_shared(lock_of(workspace, variant))
 
 
 def protect_cache(workspace: Workspace) -> None:
