@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import json
+import logging
 import sys
 from collections.abc import Mapping, Sequence
 from pathlib import Path
@@ -13,6 +14,8 @@ from stacks.core.disk import explain_disk_errors, hold_lock, replace_atomically,
 from stacks.core.workspace import Workspace
 from stacks.sources.fetch import fetch
 from stacks.sources.pins import Pin, Pins
+
+LOGGER = logging.getLogger(__name__)
 
 
 def cached_path(workspace: Workspace, recipe: Recipe, inputs: str) -> Path:
@@ -79,6 +82,7 @@ def _keep(
         path = assemble(recipe, inputs, sources, folder, built_with)
         description = _describe(path)
         (folder / "built.json").write_text(json.dumps(description) + "\n")
+    LOGGER.info("built %s, %d bytes", path.name, description["size"])
     return Built(target / path.name, **description)
 
 
