@@ -32,9 +32,8 @@ def test_failure_writes_log_with_times_and_error(tmp_path: Path) -> None:
     call(["true"])
     path = log.write(tmp_path / "logs", "build", ValueError("because"))
     assert path == tmp_path / "logs" / "build-1.log"
-    assert re.fullmatch(
-        r"\d{4}-\d\d-\d\d \d\d:\d\d:\d\d,\d+ \+ true\nerror: because\n", path.read_text()
-    )
+    time = r"\d{4}-\d\d-\d\d \d\d:\d\d:\d\d,\d+"
+    assert re.fullmatch(rf"{time} \+ true\nerror: because\n", path.read_text())
 
 
 def test_empty_log_is_not_written(tmp_path: Path) -> None:
