@@ -10,7 +10,7 @@ from pathlib import Path
 from rattler import exceptions
 from rattler_build import RattlerBuildError
 
-from stacks.core.disk import explain_disk_errors, refusal
+from stacks.core.disk import disk_error, explain_disk_errors
 from stacks.core.errors import StacksError
 
 # They have no class of their own in common.
@@ -43,5 +43,5 @@ def translated(place: Path, what: str) -> Iterator[None]:
             yield
         except FAILURES as error:
             number = re.search(r"\(os error (\d+)\)", str(error))
-            refused = number and refusal(OSError(int(number.group(1)), str(error)), place)
+            refused = number and disk_error(OSError(int(number.group(1)), str(error)), place)
             raise refused or CondaError(what, found=str(error)) from error

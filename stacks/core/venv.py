@@ -1,4 +1,4 @@
-"""DOC."""
+"""Optional tools for the running virtual environment."""
 
 from __future__ import annotations
 
@@ -10,13 +10,13 @@ from stacks.core.process import call
 
 
 def prepare_tools(venv: Path, lock: Path) -> None:
-    """Install requirements-NAME.lock into the running venv, once for each content of it."""
+    """Install requirements-NAME.lock into the running venv, once for each version of the file."""
     stamp = venv / lock.stem.replace("requirements", "stamp")
-    wanted = sha256_of(lock)
-    if stamp.is_file() and stamp.read_text() == wanted:
+    digest = sha256_of(lock)
+    if stamp.is_file() and stamp.read_text() == digest:
         return
     print(f"installing {lock.name} into .venv (once) ...", file=sys.stderr, flush=True)
     pip = [sys.executable, "-m", "pip", "--disable-pip-version-check", "install", "--quiet"]
     rules = ["--require-hashes", "--no-deps", "--only-binary", ":all:"]
     call([*pip, *rules, "-r", lock])
-    write_atomically(stamp, wanted)
+    write_atomically(stamp, digest)

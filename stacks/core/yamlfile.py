@@ -43,41 +43,42 @@ class Position:
 
 @dataclass(frozen=True)
 class Positions:
-    """Where the keys and the values of a file stand, by the keys that lead to them."""
+    """The positions of a file's keys and values, by the path of keys to each."""
 
     path: Path
     keys: dict[Keys, Position] = field(default_factory=dict)
     values: dict[Keys, Position] = field(default_factory=dict)
 
     def where(self, keys: Keys) -> str:
-        """Return `file:line:column` of a value, of what holds it where there is no such value."""
+        """Return `file:line:column` of a value, or of what would contain it."""
         while keys and keys not in self.values:
             keys = keys[:-1]
         return self.at(self.values[keys])
 
     def at(self, position: Position) -> str:
-        """Return `file:line:column` of a position; the file is relative where that is shorter."""
+        """Return `file:line:column` of a position."""
         return f"{display_path(self.path)}:{position.line}:{position.column}"
 
 
 @dataclass(frozen=True)
 class Document(Generic[M]):
-    """A file's content as its model, and where each part of it stands."""
+    """A file's content as a model, with the positions of its parts."""
 
     value: M
     positions: Positions
 
 
 def load(path: Path, model: type[M]) -> M:
-    """Return a YAML file's content as a model; UsageError with file, line and column if it cannot.
+    """Return a YAML file's content as a model.
 
-    Values are validated as JSON would be: strictly, where a list serves for a tuple.
+    Values are validated as JSON values are: strictly, but a list is valid for a tuple. Raises
+    UsageError with file, line and column.
     """
     return read(path, model).value
 
 
 def read(path: Path, model: type[M]) -> Document[M]:
-    """As `load`, and keep the positions for errors that only show later."""
+    """Do as `load`, and keep the positions for later errors."""
     try:
         data = path.read_bytes()
     except FileNotFoundError:
@@ -94,7 +95,7 @@ def read(path: Path, model: type[M]) -> Document[M]:
 
 
 def parse(path: Path, data: bytes) -> tuple[Any, Positions]:
-    """Return the plain values in a file's bytes, and where they stand; an empty file is {}."""
+    """Return the plain values in a file's bytes and their positions; an empty file gives {}."""
     positions = Positions(path)
     try:
         value = _Reader(data.decode(), positions).document()

@@ -19,9 +19,9 @@ import rattler
 from stacks.channel import rattler_errors
 from stacks.core.disk import (
     explain_disk_errors,
+    fixed_umask,
     hold_lock,
     replace_atomically,
-    same_modes,
     sha256_of,
 )
 from stacks.core.errors import IntegrityError
@@ -90,7 +90,7 @@ def make(
         if is_ready(variant, lock, target) and local_in(target) == unlocked:
             return
         parts = [(local or {}).get(part.name, part) for part in parts]
-        with same_modes(), replace_atomically(target) as prefix:
+        with fixed_umask(), replace_atomically(target) as prefix:
             fill(workspace, variant, lock, parts, prefix, target, workspace.cache / MODULES)
             marker = {"key": key_of(variant, lock, target), "local": unlocked}
             (prefix / READY).write_text(json.dumps(marker) + "\n")
@@ -125,7 +125,7 @@ def fill(
     where a file is not the locked one.
     """
     installed: dict[str, str] = {}
-    with same_modes():
+    with fixed_umask():
         _install(workspace, variant, parts, prefix, target)
         if lock.requirements:
             key = layer_key(variant, lock, parts)

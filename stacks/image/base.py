@@ -22,9 +22,9 @@ from pydantic import Field
 from stacks.core import yamlfile
 from stacks.core.disk import (
     REPOSITORY,
+    fixed_umask,
     hold_lock,
     replace_atomically,
-    same_modes,
     scratch,
     sha256_of,
 )
@@ -119,7 +119,7 @@ def write(workspace: Workspace, target: Path) -> None:
     """Make the locked base and write it to the file `target`."""
     wanted = pins(workspace)
     files = fetch(workspace, wanted)
-    with scratch() as room, same_modes():
+    with scratch() as room, fixed_umask():
         root = room / "root"
         make(workspace, root, {pin.name: files[pin] for pin in wanted})
         with target.open("wb") as out:

@@ -12,7 +12,7 @@ from pathlib import Path
 
 from stacks.channel.offers import Channel
 from stacks.core import console
-from stacks.core.disk import REPOSITORY, hold_lock, replace_atomically, same_modes, sha256_of
+from stacks.core.disk import REPOSITORY, fixed_umask, hold_lock, replace_atomically, sha256_of
 from stacks.core.workspace import Workspace
 from stacks.environments import build as pipeline
 from stacks.environments import prefix, settings
@@ -128,7 +128,7 @@ def _make(
     within = str(PREFIX)[1:]
     environment = made / "packages" / within
     environment.parent.mkdir(parents=True)
-    with same_modes():
+    with fixed_umask():
         chosen = precompiled.for_image(variant)
         prefix.fill(workspace, chosen, lock, parts, environment, Path(PREFIX))
         _expect_no_folder(environment / settings.EXPECTATION)

@@ -126,7 +126,7 @@ def report(workspace: Workspace, content: dict[str, Any]) -> Path:
     return path
 
 
-def refusal(workspace: Workspace) -> str:
+def disk_error(workspace: Workspace) -> str:
     with pytest.raises(UsageError) as caught:
         candidates.to_time(workspace, [load_variant(workspace, "openblas", "theano-1.0.5")])
     return str(caught.value)
@@ -135,17 +135,21 @@ def refusal(workspace: Workspace) -> str:
 def test_only_what_passed_its_verification_is_timed(workspace: Workspace, built: Path) -> None:
     variant = load_variant(workspace, "openblas", "theano-1.0.5")
     fix = "./invoke verify --variant openblas --framework theano-1.0.5"
-    assert "not verified since it was built" in refusal(workspace) and fix in refusal(workspace)
+    assert "not verified since it was built" in disk_error(workspace) and fix in disk_error(
+        workspace
+    )
     report(workspace, {**PASSED, "ok": False})
-    assert "its verification failed" in refusal(workspace)
+    assert "its verification failed" in disk_error(workspace)
     report(workspace, {**PASSED, "packages": []})
-    assert "not verified since it was built" in refusal(workspace), "it was of another lock"
+    assert "not verified since it was built" in disk_error(workspace), "it was of another lock"
     path = report(workspace, PASSED)
     assert [c.variant.id for c in candidates.to_time(workspace, [variant])] == [
         "theano-1.0.5/openblas"
     ]
     os.utime(path, (1, 1))
-    assert "not verified since it was built" in refusal(workspace), "it was of an older environment"
+    assert "not verified since it was built" in disk_error(workspace), (
+        "it was of an older environment"
+    )
 
 
 def test_a_device_is_not_timed(workspace: Workspace) -> None:

@@ -54,7 +54,7 @@ def line(process: subprocess.Popen[str]) -> str:
     return process.stdout.readline()
 
 
-def refusal(lock: Path) -> InUseError:
+def disk_error(lock: Path) -> InUseError:
     with pytest.raises(InUseError) as caught, in_use.hold_exclusive(lock, "it"):
         pass
     return caught.value
@@ -64,11 +64,11 @@ def test_what_is_used_is_not_removed_and_its_users_are_named(tmp_path: Path) -> 
     lock = tmp_path / "new/lock"
     with start(USER, lock, "first") as first, start(USER, lock, "second") as second:
         assert (line(first), line(second)) == ("held\n", "held\n")
-        found = str(refusal(lock).found)
+        found = str(disk_error(lock).found)
         assert f"process {first.pid}: " in found and f"process {second.pid}: " in found
         assert "first; " in found and "\n" not in found
         first.communicate("\n")
-        assert f"process {second.pid}: " in str(refusal(lock).found)
+        assert f"process {second.pid}: " in str(disk_error(lock).found)
         second.kill()
     with in_use.hold_exclusive(lock, "it"):
         assert lock.exists()
@@ -82,7 +82,7 @@ def test_a_program_that_takes_the_place_of_a_user_uses_it_too(tmp_path: Path) ->
         user.stdin.write("cat\n")
         user.stdin.flush()
         assert line(user) == "cat\n"
-        error = refusal(lock)
+        error = disk_error(lock)
         assert error.found == f"process {user.pid}: cat"
         assert error.what == "it is in use: nothing was removed"
         user.communicate()
@@ -101,7 +101,7 @@ def test_while_it_is_removed_others_wait_and_then_use_what_is_new(tmp_path: Path
             cleaner.communicate("\n")
             assert line(user) == "held\n"
             # The file that it waited for is gone: it holds the one by that name now.
-            assert f"process {user.pid}: " in str(refusal(lock).found)
+            assert f"process {user.pid}: " in str(disk_error(lock).found)
             user.communicate("\n")
             assert (cleaner.returncode, user.returncode) == (0, 0)
 
@@ -110,7 +110,7 @@ def test_two_cleans_at_once(tmp_path: Path) -> None:
     lock = tmp_path / "lock"
     with start(CLEANER, lock) as cleaner:
         assert line(cleaner) == "held\n"
-        assert f"process {cleaner.pid}: " in str(refusal(lock).found)
+        assert f"process {cleaner.pid}: " in str(disk_error(lock).found)
         cleaner.communicate("\n")
 
 
