@@ -1,4 +1,4 @@
-"""One URL at a time: patient and resumable."""
+"""Download of one URL, with retries and resuming."""
 
 from __future__ import annotations
 
@@ -36,14 +36,15 @@ LONGEST_PAUSE = 30.0
 
 
 def pause(stop: threading.Event, seconds: float) -> None:
-    """Wait, but no longer than until the others stop."""
+    """Wait, but not longer than until `stop` is set."""
     stop.wait(seconds)
 
 
 def retry(web: Web, url: str, attempt: Callable[[], T], progressed: Callable[[], bool]) -> T:
-    """Try until it works: after a TransientError wait longer each time, with jitter.
+    """Return what `attempt` returns; after each TransientError wait longer, with jitter.
 
-    The count starts anew after a try that made progress. One note a server tells of the wait.
+    The count of failures starts again after an attempt that made progress. The first wait for each
+    server prints a note.
     """
     host = host_of(url)
     failures = 0
@@ -56,16 +57,16 @@ def retry(web: Web, url: str, attempt: Callable[[], T], progressed: Callable[[],
             failures = 0 if progressed() else failures + 1
             if failures > web.retries:
                 raise
-            if host not in web.told:
-                web.told.add(host)
+            if host not in web.noted_hosts:
+                web.noted_hosts.add(host)
                 print(f"trying again: {error.what}", file=sys.stderr, flush=True)
-            jitter = random.uniform(0.5, 1.0)  # noqa: S311  # it spreads load and guards nothing
+            jitter = random.uniform(0.5, 1.0)  # noqa: S311  # no security depends on it
             backoff = 0.25 * 2**failures * jitter
             pause(web.stop, min(LONGEST_PAUSE, max(backoff, error.after or 0.0)))
 
 
 def get_document(web: Web, url: str, accept: str) -> tuple[bytes, str, str]:
-    """Return a small document's bytes, its content type and the URL that gave it at last."""
+    """Return a small document's bytes, its content type and its URL after redirects."""
 
     def attempt() -> tuple[bytes, str, str]:
         with web.get(url, {"Accept": accept}) as response:
@@ -82,10 +83,10 @@ def get_document(web: Web, url: str, accept: str) -> tuple[bytes, str, str]:
 def download(
     web: Web, url: str, part: Path, size: int | None, advance: Callable[[int], None]
 ) -> None:
-    """Bring a URL's bytes into `part`, going on from what is there already.
+    """Download a URL into the file `part`, resuming from the bytes that it has.
 
-    `size` ends the transfer where a server sends more; `advance` is told each gain in bytes
-    (a loss is negative). Raises what Web.get raises, and DiskError.
+    size: ends the transfer if a server sends more. advance: called with each change of the number
+    of bytes, negative for a loss. Raises what Web.get raises, and DiskError.
     """
     parts = urlsplit(url)
     if parts.scheme == "file":
@@ -126,7 +127,7 @@ def _transfer(
     start = _length(part)
     if size is not None and start == size:
         return
-    # Some servers call a .tar.gz a gzip-encoded tar; the pinned bytes are those on the wire.
+    # Some servers send a .tar.gz as a gzip-encoded tar; the pinned bytes are those on the wire.
     headers = {"Accept-Encoding": "identity"}
     if start:
         headers["Range"] = f"bytes={start}-"
@@ -157,7 +158,7 @@ def _write(
     size: int | None,
     advance: Callable[[int], None],
 ) -> None:
-    done = start
+    length = start
     with explain_disk_errors(part), part.open("ab") as file:
         while True:
             try:
@@ -169,9 +170,9 @@ def _write(
             if web.stop.is_set():
                 raise StoppedError("stopped")
             file.write(block)
-            done += len(block)
+            length += len(block)
             advance(len(block))
-            if size is not None and done > size:
+            if size is not None and length > size:
                 return
-    if size is not None and done < size:
-        raise TransientError(f"{public_url(url)}: the server sent {done} of {size} bytes")
+    if size is not None and length < size:
+        raise TransientError(f"{public_url(url)}: the server sent {length} of {size} bytes")

@@ -1,7 +1,6 @@
-"""Pins: every deb and every file from the package index, by name, version, size and SHA-256.
+"""Pins: each deb and each file of the package index, by name, version, size and SHA-256.
 
-A pin names no host. Where the bytes come from is the user's own configuration
-(stacks/sources/fetch.py).
+A pin names no host: the user's own configuration does (stacks/sources/mirrors.py).
 """
 
 from __future__ import annotations
@@ -27,8 +26,8 @@ from stacks.core.validation import Keys
 class DebPin:
     """A file of Debian's archive; `path` is below the mirror's root.
 
-    That is a binary package, or for a name with SOURCE_PREFIX the archive of the software's makers
-    that a source package has.
+    It is a binary package, or for a name with SOURCE_PREFIX the upstream archive of a source
+    package.
     """
 
     suite: str
@@ -57,7 +56,7 @@ class IndexPin:
 
 @dataclass(frozen=True, order=True, kw_only=True)
 class CondaPin:
-    """A package of a conda channel, and where to ask for it: its lock says so."""
+    """A package of a conda channel, and its addresses from a lock."""
 
     name: str
     version: str
@@ -68,9 +67,9 @@ class CondaPin:
 
 
 Pin = DebPin | IndexPin | CondaPin
-# Debian's own way of telling a source package from a binary one of the same name.
+# Debian's mark of a source package.
 SOURCE_PREFIX = "src:"
-PIN_AGAIN = "run `./invoke pin` to write recipes/sources.lock anew"
+PIN_AGAIN = "run `./invoke pin` to write recipes/sources.lock again"
 HEADER = """\
 # Every deb and every file of the package index that a build may use.
 # Made by `./invoke pin`, which also shows what changed; not meant to be edited by hand.
@@ -85,7 +84,7 @@ def canonical(name: str) -> str:
 
 @dataclass(frozen=True)
 class Pins:
-    """All pins, sorted; one deb for a suite and name, one index file for a file name."""
+    """All pins, sorted; one deb for each suite and name, one index file for each file name."""
 
     debs: tuple[DebPin, ...] = ()
     files: tuple[IndexPin, ...] = ()
@@ -100,28 +99,28 @@ class Pins:
 
     @cached_property
     def _versions(self) -> dict[tuple[str, str], tuple[IndexPin, ...]]:
-        found: dict[tuple[str, str], tuple[IndexPin, ...]] = {}
+        versions: dict[tuple[str, str], tuple[IndexPin, ...]] = {}
         for pin in self.files:
             key = (canonical(pin.name), pin.version)
-            found[key] = (*found.get(key, ()), pin)
-        return found
+            versions[key] = (*versions.get(key, ()), pin)
+        return versions
 
     def deb(self, suite: str, name: str) -> DebPin:
-        """Return the pinned deb of that name in that suite; UsageError where there is none."""
+        """Return the pin of a deb in a suite; UsageError if there is none."""
         try:
             return self._debs[suite, name]
         except KeyError:
             raise UsageError(f"no deb {name} of {suite} is pinned", fix=PIN_AGAIN) from None
 
     def file(self, filename: str) -> IndexPin:
-        """Return the pinned index file of that file name; UsageError where there is none."""
+        """Return the pin of an index file; UsageError if there is none."""
         try:
             return self._files[filename]
         except KeyError:
             raise UsageError(f"no file {filename} is pinned", fix=PIN_AGAIN) from None
 
     def version(self, name: str, version: str) -> tuple[IndexPin, ...]:
-        """Return all pinned files of a project's version; UsageError where there are none."""
+        """Return all pinned files of a project's version; UsageError if there are none."""
         try:
             return self._versions[canonical(name), version]
         except KeyError:
@@ -129,7 +128,7 @@ class Pins:
 
 
 def write_pins(path: Path, pins: Pins) -> None:
-    """Write pins as YAML, one a line, sorted: the same pins always give the same bytes."""
+    """Write pins as sorted YAML, one on each line: the same pins give the same bytes."""
     lines = [HEADER.rstrip()]
     for key, group in (("debs", sorted(pins.debs)), ("files", sorted(pins.files))):
         lines.append(f"{key}:" if group else f"{key}: []")
@@ -145,8 +144,8 @@ def _flow(mapping: dict[str, object]) -> str:
 def read_pins(path: Path) -> Pins:
     """Read what write_pins wrote, strictly.
 
-    Raises UsageError with file and line for an unknown, missing or doubled key, a wrong type, a
-    SHA-256 that is none, a path that could leave its folder, a pin that is there twice.
+    Raises UsageError with file and line, also for a path that leaves its folder and for two pins
+    of the same file.
     """
     try:
         document = yamlfile.read(path, _PinsFile)
@@ -201,5 +200,5 @@ def _check_unique(key: str, labels: Sequence[str], where: Callable[[Keys], str])
 
 
 def total_size(pins: Iterable[Pin]) -> int:
-    """Return how many bytes the pinned files are together."""
+    """Return the size of the pinned files together, in bytes."""
     return sum(pin.size for pin in pins)

@@ -1,4 +1,4 @@
-"""What the user sees while files come: bars on a terminal, two quiet lines elsewhere."""
+"""Progress of downloads: bars on a terminal, two lines elsewhere."""
 
 from __future__ import annotations
 
@@ -20,7 +20,7 @@ from rich.table import Column
 
 
 class DownloadProgress:
-    """One bar for all bytes and one for each file under way; safe to call from any thread."""
+    """A bar for all bytes and one for each file in progress; thread-safe."""
 
     def __init__(self, progress: Progress | None, total: int | None) -> None:
         self._progress = progress
@@ -28,7 +28,7 @@ class DownloadProgress:
 
     @contextmanager
     def file(self, name: str, size: int | None, already: int) -> Iterator[Callable[[int], None]]:
-        """Show a file while it comes; gives the function that is told each gain in bytes."""
+        """Show a file during the block; gives the function to call with each gain in bytes."""
         if self._progress is None or self._all is None:
             yield lambda gained: None
             return
@@ -48,11 +48,11 @@ class DownloadProgress:
 
 @contextmanager
 def download_progress(count: int, total: int | None) -> Iterator[DownloadProgress]:
-    """Show the fetching of `count` files of `total` bytes, where known, on standard error."""
+    """Show the download of `count` files of `total` bytes, if known, on standard error."""
     console = Console(stderr=True)
-    told = f"{count} file{'s' if count != 1 else ''}"
+    files = f"{count} file{'s' if count != 1 else ''}"
     if total is not None:
-        told += f", {total / 1e6:.1f} MB"
+        files += f", {total / 1e6:.1f} MB"
     if console.is_terminal:
         columns = (
             TextColumn(
@@ -67,7 +67,7 @@ def download_progress(count: int, total: int | None) -> Iterator[DownloadProgres
         with Progress(*columns, console=console, transient=True) as progress:
             yield DownloadProgress(progress, total)
     else:
-        begun = time.monotonic()
-        console.print(f"fetching {told}", highlight=False)
+        start = time.monotonic()
+        console.print(f"fetching {files}", highlight=False)
         yield DownloadProgress(None, total)
-        console.print(f"fetched {told} in {time.monotonic() - begun:.1f} s", highlight=False)
+        console.print(f"fetched {files} in {time.monotonic() - start:.1f} s", highlight=False)

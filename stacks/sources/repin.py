@@ -1,4 +1,4 @@
-"""Pin anew, on purpose: debs by the archive's signature, index files by their own bytes."""
+"""New pins: of debs by the archive's signature, of index files by their bytes."""
 
 from __future__ import annotations
 
@@ -34,8 +34,8 @@ class FileRequest:
 def repin(workspace: Workspace, debs: Iterable[DebRequest], files: Iterable[FileRequest]) -> Pins:
     """Return pins for what the archive and the indexes have today.
 
-    Raises IntegrityError for a bad signature or bytes that differ from what an index says,
-    FetchError for what cannot be had, UsageError for what does not exist.
+    Raises IntegrityError for a bad signature or bytes that differ from the index,
+    FetchError for what is not available, UsageError for what does not exist.
     """
     stop = threading.Event()
     return Pins(
@@ -45,7 +45,7 @@ def repin(workspace: Workspace, debs: Iterable[DebRequest], files: Iterable[File
 
 
 def difference(old: Pins, new: Pins) -> list[str]:
-    """Return what changed, a line each, for people; nothing where nothing did."""
+    """Return a line for each change, for people."""
     before, after = _labelled(old), _labelled(new)
     lines = []
     for label in before.keys() & after.keys():
@@ -59,8 +59,8 @@ def difference(old: Pins, new: Pins) -> list[str]:
             )
     removed = {label: before[label] for label in before.keys() - after.keys()}
     added = {label: after[label] for label in after.keys() - before.keys()}
-    # The name of an index file has its version in it: a project's only file that went and its
-    # only one that came are the same thing in two versions.
+    # The name of an index file contains its version: if one file of a project was removed and one
+    # added, it is another version of the same file.
     for project in {canonical(pin.name) for pin in added.values() if isinstance(pin, IndexPin)}:
         went, came = _files_of(project, removed), _files_of(project, added)
         if len(went) == len(came) == 1:
@@ -102,7 +102,7 @@ def _file_pins(
             raise FetchError(
                 f"{file.name} {file.version}: no index has {file.filename}",
                 expected=f"{file.filename} at one of: {', '.join(project.tried)}",
-                fix="look at the spelling, or add the index that has it to pip's configuration",
+                fix="check the spelling, or add the index that has it to pip's configuration",
             )
         links[file] = candidates[0]
     with download_progress(len(requests), None) as progress:
@@ -116,7 +116,7 @@ def _file_pins(
 def _file_pin(
     workspace: Workspace, web: Web, request: FileRequest, link: Link, progress: DownloadProgress
 ) -> IndexPin:
-    """Download a file into the cache and pin the bytes that came."""
+    """Download a file into the cache and pin its bytes."""
 
     def pin(size: int, sha256: str) -> IndexPin:
         return IndexPin(
@@ -136,23 +136,23 @@ def _file_pin(
         with explain_disk_errors(part):
             part.unlink(missing_ok=True)
         download(web, link.url, part, None, advance)
-        return _kept(workspace, part, link, pin)
+        return _store(workspace, part, link, pin)
 
 
-def _kept(
+def _store(
     workspace: Workspace, part: Path, link: Link, pin: Callable[[int, str], IndexPin]
 ) -> IndexPin:
     with explain_disk_errors(part):
-        made = pin(part.stat().st_size, sha256_of(part))
-        if link.sha256 not in (None, made.sha256):
+        pinned = pin(part.stat().st_size, sha256_of(part))
+        if link.sha256 not in (None, pinned.sha256):
             part.unlink()
             raise IntegrityError(
-                f"{made.filename} from {public_url(link.url)}: not the bytes that it announces",
+                f"{pinned.filename} from {public_url(link.url)} differs from the index",
                 expected=f"sha256 {link.sha256}",
-                found=f"sha256 {made.sha256}",
-                fix="try again; if it stays, ask whoever runs this index",
+                found=f"sha256 {pinned.sha256}",
+                fix="try again; if it persists, ask the operator of this index",
             )
-        target = cached_path(workspace, made)
+        target = cached_path(workspace, pinned)
         target.parent.mkdir(parents=True, exist_ok=True)
         part.replace(target)
-    return made
+    return pinned
