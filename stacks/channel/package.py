@@ -1,4 +1,4 @@
-"""A recipe and its sources become a conda package whose bytes depend on nothing else."""
+"""Conda packages, built from a recipe and its pinned sources, in the cache."""
 
 from __future__ import annotations
 
@@ -19,63 +19,59 @@ LOGGER = logging.getLogger(__name__)
 
 
 def cached_path(workspace: Workspace, recipe: Recipe, inputs: str) -> Path:
-    """Return where the built package lies in the cache, whether or not it is there."""
+    """Return the path of a package in the cache, whether or not it is there."""
     return workspace.cache / "packages" / inputs / file_name(recipe, inputs)
 
 
 def cached(workspace: Workspace, recipe: Recipe, inputs: str) -> Built | None:
-    """Return the package if the cache has it whole, None where it is missing or damaged."""
+    """Return a package from the cache, None if it is missing or damaged."""
     path = cached_path(workspace, recipe, inputs)
     with explain_disk_errors(path):
         try:
-            recorded = Built(path, **json.loads((path.parent / "built.json").read_bytes()))
-            return recorded if sha256_of(path) == recorded.sha256 else None
+            built = Built(path, **json.loads((path.parent / "built.json").read_bytes()))
+            return built if sha256_of(path) == built.sha256 else None
         except (FileNotFoundError, ValueError, TypeError):
             return None
 
 
 def build(workspace: Workspace, recipe: Recipe, pins: Pins, tools: Sequence[Recipe] = ()) -> Built:
-    """Return the recipe's package, from the cache or built now from its pinned sources.
+    """Return the recipe's package, from the cache or built from its pinned sources.
 
-    `tools` are the recipes of the packages that it is built with, which need none themselves.
-    Raises FetchError or IntegrityError where a source cannot be had as pinned.
+    tools: the recipes of the packages that it is built with. Raises FetchError or IntegrityError if
+    a source is not available as pinned.
     """
-    wanted = recipe.pins(pins)
-    inputs = inputs_hash(recipe, wanted, [inputs_hash(tool, tool.pins(pins)) for tool in tools])
+    sources = recipe.pins(pins)
+    inputs = inputs_hash(recipe, sources, [inputs_hash(tool, tool.pins(pins)) for tool in tools])
     target = cached_path(workspace, recipe, inputs).parent
     with hold_lock(target, f"the package {recipe.package.name} {recipe.package.version}"):
-        found = cached(workspace, recipe, inputs)
-        if found:
-            return found
+        built = cached(workspace, recipe, inputs)
+        if built:
+            return built
         if target.exists():
-            print(f"{target}: damaged in the cache; building it again", file=sys.stderr)
-        sources = _by_name(recipe, pins, fetch(workspace, wanted))
-        return _keep(
-            workspace, recipe, inputs, sources, [build(workspace, tool, pins) for tool in tools]
-        )
+            print(f"{target} is damaged in the cache; building it again", file=sys.stderr)
+        files = _by_name(recipe, pins, fetch(workspace, sources))
+        built_with = [build(workspace, tool, pins) for tool in tools]
+        return _store(workspace, recipe, inputs, files, built_with)
 
 
 def build_local(workspace: Workspace, recipe: Recipe, source: Path) -> tuple[str, Built]:
-    """Return (the inputs' hash, the package) of a recipe whose one source is the user's file.
-
-    The package's bytes follow from the recipe and that file's; no pin knows them.
-    """
+    """Return (hash of the inputs, package) of a recipe whose only source is a user's file."""
     inputs = inputs_hash(recipe, (), [sha256_of(source)])
     with hold_lock(
         cached_path(workspace, recipe, inputs).parent, f"the package {recipe.package.name}"
     ):
-        found = cached(workspace, recipe, inputs)
-        return inputs, found or _keep(workspace, recipe, inputs, {source.name: source}, ())
+        built = cached(workspace, recipe, inputs)
+        return inputs, built or _store(workspace, recipe, inputs, {source.name: source}, ())
 
 
-def _keep(
+def _store(
     workspace: Workspace,
     recipe: Recipe,
     inputs: str,
     sources: Mapping[str, Path],
     built_with: Sequence[Built],
 ) -> Built:
-    """Make a package and put it into the cache."""
+    """Make a package in the cache."""
     target = cached_path(workspace, recipe, inputs).parent
     with replace_atomically(target) as folder:
         folder.mkdir()

@@ -215,7 +215,7 @@ def test_a_system_that_is_older_than_the_packages_need(world: World) -> None:
 
 @pytest.mark.parametrize(
     ("content", "message"),
-    [(None, "not a conda channel"), (b"BZh", "not a file of zstd's"), (b"", "cannot be read")],
+    [(None, "is not a conda channel"), (b"BZh", "is not a zstd file"), (b"", "cannot be read")],
 )
 def test_an_index_that_is_none(world: World, content: bytes | None, message: str) -> None:
     name = "/conda-forge/linux-64/repodata.json.zst"

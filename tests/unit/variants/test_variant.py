@@ -164,9 +164,9 @@ def test_a_circle(workspace: Workspace, envs: Path, write: Write) -> None:
     write("variants/b", "summary: b\nextends: c\n")
     write("variants/c", "summary: c\nblas: numpy\nextends: b\n")
     assert refused(workspace, envs, "a") == (
-        "envs/variants/c.yaml:3:10: extends goes in a circle\n"
+        "envs/variants/c.yaml:3:10: `extends` forms a circle\n"
         "  found:    b extends c extends b\n"
-        "  fix:      take `extends` out of one of them"
+        "  fix:      remove `extends` from one of them"
     )
 
 
@@ -227,7 +227,7 @@ def test_frameworks_limits_where_a_flavour_exists(
     ]
     assert load_variant(replace(workspace, root=envs.parent), "a", None).id == "theano-1/a"
     assert refused(workspace, envs, "a", "theano-2") == (
-        "a is not made for theano-2\n  expected: one of theano-1"
+        "a does not support theano-2\n  expected: one of theano-1"
     )
     write("variants/a", "summary: a\nextends: base\nframeworks: [theano-1, theano1]\n")
     assert refused(workspace, envs, "a").startswith(
