@@ -1,4 +1,4 @@
-"""DOC."""
+"""Removal of environments, reports and the cache."""
 
 from __future__ import annotations
 
@@ -14,15 +14,15 @@ from stacks.environments.reports import report_path
 from stacks.profiles import run as profile_runs
 from stacks.variants.variant import Variant
 
-# What the other modules keep in the cache.
+# The folders that other modules make in the cache.
 CACHED = ("bases", "layers", prefix.MODULES, "packages", "sources", "unpacked")
 
 
 def clean(workspace: Workspace, variants: Sequence[Variant] | None, *, cache: bool) -> None:
-    """Remove environments and reports (all of build/ for None), and the cache where asked.
+    """Remove environments and reports (all of build/ for None), and if requested the cache.
 
-    Of the cache's folder only what was put there: a person may have chosen one with other things.
-    Raises uses.InUseError, with nothing removed, where a process uses any of it.
+    Other files in the cache's folder stay: a person may have chosen a shared one. Raises
+    in_use.InUseError, and removes nothing, if a process uses any of it.
     """
     if variants is None:
         paths = sorted(workspace.build.glob("*"))
@@ -38,8 +38,8 @@ def clean(workspace: Workspace, variants: Sequence[Variant] | None, *, cache: bo
         ]
     if cache:
         paths += [workspace.cache / name for name in CACHED]
-    found = [path for path in paths if path.exists()]
-    if not found:
+    existing = [path for path in paths if path.exists()]
+    if not existing:
         print("nothing to remove")
         return
     with ExitStack() as locks:
@@ -59,7 +59,7 @@ def clean(workspace: Workspace, variants: Sequence[Variant] | None, *, cache: bo
                     in_use.lock_of_cache(workspace), f"the cache {workspace.cache}"
                 )
             )
-        for path in filter(Path.exists, found):
+        for path in filter(Path.exists, existing):
             print(f"removing {path}")
             with explain_disk_errors(path):
                 shutil.rmtree(path) if path.is_dir() else path.unlink()

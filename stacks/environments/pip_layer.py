@@ -1,4 +1,4 @@
-"""What pip installs on top of the conda packages, kept in the cache to be linked next time."""
+"""The files that pip installs on top of the conda packages, cached for the next environment."""
 
 from __future__ import annotations
 
@@ -23,27 +23,27 @@ from stacks.sources.pins import IndexPin
 
 
 def key_of(conda_packages: Sequence[str], pins: Sequence[IndexPin]) -> str:
-    """Return the name of a layer: the hash of all that decides its bytes."""
+    """Return the name of a layer: the hash of its inputs."""
     inputs = [sha256_of(Path(__file__)), sorted(conda_packages), [pin.sha256 for pin in pins]]
     return hashlib.sha256(json.dumps(inputs).encode()).hexdigest()
 
 
-def wanted(workspace: Workspace, key: str, pins: Sequence[IndexPin]) -> tuple[IndexPin, ...]:
-    """Return the files that pip will need: none where the cache has the layer."""
-    return () if _place(workspace, key).is_dir() else tuple(pins)
+def missing_pins(workspace: Workspace, key: str, pins: Sequence[IndexPin]) -> tuple[IndexPin, ...]:
+    """Return the files that pip needs: none if the cache has the layer."""
+    return () if _folder(workspace, key).is_dir() else tuple(pins)
 
 
-def _place(workspace: Workspace, key: str) -> Path:
+def _folder(workspace: Workspace, key: str) -> Path:
     return workspace.cache / "layers" / key
 
 
 def add(workspace: Workspace, prefix: Path, key: str, pins: Sequence[IndexPin]) -> dict[str, str]:
     """Install the pinned files into a prefix and return the SHA-256 of each file by its path.
 
-    Where the cache has the layer whole, its files are linked; else pip installs them, and they are
-    kept. Raises FetchError, IntegrityError or CommandError (pip's own words).
+    The files are linked from the cache's layer; if that is missing or damaged, pip installs them
+    and the layer is made. Raises FetchError, IntegrityError or CommandError (pip's output).
     """
-    layer = _place(workspace, key)
+    layer = _folder(workspace, key)
     with hold_lock(layer, "the files that pip installs"):
         if layer.is_dir():
             manifest = _read(layer)
@@ -74,7 +74,7 @@ def _read(layer: Path) -> dict[str, str] | None:
         whole = all(
             sha256_of(layer / "files" / name) == digest for name, digest in manifest.items()
         )
-        # A damaged name can have become another file's: then one file is in no line.
+        # A damaged name may be another file's: then one file is missing from the manifest.
         complete = _tree(layer / "files") == set(manifest)
     except (OSError, ValueError, AttributeError, TypeError):
         return None
@@ -88,7 +88,7 @@ def _link(source: Path, target: Path, manifest: Mapping[str, str]) -> None:
 
 
 def link_or_copy(source: Path, target: Path) -> None:
-    """Make a hard link, or a copy where the two places are on different file systems."""
+    """Make a hard link, or a copy if the two paths are on different file systems."""
     try:
         os.link(source, target)
     except OSError:
@@ -103,19 +103,19 @@ def _tree(prefix: Path) -> set[str]:
     }
 
 
-def _pip_install(prefix: Path, files: Sequence[tuple[IndexPin, Path]], room: Path) -> None:
-    links = room / "files"
+def _pip_install(prefix: Path, files: Sequence[tuple[IndexPin, Path]], folder: Path) -> None:
+    links = folder / "files"
     links.mkdir()
     for _, path in files:
         link_or_copy(path, links / path.name)
-    requirements = room / "requirements.txt"
+    requirements = folder / "requirements.txt"
     requirements.write_text(
         "".join(f"{pin.name}=={pin.version} --hash=sha256:{pin.sha256}\n" for pin, _ in files)
     )
     environment = {
         "PATH": f"{prefix / 'bin'}:/usr/bin:/bin",
-        "HOME": str(room),
-        "TMPDIR": str(room),
+        "HOME": str(folder),
+        "TMPDIR": str(folder),
         "LC_ALL": "C.UTF-8",
         "PIP_CONFIG_FILE": os.devnull,
         "PIP_DISABLE_PIP_VERSION_CHECK": "1",
@@ -131,17 +131,17 @@ def _pip_install(prefix: Path, files: Sequence[tuple[IndexPin, Path]], room: Pat
             "--require-hashes", "--no-build-isolation", "--no-cache-dir", "--no-compile",
             "--no-warn-script-location", "--find-links", links, "--requirement", requirements,
         ],
-        cwd=room,
+        cwd=folder,
         env=environment,
     )  # fmt: skip
 
 
-def _make_relocatable(prefix: Path, names: Sequence[str], places: Sequence[Path]) -> None:
-    """Let the scripts that pip wrote find the python beside them, as RECORD then says too.
+def _make_relocatable(prefix: Path, names: Sequence[str], folders: Sequence[Path]) -> None:
+    """Make pip's scripts find the python beside them, and correct their lines in RECORD.
 
-    Raises IntegrityError where any other file has one of the `places` inside.
+    Raises IntegrityError if any other file contains the path of one of the `folders`.
     """
-    needles = [str(place).encode() for place in places]
+    needles = [str(folder).encode() for folder in folders]
     scripts = {}
     for name in names:
         path = prefix / name
@@ -153,7 +153,7 @@ def _make_relocatable(prefix: Path, names: Sequence[str], places: Sequence[Path]
         inside = any(needle in body for needle in needles)
         if not name.startswith("bin/") or not data.startswith(b"#!") or inside:
             raise IntegrityError(
-                f"pip installed {name} with the path of its prefix inside",
+                f"pip installed {name}, which contains the path of its prefix",
                 expected="a file that works in any prefix",
                 fix="use a wheel instead of a source archive for this package",
             )

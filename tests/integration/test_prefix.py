@@ -110,7 +110,7 @@ def test_a_checkout_that_moves_has_its_environments_to_build_again(checkout: Che
     checkout.root = moved
     done = checkout.invoke("run", "-v", "by-conda", "--", "true")
     assert done.returncode == 2
-    assert "tiny/by-conda is not built from its present lock" in done.stderr
+    assert "tiny/by-conda is not built from its current lock" in done.stderr
     assert "./invoke build --variant by-conda --framework tiny" in done.stderr
     [line] = [x for x in checkout.invoke("list").stdout.splitlines() if x.startswith("by-conda")]
     assert line.split()[1:4] == ["tiny", "current", "old"]

@@ -129,7 +129,7 @@ def test_our_own_program_is_named_as_a_person_types_it(tmp_path: Path) -> None:
     assert in_use._command(folder) == "./invoke build -v 'a b'"
     (folder / "cmdline").write_bytes(b"\0".join([b"x" * (in_use.LONGEST + 1)]) + b"\0")
     assert in_use._command(folder) == "x" * in_use.LONGEST + " ..."
-    assert in_use._command(tmp_path / "2") == "ended by now"
+    assert in_use._command(tmp_path / "2") == "it has ended"
 
 
 def test_the_words_by_which_our_own_program_is_known() -> None:

@@ -57,7 +57,7 @@ def test_what_is_not_ready(marker: bytes | None, variant: Variant, tmp_path: Pat
 def test_files_that_are_as_they_should_be(tmp_path: Path) -> None:
     (tmp_path / "a").write_bytes(b"a")
     (tmp_path / "link").symlink_to("a")
-    prefix.check(tmp_path, {"a": sha256(b"a"), "link": sha256(b"a")})
+    prefix.check_files(tmp_path, {"a": sha256(b"a"), "link": sha256(b"a")})
 
 
 def test_files_that_are_not(tmp_path: Path) -> None:
@@ -66,7 +66,7 @@ def test_files_that_are_not(tmp_path: Path) -> None:
     (tmp_path / "folder").mkdir()
     names = ("a", "link", "folder", "none")
     with pytest.raises(IntegrityError) as caught:
-        prefix.check(tmp_path, {name: sha256(b"a") for name in names})
+        prefix.check_files(tmp_path, {name: sha256(b"a") for name in names})
     assert caught.value.what.startswith("4 files")
     told = str(caught.value.found)
     assert sum(part in told for part in ("link: missing", "folder: missing", "none: missing",

@@ -45,7 +45,7 @@ def test_of_an_environment(
         verification.verify_variant(
             workspace, variant, tmp_path, json_file=tmp_path / "report.json"
         )
-    assert caught.value.exit_code == 1 and "what it says above" in str(caught.value.fix)
+    assert caught.value.exit_code == 1 and "the table above has a fix" in str(caught.value.fix)
     assert kept.read_text() == "{}" and not (tmp_path / "report.json").exists()
 
 
