@@ -153,7 +153,7 @@ def _make_relocatable(prefix: Path, names: Sequence[str], folders: Sequence[Path
         inside = any(needle in body for needle in needles)
         if not name.startswith("bin/") or not data.startswith(b"#!") or inside:
             raise IntegrityError(
-                f"pip installed {name}, which contains the path of its prefix",
+                f"pip installed {name} with the path of its prefix in it",
                 expected="a file that works in any prefix",
                 fix="use a wheel instead of a source archive for this package",
             )

@@ -31,7 +31,7 @@ def variant(workspace: Workspace) -> Variant:
     ],
 )
 def test_where_the_files_of_a_noarch_package_go(name: str, place: str) -> None:
-    assert part._noarch_place(name, "2.7") == place
+    assert part._noarch_path(name, "2.7") == place
 
 
 def test_what_an_environment_is_named_after(variant: Variant) -> None:

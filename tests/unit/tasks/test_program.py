@@ -52,7 +52,7 @@ def test_without_a_task_there_is_the_list_of_them() -> None:
     assert (done.returncode, done.stderr) == (0, "")
     assert done.stdout.startswith("Available tasks:")
     assert "\n  build " in done.stdout
-    assert done.stdout.endswith("./invoke --help TASK tells more of one.\n")
+    assert done.stdout.endswith("./invoke --help TASK shows its options.\n")
 
 
 @pytest.mark.parametrize("words", [("-v", "schema", "--check"), ("schema", "-v", "--check")])
