@@ -82,9 +82,12 @@ def _build_missing(
         }
         try:
             for job in as_completed(jobs):
-                built[jobs[job].file_name], records = job.result()
+                result, records = job.result()
                 for record in records:
                     logging.getLogger(record.name).handle(record)
+                if isinstance(result, StacksError):
+                    raise result
+                built[jobs[job].file_name] = result
                 finished(jobs[job])
         except BrokenProcessPool as error:
             raise StacksError(
@@ -102,10 +105,13 @@ def _build_missing(
 
 def _build_logged(
     workspace: Workspace, offer: Offer, pins: Pins
-) -> tuple[Built, list[logging.LogRecord]]:
-    """Build a package in a worker process; return it and what was logged, for the parent."""
+) -> tuple[Built | StacksError, list[logging.LogRecord]]:
+    """Build a package in a worker process; return it, or the error, and the log."""
     with log.collected() as records:
-        return package.build(workspace, offer.recipe, pins, offer.tools), records
+        try:
+            return package.build(workspace, offer.recipe, pins, offer.tools), records
+        except StacksError as error:
+            return error, records
 
 
 def _begin_worker() -> None:

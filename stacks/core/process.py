@@ -13,7 +13,7 @@ from collections import deque
 from collections.abc import Callable, Collection, Iterator, Mapping, Sequence
 from contextlib import contextmanager, suppress
 from pathlib import Path
-from typing import IO
+from typing import IO, Any
 
 from stacks.core.errors import StacksError
 
@@ -78,19 +78,15 @@ def run_streaming(
     On an exception, such as ctrl-C, the program is stopped first. Raises CommandError as `call`
     does.
     """
-    words = _logged(arguments)
-    try:
-        process = subprocess.Popen(
-            words,
-            env=env,
-            stdin=subprocess.DEVNULL,
-            stdout=subprocess.PIPE,
-            stderr=subprocess.STDOUT,
-            text=True,
-            errors="replace",
-        )
-    except OSError as error:
-        raise cannot_run(words, error) from error
+    process = _start(
+        arguments,
+        env=env,
+        stdin=subprocess.DEVNULL,
+        stdout=subprocess.PIPE,
+        stderr=subprocess.STDOUT,
+        text=True,
+        errors="replace",
+    )
     tail: deque[str] = deque(maxlen=TAIL)
     with process:
         assert process.stdout
@@ -104,7 +100,7 @@ def run_streaming(
             process.wait()
             raise
     if process.returncode:
-        raise _failed(words, "\n".join(tail), (0,), process.returncode)
+        raise _failed(arguments, "\n".join(tail), (0,), process.returncode)
 
 
 @contextmanager
@@ -115,12 +111,8 @@ def run_piped(
 
     Raises CommandError as `call` does, also if the block failed because the output was cut short.
     """
-    words = _logged(arguments)
     with tempfile.TemporaryFile() as errors:
-        try:
-            process = subprocess.Popen(words, env=env, stdout=subprocess.PIPE, stderr=errors)
-        except OSError as error:
-            raise cannot_run(words, error) from error
+        process = _start(arguments, env=env, stdout=subprocess.PIPE, stderr=errors)
         failure: Exception | None = None
         with process:
             assert process.stdout
@@ -138,7 +130,7 @@ def run_piped(
         if status > 0:
             errors.seek(0)
             tail = errors.read().decode(errors="replace").strip()
-            raise _failed(words, tail, (0,), status) from failure
+            raise _failed(arguments, tail, (0,), status) from failure
         if failure:
             raise failure
 
@@ -178,21 +170,17 @@ def run_supervised(
     another thread. The program runs in a session of its own, which is killed in the end. Raises
     CommandError as `call` does.
     """
-    words = _logged(arguments)
-    try:
-        process = subprocess.Popen(
-            words,
-            cwd=cwd,
-            env=env,
-            stdin=subprocess.PIPE,
-            stdout=subprocess.PIPE,
-            stderr=subprocess.PIPE,
-            text=True,
-            errors="replace",
-            start_new_session=True,
-        )
-    except OSError as error:
-        raise cannot_run(words, error) from error
+    process = _start(
+        arguments,
+        cwd=cwd,
+        env=env,
+        stdin=subprocess.PIPE,
+        stdout=subprocess.PIPE,
+        stderr=subprocess.PIPE,
+        text=True,
+        errors="replace",
+        start_new_session=True,
+    )
     assert process.stdin and process.stdout and process.stderr
     tail: deque[str] = deque(maxlen=TAIL)
     output: list[str] = []
@@ -233,7 +221,7 @@ def run_supervised(
     if stopped:
         return None
     if process.returncode:
-        raise _failed(words, "\n".join(tail), (0,), process.returncode)
+        raise _failed(arguments, "\n".join(tail), (0,), process.returncode)
     return "".join(output)
 
 
@@ -252,6 +240,14 @@ def _logged(arguments: Sequence[str | Path]) -> list[str]:
     return [str(argument) for argument in arguments]
 
 
+def _start(arguments: Sequence[str | Path], **options: Any) -> subprocess.Popen[Any]:
+    words = _logged(arguments)
+    try:
+        return subprocess.Popen(words, **options)
+    except OSError as error:
+        raise cannot_run(words, error) from error
+
+
 def cannot_run(words: Sequence[str], error: OSError, fix: str = "") -> CommandError:
     """Return the error for a program that could not be started."""
     return CommandError(
@@ -261,7 +257,7 @@ def cannot_run(words: Sequence[str], error: OSError, fix: str = "") -> CommandEr
 
 
 def _failed(
-    words: Sequence[str], tail: str, accepted: Collection[int], status: int
+    words: Sequence[str | Path], tail: str, accepted: Collection[int], status: int
 ) -> CommandError:
     return CommandError(
         f"{quoted(words)}\n{tail}",

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import fcntl
+import glob
 import os
 import shlex
 import sys
@@ -129,13 +130,11 @@ def hold_exclusive(lock: Path, what: str) -> Iterator[None]:
 def users(descriptor: int) -> str:
     """Return the other processes that have a file open, for a message."""
     status = os.fstat(descriptor)
-    processes = [
-        f"process {folder.name}: {_command(folder)}"
-        for folder in sorted(Path("/proc").glob("[0-9]*"), key=lambda path: int(path.name))
-        if int(folder.name) != os.getpid() and _has_open(folder, status)
-    ]
+    # Unlike Path.glob, it skips processes of other users and those that end meanwhile.
+    files = [path for path in glob.glob("/proc/[0-9]*/fd/*") if _is_same(path, status)]  # noqa: PTH207
+    numbers = sorted({int(path.split("/")[2]) for path in files} - {os.getpid()})
+    processes = [f"process {number}: {_command(Path(f'/proc/{number}'))}" for number in numbers]
     more = f" and {len(processes) - NAMED} more" if len(processes) > NAMED else ""
-    # The processes of other users and machines cannot be read.
     return "; ".join(processes[:NAMED]) + more or "a process of another user or machine"
 
 
@@ -148,23 +147,12 @@ def _opened(lock: Path) -> int:
 
 def _is_current(descriptor: int, lock: Path) -> bool:
     """Return whether an open file still has its name: a holder of the lock may have removed it."""
+    return _is_same(lock, os.fstat(descriptor))
+
+
+def _is_same(path: str | Path, status: os.stat_result) -> bool:
     try:
-        return os.path.samestat(os.fstat(descriptor), lock.stat())
-    except FileNotFoundError:
-        return False
-
-
-def _has_open(process: Path, status: os.stat_result) -> bool:
-    try:
-        names = list((process / "fd").iterdir())
-    except OSError:
-        return False
-    return any(_is_same(name, status) for name in names)
-
-
-def _is_same(name: Path, status: os.stat_result) -> bool:
-    try:
-        return os.path.samestat(name.stat(), status)
+        return os.path.samestat(os.stat(path), status)  # noqa: PTH116
     except OSError:
         return False
 

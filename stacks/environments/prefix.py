@@ -12,7 +12,7 @@ import sys
 from collections.abc import Mapping, Sequence
 from concurrent.futures import ThreadPoolExecutor
 from pathlib import Path
-from typing import Any, Protocol
+from typing import Any
 
 import rattler
 
@@ -28,6 +28,7 @@ from stacks.core.errors import IntegrityError
 from stacks.core.workspace import Workspace
 from stacks.environments import pip_layer, settings
 from stacks.environments.part import Part
+from stacks.locks.conda_lock import LockedPackage
 from stacks.locks.lock import Lock
 from stacks.variants.variant import Variant
 
@@ -139,19 +140,7 @@ def hash_of(own: Mapping[str, Part]) -> str | None:
     return hashlib.sha256(text.encode()).hexdigest()
 
 
-class Named(Protocol):
-    """A package, of a lock or of an environment."""
-
-    @property
-    def name(self) -> str:
-        """The package's name."""
-
-    @property
-    def file_name(self) -> str:
-        """The archive's name in its channel."""
-
-
-def layer_key(variant: Variant, lock: Lock, packages: Sequence[Named]) -> str:
+def layer_key(variant: Variant, lock: Lock, packages: Sequence[Part | LockedPackage]) -> str:
     """Return the name of the pip layer; it does not depend on the BLAS, so variants share it."""
     blas = variant.blas.package.split()[0] if variant.blas else None
     below = [package.file_name for package in packages if package.name != blas]

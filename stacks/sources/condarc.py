@@ -40,7 +40,7 @@ def channel_address(channel: str) -> ChannelAddress:
     Raises UsageError if it does not lead to one conda channel.
     """
     with _explain_conda_errors(f"the channel {_without_secrets(channel)!r} cannot be found"):
-        parsed = _conda().models_channel.Channel(channel)
+        parsed = _conda()[1].Channel(channel)
         name, urls = str(parsed.canonical_name), [str(url) for url in parsed.base_urls]
         secret = parsed.auth or parsed.token
     if secret:
@@ -64,7 +64,7 @@ def conda_web(stop: threading.Event, url: str) -> Web:
     Read are ssl_verify, client_ssl_cert, proxy_servers and remote_max_retries.
     """
     with _explain_conda_errors("conda's configuration cannot be read"):
-        context = _conda().base_context.context
+        context = _conda()[0].context
         parts = urlsplit(url)
         proxies = dict(context.proxy_servers)
         verify, retries = context.ssl_verify, int(context.remote_max_retries)
@@ -81,21 +81,15 @@ def conda_web(stop: threading.Event, url: str) -> Web:
     )
 
 
-@dataclass(frozen=True)
-class _Conda:
-    base_context: Any
-    models_channel: Any
-
-
-def _conda() -> _Conda:
-    """Return modules of conda, with its configuration read again."""
+def _conda() -> tuple[Any, Any]:
+    """Return conda's modules of its configuration, read again, and of channels."""
     with warnings.catch_warnings():
         # The import warns of deprecations within conda.
         warnings.simplefilter("ignore")
         context: Any = importlib.import_module("conda_lock._vendor.conda.base.context")
         channel: Any = importlib.import_module("conda_lock._vendor.conda.models.channel")
     context.reset_context()
-    return _Conda(context, channel)
+    return context, channel
 
 
 @contextmanager
