@@ -36,7 +36,7 @@ class _StandardError(_Memory):
 
 
 def start(*, verbose: bool) -> None:
-    """Keep the log of this process from now on; print it too where it is to be verbose."""
+    """Keep the log of this process from now on; if verbose, print it too."""
     LOGGER.setLevel(logging.INFO)
     LOGGER.handlers = [_StandardError() if verbose else _Memory()]
 

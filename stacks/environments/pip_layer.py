@@ -55,7 +55,7 @@ def add(workspace: Workspace, prefix: Path, key: str, pins: Sequence[IndexPin]) 
         files = fetch(workspace, pins)
         before = _tree(prefix)
         with scratch() as folder:
-            # Python 2.7's pip fails where the path of its prefix is not ASCII.
+            # Python 2.7's pip fails if the path of its prefix is not ASCII.
             alias = folder / "prefix"
             alias.symlink_to(prefix.absolute())
             _pip_install(alias, [(pin, files[pin]) for pin in pins], folder)

@@ -99,7 +99,7 @@ def _index(web: Web, folder: str, name: str, release: str, suite: str) -> str:
     digest = hashlib.sha256(packed).hexdigest()
     if digest != expected:
         raise IntegrityError(
-            f"{public_url(folder)}/{name} differs from what the signed InRelease says",
+            f"{public_url(folder)}/{name} differs from the signed InRelease",
             expected=f"sha256 {expected}",
             found=f"sha256 {digest}",
             fix="the mirror may be in the middle of an update: try again in an hour, or set "

@@ -110,7 +110,7 @@ def debian_mirrors() -> tuple[str, ...]:
     """Return the roots of Debian's archive to ask, in order.
 
     DEBIAN_MIRROR, else what the host's apt uses; then DEBIAN_SNAPSHOT_MIRROR. Raises FetchError
-    where there is none.
+    if there is none.
     """
     mirror = os.environ.get("DEBIAN_MIRROR")
     roots = [valid_url(mirror, "DEBIAN_MIRROR")] if mirror else _apt_uris()

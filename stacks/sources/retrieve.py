@@ -23,11 +23,11 @@ from stacks.sources.web import MissingError, StoppedError, Web, environment_web,
 
 @dataclass(frozen=True)
 class Source:
-    """The URLs to try for a file, in order; `asked` are the same for messages."""
+    """The URLs to try for a file, in order; `origins` are the mirrors or indexes, for messages."""
 
     web: Web
     urls: tuple[str, ...]
-    asked: tuple[str, ...]
+    origins: tuple[str, ...]
 
 
 def retrieve(workspace: Workspace, pins: Sequence[Pin], stop: threading.Event) -> None:
@@ -64,8 +64,10 @@ def _deb_sources(pins: Sequence[DebPin], stop: threading.Event) -> dict[Pin, Sou
     if not pins:
         return {}
     web, roots = environment_web(stop), debian_mirrors()
-    asked = tuple(public_url(root) for root in roots)
-    return {pin: Source(web, tuple(f"{root}/{pin.path}" for root in roots), asked) for pin in pins}
+    origins = tuple(public_url(root) for root in roots)
+    return {
+        pin: Source(web, tuple(f"{root}/{pin.path}" for root in roots), origins) for pin in pins
+    }
 
 
 def _index_sources(pins: Sequence[IndexPin], stop: threading.Event) -> dict[Pin, Source]:
@@ -182,8 +184,8 @@ def _raise_missing(pins: Sequence[Pin], sources: dict[Pin, Source]) -> None:
     lines = []
     for pin in shown_pins:
         suite = f" of {pin.suite}" if isinstance(pin, DebPin) else ""
-        asked = ", ".join(sources[pin].asked) or "no index: pip's no-index is set"
-        lines.append(f"{pin.name} {pin.version}{suite} ({pin.filename}) is not at: {asked}")
+        origins = ", ".join(sources[pin].origins) or "no index: pip's no-index is set"
+        lines.append(f"{pin.name} {pin.version}{suite} ({pin.filename}) is not at: {origins}")
     if len(pins) > len(shown_pins):
         lines.append(f"and {len(pins) - len(shown_pins)} more")
     fixes = []

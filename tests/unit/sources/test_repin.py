@@ -118,7 +118,7 @@ def test_a_source_package_is_pinned_by_its_makers_archive(
         repin(workspace, [DebRequest("bookworm", "src:bar")], [])
     archive.files["/debian/dists/bookworm/main/source/Sources.xz"] = lzma.compress(b"evil")
     with pytest.raises(
-        IntegrityError, match=r"Sources\.xz differs from what the signed InRelease says"
+        IntegrityError, match=r"Sources\.xz differs from the signed InRelease"
     ):
         repin(workspace, [DebRequest("bookworm", "src:foo")], [])
 
