@@ -20,11 +20,26 @@ MARKED = ("images", "browser", "faults")
 PARTS = ("unit", "integration", *MARKED)
 # What the tests may know of the machine: what the README names, and nothing else.
 KEPT_VARIABLES = frozenset(
-    """
-    PATH HOME LANG TMPDIR CI DOCKER_HOST THEANO_STACKS_CACHE XDG_CACHE_HOME DEBIAN_MIRROR
-    DEBIAN_SNAPSHOT_MIRROR HTTP_PROXY HTTPS_PROXY NO_PROXY http_proxy https_proxy no_proxy
-    REQUESTS_CA_BUNDLE SSL_CERT_FILE
-    """.split()
+    [
+        "PATH",
+        "HOME",
+        "LANG",
+        "TMPDIR",
+        "CI",
+        "DOCKER_HOST",
+        "THEANO_STACKS_CACHE",
+        "XDG_CACHE_HOME",
+        "DEBIAN_MIRROR",
+        "DEBIAN_SNAPSHOT_MIRROR",
+        "HTTP_PROXY",
+        "HTTPS_PROXY",
+        "NO_PROXY",
+        "http_proxy",
+        "https_proxy",
+        "no_proxy",
+        "REQUESTS_CA_BUNDLE",
+        "SSL_CERT_FILE",
+    ]
 )
 
 
@@ -66,11 +81,17 @@ def commands(parts: Collection[str], keyword: str | None) -> Iterator[list[str]]
         yield [*python, "mypy"]
         yield [str(Path(sys.prefix) / "bin/lint-imports"), "--no-cache"]
     chosen = [part for part in PARTS if part in parts] or PARTS
-    choice = ["-k", keyword] if keyword else PARALLEL
-    if "unit" in chosen:
-        yield [*python, "pytest", *choice, "tests/unit"]
-    if marks := [part for part in chosen if part != "unit"]:
-        yield [*python, "pytest", *choice, *_marker_options(marks), "tests/integration"]
+    marks = [part for part in chosen if part != "unit"]
+    folders = [
+        *(["tests/unit"] if "unit" in chosen else []),
+        *(["tests/integration"] if marks else []),
+    ]
+    if keyword:
+        yield [*python, "pytest", "-k", keyword, *folders]
+        return
+    for folder in folders:
+        options = _marker_options(marks) if folder == "tests/integration" else []
+        yield [*python, "pytest", *PARALLEL, *options, folder]
 
 
 def _marker_options(parts: Collection[str]) -> list[str]:
