@@ -22,8 +22,9 @@ from stacks.channel import rattler_errors
 from stacks.channel.recipe import Recipe
 from stacks.channel.staging import STAGES
 from stacks.channel.staging.build_context import Work
-from stacks.core.disk import REPOSITORY, sha256_of
+from stacks.core.disk import sha256_of
 from stacks.core.errors import IntegrityError
+from stacks.sources import unpack
 from stacks.sources.pins import Pin
 
 # The clock of every package: 2024-01-01T00:00:00Z.
@@ -73,7 +74,7 @@ def inputs_hash(recipe: Recipe, pins: Sequence[Pin], built_with: Sequence[str] =
 def _code_hash(stage: str) -> str:
     """Return the hash of the code that makes a stage's packages."""
     digest = hashlib.sha256()
-    for path in (*code_of(stage), REPOSITORY / "stacks/sources/unpack.py", Path(__file__)):
+    for path in (*code_of(stage), Path(unpack.__file__), Path(__file__)):
         digest.update(path.name.encode() + b"\0" + path.read_bytes() + b"\0")
     return digest.hexdigest()
 
@@ -84,7 +85,9 @@ def code_of(stage: str) -> list[Path]:
     while waiting:
         path = waiting.pop()
         found.add(path)
-        imported = re.findall(r"^from stacks\.channel\.staging\.(\w+) import", path.read_text(), re.M)
+        imported = re.findall(
+            r"^from stacks\.channel\.staging\.(\w+) import", path.read_text(), re.M
+        )
         waiting |= {path.with_name(f"{name}.py") for name in imported} - found
     return sorted(found)
 

@@ -8,13 +8,13 @@ from __future__ import annotations
 import json
 from collections.abc import Iterable, Mapping
 from dataclasses import dataclass
-from pathlib import Path
 from typing import Any
 
 from stacks.channel import assemble
-from stacks.channel.recipe import RECIPES, SOURCES_LOCK, Recipe, read_recipes
+from stacks.channel.recipe import Recipe, read_recipes
 from stacks.channel.stages import LocalTarball
 from stacks.core.errors import UsageError
+from stacks.core.workspace import Workspace
 from stacks.sources.pins import Pins, read_pins
 
 # Where locks say that the packages are: `./invoke serve` answers there.
@@ -73,13 +73,15 @@ class Channel:
     pins: Pins
 
 
-def read_channel(recipes: Path = RECIPES, sources: Path = SOURCES_LOCK) -> Channel:
+def read_channel(
+    workspace: Workspace,
+) -> Channel:
     """Return what the recipes and pins offer; UsageError where one of them is wrong."""
-    pins = read_pins(sources)
+    pins = read_pins(workspace.sources_lock)
     # What is made of a file of the user's own is nothing that a lock could promise.
     known = {
         name: recipe
-        for name, recipe in read_recipes(recipes).items()
+        for name, recipe in read_recipes(workspace.recipes).items()
         if not isinstance(recipe.extra, LocalTarball)
     }
     offers = [_offer(recipe, known, pins) for recipe in known.values()]

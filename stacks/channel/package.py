@@ -9,19 +9,20 @@ from pathlib import Path
 
 from stacks.channel.assemble import Built, _describe, assemble, file_name, inputs_hash
 from stacks.channel.recipe import Archives, Debs, Recipe
-from stacks.core.disk import aside, cache_root, explained, locked, sha256_of
+from stacks.core.disk import aside, explained, locked, sha256_of
+from stacks.core.workspace import Workspace
 from stacks.sources.fetch import fetch
 from stacks.sources.pins import Pin, Pins
 
 
-def cached_path(recipe: Recipe, inputs: str) -> Path:
+def cached_path(workspace: Workspace, recipe: Recipe, inputs: str) -> Path:
     """Return where the built package lies in the cache, whether or not it is there."""
-    return cache_root() / "packages" / inputs / file_name(recipe, inputs)
+    return workspace.cache / "packages" / inputs / file_name(recipe, inputs)
 
 
-def cached(recipe: Recipe, inputs: str) -> Built | None:
+def cached(workspace: Workspace, recipe: Recipe, inputs: str) -> Built | None:
     """Return the package if the cache has it whole, None where it is missing or damaged."""
-    path = cached_path(recipe, inputs)
+    path = cached_path(workspace, recipe, inputs)
     with explained(path):
         try:
             recorded = Built(path, **json.loads((path.parent / "built.json").read_bytes()))
@@ -30,7 +31,7 @@ def cached(recipe: Recipe, inputs: str) -> Built | None:
             return None
 
 
-def build(recipe: Recipe, pins: Pins, tools: Sequence[Recipe] = ()) -> Built:
+def build(workspace: Workspace, recipe: Recipe, pins: Pins, tools: Sequence[Recipe] = ()) -> Built:
     """Return the recipe's package, from the cache or built now from its pinned sources.
 
     `tools` are the recipes of the packages that it is built with, which need none themselves.
@@ -38,33 +39,41 @@ def build(recipe: Recipe, pins: Pins, tools: Sequence[Recipe] = ()) -> Built:
     """
     wanted = recipe.pins(pins)
     inputs = inputs_hash(recipe, wanted, [inputs_hash(tool, tool.pins(pins)) for tool in tools])
-    target = cached_path(recipe, inputs).parent
+    target = cached_path(workspace, recipe, inputs).parent
     with locked(target, f"the package {recipe.package.name} {recipe.package.version}"):
-        found = cached(recipe, inputs)
+        found = cached(workspace, recipe, inputs)
         if found:
             return found
         if target.exists():
             print(f"{target}: damaged in the cache; building it again", file=sys.stderr)
-        sources = _by_name(recipe, pins, fetch(wanted))
-        return _keep(recipe, inputs, sources, [build(tool, pins) for tool in tools])
+        sources = _by_name(recipe, pins, fetch(workspace, wanted))
+        return _keep(
+            workspace, recipe, inputs, sources, [build(workspace, tool, pins) for tool in tools]
+        )
 
 
-def build_local(recipe: Recipe, source: Path) -> tuple[str, Built]:
+def build_local(workspace: Workspace, recipe: Recipe, source: Path) -> tuple[str, Built]:
     """Return (the inputs' hash, the package) of a recipe whose one source is the user's file.
 
     The package's bytes follow from the recipe and that file's; no pin knows them.
     """
     inputs = inputs_hash(recipe, (), [sha256_of(source)])
-    with locked(cached_path(recipe, inputs).parent, f"the package {recipe.package.name}"):
-        found = cached(recipe, inputs)
-        return inputs, found or _keep(recipe, inputs, {source.name: source}, ())
+    with locked(
+        cached_path(workspace, recipe, inputs).parent, f"the package {recipe.package.name}"
+    ):
+        found = cached(workspace, recipe, inputs)
+        return inputs, found or _keep(workspace, recipe, inputs, {source.name: source}, ())
 
 
 def _keep(
-    recipe: Recipe, inputs: str, sources: Mapping[str, Path], built_with: Sequence[Built]
+    workspace: Workspace,
+    recipe: Recipe,
+    inputs: str,
+    sources: Mapping[str, Path],
+    built_with: Sequence[Built],
 ) -> Built:
     """Make a package and put it into the cache."""
-    target = cached_path(recipe, inputs).parent
+    target = cached_path(workspace, recipe, inputs).parent
     with aside(target) as folder:
         folder.mkdir()
         path = assemble(recipe, inputs, sources, folder, built_with)

@@ -13,12 +13,8 @@ from pydantic import Field
 
 from stacks.channel.stages import BLIS, Compiled, Extra, PoCL, ThinFront
 from stacks.core import yamlfile
-from stacks.core.disk import REPOSITORY
 from stacks.core.models import Strict
 from stacks.sources.pins import SOURCE_PREFIX, DebPin, IndexPin, Pins
-
-RECIPES = REPOSITORY / "recipes"
-SOURCES_LOCK = RECIPES / "sources.lock"
 
 
 class Package(Strict):
@@ -95,6 +91,8 @@ class Recipe(Strict):
     requirements: Requirements = Requirements()
     about: About
     extra: Extra
+    # Where it was read from: the folder of all recipes.
+    recipes: Path | None = Field(default=None, exclude=True)
 
     @property
     def links_out(self) -> frozenset[str]:
@@ -109,9 +107,9 @@ class Recipe(Strict):
 
     def own_sources(self) -> tuple[Path, ...]:
         """Return the source files of the project's own that it is made of, sorted."""
-        if not isinstance(self.extra, BLIS | Compiled | PoCL | ThinFront):
+        if self.recipes is None or not isinstance(self.extra, BLIS | Compiled | PoCL | ThinFront):
             return ()
-        folder = RECIPES / self.package.name / "src"
+        folder = self.recipes / self.package.name / "src"
         return tuple(sorted(path for path in folder.rglob("*") if path.is_file()))
 
     def pins(self, pins: Pins) -> tuple[DebPin | IndexPin, ...]:
@@ -127,9 +125,9 @@ class Recipe(Strict):
         return tuple(found)
 
 
-def read_recipes(folder: Path = RECIPES) -> dict[str, Recipe]:
+def read_recipes(folder: Path) -> dict[str, Recipe]:
     """Return every recipe by the name of its folder, sorted; UsageError where one is wrong."""
     return {
-        path.parent.name: yamlfile.load(path, Recipe)
+        path.parent.name: yamlfile.load(path, Recipe).model_copy(update={"recipes": folder})
         for path in sorted(folder.glob("*/recipe.yaml"))
     }

@@ -10,11 +10,12 @@ from stacks.channel import offers as offers_module
 from stacks.channel import solve as solver
 from stacks.channel.offers import Channel
 from stacks.core.errors import UsageError
+from stacks.core.workspace import Workspace
 
 
 @pytest.fixture(scope="module")
-def channel() -> Channel:
-    return offers_module.read_channel()
+def channel(workspace: Workspace) -> Channel:
+    return offers_module.read_channel(workspace)
 
 
 def test_the_index_of_a_subdir(channel: Channel) -> None:
@@ -58,9 +59,9 @@ def test_specs_that_are_none(spec: str, channel: Channel) -> None:
         solver.solve(channel, [spec])
 
 
-def test_nothing_missing_builds_nothing(channel: Channel) -> None:
-    assert package_builds.build_missing(channel, []) == {}
+def test_nothing_missing_builds_nothing(workspace: Workspace, channel: Channel) -> None:
+    assert package_builds.build_missing(workspace, channel, []) == {}
 
 
 def test_recipes_that_are_not_there(tmp_path: Path) -> None:
-    assert offers_module.read_channel(recipes=tmp_path).offers == {}
+    assert offers_module.read_channel(FIXME_recipes(tmp_path)).offers == {}

@@ -13,6 +13,7 @@ from stacks.channel.staging import STAGES
 from stacks.channel.staging.build_context import Work
 from stacks.core.disk import DiskError
 from stacks.core.errors import IntegrityError
+from stacks.core.workspace import Workspace
 from stacks.sources.cache import cached_path
 from stacks.sources.pins import IndexPin, Pins
 from unit.helpers.serving import sha256
@@ -37,7 +38,7 @@ def recipe() -> Recipe:
 
 
 @pytest.fixture
-def staged(room: Path, monkeypatch: pytest.MonkeyPatch) -> Path:
+def staged(workspace: Workspace, room: Path, monkeypatch: pytest.MonkeyPatch) -> Path:
     """Give a cache with the source; the stage writes a program, a text and a link."""
 
     def stage(work: Work) -> None:
@@ -53,7 +54,7 @@ def staged(room: Path, monkeypatch: pytest.MonkeyPatch) -> Path:
 
     monkeypatch.setitem(STAGES, "wheel", stage)
     monkeypatch.setattr(assemble, "_code_hash", lambda stage: "0")
-    source = cached_path(PIN)
+    source = cached_path(workspace, PIN)
     source.parent.mkdir(parents=True)
     source.write_bytes(BODY)
     return room
@@ -75,30 +76,36 @@ def test_what_decides_the_inputs(recipe: Recipe) -> None:
 
 
 def test_a_built_package_is_taken_from_the_cache(
-    recipe: Recipe, staged: Path, monkeypatch: pytest.MonkeyPatch
+    workspace: Workspace, recipe: Recipe, staged: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    built = package.build(recipe, PINS)
+    built = package.build(workspace, recipe, PINS)
     assert sha256(built.path.read_bytes()) == built.sha256
     assert built.size == built.path.stat().st_size
     monkeypatch.setattr(assemble, "assemble", None)
-    assert package.build(recipe, PINS) == built
+    assert package.build(workspace, recipe, PINS) == built
 
 
-def test_the_bytes_depend_on_nothing_else(recipe: Recipe, staged: Path) -> None:
-    first = package.build(recipe, PINS)
+def test_the_bytes_depend_on_nothing_else(
+    workspace: Workspace, recipe: Recipe, staged: Path
+) -> None:
+    first = package.build(workspace, recipe, PINS)
     shutil.rmtree(first.path.parent)
     before = os.umask(0o077)
     try:
-        assert package.build(recipe, PINS).sha256 == first.sha256
+        assert package.build(workspace, recipe, PINS).sha256 == first.sha256
     finally:
         os.umask(before)
 
 
 @pytest.mark.parametrize("damage", ["flip", "no json", "other json", "missing", "no description"])
 def test_a_damaged_package_is_built_again(
-    damage: str, recipe: Recipe, staged: Path, capsys: pytest.CaptureFixture[str]
+    workspace: Workspace,
+    damage: str,
+    recipe: Recipe,
+    staged: Path,
+    capsys: pytest.CaptureFixture[str],
 ) -> None:
-    built = package.build(recipe, PINS)
+    built = package.build(workspace, recipe, PINS)
     description = built.path.parent / "built.json"
     if damage == "flip":
         built.path.write_bytes(built.path.read_bytes()[:-1] + b"x")
@@ -108,34 +115,34 @@ def test_a_damaged_package_is_built_again(
         description.unlink()
     else:
         description.write_text("{" if damage == "no json" else '{"other": 1}')
-    assert package.cached(recipe, assemble.inputs_hash(recipe, [PIN])) is None
-    assert package.build(recipe, PINS) == built
+    assert package.cached(workspace, recipe, assemble.inputs_hash(recipe, [PIN])) is None
+    assert package.build(workspace, recipe, PINS) == built
     assert sha256(built.path.read_bytes()) == built.sha256
     assert "damaged in the cache; building it again" in capsys.readouterr().err
 
 
 def test_a_package_that_cannot_be_read_is_told(
-    recipe: Recipe, staged: Path, monkeypatch: pytest.MonkeyPatch
+    workspace: Workspace, recipe: Recipe, staged: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    built = package.build(recipe, PINS)
+    built = package.build(workspace, recipe, PINS)
 
     def refuse(path: Path) -> bytes:
         raise PermissionError(13, "Permission denied", str(path))
 
     monkeypatch.setattr(Path, "read_bytes", refuse)
     with pytest.raises(DiskError, match=rf"(?s){built.path.parent}.*THEANO_STACKS_CACHE"):
-        package.cached(recipe, assemble.inputs_hash(recipe, [PIN]))
+        package.cached(workspace, recipe, assemble.inputs_hash(recipe, [PIN]))
 
 
 def test_a_stage_that_fails_leaves_nothing(
-    recipe: Recipe, staged: Path, monkeypatch: pytest.MonkeyPatch
+    workspace: Workspace, recipe: Recipe, staged: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     def stage(work: Work) -> None:
         (work.root / "link").symlink_to("nowhere")
 
     monkeypatch.setitem(STAGES, "wheel", stage)
     with pytest.raises(IntegrityError, match=r"(?s)link: a link to nothing.*nowhere"):
-        package.build(recipe, PINS)
+        package.build(workspace, recipe, PINS)
     assert not list((staged / "cache/packages").glob("[!.]*"))
     assert not list((staged / "cache/packages").glob("*.part"))
 

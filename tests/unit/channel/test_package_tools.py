@@ -8,17 +8,18 @@ import pytest
 
 from stacks.channel import assemble
 from stacks.channel import offers as offers_module
-from stacks.channel.recipe import SOURCES_LOCK, read_recipes
+from stacks.channel.recipe import read_recipes
 from stacks.channel.staging.amdlibm import header
 from stacks.core.errors import UsageError
+from stacks.core.workspace import Workspace
 from stacks.environments.user_packages import version_of
 from stacks.sources.pins import read_pins
 
 
-def test_a_package_follows_from_what_it_is_built_with() -> None:
-    recipes, pins = read_recipes(), read_pins(SOURCES_LOCK)
+def test_a_package_follows_from_what_it_is_built_with(workspace: Workspace) -> None:
+    recipes, pins = read_recipes(), read_pins(workspace.sources_lock)
     compat, gxx = recipes["amdlibm-compat"], recipes["gxx"]
-    offers = offers_module.read_channel().offers.values()
+    offers = offers_module.read_channel(workspace).offers.values()
     [offer] = [o for o in offers if o.recipe.package.name == "amdlibm-compat"]
     of_gxx = assemble.inputs_hash(gxx, gxx.pins(pins))
     assert offer.tools == (gxx,)
@@ -40,7 +41,7 @@ def test_a_package_follows_from_its_own_sources(
     assert len(hashes) == 2
 
 
-def test_a_tool_that_is_no_package_is_refused(tmp_path: Path) -> None:
+def test_a_tool_that_is_no_package_is_refused(workspace: Workspace, tmp_path: Path) -> None:
     folder = tmp_path / "recipes" / "made"
     folder.mkdir(parents=True)
     (folder / "recipe.yaml").write_text(
@@ -50,11 +51,13 @@ def test_a_tool_that_is_no_package_is_refused(tmp_path: Path) -> None:
         "extra: {stage: openblas-wheel}\n"
     )
     with pytest.raises(UsageError, match="the recipe made cannot be built with gxxx"):
-        offers_module.read_channel(tmp_path / "recipes")
+        offers_module.read_channel(replace(workspace, root=tmp_path))
 
 
-def test_what_is_the_users_own_is_no_offer() -> None:
-    names = {offer.recipe.package.name for offer in offers_module.read_channel().offers.values()}
+def test_what_is_the_users_own_is_no_offer(workspace: Workspace) -> None:
+    names = {
+        offer.recipe.package.name for offer in offers_module.read_channel(workspace).offers.values()
+    }
     assert "amdlibm-compat" in names and "amdlibm" not in names
 
 

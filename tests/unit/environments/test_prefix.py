@@ -6,6 +6,7 @@ from pathlib import Path
 import pytest
 
 from stacks.core.errors import IntegrityError
+from stacks.core.workspace import Workspace
 from stacks.environments import part, prefix
 from stacks.locks.lock import Lock
 from stacks.variants.variant import Variant, load_variant
@@ -15,8 +16,8 @@ LOCK = Lock(packages=(), requirements=(), sha256="0" * 64, sealed="", seal="")
 
 
 @pytest.fixture
-def variant() -> Variant:
-    return load_variant("openblas", "theano-1.0.5")
+def variant(workspace: Workspace) -> Variant:
+    return load_variant(workspace, "openblas", "theano-1.0.5")
 
 
 @pytest.mark.parametrize(
