@@ -1,4 +1,4 @@
-"""DOC."""
+"""The reports of the last verifications and workloads: where they lie, and reading them."""
 
 from __future__ import annotations
 
@@ -16,7 +16,10 @@ def report_path(workspace: Workspace, variant: Variant) -> Path:
 
 
 def read_report(workspace: Workspace, variant: Variant) -> dict[str, Any] | None:
-    """Return the last report of a variant, None where there is none that can be read."""
+    """Return the last report of a variant, or None if there is none that can be read.
+
+    It may be of schema 1, whose checks have another key in place of `fix`.
+    """
     try:
         report = json.loads(report_path(workspace, variant).read_bytes())
     except (OSError, ValueError):

@@ -1,5 +1,6 @@
 from __future__ import annotations
 
+import gzip
 import json
 import subprocess
 import sys
@@ -50,6 +51,17 @@ def test_a_file_that_is_no_report_is_told(tmp_path: Path, text: str, message: st
     path.write_text(text)
     with pytest.raises(UsageError, match=message):
         profile_runs.read(path)
+
+
+def test_a_report_of_schema_1_is_read_and_shown(tmp_path: Path) -> None:
+    content = gzip.decompress((Path(__file__).parent / "report_schema_1.json.gz").read_bytes())
+    path = tmp_path / "report.json"
+    path.write_bytes(content)
+    old = profile_runs.read(path)
+    assert (old["schema"], "fixed_scan" in old) == (1, False)
+    assert profile_runs.signature_of(old) == ("049670a0668c",)
+    done = program("--show", path)
+    assert done.returncode == 0 and "logreg, float32 on theano 1.0.5" in done.stdout
 
 
 def test_a_variant_without_a_report_says_how_to_make_it(workspace: Workspace) -> None:
