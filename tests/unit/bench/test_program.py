@@ -63,9 +63,10 @@ def candidate(workspace: Workspace, name: str, framework: str = "theano-1.0.5") 
     return Candidate(load_variant(workspace, name, framework), Path("/p") / name, LOCK, None)
 
 
-def plan(*names: str, **more: Any) -> schedule.Plan:
+def plan(workspace: Workspace, *names: str, **more: Any) -> schedule.Plan:
     given: dict[str, Any] = {"workloads": ("ntm",), "threads": (1, 2), "rounds": 5, "quick": True}
-    return schedule.Plan(candidates=tuple(map(candidate, names)), **(given | more))
+    chosen = tuple(candidate(workspace, name) for name in names)
+    return schedule.Plan(candidates=chosen, **(given | more))
 
 
 def started(turn: schedule.Turn) -> Program:

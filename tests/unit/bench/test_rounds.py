@@ -106,17 +106,15 @@ def test_the_first_run_of_each_warms_up_and_is_not_kept(
 
 
 @pytest.fixture
-def built(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Path:
-    """Give the environments' folder; openblas is built there, from the lock above."""
-    place = tmp_path / "prefixes/theano-1.0.5/openblas"
+def built(own_workspace: Workspace, monkeypatch: pytest.MonkeyPatch) -> Workspace:
+    """Give a workspace in which openblas is built, from the lock above."""
+    place = own_workspace.environments / "theano-1.0.5/openblas"
     (place / settings.EXPECTATION).parent.mkdir(parents=True)
     (place / settings.EXPECTATION).write_text("{}")
-    monkeypatch.setattr(prefix, "PREFIXES", tmp_path / "prefixes")
     monkeypatch.setattr(prefix, "is_ready", lambda variant, locked, target: target.is_dir())
-    monkeypatch.setattr(lock, "check", lambda variant, channel: LOCK)
-    monkeypatch.setattr(offers_module, "read_channel", lambda: None)
-    monkeypatch.setattr(reports, "REPORTS", tmp_path / "reports")
-    return tmp_path
+    monkeypatch.setattr(lock, "check", lambda workspace, variant, channel: LOCK)
+    monkeypatch.setattr(offers_module, "read_channel", lambda workspace: None)
+    return own_workspace
 
 
 def report(workspace: Workspace, content: dict[str, Any]) -> Path:
@@ -132,20 +130,18 @@ def refusal(workspace: Workspace) -> str:
     return str(caught.value)
 
 
-def test_only_what_passed_its_verification_is_timed(workspace: Workspace, built: Path) -> None:
-    variant = load_variant(workspace, "openblas", "theano-1.0.5")
+def test_only_what_passed_its_verification_is_timed(built: Workspace) -> None:
+    variant = load_variant(built, "openblas", "theano-1.0.5")
     fix = "./invoke verify --variant openblas --framework theano-1.0.5"
-    assert "not verified since it was built" in refusal(workspace) and fix in refusal(workspace)
-    report(workspace, {**PASSED, "ok": False})
-    assert "its verification failed" in refusal(workspace)
-    report(workspace, {**PASSED, "packages": []})
-    assert "not verified since it was built" in refusal(workspace), "it was of another lock"
-    path = report(workspace, PASSED)
-    assert [c.variant.id for c in candidates.to_time(workspace, [variant])] == [
-        "theano-1.0.5/openblas"
-    ]
+    assert "not verified since it was built" in refusal(built) and fix in refusal(built)
+    report(built, {**PASSED, "ok": False})
+    assert "its verification failed" in refusal(built)
+    report(built, {**PASSED, "packages": []})
+    assert "not verified since it was built" in refusal(built), "it was of another lock"
+    path = report(built, PASSED)
+    assert [c.variant.id for c in candidates.to_time(built, [variant])] == ["theano-1.0.5/openblas"]
     os.utime(path, (1, 1))
-    assert "not verified since it was built" in refusal(workspace), "it was of an older environment"
+    assert "not verified since it was built" in refusal(built), "it was of an older environment"
 
 
 def test_a_device_is_not_timed(workspace: Workspace) -> None:
@@ -156,11 +152,11 @@ def test_a_device_is_not_timed(workspace: Workspace) -> None:
         candidates.to_time(workspace, [variant])
 
 
-def test_what_is_not_built_is_not_timed(workspace: Workspace, built: Path) -> None:
+def test_what_is_not_built_is_not_timed(built: Workspace) -> None:
     with pytest.raises(UsageError, match=r"(?s)theano-1.0.5/mkl: not built.*invoke build"):
-        candidates.to_time(workspace, [load_variant(workspace, "mkl", "theano-1.0.5")])
+        candidates.to_time(built, [load_variant(built, "mkl", "theano-1.0.5")])
     with pytest.raises(UsageError, match="nothing to time"):
-        command.choose(workspace, (), "theano-1.0.5")
+        command.choose(built, (), "theano-1.0.5")
 
 
 def test_counts_of_threads() -> None:
@@ -233,27 +229,21 @@ def test_a_clock_that_jumped_is_told(monkeypatch: pytest.MonkeyPatch) -> None:
 
 
 def test_the_bench_from_its_options_to_its_file(
-    workspace: Workspace,
-    built: Path,
+    built: Workspace,
     monkeypatch: pytest.MonkeyPatch,
     capsys: pytest.CaptureFixture[str],
 ) -> None:
-    report(workspace, PASSED)
+    report(built, PASSED)
     say(monkeypatch, '{"series": [{"name": "Gemm", "unit": "s", "samples": [1.0, 2.0, 3.0]}]}')
-    write = store.write
-    monkeypatch.setattr(store, "write", lambda one: write(one, built / "results"))
-    monkeypatch.setattr(command, "REPOSITORY", built)
     asked = Asked(workload="gemm", rounds=5, threads="1")
-    command.bench(workspace, "openblas", "theano-1.0.5", asked=asked)
-    ((path, one),) = [
-        (one.path, one.result) for one in store.read_all(replace(workspace, root=built))[0]
-    ]
+    command.bench(built, "openblas", "theano-1.0.5", asked=asked)
+    ((path, one),) = [(one.path, one.result) for one in store.read_all(built)[0]]
     assert one.machine.name == "here-2-cores" and one.settings.rounds == 5
     assert len(one.runs) == 5 and one.subjects[0].lock == "a" * 64
     said = capsys.readouterr()
-    assert "Gemm" in said.out and f"kept in {path.relative_to(built)}" in said.err
+    assert "Gemm" in said.out and f"kept in {path.relative_to(built.root)}" in said.err
     with pytest.raises(UsageError, match="too few rounds"):
-        command.bench(workspace, "openblas", asked=Asked(rounds=2))
+        command.bench(built, "openblas", asked=Asked(rounds=2))
 
 
 def test_figures_have_three_digits() -> None:

@@ -11,11 +11,12 @@ from stacks.channel import solve as solver
 from stacks.channel.offers import Channel
 from stacks.core.errors import UsageError
 from stacks.core.workspace import Workspace
+from unit.helpers.checkout import CHECKOUT
 
 
 @pytest.fixture(scope="module")
-def channel(workspace: Workspace) -> Channel:
-    return offers_module.read_channel(workspace)
+def channel() -> Channel:
+    return offers_module.read_channel(CHECKOUT)
 
 
 def test_the_index_of_a_subdir(channel: Channel) -> None:
@@ -64,4 +65,4 @@ def test_nothing_missing_builds_nothing(workspace: Workspace, channel: Channel) 
 
 
 def test_recipes_that_are_not_there(tmp_path: Path) -> None:
-    assert offers_module.read_channel(FIXME_recipes(tmp_path)).offers == {}
+    assert offers_module.read_channel(Workspace(tmp_path, tmp_path / "cache")).offers == {}

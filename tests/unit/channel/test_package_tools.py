@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from dataclasses import replace
 from pathlib import Path
 
 import pytest
@@ -17,7 +18,7 @@ from stacks.sources.pins import read_pins
 
 
 def test_a_package_follows_from_what_it_is_built_with(workspace: Workspace) -> None:
-    recipes, pins = read_recipes(), read_pins(workspace.sources_lock)
+    recipes, pins = read_recipes(workspace.recipes), read_pins(workspace.sources_lock)
     compat, gxx = recipes["amdlibm-compat"], recipes["gxx"]
     offers = offers_module.read_channel(workspace).offers.values()
     [offer] = [o for o in offers if o.recipe.package.name == "amdlibm-compat"]
@@ -27,12 +28,10 @@ def test_a_package_follows_from_what_it_is_built_with(workspace: Workspace) -> N
     assert offer.inputs != assemble.inputs_hash(compat, compat.pins(pins), ["0" * 64])
 
 
-def test_a_package_follows_from_its_own_sources(
-    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
-) -> None:
-    recipe = read_recipes()["amdlibm-compat"]
+def test_a_package_follows_from_its_own_sources(workspace: Workspace, tmp_path: Path) -> None:
+    committed = read_recipes(workspace.recipes)["amdlibm-compat"]
+    recipe = committed.model_copy(update={"recipes": tmp_path})
     hashes = set()
-    monkeypatch.setattr("stacks.channel.recipe.RECIPES", tmp_path)
     source = tmp_path / "amdlibm-compat/src/kernels.c"
     source.parent.mkdir(parents=True)
     for text in ("int one;", "int two;"):

@@ -78,14 +78,14 @@ def test_an_error_comes_back_with_the_machine_that_met_it() -> None:
     assert str(error) == "a-1: no such thing\n  expected: 1\n  fix:      do this"
 
 
-def test_what_was_finished_is_found_again_until_all_is(tmp_path: Path) -> None:
-    first = session(FIXME_cluster(tmp_path), ORDER)
+def test_a_session_keeps_answers_until_it_is_finished(own_workspace: Workspace) -> None:
+    first = session(own_workspace, ORDER)
     first.keep("theano-1.0.5/mkl", "a-1", Answer(result=result(runs(BASE, [1.0] * 5), BASE)))
-    kept = session(FIXME_cluster(tmp_path), ORDER).kept("theano-1.0.5/mkl")
+    kept = session(own_workspace, ORDER).kept("theano-1.0.5/mkl")
     assert kept and kept.worker == "a-1" and kept.answer.result
     assert first.kept("theano-1.0.5/blis") is None
     other = ORDER.model_copy(update={"files": {"a": "2"}})
-    assert session(FIXME_cluster(tmp_path), other).kept("theano-1.0.5/mkl") is None
+    assert session(own_workspace, other).kept("theano-1.0.5/mkl") is None
     [path] = first.folder.iterdir()
     path.write_bytes(path.read_bytes()[:-9])
     assert first.kept("theano-1.0.5/mkl") is None
@@ -157,7 +157,7 @@ def test_one_worker_of_a_machine_waits_for_the_other(monkeypatch: pytest.MonkeyP
 def test_a_named_machine_keeps_its_results_where_the_name_is_taken(
     workspace: Workspace, monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
 ) -> None:
-    def name_for(machine: object, wanted: str | None) -> str:
+    def name_for(workspace: Workspace, machine: object, wanted: str | None) -> str:
         if wanted == "taken":
             raise UsageError("results/taken has results of another machine")
         return wanted or "made-up"
@@ -183,9 +183,9 @@ def test_machines_stand_side_by_side_and_are_not_divided(
 
 
 def test_a_failure_ends_with_status_1_and_keeps_the_session(
-    tmp_path: Path, capsys: pytest.CaptureFixture[str]
+    own_workspace: Workspace, capsys: pytest.CaptureFixture[str]
 ) -> None:
-    kept = session(FIXME_cluster(tmp_path), ORDER)
+    kept = session(own_workspace, ORDER)
     kept.keep("x", "a-1", Answer())
     found = command._Found()
     outcome = Outcome(variant="f/v", status="failed", error=Told(what="f/v failed"))
@@ -197,8 +197,8 @@ def test_a_failure_ends_with_status_1_and_keeps_the_session(
     assert "error: a-1: f/v failed\n" in said and "error: no worker\n" in said
 
 
-def test_a_device_that_is_not_there_is_told_and_is_done_with(tmp_path: Path) -> None:
-    kept = session(FIXME_cluster(tmp_path), ORDER)
+def test_a_missing_device_is_named_and_ends_the_session(own_workspace: Workspace) -> None:
+    kept = session(own_workspace, ORDER)
     kept.keep("x", "a-1", Answer())
     found = command._Found()
     outcome = Outcome(variant="f/v", status="no device", error=Told(what="no device"))

@@ -137,15 +137,16 @@ def test_the_words_by_which_our_own_program_is_known() -> None:
 
 
 def test_an_environment_that_was_removed_meanwhile_is_not_ready(
-    workspace: Workspace, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+    own_workspace: Workspace, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     answers = [True, False]
-    monkeypatch.setattr(prefix, "PREFIXES", tmp_path)
     monkeypatch.setattr(prefix, "is_ready", lambda variant, lock, target: answers.pop(0))
-    monkeypatch.setattr(in_use, "lock_of_build", lambda: tmp_path / ".build.lock")
-    variant = load_variant(workspace, "openblas")
-    assert not in_use.is_ready(workspace, variant, None)  # type: ignore[arg-type]
-    held = {path for path in in_use._held if path.is_relative_to(tmp_path)}
-    assert held == {tmp_path / ".build.lock", tmp_path / "theano-1.0.5/.openblas.used"}
+    variant = load_variant(own_workspace, "openblas")
+    assert not in_use.is_ready(own_workspace, variant, None)  # type: ignore[arg-type]
+    held = {path for path in in_use._held if path.is_relative_to(own_workspace.root)}
+    assert held == {
+        own_workspace.root / ".build.lock",
+        own_workspace.environments / "theano-1.0.5/.openblas.used",
+    }
     for path in held:
         os.close(in_use._held.pop(path))

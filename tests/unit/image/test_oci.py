@@ -16,9 +16,10 @@ from stacks.core.workspace import Workspace
 from stacks.image import compressed, layout, manifest, normalised, oci
 from stacks.image.config import config_of
 from stacks.image.layout import Layer
-from stacks.variants.variant import Variant, load_variant
+from stacks.variants.variant import load_variant
+from unit.helpers.checkout import CHECKOUT
 
-VARIANT = load_variant("openblas")
+VARIANT = load_variant(CHECKOUT, "openblas")
 SBOM = b'{"bomFormat": "CycloneDX"}\n'
 
 
@@ -53,12 +54,7 @@ def build(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Path:
     """Have the layers laid out below a build folder of the test's own."""
     build = tmp_path / "build"
     layers = lay_out(build / "laid-out")
-    monkeypatch.setattr(layout, "lay_out", lambda variant: layers)
-
-    def place_of(variant: Variant) -> Path:
-        return build / "images" / variant.name
-
-    monkeypatch.setattr(layout, "place_of", place_of)
+    monkeypatch.setattr(layout, "lay_out", lambda workspace, variant: layers)
     return build
 
 

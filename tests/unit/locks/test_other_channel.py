@@ -13,6 +13,7 @@ import zstandard
 
 from stacks.channel.offers import read_channel
 from stacks.core.errors import FetchError, IntegrityError, StacksError, StaleError, UsageError
+from stacks.core.workspace import Workspace
 from stacks.environments import build as pipeline
 from stacks.locks import lock, other_channel
 from stacks.locks.lock import Lock
@@ -67,12 +68,16 @@ class World:
     root: Path
 
     @property
+    def workspace(self) -> Workspace:
+        return Workspace(self.root, self.root / "cache")
+
+    @property
     def ours(self) -> tuple[Variant, ...]:
-        return select("small", envs=self.root / "envs")
+        return select(self.workspace, "small")
 
     @property
     def variant(self) -> Variant:
-        return load_variant("small@conda-forge", envs=self.root / "envs")
+        return load_variant(self.workspace, "small@conda-forge")
 
     @property
     def place(self) -> Path:
@@ -80,19 +85,19 @@ class World:
 
     @property
     def lock(self) -> Path:
-        return self.root / "locks/tiny/small@conda-forge"
+        return self.workspace.locks / "tiny/small@conda-forge"
 
     def alias(self, url: str) -> None:
         (self.root / ".condarc").write_text(f"channel_alias: {url}\nremote_max_retries: 1\n")
 
     def relock(self, channel: str = "conda-forge") -> None:
-        other_channel.relock(self.ours, channel, self.root / "locks")
+        other_channel.relock(self.workspace, self.ours, channel)
 
     def make(self) -> Path:
-        return pipeline.make_environment(self.variant, self.place, self.root / "locks")
+        return pipeline.make_environment(self.workspace, self.variant, self.place)
 
     def check(self) -> Lock:
-        return lock.check(self.variant, read_channel(), self.root / "locks")
+        return lock.check(self.workspace, self.variant, read_channel(self.workspace))
 
 
 @pytest.fixture
@@ -296,5 +301,6 @@ def test_an_unpacked_package_that_is_damaged_is_unpacked_again(
 
 def test_locks_of_other_channels_are_found_beside_our_own(world: World) -> None:
     world.relock()
-    names = [v.name for v in lock.with_other_channels(FIXME_locks(world.root), world.ours)]
+    variants = lock.with_other_channels(world.workspace, world.ours)
+    names = [variant.name for variant in variants]
     assert names == ["small", "small@conda-forge"]

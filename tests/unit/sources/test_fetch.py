@@ -206,7 +206,7 @@ def test_a_mirror_can_be_a_folder(
 
 
 def test_a_full_disk_is_told(workspace: Workspace, mirror: Site) -> None:
-    part = part_of(deb(), b"")
+    part = part_of(workspace, deb(), b"")
     part.unlink()
     part.symlink_to("/dev/full")
     with pytest.raises(DiskError, match=r"(?s)No space left.*THEANO_STACKS_CACHE"):
@@ -237,13 +237,14 @@ def test_a_cache_that_may_not_be_written_still_serves(
 
 PROGRAM = """
 import sys
+from stacks.core.workspace import default_workspace
 from stacks.sources.fetch import fetch
-from stacks.sources import DebPin
+from stacks.sources.pins import DebPin
 pin = DebPin(suite="s", name="foo", version="1", path=sys.argv[1], size=int(sys.argv[2]),
              sha256=sys.argv[3])
 print("asking", flush=True)
 try:
-    print(fetch([pin])[pin].stat().st_size)
+    print(fetch(default_workspace(), [pin])[pin].stat().st_size)
 except KeyboardInterrupt:
     sys.exit(130)
 """
@@ -281,7 +282,7 @@ def test_a_stopped_fetch_leaves_a_part_that_is_gone_on_with(
             assert go_on.wait(60)
         return answer(path, headers)
 
-    part = part_of(deb(), BODY[:5000])
+    part = part_of(workspace, deb(), BODY[:5000])
     mirror.answer = slow  # type: ignore[method-assign]
     process = another(deb())
     assert asked.wait(60)

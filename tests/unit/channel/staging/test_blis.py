@@ -19,6 +19,7 @@ from stacks.channel.staging.build_context import Work
 from stacks.channel.staging.elf import PATCHELF
 from stacks.core.errors import IntegrityError, UsageError
 from stacks.core.process import call
+from stacks.core.workspace import Workspace
 
 RECIPE = {
     "package": {"name": "mkl", "version": "1"},
@@ -73,8 +74,9 @@ def test_a_wheel_that_needs_another_library_is_refused(tmp_path: Path) -> None:
         relinked_wheel._relink(module, "libopenblasp-r0-1.so", tmp_path / "renames")
 
 
-def test_every_libblas_offers_the_renamed_functions() -> None:
-    fronts = {n: r for n, r in read_recipes().items() if r.package.name == "libblas"}
+def test_every_libblas_offers_the_renamed_functions(workspace: Workspace) -> None:
+    recipes = read_recipes(workspace.recipes)
+    fronts = {n: r for n, r in recipes.items() if r.package.name == "libblas"}
     assert sorted(fronts) == ["libblas-blis", "libblas-mkl", "libblas-openblas"]
     for recipe in fronts.values():
         if isinstance(recipe.extra, FrontLibraries):
