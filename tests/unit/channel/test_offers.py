@@ -11,6 +11,7 @@ from stacks.channel import solve as solver
 from stacks.channel.offers import Channel
 from stacks.core.errors import UsageError
 from stacks.core.workspace import Workspace
+from stacks.sources.pins import Pins, write_pins
 from unit.helpers.checkout import CHECKOUT
 
 
@@ -65,4 +66,5 @@ def test_nothing_missing_builds_nothing(workspace: Workspace, channel: Channel) 
 
 
 def test_recipes_that_are_not_there(tmp_path: Path) -> None:
+    write_pins(tmp_path / "recipes/sources.lock", Pins())
     assert offers_module.read_channel(Workspace(tmp_path, tmp_path / "cache")).offers == {}

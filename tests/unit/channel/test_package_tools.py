@@ -14,7 +14,7 @@ from stacks.channel.staging.amdlibm import header
 from stacks.core.errors import UsageError
 from stacks.core.workspace import Workspace
 from stacks.environments.user_packages import version_of
-from stacks.sources.pins import read_pins
+from stacks.sources.pins import Pins, read_pins, write_pins
 
 
 def test_a_package_follows_from_what_it_is_built_with(workspace: Workspace) -> None:
@@ -49,6 +49,7 @@ def test_a_tool_that_is_no_package_is_refused(workspace: Workspace, tmp_path: Pa
         "about: {license: BSD-3-Clause, summary: s}\n"
         "extra: {stage: openblas-wheel}\n"
     )
+    write_pins(tmp_path / "recipes/sources.lock", Pins())
     with pytest.raises(UsageError, match="the recipe made cannot be built with gxxx"):
         offers_module.read_channel(replace(workspace, root=tmp_path))
 

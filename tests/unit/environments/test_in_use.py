@@ -1,4 +1,4 @@
-"""What a process uses, another does not remove: real processes, told by what they print."""
+"""What a process uses, another does not remove: real processes, checked by what they print."""
 
 from __future__ import annotations
 
@@ -19,8 +19,8 @@ USER = """
 import sys
 from pathlib import Path
 from stacks.environments import in_use
-in_use.use(Path(sys.argv[1]))
-in_use.use(Path(sys.argv[1]))
+in_use.use(Path(sys.argv[-1]))
+in_use.use(Path(sys.argv[-1]))
 print("held", flush=True)
 sys.stdin.readline()
 """
@@ -28,14 +28,14 @@ RUNNER = """
 import sys
 from pathlib import Path
 from stacks.environments import in_use, run
-in_use.use(Path(sys.argv[1]))
+in_use.use(Path(sys.argv[-1]))
 run._replace_by(["cat"], {"PATH": "/usr/bin:/bin"})
 """
 CLEANER = """
 import sys
 from pathlib import Path
 from stacks.environments import in_use
-with in_use.unused(Path(sys.argv[1]), "it"):
+with in_use.unused(Path(sys.argv[-1]), "it"):
     print("held", flush=True)
     sys.stdin.readline()
 """
@@ -43,7 +43,7 @@ with in_use.unused(Path(sys.argv[1]), "it"):
 
 def start(program: str, lock: Path, *words: str) -> subprocess.Popen[str]:
     pipe = subprocess.PIPE
-    command = [sys.executable, "-c", program, str(lock), *words]
+    command = [sys.executable, "-c", program, *words, str(lock)]
     return subprocess.Popen(
         command, stdin=pipe, stdout=pipe, stderr=pipe, text=True, cwd=REPOSITORY
     )
@@ -66,7 +66,7 @@ def test_what_is_used_is_not_removed_and_its_users_are_named(tmp_path: Path) -> 
         assert (line(first), line(second)) == ("held\n", "held\n")
         found = str(refusal(lock).found)
         assert f"process {first.pid}: " in found and f"process {second.pid}: " in found
-        assert "first; " in found and "\n" not in found
+        assert "first" in found and "; process" in found and "\n" not in found
         first.communicate("\n")
         assert f"process {second.pid}: " in str(refusal(lock).found)
         second.kill()

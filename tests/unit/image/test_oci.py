@@ -50,9 +50,14 @@ def base(tmp_path: Path) -> Path:
 
 
 @pytest.fixture
-def build(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Path:
-    """Have the layers laid out below a build folder of the test's own."""
-    build = tmp_path / "build"
+def workspace(own_workspace: Workspace) -> Workspace:
+    return own_workspace
+
+
+@pytest.fixture
+def build(workspace: Workspace, monkeypatch: pytest.MonkeyPatch) -> Path:
+    """Have the layers laid out below the build folder."""
+    build = workspace.build
     layers = lay_out(build / "laid-out")
     monkeypatch.setattr(layout, "lay_out", lambda workspace, variant: layers)
     return build
@@ -122,7 +127,7 @@ def test_the_same_content_gives_the_same_archive(
 ) -> None:
     first = oci.write(workspace, VARIANT, tmp_path / "one.tar", base)
     again = oci.write(workspace, VARIANT, tmp_path / "two.tar", base)
-    (build / "images/openblas.packed/packed.json").unlink()
+    (build / "images/theano-1.0.5/openblas.packed/packed.json").unlink()
     anew = oci.write(workspace, VARIANT, tmp_path / "three.tar", base)
     assert first == again == anew
     one = (tmp_path / "one.tar").read_bytes()
@@ -133,7 +138,7 @@ def test_damaged_and_other_layers_are_packed_again(
     workspace: Workspace, build: Path, base: Path, tmp_path: Path
 ) -> None:
     digest = oci.write(workspace, VARIANT, tmp_path / "image.tar", base)
-    (build / "images/openblas.packed/base").write_bytes(b"damaged")
+    (build / "images/theano-1.0.5/openblas.packed/base").write_bytes(b"damaged")
     assert oci.write(workspace, VARIANT, tmp_path / "image.tar", base) == digest
     (build / "laid-out/packages/opt/theano/python").write_text("another")
     manifest.write(build / "laid-out", sorted((build / "laid-out").glob("*s")))
@@ -200,7 +205,7 @@ def test_an_archive_that_is_not_finished_leaves_the_old_one(
         raise fault
 
     monkeypatch.setattr(tarfile.TarFile, "addfile", fail)
-    (build / "images/openblas.packed").mkdir(parents=True)
+    (build / "images/theano-1.0.5/openblas.packed").mkdir(parents=True)
     monkeypatch.setattr(oci, "pack_once", lambda *_: ())
     with pytest.raises(KeyboardInterrupt if isinstance(fault, KeyboardInterrupt) else DiskError):
         oci.write(workspace, VARIANT, tmp_path / "out/image.tar", base)

@@ -17,6 +17,7 @@ from stacks.core.workspace import Workspace
 from stacks.environments import build as pipeline
 from stacks.locks import lock, other_channel
 from stacks.locks.lock import Lock
+from stacks.sources.pins import Pins, write_pins
 from stacks.variants.variant import Variant, load_variant, select
 from unit.helpers.handmade import PLACEHOLDER, Package, serve
 from unit.helpers.serving import Site, closed_port
@@ -117,6 +118,7 @@ def world(site: Site, room: Path, monkeypatch: pytest.MonkeyPatch) -> World:
         "environment: {LAYER: ours}\n"
         "conda_forge:\n  packages: [openblas]\n  environment: {LAYER: theirs}\n"
     )
+    write_pins(room / "recipes/sources.lock", Pins())
     world = World(site, room)
     world.alias(site.url)
     serve(site, "/conda-forge", PACKAGES)
