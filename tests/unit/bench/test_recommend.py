@@ -1,8 +1,5 @@
 from __future__ import annotations
 
-from pathlib import Path
-from typing import Any
-
 import pytest
 
 from stacks.bench import recommend, rounds, schedule
@@ -11,30 +8,18 @@ from stacks.bench.candidates import Candidate
 from stacks.bench.result import Run
 from stacks.core.errors import UsageError
 from stacks.core.workspace import Workspace
-from stacks.locks.conda_lock import LockedPackage
-from stacks.locks.lock import Lock
-from stacks.variants.variant import load_variant
-from unit.helpers.benching import runs
-from unit.helpers.checkout import CHECKOUT
+from unit.helpers.benching import candidate, runs
 
-LOCK = Lock(
-    (LockedPackage("numpy", "1.22.4", "0", "u/n.conda", "b" * 64, "c" * 32),), (), "a" * 64, "", ""
-)
-PASSED = {"ok": True}
 SLOW = [40.0, 41, 39, 40, 42, 40, 41]
 FAST = [100.0, 104, 98, 101, 103, 99, 100]
 ALIKE = [101.0, 103, 99, 100, 104, 98, 101]
 
 
-def candidate(name: str, report: dict[str, Any] | None) -> Candidate:
-    return Candidate(load_variant(CHECKOUT, name, "theano-1.0.5"), Path("/p") / name, LOCK, report)
-
-
 BASE, MKL, BLIS, BROKEN = (
-    candidate("pip-default", PASSED),
-    candidate("mkl", PASSED),
-    candidate("blis", PASSED),
-    candidate("openblas", {"ok": False}),
+    candidate("pip-default"),
+    candidate("mkl"),
+    candidate("blis"),
+    candidate("openblas", report={"ok": False}),
 )
 
 

@@ -22,39 +22,25 @@ from stacks.core.errors import StacksError, UsageError
 from stacks.core.workspace import Workspace
 from stacks.environments import prefix, reports, settings
 from stacks.locks import lock
-from stacks.locks.conda_lock import LockedPackage
-from stacks.locks.lock import Lock
 from stacks.variants.variant import load_variant
-from unit.helpers.benching import BASE, FAST, missing, result, runs, subject
-
-LOCK = Lock(
-    (LockedPackage("numpy", "1.22.4", "0", "u/n.conda", "b" * 64, "c" * 32),), (), "a" * 64, "", ""
+from unit.helpers.benching import (
+    BASE,
+    FAST,
+    LOCK,
+    PASSED,
+    candidate,
+    missing,
+    plan,
+    result,
+    runs,
+    subject,
 )
-PASSED = {
-    "ok": True,
-
-    "packages": [{"name": "numpy", "version": "1.22.4", "sha256": "b" * 64}],
-    "machine": {
-        "cpu": "Here", "vendor": "Me", "cores": 2, "memory": 1, "kernel": "6", "glibc": "2.36",
-        "peak": [],
-    },
-}  # fmt: skip
 
 
-def candidate(workspace: Workspace, name: str, report: dict[str, Any] | None = PASSED) -> Candidate:
-    return Candidate(load_variant(workspace, name, "theano-1.0.5"), Path("/p") / name, LOCK, report)
-
-
-def plan(workspace: Workspace, *names: str, **more: Any) -> schedule.Plan:
-    chosen = tuple(candidate(workspace, name) for name in names)
-    given: dict[str, Any] = {"workloads": ("gemm",), "threads": (1, 2), "rounds": 3, "quick": True}
-    return schedule.Plan(candidates=chosen, **(given | more))
-
-
-def test_every_round_times_each_once_and_the_order_turns(workspace: Workspace) -> None:
+def test_every_round_times_each_once_and_the_order_turns() -> None:
     found = [
         (turn.round, turn.threads, turn.candidate.variant.name)
-        for turn in schedule.turns(plan(workspace, "blis", "mkl", "openblas", threads=(2,)))
+        for turn in schedule.turns(plan("blis", "mkl", "openblas", threads=(2,)))
     ]
     names = [name for _, _, name in found]
     assert [number for number, _, _ in found] == [0] * 3 + [1] * 3 + [2] * 3 + [3] * 3
@@ -63,12 +49,10 @@ def test_every_round_times_each_once_and_the_order_turns(workspace: Workspace) -
     assert names[9:] == ["openblas", "blis", "mkl"]
 
 
-def test_what_is_compared_is_timed_together(workspace: Workspace) -> None:
+def test_what_is_compared_is_timed_together() -> None:
     found = [
         (t.workload, t.threads)
-        for t in schedule.turns(
-            plan(workspace, "blis", "mkl", workloads=("gemm", "elementwise"), rounds=1)
-        )
+        for t in schedule.turns(plan("blis", "mkl", workloads=("gemm", "elementwise"), rounds=1))
         if t.round
     ]
     assert found == [
@@ -77,8 +61,8 @@ def test_what_is_compared_is_timed_together(workspace: Workspace) -> None:
     ]  # fmt: skip
 
 
-def test_what_is_left_is_judged_by_its_like(workspace: Workspace) -> None:
-    every = list(schedule.turns(plan(workspace, "blis", "mkl", threads=(1,), rounds=2)))
+def test_what_is_left_is_judged_by_its_like() -> None:
+    every = list(schedule.turns(plan("blis", "mkl", threads=(1,), rounds=2)))
     assert schedule.remaining([], every) is None
     assert schedule.remaining([(every[0], 10.0)], every[1:]) == 50
     done = list(zip(every[:4], [10.0, 2.0, 10.0, 2.0], strict=True))
@@ -87,7 +71,6 @@ def test_what_is_left_is_judged_by_its_like(workspace: Workspace) -> None:
 
 
 def test_the_first_run_of_each_warms_up_and_is_not_kept(
-    workspace: Workspace,
     capsys: pytest.CaptureFixture[str],
 ) -> None:
     asked = []
@@ -97,7 +80,7 @@ def test_the_first_run_of_each_warms_up_and_is_not_kept(
         return [Series(name="Gemm", unit="s", samples=(float(len(asked)),), graph=None)]
 
     threads = min(2, len(os.sched_getaffinity(0)))
-    found = rounds.run(plan(workspace, "blis", "mkl", threads=(threads,), rounds=2), measure).runs
+    found = rounds.run(plan("blis", "mkl", threads=(threads,), rounds=2), measure).runs
     assert [(name, kept) for name, _, kept in asked[:2]] == [("blis", threads), ("mkl", threads)]
     assert [run.round for run in found] == [1, 1, 2, 2]
     assert [run.series[0].samples for run in found] == [(3.0,), (4.0,), (5.0,), (6.0,)]
@@ -191,7 +174,6 @@ def say(monkeypatch: pytest.MonkeyPatch, text: str) -> list[dict[str, str]]:
 
 
 def test_a_process_is_told_its_threads_and_its_words_are_read(
-    workspace: Workspace,
     monkeypatch: pytest.MonkeyPatch,
 ) -> None:
     found = {"series": [{"name": "Gemm", "unit": "GFLOP/s", "samples": [100.123456789, 99]}]}
@@ -199,7 +181,7 @@ def test_a_process_is_told_its_threads_and_its_words_are_read(
     monkeypatch.setenv("OPENBLAS_CORETYPE", "Prescott")
     monkeypatch.setenv("THEANO_STACKS_BLIS_ZEN5", "0")
     told = say(monkeypatch, "a warning\n" + json.dumps(found) + "\n")
-    (series,) = probe.measure(candidate(workspace, "mkl"), "gemm", 3, quick=True)
+    (series,) = probe.measure(candidate("mkl"), "gemm", 3, quick=True)
     assert series.samples == (100.123, 99.0)
     assert {told[0][name] for name in probe.THREAD_VARIABLES} == {"3"}
     assert told[0]["THEANO_FLAGS"] == told[0]["THEANORC"] == ""
@@ -209,12 +191,10 @@ def test_a_process_is_told_its_threads_and_its_words_are_read(
 @pytest.mark.parametrize(
     "text", ["", "no JSON", '{"series": [{"name": "x", "unit": "mile", "samples": [1]}]}']
 )
-def test_words_that_are_no_measurement(
-    workspace: Workspace, monkeypatch: pytest.MonkeyPatch, text: str
-) -> None:
+def test_words_that_are_no_measurement(monkeypatch: pytest.MonkeyPatch, text: str) -> None:
     say(monkeypatch, text)
     with pytest.raises(StacksError, match=r"theano-1\.0\.5/mkl"):
-        probe.measure(candidate(workspace, "mkl"), "gemm", 1, quick=True)
+        probe.measure(candidate("mkl"), "gemm", 1, quick=True)
 
 
 def test_a_clock_that_jumped_is_told(monkeypatch: pytest.MonkeyPatch) -> None:

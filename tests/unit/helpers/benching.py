@@ -3,8 +3,11 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
+from pathlib import Path
 from typing import Any
 
+from stacks.bench import schedule
+from stacks.bench.candidates import Candidate
 from stacks.bench.result import (
     Machine,
     Missing,
@@ -16,7 +19,22 @@ from stacks.bench.result import (
     Settings,
     Subject,
 )
+from stacks.locks.conda_lock import LockedPackage
+from stacks.locks.lock import Lock
+from stacks.variants.variant import load_variant
+from unit.helpers.checkout import CHECKOUT
 
+LOCK = Lock(
+    (LockedPackage("numpy", "1.22.4", "0", "u/n.conda", "b" * 64, "c" * 32),), (), "a" * 64, "", ""
+)
+PASSED = {
+    "ok": True,
+    "packages": [{"name": "numpy", "version": "1.22.4", "sha256": "b" * 64}],
+    "machine": {
+        "cpu": "Here", "vendor": "Me", "cores": 2, "memory": 1, "kernel": "6", "glibc": "2.36",
+        "peak": [],
+    },
+}  # fmt: skip
 QUIET = Noise(load=0.1, others=0.0, steal=0.0, throttled=0.0, frequency=3000.0)
 MACHINE = Machine(
     name="here-2-cores",
@@ -86,3 +104,15 @@ def result(found: Sequence[Run], *subjects: Subject, **more: Any) -> Result:
         **more,
     }
     return Result(**content)
+
+
+def candidate(
+    name: str, framework: str = "theano-1.0.5", *, report: dict[str, Any] | None = PASSED
+) -> Candidate:
+    return Candidate(load_variant(CHECKOUT, name, framework), Path("/p") / name, LOCK, report)
+
+
+def plan(*names: str, **more: Any) -> schedule.Plan:
+    chosen = tuple(candidate(name) for name in names)
+    usual: dict[str, Any] = {"workloads": ("gemm",), "threads": (1, 2), "rounds": 3, "quick": True}
+    return schedule.Plan(candidates=chosen, **(usual | more))
