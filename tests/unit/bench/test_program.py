@@ -9,14 +9,13 @@ from typing import Any
 
 import pytest
 
-from stacks.bench import command, probe, program, rounds, schedule
+from stacks.bench import command, rounds, schedule
 from stacks.bench.candidates import Candidate
 from stacks.bench.options import Asked
 from stacks.bench.program import Program
 from stacks.bench.result import NUMBA
 from stacks.bench.suspended_process import NoAnswerError, Staying
 from stacks.core.errors import StacksError
-from stacks.core.workspace import Workspace
 from stacks.environments import settings
 from unit.helpers import benching
 from unit.helpers.benching import candidate
@@ -70,40 +69,6 @@ def ready(of: Candidate) -> Program:
     program = Program(of, "ntm", [], {}, 1.0, start=Fake)
     program.wait()
     return program
-
-
-def told(of: schedule.Plan) -> list[tuple[int, int, str]]:
-    return [(turn.start, turn.round, turn.candidate.variant.name) for turn in schedule.turns(of)]
-
-
-def test_all_are_started_before_the_first_is_timed_and_the_rounds_turn() -> None:
-    assert told(plan("blis", "mkl", rounds=3, starts=2)) == [
-        (1, 0, "blis"), (1, 0, "mkl"),
-        (1, 1, "blis"), (1, 1, "mkl"),
-        (1, 2, "mkl"), (1, 2, "blis"),
-        (2, 0, "mkl"), (2, 0, "blis"),
-        (2, 3, "blis"), (2, 3, "mkl"),
-    ]  # fmt: skip
-
-
-def test_what_is_slow_to_start_is_started_once_and_on_all_threads_unless_asked() -> None:
-    few = plan("blis")
-    assert {turn.start for turn in schedule.turns(few)} == {1} and schedule.counts_of(
-        "ntm", few
-    ) == (2,)
-    asked = plan("blis", starts=9, every_count=True)
-    assert schedule.starts_of("ntm", asked) == 5, "no more than rounds"
-    assert schedule.counts_of("ntm", asked) == (1, 2)
-    assert schedule.starts_of("lstm", few) == 5 and schedule.counts_of("lstm", few) == (1, 2)
-    assert [turn.last for turn in schedule.turns(few)] == [False] * 5 + [True]
-
-
-def test_what_is_left_is_told_from_the_first_calls_on() -> None:
-    every = list(schedule.turns(plan("blis", "mkl", rounds=2)))
-    assert schedule.remaining([(every[0], 300.0)], every[1:]) is None
-    expected = [(every[0], 300.0), (every[2], 10.0)]
-    assert schedule.remaining(expected, every[1:]) == 300 + 2 * 10 + 2 * 12
-    assert schedule.remaining([*expected, (every[2], 5.0)], every[3:]) == 5 + 2 * 6
 
 
 def test_a_program_is_timed_in_its_rounds_and_its_profile_kept_once(fakes: list[Fake]) -> None:
@@ -272,14 +237,6 @@ def test_where_nothing_answers_nothing_is_kept(
     assert len(fakes) == 2 and all(fake.killed for fake in fakes)
 
 
-def test_how_often_a_program_is_called() -> None:
-    assert probe.options_of("check_blas", True) == ["--case", "2000"]
-    assert probe.options_of("check_blas", False) == probe.options_of("ntm", True) == []
-    assert [probe.calls_of("ntm", quick) for quick in (True, False)] == [20, 100]
-    assert probe.calls_of("check_blas", True) == 10
-    assert program.profile_calls("check_blas") == 1
-
-
 def test_scan_may_be_fixed_for_all(monkeypatch: pytest.MonkeyPatch) -> None:
     seen: list[tuple[list[str], str | None]] = []
 
@@ -295,15 +252,3 @@ def test_scan_may_be_fixed_for_all(monkeypatch: pytest.MonkeyPatch) -> None:
     assert (settings.SITE_FOLDER / "theano_stacks_scan.py").is_file()
     (said,) = command.remarks([], True, 0.0, Asked(fix_scan=True))
     assert "theano_stacks_scan" in said
-
-
-def test_a_fix_that_was_not_made_for_a_framework_is_refused(workspace: Workspace) -> None:
-    command._check_fixes(
-        workspace,
-        [
-            candidate("mkl", "pytensor-3.0.7"),
-            candidate("mkl", "theano-0.8.2"),
-        ],
-    )
-    with pytest.raises(StacksError, match=r"theano_stacks_scan is not made for aesara-2\.9\.4"):
-        command._check_fixes(workspace, [candidate("mkl"), candidate("mkl", "aesara-2.9.4")])

@@ -4,27 +4,21 @@ from __future__ import annotations
 
 import json
 from pathlib import Path
-from typing import Any
 
 import jsonschema
 import pytest
 
-from stacks.bench import command, store
+from stacks.bench import store
 from stacks.bench.store import BadResultError
 from stacks.core.disk import REPOSITORY
 from stacks.core.errors import UsageError
 from stacks.core.workspace import Workspace
-from unit.helpers.benching import BASE, FAST, MACHINE, result, run, runs
+from unit.helpers.benching import MACHINE, written
 
 
 @pytest.fixture
 def workspace(own_workspace: Workspace) -> Workspace:
     return own_workspace
-
-
-def written(workspace: Workspace, **more: Any) -> Path:
-    found = [*runs(BASE, [1.0, 2.0]), *runs(FAST, [3.0, 4.0])]
-    return store.write(workspace, result(found, BASE, FAST, **more))
 
 
 def test_a_written_result_is_read_again(workspace: Workspace) -> None:
@@ -82,35 +76,9 @@ def test_two_machines_of_one_name(workspace: Workspace) -> None:
             store.name_for(workspace, other, name)
 
 
-def test_a_machine_is_the_same_after_a_new_kernel() -> None:
-    update = {"kernel": "6.2", "microcode": "0x2", "memory": MACHINE.memory - (100 << 20)}
-    assert MACHINE.same_hardware(MACHINE.model_copy(update=update))
-    assert not MACHINE.same_hardware(MACHINE.model_copy(update={"model": "1 2 4"}))
-
-
 def test_a_result_in_another_machines_folder_is_named(workspace: Workspace) -> None:
     path = written(workspace)
     other = written(workspace, machine=MACHINE.model_copy(update={"cores": 64}), seconds=1.0)
     found, _ = store.read_all(workspace)
     (said,) = store.mixed(found)
     assert str(max(path, other)) in said and "of another machine" in said
-
-
-def test_results_are_shown_with_warnings(
-    workspace: Workspace, capsys: pytest.CaptureFixture[str]
-) -> None:
-    path = written(workspace, remarks=("other programs were busy",))
-    (path.parent / "cut.json").write_text("{")
-    command.show_results(workspace)
-    said = capsys.readouterr()
-    assert "Here, 2 cores; 7 rounds, begun 2026-11-21T05:30:00Z" in said.out
-    assert "note: other programs were busy" in said.out
-    assert "warning: " in said.err and "not whole" in said.err
-    with pytest.raises(UsageError, match="no results"):
-        command.show_results(workspace, "other")
-
-
-def test_samples_must_be_finite_numbers() -> None:
-    for samples in ((), (float("nan"),), (float("inf"),)):
-        with pytest.raises(ValueError, match="samples"):
-            run(BASE, 1, *samples)
