@@ -13,7 +13,7 @@ import pytest
 from stacks.core.disk import DiskError
 from stacks.core.errors import IntegrityError, UsageError
 from stacks.core.workspace import Workspace
-from stacks.image import compressed, layout, manifest, normalised, oci
+from stacks.image import layout, manifest, normalised, oci
 from stacks.image.config import config_of
 from stacks.image.layout import Layer
 from stacks.variants.variant import load_variant
@@ -153,17 +153,6 @@ def test_content_that_has_changed_since_is_not_packed(
     with pytest.raises(IntegrityError, match="have changed since they were laid out"):
         oci.write(workspace, VARIANT, tmp_path / "image.tar", base)
     assert not (tmp_path / "image.tar").exists()
-
-
-def test_long_layers_are_compressed_in_parts(
-    base: Path, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
-) -> None:
-    monkeypatch.setattr(compressed, "CHUNK", 1000)
-    (tmp_path / "out").mkdir()
-    [layer] = compressed.pack(base, (), tmp_path / "out")
-    data = (tmp_path / "out/base").read_bytes()
-    assert gzip.decompress(data) == base.read_bytes()
-    assert (layer.size, layer.digest) == (len(data), f"sha256:{hashlib.sha256(data).hexdigest()}")
 
 
 @pytest.mark.parametrize(
