@@ -13,8 +13,9 @@ from typing import Any
 
 from stacks.channel import assemble
 from stacks.channel.recipe import RECIPES, SOURCES_LOCK, Recipe, read_recipes
-from stacks.channel.stages import LocalTarball
+from stacks.channel.stages import UserTarball
 from stacks.core.errors import UsageError
+from stacks.core.reproducible import EPOCH
 from stacks.sources.pins import Pins, read_pins
 
 # Where locks say that the packages are: `./invoke serve` answers there.
@@ -56,7 +57,7 @@ class Offer:
             "subdir": self.recipe.subdir,
             "noarch": self.recipe.build.noarch,
             "license": self.recipe.about.license,
-            "timestamp": int(assemble.TIMESTAMP.timestamp() * 1000),
+            "timestamp": EPOCH * 1000,
         }
 
     @property
@@ -80,7 +81,7 @@ def read_channel(recipes: Path = RECIPES, sources: Path = SOURCES_LOCK) -> Chann
     known = {
         name: recipe
         for name, recipe in read_recipes(recipes).items()
-        if not isinstance(recipe.extra, LocalTarball)
+        if not isinstance(recipe.extra, UserTarball)
     }
     offers = [_offer(recipe, known, pins) for recipe in known.values()]
     return Channel({offer.file_name: offer for offer in offers}, pins)

@@ -10,7 +10,7 @@ from typing import Any
 import rattler
 
 from stacks.channel import rattler_errors
-from stacks.channel.assemble import Built
+from stacks.channel.package import Built
 from stacks.environments.part import OtherChannelOffer, Part
 from stacks.locks.lock import Lock
 from stacks.sources.condarc import Place, place_of

@@ -10,7 +10,7 @@ from pathlib import Path
 from stacks.channel import package
 from stacks.channel.offers import Offer
 from stacks.channel.recipe import RECIPES, Recipe
-from stacks.channel.stages import LocalTarball
+from stacks.channel.stages import UserTarball
 from stacks.channel.staging.amdlibm import EXPECTED
 from stacks.core.disk import sha256_of
 from stacks.core.errors import UsageError
@@ -28,7 +28,7 @@ def packages(variant: Variant) -> dict[str, Part]:
     variable names AMD's archive. Raises UsageError where the file is not one of AMD's.
     """
     recipe = load(AMDS, Recipe)
-    assert isinstance(recipe.extra, LocalTarball)
+    assert isinstance(recipe.extra, UserTarball)
     variable = recipe.extra.variable
     given = os.environ.get(variable)
     if variant.libm != "amdlibm" or not given:
@@ -42,7 +42,7 @@ def packages(variant: Variant) -> dict[str, Part]:
         )
     named = recipe.package.model_copy(update={"version": version_of(tarball.name)})
     recipe = recipe.model_copy(update={"package": named})
-    inputs, built = package.build_local(recipe, tarball)
+    inputs, built = package.build_user_package(recipe, tarball)
     print(
         f"  {'unlocked':<9}{named.name} {named.version} from {variable} in place of "
         f"{AMDLIBM}; sha256 {sha256_of(tarball)}",

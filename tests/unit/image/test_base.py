@@ -8,7 +8,7 @@ from pathlib import Path
 import pytest
 
 from stacks.image import base
-from unit.sources.test_unpack import ar, member, tar
+from unit.helpers.archives import ar, member, tar
 
 CONTROL = b"Package: base-files\nVersion: 12.4\nArchitecture: amd64\n"
 
