@@ -5,10 +5,13 @@ from pathlib import Path
 
 import pytest
 
+from stacks.channel import assemble
 from stacks.channel import offers as offers_module
 from stacks.channel.offers import Channel
+from stacks.channel.recipe import read_recipes
+from stacks.core.errors import UsageError
 from stacks.core.workspace import Workspace
-from stacks.sources.pins import Pins, write_pins
+from stacks.sources.pins import Pins, read_pins, write_pins
 from unit.helpers.checkout import CHECKOUT
 
 
@@ -44,3 +47,32 @@ def test_offers_by_their_files_names(channel: Channel) -> None:
 def test_recipes_that_are_not_there(tmp_path: Path) -> None:
     write_pins(tmp_path / "recipes/sources.lock", Pins())
     assert offers_module.read_channel(Workspace(tmp_path, tmp_path / "cache")).offers == {}
+
+
+def test_an_offer_follows_from_the_packages_that_build_it(channel: Channel) -> None:
+    recipes, pins = read_recipes(CHECKOUT.recipes), read_pins(CHECKOUT.sources_lock)
+    compat, gxx = recipes["amdlibm-compat"], recipes["gxx"]
+    [offer] = [o for o in channel.offers.values() if o.recipe.package.name == "amdlibm-compat"]
+    of_gxx = assemble.inputs_hash(gxx, gxx.pins(pins))
+    assert offer.tools == (gxx,)
+    assert offer.inputs == assemble.inputs_hash(compat, compat.pins(pins), [of_gxx])
+    assert offer.inputs != assemble.inputs_hash(compat, compat.pins(pins), ["0" * 64])
+
+
+def test_an_unknown_build_requirement_is_an_error(tmp_path: Path) -> None:
+    folder = tmp_path / "recipes" / "made"
+    folder.mkdir(parents=True)
+    (folder / "recipe.yaml").write_text(
+        "package: {name: made, version: '1'}\n"
+        "requirements: {build: [gxxx]}\n"
+        "about: {license: BSD-3-Clause, summary: s}\n"
+        "extra: {stage: openblas-wheel}\n"
+    )
+    write_pins(tmp_path / "recipes/sources.lock", Pins())
+    with pytest.raises(UsageError, match="the recipe made cannot be built with gxxx"):
+        offers_module.read_channel(Workspace(tmp_path, tmp_path / "cache"))
+
+
+def test_a_package_of_the_users_archive_is_not_offered(channel: Channel) -> None:
+    names = {offer.recipe.package.name for offer in channel.offers.values()}
+    assert "amdlibm-compat" in names and "amdlibm" not in names
