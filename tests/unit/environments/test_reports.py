@@ -1,4 +1,4 @@
-"""Verification reports on disk, those of the schema before the present one too."""
+"""Where reports lie, and reading them, those of an older schema too."""
 
 from __future__ import annotations
 
@@ -14,7 +14,8 @@ from stacks.bench.candidates import Candidate
 from stacks.cluster import job
 from stacks.core.disk import REPOSITORY
 from stacks.core.workspace import Workspace
-from stacks.environments import listing, reports
+from stacks.environments import listing
+from stacks.environments.reports import read_report, report_path, workload_reports
 from stacks.variants.variant import Variant, load_variant
 
 # Written by the suite before a check's key for what to do became `fix`: Theano without a BLAS.
@@ -22,38 +23,41 @@ SCHEMA_1 = Path(__file__).parent / "report_schema_1.json.gz"
 
 
 @pytest.fixture
-def variant(workspace: Workspace) -> Variant:
-    return load_variant(workspace, "openblas")
-
-
-@pytest.fixture
-def empty(tmp_path: Path) -> Workspace:
-    """Give a workspace without reports."""
-    return Workspace(tmp_path, tmp_path / "cache")
+def variant(own_workspace: Workspace) -> Variant:
+    return load_variant(own_workspace, "openblas", "theano-1.0.5")
 
 
 def write(workspace: Workspace, variant: Variant, content: bytes) -> None:
-    path = reports.report_path(workspace, variant)
+    path = report_path(workspace, variant)
     path.parent.mkdir(parents=True)
     path.write_bytes(content)
 
 
+@pytest.mark.parametrize("content", [b"", b"[]", b"{", b"\xff"])
+def test_an_unreadable_report_counts_as_missing(
+    own_workspace: Workspace, variant: Variant, content: bytes
+) -> None:
+    assert read_report(own_workspace, variant) is None
+    write(own_workspace, variant, content)
+    assert read_report(own_workspace, variant) is None
+    report_path(own_workspace, variant).write_text('{"ok": true}')
+    assert read_report(own_workspace, variant) == {"ok": True}
+
+
+def test_the_folders_of_reports(own_workspace: Workspace) -> None:
+    variant = load_variant(own_workspace, "mkl", "theano-1.0.5")
+    reports = own_workspace.root / "build/reports/theano-1.0.5"
+    assert report_path(own_workspace, variant) == reports / "mkl.json"
+    assert workload_reports(own_workspace, variant) == reports / "workloads/mkl"
+
+
 @pytest.fixture
-def old(empty: Workspace, variant: Variant) -> dict[str, Any]:
+def old(own_workspace: Workspace, variant: Variant) -> dict[str, Any]:
     """Give a report of schema 1, read from where reports are."""
-    write(empty, variant, gzip.decompress(SCHEMA_1.read_bytes()))
-    report = reports.read_report(empty, variant)
+    write(own_workspace, variant, gzip.decompress(SCHEMA_1.read_bytes()))
+    report = read_report(own_workspace, variant)
     assert report is not None
     return report
-
-
-@pytest.mark.parametrize("content", [b"", b"[]", b"{", b"\xff"])
-def test_a_file_that_is_not_a_report_reads_as_none(
-    content: bytes, empty: Workspace, variant: Variant
-) -> None:
-    assert reports.read_report(empty, variant) is None
-    write(empty, variant, content)
-    assert reports.read_report(empty, variant) is None
 
 
 def test_a_report_of_schema_1_has_another_key_than_fix(old: dict[str, Any]) -> None:
@@ -63,9 +67,9 @@ def test_a_report_of_schema_1_has_another_key_than_fix(old: dict[str, Any]) -> N
 
 
 def test_list_shows_a_report_of_schema_1(
-    old: dict[str, Any], empty: Workspace, variant: Variant
+    old: dict[str, Any], own_workspace: Workspace, variant: Variant
 ) -> None:
-    verdict, float64, float32 = listing._last_report(empty, variant, old)
+    verdict, float64, float32 = listing._last_report(own_workspace, variant, old)
     assert verdict.startswith("FAILED 2")
     assert (float64, float32) == ("19.6", "39.6")
 

@@ -26,7 +26,8 @@ def program(*words: str | Path) -> subprocess.CompletedProcess[str]:
 
 def test_a_wish_becomes_the_programs_words() -> None:
     assert profile_runs.Wish("ntm").words() == ["ntm"]
-    assert profile_runs.Wish("lstm", calls=5, case="merged", linker="numba", small=True).words() == [
+    wish = profile_runs.Wish("lstm", calls=5, case="merged", linker="numba", small=True)
+    assert wish.words() == [
         "lstm", "--calls", "5", "--case", "merged", "--linker", "numba", "--small",
     ]  # fmt: skip
 

@@ -13,27 +13,27 @@ from unit.helpers.serving import BODY, POOL, Answer, Site, deb, part_of, sha256
 
 
 def test_a_part_is_gone_on_with(workspace: Workspace, mirror: Site) -> None:
-    part = part_of(deb(), BODY[:1000])
+    part = part_of(workspace, deb(), BODY[:1000])
     assert fetch(workspace, [deb()])[deb()].read_bytes() == BODY
     assert [asked.headers.get("range") for asked in mirror.asked] == ["bytes=1000-"]
     assert not part.exists()
 
 
 def test_a_whole_part_needs_no_request(workspace: Workspace, mirror: Site) -> None:
-    part_of(deb(), BODY)
+    part_of(workspace, deb(), BODY)
     assert fetch(workspace, [deb()])[deb()].read_bytes() == BODY
     assert mirror.asked == []
 
 
 @pytest.mark.parametrize("part", [b"\xff" * 1000, b"\xff" * len(BODY), BODY + b"more"])
 def test_a_wrong_part_is_fetched_from_zero(workspace: Workspace, mirror: Site, part: bytes) -> None:
-    part_of(deb(), part)
+    part_of(workspace, deb(), part)
     assert fetch(workspace, [deb()])[deb()].read_bytes() == BODY
     assert "range" not in mirror.asked[-1].headers
 
 
 def test_a_server_that_does_not_resume_sends_all_of_it(workspace: Workspace, mirror: Site) -> None:
-    part_of(deb(), BODY[:1000])
+    part_of(workspace, deb(), BODY[:1000])
     mirror.plans[f"/debian{POOL}"] = [Answer(200, BODY)]
     assert fetch(workspace, [deb()])[deb()].read_bytes() == BODY
 
@@ -41,7 +41,7 @@ def test_a_server_that_does_not_resume_sends_all_of_it(workspace: Workspace, mir
 def test_a_server_that_resumes_elsewhere_is_not_believed(
     workspace: Workspace, mirror: Site
 ) -> None:
-    part_of(deb(), BODY[:1000])
+    part_of(workspace, deb(), BODY[:1000])
     told = {"Content-Range": f"bytes 0-{len(BODY) - 1}/{len(BODY)}"}
     mirror.plans[f"/debian{POOL}"] = [Answer(206, BODY, told)]
     assert fetch(workspace, [deb()])[deb()].read_bytes() == BODY

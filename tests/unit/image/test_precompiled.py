@@ -16,8 +16,9 @@ from stacks.core.workspace import Workspace
 from stacks.environments.settings import HOOK
 from stacks.image import precompiled
 from stacks.variants.variant import load_variant
+from unit.helpers.checkout import CHECKOUT
 
-VARIANT = load_variant("openblas")
+VARIANT = load_variant(CHECKOUT, "openblas")
 # Stands for the environment's own hook, which runs before.
 BEFORE = 'import os\nos.environ["THEANORC"] = "/opt/theano/etc/theanorc:~/.theanorc"\n'
 PROGRAM = """
