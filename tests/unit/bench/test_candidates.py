@@ -17,7 +17,7 @@ def refusal(workspace: Workspace) -> str:
     return str(caught.value)
 
 
-def test_only_what_passed_its_verification_is_timed(built: Workspace) -> None:
+def test_only_verified_variants_are_timed(built: Workspace) -> None:
     variant = load_variant(built, "openblas", "theano-1.0.5")
     fix = "./invoke verify --variant openblas --framework theano-1.0.5"
     assert "not verified since it was built" in refusal(built) and fix in refusal(built)
@@ -31,7 +31,7 @@ def test_only_what_passed_its_verification_is_timed(built: Workspace) -> None:
     assert "not verified since it was built" in refusal(built), "it was of an older environment"
 
 
-def test_a_device_is_not_timed(workspace: Workspace) -> None:
+def test_a_variant_on_a_device_is_refused(workspace: Workspace) -> None:
     variant = load_variant(workspace, "openblas", "theano-1.0.5").model_copy(
         update={"device": "opencl"}
     )
@@ -39,7 +39,7 @@ def test_a_device_is_not_timed(workspace: Workspace) -> None:
         candidates.to_time(workspace, [variant])
 
 
-def test_what_is_not_built_is_not_timed(built: Workspace) -> None:
+def test_a_variant_that_is_not_built_is_refused(built: Workspace) -> None:
     with pytest.raises(UsageError, match=r"(?s)theano-1.0.5/mkl: not built.*invoke build"):
         candidates.to_time(built, [load_variant(built, "mkl", "theano-1.0.5")])
     with pytest.raises(UsageError, match="nothing to time"):

@@ -32,7 +32,7 @@ def test_a_name_may_carry_its_framework(workspace: Workspace) -> None:
     assert command.named(workspace, "mkl", "").id == "theano-1.0.5/mkl"
 
 
-def test_a_clock_that_jumped_is_told(monkeypatch: pytest.MonkeyPatch) -> None:
+def test_a_changed_system_clock_is_a_remark(monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr(noise, "quota", lambda: None)
     found = runs(BASE, [1.0])
     assert command.remarks(found, True, 0.5) == []

@@ -33,7 +33,7 @@ def test_the_same_samples_give_the_same_interval() -> None:
     assert speedup(QUICK, ALIKE, "GFLOP/s") == speedup(QUICK, ALIKE, "GFLOP/s")
 
 
-def test_an_interval_that_includes_one_tells_nothing() -> None:
+def test_an_interval_that_includes_one_is_inconclusive() -> None:
     assert speedup(QUICK, SLOW, "GFLOP/s").told
     assert not speedup(QUICK, ALIKE, "GFLOP/s").told
     assert not speedup(QUICK[:4], SLOW[:4], "GFLOP/s").told, "four rounds are too few"
@@ -45,7 +45,7 @@ def test_one_round_of_seven_that_went_wrong_hides_nothing() -> None:
 
 
 @pytest.mark.parametrize("count", [5, 7, 11])
-def test_equals_are_seldom_told_apart(count: int) -> None:
+def test_equal_samples_rarely_differ_significantly(count: int) -> None:
     chance = random.Random(1)
     told = 0
     for _ in range(50):

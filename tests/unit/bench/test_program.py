@@ -143,7 +143,9 @@ def test_the_compilation_counts_only_with_its_modules_in_the_cache(
     assert series.compile is None
 
 
-def test_words_that_are_no_measurement(monkeypatch: pytest.MonkeyPatch, fakes: list[Fake]) -> None:
+def test_output_that_is_not_a_measurement_is_an_error(
+    monkeypatch: pytest.MonkeyPatch, fakes: list[Fake]
+) -> None:
     monkeypatch.setattr(Fake, "answer", lambda self: {"ready": [{"nome": "step"}]})
     with pytest.raises(StacksError, match=r"theano-1\.0\.5/mkl: ntm: no measurement"):
         rounds.run(plan("mkl"), start=started)
@@ -193,7 +195,7 @@ def timed_on_pytensor(monkeypatch: pytest.MonkeyPatch, asked_for: int, **more: A
 
 @pytest.mark.parametrize(("asked_for", "number"), [(0, 0), (3, 3), (6, 5)])
 @pytest.mark.parametrize("together", [False, True])
-def test_what_does_not_answer_is_named_and_the_rest_is_kept(
+def test_a_timeout_is_recorded_and_the_other_figures_are_kept(
     monkeypatch: pytest.MonkeyPatch,
     fakes: list[Fake],
     asked_for: int,
@@ -216,7 +218,7 @@ def test_what_does_not_answer_is_named_and_the_rest_is_kept(
     assert all(fake.killed for fake in fakes)
 
 
-def test_what_did_not_answer_is_not_started_again(
+def test_a_timed_out_process_is_not_started_again(
     monkeypatch: pytest.MonkeyPatch, fakes: list[Fake]
 ) -> None:
     found = timed_on_pytensor(monkeypatch, 0, starts=3)
@@ -225,7 +227,7 @@ def test_what_did_not_answer_is_not_started_again(
     assert len(fakes) == 2 * 3 + 2
 
 
-def test_where_nothing_answers_nothing_is_kept(
+def test_no_result_where_every_process_times_out(
     monkeypatch: pytest.MonkeyPatch, fakes: list[Fake]
 ) -> None:
     def silent(self: Fake) -> dict[str, Any]:

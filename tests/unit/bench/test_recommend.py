@@ -32,7 +32,7 @@ def test_the_fastest_is_named() -> None:
     assert recommend.sentences(found, [BASE, MKL, BLIS]) == ["Gemm, 2 threads: mkl is the fastest"]
 
 
-def test_what_the_noise_does_not_tell_apart_is_not_named() -> None:
+def test_equally_fast_variants_have_no_winner() -> None:
     (said,) = recommend.sentences(timed((MKL, FAST), (BLIS, ALIKE)), [MKL, BLIS])
     assert "no one is the fastest: mkl, blis differ by no more than the noise" in said
 
@@ -44,7 +44,7 @@ def test_the_baseline_is_no_choice() -> None:
     assert alone == ["mkl is the only one that verifies beside the baseline"]
 
 
-def test_less_than_twice_the_baseline_is_told() -> None:
+def test_less_than_twice_the_baseline_is_a_warning() -> None:
     found = timed((BASE, SLOW), (MKL, [x * 1.5 for x in SLOW]), (BLIS, FAST))
     rows = bench_rows.rows(found, [one.subject for one in (BASE, MKL, BLIS)])
     assert recommend.warnings(rows) == ["Gemm: mkl is only 1.50 times as fast as pip-default"]

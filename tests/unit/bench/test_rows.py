@@ -48,7 +48,7 @@ def test_only_like_graphs_are_compared() -> None:
     ]
 
 
-def test_luck_with_the_graph_makes_no_winner() -> None:
+def test_a_more_frequent_fast_graph_makes_no_winner() -> None:
     # The same speed in like graphs; one of them only had the slow graph more often.
     often, seldom = ["two"] * 6 + ["three"] * 5, ["two"] * 5 + ["three"] * 6
     found = []
@@ -62,13 +62,13 @@ def test_luck_with_the_graph_makes_no_winner() -> None:
     assert list(bench_rows.winners(found).values()) == [(BASE.id, FAST.id)]
 
 
-def test_two_variants_of_different_graphs_are_told() -> None:
+def test_different_graphs_are_a_remark() -> None:
     found = [*runs(BASE, SLOW, graph="a"), *runs(FAST, QUICK, graph="b")]
     (said,) = bench_rows.unlike(bench_rows.rows(found, [BASE, FAST]))
     assert said == f"Gemm, 2 threads: {FAST.id} has another graph than {BASE.id}"
 
 
-def test_what_numba_compiled_is_compared_with_c_where_there_is_no_other() -> None:
+def test_numba_is_compared_with_c_without_a_numba_reference() -> None:
     theano, pytensor = BASE, subject("openblas", "pytensor-3.0.7")
     found = [*runs(theano, SLOW), *runs(pytensor, QUICK, name="Gemm, numba")]
     rows = bench_rows.rows(found, [theano, pytensor])
@@ -76,7 +76,7 @@ def test_what_numba_compiled_is_compared_with_c_where_there_is_no_other() -> Non
     assert rows[1].ratio.value == pytest.approx(2.5, abs=0.1)
 
 
-def test_of_a_single_start_is_told() -> None:
+def test_a_single_start_is_a_remark() -> None:
     found = [one.model_copy(update={"start": 1}) for one in [*runs(BASE, SLOW), *runs(FAST, QUICK)]]
     rows = bench_rows.rows(found, [BASE, FAST])
     assert rows[1].graphs.starts == 1

@@ -4,29 +4,26 @@ from __future__ import annotations
 
 import pytest
 
+from stacks.bench import store
 from stacks.cluster import command
 from stacks.cluster.connect import Worker
 from stacks.cluster.messages import Answer, Outcome, Told
 from stacks.cluster.resume import session
 from stacks.core.errors import StacksError, UsageError
 from stacks.core.workspace import Workspace
-from unit.helpers.benching import BASE, result, runs
+from unit.helpers.benching import BASE, MACHINE, result, runs
 from unit.helpers.cluster import ORDER
 
 
 def test_a_named_machine_keeps_its_results_where_the_name_is_taken(
-    workspace: Workspace, monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
+    own_workspace: Workspace, capsys: pytest.CaptureFixture[str]
 ) -> None:
-    def name_for(workspace: Workspace, machine: object, wanted: str | None) -> str:
-        if wanted == "taken":
-            raise UsageError("results/taken has results of another machine")
-        return wanted or "made-up"
-
-    monkeypatch.setattr("stacks.bench.store.name_for", name_for)
     found = result(runs(BASE, [1.0] * 5), BASE)
-    for wanted, given in (("big", "big"), (None, "made-up"), ("taken", "made-up")):
-        worker = Worker("tcp://w:1", "w-1", "m", wanted)
-        assert command._named(workspace, found, worker).machine.name == given
+    another = MACHINE.model_copy(update={"name": "taken", "cores": 64})
+    store.write(own_workspace, found.model_copy(update={"machine": another}))
+    for requested, name in (("big", "big"), (None, MACHINE.name), ("taken", MACHINE.name)):
+        worker = Worker("tcp://w:1", "w-1", "m", requested)
+        assert command._named(own_workspace, found, worker).machine.name == name
     assert "results/taken has results of another machine" in capsys.readouterr().err
 
 

@@ -46,7 +46,7 @@ def test_a_folder_takes_the_place_of_another(tmp_path: Path) -> None:
     assert names(tmp_path) == ["folder"]
 
 
-def test_what_fails_leaves_the_old_and_nothing_else(tmp_path: Path) -> None:
+def test_a_failure_leaves_the_old_folder_and_nothing_else(tmp_path: Path) -> None:
     target = tmp_path / "folder"
     target.mkdir()
     (target / "old").touch()

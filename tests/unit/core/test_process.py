@@ -19,7 +19,7 @@ def test_bytes_that_are_no_text() -> None:
     assert call([sys.executable, "-c", "import os; os.write(1, b'\\xff')"]) == "\ufffd"
 
 
-def test_a_program_that_fails_is_told_with_its_own_words() -> None:
+def test_the_error_of_a_program_has_its_output() -> None:
     code = "import sys; print('out'); print('because', file=sys.stderr); sys.exit(3)"
     with pytest.raises(CommandError) as caught:
         call([sys.executable, "-c", code])
@@ -81,7 +81,7 @@ def test_an_interrupt_stops_the_followed_program() -> None:
 PYTHON = sys.executable
 
 
-def test_a_program_that_is_overseen() -> None:
+def test_a_supervised_program() -> None:
     code = "import sys; print('told', file=sys.stderr); print(sys.stdin.readline()[::-1])"
     lines: list[str] = []
     words = [PYTHON, "-c", code]
@@ -94,7 +94,7 @@ def test_a_program_that_is_overseen() -> None:
         overseen(["no-such-program"], "", lines.append, lambda: True)
 
 
-def test_a_program_that_no_one_wants_any_more_ends_with_all_that_it_started() -> None:
+def test_a_cancelled_program_ends_with_its_children() -> None:
     code = (
         "import subprocess, sys; child = subprocess.Popen(['cat'], stdin=subprocess.PIPE);"
         "print(child.pid, file=sys.stderr, flush=True); sys.stdin.read()"

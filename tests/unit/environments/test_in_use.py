@@ -60,7 +60,7 @@ def refusal(lock: Path) -> InUseError:
     return caught.value
 
 
-def test_what_is_used_is_not_removed_and_its_users_are_named(tmp_path: Path) -> None:
+def test_a_folder_in_use_is_not_removed(tmp_path: Path) -> None:
     lock = tmp_path / "new/lock"
     with start(USER, lock, "first") as first, start(USER, lock, "second") as second:
         assert (line(first), line(second)) == ("held\n", "held\n")
@@ -90,7 +90,7 @@ def test_a_program_that_takes_the_place_of_a_user_uses_it_too(tmp_path: Path) ->
         pass
 
 
-def test_while_it_is_removed_others_wait_and_then_use_what_is_new(tmp_path: Path) -> None:
+def test_users_wait_for_a_removal_to_end(tmp_path: Path) -> None:
     lock = tmp_path / "lock"
     with start(CLEANER, lock) as cleaner:
         assert line(cleaner) == "held\n"
@@ -114,7 +114,7 @@ def test_two_cleans_at_once(tmp_path: Path) -> None:
         cleaner.communicate("\n")
 
 
-def test_where_nothing_can_be_written_nothing_is_held(tmp_path: Path) -> None:
+def test_no_lock_is_held_where_it_cannot_be_created(tmp_path: Path) -> None:
     (tmp_path / "file").touch()
     lock = tmp_path / "file/lock"
     in_use.use(lock)
@@ -136,7 +136,7 @@ def test_the_words_by_which_our_own_program_is_known() -> None:
     assert in_use.OWN_PROGRAM in (REPOSITORY / "invoke").read_text()
 
 
-def test_an_environment_that_was_removed_meanwhile_is_not_ready(
+def test_an_environment_removed_meanwhile_is_not_ready(
     own_workspace: Workspace, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     answers = [True, False]

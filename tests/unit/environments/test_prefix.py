@@ -33,7 +33,9 @@ def test_what_an_environment_is_named_after(variant: Variant) -> None:
 
 
 @pytest.mark.parametrize("marker", [None, b"", b"[]", b"null", b'{"key": 1}', b"\xff"])
-def test_what_is_not_ready(marker: bytes | None, variant: Variant, tmp_path: Path) -> None:
+def test_an_environment_is_not_ready_without_its_marker(
+    marker: bytes | None, variant: Variant, tmp_path: Path
+) -> None:
     if marker is not None:
         (tmp_path / prefix.READY).parent.mkdir(parents=True)
         (tmp_path / prefix.READY).write_bytes(marker)

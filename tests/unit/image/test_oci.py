@@ -162,7 +162,7 @@ def test_content_that_has_changed_since_is_not_packed(
         ("folder", r"(?s)folder is a folder.*folder/image.tar"),
     ],
 )
-def test_a_place_that_cannot_be_a_file_is_told(
+def test_an_impossible_target_file_is_an_error(
     workspace: Workspace, build: Path, base: Path, tmp_path: Path, name: str, told: str
 ) -> None:
     (tmp_path / "folder").mkdir()
@@ -170,7 +170,7 @@ def test_a_place_that_cannot_be_a_file_is_told(
         oci.write(workspace, VARIANT, tmp_path / name, base)
 
 
-def test_a_base_that_is_no_archive_is_told(
+def test_a_base_that_is_not_an_archive_is_an_error(
     workspace: Workspace, build: Path, tmp_path: Path
 ) -> None:
     (tmp_path / "base").write_text("no archive")

@@ -125,7 +125,7 @@ def world(site: Site, room: Path, monkeypatch: pytest.MonkeyPatch) -> World:
     return world
 
 
-def test_the_lock_has_what_the_channel_gave(world: World) -> None:
+def test_a_lock_of_another_channel_has_its_packages(world: World) -> None:
     world.relock()
     assert (world.lock / "environment.yml").read_text() == (
         "# small on six.\n# Made by `./invoke lock`.\nname: small@conda-forge\nchannels:\n"
@@ -177,7 +177,7 @@ def test_a_mirror_that_is_chosen_later_is_asked_first(world: World) -> None:
     assert world.site.paths().count(kept) == 1, "what the mirror has not is where it was locked"
 
 
-def test_bytes_that_are_not_the_locked_ones(world: World) -> None:
+def test_bytes_that_differ_from_the_lock_are_an_error(world: World) -> None:
     world.relock()
     path = f"/conda-forge/noarch/{SOLVED[1].file_name}"
     data = world.site.files[path]
@@ -189,7 +189,7 @@ def test_bytes_that_are_not_the_locked_ones(world: World) -> None:
     assert world.make() == world.place
 
 
-def test_a_package_that_the_channel_has_dropped(world: World) -> None:
+def test_a_package_dropped_by_the_channel_is_an_error(world: World) -> None:
     world.relock()
     before = (world.lock / "conda-lock.yml").read_bytes()
     dropped = SOLVED[1]
@@ -203,7 +203,7 @@ def test_a_package_that_the_channel_has_dropped(world: World) -> None:
     assert (world.lock / "conda-lock.yml").read_bytes() == before
 
 
-def test_specs_that_cannot_be_met_together(world: World) -> None:
+def test_specs_without_a_solution_are_an_error(world: World) -> None:
     newer = replace(SOLVED[3], version="0.3.40")
     others = [p for p in PACKAGES if p.name != "libopenblas"]
     serve(world.site, "/conda-forge", [*others, newer])
@@ -224,7 +224,7 @@ def test_a_system_that_is_older_than_the_packages_need(world: World) -> None:
     ("content", "message"),
     [(None, "not a conda channel"), (b"BZh", "not a file of zstd's"), (b"", "cannot be read")],
 )
-def test_an_index_that_is_none(world: World, content: bytes | None, message: str) -> None:
+def test_an_invalid_index_is_an_error(world: World, content: bytes | None, message: str) -> None:
     name = "/conda-forge/linux-64/repodata.json.zst"
     if content is None:
         del world.site.files[name]
@@ -278,7 +278,7 @@ def test_a_lock_that_is_not_there(world: World) -> None:
     assert caught.value.fix and "--variant small --channel" in caught.value.fix
 
 
-def test_sizes_that_are_none(world: World) -> None:
+def test_invalid_sizes_are_an_error(world: World) -> None:
     world.relock()
     (world.lock / "sizes.json").write_text("[]")
     with pytest.raises(UsageError, match="not the packages' sizes"):

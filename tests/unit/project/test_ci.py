@@ -64,7 +64,7 @@ def test_the_values_of_a_job(workspace: Workspace) -> None:
     assert second["baseline"] == second["flavour"] == "pip-default"
 
 
-def test_what_a_person_wrote_stays(own_workspace: Workspace) -> None:
+def test_only_the_generated_lines_of_a_workflow_change(own_workspace: Workspace) -> None:
     folder = own_workspace.workflows
     folder.mkdir(parents=True)
     mkl = load_variant(own_workspace, "mkl", "theano-1.0.5")

@@ -67,7 +67,7 @@ def test_other_bytes_than_the_index_announces_are_refused(
     assert list((room / "cache").rglob("foo*")) == []
 
 
-def test_a_file_that_no_index_has_is_told(workspace: Workspace, index: Site) -> None:
+def test_a_file_missing_from_every_index_is_an_error(workspace: Workspace, index: Site) -> None:
     with pytest.raises(FetchError) as caught:
         repin(workspace, [], [FileWanted("foo", "2.0", "foo-2.0.tar.gz")])
     assert "foo 2.0: no index has foo-2.0.tar.gz" in str(caught.value)
@@ -85,7 +85,7 @@ def pinned(version: str, digit: str = "a", name: str = "foo", end: str = ".tar.g
     )
 
 
-def test_the_difference_is_told_in_lines() -> None:
+def test_the_difference_is_listed_in_lines() -> None:
     old_deb = DebPin(
         suite="bookworm", name="a", version="1", path="pool/a", size=1, sha256="a" * 64
     )
@@ -110,7 +110,7 @@ def test_the_difference_is_told_in_lines() -> None:
     ]
 
 
-def test_files_that_cannot_be_paired_are_told_one_by_one() -> None:
+def test_files_that_cannot_be_paired_are_listed_one_by_one() -> None:
     old = Pins(files=(pinned("1"), pinned("1", end=".whl")))
     assert difference(old, Pins(files=(pinned("2"),))) == [
         "added    foo-2.tar.gz 2",
