@@ -1,7 +1,7 @@
 """What amdlibm-compat is worth: beside the C library, beside its lower tier, and inside Theano.
 
     ./invoke build --variant openblas-amdlibm
-    .venv/bin/python bench/amdlibm.py [--framework theano-1.0.5] [--rounds 5]
+    .venv/bin/python measurements/amdlibm.py [--framework theano-1.0.5] [--rounds 5]
 
 All that a ratio is made of is measured turn by turn in one run. Each figure is the least of its
 rounds' processor times, in ns per element: what else the machine does has the least part in it.

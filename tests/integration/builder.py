@@ -1,6 +1,6 @@
 """Makes an environment in a process of its own, which ends or waits where a test wants it to.
 
-builder.py ENVS LOCKS TARGET VARIANT POINT
+builder.py ROOT CACHE TARGET VARIANT POINT
 """
 
 from __future__ import annotations
@@ -12,7 +12,6 @@ import subprocess
 import sys
 import threading
 from collections.abc import Callable, Sequence
-from dataclasses import replace
 from pathlib import Path
 from typing import Any, NoReturn
 
@@ -92,15 +91,12 @@ def prepare(workspace: Workspace, point: str, target: Path) -> None:
         assert not point, point
 
 
-def main(workspace: Workspace, envs: str, locks: str, target: str, name: str, point: str) -> int:
+def main(root: str, cache: str, target: str, name: str, point: str) -> int:
+    workspace = Workspace(Path(root), Path(cache))
     prepare(workspace, point, Path(target))
-    variant = load_variant(replace(workspace, root=Path(envs).parent), name)
+    variant = load_variant(workspace, name)
     try:
-        print(
-            pipeline.make_environment(
-                replace(workspace, root=Path(locks).parent.parent), variant, Path(target)
-            )
-        )
+        print(pipeline.make_environment(workspace, variant, Path(target)))
     except StacksError as error:
         print(error, file=sys.stderr)
         return error.exit_code

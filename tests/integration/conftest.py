@@ -15,7 +15,8 @@ from integration import engines, small_image
 from integration.engines import Running, State
 from integration.small_image import NAMES, PASSES, Build
 from integration.tiny import Tiny, prepare
-from stacks.core.workspace import Workspace
+from integration.workspaces import workspace_below
+from stacks.core.workspace import Workspace, default_workspace
 from stacks.environments import build as pipeline
 from stacks.image import docker, layout
 from stacks.image import engine as engine_door
@@ -56,6 +57,12 @@ def group_of(nodeid: str) -> str:
 
 
 @pytest.fixture(scope="session")
+def workspace() -> Workspace:
+    """Give this checkout with the user's cache."""
+    return default_workspace()
+
+
+@pytest.fixture(scope="session")
 def prefix(workspace: Workspace) -> MakePrefix:
     """Give the function that returns an environment by framework and flavour, made where needed."""
 
@@ -88,16 +95,15 @@ def engine_root(running_engine: Running) -> Path:
 
 
 @pytest.fixture(scope="session")
-def tiny_model(tmp_path_factory: pytest.TempPathFactory) -> Tiny:
-    return prepare(tmp_path_factory.mktemp("tiny"))
+def tiny_model(workspace: Workspace, tmp_path_factory: pytest.TempPathFactory) -> Tiny:
+    return prepare(workspace, tmp_path_factory.mktemp("tiny"))
 
 
 @pytest.fixture
-def tiny(tiny_model: Tiny, tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Tiny:
+def tiny(tiny_model: Tiny, tmp_path: Path) -> Tiny:
     """Give two small variants with a cache of their own that has all packages and sources."""
     root = tmp_path / "tiny"
     shutil.copytree(tiny_model.root, root)
-    monkeypatch.setenv("THEANO_STACKS_CACHE", str(root / "cache"))
     return Tiny(root)
 
 
@@ -106,14 +112,12 @@ def small(
     workspace: Workspace, engine: Engine, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> Build:
     """Give the function that builds the small image, whose entry program plays a part."""
-    place = tmp_path / "place"
-    monkeypatch.setattr(layout, "place_of", lambda variant: place)
-    monkeypatch.setattr(docker, "REPORTS", tmp_path / "reports")
+    own = workspace_below(tmp_path / "checkout", workspace.cache)
 
     def build(play: str, **options: Any) -> None:
         layers = small_image.write(tmp_path / hashlib.sha256(play.encode()).hexdigest(), play)
-        monkeypatch.setattr(layout, "lay_out", lambda variant: layers)
-        docker.build(workspace, small_image.variant(), **options)
+        monkeypatch.setattr(layout, "lay_out", lambda *_: layers)
+        docker.build(own, small_image.variant(own), **options)
 
     return build
 

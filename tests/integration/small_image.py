@@ -12,7 +12,8 @@ import sys
 from collections.abc import Callable
 from pathlib import Path
 
-from stacks.core.disk import REPOSITORY
+from integration.workspaces import workspace_below
+from stacks.core.disk import REPOSITORY, cache_root
 from stacks.core.errors import StacksError
 from stacks.core.workspace import Workspace
 from stacks.image import docker, layout, manifest
@@ -77,12 +78,11 @@ def wait_for(line: str, process: subprocess.Popen[str]) -> bool:
     return any(said.rstrip() == line for said in process.stderr)
 
 
-def main(workspace: Workspace, root: str, play: str) -> int:
+def main(root: str, play: str) -> int:
+    workspace = workspace_below(Path(root) / "checkout", cache_root())
     patch = setattr
     layers = write(Path(root) / "content", play)
-    patch(layout, "lay_out", lambda variant: layers)
-    patch(layout, "place_of", lambda variant: Path(root) / "place")
-    patch(docker, "REPORTS", Path(root) / "reports")
+    patch(layout, "lay_out", lambda *_: layers)
     try:
         docker.build(workspace, variant(workspace))
     except StacksError as error:

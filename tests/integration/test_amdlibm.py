@@ -148,7 +148,7 @@ def test_more_elements_than_an_int_can_count(prefix: Prefix, tmp_path: Path) -> 
 
 
 def test_amds_and_the_compatible_one_exclude_each_other(workspace: Workspace) -> None:
-    recipes = read_recipes()
+    recipes = read_recipes(workspace.recipes)
     compat = recipes["amdlibm-compat"].requirements.run_constraints
     assert (compat, recipes["amdlibm"].requirements.run_constraints) == (
         ("amdlibm <0a0",),
@@ -156,14 +156,11 @@ def test_amds_and_the_compatible_one_exclude_each_other(workspace: Workspace) ->
     )
     channel = offers_module.read_channel(workspace)
     assert not [o for o in channel.offers.values() if o.recipe.package.name == "amdlibm"]
-    amds = Offer(recipes["amdlibm"].model_copy(update={"package": _version("4.2.0")}), "0" * 64)
+    package = recipes["amdlibm"].package.model_copy(update={"version": "4.2.0"})
+    amds = Offer(recipes["amdlibm"].model_copy(update={"package": package}), "0" * 64)
     both = Channel({**channel.offers, amds.file_name: amds}, channel.pins)
     with pytest.raises(UsageError, match="cannot satisfy"):
         solver.solve(both, ["amdlibm", "amdlibm-compat"])
-
-
-def _version(version: str) -> object:
-    return read_recipes()["amdlibm"].package.model_copy(update={"version": version})
 
 
 @pytest.fixture
@@ -203,10 +200,8 @@ def test_amds_own_takes_the_place_of_the_compatible_one(
     monkeypatch: pytest.MonkeyPatch,
     capsys: pytest.CaptureFixture[str],
 ) -> None:
-    variant, target = (
-        load_variant(workspace, "openblas-amdlibm", "theano-1.0.5"),
-        tmp_path / "environment",
-    )
+    variant = load_variant(workspace, "openblas-amdlibm", "theano-1.0.5")
+    target = tmp_path / "environment"
     tarball = archive("aocl-libm-linux-gcc-4.2.0.tar.gz", "amd-libm")
     monkeypatch.setenv("AMDLIBM_TARBALL", str(tarball))
     pipeline.make_environment(workspace, variant, target)

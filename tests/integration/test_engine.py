@@ -22,7 +22,7 @@ def test_an_image_is_as_its_config_says(workspace: Workspace, small: Build, engi
     small(PASSES)
     image = inspect(engine, NAMES[0])
     assert engine.image_id(NAMES[1]) == image["Id"]
-    config = config_of(workspace, small_image.variant())
+    config = config_of(workspace, small_image.variant(workspace))
     assert image["Config"]["Labels"] == config.labels
     assert dict(e.split("=", 1) for e in image["Config"]["Env"]) == config.environment
     assert image["Config"]["User"] == config.user

@@ -21,7 +21,6 @@ from integration.small_image import BREAKS, FAILS, NAMES, PASSES, WAITS, Build, 
 from stacks.core.disk import REPOSITORY
 from stacks.core.errors import IntegrityError, VerifyError
 from stacks.core.process import call
-from stacks.core.workspace import Workspace
 from stacks.image import docker, dockerfile
 from stacks.image import engine as engines
 from stacks.image import entries as image_entries
@@ -39,7 +38,7 @@ def test_a_step_that_fails(
     use_builder(monkeypatch, builder)
     text_of = dockerfile.text_of
     monkeypatch.setattr(
-        dockerfile, "text_of", lambda v: text_of(v).replace("ADD settings", "ADD no-such")
+        dockerfile, "text_of", lambda *words: text_of(*words).replace("ADD settings", "ADD no-such")
     )
     with pytest.raises(EngineError, match=r"(?s)no-such.tar.*(not found|not exist)"):
         small(f"exit 0 # {builder}")
@@ -148,7 +147,6 @@ def test_content_that_changes_before_the_build(
 
 
 def test_a_name_that_is_refused(
-    workspace: Workspace,
     small: Build,
     before: State,
     engine: Engine,
@@ -157,7 +155,7 @@ def test_a_name_that_is_refused(
     """The first is given, the second is not."""
 
     def refused(*arguments: Any) -> ImageConfig:
-        return replace(config_of(workspace, *arguments), tags=("1.0.5", "no tag"))
+        return replace(config_of(*arguments), tags=("1.0.5", "no tag"))
 
     monkeypatch.setattr(docker, "config_of", refused)
     with pytest.raises(EngineError, match="no tag"):

@@ -13,7 +13,7 @@ from cyclonedx.schema import SchemaVersion
 from cyclonedx.validation.json import JsonStrictValidator
 
 from stacks.channel import offers as offers_module
-from stacks.core.workspace import Workspace
+from stacks.core.workspace import Workspace, default_workspace
 from stacks.image import base as bases
 from stacks.image import layout, oci, reproduce
 from stacks.image.config import config_of
@@ -21,7 +21,7 @@ from stacks.image.layout import Layer
 from stacks.locks import lock
 from stacks.variants.variant import load_variant
 
-VARIANT = load_variant("openblas")
+VARIANT = load_variant(default_workspace(), "openblas")
 # Compiles what a first program would, and then says how often g++ was asked to.
 FIRST_PROGRAM = """
 import json, os, sys

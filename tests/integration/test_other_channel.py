@@ -5,7 +5,6 @@ from __future__ import annotations
 import asyncio
 import json
 import subprocess
-from dataclasses import replace
 from pathlib import Path
 
 import pytest
@@ -13,6 +12,7 @@ import rattler_build
 from rattler.index import index_fs
 
 from integration.test_serve import publish, serving
+from integration.workspaces import workspace_below
 from stacks.channel.offers import read_channel
 from stacks.core.disk import REPOSITORY
 from stacks.core.workspace import Workspace
@@ -46,18 +46,17 @@ def add_openblas(channel: Path, room: Path) -> None:
 def test_a_real_environment_of_another_channel_passes(
     workspace: Workspace, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    ours = load_variant(workspace, "openblas")
-    publish([ours], workspace.locks, tmp_path / "channel")
-    add_openblas(tmp_path / "channel", tmp_path)
-    locks, place = tmp_path / "locks", tmp_path / "prefix"
-    with serving(tmp_path / "channel") as address:
-        other_channel.relock(replace(workspace, root=locks.parent.parent), [ours], address)
-        [theirs] = lock.with_other_channels(replace(workspace, root=locks.parent.parent), [ours])[
-            1:
-        ]
+    own = workspace_below(tmp_path / "checkout", workspace.cache, copies=("envs",))
+    ours = load_variant(own, "openblas")
+    channel = publish(own, [ours])
+    add_openblas(channel, tmp_path)
+    place = tmp_path / "prefix"
+    with serving(channel) as address:
+        other_channel.relock(own, [ours], address)
+        [theirs] = lock.with_other_channels(own, [ours])[1:]
         monkeypatch.setenv("DEBIAN_MIRROR", "http://127.0.0.1:9/debian")
-        pipeline.make_environment(replace(workspace, root=locks.parent.parent), theirs, place)
-    found = lock.check(replace(workspace, root=locks.parent.parent), theirs, read_channel())
+        pipeline.make_environment(own, theirs, place)
+    found = lock.check(own, theirs, read_channel(own))
     assert found.channel == address
     assert "openblas" in {p.name for p in found.packages}
     words: list[str | Path] = [DRIVER, REPOSITORY / "verify", place / settings.EXPECTATION, *CHECKS]
@@ -71,7 +70,4 @@ def test_a_real_environment_of_another_channel_passes(
     results = json.loads(done.stdout)
     assert [(name, status) for name, status, *_ in results if status != "pass"] == []
     assert len(results) == len(CHECKS)
-    assert (
-        pipeline.make_environment(replace(workspace, root=locks.parent.parent), theirs, place)
-        == place
-    ), "ready, the channel gone"
+    assert pipeline.make_environment(own, theirs, place) == place, "ready, the channel gone"

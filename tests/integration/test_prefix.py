@@ -20,7 +20,7 @@ from stacks.environments import build as pipeline
 from stacks.environments.prefix import READY
 from stacks.variants.variant import load_variant
 
-CHECKOUT = ("envs", "recipes", "stacks", "verify", "tasks.py", "pyproject.toml")
+CHECKOUT = ("recipes", "stacks", "verify", "tasks.py", "pyproject.toml")
 
 # Multiplies two matrices by a C function that Theano compiles, and says who served it.
 MULTIPLY = """
@@ -77,10 +77,7 @@ class Checkout:
                 shutil.copytree(source, root / name, ignore=ignored)
             else:
                 shutil.copy(source, root / name)
-        shutil.rmtree(root / "envs")
         shutil.copytree(tiny.envs, root / "envs")
-        shutil.copytree(REPOSITORY / "envs/site", root / "envs/site")
-        shutil.copytree(tiny.locks, root / "envs/locks")
 
     def command(self, *words: str, **variables: str) -> tuple[list[str], dict[str, Any]]:
         command = [sys.executable, "-I", "-m", "invoke", "--search-root", str(self.root), *words]
@@ -211,16 +208,22 @@ WORKER = """
 import os, sys, time
 from pathlib import Path
 from stacks.channel import build, offers, package
+from stacks.core.workspace import Workspace
 def wait(*arguments):
     Path(os.environ["PIPE"]).write_text(f"{os.getpid()}\\n")
     while True:
         time.sleep(60)
 package.assemble = wait
 if __name__ == "__main__":
-    channel = offers.read_channel()
+    workspace = Workspace(*map(Path, sys.argv[1:]))
+    channel = offers.read_channel(workspace)
     six = [o for o in channel.offers.values() if o.recipe.package.name == "six"]
-    build.build_missing(channel, six)
+    build.build_missing(workspace, channel, six)
 """
+
+
+def worker_command(tiny: Tiny, folder: Path) -> list[str | Path]:
+    return [sys.executable, folder / "program.py", tiny.root, tiny.cache]
 
 
 def test_a_worker_ends_when_its_parent_is_killed(tiny: Tiny, tmp_path: Path) -> None:
@@ -229,7 +232,7 @@ def test_a_worker_ends_when_its_parent_is_killed(tiny: Tiny, tmp_path: Path) -> 
     (tmp_path / "program.py").write_text(WORKER)
     shutil.rmtree(tiny.cached("packages/*/six-*.conda").parent)
     env = {**os.environ, "PYTHONPATH": str(REPOSITORY), "PIPE": str(pipe)}
-    with subprocess.Popen([sys.executable, tmp_path / "program.py"], env=env) as parent:
+    with subprocess.Popen(worker_command(tiny, tmp_path), env=env) as parent:
         worker = os.pidfd_open(int(pipe.read_text()))
         parent.kill()
     try:
@@ -248,7 +251,7 @@ def test_a_worker_that_is_killed_is_told(tiny: Tiny, tmp_path: Path) -> None:
     shutil.rmtree(tiny.cached("packages/*/six-*.conda").parent)
     env = {**os.environ, "PYTHONPATH": str(REPOSITORY), "PIPE": "/dev/null"}
     done = subprocess.run(
-        [sys.executable, tmp_path / "program.py"],
+        worker_command(tiny, tmp_path),
         env=env,
         capture_output=True,
         text=True,

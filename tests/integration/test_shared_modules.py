@@ -6,14 +6,18 @@ import json
 import os
 import subprocess
 from collections.abc import Callable
+from dataclasses import replace
 from pathlib import Path
 from typing import Any
 
 import pytest
 
+from integration.workspaces import share_packages
+from stacks.channel.offers import read_channel
 from stacks.core.workspace import Workspace
 from stacks.environments import build as pipeline
-from stacks.environments import prefix as environments
+from stacks.environments.prefix import MODULES
+from stacks.locks import lock
 from stacks.variants.variant import load_variant
 
 DRIVER = Path(__file__).with_name("modules_driver.py")
@@ -116,16 +120,15 @@ def test_an_environment_shares_in_the_cache_wherever_they_lie(
     prefix: Prefix,
     starts: Starts,
     tmp_path: Path,
-    monkeypatch: pytest.MonkeyPatch,
     framework: str,
 ) -> None:
-    folder = tmp_path / "a cache, é" / "modules"
-    folder.parent.mkdir()
-    monkeypatch.setattr(environments, "MODULES", str(folder))
-    variant = load_variant(workspace, "openblas", framework)
-    first = starts.of(
-        pipeline.make_environment(workspace, variant, tmp_path / "é, $1 #" / "prefix"), None
-    )
+    own = replace(workspace, cache=tmp_path / "a cache, é")
+    folder = own.cache / MODULES
+    variant, channel = load_variant(workspace, "openblas", framework), read_channel(workspace)
+    locked = lock.check(workspace, variant, channel)
+    share_packages(workspace, channel, locked, own.cache)
+    place = pipeline.make_environment(own, variant, tmp_path / "é, $1 #" / "prefix")
+    first = starts.of(place, None)
     assert len(list(folder.iterdir())) == first["found"]["kept"] >= 5
     other = starts.of(prefix(framework, "openblas"), folder)
     assert other["found"] == {"hits": first["found"]["kept"], "kept": 0, "not kept": 0}

@@ -10,15 +10,14 @@ from collections.abc import Iterable
 from dataclasses import dataclass
 from pathlib import Path
 
-from stacks.channel import build as package_builds
-from stacks.channel import offers as offers_module
+from integration.workspaces import share_packages, workspace_below
+from stacks.channel.offers import read_channel
 from stacks.core.disk import REPOSITORY
 from stacks.core.workspace import Workspace
 from stacks.environments import build as pipeline
 from stacks.environments import prefix
 from stacks.locks import lock
 from stacks.locks import update as lock_update
-from stacks.sources.fetch import fetch
 from stacks.variants.variant import Variant, load_variant
 
 FRAMEWORK = """\
@@ -47,31 +46,34 @@ class Tiny:
     root: Path
 
     @property
+    def workspace(self) -> Workspace:
+        return Workspace(self.root, self.root / "cache")
+
+    @property
     def envs(self) -> Path:
-        return self.root / "envs"
+        return self.workspace.envs
 
     @property
     def locks(self) -> Path:
-        return self.root / "locks"
+        return self.workspace.locks
 
     @property
     def cache(self) -> Path:
-        return self.root / "cache"
+        return self.workspace.cache
 
     def variant(self, name: str) -> Variant:
-        return load_variant(name, envs=self.envs)
+        return load_variant(self.workspace, name)
 
     def place(self, name: str) -> Path:
         return self.root / "prefixes" / name
 
     def make(self, name: str) -> Path:
-        return pipeline.make_environment(self.variant(name), self.place(name), self.locks)
+        return pipeline.make_environment(self.workspace, self.variant(name), self.place(name))
 
     def is_ready(self, name: str) -> bool:
-        variant, channel = self.variant(name), offers_module.read_channel()
-        return prefix.is_ready(
-            variant, lock.read(variant, channel.pins, self.locks), self.place(name)
-        )
+        variant, channel = self.variant(name), read_channel(self.workspace)
+        locked = lock.read(self.workspace, variant, channel.pins)
+        return prefix.is_ready(variant, locked, self.place(name))
 
     def cached(self, pattern: str) -> Path:
         """Return the one path of the cache that matches."""
@@ -83,7 +85,7 @@ class Tiny:
         # Here a killed process leaves what it had for the moment.
         scratch = self.root / "scratch"
         scratch.mkdir(exist_ok=True)
-        words = [BUILDER, self.envs, self.locks, self.place(name), name, point]
+        words = [BUILDER, self.root, self.cache, self.place(name), name, point]
         return Builder(
             [*map(str, wrapper), sys.executable, *map(str, words)],
             cwd=self.root,
@@ -110,25 +112,19 @@ Builder = subprocess.Popen[str]
 def prepare(workspace: Workspace, root: Path) -> Tiny:
     """Write the settings and locks, and fill the cache with all that they need."""
     tiny = Tiny(root)
-    shutil.copytree(REPOSITORY / "envs/blas", tiny.envs / "blas")
+    workspace_below(root, tiny.cache, copies=("envs", "recipes"))
+    for folder in ("frameworks", "variants", "locks"):
+        shutil.rmtree(tiny.envs / folder)
     for folder, files in (("frameworks", {"tiny": FRAMEWORK}), ("variants", FLAVOURS)):
         (tiny.envs / folder).mkdir()
         for name, text in files.items():
             (tiny.envs / folder / f"{name}.yaml").write_text(text)
     variants = [tiny.variant(name) for name in FLAVOURS]
-    lock_update.relock(tiny.workspace, variants)
-    channel = offers_module.read_channel(workspace)
+    filled = Workspace(root, workspace.cache)
+    lock_update.relock(filled, variants)
+    channel = read_channel(filled)
     for variant in variants:
-        locked = lock.read(tiny.workspace, variant, channel.pins)
-        offers = [channel.offers[p.file_name] for p in locked.packages]
-        kept = [
-            found.path.parent
-            for found in package_builds.build_missing(workspace, channel, offers).values()
-        ]
-        kept += [path.parent for path in fetch(workspace, locked.requirements).values()]
-        for folder_of in kept:
-            place = tiny.cache / folder_of.relative_to(workspace.cache)
-            shutil.copytree(folder_of, place, dirs_exist_ok=True)
+        share_packages(filled, channel, lock.read(filled, variant, channel.pins), tiny.cache)
     return tiny
 
 
