@@ -7,6 +7,8 @@ import select
 import shutil
 import subprocess
 import sys
+import tempfile
+from collections.abc import Iterator
 from pathlib import Path
 from typing import Any
 
@@ -17,6 +19,7 @@ from stacks.core.disk import REPOSITORY, locked
 from stacks.core.errors import UsageError
 from stacks.core.workspace import Workspace
 from stacks.environments import build as pipeline
+from stacks.environments.build import device_of
 from stacks.environments.prefix import READY
 from stacks.variants.variant import load_variant
 
@@ -63,6 +66,33 @@ def test_at_a_path_that_cannot_be_used(tiny: Tiny, name: str) -> None:
     with pytest.raises(UsageError, match="an environment cannot be made here"):
         pipeline.make_environment(tiny.workspace, tiny.variant("by-conda"), tiny.root / name)
     assert not (tiny.root / name).exists()
+
+
+@pytest.fixture
+def other_file_system(tmp_path: Path) -> Iterator[Path]:
+    """Give a folder on another file system than the temporary folder."""
+    memory = Path("/dev/shm")
+    if not os.access(memory, os.W_OK) or device_of(memory) == device_of(tmp_path):
+        pytest.skip("/dev/shm is not another file system than the temporary folder")
+    with tempfile.TemporaryDirectory(prefix="theano-stacks-", dir=memory) as folder:
+        yield Path(folder)
+
+
+def test_an_environment_on_another_file_system_is_copied_with_a_note(
+    tiny: Tiny, other_file_system: Path, capfd: pytest.CaptureFixture[str]
+) -> None:
+    shared = tiny.make("by-pip")
+    assert "note:" not in capfd.readouterr().err
+    variant, target = tiny.variant("by-pip"), other_file_system / "environment"
+    copied = pipeline.make_environment(tiny.workspace, variant, target)
+    [note] = [line for line in capfd.readouterr().err.splitlines() if line.startswith("note:")]
+    assert f"the cache {tiny.cache} is on another file system" in note
+    for name in ("lib/python2.7/os.py", "lib/python2.7/site-packages/six.py"):
+        assert (shared / name).stat().st_nlink > 1
+        assert (copied / name).stat().st_nlink == 1
+    subprocess.run([copied / "bin/python", "-c", "import six"], check=True)
+    pipeline.make_environment(tiny.workspace, variant, target)
+    assert "note:" not in capfd.readouterr().err, "nothing was copied"
 
 
 class Checkout:
