@@ -148,7 +148,7 @@ def test_what_is_not_built_is_told(checkout: Checkout) -> None:
         done = checkout.invoke(task, "-v", "by-pip", "--", "true")
         assert done.returncode == 2
         assert "error: tiny/by-pip is not built\n" in done.stderr
-        assert "fix:     ./invoke build" in done.stderr
+        assert "fix:      ./invoke build" in done.stderr
 
 
 def test_a_build_without_a_network(checkout: Checkout) -> None:
@@ -223,7 +223,7 @@ def test_a_clean_during_a_build(checkout: Checkout) -> None:
             assert (done.returncode, done.stdout) == (1, ""), words
             assert "is in use: nothing was removed" in done.stderr
             assert f"found:    process {building.pid}: " in done.stderr
-            assert "build -v by-conda" in done.stderr and "fix:     wait until" in done.stderr
+            assert "build -v by-conda" in done.stderr and "fix:      wait until" in done.stderr
         assert (tree(checkout.root / "build"), tree(checkout.cache)) == before
         assert checkout.invoke("clean", "-v", "by-pip").stdout == "nothing to remove\n"
     with building:
