@@ -86,8 +86,8 @@ def main() -> None:
 
 def one(place: Path, room: str, sizes: list[int]) -> Any:
     """Return {precision: {"peak" or size: GFLOP/s}} of one process."""
-    wanted = json.loads((place / settings.EXPECTATION).read_text())["blas"]["libraries"]
-    library = next(path for name in wanted for path in sorted((place / "lib").glob(name)))
+    names = json.loads((place / settings.EXPECTATION).read_text())["blas"]["libraries"]
+    library = next(path for name in names for path in sorted((place / "lib").glob(name)))
     words: list[str | Path] = [place / "bin/python", "-B", "-c", DRIVER, library]
     words += [place / "bin/g++", room, REPOSITORY, json.dumps(sizes)]
     done = subprocess.run(

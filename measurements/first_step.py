@@ -63,7 +63,7 @@ def main() -> None:
             variant, prefix = pipeline.ready_environment(workspace, flavour, framework or None)
             for result in measure(variant, prefix, Path(modules), arguments):
                 results.append(result)
-                print(told(result, results), flush=True)
+                print(summary(result, results), flush=True)
                 if arguments.json:
                     write_whole(arguments.json, json.dumps(results, indent=1).encode() + b"\n")
 
@@ -123,7 +123,7 @@ def one(
     return found
 
 
-def told(result: dict[str, Any], results: list[dict[str, Any]]) -> str:
+def summary(result: dict[str, Any], results: list[dict[str, Any]]) -> str:
     """Return a result as a line, beside the untuned first start of its variant."""
     shared = f", {result['shared']} of them shared" if result["how"] == "sharing" else ""
     line = (

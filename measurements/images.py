@@ -129,8 +129,8 @@ def first_steps(workspace: Workspace, engine: Engine, variant: Variant, rounds: 
         for kind, options in kinds.items():
             words = ["run", "--rm", "--network=none", *options, image, "python", "-c", FIRST_STEPS]
             start = time.monotonic()
-            said = engine.ask(*words)
-            samples[kind].append((*map(float, said.split()), time.monotonic() - start))
+            output = engine.ask(*words)
+            samples[kind].append((*map(float, output.split()), time.monotonic() - start))
     for position, what, aim in (
         (0, "first import of a fresh container", "2 s"),
         (1, "first Gemm", "3 s"),

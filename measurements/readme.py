@@ -55,7 +55,7 @@ def main() -> None:
 
 
 def run(*command: str | Path, env: dict[str, str] | None = None) -> str:
-    """Run a command quietly; on failure show what it said and stop."""
+    """Run a command quietly; on failure print its output and stop."""
     done = subprocess.run(
         [str(c) for c in command], env=env, capture_output=True, text=True, check=False
     )

@@ -1,4 +1,4 @@
-"""Makes an environment in a process of its own, which ends or waits where a test wants it to.
+"""Makes an environment in a process of its own, which a test kills or holds at some point.
 
 builder.py ROOT CACHE TARGET VARIANT POINT
 """
@@ -45,7 +45,7 @@ def die_after(function: Callable[..., Any]) -> Callable[..., Any]:
 
 
 def die_with_pip_running(command: Sequence[str | Path], **options: Any) -> None:
-    # What pip has to say goes nowhere: the test reads the streams of this process to their end.
+    # The test reads this process's streams to their end, so pip must not hold them open.
     subprocess.Popen(
         command, stdout=subprocess.DEVNULL, stderr=subprocess.DEVNULL, stdin=subprocess.PIPE,
         **options,

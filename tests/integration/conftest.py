@@ -26,7 +26,7 @@ from stacks.variants.variant import load_variant
 MakePrefix = Callable[[str, str], Path]
 
 
-# What takes minutes begins first, so that no process is left alone with it at the end.
+# The longest groups start first, so that no process is left alone with one at the end.
 LONG = ("engine", "test_reproducible", "test_workloads", "test_device")
 
 
@@ -41,7 +41,7 @@ def pytest_xdist_make_scheduler(config: pytest.Config, log: Any) -> Any:
 
 
 class Groups(LoadScopeScheduling):  # type: ignore[misc]
-    """Keeps the tests of a module in one process, and those of images: they share an engine.
+    """Keep the tests of a module, and all that use an engine, in one process.
 
     xdist's own marks of groups (3.8) are lost on pytest 9.
     """
@@ -64,7 +64,7 @@ def workspace() -> Workspace:
 
 @pytest.fixture(scope="session")
 def prefix(workspace: Workspace) -> MakePrefix:
-    """Give the function that returns an environment by framework and flavour, made where needed."""
+    """Give the function that makes and returns an environment by framework and flavour."""
 
     def make(framework: str, flavour: str) -> Path:
         return pipeline.make_environment(workspace, load_variant(workspace, flavour, framework))
@@ -80,7 +80,7 @@ def running_engine() -> Iterator[Running]:
 
 @pytest.fixture
 def engine(running_engine: Running, monkeypatch: pytest.MonkeyPatch) -> Engine:
-    """Give a container engine that answers; what the test starts finds it, too."""
+    """Give a running container engine, which programs that the test starts use too."""
     if running_engine.host:
         monkeypatch.setenv("DOCKER_HOST", running_engine.host)
     return engine_door.find()
@@ -88,7 +88,7 @@ def engine(running_engine: Running, monkeypatch: pytest.MonkeyPatch) -> Engine:
 
 @pytest.fixture
 def engine_root(running_engine: Running) -> Path:
-    """Give the folder of an engine that the tests may do harm to."""
+    """Give the folder of an engine of the tests' own, which they may damage."""
     if not running_engine.root:
         pytest.skip("the engine that runs is not the tests' own")
     return running_engine.root
@@ -111,7 +111,7 @@ def tiny(tiny_model: Tiny, tmp_path: Path) -> Tiny:
 def small(
     workspace: Workspace, engine: Engine, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> Build:
-    """Give the function that builds the small image, whose entry program plays a part."""
+    """Give the function that builds the small image with a given entry program."""
     own = workspace_below(tmp_path / "checkout", workspace.cache)
 
     def build(play: str, **options: Any) -> None:

@@ -1,4 +1,4 @@
-"""An image that is made in a second: a file, and an entry program that plays the suite.
+"""An image that is made in a second: a file, and an entry program in place of the suite.
 
 small_image.py ROOT PLAY    builds it in a process of its own
 """
@@ -73,9 +73,9 @@ def start(root: Path, play: str) -> subprocess.Popen[str]:
 
 
 def wait_for(line: str, process: subprocess.Popen[str]) -> bool:
-    """Read what a process says until it says this; say whether it does."""
+    """Read a process's standard error up to a line; return whether the line came."""
     assert process.stderr
-    return any(said.rstrip() == line for said in process.stderr)
+    return any(text.rstrip() == line for text in process.stderr)
 
 
 def main(root: str, play: str) -> int:

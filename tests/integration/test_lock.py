@@ -1,4 +1,4 @@
-"""Locks as conda-lock reads them, and what `lock --check` finds changed."""
+"""Locks as conda-lock reads them, and the changes that `lock --check` reports."""
 
 from __future__ import annotations
 
@@ -54,14 +54,14 @@ def test_conda_lock_accepts_every_committed_lock(
         assert (package.url if kind == "explicit" else line) in text
 
 
-def test_a_lock_says_nothing_of_the_machine_that_made_it(workspace: Workspace) -> None:
+def test_locks_contain_no_path_of_this_machine(workspace: Workspace) -> None:
     for path in workspace.locks.rglob("*"):
         if path.is_file():
             text = path.read_text()
             assert not {word for word in ("/home", "/root", "/work", "/tmp") if word in text}
 
 
-def test_a_lock_that_is_current(tiny: Tiny) -> None:
+def test_a_current_lock(tiny: Tiny) -> None:
     locked = lock.check(tiny.workspace, tiny.variant("by-pip"), read_channel(tiny.workspace))
     assert [p.name for p in locked.packages] == ["pip", "python", "setuptools", "wheel"]
     assert [pin.name for pin in locked.requirements] == ["six"]
@@ -73,7 +73,7 @@ def test_a_changed_spec(tiny: Tiny) -> None:
     assert "environment.yml differs" in stale(tiny, "by-conda")
 
 
-def test_a_changed_setting_that_no_spec_shows(tiny: Tiny) -> None:
+def test_a_changed_setting_outside_the_specs(tiny: Tiny) -> None:
     path = tiny.envs / "variants/by-conda.yaml"
     path.write_text(f"{path.read_text()}flags: {{optimizer: fast_run}}\n")
     assert "the variant's own settings changed" in stale(tiny, "by-conda")
@@ -106,7 +106,7 @@ def test_a_changed_recipe(workspace: Workspace, tiny: Tiny) -> None:
 
 
 @pytest.mark.parametrize("name", ["environment.yml", "requirements.txt"])
-def test_a_flipped_byte_in_a_text(tiny: Tiny, name: str) -> None:
+def test_a_changed_byte_in_a_text(tiny: Tiny, name: str) -> None:
     flip(file_of(tiny, "by-pip", name))
     assert f"{name} differs" in stale(tiny, "by-pip")
 
@@ -116,10 +116,10 @@ def test_a_missing_text(tiny: Tiny) -> None:
     assert "requirements.txt is missing" in stale(tiny, "by-pip")
 
 
-def test_a_flipped_bit_anywhere_in_a_lock(
+def test_a_changed_bit_anywhere_in_a_lock(
     workspace: Workspace, tiny: Tiny, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    """Every one is found, with nothing built."""
+    """Each change is reported, and no package is built."""
     variant, channel = tiny.variant("by-conda"), read_channel(tiny.workspace)
     solution = solver.solve(channel, variant.conda_specs())
     monkeypatch.setattr(solver, "solve", lambda *arguments: solution)
@@ -130,7 +130,7 @@ def test_a_flipped_bit_anywhere_in_a_lock(
     for position in chance.sample(range(len(sound)), 300):
         data = bytearray(sound)
         data[position] ^= 1 << chance.randrange(8)
-        # YAML takes both for the same value.
+        # To YAML both are the same value.
         if sound[position : position + 5].lower() == b"false":
             continue
         path.write_bytes(data)
@@ -139,7 +139,7 @@ def test_a_flipped_bit_anywhere_in_a_lock(
 
 
 @pytest.mark.parametrize("text", ["", "[]", "{", "package: 3", "metadata: {}\npackage: []\n"])
-def test_a_lock_that_is_none(tiny: Tiny, text: str) -> None:
+def test_an_invalid_lock_file(tiny: Tiny, text: str) -> None:
     file_of(tiny, "by-conda", "conda-lock.yml").write_text(text)
     with pytest.raises(UsageError, match=r"conda-lock.yml: not a lock"):
         lock.check(tiny.workspace, tiny.variant("by-conda"), read_channel(tiny.workspace))
@@ -166,11 +166,11 @@ def test_all_stale_locks_are_named_at_once(tiny: Tiny) -> None:
         )
 
 
-def test_a_spec_that_the_solver_cannot_read(workspace: Workspace) -> None:
+def test_an_invalid_spec(workspace: Workspace) -> None:
     with pytest.raises(UsageError, match=r"(?s)cannot satisfy six ==.*correct the specs"):
         solver.solve(read_channel(workspace), ["six =="])
 
 
-def test_a_package_that_no_recipe_makes(workspace: Workspace) -> None:
+def test_a_package_without_a_recipe(workspace: Workspace) -> None:
     with pytest.raises(UsageError, match=r"(?s)cannot satisfy pandas.*No candidates"):
         solver.solve(read_channel(workspace), ["pandas"])

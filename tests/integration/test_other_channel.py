@@ -27,7 +27,7 @@ CHECKS = ("versions", "settings", "ldflags", "library", "one BLAS", "Gemm", "Dot
 
 
 def add_openblas(channel: Path, room: Path) -> None:
-    """Add what conda-forge calls the package with the link libopenblas.so: `openblas`."""
+    """Add the package `openblas`, which has the link libopenblas.so on conda-forge."""
     script = room / "files/etc/conda/activate.d/openblas.sh"
     script.parent.mkdir(parents=True)
     script.write_text("export OPENBLAS=1\n")
@@ -43,7 +43,7 @@ def add_openblas(channel: Path, room: Path) -> None:
     asyncio.run(index_fs(channel))
 
 
-def test_a_real_environment_of_another_channel_passes(
+def test_an_environment_of_another_channel_passes(
     workspace: Workspace, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     own = workspace_below(tmp_path / "checkout", workspace.cache, copies=("envs",))
@@ -56,9 +56,9 @@ def test_a_real_environment_of_another_channel_passes(
         [theirs] = lock.with_other_channels(own, [ours])[1:]
         monkeypatch.setenv("DEBIAN_MIRROR", "http://127.0.0.1:9/debian")
         pipeline.make_environment(own, theirs, place)
-    found = lock.check(own, theirs, read_channel(own))
-    assert found.channel == address
-    assert "openblas" in {p.name for p in found.packages}
+    locked = lock.check(own, theirs, read_channel(own))
+    assert locked.channel == address
+    assert "openblas" in {p.name for p in locked.packages}
     words: list[str | Path] = [DRIVER, REPOSITORY / "verify", place / settings.EXPECTATION, *CHECKS]
     done = subprocess.run(
         [place / "bin/python", *words],

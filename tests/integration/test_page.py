@@ -105,7 +105,7 @@ def a_profile(seconds: float) -> Profile:
 
 def programs(name: str, seconds: dict[str, float]) -> Result:
     """Return a result with each variant's seconds of a call of a program, and its profile."""
-    found = a_result(name, seconds)
+    result = a_result(name, seconds)
     of = {f"theano-1.0.5/{flavour}": value for flavour, value in seconds.items()}
     runs = tuple(
         run.model_copy(
@@ -121,9 +121,9 @@ def programs(name: str, seconds: dict[str, float]) -> Result:
                 )
             }
         )
-        for run in found.runs
+        for run in result.runs
     )
-    return found.model_copy(update={"runs": runs})
+    return result.model_copy(update={"runs": runs})
 
 
 @pytest.fixture(scope="module")
@@ -148,11 +148,11 @@ def page(site: Path) -> Iterator[Browser]:
 
 
 def medians(page: Browser) -> list[str]:
-    found: list[str] = page.run(f"return {CELLS}.map(row => row.cells[2].textContent)")
-    return found
+    texts: list[str] = page.run(f"return {CELLS}.map(row => row.cells[2].textContent)")
+    return texts
 
 
-def test_it_sorts_by_numbers_with_the_keyboard(page: Browser) -> None:
+def test_sorting_by_numbers_with_the_keyboard(page: Browser) -> None:
     head = "document.querySelectorAll('#timings thead th')[2]"
     page.run(f"{head}.firstChild.focus()")
     page.press(ENTER)
@@ -168,7 +168,7 @@ def test_it_sorts_by_numbers_with_the_keyboard(page: Browser) -> None:
     assert ratios == ["0.15 ", "0.15 ", "1.60 ", "11.11", "11.11", *([""] * 5)]
 
 
-def test_it_filters_and_says_how_many_are_left(page: Browser) -> None:
+def test_filters_and_their_count(page: Browser) -> None:
     for name, value in (("machine", "second"), ("variant", "slow")):
         page.run(
             f"const field = document.querySelector('select[name={name}]'); field.value = '{value}';"
@@ -181,7 +181,7 @@ def test_it_filters_and_says_how_many_are_left(page: Browser) -> None:
     assert len(medians(page)) == 10
 
 
-def test_a_phone_shows_all_of_it(page: Browser) -> None:
+def test_the_page_fits_on_a_phone(page: Browser) -> None:
     wide = "return document.documentElement.scrollWidth - document.documentElement.clientWidth"
     assert page.run("return innerWidth") == 360
     assert page.run(wide) == 0
@@ -196,7 +196,7 @@ def test_a_phone_shows_all_of_it(page: Browser) -> None:
     assert page.run(within)
 
 
-def test_who_does_not_see_it_is_told_the_same(page: Browser) -> None:
+def test_labels_for_screen_readers(page: Browser) -> None:
     assert page.run("return [...document.querySelectorAll('table')].every(t => t.caption)")
     assert page.run("return [...document.querySelectorAll('th')].every(head => head.scope)")
     words = page.run("return document.querySelector('figure [role=img]').ariaLabel")
@@ -206,7 +206,7 @@ def test_who_does_not_see_it_is_told_the_same(page: Browser) -> None:
     assert page.run("return document.querySelectorAll('.keys .striped').length") == 3
 
 
-def test_it_asks_nobody_and_complains_of_nothing(page: Browser, site: Path) -> None:
+def test_no_requests_and_no_console_messages(page: Browser, site: Path) -> None:
     assert page.run(f"return document.body.textContent.includes({EVIL!r})")
     assert page.run("return document.images.length") == 0
     assert page.console() == []
@@ -214,7 +214,7 @@ def test_it_asks_nobody_and_complains_of_nothing(page: Browser, site: Path) -> N
 
 
 @pytest.mark.parametrize("dark", [False, True])
-def test_it_can_be_read_by_day_and_night(site: Path, dark: bool) -> None:
+def test_contrast_in_light_and_dark_mode(site: Path, dark: bool) -> None:
     with browser(f"--blink-settings=preferredColorScheme={0 if dark else 1}") as opened:
         opened.open(site)
         assert opened.run("return matchMedia('(prefers-color-scheme: dark)').matches") is dark

@@ -1,4 +1,4 @@
-"""Environments in odd places, and what a person is told who asks for one that cannot be."""
+"""Environments at unusual paths, and the messages for those that cannot be made."""
 
 from __future__ import annotations
 
@@ -25,7 +25,7 @@ from stacks.variants.variant import load_variant
 
 CHECKOUT = ("recipes", "stacks", "verify", "tasks.py", "pyproject.toml")
 
-# Multiplies two matrices by a C function that Theano compiles, and says who served it.
+# Multiplies two matrices by a C function that Theano compiles, and prints its library.
 MULTIPLY = """
 import numpy, theano, theano.tensor as T
 a, b, c = T.matrices("abc")
@@ -41,7 +41,7 @@ print(theano.config.compiledir)
 
 
 @pytest.mark.parametrize("framework", ["theano-1.0.5", "theano-0.8.2"])
-def test_below_a_path_with_blanks_and_letters_of_other_alphabets(
+def test_a_path_with_blanks_and_letters_of_other_alphabets(
     workspace: Workspace, framework: str, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     variant = load_variant(workspace, "openblas", framework)
@@ -49,12 +49,12 @@ def test_below_a_path_with_blanks_and_letters_of_other_alphabets(
         workspace, variant, tmp_path / "a folder, naïve é, #1 $HOME & 'co'" / "prefix"
     )
     monkeypatch.setenv("HOME", str(tmp_path))
-    said = subprocess.check_output(
+    output = subprocess.check_output(
         [place / "bin/python", "-c", MULTIPLY],
         text=True,
         env={"HOME": str(tmp_path), "THEANO_STACKS_MODULES": "0"},
     )
-    ops, mapped, compiled = said.splitlines()
+    ops, mapped, compiled = output.splitlines()
     assert "'Gemm'" in ops
     assert mapped == f"1 {place}/lib/libopenblasp-r0.3.34.so"
     assert compiled.startswith(f"{place}/var/compiledir/")
@@ -62,7 +62,7 @@ def test_below_a_path_with_blanks_and_letters_of_other_alphabets(
 
 
 @pytest.mark.parametrize("name", ["a:b", "100%", "a\\b", "a ;b", "a\nb"])
-def test_at_a_path_that_cannot_be_used(tiny: Tiny, name: str) -> None:
+def test_a_path_that_cannot_be_used(tiny: Tiny, name: str) -> None:
     with pytest.raises(UsageError, match="an environment cannot be made here"):
         pipeline.make_environment(tiny.workspace, tiny.variant("by-conda"), tiny.root / name)
     assert not (tiny.root / name).exists()
@@ -96,7 +96,7 @@ def test_an_environment_on_another_file_system_is_copied_with_a_note(
 
 
 class Checkout:
-    """A copy of the checkout that has the small variants, too, and a program to run its tasks."""
+    """A copy of the checkout with the small variants in place of the others."""
 
     def __init__(self, tiny: Tiny, root: Path) -> None:
         self.root, self.cache = root, tiny.cache
@@ -128,7 +128,7 @@ def checkout(tiny: Tiny, tmp_path: Path) -> Checkout:
     return Checkout(tiny, root)
 
 
-def test_a_checkout_that_moves_has_its_environments_to_build_again(checkout: Checkout) -> None:
+def test_environments_of_a_moved_checkout_are_not_ready(checkout: Checkout) -> None:
     checkout.invoke("build", "-v", "by-conda")
     ran = checkout.invoke("run", "-v", "by-conda", "--", "python", "-c", "import six; print(6 * 7)")
     assert (ran.returncode, ran.stdout) == (0, "42\n")
@@ -143,7 +143,7 @@ def test_a_checkout_that_moves_has_its_environments_to_build_again(checkout: Che
     assert line.split()[1:4] == ["tiny", "current", "old"]
 
 
-def test_what_is_not_built_is_told(checkout: Checkout) -> None:
+def test_tasks_that_need_a_built_environment(checkout: Checkout) -> None:
     for task in ("run", "verify", "shell"):
         done = checkout.invoke(task, "-v", "by-pip", "--", "true")
         assert done.returncode == 2
@@ -174,7 +174,7 @@ def test_a_build_from_a_damaged_lock(checkout: Checkout) -> None:
     assert not (checkout.root / "build").exists()
 
 
-def test_a_cache_that_is_a_file(checkout: Checkout) -> None:
+def test_the_cache_is_a_file(checkout: Checkout) -> None:
     (checkout.root / "cache").write_text("")
     done = checkout.invoke(
         "build", "-v", "by-conda", THEANO_STACKS_CACHE=str(checkout.root / "cache")
@@ -208,7 +208,7 @@ def test_clean(checkout: Checkout) -> None:
     assert checkout.invoke("clean").stdout == "nothing to remove\n"
 
 
-def test_a_clean_during_a_build(checkout: Checkout) -> None:
+def test_clean_during_a_build(checkout: Checkout) -> None:
     place = checkout.root / "build/prefixes/tiny/by-conda"
     checkout.invoke("build", "-v", "by-conda")
     (place / READY).write_text("{}")
@@ -273,7 +273,7 @@ def test_a_worker_ends_when_its_parent_is_killed(tiny: Tiny, tmp_path: Path) -> 
     assert tiny.is_ready("by-conda")
 
 
-def test_a_worker_that_is_killed_is_told(tiny: Tiny, tmp_path: Path) -> None:
+def test_a_killed_worker_is_reported(tiny: Tiny, tmp_path: Path) -> None:
     pipe = tmp_path / "pipe"
     os.mkfifo(pipe)
     program = WORKER.replace("time.sleep(60)", "os.kill(os.getpid(), 9)")

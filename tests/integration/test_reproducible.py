@@ -1,4 +1,4 @@
-"""The same commit gives the same packages and environments, wherever and whenever it is built."""
+"""The same commit makes the same packages and environments on every machine."""
 
 from __future__ import annotations
 
@@ -47,12 +47,12 @@ def build_all(
     room.mkdir()
     (room / "program.py").write_text(PROGRAM)
     channel = offers_module.read_channel(workspace)
-    wanted = {pin for o in channel.offers.values() for pin in o.recipe.pins(channel.pins)}
-    for path in fetch(workspace, wanted).values():
+    sources = {pin for o in channel.offers.values() for pin in o.recipe.pins(channel.pins)}
+    for path in fetch(workspace, sources).values():
         place = room / "cache" / path.relative_to(workspace.cache)
         place.parent.mkdir(parents=True, exist_ok=True)
         link_or_copy(path, place)
-    said = subprocess.check_output(
+    output = subprocess.check_output(
         [sys.executable, room / "program.py", umask, str(processors)],
         cwd=room,
         env={
@@ -62,11 +62,13 @@ def build_all(
             **variables,
         },
     )
-    built: dict[str, str] = json.loads(said)
+    built: dict[str, str] = json.loads(output)
     return built
 
 
-def test_every_package_comes_out_the_same_everywhere(workspace: Workspace, tmp_path: Path) -> None:
+def test_every_package_is_identical_however_it_is_built(
+    workspace: Workspace, tmp_path: Path
+) -> None:
     channel = offers_module.read_channel(workspace)
     locked = {
         package.file_name: package.sha256
@@ -89,15 +91,15 @@ def test_every_package_comes_out_the_same_everywhere(workspace: Workspace, tmp_p
     assert there == here
 
 
-# What holds the environment's own path, and nothing else does.
+# The only files that contain the environment's own path.
 OWN_PATH = {"etc/theanorc", "etc/theano-stacks/expect.json", "etc/theano-stacks/ready.json"}
 
 
 @pytest.mark.parametrize("framework", ["theano-1.0.5", "theano-0.8.2"])
-def test_two_environments_differ_in_their_paths_alone(
+def test_two_environments_differ_only_in_their_paths(
     workspace: Workspace, framework: str, tmp_path: Path
 ) -> None:
-    """Also what pip installs: each is made with layers of its own."""
+    """This holds for what pip installs too: each has layers of its own."""
     variant = load_variant(workspace, "pip-openblas", framework)
     channel = offers_module.read_channel(workspace)
     locked = lock.check(workspace, variant, channel)
@@ -133,8 +135,10 @@ def folder_in_cache(workspace: Workspace) -> Iterator[Path]:
         yield Path(folder)
 
 
-def test_what_is_cached_takes_no_room_again(workspace: Workspace, folder_in_cache: Path) -> None:
-    """A second environment from the cache is hard links, but for 5 MB at most."""
+def test_a_second_environment_is_hard_links_into_the_cache(
+    workspace: Workspace, folder_in_cache: Path
+) -> None:
+    """At most 5 MB are new files."""
     variant = load_variant(workspace, "pip-openblas")
     for name in ("first", "second"):
         made = pipeline.make_environment(workspace, variant, folder_in_cache / name)

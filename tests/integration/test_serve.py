@@ -1,4 +1,4 @@
-"""The channel as an ordinary conda client meets it: over HTTP, solving environment.yml anew."""
+"""The channel as a conda client uses it: over HTTP, with its own solution of environment.yml."""
 
 from __future__ import annotations
 
@@ -58,12 +58,12 @@ def address(workspace: Workspace, tmp_path_factory: pytest.TempPathFactory) -> I
 
 @pytest.fixture(scope="module")
 def client(tmp_path_factory: pytest.TempPathFactory) -> Path:
-    """Give the cache of a client that comes again and again."""
+    """Give the cache of a client that all tests share."""
     return tmp_path_factory.mktemp("client")
 
 
 def solve(address: str, environment: Path, client: Path) -> list[rattler.RepoDataRecord]:
-    """Do as conda does with an environment.yml, the channel's address aside."""
+    """Solve an environment.yml as conda does, from the channel at an address."""
     specs = yaml.safe_load(environment.read_text())["dependencies"]
     return asyncio.run(
         rattler.solve(
@@ -77,7 +77,7 @@ def solve(address: str, environment: Path, client: Path) -> list[rattler.RepoDat
 
 
 @pytest.mark.parametrize("variant", VARIANTS, ids=lambda variant: variant.id)
-def test_a_fresh_solution_is_the_locked_one(
+def test_a_new_solution_equals_the_lock(
     workspace: Workspace, variant: Variant, address: str, client: Path
 ) -> None:
     records = solve(address, lock.folder_of(workspace, variant) / "environment.yml", client)
@@ -88,7 +88,7 @@ def test_a_fresh_solution_is_the_locked_one(
     assert {r.url for r in records} == {p.url.replace(offers_module.URL, address) for p in locked}
 
 
-def test_nothing_else_is_served(address: str) -> None:
+def test_other_paths_are_not_served(address: str) -> None:
     for path in ("/", "/theano-stacks-and-more/", "/theano-stacks/../../../../../../etc/passwd"):
         with pytest.raises(HTTPError, match="404"):
             urlopen(address.removesuffix("/theano-stacks") + path)
@@ -98,7 +98,7 @@ def install(records: list[rattler.RepoDataRecord], place: Path, cache: Path) -> 
     asyncio.run(rattler.install(records, place, cache_dir=cache, show_progress=False))
 
 
-def test_a_client_installs_from_it_and_checks_the_bytes(tiny: Tiny, tmp_path: Path) -> None:
+def test_a_client_installs_and_checks_the_bytes(tiny: Tiny, tmp_path: Path) -> None:
     folder = publish(tiny.workspace, [tiny.variant("by-conda")])
     environment = tiny.locks / "tiny/by-conda/environment.yml"
     with serving(folder) as address:
@@ -111,6 +111,6 @@ def test_a_client_installs_from_it_and_checks_the_bytes(tiny: Tiny, tmp_path: Pa
             install(records, tmp_path / "other", tmp_path / "two")
 
 
-def test_a_port_that_is_taken(tmp_path: Path) -> None:
+def test_a_port_in_use(tmp_path: Path) -> None:
     with server_of(tmp_path, 0) as server, pytest.raises(UsageError, match="choose another"):
         server_of(tmp_path, server.server_port)

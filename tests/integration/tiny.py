@@ -1,4 +1,4 @@
-"""A framework that is small, so that environments come and go in a second: six on Python 2.7."""
+"""A small framework, six on Python 2.7, whose environments are made in a second."""
 
 from __future__ import annotations
 
@@ -77,12 +77,12 @@ class Tiny:
 
     def cached(self, pattern: str) -> Path:
         """Return the one path of the cache that matches."""
-        [found] = self.cache.glob(pattern)
-        return found
+        [path] = self.cache.glob(pattern)
+        return path
 
     def builder(self, name: str, point: str = "", wrapper: Iterable[str | Path] = ()) -> Builder:
         """Start the making of an environment in another process; see builder.py for points."""
-        # Here a killed process leaves what it had for the moment.
+        # A killed process leaves its temporary files here.
         scratch = self.root / "scratch"
         scratch.mkdir(exist_ok=True)
         words = [BUILDER, self.root, self.cache, self.place(name), name, point]
@@ -129,7 +129,7 @@ def prepare(workspace: Workspace, root: Path) -> Tiny:
 
 
 def flip(path: Path, position: int | None = None) -> None:
-    """Change one bit of a file, in its middle where no position is given; links stay apart."""
+    """Change one bit of a file, by default in its middle; other hard links keep their bytes."""
     data = bytearray(path.read_bytes())
     data[len(data) // 2 if position is None else position] ^= 1
     path.unlink()
