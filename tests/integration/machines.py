@@ -31,6 +31,10 @@ PATIENCE = 60.0
 SUITE = """\
 import json, os, sys, time
 
+sys.dont_write_bytecode = True
+if sys.argv[1] == "bench-probe":
+    import bench_probe
+    sys.exit()
 while os.path.exists(os.environ.get("HOLD", "")):
     time.sleep(0.05)
 given = dict(zip(sys.argv[1::2], sys.argv[2::2]))
@@ -74,9 +78,9 @@ def checkout(tiny: Tiny, folder: Path) -> Path:
     for name in ("tasks.py", *LOCKS):
         shutil.copy(REPOSITORY / name, folder / name)
     shutil.copytree(tiny.envs, folder / "envs")
-    (folder / "verify/workloads").mkdir(parents=True)
+    (folder / "verify").mkdir()
     (folder / "verify/__main__.py").write_text(SUITE)
-    (folder / "verify/workloads/bench_probe.py").write_text(PROBE)
+    (folder / "verify/bench_probe.py").write_text(PROBE)
     return folder
 
 
