@@ -51,7 +51,7 @@ def test_array_functions_that_are_turned_off(prefix: Prefix, framework: str, fla
     dotted = flag.replace("__", ".")
     assert (libm.status, loops.status, accuracy.status) == ("fail", "skip", "skip")
     assert f"{dotted} is off (THEANO_FLAGS): no array function is called" in libm.detail
-    assert libm.fix == f"take {flag}=False out of THEANO_FLAGS"
+    assert libm.fix == f"remove {flag}=False from THEANO_FLAGS"
 
 
 def test_a_flag_of_another_name_than_the_frameworks(prefix: Prefix, tmp_path: Path) -> None:
