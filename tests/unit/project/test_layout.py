@@ -21,7 +21,6 @@ TASKS = "its tasks only pass their options on; tests/unit/tasks/test_task.py lis
 EXCEPTIONS = {
     "stacks/bench/record.py": "a base class and two limits: tests/unit/bench/test_result.py",
     "stacks/core/validation.py": "its messages name lines: tests/unit/core/test_yamlfile.py",
-    "stacks/environments/build.py": "tests/integration/test_prefix.py builds, and has it fail",
     "stacks/environments/other_channel.py": "tests/unit/locks/test_other_channel.py installs by it",
     "stacks/image/layout.py": "tests/integration/test_image.py looks at every file that it makes",
     "stacks/image/reproduce.py": "tests/integration/test_image.py makes two images by it",
