@@ -117,7 +117,8 @@ def _told(variant: Variant, report: Mapping[str, Any]) -> Told:
     return Told(
         what=f"{variant.id} failed its verification",
         found="\n".join(f"{check['name']}: {check['detail']}" for check in failed),
-        fix="\n".join(dict.fromkeys(check["fix"] for check in failed if check["fix"])) or None,
+        # A report of schema 1 has no key `fix`.
+        fix="\n".join(dict.fromkeys(check["fix"] for check in failed if check.get("fix"))) or None,
     )
 
 

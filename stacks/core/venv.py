@@ -1,12 +1,15 @@
-"""Optional tools for the running virtual environment."""
+"""More tools for the venv that runs this, installed when they are first needed."""
 
 from __future__ import annotations
 
 import sys
 from pathlib import Path
 
-from stacks.core.disk import sha256_of, write_atomically
+from stacks.core.disk import REPOSITORY, sha256_of, write_atomically
 from stacks.core.process import call
+
+CLUSTER_LOCK = REPOSITORY / "requirements-cluster.lock"
+TEST_LOCK = REPOSITORY / "requirements-test.lock"
 
 
 def prepare_tools(venv: Path, lock: Path) -> None:

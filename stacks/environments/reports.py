@@ -1,4 +1,4 @@
-"""The last report of each variant."""
+"""The reports of the last verifications and workloads: where they lie, and reading them."""
 
 from __future__ import annotations
 
@@ -16,9 +16,17 @@ def report_path(workspace: Workspace, variant: Variant) -> Path:
 
 
 def read_report(workspace: Workspace, variant: Variant) -> dict[str, Any] | None:
-    """Return a variant's last report, None if there is none or it cannot be read."""
+    """Return the last report of a variant, or None if there is none that can be read.
+
+    It may be of schema 1, whose checks have another key in place of `fix`.
+    """
     try:
         report = json.loads(report_path(workspace, variant).read_bytes())
     except (OSError, ValueError):
         return None
     return report if isinstance(report, dict) else None
+
+
+def workload_reports(workspace: Workspace, variant: Variant) -> Path:
+    """Return the folder of a variant's reports of workloads."""
+    return workspace.reports / variant.framework.name / "workloads" / variant.name

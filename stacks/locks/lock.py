@@ -1,8 +1,8 @@
 """Locks: the exact packages of each variant.
 
 A lock is three committed files: conda-lock.yml (stacks/locks/conda_lock.py), the environment.yml
-that it was solved from, and for pip flavours a requirements.txt with hashes. For another
-channel's packages, sizes.json has the bytes of each, and the folder's name ends in the channel's
+that it was solved from, and for pip flavours a requirements.txt with hashes. Where the packages
+are another channel's, sizes.json has the bytes of each; its folder ends in that channel's name
 (mkl@NAME).
 """
 
@@ -16,8 +16,8 @@ from pathlib import Path
 
 from stacks.channel import offers as offers_module
 from stacks.channel import solve as solver
-from stacks.channel.assemble import Built
 from stacks.channel.offers import Channel, Offer
+from stacks.channel.package import Built
 from stacks.core.disk import replace_atomically
 from stacks.core.errors import StaleError, UsageError
 from stacks.core.workspace import Workspace

@@ -17,11 +17,13 @@ from stacks.core.errors import StacksError, UsageError
 from stacks.core.process import run_attached
 from stacks.core.workspace import Workspace
 from stacks.environments import settings
+from stacks.environments.reports import workload_reports
 from stacks.environments.verify import NO_DEVICE, SUITE, environment
 from stacks.variants.variant import Variant, load_variant
 
 PROGRAM = (SUITE, "workload")
-SCHEMA = 1
+# 1 differs in a key that no reader uses.
+SCHEMAS = (1, 2)
 WORKLOADS = ("ntm", "gibbs", "scan_gc", "lstm", "logreg", "check_blas")
 
 
@@ -54,14 +56,9 @@ class Wish:
         return [*words, "--small"] if self.small else words
 
 
-def reports_of(workspace: Workspace, variant: Variant) -> Path:
-    """Return the folder of a variant's reports of workloads."""
-    return workspace.reports / variant.framework.name / "workloads" / variant.name
-
-
 def report_path(workspace: Workspace, variant: Variant, workload: str) -> Path:
     """Return where the last report of a workload on a variant lies."""
-    return reports_of(workspace, variant) / f"{workload}.json"
+    return workload_reports(workspace, variant) / f"{workload}.json"
 
 
 def check_workload(name: str) -> None:
@@ -150,10 +147,10 @@ def read(path: Path) -> dict[str, Any]:
         ) from error
     if not isinstance(report, dict) or "workload" not in report or "cases" not in report:
         raise UsageError(f"{path} is not a workload's report", fix="./invoke profile makes one")
-    if report.get("schema") != SCHEMA:
+    if report.get("schema") not in SCHEMAS:
         raise UsageError(
             f"{path} is a report of another schema",
-            expected=SCHEMA,
+            expected=" or ".join(map(str, SCHEMAS)),
             found=report.get("schema"),
             fix="make the report again: ./invoke profile",
         )

@@ -8,7 +8,7 @@ import numpy
 
 from verify.blas import bindings
 from verify.core import progress
-from verify.core.fixes import explain, ldflags_fix, no_compiler_fix
+from verify.core.fixes import compiler_fix, explain, ldflags_fix
 from verify.core.report import failed, passed
 
 DTYPES = ("float64", "float32")
@@ -118,7 +118,7 @@ def check(context, operation):
         )
     if not slow:
         return passed(name, detail)
-    fix = ldflags_fix(context) if context.framework.flag("cxx") else no_compiler_fix(context)
+    fix = ldflags_fix(context) if context.framework.flag("cxx") else compiler_fix(context)
     return failed(name, detail, fix)
 
 

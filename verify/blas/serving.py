@@ -8,7 +8,7 @@ import os
 
 from verify.blas import bindings, library
 from verify.blas import operations as blas_operations
-from verify.core.fixes import ldflags_fix, linkable, rc_file, rc_lines
+from verify.core.fixes import blas_link_flags, config_file, config_lines, ldflags_fix
 from verify.core.framework import is_installed
 from verify.core.report import failed, passed, skipped
 
@@ -26,7 +26,7 @@ def check_ldflags(context):
             name,
             "this is not the baseline: %r" % value,
             "take blas.ldflags out of %s and of %s"
-            % (context.framework.flags_variable, rc_file(context)),
+            % (context.framework.flags_variable, config_file(context)),
         )
     if value:
         return passed(name, value)
@@ -132,8 +132,8 @@ def _fix(context):
     if context.has_ldflags and not context.expectation:
         return "the flags %r lead to it; put into %s:\n%s" % (
             context.framework.flag("blas.ldflags"),
-            rc_file(context),
-            rc_lines("blas", "ldflags", linkable() or "-lopenblas"),
+            config_file(context),
+            config_lines("blas", "ldflags", blas_link_flags() or "-lopenblas"),
         )
     return ldflags_fix(context)
 

@@ -88,7 +88,7 @@ def measure(context, count):
     environment.pop("GOTO_NUM_THREADS", None)
     through_numpy = not context.has_ldflags
     target = "numpy" if through_numpy else context.serving.path
-    done = process.call(process.suite_words("threads-probe", target), 120, environment)
+    done = process.call(process.suite_command("threads-probe", target), 120, environment)
     if done.timed_out:
         return "matrix products did not end within 120 s"
     try:

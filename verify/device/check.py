@@ -26,13 +26,13 @@ STEPS = device_report.COMPUTED + ("left on the host", "speed", "optimiser")
 FULL_STEPS = ("large optimiser",)
 
 
-def asked(expectation, given_flags):
+def asked(expectation, user_flags):
     """Return the device that is wanted: the user's, else the environment's; None for the host.
 
     Only Theano has the flag. A device that is not of the environment's kind is for the check of
     the settings to refuse, and so is none where the environment has one.
     """
-    named = settings.flags_of(given_flags).get("device")
+    named = settings.flags_of(user_flags).get("device")
     if expectation:
         own = str(expectation["flags"].get("device", "cpu"))
         if not own.startswith(KINDS):
@@ -55,7 +55,7 @@ def check(context):
     found = messages[0] if messages else {}
     if "opened" in found:
         context.device = found["opened"]
-        return passed(NAME, device_report.describe(context.device, context.asked_device))
+        return passed(NAME, device_report.describe(context.device, context.requested_device))
     context.device_missing = True
     if "missing" in found:
         return skipped(NAME, "%s: %s" % (found["missing"], found["fix"]))
@@ -94,7 +94,7 @@ def _run(context, steps, seconds, take):
         elif line.strip():
             last[:] = [line.strip()]
 
-    words = process.suite_words("device-probe", context.asked_device, *steps)
+    words = process.suite_command("device-probe", context.requested_device, *steps)
     done = process.follow(words, seconds, _environment(context), each)
     return done._replace(output=last[0] if last else "")
 
@@ -109,8 +109,8 @@ def _environment(context):
     own = (context.expectation or {"flags": {}})["flags"].get("base_compiledir")
     if not own or not os.access(own, os.W_OK):
         own = os.path.join(context.folder, "compiled")
-    flags = [context.given_flags] if context.given_flags else []
-    flags += ["device=" + context.asked_device, "base_compiledir=" + own]
+    flags = [context.user_flags] if context.user_flags else []
+    flags += ["device=" + context.requested_device, "base_compiledir=" + own]
     environment["THEANO_FLAGS"] = ",".join(flags)
     environment.setdefault("POCL_CACHE_DIR", os.path.join(context.folder, "kernels"))
     return environment
@@ -126,5 +126,5 @@ def _end(done, seconds):
 def _fix(context):
     return "try it alone: %s -c 'import theano' with THEANO_FLAGS=device=%s" % (
         sys.executable,
-        context.asked_device,
+        context.requested_device,
     )

@@ -39,7 +39,7 @@ def describe(device, asked):
 
 def checks_and_timings(context, results):
     """Return ([Check], [Timing]) of the steps' results; context.device gets what else there is."""
-    is_opencl = context.asked_device.startswith("opencl")
+    is_opencl = context.requested_device.startswith("opencl")
     computed = [name for name in COMPUTED if name in results]
     checks, timings = [_computed(name, results[name], is_opencl) for name in computed], []
     context.device["operations"] = {

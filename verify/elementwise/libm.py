@@ -51,7 +51,7 @@ def check(context):
     if not wanted(context):
         return skipped(NAME, "%s is off: exp and the like are the C library's" % flag)
     if not _on(context):
-        source, how = settings.undo(context, flag, "True")
+        source, how = settings.source_and_fix(context, flag, "True")
         return failed(NAME, "%s is off (%s): no array function is called" % (flag, source), how)
     try:
         _run(context, "exp")

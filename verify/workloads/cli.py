@@ -25,7 +25,7 @@ RAN, NO_DEVICE = 0, 3
 
 def main(words):
     """Run the program and return its exit status."""
-    return program.end("the workload", run, parse(words))
+    return program.exit_status("the workload", run, parse(words))
 
 
 def parse(words):
@@ -168,7 +168,7 @@ def _look_for(asked, wanted):
     folder = tempfile.mkdtemp(prefix="workload-")
     try:
         given = os.environ.get("THEANO_FLAGS", "")
-        context = Context(None, wanted, folder, given, asked_device=asked)
+        context = Context(None, wanted, folder, given, requested_device=asked)
         check = device_check.check(context)
     finally:
         shutil.rmtree(folder, True)

@@ -9,7 +9,6 @@ import sys
 from pathlib import Path
 
 from stacks.core.disk import REPOSITORY
-from stacks.project.checks import PARALLEL, commands
 
 TASKS = """\
 import sys
@@ -58,7 +57,7 @@ def run(folder: Path, *arguments: str) -> subprocess.CompletedProcess[str]:
     return subprocess.run(command, cwd=folder, capture_output=True, text=True, check=False)
 
 
-def test_a_mistake_is_told_and_gives_its_exit_code(tmp_path: Path) -> None:
+def test_an_error_is_printed_and_gives_its_exit_code(tmp_path: Path) -> None:
     done = run(tmp_path, "mistake")
     assert (done.returncode, done.stdout) == (2, "")
     assert done.stderr == "error: [no] such thing\n  expected: x\n  fix:      y\n"
@@ -88,7 +87,7 @@ def test_words_after_two_dashes_come_as_the_shell_split_them(tmp_path: Path) -> 
     assert done.stdout == "2 ['python', '-c', \"print('a b')\", '--', 'x']\n"
 
 
-def test_a_reader_that_has_seen_enough(tmp_path: Path) -> None:
+def test_a_closed_pipe_ends_the_program_quietly(tmp_path: Path) -> None:
     run(tmp_path, "--list")
     command = [sys.executable, "-m", "invoke", "much"]
     with subprocess.Popen(
@@ -106,23 +105,3 @@ def test_every_task_has_a_line_for_the_list() -> None:
     listed = json.loads(subprocess.check_output(command, cwd=REPOSITORY, text=True))
     assert "test" in {task["name"] for task in listed["tasks"]}
     assert [task["name"] for task in listed["tasks"] if not task["help"]] == []
-
-
-STATIC = [["ruff", "check"], ["ruff", "format", "--check"], ["mypy"]]
-
-
-def test_the_checks_and_their_order() -> None:
-    unit, integration = (["pytest", *PARALLEL, f"tests/{kind}"] for kind in ("unit", "integration"))
-    assert list(commands(unit=False, integration=False, keyword="")) == [
-        *STATIC,
-        unit,
-        integration,
-    ]
-    assert list(commands(unit=True, integration=False, keyword="")) == [unit]
-    assert list(commands(unit=False, integration=True, keyword="")) == [integration]
-    assert list(commands(unit=False, integration=False, keyword="lock")) == [
-        ["pytest", "-k", "lock", "tests/unit", "tests/integration"]
-    ]
-    assert list(commands(unit=True, integration=False, keyword="lock")) == [
-        ["pytest", "-k", "lock", "tests/unit"]
-    ]
