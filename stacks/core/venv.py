@@ -1,4 +1,4 @@
-"""More tools for the venv that runs this, installed when they are first needed."""
+"""Optional tools for the running venv, installed when they are first needed."""
 
 from __future__ import annotations
 

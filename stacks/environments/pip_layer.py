@@ -24,7 +24,7 @@ from stacks.sources.pins import IndexPin
 
 
 def key_of(conda_packages: Sequence[str], pins: Sequence[IndexPin]) -> str:
-    """Return the name of a layer: the hash of all that decides its bytes."""
+    """Return the name of a layer: the hash of its inputs."""
     code = [sha256_of(Path(file)) for file in (__file__, reproducible.__file__)]
     inputs = [code, sorted(conda_packages), [pin.sha256 for pin in pins]]
     return hashlib.sha256(json.dumps(inputs).encode()).hexdigest()

@@ -1,4 +1,4 @@
-"""The reports of the last verifications and workloads: where they lie, and reading them."""
+"""The last reports of verifications and workloads."""
 
 from __future__ import annotations
 

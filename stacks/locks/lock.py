@@ -1,8 +1,8 @@
 """Locks: the exact packages of each variant.
 
 A lock is three committed files: conda-lock.yml (stacks/locks/conda_lock.py), the environment.yml
-that it was solved from, and for pip flavours a requirements.txt with hashes. Where the packages
-are another channel's, sizes.json has the bytes of each; its folder ends in that channel's name
+that it was solved from, and for pip flavours a requirements.txt with hashes. For another
+channel's packages, sizes.json has the bytes of each; the folder's name ends in the channel's
 (mkl@NAME).
 """
 
