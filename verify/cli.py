@@ -69,7 +69,7 @@ def run(arguments, folder):
     if arguments.json and not os.path.isdir(os.path.dirname(os.path.abspath(arguments.json))):
         raise EnvironmentError(2, "no such folder", os.path.dirname(arguments.json))
     if arguments.blas_threads:
-        threads.ask_for(arguments.blas_threads)
+        threads.set_variables(arguments.blas_threads)
     given = {name: os.environ.get(name.upper() + "_FLAGS", "") for name in frameworks.MODULES}
     frameworks.use_compile_folder(os.path.join(folder, "compiled"))
     # What another environment has compiled would hide that the compiler of this one is broken.
@@ -78,7 +78,7 @@ def run(arguments, folder):
     # Aesara leaves folders where temporary files go, a Theano that cannot compile its sources, and
     # every process that is killed what it had.
     os.environ["TMPDIR"] = tempfile.tempdir = folder
-    asked = device_check.asked(wanted, given["theano"])
+    asked = device_check.requested(wanted, given["theano"])
     if asked:
         frameworks.add_flag("theano", "device=cpu")
     progress.begin()

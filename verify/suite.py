@@ -13,8 +13,8 @@ from verify.checks import compile_time, known_faults, scan, settings, versions
 from verify.core import machine, native, progress, report
 from verify.core.fixes import explain
 from verify.device import check as device_check
+from verify.elementwise import accuracy, libm, registers
 from verify.elementwise import calls as elementwise_calls
-from verify.elementwise import libm, registers
 from verify.elementwise import speed as elementwise_speed
 
 
@@ -62,10 +62,10 @@ def run(context, debug=False):
     for operation in blas_operations.OPERATIONS:
         checked("%s numbers" % operation.name, numerics.check, operation)
     checked(threads.NAME, threads.check)
-    if libm.wanted(context):
+    if libm.is_expected(context):
         checked(libm.NAME, libm.check)
         checked(libm.LOOPS, libm.check_loops)
-        checked(libm.ACCURACY, libm.check_accuracy)
+        checked(accuracy.NAME, accuracy.check)
     checked(scan.NAME, scan.check)
     timed("import", compile_time.imports)
     timed("peak", blas_speed.peaks)
