@@ -17,22 +17,22 @@ from typing import Any, Protocol
 import rattler
 
 from stacks.channel import rattler_errors
-from stacks.core.disk import BUILD, aside, cache_root, explained, locked, same_modes, sha256_of
+from stacks.core.disk import aside, explained, locked, same_modes, sha256_of
 from stacks.core.errors import IntegrityError
+from stacks.core.workspace import Workspace
 from stacks.environments import pip_layer, settings
 from stacks.environments.part import Part
 from stacks.locks.lock import Lock
 from stacks.variants.variant import Variant
 
-PREFIXES = BUILD / "prefixes"
 # The folder of the cache with the compiled modules that environments share.
 MODULES = "modules"
 READY = f"{settings.FOLDER}/ready.json"
 
 
-def place_of(variant: Variant) -> Path:
+def place_of(workspace: Workspace, variant: Variant) -> Path:
     """Return where a variant's environment lies."""
-    return PREFIXES / variant.framework.name / variant.name
+    return workspace.environments / variant.framework.name / variant.name
 
 
 def key_of(variant: Variant, lock: Lock, target: Path) -> str:
@@ -64,6 +64,7 @@ def local_in(target: Path) -> str | None:
 
 
 def make(
+    workspace: Workspace,
     variant: Variant,
     lock: Lock,
     parts: Sequence[Part],
@@ -84,7 +85,7 @@ def make(
             return
         parts = [(local or {}).get(part.name, part) for part in parts]
         with same_modes(), aside(target) as prefix:
-            fill(variant, lock, parts, prefix, target, cache_root() / MODULES)
+            fill(workspace, variant, lock, parts, prefix, target, workspace.cache / MODULES)
             marker = {"key": key_of(variant, lock, target), "local": unlocked}
             (prefix / READY).write_text(json.dumps(marker) + "\n")
 
@@ -103,6 +104,7 @@ def check_parts(lock: Lock, parts: Sequence[Part]) -> None:
 
 
 def fill(
+    workspace: Workspace,
     variant: Variant,
     lock: Lock,
     parts: Sequence[Part],
@@ -118,10 +120,10 @@ def fill(
     """
     installed: dict[str, str] = {}
     with same_modes():
-        _install(variant, parts, prefix, target)
+        _install(workspace, variant, parts, prefix, target)
         if lock.requirements:
             key = layer_key(variant, lock, parts)
-            installed = pip_layer.add(prefix, key, lock.requirements)
+            installed = pip_layer.add(workspace, prefix, key, lock.requirements)
         settings.write(variant, prefix, target, _packages(parts, lock), modules)
     return installed
 
@@ -153,9 +155,11 @@ def layer_key(variant: Variant, lock: Lock, packages: Sequence[Named]) -> str:
     return pip_layer.key_of(below, lock.requirements)
 
 
-def _install(variant: Variant, parts: Sequence[Part], prefix: Path, target: Path) -> None:
+def _install(
+    workspace: Workspace, variant: Variant, parts: Sequence[Part], prefix: Path, target: Path
+) -> None:
     """Link the packages' files into the prefix; unpack anew those that the cache has damaged."""
-    packages = cache_root() / "unpacked"
+    packages = workspace.cache / "unpacked"
     # What one build finds damaged and removes, another must not be linking.
     with locked(packages, "an environment from the same cache"):
         made = prefix.with_name("first")

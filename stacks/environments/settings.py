@@ -14,8 +14,9 @@ from collections.abc import Mapping
 from pathlib import Path
 from typing import Any
 
+from stacks.core.disk import REPOSITORY
 from stacks.core.errors import UsageError
-from stacks.variants.variant import ENVS, Framework, Variant
+from stacks.variants.variant import Framework, Variant
 
 FOLDER = "etc/theano-stacks"
 EXPECTATION = f"{FOLDER}/expect.json"
@@ -23,7 +24,7 @@ RC_FILE = "etc/theanorc"
 COMPILE_FOLDER = "var/compiledir"
 HOOK = "_theano_stacks"
 # Modules that programs may import, and what fixes Theano by itself: see docs/first-step.md.
-SITE_FOLDER = ENVS / "site"
+SITE_FOLDER = REPOSITORY / "envs" / "site"
 SITE = tuple(sorted(SITE_FOLDER.glob("*.py")))
 QUICK, SCAN = (SITE_FOLDER / f"theano_stacks_{name}.py" for name in ("quick", "scan"))
 MODULES_VARIABLE = "THEANO_STACKS_MODULES"

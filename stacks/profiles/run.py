@@ -15,13 +15,15 @@ from typing import Any
 from stacks.core.disk import write_whole
 from stacks.core.errors import StacksError, UsageError
 from stacks.core.process import attached
+from stacks.core.workspace import Workspace
 from stacks.environments import settings
-from stacks.environments.reports import REPORTS
+from stacks.environments.reports import workload_reports
 from stacks.environments.verify import NO_DEVICE, SUITE, environment
 from stacks.variants.variant import Variant, load_variant
 
 PROGRAM = (SUITE, "workload")
-SCHEMA = 1
+# 1 differs in a key that no reader uses.
+SCHEMAS = (1, 2)
 WORKLOADS = ("ntm", "gibbs", "scan_gc", "lstm", "logreg", "check_blas")
 
 
@@ -54,14 +56,9 @@ class Wish:
         return [*words, "--small"] if self.small else words
 
 
-def reports_of(variant: Variant) -> Path:
-    """Return the folder of a variant's reports of workloads."""
-    return REPORTS / variant.framework.name / "workloads" / variant.name
-
-
-def report_path(variant: Variant, workload: str) -> Path:
+def report_path(workspace: Workspace, variant: Variant, workload: str) -> Path:
     """Return where the last report of a workload on a variant lies."""
-    return reports_of(variant) / f"{workload}.json"
+    return workload_reports(workspace, variant) / f"{workload}.json"
 
 
 def check_workload(name: str) -> None:
@@ -75,6 +72,7 @@ def check_workload(name: str) -> None:
 
 
 def profile(
+    workspace: Workspace,
     variant: Variant,
     prefix: Path,
     wish: Wish,
@@ -100,7 +98,7 @@ def profile(
     chosen = reports[commonest([signature_of(report) for report in reports], reports)]
     chosen["compiles"] = [_compiled(report) for report in reports]
     text = json.dumps(chosen, indent=1, sort_keys=True).encode() + b"\n"
-    kept = report_path(variant, wish.workload)
+    kept = report_path(workspace, variant, wish.workload)
     write_whole(kept, text)
     if json_file:
         write_whole(json_file, text)
@@ -149,17 +147,17 @@ def read(path: Path) -> dict[str, Any]:
         ) from error
     if not isinstance(report, dict) or "workload" not in report or "cases" not in report:
         raise UsageError(f"{path} is not a workload's report", fix="./invoke profile makes one")
-    if report.get("schema") != SCHEMA:
+    if report.get("schema") not in SCHEMAS:
         raise UsageError(
             f"{path} is a report of another schema",
-            expected=SCHEMA,
+            expected=" or ".join(map(str, SCHEMAS)),
             found=report.get("schema"),
             fix="make the report again: ./invoke profile",
         )
     return report
 
 
-def find(text: str, workload: str, framework: str | None) -> dict[str, Any]:
+def find(workspace: Workspace, text: str, workload: str, framework: str | None) -> dict[str, Any]:
     """Return the report that a person means: a file, VARIANT, or FRAMEWORK/VARIANT.
 
     Raises UsageError where there is none.
@@ -168,8 +166,8 @@ def find(text: str, workload: str, framework: str | None) -> dict[str, Any]:
     if path.suffix == ".json" or path.is_file():
         return read(path)
     first, _, second = text.rpartition("/")
-    variant = load_variant(second, first or framework or None)
-    kept = report_path(variant, workload)
+    variant = load_variant(workspace, second, first or framework or None)
+    kept = report_path(workspace, variant, workload)
     if not kept.is_file():
         raise UsageError(
             f"{variant.id} has no report of {workload}",

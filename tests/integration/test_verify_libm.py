@@ -8,6 +8,7 @@ from pathlib import Path
 import pytest
 
 from integration.checking import checked, compiled, edited
+from stacks.core.workspace import Workspace
 from stacks.environments import build as pipeline
 from stacks.variants.variant import load_variant
 
@@ -50,7 +51,7 @@ def test_array_functions_that_are_turned_off(prefix: Prefix, framework: str, fla
     dotted = flag.replace("__", ".")
     assert (libm.status, loops.status, accuracy.status) == ("fail", "skip", "skip")
     assert f"{dotted} is off (THEANO_FLAGS): no array function is called" in libm.detail
-    assert libm.fix == f"take {flag}=False out of THEANO_FLAGS"
+    assert libm.fix == f"remove {flag}=False from THEANO_FLAGS"
 
 
 def test_a_flag_of_another_name_than_the_frameworks(prefix: Prefix, tmp_path: Path) -> None:
@@ -69,28 +70,30 @@ def test_array_functions_that_lie(fast: Path, tmp_path: Path) -> None:
     assert libm.status == accuracy.status == "fail"
     assert "found unknown library, libliar.so" in libm.detail
     assert "amd_vrsa_expf" in accuracy.detail and "ULP" in accuracy.detail
-    assert libm.fix == accuracy.fix == f"LD_PRELOAD leads to {liar}: take that out of it"
+    assert libm.fix == accuracy.fix == f"LD_PRELOAD leads to {liar}: remove it from there"
 
 
 def test_loops_that_the_header_leaves_alone(fast: Path) -> None:
     (loops,) = checked(fast, "loops", THEANO_FLAGS="gcc.cxxflags=-DAMDLIBM_COMPAT_NO_SIMD")
     assert loops.status == "fail"
     assert loops.detail == "tanh calls the C library's function"
-    assert loops.fix and "take AMDLIBM_COMPAT_NO_SIMD" in loops.fix
+    assert loops.fix and "remove AMDLIBM_COMPAT_NO_SIMD" in loops.fix
 
 
 @pytest.mark.parametrize(
     ("missing", "said"),
     [
-        ("include/amdlibm.h", "no header amdlibm.h where the compiler looks"),
-        ("lib/libamdlibm.so", "no libamdlibm.so where the linker or the loader looks"),
+        ("include/amdlibm.h", "the compiler finds no header amdlibm.h"),
+        ("lib/libamdlibm.so", "the linker or the loader finds no libamdlibm.so"),
     ],
 )
-def test_a_header_or_a_library_that_is_gone(tmp_path: Path, missing: str, said: str) -> None:
-    variant = load_variant("openblas-amdlibm", "theano-1.0.5")
-    place = pipeline.make_environment(variant, tmp_path / "environment")
+def test_a_header_or_a_library_that_is_gone(
+    workspace: Workspace, tmp_path: Path, missing: str, said: str
+) -> None:
+    variant = load_variant(workspace, "openblas-amdlibm", "theano-1.0.5")
+    place = pipeline.make_environment(workspace, variant, tmp_path / "environment")
     (place / missing).unlink()
     (libm,) = checked(place, "libm")
     assert libm.status == "fail"
-    assert libm.detail == f"exp does not compile: there is {said}"
-    assert libm.fix == "build the environment anew"
+    assert libm.detail == f"exp does not compile: {said}"
+    assert libm.fix == "build the environment again"

@@ -8,7 +8,7 @@ import numpy
 
 from verify.blas import bindings
 from verify.core import progress
-from verify.core.fixes import explain, ldflags_fix, no_compiler_fix
+from verify.core.fixes import compiler_fix, explain, ldflags_fix
 from verify.core.report import failed, passed
 
 DTYPES = ("float64", "float32")
@@ -108,12 +108,12 @@ def check(context, operation):
         return failed(
             name,
             "this is not the baseline: " + detail,
-            "take blas.ldflags out of %s and of %s, or verify the variant that is meant"
+            "remove blas.ldflags from %s and from %s, or verify the variant that is meant"
             % (context.framework.flags_variable, context.framework.rc_file),
         )
     if all(is_fast for is_fast, _ in results):
         return passed(name, detail)
-    fix = ldflags_fix(context) if context.framework.flag("cxx") else no_compiler_fix(context)
+    fix = ldflags_fix(context) if context.framework.flag("cxx") else compiler_fix(context)
     return failed(name, detail, fix)
 
 

@@ -8,7 +8,7 @@ import os
 
 from verify.blas import bindings, library
 from verify.blas import operations as blas_operations
-from verify.core.fixes import ldflags_fix, linkable, rc_file, rc_lines
+from verify.core.fixes import blas_link_flags, config_file, config_lines, ldflags_fix
 from verify.core.framework import is_installed
 from verify.core.report import failed, passed, skipped
 
@@ -25,8 +25,8 @@ def check_ldflags(context):
         return failed(
             name,
             "this is not the baseline: %r" % value,
-            "take blas.ldflags out of %s and of %s"
-            % (context.framework.flags_variable, rc_file(context)),
+            "remove blas.ldflags from %s and from %s"
+            % (context.framework.flags_variable, config_file(context)),
         )
     if value:
         return passed(name, value)
@@ -118,15 +118,15 @@ def _others(context):
 def _fix(context):
     preload = os.environ.get("LD_PRELOAD")
     if preload:
-        return "LD_PRELOAD comes before every other library: take %s out of it" % preload
+        return "LD_PRELOAD comes before every other library: remove %s from it" % preload
     search = os.environ.get("LD_LIBRARY_PATH")
     if search and context.serving and _below(context.serving.path, search):
-        return "LD_LIBRARY_PATH leads to %s: take that folder out of it" % context.serving.path
+        return "LD_LIBRARY_PATH leads to %s: remove its folder from it" % context.serving.path
     if context.has_ldflags and not context.expectation:
         return "the flags %r lead to it; put these lines into %s:\n%s" % (
             context.framework.flag("blas.ldflags"),
-            rc_file(context),
-            rc_lines("blas", "ldflags", linkable() or "-lopenblas"),
+            config_file(context),
+            config_lines("blas", "ldflags", blas_link_flags() or "-lopenblas"),
         )
     return ldflags_fix(context)
 

@@ -158,7 +158,7 @@ def _one_thread_rate(context, update, size):
 def _check_blas(context, update, size, rate):
     expected = CHECK_BLAS_CALLS * 2.0 * size**3 / rate
     if expected > LONGEST * (20 if context.full else 1):
-        progress.tell("check_blas %d would take %.0f s here: left out" % (size, expected))
+        progress.log("check_blas %d would take %.0f s here: left out" % (size, expected))
         return []
     progress.note("check_blas %d" % size)
     update.resize(size)

@@ -90,7 +90,7 @@ def measure(context, count):
         environment[name] = str(count)
     environment.pop("GOTO_NUM_THREADS", None)
     target = context.serving.path if context.has_ldflags else "numpy"
-    done = process.call(process.suite_words("threads-probe", target), 120, environment)
+    done = process.call(process.suite_command("threads-probe", target), 120, environment)
     if done.timed_out:
         return "matrix products did not end within 120 s"
     try:

@@ -56,7 +56,7 @@ def check(context):
     message = messages[0] if messages else {}
     if "opened" in message:
         context.device = message["opened"]
-        return passed(NAME, device_report.describe(context.device, context.asked_device))
+        return passed(NAME, device_report.describe(context.device, context.requested_device))
     context.device_missing = True
     if "missing" in message:
         return skipped(NAME, "%s: %s" % (message["missing"], message["fix"]))
@@ -96,7 +96,7 @@ def _run(context, steps, seconds, receive):
         elif line.strip():
             others.append(line.strip())
 
-    words = process.suite_words("device-probe", context.asked_device, *steps)
+    words = process.suite_command("device-probe", context.requested_device, *steps)
     done = process.follow(words, seconds, _variables(context), parse)
     return done._replace(output=others[-1])
 
@@ -111,8 +111,8 @@ def _variables(context):
     folder = (context.expectation or {"flags": {}})["flags"].get("base_compiledir")
     if not folder or not os.access(folder, os.W_OK):
         folder = os.path.join(context.folder, "compiled")
-    flags = [context.given_flags] if context.given_flags else []
-    flags += ["device=" + context.asked_device, "base_compiledir=" + folder]
+    flags = [context.user_flags] if context.user_flags else []
+    flags += ["device=" + context.requested_device, "base_compiledir=" + folder]
     variables["THEANO_FLAGS"] = ",".join(flags)
     variables.setdefault("POCL_CACHE_DIR", os.path.join(context.folder, "kernels"))
     return variables
@@ -127,6 +127,6 @@ def _end(done, seconds):
 
 def _fix(context):
     return "to see the error, run: THEANO_FLAGS=device=%s %s -c 'import theano'" % (
-        context.asked_device,
+        context.requested_device,
         sys.executable,
     )

@@ -56,7 +56,7 @@ def opened(name):
     if theano.config.device != name:
         raise drivers.NoDeviceError(
             "Theano opened %s instead of %s" % (theano.config.device, name),
-            "take `device` out of THEANO_FLAGS",
+            "remove `device` from THEANO_FLAGS",
         )
     return device._asdict()
 

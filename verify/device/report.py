@@ -43,7 +43,7 @@ def checks_and_timings(context, results):
 
     results: {step: message of the probe, with `result` or `error`}.
     """
-    is_opencl = context.asked_device.startswith("opencl")
+    is_opencl = context.requested_device.startswith("opencl")
     computed = [name for name in COMPUTED if name in results]
     checks, timings = [_computed(name, results[name], is_opencl) for name in computed], []
     context.device["operations"] = {
@@ -184,7 +184,7 @@ def _optimiser(name, message):
 
 def _fix(name):
     return (
-        "take your own settings out of THEANO_FLAGS and ~/.theanorc and verify again; if %s still "
+        "remove your own settings from THEANO_FLAGS and ~/.theanorc and verify again; if %s still "
         "fails, this driver does not work with libgpuarray: use another one" % name
     )
 

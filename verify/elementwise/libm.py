@@ -51,7 +51,7 @@ def check(context):
     if not is_expected(context):
         return skipped(NAME, "%s is off: exp and the like are the C library's" % flag)
     if not _is_on(context):
-        source, fix = settings.undo(context, flag, "True")
+        source, fix = settings.source_and_fix(context, flag, "True")
         return failed(NAME, "%s is off (%s): no array function is called" % (flag, source), fix)
     try:
         _run(context, "exp")
@@ -131,7 +131,7 @@ def check_loops(context):
     return failed(
         LOOPS,
         "tanh calls %s" % (" and ".join(functions) or "the C library's function"),
-        "take AMDLIBM_COMPAT_NO_SIMD, and optimisation below -O3, out of gcc.cxxflags, which are %r"
+        "remove AMDLIBM_COMPAT_NO_SIMD and optimisation below -O3 from gcc.cxxflags, which are %r"
         % context.framework.flag("gcc.cxxflags"),
     )
 
@@ -153,5 +153,5 @@ def fix(library):
         folder = os.path.dirname(library.path)
         paths = [os.path.realpath(part) for part in value.replace(" ", ":").split(":") if part]
         if library.path in paths or folder in paths:
-            return "%s leads to %s: take that out of it" % (variable, library.path)
+            return "%s leads to %s: remove it from there" % (variable, library.path)
     return BUILD_AGAIN

@@ -55,5 +55,5 @@ def _fix(context):
     flags = str(context.framework.flag("gcc.cxxflags") or "")
     culprits = re.findall(r"-mno-vzeroupper|-fno-expensive-optimizations|-O[01s]\b", flags)
     if culprits:
-        return "take %s out of gcc.cxxflags, which are %r" % (" and ".join(culprits), flags)
+        return "remove %s from gcc.cxxflags, which are %r" % (" and ".join(culprits), flags)
     return "add -fno-ipa-ra to gcc.cxxflags"

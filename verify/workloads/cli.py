@@ -25,7 +25,7 @@ RAN, NO_DEVICE = 0, 3
 
 def main(argv):
     """Run the program and return its exit status."""
-    return program.end("the workload", run, parse(argv))
+    return program.exit_status("the workload", run, parse(argv))
 
 
 def parse(argv):
@@ -125,7 +125,7 @@ def run(arguments):
         return program.cannot_run(
             "the workload",
             "Theano opened %s instead of %s" % (framework.flag("device"), requested),
-            "take `device` out of THEANO_FLAGS",
+            "remove `device` from THEANO_FLAGS",
         )
     for module, option, is_on, variant in (
         ("theano_stacks_scan", "--fix-scan", arguments.fix_scan, "a variant"),
@@ -158,7 +158,7 @@ def _open(requested, expectation):
     folder = tempfile.mkdtemp(prefix="workload-")
     try:
         user_flags = os.environ.get("THEANO_FLAGS", "")
-        context = Context(None, expectation, folder, user_flags, asked_device=requested)
+        context = Context(None, expectation, folder, user_flags, requested_device=requested)
         check = device_check.check(context)
     finally:
         shutil.rmtree(folder, True)

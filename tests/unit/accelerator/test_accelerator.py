@@ -9,6 +9,7 @@ from pathlib import Path
 
 import pytest
 
+from stacks.core.workspace import Workspace
 from stacks.environments import settings
 from stacks.variants.variant import load_variant
 
@@ -27,9 +28,9 @@ SITE = settings.SITE[0].parent
     ],
 )
 def test_who_has_the_modules(
-    tmp_path: Path, flavour: str, framework: str, there: tuple[Path, ...]
+    workspace: Workspace, tmp_path: Path, flavour: str, framework: str, there: tuple[Path, ...]
 ) -> None:
-    variant = load_variant(flavour, framework)
+    variant = load_variant(workspace, flavour, framework)
     packages = tmp_path / f"lib/python{variant.framework.python}/site-packages"
     packages.mkdir(parents=True)
     settings.write(variant, tmp_path, tmp_path, list(PACKAGES))

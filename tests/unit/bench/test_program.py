@@ -9,7 +9,7 @@ from typing import Any
 
 import pytest
 
-from stacks.bench import command, probe, program, rounds, schedule
+from stacks.bench import command, rounds, schedule
 from stacks.bench.candidates import Candidate
 from stacks.bench.options import Asked
 from stacks.bench.program import Program
@@ -17,11 +17,10 @@ from stacks.bench.result import NUMBA
 from stacks.bench.suspended_process import NoAnswerError, Staying
 from stacks.core.errors import StacksError
 from stacks.environments import settings
-from stacks.locks.lock import Lock
-from stacks.variants.variant import load_variant
+from unit.helpers import benching
+from unit.helpers.benching import candidate
 from unit.helpers.profiles import case, profile, tables
 
-LOCK = Lock((), (), "a" * 64, "", "")
 PROFILE = profile(tables("Gemm", 2.0, 100, "C"), tables("Dot22", 1.0, 10, "Py"))
 
 
@@ -58,13 +57,8 @@ def fakes(monkeypatch: pytest.MonkeyPatch) -> list[Fake]:
     return Fake.every
 
 
-def candidate(name: str, framework: str = "theano-1.0.5") -> Candidate:
-    return Candidate(load_variant(name, framework), Path("/p") / name, LOCK, None)
-
-
 def plan(*names: str, **more: Any) -> schedule.Plan:
-    given: dict[str, Any] = {"workloads": ("ntm",), "threads": (1, 2), "rounds": 5, "quick": True}
-    return schedule.Plan(candidates=tuple(map(candidate, names)), **(given | more))
+    return benching.plan(*names, **{"workloads": ("ntm",), "rounds": 5, **more})
 
 
 def started(turn: schedule.Turn) -> Program:
@@ -75,40 +69,6 @@ def ready(of: Candidate) -> Program:
     program = Program(of, "ntm", [], {}, 1.0, start=Fake)
     program.wait()
     return program
-
-
-def told(of: schedule.Plan) -> list[tuple[int, int, str]]:
-    return [(turn.start, turn.round, turn.candidate.variant.name) for turn in schedule.turns(of)]
-
-
-def test_all_are_started_before_the_first_is_timed_and_the_rounds_turn() -> None:
-    assert told(plan("blis", "mkl", rounds=3, starts=2)) == [
-        (1, 0, "blis"), (1, 0, "mkl"),
-        (1, 1, "blis"), (1, 1, "mkl"),
-        (1, 2, "mkl"), (1, 2, "blis"),
-        (2, 0, "mkl"), (2, 0, "blis"),
-        (2, 3, "blis"), (2, 3, "mkl"),
-    ]  # fmt: skip
-
-
-def test_what_is_slow_to_start_is_started_once_and_on_all_threads_unless_asked() -> None:
-    few = plan("blis")
-    assert {turn.start for turn in schedule.turns(few)} == {1} and schedule.counts_of(
-        "ntm", few
-    ) == (2,)
-    asked = plan("blis", starts=9, every_count=True)
-    assert schedule.starts_of("ntm", asked) == 5, "no more than rounds"
-    assert schedule.counts_of("ntm", asked) == (1, 2)
-    assert schedule.starts_of("lstm", few) == 5 and schedule.counts_of("lstm", few) == (1, 2)
-    assert [turn.last for turn in schedule.turns(few)] == [False] * 5 + [True]
-
-
-def test_what_is_left_is_told_from_the_first_calls_on() -> None:
-    every = list(schedule.turns(plan("blis", "mkl", rounds=2)))
-    assert schedule.remaining([(every[0], 300.0)], every[1:]) is None
-    expected = [(every[0], 300.0), (every[2], 10.0)]
-    assert schedule.remaining(expected, every[1:]) == 300 + 2 * 10 + 2 * 12
-    assert schedule.remaining([*expected, (every[2], 5.0)], every[3:]) == 5 + 2 * 6
 
 
 def test_a_program_is_timed_in_its_rounds_and_its_profile_kept_once(fakes: list[Fake]) -> None:
@@ -216,7 +176,10 @@ class Silent(Fake):
 
 def timed_on_pytensor(monkeypatch: pytest.MonkeyPatch, asked_for: int, **more: Any) -> rounds.Timed:
     monkeypatch.setattr(Silent, "asked_for", asked_for, raising=False)
-    chosen = (candidate("mkl", "pytensor-3.0.7"), candidate("blis", "pytensor-3.0.7"))
+    chosen = (
+        candidate("mkl", "pytensor-3.0.7"),
+        candidate("blis", "pytensor-3.0.7"),
+    )
     started_without: list[list[str]] = []
 
     def begin(crew: rounds.Crew, turn: schedule.Turn) -> Program:
@@ -231,7 +194,11 @@ def timed_on_pytensor(monkeypatch: pytest.MonkeyPatch, asked_for: int, **more: A
 @pytest.mark.parametrize(("asked_for", "number"), [(0, 0), (3, 3), (6, 5)])
 @pytest.mark.parametrize("together", [False, True])
 def test_what_does_not_answer_is_named_and_the_rest_is_kept(
-    monkeypatch: pytest.MonkeyPatch, fakes: list[Fake], asked_for: int, number: int, together: bool
+    monkeypatch: pytest.MonkeyPatch,
+    fakes: list[Fake],
+    asked_for: int,
+    number: int,
+    together: bool,
 ) -> None:
     found = timed_on_pytensor(monkeypatch, asked_for, together=together)
     assert {series.name for run in found.runs for series in run.series} == {"ntm step"}
@@ -270,14 +237,6 @@ def test_where_nothing_answers_nothing_is_kept(
     assert len(fakes) == 2 and all(fake.killed for fake in fakes)
 
 
-def test_how_often_a_program_is_called() -> None:
-    assert probe.options_of("check_blas", True) == ["--case", "2000"]
-    assert probe.options_of("check_blas", False) == probe.options_of("ntm", True) == []
-    assert [probe.calls_of("ntm", quick) for quick in (True, False)] == [20, 100]
-    assert probe.calls_of("check_blas", True) == 10
-    assert program.profile_calls("check_blas") == 1
-
-
 def test_scan_may_be_fixed_for_all(monkeypatch: pytest.MonkeyPatch) -> None:
     seen: list[tuple[list[str], str | None]] = []
 
@@ -293,9 +252,3 @@ def test_scan_may_be_fixed_for_all(monkeypatch: pytest.MonkeyPatch) -> None:
     assert (settings.SITE_FOLDER / "theano_stacks_scan.py").is_file()
     (said,) = command.remarks([], True, 0.0, Asked(fix_scan=True))
     assert "theano_stacks_scan" in said
-
-
-def test_a_fix_that_was_not_made_for_a_framework_is_refused() -> None:
-    command._check_fixes([candidate("mkl", "pytensor-3.0.7"), candidate("mkl", "theano-0.8.2")])
-    with pytest.raises(StacksError, match=r"theano_stacks_scan is not made for aesara-2\.9\.4"):
-        command._check_fixes([candidate("mkl"), candidate("mkl", "aesara-2.9.4")])

@@ -1,8 +1,5 @@
 from __future__ import annotations
 
-from pathlib import Path
-from typing import Any
-
 import pytest
 
 from stacks.bench import recommend, rounds, schedule
@@ -10,29 +7,19 @@ from stacks.bench import rows as bench_rows
 from stacks.bench.candidates import Candidate
 from stacks.bench.result import Run
 from stacks.core.errors import UsageError
-from stacks.locks.conda_lock import LockedPackage
-from stacks.locks.lock import Lock
-from stacks.variants.variant import load_variant
-from unit.helpers.benching import runs
+from stacks.core.workspace import Workspace
+from unit.helpers.benching import candidate, runs
 
-LOCK = Lock(
-    (LockedPackage("numpy", "1.22.4", "0", "u/n.conda", "b" * 64, "c" * 32),), (), "a" * 64, "", ""
-)
-PASSED = {"ok": True}
 SLOW = [40.0, 41, 39, 40, 42, 40, 41]
 FAST = [100.0, 104, 98, 101, 103, 99, 100]
 ALIKE = [101.0, 103, 99, 100, 104, 98, 101]
 
 
-def candidate(name: str, report: dict[str, Any] | None) -> Candidate:
-    return Candidate(load_variant(name, "theano-1.0.5"), Path("/p") / name, LOCK, report)
-
-
 BASE, MKL, BLIS, BROKEN = (
-    candidate("pip-default", PASSED),
-    candidate("mkl", PASSED),
-    candidate("blis", PASSED),
-    candidate("openblas", {"ok": False}),
+    candidate("pip-default"),
+    candidate("mkl"),
+    candidate("blis"),
+    candidate("openblas", report={"ok": False}),
 )
 
 
@@ -63,16 +50,16 @@ def test_less_than_twice_the_baseline_is_told() -> None:
     assert recommend.warnings(rows) == ["Gemm: mkl is only 1.50 times as fast as pip-default"]
 
 
-def test_nothing_to_choose_from(monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr(recommend, "candidates", lambda variants: [MKL, BROKEN])
+def test_nothing_to_choose_from(workspace: Workspace, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(recommend, "candidates", lambda workspace, variants: [MKL, BROKEN])
     with pytest.raises(UsageError, match=r"(?s)fewer than two.*found: +mkl\n.*invoke build"):
-        recommend.recommend([MKL.variant])
+        recommend.recommend(workspace, [MKL.variant])
     with pytest.raises(UsageError, match="too few rounds"):
-        recommend.recommend([MKL.variant], rounds_wanted=2)
+        recommend.recommend(workspace, [MKL.variant], rounds_wanted=2)
 
 
 def test_a_variant_that_did_not_verify_is_never_timed(
-    monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
+    workspace: Workspace, monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
 ) -> None:
     planned: list[schedule.Plan] = []
 
@@ -80,9 +67,9 @@ def test_a_variant_that_did_not_verify_is_never_timed(
         planned.append(plan)
         return rounds.Timed(timed((BASE, SLOW), (MKL, FAST)), [], pinned=True)
 
-    monkeypatch.setattr(recommend, "candidates", lambda variants: [BASE, MKL, BROKEN])
+    monkeypatch.setattr(recommend, "candidates", lambda workspace, variants: [BASE, MKL, BROKEN])
     monkeypatch.setattr(rounds, "run", run)
-    recommend.recommend([MKL.variant])
+    recommend.recommend(workspace, [MKL.variant])
     assert [c.variant.name for c in planned[0].candidates] == ["pip-default", "mkl"]
     said = capsys.readouterr()
     assert "left out: openblas: not verified" in said.err

@@ -113,7 +113,7 @@ def test_other_errors_are_not_hidden() -> None:
         raise FileNotFoundError(errno.ENOENT, "none")
 
 
-def test_no_room_for_temporary_files(monkeypatch: pytest.MonkeyPatch) -> None:
+def test_no_space_for_temporary_files(monkeypatch: pytest.MonkeyPatch) -> None:
     def none() -> None:
         raise FileNotFoundError(errno.ENOENT, "No usable temporary directory found in [...]")
 
@@ -175,7 +175,7 @@ def test_a_lock_falls_with_its_holder(tmp_path: Path) -> None:
     [("/c", "/x", "/c"), ("~/c", "", "/home/me/c"), ("", "/x", "/x/theano-stacks"),
      ("", "", "/home/me/.cache/theano-stacks")],
 )  # fmt: skip
-def test_the_place_of_the_cache(
+def test_the_folder_of_the_cache(
     chosen: str, xdg: str, found: str, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     monkeypatch.setenv("HOME", "/home/me")

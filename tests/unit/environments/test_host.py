@@ -7,6 +7,7 @@ import pytest
 from stacks.channel.offers import read_channel
 from stacks.core.errors import UsageError
 from stacks.environments import host
+from unit.helpers.checkout import CHECKOUT
 
 
 @pytest.fixture(scope="module")
@@ -14,7 +15,7 @@ def needs() -> list[str]:
     """Give what Theano's environments need: PyTensor's Python needs a newer system."""
     return [
         spec
-        for offer in read_channel().offers.values()
+        for offer in read_channel(CHECKOUT).offers.values()
         for spec in offer.recipe.requirements.run
         if (offer.recipe.package.name, offer.recipe.package.version) != ("python", "3.11.2")
     ]

@@ -1,4 +1,4 @@
-"""What a process uses, another does not remove: real processes, told by what they print."""
+"""What a process uses, another does not remove: real processes, checked by what they print."""
 
 from __future__ import annotations
 
@@ -10,6 +10,7 @@ from pathlib import Path
 import pytest
 
 from stacks.core.disk import REPOSITORY
+from stacks.core.workspace import Workspace
 from stacks.environments import in_use, prefix
 from stacks.environments.in_use import InUseError
 from stacks.variants.variant import load_variant
@@ -18,8 +19,8 @@ USER = """
 import sys
 from pathlib import Path
 from stacks.environments import in_use
-in_use.use(Path(sys.argv[1]))
-in_use.use(Path(sys.argv[1]))
+in_use.use(Path(sys.argv[-1]))
+in_use.use(Path(sys.argv[-1]))
 print("held", flush=True)
 sys.stdin.readline()
 """
@@ -27,14 +28,14 @@ RUNNER = """
 import sys
 from pathlib import Path
 from stacks.environments import in_use, run
-in_use.use(Path(sys.argv[1]))
+in_use.use(Path(sys.argv[-1]))
 run._replace_by(["cat"], {"PATH": "/usr/bin:/bin"})
 """
 CLEANER = """
 import sys
 from pathlib import Path
 from stacks.environments import in_use
-with in_use.unused(Path(sys.argv[1]), "it"):
+with in_use.unused(Path(sys.argv[-1]), "it"):
     print("held", flush=True)
     sys.stdin.readline()
 """
@@ -42,7 +43,7 @@ with in_use.unused(Path(sys.argv[1]), "it"):
 
 def start(program: str, lock: Path, *words: str) -> subprocess.Popen[str]:
     pipe = subprocess.PIPE
-    command = [sys.executable, "-c", program, str(lock), *words]
+    command = [sys.executable, "-c", program, *words, str(lock)]
     return subprocess.Popen(
         command, stdin=pipe, stdout=pipe, stderr=pipe, text=True, cwd=REPOSITORY
     )
@@ -65,7 +66,7 @@ def test_what_is_used_is_not_removed_and_its_users_are_named(tmp_path: Path) -> 
         assert (line(first), line(second)) == ("held\n", "held\n")
         found = str(refusal(lock).found)
         assert f"process {first.pid}: " in found and f"process {second.pid}: " in found
-        assert "first; " in found and "\n" not in found
+        assert "first" in found and "; process" in found and "\n" not in found
         first.communicate("\n")
         assert f"process {second.pid}: " in str(refusal(lock).found)
         second.kill()
@@ -136,15 +137,16 @@ def test_the_words_by_which_our_own_program_is_known() -> None:
 
 
 def test_an_environment_that_was_removed_meanwhile_is_not_ready(
-    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+    own_workspace: Workspace, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     answers = [True, False]
-    monkeypatch.setattr(prefix, "PREFIXES", tmp_path)
     monkeypatch.setattr(prefix, "is_ready", lambda variant, lock, target: answers.pop(0))
-    monkeypatch.setattr(in_use, "lock_of_build", lambda: tmp_path / ".build.lock")
-    variant = load_variant("openblas")
-    assert not in_use.is_ready(variant, None)  # type: ignore[arg-type]
-    held = {path for path in in_use._held if path.is_relative_to(tmp_path)}
-    assert held == {tmp_path / ".build.lock", tmp_path / "theano-1.0.5/.openblas.used"}
+    variant = load_variant(own_workspace, "openblas")
+    assert not in_use.is_ready(own_workspace, variant, None)  # type: ignore[arg-type]
+    held = {path for path in in_use._held if path.is_relative_to(own_workspace.root)}
+    assert held == {
+        own_workspace.root / ".build.lock",
+        own_workspace.environments / "theano-1.0.5/.openblas.used",
+    }
     for path in held:
         os.close(in_use._held.pop(path))

@@ -13,9 +13,11 @@ import zstandard
 
 from stacks.channel.offers import read_channel
 from stacks.core.errors import FetchError, IntegrityError, StacksError, StaleError, UsageError
+from stacks.core.workspace import Workspace
 from stacks.environments import build as pipeline
 from stacks.locks import lock, other_channel
 from stacks.locks.lock import Lock
+from stacks.sources.pins import Pins, write_pins
 from stacks.variants.variant import Variant, load_variant, select
 from unit.helpers.handmade import PLACEHOLDER, Package, serve
 from unit.helpers.serving import Site, closed_port
@@ -67,12 +69,16 @@ class World:
     root: Path
 
     @property
+    def workspace(self) -> Workspace:
+        return Workspace(self.root, self.root / "cache")
+
+    @property
     def ours(self) -> tuple[Variant, ...]:
-        return select("small", envs=self.root / "envs")
+        return select(self.workspace, "small")
 
     @property
     def variant(self) -> Variant:
-        return load_variant("small@conda-forge", envs=self.root / "envs")
+        return load_variant(self.workspace, "small@conda-forge")
 
     @property
     def place(self) -> Path:
@@ -80,19 +86,19 @@ class World:
 
     @property
     def lock(self) -> Path:
-        return self.root / "locks/tiny/small@conda-forge"
+        return self.workspace.locks / "tiny/small@conda-forge"
 
     def alias(self, url: str) -> None:
         (self.root / ".condarc").write_text(f"channel_alias: {url}\nremote_max_retries: 1\n")
 
     def relock(self, channel: str = "conda-forge") -> None:
-        other_channel.relock(self.ours, channel, self.root / "locks")
+        other_channel.relock(self.workspace, self.ours, channel)
 
     def make(self) -> Path:
-        return pipeline.make_environment(self.variant, self.place, self.root / "locks")
+        return pipeline.make_environment(self.workspace, self.variant, self.place)
 
     def check(self) -> Lock:
-        return lock.check(self.variant, read_channel(), self.root / "locks")
+        return lock.check(self.workspace, self.variant, read_channel(self.workspace))
 
 
 @pytest.fixture
@@ -112,6 +118,7 @@ def world(site: Site, room: Path, monkeypatch: pytest.MonkeyPatch) -> World:
         "environment: {LAYER: ours}\n"
         "conda_forge:\n  packages: [openblas]\n  environment: {LAYER: theirs}\n"
     )
+    write_pins(room / "recipes/sources.lock", Pins())
     world = World(site, room)
     world.alias(site.url)
     serve(site, "/conda-forge", PACKAGES)
@@ -296,5 +303,6 @@ def test_an_unpacked_package_that_is_damaged_is_unpacked_again(
 
 def test_locks_of_other_channels_are_found_beside_our_own(world: World) -> None:
     world.relock()
-    names = [v.name for v in lock.with_other_channels(world.ours, world.root / "locks")]
+    variants = lock.with_other_channels(world.workspace, world.ours)
+    names = [variant.name for variant in variants]
     assert names == ["small", "small@conda-forge"]

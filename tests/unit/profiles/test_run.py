@@ -1,5 +1,6 @@
 from __future__ import annotations
 
+import gzip
 import json
 import subprocess
 import sys
@@ -9,6 +10,7 @@ import jsonschema
 import pytest
 
 from stacks.core.errors import UsageError
+from stacks.core.workspace import Workspace
 from stacks.environments.verify import SUITE
 from stacks.profiles import run as profile_runs
 from unit.helpers.profiles import case, profile, report, tables
@@ -24,7 +26,8 @@ def program(*words: str | Path) -> subprocess.CompletedProcess[str]:
 
 def test_a_wish_becomes_the_programs_words() -> None:
     assert profile_runs.Wish("ntm").words() == ["ntm"]
-    assert profile_runs.Wish("lstm", calls=5, case="merged", linker="numba", small=True).words() == [
+    wish = profile_runs.Wish("lstm", calls=5, case="merged", linker="numba", small=True)
+    assert wish.words() == [
         "lstm", "--calls", "5", "--case", "merged", "--linker", "numba", "--small",
     ]  # fmt: skip
 
@@ -51,9 +54,20 @@ def test_a_file_that_is_no_report_is_told(tmp_path: Path, text: str, message: st
         profile_runs.read(path)
 
 
-def test_a_variant_without_a_report_says_how_to_make_it() -> None:
+def test_a_report_of_schema_1_is_read_and_shown(tmp_path: Path) -> None:
+    content = gzip.decompress((Path(__file__).parent / "report_schema_1.json.gz").read_bytes())
+    path = tmp_path / "report.json"
+    path.write_bytes(content)
+    old = profile_runs.read(path)
+    assert (old["schema"], "fixed_scan" in old) == (1, False)
+    assert profile_runs.signature_of(old) == ("049670a0668c",)
+    done = program("--show", path)
+    assert done.returncode == 0 and "logreg, float32 on theano 1.0.5" in done.stdout
+
+
+def test_a_variant_without_a_report_says_how_to_make_it(workspace: Workspace) -> None:
     with pytest.raises(UsageError) as caught:
-        profile_runs.find("theano-0.8.2/blis", "scan_gc", None)
+        profile_runs.find(workspace, "theano-0.8.2/blis", "scan_gc", None)
     assert "--variant blis --framework theano-0.8.2 --workload scan_gc" in str(caught.value)
 
 

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import json
 import shutil
+from dataclasses import replace
 from pathlib import Path
 from typing import Any
 
@@ -12,10 +13,11 @@ import pytest
 from ruamel.yaml import YAML
 
 from stacks.core.errors import StaleError
+from stacks.core.workspace import Workspace
 from stacks.project import schemas
-from stacks.variants.variant import ENVS
+from unit.helpers.checkout import CHECKOUT
 
-FILES = sorted(ENVS.glob("*/*.yaml"))
+FILES = sorted(CHECKOUT.envs.glob("*/*.yaml"))
 
 
 def content(path: Path) -> Any:
@@ -30,18 +32,20 @@ def schema_beside(path: Path) -> Path:
     return path.parent / line.removeprefix(head)
 
 
-def test_the_committed_ones_are_fresh() -> None:
-    schemas.check()
+def test_the_committed_schemas_are_current(workspace: Workspace) -> None:
+    schemas.check(workspace)
 
 
-def test_a_stale_one_is_told(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+def test_stale_and_missing_schemas_are_named(
+    workspace: Workspace, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
     monkeypatch.chdir(tmp_path)
-    schemas.write(tmp_path)
-    schemas.check(tmp_path)
+    schemas.write(replace(workspace, root=tmp_path))
+    schemas.check(replace(workspace, root=tmp_path))
     (tmp_path / "envs/blas.schema.json").write_text("{}\n")
     (tmp_path / "envs/variant.schema.json").unlink()
     with pytest.raises(StaleError) as caught:
-        schemas.check(tmp_path)
+        schemas.check(replace(workspace, root=tmp_path))
     assert str(caught.value) == (
         "envs/blas.schema.json, envs/variant.schema.json: no longer what the models give\n"
         "  fix:      run `./invoke schema` and commit what it writes"
@@ -49,20 +53,20 @@ def test_a_stale_one_is_told(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) ->
 
 
 @pytest.mark.parametrize("path", FILES, ids=lambda p: f"{p.parent.name}/{p.stem}")
-def test_editors_find_nothing_wrong_in_the_projects_files(path: Path) -> None:
+def test_the_projects_files_satisfy_the_schemas(path: Path) -> None:
     jsonschema.validate(content(path), json.loads(schema_beside(path).read_text()))
 
 
-def test_editors_find_what_the_models_refuse() -> None:
-    variant = json.loads((ENVS / "variant.schema.json").read_text())
+def test_the_schemas_refuse_what_the_models_refuse() -> None:
+    variant = json.loads((CHECKOUT.envs / "variant.schema.json").read_text())
     for wrong in ({"summary": "s", "bals": "x"}, {"summary": 1}, {"summary": "s", "blas": None}):
         with pytest.raises(jsonschema.ValidationError):
             jsonschema.validate(wrong, variant)
 
 
-def test_the_same_models_give_the_same_bytes(tmp_path: Path) -> None:
-    schemas.write(tmp_path)
+def test_the_same_models_give_the_same_bytes(workspace: Workspace, tmp_path: Path) -> None:
+    schemas.write(replace(workspace, root=tmp_path))
     first = {p.name: p.read_bytes() for p in tmp_path.rglob("*.json")}
     shutil.rmtree(tmp_path)
-    schemas.write(tmp_path)
+    schemas.write(replace(workspace, root=tmp_path))
     assert {p.name: p.read_bytes() for p in tmp_path.rglob("*.json")} == first and len(first) == 4

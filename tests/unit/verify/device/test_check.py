@@ -39,14 +39,14 @@ def expectation(own: str, **flags: str) -> dict[str, Any]:
 def context(tmp_path: Path, asked: str = "opencl0:0", **more: object) -> SimpleNamespace:
     made: dict[str, object] = {
         "expectation": None,
-        "given_flags": "",
+        "user_flags": "",
         "folder": str(tmp_path),
         "peaks": {},
     }
     return SimpleNamespace(
         **{
             **made,
-            "asked_device": asked,
+            "requested_device": asked,
             "device": dict(FOUND),
             "device_missing": False,
             "full": False,
@@ -192,7 +192,7 @@ def probe(tmp_path: Path, monkeypatch: pytest.MonkeyPatch, body: str) -> None:
         f"    print({device.MARK!r} + json.dumps(message), flush=True)\n" + body
     )
     words = [sys.executable, str(path)]
-    monkeypatch.setattr(process, "suite_words", lambda name, *more: [*words, *more])
+    monkeypatch.setattr(process, "suite_command", lambda name, *more: [*words, *more])
 
 
 def test_a_device_that_is_there(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
@@ -209,7 +209,7 @@ def test_a_device_that_is_there(tmp_path: Path, monkeypatch: pytest.MonkeyPatch)
     [
         ("say(missing='no driver', fix='install it')", "no driver: install it"),
         ("print('loading'); time.sleep(60)", "did not answer within 1 s"),
-        ("print('bad driver'); os.abort()", "ended with status -6, saying: bad driver"),
+        ("print('bad driver', flush=True); os.abort()", "ended with status -6, saying: bad driver"),
     ],
 )
 def test_a_device_that_is_not_there(
@@ -253,7 +253,7 @@ def test_the_device_has_the_environments_own_folders(tmp_path: Path) -> None:
     where = context(
         tmp_path,
         expectation=expectation("opencl0:0", base_compiledir=str(place)),
-        given_flags="floatX=float32",
+        user_flags="floatX=float32",
     )
     flags = device._environment(where)["THEANO_FLAGS"]
     assert flags == f"floatX=float32,device=opencl0:0,base_compiledir={place}"
