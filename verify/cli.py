@@ -69,7 +69,7 @@ def run(arguments, folder):
     if arguments.json and not os.path.isdir(os.path.dirname(os.path.abspath(arguments.json))):
         raise EnvironmentError(2, "no such folder", os.path.dirname(arguments.json))
     if arguments.blas_threads:
-        threads.ask_for(arguments.blas_threads)
+        threads.set_variables(arguments.blas_threads)
     user_flags = {name: os.environ.get(name.upper() + "_FLAGS", "") for name in frameworks.MODULES}
     frameworks.use_compile_folder(os.path.join(folder, "compiled"))
     # Modules that another environment has compiled would hide a broken compiler in this one.
@@ -77,7 +77,7 @@ def run(arguments, folder):
     # Aesara leaves temporary folders behind, Theano the sources that it cannot compile, and a
     # killed process everything.
     os.environ["TMPDIR"] = tempfile.tempdir = folder
-    requested_device = device_check.asked(expectation, user_flags["theano"])
+    requested_device = device_check.requested(expectation, user_flags["theano"])
     if requested_device:
         frameworks.add_flag("theano", "device=cpu")
     progress.begin()

@@ -15,7 +15,7 @@ class Context(object):
 
     Left by checks for later ones:
 
-    operations: {(name, dtype): Compiled}.
+    operations: {(name, dtype): CompiledOperation}.
     serving: the Library that computes matrix products.
     peaks: {dtype: {threads: GFLOP/s}}.
     gemm: {dtype: [GFLOP/s]}.

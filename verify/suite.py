@@ -13,8 +13,8 @@ from verify.checks import compile_time, known_faults, scan, settings, versions
 from verify.core import machine, native, progress, report
 from verify.core.fixes import explain
 from verify.device import check as device_check
+from verify.elementwise import accuracy, libm, registers
 from verify.elementwise import calls as elementwise_calls
-from verify.elementwise import libm, registers
 from verify.elementwise import speed as elementwise_speed
 
 
@@ -62,10 +62,10 @@ def run(context, debug=False):
     for operation in blas_operations.OPERATIONS:
         add_check("%s numbers" % operation.name, numerics.check, operation)
     add_check(threads.NAME, threads.check)
-    if libm.wanted(context):
+    if libm.is_expected(context):
         add_check(libm.NAME, libm.check)
         add_check(libm.LOOPS, libm.check_loops)
-        add_check(libm.ACCURACY, libm.check_accuracy)
+        add_check(accuracy.NAME, accuracy.check)
     add_check(scan.NAME, scan.check)
     add_timings("import", compile_time.imports)
     add_timings("peak", blas_speed.peaks)
