@@ -12,24 +12,25 @@ from pathlib import Path
 
 from stacks.channel.offers import Channel
 from stacks.core import console
-from stacks.core.disk import REPOSITORY, aside, locked, same_modes, sha256_of
+from stacks.core.disk import aside, locked, same_modes, sha256_of
 from stacks.core.workspace import Workspace
 from stacks.environments import build as pipeline
 from stacks.environments import prefix, settings
 from stacks.environments.part import Part
 from stacks.environments.verify import SUITE
 from stacks.image import base, manifest, normalised, precompiled, sbom
+from stacks.image import config as image_config
 from stacks.image.config import ENTRY, HOME, PREFIX, WORK, ImageConfig, config_of
+from stacks.image.precompiled import CONTENT
 from stacks.locks.lock import Lock
 from stacks.variants.variant import AMDLIBM, Variant
 
-CONTENT = REPOSITORY / "docker" / "content"
 SHARE = f"{PREFIX}/share/theano-stacks"
 SBOM = f"{SHARE}/sbom.cdx.json"
 # The same for an image on another base than the locked one, of which nothing is known here.
 SBOM_WITHOUT_BASE = f"{SHARE}/sbom-without-base.cdx.json"
-# What decides the bytes of the layers.
-MODULES = ("base.py", "compiled.py", "config.py", "contents.py", "sbom.py", "tree.py")
+# The modules of this package that layout imports: with it they decide the bytes of the layers.
+MODULES = (base, image_config, manifest, normalised, precompiled, sbom)
 # Folders that the group root may write, and with it any user whom an engine gives that group.
 WRITABLE = {str(HOME)[1:]: 0o775, str(WORK)[1:]: 0o775}
 
@@ -49,7 +50,7 @@ def place_of(workspace: Workspace, variant: Variant) -> Path:
 
 def key_of(workspace: Workspace, variant: Variant, lock: Lock) -> str:
     """Return the hash of all that decides an image's layers over its base."""
-    code = [Path(__file__).with_name(name) for name in MODULES]
+    code = [Path(name) for name in (__file__, *(str(module.__file__) for module in MODULES))]
     code += [*_files(CONTENT, "*"), *_files(SUITE, "*")]
     inputs = [
         prefix.key_of(variant, lock, Path(PREFIX)),
