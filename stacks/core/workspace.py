@@ -40,6 +40,11 @@ class Workspace:
         return self.recipes / "sources.lock"
 
     @property
+    def suite(self) -> Path:
+        """The verification suite."""
+        return self.root / "verify"
+
+    @property
     def docker(self) -> Path:
         """The template of the Dockerfiles, and what is rendered from it."""
         return self.root / "docker"

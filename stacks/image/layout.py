@@ -17,7 +17,6 @@ from stacks.core.workspace import Workspace
 from stacks.environments import build as pipeline
 from stacks.environments import prefix, settings
 from stacks.environments.part import Part
-from stacks.environments.verify import SUITE
 from stacks.image import base, manifest, normalised, precompiled, sbom
 from stacks.image import config as image_config
 from stacks.image.config import ENTRY, HOME, PREFIX, WORK, ImageConfig, config_of
@@ -51,10 +50,11 @@ def place_of(workspace: Workspace, variant: Variant) -> Path:
 def key_of(workspace: Workspace, variant: Variant, lock: Lock) -> str:
     """Return the hash of all that decides an image's layers over its base."""
     code = [Path(name) for name in (__file__, *(str(module.__file__) for module in MODULES))]
-    code += [*_files(CONTENT, "*"), *_files(SUITE, "*")]
+    code += [CONTENT / name for name in _files(CONTENT)]
     inputs = [
         prefix.key_of(variant, lock, Path(PREFIX)),
         [(path.name, sha256_of(path)) for path in code],
+        [(str(name), sha256_of(workspace.suite / name)) for name in _files(workspace.suite)],
         base.key(workspace),
     ]
     return hashlib.sha256(json.dumps(inputs).encode()).hexdigest()
@@ -109,8 +109,11 @@ def _layers(target: Path) -> tuple[Layer, ...]:
     return tuple(Layer(n, target / n) for n in names if (target / n).is_dir())
 
 
-def _files(folder: Path, pattern: str) -> list[Path]:
-    return sorted(p for p in folder.glob(pattern) if p.is_file() and p.suffix != ".pyc")
+def _files(folder: Path) -> list[Path]:
+    """Return the paths in a folder of the files that go into an image, at any depth."""
+    paths = (path.relative_to(folder) for path in folder.rglob("*") if path.is_file())
+    own = (path for path in paths if path.suffix != ".toml")
+    return sorted(p for p in own if not any(n.startswith((".", "__pycache__")) for n in p.parts))
 
 
 def _make(
@@ -139,7 +142,7 @@ def _make(
         blas = [f"{within}/{name}" for name in _blas_of(variant, parts, environment)]
         _move(made / "packages", made / "blas", blas)
         config = config_of(workspace, variant)
-        _add_programs(made / "settings", variant, config)
+        _add_programs(made / "settings", variant, config, workspace.suite)
         site_packages = environment / f"lib/python{variant.framework.python}/site-packages"
         for path, debs in ((SBOM, base.licences(workspace)), (SBOM_WITHOUT_BASE, {})):
             document = sbom.render(config, key, parts, lock, channel.pins, debs, site_packages)
@@ -198,12 +201,12 @@ def _move(source: Path, target: Path, names: Iterable[str]) -> None:
             folder.rmdir()
 
 
-def _add_programs(root: Path, variant: Variant, config: ImageConfig) -> None:
-    """Write what a container starts with, the verification suite, and who may use it."""
+def _add_programs(root: Path, variant: Variant, config: ImageConfig, suite: Path) -> None:
+    """Write the container's entry program and the verification suite, a copy of `suite`."""
     share = root / SHARE[1:]
-    shutil.copytree(
-        SUITE, share / "verify", ignore=shutil.ignore_patterns("__pycache__", ".*", "*.toml")
-    )
+    for name in _files(suite):
+        (share / "verify" / name).parent.mkdir(parents=True, exist_ok=True)
+        shutil.copy(suite / name, share / "verify" / name)
     words = {
         "title": config.title,
         "description": config.description,
@@ -211,12 +214,12 @@ def _add_programs(root: Path, variant: Variant, config: ImageConfig) -> None:
         "variant": variant.name,
         "module": variant.framework.module,
     }
-    for name, place in (
+    for template, place in (
         ("theano-stacks", ENTRY),
         ("bashrc", f"{SHARE}/bashrc"),
         ("passwd", "/etc/passwd"),
     ):
-        text = (CONTENT / name).read_text()
+        text = (CONTENT / template).read_text()
         for word, value in words.items():
             text = text.replace(f"{{{word}}}", value)
         path = root / str(place)[1:]
