@@ -14,7 +14,7 @@ from typing import Any
 
 from stacks.core.disk import write_whole
 from stacks.core.errors import StacksError, UsageError
-from stacks.core.process import attached
+from stacks.core.process import attached, quoted
 from stacks.core.workspace import Workspace
 from stacks.environments import settings
 from stacks.environments.verify import NO_DEVICE, SUITE, environment
@@ -71,6 +71,17 @@ def check_workload(name: str) -> None:
             f"no workload {name or 'is named'}",
             expected=", ".join(WORKLOADS),
             fix="./invoke profile --variant NAME --workload ntm",
+        )
+
+
+def check_no_program(command: Sequence[str]) -> None:
+    """Raise UsageError for the command line of a user's own program, which cannot be profiled."""
+    if command:
+        raise UsageError(
+            "profile cannot run a program of your own",
+            expected=f"--workload NAME: {', '.join(WORKLOADS)}",
+            found=quoted(command),
+            fix="leave out the words after --, and choose a workload: --workload ntm",
         )
 
 

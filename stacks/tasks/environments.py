@@ -146,7 +146,7 @@ def recommend(context: Context, framework: str = "", rounds: int = 7) -> None:
     )
 
 
-@task(help={"variant": VARIANT, "framework": FRAMEWORK})
+@task(help={"variant": VARIANT, "framework": FRAMEWORK}, takes_command=True)
 def run(context: Context, variant: str, framework: str = "") -> None:
     """Run a program in an environment: run --variant V -- CMD."""
     workspace = default_workspace()

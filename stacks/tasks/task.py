@@ -13,10 +13,13 @@ import invoke.exceptions
 import invoke.tasks
 
 from stacks.core.console import show_error
-from stacks.core.errors import StacksError
+from stacks.core.errors import StacksError, UsageError
+from stacks.core.process import quoted
 from stacks.core.workspace import default_workspace
 
 INTERRUPTED = 130
+# The tasks that pass the words after `--` on.
+_TAKING_COMMANDS: set[str] = set()
 
 
 def task(
@@ -25,16 +28,23 @@ def task(
     help: dict[str, str] | None = None,
     positional: list[str] | None = None,
     uses: Collection[str] = (),
+    takes_command: bool = False,
 ) -> Callable[[Callable[..., None]], Any]:
     """Make an invoke task of a function; a StacksError in it is told, never traced back.
 
     `uses` has `build` and `cache` where `clean` must leave those alone as long as it runs.
+    Words after `--` are an error, unless this task or another one on the command line takes them.
     """
 
     def decorate(body: Callable[..., None]) -> Any:
+        task_name = name or body.__name__
+        if takes_command:
+            _TAKING_COMMANDS.add(task_name)
+
         @functools.wraps(body)
         def run(*args: Any, **options: Any) -> None:
             try:
+                _check_no_command(task_name)
                 _use(uses)
                 body(*args, **options)
                 sys.stdout.flush()
@@ -64,6 +74,16 @@ def _use(what: Collection[str]) -> None:
         in_use.use_build(workspace)
     if "cache" in what:
         in_use.use_cache(workspace)
+
+
+def _check_no_command(task_name: str) -> None:
+    """Raise UsageError where no task on the command line takes the words after `--`."""
+    if remainder() and _TAKING_COMMANDS.isdisjoint(sys.argv[: sys.argv.index("--")]):
+        raise UsageError(
+            f"{task_name} takes no words after --",
+            found=quoted(remainder()),
+            fix=f"leave them out; `./invoke --help {task_name}` shows its options",
+        )
 
 
 def remainder() -> list[str]:

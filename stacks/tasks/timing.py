@@ -77,6 +77,7 @@ def bench(
         "name": "what this machine is called in progress and results (default: made up); workers "
         "of one name take turns",
     },
+    takes_command=True,
 )
 def worker(context: Context, address: str, name: str = "") -> None:
     """Work for a dask scheduler; words after -- go to `dask worker`."""
@@ -85,7 +86,7 @@ def worker(context: Context, address: str, name: str = "") -> None:
     programs.worker(address, name, remainder())
 
 
-@task()
+@task(takes_command=True)
 def scheduler(context: Context) -> None:
     """Run a dask scheduler; words after -- go to `dask scheduler`."""
     from stacks.cluster import programs
@@ -126,7 +127,8 @@ def publish(context: Context, check: bool = False) -> None:
         "small": "small shapes, for a quick try",
         "fix_scan": "import theano_stacks_scan first: it fixes scan's gradient",
         "json": JSON,
-    }
+    },
+    takes_command=True,
 )
 def profile(
     context: Context,
@@ -146,6 +148,7 @@ def profile(
     from stacks.environments import build as pipeline
     from stacks.profiles import run as profile_runs
 
+    profile_runs.check_no_program(remainder())
     profile_runs.check_workload(workload)
     chosen, prefix = pipeline.ready_environment(workspace, variant, framework or None)
     wish = profile_runs.Wish(
