@@ -19,9 +19,9 @@ def render(context: Context, check: bool = False) -> None:
 
     for made in (dockerfile, ci):
         if check:
-            made.check(all_variants(workspace))
+            made.check(workspace, all_variants(workspace))
         else:
-            made.write(all_variants(workspace))
+            made.write(workspace, all_variants(workspace))
 
 
 @task(uses=("cache",))

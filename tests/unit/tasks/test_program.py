@@ -53,3 +53,7 @@ def test_without_a_task_there_is_the_list_of_them() -> None:
     assert done.stdout.startswith("Available tasks:")
     assert "\n  build " in done.stdout
     assert done.stdout.endswith("./invoke --help TASK tells more of one.\n")
+
+
+def test_render_checks_the_committed_files() -> None:
+    assert run("render", "--check").returncode == 0
