@@ -23,7 +23,7 @@ from stacks.core.workspace import Workspace
 REPOSITORY = Path(__file__).resolve().parent.parent
 sys.path.insert(0, str(REPOSITORY))
 
-from stacks.core.disk import write_whole
+from stacks.core.disk import write_atomically
 from stacks.environments import build as pipeline
 from stacks.environments import settings
 from stacks.environments.verify import environment
@@ -80,7 +80,7 @@ def main(workspace: Workspace) -> None:
             for name, place in places.items():
                 samples[name].append(one(place, room, sizes))
     if arguments.json:
-        write_whole(arguments.json, json.dumps(samples, indent=1).encode() + b"\n")
+        write_atomically(arguments.json, json.dumps(samples, indent=1).encode() + b"\n")
     for dtype in PRECISIONS:
         print(table(dtype, sizes, samples))
 

@@ -29,7 +29,7 @@ from stacks.core.workspace import Workspace
 REPOSITORY = Path(__file__).resolve().parent.parent
 sys.path.insert(0, str(REPOSITORY))
 
-from stacks.core.disk import write_whole
+from stacks.core.disk import write_atomically
 from stacks.environments import build as pipeline
 from stacks.environments import settings
 from stacks.environments.verify import environment
@@ -66,7 +66,7 @@ def main(workspace: Workspace) -> None:
                 results.append(result)
                 print(told(result, results), flush=True)
                 if arguments.json:
-                    write_whole(arguments.json, json.dumps(results, indent=1).encode() + b"\n")
+                    write_atomically(arguments.json, json.dumps(results, indent=1).encode() + b"\n")
 
 
 def measure(

@@ -18,7 +18,7 @@ from stacks.channel import build as package_builds
 from stacks.channel.assemble import Built
 from stacks.channel.offers import Channel, Offer
 from stacks.core.console import step
-from stacks.core.disk import aside
+from stacks.core.disk import replace_atomically
 from stacks.core.errors import StacksError
 from stacks.core.workspace import Workspace
 from stacks.sources.fetch import fetch
@@ -116,7 +116,7 @@ def write_index(
     built: Mapping[str, Built],
 ) -> None:
     """Write an indexed channel folder that any conda client can use, with the given packages."""
-    with aside(workspace.channel) as made:
+    with replace_atomically(workspace.channel) as made:
         for name, found in built.items():
             target = made / channel.offers[name].recipe.subdir / name
             target.parent.mkdir(parents=True, exist_ok=True)

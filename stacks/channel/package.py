@@ -9,7 +9,7 @@ from pathlib import Path
 
 from stacks.channel.assemble import Built, _describe, assemble, file_name, inputs_hash
 from stacks.channel.recipe import Archives, Debs, Recipe
-from stacks.core.disk import aside, explained, locked, sha256_of
+from stacks.core.disk import explain_disk_errors, hold_lock, replace_atomically, sha256_of
 from stacks.core.workspace import Workspace
 from stacks.sources.fetch import fetch
 from stacks.sources.pins import Pin, Pins
@@ -23,7 +23,7 @@ def cached_path(workspace: Workspace, recipe: Recipe, inputs: str) -> Path:
 def cached(workspace: Workspace, recipe: Recipe, inputs: str) -> Built | None:
     """Return the package if the cache has it whole, None where it is missing or damaged."""
     path = cached_path(workspace, recipe, inputs)
-    with explained(path):
+    with explain_disk_errors(path):
         try:
             recorded = Built(path, **json.loads((path.parent / "built.json").read_bytes()))
             return recorded if sha256_of(path) == recorded.sha256 else None
@@ -40,7 +40,7 @@ def build(workspace: Workspace, recipe: Recipe, pins: Pins, tools: Sequence[Reci
     wanted = recipe.pins(pins)
     inputs = inputs_hash(recipe, wanted, [inputs_hash(tool, tool.pins(pins)) for tool in tools])
     target = cached_path(workspace, recipe, inputs).parent
-    with locked(target, f"the package {recipe.package.name} {recipe.package.version}"):
+    with hold_lock(target, f"the package {recipe.package.name} {recipe.package.version}"):
         found = cached(workspace, recipe, inputs)
         if found:
             return found
@@ -58,7 +58,7 @@ def build_local(workspace: Workspace, recipe: Recipe, source: Path) -> tuple[str
     The package's bytes follow from the recipe and that file's; no pin knows them.
     """
     inputs = inputs_hash(recipe, (), [sha256_of(source)])
-    with locked(
+    with hold_lock(
         cached_path(workspace, recipe, inputs).parent, f"the package {recipe.package.name}"
     ):
         found = cached(workspace, recipe, inputs)
@@ -74,7 +74,7 @@ def _keep(
 ) -> Built:
     """Make a package and put it into the cache."""
     target = cached_path(workspace, recipe, inputs).parent
-    with aside(target) as folder:
+    with replace_atomically(target) as folder:
         folder.mkdir()
         path = assemble(recipe, inputs, sources, folder, built_with)
         description = _describe(path)

@@ -10,7 +10,7 @@ from pathlib import Path
 from rattler import exceptions
 from rattler_build import RattlerBuildError
 
-from stacks.core.disk import explained, refusal
+from stacks.core.disk import explain_disk_errors, refusal
 from stacks.core.errors import StacksError
 
 # They have no class of their own in common.
@@ -38,7 +38,7 @@ def translated(place: Path, what: str) -> Iterator[None]:
 
     `place` is where it works, and `what` says what it could not do.
     """
-    with explained(place):
+    with explain_disk_errors(place):
         try:
             yield
         except FAILURES as error:

@@ -21,7 +21,7 @@ from stacks.cluster.dispatch import Job, spread, tell
 from stacks.cluster.messages import NO_DEVICE, Answer, Order, Outcome
 from stacks.cluster.resume import Session, session
 from stacks.core import console
-from stacks.core.disk import write_whole
+from stacks.core.disk import write_atomically
 from stacks.core.errors import StacksError, UsageError
 from stacks.core.workspace import Workspace
 from stacks.environments import verify as verification
@@ -67,7 +67,7 @@ def build(
                     / slug(by.named or by.name)
                     / f"{outcome.variant}.json"
                 )
-                write_whole(path, json.dumps(outcome.report, indent=2, sort_keys=True) + "\n")
+                write_atomically(path, json.dumps(outcome.report, indent=2, sort_keys=True) + "\n")
         if answer.whole:
             kept.keep(job.key, by.name, answer)
         found.take(by.name, answer)

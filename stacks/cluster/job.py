@@ -29,7 +29,7 @@ from stacks.cluster.messages import (
     Outcome,
     Told,
 )
-from stacks.core.disk import locked
+from stacks.core.disk import hold_lock
 from stacks.core.errors import StacksError, StaleError
 from stacks.core.workspace import Workspace, default_workspace
 from stacks.environments import build as pipeline
@@ -70,7 +70,7 @@ def do(workspace: Workspace, order: Order) -> Answer:
     # Machines may share a checkout, by their home folder; its reports are of one of them.
     with (
         alone(order.machine),
-        locked(workspace.cluster / "worker", "what another machine asked for"),
+        hold_lock(workspace.cluster / "worker", "what another machine asked for"),
     ):
         outcomes = tuple(
             _outcome(workspace, bench.named(workspace, name, ""), order) for name in order.variants

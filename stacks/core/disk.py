@@ -61,7 +61,7 @@ def check_sha256(path: Path, expected: str, *, fix: str) -> None:
 
 
 @contextmanager
-def explained(path: Path) -> Iterator[None]:
+def explain_disk_errors(path: Path) -> Iterator[None]:
     """Turn the disk's own refusals into a DiskError that names the place and the fix."""
     try:
         yield
@@ -103,13 +103,13 @@ def _other_folder(place: Path) -> str:
 
 
 @contextmanager
-def aside(target: Path) -> Iterator[Path]:
+def replace_atomically(target: Path) -> Iterator[Path]:
     """Give a temporary path beside `target`; rename it onto `target` when the block ends well.
 
     The block makes a file or a folder there. Where it fails, what it made is removed and `target`
     is as it was. A folder that stands at `target` already is replaced.
     """
-    with explained(target):
+    with explain_disk_errors(target):
         target.parent.mkdir(parents=True, exist_ok=True)
         room = Path(tempfile.mkdtemp(prefix=f".{target.name}.", suffix=".part", dir=target.parent))
         try:
@@ -128,9 +128,9 @@ def aside(target: Path) -> Iterator[Path]:
             shutil.rmtree(room, ignore_errors=True)
 
 
-def write_whole(target: Path, data: bytes | str) -> None:
+def write_atomically(target: Path, data: bytes | str) -> None:
     """Write a file so that other readers see the old bytes or the new ones, never a part."""
-    with aside(target) as made:
+    with replace_atomically(target) as made:
         made.write_bytes(data.encode() if isinstance(data, str) else data)
 
 
@@ -138,7 +138,7 @@ def write_whole(target: Path, data: bytes | str) -> None:
 def scratch() -> Iterator[Path]:
     """Give a temporary folder that is removed in the end; DiskError where there can be none."""
     chosen = Path(os.environ.get("TMPDIR") or "/tmp")  # noqa: S108
-    with explained(chosen):
+    with explain_disk_errors(chosen):
         try:
             folder = tempfile.TemporaryDirectory()
         except FileNotFoundError as error:
@@ -161,12 +161,12 @@ def same_modes() -> Iterator[None]:
 
 
 @contextmanager
-def locked(target: Path, what: str) -> Iterator[None]:
+def hold_lock(target: Path, what: str) -> Iterator[None]:
     """Hold the lock of `target`; where another process, of any build, holds it, say so and wait.
 
     What a killed process left half-made beside `target` is removed once the lock is held.
     """
-    with explained(target):
+    with explain_disk_errors(target):
         target.parent.mkdir(parents=True, exist_ok=True)
         with (target.parent / f".{target.name}.lock").open("a") as file:
             try:

@@ -5,7 +5,7 @@ from __future__ import annotations
 import sys
 from pathlib import Path
 
-from stacks.core.disk import sha256_of, write_whole
+from stacks.core.disk import sha256_of, write_atomically
 from stacks.core.process import call
 
 
@@ -19,4 +19,4 @@ def prepare_tools(venv: Path, lock: Path) -> None:
     pip = [sys.executable, "-m", "pip", "--disable-pip-version-check", "install", "--quiet"]
     rules = ["--require-hashes", "--no-deps", "--only-binary", ":all:"]
     call([*pip, *rules, "-r", lock])
-    write_whole(stamp, wanted)
+    write_atomically(stamp, wanted)

@@ -17,6 +17,7 @@ from ruamel.yaml.error import MarkedYAMLError, StreamMark, YAMLError
 from ruamel.yaml.nodes import MappingNode, Node, ScalarNode, SequenceNode
 
 from stacks.core import validation
+from stacks.core.console import display_path
 from stacks.core.errors import UsageError
 from stacks.core.validation import Keys
 
@@ -50,7 +51,7 @@ class Places:
 
     def at(self, place: Place) -> str:
         """Return `file:line:column` of a place; the file is relative where that is shorter."""
-        return f"{shown(self.path)}:{place.line}:{place.column}"
+        return f"{display_path(self.path)}:{place.line}:{place.column}"
 
 
 @dataclass(frozen=True)
@@ -86,14 +87,6 @@ def read(path: Path, model: type[M]) -> Document[M]:
     return Document(value, places)
 
 
-def shown(path: Path) -> Path:
-    """Return a path as a person standing in the current folder would write it."""
-    try:
-        return path.relative_to(Path.cwd())
-    except ValueError:
-        return path
-
-
 def _fault(fault: validation.Fault, places: Places) -> str:
     at = places.keys.get(fault.keys) if fault.about_key else None
     where = places.at(at) if at else places.where(fault.keys)
@@ -113,13 +106,13 @@ def _compose(path: Path, places: Places) -> Node | None:
         yaml: Any = YAML(typ="safe", pure=True)
         node: Node | None = yaml.compose(text)
     except FileNotFoundError:
-        raise UsageError(f"{shown(path)}: no such file") from None
+        raise UsageError(f"{display_path(path)}: no such file") from None
     except OSError as error:
-        raise UsageError(f"{shown(path)}: {error.strerror}") from error
+        raise UsageError(f"{display_path(path)}: {error.strerror}") from error
     except UnicodeDecodeError as error:
         line = error.object[: error.start].count(b"\n") + 1
         raise UsageError(
-            f"{shown(path)}:{line}:1: expected text in UTF-8, found a byte that is not: "
+            f"{display_path(path)}:{line}:1: expected text in UTF-8, found a byte that is not: "
             f"0x{error.object[error.start]:02x}"
         ) from None
     except MarkedYAMLError as error:
@@ -128,7 +121,7 @@ def _compose(path: Path, places: Places) -> Node | None:
         raise UsageError(f"{where}: expected YAML: {what}") from None
     except (YAMLError, RecursionError) as error:
         what = "too deeply nested" if isinstance(error, RecursionError) else str(error)
-        raise UsageError(f"{shown(path)}: expected YAML: {what.splitlines()[0]}") from None
+        raise UsageError(f"{display_path(path)}: expected YAML: {what.splitlines()[0]}") from None
     return node
 
 

@@ -67,7 +67,7 @@ def make_environment(
     channel, locked = read_lock(workspace, variant)
     if target is None:
         in_use.use_build(workspace, variant)
-        target = prefix.place_of(workspace, variant)
+        target = prefix.folder_of(workspace, variant)
     unlocked = user_packages.packages(workspace, variant)
     if prefix.is_ready(variant, locked, target) and prefix.local_in(target) == prefix.hash_of(
         unlocked
@@ -85,7 +85,7 @@ def ready_environment(
 ) -> tuple[Variant, Path]:
     """Return a variant that is built and its prefix; UsageError where it must be built first."""
     variant = load_variant(workspace, name, framework)
-    target = prefix.place_of(workspace, variant)
+    target = prefix.folder_of(workspace, variant)
     locked = lock.check(workspace, variant, offers_module.read_channel(workspace))
     if not in_use.is_ready(workspace, variant, locked):
         raise UsageError(

@@ -7,7 +7,7 @@ from collections.abc import Sequence
 from contextlib import ExitStack
 from pathlib import Path
 
-from stacks.core.disk import explained
+from stacks.core.disk import explain_disk_errors
 from stacks.core.workspace import Workspace
 from stacks.environments import in_use, prefix
 from stacks.environments.reports import report_path
@@ -31,7 +31,7 @@ def clean(workspace: Workspace, variants: Sequence[Variant] | None, *, cache: bo
             p
             for v in variants
             for p in (
-                prefix.place_of(workspace, v),
+                prefix.folder_of(workspace, v),
                 report_path(workspace, v),
                 profile_runs.reports_of(workspace, v),
             )
@@ -57,5 +57,5 @@ def clean(workspace: Workspace, variants: Sequence[Variant] | None, *, cache: bo
             )
         for path in filter(Path.exists, found):
             print(f"removing {path}")
-            with explained(path):
+            with explain_disk_errors(path):
                 shutil.rmtree(path) if path.is_dir() else path.unlink()

@@ -10,7 +10,7 @@ from collections.abc import Iterator
 from contextlib import contextmanager, suppress
 from pathlib import Path
 
-from stacks.core.disk import explained
+from stacks.core.disk import explain_disk_errors
 from stacks.core.errors import StacksError
 from stacks.core.workspace import Workspace
 from stacks.environments import prefix
@@ -55,13 +55,13 @@ def lock_of_cache(workspace: Workspace) -> Path:
 
 def lock_of(workspace: Workspace, variant: Variant) -> Path:
     """Return the lock of a variant's environment and reports, for those who have build/'s, too."""
-    place = prefix.place_of(workspace, variant)
+    place = prefix.folder_of(workspace, variant)
     return place.with_name(f".{place.name}.used")
 
 
 def is_ready(workspace: Workspace, variant: Variant, locked: Lock) -> bool:
     """Say whether a variant's environment stands at its place; if so, keep `clean` off it."""
-    target = prefix.place_of(workspace, variant)
+    target = prefix.folder_of(workspace, variant)
     if not prefix.is_ready(variant, locked, target):
         return False
     use_build(workspace, variant)
@@ -106,7 +106,7 @@ def unused(lock: Path, what: str) -> Iterator[None]:
 
     In the end the lock's file is removed, too.
     """
-    with explained(lock):
+    with explain_disk_errors(lock):
         lock.parent.mkdir(parents=True, exist_ok=True)
         current = False
         while not current:

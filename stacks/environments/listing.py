@@ -51,7 +51,7 @@ def _state(
         locked = lock.check(workspace, variant, channel)
     except StacksError:
         return ("stale" if lock.folder_of(workspace, variant).is_dir() else "-"), "-"
-    target = prefix.place_of(workspace, variant)
+    target = prefix.folder_of(workspace, variant)
     if prefix.is_ready(variant, locked, target):
         return "current", "yes"
     return "current", "old" if target.is_dir() else "-"

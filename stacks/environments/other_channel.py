@@ -14,7 +14,7 @@ from stacks.channel.assemble import Built
 from stacks.core.workspace import Workspace
 from stacks.environments.part import OtherChannelOffer, Part
 from stacks.locks.lock import Lock
-from stacks.sources.condarc import Place, place_of
+from stacks.sources.condarc import ChannelAddress, channel_address
 from stacks.sources.fetch import fetch
 from stacks.sources.pins import CondaPin
 
@@ -25,7 +25,7 @@ def pins_of(lock: Lock) -> list[CondaPin]:
     A channel that has a name is asked where that name leads today, and then where it led when the
     lock was made.
     """
-    place = place_of(lock.channel)
+    address = channel_address(lock.channel)
     return [
         CondaPin(
             name=package.name,
@@ -33,14 +33,14 @@ def pins_of(lock: Lock) -> list[CondaPin]:
             filename=package.file_name,
             size=lock.sizes[package.file_name],
             sha256=package.sha256,
-            urls=tuple(dict.fromkeys((_in_channel(place, package.url), package.url))),
+            urls=tuple(dict.fromkeys((_in_channel(address, package.url), package.url))),
         )
         for package in lock.packages
     ]
 
 
-def _in_channel(place: Place, url: str) -> str:
-    return "/".join((place.url, *url.rsplit("/", 2)[1:]))
+def _in_channel(address: ChannelAddress, url: str) -> str:
+    return "/".join((address.url, *url.rsplit("/", 2)[1:]))
 
 
 def parts_of(workspace: Workspace, lock: Lock) -> list[Part]:

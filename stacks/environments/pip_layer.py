@@ -14,7 +14,7 @@ from collections.abc import Mapping, Sequence
 from pathlib import Path
 
 from stacks.channel.staging.wheel import SHEBANG
-from stacks.core.disk import aside, locked, scratch, sha256_of
+from stacks.core.disk import hold_lock, replace_atomically, scratch, sha256_of
 from stacks.core.errors import IntegrityError
 from stacks.core.process import call
 from stacks.core.workspace import Workspace
@@ -44,7 +44,7 @@ def add(workspace: Workspace, prefix: Path, key: str, pins: Sequence[IndexPin]) 
     kept. Raises FetchError, IntegrityError or CommandError (pip's own words).
     """
     layer = _place(workspace, key)
-    with locked(layer, "the files that pip installs"):
+    with hold_lock(layer, "the files that pip installs"):
         if layer.is_dir():
             manifest = _read(layer)
             if manifest is not None:
@@ -62,7 +62,7 @@ def add(workspace: Workspace, prefix: Path, key: str, pins: Sequence[IndexPin]) 
         made = sorted(_tree(prefix) - before)
         _make_relocatable(prefix, made, (alias, prefix))
         manifest = {name: sha256_of(prefix / name) for name in made}
-        with aside(layer) as folder:
+        with replace_atomically(layer) as folder:
             _link(prefix, folder / "files", manifest)
             (folder / "manifest.json").write_text(json.dumps(manifest, indent=0, sort_keys=True))
     return manifest

@@ -17,7 +17,13 @@ from typing import Any, Protocol
 import rattler
 
 from stacks.channel import rattler_errors
-from stacks.core.disk import aside, explained, locked, same_modes, sha256_of
+from stacks.core.disk import (
+    explain_disk_errors,
+    hold_lock,
+    replace_atomically,
+    same_modes,
+    sha256_of,
+)
 from stacks.core.errors import IntegrityError
 from stacks.core.workspace import Workspace
 from stacks.environments import pip_layer, settings
@@ -30,7 +36,7 @@ MODULES = "modules"
 READY = f"{settings.FOLDER}/ready.json"
 
 
-def place_of(workspace: Workspace, variant: Variant) -> Path:
+def folder_of(workspace: Workspace, variant: Variant) -> Path:
     """Return where a variant's environment lies."""
     return workspace.environments / variant.framework.name / variant.name
 
@@ -79,12 +85,12 @@ def make(
     """
     settings.check_place(target)
     check_parts(lock, parts)
-    with locked(target, f"the environment {variant.id}"):
+    with hold_lock(target, f"the environment {variant.id}"):
         unlocked = hash_of(local)
         if is_ready(variant, lock, target) and local_in(target) == unlocked:
             return
         parts = [(local or {}).get(part.name, part) for part in parts]
-        with same_modes(), aside(target) as prefix:
+        with same_modes(), replace_atomically(target) as prefix:
             fill(workspace, variant, lock, parts, prefix, target, workspace.cache / MODULES)
             marker = {"key": key_of(variant, lock, target), "local": unlocked}
             (prefix / READY).write_text(json.dumps(marker) + "\n")
@@ -161,13 +167,13 @@ def _install(
     """Link the packages' files into the prefix; unpack anew those that the cache has damaged."""
     packages = workspace.cache / "unpacked"
     # What one build finds damaged and removes, another must not be linking.
-    with locked(packages, "an environment from the same cache"):
+    with hold_lock(packages, "an environment from the same cache"):
         made = prefix.with_name("first")
         try:
             _link(variant, parts, packages, made, target)
         except (IntegrityError, rattler_errors.CondaError) as error:
             print(f"{packages}: damaged ({error.found}); unpacking again", file=sys.stderr)
-            with explained(packages):
+            with explain_disk_errors(packages):
                 for part in parts:
                     for path in packages.glob(f"{part.stem}*"):
                         shutil.rmtree(path) if path.is_dir() else path.unlink()

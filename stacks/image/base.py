@@ -20,7 +20,14 @@ from pathlib import Path
 from pydantic import Field
 
 from stacks.core import yamlfile
-from stacks.core.disk import REPOSITORY, aside, locked, same_modes, scratch, sha256_of
+from stacks.core.disk import (
+    REPOSITORY,
+    hold_lock,
+    replace_atomically,
+    same_modes,
+    scratch,
+    sha256_of,
+)
 from stacks.core.models import Strict
 from stacks.core.workspace import Workspace
 from stacks.image import normalised
@@ -100,10 +107,10 @@ def tar(workspace: Workspace) -> Path:
     Raises FetchError or IntegrityError where a package cannot be had as pinned, DiskError.
     """
     target = workspace.cache / "bases" / f"{key(workspace)}.tar"
-    with locked(target, "the base of images"):
+    with hold_lock(target, "the base of images"):
         if target.is_file():
             return target
-        with aside(target) as made:
+        with replace_atomically(target) as made:
             write(workspace, made)
     return target
 

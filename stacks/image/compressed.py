@@ -13,7 +13,7 @@ from typing import IO, Any, cast
 
 import deflate
 
-from stacks.core.disk import aside, explained, sha256_of
+from stacks.core.disk import explain_disk_errors, replace_atomically, sha256_of
 from stacks.image import layout, manifest, normalised
 
 # zlib's bytes differ between its versions and forks, those of a pinned libdeflate do not.
@@ -42,7 +42,7 @@ def pack_once(base: Path, layers: Sequence[layout.Layer], folder: Path) -> tuple
     if found is None:
         folders = [layer.folder for layer in layers]
         manifest.check(folders[0].parent, manifest.read(folders))
-        with aside(folder) as made:
+        with replace_atomically(folder) as made:
             made.mkdir()
             found = pack(base, layers, made)
             record = {"inputs": inputs, "layers": [asdict(layer) for layer in found]}
@@ -75,7 +75,7 @@ def pack(base: Path, layers: Sequence[layout.Layer], folder: Path) -> tuple[Pack
         return lambda out: normalised.write(content, out)
 
     jobs = [("base", copy), *((layer.name, writer(layer.folder)) for layer in layers)]
-    with explained(folder), ThreadPoolExecutor(len(jobs)) as pool:
+    with explain_disk_errors(folder), ThreadPoolExecutor(len(jobs)) as pool:
         return tuple(pool.map(lambda job: _pack(folder / job[0], job[1]), jobs))
 
 

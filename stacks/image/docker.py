@@ -15,7 +15,7 @@ from contextlib import contextmanager
 from pathlib import Path
 
 from stacks.core.console import step
-from stacks.core.disk import aside, locked, scratch, write_whole
+from stacks.core.disk import hold_lock, replace_atomically, scratch, write_atomically
 from stacks.core.workspace import Workspace
 from stacks.environments.verify import FAILED, NO_DEVICE, PASSED, raise_for
 from stacks.image import base, dockerfile, layout, manifest, normalised
@@ -60,7 +60,7 @@ def build(
     engine = engines.find()
     config = config_of(workspace, variant, base_name or None)
     place = layout.place_of(workspace, variant)
-    with locked(place.with_name(f"{place.name}.docker"), f"the image {config.names[0]}"):
+    with hold_lock(place.with_name(f"{place.name}.docker"), f"the image {config.names[0]}"):
         layers = layout.lay_out(workspace, variant)
         lowest = prepare_base(workspace, engine, base_name)
         key = _key(workspace, variant, lowest, layers)
@@ -81,7 +81,9 @@ def build(
             status = verify(workspace, engine, image, variant, full=full, json_file=json_file)
             _name(engine, image, config.names)
         _tell(status, variant)
-        write_whole(_record(workspace, variant), json.dumps({"key": key, "image": image}) + "\n")
+        write_atomically(
+            _record(workspace, variant), json.dumps({"key": key, "image": image}) + "\n"
+        )
     print(f"  {'image':<9}{' '.join(config.names)} {image}", file=sys.stderr, flush=True)
 
 
@@ -144,7 +146,10 @@ def _context(place: Path, layers: Sequence[Layer]) -> Iterator[tuple[Path, dict[
     target = place.with_name(f"{place.name}.context")
     entries: dict[str, Entry] = {}
     try:
-        with step("archives", ", ".join(layer.name for layer in layers)), aside(target) as folder:
+        with (
+            step("archives", ", ".join(layer.name for layer in layers)),
+            replace_atomically(target) as folder,
+        ):
             folder.mkdir()
             for layer in layers:
                 with (folder / f"{layer.name}.tar").open("wb+") as file:
@@ -280,7 +285,10 @@ def verify(
     """
     words = ["verify", "--json", *(["--full"] if full else [])]
     sys.stdout.flush()
-    with _container(engine) as container, aside(report_path(workspace, variant)) as report:
+    with (
+        _container(engine) as container,
+        replace_atomically(report_path(workspace, variant)) as report,
+    ):
         options = ["--name", container, *CONFINED, image, *words]
         with report.open("wb") as file:
             status = engine.attach("run", *options, output=file)
@@ -289,7 +297,7 @@ def verify(
         if not report.stat().st_size:
             raise_for(status, f"the verification of the image of {variant.id} broke off")
     if json_file:
-        write_whole(json_file, report_path(workspace, variant).read_bytes())
+        write_atomically(json_file, report_path(workspace, variant).read_bytes())
     if status == FAILED:
         raise_for(status, f"the image of {variant.id} failed its verification")
     return status

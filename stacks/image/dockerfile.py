@@ -8,7 +8,7 @@ from pathlib import Path
 
 import jinja2
 
-from stacks.core.disk import REPOSITORY, write_whole
+from stacks.core.disk import REPOSITORY, write_atomically
 from stacks.core.errors import StaleError
 from stacks.core.workspace import Workspace
 from stacks.image import base
@@ -91,7 +91,7 @@ def write(
 ) -> None:
     """Write the Dockerfile of each variant, and remove those of variants that are no more."""
     for variant in variants:
-        write_whole(place_of(workspace, variant), text_of(workspace, variant))
+        write_atomically(place_of(workspace, variant), text_of(workspace, variant))
     for path in _left_over(workspace, variants, workspace.docker):
         path.unlink()
         path.parent.rmdir()

@@ -12,7 +12,7 @@ from pathlib import Path
 
 from stacks.channel.offers import Channel
 from stacks.core import console
-from stacks.core.disk import aside, locked, same_modes, sha256_of
+from stacks.core.disk import hold_lock, replace_atomically, same_modes, sha256_of
 from stacks.core.workspace import Workspace
 from stacks.environments import build as pipeline
 from stacks.environments import prefix, settings
@@ -74,12 +74,15 @@ def lay_out(
     target = target or place_of(workspace, variant)
     channel, lock = pipeline.read_lock(workspace, variant)
     key = key_of(workspace, variant, lock)
-    with locked(target, f"the image of {variant.id}"):
+    with hold_lock(target, f"the image of {variant.id}"):
         if _ready(target) == key:
             return _layers(target)
         precompiled.check_machine()
         parts = pipeline.parts_of(workspace, variant, channel, lock)
-        with console.step("image", console.display_path(target)), aside(target) as made:
+        with (
+            console.step("image", console.display_path(target)),
+            replace_atomically(target) as made,
+        ):
             _make(workspace, variant, channel, lock, parts, made, key)
             manifest.write(made, [layer.folder for layer in _layers(made)])
             (made / "ready.json").write_text(json.dumps({"key": key}) + "\n")

@@ -17,7 +17,7 @@ from pathlib import Path
 from typing import Any
 
 from stacks.core import console
-from stacks.core.disk import aside, locked
+from stacks.core.disk import hold_lock, replace_atomically
 from stacks.core.errors import UsageError
 from stacks.core.workspace import Workspace
 from stacks.image import base as bases
@@ -64,11 +64,14 @@ def write(workspace: Workspace, variant: Variant, target: Path, base: Path | Non
     config = config_of(workspace, variant, base_name=base.name if base else None)
     place = layout.place_of(workspace, variant)
     folder = place.with_name(f"{place.name}.packed")
-    with locked(folder, f"the layers of {variant.id}"):
+    with hold_lock(folder, f"the layers of {variant.id}"):
         with console.step("layers", "") as told:
             packed = pack_once(base or bases.tar(workspace), layers, folder)
             told.append(f"{sum(layer.size for layer in packed) / 1e6:.0f} MB, compressed")
-        with console.step("archive", console.display_path(target)), aside(target) as made:
+        with (
+            console.step("archive", console.display_path(target)),
+            replace_atomically(target) as made,
+        ):
             digest = archive(
                 made, folder, packed, config, layout.sbom_in(layers, locked_base=base is None)
             )

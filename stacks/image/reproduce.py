@@ -9,7 +9,7 @@ import tempfile
 from dataclasses import dataclass
 from pathlib import Path
 
-from stacks.core.disk import REPOSITORY, explained
+from stacks.core.disk import REPOSITORY, explain_disk_errors
 from stacks.core.errors import StacksError
 from stacks.core.process import attached
 from stacks.core.workspace import Workspace, default_workspace
@@ -51,7 +51,7 @@ def reproduce(workspace: Workspace, variant: Variant) -> str:
     channel's packages come from the cache. Raises DifferenceError naming the first file that
     differs, and how.
     """
-    with explained(workspace.build):
+    with explain_disk_errors(workspace.build):
         workspace.build.mkdir(exist_ok=True)
         with tempfile.TemporaryDirectory(prefix="reproduce-", dir=workspace.build) as room:
             digests = [make(variant, Path(room), how) for how in BOTH]

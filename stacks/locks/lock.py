@@ -17,7 +17,7 @@ from stacks.channel import offers as offers_module
 from stacks.channel import solve as solver
 from stacks.channel.assemble import Built
 from stacks.channel.offers import Channel, Offer
-from stacks.core.disk import aside
+from stacks.core.disk import replace_atomically
 from stacks.core.errors import StaleError, UsageError
 from stacks.core.workspace import Workspace
 from stacks.locks import conda_lock
@@ -176,7 +176,7 @@ def make(
 ) -> None:
     """Solve a variant and write its lock in place of the old one."""
     offers = solver.solve(channel, variant.conda_specs(), variant.framework.glibc)
-    with aside(folder_of(workspace, variant)) as folder:
+    with replace_atomically(folder_of(workspace, variant)) as folder:
         folder.mkdir()
         render(variant, offers, built, channel.pins, folder)
 
@@ -190,7 +190,7 @@ def make_of_other_channel(
     pins: Pins,
 ) -> None:
     """Write the lock of a variant whose packages are those of another channel."""
-    with aside(folder_of(workspace, variant)) as folder:
+    with replace_atomically(folder_of(workspace, variant)) as folder:
         folder.mkdir()
         conda_lock.write(
             folder / conda_lock.NAME,

@@ -18,14 +18,14 @@ import zstandard
 
 from stacks.channel import offers as offers_module
 from stacks.channel import solve as solver
-from stacks.core.disk import explained, scratch
+from stacks.core.disk import explain_disk_errors, scratch
 from stacks.core.errors import UsageError
 from stacks.core.workspace import Workspace
 from stacks.locks.conda_lock import LockedPackage
 from stacks.locks.lock import make_of_other_channel
-from stacks.sources.condarc import Place, conda_web, place_of
+from stacks.sources.condarc import ChannelAddress, channel_address, conda_web
 from stacks.sources.download import download
-from stacks.sources.mirrors import shown
+from stacks.sources.mirrors import public_url
 from stacks.sources.web import MissingError, Web
 from stacks.variants.variant import Variant, on_other_channel
 
@@ -44,7 +44,7 @@ class Solution:
 class Index:
     """What a channel offers: its repodata.json files, in a folder."""
 
-    place: Place
+    address: ChannelAddress
     folder: Path
 
     def solve(self, variant: Variant) -> Solution:
@@ -54,7 +54,7 @@ class Index:
             self.folder,
             specs,
             glibc,
-            f"{variant.id}: {self.place.name}",
+            f"{variant.id}: {self.address.name}",
             "it may have dropped these versions, or call them otherwise: take another channel",
         )
         packages = tuple(self._locked(record) for record in records)
@@ -67,14 +67,14 @@ class Index:
     def _locked(self, record: rattler.RepoDataRecord) -> LockedPackage:
         if not (record.sha256 and record.md5 and record.size):
             raise UsageError(
-                f"{record.file_name} of {self.place.name} cannot be locked",
+                f"{record.file_name} of {self.address.name} cannot be locked",
                 expected="its SHA-256, MD5 and size in the channel's index",
             )
         return LockedPackage(
             name=record.name.normalized,
             version=str(record.version),
             build=str(record.build),
-            url=record.url.replace(self.folder.as_uri(), self.place.url, 1),
+            url=record.url.replace(self.folder.as_uri(), self.address.url, 1),
             sha256=record.sha256.hex(),
             md5=record.md5.hex(),
             depends=tuple(record.depends),
@@ -82,14 +82,14 @@ class Index:
 
 
 @contextmanager
-def index_of(place: Place) -> Iterator[Index]:
+def index_of(address: ChannelAddress) -> Iterator[Index]:
     """Bring a channel's index for the time of the block; UsageError where there is none."""
     with scratch() as folder:
-        web = conda_web(threading.Event(), place.url)
+        web = conda_web(threading.Event(), address.url)
         for subdir in SUBDIRS:
             (folder / subdir).mkdir()
-            _bring_index(web, f"{place.url}/{subdir}", folder / subdir)
-        yield Index(place, folder)
+            _bring_index(web, f"{address.url}/{subdir}", folder / subdir)
+        yield Index(address, folder)
 
 
 def _bring_index(web: Web, url: str, folder: Path) -> None:
@@ -103,17 +103,17 @@ def _bring_index(web: Web, url: str, folder: Path) -> None:
             return
     except MissingError as error:
         raise UsageError(
-            f"{shown(url)}: not a conda channel",
+            f"{public_url(url)}: not a conda channel",
             expected=f"{packed.name} or {target.name} there",
             fix="look at the channel's address",
         ) from error
-    with explained(target):
+    with explain_disk_errors(target):
         try:
             with packed.open("rb") as source, target.open("wb") as file:
                 zstandard.ZstdDecompressor().copy_stream(source, file)
         except zstandard.ZstdError as error:
             raise UsageError(
-                f"{shown(url)}/{packed.name}: not a file of zstd's", found=str(error)
+                f"{public_url(url)}/{packed.name}: not a file of zstd's", found=str(error)
             ) from error
     packed.unlink()
 
@@ -127,19 +127,19 @@ def relock(
 
     What can be solved is locked. Raises UsageError in the end for each variant that cannot.
     """
-    place = place_of(channel)
+    address = channel_address(channel)
     pins = offers_module.read_channel(workspace).pins
     refused = []
-    with index_of(place) as index:
+    with index_of(address) as index:
         for ours in variants:
             try:
-                variant = on_other_channel(ours, place.label)
+                variant = on_other_channel(ours, address.label)
                 solution = index.solve(variant)
             except UsageError as error:
                 refused.append(error)
                 continue
             make_of_other_channel(
-                workspace, variant, place.name, solution.packages, solution.sizes, pins
+                workspace, variant, address.name, solution.packages, solution.sizes, pins
             )
             print(f"  {'locked':<9}{variant.id}", file=sys.stderr)
     if len(refused) == 1:

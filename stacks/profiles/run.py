@@ -12,7 +12,7 @@ from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
 
-from stacks.core.disk import write_whole
+from stacks.core.disk import write_atomically
 from stacks.core.errors import StacksError, UsageError
 from stacks.core.process import attached, quoted
 from stacks.core.workspace import Workspace
@@ -113,9 +113,9 @@ def profile(
     chosen["compiles"] = [_compiled(report) for report in reports]
     text = json.dumps(chosen, indent=1, sort_keys=True).encode() + b"\n"
     kept = report_path(workspace, variant, wish.workload)
-    write_whole(kept, text)
+    write_atomically(kept, text)
     if json_file:
-        write_whole(json_file, text)
+        write_atomically(json_file, text)
     if compiles > 1:
         attached([prefix / "bin/python", *PROGRAM, "--show", kept], env=environment(prefix))
         print("\n".join(told(reports)))

@@ -6,7 +6,7 @@ import json
 from collections.abc import Sequence
 from pathlib import Path
 
-from stacks.core.disk import write_whole
+from stacks.core.disk import write_atomically
 from stacks.core.errors import StaleError, UsageError
 from stacks.core.workspace import Workspace
 from stacks.image.config import config_of
@@ -61,7 +61,7 @@ def write(
 ) -> None:
     """Write the variants' jobs into the workflows."""
     for path, text in rendered(workspace, variants).items():
-        write_whole(path, text)
+        write_atomically(path, text)
 
 
 def check(

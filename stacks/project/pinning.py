@@ -6,20 +6,20 @@ from stacks.channel.recipe import Archives, Debs, IndexFile, read_recipes
 from stacks.core.errors import StaleError
 from stacks.core.workspace import Workspace
 from stacks.image import base
-from stacks.sources.debian_archive import DebWanted
+from stacks.sources.debian_archive import DebRequest
 from stacks.sources.pins import Pins, read_pins, write_pins
-from stacks.sources.repin import FileWanted, difference, repin
+from stacks.sources.repin import FileRequest, difference, repin
 
 
-def wanted(workspace: Workspace) -> tuple[set[DebWanted], set[FileWanted]]:
+def wanted(workspace: Workspace) -> tuple[set[DebRequest], set[FileRequest]]:
     """Return every deb and file that the recipes name, and the debs of the images' base."""
     sources = [
         source for recipe in read_recipes(workspace.recipes).values() for source in recipe.source
     ]
-    debs = {DebWanted(s.suite, n) for s in sources if isinstance(s, Debs) for n in s.debs}
-    debs |= {DebWanted(s.suite, n) for s in sources if isinstance(s, Archives) for n in s.names}
-    debs |= {DebWanted(base.read().suite, name) for name in base.read().debs}
-    files = {FileWanted(s.project, s.version, s.file) for s in sources if isinstance(s, IndexFile)}
+    debs = {DebRequest(s.suite, n) for s in sources if isinstance(s, Debs) for n in s.debs}
+    debs |= {DebRequest(s.suite, n) for s in sources if isinstance(s, Archives) for n in s.names}
+    debs |= {DebRequest(base.read().suite, name) for name in base.read().debs}
+    files = {FileRequest(s.project, s.version, s.file) for s in sources if isinstance(s, IndexFile)}
     return debs, files
 
 

@@ -9,10 +9,10 @@ from pydantic import BaseModel
 from pydantic.json_schema import GenerateJsonSchema, JsonSchemaValue
 
 from stacks.bench.result import Result
-from stacks.core.disk import write_whole
+from stacks.core.console import display_path
+from stacks.core.disk import write_atomically
 from stacks.core.errors import StaleError
 from stacks.core.workspace import Workspace
-from stacks.core.yamlfile import shown
 from stacks.variants.files import BlasFile, FlavourFile, FrameworkFile
 
 MODELS: dict[str, type[BaseModel]] = {
@@ -43,7 +43,7 @@ def write(
 ) -> None:
     """Write every schema into its folder below `root`."""
     for name, model in MODELS.items():
-        write_whole(workspace.root / name, schema_of(model))
+        write_atomically(workspace.root / name, schema_of(model))
 
 
 def check(
@@ -51,7 +51,7 @@ def check(
 ) -> None:
     """Raise StaleError where a schema below `root` is not the one that its model gives."""
     stale = [
-        str(shown(workspace.root / name))
+        display_path(workspace.root / name)
         for name, model in MODELS.items()
         if not (workspace.root / name).is_file()
         or (workspace.root / name).read_text() != schema_of(model)

@@ -8,10 +8,10 @@ from pathlib import Path
 
 from stacks.bench import store
 from stacks.bench.store import Found
-from stacks.core.disk import write_whole
+from stacks.core.console import display_path
+from stacks.core.disk import write_atomically
 from stacks.core.errors import StaleError, UsageError
 from stacks.core.workspace import Workspace
-from stacks.core.yamlfile import shown
 from stacks.publish import markdown, page
 from stacks.publish.sessions import sessions
 
@@ -33,8 +33,8 @@ def publish(
             fix="./invoke bench makes some; add --variants pip-default,mkl --quick to begin with",
         )
     for path, text in rendered(found, workspace.root).items():
-        write_whole(path, text)
-        print(f"{shown(path)}: {len(text.encode()) / 1e3:.0f} kB")
+        write_atomically(path, text)
+        print(f"{display_path(path)}: {len(text.encode()) / 1e3:.0f} kB")
     if said:
         raise UsageError(
             f"published without {len(said)} of {len(found) + len(said)} results",
@@ -51,7 +51,7 @@ def check(
         rendered(found, workspace.root) if found else dict.fromkeys(_places(workspace.root), "")
     )
     stale = [
-        str(shown(path))
+        display_path(path)
         for path, text in wanted.items()
         if (path.read_text() if path.is_file() else "") != text
     ]

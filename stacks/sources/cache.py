@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from pathlib import Path
 
-from stacks.core.disk import explained, sha256_of
+from stacks.core.disk import explain_disk_errors, sha256_of
 from stacks.core.workspace import Workspace
 from stacks.sources.pins import Pin
 
@@ -18,7 +18,7 @@ def cached_path(workspace: Workspace, pin: Pin) -> Path:
 def cached_sha256(workspace: Workspace, pin: Pin) -> str | None:
     """Return the SHA-256 of what the cache has in a pinned file's place, None for nothing."""
     path = cached_path(workspace, pin)
-    with explained(path):
+    with explain_disk_errors(path):
         try:
             return sha256_of(path)
         except FileNotFoundError:

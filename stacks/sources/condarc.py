@@ -21,7 +21,7 @@ from stacks.sources.web import Web, environment_web
 
 
 @dataclass(frozen=True)
-class Place:
+class ChannelAddress:
     """A channel: its name as locks have it (an address where it has no name), and its address."""
 
     name: str
@@ -34,7 +34,7 @@ class Place:
         return re.sub(r"[^a-z0-9.]+", "-", f"{parts.netloc}{parts.path}".lower()).strip("-.")
 
 
-def place_of(channel: str) -> Place:
+def channel_address(channel: str) -> ChannelAddress:
     """Return where a channel is; UsageError where that is no address of a conda channel."""
     with _told(f"the channel {_without_secrets(channel)!r} cannot be found"):
         found = _conda().models_channel.Channel(channel)
@@ -52,7 +52,7 @@ def place_of(channel: str) -> Place:
             expected="a name, such as conda-forge, or an address: http, https or file",
             found=", ".join(urls) or "nothing",
         )
-    return Place(name, urls[0])
+    return ChannelAddress(name, urls[0])
 
 
 def conda_web(stop: threading.Event, url: str) -> Web:

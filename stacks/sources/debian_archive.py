@@ -14,8 +14,8 @@ from pathlib import Path
 
 from stacks.core.errors import FetchError, IntegrityError, UsageError
 from stacks.core.process import CommandError, call
-from stacks.sources.download import page
-from stacks.sources.mirrors import debian_mirrors, shown
+from stacks.sources.download import get_document
+from stacks.sources.mirrors import debian_mirrors, public_url
 from stacks.sources.parallel import parallel_map
 from stacks.sources.pins import SOURCE_PREFIX, DebPin
 from stacks.sources.web import MissingError, Web, environment_web
@@ -29,14 +29,14 @@ KEYRINGS = (
 
 
 @dataclass(frozen=True, order=True)
-class DebWanted:
+class DebRequest:
     """A deb to pin, in the version that the suite has today; "src:" for a source archive."""
 
     suite: str
     name: str
 
 
-def deb_pins(wanted: Sequence[DebWanted], stop: threading.Event) -> tuple[DebPin, ...]:
+def deb_pins(wanted: Sequence[DebRequest], stop: threading.Event) -> tuple[DebPin, ...]:
     """Return pins for what the mirrors have of each suite today, in the order that was asked for.
 
     Raises IntegrityError for a bad signature or bytes that differ from what it signs, FetchError
@@ -75,7 +75,7 @@ def _packages(web: Web, suite: str, names: Set[str]) -> dict[str, dict[str, str]
     for root in debian_mirrors(security=suite.endswith("-security")):
         folder = f"{root}/dists/{suite}"
         try:
-            signed, _, _ = page(web, f"{folder}/InRelease", "*/*")
+            signed, _, _ = get_document(web, f"{folder}/InRelease", "*/*")
         except MissingError as error:
             missing = error
             continue
@@ -95,11 +95,11 @@ def _packages(web: Web, suite: str, names: Set[str]) -> dict[str, dict[str, str]
 def _index(web: Web, folder: str, name: str, release: str, suite: str) -> str:
     """Return the text of one of a suite's indexes, checked against its signed InRelease."""
     expected = _index_sha256(release, name, suite, folder)
-    packed, _, _ = page(web, f"{folder}/{name}", "*/*")
+    packed, _, _ = get_document(web, f"{folder}/{name}", "*/*")
     found = hashlib.sha256(packed).hexdigest()
     if found != expected:
         raise IntegrityError(
-            f"{shown(folder)}/{name}: not what the signed InRelease says",
+            f"{public_url(folder)}/{name}: not what the signed InRelease says",
             expected=f"sha256 {expected}",
             found=f"sha256 {found}",
             fix="the mirror may be in the middle of an update: try again in an hour, or set "
@@ -171,7 +171,7 @@ def verified(signed: bytes, url: str) -> str:
         said = re.findall(r"^\[GNUPG:\] ([A-Z]+)", status, re.MULTILINE)
         if "GOODSIG" not in said or "BADSIG" in said:
             raise IntegrityError(
-                f"{shown(url)}: no good signature of Debian's archive",
+                f"{public_url(url)}: no good signature of Debian's archive",
                 expected=f"a good signature by a key in {keyring}",
                 found=", ".join(word for word in said if word.endswith(("SIG", "PUBKEY", "DATA")))
                 or "no signature",
@@ -185,7 +185,7 @@ def _index_sha256(release: str, name: str, suite: str, folder: str) -> str:
     names = re.findall(r"^(?:Suite|Codename): *(\S+)$", release, re.MULTILINE)
     if suite not in names:
         raise IntegrityError(
-            f"{shown(folder)}/InRelease: signed, but for another suite",
+            f"{public_url(folder)}/InRelease: signed, but for another suite",
             expected=suite,
             found=", ".join(names),
             fix="set DEBIAN_MIRROR to another mirror",
@@ -194,7 +194,7 @@ def _index_sha256(release: str, name: str, suite: str, folder: str) -> str:
     found = re.search(rf"^ ([0-9a-f]{{64}}) +\d+ {re.escape(name)}$", sums, re.MULTILINE)
     if not found:
         raise UsageError(
-            f"{shown(folder)}/InRelease lists no {name}",
+            f"{public_url(folder)}/InRelease lists no {name}",
             fix="this suite cannot be used: it needs the component main for amd64",
         )
     return found[1]

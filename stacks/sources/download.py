@@ -15,9 +15,9 @@ from urllib.request import url2pathname
 import requests
 import urllib3
 
-from stacks.core.disk import explained
+from stacks.core.disk import explain_disk_errors
 from stacks.core.errors import FetchError
-from stacks.sources.mirrors import shown
+from stacks.sources.mirrors import public_url
 from stacks.sources.web import (
     MissingError,
     StoppedError,
@@ -38,7 +38,7 @@ def pause(stop: threading.Event, seconds: float) -> None:
     stop.wait(seconds)
 
 
-def patiently(web: Web, url: str, attempt: Callable[[], T], progressed: Callable[[], bool]) -> T:
+def retry(web: Web, url: str, attempt: Callable[[], T], progressed: Callable[[], bool]) -> T:
     """Try until it works: after a TransientError wait longer each time, with jitter.
 
     The count starts anew after a try that made progress. One note a server tells of the wait.
@@ -62,7 +62,7 @@ def patiently(web: Web, url: str, attempt: Callable[[], T], progressed: Callable
             pause(web.stop, min(LONGEST_PAUSE, max(backoff, error.after or 0.0)))
 
 
-def page(web: Web, url: str, accept: str) -> tuple[bytes, str, str]:
+def get_document(web: Web, url: str, accept: str) -> tuple[bytes, str, str]:
     """Return a small document's bytes, its content type and the URL that gave it at last."""
 
     def attempt() -> tuple[bytes, str, str]:
@@ -72,7 +72,7 @@ def page(web: Web, url: str, accept: str) -> tuple[bytes, str, str]:
             except OSError as error:
                 raise unreachable(url, error) from error
 
-    return patiently(web, url, attempt, lambda: False)
+    return retry(web, url, attempt, lambda: False)
 
 
 def download(
@@ -93,7 +93,7 @@ def download(
         before, reached[0] = reached[0], _length(part)
         return reached[0] > before
 
-    patiently(web, url, lambda: _transfer(web, url, part, size, advance), progressed)
+    retry(web, url, lambda: _transfer(web, url, part, size, advance), progressed)
 
 
 def _length(part: Path) -> int:
@@ -102,8 +102,8 @@ def _length(part: Path) -> int:
 
 def _copy(source: Path, url: str, part: Path, advance: Callable[[int], None]) -> None:
     if not source.is_file():
-        raise MissingError(f"{shown(url)}: no such file")
-    with explained(part):
+        raise MissingError(f"{public_url(url)}: no such file")
+    with explain_disk_errors(part):
         advance(-_length(part))
         shutil.copyfile(source, part)
         advance(_length(part))
@@ -124,14 +124,16 @@ def _transfer(
             "Content-Range", ""
         ).startswith(f"bytes {start}-")
         if start and not resumed:
-            with explained(part):
+            with explain_disk_errors(part):
                 part.unlink()
             advance(-start)
             start = 0
             if response.status_code in (206, 416):
-                raise TransientError(f"{shown(url)}: the server cannot resume this file")
+                raise TransientError(f"{public_url(url)}: the server cannot resume this file")
         if response.status_code == 416:
-            raise FetchError(f"{shown(url)}: the server answered 416 to a request for all of it")
+            raise FetchError(
+                f"{public_url(url)}: the server answered 416 to a request for all of it"
+            )
         _write(web, url, response, part, start, size, advance)
 
 
@@ -145,12 +147,12 @@ def _write(
     advance: Callable[[int], None],
 ) -> None:
     done = start
-    with explained(part), part.open("ab") as file:
+    with explain_disk_errors(part), part.open("ab") as file:
         while True:
             try:
                 block = response.raw.read(BLOCK, decode_content=False)
             except (OSError, urllib3.exceptions.HTTPError) as error:
-                raise TransientError(f"{shown(url)}: {reason_of(error)}") from error
+                raise TransientError(f"{public_url(url)}: {reason_of(error)}") from error
             if not block:
                 break
             if web.stop.is_set():
@@ -161,4 +163,4 @@ def _write(
             if size is not None and done > size:
                 return
     if size is not None and done < size:
-        raise TransientError(f"{shown(url)}: the server sent {done} of {size} bytes")
+        raise TransientError(f"{public_url(url)}: the server sent {done} of {size} bytes")

@@ -35,7 +35,7 @@ class PipSettings:
     retries: int = 5
 
 
-def shown(url: str) -> str:
+def public_url(url: str) -> str:
     """Return a URL or path as it may be printed: without user, password, query and fragment."""
     parts = urlsplit(url)
     return parts._replace(netloc=parts.netloc.rpartition("@")[2], query="", fragment="").geturl()

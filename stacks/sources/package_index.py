@@ -16,8 +16,8 @@ from urllib.parse import unquote, urljoin, urlsplit
 from urllib.request import url2pathname
 
 from stacks.core.errors import FetchError
-from stacks.sources.download import page
-from stacks.sources.mirrors import PipSettings, shown
+from stacks.sources.download import get_document
+from stacks.sources.mirrors import PipSettings, public_url
 from stacks.sources.pins import canonical
 from stacks.sources.web import MissingError, StoppedError, Web
 
@@ -37,19 +37,19 @@ class Link:
 
 
 @dataclass(frozen=True)
-class Offer:
+class ProjectFiles:
     """What the asked places offer of a project, and those places as they may be shown."""
 
     links: tuple[Link, ...]
     tried: tuple[str, ...]
 
-    def of(self, filename: str) -> tuple[Link, ...]:
+    def links_to(self, filename: str) -> tuple[Link, ...]:
         """Return the links to that file, in the order in which the places were asked."""
         return tuple(link for link in self.links if link.filename == filename)
 
 
 @dataclass(frozen=True)
-class Sought:
+class FileQuery:
     """A file that is looked for; with `sha256`, another file of that name is none."""
 
     filename: str
@@ -62,7 +62,9 @@ class Sought:
         )
 
 
-def look_up(web: Web, settings: PipSettings, project: str, files: frozenset[Sought]) -> Offer:
+def look_up(
+    web: Web, settings: PipSettings, project: str, files: frozenset[FileQuery]
+) -> ProjectFiles:
     """Ask indexes and find-links places, in pip's order, until all of the files are found.
 
     A place that does not know the project is passed over. Raises FetchError where one cannot be
@@ -81,21 +83,21 @@ def look_up(web: Web, settings: PipSettings, project: str, files: frozenset[Soug
         tried.append(told)
         failures += [failure] if failure else []
         if all(any(file.fits(link) for link in links) for file in files):
-            return Offer(tuple(links), tuple(tried))
+            return ProjectFiles(tuple(links), tuple(tried))
     if failures:
         raise failures[0]
-    return Offer(tuple(links), tuple(tried))
+    return ProjectFiles(tuple(links), tuple(tried))
 
 
 def _ask(web: Web, place: str, flat: bool) -> tuple[list[Link], str, FetchError | None]:
     try:
-        return list(_links(web, place, flat)), shown(place), None
+        return list(_links(web, place, flat)), public_url(place), None
     except MissingError:
-        return [], f"{shown(place)} (does not know it)", None
+        return [], f"{public_url(place)} (does not know it)", None
     except StoppedError:
         raise
     except FetchError as error:
-        return [], f"{shown(place)} (could not be asked)", error
+        return [], f"{public_url(place)} (could not be asked)", error
 
 
 def _links(web: Web, place: str, flat: bool) -> Iterator[Link]:
@@ -103,10 +105,10 @@ def _links(web: Web, place: str, flat: bool) -> Iterator[Link]:
     if scheme in ("http", "https"):
         if not _may_be_trusted(web, place):
             raise FetchError(
-                f"{shown(place)}: an index without https could be anybody's",
+                f"{public_url(place)}: an index without https could be anybody's",
                 fix="use its https address, or name its host in pip's trusted-host",
             )
-        body, kind, last_url = page(web, place, ACCEPT)
+        body, kind, last_url = get_document(web, place, ACCEPT)
         if "json" in kind:
             yield from _json_links(body, _same_user(last_url, place))
         else:
@@ -118,7 +120,7 @@ def _links(web: Web, place: str, flat: bool) -> Iterator[Link]:
         yield from _html_links(path.read_bytes(), path.absolute().as_uri())
         return
     if not path.is_dir():
-        raise MissingError(f"{shown(place)}: no such folder")
+        raise MissingError(f"{public_url(place)}: no such folder")
     index = path / "index.html"
     if index.is_file():
         yield from _html_links(index.read_bytes(), index.absolute().as_uri())
@@ -164,7 +166,7 @@ def _json_links(body: bytes, base: str) -> Iterator[Link]:
             yield from _link(base, file["url"], file["filename"], sha256)
     except (ValueError, KeyError, TypeError, AttributeError) as error:
         raise FetchError(
-            f"{shown(base)}: the index's answer cannot be read",
+            f"{public_url(base)}: the index's answer cannot be read",
             expected="JSON of the simple repository API",
             found=f"{type(error).__name__} in {len(body)} bytes",
             fix="look at the address of the index in pip's configuration",

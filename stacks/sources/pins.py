@@ -15,7 +15,7 @@ from typing import TypeVar
 
 import yaml
 
-from stacks.core.disk import write_whole
+from stacks.core.disk import write_atomically
 from stacks.core.errors import UsageError
 
 
@@ -130,7 +130,7 @@ def write_pins(path: Path, pins: Pins) -> None:
     for key, group in (("debs", sorted(pins.debs)), ("files", sorted(pins.files))):
         lines.append(f"{key}:" if group else f"{key}: []")
         lines += [f"- {_flow(asdict(pin))}" for pin in group]
-    write_whole(path, "\n".join(lines) + "\n")
+    write_atomically(path, "\n".join(lines) + "\n")
 
 
 def _flow(mapping: dict[str, object]) -> str:

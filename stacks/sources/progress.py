@@ -19,7 +19,7 @@ from rich.progress import (
 from rich.table import Column
 
 
-class Board:
+class DownloadProgress:
     """One bar for all bytes and one for each file under way; safe to call from any thread."""
 
     def __init__(self, progress: Progress | None, total: int | None) -> None:
@@ -47,7 +47,7 @@ class Board:
 
 
 @contextmanager
-def board(count: int, total: int | None) -> Iterator[Board]:
+def download_progress(count: int, total: int | None) -> Iterator[DownloadProgress]:
     """Show the fetching of `count` files of `total` bytes, where known, on standard error."""
     console = Console(stderr=True)
     told = f"{count} file{'s' if count != 1 else ''}"
@@ -65,9 +65,9 @@ def board(count: int, total: int | None) -> Iterator[Board]:
             TimeRemainingColumn(),
         )
         with Progress(*columns, console=console, transient=True) as progress:
-            yield Board(progress, total)
+            yield DownloadProgress(progress, total)
     else:
         begun = time.monotonic()
         console.print(f"fetching {told}", highlight=False)
-        yield Board(None, total)
+        yield DownloadProgress(None, total)
         console.print(f"fetched {told} in {time.monotonic() - begun:.1f} s", highlight=False)

@@ -8,16 +8,16 @@ from collections.abc import Callable, Iterable, Sequence
 from dataclasses import dataclass
 from pathlib import Path
 
-from stacks.core.disk import explained, locked, sha256_of
+from stacks.core.disk import explain_disk_errors, hold_lock, sha256_of
 from stacks.core.errors import FetchError, IntegrityError, StacksError
 from stacks.core.workspace import Workspace
 from stacks.sources.cache import cached_path, cached_sha256
 from stacks.sources.download import download
-from stacks.sources.mirrors import PipSettings, debian_mirrors, pip_settings, shown
-from stacks.sources.package_index import Link, Offer, Sought, look_up
+from stacks.sources.mirrors import PipSettings, debian_mirrors, pip_settings, public_url
+from stacks.sources.package_index import FileQuery, Link, ProjectFiles, look_up
 from stacks.sources.parallel import parallel_map
 from stacks.sources.pins import CondaPin, DebPin, IndexPin, Pin, canonical, total_size
-from stacks.sources.progress import Board, board
+from stacks.sources.progress import DownloadProgress, download_progress
 from stacks.sources.web import MissingError, StoppedError, Web, environment_web, pip_web
 
 
@@ -39,25 +39,25 @@ def retrieve(workspace: Workspace, pins: Sequence[Pin], stop: threading.Event) -
     sources = _deb_sources([pin for pin in pins if isinstance(pin, DebPin)], stop)
     sources |= _index_sources([pin for pin in pins if isinstance(pin, IndexPin)], stop)
     sources |= _channel_sources([pin for pin in pins if isinstance(pin, CondaPin)], stop)
-    with board(len(pins), total_size(pins)) as seen:
+    with download_progress(len(pins), total_size(pins)) as progress:
         missing = parallel_map(
-            lambda pin: _bring_one(workspace, pin, sources[pin], seen), pins, stop
+            lambda pin: _bring_one(workspace, pin, sources[pin], progress), pins, stop
         )
     _raise_missing([pin for pin, absent in zip(pins, missing, strict=True) if absent], sources)
 
 
-def offers(
-    web: Web, settings: PipSettings, wanted: Iterable[tuple[str, Sought]]
-) -> dict[str, Offer]:
+def project_files(
+    web: Web, settings: PipSettings, queries: Iterable[tuple[str, FileQuery]]
+) -> dict[str, ProjectFiles]:
     """Return what the package indexes offer of each project, for pairs of project and file.
 
     One look-up a project; the keys are canonical names.
     """
-    projects: dict[str, set[Sought]] = {}
-    for project, file in wanted:
-        projects.setdefault(canonical(project), set()).add(file)
+    projects: dict[str, set[FileQuery]] = {}
+    for project, query in queries:
+        projects.setdefault(canonical(project), set()).add(query)
 
-    def one(project: str) -> Offer:
+    def one(project: str) -> ProjectFiles:
         return look_up(web, settings, project, frozenset(projects[project]))
 
     return dict(zip(projects, parallel_map(one, list(projects), web.stop), strict=True))
@@ -73,7 +73,7 @@ def _deb_sources(pins: Sequence[DebPin], stop: threading.Event) -> dict[Pin, Sou
     for pin in pins:
         mirrors = roots[pin.suite.endswith("-security")]
         urls = tuple(f"{root}/{pin.path}" for root in mirrors)
-        found[pin] = Source(web, urls, tuple(shown(root) for root in mirrors))
+        found[pin] = Source(web, urls, tuple(public_url(root) for root in mirrors))
     return found
 
 
@@ -82,13 +82,13 @@ def _index_sources(pins: Sequence[IndexPin], stop: threading.Event) -> dict[Pin,
         return {}
     settings = pip_settings()
     web = pip_web(stop, settings)
-    offered = offers(web, settings, [(pin.name, Sought(pin.filename, pin.sha256)) for pin in pins])
-    found: dict[Pin, Source] = {}
+    queries = [(pin.name, FileQuery(pin.filename, pin.sha256)) for pin in pins]
+    projects = project_files(web, settings, queries)
+    sources: dict[Pin, Source] = {}
     for pin in pins:
-        offer = offered[canonical(pin.name)]
-        links = offer.of(pin.filename)
-        found[pin] = Source(web, _urls(pin, links), offer.tried)
-    return found
+        project = projects[canonical(pin.name)]
+        sources[pin] = Source(web, _urls(pin, project.links_to(pin.filename)), project.tried)
+    return sources
 
 
 def _channel_sources(pins: Sequence[CondaPin], stop: threading.Event) -> dict[Pin, Source]:
@@ -98,7 +98,7 @@ def _channel_sources(pins: Sequence[CondaPin], stop: threading.Event) -> dict[Pi
     from stacks.sources.condarc import conda_web
 
     web = conda_web(stop, pins[0].urls[0])
-    return {pin: Source(web, pin.urls, tuple(shown(url) for url in pin.urls)) for pin in pins}
+    return {pin: Source(web, pin.urls, tuple(public_url(url) for url in pin.urls)) for pin in pins}
 
 
 def _urls(pin: IndexPin, links: Sequence[Link]) -> tuple[str, ...]:
@@ -109,28 +109,28 @@ def _urls(pin: IndexPin, links: Sequence[Link]) -> tuple[str, ...]:
         raise IntegrityError(
             f"{pin.filename}: the index offers other bytes under this name",
             expected=f"sha256 {pin.sha256}",
-            found=f"sha256 {links[0].sha256} at {shown(links[0].url)}",
+            found=f"sha256 {links[0].sha256} at {public_url(links[0].url)}",
             fix="look which index of pip's configuration offers it; `./invoke pin` takes it "
             "on purpose",
         )
     return (*sure, *unsure)
 
 
-def _bring_one(workspace: Workspace, pin: Pin, source: Source, seen: Board) -> bool:
+def _bring_one(workspace: Workspace, pin: Pin, source: Source, progress: DownloadProgress) -> bool:
     """Bring one file into the cache; True where every server was asked and none has it."""
     target = cached_path(workspace, pin)
-    with locked(target, pin.filename):
+    with hold_lock(target, pin.filename):
         found = cached_sha256(workspace, pin)
         if found == pin.sha256:
             return False
         if found is not None:
             note = f"thrown away: {target}: expected sha256 {pin.sha256}, found {found}"
             print(note, file=sys.stderr, flush=True)
-            with explained(target):
+            with explain_disk_errors(target):
                 target.unlink()
         failures: list[StacksError] = []
         for url in source.urls:
-            failure = _failure(url, source.web, pin, target, seen)
+            failure = _failure(url, source.web, pin, target, progress)
             if failure is None:
                 return False
             failures.append(failure)
@@ -140,10 +140,12 @@ def _bring_one(workspace: Workspace, pin: Pin, source: Source, seen: Board) -> b
     return True
 
 
-def _failure(url: str, web: Web, pin: Pin, target: Path, seen: Board) -> StacksError | None:
+def _failure(
+    url: str, web: Web, pin: Pin, target: Path, progress: DownloadProgress
+) -> StacksError | None:
     """Bring a file from one URL; return what went wrong with that URL, None where nothing did."""
     try:
-        _bring_from(url, web, pin, target, seen)
+        _bring_from(url, web, pin, target, progress)
     except StoppedError:
         raise
     except (FetchError, IntegrityError) as error:
@@ -151,29 +153,29 @@ def _failure(url: str, web: Web, pin: Pin, target: Path, seen: Board) -> StacksE
     return None
 
 
-def _bring_from(url: str, web: Web, pin: Pin, target: Path, seen: Board) -> None:
+def _bring_from(url: str, web: Web, pin: Pin, target: Path, progress: DownloadProgress) -> None:
     part = target.with_name(f"{target.name}.part")
     already = part.stat().st_size if part.exists() else 0
-    with seen.file(pin.filename, pin.size, already) as advance:
+    with progress.file(pin.filename, pin.size, already) as advance:
         found = _whole(url, web, part, pin, advance)
         if found != pin.sha256:
             found = _whole(url, web, part, pin, advance)
     if found != pin.sha256:
         raise IntegrityError(
-            f"{pin.filename} from {shown(url)}: its bytes are not the pinned ones, twice",
+            f"{pin.filename} from {public_url(url)}: its bytes are not the pinned ones, twice",
             expected=f"sha256 {pin.sha256}, {pin.size} bytes",
             found=f"sha256 {found}",
             fix="try another mirror or index; if the change is right, "
             + ("lock again" if isinstance(pin, CondaPin) else "`./invoke pin` shows it"),
         )
-    with explained(target):
+    with explain_disk_errors(target):
         part.replace(target)
 
 
 def _whole(url: str, web: Web, part: Path, pin: Pin, advance: Callable[[int], None]) -> str:
     """Download all of a file; return its SHA-256, and leave no part where that is wrong."""
     download(web, url, part, pin.size, advance)
-    with explained(part):
+    with explain_disk_errors(part):
         found = sha256_of(part)
         if found != pin.sha256:
             advance(-part.stat().st_size)

@@ -17,7 +17,7 @@ from typing import IO, TYPE_CHECKING, cast
 
 import zstandard
 
-from stacks.core.disk import explained
+from stacks.core.disk import explain_disk_errors
 from stacks.core.errors import IntegrityError
 
 if TYPE_CHECKING:
@@ -51,7 +51,7 @@ def unpack_tar(archive: Path, target: Path) -> None:
 @contextmanager
 def _explained(archive: Path, target: Path) -> Iterator[None]:
     """Make `target`, and turn what is wrong with an archive into an IntegrityError."""
-    with explained(target):
+    with explain_disk_errors(target):
         target.mkdir(parents=True, exist_ok=True)
         try:
             yield

@@ -12,7 +12,7 @@ import requests
 import urllib3
 
 from stacks.core.errors import FetchError
-from stacks.sources.mirrors import PipSettings, shown
+from stacks.sources.mirrors import PipSettings, public_url
 
 _local = threading.local()
 
@@ -124,21 +124,21 @@ def unreachable(url: str, error: BaseException) -> FetchError:
     reason = reason_of(error)
     if isinstance(error, requests.exceptions.SSLError) or "certificate" in reason:
         return FetchError(
-            f"{shown(url)}: no trusted connection to {host}: {reason}",
+            f"{public_url(url)}: no trusted connection to {host}: {reason}",
             fix="export SSL_CERT_FILE=<the CA bundle of your network>",
         )
     if isinstance(error, ValueError):
         return FetchError(
-            f"{shown(url)}: not an address that can be asked",
+            f"{public_url(url)}: not an address that can be asked",
             fix="look at the spelling of the mirror or index",
         )
     if isinstance(error, OSError) and not isinstance(error, requests.RequestException):
         return FetchError(
-            f"{shown(url)}: {reason}", fix="look at the CA bundle and the client certificate"
+            f"{public_url(url)}: {reason}", fix="look at the CA bundle and the client certificate"
         )
     through = " through the proxy" if isinstance(error, requests.exceptions.ProxyError) else ""
     return TransientError(
-        f"{shown(url)}: {host} cannot be reached{through}: {reason}",
+        f"{public_url(url)}: {host} cannot be reached{through}: {reason}",
         fix="look at the network and at https_proxy and http_proxy; or set another mirror: "
         "DEBIAN_MIRROR for debs, conda's channel_alias for its packages, pip's index-url for the "
         "rest",
@@ -159,7 +159,7 @@ def reason_of(error: BaseException) -> str:
 
 
 def _refused(url: str, response: requests.Response) -> FetchError:
-    status = f"{shown(url)}: the server answered {response.status_code} {response.reason}"
+    status = f"{public_url(url)}: the server answered {response.status_code} {response.reason}"
     if response.status_code in (404, 410):
         return MissingError(status)
     if response.status_code in (408, 425, 429) or response.status_code >= 500:

@@ -198,6 +198,6 @@ def _on(channel: str, variant: str) -> str:
     """Return the name of a variant with the packages of a channel; its own where none is given."""
     if not channel:
         return variant
-    from stacks.sources.condarc import place_of
+    from stacks.sources.condarc import channel_address
 
-    return f"{variant}@{place_of(channel).label}"
+    return f"{variant}@{channel_address(channel).label}"

@@ -12,6 +12,7 @@ from pathlib import Path
 from pydantic import Field
 
 from stacks.core import yamlfile
+from stacks.core.console import display_path
 from stacks.core.errors import UsageError
 from stacks.core.models import Strict
 from stacks.core.suggestions import unknown
@@ -143,7 +144,7 @@ def default_framework(
     chosen = [n for n in framework_names(workspace) if _framework(n, workspace.envs).default]
     if len(chosen) != 1:
         raise UsageError(
-            f"{yamlfile.shown(workspace.envs / 'frameworks')}: no framework is the default",
+            f"{display_path(workspace.envs / 'frameworks')}: no framework is the default",
             expected="`default: true` in exactly one file",
             found=", ".join(chosen) or "none",
         )

@@ -13,7 +13,7 @@ from typing import Any
 import pytest
 
 from integration.tiny import Tiny, flip, tree
-from stacks.core.disk import REPOSITORY, locked
+from stacks.core.disk import REPOSITORY, hold_lock
 from stacks.core.errors import UsageError
 from stacks.core.workspace import Workspace
 from stacks.environments import build as pipeline
@@ -186,7 +186,7 @@ def test_a_clean_during_a_build(checkout: Checkout) -> None:
     checkout.invoke("build", "-v", "by-conda")
     (place / READY).write_text("{}")
     command, options = checkout.command("build", "-v", "by-conda")
-    with locked(place, "it"):
+    with hold_lock(place, "it"):
         building = subprocess.Popen(command, stderr=subprocess.PIPE, text=True, **options)
         assert building.stderr
         assert any("waiting: the environment tiny/by-conda" in line for line in building.stderr)

@@ -7,7 +7,7 @@ import pytest
 
 from stacks.core.errors import FetchError
 from stacks.sources import mirrors
-from stacks.sources.mirrors import debian_mirrors, pip_settings, shown
+from stacks.sources.mirrors import debian_mirrors, pip_settings, public_url
 
 VARIABLES = ("DEBIAN_MIRROR", "DEBIAN_SNAPSHOT_MIRROR", "DEBIAN_SECURITY_MIRROR")
 
@@ -176,4 +176,4 @@ def test_a_configuration_that_pip_refuses_is_told(pip: Path, text: str) -> None:
     ],
 )
 def test_no_password_is_shown(url: str, printed: str) -> None:
-    assert shown(url) == printed
+    assert public_url(url) == printed
