@@ -16,9 +16,10 @@ def wanted(workspace: Workspace) -> tuple[set[DebRequest], set[FileRequest]]:
     sources = [
         source for recipe in read_recipes(workspace.recipes).values() for source in recipe.source
     ]
+    content = base.read(workspace)
     debs = {DebRequest(s.suite, n) for s in sources if isinstance(s, Debs) for n in s.debs}
     debs |= {DebRequest(s.suite, n) for s in sources if isinstance(s, Archives) for n in s.names}
-    debs |= {DebRequest(base.read().suite, name) for name in base.read().debs}
+    debs |= {DebRequest(content.suite, name) for name in content.debs}
     files = {FileRequest(s.project, s.version, s.file) for s in sources if isinstance(s, IndexFile)}
     return debs, files
 

@@ -38,8 +38,16 @@ def unpack_deb(deb: Path, target: Path) -> None:
     `target`; owners are not kept, setuid, setgid and sticky bits neither. Raises IntegrityError
     for a deb that is broken, has a device, or names a place outside `target`; DiskError.
     """
-    with _explained(deb, target), deb.open("rb") as file, _data(file) as data:
+    with _explained(deb, target), deb.open("rb") as file, _tar_in(file, "data.tar") as data:
         _extract(data, target)
+
+
+def read_control(deb: Path) -> bytes:
+    """Return the control file of a deb that unpack_deb accepts: the package's description."""
+    with deb.open("rb") as file, _tar_in(file, "control.tar") as tar:
+        control = next(tar.extractfile(m) for m in tar if m.name in ("control", "./control"))
+        assert control
+        return control.read()
 
 
 def unpack_tar(archive: Path, target: Path) -> None:
@@ -73,19 +81,19 @@ def _explained(archive: Path, target: Path) -> Iterator[None]:
 
 
 @contextmanager
-def _data(file: IO[bytes]) -> Iterator[tarfile.TarFile]:
-    """Give the data.tar of an open deb as a stream."""
+def _tar_in(file: IO[bytes], kind: str) -> Iterator[tarfile.TarFile]:
+    """Open a tar archive of an open deb, `data.tar` or `control.tar`, as a stream."""
     if file.read(len(_MAGIC)) != _MAGIC:
         raise _UnsoundError("it is no ar archive")
     while header := file.read(_HEADER):
         name, size = _ar_header(header)
-        if name.startswith("data.tar"):
+        if name.startswith(kind):
             section = io.BufferedReader(_Section(file, size))
             with _plain(name, section) as plain, tarfile.open(fileobj=plain, mode="r|") as tar:
                 yield tar
             return
         file.seek(size + size % 2, os.SEEK_CUR)
-    raise _UnsoundError("it has no data.tar")
+    raise _UnsoundError(f"it has no {kind}")
 
 
 def _ar_header(header: bytes) -> tuple[str, int]:
@@ -115,14 +123,14 @@ class _Section(io.RawIOBase):
 
 
 def _plain(name: str, section: IO[bytes]) -> IO[bytes]:
-    """Return the decompressed bytes of a data.tar as a stream."""
-    if name == "data.tar":
+    """Return the decompressed bytes of a tar archive as a stream."""
+    if name.endswith(".tar"):
         return section
-    if name == "data.tar.xz":
+    if name.endswith(".xz"):
         return lzma.open(section)
-    if name == "data.tar.gz":
+    if name.endswith(".gz"):
         return cast(IO[bytes], gzip.open(section))
-    if name == "data.tar.zst":
+    if name.endswith(".zst"):
         return zstandard.ZstdDecompressor().stream_reader(section)
     raise _UnsoundError(f"{name} is compressed in a way that is not known here")
 
