@@ -9,9 +9,8 @@ from pathlib import Path
 
 from stacks.core.disk import explain_disk_errors
 from stacks.core.workspace import Workspace
-from stacks.environments import in_use, prefix
+from stacks.environments import in_use, prefix, reports
 from stacks.environments.reports import report_path
-from stacks.profiles import run as profile_runs
 from stacks.variants.variant import Variant
 
 # What the other modules keep in the cache.
@@ -33,7 +32,7 @@ def clean(workspace: Workspace, variants: Sequence[Variant] | None, *, cache: bo
             for p in (
                 prefix.folder_of(workspace, v),
                 report_path(workspace, v),
-                profile_runs.reports_of(workspace, v),
+                reports.workload_reports(workspace, v),
             )
         ]
     if cache:

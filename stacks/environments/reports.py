@@ -22,3 +22,8 @@ def read_report(workspace: Workspace, variant: Variant) -> dict[str, Any] | None
     except (OSError, ValueError):
         return None
     return report if isinstance(report, dict) else None
+
+
+def workload_reports(workspace: Workspace, variant: Variant) -> Path:
+    """Return the folder of a variant's reports of workloads."""
+    return workspace.reports / variant.framework.name / "workloads" / variant.name

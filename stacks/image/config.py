@@ -5,7 +5,7 @@ from __future__ import annotations
 from dataclasses import dataclass
 from pathlib import PurePosixPath
 
-from stacks.channel import assemble
+from stacks.core.reproducible import TIMESTAMP
 from stacks.core.workspace import Workspace
 from stacks.image import base
 from stacks.variants.variant import Variant, default_framework
@@ -16,8 +16,6 @@ ENTRY = PurePosixPath("/usr/local/bin/theano-stacks")
 HOME = PurePosixPath("/home/theano")
 WORK = PurePosixPath("/work")
 USER, UID, GID = "theano", 10001, 0
-# The time of every file and document of an image, as of the channel's packages.
-CREATED = assemble.TIMESTAMP.strftime("%Y-%m-%dT%H:%M:%SZ")
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -66,7 +64,7 @@ def config_of(workspace: Workspace, variant: Variant, base_name: str | None = No
             "org.opencontainers.image.title": repository,
             "org.opencontainers.image.description": description,
             "org.opencontainers.image.version": framework.version,
-            "org.opencontainers.image.created": CREATED,
+            "org.opencontainers.image.created": TIMESTAMP,
             "org.opencontainers.image.base.name": base_name or base.name(workspace),
         },
         user=f"{UID}:{GID}",

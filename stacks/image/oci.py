@@ -19,12 +19,12 @@ from typing import Any
 from stacks.core import console
 from stacks.core.disk import hold_lock, replace_atomically
 from stacks.core.errors import UsageError
+from stacks.core.reproducible import EPOCH, TIMESTAMP
 from stacks.core.workspace import Workspace
 from stacks.image import base as bases
 from stacks.image import layout
 from stacks.image.compressed import CompressedLayer, compress_once
-from stacks.image.config import CREATED, ImageConfig, config_of
-from stacks.image.normalised import EPOCH
+from stacks.image.config import ImageConfig, config_of
 from stacks.variants.variant import Variant
 
 TYPES = "application/vnd.oci.image"
@@ -111,7 +111,7 @@ def image_config(layers: Sequence[CompressedLayer], config: ImageConfig) -> dict
     return {
         "architecture": "amd64",
         "os": "linux",
-        "created": CREATED,
+        "created": TIMESTAMP,
         "config": {
             "User": config.user,
             "Env": [f"{name}={value}" for name, value in config.environment.items()],
@@ -122,7 +122,7 @@ def image_config(layers: Sequence[CompressedLayer], config: ImageConfig) -> dict
         },
         "rootfs": {"type": "layers", "diff_ids": [layer.diff_id for layer in layers]},
         "history": [
-            {"created": CREATED, "created_by": "theano-stacks", "comment": layer.name}
+            {"created": TIMESTAMP, "created_by": "theano-stacks", "comment": layer.name}
             for layer in layers
         ],
     }

@@ -6,9 +6,9 @@ have the same bytes wherever they are compiled.
 
 from __future__ import annotations
 
-import os
 from pathlib import Path
 
+from stacks.core import reproducible
 from stacks.core.disk import REPOSITORY, scratch
 from stacks.core.errors import UsageError
 from stacks.core.process import call
@@ -119,16 +119,5 @@ def to_bytecode(environment: Path, python: str) -> None:
 
 
 def _environment(temporary: Path) -> dict[str, str]:
-    return {
-        "PATH": os.defpath,
-        "HOME": str(temporary),
-        "TMPDIR": str(temporary),
-        "LC_ALL": "C.UTF-8",
-        "OMP_NUM_THREADS": "1",
-        "PYTHONDONTWRITEBYTECODE": "1",
-        "PYTHONHASHSEED": "0",
-        "PYTHONNOUSERSITE": "1",
-        "PYTHONWARNINGS": "ignore",
-        # Precompiled headers contain settings of this machine.
-        "THEANO_STACKS_QUICK": "0",
-    }
+    # Precompiled headers contain settings of this machine.
+    return reproducible.environment(temporary, OMP_NUM_THREADS="1", THEANO_STACKS_QUICK="0")

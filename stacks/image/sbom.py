@@ -18,7 +18,7 @@ from cyclonedx.model.component import Component, ComponentType
 from cyclonedx.output.json import JsonV1Dot6
 from packageurl import PackageURL
 
-from stacks.channel import assemble
+from stacks.core.reproducible import CREATED
 from stacks.environments.part import OtherChannelOffer, Part
 from stacks.image.config import ImageConfig
 from stacks.locks.lock import Lock
@@ -55,7 +55,7 @@ def render(
     )
     bom = Bom(
         serial_number=uuid.uuid5(NAMESPACE, f"{key} {len(debs)}"),
-        metadata=BomMetaData(component=image, timestamp=assemble.TIMESTAMP),
+        metadata=BomMetaData(component=image, timestamp=CREATED),
         components=[*debs, *conda.values(), *wheels],
     )
     bom.register_dependency(image, [*debs, *conda.values(), *wheels])

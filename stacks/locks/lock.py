@@ -15,8 +15,8 @@ from pathlib import Path
 
 from stacks.channel import offers as offers_module
 from stacks.channel import solve as solver
-from stacks.channel.assemble import Built
 from stacks.channel.offers import Channel, Offer
+from stacks.channel.package import Built
 from stacks.core.disk import replace_atomically
 from stacks.core.errors import StaleError, UsageError
 from stacks.core.workspace import Workspace

@@ -17,6 +17,7 @@ from stacks.core.errors import StacksError, UsageError
 from stacks.core.process import attached, quoted
 from stacks.core.workspace import Workspace
 from stacks.environments import settings
+from stacks.environments.reports import workload_reports
 from stacks.environments.verify import NO_DEVICE, SUITE, environment
 from stacks.variants.variant import Variant, load_variant
 
@@ -54,14 +55,9 @@ class Wish:
         return [*words, "--small"] if self.small else words
 
 
-def reports_of(workspace: Workspace, variant: Variant) -> Path:
-    """Return the folder of a variant's reports of workloads."""
-    return workspace.reports / variant.framework.name / "workloads" / variant.name
-
-
 def report_path(workspace: Workspace, variant: Variant, workload: str) -> Path:
     """Return where the last report of a workload on a variant lies."""
-    return reports_of(workspace, variant) / f"{workload}.json"
+    return workload_reports(workspace, variant) / f"{workload}.json"
 
 
 def check_workload(name: str) -> None:

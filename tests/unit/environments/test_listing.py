@@ -9,6 +9,7 @@ import pytest
 from stacks.core.workspace import Workspace
 from stacks.environments import clean as cleaning
 from stacks.environments import listing, prefix, reports
+from stacks.environments import reports as environments_reports
 from stacks.profiles import run as profile_runs
 from stacks.variants.variant import Variant, load_variant
 
@@ -99,7 +100,7 @@ def test_a_clean_of_one_variant_leaves_the_others(
     for name in ("openblas", "pip-default"):
         (build / "prefixes/theano-1.0.5" / name).mkdir(parents=True)
     report(workspace, variant, "{}")
-    profile_runs.reports_of(workspace, variant).mkdir(parents=True)
+    environments_reports.workload_reports(workspace, variant).mkdir(parents=True)
     cleaning.clean(workspace, [variant], cache=False)
     assert [p.name for p in (build / "prefixes/theano-1.0.5").iterdir()] == ["pip-default"]
     assert capsys.readouterr().out.splitlines() == [

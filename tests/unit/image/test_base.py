@@ -9,7 +9,7 @@ import pytest
 
 from stacks.core.workspace import Workspace
 from stacks.image import base
-from unit.sources.test_unpack import ar, member, tar
+from unit.helpers.archives import ar, member, tar
 
 CONTROL = b"Package: base-files\nVersion: 12.4\nArchitecture: amd64\n"
 
