@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import asyncio
+import logging
 import multiprocessing
 import os
 import signal
@@ -17,6 +18,7 @@ from stacks.channel import assemble, package
 from stacks.channel import build as package_builds
 from stacks.channel.offers import Channel, Offer
 from stacks.channel.package import Built
+from stacks.core import log
 from stacks.core.console import step
 from stacks.core.disk import replace_atomically
 from stacks.core.errors import StacksError
@@ -76,12 +78,14 @@ def _build_missing(
         initializer=_begin_worker,
     ) as pool:
         jobs = {
-            pool.submit(package.build, workspace, offer.recipe, channel.pins, offer.tools): offer
+            pool.submit(_build_logged, workspace, offer, channel.pins): offer
             for offer in sorted(missing, key=weight, reverse=True)
         }
         try:
             for job in as_completed(jobs):
-                built[jobs[job].file_name] = job.result()
+                built[jobs[job].file_name], records = job.result()
+                for record in records:
+                    logging.getLogger(record.name).handle(record)
                 finished(jobs[job])
         except BrokenProcessPool as error:
             raise StacksError(
@@ -95,6 +99,14 @@ def _build_missing(
             pool.shutdown(wait=False, cancel_futures=True)
             raise
     return built
+
+
+def _build_logged(
+    workspace: Workspace, offer: Offer, pins: Pins
+) -> tuple[Built, list[logging.LogRecord]]:
+    """Build a package in a worker process; return it and what was logged, for the parent."""
+    with log.collected() as records:
+        return package.build(workspace, offer.recipe, pins, offer.tools), records
 
 
 def _begin_worker() -> None:

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import hashlib
 import json
+import logging
 import sys
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
@@ -26,6 +27,9 @@ class Built:
     sha256: str
     md5: str
     size: int
+
+
+LOGGER = logging.getLogger(__name__)
 
 
 def cached_path(workspace: Workspace, recipe: Recipe, inputs: str) -> Path:
@@ -96,6 +100,7 @@ def _add_to_cache(
         path = assemble(recipe, inputs, sources, folder, built_with)
         description = _describe(path)
         (folder / "built.json").write_text(json.dumps(description) + "\n")
+    LOGGER.info("built %s, %d bytes", path.name, description["size"])
     return Built(target / path.name, **description)
 
 

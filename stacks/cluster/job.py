@@ -65,8 +65,8 @@ def do(workspace: Workspace, order: Order) -> Answer:
         )
     except StaleError as error:
         return Answer(error=Told.of(error), refused=True)
-    in_use.use_build(workspace)
-    in_use.use_cache(workspace)
+    in_use.protect_build(workspace)
+    in_use.protect_cache(workspace)
     # Machines may share a checkout, by their home folder; its reports are of one of them.
     with (
         alone(order.machine),

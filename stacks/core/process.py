@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import logging
 import os
 import shlex
 import signal
@@ -16,6 +17,7 @@ from typing import IO
 
 from stacks.core.errors import StacksError
 
+LOGGER = logging.getLogger(__name__)
 # How many of a failed program's last lines are told.
 TAIL = 30
 # How often it is asked whether a program is still wanted, and how long it has to end by itself.
@@ -39,7 +41,7 @@ def call(
     Raises CommandError with the command line and the tail of both its streams where the program
     is missing, exits with a status that is not accepted, or has not ended after `limit` seconds.
     """
-    words = [str(a) for a in arguments]
+    words = _logged(arguments)
     try:
         done = subprocess.run(
             words,
@@ -63,7 +65,7 @@ def call(
     return done.stdout
 
 
-def followed(
+def run_streaming(
     arguments: Sequence[str | Path],
     tell: Callable[[str], None],
     *,
@@ -74,7 +76,7 @@ def followed(
     Where this is interrupted, by ctrl-C above all, the program is stopped first. Raises
     CommandError as `call` does.
     """
-    words = [str(a) for a in arguments]
+    words = _logged(arguments)
     try:
         process = subprocess.Popen(
             words,
@@ -104,14 +106,14 @@ def followed(
 
 
 @contextmanager
-def piped(
+def run_piped(
     arguments: Sequence[str | Path], *, env: Mapping[str, str] | None = None
 ) -> Iterator[IO[bytes]]:
     """Give the bytes that a program writes on standard output, while it runs.
 
     Raises CommandError as `call` does, also where the block stumbled over what was cut short.
     """
-    words = [str(a) for a in arguments]
+    words = _logged(arguments)
     with tempfile.TemporaryFile() as errors:
         try:
             process = subprocess.Popen(words, env=env, stdout=subprocess.PIPE, stderr=errors)
@@ -139,7 +141,7 @@ def piped(
             raise stumbled
 
 
-def attached(
+def run_attached(
     arguments: Sequence[str | Path],
     *,
     cwd: Path | None = None,
@@ -152,14 +154,14 @@ def attached(
 
     Raises CommandError where the program cannot be started.
     """
-    words = [str(a) for a in arguments]
+    words = _logged(arguments)
     try:
         return subprocess.run(words, cwd=cwd, env=env, stdout=output, check=False).returncode
     except OSError as error:
         raise cannot_run(words, error, "look at the spelling of its path or name") from error
 
 
-def overseen(
+def run_supervised(
     arguments: Sequence[str | Path],
     given: str,
     tell: Callable[[str], None],
@@ -175,7 +177,7 @@ def overseen(
     error, from a thread of its own. It has a session of its own; what is left of that in the end
     is killed. Raises CommandError as `call` does.
     """
-    words = [str(a) for a in arguments]
+    words = _logged(arguments)
     try:
         process = subprocess.Popen(
             words,
@@ -241,6 +243,12 @@ def _end(process: subprocess.Popen[str]) -> None:
         process.stdin.close()
     with suppress(subprocess.TimeoutExpired):
         process.wait(GRACE)
+
+
+def _logged(arguments: Sequence[str | Path]) -> list[str]:
+    """Return a command line's words, and log it."""
+    LOGGER.info("+ %s", quoted(arguments))
+    return [str(argument) for argument in arguments]
 
 
 def cannot_run(words: Sequence[str], error: OSError, fix: str = "") -> CommandError:

@@ -75,6 +75,11 @@ class Workspace:
         return self.build / "reports"
 
     @property
+    def logs(self) -> Path:
+        """The logs of the last tasks that failed."""
+        return self.build / "logs"
+
+    @property
     def images(self) -> Path:
         """The content of images, by framework and flavour."""
         return self.build / "images"

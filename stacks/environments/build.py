@@ -66,7 +66,7 @@ def make_environment(
     """
     channel, locked = read_lock(workspace, variant)
     if target is None:
-        in_use.use_build(workspace, variant)
+        in_use.protect_build(workspace, variant)
         target = prefix.folder_of(workspace, variant)
     unlocked = user_packages.packages(workspace, variant)
     if prefix.is_ready(variant, locked, target) and prefix.local_in(target) == prefix.hash_of(

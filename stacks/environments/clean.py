@@ -44,15 +44,19 @@ def clean(workspace: Workspace, variants: Sequence[Variant] | None, *, cache: bo
     with ExitStack() as locks:
         if variants is None:
             locks.enter_context(
-                in_use.unused(in_use.lock_of_build(workspace), str(workspace.build))
+                in_use.hold_exclusive(in_use.lock_of_build(workspace), str(workspace.build))
             )
         else:
-            in_use.use(in_use.lock_of_build(workspace))
+            in_use.hold_shared(in_use.lock_of_build(workspace))
             for variant in variants:
-                locks.enter_context(in_use.unused(in_use.lock_of(workspace, variant), variant.id))
+                locks.enter_context(
+                    in_use.hold_exclusive(in_use.lock_of(workspace, variant), variant.id)
+                )
         if cache:
             locks.enter_context(
-                in_use.unused(in_use.lock_of_cache(workspace), f"the cache {workspace.cache}")
+                in_use.hold_exclusive(
+                    in_use.lock_of_cache(workspace), f"the cache {workspace.cache}"
+                )
             )
         for path in filter(Path.exists, found):
             print(f"removing {path}")

@@ -29,16 +29,16 @@ class InUseError(StacksError):
     """What was to be removed is used by another process."""
 
 
-def use_build(workspace: Workspace, variant: Variant | None = None) -> None:
+def protect_build(workspace: Workspace, variant: Variant | None = None) -> None:
     """Keep `clean` off build/, or off one variant's part of it, until this process ends."""
-    use(lock_of_build(workspace))
+    hold_shared(lock_of_build(workspace))
     if variant:
-        use(lock_of(workspace, variant))
+        hold_shared(lock_of(workspace, variant))
 
 
-def use_cache(workspace: Workspace) -> None:
+def protect_cache(workspace: Workspace) -> None:
     """Keep `clean --cache` off the cache until this process ends."""
-    use(lock_of_cache(workspace))
+    hold_shared(lock_of_cache(workspace))
 
 
 def lock_of_build(
@@ -64,12 +64,12 @@ def is_ready(workspace: Workspace, variant: Variant, locked: Lock) -> bool:
     target = prefix.folder_of(workspace, variant)
     if not prefix.is_ready(variant, locked, target):
         return False
-    use_build(workspace, variant)
+    protect_build(workspace, variant)
     # Until then `clean` may have removed it.
     return prefix.is_ready(variant, locked, target)
 
 
-def use(lock: Path) -> None:
+def hold_shared(lock: Path) -> None:
     """Hold a lock beside all others that use the same, until this process ends.
 
     While what it stands for is removed, say so and wait.
@@ -101,7 +101,7 @@ def keep_over_exec() -> None:
 
 
 @contextmanager
-def unused(lock: Path, what: str) -> Iterator[None]:
+def hold_exclusive(lock: Path, what: str) -> Iterator[None]:
     """Let nobody begin to use something; raise InUseError, naming who does, where it is used.
 
     In the end the lock's file is removed, too.

@@ -10,7 +10,7 @@ from typing import NoReturn
 
 from stacks.core.disk import REPOSITORY, replace_atomically, write_atomically
 from stacks.core.errors import UsageError, VerifyError
-from stacks.core.process import CommandError, attached
+from stacks.core.process import CommandError, run_attached
 from stacks.core.workspace import Workspace
 from stacks.environments import settings
 from stacks.environments.reports import report_path
@@ -93,7 +93,7 @@ def _options(full: bool, limit: int) -> list[str]:
 
 def _run(python: Path, arguments: list[str], env: Mapping[str, str]) -> int:
     sys.stdout.flush()
-    return attached([python, SUITE, *arguments], env=env)
+    return run_attached([python, SUITE, *arguments], env=env)
 
 
 def raise_for(status: int, what: str) -> NoReturn:

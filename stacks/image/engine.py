@@ -13,7 +13,7 @@ from pathlib import Path
 from typing import IO, Any
 
 from stacks.core.errors import StacksError, UsageError
-from stacks.core.process import CommandError, attached, call, followed, piped
+from stacks.core.process import CommandError, call, run_attached, run_piped, run_streaming
 
 CHOICE = "THEANO_STACKS_ENGINE"
 PROGRAMS = ("docker", "podman")
@@ -47,7 +47,7 @@ class Engine:
     def follow(self, arguments: Sequence[str | Path], on_line: Callable[[str], None]) -> None:
         """Run one of the engine's commands and pass on each line; EngineError if it fails."""
         try:
-            followed([self.program, *arguments], on_line, env=self.environment)
+            run_streaming([self.program, *arguments], on_line, env=self.environment)
         except CommandError as error:
             raise explained(error) from error
 
@@ -55,7 +55,7 @@ class Engine:
     def pipe(self, *arguments: str | Path) -> Iterator[IO[bytes]]:
         """Open the output of one of the engine's commands; EngineError if it fails."""
         try:
-            with piped([self.program, *arguments], env=self.environment) as stream:
+            with run_piped([self.program, *arguments], env=self.environment) as stream:
                 yield stream
         except CommandError as error:
             raise explained(error) from error
@@ -65,7 +65,7 @@ class Engine:
 
         output: the file for its standard output, if not the terminal.
         """
-        return attached([self.program, *arguments], env=self.environment, output=output)
+        return run_attached([self.program, *arguments], env=self.environment, output=output)
 
     def image_id(self, name: str) -> str | None:
         """Return the id of an image (`sha256:...`), None if the engine does not have it."""

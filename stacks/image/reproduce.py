@@ -11,7 +11,7 @@ from pathlib import Path
 
 from stacks.core.disk import REPOSITORY, explain_disk_errors
 from stacks.core.errors import StacksError
-from stacks.core.process import attached
+from stacks.core.process import run_attached
 from stacks.core.workspace import Workspace, default_workspace
 from stacks.image import base as bases
 from stacks.image import compressed, layout, manifest, oci
@@ -77,7 +77,7 @@ def make(variant: Variant, parent: Path, how: Circumstances) -> str:
     folder.mkdir()
     cores = how.cores or len(os.sched_getaffinity(0))
     arguments = [variant.name, variant.framework.name, f"{how.umask:o}", str(cores)]
-    status = attached(
+    status = run_attached(
         [sys.executable, "-m", "stacks.image.reproduce", folder, *arguments],
         cwd=folder,
         env={**os.environ, "PYTHONPATH": str(REPOSITORY), **how.variables},

@@ -8,9 +8,7 @@ from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
 
-from ruamel.yaml import YAML
-from ruamel.yaml.error import YAMLError
-
+from stacks.core import yamlfile
 from stacks.core.errors import UsageError
 
 NAME = "conda-lock.yml"
@@ -84,7 +82,7 @@ def write(
         )
 
     put("")
-    put(seal(_split(_load(path.read_bytes()))[0]))
+    put(seal(_split(yamlfile.parse(path, path.read_bytes())[0])[0]))
 
 
 def _name_and_rest(spec: str) -> tuple[str, str]:
@@ -95,7 +93,7 @@ def _name_and_rest(spec: str) -> tuple[str, str]:
 def parse(path: Path, data: bytes, fix: str) -> Content:
     """Return what the bytes of a conda-lock.yml say; UsageError with the fix if they cannot."""
     try:
-        content = _load(data)
+        content, _ = yamlfile.parse(path, data)
         sealed, seal = _split(content)
         packages = tuple(
             LockedPackage(
@@ -112,15 +110,11 @@ def parse(path: Path, data: bytes, fix: str) -> Content:
             for entry in content["package"]
         )
         channel = str(content["metadata"]["channels"][0]["url"])
-    except (YAMLError, ValueError, KeyError, IndexError, TypeError, AttributeError) as error:
+    except (UsageError, ValueError, KeyError, IndexError, TypeError, AttributeError) as error:
         raise UsageError(
             f"{path}: not a lock that conda-lock could have written", found=str(error), fix=fix
         ) from error
     return Content(packages, channel, sealed, seal)
-
-
-def _load(data: bytes) -> Any:
-    return YAML(typ="safe", pure=False).load(data)
 
 
 def _split(content: Any) -> tuple[str, str]:

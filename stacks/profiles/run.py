@@ -14,7 +14,7 @@ from typing import Any
 
 from stacks.core.disk import write_atomically
 from stacks.core.errors import StacksError, UsageError
-from stacks.core.process import attached, quoted
+from stacks.core.process import quoted, run_attached
 from stacks.core.workspace import Workspace
 from stacks.environments import settings
 from stacks.environments.reports import workload_reports
@@ -113,7 +113,7 @@ def profile(
     if json_file:
         write_atomically(json_file, text)
     if compiles > 1:
-        attached([prefix / "bin/python", *PROGRAM, "--show", kept], env=environment(prefix))
+        run_attached([prefix / "bin/python", *PROGRAM, "--show", kept], env=environment(prefix))
         print("\n".join(told(reports)))
 
 
@@ -127,7 +127,7 @@ def run(variant: Variant, prefix: Path, wish: Wish, *, quiet: bool) -> dict[str,
         words: list[str | Path] = [prefix / "bin/python", *PROGRAM, *wish.words(), "--json", place]
         words += ["--expect", prefix / settings.EXPECTATION, *(["--quiet"] if quiet else [])]
         sys.stdout.flush()
-        status = attached(words, env=environment(prefix))
+        status = run_attached(words, env=environment(prefix))
         if status == 130:
             raise KeyboardInterrupt
         if status != 0:

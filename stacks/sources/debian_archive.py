@@ -72,7 +72,7 @@ def deb_pins(wanted: Sequence[DebRequest], stop: threading.Event) -> tuple[DebPi
 def _packages(web: Web, suite: str, names: Set[str]) -> dict[str, dict[str, str]]:
     """Return the fields of those packages of a suite, having checked the archive's signature."""
     missing: MissingError | None = None
-    for root in debian_mirrors(security=suite.endswith("-security")):
+    for root in debian_mirrors():
         folder = f"{root}/dists/{suite}"
         try:
             signed, _, _ = get_document(web, f"{folder}/InRelease", "*/*")

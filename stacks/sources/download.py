@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import logging
 import random
 import shutil
 import sys
@@ -29,6 +30,7 @@ from stacks.sources.web import (
 )
 
 T = TypeVar("T")
+LOGGER = logging.getLogger(__name__)
 BLOCK = 1 << 18
 LONGEST_PAUSE = 30.0
 
@@ -72,7 +74,9 @@ def get_document(web: Web, url: str, accept: str) -> tuple[bytes, str, str]:
             except OSError as error:
                 raise unreachable(url, error) from error
 
-    return retry(web, url, attempt, lambda: False)
+    document = retry(web, url, attempt, lambda: False)
+    LOGGER.info("fetched %s, %d bytes", public_url(url), len(document[0]))
+    return document
 
 
 def download(
@@ -86,7 +90,14 @@ def download(
     parts = urlsplit(url)
     if parts.scheme == "file":
         _copy(Path(url2pathname(parts.path)), url, part, advance)
-        return
+    else:
+        _retrieve(web, url, part, size, advance)
+    LOGGER.info("fetched %s, %d bytes", public_url(url), _length(part))
+
+
+def _retrieve(
+    web: Web, url: str, part: Path, size: int | None, advance: Callable[[int], None]
+) -> None:
     reached = [_length(part)]
 
     def progressed() -> bool:

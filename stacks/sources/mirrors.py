@@ -106,34 +106,24 @@ def _default_index() -> str:
     return str(PyPI.simple_url)
 
 
-def debian_mirrors(*, security: bool = False) -> tuple[str, ...]:
+def debian_mirrors() -> tuple[str, ...]:
     """Return the roots of Debian's archive to ask, in order.
 
-    DEBIAN_MIRROR, else what the host's apt uses; then DEBIAN_SNAPSHOT_MIRROR. With `security`, the
-    archive of security updates: DEBIAN_SECURITY_MIRROR, else the host's. FetchError where there
-    is none.
+    DEBIAN_MIRROR, else what the host's apt uses; then DEBIAN_SNAPSHOT_MIRROR. Raises FetchError
+    where there is none.
     """
-    variable = "DEBIAN_SECURITY_MIRROR" if security else "DEBIAN_MIRROR"
-    what = "archive of security updates" if security else "archive"
-    given = os.environ.get(variable)
-    if given:
-        roots = [readable(given, variable)]
-    else:
-        roots = [uri for uri in _apt_uris() if _is_security(uri) == security]
+    mirror = os.environ.get("DEBIAN_MIRROR")
+    roots = [readable(mirror, "DEBIAN_MIRROR")] if mirror else _apt_uris()
     if snapshot := os.environ.get("DEBIAN_SNAPSHOT_MIRROR"):
-        roots += [] if security else [readable(snapshot, "DEBIAN_SNAPSHOT_MIRROR")]
+        roots.append(readable(snapshot, "DEBIAN_SNAPSHOT_MIRROR"))
     mirrors = tuple(dict.fromkeys(root.rstrip("/") for root in roots))
     if not mirrors:
         raise FetchError(
-            f"no mirror of Debian's {what} is known",
-            expected=f"{variable} in the environment, or a Debian system's apt sources",
-            fix=f"export {variable}=<the address of any mirror of Debian's {what}>",
+            "no mirror of Debian's archive is known",
+            expected="DEBIAN_MIRROR in the environment, or a Debian system's apt sources",
+            fix="export DEBIAN_MIRROR=<the address of any mirror of Debian's archive>",
         )
     return mirrors
-
-
-def _is_security(uri: str) -> bool:
-    return uri.rstrip("/").endswith("-security")
 
 
 def _apt_uris() -> list[str]:
@@ -146,7 +136,7 @@ def _apt_uris() -> list[str]:
         readable(uri, "apt's sources")
         for uri, suites, components in entries
         if re.match(r"https?://|file:", uri)
-        and not uri.rstrip("/").endswith(("/ubuntu", "-ports"))
+        and not uri.rstrip("/").endswith(("/ubuntu", "-ports", "-security"))
         and any(_SUITES.fullmatch(suite) for suite in suites)
         and "main" in components
     ]

@@ -7,16 +7,20 @@ A pin names no host. Where the bytes come from is the user's own configuration
 from __future__ import annotations
 
 import re
-from collections.abc import Callable, Iterable
-from dataclasses import asdict, dataclass, fields
+from collections.abc import Callable, Iterable, Sequence
+from dataclasses import asdict, dataclass
 from functools import cached_property
 from pathlib import Path
-from typing import TypeVar
+from typing import Annotated
 
 import yaml
+from pydantic import Field
 
+from stacks.core import yamlfile
 from stacks.core.disk import write_atomically
 from stacks.core.errors import UsageError
+from stacks.core.models import Strict
+from stacks.core.validation import Keys
 
 
 @dataclass(frozen=True, order=True, kw_only=True)
@@ -145,102 +149,55 @@ def read_pins(path: Path) -> Pins:
     SHA-256 that is none, a path that could leave its folder, a pin that is there twice.
     """
     try:
-        root = yaml.compose(path.read_text(encoding="utf-8"), Loader=_LOADER)
-    except OSError as error:
-        raise UsageError(f"{path}: {error.strerror}", fix=PIN_AGAIN) from error
-    except UnicodeDecodeError as error:
-        raise UsageError(f"{path}: {error}", expected="UTF-8 text", fix=PIN_AGAIN) from error
-    except yaml.MarkedYAMLError as error:
-        line = error.problem_mark.line + 1 if error.problem_mark else 1
-        raise UsageError(
-            f"{path}:{line}: not YAML: {error.problem or error.context}", fix=PIN_AGAIN
-        ) from error
-    except yaml.YAMLError as error:
-        raise UsageError(f"{path}: not YAML: {error}", fix=PIN_AGAIN) from error
-    if root is None:
-        raise UsageError(f"{path}: empty", expected="the keys debs, files", fix=PIN_AGAIN)
-    top = _mapping(path, root, ("debs", "files"))
+        document = yamlfile.read(path, _PinsFile)
+        content, where = document.value, document.positions.where
+        _check_unique("debs", [f"{deb.name} of {deb.suite}" for deb in content.debs], where)
+        _check_unique("files", [file.filename for file in content.files], where)
+    except UsageError as error:
+        raise UsageError(error.what, fix=PIN_AGAIN) from None
     return Pins(
-        debs=_pins(path, top["debs"], DebPin, lambda pin: f"deb {pin.name} of {pin.suite}"),
-        files=_pins(path, top["files"], IndexPin, lambda pin: f"file {pin.filename}"),
+        debs=tuple(sorted(DebPin(**dict(deb)) for deb in content.debs)),
+        files=tuple(sorted(IndexPin(**dict(file)) for file in content.files)),
     )
 
 
-_LOADER = getattr(yaml, "CSafeLoader", yaml.SafeLoader)
-_PART = r"(?!\.)[A-Za-z0-9._+~:!-]+"
-_SHAPES = {
-    "suite": (re.compile(r"[a-z][a-z0-9-]*"), "a suite's name"),
-    "name": (re.compile(r"(src:)?[A-Za-z0-9][A-Za-z0-9._+-]*"), "a package's name"),
-    "version": (re.compile(r"[A-Za-z0-9][A-Za-z0-9._+~:!-]*"), "a version"),
-    "path": (re.compile(rf"{_PART}(/{_PART})+"), "a path below a mirror's root, like pool/..."),
-    "filename": (re.compile(_PART), "a file name, without a folder"),
-    "sha256": (re.compile(r"[0-9a-f]{64}"), "64 hexadecimal digits in lower case"),
-}
-_KINDS = {
-    yaml.ScalarNode: "a single value",
-    yaml.SequenceNode: "a list",
-    yaml.MappingNode: "a mapping",
-}
-P = TypeVar("P", DebPin, IndexPin)
+_PART = r"[A-Za-z0-9_+~:!-][A-Za-z0-9._+~:!-]*"
+_Name = Annotated[str, Field(pattern=r"^(src:)?[A-Za-z0-9][A-Za-z0-9._+-]*$")]
+_Version = Annotated[str, Field(pattern=r"^[A-Za-z0-9][A-Za-z0-9._+~:!-]*$")]
+_Size = Annotated[int, Field(ge=1)]
+_Sha256 = Annotated[str, Field(pattern=r"^[0-9a-f]{64}$")]
 
 
-def _wrong(path: Path, node: yaml.Node, what: str, expected: str, found: str) -> UsageError:
-    return UsageError(
-        f"{path}:{node.start_mark.line + 1}: {what}",
-        expected=expected,
-        found=found,
-        fix=PIN_AGAIN,
-    )
+class _Deb(Strict):
+    suite: str = Field(pattern=r"^[a-z][a-z0-9-]*$")
+    name: _Name
+    version: _Version
+    path: str = Field(pattern=rf"^{_PART}(/{_PART})+$")
+    size: _Size
+    sha256: _Sha256
 
 
-def _mapping(path: Path, node: yaml.Node, keys: tuple[str, ...]) -> dict[str, yaml.Node]:
-    wanted = "the keys " + ", ".join(keys)
-    if not isinstance(node, yaml.MappingNode):
-        raise _wrong(path, node, "not a mapping", wanted, _KINDS[type(node)])
-    found: dict[str, yaml.Node] = {}
-    for key, value in node.value:
-        if key.value not in keys:
-            raise _wrong(path, key, "unknown key", wanted, str(key.value))
-        if key.value in found:
-            raise _wrong(path, key, "a key twice", wanted, f"{key.value} again")
-        found[key.value] = value
-    if len(found) != len(keys):
-        missing = ", ".join(key for key in keys if key not in found)
-        raise _wrong(path, node, "missing key", wanted, f"no {missing}")
-    return found
+class _File(Strict):
+    name: _Name
+    version: _Version
+    filename: str = Field(pattern=rf"^{_PART}$")
+    size: _Size
+    sha256: _Sha256
 
 
-def _pins(path: Path, node: yaml.Node, kind: type[P], told: Callable[[P], str]) -> tuple[P, ...]:
-    if not isinstance(node, yaml.SequenceNode):
-        raise _wrong(path, node, "not a list", "a list of pins", _KINDS[type(node)])
-    keys = tuple(field.name for field in fields(kind))
-    seen: dict[str, yaml.Node] = {}
-    pins: list[P] = []
-    for item in node.value:
-        values = _values(path, _mapping(path, item, keys))
-        pin = kind(**values)  # type: ignore[arg-type]  # _values gives each key its field's type
-        if (told_pin := told(pin)) in seen:
-            first = seen[told_pin].start_mark.line + 1
-            raise _wrong(path, item, "a pin twice", f"one {told_pin}", f"one in line {first} too")
-        seen[told_pin] = item
-        pins.append(pin)
-    return tuple(sorted(pins))
+class _PinsFile(Strict):
+    debs: tuple[_Deb, ...]
+    files: tuple[_File, ...]
 
 
-def _values(path: Path, mapping: dict[str, yaml.Node]) -> dict[str, str | int]:
-    values: dict[str, str | int] = {}
-    for key, node in mapping.items():
-        text = str(node.value)
-        if key == "size":
-            if node.tag != "tag:yaml.org,2002:int" or not re.fullmatch(r"[1-9][0-9]*", text):
-                raise _wrong(path, node, "wrong size", "a number of bytes", text)
-            values[key] = int(text)
-            continue
-        shape, expected = _SHAPES[key]
-        if node.tag != "tag:yaml.org,2002:str" or not shape.fullmatch(text):
-            raise _wrong(path, node, f"wrong {key}", f"{expected}, as a string", text)
-        values[key] = text
-    return values
+def _check_unique(key: str, labels: Sequence[str], where: Callable[[Keys], str]) -> None:
+    first: dict[str, int] = {}
+    for number, label in enumerate(labels):
+        if first.setdefault(label, number) != number:
+            raise UsageError(
+                f"{where((key, number))}: {label} is pinned twice, first at "
+                f"{where((key, first[label]))}"
+            )
 
 
 def total_size(pins: Iterable[Pin]) -> int:

@@ -147,7 +147,7 @@ def _kept(
         if link.sha256 not in (None, made.sha256):
             part.unlink()
             raise IntegrityError(
-                f"{made.filename} from {public_url(link.url)}: not the bytes that the index announces",
+                f"{made.filename} from {public_url(link.url)}: not the bytes that it announces",
                 expected=f"sha256 {link.sha256}",
                 found=f"sha256 {made.sha256}",
                 fix="try again; if it stays, ask whoever runs this index",

@@ -64,17 +64,11 @@ def project_files(
 
 
 def _deb_sources(pins: Sequence[DebPin], stop: threading.Event) -> dict[Pin, Source]:
-    web = environment_web(stop)
-    roots = {
-        security: debian_mirrors(security=security)
-        for security in {pin.suite.endswith("-security") for pin in pins}
-    }
-    found: dict[Pin, Source] = {}
-    for pin in pins:
-        mirrors = roots[pin.suite.endswith("-security")]
-        urls = tuple(f"{root}/{pin.path}" for root in mirrors)
-        found[pin] = Source(web, urls, tuple(public_url(root) for root in mirrors))
-    return found
+    if not pins:
+        return {}
+    web, roots = environment_web(stop), debian_mirrors()
+    asked = tuple(public_url(root) for root in roots)
+    return {pin: Source(web, tuple(f"{root}/{pin.path}" for root in roots), asked) for pin in pins}
 
 
 def _index_sources(pins: Sequence[IndexPin], stop: threading.Event) -> dict[Pin, Source]:

@@ -11,7 +11,7 @@ from stacks.tasks.task import task
 
 @task(
     help={"check": "change nothing; fail where the archives offer something else by now"},
-    uses=("cache",),
+    protects=("cache",),
 )
 def pin(context: Context, check: bool = False) -> None:
     """Pin the sources anew and show what changed."""
@@ -28,7 +28,7 @@ def pin(context: Context, check: bool = False) -> None:
         "channel": CHANNEL + "; its locks lie beside our own, and --check covers them",
         "check": "change nothing; fail where a committed lock is stale, and say what changed",
     },
-    uses=("cache",),
+    protects=("cache",),
 )
 def lock(
     context: Context, variant: str = "", framework: str = "", channel: str = "", check: bool = False
@@ -52,7 +52,7 @@ def lock(
 
 @task(
     help={"port": "where to listen on this machine (default: 8420, as the locks say)"},
-    uses=("build", "cache"),
+    protects=("build", "cache"),
 )
 def serve(context: Context, port: int = 8420) -> None:
     """Serve the channel on this machine for conda clients."""

@@ -22,7 +22,7 @@ from stacks.tasks.task import remainder, task
         "json": JSON,
         "cluster": CLUSTER + "; without --variant all of them",
     },
-    uses=("build", "cache"),
+    protects=("build", "cache"),
 )
 def build(
     context: Context,

@@ -24,7 +24,7 @@ def render(context: Context, check: bool = False) -> None:
             made.write(workspace, all_variants(workspace))
 
 
-@task(uses=("cache",))
+@task(protects=("cache",))
 def base(context: Context) -> None:
     """Make the base of the images and import it into the engine."""
     workspace = default_workspace()
@@ -33,7 +33,7 @@ def base(context: Context) -> None:
     print(docker.prepare_base(workspace, engine.find()))
 
 
-@task(help={"variant": VARIANT, "framework": FRAMEWORK}, uses=("build", "cache"))
+@task(help={"variant": VARIANT, "framework": FRAMEWORK}, protects=("build", "cache"))
 def reproduce(context: Context, variant: str, framework: str = "") -> None:
     """Make an image twice, differently, and compare them."""
     workspace = default_workspace()

@@ -8,8 +8,10 @@ from collections.abc import Mapping, Sequence
 import invoke
 import invoke.program
 from invoke.exceptions import Exit, ParseError
+from invoke.parser.argument import Argument
 from invoke.parser.context import ParserContext
 
+from stacks.core import log
 from stacks.core.console import show_error
 from stacks.core.disk import REPOSITORY
 from stacks.core.errors import StacksError, UsageError
@@ -18,6 +20,16 @@ from stacks.core.suggestions import nearest
 
 class Program(invoke.program.Program):
     """invoke's program, for the tasks below --search-root."""
+
+    def core_args(self) -> list[Argument]:
+        """Return invoke's own options, and --verbose."""
+        text = "Show each command that runs, each file fetched and each package built."
+        return [*super().core_args(), Argument(names=("verbose", "v"), kind=bool, help=text)]
+
+    def execute(self) -> None:
+        """Run the tasks, and keep a log."""
+        log.start(verbose=self.args.verbose.value)
+        super().execute()
 
     def parse_tasks(self) -> None:
         """Parse the words for the tasks; tell a mistake and leave with status 2."""

@@ -250,7 +250,7 @@ def _resolve(workspace: Workspace, name: str, envs: Path) -> tuple[FlavourFile, 
     for key in ("python_packages", "blas"):
         if getattr(merged, key) is None:
             raise UsageError(
-                f"{chain[0].places.where(())}: expected the key {key!r}, here or in what it "
+                f"{chain[0].positions.where(())}: expected the key {key!r}, here or in what it "
                 "extends, found none"
             )
     return merged, merged.frameworks or framework_names(workspace)
@@ -263,7 +263,7 @@ def _chain(workspace: Workspace, name: str, envs: Path) -> list[yamlfile.Documen
     names: list[str] = []
     following: str | None = name
     while following is not None:
-        where = chain[-1].places.where(("extends",)) if chain else ""
+        where = chain[-1].positions.where(("extends",)) if chain else ""
         if following in names:
             raise UsageError(
                 f"{where}: extends goes in a circle",
@@ -283,7 +283,7 @@ def _chain(workspace: Workspace, name: str, envs: Path) -> list[yamlfile.Documen
 def _check_names(
     workspace: Workspace, document: yamlfile.Document[FlavourFile], envs: Path
 ) -> None:
-    flavour, where = document.value, document.places.where
+    flavour, where = document.value, document.positions.where
     blas = (THROUGH_NUMPY, *_names(envs / "blas"))
     if flavour.blas is not None and flavour.blas not in blas:
         raise unknown("BLAS", flavour.blas, blas, where=where(("blas",)))

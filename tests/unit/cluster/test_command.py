@@ -24,7 +24,7 @@ from stacks.cluster.connect import Worker
 from stacks.cluster.messages import Answer, Order, Outcome, Told
 from stacks.cluster.resume import session
 from stacks.core.errors import StacksError, StaleError, UsageError
-from stacks.core.process import CommandError, overseen
+from stacks.core.process import CommandError, run_supervised
 from stacks.core.workspace import Workspace
 from unit.helpers.benching import BASE, FAST, MACHINE, result, runs
 
@@ -213,13 +213,15 @@ def test_a_program_that_is_overseen() -> None:
     code = "import sys; print('told', file=sys.stderr); print(sys.stdin.readline()[::-1])"
     lines: list[str] = []
     words = [PYTHON, "-c", code]
-    assert overseen(words, "abc", lines.append, lambda: True) == "\ncba\n"
+    assert run_supervised(words, "abc", lines.append, lambda: True) == "\ncba\n"
     assert lines == ["told"]
     with pytest.raises(CommandError) as caught:
-        overseen([PYTHON, "-c", "raise SystemExit('because')"], "x", lines.append, lambda: True)
+        run_supervised(
+            [PYTHON, "-c", "raise SystemExit('because')"], "x", lines.append, lambda: True
+        )
     assert caught.value.what.endswith("because") and caught.value.found == "exit status 1"
     with pytest.raises(CommandError, match="cannot run no-such-program"):
-        overseen(["no-such-program"], "", lines.append, lambda: True)
+        run_supervised(["no-such-program"], "", lines.append, lambda: True)
 
 
 def test_a_program_that_no_one_wants_any_more_ends_with_all_that_it_started() -> None:
@@ -228,7 +230,7 @@ def test_a_program_that_no_one_wants_any_more_ends_with_all_that_it_started() ->
         "print(child.pid, file=sys.stderr, flush=True); sys.stdin.read()"
     )
     lines: list[str] = []
-    assert overseen([PYTHON, "-c", code], "", lines.append, lambda: not lines) is None
+    assert run_supervised([PYTHON, "-c", code], "", lines.append, lambda: not lines) is None
     # Who inherits it may not have buried it yet.
     with suppress(psutil.NoSuchProcess):
         assert psutil.Process(int(lines[0])).status() == psutil.STATUS_ZOMBIE

@@ -6,7 +6,7 @@ from pathlib import Path
 
 import pytest
 
-from stacks.core.process import CommandError, attached, call, followed, quoted
+from stacks.core.process import CommandError, call, quoted, run_attached, run_streaming
 
 
 def test_what_a_program_prints() -> None:
@@ -33,11 +33,11 @@ def test_a_program_that_is_missing(tmp_path: Path) -> None:
     with pytest.raises(CommandError, match="cannot run no-such-program: No such file"):
         call(["no-such-program", "x y"])
     with pytest.raises(CommandError, match="cannot run no-such-program"):
-        attached(["no-such-program"])
+        run_attached(["no-such-program"])
 
 
 def test_the_status_of_an_attached_program() -> None:
-    assert attached([sys.executable, "-c", "import sys; sys.exit(7)"]) == 7
+    assert run_attached([sys.executable, "-c", "import sys; sys.exit(7)"]) == 7
 
 
 def test_a_command_line_as_a_person_types_it() -> None:
@@ -47,19 +47,19 @@ def test_a_command_line_as_a_person_types_it() -> None:
 def test_a_program_that_is_followed() -> None:
     code = "import sys; print('a'); print('b', file=sys.stderr)"
     lines: list[str] = []
-    followed([sys.executable, "-u", "-c", code], lines.append)
+    run_streaming([sys.executable, "-u", "-c", code], lines.append)
     assert lines == ["a", "b"]
 
 
 def test_a_followed_program_that_fails() -> None:
     lines: list[str] = []
     with pytest.raises(CommandError) as caught:
-        followed([sys.executable, "-c", "print('because'); raise SystemExit(3)"], lines.append)
+        run_streaming([sys.executable, "-c", "print('because'); raise SystemExit(3)"], lines.append)
     assert lines == ["because"]
     assert caught.value.what.endswith("\nbecause")
     assert caught.value.found == "exit status 3"
     with pytest.raises(CommandError, match="cannot run no-such-program"):
-        followed(["no-such-program"], lines.append)
+        run_streaming(["no-such-program"], lines.append)
 
 
 def test_an_interrupt_stops_the_followed_program() -> None:
@@ -71,6 +71,6 @@ def test_an_interrupt_stops_the_followed_program() -> None:
 
     code = "import os, signal; print(os.getpid(), flush=True); signal.pause()"
     with pytest.raises(KeyboardInterrupt):
-        followed([sys.executable, "-c", code], interrupt)
+        run_streaming([sys.executable, "-c", code], interrupt)
     with pytest.raises(ProcessLookupError):
         os.kill(pids[0], 0)

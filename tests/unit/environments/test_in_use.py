@@ -19,8 +19,8 @@ USER = """
 import sys
 from pathlib import Path
 from stacks.environments import in_use
-in_use.use(Path(sys.argv[1]))
-in_use.use(Path(sys.argv[1]))
+in_use.hold_shared(Path(sys.argv[1]))
+in_use.hold_shared(Path(sys.argv[1]))
 print("held", flush=True)
 sys.stdin.readline()
 """
@@ -28,14 +28,14 @@ RUNNER = """
 import sys
 from pathlib import Path
 from stacks.environments import in_use, run
-in_use.use(Path(sys.argv[1]))
+in_use.hold_shared(Path(sys.argv[1]))
 run._replace_by(["cat"], {"PATH": "/usr/bin:/bin"})
 """
 CLEANER = """
 import sys
 from pathlib import Path
 from stacks.environments import in_use
-with in_use.unused(Path(sys.argv[1]), "it"):
+with in_use.hold_exclusive(Path(sys.argv[1]), "it"):
     print("held", flush=True)
     sys.stdin.readline()
 """
@@ -55,7 +55,7 @@ def line(process: subprocess.Popen[str]) -> str:
 
 
 def refusal(lock: Path) -> InUseError:
-    with pytest.raises(InUseError) as caught, in_use.unused(lock, "it"):
+    with pytest.raises(InUseError) as caught, in_use.hold_exclusive(lock, "it"):
         pass
     return caught.value
 
@@ -70,7 +70,7 @@ def test_what_is_used_is_not_removed_and_its_users_are_named(tmp_path: Path) -> 
         first.communicate("\n")
         assert f"process {second.pid}: " in str(refusal(lock).found)
         second.kill()
-    with in_use.unused(lock, "it"):
+    with in_use.hold_exclusive(lock, "it"):
         assert lock.exists()
     assert not lock.exists()
 
@@ -86,7 +86,7 @@ def test_a_program_that_takes_the_place_of_a_user_uses_it_too(tmp_path: Path) ->
         assert error.found == f"process {user.pid}: cat"
         assert error.what == "it is in use: nothing was removed"
         user.communicate()
-    with in_use.unused(lock, "it"):
+    with in_use.hold_exclusive(lock, "it"):
         pass
 
 
@@ -117,7 +117,7 @@ def test_two_cleans_at_once(tmp_path: Path) -> None:
 def test_where_nothing_can_be_written_nothing_is_held(tmp_path: Path) -> None:
     (tmp_path / "file").touch()
     lock = tmp_path / "file/lock"
-    in_use.use(lock)
+    in_use.hold_shared(lock)
     assert lock not in in_use._held
 
 

@@ -194,17 +194,6 @@ def test_a_suite_or_package_that_does_not_exist(workspace: Workspace, archive: S
         repin(workspace, [DebRequest("bokworm", "libfoo1")], [])
 
 
-def test_security_updates_come_from_their_own_archive(
-    workspace: Workspace, archive: Site, monkeypatch: pytest.MonkeyPatch
-) -> None:
-    monkeypatch.setenv("DEBIAN_SECURITY_MIRROR", f"{archive.url}/security")
-    folder = "/security/dists/bookworm-security"
-    archive.files[f"{folder}/InRelease"] = release("bookworm-security")
-    archive.files[f"{folder}/main/binary-amd64/Packages.xz"] = PACKED
-    (pin,) = repin(workspace, [DebRequest("bookworm-security", "libfoo1")], []).debs
-    assert pin.suite == "bookworm-security"
-
-
 @pytest.fixture
 def index(site: Site, room: Path, monkeypatch: pytest.MonkeyPatch) -> Site:
     address = site.url.replace("//", f"//me:{SECRET}@")
