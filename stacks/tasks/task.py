@@ -52,7 +52,7 @@ def task(
                 sys.stdout.flush()
             except StacksError as error:
                 show_error(error)
-                _write_log(name or body.__name__, error)
+                _write_log(task_name, error)
                 raise invoke.exceptions.Exit(code=error.exit_code) from error
             except KeyboardInterrupt:
                 print("\ninterrupted; what was finished is kept", file=sys.stderr)
@@ -62,7 +62,7 @@ def task(
                 os.dup2(os.open(os.devnull, os.O_WRONLY), sys.stdout.fileno())
                 raise invoke.exceptions.Exit(code=128 + signal.SIGPIPE) from None
             except Exception as error:
-                _write_log(name or body.__name__, error)
+                _write_log(task_name, error)
                 raise
 
         return invoke.tasks.task(name=name, help=help or {}, positional=positional)(run)
@@ -90,7 +90,7 @@ def _protect(what: Collection[str]) -> None:
 
 
 def _check_no_command(task_name: str) -> None:
-    """Raise UsageError where no task on the command line takes the words after `--`."""
+    """Raise UsageError if words follow `--` and no task on the command line takes them."""
     if remainder() and _TAKING_COMMANDS.isdisjoint(sys.argv[: sys.argv.index("--")]):
         raise UsageError(
             f"{task_name} takes no words after --",

@@ -151,11 +151,11 @@ def profile(
     profile_runs.check_no_program(remainder())
     profile_runs.check_workload(workload)
     chosen, prefix = pipeline.ready_environment(workspace, variant, framework or None)
-    wish = profile_runs.Wish(
+    options = profile_runs.WorkloadOptions(
         workload, calls=calls, case=case, linker=linker, small=small, fix_scan=fix_scan
     )
     profile_runs.profile(
-        workspace, chosen, prefix, wish, compiles=compiles, json_file=path_of(json)
+        workspace, chosen, prefix, options, compiles=compiles, json_file=path_of(json)
     )
 
 

@@ -23,9 +23,12 @@ def program(*words: str | Path) -> subprocess.CompletedProcess[str]:
     )
 
 
-def test_a_wish_becomes_the_programs_words() -> None:
-    assert profile_runs.Wish("ntm").words() == ["ntm"]
-    assert profile_runs.Wish("lstm", calls=5, case="merged", linker="numba", small=True).words() == [
+def test_workload_options_become_the_programs_words() -> None:
+    assert profile_runs.WorkloadOptions("ntm").arguments() == ["ntm"]
+    options = profile_runs.WorkloadOptions(
+        "lstm", calls=5, case="merged", linker="numba", small=True
+    )
+    assert options.arguments() == [
         "lstm", "--calls", "5", "--case", "merged", "--linker", "numba", "--small",
     ]  # fmt: skip
 
@@ -39,10 +42,10 @@ def test_an_unknown_workload_is_told_with_those_there_are() -> None:
 @pytest.mark.parametrize(
     ("text", "message"),
     [
-        ('{"schema": 1, "workl', "not whole JSON"),
+        ('{"schema": 1, "workl', "not valid JSON"),
         ("[]", "not a workload's report"),
         ('{"schema": 1, "checks": []}', "not a workload's report"),
-        ('{"schema": 7, "workload": "ntm", "cases": []}', "another schema"),
+        ('{"schema": 7, "workload": "ntm", "cases": []}', "another version of the report's schema"),
     ],
 )
 def test_a_file_that_is_no_report_is_told(tmp_path: Path, text: str, message: str) -> None:
@@ -64,9 +67,8 @@ def test_the_fastest_of_the_commonest_graph_is_kept() -> None:
         report(case(None, signature="often", seconds=0.009)),
         report(case(None, signature="often", seconds=0.008)),
     ]
-    found = [profile_runs.signature_of(each) for each in reports]
-    assert profile_runs.commonest(found, reports) == 2
-    assert profile_runs.told(reports) == [
+    assert profile_runs.fastest_of_commonest(reports) is reports[2]
+    assert profile_runs.graph_lines(reports) == [
         "3 compilations gave 2 different graphs:",
         "  2 of 3: often, 8.50 ms a call",
         "  1 of 3: rare, 1.00 ms a call",
