@@ -17,7 +17,7 @@ CALLING = "(calling the function)"
 
 
 @dataclass(frozen=True)
-class Cost:
+class OperationTime:
     """What one class, op or apply takes of a call.
 
     type: C, Py or both. applies: the number of nodes. calls: of these nodes in one call of the
@@ -37,8 +37,8 @@ class Difference:
     """One row: a name in two profiles; None for a profile without it."""
 
     name: str
-    before: Cost | None
-    after: Cost | None
+    before: OperationTime | None
+    after: OperationTime | None
 
     @property
     def gained(self) -> float:
@@ -53,24 +53,26 @@ class Difference:
         )
 
 
-def _of(cost: Cost | None) -> float:
-    return cost.seconds if cost else 0.0
+def _of(time: OperationTime | None) -> float:
+    return time.seconds if time else 0.0
 
 
-def costs(profile: Mapping[str, Any], kind: str, *, matched: bool = False) -> dict[str, Cost]:
-    """Return {name: Cost} of a call, with the nodes inside scans in place of the scans.
+def operation_times(
+    profile: Mapping[str, Any], kind: str, *, matched: bool = False
+) -> dict[str, OperationTime]:
+    """Return {name: OperationTime} of a call, with the nodes inside scans in place of the scans.
 
     kind: `classes`, `ops` or `applies`. matched: give the operations of a device and their
-    counterparts on the host the same names. The costs add up to a call's seconds: the overhead of
+    counterparts on the host the same names. The times add up to a call's seconds: the overhead of
     scans and of the function itself have rows of their own.
     """
     calls = max(profile["calls"], 1)
-    by_name: dict[str, Cost] = {}
+    by_name: dict[str, OperationTime] = {}
     for row in _rows(profile, kind):
         own = _name(row, kind)
         name = counterparts.counterpart(own, kind) if matched else own
-        sum_ = by_name.get(name, Cost(0.0, row["type"], 0, place=counterparts.place(own)))
-        by_name[name] = Cost(
+        sum_ = by_name.get(name, OperationTime(0.0, row["type"], 0, place=counterparts.place(own)))
+        by_name[name] = OperationTime(
             sum_.seconds + row["seconds"] / calls,
             _both(sum_.type, row["type"]),
             sum_.applies + row.get("applies", 1),
@@ -79,8 +81,8 @@ def costs(profile: Mapping[str, Any], kind: str, *, matched: bool = False) -> di
             _both(sum_.place, counterparts.place(own)),
         )
     if profile["scans"]:
-        by_name[OVERHEAD] = Cost(_overhead(profile) / calls, "", len(profile["scans"]))
-    by_name[CALLING] = Cost((profile["seconds"] - profile["thunk_seconds"]) / calls, "", 1)
+        by_name[OVERHEAD] = OperationTime(_overhead(profile) / calls, "", len(profile["scans"]))
+    by_name[CALLING] = OperationTime((profile["seconds"] - profile["thunk_seconds"]) / calls, "", 1)
     return by_name
 
 
@@ -126,9 +128,9 @@ def differences(
 ) -> list[Difference]:
     """Return a row for each class, op or apply of two profiles, the largest change first.
 
-    kind, matched: as for costs().
+    kind, matched: as for operation_times().
     """
-    left, right = (costs(profile, kind, matched=matched) for profile in (before, after))
+    left, right = (operation_times(profile, kind, matched=matched) for profile in (before, after))
     rows = [Difference(name, left.get(name), right.get(name)) for name in {**left, **right}]
     return sorted(rows, key=lambda row: (-abs(row.gained), row.name))
 
@@ -198,12 +200,12 @@ def _tables(
 def device_lines(report: Mapping[str, Any], case: Mapping[str, Any]) -> list[str]:
     """Return lines about a case on a device: its times, its transfers, what the host computed."""
     profile, places = case["profile"], case["places"]
-    by_class = costs(profile, "classes")
+    by_class = operation_times(profile, "classes")
     # `Elemwise of Composite` is of the class Elemwise.
     host = {name.partition(" ")[0] for name in places["host"]}
     host_seconds = {
-        name: cost.seconds
-        for name, cost in by_class.items()
+        name: time.seconds
+        for name, time in by_class.items()
         if name in host or (name == OVERHEAD and "Scan" in host)
     }
     transfers = sum(c.seconds for c in by_class.values() if c.place == counterparts.TRANSFER)
@@ -271,12 +273,12 @@ def _table(rows: list[Difference], name: str, *, placed: bool) -> list[str]:
 
 
 def _named(row: Difference) -> str:
-    both = [", ".join(cost.names) for cost in (row.before, row.after) if cost and cost.names]
+    both = [", ".join(time.names) for time in (row.before, row.after) if time and time.names]
     return " -> ".join(name[:LONGEST] for name in dict.fromkeys(both)) or row.name
 
 
 def _change(row: Difference, field: str) -> str:
-    old, new = (str(getattr(cost, field)) if cost else "-" for cost in (row.before, row.after))
+    old, new = (str(getattr(time, field)) if time else "-" for time in (row.before, row.after))
     return old if old == new else f"{old} -> {new}"
 
 

@@ -15,7 +15,7 @@ FAST = profile(tables("Dot22", 0.5, 400, "C", 4), tables("Gemm", 0.6, 10, "C"))
 
 @pytest.mark.parametrize("kind", ["classes", "ops", "applies"])
 def test_the_costs_of_a_call_sum_up_to_it(kind: str) -> None:
-    found = profile_compare.costs(SLOW, kind)
+    found = profile_compare.operation_times(SLOW, kind)
     assert sum(cost.seconds for cost in found.values()) == pytest.approx(SLOW["seconds"] / 10)
     assert found[profile_compare.OVERHEAD].seconds == pytest.approx(0.05)
     assert found[profile_compare.CALLING].seconds == pytest.approx(0.025)
@@ -23,7 +23,7 @@ def test_the_costs_of_a_call_sum_up_to_it(kind: str) -> None:
 
 
 def test_a_scan_without_a_profile_of_its_own_stays_a_row() -> None:
-    found = profile_compare.costs({**SLOW, "scans": []}, "classes")
+    found = profile_compare.operation_times({**SLOW, "scans": []}, "classes")
     assert found["Scan"].seconds == pytest.approx(0.25)
     assert sum(cost.seconds for cost in found.values()) == pytest.approx(SLOW["seconds"] / 10)
 
