@@ -87,7 +87,7 @@ def seconds(work: Callable[[], Any]) -> float:
 
 def builds(workspace: Workspace, engine: Engine, variant: Variant) -> None:
     """Time each way to an image, and weigh it."""
-    place, name = layout.place_of(workspace, variant), config_of(workspace, variant).names[0]
+    place, name = layout.layout_folder(workspace, variant), config_of(workspace, variant).names[0]
     for left in place.parent.glob(f"{place.name}*"):
         shutil.rmtree(left) if left.is_dir() else left.unlink()
     for existing in (*config_of(workspace, variant).names, base.name(workspace)):

@@ -60,8 +60,8 @@ def build(
     """
     engine = engines.find()
     config = config_of(workspace, variant, base_name or None)
-    place = layout.place_of(workspace, variant)
-    with hold_lock(place.with_name(f"{place.name}.docker"), f"the image {config.names[0]}"):
+    lock = layout.path_beside(workspace, variant, "docker")
+    with hold_lock(lock, f"the image {config.names[0]}"):
         layers = layout.lay_out(workspace, variant)
         lowest = prepare_base(workspace, engine, base_name)
         key = _key(workspace, variant, lowest, layers)
@@ -72,7 +72,8 @@ def build(
                 status = verify(workspace, engine, ready, variant, full=full, json_file=json_file)
                 _require_device(status, variant)
             return
-        with _context(place, layers) as (folder, entries):
+        context = layout.path_beside(workspace, variant, "context")
+        with _context(context, layers) as (folder, entries):
             image = _build(workspace, engine, variant, lowest, folder)
         with _discarded_on_failure(engine, image):
             with step("check", "every file of the image"):
@@ -122,8 +123,7 @@ def _key(workspace: Workspace, variant: Variant, base_name: str, layers: Sequenc
 
 
 def _record(workspace: Workspace, variant: Variant) -> Path:
-    place = layout.place_of(workspace, variant)
-    return place.with_name(f"{place.name}.docker.json")
+    return layout.path_beside(workspace, variant, "docker.json")
 
 
 def _ready_image(
@@ -138,9 +138,8 @@ def _ready_image(
 
 
 @contextmanager
-def _context(place: Path, layers: Sequence[Layer]) -> Iterator[tuple[Path, dict[str, Entry]]]:
+def _context(target: Path, layers: Sequence[Layer]) -> Iterator[tuple[Path, dict[str, Entry]]]:
     """Make the folder for the builder; give it and the entries that the image must have."""
-    target = place.with_name(f"{place.name}.context")
     entries: dict[str, Entry] = {}
     try:
         with (

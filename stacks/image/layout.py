@@ -44,9 +44,15 @@ class Layer:
     folder: Path
 
 
-def place_of(workspace: Workspace, variant: Variant) -> Path:
+def layout_folder(workspace: Workspace, variant: Variant) -> Path:
     """Return the folder of a variant's layers."""
     return workspace.images / variant.framework.name / variant.name
+
+
+def path_beside(workspace: Workspace, variant: Variant, suffix: str) -> Path:
+    """Return the path of something that is made of a variant's layers: a record, an archive."""
+    folder = layout_folder(workspace, variant)
+    return folder.with_name(f"{folder.name}.{suffix}")
 
 
 def key_of(workspace: Workspace, variant: Variant, lock: Lock) -> str:
@@ -73,7 +79,7 @@ def lay_out(
     Raises a StacksError if the lock is stale, a source is unavailable or not as pinned, this
     machine cannot run the environment, or the disk refuses.
     """
-    target = target or place_of(workspace, variant)
+    target = target or layout_folder(workspace, variant)
     channel, lock = pipeline.read_lock(workspace, variant)
     key = key_of(workspace, variant, lock)
     with hold_lock(target, f"the image of {variant.id}"):
@@ -220,7 +226,7 @@ def _add_programs(root: Path, variant: Variant, config: ImageConfig, suite: Path
         "variant": variant.name,
         "module": variant.framework.module,
     }
-    for template, place in (
+    for template, target in (
         ("theano-stacks", ENTRY),
         ("bashrc", f"{SHARE}/bashrc"),
         ("passwd", "/etc/passwd"),
@@ -228,7 +234,7 @@ def _add_programs(root: Path, variant: Variant, config: ImageConfig, suite: Path
         text = (CONTENT / template).read_text()
         for word, value in words.items():
             text = text.replace(f"{{{word}}}", value)
-        path = root / str(place)[1:]
+        path = root / str(target)[1:]
         path.parent.mkdir(parents=True, exist_ok=True)
         path.write_text(text)
     (root / str(ENTRY)[1:]).chmod(0o755)

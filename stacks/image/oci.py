@@ -63,8 +63,7 @@ def write(workspace: Workspace, variant: Variant, target: Path, base: Path | Non
     _check(target, base)
     layers = layout.lay_out(workspace, variant)
     config = config_of(workspace, variant, base_name=base.name if base else None)
-    place = layout.place_of(workspace, variant)
-    folder = place.with_name(f"{place.name}.packed")
+    folder = layout.path_beside(workspace, variant, "packed")
     with hold_lock(folder, f"the layers of {variant.id}"):
         with console.step("layers", "") as description:
             compressed = compress_once(base or bases.tar(workspace), layers, folder)

@@ -107,7 +107,7 @@ def small(
 ) -> Build:
     """Give the function that builds the small image, whose entry program plays a part."""
     place = tmp_path / "place"
-    monkeypatch.setattr(layout, "place_of", lambda variant: place)
+    monkeypatch.setattr(layout, "layout_folder", lambda variant: place)
     monkeypatch.setattr(docker, "REPORTS", tmp_path / "reports")
 
     def build(play: str, **options: Any) -> None:

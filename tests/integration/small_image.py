@@ -81,7 +81,7 @@ def main(workspace: Workspace, root: str, play: str) -> int:
     patch = setattr
     layers = write(Path(root) / "content", play)
     patch(layout, "lay_out", lambda variant: layers)
-    patch(layout, "place_of", lambda variant: Path(root) / "place")
+    patch(layout, "layout_folder", lambda variant: Path(root) / "place")
     patch(docker, "REPORTS", Path(root) / "reports")
     try:
         docker.build(workspace, variant(workspace))

@@ -139,7 +139,7 @@ def test_python_files_are_compiled_for_the_place_they_will_have(root: Path) -> N
 def test_no_file_bears_a_path_of_this_machine(
     workspace: Workspace, layers: tuple[Layer, ...]
 ) -> None:
-    places = [str(layout.place_of(workspace, VARIANT)), str(layout.CONTENT.parent.parent)]
+    places = [str(layout.layout_folder(workspace, VARIANT)), str(layout.CONTENT.parent.parent)]
     searched = subprocess.run(
         ["grep", "-rlaF", *(f"-e{place}" for place in places), *(la.folder for la in layers)],
         capture_output=True,
@@ -183,7 +183,7 @@ def test_two_images_are_the_same_wherever_and_however_they_are_made(
 ) -> None:
     digest = oci.write(workspace, VARIANT, tmp_path / "image.tar")
     other = reproduce.make(VARIANT, tmp_path, reproduce.BOTH[1])
-    place = layout.place_of(workspace, VARIANT)
+    place = layout.layout_folder(workspace, VARIANT)
     for layer in layers:
         there = tmp_path / reproduce.BOTH[1].folder / "image" / layer.name
         assert reproduce.difference(place / layer.name, there) is None

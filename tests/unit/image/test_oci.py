@@ -55,10 +55,10 @@ def build(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Path:
     layers = lay_out(build / "laid-out")
     monkeypatch.setattr(layout, "lay_out", lambda variant: layers)
 
-    def place_of(variant: Variant) -> Path:
+    def layout_folder(variant: Variant) -> Path:
         return build / "images" / variant.name
 
-    monkeypatch.setattr(layout, "place_of", place_of)
+    monkeypatch.setattr(layout, "layout_folder", layout_folder)
     return build
 
 
