@@ -20,7 +20,7 @@ TEMPLATE = "Dockerfile.jinja"
 BASE = "${BASE}"
 
 
-def place_of(workspace: Workspace, variant: Variant) -> Path:
+def dockerfile_path(workspace: Workspace, variant: Variant) -> Path:
     """Return the path of a variant's Dockerfile."""
     return workspace.docker / variant.framework.name / variant.name / "Dockerfile"
 
@@ -79,7 +79,7 @@ def _quoted(text: str) -> str:
 def write(workspace: Workspace, variants: Sequence[Variant]) -> None:
     """Write the Dockerfile of each variant, and remove those of variants that no longer exist."""
     for variant in variants:
-        write_atomically(place_of(workspace, variant), text_of(workspace, variant))
+        write_atomically(dockerfile_path(workspace, variant), text_of(workspace, variant))
     for path in _left_over(workspace, variants):
         path.unlink()
         path.parent.rmdir()
@@ -89,7 +89,7 @@ def check(workspace: Workspace, variants: Sequence[Variant]) -> None:
     """Raise StaleError with each committed Dockerfile that is stale, and its first difference."""
     faults = dict.fromkeys(_left_over(workspace, variants), "its variant no longer exists")
     for variant in variants:
-        path, text = place_of(workspace, variant), text_of(workspace, variant)
+        path, text = dockerfile_path(workspace, variant), text_of(workspace, variant)
         if not path.is_file():
             faults[path] = "missing"
         elif path.read_text(encoding="utf-8") != text:
@@ -101,7 +101,7 @@ def check(workspace: Workspace, variants: Sequence[Variant]) -> None:
 
 def _left_over(workspace: Workspace, variants: Sequence[Variant]) -> list[Path]:
     """Return the Dockerfiles of variants that no longer exist."""
-    current = {place_of(workspace, variant) for variant in variants}
+    current = {dockerfile_path(workspace, variant) for variant in variants}
     return sorted({*workspace.docker.glob("*/*/Dockerfile")} - current)
 
 

@@ -90,7 +90,7 @@ def test_what_has_changed_is_told(workspace: Workspace, tmp_path: Path) -> None:
     folder = tmp_path / "docker"
     dockerfile.write(FIXME_docker(folder), variants)
     dockerfile.check(FIXME_docker(folder), variants)
-    mkl, blis = (dockerfile.place_of(FIXME_docker(folder), variant) for variant in variants)
+    mkl, blis = (dockerfile.dockerfile_path(FIXME_docker(folder), variant) for variant in variants)
     mkl.write_text(mkl.read_text().replace("USER 10001:0", "USER root"))
     with pytest.raises(StaleError) as caught:
         dockerfile.check(FIXME_docker(folder), variants)
