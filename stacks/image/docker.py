@@ -151,7 +151,7 @@ def _context(target: Path, layers: Sequence[Layer]) -> Iterator[tuple[Path, dict
                 with (folder / f"{layer.name}.tar").open("wb+") as file:
                     normalised.write(layer.folder, file)
                     file.seek(0)
-                    entries.update(image_entries.read(file))
+                    entries.update(image_entries.read_entries(file))
             digests = {n: e.content for n, e in entries.items() if e.kind != "folder"}
             manifest.check(layers[0].folder.parent, digests)
         yield target, entries
@@ -247,7 +247,7 @@ def check(engine: Engine, image: str, entries: dict[str, Entry], name: str) -> N
     with _container(engine) as container:
         engine.ask("create", "--name", container, "--network=none", image)
         with engine.pipe("export", container) as stream:
-            image_entries.compare(entries, image_entries.read(stream), name)
+            image_entries.check_entries(entries, image_entries.read_entries(stream), name)
 
 
 def verify(

@@ -30,7 +30,7 @@ class Entry:
     content: str
 
 
-def read(stream: IO[bytes]) -> Iterator[tuple[str, Entry]]:
+def read_entries(stream: IO[bytes]) -> Iterator[tuple[str, Entry]]:
     """Yield the path and entry of each member of a tar archive: a layer, or an engine's export."""
     with tarfile.open(fileobj=stream, mode="r|") as archive:
         for member in archive:
@@ -45,7 +45,9 @@ def read(stream: IO[bytes]) -> Iterator[tuple[str, Entry]]:
             yield member.name.removeprefix("./").rstrip("/"), _entry(member, content)
 
 
-def compare(expected: dict[str, Entry], found: Iterable[tuple[str, Entry]], image: str) -> None:
+def check_entries(
+    expected: dict[str, Entry], found: Iterable[tuple[str, Entry]], image: str
+) -> None:
     """Raise IntegrityError unless `found` has every expected entry; it may have others."""
     missing = dict(expected)
     faults = []
