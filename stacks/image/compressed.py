@@ -48,7 +48,7 @@ def compress_once(
         if all(_is_intact(folder / layer.name, layer.digest) for layer in ready):
             return ready
     folders = [layer.folder for layer in layers]
-    manifest.check(folders[0].parent, manifest.read(folders))
+    manifest.check(folders[0].parent, manifest.file_digests(folders))
     with replace_atomically(folder) as made:
         made.mkdir()
         compressed = compress(base, layers, made)

@@ -14,10 +14,10 @@ NAME = "manifest.json"
 
 def write(layout: Path, folders: Iterable[Path]) -> None:
     """Write the digests of the layers in `folders` to the layout's folder."""
-    (layout / NAME).write_text(json.dumps(read(folders), sort_keys=True) + "\n")
+    (layout / NAME).write_text(json.dumps(file_digests(folders), sort_keys=True) + "\n")
 
 
-def read(folders: Iterable[Path]) -> dict[str, str]:
+def file_digests(folders: Iterable[Path]) -> dict[str, str]:
     """Return {path: SHA-256 of the file or target of the link} of all that is below the folders."""
     return {
         str(path.relative_to(folder)): str(path.readlink())
@@ -30,7 +30,7 @@ def read(folders: Iterable[Path]) -> dict[str, str]:
 
 
 def check(layout: Path, digests: Mapping[str, str]) -> None:
-    """Raise IntegrityError unless `digests`, as read() returns them, are those of the layout."""
+    """Raise IntegrityError unless `digests`, as file_digests() returns them, are those of the layout."""
     expected = json.loads((layout / NAME).read_bytes())
     changed = sorted(n for n in {*expected, *digests} if expected.get(n) != digests.get(n))
     if changed:
