@@ -139,10 +139,10 @@ def run(variant: Variant, prefix: Path, options: WorkloadOptions, *, quiet: bool
             if status == NO_DEVICE:
                 error.exit_code = NO_DEVICE
             raise error
-        return read(path)
+        return read_report(path)
 
 
-def read(path: Path) -> dict[str, Any]:
+def read_report(path: Path) -> dict[str, Any]:
     """Return a workload's report.
 
     Raises UsageError if the file is missing, truncated, or of another kind or schema.
@@ -167,14 +167,16 @@ def read(path: Path) -> dict[str, Any]:
     return report
 
 
-def find(workspace: Workspace, text: str, workload: str, framework: str | None) -> dict[str, Any]:
+def find_report(
+    workspace: Workspace, text: str, workload: str, framework: str | None
+) -> dict[str, Any]:
     """Return the report named by `text`: a file, VARIANT, or FRAMEWORK/VARIANT.
 
     Raises UsageError if there is none.
     """
     path = Path(text).expanduser()
     if path.suffix == ".json" or path.is_file():
-        return read(path)
+        return read_report(path)
     framework_name, _, name = text.rpartition("/")
     variant = load_variant(workspace, name, framework_name or framework or None)
     path = report_path(workspace, variant, workload)
@@ -184,7 +186,7 @@ def find(workspace: Workspace, text: str, workload: str, framework: str | None) 
             fix=f"./invoke profile --variant {variant.name} "
             f"--framework {variant.framework.name} --workload {workload}",
         )
-    return read(path)
+    return read_report(path)
 
 
 def signature_of(report: dict[str, Any]) -> tuple[str, ...]:

@@ -184,6 +184,7 @@ def compare(
 
     profile_runs.check_workload(workload)
     reports = [
-        profile_runs.find(workspace, name, workload, framework or None) for name in (before, after)
+        profile_runs.find_report(workspace, name, workload, framework or None)
+        for name in (before, after)
     ]
     profile_compare.show(*reports, case=case)

@@ -52,12 +52,12 @@ def test_a_file_that_is_no_report_is_told(tmp_path: Path, text: str, message: st
     path = tmp_path / "report.json"
     path.write_text(text)
     with pytest.raises(UsageError, match=message):
-        profile_runs.read(path)
+        profile_runs.read_report(path)
 
 
 def test_a_variant_without_a_report_says_how_to_make_it(workspace: Workspace) -> None:
     with pytest.raises(UsageError) as caught:
-        profile_runs.find(workspace, "theano-0.8.2/blis", "scan_gc", None)
+        profile_runs.find_report(workspace, "theano-0.8.2/blis", "scan_gc", None)
     assert "--variant blis --framework theano-0.8.2 --workload scan_gc" in str(caught.value)
 
 
