@@ -100,13 +100,13 @@ def prepare_base(workspace: Workspace, engine: Engine, chosen: str = "") -> str:
             _pull(engine, chosen)
     else:
         with step("base", name):
-            engine.ask("import", "--change", 'CMD ["/bin/bash"]', base.tar(workspace), name)
+            engine.call("import", "--change", 'CMD ["/bin/bash"]', base.tar(workspace), name)
     return name
 
 
 def _pull(engine: Engine, name: str) -> None:
     try:
-        engine.ask("pull", "--quiet", name)
+        engine.call("pull", "--quiet", name)
     except EngineError as error:
         raise EngineError(
             f"the base image {name} cannot be pulled:\n{error.what}",
@@ -245,7 +245,7 @@ def _container(engine: Engine) -> Iterator[str]:
 def check(engine: Engine, image: str, entries: dict[str, Entry], name: str) -> None:
     """Raise IntegrityError unless the image has every file of the layers, unchanged."""
     with _container(engine) as container:
-        engine.ask("create", "--name", container, "--network=none", image)
+        engine.call("create", "--name", container, "--network=none", image)
         with engine.pipe("export", container) as stream:
             image_entries.check_entries(entries, image_entries.read_entries(stream), name)
 
@@ -299,11 +299,11 @@ def _name(engine: Engine, image: str, names: Sequence[str]) -> None:
     before = {name: engine.image_id(name) for name in names}
     try:
         for name in names:
-            engine.ask("tag", image, name)
+            engine.call("tag", image, name)
     except BaseException:
         for name, old in before.items():
             if old:
-                engine.ask("tag", old, name)
+                engine.call("tag", old, name)
             elif engine.image_id(name):
-                engine.ask("image", "rm", name)
+                engine.call("image", "rm", name)
         raise

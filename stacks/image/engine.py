@@ -37,7 +37,7 @@ class Engine:
     version: str
     environment: Mapping[str, str] = field(repr=False)
 
-    def ask(self, *arguments: str | Path) -> str:
+    def call(self, *arguments: str | Path) -> str:
         """Run one of the engine's commands and return its output; EngineError if it fails."""
         try:
             return call([self.program, *arguments], env=self.environment)
@@ -79,8 +79,8 @@ class Engine:
 
     def unnamed_made_from(self, image: str) -> list[str]:
         """Return the images without a name whose parent is this image."""
-        unnamed = self.ask("images", "--quiet", "--no-trunc", "--filter", "dangling=true").split()
-        images = json.loads(self.ask("image", "inspect", *unnamed)) if unnamed else []
+        unnamed = self.call("images", "--quiet", "--no-trunc", "--filter", "dangling=true").split()
+        images = json.loads(self.call("image", "inspect", *unnamed)) if unnamed else []
         return [
             _digest(other["Id"])
             for other in images
@@ -91,7 +91,7 @@ class Engine:
         """Return the images without a name that have this title as a label."""
         label = f"label=org.opencontainers.image.title={title}"
         filters = ["--filter", "dangling=true", "--filter", label]
-        return frozenset(self.ask("images", "--quiet", "--no-trunc", *filters).split())
+        return frozenset(self.call("images", "--quiet", "--no-trunc", *filters).split())
 
     def discard(self, images: Iterable[str]) -> None:
         """Remove those of the images that have no name and no descendants."""

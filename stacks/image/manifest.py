@@ -30,7 +30,7 @@ def file_digests(folders: Iterable[Path]) -> dict[str, str]:
 
 
 def check(layout: Path, digests: Mapping[str, str]) -> None:
-    """Raise IntegrityError unless `digests`, as file_digests() returns them, are those of the layout."""
+    """Raise IntegrityError unless the files that file_digests() hashed are those of the layout."""
     expected = json.loads((layout / NAME).read_bytes())
     changed = sorted(n for n in {*expected, *digests} if expected.get(n) != digests.get(n))
     if changed:

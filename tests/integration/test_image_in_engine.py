@@ -157,14 +157,14 @@ def test_the_file_of_an_image_is_the_same_image(
     assert built
     oci.write(workspace, variant, tmp_path / "image.tar")
     try:
-        engine.ask("load", "--input", tmp_path / "image.tar")
-        loaded, ours = (json.loads(engine.ask("image", "inspect", i))[0] for i in (image, built))
+        engine.call("load", "--input", tmp_path / "image.tar")
+        loaded, ours = (json.loads(engine.call("image", "inspect", i))[0] for i in (image, built))
         assert loaded["Id"] != built
         for key in ("Env", "Cmd", "Entrypoint", "Labels", "User", "WorkingDir"):
             assert (loaded["Config"].get(key) or None) == (ours["Config"].get(key) or None), key
-        said = engine.ask("run", "--rm", image, "python", "-c", "import theano; print('well')")
+        said = engine.call("run", "--rm", image, "python", "-c", "import theano; print('well')")
         assert said == "well\n"
     finally:
         for name in config_of(workspace, variant).names:
-            engine.ask("tag", built, name)
+            engine.call("tag", built, name)
         engine.discard([loaded["Id"]])
