@@ -42,14 +42,14 @@ class Engine:
         try:
             return call([self.program, *arguments], env=self.environment)
         except CommandError as error:
-            raise explained(error) from error
+            raise engine_error(error) from error
 
     def follow(self, arguments: Sequence[str | Path], on_line: Callable[[str], None]) -> None:
         """Run one of the engine's commands and pass on each line; EngineError if it fails."""
         try:
             run_streaming([self.program, *arguments], on_line, env=self.environment)
         except CommandError as error:
-            raise explained(error) from error
+            raise engine_error(error) from error
 
     @contextmanager
     def pipe(self, *arguments: str | Path) -> Iterator[IO[bytes]]:
@@ -58,7 +58,7 @@ class Engine:
             with run_piped([self.program, *arguments], env=self.environment) as stream:
                 yield stream
         except CommandError as error:
-            raise explained(error) from error
+            raise engine_error(error) from error
 
     def attach(self, *arguments: str | Path, output: IO[bytes] | None = None) -> int:
         """Run one of the engine's commands on the user's terminal and return its exit status.
@@ -125,7 +125,7 @@ def find(environ: Mapping[str, str] = os.environ) -> Engine:
     try:
         answer = call([program, "version", "--format", "{{json .}}"], env=environ)
     except CommandError as error:
-        raise explained(error) from error
+        raise engine_error(error) from error
     version = _version(program, answer)
     client = version["Client"]["Version"]
     # Debian's podman-docker installs podman under the name docker.
@@ -209,7 +209,7 @@ def _digest(image: str) -> str:
     return image if image.startswith("sha256:") else f"sha256:{image}"
 
 
-def explained(error: CommandError) -> EngineError:
+def engine_error(error: CommandError) -> EngineError:
     """Return the error for a command of the engine that failed, by the engine's own message."""
     for pattern, what, fix in KNOWN:
         if re.search(pattern, error.what, re.IGNORECASE):
