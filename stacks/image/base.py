@@ -74,14 +74,14 @@ class BaseFile(Strict):
     debs: tuple[str, ...] = Field(strict=False, min_length=1)
 
 
-def read(workspace: Workspace) -> BaseFile:
+def read_base_file(workspace: Workspace) -> BaseFile:
     """Return the content of docker/base.yaml; UsageError where the file is wrong."""
     return yamlfile.load(workspace.docker / "base.yaml", BaseFile)
 
 
 def pins(workspace: Workspace) -> tuple[DebPin, ...]:
     """Return the pins of the base's packages, sorted by name."""
-    content, locked = read(workspace), read_pins(workspace.sources_lock)
+    content, locked = read_base_file(workspace), read_pins(workspace.sources_lock)
     return tuple(locked.deb(content.suite, name) for name in sorted(content.debs))
 
 

@@ -11,12 +11,12 @@ from stacks.sources.pins import Pins, read_pins, write_pins
 from stacks.sources.repin import FileRequest, difference, repin
 
 
-def wanted(workspace: Workspace) -> tuple[set[DebRequest], set[FileRequest]]:
+def required_sources(workspace: Workspace) -> tuple[set[DebRequest], set[FileRequest]]:
     """Return every deb and file that the recipes name, and the debs of the images' base."""
     sources = [
         source for recipe in read_recipes(workspace.recipes).values() for source in recipe.source
     ]
-    content = base.read(workspace)
+    content = base.read_base_file(workspace)
     debs = {DebRequest(s.suite, n) for s in sources if isinstance(s, Debs) for n in s.debs}
     debs |= {DebRequest(s.suite, n) for s in sources if isinstance(s, Archives) for n in s.names}
     debs |= {DebRequest(content.suite, name) for name in content.debs}
@@ -29,7 +29,7 @@ def pin(workspace: Workspace, *, check: bool = False) -> None:
 
     With `check` nothing is written, and StaleError is raised where the pins would change.
     """
-    debs, files = wanted(workspace)
+    debs, files = required_sources(workspace)
     old = (
         read_pins(workspace.sources_lock)
         if workspace.sources_lock.exists()

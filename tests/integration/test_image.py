@@ -171,7 +171,7 @@ def test_the_sbom_names_every_package_and_is_valid(
         item = found[f"pkg:conda/{package.name}@{package.version}"]
         assert item["hashes"] == [{"alg": "SHA-256", "content": package.sha256}]
         assert item["licenses"]
-    assert {item["name"] for item in found.values()} >= set(bases.read(workspace).debs)
+    assert {item["name"] for item in found.values()} >= set(bases.read_base_file(workspace).debs)
     alone = json.loads(layout.sbom_in(layers, locked_base=False))["components"]
     assert {item["purl"].partition(":")[2].partition("/")[0] for item in alone} == {"conda"}
     [wheel] = found["pkg:conda/numpy@1.21.6"]["components"]

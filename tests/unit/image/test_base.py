@@ -85,7 +85,7 @@ def test_nothing_of_the_package_is_left_beside_the_root(root: Path) -> None:
 
 
 def test_every_package_of_the_locked_base_is_pinned(workspace: Workspace) -> None:
-    assert [pin.name for pin in base.pins(workspace)] == sorted(base.read(workspace).debs)
+    assert [pin.name for pin in base.pins(workspace)] == sorted(base.read_base_file(workspace).debs)
 
 
 def test_the_licences_that_copyright_files_name(
