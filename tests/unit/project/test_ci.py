@@ -69,14 +69,14 @@ def test_what_a_person_wrote_stays(tmp_path: Path) -> None:
     (tmp_path / "other.yml").write_text("on: push\n")
     made = ci.rendered(FIXME_workflows(tmp_path), [load_variant("mkl", "theano-1.0.5")])
     (text,) = made.values()
-    with pytest.raises(StaleError, match=r"a\.yml: not a job for each variant"):
+    with pytest.raises(StaleError, match=r"a\.yml: the jobs are not the variants'"):
         ci.check(FIXME_workflows(tmp_path), [load_variant("mkl", "theano-1.0.5")])
     ci.write(FIXME_workflows(tmp_path), [load_variant("mkl", "theano-1.0.5")])
     ci.check(FIXME_workflows(tmp_path), [load_variant("mkl", "theano-1.0.5")])
     assert text.splitlines()[:2] == lines[:2] and text.splitlines()[-2:] == lines[-2:]
     assert yaml.safe_load(text.splitlines()[2])[0]["flavour"] == "mkl"
     (tmp_path / "a.yml").write_text("\n".join(lines[:3]))
-    with pytest.raises(UsageError, match="the end of the jobs is missing"):
+    with pytest.raises(UsageError, match="the end of the rendered lines is missing"):
         ci.rendered(FIXME_workflows(tmp_path), [])
 
 

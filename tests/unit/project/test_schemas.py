@@ -47,7 +47,7 @@ def test_a_stale_one_is_told(
     with pytest.raises(StaleError) as caught:
         schemas.check(replace(workspace, root=tmp_path))
     assert str(caught.value) == (
-        "envs/blas.schema.json, envs/variant.schema.json: no longer what the models give\n"
+        "envs/blas.schema.json, envs/variant.schema.json: not the schema of the model\n"
         "  fix:      run `./invoke schema` and commit what it writes"
     )
 
