@@ -98,11 +98,10 @@ def main():
     """Use the first folder that works; if none does, print what is wrong with each."""
     march = choose_march()
     chosen = os.environ.get("THEANO_STACKS_COMPILEDIR")
-    places = (os.environ.get("TMPDIR", "/tmp"), os.path.expanduser("~"))
+    parents = (os.environ.get("TMPDIR", "/tmp"), os.path.expanduser("~"))
+    own = [os.path.join(parent, "theano-%d" % os.getuid()) for parent in parents]
     refused = []
-    for path in (
-        [chosen] if chosen else [os.path.join(p, "theano-%d" % os.getuid()) for p in places]
-    ):
+    for path in [chosen] if chosen else own:
         try:
             if not chosen:
                 own_folder(path)

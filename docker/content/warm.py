@@ -15,8 +15,8 @@ import subprocess
 import sys
 
 FOLDER, PREFIX, FINAL, SCRATCH = sys.argv[1:]
-# Without the maps, __FILE__ would put paths of this machine into the modules. If two maps match, GCC
-# uses the last.
+# Without the maps, __FILE__ would put paths of this machine into the modules. GCC uses the last map
+# that matches.
 COMPILER = """\
 #!/bin/sh
 for word; do
@@ -62,7 +62,7 @@ def compile_all():
         total = framework.shared(numpy.zeros((2, 2), dtype=dtype))
         ones = numpy.ones((2, 2), dtype=dtype)
         for inputs, outputs, updates in (
-            # Theano 1.0.5 does not store this one: it treats an op without properties as unversioned.
+            # Theano 1.0.5 does not store this: to it, an op without properties is unversioned.
             ([a, b], [tensor.dot(a, b)], []),
             ([a, v], [tensor.dot(a, v)], []),
             ([a, b], [], [(total, total + tensor.dot(a, b))]),

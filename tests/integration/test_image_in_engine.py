@@ -145,7 +145,7 @@ def test_a_command_that_is_not_there(workspace: Workspace, run: Run) -> None:
 
 def test_a_place_to_compile_where_nothing_may_be_executed(workspace: Workspace, run: Run) -> None:
     done = run(workspace, "python", "-c", "pass", options=("--read-only", "--tmpfs", "/tmp"))
-    assert "/tmp/theano-10001: nothing may be executed there (noexec)" in done.stderr
+    assert "/tmp/theano-10001: it does not allow execution (noexec)" in done.stderr
     assert "--tmpfs /tmp:rw,exec" in done.stderr
 
 

@@ -166,7 +166,7 @@ def test_a_place_where_nothing_may_be_executed_is_refused(image: Image, tmp_path
     text = hook.read_text().replace("f_flag & ST_NOEXEC", "f_flag | ST_NOEXEC")
     hook.write_text(text)
     done = image.start()
-    assert "nothing may be executed there (noexec)" in done.stderr
+    assert "it does not allow execution (noexec)" in done.stderr
 
 
 def test_a_program_of_the_environment_hands_on_only_what_is_the_users(image: Image) -> None:
