@@ -18,13 +18,7 @@ from pathlib import Path
 from pydantic import Field
 
 from stacks.core import yamlfile
-from stacks.core.disk import (
-    hold_lock,
-    replace_atomically,
-    same_modes,
-    scratch,
-    sha256_of,
-)
+from stacks.core.disk import hold_lock, replace_atomically, same_modes, scratch, sha256_of
 from stacks.core.models import Strict
 from stacks.core.workspace import Workspace
 from stacks.image import normalised

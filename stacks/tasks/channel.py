@@ -10,15 +10,13 @@ from stacks.tasks.task import task
 
 
 @task(
-    help={"check": "write nothing; fail if the archives offer other versions"},
-    protects=("cache",),
+    help={"check": "write nothing; fail if the archives offer other versions"}, protects=("cache",)
 )
 def pin(context: Context, check: bool = False) -> None:
     """Pin the current sources and show what changed."""
-    workspace = default_workspace()
     from stacks.project import pinning
 
-    pinning.pin(workspace, check=check)
+    pinning.pin(default_workspace(), check=check)
 
 
 @task(
@@ -56,7 +54,6 @@ def lock(
 )
 def serve(context: Context, port: int = 8420) -> None:
     """Serve the channel on this machine for conda clients."""
-    workspace = default_workspace()
     from stacks.environments import serve as serving
 
-    serving.serve(workspace, port)
+    serving.serve(default_workspace(), port)

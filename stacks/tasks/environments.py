@@ -146,22 +146,20 @@ def recommend(context: Context, framework: str = "", rounds: int = 7) -> None:
 @task(help={"variant": VARIANT, "framework": FRAMEWORK}, takes_command=True)
 def run(context: Context, variant: str, framework: str = "") -> None:
     """Run a program in an environment: run --variant V -- CMD."""
-    workspace = default_workspace()
     from stacks.environments import build as pipeline
     from stacks.environments import run as run_module
 
-    chosen, prefix = pipeline.ready_environment(workspace, variant, framework or None)
+    chosen, prefix = pipeline.ready_environment(default_workspace(), variant, framework or None)
     run_module.run(chosen, prefix, remainder())
 
 
 @task(help={"variant": VARIANT, "framework": FRAMEWORK})
 def shell(context: Context, variant: str, framework: str = "") -> None:
     """Open a shell in an environment."""
-    workspace = default_workspace()
     from stacks.environments import build as pipeline
     from stacks.environments import run as run_module
 
-    chosen, prefix = pipeline.ready_environment(workspace, variant, framework or None)
+    chosen, prefix = pipeline.ready_environment(default_workspace(), variant, framework or None)
     run_module.shell(chosen, prefix)
 
 

@@ -27,10 +27,9 @@ def render(context: Context, check: bool = False) -> None:
 @task(protects=("cache",))
 def base(context: Context) -> None:
     """Make the base of the images and import it into the engine."""
-    workspace = default_workspace()
     from stacks.image import docker, engine
 
-    print(docker.prepare_base(workspace, engine.find()))
+    print(docker.prepare_base(default_workspace(), engine.find()))
 
 
 @task(help={"variant": VARIANT, "framework": FRAMEWORK}, protects=("build", "cache"))

@@ -98,10 +98,9 @@ def scheduler(context: Context) -> None:
 @task(help={"machine": "show all results of this machine (default: the last of each machine)"})
 def results(context: Context, machine: str = "") -> None:
     """Show the results in results/."""
-    workspace = default_workspace()
     from stacks.bench import command
 
-    command.show_results(workspace, machine)
+    command.show_results(default_workspace(), machine)
 
 
 @task(help={"check": "write nothing; fail if these files are stale"})
@@ -180,13 +179,12 @@ def compare(
     case: str = "",
 ) -> None:
     """Show two profiles side by side, the largest change first."""
-    workspace = default_workspace()
     from stacks.profiles import compare as profile_compare
     from stacks.profiles import run as profile_runs
 
     profile_runs.check_workload(workload)
     reports = [
-        profile_runs.find_report(workspace, name, workload, framework or None)
+        profile_runs.find_report(default_workspace(), name, workload, framework or None)
         for name in (before, after)
     ]
     profile_compare.show(*reports, case=case)
