@@ -139,7 +139,7 @@ def test_python_files_are_compiled_for_the_place_they_will_have(root: Path) -> N
 def test_no_file_bears_a_path_of_this_machine(
     workspace: Workspace, layers: tuple[Layer, ...]
 ) -> None:
-    places = [str(layout.layout_folder(workspace, VARIANT)), str(layout.CONTENT.parent.parent)]
+    places = [str(layout.layout_folder(workspace, VARIANT)), str(workspace.root)]
     searched = subprocess.run(
         ["grep", "-rlaF", *(f"-e{place}" for place in places), *(la.folder for la in layers)],
         capture_output=True,

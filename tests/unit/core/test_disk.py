@@ -12,7 +12,6 @@ import pytest
 from stacks.core.disk import (
     REPOSITORY,
     DiskError,
-    aside,
     cache_root,
     check_sha256,
     explain_disk_errors,
@@ -87,7 +86,7 @@ def test_a_link_is_replaced_and_not_followed(tmp_path: Path) -> None:
     ],
 )
 def test_refusals_of_the_disk(number: int, fix: str) -> None:
-    with pytest.raises(DiskError) as caught, explained(cache_root() / "here"):
+    with pytest.raises(DiskError) as caught, explain_disk_errors(cache_root() / "here"):
         raise OSError(number, os.strerror(number))
     assert caught.value.what == f"{cache_root() / 'here'}: {os.strerror(number)}"
     assert fix in str(caught.value.fix)

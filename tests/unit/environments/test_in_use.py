@@ -19,8 +19,8 @@ USER = """
 import sys
 from pathlib import Path
 from stacks.environments import in_use
-in_use.use(Path(sys.argv[-1]))
-in_use.use(Path(sys.argv[-1]))
+in_use.hold_shared(Path(sys.argv[-1]))
+in_use.hold_shared(Path(sys.argv[-1]))
 print("held", flush=True)
 sys.stdin.readline()
 """
@@ -28,14 +28,14 @@ RUNNER = """
 import sys
 from pathlib import Path
 from stacks.environments import in_use, run
-in_use.use(Path(sys.argv[-1]))
+in_use.hold_shared(Path(sys.argv[-1]))
 run._replace_by(["cat"], {"PATH": "/usr/bin:/bin"})
 """
 CLEANER = """
 import sys
 from pathlib import Path
 from stacks.environments import in_use
-with in_use.unused(Path(sys.argv[-1]), "it"):
+with in_use.hold_exclusive(Path(sys.argv[-1]), "it"):
     print("held", flush=True)
     sys.stdin.readline()
 """

@@ -195,7 +195,7 @@ def test_an_archive_that_is_not_finished_leaves_the_old_one(
 
     monkeypatch.setattr(tarfile.TarFile, "addfile", fail)
     (build / "images/theano-1.0.5/openblas.packed").mkdir(parents=True)
-    monkeypatch.setattr(oci, "pack_once", lambda *_: ())
+    monkeypatch.setattr(oci, "compress_once", lambda *_: ())
     with pytest.raises(KeyboardInterrupt if isinstance(fault, KeyboardInterrupt) else DiskError):
         oci.write(workspace, VARIANT, tmp_path / "out/image.tar", base)
     assert [path.name for path in (tmp_path / "out").iterdir()] == ["image.tar"]

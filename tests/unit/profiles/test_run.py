@@ -23,10 +23,12 @@ def program(*words: str | Path) -> subprocess.CompletedProcess[str]:
     )
 
 
-def test_a_wish_becomes_the_programs_words() -> None:
-    assert profile_runs.Wish("ntm").words() == ["ntm"]
-    wish = profile_runs.Wish("lstm", calls=5, case="merged", linker="numba", small=True)
-    assert wish.words() == [
+def test_workload_options_become_the_programs_words() -> None:
+    assert profile_runs.WorkloadOptions("ntm").arguments() == ["ntm"]
+    options = profile_runs.WorkloadOptions(
+        "lstm", calls=5, case="merged", linker="numba", small=True
+    )
+    assert options.arguments() == [
         "lstm", "--calls", "5", "--case", "merged", "--linker", "numba", "--small",
     ]  # fmt: skip
 

@@ -48,7 +48,7 @@ def test_stale_and_missing_schemas_are_named(
         schemas.check(replace(workspace, root=tmp_path))
     assert str(caught.value) == (
         "envs/blas.schema.json, envs/variant.schema.json: not the schema of the model\n"
-        "  fix:      run `./invoke schema` and commit what it writes"
+        "  fix:      ./invoke schema, then commit the files"
     )
 
 

@@ -10,7 +10,7 @@ from stacks.sources import repin as repin_module
 from stacks.sources.cache import cached_path
 from stacks.sources.mirrors import PipSettings
 from stacks.sources.pins import DebPin, IndexPin, Pins
-from stacks.sources.repin import FileWanted, difference, repin
+from stacks.sources.repin import FileRequest, difference, repin
 from unit.helpers.serving import BODY, SECRET, Answer, Site, sha256
 
 WHEEL = "foo-1.0-py3-none-any.whl"
