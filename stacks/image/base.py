@@ -69,7 +69,7 @@ class BaseFile(Strict):
 
 
 def read_base_file(workspace: Workspace) -> BaseFile:
-    """Return the content of docker/base.yaml; UsageError where the file is wrong."""
+    """Return the content of docker/base.yaml; UsageError if the file is invalid."""
     return yamlfile.load(workspace.docker / "base.yaml", BaseFile)
 
 

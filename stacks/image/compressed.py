@@ -1,4 +1,4 @@
-"""An image's layers as compressed tar archives, kept for the next run."""
+"""An image's layers as compressed tar archives, stored for the next run."""
 
 from __future__ import annotations
 
