@@ -36,6 +36,11 @@ class Workspace:
         return self.recipes / "sources.lock"
 
     @property
+    def suite(self) -> Path:
+        """The verification suite."""
+        return self.root / "verify"
+
+    @property
     def docker(self) -> Path:
         """The Dockerfiles and their template."""
         return self.root / "docker"

@@ -1,4 +1,4 @@
-"""JSON schemas of envs/ and results/, for editors and other readers; made from the models."""
+"""JSON schemas of the files in envs/ and results/, rendered from the models."""
 
 from __future__ import annotations
 
@@ -24,32 +24,28 @@ MODELS: dict[str, type[BaseModel]] = {
 
 
 class _WithoutNull(GenerateJsonSchema):
-    """Leaves out the default null: it says "not given", and cannot be written in a file."""
+    """Leaves out the default null, which cannot be written in a file."""
 
     def default_schema(self, schema: Any) -> JsonSchemaValue:
-        made = super().default_schema(schema)
-        return {k: v for k, v in made.items() if (k, v) != ("default", None)}
+        rendered = super().default_schema(schema)
+        return {k: v for k, v in rendered.items() if (k, v) != ("default", None)}
 
 
 def schema_of(model: type[BaseModel]) -> str:
     """Return a model's JSON schema as the text of a file."""
-    made = model.model_json_schema(schema_generator=_WithoutNull)
-    head = {"$schema": _WithoutNull.schema_dialect}
-    return json.dumps({**head, **made}, indent=2, ensure_ascii=False) + "\n"
+    schema = model.model_json_schema(schema_generator=_WithoutNull)
+    dialect = {"$schema": _WithoutNull.schema_dialect}
+    return json.dumps({**dialect, **schema}, indent=2, ensure_ascii=False) + "\n"
 
 
-def write(
-    workspace: Workspace,
-) -> None:
-    """Write every schema into its folder below `root`."""
+def write(workspace: Workspace) -> None:
+    """Write every schema."""
     for name, model in MODELS.items():
         write_atomically(workspace.root / name, schema_of(model))
 
 
-def check(
-    workspace: Workspace,
-) -> None:
-    """Raise StaleError where a schema below `root` is not the one that its model gives."""
+def check(workspace: Workspace) -> None:
+    """Raise StaleError with the committed schemas that differ from the models'."""
     stale = [
         display_path(workspace.root / name)
         for name, model in MODELS.items()
@@ -58,6 +54,6 @@ def check(
     ]
     if stale:
         raise StaleError(
-            f"{', '.join(stale)}: no longer what the models give",
-            fix="run `./invoke schema` and commit what it writes",
+            f"{', '.join(stale)}: not the schema of the model",
+            fix="./invoke schema, then commit the files",
         )

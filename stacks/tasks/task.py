@@ -15,10 +15,13 @@ import invoke.tasks
 
 from stacks.core import log
 from stacks.core.console import display_path, show_error
-from stacks.core.errors import StacksError
+from stacks.core.errors import StacksError, UsageError
+from stacks.core.process import quoted
 from stacks.core.workspace import default_workspace
 
 INTERRUPTED = 130
+# The tasks that pass the words after `--` on.
+_TAKING_COMMANDS: set[str] = set()
 
 
 def task(
@@ -27,22 +30,29 @@ def task(
     help: dict[str, str] | None = None,
     positional: list[str] | None = None,
     protects: Collection[str] = (),
+    takes_command: bool = False,
 ) -> Callable[[Callable[..., None]], Any]:
     """Make an invoke task of a function; a StacksError in it is shown without a traceback.
 
-    protects: `build` and `cache`, which `clean` must leave alone while the task runs.
+    protects: `build` and `cache`, which `clean` must leave alone while the task runs. Words after
+    `--` are an error, unless this task or another one on the command line takes_command.
     """
 
     def decorate(body: Callable[..., None]) -> Any:
+        task_name = name or body.__name__
+        if takes_command:
+            _TAKING_COMMANDS.add(task_name)
+
         @functools.wraps(body)
         def run(*args: Any, **options: Any) -> None:
             try:
+                _check_no_command(task_name)
                 _protect(protects)
                 body(*args, **options)
                 sys.stdout.flush()
             except StacksError as error:
                 show_error(error)
-                _write_log(name or body.__name__, error)
+                _write_log(task_name, error)
                 raise invoke.exceptions.Exit(code=error.exit_code) from error
             except KeyboardInterrupt:
                 print("\ninterrupted; what was finished is kept", file=sys.stderr)
@@ -52,7 +62,7 @@ def task(
                 os.dup2(os.open(os.devnull, os.O_WRONLY), sys.stdout.fileno())
                 raise invoke.exceptions.Exit(code=128 + signal.SIGPIPE) from None
             except Exception as error:
-                _write_log(name or body.__name__, error)
+                _write_log(task_name, error)
                 raise
 
         return invoke.tasks.task(name=name, help=help or {}, positional=positional)(run)
@@ -77,6 +87,16 @@ def _protect(what: Collection[str]) -> None:
         in_use.protect_build(workspace)
     if "cache" in what:
         in_use.protect_cache(workspace)
+
+
+def _check_no_command(task_name: str) -> None:
+    """Raise UsageError if words follow `--` and no task on the command line takes them."""
+    if remainder() and _TAKING_COMMANDS.isdisjoint(sys.argv[: sys.argv.index("--")]):
+        raise UsageError(
+            f"{task_name} takes no words after --",
+            found=quoted(remainder()),
+            fix=f"leave them out; `./invoke --help {task_name}` shows its options",
+        )
 
 
 def remainder() -> list[str]:

@@ -66,7 +66,7 @@ def test_of_an_image(
     report.write_text("{}")
     monkeypatch.setattr(docker, "_container", lambda engine: nullcontext("name"))
     engine: Any = Engine()
-    with pytest.raises(VerifyError, match="openblas broke off") as caught:
+    with pytest.raises(VerifyError, match="openblas wrote no report") as caught:
         docker.verify(
             workspace, engine, "x", variant, full=False, json_file=tmp_path / "report.json"
         )

@@ -22,7 +22,6 @@ EXCEPTIONS = {
     "stacks/bench/record.py": "a base class and two limits: tests/unit/bench/test_result.py",
     "stacks/core/validation.py": "its messages name lines: tests/unit/core/test_yamlfile.py",
     "stacks/environments/other_channel.py": "tests/unit/locks/test_other_channel.py installs by it",
-    "stacks/image/layout.py": "tests/integration/test_image.py looks at every file that it makes",
     "stacks/image/reproduce.py": "tests/integration/test_image.py makes two images by it",
     "stacks/locks/lock.py": LOCKS,
     "stacks/locks/update.py": LOCKS,

@@ -55,6 +55,10 @@ def test_without_a_task_there_is_the_list_of_them() -> None:
     assert done.stdout.endswith("./invoke --help TASK shows its options.\n")
 
 
+def test_render_checks_the_committed_files() -> None:
+    assert run("render", "--check").returncode == 0
+
+
 @pytest.mark.parametrize("words", [("-v", "schema", "--check"), ("schema", "-v", "--check")])
 def test_verbose_is_accepted_before_and_after_the_task(words: tuple[str, ...]) -> None:
     done = run(*words)

@@ -39,7 +39,7 @@ def defect(context):
 def stopped(context):
     raise KeyboardInterrupt
 
-@task(help={{"size": "how large"}})
+@task(help={{"size": "how large"}}, takes_command=True)
 def echo(context, size="1"):
     "Say it again."
     print(size, remainder())
@@ -52,7 +52,8 @@ def much(context):
 
 
 def run(folder: Path, *arguments: str) -> subprocess.CompletedProcess[str]:
-    (folder / "tasks.py").write_text(TASKS.format(repository=str(REPOSITORY)))
+    if folder != REPOSITORY:
+        (folder / "tasks.py").write_text(TASKS.format(repository=str(REPOSITORY)))
     command = [sys.executable, "-m", "invoke", *arguments]
     return subprocess.run(command, cwd=folder, capture_output=True, text=True, check=False)
 
