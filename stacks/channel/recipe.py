@@ -11,7 +11,7 @@ from typing import Literal
 
 from pydantic import Field
 
-from stacks.channel.stages import BLIS, Compiled, Extra, PoCL, ThinFront
+from stacks.channel.stages import BLIS, Compiled, Extra, PoCL, PythonModules, ThinFront
 from stacks.core import yamlfile
 from stacks.core.disk import REPOSITORY
 from stacks.core.models import Strict
@@ -108,11 +108,15 @@ class Recipe(Strict):
         return "noarch" if self.build.noarch else "linux-64"
 
     def own_sources(self) -> tuple[Path, ...]:
-        """Return the source files of the project's own that it is made of, sorted."""
-        if not isinstance(self.extra, BLIS | Compiled | PoCL | ThinFront):
+        """Return the source files of the project's own that it is made of, sorted.
+
+        Bytecode beside Python files is not one of them.
+        """
+        if not isinstance(self.extra, BLIS | Compiled | PoCL | PythonModules | ThinFront):
             return ()
         folder = RECIPES / self.package.name / "src"
-        return tuple(sorted(path for path in folder.rglob("*") if path.is_file()))
+        files = (path for path in folder.rglob("*") if path.is_file())
+        return tuple(sorted(path for path in files if path.suffix not in (".pyc", ".pyo")))
 
     def pins(self, pins: Pins) -> tuple[DebPin | IndexPin, ...]:
         """Return the recipe's sources as pinned; UsageError where one is not in sources.lock."""

@@ -25,6 +25,12 @@ class Sdist(Strict):
     scripts: dict[str, str] = Field(default_factory=dict)
 
 
+class PythonModules(Strict):
+    """Copy Python modules of src/; see stacks/channel/staging/python_modules.py."""
+
+    stage: Literal["python-modules"]
+
+
 class CPython(Strict):
     """Make Debian's Python relocatable; see stacks/channel/staging/cpython.py."""
 
@@ -195,6 +201,7 @@ class LocalTarball(Strict):
 Extra = Annotated[
     Wheel
     | Sdist
+    | PythonModules
     | CPython
     | Libraries
     | WheelLibraries

@@ -10,7 +10,7 @@ from stacks.channel.build import build_packages
 from stacks.channel.offers import Channel
 from stacks.core.console import display_path, step
 from stacks.core.errors import UsageError
-from stacks.environments import host, in_use, pip_layer, prefix, user_packages
+from stacks.environments import accelerator, host, in_use, pip_layer, prefix, user_packages
 from stacks.environments.part import Part
 from stacks.locks import lock
 from stacks.locks.lock import Lock
@@ -30,6 +30,7 @@ def read_lock(variant: Variant, locks: Path = lock.LOCKS) -> tuple[Channel, Lock
 def parts_of(variant: Variant, channel: Channel, locked: Lock) -> list[Part]:
     """Return a lock's packages: built, where the cache lacks them, or another channel's, fetched.
 
+    After another channel's come the accelerator packages, which their lock does not have.
     What pip will install is fetched too. Raises UsageError where this machine cannot run them,
     FetchError or IntegrityError.
     """
@@ -39,7 +40,7 @@ def parts_of(variant: Variant, channel: Channel, locked: Lock) -> list[Part]:
         from stacks.environments import other_channel as fetched_packages
 
         with step("packages", f"{len(locked.packages)} from {locked.channel}"):
-            return fetched_packages.parts_of(locked)
+            return fetched_packages.parts_of(locked) + accelerator.parts(variant, channel.pins)
     wheels = pip_layer.wanted(
         prefix.layer_key(variant, locked, locked.packages), locked.requirements
     )

@@ -19,7 +19,7 @@ import rattler
 from stacks.channel import rattler_errors
 from stacks.core.disk import BUILD, aside, cache_root, explained, locked, same_modes, sha256_of
 from stacks.core.errors import IntegrityError
-from stacks.environments import pip_layer, settings
+from stacks.environments import accelerator, pip_layer, settings
 from stacks.environments.part import Part
 from stacks.locks.lock import Lock
 from stacks.variants.variant import Variant
@@ -38,8 +38,9 @@ def place_of(variant: Variant) -> Path:
 def key_of(variant: Variant, lock: Lock, target: Path) -> str:
     """Return the hash of all that decides an environment at a place."""
     files = [Path(each) for each in (__file__, inspect.getfile(Part), settings.__file__)]
-    code = [sha256_of(path) for path in (*files, *settings.SITE)]
-    inputs = [code, lock.sha256, variant.model_dump_json(), str(target)]
+    code = [sha256_of(path) for path in files]
+    unlocked = [offer.inputs for offer in accelerator.offers(variant)]
+    inputs = [code, lock.sha256, unlocked, variant.model_dump_json(), str(target)]
     return hashlib.sha256(json.dumps(inputs).encode()).hexdigest()
 
 
@@ -90,8 +91,8 @@ def make(
 
 
 def check_parts(lock: Lock, parts: Sequence[Part]) -> None:
-    """Raise IntegrityError unless the packages are the locked ones, in the lock's order."""
-    for part, locked_package in zip(parts, lock.packages, strict=True):
+    """Raise IntegrityError unless the first packages are the locked ones, in the lock's order."""
+    for part, locked_package in zip(parts[: len(lock.packages)], lock.packages, strict=True):
         if part.built.sha256 != locked_package.sha256:
             raise IntegrityError(
                 f"{locked_package.file_name} was built with other bytes than the lock has",
@@ -147,9 +148,12 @@ class Named(Protocol):
 
 
 def layer_key(variant: Variant, lock: Lock, packages: Sequence[Named]) -> str:
-    """Return the name of what pip installs; the BLAS has no part in it, so variants share it."""
-    blas = variant.blas.package.split()[0] if variant.blas else None
-    below = [package.file_name for package in packages if package.name != blas]
+    """Return the name of what pip installs.
+
+    BLAS and accelerator do not change it, so the variants of a framework share it.
+    """
+    without = {*variant.accelerator, *(variant.blas.package.split()[:1] if variant.blas else ())}
+    below = [package.file_name for package in packages if package.name not in without]
     return pip_layer.key_of(below, lock.requirements)
 
 

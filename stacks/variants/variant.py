@@ -33,6 +33,11 @@ ENVS = REPOSITORY / "envs"
 # The package that a lock has for `libm: amdlibm`: AMD's own may not be passed on.
 AMDLIBM = "amdlibm-compat"
 
+# Packages that a framework's `accelerator` may name: what is in force from `import theano` on, and
+# the fix of scan's gradient that a program imports.
+ACCELERATOR = "theano-stacks"
+SCAN_FIX = "theano-stacks-scan"
+
 # What the framework calls them.
 DEVICES = {"cpu": "cpu", "opencl": "opencl0:0", "cuda": "cuda"}
 
@@ -78,14 +83,22 @@ class Variant(Strict):
         """Whether one BLAS serves the framework, NumPy and SciPy: they are linked to libblas."""
         return self.framework.libblas and self.python_packages == "conda" and bool(self.blas)
 
+    @property
+    def accelerator(self) -> Specs:
+        """The names of its framework's accelerator packages; the baseline has none."""
+        return () if self.baseline else self.framework.accelerator
+
     def conda_specs(self) -> Specs:
-        """Return the match specs of all conda packages that it asks for, sorted."""
+        """Return the match specs of all conda packages that its channel must have, sorted."""
         own = self.framework.packages if self.python_packages == "conda" else ()
         blas = (self.blas.package,) if self.blas else ()
         if self.blas and self.one_blas:
             blas = (*blas, f"libblas=*=*{self.blas.name}")
         libm = (AMDLIBM,) if self.libm == "amdlibm" else ()
-        return tuple(sorted({*self.framework.base, *own, *blas, *libm, *self.packages}))
+        # Another channel has no accelerator: see stacks/environments/accelerator.py.
+        accelerator = () if self.channel else self.accelerator
+        base = (*self.framework.base, *accelerator)
+        return tuple(sorted({*base, *own, *blas, *libm, *self.packages}))
 
     def pip_requirements(self) -> tuple[str, ...]:
         """Return `name==version` of what pip installs, in order; nothing for conda flavours."""

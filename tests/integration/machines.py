@@ -74,7 +74,6 @@ def checkout(tiny: Tiny, folder: Path) -> Path:
     for name in ("tasks.py", *LOCKS):
         shutil.copy(REPOSITORY / name, folder / name)
     shutil.copytree(tiny.envs, folder / "envs")
-    shutil.copytree(REPOSITORY / "envs/site", folder / "envs/site")
     shutil.copytree(tiny.locks, folder / "envs/locks")
     (folder / "verify/workloads").mkdir(parents=True)
     (folder / "verify/__main__.py").write_text(SUITE)

@@ -78,7 +78,6 @@ class Checkout:
                 shutil.copy(source, root / name)
         shutil.rmtree(root / "envs")
         shutil.copytree(tiny.envs, root / "envs")
-        shutil.copytree(REPOSITORY / "envs/site", root / "envs/site")
         shutil.copytree(tiny.locks, root / "envs/locks")
 
     def command(self, *words: str, **variables: str) -> tuple[list[str], dict[str, Any]]:

@@ -139,7 +139,7 @@ def test_a_module_that_was_changed_or_cut_off_is_noticed(
     cut.write_bytes(whole[cut][:-1])
     assert flipped.read_bytes() != whole[flipped]
     again = starts.of(place, modules)
-    assert again["said"].count("is not whole") == 2
+    assert again["said"].count("is damaged") == 2
     assert again["found"] == {"hits": len(whole) - 2, "kept": 2, "not kept": 0}
     assert (again["values"], again["modules"]) == (first["values"], first["modules"])
     assert {path: path.read_bytes() for path in modules.iterdir()} == whole
@@ -160,7 +160,7 @@ def test_a_folder_that_others_may_write_to_is_left_alone(
     modules.mkdir()
     modules.chmod(0o777)
     done = starts.of(prefix("theano-1.0.5", "openblas"), modules)
-    assert "others may write there" in done["said"]
+    assert "other users may write to it" in done["said"]
     assert done["found"] == {"hits": 0, "kept": 0, "not kept": 0}
     assert not any(modules.iterdir())
 

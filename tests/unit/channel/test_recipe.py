@@ -5,7 +5,7 @@ from pathlib import Path
 import pytest
 
 from stacks.channel.recipe import RECIPES, SOURCES_LOCK, read_recipes
-from stacks.channel.stages import Forwarding, LocalTarball, ThinFront
+from stacks.channel.stages import Forwarding, LocalTarball, PythonModules, ThinFront
 from stacks.core.errors import UsageError
 from stacks.sources.pins import Pins, read_pins
 
@@ -69,8 +69,8 @@ def test_a_source_that_is_not_pinned(tmp_path: Path) -> None:
         read_recipes(tmp_path)["six"].pins(Pins())
 
 
-# These are made of a few lines of code of the project's own, or of the user's file.
-WITHOUT_SOURCES = (Forwarding, LocalTarball, ThinFront)
+# Made of the project's own code, or of a file of the user's.
+WITHOUT_SOURCES = (Forwarding, LocalTarball, PythonModules, ThinFront)
 
 
 def test_every_committed_recipe_has_its_sources_pinned_and_a_floor_if_it_is_native() -> None:

@@ -8,7 +8,7 @@ import pytest
 from stacks.core.errors import IntegrityError
 from stacks.environments import part, prefix
 from stacks.locks.lock import Lock
-from stacks.variants.variant import Variant, load_variant
+from stacks.variants.variant import ACCELERATOR, SCAN_FIX, Variant, load_variant
 from unit.helpers.serving import sha256
 
 LOCK = Lock(packages=(), requirements=(), sha256="0" * 64, sealed="", seal="")
@@ -43,6 +43,30 @@ def test_what_an_environment_is_named_after(variant: Variant) -> None:
     }
     assert len(keys) == 4
     assert prefix.key_of(variant, LOCK, place) in keys
+
+
+@dataclasses.dataclass(frozen=True)
+class Package:
+    """A package of an environment."""
+
+    name: str
+
+    @property
+    def file_name(self) -> str:
+        return f"{self.name}-1-0.conda"
+
+
+def test_flavours_share_what_pip_installs() -> None:
+    keys = {
+        prefix.layer_key(load_variant(flavour), LOCK, [Package(name) for name in names])
+        for flavour, names in (
+            ("pip-default", ["gxx", "python"]),
+            ("pip-openblas", ["gxx", "libopenblas", "python", ACCELERATOR, SCAN_FIX]),
+        )
+    }
+    assert len(keys) == 1
+    [key] = keys
+    assert prefix.layer_key(load_variant("pip-default"), LOCK, [Package("python")]) != key
 
 
 @pytest.mark.parametrize("marker", [None, b"", b"[]", b"null", b'{"key": 1}', b"\xff"])

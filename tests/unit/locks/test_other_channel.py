@@ -152,6 +152,21 @@ def test_an_environment_is_made_of_it_and_nothing_is_asked_twice(world: World) -
     assert world.site.asked == []
 
 
+def test_the_accelerator_is_installed_beside_the_locked_packages(world: World) -> None:
+    path = world.root / "envs/frameworks/tiny.yaml"
+    path.write_text(f"{FRAMEWORK}accelerator: [theano-stacks]\n")
+    world.relock()
+    assert {package.name for package in world.check().packages} == {p.name for p in SOLVED}
+    assert "theano-stacks" not in (world.lock / "environment.yml").read_text()
+    world.make()
+    assert (world.place / "lib/python3.9/site-packages/theano_stacks_quick.pth").is_file()
+    [record] = world.place.glob("conda-meta/theano-stacks-1.0.0-*.json")
+    assert "/theano-stacks/noarch/theano-stacks-1.0.0-" in json.loads(record.read_bytes())["url"]
+    expected = json.loads((world.place / "etc/theano-stacks/expect.json").read_bytes())
+    assert "theano-stacks" in {package["name"] for package in expected["packages"]}
+    assert world.make() == world.place, "ready"
+
+
 def test_an_index_that_is_not_packed(world: World) -> None:
     serve(world.site, "/plain", PACKAGES, packed=False)
     world.relock("plain")
