@@ -204,7 +204,7 @@ def test_measurements_compile_unless_they_are_told_to_share(
         words = [*words, "--small", "--calls", "1", "--profile-calls", "0", "--quiet"]
         words += ["--json", report, "--compile-folder", tmp_path / str(number)]
         subprocess.run(
-            [place / "bin/python", program, "logreg", *words],
+            [place / "bin/python", program, "workload", "logreg", *words],
             env={**os.environ, "THEANO_STACKS_MODULES": str(tmp_path / "told")},
             check=True,
         )
