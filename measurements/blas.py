@@ -18,6 +18,8 @@ import tempfile
 from pathlib import Path
 from typing import Any
 
+from stacks.core.workspace import Workspace
+
 REPOSITORY = Path(__file__).resolve().parent.parent
 sys.path.insert(0, str(REPOSITORY))
 
@@ -59,7 +61,7 @@ print(json.dumps(found))
 """
 
 
-def main() -> None:
+def main(workspace: Workspace) -> None:
     """Measure and print a table for each precision."""
     parser = argparse.ArgumentParser(description=__doc__.splitlines()[0])
     parser.add_argument("--variants", default="openblas,blis,mkl", help="NAME or FRAMEWORK/NAME")
@@ -71,7 +73,7 @@ def main() -> None:
     places = {}
     for name in arguments.variants.split(","):
         framework, _, flavour = name.rpartition("/")
-        places[name] = pipeline.ready_environment(flavour, framework or None)[1]
+        places[name] = pipeline.ready_environment(workspace, flavour, framework or None)[1]
     samples: dict[str, list[Any]] = {name: [] for name in places}
     with tempfile.TemporaryDirectory(prefix="blas-") as room:
         for _ in range(arguments.rounds):

@@ -24,6 +24,8 @@ from collections.abc import Iterator
 from pathlib import Path
 from typing import Any
 
+from stacks.core.workspace import Workspace
+
 REPOSITORY = Path(__file__).resolve().parent.parent
 sys.path.insert(0, str(REPOSITORY))
 
@@ -45,7 +47,7 @@ STARTS = (
 AIMS = {"first": 1 / 3, "second": 1 / 10}
 
 
-def main() -> None:
+def main(workspace: Workspace) -> None:
     """Measure, print a line for each start, write the JSON after each."""
     parser = argparse.ArgumentParser(description=__doc__.splitlines()[0])
     parser.add_argument("--variants", default="openblas", help="NAME or FRAMEWORK/NAME, by commas")
@@ -59,7 +61,7 @@ def main() -> None:
     with tempfile.TemporaryDirectory(prefix="modules-") as modules:
         for name in arguments.variants.split(","):
             framework, _, flavour = name.rpartition("/")
-            variant, prefix = pipeline.ready_environment(flavour, framework or None)
+            variant, prefix = pipeline.ready_environment(workspace, flavour, framework or None)
             for result in measure(variant, prefix, Path(modules), arguments):
                 results.append(result)
                 print(told(result, results), flush=True)

@@ -20,6 +20,8 @@ from collections.abc import Callable
 from pathlib import Path
 from typing import Any
 
+from stacks.core.workspace import Workspace
+
 REPOSITORY = Path(__file__).resolve().parent.parent
 sys.path.insert(0, str(REPOSITORY))
 
@@ -54,7 +56,7 @@ print(imported - start, time.time() - imported)
 """
 
 
-def main() -> None:
+def main(workspace: Workspace) -> None:
     """Measure and print a line for each figure."""
     parser = argparse.ArgumentParser(description=__doc__.splitlines()[0])
     parser.add_argument("--variants", default="openblas,mkl", help="flavours, by commas")
@@ -63,12 +65,12 @@ def main() -> None:
     engine = engines.find()
     print(f"{engine.kind} {engine.version}", flush=True)
     for name in arguments.variants.split(","):
-        variant = load_variant(name)
-        channel, lock = pipeline.read_lock(variant)
-        pipeline.parts_of(variant, channel, lock)
-        base.tar()
-        builds(engine, variant)
-        first_steps(engine, variant, arguments.rounds)
+        variant = load_variant(workspace, name)
+        channel, lock = pipeline.read_lock(workspace, variant)
+        pipeline.parts_of(workspace, variant, channel, lock)
+        base.tar(workspace)
+        builds(workspace, engine, variant)
+        first_steps(workspace, engine, variant, arguments.rounds)
 
 
 def line(figure: str, found: str, aim: str) -> None:
@@ -83,20 +85,20 @@ def seconds(work: Callable[[], Any]) -> float:
     return time.monotonic() - start
 
 
-def builds(engine: Engine, variant: Variant) -> None:
+def builds(workspace: Workspace, engine: Engine, variant: Variant) -> None:
     """Time each way to an image, and weigh it."""
-    place, name = layout.place_of(variant), config_of(variant).names[0]
+    place, name = layout.place_of(workspace, variant), config_of(workspace, variant).names[0]
     for left in place.parent.glob(f"{place.name}*"):
         shutil.rmtree(left) if left.is_dir() else left.unlink()
-    for existing in (*config_of(variant).names, base.name()):
+    for existing in (*config_of(workspace, variant).names, base.name(workspace)):
         if engine.image_id(existing):
             engine.ask("image", "rm", existing)
     if engine.kind == "docker":
         engine.ask("builder", "prune", "--all", "--force")
-    laid_out = seconds(lambda: layout.lay_out(variant))
+    laid_out = seconds(lambda: layout.lay_out(workspace, variant))
     verify = docker.verify
     docker.verify = lambda *_, **__: PASSED
-    built = seconds(lambda: docker.build(variant))
+    built = seconds(lambda: docker.build(workspace, variant))
     docker.verify = verify
     line(
         f"{variant.name}: cold build, warm channel",
@@ -111,7 +113,7 @@ def builds(engine: Engine, variant: Variant) -> None:
     line(f"{variant.name}: image, uncompressed", f"{size / 1e6:.0f} MB", aim)
     with tempfile.TemporaryDirectory() as folder:
         file = Path(folder) / "image.tar"
-        written = seconds(lambda: oci.write(variant, file))
+        written = seconds(lambda: oci.write(workspace, variant, file))
         line(
             f"{variant.name}: as an OCI file, laid out already",
             f"{written:.1f} s, {file.stat().st_size / 1e6:.0f} MB",
@@ -119,11 +121,11 @@ def builds(engine: Engine, variant: Variant) -> None:
         )
 
 
-def first_steps(engine: Engine, variant: Variant, rounds: int) -> None:
+def first_steps(workspace: Workspace, engine: Engine, variant: Variant, rounds: int) -> None:
     """Time import and first Gemm in fresh containers: with the image's warm cache, and without."""
     kinds = {"as it is": [], "cold cache": ["--env", "THEANO_STACKS_MARCH=native"]}
     samples: dict[str, list[tuple[float, ...]]] = {kind: [] for kind in kinds}
-    image = config_of(variant).names[0]
+    image = config_of(workspace, variant).names[0]
     for _ in range(rounds):
         for kind, options in kinds.items():
             words = ["run", "--rm", "--network=none", *options, image, "python", "-c", FIRST_STEPS]

@@ -10,6 +10,7 @@ from typing import Any
 from stacks.bench.result import Package, Subject
 from stacks.channel import offers as offers_module
 from stacks.core.errors import StacksError, UsageError
+from stacks.core.workspace import Workspace
 from stacks.environments import in_use, prefix, settings
 from stacks.environments.reports import read_report, report_path
 from stacks.locks import lock
@@ -43,30 +44,38 @@ class Candidate:
         )
 
 
-def candidates(variants: Sequence[Variant]) -> list[Candidate]:
+def candidates(workspace: Workspace, variants: Sequence[Variant]) -> list[Candidate]:
     """Return the variants that are built from their present locks."""
-    channel = offers_module.read_channel()
+    channel = offers_module.read_channel(workspace)
     found = []
     for variant in variants:
-        place = prefix.place_of(variant)
+        place = prefix.place_of(workspace, variant)
         try:
-            locked = lock.check(variant, channel)
+            locked = lock.check(workspace, variant, channel)
         except StacksError:
             continue
-        if in_use.is_ready(variant, locked):
-            found.append(Candidate(variant, place, locked, _report(variant, place, locked)))
+        if in_use.is_ready(workspace, variant, locked):
+            found.append(
+                Candidate(variant, place, locked, _report(workspace, variant, place, locked))
+            )
     return found
 
 
-def _report(variant: Variant, place: Path, locked: Lock) -> dict[str, Any] | None:
+def _report(
+    workspace: Workspace, variant: Variant, place: Path, locked: Lock
+) -> dict[str, Any] | None:
     """Return the last report if it is of this environment: of its packages, and no older."""
-    report = read_report(variant)
+    report = read_report(workspace, variant)
     if report is None:
         return None
     made = (place / settings.EXPECTATION).stat().st_mtime
     wanted = {package.name: package.sha256 for package in _packages(locked)}
     found = {p["name"]: p["sha256"] for p in report.get("packages", ())}
-    return report if found == wanted and report_path(variant).stat().st_mtime >= made else None
+    return (
+        report
+        if found == wanted and report_path(workspace, variant).stat().st_mtime >= made
+        else None
+    )
 
 
 def _packages(locked: Lock) -> tuple[Package, ...]:
@@ -75,10 +84,10 @@ def _packages(locked: Lock) -> tuple[Package, ...]:
     return tuple(Package(name=name, version=v, sha256=digest) for name, v, digest in parts)
 
 
-def to_time(variants: Sequence[Variant]) -> list[Candidate]:
+def to_time(workspace: Workspace, variants: Sequence[Variant]) -> list[Candidate]:
     """Return all of the variants as candidates; UsageError for what may not be timed."""
     refuse_devices(variants)
-    found = candidates(variants)
+    found = candidates(workspace, variants)
     built = {candidate.variant.id for candidate in found}
     _refuse(
         [variant for variant in variants if variant.id not in built],

@@ -15,31 +15,44 @@ from stacks.bench.result import Result, Run, Settings
 from stacks.core.disk import REPOSITORY
 from stacks.core.errors import UsageError
 from stacks.core.process import CommandError, call
+from stacks.core.workspace import Workspace
 from stacks.variants.variant import SCAN_FIX, Variant, load_variant, on_framework
 
 # A clock that was set during the run; what it drifts by itself is far less.
 JUMP = 2.0
 
 
-def bench(variants: str = "", framework: str = "", *, asked: Asked, machine_name: str = "") -> None:
+def bench(
+    workspace: Workspace,
+    variants: str = "",
+    framework: str = "",
+    *,
+    asked: Asked,
+    machine_name: str = "",
+) -> None:
     """Time variants beside each other, keep the result, print it.
 
     Raises UsageError for what cannot be timed, and a StacksError where a process fails; nothing
     is kept then.
     """
-    result = timed(variants, framework, asked=asked, machine_name=machine_name)
-    path = store.write(result)
+    result = timed(workspace, variants, framework, asked=asked, machine_name=machine_name)
+    path = store.write(workspace, result)
     bench_table.show(result)
     print(f"kept in {path.relative_to(REPOSITORY)}", file=sys.stderr)
 
 
 def timed(
-    variants: str = "", framework: str = "", *, asked: Asked, machine_name: str = ""
+    workspace: Workspace,
+    variants: str = "",
+    framework: str = "",
+    *,
+    asked: Asked,
+    machine_name: str = "",
 ) -> Result:
     """Time variants beside each other and return the result; raises what `bench` raises."""
     asked.check()
     plan = schedule.Plan(
-        candidates=tuple(choose(split(variants), framework)),
+        candidates=tuple(choose(workspace, split(variants), framework)),
         workloads=asked.workloads,
         threads=counts(asked.threads, machine.usable()),
         rounds=asked.number,
@@ -52,10 +65,10 @@ def timed(
         fix_scan=asked.fix_scan,
     )
     if plan.fix_scan:
-        _check_fixes(plan.candidates)
+        _check_fixes(workspace, plan.candidates)
     reports = [c.report for c in plan.candidates if c.report]
     here = machine.describe(reports)
-    here = here.model_copy(update={"name": store.name_for(here, machine_name or None)})
+    here = here.model_copy(update={"name": store.name_for(workspace, here, machine_name or None)})
     began = datetime.datetime.now(datetime.timezone.utc)
     start = time.monotonic()
     # What is timed is the content of now, not of when it ends.
@@ -85,7 +98,7 @@ def timed(
     )
 
 
-def _check_fixes(candidates: Sequence[Candidate]) -> None:
+def _check_fixes(workspace: Workspace, candidates: Sequence[Candidate]) -> None:
     """Raise UsageError where there is a framework that --fix-scan is not made for."""
     frameworks = dict.fromkeys(c.variant.framework.name for c in candidates)
     made_for = {
@@ -99,14 +112,16 @@ def _check_fixes(candidates: Sequence[Candidate]) -> None:
         )
 
 
-def choose(names: Sequence[str], framework: str) -> list[Candidate]:
+def choose(workspace: Workspace, names: Sequence[str], framework: str) -> list[Candidate]:
     """Return the variants to be timed: those that are named, else all that may be.
 
     A name is a flavour, or FRAMEWORK/FLAVOUR. UsageError where one may not be timed.
     """
     if names:
-        return to_time([named(name, framework) for name in names])
-    built = candidates([v for v in on_framework(framework or None) if v.device == "cpu"])
+        return to_time(workspace, [named(workspace, name, framework) for name in names])
+    built = candidates(
+        workspace, [v for v in on_framework(workspace, framework or None) if v.device == "cpu"]
+    )
     found = [candidate for candidate in built if candidate.verified]
     for candidate in built:
         if not candidate.verified:
@@ -119,10 +134,10 @@ def choose(names: Sequence[str], framework: str) -> list[Candidate]:
     return found
 
 
-def named(name: str, framework: str) -> Variant:
+def named(workspace: Workspace, name: str, framework: str) -> Variant:
     """Return the variant that a name means."""
     place, _, flavour = name.rpartition("/")
-    return load_variant(flavour, place or framework or None)
+    return load_variant(workspace, flavour, place or framework or None)
 
 
 def counts(text: str, most: int) -> tuple[int, ...]:
@@ -183,12 +198,12 @@ def _of(one: store.Found) -> tuple[str, ...]:
     return (one.path.parent.name, *(subject.id for subject in one.result.subjects))
 
 
-def show_results(machine_name: str = "") -> None:
+def show_results(workspace: Workspace, machine_name: str = "") -> None:
     """Print the last result of the same variants on each machine, or all of one machine's.
 
     What cannot be read is named. Raises UsageError where there are none.
     """
-    found, bad = store.read_all()
+    found, bad = store.read_all(workspace)
     chosen = [one for one in found if machine_name in ("", one.path.parent.name)]
     if not machine_name:
         chosen = list({_of(one): one for one in chosen}.values())

@@ -12,6 +12,7 @@ from stacks.bench.intervals import LEAST_ROUNDS
 from stacks.bench.result import Run
 from stacks.bench.rows import Row, rows, winners
 from stacks.core.errors import UsageError
+from stacks.core.workspace import Workspace
 from stacks.variants.variant import Variant
 
 ROUNDS = 7
@@ -19,7 +20,9 @@ ROUNDS = 7
 WORTH = 2.0
 
 
-def recommend(variants: Sequence[Variant], rounds_wanted: int = ROUNDS) -> None:
+def recommend(
+    workspace: Workspace, variants: Sequence[Variant], rounds_wanted: int = ROUNDS
+) -> None:
     """Time the built variants of one framework and print which is the fastest that verifies.
 
     Raises UsageError where fewer than two of them are built and verified.
@@ -28,7 +31,7 @@ def recommend(variants: Sequence[Variant], rounds_wanted: int = ROUNDS) -> None:
         raise UsageError(
             "too few rounds to tell noise from speed", expected=f"at least {LEAST_ROUNDS}"
         )
-    built = candidates([variant for variant in variants if variant.device == "cpu"])
+    built = candidates(workspace, [variant for variant in variants if variant.device == "cpu"])
     chosen = [candidate for candidate in built if candidate.verified]
     if len(chosen) < 2:
         raise UsageError(

@@ -16,7 +16,7 @@ from stacks.bench.result import NUMBA, Missing, Run, Series
 from stacks.bench.schedule import Plan, Turn, turns
 from stacks.bench.schedule import remaining as left_after
 from stacks.bench.suspended_process import NoAnswerError
-from stacks.channel.recipe import RECIPES
+from stacks.core.disk import REPOSITORY
 from stacks.variants.variant import SCAN_FIX
 
 Measure = Callable[[Candidate, str, int], list[Series]]
@@ -137,7 +137,7 @@ class Crew:
         if self._plan.fix_scan:
             options = [*options, "--fix-scan"]
             # The baseline has no such module of its own.
-            env["PYTHONPATH"] = str(RECIPES / SCAN_FIX / "src")
+            env["PYTHONPATH"] = str(REPOSITORY / "recipes" / SCAN_FIX / "src")
         return Program(
             turn.candidate,
             turn.workload,

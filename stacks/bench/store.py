@@ -12,10 +12,10 @@ from typing import Literal
 from pydantic import ValidationError
 
 from stacks.bench.result import NAME, Machine, Result
-from stacks.core.disk import REPOSITORY, write_whole
+from stacks.core.disk import write_whole
 from stacks.core.errors import UsageError
+from stacks.core.workspace import Workspace
 
-RESULTS = REPOSITORY / "results"
 SCHEMA: Literal[1] = 1
 
 
@@ -31,13 +31,16 @@ class Found:
     result: Result
 
 
-def write(result: Result, folder: Path = RESULTS) -> Path:
+def write(
+    workspace: Workspace,
+    result: Result,
+) -> Path:
     """Write a result into its machine's folder and return the file; nothing is ever replaced."""
     text = result.model_dump_json(by_alias=True) + "\n"
     stamp = result.began.replace(":", "").replace("-", "")
     # Two runs may begin in one second, and a clock may be set back.
     mark = hashlib.sha256(text.encode()).hexdigest()[:8]
-    path = folder / result.machine.name / f"{stamp}-{mark}.json"
+    path = workspace.results / result.machine.name / f"{stamp}-{mark}.json"
     write_whole(path, text)
     return path
 
@@ -75,10 +78,12 @@ def _checked(result: Result) -> Result:
     return result
 
 
-def read_all(folder: Path = RESULTS) -> tuple[list[Found], list[BadResultError]]:
+def read_all(
+    workspace: Workspace,
+) -> tuple[list[Found], list[BadResultError]]:
     """Return every result below a folder, oldest first, and why others could not be read."""
     found, bad = [], []
-    for path in sorted(folder.glob("*/*.json"), key=lambda p: (p.parent.name, p.name)):
+    for path in sorted(workspace.results.glob("*/*.json"), key=lambda p: (p.parent.name, p.name)):
         try:
             found.append(Found(path, read(path)))
         except BadResultError as error:
@@ -86,7 +91,11 @@ def read_all(folder: Path = RESULTS) -> tuple[list[Found], list[BadResultError]]
     return found, bad
 
 
-def name_for(machine: Machine, wanted: str | None, folder: Path = RESULTS) -> str:
+def name_for(
+    workspace: Workspace,
+    machine: Machine,
+    wanted: str | None,
+) -> str:
     """Return the name under which a machine's results go.
 
     Another machine may have the name already: a name that was asked for is refused then
@@ -98,14 +107,18 @@ def name_for(machine: Machine, wanted: str | None, folder: Path = RESULTS) -> st
                 f"--machine {wanted}: not the name of a folder of results",
                 expected="small letters, digits, dots and hyphens",
             )
-        if _taken(machine, wanted, folder):
+        if _taken(workspace, machine, wanted, workspace.results):
             raise UsageError(
                 f"results/{wanted} has results of another machine",
                 expected=f"the same processor, cores and memory: {_hardware(machine)}",
                 fix="choose another --machine NAME",
             )
         return wanted
-    return next(name for name in _numbered(machine.name) if not _taken(machine, name, folder))
+    return next(
+        name
+        for name in _numbered(machine.name)
+        if not _taken(workspace, machine, name, workspace.results)
+    )
 
 
 def _numbered(name: str) -> Iterator[str]:
@@ -116,10 +129,10 @@ def _numbered(name: str) -> Iterator[str]:
         number += 1
 
 
-def _taken(machine: Machine, name: str, folder: Path) -> bool:
+def _taken(workspace: Workspace, machine: Machine, name: str, folder: Path) -> bool:
     return any(
         not machine.same_hardware(one.result.machine)
-        for one in read_all(folder)[0]
+        for one in read_all(workspace)[0]
         if one.path.parent.name == name
     )
 

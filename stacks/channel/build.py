@@ -10,24 +10,23 @@ import threading
 from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from concurrent.futures import ProcessPoolExecutor, as_completed
 from concurrent.futures.process import BrokenProcessPool
-from pathlib import Path
 
 from rattler.index import index_fs
 
 from stacks.channel import assemble, package
 from stacks.channel import build as package_builds
-from stacks.channel.assemble import Built
 from stacks.channel.offers import Channel, Offer
+from stacks.channel.package import Built
 from stacks.core.console import step
-from stacks.core.disk import BUILD, aside
+from stacks.core.disk import aside
 from stacks.core.errors import StacksError
+from stacks.core.workspace import Workspace
 from stacks.sources.fetch import fetch
 from stacks.sources.pins import Pin, Pins
 
-FOLDER = BUILD / "channel"
-
 
 def build_missing(
+    workspace: Workspace,
     channel: Channel,
     offers: Iterable[Offer],
     *,
@@ -40,25 +39,31 @@ def build_missing(
     the network. `finished` is called for each package that had to be built.
     """
     offers = tuple(offers)
-    built = {o.file_name: package.cached(o.recipe, o.inputs) for o in offers}
+    built = {o.file_name: package.cached(workspace, o.recipe, o.inputs) for o in offers}
     missing = [offer for offer in offers if built[offer.file_name] is None]
-    fetch({*also, *(pin for offer in missing for pin in _sources(offer, channel.pins))})
+    fetch(
+        workspace,
+        {*also, *(pin for offer in missing for pin in _sources(workspace, offer, channel.pins))},
+    )
     if missing:
-        built |= _build_missing(channel, missing, finished)
+        built |= _build_missing(workspace, channel, missing, finished)
     return {name: found for name, found in built.items() if found is not None}
 
 
-def _sources(offer: Offer, pins: Pins) -> Iterator[Pin]:
+def _sources(workspace: Workspace, offer: Offer, pins: Pins) -> Iterator[Pin]:
     """Yield the pins of an offer and of the tools that have to be built for it."""
     yield from offer.recipe.pins(pins)
     for tool in offer.tools:
         wanted = tool.pins(pins)
-        if package.cached(tool, assemble.inputs_hash(tool, wanted)) is None:
+        if package.cached(workspace, tool, assemble.inputs_hash(tool, wanted)) is None:
             yield from wanted
 
 
 def _build_missing(
-    channel: Channel, missing: Sequence[Offer], finished: Callable[[Offer], None]
+    workspace: Workspace,
+    channel: Channel,
+    missing: Sequence[Offer],
+    finished: Callable[[Offer], None],
 ) -> dict[str, Built]:
     # The largest first, so that the last worker is not left alone with it.
     def weight(offer: Offer) -> int:
@@ -71,7 +76,7 @@ def _build_missing(
         initializer=_begin_worker,
     ) as pool:
         jobs = {
-            pool.submit(package.build, offer.recipe, channel.pins, offer.tools): offer
+            pool.submit(package.build, workspace, offer.recipe, channel.pins, offer.tools): offer
             for offer in sorted(missing, key=weight, reverse=True)
         }
         try:
@@ -105,9 +110,13 @@ def _begin_worker() -> None:
     threading.Thread(target=follow, daemon=True).start()
 
 
-def write_index(channel: Channel, built: Mapping[str, Built], folder: Path = FOLDER) -> None:
+def write_index(
+    workspace: Workspace,
+    channel: Channel,
+    built: Mapping[str, Built],
+) -> None:
     """Write an indexed channel folder that any conda client can use, with the given packages."""
-    with aside(folder) as made:
+    with aside(workspace.channel) as made:
         for name, found in built.items():
             target = made / channel.offers[name].recipe.subdir / name
             target.parent.mkdir(parents=True, exist_ok=True)
@@ -120,7 +129,7 @@ def write_index(channel: Channel, built: Mapping[str, Built], folder: Path = FOL
 
 
 def build_packages(
-    channel: Channel, offers: Iterable[Offer], also: Iterable[Pin] = ()
+    workspace: Workspace, channel: Channel, offers: Iterable[Offer], also: Iterable[Pin] = ()
 ) -> dict[str, Built]:
     """Return the built packages by file name, telling what had to be built.
 
@@ -129,6 +138,8 @@ def build_packages(
     offers = tuple(offers)
     fresh: list[Offer] = []
     with step("channel", "") as told:
-        built = package_builds.build_missing(channel, offers, also=also, finished=fresh.append)
+        built = package_builds.build_missing(
+            workspace, channel, offers, also=also, finished=fresh.append
+        )
         told.append(f"{len(fresh)} packages built, {len(offers) - len(fresh)} from the cache")
     return built

@@ -8,13 +8,14 @@ from __future__ import annotations
 import json
 from collections.abc import Iterable, Mapping
 from dataclasses import dataclass
-from pathlib import Path
 from typing import Any
 
 from stacks.channel import assemble
-from stacks.channel.recipe import RECIPES, SOURCES_LOCK, Recipe, read_recipes
-from stacks.channel.stages import LocalTarball
+from stacks.channel.recipe import Recipe, read_recipes
+from stacks.channel.stages import UserTarball
 from stacks.core.errors import UsageError
+from stacks.core.reproducible import EPOCH
+from stacks.core.workspace import Workspace
 from stacks.sources.pins import Pins, read_pins
 
 # Where locks say that the packages are: `./invoke serve` answers there.
@@ -56,7 +57,7 @@ class Offer:
             "subdir": self.recipe.subdir,
             "noarch": self.recipe.build.noarch,
             "license": self.recipe.about.license,
-            "timestamp": int(assemble.TIMESTAMP.timestamp() * 1000),
+            "timestamp": EPOCH * 1000,
         }
 
     @property
@@ -73,14 +74,16 @@ class Channel:
     pins: Pins
 
 
-def read_channel(recipes: Path = RECIPES, sources: Path = SOURCES_LOCK) -> Channel:
+def read_channel(
+    workspace: Workspace,
+) -> Channel:
     """Return what the recipes and pins offer; UsageError where one of them is wrong."""
-    pins = read_pins(sources)
+    pins = read_pins(workspace.sources_lock)
     # What is made of a file of the user's own is nothing that a lock could promise.
     known = {
         name: recipe
-        for name, recipe in read_recipes(recipes).items()
-        if not isinstance(recipe.extra, LocalTarball)
+        for name, recipe in read_recipes(workspace.recipes).items()
+        if not isinstance(recipe.extra, UserTarball)
     }
     offers = [_offer(recipe, known, pins) for recipe in known.values()]
     return Channel({offer.file_name: offer for offer in offers}, pins)

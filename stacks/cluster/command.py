@@ -19,14 +19,14 @@ from stacks.cluster import table as cluster_table
 from stacks.cluster.connect import Cluster, ClusterError, Worker
 from stacks.cluster.dispatch import Job, spread, tell
 from stacks.cluster.messages import NO_DEVICE, Answer, Order, Outcome
-from stacks.cluster.resume import CLUSTER, Session, session
+from stacks.cluster.resume import Session, session
 from stacks.core import console
-from stacks.core.disk import REPOSITORY, write_whole
+from stacks.core.disk import write_whole
 from stacks.core.errors import StacksError, UsageError
+from stacks.core.workspace import Workspace
 from stacks.environments import verify as verification
 from stacks.variants.variant import Variant, on_framework
 
-REPORTS = CLUSTER / "reports"
 MOST_THREADS = 1 << 16
 
 
@@ -47,20 +47,26 @@ class _Found:
         self.errors += [error.error(name) for error in told if error]
 
 
-def build(address: str, variants: Sequence[Variant], *, full: bool = False) -> None:
+def build(
+    workspace: Workspace, address: str, variants: Sequence[Variant], *, full: bool = False
+) -> None:
     """Build and verify each variant on one of a cluster's machines; keep and show the reports.
 
     Raises UsageError where there are no workers, ClusterError where a variant failed.
     """
-    order = _order([variant.id for variant in variants], full=full)
+    order = _order(workspace, [variant.id for variant in variants], full=full)
     jobs = [Job(name, order.model_copy(update={"variants": (name,)})) for name in order.variants]
-    kept = session(order)
+    kept = session(workspace, order)
     found = _Found()
 
     def keep(job: Job, by: Worker, answer: Answer) -> None:
         for outcome in answer.outcomes:
             if outcome.report:
-                path = REPORTS / slug(by.named or by.name) / f"{outcome.variant}.json"
+                path = (
+                    (workspace.cluster / "reports")
+                    / slug(by.named or by.name)
+                    / f"{outcome.variant}.json"
+                )
                 write_whole(path, json.dumps(outcome.report, indent=2, sort_keys=True) + "\n")
         if answer.whole:
             kept.keep(job.key, by.name, answer)
@@ -70,11 +76,16 @@ def build(address: str, variants: Sequence[Variant], *, full: bool = False) -> N
         _workers(cluster, address)
         failures = spread(cluster, _left(jobs, kept, found), keep)
     cluster_table.outcomes(sorted(found.outcomes, key=lambda one: one[1].variant))
-    print(f"\nreports are in {REPORTS.relative_to(REPOSITORY)}", file=sys.stderr)
+    print(
+        f"\nreports are in {(workspace.cluster / 'reports').relative_to(workspace.root)}",
+        file=sys.stderr,
+    )
     _end(found, failures, kept)
 
 
-def bench(address: str, variants: str = "", framework: str = "", *, asked: Asked) -> None:
+def bench(
+    workspace: Workspace, address: str, variants: str = "", framework: str = "", *, asked: Asked
+) -> None:
     """Build, verify and time variants on each of a cluster's machines; keep and show the results.
 
     Raises UsageError for what cannot be timed or where there are no workers, ClusterError where a
@@ -83,19 +94,19 @@ def bench(address: str, variants: str = "", framework: str = "", *, asked: Asked
     asked.check()
     local.counts(asked.threads, MOST_THREADS)
     names = split(variants)
-    chosen = [local.named(name, framework) for name in names] or [
-        variant for variant in on_framework(framework or None) if variant.device == "cpu"
+    chosen = [local.named(workspace, name, framework) for name in names] or [
+        variant for variant in on_framework(workspace, framework or None) if variant.device == "cpu"
     ]
     refuse_devices(chosen)
-    order = _order([variant.id for variant in chosen], timing=asked)
-    kept = session(order)
+    order = _order(workspace, [variant.id for variant in chosen], timing=asked)
+    kept = session(workspace, order)
     found = _Found()
 
     def keep(job: Job, by: Worker, answer: Answer) -> None:
         if answer.result:
-            result = _named(answer.result, by)
-            path = store.write(result)
-            tell(by.name, f"kept in {path.relative_to(REPOSITORY)}")
+            result = _named(workspace, answer.result, by)
+            path = store.write(workspace, result)
+            tell(by.name, f"kept in {path.relative_to(workspace.root)}")
             answer = answer.model_copy(update={"result": result})
             kept.keep(job.key, by.name, answer)
         found.take(by.name, answer)
@@ -118,10 +129,12 @@ def bench(address: str, variants: str = "", framework: str = "", *, asked: Asked
     _end(found, failures, kept)
 
 
-def _order(names: Sequence[str], *, full: bool = False, timing: Asked | None = None) -> Order:
+def _order(
+    workspace: Workspace, names: Sequence[str], *, full: bool = False, timing: Asked | None = None
+) -> Order:
     return Order(
         commit=local.revision()[0],
-        files=fingerprint.files(),
+        files=fingerprint.files(workspace),
         machine="",
         variants=tuple(names),
         full=full,
@@ -162,14 +175,14 @@ def _left(jobs: Sequence[Job], kept: Session, found: _Found) -> list[Job]:
     return left
 
 
-def _named(result: Result, by: Worker) -> Result:
+def _named(workspace: Workspace, result: Result, by: Worker) -> Result:
     """Return a result under the name of its machine; the one that was asked for, if it is free."""
     try:
-        name = store.name_for(result.machine, by.named)
+        name = store.name_for(workspace, result.machine, by.named)
     except UsageError as error:
         # What took an hour to time is kept, under another name.
         console.show_error(error)
-        name = store.name_for(result.machine, None)
+        name = store.name_for(workspace, result.machine, None)
     machine = result.machine.model_copy(update={"name": name})
     return result.model_copy(update={"machine": machine})
 

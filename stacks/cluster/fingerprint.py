@@ -5,8 +5,9 @@ from __future__ import annotations
 from collections.abc import Mapping
 from pathlib import Path
 
-from stacks.core.disk import REPOSITORY, sha256_of
+from stacks.core.disk import sha256_of
 from stacks.core.errors import StaleError
+from stacks.core.workspace import Workspace
 
 # Locks, recipes, the builder, the suite, and the libraries that the builder uses.
 DECIDING = ("envs", "recipes", "stacks", "verify", "requirements.lock", "requirements-cluster.lock")
@@ -14,14 +15,20 @@ DECIDING = ("envs", "recipes", "stacks", "verify", "requirements.lock", "require
 NAMED = 3
 
 
-def files(root: Path = REPOSITORY) -> dict[str, str]:
+def files(
+    workspace: Workspace,
+) -> dict[str, str]:
     """Return the SHA-256 of every file of a checkout that decides, by its path there."""
     found = [
         path
         for name in DECIDING
-        for path in ([root / name] if (root / name).is_file() else (root / name).rglob("*"))
+        for path in (
+            [workspace.root / name]
+            if (workspace.root / name).is_file()
+            else (workspace.root / name).rglob("*")
+        )
     ]
-    named = {path.relative_to(root): path for path in sorted(found) if path.is_file()}
+    named = {path.relative_to(workspace.root): path for path in sorted(found) if path.is_file()}
     return {str(name): sha256_of(path) for name, path in named.items() if not _made(name)}
 
 

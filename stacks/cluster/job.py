@@ -18,7 +18,7 @@ from typing import Any
 
 from stacks.bench import candidates, machine
 from stacks.bench import command as bench
-from stacks.cluster import fingerprint, resume
+from stacks.cluster import fingerprint
 from stacks.cluster.messages import (
     FAILED,
     NO_DEVICE,
@@ -31,6 +31,7 @@ from stacks.cluster.messages import (
 )
 from stacks.core.disk import locked
 from stacks.core.errors import StacksError, StaleError
+from stacks.core.workspace import Workspace, default_workspace
 from stacks.environments import build as pipeline
 from stacks.environments import in_use, reports
 from stacks.environments import verify as verification
@@ -41,7 +42,7 @@ GRACE = 10.0
 PAUSE = 1.0
 
 
-def main() -> None:
+def main(workspace: Workspace) -> None:
     """Do the order of standard input."""
     order = Order.model_validate_json(sys.stdin.readline())
     threading.Thread(target=_stop_with_input, daemon=True).start()
@@ -49,44 +50,51 @@ def main() -> None:
     answer_to = os.dup(1)
     os.dup2(os.open(os.devnull, os.O_WRONLY), 1)
     try:
-        answer = do(order)
+        answer = do(workspace, order)
     except StacksError as error:
         answer = Answer(error=Told.of(error))
     with os.fdopen(answer_to, "w") as out:
         out.write(answer.model_dump_json(by_alias=True))
 
 
-def do(order: Order) -> Answer:
+def do(workspace: Workspace, order: Order) -> Answer:
     """Do an order, alone on its machine. Raises DiskError where the checkout cannot be written."""
     try:
-        fingerprint.check(order.files, order.commit, fingerprint.files(), bench.revision()[0])
+        fingerprint.check(
+            order.files, order.commit, fingerprint.files(workspace), bench.revision()[0]
+        )
     except StaleError as error:
         return Answer(error=Told.of(error), refused=True)
-    in_use.use_build()
-    in_use.use_cache()
+    in_use.use_build(workspace)
+    in_use.use_cache(workspace)
     # Machines may share a checkout, by their home folder; its reports are of one of them.
-    with alone(order.machine), locked(resume.CLUSTER / "worker", "what another machine asked for"):
-        outcomes = tuple(_outcome(bench.named(name, ""), order) for name in order.variants)
+    with (
+        alone(order.machine),
+        locked(workspace.cluster / "worker", "what another machine asked for"),
+    ):
+        outcomes = tuple(
+            _outcome(workspace, bench.named(workspace, name, ""), order) for name in order.variants
+        )
         fit = [outcome.variant for outcome in outcomes if outcome.status == PASSED]
         if order.timing is None or not fit:
             return Answer(outcomes=outcomes)
         try:
-            result = bench.timed(",".join(fit), asked=order.timing)
+            result = bench.timed(workspace, ",".join(fit), asked=order.timing)
         except StacksError as error:
             return Answer(outcomes=outcomes, error=Told.of(error))
         return Answer(outcomes=outcomes, result=result)
 
 
-def _outcome(variant: Variant, order: Order) -> Outcome:
+def _outcome(workspace: Workspace, variant: Variant, order: Order) -> Outcome:
     """Build and verify a variant; for timing it is enough that it was verified before."""
     status, told = NOT_MADE, None
     try:
-        place = pipeline.make_environment(variant)
-        if order.timing and _passed_here(variant):
+        place = pipeline.make_environment(workspace, variant)
+        if order.timing and _passed_here(workspace, variant):
             print(f"{variant.id}: verified before", file=sys.stderr, flush=True)
         else:
             status = FAILED
-            verification.verify_variant(variant, place, full=order.full)
+            verification.verify_variant(workspace, variant, place, full=order.full)
         status = PASSED
     except StacksError as error:
         told = Told.of(error)
@@ -94,7 +102,7 @@ def _outcome(variant: Variant, order: Order) -> Outcome:
             status = NO_DEVICE
         elif error.exit_code == verification.CANNOT_RUN:
             status = NOT_MADE
-    report = None if status == NOT_MADE else reports.read_report(variant)
+    report = None if status == NOT_MADE else reports.read_report(workspace, variant)
     if status == FAILED and report:
         told = _told(variant, report)
     print(f"{variant.id}: {status}", file=sys.stderr, flush=True)
@@ -113,10 +121,10 @@ def _told(variant: Variant, report: Mapping[str, Any]) -> Told:
     )
 
 
-def _passed_here(variant: Variant) -> bool:
+def _passed_here(workspace: Workspace, variant: Variant) -> bool:
     return any(
         one.verified and one.report and machine.is_here(one.report)
-        for one in candidates.candidates([variant])
+        for one in candidates.candidates(workspace, [variant])
     )
 
 
@@ -149,6 +157,6 @@ def _stop_with_input() -> None:
 
 if __name__ == "__main__":
     try:
-        main()
+        main(default_workspace())
     except KeyboardInterrupt:
         os.killpg(0, signal.SIGKILL)

@@ -13,8 +13,7 @@ from pathlib import Path
 from stacks.bench.result import NAME
 from stacks.core.disk import REPOSITORY
 from stacks.core.errors import UsageError
-from stacks.core.venv import prepare_tools
-from stacks.project.checks import CLUSTER
+from stacks.core.venv import CLUSTER_LOCK, prepare_tools
 
 # A worker's label: a resource, as dask calls it. One job takes all of it.
 LABEL = "theano-stacks"
@@ -80,5 +79,5 @@ def _run(words: Sequence[str]) -> None:
 
 def prepare() -> None:
     """Have what is in requirements-cluster.lock in the running venv."""
-    prepare_tools(Path(sys.prefix), CLUSTER)
+    prepare_tools(Path(sys.prefix), CLUSTER_LOCK)
     importlib.invalidate_caches()

@@ -12,10 +12,9 @@ from pydantic import ValidationError
 
 from stacks.bench.machine import slug
 from stacks.cluster.messages import Answer, Order
-from stacks.core.disk import BUILD, write_whole
+from stacks.core.disk import write_whole
 from stacks.core.models import Strict
-
-CLUSTER = BUILD / "cluster"
+from stacks.core.workspace import Workspace
 
 
 class Kept(Strict):
@@ -51,7 +50,12 @@ class Session:
         return self.folder / f"{slug(job)}-{hashlib.sha256(job.encode()).hexdigest()[:8]}.json"
 
 
-def session(order: Order, root: Path = CLUSTER) -> Session:
+def session(
+    workspace: Workspace,
+    order: Order,
+) -> Session:
     """Return the session of all that an invocation asks for, over all machines."""
     content = json.dumps(order.model_dump(mode="json"), sort_keys=True)
-    return Session(root / f"session-{hashlib.sha256(content.encode()).hexdigest()[:16]}")
+    return Session(
+        workspace.cluster / f"session-{hashlib.sha256(content.encode()).hexdigest()[:16]}"
+    )

@@ -16,7 +16,6 @@ from pathlib import Path
 from stacks.core.errors import IntegrityError, StacksError
 
 REPOSITORY = Path(__file__).resolve().parents[2]
-BUILD = REPOSITORY / "build"
 
 
 class DiskError(StacksError):

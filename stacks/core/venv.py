@@ -1,22 +1,25 @@
-"""DOC."""
+"""More tools for the venv that runs this, installed when they are first needed."""
 
 from __future__ import annotations
 
 import sys
 from pathlib import Path
 
-from stacks.core.disk import sha256_of, write_whole
+from stacks.core.disk import REPOSITORY, sha256_of, write_whole
 from stacks.core.process import call
+
+CLUSTER_LOCK = REPOSITORY / "requirements-cluster.lock"
+TEST_LOCK = REPOSITORY / "requirements-test.lock"
 
 
 def prepare_tools(venv: Path, lock: Path) -> None:
     """Install requirements-NAME.lock into the running venv, once for each content of it."""
     stamp = venv / lock.stem.replace("requirements", "stamp")
-    wanted = sha256_of(lock)
-    if stamp.is_file() and stamp.read_text() == wanted:
+    digest = sha256_of(lock)
+    if stamp.is_file() and stamp.read_text() == digest:
         return
     print(f"installing {lock.name} into .venv (once) ...", file=sys.stderr, flush=True)
     pip = [sys.executable, "-m", "pip", "--disable-pip-version-check", "install", "--quiet"]
     rules = ["--require-hashes", "--no-deps", "--only-binary", ":all:"]
     call([*pip, *rules, "-r", lock])
-    write_whole(stamp, wanted)
+    write_whole(stamp, digest)

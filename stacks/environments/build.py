@@ -10,6 +10,7 @@ from stacks.channel.build import build_packages
 from stacks.channel.offers import Channel
 from stacks.core.console import display_path, step
 from stacks.core.errors import UsageError
+from stacks.core.workspace import Workspace
 from stacks.environments import accelerator, host, in_use, pip_layer, prefix, user_packages
 from stacks.environments.part import Part
 from stacks.locks import lock
@@ -17,17 +18,20 @@ from stacks.locks.lock import Lock
 from stacks.variants.variant import Variant, load_variant
 
 
-def read_lock(variant: Variant, locks: Path = lock.LOCKS) -> tuple[Channel, Lock]:
+def read_lock(
+    workspace: Workspace,
+    variant: Variant,
+) -> tuple[Channel, Lock]:
     """Return the channel and a variant's lock, told in two lines; StaleError where it is stale."""
     print(f"{variant.name} on {variant.framework.name}", file=sys.stderr, flush=True)
     with step("lock", "") as told:
-        channel = offers_module.read_channel()
-        locked = lock.check(variant, channel, locks)
+        channel = offers_module.read_channel(workspace)
+        locked = lock.check(workspace, variant, channel)
         told.append(_contents(len(locked.packages), len(locked.requirements)))
     return channel, locked
 
 
-def parts_of(variant: Variant, channel: Channel, locked: Lock) -> list[Part]:
+def parts_of(workspace: Workspace, variant: Variant, channel: Channel, locked: Lock) -> list[Part]:
     """Return a lock's packages: built, where the cache lacks them, or another channel's, fetched.
 
     After another channel's come the accelerator packages, which their lock does not have.
@@ -40,17 +44,20 @@ def parts_of(variant: Variant, channel: Channel, locked: Lock) -> list[Part]:
         from stacks.environments import other_channel as fetched_packages
 
         with step("packages", f"{len(locked.packages)} from {locked.channel}"):
-            return fetched_packages.parts_of(locked) + accelerator.parts(variant, channel.pins)
+            parts = fetched_packages.parts_of(workspace, locked)
+            return parts + accelerator.parts(workspace, variant, channel.pins)
     wheels = pip_layer.wanted(
-        prefix.layer_key(variant, locked, locked.packages), locked.requirements
+        workspace, prefix.layer_key(variant, locked, locked.packages), locked.requirements
     )
     offers = [channel.offers[package.file_name] for package in locked.packages]
-    built = build_packages(channel, offers, wheels)
+    built = build_packages(workspace, channel, offers, wheels)
     return [Part(offer, built[offer.file_name]) for offer in offers]
 
 
 def make_environment(
-    variant: Variant, target: Path | None = None, locks: Path = lock.LOCKS
+    workspace: Workspace,
+    variant: Variant,
+    target: Path | None = None,
 ) -> Path:
     """Return the prefix of a variant's environment, made from its lock where it is not ready.
 
@@ -59,28 +66,30 @@ def make_environment(
     Raises a StacksError where the lock is stale, a source cannot be had, bytes are not the pinned
     ones, or the disk refuses.
     """
-    channel, locked = read_lock(variant, locks)
+    channel, locked = read_lock(workspace, variant)
     if target is None:
-        in_use.use_build(variant)
-        target = prefix.place_of(variant)
-    unlocked = user_packages.packages(variant)
-    if prefix.is_ready(variant, locked, target) and prefix.local_in(target) == prefix.hash_of(
-        unlocked
-    ):
+        in_use.use_build(workspace, variant)
+        target = prefix.place_of(workspace, variant)
+    unlocked = user_packages.packages(workspace, variant)
+    if prefix.is_ready(workspace, variant, locked, target) and prefix.local_in(
+        target
+    ) == prefix.hash_of(unlocked):
         print(f"  {'ready':<9}{display_path(target)}", file=sys.stderr, flush=True)
         return target
-    parts = parts_of(variant, channel, locked)
+    parts = parts_of(workspace, variant, channel, locked)
     with step("install", display_path(target)):
-        prefix.make(variant, locked, parts, target, unlocked)
+        prefix.make(workspace, variant, locked, parts, target, unlocked)
     return target
 
 
-def ready_environment(name: str, framework: str | None) -> tuple[Variant, Path]:
+def ready_environment(
+    workspace: Workspace, name: str, framework: str | None
+) -> tuple[Variant, Path]:
     """Return a variant that is built and its prefix; UsageError where it must be built first."""
-    variant = load_variant(name, framework)
-    target = prefix.place_of(variant)
-    locked = lock.check(variant, offers_module.read_channel())
-    if not in_use.is_ready(variant, locked):
+    variant = load_variant(workspace, name, framework)
+    target = prefix.place_of(workspace, variant)
+    locked = lock.check(workspace, variant, offers_module.read_channel(workspace))
+    if not in_use.is_ready(workspace, variant, locked):
         raise UsageError(
             f"{variant.id} is not built" + (" from its present lock" if target.is_dir() else ""),
             fix=f"./invoke build --variant {variant.name} --framework {variant.framework.name}",

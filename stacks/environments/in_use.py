@@ -10,8 +10,9 @@ from collections.abc import Iterator
 from contextlib import contextmanager, suppress
 from pathlib import Path
 
-from stacks.core.disk import BUILD, cache_root, explained
+from stacks.core.disk import explained
 from stacks.core.errors import StacksError
+from stacks.core.workspace import Workspace
 from stacks.environments import prefix
 from stacks.locks.lock import Lock
 from stacks.variants.variant import Variant
@@ -28,42 +29,44 @@ class InUseError(StacksError):
     """What was to be removed is used by another process."""
 
 
-def use_build(variant: Variant | None = None) -> None:
+def use_build(workspace: Workspace, variant: Variant | None = None) -> None:
     """Keep `clean` off build/, or off one variant's part of it, until this process ends."""
-    use(lock_of_build())
+    use(lock_of_build(workspace))
     if variant:
-        use(lock_of(variant))
+        use(lock_of(workspace, variant))
 
 
-def use_cache() -> None:
+def use_cache(workspace: Workspace) -> None:
     """Keep `clean --cache` off the cache until this process ends."""
-    use(lock_of_cache())
+    use(lock_of_cache(workspace))
 
 
-def lock_of_build(folder: Path = BUILD) -> Path:
+def lock_of_build(
+    workspace: Workspace,
+) -> Path:
     """Return the lock of all that lies in build/."""
-    return folder.with_name(f".{folder.name}.lock")
+    return workspace.build.with_name(f".{workspace.build.name}.lock")
 
 
-def lock_of_cache() -> Path:
+def lock_of_cache(workspace: Workspace) -> Path:
     """Return the lock of the cache. It lies inside: the folder above may be somebody else's."""
-    return cache_root() / ".lock"
+    return workspace.cache / ".lock"
 
 
-def lock_of(variant: Variant) -> Path:
+def lock_of(workspace: Workspace, variant: Variant) -> Path:
     """Return the lock of a variant's environment and reports, for those who have build/'s, too."""
-    place = prefix.place_of(variant)
+    place = prefix.place_of(workspace, variant)
     return place.with_name(f".{place.name}.used")
 
 
-def is_ready(variant: Variant, locked: Lock) -> bool:
+def is_ready(workspace: Workspace, variant: Variant, locked: Lock) -> bool:
     """Say whether a variant's environment stands at its place; if so, keep `clean` off it."""
-    target = prefix.place_of(variant)
-    if not prefix.is_ready(variant, locked, target):
+    target = prefix.place_of(workspace, variant)
+    if not prefix.is_ready(workspace, variant, locked, target):
         return False
-    use_build(variant)
+    use_build(workspace, variant)
     # Until then `clean` may have removed it.
-    return prefix.is_ready(variant, locked, target)
+    return prefix.is_ready(workspace, variant, locked, target)
 
 
 def use(lock: Path) -> None:

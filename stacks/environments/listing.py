@@ -11,25 +11,30 @@ from rich.table import Table
 
 from stacks.channel import offers as offers_module
 from stacks.core.errors import StacksError
+from stacks.core.workspace import Workspace
 from stacks.environments import prefix
 from stacks.environments.reports import read_report, report_path
 from stacks.locks import lock
 from stacks.variants.variant import Variant
 
 
-def show(variants: Sequence[Variant]) -> None:
+def show(workspace: Workspace, variants: Sequence[Variant]) -> None:
     """Print a line for each variant: lock, environment, last verification, speed."""
-    channel = offers_module.read_channel()
+    channel = offers_module.read_channel(workspace)
     table = Table(box=None, header_style="bold", pad_edge=False)
     for name in ("variant", "framework", "lock", "built", "verified"):
         table.add_column(name)
     for name in ("float64", "float32"):
         table.add_column(name, justify="right")
     for variant in variants:
-        locked, ready = _state(variant, channel)
-        report = read_report(variant) if ready == "yes" else None
+        locked, ready = _state(workspace, variant, channel)
+        report = read_report(workspace, variant) if ready == "yes" else None
         table.add_row(
-            variant.name, variant.framework.name, locked, ready, *_last_report(variant, report)
+            variant.name,
+            variant.framework.name,
+            locked,
+            ready,
+            *_last_report(workspace, variant, report),
         )
     # A pipe has no width: a long line is better there than a cut one.
     console = Console(highlight=False)
@@ -39,21 +44,25 @@ def show(variants: Sequence[Variant]) -> None:
     console.print("\nfloat64, float32: Gemm's GFLOP/s when it was last verified")
 
 
-def _state(variant: Variant, channel: offers_module.Channel) -> tuple[str, str]:
+def _state(
+    workspace: Workspace, variant: Variant, channel: offers_module.Channel
+) -> tuple[str, str]:
     try:
-        locked = lock.check(variant, channel)
+        locked = lock.check(workspace, variant, channel)
     except StacksError:
-        return ("stale" if lock.folder_of(variant).is_dir() else "-"), "-"
-    target = prefix.place_of(variant)
-    if prefix.is_ready(variant, locked, target):
+        return ("stale" if lock.folder_of(workspace, variant).is_dir() else "-"), "-"
+    target = prefix.place_of(workspace, variant)
+    if prefix.is_ready(workspace, variant, locked, target):
         return "current", "yes"
     return "current", "old" if target.is_dir() else "-"
 
 
-def _last_report(variant: Variant, report: dict[str, Any] | None) -> tuple[str, str, str]:
+def _last_report(
+    workspace: Workspace, variant: Variant, report: dict[str, Any] | None
+) -> tuple[str, str, str]:
     if report is None:
         return "-", "", ""
-    when = datetime.datetime.fromtimestamp(report_path(variant).stat().st_mtime)
+    when = datetime.datetime.fromtimestamp(report_path(workspace, variant).stat().st_mtime)
     verdict = "passed" if report.get("ok") else "FAILED"
     if verdict == "passed" and variant.device != "cpu" and not report.get("device"):
         verdict = "no device"

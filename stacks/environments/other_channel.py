@@ -10,7 +10,8 @@ from typing import Any
 import rattler
 
 from stacks.channel import rattler_errors
-from stacks.channel.assemble import Built
+from stacks.channel.package import Built
+from stacks.core.workspace import Workspace
 from stacks.environments.part import OtherChannelOffer, Part
 from stacks.locks.lock import Lock
 from stacks.sources.condarc import Place, place_of
@@ -42,10 +43,10 @@ def _in_channel(place: Place, url: str) -> str:
     return "/".join((place.url, *url.rsplit("/", 2)[1:]))
 
 
-def parts_of(lock: Lock) -> list[Part]:
+def parts_of(workspace: Workspace, lock: Lock) -> list[Part]:
     """Return the packages of a lock, fetched where the cache has them not, and checked."""
     pins = pins_of(lock)
-    paths = fetch(pins)
+    paths = fetch(workspace, pins)
     return [
         Part(
             OtherChannelOffer(_index_of(paths[pin]), package.url),

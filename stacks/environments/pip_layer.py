@@ -14,35 +14,38 @@ from collections.abc import Mapping, Sequence
 from pathlib import Path
 
 from stacks.channel.staging.wheel import SHEBANG
-from stacks.core.disk import aside, cache_root, locked, scratch, sha256_of
+from stacks.core import reproducible
+from stacks.core.disk import aside, locked, scratch, sha256_of
 from stacks.core.errors import IntegrityError
 from stacks.core.process import call
+from stacks.core.workspace import Workspace
 from stacks.sources.fetch import fetch
 from stacks.sources.pins import IndexPin
 
 
 def key_of(conda_packages: Sequence[str], pins: Sequence[IndexPin]) -> str:
     """Return the name of a layer: the hash of all that decides its bytes."""
-    inputs = [sha256_of(Path(__file__)), sorted(conda_packages), [pin.sha256 for pin in pins]]
+    code = [sha256_of(Path(file)) for file in (__file__, reproducible.__file__)]
+    inputs = [code, sorted(conda_packages), [pin.sha256 for pin in pins]]
     return hashlib.sha256(json.dumps(inputs).encode()).hexdigest()
 
 
-def wanted(key: str, pins: Sequence[IndexPin]) -> tuple[IndexPin, ...]:
+def wanted(workspace: Workspace, key: str, pins: Sequence[IndexPin]) -> tuple[IndexPin, ...]:
     """Return the files that pip will need: none where the cache has the layer."""
-    return () if _place(key).is_dir() else tuple(pins)
+    return () if _place(workspace, key).is_dir() else tuple(pins)
 
 
-def _place(key: str) -> Path:
-    return cache_root() / "layers" / key
+def _place(workspace: Workspace, key: str) -> Path:
+    return workspace.cache / "layers" / key
 
 
-def add(prefix: Path, key: str, pins: Sequence[IndexPin]) -> dict[str, str]:
+def add(workspace: Workspace, prefix: Path, key: str, pins: Sequence[IndexPin]) -> dict[str, str]:
     """Install the pinned files into a prefix and return the SHA-256 of each file by its path.
 
     Where the cache has the layer whole, its files are linked; else pip installs them, and they are
     kept. Raises FetchError, IntegrityError or CommandError (pip's own words).
     """
-    layer = _place(key)
+    layer = _place(workspace, key)
     with locked(layer, "the files that pip installs"):
         if layer.is_dir():
             manifest = _read(layer)
@@ -51,7 +54,7 @@ def add(prefix: Path, key: str, pins: Sequence[IndexPin]) -> dict[str, str]:
                 return manifest
             print(f"{layer}: damaged in the cache; installing with pip again", file=sys.stderr)
             shutil.rmtree(layer)
-        files = fetch(pins)
+        files = fetch(workspace, pins)
         before = _tree(prefix)
         with scratch() as folder:
             # Python 2.7's pip fails where the path of its prefix is not ASCII.
@@ -111,19 +114,12 @@ def _pip_install(prefix: Path, files: Sequence[tuple[IndexPin, Path]], room: Pat
     requirements.write_text(
         "".join(f"{pin.name}=={pin.version} --hash=sha256:{pin.sha256}\n" for pin, _ in files)
     )
-    environment = {
-        "PATH": f"{prefix / 'bin'}:/usr/bin:/bin",
-        "HOME": str(room),
-        "TMPDIR": str(room),
-        "LC_ALL": "C.UTF-8",
-        "PIP_CONFIG_FILE": os.devnull,
-        "PIP_DISABLE_PIP_VERSION_CHECK": "1",
-        "PYTHONDONTWRITEBYTECODE": "1",
-        "PYTHONHASHSEED": "0",
-        "PYTHONNOUSERSITE": "1",
-        "PYTHONWARNINGS": "ignore",
-        "SOURCE_DATE_EPOCH": "1704067200",
-    }
+    environment = reproducible.environment(
+        room,
+        PATH=f"{prefix / 'bin'}:/usr/bin:/bin",
+        PIP_CONFIG_FILE=os.devnull,
+        PIP_DISABLE_PIP_VERSION_CHECK="1",
+    )
     call(
         [
             prefix / "bin/python", "-m", "pip", "install", "--no-index", "--no-deps",

@@ -17,34 +17,34 @@ from typing import Any, Protocol
 import rattler
 
 from stacks.channel import rattler_errors
-from stacks.core.disk import BUILD, aside, cache_root, explained, locked, same_modes, sha256_of
+from stacks.core.disk import aside, explained, locked, same_modes, sha256_of
 from stacks.core.errors import IntegrityError
+from stacks.core.workspace import Workspace
 from stacks.environments import accelerator, pip_layer, settings
 from stacks.environments.part import Part
 from stacks.locks.lock import Lock
 from stacks.variants.variant import Variant
 
-PREFIXES = BUILD / "prefixes"
 # The folder of the cache with the compiled modules that environments share.
 MODULES = "modules"
 READY = f"{settings.FOLDER}/ready.json"
 
 
-def place_of(variant: Variant) -> Path:
+def place_of(workspace: Workspace, variant: Variant) -> Path:
     """Return where a variant's environment lies."""
-    return PREFIXES / variant.framework.name / variant.name
+    return workspace.environments / variant.framework.name / variant.name
 
 
-def key_of(variant: Variant, lock: Lock, target: Path) -> str:
+def key_of(workspace: Workspace, variant: Variant, lock: Lock, target: Path) -> str:
     """Return the hash of all that decides an environment at a place."""
     files = [Path(each) for each in (__file__, inspect.getfile(Part), settings.__file__)]
     code = [sha256_of(path) for path in files]
-    unlocked = [offer.inputs for offer in accelerator.offers(variant)]
+    unlocked = [offer.inputs for offer in accelerator.offers(workspace, variant)]
     inputs = [code, lock.sha256, unlocked, variant.model_dump_json(), str(target)]
     return hashlib.sha256(json.dumps(inputs).encode()).hexdigest()
 
 
-def is_ready(variant: Variant, lock: Lock, target: Path) -> bool:
+def is_ready(workspace: Workspace, variant: Variant, lock: Lock, target: Path) -> bool:
     """Say whether the environment that the lock describes stands at its place."""
     try:
         marker = json.loads((target / READY).read_bytes())
@@ -52,7 +52,7 @@ def is_ready(variant: Variant, lock: Lock, target: Path) -> bool:
         return False
     if not isinstance(marker, dict) or marker.keys() != {"key", "local"}:
         return False
-    return bool(marker["key"] == key_of(variant, lock, target))
+    return bool(marker["key"] == key_of(workspace, variant, lock, target))
 
 
 def local_in(target: Path) -> str | None:
@@ -65,6 +65,7 @@ def local_in(target: Path) -> str | None:
 
 
 def make(
+    workspace: Workspace,
     variant: Variant,
     lock: Lock,
     parts: Sequence[Part],
@@ -81,12 +82,12 @@ def make(
     check_parts(lock, parts)
     with locked(target, f"the environment {variant.id}"):
         unlocked = hash_of(local)
-        if is_ready(variant, lock, target) and local_in(target) == unlocked:
+        if is_ready(workspace, variant, lock, target) and local_in(target) == unlocked:
             return
         parts = [(local or {}).get(part.name, part) for part in parts]
         with same_modes(), aside(target) as prefix:
-            fill(variant, lock, parts, prefix, target, cache_root() / MODULES)
-            marker = {"key": key_of(variant, lock, target), "local": unlocked}
+            fill(workspace, variant, lock, parts, prefix, target, workspace.cache / MODULES)
+            marker = {"key": key_of(workspace, variant, lock, target), "local": unlocked}
             (prefix / READY).write_text(json.dumps(marker) + "\n")
 
 
@@ -104,6 +105,7 @@ def check_parts(lock: Lock, parts: Sequence[Part]) -> None:
 
 
 def fill(
+    workspace: Workspace,
     variant: Variant,
     lock: Lock,
     parts: Sequence[Part],
@@ -119,10 +121,10 @@ def fill(
     """
     installed: dict[str, str] = {}
     with same_modes():
-        _install(variant, parts, prefix, target)
+        _install(workspace, variant, parts, prefix, target)
         if lock.requirements:
             key = layer_key(variant, lock, parts)
-            installed = pip_layer.add(prefix, key, lock.requirements)
+            installed = pip_layer.add(workspace, prefix, key, lock.requirements)
         settings.write(variant, prefix, target, _packages(parts, lock), modules)
     return installed
 
@@ -157,9 +159,11 @@ def layer_key(variant: Variant, lock: Lock, packages: Sequence[Named]) -> str:
     return pip_layer.key_of(below, lock.requirements)
 
 
-def _install(variant: Variant, parts: Sequence[Part], prefix: Path, target: Path) -> None:
+def _install(
+    workspace: Workspace, variant: Variant, parts: Sequence[Part], prefix: Path, target: Path
+) -> None:
     """Link the packages' files into the prefix; unpack anew those that the cache has damaged."""
-    packages = cache_root() / "unpacked"
+    packages = workspace.cache / "unpacked"
     # What one build finds damaged and removes, another must not be linking.
     with locked(packages, "an environment from the same cache"):
         made = prefix.with_name("first")

@@ -6,21 +6,24 @@ import json
 from pathlib import Path
 from typing import Any
 
-from stacks.core.disk import BUILD
+from stacks.core.workspace import Workspace
 from stacks.variants.variant import Variant
 
-REPORTS = BUILD / "reports"
 
-
-def report_path(variant: Variant) -> Path:
+def report_path(workspace: Workspace, variant: Variant) -> Path:
     """Return where the last report of a variant lies."""
-    return REPORTS / variant.framework.name / f"{variant.name}.json"
+    return workspace.reports / variant.framework.name / f"{variant.name}.json"
 
 
-def read_report(variant: Variant) -> dict[str, Any] | None:
+def read_report(workspace: Workspace, variant: Variant) -> dict[str, Any] | None:
     """Return the last report of a variant, None where there is none that can be read."""
     try:
-        report = json.loads(report_path(variant).read_bytes())
+        report = json.loads(report_path(workspace, variant).read_bytes())
     except (OSError, ValueError):
         return None
     return report if isinstance(report, dict) else None
+
+
+def workload_reports(workspace: Workspace, variant: Variant) -> Path:
+    """Return the folder of a variant's reports of workloads."""
+    return workspace.reports / variant.framework.name / "workloads" / variant.name

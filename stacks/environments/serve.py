@@ -12,20 +12,27 @@ from stacks.channel import build as channel_build
 from stacks.channel import build as package_builds
 from stacks.channel import offers as offers_module
 from stacks.core.errors import UsageError
+from stacks.core.workspace import Workspace
 from stacks.locks import lock
 from stacks.variants.variant import all_variants
 
 
-def serve(port: int = offers_module.PORT) -> None:
+def serve(workspace: Workspace, port: int = offers_module.PORT) -> None:
     """Build every package that a lock names and serve the channel until ctrl-C.
 
     Only this machine can reach it. Raises UsageError where the port is taken.
     """
-    channel = offers_module.read_channel()
-    names = {p.file_name for v in all_variants() for p in lock.check(v, channel).packages}
+    channel = offers_module.read_channel(workspace)
+    names = {
+        p.file_name
+        for v in all_variants(workspace)
+        for p in lock.check(workspace, v, channel).packages
+    }
     offers = [channel.offers[name] for name in sorted(names)]
-    package_builds.write_index(channel, channel_build.build_packages(channel, offers))
-    with server_of(package_builds.FOLDER, port) as server:
+    package_builds.write_index(
+        workspace, channel, channel_build.build_packages(workspace, channel, offers)
+    )
+    with server_of(workspace.channel, port) as server:
         print(f"{len(names)} packages at http://localhost:{port}/theano-stacks (ctrl-C ends)")
         server.serve_forever()
 

@@ -11,6 +11,7 @@ from typing import NoReturn
 from stacks.core.disk import REPOSITORY, aside, write_whole
 from stacks.core.errors import UsageError, VerifyError
 from stacks.core.process import CommandError, attached
+from stacks.core.workspace import Workspace
 from stacks.environments import settings
 from stacks.environments.reports import report_path
 from stacks.variants.variant import Variant
@@ -20,6 +21,7 @@ PASSED, FAILED, CANNOT_RUN, NO_DEVICE, INTERRUPTED = 0, 1, 2, 3, 130
 
 
 def verify_variant(
+    workspace: Workspace,
     variant: Variant,
     prefix: Path,
     *,
@@ -32,14 +34,14 @@ def verify_variant(
     limit: the seconds after which a step counts as hanging, 0 for the suite's own.
     Raises VerifyError where a check failed or the suite could not run.
     """
-    with aside(report_path(variant)) as report:
+    with aside(report_path(workspace, variant)) as report:
         arguments = ["--expect", str(prefix / settings.EXPECTATION), "--json", str(report)]
         arguments += _options(full, limit)
         status = _run(prefix / "bin/python", arguments, environment(prefix))
         if status not in (PASSED, FAILED, NO_DEVICE) or not report.is_file():
             raise_for(status, f"{variant.id} could not be verified")
     if json_file:
-        write_whole(json_file, report_path(variant).read_bytes())
+        write_whole(json_file, report_path(workspace, variant).read_bytes())
     if status == FAILED:
         raise VerifyError(
             f"{variant.id} failed its verification",

@@ -7,9 +7,7 @@ would have written and a container needs is written here.
 from __future__ import annotations
 
 import hashlib
-import io
 import json
-import lzma
 import os
 import re
 import shutil
@@ -19,10 +17,10 @@ from pathlib import Path
 
 from pydantic import Field
 
-from stacks.channel.recipe import SOURCES_LOCK
 from stacks.core import yamlfile
-from stacks.core.disk import REPOSITORY, aside, cache_root, locked, same_modes, scratch, sha256_of
+from stacks.core.disk import REPOSITORY, aside, locked, same_modes, scratch, sha256_of
 from stacks.core.models import Strict
+from stacks.core.workspace import Workspace
 from stacks.image import normalised
 from stacks.sources import unpack
 from stacks.sources.fetch import fetch
@@ -76,55 +74,55 @@ def read() -> BaseFile:
     return yamlfile.load(FILE, BaseFile)
 
 
-def pins() -> tuple[DebPin, ...]:
+def pins(workspace: Workspace) -> tuple[DebPin, ...]:
     """Return the pins of its packages, in the order of their names."""
-    wanted, known = read(), read_pins(SOURCES_LOCK)
+    wanted, known = read(), read_pins(workspace.sources_lock)
     return tuple(known.deb(wanted.suite, name) for name in sorted(wanted.debs))
 
 
-def key() -> str:
+def key(workspace: Workspace) -> str:
     """Return the hash of all that decides its bytes."""
     code = [sha256_of(Path(module)) for module in (__file__, str(normalised.__file__))]
-    inputs = [code, [pin.sha256 for pin in pins()]]
+    inputs = [code, [pin.sha256 for pin in pins(workspace)]]
     return hashlib.sha256(json.dumps(inputs).encode()).hexdigest()
 
 
-def name() -> str:
+def name(workspace: Workspace) -> str:
     """Return the name that the locked base has in an engine; it changes with its content."""
-    return f"theano-stacks-base:{key()[:12]}"
+    return f"theano-stacks-base:{key(workspace)[:12]}"
 
 
-def tar() -> Path:
+def tar(workspace: Workspace) -> Path:
     """Return the locked base as a tar archive in the cache, made where it is not there.
 
     Raises FetchError or IntegrityError where a package cannot be had as pinned, DiskError.
     """
-    target = cache_root() / "bases" / f"{key()}.tar"
+    target = workspace.cache / "bases" / f"{key(workspace)}.tar"
     with locked(target, "the base of images"):
         if target.is_file():
             return target
         with aside(target) as made:
-            write(made)
+            write(workspace, made)
     return target
 
 
-def write(target: Path) -> None:
+def write(workspace: Workspace, target: Path) -> None:
     """Make the locked base and write it to the file `target`."""
-    wanted = pins()
-    files = fetch(wanted)
+    wanted = pins(workspace)
+    files = fetch(workspace, wanted)
     with scratch() as room, same_modes():
         root = room / "root"
-        make(root, {pin.name: files[pin] for pin in wanted})
+        make(workspace, root, {pin.name: files[pin] for pin in wanted})
         with target.open("wb") as out:
             normalised.write(root, out)
 
 
-def licences() -> dict[DebPin, tuple[str, ...]]:
+def licences(workspace: Workspace) -> dict[DebPin, tuple[str, ...]]:
     """Return the licences that the copyright file of each of its packages names, if it does."""
     found = {}
-    with tarfile.open(tar()) as archive:
+    with tarfile.open(tar(workspace)) as archive:
         names = set(archive.getnames())
-        for pin in pins():
+        for pin in pins(workspace):
             path = f"usr/share/doc/{pin.name}/copyright"
             file = archive.extractfile(path) if path in names else None
             text = file.read().decode("utf-8", "replace") if file else ""
@@ -135,7 +133,7 @@ def licences() -> dict[DebPin, tuple[str, ...]]:
     return found
 
 
-def make(root: Path, debs: Mapping[str, Path]) -> None:
+def make(workspace: Workspace, root: Path, debs: Mapping[str, Path]) -> None:
     """Make the base in the folder `root` from debs by their names."""
     for folder in MERGED:
         (root / "usr" / folder).mkdir(parents=True)
@@ -143,12 +141,12 @@ def make(root: Path, debs: Mapping[str, Path]) -> None:
     for name in sorted(debs):
         part = root.with_name(name)
         unpack.unpack_deb(debs[name], part)
-        _merge(part, root)
+        _merge(workspace, part, root)
         shutil.rmtree(part)
         status = root / "var/lib/dpkg/status.d" / name
         status.parent.mkdir(parents=True, exist_ok=True)
         # Where scanners look for the packages of an image that has no dpkg.
-        status.write_bytes(control_of(debs[name]))
+        status.write_bytes(unpack.read_control(debs[name]))
     for copy, source in COPIES.items():
         (root / copy).parent.mkdir(parents=True, exist_ok=True)
         shutil.copyfile(root / source, root / copy)
@@ -171,7 +169,7 @@ def make(root: Path, debs: Mapping[str, Path]) -> None:
     normalised.normalise(root, FOLDERS)
 
 
-def _merge(part: Path, root: Path) -> None:
+def _merge(workspace: Workspace, part: Path, root: Path) -> None:
     """Move the files of an unpacked package into the root, those of /bin into /usr/bin."""
     for folder, folders, names in os.walk(part):
         here = Path(folder).relative_to(part)
@@ -180,19 +178,3 @@ def _merge(part: Path, root: Path) -> None:
         links = [name for name in folders if (Path(folder) / name).is_symlink()]
         for name in (*names, *links):
             (Path(folder) / name).replace(place / name)
-
-
-def control_of(deb: Path) -> bytes:
-    """Return a deb's own description of itself, dpkg's `control` file."""
-    data, at = deb.read_bytes(), 8
-    while at < len(data):
-        name, size = data[at : at + 16].decode().strip(), int(data[at + 48 : at + 58])
-        content = data[at + 60 : at + 60 + size]
-        if name.startswith("control.tar"):
-            plain = lzma.decompress(content) if ".xz" in name else content
-            with tarfile.open(fileobj=io.BytesIO(plain)) as control:
-                found = control.extractfile("./control")
-                assert found is not None
-                return found.read()
-        at += 60 + size + size % 2
-    raise ValueError(f"{deb.name} has no control file")

@@ -5,7 +5,8 @@ from __future__ import annotations
 from dataclasses import dataclass
 from pathlib import PurePosixPath
 
-from stacks.channel import assemble
+from stacks.core.reproducible import CREATED
+from stacks.core.workspace import Workspace
 from stacks.image import base
 from stacks.variants.variant import Variant, default_framework
 
@@ -15,9 +16,6 @@ ENTRY = PurePosixPath("/usr/local/bin/theano-stacks")
 HOME = PurePosixPath("/home/theano")
 WORK = PurePosixPath("/work")
 USER, UID, GID = "theano", 10001, 0
-# The clock of every file and every record of an image, as of the channel's packages.
-CREATED = assemble.TIMESTAMP
-EPOCH = int(CREATED.timestamp())
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -41,10 +39,10 @@ class ImageConfig:
         return tuple(f"{self.repository}:{tag}" for tag in self.tags)
 
 
-def config_of(variant: Variant, base_name: str | None = None) -> ImageConfig:
+def config_of(workspace: Workspace, variant: Variant, base_name: str | None = None) -> ImageConfig:
     """Return a variant's image config; `base_name` is the base it lies on, else the locked one."""
     framework = variant.framework
-    default = framework.name == default_framework()
+    default = framework.name == default_framework(workspace)
     # Not the module's name: Theano-PyMC's is Theano's.
     repository = f"{framework.name.removesuffix('-' + framework.version)}-{variant.name}"
     description = f"{variant.summary}, on {framework.summary}"
@@ -67,7 +65,7 @@ def config_of(variant: Variant, base_name: str | None = None) -> ImageConfig:
             "org.opencontainers.image.description": description,
             "org.opencontainers.image.version": framework.version,
             "org.opencontainers.image.created": CREATED.strftime("%Y-%m-%dT%H:%M:%SZ"),
-            "org.opencontainers.image.base.name": base_name or base.name(),
+            "org.opencontainers.image.base.name": base_name or base.name(workspace),
         },
         user=f"{UID}:{GID}",
         workdir=str(WORK),

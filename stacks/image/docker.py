@@ -16,7 +16,7 @@ from pathlib import Path
 
 from stacks.core.console import step
 from stacks.core.disk import aside, locked, scratch, write_whole
-from stacks.environments.reports import REPORTS
+from stacks.core.workspace import Workspace
 from stacks.environments.verify import FAILED, NO_DEVICE, PASSED, raise_for
 from stacks.image import base, dockerfile, layout, manifest, normalised
 from stacks.image import engine as engines
@@ -43,7 +43,12 @@ SWEEPS, LAST_SWEEPS = 20, 4
 
 
 def build(
-    variant: Variant, *, base_name: str = "", full: bool = False, json_file: Path | None = None
+    workspace: Workspace,
+    variant: Variant,
+    *,
+    base_name: str = "",
+    full: bool = False,
+    json_file: Path | None = None,
 ) -> None:
     """Have the engine make a variant's image from its lock, verify it, and name it.
 
@@ -53,36 +58,39 @@ def build(
     is not the locked one, a check that failed; the image being made, no device to verify it on.
     """
     engine = engines.find()
-    config = config_of(variant, base_name or None)
-    place = layout.place_of(variant)
+    config = config_of(workspace, variant, base_name or None)
+    place = layout.place_of(workspace, variant)
     with locked(place.with_name(f"{place.name}.docker"), f"the image {config.names[0]}"):
-        layers = layout.lay_out(variant)
-        lowest = prepare_base(engine, base_name)
-        key = _key(variant, lowest, layers)
-        ready = _ready_image(engine, config, key, variant)
+        layers = layout.lay_out(workspace, variant)
+        lowest = prepare_base(workspace, engine, base_name)
+        key = _key(workspace, variant, lowest, layers)
+        ready = _ready_image(workspace, engine, config, key, variant)
         if ready:
             print(f"  {'ready':<9}{' '.join(config.names)}", file=sys.stderr, flush=True)
             if full or json_file:
-                _tell(verify(engine, ready, variant, full=full, json_file=json_file), variant)
+                _tell(
+                    verify(workspace, engine, ready, variant, full=full, json_file=json_file),
+                    variant,
+                )
             return
         with _context(place, layers) as (folder, entries):
-            image = _build(engine, variant, lowest, folder)
+            image = _build(workspace, engine, variant, lowest, folder)
         with _discarded_on_failure(engine, image):
             with step("check", "every file of the image"):
                 check(engine, image, entries, config.names[0])
-            status = verify(engine, image, variant, full=full, json_file=json_file)
+            status = verify(workspace, engine, image, variant, full=full, json_file=json_file)
             _name(engine, image, config.names)
         _tell(status, variant)
-        write_whole(_record(variant), json.dumps({"key": key, "image": image}) + "\n")
+        write_whole(_record(workspace, variant), json.dumps({"key": key, "image": image}) + "\n")
     print(f"  {'image':<9}{' '.join(config.names)} {image}", file=sys.stderr, flush=True)
 
 
-def prepare_base(engine: Engine, chosen: str = "") -> str:
+def prepare_base(workspace: Workspace, engine: Engine, chosen: str = "") -> str:
     """Return the name of a base that the engine has: the chosen one, else the locked one.
 
     What is not there is made and imported, or pulled where it was chosen.
     """
-    name = chosen or base.name()
+    name = chosen or base.name(workspace)
     if engine.image_id(name):
         return name
     if chosen:
@@ -90,7 +98,7 @@ def prepare_base(engine: Engine, chosen: str = "") -> str:
             _pull(engine, chosen)
     else:
         with step("base", name):
-            engine.ask("import", "--change", 'CMD ["/bin/bash"]', base.tar(), name)
+            engine.ask("import", "--change", 'CMD ["/bin/bash"]', base.tar(workspace), name)
     return name
 
 
@@ -106,21 +114,23 @@ def _pull(engine: Engine, name: str) -> None:
         ) from error
 
 
-def _key(variant: Variant, base_name: str, layers: Sequence[Layer]) -> str:
+def _key(workspace: Workspace, variant: Variant, base_name: str, layers: Sequence[Layer]) -> str:
     """Return the hash of all that decides an image."""
-    parts = [dockerfile.text_of(variant), base_name, layout.key_in(layers)]
+    parts = [dockerfile.text_of(workspace, variant), base_name, layout.key_in(layers)]
     return hashlib.sha256(json.dumps(parts).encode()).hexdigest()
 
 
-def _record(variant: Variant) -> Path:
-    place = layout.place_of(variant)
+def _record(workspace: Workspace, variant: Variant) -> Path:
+    place = layout.place_of(workspace, variant)
     return place.with_name(f"{place.name}.docker.json")
 
 
-def _ready_image(engine: Engine, config: ImageConfig, key: str, variant: Variant) -> str | None:
+def _ready_image(
+    workspace: Workspace, engine: Engine, config: ImageConfig, key: str, variant: Variant
+) -> str | None:
     """Return the image that was verified under this key, if all its names stand for it still."""
     try:
-        record = json.loads(_record(variant).read_bytes())
+        record = json.loads(_record(workspace, variant).read_bytes())
         image = str(record["image"])
     except (OSError, ValueError, KeyError, TypeError):
         return None
@@ -148,14 +158,16 @@ def _context(place: Path, layers: Sequence[Layer]) -> Iterator[tuple[Path, dict[
         shutil.rmtree(target, ignore_errors=True)
 
 
-def _build(engine: Engine, variant: Variant, base_name: str, context: Path) -> str:
+def _build(
+    workspace: Workspace, engine: Engine, variant: Variant, base_name: str, context: Path
+) -> str:
     """Build the Dockerfile and return the image's id; it has no name yet."""
     progress = _Progress()
-    title = config_of(variant).title
+    title = config_of(workspace, variant).title
     known = engine.unnamed_with_title(title)
     with scratch() as room:
         recipe, number = room / "Dockerfile", room / "image"
-        recipe.write_text(dockerfile.text_of(variant), encoding="utf-8")
+        recipe.write_text(dockerfile.text_of(workspace, variant), encoding="utf-8")
         options: list[str | Path] = [
             "--network",
             "none",
@@ -253,7 +265,13 @@ def check(engine: Engine, image: str, entries: dict[str, Entry], name: str) -> N
 
 
 def verify(
-    engine: Engine, image: str, variant: Variant, *, full: bool, json_file: Path | None
+    workspace: Workspace,
+    engine: Engine,
+    image: str,
+    variant: Variant,
+    *,
+    full: bool,
+    json_file: Path | None,
 ) -> int:
     """Run the verification suite in the image, print its table, and keep its report.
 
@@ -262,7 +280,7 @@ def verify(
     """
     words = ["verify", "--json", *(["--full"] if full else [])]
     sys.stdout.flush()
-    with _container(engine) as container, aside(report_path(variant)) as report:
+    with _container(engine) as container, aside(report_path(workspace, variant)) as report:
         options = ["--name", container, *CONFINED, image, *words]
         with report.open("wb") as file:
             status = engine.attach("run", *options, output=file)
@@ -271,7 +289,7 @@ def verify(
         if not report.stat().st_size:
             raise_for(status, f"the verification of the image of {variant.id} broke off")
     if json_file:
-        write_whole(json_file, report_path(variant).read_bytes())
+        write_whole(json_file, report_path(workspace, variant).read_bytes())
     if status == FAILED:
         raise_for(status, f"the image of {variant.id} failed its verification")
     return status
@@ -282,9 +300,9 @@ def _tell(status: int, variant: Variant) -> None:
         raise_for(status, f"the image of {variant.id} is made, and verified but for its device")
 
 
-def report_path(variant: Variant) -> Path:
+def report_path(workspace: Workspace, variant: Variant) -> Path:
     """Return where the last report of a variant's image lies."""
-    return REPORTS / "images" / variant.framework.name / f"{variant.name}.json"
+    return workspace.reports / "images" / variant.framework.name / f"{variant.name}.json"
 
 
 def _name(engine: Engine, image: str, names: Sequence[str]) -> None:

@@ -10,6 +10,7 @@ import jinja2
 
 from stacks.core.disk import REPOSITORY, write_whole
 from stacks.core.errors import StaleError
+from stacks.core.workspace import Workspace
 from stacks.image import base
 from stacks.image.config import ImageConfig, config_of
 from stacks.variants.variant import Variant
@@ -20,9 +21,12 @@ TEMPLATE = "Dockerfile.jinja"
 BASE = "${BASE}"
 
 
-def place_of(variant: Variant, folder: Path = FOLDER) -> Path:
+def place_of(
+    workspace: Workspace,
+    variant: Variant,
+) -> Path:
     """Return where a variant's Dockerfile lies."""
-    return folder / variant.framework.name / variant.name / "Dockerfile"
+    return workspace.docker / variant.framework.name / variant.name / "Dockerfile"
 
 
 def layers_of(variant: Variant) -> tuple[str, ...]:
@@ -31,16 +35,28 @@ def layers_of(variant: Variant) -> tuple[str, ...]:
     return ("packages", *(("blas",) if own else ()), "settings")
 
 
-def text_of(variant: Variant) -> str:
+def text_of(workspace: Workspace, variant: Variant) -> str:
     """Return the text of a variant's Dockerfile."""
-    return render(variant, config_of(variant, BASE), base.name(), layers_of(variant))
+    return render(
+        workspace,
+        variant,
+        config_of(workspace, variant, BASE),
+        base.name(workspace),
+        layers_of(variant),
+    )
 
 
-def render(variant: Variant, config: ImageConfig, base_name: str, layers: Sequence[str]) -> str:
+def render(
+    workspace: Workspace,
+    variant: Variant,
+    config: ImageConfig,
+    base_name: str,
+    layers: Sequence[str],
+) -> str:
     """Return the text of the Dockerfile that makes an image of this config and these layers."""
     # Nothing of this is HTML.
     environment = jinja2.Environment(  # noqa: S701
-        loader=jinja2.FileSystemLoader(FOLDER),
+        loader=jinja2.FileSystemLoader(workspace.docker),
         undefined=jinja2.StrictUndefined,
         keep_trailing_newline=True,
     )
@@ -69,34 +85,41 @@ def _quoted(text: str) -> str:
     return f'"{text}"'
 
 
-def write(variants: Sequence[Variant], folder: Path = FOLDER) -> None:
+def write(
+    workspace: Workspace,
+    variants: Sequence[Variant],
+) -> None:
     """Write the Dockerfile of each variant, and remove those of variants that are no more."""
     for variant in variants:
-        write_whole(place_of(variant, folder), text_of(variant))
-    for path in _left_over(variants, folder):
+        write_whole(place_of(workspace, variant), text_of(workspace, variant))
+    for path in _left_over(workspace, variants, workspace.docker):
         path.unlink()
         path.parent.rmdir()
 
 
-def check(variants: Sequence[Variant], folder: Path = FOLDER) -> None:
+def check(
+    workspace: Workspace,
+    variants: Sequence[Variant],
+) -> None:
     """Raise StaleError naming each committed Dockerfile that is not what it should be."""
     found = [
-        f"{_shown(path, folder)}: its variant is no more" for path in _left_over(variants, folder)
+        f"{_shown(path, workspace.docker)}: its variant is no more"
+        for path in _left_over(workspace, variants, workspace.docker)
     ]
     for variant in variants:
-        path = place_of(variant, folder)
+        path = place_of(workspace, variant)
         if not path.is_file():
-            found.append(f"{_shown(path, folder)}: missing")
+            found.append(f"{_shown(path, workspace.docker)}: missing")
             continue
-        change = _first_change(path.read_text(encoding="utf-8"), text_of(variant))
+        change = _first_change(path.read_text(encoding="utf-8"), text_of(workspace, variant))
         if change:
-            found.append(f"{_shown(path, folder)}: {change}")
+            found.append(f"{_shown(path, workspace.docker)}: {change}")
     if found:
         raise StaleError("\n".join(sorted(found)), fix="./invoke render, then commit docker/")
 
 
-def _left_over(variants: Sequence[Variant], folder: Path) -> list[Path]:
-    wanted = {place_of(variant, folder) for variant in variants}
+def _left_over(workspace: Workspace, variants: Sequence[Variant], folder: Path) -> list[Path]:
+    wanted = {place_of(workspace, variant) for variant in variants}
     return sorted(path for path in folder.glob("*/*/Dockerfile") if path not in wanted)
 
 

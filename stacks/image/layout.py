@@ -12,7 +12,8 @@ from pathlib import Path
 
 from stacks.channel.offers import Channel
 from stacks.core import console
-from stacks.core.disk import BUILD, REPOSITORY, aside, locked, same_modes, sha256_of
+from stacks.core.disk import REPOSITORY, aside, locked, same_modes, sha256_of
+from stacks.core.workspace import Workspace
 from stacks.environments import build as pipeline
 from stacks.environments import prefix, settings
 from stacks.environments.part import Part
@@ -22,7 +23,6 @@ from stacks.image.config import ENTRY, HOME, PREFIX, WORK, ImageConfig, config_o
 from stacks.locks.lock import Lock
 from stacks.variants.variant import AMDLIBM, Variant
 
-IMAGES = BUILD / "images"
 CONTENT = REPOSITORY / "docker" / "content"
 SHARE = f"{PREFIX}/share/theano-stacks"
 SBOM = f"{SHARE}/sbom.cdx.json"
@@ -42,24 +42,26 @@ class Layer:
     folder: Path
 
 
-def place_of(variant: Variant) -> Path:
+def place_of(workspace: Workspace, variant: Variant) -> Path:
     """Return where a variant's image is laid out."""
-    return IMAGES / variant.framework.name / variant.name
+    return workspace.images / variant.framework.name / variant.name
 
 
-def key_of(variant: Variant, lock: Lock) -> str:
+def key_of(workspace: Workspace, variant: Variant, lock: Lock) -> str:
     """Return the hash of all that decides an image's layers over its base."""
     code = [Path(__file__).with_name(name) for name in MODULES]
     code += [*_files(CONTENT, "*"), *_files(SUITE, "*")]
     inputs = [
-        prefix.key_of(variant, lock, Path(PREFIX)),
+        prefix.key_of(workspace, variant, lock, Path(PREFIX)),
         [(path.name, sha256_of(path)) for path in code],
-        base.key(),
+        base.key(workspace),
     ]
     return hashlib.sha256(json.dumps(inputs).encode()).hexdigest()
 
 
-def lay_out(variant: Variant, target: Path | None = None) -> tuple[Layer, ...]:
+def lay_out(
+    workspace: Workspace, variant: Variant, target: Path | None = None
+) -> tuple[Layer, ...]:
     """Return the layers over the base, lowest first, made from the lock where they are not ready.
 
     `target` is the folder for them instead of their place below build/. Modes are normalised and
@@ -68,16 +70,16 @@ def lay_out(variant: Variant, target: Path | None = None) -> tuple[Layer, ...]:
     Raises a StacksError where the lock is stale, a source cannot be had, bytes are not the pinned
     ones, this machine cannot run the environment, or the disk refuses.
     """
-    target = target or place_of(variant)
-    channel, lock = pipeline.read_lock(variant)
-    key = key_of(variant, lock)
+    target = target or place_of(workspace, variant)
+    channel, lock = pipeline.read_lock(workspace, variant)
+    key = key_of(workspace, variant, lock)
     with locked(target, f"the image of {variant.id}"):
         if _ready(target) == key:
             return _layers(target)
         precompiled.check_machine()
-        parts = pipeline.parts_of(variant, channel, lock)
+        parts = pipeline.parts_of(workspace, variant, channel, lock)
         with console.step("image", console.display_path(target)), aside(target) as made:
-            _make(variant, channel, lock, parts, made, key)
+            _make(workspace, variant, channel, lock, parts, made, key)
             manifest.write(made, [layer.folder for layer in _layers(made)])
             (made / "ready.json").write_text(json.dumps({"key": key}) + "\n")
     return _layers(target)
@@ -111,7 +113,13 @@ def _files(folder: Path, pattern: str) -> list[Path]:
 
 
 def _make(
-    variant: Variant, channel: Channel, lock: Lock, parts: Sequence[Part], made: Path, key: str
+    workspace: Workspace,
+    variant: Variant,
+    channel: Channel,
+    lock: Lock,
+    parts: Sequence[Part],
+    made: Path,
+    key: str,
 ) -> None:
     """Make the folders of an image's layers in the folder `made`."""
     within = str(PREFIX)[1:]
@@ -119,7 +127,7 @@ def _make(
     environment.parent.mkdir(parents=True)
     with same_modes():
         chosen = precompiled.for_image(variant)
-        prefix.fill(chosen, lock, parts, environment, Path(PREFIX))
+        prefix.fill(workspace, chosen, lock, parts, environment, Path(PREFIX))
         _expect_no_folder(environment / settings.EXPECTATION)
         _leave_out_tests(environment, variant.framework.python)
         precompiled.warm(chosen, environment)
@@ -129,10 +137,10 @@ def _make(
         _move(made / "packages", made / "settings", own)
         blas = [f"{within}/{name}" for name in _blas_of(variant, parts, environment)]
         _move(made / "packages", made / "blas", blas)
-        config = config_of(variant)
+        config = config_of(workspace, variant)
         _add_programs(made / "settings", variant, config)
         site_packages = environment / f"lib/python{variant.framework.python}/site-packages"
-        for path, debs in ((SBOM, base.licences()), (SBOM_WITHOUT_BASE, {})):
+        for path, debs in ((SBOM, base.licences(workspace)), (SBOM_WITHOUT_BASE, {})):
             document = sbom.render(config, key, parts, lock, channel.pins, debs, site_packages)
             (made / "settings" / path[1:]).write_text(document)
         for layer in _layers(made):

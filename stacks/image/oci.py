@@ -19,10 +19,12 @@ from typing import Any
 from stacks.core import console
 from stacks.core.disk import aside, locked
 from stacks.core.errors import UsageError
+from stacks.core.reproducible import CREATED, EPOCH
+from stacks.core.workspace import Workspace
 from stacks.image import base as bases
 from stacks.image import layout
 from stacks.image.compressed import Packed, pack_once
-from stacks.image.config import CREATED, EPOCH, ImageConfig, config_of
+from stacks.image.config import ImageConfig, config_of
 from stacks.variants.variant import Variant
 
 TYPES = "application/vnd.oci.image"
@@ -51,7 +53,7 @@ class Blob:
         return f"blobs/{self.digest.replace(':', '/')}"
 
 
-def write(variant: Variant, target: Path, base: Path | None = None) -> str:
+def write(workspace: Workspace, variant: Variant, target: Path, base: Path | None = None) -> str:
     """Write a variant's image to the file `target` and return its digest (`sha256:...`).
 
     `base` is a tar archive of a root that takes the place of the locked one. The same commit gives
@@ -59,13 +61,13 @@ def write(variant: Variant, target: Path, base: Path | None = None) -> str:
     an archive that could not be finished.
     """
     _check(target, base)
-    layers = layout.lay_out(variant)
-    config = config_of(variant, base_name=base.name if base else None)
-    place = layout.place_of(variant)
+    layers = layout.lay_out(workspace, variant)
+    config = config_of(workspace, variant, base_name=base.name if base else None)
+    place = layout.place_of(workspace, variant)
     folder = place.with_name(f"{place.name}.packed")
     with locked(folder, f"the layers of {variant.id}"):
         with console.step("layers", "") as told:
-            packed = pack_once(base or bases.tar(), layers, folder)
+            packed = pack_once(base or bases.tar(workspace), layers, folder)
             told.append(f"{sum(layer.size for layer in packed) / 1e6:.0f} MB, compressed")
         with console.step("archive", console.display_path(target)), aside(target) as made:
             digest = archive(
@@ -75,9 +77,9 @@ def write(variant: Variant, target: Path, base: Path | None = None) -> str:
     return digest
 
 
-def file_for(variant: Variant, chosen: Path | None) -> Path:
+def file_for(workspace: Workspace, variant: Variant, chosen: Path | None) -> Path:
     """Return where an image goes: the chosen file, else one of its name in the working folder."""
-    config = config_of(variant)
+    config = config_of(workspace, variant)
     return chosen or Path.cwd() / f"{config.repository}-{config.tags[0]}.oci.tar"
 
 

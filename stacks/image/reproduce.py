@@ -9,9 +9,10 @@ import tempfile
 from dataclasses import dataclass
 from pathlib import Path
 
-from stacks.core.disk import BUILD, REPOSITORY, explained
+from stacks.core.disk import REPOSITORY, explained
 from stacks.core.errors import StacksError
 from stacks.core.process import attached
+from stacks.core.workspace import Workspace, default_workspace
 from stacks.image import base as bases
 from stacks.image import compressed, layout, manifest, oci
 from stacks.image.config import config_of
@@ -43,16 +44,16 @@ BOTH = (
 )
 
 
-def reproduce(variant: Variant) -> str:
+def reproduce(workspace: Workspace, variant: Variant) -> str:
     """Make a variant's image twice, each time anew, and return the digest that both have.
 
     They differ in folder, umask, locale, time zone, hash seed and number of processors; the
     channel's packages come from the cache. Raises DifferenceError naming the first file that
     differs, and how.
     """
-    with explained(BUILD):
-        BUILD.mkdir(exist_ok=True)
-        with tempfile.TemporaryDirectory(prefix="reproduce-", dir=BUILD) as room:
+    with explained(workspace.build):
+        workspace.build.mkdir(exist_ok=True)
+        with tempfile.TemporaryDirectory(prefix="reproduce-", dir=workspace.build) as room:
             digests = [make(variant, Path(room), how) for how in BOTH]
             one, other = (Path(room) / how.folder for how in BOTH)
             if digests[0] != digests[1]:
@@ -87,18 +88,22 @@ def make(variant: Variant, room: Path, how: Circumstances) -> str:
     return (place / "digest").read_text()
 
 
-def main(words: list[str]) -> None:
+def main(workspace: Workspace, words: list[str]) -> None:
     """Make one image: FOLDER VARIANT FRAMEWORK UMASK CORES."""
     place, name, framework, umask, cores = words
     os.umask(int(umask, 8))
     os.sched_setaffinity(0, sorted(os.sched_getaffinity(0))[: int(cores)])
-    variant, folder = load_variant(name, framework), Path(place)
-    layers = layout.lay_out(variant, folder / "image")
-    bases.write(folder / "base.tar")
+    variant, folder = load_variant(workspace, name, framework), Path(place)
+    layers = layout.lay_out(workspace, variant, folder / "image")
+    bases.write(workspace, folder / "base.tar")
     (folder / "packed").mkdir()
     made = compressed.pack(folder / "base.tar", layers, folder / "packed")
     digest = oci.archive(
-        folder / "image.tar", folder / "packed", made, config_of(variant), layout.sbom_in(layers)
+        folder / "image.tar",
+        folder / "packed",
+        made,
+        config_of(workspace, variant),
+        layout.sbom_in(layers),
     )
     (folder / "digest").write_text(digest)
 
@@ -137,6 +142,6 @@ def _first_difference(one: bytes, other: bytes) -> int:
 
 if __name__ == "__main__":
     try:
-        main(sys.argv[1:])
+        main(default_workspace(), sys.argv[1:])
     except StacksError as error:
         sys.exit(str(error))

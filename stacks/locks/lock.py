@@ -1,8 +1,8 @@
 """Locks: what a variant is made of, to the byte.
 
 A lock is three committed files: conda-lock.yml (stacks/locks/conda_lock.py), the environment.yml
-that it was solved from, and for pip flavours a requirements.txt with hashes. Where the packages are another
-channel's, sizes.json has the bytes of each; its folder ends in that channel's name (mkl@NAME).
+that it was solved from, and for pip flavours a requirements.txt with hashes. Where the packages
+are another channel's, sizes.json has the bytes of each; its folder ends in that channel's name (mkl@NAME).
 """
 
 from __future__ import annotations
@@ -15,16 +15,16 @@ from pathlib import Path
 
 from stacks.channel import offers as offers_module
 from stacks.channel import solve as solver
-from stacks.channel.assemble import Built
 from stacks.channel.offers import Channel, Offer
-from stacks.core.disk import REPOSITORY, aside
+from stacks.channel.package import Built
+from stacks.core.disk import aside
 from stacks.core.errors import StaleError, UsageError
+from stacks.core.workspace import Workspace
 from stacks.locks import conda_lock
 from stacks.locks.conda_lock import LockedPackage
 from stacks.sources.pins import IndexPin, Pins
 from stacks.variants.variant import Variant, on_other_channel
 
-LOCKS = REPOSITORY / "envs" / "locks"
 SIZES = "sizes.json"
 REQUIREMENTS_HEADER = """\
 # Made by `./invoke lock` for {id}; do not edit.
@@ -50,12 +50,18 @@ class Lock:
     sizes: Mapping[str, int] = field(default_factory=dict)
 
 
-def folder_of(variant: Variant, locks: Path = LOCKS) -> Path:
+def folder_of(
+    workspace: Workspace,
+    variant: Variant,
+) -> Path:
     """Return the folder of a variant's lock."""
-    return locks / variant.framework.name / variant.name
+    return workspace.locks / variant.framework.name / variant.name
 
 
-def with_other_channels(variants: Iterable[Variant], locks: Path = LOCKS) -> tuple[Variant, ...]:
+def with_other_channels(
+    workspace: Workspace,
+    variants: Iterable[Variant],
+) -> tuple[Variant, ...]:
     """Return the variants, each with those of it that are locked on other channels."""
     return tuple(
         found
@@ -64,7 +70,7 @@ def with_other_channels(variants: Iterable[Variant], locks: Path = LOCKS) -> tup
             variant,
             *(
                 on_other_channel(variant, folder.name.partition("@")[2])
-                for folder in sorted(folder_of(variant, locks).parent.glob(f"{variant.name}@*"))
+                for folder in sorted(folder_of(workspace, variant).parent.glob(f"{variant.name}@*"))
             ),
         )
     )
@@ -163,25 +169,28 @@ def inputs_of(variant: Variant, pins: Pins, channel: str = offers_module.URL) ->
 
 
 def make(
-    variant: Variant, channel: Channel, built: Mapping[str, Built], locks: Path = LOCKS
+    workspace: Workspace,
+    variant: Variant,
+    channel: Channel,
+    built: Mapping[str, Built],
 ) -> None:
     """Solve a variant and write its lock in place of the old one."""
     offers = solver.solve(channel, variant.conda_specs(), variant.framework.glibc)
-    with aside(folder_of(variant, locks)) as folder:
+    with aside(folder_of(workspace, variant)) as folder:
         folder.mkdir()
         render(variant, offers, built, channel.pins, folder)
 
 
 def make_of_other_channel(
+    workspace: Workspace,
     variant: Variant,
     channel: str,
     packages: Sequence[LockedPackage],
     sizes: Mapping[str, int],
     pins: Pins,
-    locks: Path = LOCKS,
 ) -> None:
     """Write the lock of a variant whose packages are those of another channel."""
-    with aside(folder_of(variant, locks)) as folder:
+    with aside(folder_of(workspace, variant)) as folder:
         folder.mkdir()
         conda_lock.write(
             folder / conda_lock.NAME,
@@ -194,9 +203,13 @@ def make_of_other_channel(
             (folder / name).write_text(text)
 
 
-def read(variant: Variant, pins: Pins, locks: Path = LOCKS) -> Lock:
+def read(
+    workspace: Workspace,
+    variant: Variant,
+    pins: Pins,
+) -> Lock:
     """Return a variant's lock; UsageError where there is none or it cannot be read."""
-    path = folder_of(variant, locks) / conda_lock.NAME
+    path = folder_of(workspace, variant) / conda_lock.NAME
     if not path.is_file():
         raise UsageError(f"{variant.id} is not locked", fix=f"run `{_command(variant)}`")
     data = path.read_bytes()
@@ -240,15 +253,19 @@ def _fix(command: str) -> str:
     return f"run `{command}`, look at the difference, and commit it; {RESTORE}"
 
 
-def check(variant: Variant, channel: Channel, locks: Path = LOCKS) -> Lock:
+def check(
+    workspace: Workspace,
+    variant: Variant,
+    channel: Channel,
+) -> Lock:
     """Return a variant's lock if it follows from what is committed.
 
     Raises StaleError that names what changed where environment.yml, requirements.txt or the
     solution differ from what `./invoke lock` would write now. Nothing is built for this. What
     another channel would give now is not asked: its packages are the ones that were locked.
     """
-    folder = folder_of(variant, locks)
-    lock = read(variant, channel.pins, locks)
+    folder = folder_of(workspace, variant)
+    lock = read(workspace, variant, channel.pins)
     changes = []
     for name, text in inputs_of(variant, channel.pins, lock.channel).items():
         path = folder / name

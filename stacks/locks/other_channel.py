@@ -20,8 +20,9 @@ from stacks.channel import offers as offers_module
 from stacks.channel import solve as solver
 from stacks.core.disk import explained, scratch
 from stacks.core.errors import UsageError
+from stacks.core.workspace import Workspace
 from stacks.locks.conda_lock import LockedPackage
-from stacks.locks.lock import LOCKS, make_of_other_channel
+from stacks.locks.lock import make_of_other_channel
 from stacks.sources.condarc import Place, conda_web, place_of
 from stacks.sources.download import download
 from stacks.sources.mirrors import shown
@@ -117,13 +118,17 @@ def _bring_index(web: Web, url: str, folder: Path) -> None:
     packed.unlink()
 
 
-def relock(variants: Sequence[Variant], channel: str, locks: Path = LOCKS) -> None:
+def relock(
+    workspace: Workspace,
+    variants: Sequence[Variant],
+    channel: str,
+) -> None:
     """Solve the variants on another channel, by its name or address, and write their locks.
 
     What can be solved is locked. Raises UsageError in the end for each variant that cannot.
     """
     place = place_of(channel)
-    pins = offers_module.read_channel().pins
+    pins = offers_module.read_channel(workspace).pins
     refused = []
     with index_of(place) as index:
         for ours in variants:
@@ -134,7 +139,7 @@ def relock(variants: Sequence[Variant], channel: str, locks: Path = LOCKS) -> No
                 refused.append(error)
                 continue
             make_of_other_channel(
-                variant, place.name, solution.packages, solution.sizes, pins, locks
+                workspace, variant, place.name, solution.packages, solution.sizes, pins
             )
             print(f"  {'locked':<9}{variant.id}", file=sys.stderr)
     if len(refused) == 1:

@@ -4,34 +4,40 @@ from __future__ import annotations
 
 import sys
 from collections.abc import Sequence
-from pathlib import Path
 
 from stacks.channel import offers as offers_module
 from stacks.channel import solve as solver
 from stacks.channel.build import build_packages
 from stacks.core.errors import StaleError
+from stacks.core.workspace import Workspace
 from stacks.locks import lock
 from stacks.variants.variant import Variant
 
 
-def relock(variants: Sequence[Variant], locks: Path = lock.LOCKS) -> None:
+def relock(
+    workspace: Workspace,
+    variants: Sequence[Variant],
+) -> None:
     """Solve the variants anew, build what their solutions need, and write their locks."""
-    channel = offers_module.read_channel()
+    channel = offers_module.read_channel(workspace)
     solutions = {v.id: solver.solve(channel, v.conda_specs(), v.framework.glibc) for v in variants}
     offers = {offer.file_name: offer for offers in solutions.values() for offer in offers}
-    built = build_packages(channel, offers.values())
+    built = build_packages(workspace, channel, offers.values())
     for variant in variants:
-        lock.make(variant, channel, built, locks)
+        lock.make(workspace, variant, channel, built)
         print(f"  {'locked':<9}{variant.id}", file=sys.stderr)
 
 
-def check_locks(variants: Sequence[Variant], locks: Path = lock.LOCKS) -> None:
+def check_locks(
+    workspace: Workspace,
+    variants: Sequence[Variant],
+) -> None:
     """Raise StaleError naming every variant whose committed lock is not what it should be."""
-    channel = offers_module.read_channel()
+    channel = offers_module.read_channel(workspace)
     stale = []
     for variant in variants:
         try:
-            lock.check(variant, channel, locks)
+            lock.check(workspace, variant, channel)
             print(f"  {'current':<9}{variant.id}", file=sys.stderr)
         except StaleError as error:
             stale.append(error)

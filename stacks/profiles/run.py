@@ -15,8 +15,9 @@ from typing import Any
 from stacks.core.disk import write_whole
 from stacks.core.errors import StacksError, UsageError
 from stacks.core.process import attached
+from stacks.core.workspace import Workspace
 from stacks.environments import settings
-from stacks.environments.reports import REPORTS
+from stacks.environments.reports import workload_reports
 from stacks.environments.verify import NO_DEVICE, SUITE, environment
 from stacks.variants.variant import Variant, load_variant
 
@@ -54,14 +55,9 @@ class Wish:
         return [*words, "--small"] if self.small else words
 
 
-def reports_of(variant: Variant) -> Path:
-    """Return the folder of a variant's reports of workloads."""
-    return REPORTS / variant.framework.name / "workloads" / variant.name
-
-
-def report_path(variant: Variant, workload: str) -> Path:
+def report_path(workspace: Workspace, variant: Variant, workload: str) -> Path:
     """Return where the last report of a workload on a variant lies."""
-    return reports_of(variant) / f"{workload}.json"
+    return workload_reports(workspace, variant) / f"{workload}.json"
 
 
 def check_workload(name: str) -> None:
@@ -75,6 +71,7 @@ def check_workload(name: str) -> None:
 
 
 def profile(
+    workspace: Workspace,
     variant: Variant,
     prefix: Path,
     wish: Wish,
@@ -100,7 +97,7 @@ def profile(
     chosen = reports[commonest([signature_of(report) for report in reports], reports)]
     chosen["compiles"] = [_compiled(report) for report in reports]
     text = json.dumps(chosen, indent=1, sort_keys=True).encode() + b"\n"
-    kept = report_path(variant, wish.workload)
+    kept = report_path(workspace, variant, wish.workload)
     write_whole(kept, text)
     if json_file:
         write_whole(json_file, text)
@@ -159,7 +156,7 @@ def read(path: Path) -> dict[str, Any]:
     return report
 
 
-def find(text: str, workload: str, framework: str | None) -> dict[str, Any]:
+def find(workspace: Workspace, text: str, workload: str, framework: str | None) -> dict[str, Any]:
     """Return the report that a person means: a file, VARIANT, or FRAMEWORK/VARIANT.
 
     Raises UsageError where there is none.
@@ -168,8 +165,8 @@ def find(text: str, workload: str, framework: str | None) -> dict[str, Any]:
     if path.suffix == ".json" or path.is_file():
         return read(path)
     first, _, second = text.rpartition("/")
-    variant = load_variant(second, first or framework or None)
-    kept = report_path(variant, workload)
+    variant = load_variant(workspace, second, first or framework or None)
+    kept = report_path(workspace, variant, workload)
     if not kept.is_file():
         raise UsageError(
             f"{variant.id} has no report of {workload}",

@@ -6,18 +6,18 @@ import json
 from collections.abc import Sequence
 from pathlib import Path
 
-from stacks.core.disk import REPOSITORY, write_whole
+from stacks.core.disk import write_whole
 from stacks.core.errors import StaleError, UsageError
+from stacks.core.workspace import Workspace
 from stacks.image.config import config_of
 from stacks.variants.variant import Variant
 
-WORKFLOWS = REPOSITORY / ".github" / "workflows"
 BEGIN = "# Made by `./invoke render` from envs/; do not edit up to the next comment."
 END = "# The end of what is made."
 RUNNER = "ubuntu-24.04"
 
 
-def matrix(variants: Sequence[Variant]) -> dict[str, list[dict[str, str]]]:
+def matrix(workspace: Workspace, variants: Sequence[Variant]) -> dict[str, list[dict[str, str]]]:
     """Return the jobs' matrix: for each variant what a job must know of it.
 
     `baseline` is the flavour that it is timed beside; `image` and `tags` (separated by blanks) are
@@ -26,7 +26,7 @@ def matrix(variants: Sequence[Variant]) -> dict[str, list[dict[str, str]]]:
     baselines = {v.framework.name: v.name for v in variants if v.baseline}
     jobs = []
     for variant in variants:
-        image = config_of(variant)
+        image = config_of(workspace, variant)
         jobs.append(
             {
                 "framework": variant.framework.name,
@@ -41,26 +41,35 @@ def matrix(variants: Sequence[Variant]) -> dict[str, list[dict[str, str]]]:
     return {"include": jobs}
 
 
-def rendered(variants: Sequence[Variant], folder: Path = WORKFLOWS) -> dict[Path, str]:
+def rendered(
+    workspace: Workspace,
+    variants: Sequence[Variant],
+) -> dict[Path, str]:
     """Return {path: text} of every workflow with a matrix, its jobs those of the variants.
 
     All else in a workflow stays as a person wrote it. Raises UsageError where the beginning of
     the made lines is there, but not their end.
     """
-    jobs = matrix(variants)["include"]
-    texts = {path: path.read_text() for path in sorted(folder.glob("*.yml"))}
+    jobs = matrix(workspace, variants)["include"]
+    texts = {path: path.read_text() for path in sorted(workspace.workflows.glob("*.yml"))}
     return {path: _filled(path, text, jobs) for path, text in texts.items() if BEGIN in text}
 
 
-def write(variants: Sequence[Variant], folder: Path = WORKFLOWS) -> None:
+def write(
+    workspace: Workspace,
+    variants: Sequence[Variant],
+) -> None:
     """Write the variants' jobs into the workflows."""
-    for path, text in rendered(variants, folder).items():
+    for path, text in rendered(workspace, variants).items():
         write_whole(path, text)
 
 
-def check(variants: Sequence[Variant], folder: Path = WORKFLOWS) -> None:
+def check(
+    workspace: Workspace,
+    variants: Sequence[Variant],
+) -> None:
     """Raise StaleError naming the workflows whose jobs are not the variants'."""
-    found = rendered(variants, folder)
+    found = rendered(workspace, variants)
     stale = [path.name for path, text in found.items() if path.read_text() != text]
     if stale:
         raise StaleError(

@@ -2,17 +2,20 @@
 
 from __future__ import annotations
 
-from stacks.channel.recipe import SOURCES_LOCK, Archives, Debs, IndexFile, read_recipes
+from stacks.channel.recipe import Archives, Debs, IndexFile, read_recipes
 from stacks.core.errors import StaleError
+from stacks.core.workspace import Workspace
 from stacks.image import base
 from stacks.sources.debian_archive import DebWanted
 from stacks.sources.pins import Pins, read_pins, write_pins
 from stacks.sources.repin import FileWanted, difference, repin
 
 
-def wanted() -> tuple[set[DebWanted], set[FileWanted]]:
+def wanted(workspace: Workspace) -> tuple[set[DebWanted], set[FileWanted]]:
     """Return every deb and file that the recipes name, and the debs of the images' base."""
-    sources = [source for recipe in read_recipes().values() for source in recipe.source]
+    sources = [
+        source for recipe in read_recipes(workspace.recipes).values() for source in recipe.source
+    ]
     debs = {DebWanted(s.suite, n) for s in sources if isinstance(s, Debs) for n in s.debs}
     debs |= {DebWanted(s.suite, n) for s in sources if isinstance(s, Archives) for n in s.names}
     debs |= {DebWanted(base.read().suite, name) for name in base.read().debs}
@@ -20,14 +23,18 @@ def wanted() -> tuple[set[DebWanted], set[FileWanted]]:
     return debs, files
 
 
-def pin(*, check: bool = False) -> None:
+def pin(workspace: Workspace, *, check: bool = False) -> None:
     """Pin what the archives offer now and print what changes.
 
     With `check` nothing is written, and StaleError is raised where the pins would change.
     """
-    debs, files = wanted()
-    old = read_pins(SOURCES_LOCK) if SOURCES_LOCK.exists() else Pins(debs=(), files=())
-    new = repin(debs, files)
+    debs, files = wanted(workspace)
+    old = (
+        read_pins(workspace.sources_lock)
+        if workspace.sources_lock.exists()
+        else Pins(debs=(), files=())
+    )
+    new = repin(workspace, debs, files)
     changes = difference(old, new)
     print("\n".join(changes) if changes else "every pin is what the archives offer now")
     if check and changes:
@@ -36,5 +43,5 @@ def pin(*, check: bool = False) -> None:
             fix="run `./invoke pin`, then `./invoke lock`, look at both differences, commit them",
         )
     if changes and not check:
-        write_pins(SOURCES_LOCK, new)
-        print(f"written: {SOURCES_LOCK.name}; run `./invoke lock` next")
+        write_pins(workspace.sources_lock, new)
+        print(f"written: {workspace.sources_lock.name}; run `./invoke lock` next")

@@ -3,15 +3,15 @@
 from __future__ import annotations
 
 import json
-from pathlib import Path
 from typing import Any
 
 from pydantic import BaseModel
 from pydantic.json_schema import GenerateJsonSchema, JsonSchemaValue
 
 from stacks.bench.result import Result
-from stacks.core.disk import REPOSITORY, write_whole
+from stacks.core.disk import write_whole
 from stacks.core.errors import StaleError
+from stacks.core.workspace import Workspace
 from stacks.core.yamlfile import shown
 from stacks.variants.files import BlasFile, FlavourFile, FrameworkFile
 
@@ -38,18 +38,23 @@ def schema_of(model: type[BaseModel]) -> str:
     return json.dumps({**head, **made}, indent=2, ensure_ascii=False) + "\n"
 
 
-def write(root: Path = REPOSITORY) -> None:
+def write(
+    workspace: Workspace,
+) -> None:
     """Write every schema into its folder below `root`."""
     for name, model in MODELS.items():
-        write_whole(root / name, schema_of(model))
+        write_whole(workspace.root / name, schema_of(model))
 
 
-def check(root: Path = REPOSITORY) -> None:
+def check(
+    workspace: Workspace,
+) -> None:
     """Raise StaleError where a schema below `root` is not the one that its model gives."""
     stale = [
-        str(shown(root / name))
+        str(shown(workspace.root / name))
         for name, model in MODELS.items()
-        if not (root / name).is_file() or (root / name).read_text() != schema_of(model)
+        if not (workspace.root / name).is_file()
+        or (workspace.root / name).read_text() != schema_of(model)
     ]
     if stale:
         raise StaleError(

@@ -7,8 +7,9 @@ from collections.abc import Callable, Iterable
 from dataclasses import dataclass
 from pathlib import Path
 
-from stacks.core.disk import cache_root, explained, locked, sha256_of
+from stacks.core.disk import explained, locked, sha256_of
 from stacks.core.errors import FetchError, IntegrityError
+from stacks.core.workspace import Workspace
 from stacks.sources.cache import cached_path, cached_sha256
 from stacks.sources.debian_archive import DebWanted, deb_pins
 from stacks.sources.download import download
@@ -30,14 +31,17 @@ class FileWanted:
     filename: str
 
 
-def repin(debs: Iterable[DebWanted], files: Iterable[FileWanted]) -> Pins:
+def repin(workspace: Workspace, debs: Iterable[DebWanted], files: Iterable[FileWanted]) -> Pins:
     """Return pins for what the archive and the indexes have today.
 
     Raises IntegrityError for a bad signature or bytes that differ from what an index says,
     FetchError for what cannot be had, UsageError for what does not exist.
     """
     stop = threading.Event()
-    return Pins(debs=deb_pins(sorted(set(debs)), stop), files=_file_pins(sorted(set(files)), stop))
+    return Pins(
+        debs=deb_pins(sorted(set(debs)), stop),
+        files=_file_pins(workspace, sorted(set(files)), stop),
+    )
 
 
 def difference(old: Pins, new: Pins) -> list[str]:
@@ -80,7 +84,9 @@ def _files_of(project: str, pins: dict[str, Pin]) -> list[str]:
     ]
 
 
-def _file_pins(wanted: list[FileWanted], stop: threading.Event) -> tuple[IndexPin, ...]:
+def _file_pins(
+    workspace: Workspace, wanted: list[FileWanted], stop: threading.Event
+) -> tuple[IndexPin, ...]:
     if not wanted:
         return ()
     settings = pip_settings()
@@ -99,11 +105,15 @@ def _file_pins(wanted: list[FileWanted], stop: threading.Event) -> tuple[IndexPi
         links[file] = found[0]
     with board(len(wanted), None) as seen:
         return tuple(
-            parallel_map(lambda file: _file_pin(web, file, links[file], seen), wanted, stop)
+            parallel_map(
+                lambda file: _file_pin(workspace, web, file, links[file], seen), wanted, stop
+            )
         )
 
 
-def _file_pin(web: Web, wanted: FileWanted, link: Link, seen: Board) -> IndexPin:
+def _file_pin(
+    workspace: Workspace, web: Web, wanted: FileWanted, link: Link, seen: Board
+) -> IndexPin:
     """Download a file into the cache and pin the bytes that came."""
 
     def pin(size: int, sha256: str) -> IndexPin:
@@ -117,17 +127,19 @@ def _file_pin(web: Web, wanted: FileWanted, link: Link, seen: Board) -> IndexPin
 
     if link.sha256:
         cached = pin(1, link.sha256)
-        if cached_sha256(cached) == link.sha256:
-            return pin(cached_path(cached).stat().st_size, link.sha256)
-    part = cache_root() / "sources" / "unpinned" / wanted.filename
+        if cached_sha256(workspace, cached) == link.sha256:
+            return pin(cached_path(workspace, cached).stat().st_size, link.sha256)
+    part = workspace.cache / "sources" / "unpinned" / wanted.filename
     with locked(part, wanted.filename), seen.file(wanted.filename, None, 0) as advance:
         with explained(part):
             part.unlink(missing_ok=True)
         download(web, link.url, part, None, advance)
-        return _kept(part, link, pin)
+        return _kept(workspace, part, link, pin)
 
 
-def _kept(part: Path, link: Link, pin: Callable[[int, str], IndexPin]) -> IndexPin:
+def _kept(
+    workspace: Workspace, part: Path, link: Link, pin: Callable[[int, str], IndexPin]
+) -> IndexPin:
     with explained(part):
         made = pin(part.stat().st_size, sha256_of(part))
         if link.sha256 not in (None, made.sha256):
@@ -138,7 +150,7 @@ def _kept(part: Path, link: Link, pin: Callable[[int, str], IndexPin]) -> IndexP
                 found=f"sha256 {made.sha256}",
                 fix="try again; if it stays, ask whoever runs this index",
             )
-        target = cached_path(made)
+        target = cached_path(workspace, made)
         target.parent.mkdir(parents=True, exist_ok=True)
         part.replace(target)
     return made

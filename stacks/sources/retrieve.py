@@ -10,6 +10,7 @@ from pathlib import Path
 
 from stacks.core.disk import explained, locked, sha256_of
 from stacks.core.errors import FetchError, IntegrityError, StacksError
+from stacks.core.workspace import Workspace
 from stacks.sources.cache import cached_path, cached_sha256
 from stacks.sources.download import download
 from stacks.sources.mirrors import PipSettings, debian_mirrors, pip_settings, shown
@@ -29,7 +30,7 @@ class Source:
     asked: tuple[str, ...]
 
 
-def retrieve(pins: Sequence[Pin], stop: threading.Event) -> None:
+def retrieve(workspace: Workspace, pins: Sequence[Pin], stop: threading.Event) -> None:
     """Put every pinned file into the cache, checked.
 
     Raises FetchError, IntegrityError or DiskError; files that came before that stay, and those
@@ -39,7 +40,9 @@ def retrieve(pins: Sequence[Pin], stop: threading.Event) -> None:
     sources |= _index_sources([pin for pin in pins if isinstance(pin, IndexPin)], stop)
     sources |= _channel_sources([pin for pin in pins if isinstance(pin, CondaPin)], stop)
     with board(len(pins), total_size(pins)) as seen:
-        missing = parallel_map(lambda pin: _bring_one(pin, sources[pin], seen), pins, stop)
+        missing = parallel_map(
+            lambda pin: _bring_one(workspace, pin, sources[pin], seen), pins, stop
+        )
     _raise_missing([pin for pin, absent in zip(pins, missing, strict=True) if absent], sources)
 
 
@@ -113,11 +116,11 @@ def _urls(pin: IndexPin, links: Sequence[Link]) -> tuple[str, ...]:
     return (*sure, *unsure)
 
 
-def _bring_one(pin: Pin, source: Source, seen: Board) -> bool:
+def _bring_one(workspace: Workspace, pin: Pin, source: Source, seen: Board) -> bool:
     """Bring one file into the cache; True where every server was asked and none has it."""
-    target = cached_path(pin)
+    target = cached_path(workspace, pin)
     with locked(target, pin.filename):
-        found = cached_sha256(pin)
+        found = cached_sha256(workspace, pin)
         if found == pin.sha256:
             return False
         if found is not None:

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from invoke.context import Context
 
+from stacks.core.workspace import default_workspace
 from stacks.tasks.options import CHANNEL
 from stacks.tasks.task import task
 
@@ -14,9 +15,10 @@ from stacks.tasks.task import task
 )
 def pin(context: Context, check: bool = False) -> None:
     """Pin the sources anew and show what changed."""
+    workspace = default_workspace()
     from stacks.project import pinning
 
-    pinning.pin(check=check)
+    pinning.pin(workspace, check=check)
 
 
 @task(
@@ -32,19 +34,20 @@ def lock(
     context: Context, variant: str = "", framework: str = "", channel: str = "", check: bool = False
 ) -> None:
     """Solve the variants and write their locks (envs/locks)."""
+    workspace = default_workspace()
     from stacks.locks import lock
     from stacks.locks import update as lock_update
     from stacks.variants.variant import select
 
-    chosen = select(variant, framework)
+    chosen = select(workspace, variant, framework)
     if check:
-        lock_update.check_locks(lock.with_other_channels(chosen))
+        lock_update.check_locks(workspace, lock.with_other_channels(workspace, chosen))
     elif channel:
         from stacks.locks import other_channel
 
-        other_channel.relock(chosen, channel)
+        other_channel.relock(workspace, chosen, channel)
     else:
-        lock_update.relock(chosen)
+        lock_update.relock(workspace, chosen)
 
 
 @task(
@@ -53,6 +56,7 @@ def lock(
 )
 def serve(context: Context, port: int = 8420) -> None:
     """Serve the channel on this machine for conda clients."""
+    workspace = default_workspace()
     from stacks.environments import serve as serving
 
-    serving.serve(port)
+    serving.serve(workspace, port)

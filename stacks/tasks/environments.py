@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from invoke.context import Context
 
+from stacks.core.workspace import default_workspace
 from stacks.tasks.options import CHANNEL, CLUSTER, FRAMEWORK, FULL, JSON, VARIANT, path_of
 from stacks.tasks.task import remainder, task
 
@@ -36,6 +37,7 @@ def build(
     cluster: str = "",
 ) -> None:
     """Make a variant's environment, verify it, print the table."""
+    workspace = default_workspace()
     from stacks.core.errors import UsageError
     from stacks.core.suggestions import unknown
     from stacks.environments import build as pipeline
@@ -53,30 +55,36 @@ def build(
         programs.prepare()
         from stacks.cluster import command
 
-        command.build(cluster, select(_on(channel, variant), framework), full=full)
+        command.build(
+            workspace, cluster, select(workspace, _on(channel, variant), framework), full=full
+        )
         return
     if not variant:
         raise UsageError(
             "no variant to build", fix="--variant NAME: `./invoke list` shows all that there are"
         )
-    chosen = load_variant(_on(channel, variant), framework or None)
+    chosen = load_variant(workspace, _on(channel, variant), framework or None)
     if file and to != "oci":
         raise UsageError("--file is for images in a file", fix="add --to oci")
     if to == "docker":
         from stacks.image import docker
 
-        docker.build(chosen, base_name=base, full=full, json_file=path_of(json))
+        docker.build(workspace, chosen, base_name=base, full=full, json_file=path_of(json))
     elif to == "oci":
         from stacks.image import oci
 
-        print(oci.write(chosen, oci.file_for(chosen, path_of(file)), path_of(base)))
+        print(
+            oci.write(
+                workspace, chosen, oci.file_for(workspace, chosen, path_of(file)), path_of(base)
+            )
+        )
     elif to != "prefix":
         raise unknown("place to build to", to, ("prefix", "docker", "oci"))
     elif base:
         raise UsageError("--base is for images", fix="add --to docker or --to oci")
     else:
-        prefix = pipeline.make_environment(chosen)
-        verification.verify_variant(chosen, prefix, full=full, json_file=path_of(json))
+        prefix = pipeline.make_environment(workspace, chosen)
+        verification.verify_variant(workspace, chosen, prefix, full=full, json_file=path_of(json))
 
 
 @task(
@@ -99,6 +107,7 @@ def verify(
     limit: int = 0,
 ) -> None:
     """Verify a built variant, or diagnose any Python (--python)."""
+    workspace = default_workspace()
     from stacks.core.errors import UsageError
     from stacks.environments import build as pipeline
     from stacks.environments import verify as verification
@@ -111,8 +120,10 @@ def verify(
     if python:
         verification.verify_python(python, full=full, json_file=path_of(json), limit=limit)
     else:
-        chosen, prefix = pipeline.ready_environment(variant, framework or None)
-        verification.verify_variant(chosen, prefix, full=full, json_file=path_of(json), limit=limit)
+        chosen, prefix = pipeline.ready_environment(workspace, variant, framework or None)
+        verification.verify_variant(
+            workspace, chosen, prefix, full=full, json_file=path_of(json), limit=limit
+        )
 
 
 @task(
@@ -123,41 +134,49 @@ def verify(
 )
 def recommend(context: Context, framework: str = "", rounds: int = 7) -> None:
     """Measure the built variants and name the fastest that verifies."""
+    workspace = default_workspace()
     from stacks.bench import recommend
     from stacks.locks import lock
     from stacks.variants.variant import on_framework
 
-    recommend.recommend(lock.with_other_channels(on_framework(framework or None)), rounds)
+    recommend.recommend(
+        workspace,
+        lock.with_other_channels(workspace, on_framework(workspace, framework or None)),
+        rounds,
+    )
 
 
 @task(help={"variant": VARIANT, "framework": FRAMEWORK})
 def run(context: Context, variant: str, framework: str = "") -> None:
     """Run a program in an environment: run --variant V -- CMD."""
+    workspace = default_workspace()
     from stacks.environments import build as pipeline
     from stacks.environments import run as run_module
 
-    chosen, prefix = pipeline.ready_environment(variant, framework or None)
+    chosen, prefix = pipeline.ready_environment(workspace, variant, framework or None)
     run_module.run(chosen, prefix, remainder())
 
 
 @task(help={"variant": VARIANT, "framework": FRAMEWORK})
 def shell(context: Context, variant: str, framework: str = "") -> None:
     """Open a shell in an environment."""
+    workspace = default_workspace()
     from stacks.environments import build as pipeline
     from stacks.environments import run as run_module
 
-    chosen, prefix = pipeline.ready_environment(variant, framework or None)
+    chosen, prefix = pipeline.ready_environment(workspace, variant, framework or None)
     run_module.shell(chosen, prefix)
 
 
 @task(name="list")
 def list_(context: Context) -> None:
     """Show every variant: locked, built, verified, how fast."""
+    workspace = default_workspace()
     from stacks.environments import listing
     from stacks.locks import lock
     from stacks.variants.variant import all_variants
 
-    listing.show(lock.with_other_channels(all_variants()))
+    listing.show(workspace, lock.with_other_channels(workspace, all_variants(workspace)))
 
 
 @task(
@@ -168,10 +187,11 @@ def list_(context: Context) -> None:
 )
 def clean(context: Context, variant: str = "", cache: bool = False) -> None:
     """Remove environments and reports; --cache: all else too."""
+    workspace = default_workspace()
     from stacks.environments import clean as cleaning
     from stacks.variants.variant import select
 
-    cleaning.clean(select(variant) if variant else None, cache=cache)
+    cleaning.clean(workspace, select(workspace, variant) if variant else None, cache=cache)
 
 
 def _on(channel: str, variant: str) -> str:

@@ -14,6 +14,7 @@ import invoke.tasks
 
 from stacks.core.console import show_error
 from stacks.core.errors import StacksError
+from stacks.core.workspace import default_workspace
 
 INTERRUPTED = 130
 
@@ -58,10 +59,11 @@ def _use(what: Collection[str]) -> None:
         return
     from stacks.environments import in_use
 
+    workspace = default_workspace()
     if "build" in what:
-        in_use.use_build()
+        in_use.use_build(workspace)
     if "cache" in what:
-        in_use.use_cache()
+        in_use.use_cache(workspace)
 
 
 def remainder() -> list[str]:

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from invoke.context import Context
 
+from stacks.core.workspace import default_workspace
 from stacks.tasks.options import CLUSTER, FRAMEWORK, JSON, VARIANT, path_of
 from stacks.tasks.task import remainder, task
 
@@ -42,6 +43,7 @@ def bench(
     cluster: str = "",
 ) -> None:
     """Time variants turn by turn, and keep the figures in results/."""
+    workspace = default_workspace()
     from stacks.bench.options import Asked
 
     asked = Asked(
@@ -61,11 +63,11 @@ def bench(
         programs.prepare()
         from stacks.cluster import command as on_cluster
 
-        on_cluster.bench(cluster, variants, framework, asked=asked)
+        on_cluster.bench(workspace, cluster, variants, framework, asked=asked)
         return
     from stacks.bench import command
 
-    command.bench(variants, framework, asked=asked, machine_name=machine)
+    command.bench(workspace, variants, framework, asked=asked, machine_name=machine)
 
 
 @task(
@@ -94,20 +96,22 @@ def scheduler(context: Context) -> None:
 @task(help={"machine": "all results of this one (default: the last of each machine)"})
 def results(context: Context, machine: str = "") -> None:
     """Show what bench has kept in results/."""
+    workspace = default_workspace()
     from stacks.bench import command
 
-    command.show_results(machine)
+    command.show_results(workspace, machine)
 
 
 @task(help={"check": "change nothing; fail where what is published is not what results/ gives"})
 def publish(context: Context, check: bool = False) -> None:
     """Write docs/timings.md and site/index.html from results/."""
+    workspace = default_workspace()
     from stacks.publish import command
 
     if check:
-        command.check()
+        command.check(workspace)
     else:
-        command.publish()
+        command.publish(workspace)
 
 
 @task(
@@ -138,15 +142,18 @@ def profile(
     json: str = "",
 ) -> None:
     """Run a workload in an environment and print its profile."""
+    workspace = default_workspace()
     from stacks.environments import build as pipeline
     from stacks.profiles import run as profile_runs
 
     profile_runs.check_workload(workload)
-    chosen, prefix = pipeline.ready_environment(variant, framework or None)
+    chosen, prefix = pipeline.ready_environment(workspace, variant, framework or None)
     wish = profile_runs.Wish(
         workload, calls=calls, case=case, linker=linker, small=small, fix_scan=fix_scan
     )
-    profile_runs.profile(chosen, prefix, wish, compiles=compiles, json_file=path_of(json))
+    profile_runs.profile(
+        workspace, chosen, prefix, wish, compiles=compiles, json_file=path_of(json)
+    )
 
 
 @task(
@@ -168,9 +175,12 @@ def compare(
     case: str = "",
 ) -> None:
     """Show two profiles side by side, the largest change first."""
+    workspace = default_workspace()
     from stacks.profiles import compare as profile_compare
     from stacks.profiles import run as profile_runs
 
     profile_runs.check_workload(workload)
-    reports = [profile_runs.find(name, workload, framework or None) for name in (before, after)]
+    reports = [
+        profile_runs.find(workspace, name, workload, framework or None) for name in (before, after)
+    ]
     profile_compare.show(*reports, case=case)

@@ -12,10 +12,10 @@ from pathlib import Path
 from pydantic import Field
 
 from stacks.core import yamlfile
-from stacks.core.disk import REPOSITORY
 from stacks.core.errors import UsageError
 from stacks.core.models import Strict
 from stacks.core.suggestions import unknown
+from stacks.core.workspace import Workspace
 from stacks.variants.files import (
     THROUGH_NUMPY,
     BlasFile,
@@ -27,8 +27,6 @@ from stacks.variants.files import (
     PythonPackages,
     Specs,
 )
-
-ENVS = REPOSITORY / "envs"
 
 # The package that a lock has for `libm: amdlibm`: AMD's own may not be passed on.
 AMDLIBM = "amdlibm-compat"
@@ -122,89 +120,113 @@ class Variant(Strict):
         return self.variables
 
 
-def flavour_names(envs: Path = ENVS) -> tuple[str, ...]:
+def flavour_names(
+    workspace: Workspace,
+) -> tuple[str, ...]:
     """Return the names of all flavours, sorted."""
-    return _names(envs / "variants")
+    return _names(workspace.envs / "variants")
 
 
-def framework_names(envs: Path = ENVS) -> tuple[str, ...]:
+def framework_names(
+    workspace: Workspace,
+) -> tuple[str, ...]:
     """Return the names of all frameworks, sorted."""
-    return _names(envs / "frameworks")
+    return _names(workspace.envs / "frameworks")
 
 
-def framework_named(name: str, envs: Path = ENVS) -> str:
+def framework_named(
+    workspace: Workspace,
+    name: str,
+) -> str:
     """Return a framework's name, of which the version may be left out where there is only one.
 
     Raises UsageError where there is none of that name.
     """
-    known = framework_names(envs)
+    known = framework_names(workspace)
     found = [n for n in known if n == name] or [n for n in known if n.rpartition("-")[0] == name]
     if len(found) != 1:
         raise unknown("framework", name, known)
     return found[0]
 
 
-def default_framework(envs: Path = ENVS) -> str:
+def default_framework(
+    workspace: Workspace,
+) -> str:
     """Return the name of the framework that is taken where none is asked for."""
-    chosen = [n for n in framework_names(envs) if _framework(n, envs).default]
+    chosen = [n for n in framework_names(workspace) if _framework(n, workspace.envs).default]
     if len(chosen) != 1:
         raise UsageError(
-            f"{yamlfile.shown(envs / 'frameworks')}: no framework can be taken for granted",
+            f"{yamlfile.shown(workspace.envs / 'frameworks')}: no framework is the default",
             expected="`default: true` in exactly one file",
             found=", ".join(chosen) or "none",
         )
     return chosen[0]
 
 
-def load_variant(name: str, framework: str | None = None, envs: Path = ENVS) -> Variant:
+def load_variant(
+    workspace: Workspace,
+    name: str,
+    framework: str | None = None,
+) -> Variant:
     """Return a flavour on a framework, the default one where none is given.
 
     `flavour@channel` is the flavour with another channel's packages; see `elsewhere`. Raises
     UsageError where either does not exist, does not fit the other, or is not valid.
     """
     name, _, channel = name.partition("@")
-    flavour, made_for = _resolve(name, envs)
+    flavour, made_for = _resolve(workspace, name, workspace.envs)
     if framework is None:
-        default = default_framework(envs)
+        default = default_framework(workspace)
         framework = default if default in made_for else made_for[0]
     else:
-        framework = framework_named(framework, envs)
+        framework = framework_named(workspace, framework)
     if framework not in made_for:
         raise UsageError(
             f"{name} is not made for {framework}", expected=f"one of {', '.join(made_for)}"
         )
-    variant = _variant(name, flavour, _framework(framework, envs), envs)
+    variant = _variant(name, flavour, _framework(framework, workspace.envs), workspace.envs)
     return on_other_channel(variant, channel) if channel else variant
 
 
-def all_variants(envs: Path = ENVS) -> tuple[Variant, ...]:
+def all_variants(
+    workspace: Workspace,
+) -> tuple[Variant, ...]:
     """Return every flavour on each framework that it is made for, sorted by framework and name."""
-    default_framework(envs)
-    resolved = {name: _resolve(name, envs) for name in flavour_names(envs)}
+    default_framework(workspace)
+    resolved = {
+        name: _resolve(workspace, name, workspace.envs) for name in flavour_names(workspace)
+    }
     return tuple(
-        _variant(name, flavour, _framework(framework, envs), envs)
-        for framework in framework_names(envs)
+        _variant(name, flavour, _framework(framework, workspace.envs), workspace.envs)
+        for framework in framework_names(workspace)
         for name, (flavour, made_for) in resolved.items()
         if framework in made_for
     )
 
 
-def select(name: str = "", framework: str = "", envs: Path = ENVS) -> tuple[Variant, ...]:
+def select(
+    workspace: Workspace,
+    name: str = "",
+    framework: str = "",
+) -> tuple[Variant, ...]:
     """Return the variants of a flavour and a framework; an empty name stands for all of them."""
     name, _, channel = name.partition("@")
-    if name and name not in flavour_names(envs):
-        raise unknown("variant", name, flavour_names(envs))
-    variants = on_framework(framework, envs) if framework else all_variants(envs)
+    if name and name not in flavour_names(workspace):
+        raise unknown("variant", name, flavour_names(workspace))
+    variants = on_framework(workspace, framework) if framework else all_variants(workspace)
     found = tuple(v for v in variants if name in ("", v.name))
     if not found:
         raise UsageError(f"{name} is not made for {framework}")
     return tuple(on_other_channel(v, channel) for v in found) if channel else found
 
 
-def on_framework(name: str | None = None, envs: Path = ENVS) -> tuple[Variant, ...]:
+def on_framework(
+    workspace: Workspace,
+    name: str | None = None,
+) -> tuple[Variant, ...]:
     """Return every variant on a framework, the default one where none is given."""
-    name = framework_named(name, envs) if name else default_framework(envs)
-    return tuple(v for v in all_variants(envs) if v.framework.name == name)
+    name = framework_named(workspace, name) if name else default_framework(workspace)
+    return tuple(v for v in all_variants(workspace) if v.framework.name == name)
 
 
 def _names(folder: Path) -> tuple[str, ...]:
@@ -231,9 +253,9 @@ def _variant(name: str, flavour: FlavourFile, framework: Framework, envs: Path) 
     )
 
 
-def _resolve(name: str, envs: Path) -> tuple[FlavourFile, tuple[str, ...]]:
+def _resolve(workspace: Workspace, name: str, envs: Path) -> tuple[FlavourFile, tuple[str, ...]]:
     """Return a flavour with all that it extends, and the names of the frameworks it is made for."""
-    chain = _chain(name, envs)
+    chain = _chain(workspace, name, envs)
     merged = chain[-1].value
     for document in reversed(chain[:-1]):
         merged = _over(merged, document.value)
@@ -243,12 +265,12 @@ def _resolve(name: str, envs: Path) -> tuple[FlavourFile, tuple[str, ...]]:
                 f"{chain[0].places.where(())}: expected the key {key!r}, here or in what it "
                 "extends, found none"
             )
-    return merged, merged.frameworks or framework_names(envs)
+    return merged, merged.frameworks or framework_names(workspace)
 
 
-def _chain(name: str, envs: Path) -> list[yamlfile.Document[FlavourFile]]:
+def _chain(workspace: Workspace, name: str, envs: Path) -> list[yamlfile.Document[FlavourFile]]:
     """Return the documents of a flavour and of all that it extends, itself first."""
-    known = flavour_names(envs)
+    known = flavour_names(workspace)
     chain: list[yamlfile.Document[FlavourFile]] = []
     names: list[str] = []
     following: str | None = name
@@ -263,21 +285,23 @@ def _chain(name: str, envs: Path) -> list[yamlfile.Document[FlavourFile]]:
         if following not in known:
             raise unknown("variant", following, known, where=where)
         document = yamlfile.read(envs / "variants" / f"{following}.yaml", FlavourFile)
-        _check_names(document, envs)
+        _check_names(workspace, document, envs)
         chain.append(document)
         names.append(following)
         following = document.value.extends
     return chain
 
 
-def _check_names(document: yamlfile.Document[FlavourFile], envs: Path) -> None:
+def _check_names(
+    workspace: Workspace, document: yamlfile.Document[FlavourFile], envs: Path
+) -> None:
     flavour, where = document.value, document.places.where
     blas = (THROUGH_NUMPY, *_names(envs / "blas"))
     if flavour.blas is not None and flavour.blas not in blas:
         raise unknown("BLAS", flavour.blas, blas, where=where(("blas",)))
     for i, framework in enumerate(flavour.frameworks):
-        if framework not in framework_names(envs):
-            known = framework_names(envs)
+        if framework not in framework_names(workspace):
+            known = framework_names(workspace)
             raise unknown("framework", framework, known, where=where(("frameworks", i)))
 
 

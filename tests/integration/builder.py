@@ -12,11 +12,12 @@ import subprocess
 import sys
 import threading
 from collections.abc import Callable, Sequence
+from dataclasses import replace
 from pathlib import Path
 from typing import Any, NoReturn
 
-from stacks.core.disk import cache_root
 from stacks.core.errors import StacksError
+from stacks.core.workspace import Workspace
 from stacks.environments import build as pipeline
 from stacks.environments import pip_layer, prefix, settings
 from stacks.variants.variant import load_variant
@@ -62,10 +63,10 @@ def hold(function: Callable[..., Any]) -> Callable[..., Any]:
     return run
 
 
-def prepare(point: str, target: Path) -> None:
+def prepare(workspace: Workspace, point: str, target: Path) -> None:
     patch: Callable[[Any, str, Any], None] = setattr
     if point == "unpacking":
-        die_when("unpacked/*/lib", cache_root())
+        die_when("unpacked/*/lib", workspace.cache)
     elif point == "linking":
         die_when(f".{target.name}.*.part/*/lib/*", target.parent)
     elif point == "checking":
@@ -91,11 +92,15 @@ def prepare(point: str, target: Path) -> None:
         assert not point, point
 
 
-def main(envs: str, locks: str, target: str, name: str, point: str) -> int:
-    prepare(point, Path(target))
-    variant = load_variant(name, envs=Path(envs))
+def main(workspace: Workspace, envs: str, locks: str, target: str, name: str, point: str) -> int:
+    prepare(workspace, point, Path(target))
+    variant = load_variant(replace(workspace, root=Path(envs).parent), name)
     try:
-        print(pipeline.make_environment(variant, Path(target), Path(locks)))
+        print(
+            pipeline.make_environment(
+                replace(workspace, root=Path(locks).parent.parent), variant, Path(target)
+            )
+        )
     except StacksError as error:
         print(error, file=sys.stderr)
         return error.exit_code

@@ -15,6 +15,7 @@ from integration import engines, small_image
 from integration.engines import Running, State
 from integration.small_image import NAMES, PASSES, Build
 from integration.tiny import Tiny, prepare
+from stacks.core.workspace import Workspace
 from stacks.environments import build as pipeline
 from stacks.image import docker, layout
 from stacks.image import engine as engine_door
@@ -55,11 +56,11 @@ def group_of(nodeid: str) -> str:
 
 
 @pytest.fixture(scope="session")
-def prefix() -> MakePrefix:
+def prefix(workspace: Workspace) -> MakePrefix:
     """Give the function that returns an environment by framework and flavour, made where needed."""
 
     def make(framework: str, flavour: str) -> Path:
-        return pipeline.make_environment(load_variant(flavour, framework))
+        return pipeline.make_environment(workspace, load_variant(workspace, flavour, framework))
 
     return make
 
@@ -101,7 +102,9 @@ def tiny(tiny_model: Tiny, tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> T
 
 
 @pytest.fixture
-def small(engine: Engine, tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Build:
+def small(
+    workspace: Workspace, engine: Engine, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> Build:
     """Give the function that builds the small image, whose entry program plays a part."""
     place = tmp_path / "place"
     monkeypatch.setattr(layout, "place_of", lambda variant: place)
@@ -110,17 +113,20 @@ def small(engine: Engine, tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Bu
     def build(play: str, **options: Any) -> None:
         layers = small_image.write(tmp_path / hashlib.sha256(play.encode()).hexdigest(), play)
         monkeypatch.setattr(layout, "lay_out", lambda variant: layers)
-        docker.build(small_image.variant(), **options)
+        docker.build(workspace, small_image.variant(), **options)
 
     return build
 
 
 @pytest.fixture
 def before(
-    engine: Engine, tmp_path_factory: pytest.TempPathFactory, monkeypatch: pytest.MonkeyPatch
+    workspace: Workspace,
+    engine: Engine,
+    tmp_path_factory: pytest.TempPathFactory,
+    monkeypatch: pytest.MonkeyPatch,
 ) -> State:
     """Give the state of an engine that has an image by the names already, and the base."""
-    docker.prepare_base(engine)
+    docker.prepare_base(workspace, engine)
     if not engine.image_id(NAMES[0]):
         root = tmp_path_factory.mktemp("before")
         small_image.start(root, PASSES).communicate()

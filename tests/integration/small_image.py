@@ -14,6 +14,7 @@ from pathlib import Path
 
 from stacks.core.disk import REPOSITORY
 from stacks.core.errors import StacksError
+from stacks.core.workspace import Workspace
 from stacks.image import docker, layout, manifest
 from stacks.image.layout import Layer
 from stacks.variants.variant import Variant, load_variant
@@ -32,9 +33,9 @@ PASSES, FAILS, BREAKS = "exit 0", "exit 1", "exit 2"
 WAITS = "until [ -e /tmp/go ]; do sleep 0.1; done"
 
 
-def variant() -> Variant:
+def variant(workspace: Workspace) -> Variant:
     """Return a variant whose image has a name that no real one has."""
-    return load_variant("openblas").model_copy(update={"name": "small-test"})
+    return load_variant(workspace, "openblas").model_copy(update={"name": "small-test"})
 
 
 def write(root: Path, play: str) -> tuple[Layer, ...]:
@@ -76,14 +77,14 @@ def wait_for(line: str, process: subprocess.Popen[str]) -> bool:
     return any(said.rstrip() == line for said in process.stderr)
 
 
-def main(root: str, play: str) -> int:
+def main(workspace: Workspace, root: str, play: str) -> int:
     patch = setattr
     layers = write(Path(root) / "content", play)
     patch(layout, "lay_out", lambda variant: layers)
     patch(layout, "place_of", lambda variant: Path(root) / "place")
     patch(docker, "REPORTS", Path(root) / "reports")
     try:
-        docker.build(variant())
+        docker.build(workspace, variant(workspace))
     except StacksError as error:
         print(error, file=sys.stderr)
         return error.exit_code

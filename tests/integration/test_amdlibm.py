@@ -19,6 +19,7 @@ from stacks.channel.offers import Channel, Offer
 from stacks.channel.recipe import read_recipes
 from stacks.core.disk import REPOSITORY
 from stacks.core.errors import UsageError
+from stacks.core.workspace import Workspace
 from stacks.environments import build as pipeline
 from stacks.environments import user_packages
 from stacks.variants.variant import load_variant
@@ -146,14 +147,14 @@ def test_more_elements_than_an_int_can_count(prefix: Prefix, tmp_path: Path) -> 
     assert subprocess.check_output([tmp_path / "many"], text=True) == "1 1 0\n"
 
 
-def test_amds_and_the_compatible_one_exclude_each_other() -> None:
+def test_amds_and_the_compatible_one_exclude_each_other(workspace: Workspace) -> None:
     recipes = read_recipes()
     compat = recipes["amdlibm-compat"].requirements.run_constraints
     assert (compat, recipes["amdlibm"].requirements.run_constraints) == (
         ("amdlibm <0a0",),
         ("amdlibm-compat <0a0",),
     )
-    channel = offers_module.read_channel()
+    channel = offers_module.read_channel(workspace)
     assert not [o for o in channel.offers.values() if o.recipe.package.name == "amdlibm"]
     amds = Offer(recipes["amdlibm"].model_copy(update={"package": _version("4.2.0")}), "0" * 64)
     both = Channel({**channel.offers, amds.file_name: amds}, channel.pins)
@@ -196,15 +197,19 @@ def archive(prefix: Prefix, tmp_path: Path) -> Callable[..., Path]:
 
 
 def test_amds_own_takes_the_place_of_the_compatible_one(
+    workspace: Workspace,
     archive: Callable[..., Path],
     tmp_path: Path,
     monkeypatch: pytest.MonkeyPatch,
     capsys: pytest.CaptureFixture[str],
 ) -> None:
-    variant, target = load_variant("openblas-amdlibm", "theano-1.0.5"), tmp_path / "environment"
+    variant, target = (
+        load_variant(workspace, "openblas-amdlibm", "theano-1.0.5"),
+        tmp_path / "environment",
+    )
     tarball = archive("aocl-libm-linux-gcc-4.2.0.tar.gz", "amd-libm")
     monkeypatch.setenv("AMDLIBM_TARBALL", str(tarball))
-    pipeline.make_environment(variant, target)
+    pipeline.make_environment(workspace, variant, target)
     assert "unlocked amdlibm 4.2.0 from AMDLIBM_TARBALL in place of" in capsys.readouterr().err
     libm, loops, accuracy = checked(target, "libm", "loops", "accuracy")
     assert (libm.status, libm.detail) == ("pass", "AMD LibM, libalm.so")
@@ -216,7 +221,7 @@ def test_amds_own_takes_the_place_of_the_compatible_one(
     powers = subprocess.check_output([target / "bin/python", "-c", program], text=True)
     assert powers == "8.0\n", "this release has no amd_vrsa_powxf"
     monkeypatch.delenv("AMDLIBM_TARBALL")
-    pipeline.make_environment(variant, target)
+    pipeline.make_environment(workspace, variant, target)
     assert checked(target, "libm")[0].detail.startswith("amdlibm-compat")
 
 
@@ -228,6 +233,7 @@ def test_amds_own_takes_the_place_of_the_compatible_one(
     ],
 )
 def test_what_is_not_amds_is_refused(
+    workspace: Workspace,
     archive: Callable[..., Path],
     monkeypatch: pytest.MonkeyPatch,
     name: str,
@@ -235,22 +241,24 @@ def test_what_is_not_amds_is_refused(
     more: dict[str, object],
     found: str,
 ) -> None:
-    variant = load_variant("openblas-amdlibm", "theano-1.0.5")
+    variant = load_variant(workspace, "openblas-amdlibm", "theano-1.0.5")
     monkeypatch.setenv("AMDLIBM_TARBALL", str(archive(name, home, **more)))
     with pytest.raises(UsageError, match="not AMD LibM") as caught:
-        user_packages.packages(variant)
+        user_packages.packages(workspace, variant)
     assert "aocl-libm-linux-gcc-VERSION.tar.gz" in str(caught.value)
     assert found in str(caught.value)
 
 
 def test_a_file_that_is_no_archive_or_not_there(
-    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+    workspace: Workspace, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    variant = load_variant("openblas-amdlibm", "theano-1.0.5")
+    variant = load_variant(workspace, "openblas-amdlibm", "theano-1.0.5")
     monkeypatch.setenv("AMDLIBM_TARBALL", str(tmp_path / "none.tar.gz"))
     with pytest.raises(UsageError, match="no such file"):
-        user_packages.packages(variant)
+        user_packages.packages(workspace, variant)
     (tmp_path / "none.tar.gz").write_bytes(b"PK\3\4")
     with pytest.raises(UsageError, match="not AMD LibM"):
-        user_packages.packages(variant)
-    assert user_packages.packages(load_variant("openblas", "theano-1.0.5")) == {}
+        user_packages.packages(workspace, variant)
+    assert (
+        user_packages.packages(workspace, load_variant(workspace, "openblas", "theano-1.0.5")) == {}
+    )

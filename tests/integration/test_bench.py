@@ -14,15 +14,16 @@ from stacks.bench.candidates import Candidate
 from stacks.bench.program import PROFILE_CALLS, Program
 from stacks.channel import offers as offers_module
 from stacks.core.disk import REPOSITORY
+from stacks.core.workspace import Workspace
 from stacks.locks import lock
 from stacks.variants.variant import load_variant
 
 Prefix = Callable[[str, str], Path]
 
 
-def candidate(prefix: Prefix, framework: str, flavour: str) -> Candidate:
-    variant = load_variant(flavour, framework)
-    locked = lock.read(variant, offers_module.read_channel().pins)
+def candidate(workspace: Workspace, prefix: Prefix, framework: str, flavour: str) -> Candidate:
+    variant = load_variant(workspace, flavour, framework)
+    locked = lock.read(workspace, variant, offers_module.read_channel(workspace).pins)
     return Candidate(variant, prefix(framework, flavour), locked, None)
 
 
@@ -30,8 +31,12 @@ def candidate(prefix: Prefix, framework: str, flavour: str) -> Candidate:
     ("framework", "flavour"),
     [("theano-0.8.2", "pip-default"), ("pytensor-3.0.7", "pip-openblas")],
 )
-def test_elementwise_functions_are_timed(prefix: Prefix, framework: str, flavour: str) -> None:
-    found = probe.measure(candidate(prefix, framework, flavour), "elementwise", 1, quick=True)
+def test_elementwise_functions_are_timed(
+    workspace: Workspace, prefix: Prefix, framework: str, flavour: str
+) -> None:
+    found = probe.measure(
+        candidate(workspace, prefix, framework, flavour), "elementwise", 1, quick=True
+    )
     assert [series.name for series in found] == [
         f"{name} float32 400x512" for name in ("exp", "log", "tanh", "sigmoid", "softmax")
     ]
@@ -41,8 +46,12 @@ def test_elementwise_functions_are_timed(prefix: Prefix, framework: str, flavour
         assert all(0.1 < sample < 1000 for sample in series.samples)
 
 
-def test_products_are_timed_on_as_many_threads_as_were_asked_for(prefix: Prefix) -> None:
-    found = probe.measure(candidate(prefix, "theano-1.0.5", "pip-openblas"), "gemm", 1, quick=True)
+def test_products_are_timed_on_as_many_threads_as_were_asked_for(
+    workspace: Workspace, prefix: Prefix
+) -> None:
+    found = probe.measure(
+        candidate(workspace, prefix, "theano-1.0.5", "pip-openblas"), "gemm", 1, quick=True
+    )
     assert [series.name for series in found] == ["Gemm float64 2000", "Gemm float32 2000"]
     assert all(1 < sample < 10000 for series in found for sample in series.samples)
 
@@ -56,8 +65,8 @@ def test_pythons_2_clock_is_the_one_that_no_one_can_set(prefix: Prefix) -> None:
     assert before < float(said.stdout) < time.clock_gettime(time.CLOCK_MONOTONIC)
 
 
-def test_a_program_stays_on_python_2_too(prefix: Prefix) -> None:
-    of = candidate(prefix, "theano-0.8.2", "pip-default")
+def test_a_program_stays_on_python_2_too(workspace: Workspace, prefix: Prefix) -> None:
+    of = candidate(workspace, prefix, "theano-0.8.2", "pip-default")
     program = Program(of, "logreg", ["--small"], probe.environment_of(of, 1), 300.0)
     try:
         program.wait()
@@ -74,8 +83,10 @@ def test_a_program_stays_on_python_2_too(prefix: Prefix) -> None:
         program.kill()
 
 
-def test_a_program_that_does_not_answer_in_time_is_ended(prefix: Prefix) -> None:
-    of = candidate(prefix, "theano-0.8.2", "pip-default")
+def test_a_program_that_does_not_answer_in_time_is_ended(
+    workspace: Workspace, prefix: Prefix
+) -> None:
+    of = candidate(workspace, prefix, "theano-0.8.2", "pip-default")
     # No interpreter imports Theano in a hundredth of a second.
     program = Program(of, "logreg", ["--small"], probe.environment_of(of, 1), 0.01)
     program.wait()

@@ -10,6 +10,7 @@ import pytest
 from integration import small_image
 from integration.engines import State, inspect, layers_of, state, use_builder
 from integration.small_image import NAMES, PASSES, WAITS, Build, wait_for
+from stacks.core.workspace import Workspace
 from stacks.image import base
 from stacks.image.config import config_of
 from stacks.image.engine import Engine
@@ -17,11 +18,11 @@ from stacks.image.engine import Engine
 pytestmark = pytest.mark.usefixtures("tidied")
 
 
-def test_an_image_is_as_its_config_says(small: Build, engine: Engine) -> None:
+def test_an_image_is_as_its_config_says(workspace: Workspace, small: Build, engine: Engine) -> None:
     small(PASSES)
     image = inspect(engine, NAMES[0])
     assert engine.image_id(NAMES[1]) == image["Id"]
-    config = config_of(small_image.variant())
+    config = config_of(workspace, small_image.variant())
     assert image["Config"]["Labels"] == config.labels
     assert dict(e.split("=", 1) for e in image["Config"]["Env"]) == config.environment
     assert image["Config"]["User"] == config.user
@@ -32,7 +33,11 @@ def test_an_image_is_as_its_config_says(small: Build, engine: Engine) -> None:
 
 
 def test_an_image_that_is_ready_is_not_built_again(
-    small: Build, engine: Engine, tmp_path: Path, capfd: pytest.CaptureFixture[str]
+    workspace: Workspace,
+    small: Build,
+    engine: Engine,
+    tmp_path: Path,
+    capfd: pytest.CaptureFixture[str],
 ) -> None:
     small(PASSES)
     before = state(engine)
@@ -44,20 +49,24 @@ def test_an_image_that_is_ready_is_not_built_again(
     assert "verifying" in capfd.readouterr().err
     assert json.loads((tmp_path / "report.json").read_text()) == {}
     assert state(engine) == before
-    engine.ask("tag", base.name(), NAMES[1])
+    engine.ask("tag", base.name(workspace), NAMES[1])
     small(PASSES)
-    assert engine.image_id(NAMES[1]) == engine.image_id(NAMES[0]) != engine.image_id(base.name())
+    assert (
+        engine.image_id(NAMES[1])
+        == engine.image_id(NAMES[0])
+        != engine.image_id(base.name(workspace))
+    )
 
 
 def test_every_builder_makes_the_same_layers_each_time(
-    small: Build, engine: Engine, monkeypatch: pytest.MonkeyPatch
+    workspace: Workspace, small: Build, engine: Engine, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     layers = []
     for number, builder in enumerate("001"):
         use_builder(monkeypatch, builder)
         # A base of another id, so that nothing comes from a builder's cache.
         name = f"theano-small-test-base:{number}"
-        engine.ask("import", "--message", name, base.tar(), name)
+        engine.ask("import", "--message", name, base.tar(workspace), name)
         small(PASSES, base_name=name)
         image = inspect(engine, NAMES[0])
         assert image["Config"]["Labels"]["org.opencontainers.image.base.name"] == name

@@ -21,6 +21,7 @@ from integration.small_image import BREAKS, FAILS, NAMES, PASSES, WAITS, Build, 
 from stacks.core.disk import REPOSITORY
 from stacks.core.errors import IntegrityError, VerifyError
 from stacks.core.process import call
+from stacks.core.workspace import Workspace
 from stacks.image import docker, dockerfile
 from stacks.image import engine as engines
 from stacks.image import entries as image_entries
@@ -147,12 +148,16 @@ def test_content_that_changes_before_the_build(
 
 
 def test_a_name_that_is_refused(
-    small: Build, before: State, engine: Engine, monkeypatch: pytest.MonkeyPatch
+    workspace: Workspace,
+    small: Build,
+    before: State,
+    engine: Engine,
+    monkeypatch: pytest.MonkeyPatch,
 ) -> None:
     """The first is given, the second is not."""
 
     def refused(*arguments: Any) -> ImageConfig:
-        return replace(config_of(*arguments), tags=("1.0.5", "no tag"))
+        return replace(config_of(workspace, *arguments), tags=("1.0.5", "no tag"))
 
     monkeypatch.setattr(docker, "config_of", refused)
     with pytest.raises(EngineError, match="no tag"):

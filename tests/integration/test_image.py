@@ -13,6 +13,7 @@ from cyclonedx.schema import SchemaVersion
 from cyclonedx.validation.json import JsonStrictValidator
 
 from stacks.channel import offers as offers_module
+from stacks.core.workspace import Workspace
 from stacks.image import base as bases
 from stacks.image import layout, oci, reproduce
 from stacks.image.config import config_of
@@ -46,8 +47,8 @@ print(json.dumps({
 
 
 @pytest.fixture(scope="module")
-def layers() -> tuple[Layer, ...]:
-    return layout.lay_out(VARIANT)
+def layers(workspace: Workspace) -> tuple[Layer, ...]:
+    return layout.lay_out(workspace, VARIANT)
 
 
 @pytest.fixture
@@ -59,10 +60,16 @@ def root(layers: tuple[Layer, ...], tmp_path: Path) -> Path:
     return root
 
 
-def start(root: Path, room: Path, *words: str | Path) -> subprocess.CompletedProcess[str]:
+def start(
+    workspace: Workspace, root: Path, room: Path, *words: str | Path
+) -> subprocess.CompletedProcess[str]:
     """Run a program of an image in a clean environment, with a /tmp of its own."""
     room.mkdir(exist_ok=True)
-    variables = {**config_of(VARIANT).environment, "TMPDIR": str(room), "HOME": str(room)}
+    variables = {
+        **config_of(workspace, VARIANT).environment,
+        "TMPDIR": str(room),
+        "HOME": str(room),
+    }
     return subprocess.run(
         [root / "opt/theano/bin/python", *words],
         env={**variables, "PATH": os.defpath},
@@ -91,7 +98,7 @@ def test_every_file_has_the_one_time_and_is_no_way_to_root(layers: tuple[Layer, 
             assert path.is_symlink() or not found.st_mode & stat.S_IWOTH, path
 
 
-def test_a_first_program_compiles_nothing(root: Path, tmp_path: Path) -> None:
+def test_a_first_program_compiles_nothing(workspace: Workspace, root: Path, tmp_path: Path) -> None:
     counting = tmp_path / "counting"
     counting.mkdir()
     compiler = counting / "g++"
@@ -99,7 +106,9 @@ def test_a_first_program_compiles_nothing(root: Path, tmp_path: Path) -> None:
         f'#!/bin/sh\necho "$@" >> "{counting}/calls"\nexec "{root}/opt/theano/bin/g++" "$@"\n'
     )
     compiler.chmod(0o755)
-    said = json.loads(start(root, tmp_path / "tmp", "-c", FIRST_PROGRAM, counting).stdout)
+    said = json.loads(
+        start(workspace, root, tmp_path / "tmp", "-c", FIRST_PROGRAM, counting).stdout
+    )
     assert said["compiled"] == []
     assert said["flags"] == "-march=haswell"
     assert said["folder"].startswith(str(tmp_path / "tmp" / f"theano-{os.getuid()}"))
@@ -127,8 +136,10 @@ def test_python_files_are_compiled_for_the_place_they_will_have(root: Path) -> N
     assert b"/opt/theano/lib/python3.9/site-packages/theano/printing.py" in data
 
 
-def test_no_file_bears_a_path_of_this_machine(layers: tuple[Layer, ...]) -> None:
-    places = [str(layout.place_of(VARIANT)), str(layout.CONTENT.parent.parent)]
+def test_no_file_bears_a_path_of_this_machine(
+    workspace: Workspace, layers: tuple[Layer, ...]
+) -> None:
+    places = [str(layout.place_of(workspace, VARIANT)), str(layout.CONTENT.parent.parent)]
     searched = subprocess.run(
         ["grep", "-rlaF", *(f"-e{place}" for place in places), *(la.folder for la in layers)],
         capture_output=True,
@@ -149,11 +160,13 @@ def test_the_program_of_an_image_says_how_it_is_used(root: Path) -> None:
     assert echoed.stdout == "a  b\n"
 
 
-def test_the_sbom_names_every_package_and_is_valid(layers: tuple[Layer, ...]) -> None:
+def test_the_sbom_names_every_package_and_is_valid(
+    workspace: Workspace, layers: tuple[Layer, ...]
+) -> None:
     text = layout.sbom_in(layers).decode()
     assert JsonStrictValidator(SchemaVersion.V1_6).validate_str(text) is None
     found = {item["purl"].partition("?")[0]: item for item in json.loads(text)["components"]}
-    locked = lock.read(VARIANT, offers_module.read_channel().pins)
+    locked = lock.read(workspace, VARIANT, offers_module.read_channel(workspace).pins)
     for package in locked.packages:
         item = found[f"pkg:conda/{package.name}@{package.version}"]
         assert item["hashes"] == [{"alg": "SHA-256", "content": package.sha256}]
@@ -166,11 +179,11 @@ def test_the_sbom_names_every_package_and_is_valid(layers: tuple[Layer, ...]) ->
 
 
 def test_two_images_are_the_same_wherever_and_however_they_are_made(
-    layers: tuple[Layer, ...], tmp_path: Path
+    workspace: Workspace, layers: tuple[Layer, ...], tmp_path: Path
 ) -> None:
-    digest = oci.write(VARIANT, tmp_path / "image.tar")
+    digest = oci.write(workspace, VARIANT, tmp_path / "image.tar")
     other = reproduce.make(VARIANT, tmp_path, reproduce.BOTH[1])
-    place = layout.place_of(VARIANT)
+    place = layout.place_of(workspace, VARIANT)
     for layer in layers:
         there = tmp_path / reproduce.BOTH[1].folder / "image" / layer.name
         assert reproduce.difference(place / layer.name, there) is None

@@ -10,6 +10,7 @@ from pathlib import Path
 import pytest
 
 from integration.engines import Running
+from stacks.core.workspace import Workspace
 from stacks.image import docker, oci
 from stacks.image.config import config_of
 from stacks.image.engine import Engine
@@ -40,12 +41,12 @@ Run = Callable[..., subprocess.CompletedProcess[str]]
 
 
 @pytest.fixture(scope="module")
-def image(running_engine: Running) -> str:
+def image(workspace: Workspace, running_engine: Running) -> str:
     """Give the name of the image, built, checked and verified."""
     with pytest.MonkeyPatch.context() as patch:
         if running_engine.host:
             patch.setenv("DOCKER_HOST", running_engine.host)
-        docker.build(load_variant("openblas", "theano-1.0.5"))
+        docker.build(workspace, load_variant(workspace, "openblas", "theano-1.0.5"))
     return NAME
 
 
@@ -62,19 +63,25 @@ def run(image: str, engine: Engine) -> Run:
     return run
 
 
-def test_it_was_verified_as_its_own_user(image: str) -> None:
-    report = json.loads(docker.report_path(load_variant("openblas", "theano-1.0.5")).read_bytes())
+def test_it_was_verified_as_its_own_user(workspace: Workspace, image: str) -> None:
+    report = json.loads(
+        docker.report_path(
+            workspace, load_variant(workspace, "openblas", "theano-1.0.5")
+        ).read_bytes()
+    )
     assert report["ok"] and report["variant"] == "openblas"
 
 
-def test_verify_under_another_user_who_may_do_nothing(run: Run) -> None:
-    done = run("verify", options=(*CONFINED, "--user", "12345:0"))
+def test_verify_under_another_user_who_may_do_nothing(workspace: Workspace, run: Run) -> None:
+    done = run(workspace, "verify", options=(*CONFINED, "--user", "12345:0"))
     assert done.returncode == 0, done.stdout + done.stderr
     assert "checks passed" in done.stdout.splitlines()[-1]
 
 
 @pytest.mark.parametrize("user", ["", "4321:4321"])
-def test_a_program_of_the_users_waits_for_no_compiler(run: Run, tmp_path: Path, user: str) -> None:
+def test_a_program_of_the_users_waits_for_no_compiler(
+    workspace: Workspace, run: Run, tmp_path: Path, user: str
+) -> None:
     (tmp_path / "train.py").write_text(FIRST_STEPS)
     (tmp_path / "new.py").write_text(SOMETHING_NEW)
     tmp_path.chmod(0o755)
@@ -82,37 +89,42 @@ def test_a_program_of_the_users_waits_for_no_compiler(run: Run, tmp_path: Path, 
     calls.touch()
     calls.chmod(0o666)
     # The compiler as it is, and before its work it says how it was called.
-    begin, _, rest = run("cat", "/opt/theano/bin/g++").stdout.partition("\n")
+    begin, _, rest = run(workspace, "cat", "/opt/theano/bin/g++").stdout.partition("\n")
     (tmp_path / "g++").write_text(f'{begin}\necho "$*" >>/calls\n{rest}')
     (tmp_path / "g++").chmod(0o755)
     options = (
         *CONFINED, *(["--user", user] if user else []), "-v", f"{tmp_path}:/work:ro",
         "-v", f"{calls}:/calls", "-v", f"{tmp_path}/g++:/opt/theano/bin/g++:ro",
     )  # fmt: skip
-    done = run("python", "train.py", options=options)
+    done = run(workspace, "python", "train.py", options=options)
     assert (done.stdout, done.stderr, done.returncode) == ("theano /work\n", "", 0)
     assert "-shared" not in calls.read_text()
-    assert run("python", "new.py", options=options).returncode == 0
+    assert run(workspace, "python", "new.py", options=options).returncode == 0
     assert calls.read_text().count("-shared") == 1
 
 
-def test_nothing_in_it_raises_rights(run: Run) -> None:
-    done = run("sh", "-c", "id -u; find / -xdev -path /root -prune -o -type f -perm /6000 -print")
+def test_nothing_in_it_raises_rights(workspace: Workspace, run: Run) -> None:
+    done = run(
+        workspace,
+        "sh",
+        "-c",
+        "id -u; find / -xdev -path /root -prune -o -type f -perm /6000 -print",
+    )
     assert (done.stdout, done.stderr, done.returncode) == ("10001\n", "", 0)
 
 
-def test_its_bill_of_materials(run: Run) -> None:
-    bill = json.loads(run("sbom").stdout)
+def test_its_bill_of_materials(workspace: Workspace, run: Run) -> None:
+    bill = json.loads(run(workspace, "sbom").stdout)
     assert bill["bomFormat"] == "CycloneDX"
     names = {component["name"] for component in bill["components"]}
     assert {"libc6", "bash", "libopenblas", "numpy", "theano"} <= names
 
 
-def test_help_where_there_is_no_terminal(run: Run) -> None:
-    done = run()
+def test_help_where_there_is_no_terminal(workspace: Workspace, run: Run) -> None:
+    done = run(workspace)
     assert done.returncode == 0
     assert "docker run --rm theano-openblas verify" in done.stdout
-    assert run("help").stdout == done.stdout
+    assert run(workspace, "help").stdout == done.stdout
 
 
 def test_a_shell(image: str, engine: Engine) -> None:
@@ -125,23 +137,25 @@ def test_a_shell(image: str, engine: Engine) -> None:
     assert "(openblas) /work $ " in done.stderr
 
 
-def test_a_command_that_is_not_there(run: Run) -> None:
-    done = run("no-such-program")
+def test_a_command_that_is_not_there(workspace: Workspace, run: Run) -> None:
+    done = run(workspace, "no-such-program")
     assert done.returncode == 127
     assert "no-such-program" in done.stderr
 
 
-def test_a_place_to_compile_where_nothing_may_be_executed(run: Run) -> None:
-    done = run("python", "-c", "pass", options=("--read-only", "--tmpfs", "/tmp"))
+def test_a_place_to_compile_where_nothing_may_be_executed(workspace: Workspace, run: Run) -> None:
+    done = run(workspace, "python", "-c", "pass", options=("--read-only", "--tmpfs", "/tmp"))
     assert "/tmp/theano-10001: nothing may be executed there (noexec)" in done.stderr
     assert "--tmpfs /tmp:rw,exec" in done.stderr
 
 
-def test_the_file_of_an_image_is_the_same_image(image: str, engine: Engine, tmp_path: Path) -> None:
-    variant = load_variant("openblas", "theano-1.0.5")
+def test_the_file_of_an_image_is_the_same_image(
+    workspace: Workspace, image: str, engine: Engine, tmp_path: Path
+) -> None:
+    variant = load_variant(workspace, "openblas", "theano-1.0.5")
     built = engine.image_id(image)
     assert built
-    oci.write(variant, tmp_path / "image.tar")
+    oci.write(workspace, variant, tmp_path / "image.tar")
     try:
         engine.ask("load", "--input", tmp_path / "image.tar")
         loaded, ours = (json.loads(engine.ask("image", "inspect", i))[0] for i in (image, built))
@@ -151,6 +165,6 @@ def test_the_file_of_an_image_is_the_same_image(image: str, engine: Engine, tmp_
         said = engine.ask("run", "--rm", image, "python", "-c", "import theano; print('well')")
         assert said == "well\n"
     finally:
-        for name in config_of(variant).names:
+        for name in config_of(workspace, variant).names:
             engine.ask("tag", built, name)
         engine.discard([loaded["Id"]])

@@ -16,8 +16,8 @@ from stacks.channel import build as package_builds
 from stacks.channel import offers as offers_module
 from stacks.channel import solve as solver
 from stacks.channel.offers import Channel
-from stacks.channel.recipe import RECIPES, SOURCES_LOCK
 from stacks.core.errors import StacksError, StaleError, UsageError
+from stacks.core.workspace import Workspace
 from stacks.locks import lock
 from stacks.locks import update as lock_update
 from stacks.sources.pins import Pins, read_pins, write_pins
@@ -28,7 +28,7 @@ VARIANTS = all_variants()
 
 def stale(tiny: Tiny, name: str, channel: Channel | None = None) -> str:
     with pytest.raises(StaleError) as caught:
-        lock.check(tiny.variant(name), channel or offers_module.read_channel(), tiny.locks)
+        lock.check(tiny.workspace, tiny.variant(name), channel or offers_module.read_channel())
     assert caught.value.fix and "./invoke lock" in caught.value.fix
     return caught.value.what
 
@@ -40,17 +40,17 @@ def file_of(tiny: Tiny, variant: str, name: str) -> Path:
 @pytest.mark.parametrize("variant", VARIANTS, ids=lambda variant: variant.id)
 @pytest.mark.parametrize("kind", ["explicit", "env"])
 def test_conda_lock_accepts_every_committed_lock(
-    variant: Variant, kind: str, tmp_path: Path
+    workspace: Workspace, variant: Variant, kind: str, tmp_path: Path
 ) -> None:
-    path = lock.folder_of(variant) / "conda-lock.yml"
+    path = lock.folder_of(workspace, variant) / "conda-lock.yml"
     command = ["render", "--kind", kind, "--platform", "linux-64", str(path)]
     subprocess.run(
         [sys.executable, "-m", "conda_lock", *command], cwd=tmp_path, check=True, timeout=60
     )
     [made] = tmp_path.iterdir()
     text = made.read_text()
-    channel = offers_module.read_channel()
-    for package in lock.read(variant, channel.pins).packages:
+    channel = offers_module.read_channel(workspace)
+    for package in lock.read(workspace, variant, channel.pins).packages:
         line = f"{package.name}={package.version}={package.build}"
         assert (package.url if kind == "explicit" else line) in text
 
@@ -63,24 +63,24 @@ def test_a_lock_says_nothing_of_the_machine_that_made_it() -> None:
 
 
 def test_a_lock_that_is_current(tiny: Tiny) -> None:
-    locked = lock.check(tiny.variant("by-pip"), offers_module.read_channel(), tiny.locks)
+    locked = lock.check(tiny.workspace, tiny.variant("by-pip"), offers_module.read_channel())
     assert [p.name for p in locked.packages] == ["pip", "python", "setuptools", "wheel"]
     assert [pin.name for pin in locked.requirements] == ["six"]
 
 
-def test_a_changed_spec(tiny: Tiny) -> None:
+def test_a_changed_spec(workspace: Workspace, tiny: Tiny) -> None:
     path = tiny.envs / "frameworks/tiny.yaml"
     path.write_text(path.read_text().replace("[six ==1.16.0]", "[six]"))
-    assert "environment.yml differs" in stale(tiny, "by-conda")
+    assert "environment.yml differs" in stale(workspace, tiny, "by-conda")
 
 
-def test_a_changed_setting_that_no_spec_shows(tiny: Tiny) -> None:
+def test_a_changed_setting_that_no_spec_shows(workspace: Workspace, tiny: Tiny) -> None:
     path = tiny.envs / "variants/by-conda.yaml"
     path.write_text(f"{path.read_text()}flags: {{optimizer: fast_run}}\n")
-    assert "the variant's own settings changed" in stale(tiny, "by-conda")
+    assert "the variant's own settings changed" in stale(workspace, tiny, "by-conda")
 
 
-def test_a_changed_pin(tiny: Tiny) -> None:
+def test_a_changed_pin(workspace: Workspace, tiny: Tiny) -> None:
     def other(pins: Pins) -> Pins:
         return Pins(
             debs=pins.debs,
@@ -91,38 +91,40 @@ def test_a_changed_pin(tiny: Tiny) -> None:
         )
 
     sources = tiny.root / "sources.lock"
-    write_pins(sources, other(read_pins(SOURCES_LOCK)))
-    channel = offers_module.read_channel(sources=sources)
-    assert "requirements.txt differs" in stale(tiny, "by-pip", channel)
-    told = stale(tiny, "by-conda", channel)
+    write_pins(sources, other(read_pins(workspace.sources_lock)))
+    channel = offers_module.read_channel(FIXME_sources_lock(sources))
+    assert "requirements.txt differs" in stale(workspace, tiny, "by-pip", channel)
+    told = stale(workspace, tiny, "by-conda", channel)
     assert "six: locked is six-1.16.0-py" in told
     assert "setuptools" not in told
 
 
-def test_a_changed_recipe(tiny: Tiny) -> None:
+def test_a_changed_recipe(workspace: Workspace, tiny: Tiny) -> None:
     recipes = tiny.root / "recipes"
-    shutil.copytree(RECIPES, recipes)
+    shutil.copytree(workspace.recipes, recipes)
     path = recipes / "wheel-0.37/recipe.yaml"
     path.write_text(path.read_text().replace("license: MIT", "license: ISC"))
-    told = stale(tiny, "by-pip", offers_module.read_channel(recipes=recipes))
+    told = stale(workspace, tiny, "by-pip", offers_module.read_channel(FIXME_recipes(recipes)))
     assert "wheel: locked is wheel-0.37.1-py" in told
     assert "pip: locked" not in told
 
 
 @pytest.mark.parametrize("name", ["environment.yml", "requirements.txt"])
-def test_a_flipped_byte_in_a_text(tiny: Tiny, name: str) -> None:
+def test_a_flipped_byte_in_a_text(workspace: Workspace, tiny: Tiny, name: str) -> None:
     flip(file_of(tiny, "by-pip", name))
-    assert f"{name} differs" in stale(tiny, "by-pip")
+    assert f"{name} differs" in stale(workspace, tiny, "by-pip")
 
 
-def test_a_missing_text(tiny: Tiny) -> None:
+def test_a_missing_text(workspace: Workspace, tiny: Tiny) -> None:
     file_of(tiny, "by-pip", "requirements.txt").unlink()
-    assert "requirements.txt is missing" in stale(tiny, "by-pip")
+    assert "requirements.txt is missing" in stale(workspace, tiny, "by-pip")
 
 
-def test_a_flipped_bit_anywhere_in_a_lock(tiny: Tiny, monkeypatch: pytest.MonkeyPatch) -> None:
+def test_a_flipped_bit_anywhere_in_a_lock(
+    workspace: Workspace, tiny: Tiny, monkeypatch: pytest.MonkeyPatch
+) -> None:
     """Every one is found, with nothing built."""
-    variant, channel = tiny.variant("by-conda"), offers_module.read_channel()
+    variant, channel = tiny.variant("by-conda"), offers_module.read_channel(workspace)
     solution = solver.solve(channel, variant.conda_specs())
     monkeypatch.setattr(solver, "solve", lambda *arguments: solution)
     monkeypatch.setattr(package_builds, "build_missing", None)
@@ -137,25 +139,25 @@ def test_a_flipped_bit_anywhere_in_a_lock(tiny: Tiny, monkeypatch: pytest.Monkey
             continue
         path.write_bytes(data)
         with pytest.raises(StacksError, match=r"is stale|not a lock"):
-            lock.check(variant, channel, tiny.locks)
+            lock.check(tiny.workspace, variant, channel)
 
 
 @pytest.mark.parametrize("text", ["", "[]", "{", "package: 3", "metadata: {}\npackage: []\n"])
 def test_a_lock_that_is_none(tiny: Tiny, text: str) -> None:
     file_of(tiny, "by-conda", "conda-lock.yml").write_text(text)
     with pytest.raises(UsageError, match=r"conda-lock.yml: not a lock"):
-        lock.check(tiny.variant("by-conda"), offers_module.read_channel(), tiny.locks)
+        lock.check(tiny.workspace, tiny.variant("by-conda"), offers_module.read_channel())
 
 
 def test_a_variant_without_a_lock(tiny: Tiny) -> None:
     shutil.rmtree(tiny.locks)
     with pytest.raises(UsageError, match=r"tiny/by-conda is not locked\n.*\./invoke lock"):
-        lock.check(tiny.variant("by-conda"), offers_module.read_channel(), tiny.locks)
+        lock.check(tiny.workspace, tiny.variant("by-conda"), offers_module.read_channel())
 
 
 def test_relocking_writes_the_same_bytes(tiny: Tiny) -> None:
     before = {path: path.read_bytes() for path in tiny.locks.rglob("*.*")}
-    lock_update.relock([tiny.variant(name) for name in ("by-conda", "by-pip")], tiny.locks)
+    lock_update.relock(tiny.workspace, [tiny.variant(name) for name in ("by-conda", "by-pip")])
     assert {path: path.read_bytes() for path in tiny.locks.rglob("*.*")} == before
 
 
@@ -163,14 +165,16 @@ def test_all_stale_locks_are_named_at_once(tiny: Tiny) -> None:
     for name in ("by-conda", "by-pip"):
         flip(file_of(tiny, name, "environment.yml"))
     with pytest.raises(StaleError, match=r"(?s)tiny/by-conda is stale.*tiny/by-pip is stale"):
-        lock_update.check_locks([tiny.variant(name) for name in ("by-conda", "by-pip")], tiny.locks)
+        lock_update.check_locks(
+            tiny.workspace, [tiny.variant(name) for name in ("by-conda", "by-pip")]
+        )
 
 
-def test_a_spec_that_the_solver_cannot_read(tiny: Tiny) -> None:
+def test_a_spec_that_the_solver_cannot_read(workspace: Workspace, tiny: Tiny) -> None:
     with pytest.raises(UsageError, match=r"(?s)cannot satisfy six ==.*correct the specs"):
-        solver.solve(offers_module.read_channel(), ["six =="])
+        solver.solve(offers_module.read_channel(workspace), ["six =="])
 
 
-def test_a_package_that_no_recipe_makes(tiny: Tiny) -> None:
+def test_a_package_that_no_recipe_makes(workspace: Workspace, tiny: Tiny) -> None:
     with pytest.raises(UsageError, match=r"(?s)cannot satisfy pandas.*No candidates"):
-        solver.solve(offers_module.read_channel(), ["pandas"])
+        solver.solve(offers_module.read_channel(workspace), ["pandas"])

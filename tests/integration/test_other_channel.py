@@ -5,6 +5,7 @@ from __future__ import annotations
 import asyncio
 import json
 import subprocess
+from dataclasses import replace
 from pathlib import Path
 
 import pytest
@@ -14,6 +15,7 @@ from rattler.index import index_fs
 from integration.test_serve import publish, serving
 from stacks.channel.offers import read_channel
 from stacks.core.disk import REPOSITORY
+from stacks.core.workspace import Workspace
 from stacks.environments import build as pipeline
 from stacks.environments import settings
 from stacks.environments.verify import environment
@@ -42,18 +44,20 @@ def add_openblas(channel: Path, room: Path) -> None:
 
 
 def test_a_real_environment_of_another_channel_passes(
-    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+    workspace: Workspace, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    ours = load_variant("openblas")
-    publish([ours], lock.LOCKS, tmp_path / "channel")
+    ours = load_variant(workspace, "openblas")
+    publish([ours], workspace.locks, tmp_path / "channel")
     add_openblas(tmp_path / "channel", tmp_path)
     locks, place = tmp_path / "locks", tmp_path / "prefix"
     with serving(tmp_path / "channel") as address:
-        other_channel.relock([ours], address, locks)
-        [theirs] = lock.with_other_channels([ours], locks)[1:]
+        other_channel.relock(replace(workspace, root=locks.parent.parent), [ours], address)
+        [theirs] = lock.with_other_channels(replace(workspace, root=locks.parent.parent), [ours])[
+            1:
+        ]
         monkeypatch.setenv("DEBIAN_MIRROR", "http://127.0.0.1:9/debian")
-        pipeline.make_environment(theirs, place, locks)
-    found = lock.check(theirs, read_channel(), locks)
+        pipeline.make_environment(replace(workspace, root=locks.parent.parent), theirs, place)
+    found = lock.check(replace(workspace, root=locks.parent.parent), theirs, read_channel())
     assert found.channel == address
     assert "openblas" in {p.name for p in found.packages}
     words: list[str | Path] = [DRIVER, REPOSITORY / "verify", place / settings.EXPECTATION, *CHECKS]
@@ -67,4 +71,7 @@ def test_a_real_environment_of_another_channel_passes(
     results = json.loads(done.stdout)
     assert [(name, status) for name, status, *_ in results if status != "pass"] == []
     assert len(results) == len(CHECKS)
-    assert pipeline.make_environment(theirs, place, locks) == place, "ready, the channel gone"
+    assert (
+        pipeline.make_environment(replace(workspace, root=locks.parent.parent), theirs, place)
+        == place
+    ), "ready, the channel gone"

@@ -15,6 +15,7 @@ import pytest
 from integration.tiny import Tiny, flip, tree
 from stacks.core.disk import REPOSITORY, locked
 from stacks.core.errors import UsageError
+from stacks.core.workspace import Workspace
 from stacks.environments import build as pipeline
 from stacks.environments.prefix import READY
 from stacks.variants.variant import load_variant
@@ -38,11 +39,11 @@ print(theano.config.compiledir)
 
 @pytest.mark.parametrize("framework", ["theano-1.0.5", "theano-0.8.2"])
 def test_below_a_path_with_blanks_and_letters_of_other_alphabets(
-    framework: str, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+    workspace: Workspace, framework: str, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    variant = load_variant("openblas", framework)
+    variant = load_variant(workspace, "openblas", framework)
     place = pipeline.make_environment(
-        variant, tmp_path / "a folder, naïve é, #1 $HOME & 'co'" / "prefix"
+        workspace, variant, tmp_path / "a folder, naïve é, #1 $HOME & 'co'" / "prefix"
     )
     monkeypatch.setenv("HOME", str(tmp_path))
     said = subprocess.check_output(
@@ -60,7 +61,7 @@ def test_below_a_path_with_blanks_and_letters_of_other_alphabets(
 @pytest.mark.parametrize("name", ["a:b", "100%", "a\\b", "a ;b", "a\nb"])
 def test_at_a_path_that_cannot_be_used(tiny: Tiny, name: str) -> None:
     with pytest.raises(UsageError, match="an environment cannot be made here"):
-        pipeline.make_environment(tiny.variant("by-conda"), tiny.root / name, tiny.locks)
+        pipeline.make_environment(tiny.workspace, tiny.variant("by-conda"), tiny.root / name)
     assert not (tiny.root / name).exists()
 
 

@@ -13,7 +13,8 @@ import pytest
 from integration.tiny import tree
 from stacks.channel import build as package_builds
 from stacks.channel import offers as offers_module
-from stacks.core.disk import REPOSITORY, cache_root
+from stacks.core.disk import REPOSITORY
+from stacks.core.workspace import Workspace
 from stacks.environments import build as pipeline
 from stacks.environments import prefix, settings
 from stacks.environments.pip_layer import link_or_copy
@@ -34,14 +35,16 @@ if __name__ == "__main__":
 """
 
 
-def build_all(room: Path, umask: str, processors: int, **variables: str) -> dict[str, str]:
+def build_all(
+    workspace: Workspace, room: Path, umask: str, processors: int, **variables: str
+) -> dict[str, str]:
     """Build every package of the channel with a cache that has the sources alone."""
     room.mkdir()
     (room / "program.py").write_text(PROGRAM)
-    channel = offers_module.read_channel()
+    channel = offers_module.read_channel(workspace)
     wanted = {pin for o in channel.offers.values() for pin in o.recipe.pins(channel.pins)}
-    for path in fetch(wanted).values():
-        place = room / "cache" / path.relative_to(cache_root())
+    for path in fetch(workspace, wanted).values():
+        place = room / "cache" / path.relative_to(workspace.cache)
         place.parent.mkdir(parents=True, exist_ok=True)
         link_or_copy(path, place)
     said = subprocess.check_output(
@@ -58,16 +61,17 @@ def build_all(room: Path, umask: str, processors: int, **variables: str) -> dict
     return built
 
 
-def test_every_package_comes_out_the_same_everywhere(tmp_path: Path) -> None:
-    channel = offers_module.read_channel()
+def test_every_package_comes_out_the_same_everywhere(workspace: Workspace, tmp_path: Path) -> None:
+    channel = offers_module.read_channel(workspace)
     locked = {
         package.file_name: package.sha256
-        for variant in all_variants()
-        for package in lock.read(variant, channel.pins).packages
+        for variant in all_variants(workspace)
+        for package in lock.read(workspace, variant, channel.pins).packages
     }
-    here = build_all(tmp_path / "here", "022", 2)
+    here = build_all(workspace, tmp_path / "here", "022", 2)
     assert {name: digest for name, digest in here.items() if name in locked} == locked
     there = build_all(
+        workspace,
         tmp_path / "a folder, naïve é",
         "077",
         1,
@@ -86,22 +90,23 @@ OWN_PATH = {"etc/theanorc", "etc/theano-stacks/expect.json", "etc/theano-stacks/
 
 @pytest.mark.parametrize("framework", ["theano-1.0.5", "theano-0.8.2"])
 def test_two_environments_differ_in_their_paths_alone(
-    framework: str, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+    workspace: Workspace, framework: str, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     """Also what pip installs: each is made with layers of its own."""
-    variant = load_variant("pip-openblas", framework)
-    channel = offers_module.read_channel()
-    locked = lock.check(variant, channel)
+    variant = load_variant(workspace, "pip-openblas", framework)
+    channel = offers_module.read_channel(workspace)
+    locked = lock.check(workspace, variant, channel)
     offers = [channel.offers[package.file_name] for package in locked.packages]
     packages = [
-        found.path.parent for found in package_builds.build_missing(channel, offers).values()
+        found.path.parent
+        for found in package_builds.build_missing(workspace, channel, offers).values()
     ]
-    kept = [*packages, *(path.parent for path in fetch(locked.requirements).values())]
+    kept = [*packages, *(path.parent for path in fetch(workspace, locked.requirements).values())]
     trees, places = [], []
     for name, umask in (("one", 0o022), ("an other, é", 0o077)):
         cache = tmp_path / name / "cache"
         for folder in kept:
-            place = cache / folder.relative_to(cache_root())
+            place = cache / folder.relative_to(workspace.cache)
             place.mkdir(parents=True)
             for path in folder.iterdir():
                 link_or_copy(path, place / path.name)
@@ -109,7 +114,7 @@ def test_two_environments_differ_in_their_paths_alone(
             patch.setenv("THEANO_STACKS_CACHE", str(cache))
             before = os.umask(umask)
             try:
-                made = pipeline.make_environment(variant, tmp_path / name / "prefix")
+                made = pipeline.make_environment(workspace, variant, tmp_path / name / "prefix")
             finally:
                 os.umask(before)
         trees.append(tree(made))
@@ -127,15 +132,16 @@ def test_two_environments_differ_in_their_paths_alone(
     } == {}
 
 
-def test_what_is_cached_takes_no_room_again(tmp_path: Path) -> None:
+def test_what_is_cached_takes_no_room_again(workspace: Workspace, tmp_path: Path) -> None:
     """A second environment from the cache is hard links, but for 5 MB at most."""
-    variant = load_variant("pip-openblas")
-    pipeline.make_environment(variant)
-    made = pipeline.make_environment(variant, tmp_path / "again")
+    variant = load_variant(workspace, "pip-openblas")
+    pipeline.make_environment(workspace, variant)
+    made = pipeline.make_environment(workspace, variant, tmp_path / "again")
     sizes = [
         path.lstat().st_blocks * 512
         for path in made.rglob("*")
         if path.is_dir() or path.lstat().st_nlink == 1
     ]
     assert sum(sizes) <= 5_000_000
-    assert prefix.is_ready(variant, lock.check(variant, offers_module.read_channel()), made)
+    locked = lock.check(workspace, variant, offers_module.read_channel(workspace))
+    assert prefix.is_ready(workspace, variant, locked, made)

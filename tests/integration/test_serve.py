@@ -6,6 +6,7 @@ import asyncio
 import threading
 from collections.abc import Iterator
 from contextlib import contextmanager
+from dataclasses import replace
 from pathlib import Path
 from urllib.error import HTTPError
 from urllib.request import urlopen
@@ -19,6 +20,7 @@ from integration.tiny import Tiny, flip
 from stacks.channel import build as package_builds
 from stacks.channel import offers as offers_module
 from stacks.core.errors import UsageError
+from stacks.core.workspace import Workspace
 from stacks.environments.serve import server_of
 from stacks.locks import lock
 from stacks.variants.variant import Variant, all_variants
@@ -26,11 +28,17 @@ from stacks.variants.variant import Variant, all_variants
 VARIANTS = all_variants()
 
 
-def publish(variants: list[Variant], locks: Path, folder: Path) -> None:
-    channel = offers_module.read_channel()
-    names = {p.file_name for v in variants for p in lock.check(v, channel, locks).packages}
-    built = package_builds.build_missing(channel, [channel.offers[name] for name in sorted(names)])
-    package_builds.write_index(channel, built, folder)
+def publish(workspace: Workspace, variants: list[Variant], locks: Path, folder: Path) -> None:
+    channel = offers_module.read_channel(workspace)
+    names = {
+        p.file_name
+        for v in variants
+        for p in lock.check(replace(workspace, root=locks.parent.parent), v, channel).packages
+    }
+    built = package_builds.build_missing(
+        workspace, channel, [channel.offers[name] for name in sorted(names)]
+    )
+    package_builds.write_index(FIXME_channel(folder), channel, built)
 
 
 @contextmanager
@@ -44,9 +52,9 @@ def serving(folder: Path) -> Iterator[str]:
 
 
 @pytest.fixture(scope="module")
-def address(tmp_path_factory: pytest.TempPathFactory) -> Iterator[str]:
+def address(workspace: Workspace, tmp_path_factory: pytest.TempPathFactory) -> Iterator[str]:
     folder = tmp_path_factory.mktemp("channel") / "channel"
-    publish(list(VARIANTS), lock.LOCKS, folder)
+    publish(workspace, list(VARIANTS), workspace.locks, folder)
     with serving(folder) as address:
         yield address
 
@@ -72,9 +80,13 @@ def solve(address: str, environment: Path, client: Path) -> list[rattler.RepoDat
 
 
 @pytest.mark.parametrize("variant", VARIANTS, ids=lambda variant: variant.id)
-def test_a_fresh_solution_is_the_locked_one(variant: Variant, address: str, client: Path) -> None:
-    records = solve(address, lock.folder_of(variant) / "environment.yml", client)
-    locked = lock.read(variant, offers_module.read_channel().pins).packages
+def test_a_fresh_solution_is_the_locked_one(
+    workspace: Workspace, variant: Variant, address: str, client: Path
+) -> None:
+    records = solve(
+        workspace, address, lock.folder_of(workspace, variant) / "environment.yml", client
+    )
+    locked = lock.read(workspace, variant, offers_module.read_channel(workspace).pins).packages
     assert {(r.file_name, r.sha256.hex()) for r in records if r.sha256} == {
         (p.file_name, p.sha256) for p in locked
     }
@@ -91,12 +103,14 @@ def install(records: list[rattler.RepoDataRecord], place: Path, cache: Path) -> 
     asyncio.run(rattler.install(records, place, cache_dir=cache, show_progress=False))
 
 
-def test_a_client_installs_from_it_and_checks_the_bytes(tiny: Tiny, tmp_path: Path) -> None:
+def test_a_client_installs_from_it_and_checks_the_bytes(
+    workspace: Workspace, tiny: Tiny, tmp_path: Path
+) -> None:
     folder = tmp_path / "channel"
-    publish([tiny.variant("by-conda")], tiny.locks, folder)
+    publish(workspace, [tiny.variant("by-conda")], tiny.locks, folder)
     environment = tiny.locks / "tiny/by-conda/environment.yml"
     with serving(folder) as address:
-        records = solve(address, environment, tmp_path / "client")
+        records = solve(workspace, address, environment, tmp_path / "client")
         install(records, tmp_path / "sound", tmp_path / "one")
         assert (tmp_path / "sound/lib/python2.7/site-packages/six.py").is_file()
         [package] = folder.glob("noarch/six-*.conda")

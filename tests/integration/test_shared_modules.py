@@ -11,6 +11,7 @@ from typing import Any
 
 import pytest
 
+from stacks.core.workspace import Workspace
 from stacks.environments import build as pipeline
 from stacks.environments import prefix as environments
 from stacks.variants.variant import load_variant
@@ -111,6 +112,7 @@ def test_an_environment_that_was_made_anew_compiles_nothing(
 
 @pytest.mark.parametrize("framework", FRAMEWORKS)
 def test_an_environment_shares_in_the_cache_wherever_they_lie(
+    workspace: Workspace,
     prefix: Prefix,
     starts: Starts,
     tmp_path: Path,
@@ -120,8 +122,10 @@ def test_an_environment_shares_in_the_cache_wherever_they_lie(
     folder = tmp_path / "a cache, é" / "modules"
     folder.parent.mkdir()
     monkeypatch.setattr(environments, "MODULES", str(folder))
-    variant = load_variant("openblas", framework)
-    first = starts.of(pipeline.make_environment(variant, tmp_path / "é, $1 #" / "prefix"), None)
+    variant = load_variant(workspace, "openblas", framework)
+    first = starts.of(
+        pipeline.make_environment(workspace, variant, tmp_path / "é, $1 #" / "prefix"), None
+    )
     assert len(list(folder.iterdir())) == first["found"]["kept"] >= 5
     other = starts.of(prefix(framework, "openblas"), folder)
     assert other["found"] == {"hits": first["found"]["kept"], "kept": 0, "not kept": 0}

@@ -8,6 +8,7 @@ from pathlib import Path
 import pytest
 
 from integration.checking import checked, compiled, edited
+from stacks.core.workspace import Workspace
 from stacks.environments import build as pipeline
 from stacks.variants.variant import load_variant
 
@@ -86,9 +87,11 @@ def test_loops_that_the_header_leaves_alone(fast: Path) -> None:
         ("lib/libamdlibm.so", "no libamdlibm.so where the linker or the loader looks"),
     ],
 )
-def test_a_header_or_a_library_that_is_gone(tmp_path: Path, missing: str, said: str) -> None:
-    variant = load_variant("openblas-amdlibm", "theano-1.0.5")
-    place = pipeline.make_environment(variant, tmp_path / "environment")
+def test_a_header_or_a_library_that_is_gone(
+    workspace: Workspace, tmp_path: Path, missing: str, said: str
+) -> None:
+    variant = load_variant(workspace, "openblas-amdlibm", "theano-1.0.5")
+    place = pipeline.make_environment(workspace, variant, tmp_path / "environment")
     (place / missing).unlink()
     (libm,) = checked(place, "libm")
     assert libm.status == "fail"

@@ -12,7 +12,8 @@ from pathlib import Path
 
 from stacks.channel import build as package_builds
 from stacks.channel import offers as offers_module
-from stacks.core.disk import REPOSITORY, cache_root
+from stacks.core.disk import REPOSITORY
+from stacks.core.workspace import Workspace
 from stacks.environments import build as pipeline
 from stacks.environments import prefix
 from stacks.locks import lock
@@ -106,7 +107,7 @@ class Tiny:
 Builder = subprocess.Popen[str]
 
 
-def prepare(root: Path) -> Tiny:
+def prepare(workspace: Workspace, root: Path) -> Tiny:
     """Write the settings and locks, and fill the cache with all that they need."""
     tiny = Tiny(root)
     shutil.copytree(REPOSITORY / "envs/blas", tiny.envs / "blas")
@@ -115,17 +116,18 @@ def prepare(root: Path) -> Tiny:
         for name, text in files.items():
             (tiny.envs / folder / f"{name}.yaml").write_text(text)
     variants = [tiny.variant(name) for name in FLAVOURS]
-    lock_update.relock(variants, tiny.locks)
-    channel = offers_module.read_channel()
+    lock_update.relock(tiny.workspace, variants)
+    channel = offers_module.read_channel(workspace)
     for variant in variants:
-        locked = lock.read(variant, channel.pins, tiny.locks)
+        locked = lock.read(tiny.workspace, variant, channel.pins)
         offers = [channel.offers[p.file_name] for p in locked.packages]
         kept = [
-            found.path.parent for found in package_builds.build_missing(channel, offers).values()
+            found.path.parent
+            for found in package_builds.build_missing(workspace, channel, offers).values()
         ]
-        kept += [path.parent for path in fetch(locked.requirements).values()]
+        kept += [path.parent for path in fetch(workspace, locked.requirements).values()]
         for folder_of in kept:
-            place = tiny.cache / folder_of.relative_to(cache_root())
+            place = tiny.cache / folder_of.relative_to(workspace.cache)
             shutil.copytree(folder_of, place, dirs_exist_ok=True)
     return tiny
 

@@ -7,8 +7,16 @@ from pathlib import Path
 import common  # noqa: F401
 import pytest
 
+from stacks.core.disk import REPOSITORY
+from stacks.core.workspace import Workspace
 from stacks.sources import download
 from unit.helpers.serving import BODY, POOL, Site, serving
+
+
+@pytest.fixture
+def workspace(tmp_path: Path) -> Workspace:
+    """Give this checkout with a cache of the test's own."""
+    return Workspace(REPOSITORY, tmp_path / "cache")
 
 
 @pytest.fixture

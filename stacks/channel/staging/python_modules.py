@@ -4,12 +4,12 @@ from __future__ import annotations
 
 import shutil
 
-from stacks.channel.staging.build_context import Work
+from stacks.channel.staging.build_context import BuildContext
 
 
-def stage(work: Work) -> None:
+def stage(context: BuildContext) -> None:
     """Copy the recipe's own sources to site-packages."""
-    folder = work.root / "site-packages"
+    folder = context.root / "site-packages"
     folder.mkdir()
-    for path in work.recipe.own_sources():
+    for path in context.recipe.own_sources():
         shutil.copyfile(path, folder / path.name)

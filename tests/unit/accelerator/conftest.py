@@ -8,7 +8,7 @@ from typing import Any
 
 import pytest
 
-from stacks.channel.recipe import RECIPES
+from stacks.core.disk import REPOSITORY
 from stacks.variants.variant import ACCELERATOR, SCAN_FIX
 
 Load = Callable[..., Any]
@@ -58,7 +58,7 @@ def load(monkeypatch: pytest.MonkeyPatch) -> Load:
     Keywords are what the stubs have, their names with _ for each dot.
     """
     for package in (ACCELERATOR, SCAN_FIX):
-        monkeypatch.syspath_prepend(RECIPES / package / "src")
+        monkeypatch.syspath_prepend(REPOSITORY / "recipes" / package / "src")
     monkeypatch.setattr(sys, "dont_write_bytecode", True)
     for name in [name for name in sys.modules if name.startswith("theano_stacks_")]:
         monkeypatch.delitem(sys.modules, name)

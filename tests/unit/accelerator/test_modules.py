@@ -11,7 +11,7 @@ from typing import Any
 
 import pytest
 
-from stacks.channel.recipe import RECIPES
+from stacks.core.disk import REPOSITORY
 from unit.accelerator.conftest import Load
 
 KEY, OTHER = "1" * 64, "2" * 64
@@ -199,7 +199,7 @@ def test_full_disk_leaves_no_file(
 
 
 def test_two_processes_at_the_same_time(folder: Path) -> None:
-    words = [sys.executable, "-B", "-c", BUSY, str(RECIPES / "theano-stacks/src")]
+    words = [sys.executable, "-B", "-c", BUSY, str(REPOSITORY / "recipes/theano-stacks/src")]
     env = {**os.environ, "THEANO_STACKS_MODULES": str(folder)}
     jobs = [subprocess.Popen(words, env=env, stderr=subprocess.PIPE, text=True) for _ in range(2)]
     assert [(job.communicate()[1], job.returncode) for job in jobs] == [("", 0)] * 2

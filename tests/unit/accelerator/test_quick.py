@@ -7,9 +7,9 @@ import subprocess
 import sys
 from pathlib import Path
 
-from stacks.channel.recipe import RECIPES
+from stacks.core.disk import REPOSITORY
 
-SOURCES = RECIPES / "theano-stacks/src"
+SOURCES = REPOSITORY / "recipes/theano-stacks/src"
 
 
 def test_pth_file_watches_for_theano(tmp_path: Path) -> None:

@@ -10,6 +10,7 @@ from stacks.bench import rows as bench_rows
 from stacks.bench.candidates import Candidate
 from stacks.bench.result import Run
 from stacks.core.errors import UsageError
+from stacks.core.workspace import Workspace
 from stacks.locks.conda_lock import LockedPackage
 from stacks.locks.lock import Lock
 from stacks.variants.variant import load_variant
@@ -24,8 +25,8 @@ FAST = [100.0, 104, 98, 101, 103, 99, 100]
 ALIKE = [101.0, 103, 99, 100, 104, 98, 101]
 
 
-def candidate(name: str, report: dict[str, Any] | None) -> Candidate:
-    return Candidate(load_variant(name, "theano-1.0.5"), Path("/p") / name, LOCK, report)
+def candidate(workspace: Workspace, name: str, report: dict[str, Any] | None) -> Candidate:
+    return Candidate(load_variant(workspace, name, "theano-1.0.5"), Path("/p") / name, LOCK, report)
 
 
 BASE, MKL, BLIS, BROKEN = (
@@ -63,16 +64,16 @@ def test_less_than_twice_the_baseline_is_told() -> None:
     assert recommend.warnings(rows) == ["Gemm: mkl is only 1.50 times as fast as pip-default"]
 
 
-def test_nothing_to_choose_from(monkeypatch: pytest.MonkeyPatch) -> None:
+def test_nothing_to_choose_from(workspace: Workspace, monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr(recommend, "candidates", lambda variants: [MKL, BROKEN])
     with pytest.raises(UsageError, match=r"(?s)fewer than two.*found: +mkl\n.*invoke build"):
-        recommend.recommend([MKL.variant])
+        recommend.recommend(workspace, [MKL.variant])
     with pytest.raises(UsageError, match="too few rounds"):
-        recommend.recommend([MKL.variant], rounds_wanted=2)
+        recommend.recommend(workspace, [MKL.variant], rounds_wanted=2)
 
 
 def test_a_variant_that_did_not_verify_is_never_timed(
-    monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
+    workspace: Workspace, monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
 ) -> None:
     planned: list[schedule.Plan] = []
 
@@ -82,7 +83,7 @@ def test_a_variant_that_did_not_verify_is_never_timed(
 
     monkeypatch.setattr(recommend, "candidates", lambda variants: [BASE, MKL, BROKEN])
     monkeypatch.setattr(rounds, "run", run)
-    recommend.recommend([MKL.variant])
+    recommend.recommend(workspace, [MKL.variant])
     assert [c.variant.name for c in planned[0].candidates] == ["pip-default", "mkl"]
     said = capsys.readouterr()
     assert "left out: openblas: not verified" in said.err

@@ -19,6 +19,7 @@ from stacks.bench.progress import duration
 from stacks.bench.result import Series
 from stacks.channel import offers as offers_module
 from stacks.core.errors import StacksError, UsageError
+from stacks.core.workspace import Workspace
 from stacks.environments import prefix, reports, settings
 from stacks.locks import lock
 from stacks.locks.conda_lock import LockedPackage
@@ -40,20 +41,20 @@ PASSED = {
 }  # fmt: skip
 
 
-def candidate(name: str, report: dict[str, Any] | None = PASSED) -> Candidate:
-    return Candidate(load_variant(name, "theano-1.0.5"), Path("/p") / name, LOCK, report)
+def candidate(workspace: Workspace, name: str, report: dict[str, Any] | None = PASSED) -> Candidate:
+    return Candidate(load_variant(workspace, name, "theano-1.0.5"), Path("/p") / name, LOCK, report)
 
 
-def plan(*names: str, **more: Any) -> schedule.Plan:
-    chosen = tuple(candidate(name) for name in names)
+def plan(workspace: Workspace, *names: str, **more: Any) -> schedule.Plan:
+    chosen = tuple(candidate(workspace, name) for name in names)
     given: dict[str, Any] = {"workloads": ("gemm",), "threads": (1, 2), "rounds": 3, "quick": True}
     return schedule.Plan(candidates=chosen, **(given | more))
 
 
-def test_every_round_times_each_once_and_the_order_turns() -> None:
+def test_every_round_times_each_once_and_the_order_turns(workspace: Workspace) -> None:
     found = [
         (turn.round, turn.threads, turn.candidate.variant.name)
-        for turn in schedule.turns(plan("blis", "mkl", "openblas", threads=(2,)))
+        for turn in schedule.turns(plan(workspace, "blis", "mkl", "openblas", threads=(2,)))
     ]
     names = [name for _, _, name in found]
     assert [number for number, _, _ in found] == [0] * 3 + [1] * 3 + [2] * 3 + [3] * 3
@@ -62,10 +63,12 @@ def test_every_round_times_each_once_and_the_order_turns() -> None:
     assert names[9:] == ["openblas", "blis", "mkl"]
 
 
-def test_what_is_compared_is_timed_together() -> None:
+def test_what_is_compared_is_timed_together(workspace: Workspace) -> None:
     found = [
         (t.workload, t.threads)
-        for t in schedule.turns(plan("blis", "mkl", workloads=("gemm", "elementwise"), rounds=1))
+        for t in schedule.turns(
+            plan(workspace, "blis", "mkl", workloads=("gemm", "elementwise"), rounds=1)
+        )
         if t.round
     ]
     assert found == [
@@ -74,8 +77,8 @@ def test_what_is_compared_is_timed_together() -> None:
     ]  # fmt: skip
 
 
-def test_what_is_left_is_judged_by_its_like() -> None:
-    every = list(schedule.turns(plan("blis", "mkl", threads=(1,), rounds=2)))
+def test_what_is_left_is_judged_by_its_like(workspace: Workspace) -> None:
+    every = list(schedule.turns(plan(workspace, "blis", "mkl", threads=(1,), rounds=2)))
     assert schedule.remaining([], every) is None
     assert schedule.remaining([(every[0], 10.0)], every[1:]) == 50
     done = list(zip(every[:4], [10.0, 2.0, 10.0, 2.0], strict=True))
@@ -84,6 +87,7 @@ def test_what_is_left_is_judged_by_its_like() -> None:
 
 
 def test_the_first_run_of_each_warms_up_and_is_not_kept(
+    workspace: Workspace,
     capsys: pytest.CaptureFixture[str],
 ) -> None:
     asked = []
@@ -93,7 +97,7 @@ def test_the_first_run_of_each_warms_up_and_is_not_kept(
         return [Series(name="Gemm", unit="s", samples=(float(len(asked)),), graph=None)]
 
     threads = min(2, len(os.sched_getaffinity(0)))
-    found = rounds.run(plan("blis", "mkl", threads=(threads,), rounds=2), measure).runs
+    found = rounds.run(plan(workspace, "blis", "mkl", threads=(threads,), rounds=2), measure).runs
     assert [(name, kept) for name, _, kept in asked[:2]] == [("blis", threads), ("mkl", threads)]
     assert [run.round for run in found] == [1, 1, 2, 2]
     assert [run.series[0].samples for run in found] == [(3.0,), (4.0,), (5.0,), (6.0,)]
@@ -115,44 +119,48 @@ def built(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Path:
     return tmp_path
 
 
-def report(content: dict[str, Any]) -> Path:
-    path = reports.report_path(load_variant("openblas", "theano-1.0.5"))
+def report(workspace: Workspace, content: dict[str, Any]) -> Path:
+    path = reports.report_path(workspace, load_variant(workspace, "openblas", "theano-1.0.5"))
     path.parent.mkdir(parents=True, exist_ok=True)
     path.write_text(json.dumps(content))
     return path
 
 
-def refusal() -> str:
+def refusal(workspace: Workspace) -> str:
     with pytest.raises(UsageError) as caught:
-        candidates.to_time([load_variant("openblas", "theano-1.0.5")])
+        candidates.to_time(workspace, [load_variant(workspace, "openblas", "theano-1.0.5")])
     return str(caught.value)
 
 
-def test_only_what_passed_its_verification_is_timed(built: Path) -> None:
-    variant = load_variant("openblas", "theano-1.0.5")
+def test_only_what_passed_its_verification_is_timed(workspace: Workspace, built: Path) -> None:
+    variant = load_variant(workspace, "openblas", "theano-1.0.5")
     fix = "./invoke verify --variant openblas --framework theano-1.0.5"
-    assert "not verified since it was built" in refusal() and fix in refusal()
-    report({**PASSED, "ok": False})
-    assert "its verification failed" in refusal()
-    report({**PASSED, "packages": []})
-    assert "not verified since it was built" in refusal(), "it was of another lock"
-    path = report(PASSED)
-    assert [c.variant.id for c in candidates.to_time([variant])] == ["theano-1.0.5/openblas"]
+    assert "not verified since it was built" in refusal(workspace) and fix in refusal(workspace)
+    report(workspace, {**PASSED, "ok": False})
+    assert "its verification failed" in refusal(workspace)
+    report(workspace, {**PASSED, "packages": []})
+    assert "not verified since it was built" in refusal(workspace), "it was of another lock"
+    path = report(workspace, PASSED)
+    assert [c.variant.id for c in candidates.to_time(workspace, [variant])] == [
+        "theano-1.0.5/openblas"
+    ]
     os.utime(path, (1, 1))
-    assert "not verified since it was built" in refusal(), "it was of an older environment"
+    assert "not verified since it was built" in refusal(workspace), "it was of an older environment"
 
 
-def test_a_device_is_not_timed() -> None:
-    variant = load_variant("openblas", "theano-1.0.5").model_copy(update={"device": "opencl"})
+def test_a_device_is_not_timed(workspace: Workspace) -> None:
+    variant = load_variant(workspace, "openblas", "theano-1.0.5").model_copy(
+        update={"device": "opencl"}
+    )
     with pytest.raises(UsageError, match="its device computes while the program goes on"):
-        candidates.to_time([variant])
+        candidates.to_time(workspace, [variant])
 
 
-def test_what_is_not_built_is_not_timed(built: Path) -> None:
+def test_what_is_not_built_is_not_timed(workspace: Workspace, built: Path) -> None:
     with pytest.raises(UsageError, match=r"(?s)theano-1.0.5/mkl: not built.*invoke build"):
-        candidates.to_time([load_variant("mkl", "theano-1.0.5")])
+        candidates.to_time(workspace, [load_variant(workspace, "mkl", "theano-1.0.5")])
     with pytest.raises(UsageError, match="nothing to time"):
-        command.choose((), "theano-1.0.5")
+        command.choose(workspace, (), "theano-1.0.5")
 
 
 def test_counts_of_threads() -> None:
@@ -164,10 +172,10 @@ def test_counts_of_threads() -> None:
             command.counts(text, 4)
 
 
-def test_a_name_may_carry_its_framework() -> None:
-    assert command.named("theano-0.8.2/mkl", "theano-1.0.5").id == "theano-0.8.2/mkl"
-    assert command.named("mkl", "theano-0.8.2").id == "theano-0.8.2/mkl"
-    assert command.named("mkl", "").id == "theano-1.0.5/mkl"
+def test_a_name_may_carry_its_framework(workspace: Workspace) -> None:
+    assert command.named(workspace, "theano-0.8.2/mkl", "theano-1.0.5").id == "theano-0.8.2/mkl"
+    assert command.named(workspace, "mkl", "theano-0.8.2").id == "theano-0.8.2/mkl"
+    assert command.named(workspace, "mkl", "").id == "theano-1.0.5/mkl"
 
 
 def test_a_workload_that_there_is_not() -> None:
@@ -187,6 +195,7 @@ def say(monkeypatch: pytest.MonkeyPatch, text: str) -> list[dict[str, str]]:
 
 
 def test_a_process_is_told_its_threads_and_its_words_are_read(
+    workspace: Workspace,
     monkeypatch: pytest.MonkeyPatch,
 ) -> None:
     found = {"series": [{"name": "Gemm", "unit": "GFLOP/s", "samples": [100.123456789, 99]}]}
@@ -194,7 +203,7 @@ def test_a_process_is_told_its_threads_and_its_words_are_read(
     monkeypatch.setenv("OPENBLAS_CORETYPE", "Prescott")
     monkeypatch.setenv("THEANO_STACKS_BLIS_ZEN5", "0")
     told = say(monkeypatch, "a warning\n" + json.dumps(found) + "\n")
-    (series,) = probe.measure(candidate("mkl"), "gemm", 3, quick=True)
+    (series,) = probe.measure(candidate(workspace, "mkl"), "gemm", 3, quick=True)
     assert series.samples == (100.123, 99.0)
     assert {told[0][name] for name in probe.THREAD_VARIABLES} == {"3"}
     assert told[0]["THEANO_FLAGS"] == told[0]["THEANORC"] == ""
@@ -204,10 +213,12 @@ def test_a_process_is_told_its_threads_and_its_words_are_read(
 @pytest.mark.parametrize(
     "text", ["", "no JSON", '{"series": [{"name": "x", "unit": "mile", "samples": [1]}]}']
 )
-def test_words_that_are_no_measurement(monkeypatch: pytest.MonkeyPatch, text: str) -> None:
+def test_words_that_are_no_measurement(
+    workspace: Workspace, monkeypatch: pytest.MonkeyPatch, text: str
+) -> None:
     say(monkeypatch, text)
     with pytest.raises(StacksError, match=r"theano-1\.0\.5/mkl"):
-        probe.measure(candidate("mkl"), "gemm", 1, quick=True)
+        probe.measure(candidate(workspace, "mkl"), "gemm", 1, quick=True)
 
 
 def test_a_clock_that_jumped_is_told(monkeypatch: pytest.MonkeyPatch) -> None:
@@ -222,22 +233,27 @@ def test_a_clock_that_jumped_is_told(monkeypatch: pytest.MonkeyPatch) -> None:
 
 
 def test_the_bench_from_its_options_to_its_file(
-    built: Path, monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
+    workspace: Workspace,
+    built: Path,
+    monkeypatch: pytest.MonkeyPatch,
+    capsys: pytest.CaptureFixture[str],
 ) -> None:
-    report(PASSED)
+    report(workspace, PASSED)
     say(monkeypatch, '{"series": [{"name": "Gemm", "unit": "s", "samples": [1.0, 2.0, 3.0]}]}')
     write = store.write
     monkeypatch.setattr(store, "write", lambda one: write(one, built / "results"))
     monkeypatch.setattr(command, "REPOSITORY", built)
     asked = Asked(workload="gemm", rounds=5, threads="1")
-    command.bench("openblas", "theano-1.0.5", asked=asked)
-    ((path, one),) = [(one.path, one.result) for one in store.read_all(built / "results")[0]]
+    command.bench(workspace, "openblas", "theano-1.0.5", asked=asked)
+    ((path, one),) = [
+        (one.path, one.result) for one in store.read_all(replace(workspace, root=built))[0]
+    ]
     assert one.machine.name == "here-2-cores" and one.settings.rounds == 5
     assert len(one.runs) == 5 and one.subjects[0].lock == "a" * 64
     said = capsys.readouterr()
     assert "Gemm" in said.out and f"kept in {path.relative_to(built)}" in said.err
     with pytest.raises(UsageError, match="too few rounds"):
-        command.bench("openblas", asked=Asked(rounds=2))
+        command.bench(workspace, "openblas", asked=Asked(rounds=2))
 
 
 def test_figures_have_three_digits() -> None:

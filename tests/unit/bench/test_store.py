@@ -13,6 +13,7 @@ from stacks.bench import command, store
 from stacks.bench.store import BadResultError
 from stacks.core.disk import REPOSITORY
 from stacks.core.errors import UsageError
+from stacks.core.workspace import Workspace
 from unit.helpers.benching import BASE, FAST, MACHINE, result, run, runs
 
 
@@ -23,27 +24,29 @@ def folder(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Path:
 
 def written(folder: Path, **more: Any) -> Path:
     found = [*runs(BASE, [1.0, 2.0]), *runs(FAST, [3.0, 4.0])]
-    return store.write(result(found, BASE, FAST, **more), folder)
+    return store.write(FIXME_results(folder), result(found, BASE, FAST, **more))
 
 
-def test_what_is_written_is_read_again(folder: Path) -> None:
-    path = written(folder)
+def test_what_is_written_is_read_again(workspace: Workspace, folder: Path) -> None:
+    path = written(workspace, folder)
     assert path.parent.name == "here-2-cores"
-    assert store.write(store.read(path), folder) == path
+    assert store.write(FIXME_results(folder), store.read(path)) == path
     content = json.loads(path.read_bytes())
     jsonschema.validate(
         content, json.loads((REPOSITORY / "results/result.schema.json").read_text())
     )
 
 
-def test_nothing_is_ever_replaced(folder: Path) -> None:
+def test_nothing_is_ever_replaced(workspace: Workspace, folder: Path) -> None:
     # The same second: a clock may have been set back.
-    first, second = written(folder), written(folder, seconds=61.0)
+    first, second = written(workspace, folder), written(workspace, folder, seconds=61.0)
     assert first != second and first.is_file() and second.is_file()
 
 
-def test_of_a_broken_one_is_told_and_the_others_are_read(folder: Path) -> None:
-    good = written(folder)
+def test_of_a_broken_one_is_told_and_the_others_are_read(
+    workspace: Workspace, folder: Path
+) -> None:
+    good = written(workspace, folder)
     text = good.read_text()
     (good.parent / "cut.json").write_text(text[: len(text) // 2])
     (good.parent / "new.json").write_text(text.replace('"schema":1', '"schema":2'))
@@ -52,7 +55,7 @@ def test_of_a_broken_one_is_told_and_the_others_are_read(folder: Path) -> None:
     (good.parent / "nan.json").write_text(text.replace("[3.0]", "[NaN]"))
     lone = text.replace('"flavour":"fast"', '"flavour":"slow"')
     (good.parent / "who.json").write_text(lone)
-    found, bad = store.read_all(folder)
+    found, bad = store.read_all(FIXME_results(folder))
     assert [one.path for one in found] == [good]
     said = {error.what.partition(": ")[0].rpartition("/")[2]: str(error) for error in bad}
     assert "not whole" in said["cut.json"]
@@ -68,17 +71,17 @@ def test_a_file_that_cannot_be_read(folder: Path) -> None:
         store.read(folder / "none.json")
 
 
-def test_two_machines_of_one_name(folder: Path) -> None:
-    written(folder)
+def test_two_machines_of_one_name(workspace: Workspace, folder: Path) -> None:
+    written(workspace, folder)
     other = MACHINE.model_copy(update={"memory": 64 << 30})
-    assert store.name_for(MACHINE, None, folder) == "here-2-cores"
-    assert store.name_for(other, None, folder) == "here-2-cores-2"
+    assert store.name_for(FIXME_results(folder), MACHINE, None) == "here-2-cores"
+    assert store.name_for(FIXME_results(folder), other, None) == "here-2-cores-2"
     with pytest.raises(UsageError, match="has results of another machine"):
-        store.name_for(other, "here-2-cores", folder)
-    assert store.name_for(other, "mine", folder) == "mine"
+        store.name_for(FIXME_results(folder), other, "here-2-cores")
+    assert store.name_for(FIXME_results(folder), other, "mine") == "mine"
     for name in ("../mine", "My box", ".x"):
         with pytest.raises(UsageError, match="small letters"):
-            store.name_for(other, name, folder)
+            store.name_for(FIXME_results(folder), other, name)
 
 
 def test_a_machine_is_the_same_after_a_new_kernel() -> None:
@@ -87,28 +90,35 @@ def test_a_machine_is_the_same_after_a_new_kernel() -> None:
     assert not MACHINE.same_hardware(MACHINE.model_copy(update={"model": "1 2 4"}))
 
 
-def test_a_result_that_was_copied_into_another_machines_folder_is_told(folder: Path) -> None:
-    path = written(folder)
-    other = written(folder, machine=MACHINE.model_copy(update={"cores": 64}), seconds=1.0)
-    found, _ = store.read_all(folder)
+def test_a_result_that_was_copied_into_another_machines_folder_is_told(
+    workspace: Workspace, folder: Path
+) -> None:
+    path = written(workspace, folder)
+    other = written(
+        workspace, folder, machine=MACHINE.model_copy(update={"cores": 64}), seconds=1.0
+    )
+    found, _ = store.read_all(FIXME_results(folder))
     (said,) = store.mixed(found)
     assert str(max(path, other)) in said and "of another machine" in said
 
 
 def test_the_results_are_shown_with_what_is_wrong(
-    folder: Path, monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
+    workspace: Workspace,
+    folder: Path,
+    monkeypatch: pytest.MonkeyPatch,
+    capsys: pytest.CaptureFixture[str],
 ) -> None:
-    path = written(folder, remarks=("other programs were busy",))
+    path = written(workspace, folder, remarks=("other programs were busy",))
     (path.parent / "cut.json").write_text("{")
     read_all = store.read_all
     monkeypatch.setattr(store, "read_all", lambda: read_all(folder))
-    command.show_results()
+    command.show_results(workspace)
     said = capsys.readouterr()
     assert "Here, 2 cores; 7 rounds, begun 2026-11-21T05:30:00Z" in said.out
     assert "note: other programs were busy" in said.out
     assert "warning: " in said.err and "not whole" in said.err
     with pytest.raises(UsageError, match="no results"):
-        command.show_results("other")
+        command.show_results(workspace, "other")
 
 
 def test_no_figure_that_is_none_is_taken() -> None:

@@ -5,16 +5,20 @@ from pathlib import Path
 
 import pytest
 
+from stacks.channel import assemble
 from stacks.channel import build as package_builds
 from stacks.channel import offers as offers_module
 from stacks.channel import solve as solver
 from stacks.channel.offers import Channel
+from stacks.channel.recipe import SOURCES_LOCK, read_recipes
 from stacks.core.errors import UsageError
+from stacks.core.workspace import Workspace
+from stacks.sources.pins import read_pins
 
 
 @pytest.fixture(scope="module")
-def channel() -> Channel:
-    return offers_module.read_channel()
+def channel(workspace: Workspace) -> Channel:
+    return offers_module.read_channel(workspace)
 
 
 def test_the_index_of_a_subdir(channel: Channel) -> None:
@@ -58,9 +62,38 @@ def test_specs_that_are_none(spec: str, channel: Channel) -> None:
         solver.solve(channel, [spec])
 
 
-def test_nothing_missing_builds_nothing(channel: Channel) -> None:
-    assert package_builds.build_missing(channel, []) == {}
+def test_nothing_missing_builds_nothing(workspace: Workspace, channel: Channel) -> None:
+    assert package_builds.build_missing(workspace, channel, []) == {}
 
 
 def test_recipes_that_are_not_there(tmp_path: Path) -> None:
     assert offers_module.read_channel(recipes=tmp_path).offers == {}
+
+
+def test_an_offer_follows_from_the_packages_that_build_it() -> None:
+    recipes, pins = read_recipes(), read_pins(SOURCES_LOCK)
+    compat, gxx = recipes["amdlibm-compat"], recipes["gxx"]
+    offers = offers_module.read_channel().offers.values()
+    [offer] = [o for o in offers if o.recipe.package.name == "amdlibm-compat"]
+    of_gxx = assemble.inputs_hash(gxx, gxx.pins(pins))
+    assert offer.tools == (gxx,)
+    assert offer.inputs == assemble.inputs_hash(compat, compat.pins(pins), [of_gxx])
+    assert offer.inputs != assemble.inputs_hash(compat, compat.pins(pins), ["0" * 64])
+
+
+def test_an_unknown_build_requirement_is_an_error(tmp_path: Path) -> None:
+    folder = tmp_path / "recipes" / "made"
+    folder.mkdir(parents=True)
+    (folder / "recipe.yaml").write_text(
+        "package: {name: made, version: '1'}\n"
+        "requirements: {build: [gxxx]}\n"
+        "about: {license: BSD-3-Clause, summary: s}\n"
+        "extra: {stage: openblas-wheel}\n"
+    )
+    with pytest.raises(UsageError, match="the recipe made cannot be built with gxxx"):
+        offers_module.read_channel(tmp_path / "recipes")
+
+
+def test_a_package_of_the_users_archive_is_not_offered() -> None:
+    names = {offer.recipe.package.name for offer in offers_module.read_channel().offers.values()}
+    assert "amdlibm-compat" in names and "amdlibm" not in names

@@ -5,7 +5,7 @@ from pathlib import Path
 import pytest
 
 from stacks.channel.recipe import RECIPES, SOURCES_LOCK, read_recipes
-from stacks.channel.stages import Forwarding, LocalTarball, PythonModules, ThinFront
+from stacks.channel.stages import Forwarding, PythonModules, ThinFront, UserTarball
 from stacks.core.errors import UsageError
 from stacks.sources.pins import Pins, read_pins
 
@@ -32,7 +32,7 @@ def write(folder: Path, text: str) -> Path:
     return path
 
 
-def test_a_recipe(tmp_path: Path) -> None:
+def test_a_recipe_is_read_with_its_pins(tmp_path: Path) -> None:
     write(tmp_path, RECIPE)
     [(name, recipe)] = read_recipes(tmp_path).items()
     assert (name, recipe.package.version, recipe.subdir) == ("six", "1.16.0", "linux-64")
@@ -42,7 +42,7 @@ def test_a_recipe(tmp_path: Path) -> None:
 
 
 @pytest.mark.parametrize(
-    ("old", "new", "line", "told"),
+    ("old", "new", "line", "message"),
     [
         ("  summary", "  sumary", 10, "summary"),
         ("stage: wheel", "stage: weel", 12, "wheel"),
@@ -52,25 +52,25 @@ def test_a_recipe(tmp_path: Path) -> None:
         ("about:", "requirements:\n  rum: [python]\nabout:", 9, "run"),
     ],
 )
-def test_a_mistake_is_told_with_its_line(
-    old: str, new: str, line: int, told: str, tmp_path: Path
+def test_a_mistake_is_reported_with_its_line(
+    old: str, new: str, line: int, message: str, tmp_path: Path
 ) -> None:
     assert old in RECIPE
     path = write(tmp_path, RECIPE.replace(old, new))
     with pytest.raises(UsageError) as caught:
         read_recipes(tmp_path)
     assert f"{path}:{line}:" in caught.value.what
-    assert told in caught.value.what
+    assert message in caught.value.what
 
 
-def test_a_source_that_is_not_pinned(tmp_path: Path) -> None:
+def test_a_source_that_is_not_pinned_is_an_error(tmp_path: Path) -> None:
     write(tmp_path, RECIPE)
     with pytest.raises(UsageError, match=r"no file six-1.16.0.* is pinned"):
         read_recipes(tmp_path)["six"].pins(Pins())
 
 
-# Made of the project's own code, or of a file of the user's.
-WITHOUT_SOURCES = (Forwarding, LocalTarball, PythonModules, ThinFront)
+# Stages that need the project's own code only, or the user's file.
+WITHOUT_SOURCES = (Forwarding, PythonModules, ThinFront, UserTarball)
 
 
 def test_every_committed_recipe_has_its_sources_pinned_and_a_floor_if_it_is_native() -> None:
@@ -79,3 +79,11 @@ def test_every_committed_recipe_has_its_sources_pinned_and_a_floor_if_it_is_nati
         assert bool(recipe.pins(pins)) != isinstance(recipe.extra, WITHOUT_SOURCES), name
         floors = [spec for spec in recipe.requirements.run if spec.startswith("__glibc >=")]
         assert len(floors) == (0 if recipe.build.noarch else 1), name
+
+
+def test_pins_have_the_names_that_stages_use() -> None:
+    pins = read_pins(SOURCES_LOCK)
+    recipe = read_recipes()["libblas-blis"]
+    assert list(recipe.pins_by_name(pins)) == ["libblas3", "liblapack3"]
+    [name] = read_recipes()["amdlibm-compat"].pins_by_name(pins)
+    assert name.startswith("src:")

@@ -8,6 +8,7 @@ import socket
 import sys
 import threading
 from contextlib import suppress
+from dataclasses import replace
 from pathlib import Path
 from typing import Any
 
@@ -24,6 +25,7 @@ from stacks.cluster.messages import Answer, Order, Outcome, Told
 from stacks.cluster.resume import session
 from stacks.core.errors import StacksError, StaleError, UsageError
 from stacks.core.process import CommandError, overseen
+from stacks.core.workspace import Workspace
 from unit.helpers.benching import BASE, FAST, MACHINE, result, runs
 
 ORDER = Order(commit="c" * 40, files={"a": "1"}, machine="", variants=("theano-1.0.5/mkl",))
@@ -31,7 +33,7 @@ PYTHON = sys.executable
 HERE = {"stacks/a.py": "1", "envs/b": "2"}
 
 
-def test_the_same_checkout_is_taken(tmp_path: Path) -> None:
+def test_the_same_checkout_is_taken(workspace: Workspace, tmp_path: Path) -> None:
     fingerprint.check(HERE, "c" * 40, dict(HERE), None)
     (tmp_path / "stacks/__pycache__").mkdir(parents=True)
     (tmp_path / "stacks/__pycache__/a.pyc").touch()
@@ -40,7 +42,10 @@ def test_the_same_checkout_is_taken(tmp_path: Path) -> None:
     (tmp_path / "stacks/a.py").write_text("a")
     (tmp_path / "requirements.lock").write_text("b")
     (tmp_path / "README.md").write_text("nothing follows from it")
-    assert sorted(fingerprint.files(tmp_path)) == ["requirements.lock", "stacks/a.py"]
+    assert sorted(fingerprint.files(replace(workspace, root=tmp_path))) == [
+        "requirements.lock",
+        "stacks/a.py",
+    ]
 
 
 def test_another_commit_is_refused_with_the_command_that_fixes_it() -> None:
@@ -74,13 +79,13 @@ def test_an_error_comes_back_with_the_machine_that_met_it() -> None:
 
 
 def test_what_was_finished_is_found_again_until_all_is(tmp_path: Path) -> None:
-    first = session(ORDER, tmp_path)
+    first = session(FIXME_cluster(tmp_path), ORDER)
     first.keep("theano-1.0.5/mkl", "a-1", Answer(result=result(runs(BASE, [1.0] * 5), BASE)))
-    kept = session(ORDER, tmp_path).kept("theano-1.0.5/mkl")
+    kept = session(FIXME_cluster(tmp_path), ORDER).kept("theano-1.0.5/mkl")
     assert kept and kept.worker == "a-1" and kept.answer.result
     assert first.kept("theano-1.0.5/blis") is None
     other = ORDER.model_copy(update={"files": {"a": "2"}})
-    assert session(other, tmp_path).kept("theano-1.0.5/mkl") is None
+    assert session(FIXME_cluster(tmp_path), other).kept("theano-1.0.5/mkl") is None
     [path] = first.folder.iterdir()
     path.write_bytes(path.read_bytes()[:-9])
     assert first.kept("theano-1.0.5/mkl") is None
@@ -150,7 +155,7 @@ def test_one_worker_of_a_machine_waits_for_the_other(monkeypatch: pytest.MonkeyP
 
 
 def test_a_named_machine_keeps_its_results_where_the_name_is_taken(
-    monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
+    workspace: Workspace, monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
 ) -> None:
     def name_for(machine: object, wanted: str | None) -> str:
         if wanted == "taken":
@@ -161,7 +166,7 @@ def test_a_named_machine_keeps_its_results_where_the_name_is_taken(
     found = result(runs(BASE, [1.0] * 5), BASE)
     for wanted, given in (("big", "big"), (None, "made-up"), ("taken", "made-up")):
         worker = Worker("tcp://w:1", "w-1", "m", wanted)
-        assert command._named(found, worker).machine.name == given
+        assert command._named(workspace, found, worker).machine.name == given
     assert "results/taken has results of another machine" in capsys.readouterr().err
 
 
@@ -180,7 +185,7 @@ def test_machines_stand_side_by_side_and_are_not_divided(
 def test_a_failure_ends_with_status_1_and_keeps_the_session(
     tmp_path: Path, capsys: pytest.CaptureFixture[str]
 ) -> None:
-    kept = session(ORDER, tmp_path)
+    kept = session(FIXME_cluster(tmp_path), ORDER)
     kept.keep("x", "a-1", Answer())
     found = command._Found()
     outcome = Outcome(variant="f/v", status="failed", error=Told(what="f/v failed"))
@@ -193,7 +198,7 @@ def test_a_failure_ends_with_status_1_and_keeps_the_session(
 
 
 def test_a_device_that_is_not_there_is_told_and_is_done_with(tmp_path: Path) -> None:
-    kept = session(ORDER, tmp_path)
+    kept = session(FIXME_cluster(tmp_path), ORDER)
     kept.keep("x", "a-1", Answer())
     found = command._Found()
     outcome = Outcome(variant="f/v", status="no device", error=Told(what="no device"))

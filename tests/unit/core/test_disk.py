@@ -13,7 +13,6 @@ from stacks.core.disk import (
     REPOSITORY,
     DiskError,
     aside,
-    cache_root,
     check_sha256,
     explained,
     locked,
@@ -22,6 +21,7 @@ from stacks.core.disk import (
     write_whole,
 )
 from stacks.core.errors import IntegrityError
+from stacks.core.workspace import Workspace
 
 
 def names(folder: Path) -> list[str]:
@@ -85,10 +85,10 @@ def test_a_link_is_replaced_and_not_followed(tmp_path: Path) -> None:
         (errno.ENOTDIR, "a file stands where a folder is needed"),
     ],
 )
-def test_refusals_of_the_disk(number: int, fix: str) -> None:
-    with pytest.raises(DiskError) as caught, explained(cache_root() / "here"):
+def test_refusals_of_the_disk(workspace: Workspace, number: int, fix: str) -> None:
+    with pytest.raises(DiskError) as caught, explained(workspace.cache / "here"):
         raise OSError(number, os.strerror(number))
-    assert caught.value.what == f"{cache_root() / 'here'}: {os.strerror(number)}"
+    assert caught.value.what == f"{workspace.cache / 'here'}: {os.strerror(number)}"
     assert fix in str(caught.value.fix)
 
 
@@ -176,20 +176,20 @@ def test_a_lock_falls_with_its_holder(tmp_path: Path) -> None:
      ("", "", "/home/me/.cache/theano-stacks")],
 )  # fmt: skip
 def test_the_place_of_the_cache(
-    chosen: str, xdg: str, found: str, monkeypatch: pytest.MonkeyPatch
+    workspace: Workspace, chosen: str, xdg: str, found: str, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     monkeypatch.setenv("HOME", "/home/me")
     monkeypatch.setenv("THEANO_STACKS_CACHE", chosen)
     monkeypatch.setenv("XDG_CACHE_HOME", xdg)
-    assert cache_root() == Path(found)
+    assert workspace.cache == Path(found)
 
 
-def test_no_home_for_the_cache(monkeypatch: pytest.MonkeyPatch) -> None:
+def test_no_home_for_the_cache(workspace: Workspace, monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.delenv("THEANO_STACKS_CACHE", raising=False)
     monkeypatch.delenv("XDG_CACHE_HOME", raising=False)
     monkeypatch.setattr(os.path, "expanduser", lambda path: path)
     with pytest.raises(DiskError, match=r"(?s)no home.*THEANO_STACKS_CACHE"):
-        cache_root()
+        workspace.cache
 
 
 def test_hashes(tmp_path: Path) -> None:

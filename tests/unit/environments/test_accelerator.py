@@ -5,9 +5,9 @@ from pathlib import Path
 import pytest
 
 from stacks.channel.offers import read_channel
+from stacks.core.workspace import Workspace
 from stacks.environments import accelerator, prefix
 from stacks.locks.lock import Lock
-from stacks.sources.pins import Pins
 from stacks.variants.variant import ACCELERATOR, SCAN_FIX, load_variant
 
 LOCK = Lock(packages=(), requirements=(), sha256="0" * 64, sealed="", seal="")
@@ -23,23 +23,28 @@ LOCK = Lock(packages=(), requirements=(), sha256="0" * 64, sealed="", seal="")
         ("openblas", "theano-1.0.5", []),
     ],
 )
-def test_packages_beside_another_channels(flavour: str, framework: str, names: list[str]) -> None:
-    offers = accelerator.offers(load_variant(flavour, framework))
+def test_packages_beside_another_channels(
+    workspace: Workspace, flavour: str, framework: str, names: list[str]
+) -> None:
+    offers = accelerator.offers(workspace, load_variant(workspace, flavour, framework))
     assert [offer.recipe.package.name for offer in offers] == names
-    assert {offer.file_name for offer in offers} <= read_channel().offers.keys()
+    assert {offer.file_name for offer in offers} <= read_channel(workspace).offers.keys()
 
 
-def test_environment_of_another_channel_depends_on_them(monkeypatch: pytest.MonkeyPatch) -> None:
-    ours, theirs = (load_variant(name) for name in ("openblas", "openblas@conda-forge"))
-    before = [prefix.key_of(variant, LOCK, Path("/a")) for variant in (ours, theirs)]
+def test_environment_of_another_channel_depends_on_them(
+    workspace: Workspace, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    names = ("openblas", "openblas@conda-forge")
+    variants = [load_variant(workspace, name) for name in names]
+    before = [prefix.key_of(workspace, variant, LOCK, Path("/a")) for variant in variants]
     monkeypatch.setattr(accelerator, "inputs_hash", lambda recipe, pins: "1" * 64)
-    after = [prefix.key_of(variant, LOCK, Path("/a")) for variant in (ours, theirs)]
+    after = [prefix.key_of(workspace, variant, LOCK, Path("/a")) for variant in variants]
     assert before[0] == after[0] and before[1] != after[1]
 
 
-def test_parts_are_built(room: Path) -> None:
-    pins: Pins = read_channel().pins
-    parts = accelerator.parts(load_variant("openblas@conda-forge"), pins)
+def test_parts_are_built(workspace: Workspace) -> None:
+    variant = load_variant(workspace, "openblas@conda-forge")
+    parts = accelerator.parts(workspace, variant, read_channel(workspace).pins)
     files = {name for part in parts for name in part.files("3.9")}
     folder = "lib/python3.9/site-packages"
     assert {f"{folder}/theano_stacks_quick.pth", f"{folder}/theano_stacks_scan.py"} <= files

@@ -6,15 +6,16 @@ import pytest
 
 from stacks.channel.offers import read_channel
 from stacks.core.errors import UsageError
+from stacks.core.workspace import Workspace
 from stacks.environments import host
 
 
 @pytest.fixture(scope="module")
-def needs() -> list[str]:
+def needs(workspace: Workspace) -> list[str]:
     """Give what Theano's environments need: PyTensor's Python needs a newer system."""
     return [
         spec
-        for offer in read_channel().offers.values()
+        for offer in read_channel(workspace).offers.values()
         for spec in offer.recipe.requirements.run
         if (offer.recipe.package.name, offer.recipe.package.version) != ("python", "3.11.2")
     ]

@@ -10,6 +10,7 @@ from pathlib import Path
 import pytest
 
 from stacks.core.disk import REPOSITORY
+from stacks.core.workspace import Workspace
 from stacks.environments import in_use, prefix
 from stacks.environments.in_use import InUseError
 from stacks.variants.variant import load_variant
@@ -136,14 +137,14 @@ def test_the_words_by_which_our_own_program_is_known() -> None:
 
 
 def test_an_environment_that_was_removed_meanwhile_is_not_ready(
-    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+    workspace: Workspace, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     answers = [True, False]
     monkeypatch.setattr(prefix, "PREFIXES", tmp_path)
     monkeypatch.setattr(prefix, "is_ready", lambda variant, lock, target: answers.pop(0))
     monkeypatch.setattr(in_use, "lock_of_build", lambda: tmp_path / ".build.lock")
-    variant = load_variant("openblas")
-    assert not in_use.is_ready(variant, None)  # type: ignore[arg-type]
+    variant = load_variant(workspace, "openblas")
+    assert not in_use.is_ready(workspace, variant, None)  # type: ignore[arg-type]
     held = {path for path in in_use._held if path.is_relative_to(tmp_path)}
     assert held == {tmp_path / ".build.lock", tmp_path / "theano-1.0.5/.openblas.used"}
     for path in held:

@@ -6,15 +6,17 @@ from typing import Any
 
 import pytest
 
+from stacks.core.workspace import Workspace
 from stacks.environments import clean as cleaning
 from stacks.environments import listing, prefix, reports
+from stacks.environments import reports as environments_reports
 from stacks.profiles import run as profile_runs
 from stacks.variants.variant import Variant, load_variant
 
 
 @pytest.fixture
-def variant() -> Variant:
-    return load_variant("openblas")
+def variant(workspace: Workspace) -> Variant:
+    return load_variant(workspace, "openblas")
 
 
 @pytest.fixture
@@ -42,28 +44,40 @@ REPORT = {
 }
 
 
-def report(variant: Variant, text: str) -> None:
-    path = reports.report_path(variant)
+def report(workspace: Workspace, variant: Variant, text: str) -> None:
+    path = reports.report_path(workspace, variant)
     path.parent.mkdir(parents=True)
     path.write_text(text)
 
 
-def test_the_figures_of_the_last_report(variant: Variant, build: Path) -> None:
-    report(variant, json.dumps(REPORT))
-    verdict, float64, float32 = listing._last_report(variant, reports.read_report(variant))
+def test_the_figures_of_the_last_report(
+    workspace: Workspace, variant: Variant, build: Path
+) -> None:
+    report(workspace, variant, json.dumps(REPORT))
+    verdict, float64, float32 = listing._last_report(
+        workspace, variant, reports.read_report(workspace, variant)
+    )
     assert verdict.startswith("passed 2")
     assert (float64, float32) == ("110.0", "211.0")
 
 
 @pytest.mark.parametrize("text", ["", "[]", "{", "\xff"])
-def test_a_report_that_is_none(text: str, variant: Variant, build: Path) -> None:
-    report(variant, text)
-    assert listing._last_report(variant, reports.read_report(variant)) == ("-", "", "")
+def test_a_report_that_is_none(
+    workspace: Workspace, text: str, variant: Variant, build: Path
+) -> None:
+    report(workspace, variant, text)
+    assert listing._last_report(workspace, variant, reports.read_report(workspace, variant)) == (
+        "-",
+        "",
+        "",
+    )
 
 
-def test_a_report_without_figures(variant: Variant, build: Path) -> None:
-    report(variant, '{"ok": false}')
-    verdict, *speeds = listing._last_report(variant, reports.read_report(variant))
+def test_a_report_without_figures(workspace: Workspace, variant: Variant, build: Path) -> None:
+    report(workspace, variant, '{"ok": false}')
+    verdict, *speeds = listing._last_report(
+        workspace, variant, reports.read_report(workspace, variant)
+    )
     assert verdict.startswith("FAILED") and speeds == ["", ""]
 
 
@@ -71,21 +85,23 @@ def test_a_report_without_figures(variant: Variant, build: Path) -> None:
     ("device", "verdict"), [({}, "no device"), ({"device": {"name": "a"}}, "passed")]
 )
 def test_a_device_that_was_not_there_is_no_pass(
-    build: Path, device: dict[str, Any], verdict: str
+    workspace: Workspace, build: Path, device: dict[str, Any], verdict: str
 ) -> None:
-    cuda = load_variant("gpuarray-cuda")
-    report(cuda, json.dumps({**REPORT, **device}))
-    assert listing._last_report(cuda, reports.read_report(cuda))[0].startswith(verdict)
+    cuda = load_variant(workspace, "gpuarray-cuda")
+    report(workspace, cuda, json.dumps({**REPORT, **device}))
+    assert listing._last_report(workspace, cuda, reports.read_report(workspace, cuda))[
+        0
+    ].startswith(verdict)
 
 
 def test_a_clean_of_one_variant_leaves_the_others(
-    variant: Variant, build: Path, capsys: pytest.CaptureFixture[str]
+    workspace: Workspace, variant: Variant, build: Path, capsys: pytest.CaptureFixture[str]
 ) -> None:
     for name in ("openblas", "pip-default"):
         (build / "prefixes/theano-1.0.5" / name).mkdir(parents=True)
-    report(variant, "{}")
-    profile_runs.reports_of(variant).mkdir(parents=True)
-    cleaning.clean([variant], cache=False)
+    report(workspace, variant, "{}")
+    environments_reports.workload_reports(workspace, variant).mkdir(parents=True)
+    cleaning.clean(workspace, [variant], cache=False)
     assert [p.name for p in (build / "prefixes/theano-1.0.5").iterdir()] == ["pip-default"]
     assert capsys.readouterr().out.splitlines() == [
         f"removing {build}/prefixes/theano-1.0.5/openblas",
@@ -95,24 +111,26 @@ def test_a_clean_of_one_variant_leaves_the_others(
 
 
 def test_a_clean_of_all_follows_a_link_that_a_person_made(
-    build: Path, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+    workspace: Workspace, build: Path, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     (tmp_path / "big/prefixes/x").mkdir(parents=True)
     (tmp_path / "link").symlink_to("big")
     monkeypatch.setattr(listing, "BUILD", tmp_path / "link")
-    cleaning.clean(None, cache=False)
+    cleaning.clean(workspace, None, cache=False)
     assert not list((tmp_path / "big").iterdir())
 
 
 def test_a_clean_of_the_cache_leaves_what_is_not_its_own(
-    room: Path, build: Path, capsys: pytest.CaptureFixture[str]
+    workspace: Workspace, room: Path, build: Path, capsys: pytest.CaptureFixture[str]
 ) -> None:
     for name in ("bases", "sources", "packages", "modules", "mine"):
         (room / "cache" / name).mkdir(parents=True)
-    cleaning.clean([], cache=True)
+    cleaning.clean(workspace, [], cache=True)
     assert [path.name for path in (room / "cache").iterdir()] == ["mine"]
 
 
-def test_nothing_to_clean(room: Path, build: Path, capsys: pytest.CaptureFixture[str]) -> None:
-    cleaning.clean([], cache=True)
+def test_nothing_to_clean(
+    workspace: Workspace, room: Path, build: Path, capsys: pytest.CaptureFixture[str]
+) -> None:
+    cleaning.clean(workspace, [], cache=True)
     assert capsys.readouterr().out == "nothing to remove\n"

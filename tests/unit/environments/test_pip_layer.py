@@ -11,6 +11,7 @@ import pytest
 
 from stacks.channel.staging.wheel import SHEBANG
 from stacks.core.errors import IntegrityError
+from stacks.core.workspace import Workspace
 from stacks.environments import pip_layer
 from stacks.sources.pins import IndexPin
 from unit.helpers.serving import sha256
@@ -81,8 +82,8 @@ def kept(room: Path) -> Path:
     return folder
 
 
-def test_a_layer_that_is_whole_is_linked(kept: Path, tmp_path: Path) -> None:
-    found = pip_layer.add(tmp_path / "prefix", kept.name, [PIN])
+def test_a_layer_that_is_whole_is_linked(workspace: Workspace, kept: Path, tmp_path: Path) -> None:
+    found = pip_layer.add(workspace, tmp_path / "prefix", kept.name, [PIN])
     assert sorted(found) == ["lib/a1.py", "lib/a2.py"]
     made = tmp_path / "prefix/lib/a1.py"
     assert made.samefile(kept / "files/lib/a1.py")

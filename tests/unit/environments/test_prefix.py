@@ -6,6 +6,7 @@ from pathlib import Path
 import pytest
 
 from stacks.core.errors import IntegrityError
+from stacks.core.workspace import Workspace
 from stacks.environments import part, prefix
 from stacks.locks.lock import Lock
 from stacks.variants.variant import ACCELERATOR, SCAN_FIX, Variant, load_variant
@@ -15,8 +16,8 @@ LOCK = Lock(packages=(), requirements=(), sha256="0" * 64, sealed="", seal="")
 
 
 @pytest.fixture
-def variant() -> Variant:
-    return load_variant("openblas", "theano-1.0.5")
+def variant(workspace: Workspace) -> Variant:
+    return load_variant(workspace, "openblas", "theano-1.0.5")
 
 
 @pytest.mark.parametrize(
@@ -33,16 +34,16 @@ def test_where_the_files_of_a_noarch_package_go(name: str, place: str) -> None:
     assert part._noarch_place(name, "2.7") == place
 
 
-def test_what_an_environment_is_named_after(variant: Variant) -> None:
+def test_what_an_environment_is_named_after(workspace: Workspace, variant: Variant) -> None:
     place = Path("/a")
     keys = {
-        prefix.key_of(variant, LOCK, place),
-        prefix.key_of(variant, LOCK, Path("/b")),
-        prefix.key_of(variant, dataclasses.replace(LOCK, sha256="1" * 64), place),
-        prefix.key_of(variant.model_copy(update={"flags": {"x": "y"}}), LOCK, place),
+        prefix.key_of(workspace, variant, LOCK, place),
+        prefix.key_of(workspace, variant, LOCK, Path("/b")),
+        prefix.key_of(workspace, variant, dataclasses.replace(LOCK, sha256="1" * 64), place),
+        prefix.key_of(workspace, variant.model_copy(update={"flags": {"x": "y"}}), LOCK, place),
     }
     assert len(keys) == 4
-    assert prefix.key_of(variant, LOCK, place) in keys
+    assert prefix.key_of(workspace, variant, LOCK, place) in keys
 
 
 @dataclasses.dataclass(frozen=True)
@@ -56,9 +57,9 @@ class Package:
         return f"{self.name}-1-0.conda"
 
 
-def test_flavours_share_what_pip_installs() -> None:
+def test_flavours_share_what_pip_installs(workspace: Workspace) -> None:
     keys = {
-        prefix.layer_key(load_variant(flavour), LOCK, [Package(name) for name in names])
+        prefix.layer_key(load_variant(workspace, flavour), LOCK, [Package(n) for n in names])
         for flavour, names in (
             ("pip-default", ["gxx", "python"]),
             ("pip-openblas", ["gxx", "libopenblas", "python", ACCELERATOR, SCAN_FIX]),
@@ -66,15 +67,18 @@ def test_flavours_share_what_pip_installs() -> None:
     }
     assert len(keys) == 1
     [key] = keys
-    assert prefix.layer_key(load_variant("pip-default"), LOCK, [Package("python")]) != key
+    baseline = load_variant(workspace, "pip-default")
+    assert prefix.layer_key(baseline, LOCK, [Package("python")]) != key
 
 
 @pytest.mark.parametrize("marker", [None, b"", b"[]", b"null", b'{"key": 1}', b"\xff"])
-def test_what_is_not_ready(marker: bytes | None, variant: Variant, tmp_path: Path) -> None:
+def test_what_is_not_ready(
+    workspace: Workspace, marker: bytes | None, variant: Variant, tmp_path: Path
+) -> None:
     if marker is not None:
         (tmp_path / prefix.READY).parent.mkdir(parents=True)
         (tmp_path / prefix.READY).write_bytes(marker)
-    assert not prefix.is_ready(variant, LOCK, tmp_path)
+    assert not prefix.is_ready(workspace, variant, LOCK, tmp_path)
 
 
 def test_files_that_are_as_they_should_be(tmp_path: Path) -> None:

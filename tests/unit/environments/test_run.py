@@ -6,6 +6,7 @@ from pathlib import Path
 import pytest
 
 from stacks.core.errors import UsageError
+from stacks.core.workspace import Workspace
 from stacks.environments import run as run_module
 from stacks.variants.variant import Variant, load_variant
 
@@ -15,11 +16,11 @@ class ReplacedError(Exception):
 
 
 @pytest.fixture
-def variant(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Variant:
+def variant(workspace: Workspace, tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Variant:
     monkeypatch.setenv("HOME", str(tmp_path))
     monkeypatch.delenv("THEANORC", raising=False)
     monkeypatch.delenv("THEANO_FLAGS", raising=False)
-    return load_variant("openblas")
+    return load_variant(workspace, "openblas")
 
 
 @pytest.fixture

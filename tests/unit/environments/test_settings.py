@@ -9,6 +9,7 @@ from pathlib import Path
 import pytest
 
 from stacks.core.errors import UsageError
+from stacks.core.workspace import Workspace
 from stacks.environments import settings
 from stacks.variants.variant import Variant, load_variant
 
@@ -16,8 +17,8 @@ PACKAGES = [{"name": "python", "version": "3.9.2", "sha256": "0" * 64, "manager"
 
 
 @pytest.fixture
-def variant() -> Variant:
-    return load_variant("openblas", "theano-1.0.5")
+def variant(workspace: Workspace) -> Variant:
+    return load_variant(workspace, "openblas", "theano-1.0.5")
 
 
 def flags(text: str) -> dict[str, str]:
@@ -74,38 +75,42 @@ def undone(variant: Variant, **environ: str) -> list[str]:
         "\xff\xfe",
     ],
 )
-def test_what_adds_undoes_nothing(variant: Variant, home: Path, text: str) -> None:
+def test_what_adds_undoes_nothing(
+    workspace: Workspace, variant: Variant, home: Path, text: str
+) -> None:
     (home / ".theanorc").write_bytes(text.encode("latin-1"))
-    assert undone(variant) == []
+    assert undone(workspace, variant) == []
 
 
-def test_an_rc_file_that_undoes(variant: Variant, home: Path) -> None:
+def test_an_rc_file_that_undoes(workspace: Workspace, variant: Variant, home: Path) -> None:
     (home / ".theanorc").write_text("[blas]\nLDFLAGS =\n[global]\ncxx = c++\n")
-    assert undone(variant) == [
+    assert undone(workspace, variant) == [
         f"{home}/.theanorc sets blas.ldflags to '', where the variant needs '-lopenblas'",
         f"{home}/.theanorc sets cxx to 'c++', where the variant needs 'g++'",
     ]
 
 
-def test_flags_that_undo(variant: Variant, home: Path) -> None:
-    told = undone(variant, THEANO_FLAGS=" device=cuda , blas.ldflags=-la=b,floatX,x=1")
+def test_flags_that_undo(workspace: Workspace, variant: Variant, home: Path) -> None:
+    told = undone(workspace, variant, THEANO_FLAGS=" device=cuda , blas.ldflags=-la=b,floatX,x=1")
     assert sorted(told) == [
         "THEANO_FLAGS sets blas.ldflags to '-la=b', where the variant needs '-lopenblas'",
         "THEANO_FLAGS sets device to 'cuda', where the variant needs 'cpu'",
     ]
 
 
-def test_files_that_the_person_names(variant: Variant, home: Path) -> None:
+def test_files_that_the_person_names(workspace: Workspace, variant: Variant, home: Path) -> None:
     (home / "mine").write_text("[blas]\nldflags = -lx\n")
     (home / ".theanorc").write_text("[blas]\nldflags = -ly\n")
-    assert len(told := undone(variant, THEANORC="/no/such:~/mine:")) == 1
+    assert len(told := undone(workspace, variant, THEANORC="/no/such:~/mine:")) == 1
     assert told[0].startswith(f"{home}/mine sets blas.ldflags to '-lx'")
 
 
-def test_the_settings_of_an_environment_are_not_the_persons(variant: Variant, home: Path) -> None:
+def test_the_settings_of_an_environment_are_not_the_persons(
+    workspace: Workspace, variant: Variant, home: Path
+) -> None:
     (home / "etc/theano-stacks").mkdir(parents=True)
     (home / "etc/theanorc").write_text("[blas]\nldflags = -lx\n")
-    assert undone(variant, THEANORC=f"{home}/etc/theanorc") == []
+    assert undone(workspace, variant, THEANORC=f"{home}/etc/theanorc") == []
 
 
 def hook(variant: Variant, prefix: Path, cpuinfo: str = "", **environ: str) -> dict[str, str]:
@@ -132,27 +137,29 @@ def prefix(tmp_path: Path, variant: Variant) -> Path:
 
 
 def test_the_hook_puts_the_environments_folder_into_variables(
-    variant: Variant, prefix: Path
+    workspace: Workspace, variant: Variant, prefix: Path
 ) -> None:
     own = variant.model_copy(update={"variables": {"CACHE": "{prefix}/var/x", "NAME": "a"}})
-    found = hook(own, prefix, PATH="/bin")
+    found = hook(workspace, own, prefix, PATH="/bin")
     assert (found["CACHE"], found["NAME"]) == (f"{prefix}/var/x", "a")
-    assert hook(own, prefix, PATH="/bin", CACHE="/mine")["CACHE"] == "/mine"
+    assert hook(workspace, own, prefix, PATH="/bin", CACHE="/mine")["CACHE"] == "/mine"
     # Nobody can write to a folder that is not there, root included.
     (prefix / "var").rename(prefix / "gone")
-    left = hook(own, prefix, PATH="/bin")
+    left = hook(workspace, own, prefix, PATH="/bin")
     assert ("CACHE" in left, left["NAME"]) == (False, "a")
 
 
-def test_the_hook_names_the_folder_of_shared_modules(variant: Variant, prefix: Path) -> None:
+def test_the_hook_names_the_folder_of_shared_modules(
+    workspace: Workspace, variant: Variant, prefix: Path
+) -> None:
     cache = prefix.parent / "a cache, é"
     name = settings.MODULES_VARIABLE
     settings.write(variant, prefix, prefix, list(PACKAGES), cache / "modules")
     # Nobody can write to a folder that is not there, root included.
-    assert name not in hook(variant, prefix, PATH="/bin")
+    assert name not in hook(workspace, variant, prefix, PATH="/bin")
     cache.mkdir()
-    assert hook(variant, prefix, PATH="/bin")[name] == str(cache / "modules")
-    assert hook(variant, prefix, PATH="/bin", **{name: "0"})[name] == "0"
+    assert hook(workspace, variant, prefix, PATH="/bin")[name] == str(cache / "modules")
+    assert hook(workspace, variant, prefix, PATH="/bin", **{name: "0"})[name] == "0"
 
 
 @pytest.mark.parametrize(
@@ -164,38 +171,46 @@ def test_the_hook_names_the_folder_of_shared_modules(variant: Variant, prefix: P
     ],
 )
 def test_who_shares_no_modules(
-    tmp_path: Path, flavour: str, framework: str, modules: Path | None
+    workspace: Workspace, tmp_path: Path, flavour: str, framework: str, modules: Path | None
 ) -> None:
-    chosen = load_variant(flavour, framework)
+    chosen = load_variant(workspace, flavour, framework)
     packages = tmp_path / f"lib/python{chosen.framework.python}/site-packages"
     packages.mkdir(parents=True)
     settings.write(chosen, tmp_path, tmp_path, list(PACKAGES), modules)
     assert "MODULES = b''" in (packages / f"{settings.HOOK}.py").read_text()
-    assert settings.MODULES_VARIABLE not in hook(chosen, tmp_path, PATH="/bin")
+    assert settings.MODULES_VARIABLE not in hook(workspace, chosen, tmp_path, PATH="/bin")
 
 
-def test_the_hook_names_the_settings_first(variant: Variant, prefix: Path) -> None:
-    found = hook(variant, prefix, PATH="/usr/bin:/bin")
+def test_the_hook_names_the_settings_first(
+    workspace: Workspace, variant: Variant, prefix: Path
+) -> None:
+    found = hook(workspace, variant, prefix, PATH="/usr/bin:/bin")
     assert found["THEANORC"] == f"{prefix}/etc/theanorc:~/.theanorc"
     assert found["PATH"] == f"{prefix}/bin:/usr/bin:/bin"
 
 
-def test_the_hook_keeps_what_the_person_names(variant: Variant, prefix: Path) -> None:
-    found = hook(variant, prefix, PATH="/bin", THEANORC="/a:/b")
+def test_the_hook_keeps_what_the_person_names(
+    workspace: Workspace, variant: Variant, prefix: Path
+) -> None:
+    found = hook(workspace, variant, prefix, PATH="/bin", THEANORC="/a:/b")
     assert found["THEANORC"] == f"{prefix}/etc/theanorc:/a:/b"
 
 
-def test_the_hook_in_a_child_changes_nothing(variant: Variant, prefix: Path) -> None:
+def test_the_hook_in_a_child_changes_nothing(
+    workspace: Workspace, variant: Variant, prefix: Path
+) -> None:
     environ = {"PATH": f"{prefix}/bin:/bin", "THEANORC": f"{prefix}/etc/theanorc:/a"}
-    found = hook(variant, prefix, **environ)
+    found = hook(workspace, variant, prefix, **environ)
     assert {name: found[name] for name in environ} == environ
 
 
 def test_the_hook_leaves_another_environments_settings_out(
-    variant: Variant, prefix: Path, tmp_path: Path
+    workspace: Workspace, variant: Variant, prefix: Path, tmp_path: Path
 ) -> None:
     (tmp_path / "other/etc/theano-stacks").mkdir(parents=True)
-    found = hook(variant, prefix, PATH="/bin", THEANORC=f"{tmp_path}/other/etc/theanorc:/etc/rc")
+    found = hook(
+        workspace, variant, prefix, PATH="/bin", THEANORC=f"{tmp_path}/other/etc/theanorc:/etc/rc"
+    )
     assert found["THEANORC"] == f"{prefix}/etc/theanorc:/etc/rc"
 
 
@@ -212,16 +227,16 @@ def test_what_verify_is_told(variant: Variant, prefix: Path) -> None:
     )
 
 
-def test_flags_are_compared_by_one_spelling(home: Path) -> None:
-    pytensor = load_variant("pip-openblas", "pytensor-3.0.7")
+def test_flags_are_compared_by_one_spelling(workspace: Workspace, home: Path) -> None:
+    pytensor = load_variant(workspace, "pip-openblas", "pytensor-3.0.7")
     found = settings.undone(pytensor, home, {"PYTENSOR_FLAGS": "blas__ldflags=-lblas"})
     assert found == [
         "PYTENSOR_FLAGS sets blas.ldflags to '-lblas', where the variant needs '-lopenblas'"
     ]
 
 
-def test_pytensor_has_no_device(home: Path) -> None:
-    assert "device" not in settings.flags_of(load_variant("mkl", "pytensor-3.0.7"), home)
+def test_pytensor_has_no_device(workspace: Workspace, home: Path) -> None:
+    assert "device" not in settings.flags_of(load_variant(workspace, "mkl", "pytensor-3.0.7"), home)
 
 
 CPUINFO = """processor\t: 0
@@ -236,8 +251,10 @@ vendor_id\t: another
 AVX512 = "avx512f avx512bw avx512cd avx512dq avx512vl"
 
 
-def chosen(prefix: Path, cpuinfo: str, **environ: str) -> str | None:
-    found = hook(load_variant("blis"), prefix, cpuinfo, PATH="/bin", **environ)
+def chosen(workspace: Workspace, prefix: Path, cpuinfo: str, **environ: str) -> str | None:
+    found = hook(
+        workspace, load_variant(workspace, "blis"), prefix, cpuinfo, PATH="/bin", **environ
+    )
     return found.get("BLIS_ARCH_TYPE")
 
 
@@ -252,7 +269,7 @@ def chosen(prefix: Path, cpuinfo: str, **environ: str) -> str | None:
     ],
 )
 def test_kernels_for_a_processor_that_the_library_does_not_know(
-    prefix: Path, cpuinfo: str, kernels: str | None
+    workspace: Workspace, prefix: Path, cpuinfo: str, kernels: str | None
 ) -> None:
-    assert chosen(prefix, cpuinfo) == kernels
-    assert chosen(prefix, cpuinfo, BLIS_ARCH_TYPE="3") == "3"
+    assert chosen(workspace, prefix, cpuinfo) == kernels
+    assert chosen(workspace, prefix, cpuinfo, BLIS_ARCH_TYPE="3") == "3"

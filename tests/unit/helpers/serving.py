@@ -11,6 +11,7 @@ from dataclasses import dataclass, field
 from http.server import BaseHTTPRequestHandler, ThreadingHTTPServer
 from pathlib import Path
 
+from stacks.core.workspace import Workspace
 from stacks.sources.cache import cached_path
 from stacks.sources.pins import DebPin
 
@@ -41,8 +42,8 @@ def closed_port() -> int:
         return int(door.getsockname()[1])
 
 
-def part_of(pin: DebPin, body: bytes) -> Path:
-    part = cached_path(pin).with_name(f"{pin.filename}.part")
+def part_of(workspace: Workspace, pin: DebPin, body: bytes) -> Path:
+    part = cached_path(workspace, pin).with_name(f"{pin.filename}.part")
     part.parent.mkdir(parents=True)
     part.write_bytes(body)
     return part

@@ -7,8 +7,9 @@ from pathlib import Path
 
 import pytest
 
+from stacks.core.workspace import Workspace
 from stacks.image import base
-from unit.sources.test_unpack import ar, member, tar
+from unit.helpers.archives import ar, member, tar
 
 CONTROL = b"Package: base-files\nVersion: 12.4\nArchitecture: amd64\n"
 
@@ -31,7 +32,7 @@ def deb(path: Path, control: bytes, *names: str) -> Path:
 
 
 @pytest.fixture
-def root(tmp_path: Path) -> Path:
+def root(workspace: Workspace, tmp_path: Path) -> Path:
     files = deb(
         tmp_path / "base-files_12.4_amd64.deb",
         CONTROL,
@@ -52,7 +53,7 @@ def root(tmp_path: Path) -> Path:
     )
     made = tmp_path / "made" / "root"
     made.parent.mkdir()
-    base.make(made, {"ca-certificates": authorities, "base-files": files})
+    base.make(workspace, made, {"ca-certificates": authorities, "base-files": files})
     return made
 
 
@@ -83,14 +84,14 @@ def test_nothing_of_the_package_is_left_beside_the_root(root: Path) -> None:
     assert [path.name for path in root.parent.iterdir()] == ["root"]
 
 
-def test_every_package_of_the_locked_base_is_pinned() -> None:
-    assert [pin.name for pin in base.pins()] == sorted(base.read().debs)
+def test_every_package_of_the_locked_base_is_pinned(workspace: Workspace) -> None:
+    assert [pin.name for pin in base.pins(workspace)] == sorted(base.read().debs)
 
 
 def test_the_licences_that_copyright_files_name(
-    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+    workspace: Workspace, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    first, second = base.pins()[:2]
+    first, second = base.pins(workspace)[:2]
     texts = {
         first.name: b"Format: 1.0\nLicense: GPL-2+\n\nLicense: BSD-3\n",
         second.name: b"This is free text. License: whatever\n",
@@ -102,6 +103,6 @@ def test_the_licences_that_copyright_files_name(
             entry.size = len(text)
             file.addfile(entry, io.BytesIO(text))
     monkeypatch.setattr(base, "tar", lambda: archive)
-    found = base.licences()
+    found = base.licences(workspace)
     assert found[first] == ("BSD-3", "GPL-2+")
     assert found[second] == ()

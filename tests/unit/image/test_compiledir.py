@@ -12,6 +12,7 @@ from pathlib import Path
 import pytest
 
 from stacks.core.errors import UsageError
+from stacks.core.workspace import Workspace
 from stacks.environments.settings import HOOK
 from stacks.image import precompiled
 from stacks.variants.variant import load_variant
@@ -175,9 +176,9 @@ def test_a_program_of_the_environment_hands_on_only_what_is_the_users(image: Ima
 
 @pytest.mark.parametrize("variables", [{}, {"POCL_CACHE_DIR": "/own/kernels"}])
 def test_a_devices_kernels_go_to_a_folder_of_the_users(
-    image: Image, variables: dict[str, str]
+    workspace: Workspace, image: Image, variables: dict[str, str]
 ) -> None:
-    precompiled.add_hook(load_variant("gpuarray"), image.prefix, "gpuarray-0123")
+    precompiled.add_hook(load_variant(workspace, "gpuarray"), image.prefix, "gpuarray-0123")
     said = subprocess.check_output(
         [sys.executable, "-c", PROGRAM + 'print(os.environ["POCL_CACHE_DIR"])', image.prefix],
         env={"TMPDIR": str(image.tmp), "THEANO_STACKS_MARCH": "native", **variables},

@@ -4,6 +4,7 @@ import re
 
 import pytest
 
+from stacks.core.workspace import Workspace
 from stacks.image import base
 from stacks.image.config import config_of
 from stacks.variants.variant import load_variant
@@ -19,24 +20,24 @@ from stacks.variants.variant import load_variant
     ],
 )
 def test_an_image_is_named_after_framework_and_flavour(
-    variant: str, framework: str, names: tuple[str, ...]
+    workspace: Workspace, variant: str, framework: str, names: tuple[str, ...]
 ) -> None:
-    assert config_of(load_variant(variant, framework)).names == names
+    assert config_of(workspace, load_variant(workspace, variant, framework)).names == names
 
 
-def test_the_config_starts_the_program_as_a_user_who_is_not_root() -> None:
-    config = config_of(load_variant("openblas"))
+def test_the_config_starts_the_program_as_a_user_who_is_not_root(workspace: Workspace) -> None:
+    config = config_of(workspace, load_variant(workspace, "openblas"))
     assert config.user == "10001:0"
     assert config.entrypoint == ("/usr/local/bin/theano-stacks",)
     assert config.environment["PATH"].startswith("/opt/theano/bin:")
     assert config.environment["HOME"] and config.environment["USER"]
 
 
-def test_labels_are_those_of_the_oci_and_name_the_base() -> None:
-    labels = config_of(load_variant("openblas")).labels
+def test_labels_are_those_of_the_oci_and_name_the_base(workspace: Workspace) -> None:
+    labels = config_of(workspace, load_variant(workspace, "openblas")).labels
     assert labels["org.opencontainers.image.title"] == "theano-openblas"
     assert labels["org.opencontainers.image.version"] == "1.0.5"
-    assert labels["org.opencontainers.image.base.name"] == base.name()
-    assert re.fullmatch(r"theano-stacks-base:[0-9a-f]{12}", base.name())
-    other = config_of(load_variant("openblas"), base_name="debian:bookworm")
+    assert labels["org.opencontainers.image.base.name"] == base.name(workspace)
+    assert re.fullmatch(r"theano-stacks-base:[0-9a-f]{12}", base.name(workspace))
+    other = config_of(workspace, load_variant(workspace, "openblas"), base_name="debian:bookworm")
     assert other.labels["org.opencontainers.image.base.name"] == "debian:bookworm"

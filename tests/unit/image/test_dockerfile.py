@@ -5,6 +5,7 @@ from pathlib import Path
 import pytest
 
 from stacks.core.errors import StaleError
+from stacks.core.workspace import Workspace
 from stacks.image import dockerfile
 from stacks.image.config import ImageConfig
 from stacks.variants.variant import all_variants, load_variant
@@ -49,7 +50,7 @@ CMD []
 """
 
 
-def test_a_dockerfile_as_a_person_would_write_it() -> None:
+def test_a_dockerfile_as_a_person_would_write_it(workspace: Workspace) -> None:
     config = ImageConfig(
         repository="theano-fast",
         tags=("1.0.5", "latest"),
@@ -66,40 +67,42 @@ def test_a_dockerfile_as_a_person_would_write_it() -> None:
         command=(),
     )
     layers = ("packages", "blas", "settings")
-    variant = load_variant("mkl", "theano-1.0.5")
-    assert dockerfile.render(variant, config, "theano-stacks-base:0123", layers) == GOLDEN
+    variant = load_variant(workspace, "mkl", "theano-1.0.5")
+    assert (
+        dockerfile.render(workspace, variant, config, "theano-stacks-base:0123", layers) == GOLDEN
+    )
 
 
-def test_the_committed_ones_are_current() -> None:
-    dockerfile.check(all_variants())
+def test_the_committed_ones_are_current(workspace: Workspace) -> None:
+    dockerfile.check(workspace, all_variants(workspace))
 
 
-def test_a_variant_without_a_blas_has_a_layer_less() -> None:
-    text = dockerfile.text_of(load_variant("pip-default", "theano-0.8.2"))
+def test_a_variant_without_a_blas_has_a_layer_less(workspace: Workspace) -> None:
+    text = dockerfile.text_of(workspace, load_variant(workspace, "pip-default", "theano-0.8.2"))
     assert [line for line in text.splitlines() if line.startswith("ADD")] == [
         "ADD packages.tar /",
         "ADD settings.tar /",
     ]
 
 
-def test_what_has_changed_is_told(tmp_path: Path) -> None:
-    variants = [load_variant("mkl"), load_variant("blis")]
+def test_what_has_changed_is_told(workspace: Workspace, tmp_path: Path) -> None:
+    variants = [load_variant(workspace, "mkl"), load_variant(workspace, "blis")]
     folder = tmp_path / "docker"
-    dockerfile.write(variants, folder)
-    dockerfile.check(variants, folder)
-    mkl, blis = (dockerfile.place_of(variant, folder) for variant in variants)
+    dockerfile.write(FIXME_docker(folder), variants)
+    dockerfile.check(FIXME_docker(folder), variants)
+    mkl, blis = (dockerfile.place_of(FIXME_docker(folder), variant) for variant in variants)
     mkl.write_text(mkl.read_text().replace("USER 10001:0", "USER root"))
     with pytest.raises(StaleError) as caught:
-        dockerfile.check(variants, folder)
+        dockerfile.check(FIXME_docker(folder), variants)
     [line] = caught.value.what.splitlines()
     assert line.startswith("docker/theano-1.0.5/mkl/Dockerfile: line ")
     assert line.endswith("is 'USER root', should be 'USER 10001:0'")
     assert caught.value.fix == "./invoke render, then commit docker/"
-    text = dockerfile.text_of(variants[0])
+    text = dockerfile.text_of(workspace, variants[0])
     mkl.write_text(f"{text}RUN true\n")
     blis.unlink()
     with pytest.raises(StaleError) as caught:
-        dockerfile.check(variants, folder)
+        dockerfile.check(FIXME_docker(folder), variants)
     assert [line.split(": ", 1)[1] for line in caught.value.what.splitlines()] == [
         "missing",
         f"{text.count(chr(10)) + 1} lines, should be {text.count(chr(10))}",
@@ -108,9 +111,9 @@ def test_what_has_changed_is_told(tmp_path: Path) -> None:
 
 def test_those_of_variants_that_are_no_more(tmp_path: Path) -> None:
     folder = tmp_path / "docker"
-    dockerfile.write([load_variant("mkl"), load_variant("blis")], folder)
+    dockerfile.write(FIXME_docker(folder), [load_variant("mkl"), load_variant("blis")])
     with pytest.raises(StaleError, match="blis/Dockerfile: its variant is no more"):
-        dockerfile.check([load_variant("mkl")], folder)
-    dockerfile.write([load_variant("mkl")], folder)
-    dockerfile.check([load_variant("mkl")], folder)
+        dockerfile.check(FIXME_docker(folder), [load_variant("mkl")])
+    dockerfile.write(FIXME_docker(folder), [load_variant("mkl")])
+    dockerfile.check(FIXME_docker(folder), [load_variant("mkl")])
     assert not (folder / "theano-1.0.5/blis").exists()

@@ -12,6 +12,7 @@ import pytest
 
 from stacks.core.disk import DiskError
 from stacks.core.errors import IntegrityError, UsageError
+from stacks.core.workspace import Workspace
 from stacks.image import compressed, layout, manifest, normalised, oci
 from stacks.image.config import config_of
 from stacks.image.layout import Layer
@@ -75,9 +76,9 @@ def blob(files: dict[str, bytes], descriptor: dict[str, Any]) -> bytes:
 
 
 def test_the_layout_holds_the_layers_and_how_they_start(
-    build: Path, base: Path, tmp_path: Path
+    workspace: Workspace, build: Path, base: Path, tmp_path: Path
 ) -> None:
-    digest = oci.write(VARIANT, tmp_path / "image.tar", base)
+    digest = oci.write(workspace, VARIANT, tmp_path / "image.tar", base)
     files = read(tmp_path / "image.tar")
     assert json.loads(files["oci-layout"]) == {"imageLayoutVersion": "1.0.0"}
     first = json.loads(files["index.json"])["manifests"][0]
@@ -92,14 +93,16 @@ def test_the_layout_holds_the_layers_and_how_they_start(
     assert plain[0] == base.read_bytes()
     with tarfile.open(fileobj=io.BytesIO(plain[1])) as layer:
         assert layer.getnames() == ["opt", "opt/theano", "opt/theano/python"]
-    expected = config_of(VARIANT, base_name="base.tar")
+    expected = config_of(workspace, VARIANT, base_name="base.tar")
     assert config["config"]["User"] == expected.user
     assert config["config"]["Labels"] == expected.labels
     assert f"PATH={expected.environment['PATH']}" in config["config"]["Env"]
 
 
-def test_docker_load_finds_names_config_and_layers(build: Path, base: Path, tmp_path: Path) -> None:
-    oci.write(VARIANT, tmp_path / "image.tar", base)
+def test_docker_load_finds_names_config_and_layers(
+    workspace: Workspace, build: Path, base: Path, tmp_path: Path
+) -> None:
+    oci.write(workspace, VARIANT, tmp_path / "image.tar", base)
     files = read(tmp_path / "image.tar")
     [image] = json.loads(files["manifest.json"])
     assert image["RepoTags"] == ["theano-openblas:1.0.5", "theano-openblas:latest"]
@@ -107,8 +110,10 @@ def test_docker_load_finds_names_config_and_layers(build: Path, base: Path, tmp_
     assert len(image["Layers"]) == 3 and set(image["Layers"]) <= set(files)
 
 
-def test_the_sbom_refers_to_the_image(build: Path, base: Path, tmp_path: Path) -> None:
-    digest = oci.write(VARIANT, tmp_path / "image.tar", base)
+def test_the_sbom_refers_to_the_image(
+    workspace: Workspace, build: Path, base: Path, tmp_path: Path
+) -> None:
+    digest = oci.write(workspace, VARIANT, tmp_path / "image.tar", base)
     files = read(tmp_path / "image.tar")
     attached = json.loads(blob(files, json.loads(files["index.json"])["manifests"][1]))
     assert attached["subject"]["digest"] == digest
@@ -116,32 +121,36 @@ def test_the_sbom_refers_to_the_image(build: Path, base: Path, tmp_path: Path) -
     assert [blob(files, layer) for layer in attached["layers"]] == [SBOM]
 
 
-def test_the_same_content_gives_the_same_archive(build: Path, base: Path, tmp_path: Path) -> None:
-    first = oci.write(VARIANT, tmp_path / "one.tar", base)
-    again = oci.write(VARIANT, tmp_path / "two.tar", base)
+def test_the_same_content_gives_the_same_archive(
+    workspace: Workspace, build: Path, base: Path, tmp_path: Path
+) -> None:
+    first = oci.write(workspace, VARIANT, tmp_path / "one.tar", base)
+    again = oci.write(workspace, VARIANT, tmp_path / "two.tar", base)
     (build / "images/openblas.packed/packed.json").unlink()
-    anew = oci.write(VARIANT, tmp_path / "three.tar", base)
+    anew = oci.write(workspace, VARIANT, tmp_path / "three.tar", base)
     assert first == again == anew
     one = (tmp_path / "one.tar").read_bytes()
     assert one == (tmp_path / "two.tar").read_bytes() == (tmp_path / "three.tar").read_bytes()
 
 
-def test_damaged_and_other_layers_are_packed_again(build: Path, base: Path, tmp_path: Path) -> None:
-    digest = oci.write(VARIANT, tmp_path / "image.tar", base)
+def test_damaged_and_other_layers_are_packed_again(
+    workspace: Workspace, build: Path, base: Path, tmp_path: Path
+) -> None:
+    digest = oci.write(workspace, VARIANT, tmp_path / "image.tar", base)
     (build / "images/openblas.packed/base").write_bytes(b"damaged")
-    assert oci.write(VARIANT, tmp_path / "image.tar", base) == digest
+    assert oci.write(workspace, VARIANT, tmp_path / "image.tar", base) == digest
     (build / "laid-out/packages/opt/theano/python").write_text("another")
     manifest.write(build / "laid-out", sorted((build / "laid-out").glob("*s")))
     (build / "laid-out/ready.json").write_text('{"key": "another"}')
-    assert oci.write(VARIANT, tmp_path / "image.tar", base) != digest
+    assert oci.write(workspace, VARIANT, tmp_path / "image.tar", base) != digest
 
 
 def test_content_that_has_changed_since_is_not_packed(
-    build: Path, base: Path, tmp_path: Path
+    workspace: Workspace, build: Path, base: Path, tmp_path: Path
 ) -> None:
     (build / "laid-out/packages/opt/theano/python").write_text("changed")
     with pytest.raises(IntegrityError, match="have changed since they were laid out"):
-        oci.write(VARIANT, tmp_path / "image.tar", base)
+        oci.write(workspace, VARIANT, tmp_path / "image.tar", base)
     assert not (tmp_path / "image.tar").exists()
 
 
@@ -164,21 +173,24 @@ def test_long_layers_are_compressed_in_parts(
     ],
 )
 def test_a_place_that_cannot_be_a_file_is_told(
-    build: Path, base: Path, tmp_path: Path, name: str, told: str
+    workspace: Workspace, build: Path, base: Path, tmp_path: Path, name: str, told: str
 ) -> None:
     (tmp_path / "folder").mkdir()
     with pytest.raises(UsageError, match=told):
-        oci.write(VARIANT, tmp_path / name, base)
+        oci.write(workspace, VARIANT, tmp_path / name, base)
 
 
-def test_a_base_that_is_no_archive_is_told(build: Path, tmp_path: Path) -> None:
+def test_a_base_that_is_no_archive_is_told(
+    workspace: Workspace, build: Path, tmp_path: Path
+) -> None:
     (tmp_path / "base").write_text("no archive")
     with pytest.raises(UsageError, match="no tar archive of a root"):
-        oci.write(VARIANT, tmp_path / "image.tar", tmp_path / "base")
+        oci.write(workspace, VARIANT, tmp_path / "image.tar", tmp_path / "base")
 
 
 @pytest.mark.parametrize("fault", [OSError(28, "No space left on device"), KeyboardInterrupt()])
 def test_an_archive_that_is_not_finished_leaves_the_old_one(
+    workspace: Workspace,
     build: Path,
     base: Path,
     tmp_path: Path,
@@ -195,6 +207,6 @@ def test_an_archive_that_is_not_finished_leaves_the_old_one(
     (build / "images/openblas.packed").mkdir(parents=True)
     monkeypatch.setattr(oci, "pack_once", lambda *_: ())
     with pytest.raises(KeyboardInterrupt if isinstance(fault, KeyboardInterrupt) else DiskError):
-        oci.write(VARIANT, tmp_path / "out/image.tar", base)
+        oci.write(workspace, VARIANT, tmp_path / "out/image.tar", base)
     assert [path.name for path in (tmp_path / "out").iterdir()] == ["image.tar"]
     assert (tmp_path / "out/image.tar").read_text() == "old"

@@ -311,5 +311,5 @@ def test_an_unpacked_package_that_is_damaged_is_unpacked_again(
 
 def test_locks_of_other_channels_are_found_beside_our_own(world: World) -> None:
     world.relock()
-    names = [v.name for v in lock.with_other_channels(world.ours, world.root / "locks")]
+    names = [v.name for v in lock.with_other_channels(FIXME_locks(world.root), world.ours)]
     assert names == ["small", "small@conda-forge"]

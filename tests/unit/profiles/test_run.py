@@ -9,6 +9,7 @@ import jsonschema
 import pytest
 
 from stacks.core.errors import UsageError
+from stacks.core.workspace import Workspace
 from stacks.environments.verify import SUITE
 from stacks.profiles import run as profile_runs
 from unit.helpers.profiles import case, profile, report, tables
@@ -51,9 +52,9 @@ def test_a_file_that_is_no_report_is_told(tmp_path: Path, text: str, message: st
         profile_runs.read(path)
 
 
-def test_a_variant_without_a_report_says_how_to_make_it() -> None:
+def test_a_variant_without_a_report_says_how_to_make_it(workspace: Workspace) -> None:
     with pytest.raises(UsageError) as caught:
-        profile_runs.find("theano-0.8.2/blis", "scan_gc", None)
+        profile_runs.find(workspace, "theano-0.8.2/blis", "scan_gc", None)
     assert "--variant blis --framework theano-0.8.2 --workload scan_gc" in str(caught.value)
 
 

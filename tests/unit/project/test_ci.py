@@ -15,6 +15,7 @@ import yaml
 
 import tasks
 from stacks.core.errors import StaleError, UsageError
+from stacks.core.workspace import Workspace
 from stacks.project import ci
 from stacks.variants.variant import all_variants, load_variant
 
@@ -33,23 +34,23 @@ def jobs() -> Iterator[tuple[str, dict[str, Any]]]:
             yield f"{path.name}: {name}", job
 
 
-def test_the_committed_ones_are_what_the_variants_give() -> None:
-    ci.check(all_variants())
-    assert [path.name for path in ci.rendered([])] == ["release.yml", "variants.yml"]
+def test_the_committed_ones_are_what_the_variants_give(workspace: Workspace) -> None:
+    ci.check(workspace, all_variants(workspace))
+    assert [path.name for path in ci.rendered(workspace, [])] == ["release.yml", "variants.yml"]
 
 
 @pytest.mark.parametrize(("name", "job"), [("variants.yml", "variant"), ("release.yml", "image")])
-def test_every_variant_has_exactly_one_job(name: str, job: str) -> None:
+def test_every_variant_has_exactly_one_job(workspace: Workspace, name: str, job: str) -> None:
     include = content(name)["jobs"][job]["strategy"]["matrix"]["include"]
     assert [f"{row['framework']}/{row['flavour']}" for row in include] == [
-        variant.id for variant in all_variants()
+        variant.id for variant in all_variants(workspace)
     ]
-    assert include == ci.matrix(all_variants())["include"]
+    assert include == ci.matrix(workspace, all_variants(workspace))["include"]
 
 
-def test_what_a_job_is_told_of_its_variant() -> None:
-    variants = [load_variant(name, "theano-1.0.5") for name in ("mkl", "pip-default")]
-    first, second = ci.matrix(variants)["include"]
+def test_what_a_job_is_told_of_its_variant(workspace: Workspace) -> None:
+    variants = [load_variant(workspace, name, "theano-1.0.5") for name in ("mkl", "pip-default")]
+    first, second = ci.matrix(workspace, variants)["include"]
     assert first == {
         "framework": "theano-1.0.5",
         "flavour": "mkl",
@@ -66,17 +67,17 @@ def test_what_a_person_wrote_stays(tmp_path: Path) -> None:
     lines = ["on: push # mine", f"    {ci.BEGIN}", "    - old", f"    {ci.END}", "x: 1"]
     (tmp_path / "a.yml").write_text("\n".join(lines))
     (tmp_path / "other.yml").write_text("on: push\n")
-    made = ci.rendered([load_variant("mkl", "theano-1.0.5")], tmp_path)
+    made = ci.rendered(FIXME_workflows(tmp_path), [load_variant("mkl", "theano-1.0.5")])
     (text,) = made.values()
     with pytest.raises(StaleError, match=r"a\.yml: not a job for each variant"):
-        ci.check([load_variant("mkl", "theano-1.0.5")], tmp_path)
-    ci.write([load_variant("mkl", "theano-1.0.5")], tmp_path)
-    ci.check([load_variant("mkl", "theano-1.0.5")], tmp_path)
+        ci.check(FIXME_workflows(tmp_path), [load_variant("mkl", "theano-1.0.5")])
+    ci.write(FIXME_workflows(tmp_path), [load_variant("mkl", "theano-1.0.5")])
+    ci.check(FIXME_workflows(tmp_path), [load_variant("mkl", "theano-1.0.5")])
     assert text.splitlines()[:2] == lines[:2] and text.splitlines()[-2:] == lines[-2:]
     assert yaml.safe_load(text.splitlines()[2])[0]["flavour"] == "mkl"
     (tmp_path / "a.yml").write_text("\n".join(lines[:3]))
     with pytest.raises(UsageError, match="the end of the jobs is missing"):
-        ci.rendered([], tmp_path)
+        ci.rendered(FIXME_workflows(tmp_path), [])
 
 
 def test_they_are_what_the_service_takes() -> None:

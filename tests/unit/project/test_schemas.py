@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import json
 import shutil
+from dataclasses import replace
 from pathlib import Path
 from typing import Any
 
@@ -12,6 +13,7 @@ import pytest
 from ruamel.yaml import YAML
 
 from stacks.core.errors import StaleError
+from stacks.core.workspace import Workspace
 from stacks.project import schemas
 from stacks.variants.variant import ENVS
 
@@ -30,18 +32,20 @@ def schema_beside(path: Path) -> Path:
     return path.parent / line.removeprefix(head)
 
 
-def test_the_committed_ones_are_fresh() -> None:
-    schemas.check()
+def test_the_committed_ones_are_fresh(workspace: Workspace) -> None:
+    schemas.check(workspace)
 
 
-def test_a_stale_one_is_told(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+def test_a_stale_one_is_told(
+    workspace: Workspace, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
     monkeypatch.chdir(tmp_path)
-    schemas.write(tmp_path)
-    schemas.check(tmp_path)
+    schemas.write(replace(workspace, root=tmp_path))
+    schemas.check(replace(workspace, root=tmp_path))
     (tmp_path / "envs/blas.schema.json").write_text("{}\n")
     (tmp_path / "envs/variant.schema.json").unlink()
     with pytest.raises(StaleError) as caught:
-        schemas.check(tmp_path)
+        schemas.check(replace(workspace, root=tmp_path))
     assert str(caught.value) == (
         "envs/blas.schema.json, envs/variant.schema.json: no longer what the models give\n"
         "  fix:      run `./invoke schema` and commit what it writes"
@@ -60,9 +64,9 @@ def test_editors_find_what_the_models_refuse() -> None:
             jsonschema.validate(wrong, variant)
 
 
-def test_the_same_models_give_the_same_bytes(tmp_path: Path) -> None:
-    schemas.write(tmp_path)
+def test_the_same_models_give_the_same_bytes(workspace: Workspace, tmp_path: Path) -> None:
+    schemas.write(replace(workspace, root=tmp_path))
     first = {p.name: p.read_bytes() for p in tmp_path.rglob("*.json")}
     shutil.rmtree(tmp_path)
-    schemas.write(tmp_path)
+    schemas.write(replace(workspace, root=tmp_path))
     assert {p.name: p.read_bytes() for p in tmp_path.rglob("*.json")} == first and len(first) == 4

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from dataclasses import replace
 from html.parser import HTMLParser
 from pathlib import Path
 from typing import Any
@@ -11,6 +12,7 @@ import pytest
 from stacks.bench import store
 from stacks.bench.result import Peak
 from stacks.core.errors import StaleError, UsageError
+from stacks.core.workspace import Workspace
 from stacks.publish import article, command, markdown, page, plots
 from stacks.publish.sessions import Session, sessions
 from unit.helpers.benching import BASE, FAST, MACHINE, OTHER, missing, result, runs, subject
@@ -45,14 +47,14 @@ class Reader(HTMLParser):
         self.text += data
 
 
-def keep(root: Path, **more: Any) -> Path:
+def keep(workspace: Workspace, root: Path, **more: Any) -> Path:
     found = [*runs(BASE, [2.0] * 7, name=GEMM), *runs(FAST, [5.0] * 7, name=GEMM)]
     one = result(found, BASE, FAST, **{"machine": WITH_PEAK, **more})
-    return store.write(one, root / "results")
+    return store.write(replace(workspace, root=root), one)
 
 
-def read(root: Path) -> list[Session]:
-    return sessions(store.read_all(root / "results")[0])
+def read(workspace: Workspace, root: Path) -> list[Session]:
+    return sessions(store.read_all(replace(workspace, root=root))[0])
 
 
 def site(root: Path) -> str:
@@ -63,9 +65,11 @@ def timings(root: Path) -> str:
     return (root / "docs/timings.md").read_text()
 
 
-def test_every_figure_has_its_machine_versions_and_samples(tmp_path: Path) -> None:
-    keep(tmp_path, remarks=("other programs were busy",))
-    command.publish(tmp_path)
+def test_every_figure_has_its_machine_versions_and_samples(
+    workspace: Workspace, tmp_path: Path
+) -> None:
+    keep(workspace, tmp_path, remarks=("other programs were busy",))
+    command.publish(replace(workspace, root=tmp_path))
     assert (
         "| theano-1.0.5 | fast | Gemm float64 2000 | 2 | 5 GFLOP/s | 5 - 5 | 7 in 7 rounds "
         "| 2.50 (2.50 - 2.50) | base |"
@@ -81,9 +85,11 @@ def test_every_figure_has_its_machine_versions_and_samples(tmp_path: Path) -> No
         assert "other programs were busy" in text
 
 
-def test_what_gave_no_answer_has_a_row_without_a_figure(tmp_path: Path) -> None:
-    keep(tmp_path, missing=(missing(FAST),))
-    command.publish(tmp_path)
+def test_what_gave_no_answer_has_a_row_without_a_figure(
+    workspace: Workspace, tmp_path: Path
+) -> None:
+    keep(workspace, tmp_path, missing=(missing(FAST),))
+    command.publish(replace(workspace, root=tmp_path))
     assert "| theano-1.0.5 | fast | ntm, numba | 2 | no answer |  |  |  |  |\n" in timings(tmp_path)
     seen = " ".join(Reader(site(tmp_path)).text.split())
     assert (
@@ -94,12 +100,12 @@ def test_what_gave_no_answer_has_a_row_without_a_figure(tmp_path: Path) -> None:
         assert "ntm, numba, 2 threads: theano-1.0.5/fast had not compiled within 300 s" in text
 
 
-def test_the_same_results_give_the_same_bytes(tmp_path: Path) -> None:
+def test_the_same_results_give_the_same_bytes(workspace: Workspace, tmp_path: Path) -> None:
     first, second = tmp_path / "first", tmp_path / "second"
     for root in (first, second):
-        keep(root)
-        keep(root, began="2026-11-22T05:30:00Z", settings=_settings(quick=False))
-        command.publish(root)
+        keep(workspace, root)
+        keep(workspace, root, began="2026-11-22T05:30:00Z", settings=_settings(quick=False))
+        command.publish(replace(workspace, root=root))
     assert site(first) == site(second) and timings(first) == timings(second)
 
 
@@ -107,9 +113,9 @@ def _settings(**more: Any) -> Any:
     return result(runs(BASE, [1.0]), BASE).settings.model_copy(update=more)
 
 
-def test_nothing_is_taken_from_elsewhere(tmp_path: Path) -> None:
-    keep(tmp_path)
-    command.publish(tmp_path)
+def test_nothing_is_taken_from_elsewhere(workspace: Workspace, tmp_path: Path) -> None:
+    keep(workspace, tmp_path)
+    command.publish(replace(workspace, root=tmp_path))
     found = Reader(site(tmp_path))
     assert {"svg", "style", "script", "table"} <= set(found.tags)
     links = {value for name, value in found.attributes if name in ("href", "src", "xlink:href")}
@@ -121,7 +127,7 @@ def test_nothing_is_taken_from_elsewhere(tmp_path: Path) -> None:
     assert "url(" not in site(tmp_path) and "@import" not in site(tmp_path)
 
 
-def test_what_others_wrote_is_shown_and_never_obeyed(tmp_path: Path) -> None:
+def test_what_others_wrote_is_shown_and_never_obeyed(workspace: Workspace, tmp_path: Path) -> None:
     evil = subject(EVIL, EVIL.replace("/", "")).model_copy(
         update={"packages": tuple(p.model_copy(update={"version": EVIL}) for p in BASE.packages)}
     )
@@ -129,8 +135,8 @@ def test_what_others_wrote_is_shown_and_never_obeyed(tmp_path: Path) -> None:
     found += [*runs(BASE, [2.0] * 7, name=GEMM), *runs(evil, [5.0] * 7, name=GEMM)]
     machine = WITH_PEAK.model_copy(update={"cpu": EVIL, "kernel": EVIL})
     one = result(found, BASE, evil, machine=machine, remarks=(EVIL,))
-    store.write(one, tmp_path / "results")
-    command.publish(tmp_path)
+    store.write(replace(workspace, root=tmp_path), one)
+    command.publish(replace(workspace, root=tmp_path))
     seen = Reader(site(tmp_path))
     assert seen.tags.count("script") == 1 and seen.tags.count("style") == 1
     assert EVIL in seen.text
@@ -141,22 +147,22 @@ def test_what_others_wrote_is_shown_and_never_obeyed(tmp_path: Path) -> None:
     assert not [line for line in written.splitlines() if line.startswith("# [a]")]
 
 
-def test_without_results_it_says_what_to_run(tmp_path: Path) -> None:
+def test_without_results_it_says_what_to_run(workspace: Workspace, tmp_path: Path) -> None:
     with pytest.raises(UsageError, match=r"no results to publish\n  fix: .*\./invoke bench"):
-        command.publish(tmp_path)
+        command.publish(replace(workspace, root=tmp_path))
     assert not (tmp_path / "site").exists()
-    command.check(tmp_path)
+    command.check(replace(workspace, root=tmp_path))
 
 
 def test_what_cannot_be_read_is_named_and_left_out(
-    tmp_path: Path, capsys: pytest.CaptureFixture[str]
+    workspace: Workspace, tmp_path: Path, capsys: pytest.CaptureFixture[str]
 ) -> None:
-    good = keep(tmp_path)
+    good = keep(workspace, tmp_path)
     (good.parent / "cut.json").write_text(good.read_text()[:99])
     other = WITH_PEAK.model_copy(update={"cpu": "Elsewhere"})
-    keep(tmp_path, machine=other, began="2026-11-22T05:30:00Z")
+    keep(workspace, tmp_path, machine=other, began="2026-11-22T05:30:00Z")
     with pytest.raises(UsageError, match="published without 2 of 3 results") as raised:
-        command.publish(tmp_path)
+        command.publish(replace(workspace, root=tmp_path))
     assert raised.value.exit_code == 2
     said = capsys.readouterr().err
     assert "cut.json: not whole" in said and "of another machine than the first" in said
@@ -164,40 +170,42 @@ def test_what_cannot_be_read_is_named_and_left_out(
     assert "Elsewhere" not in timings(tmp_path) + site(tmp_path)
 
 
-def test_stale_is_what_the_results_no_longer_give(tmp_path: Path) -> None:
-    keep(tmp_path)
+def test_stale_is_what_the_results_no_longer_give(workspace: Workspace, tmp_path: Path) -> None:
+    keep(workspace, tmp_path)
     with pytest.raises(StaleError, match=r"timings\.md, .*index\.html: not what results/ gives"):
-        command.check(tmp_path)
-    command.publish(tmp_path)
-    command.check(tmp_path)
-    later = keep(tmp_path, began="2026-11-22T05:30:00Z")
+        command.check(replace(workspace, root=tmp_path))
+    command.publish(replace(workspace, root=tmp_path))
+    command.check(replace(workspace, root=tmp_path))
+    later = keep(workspace, tmp_path, began="2026-11-22T05:30:00Z")
     with pytest.raises(StaleError, match=r"fix: .*\./invoke publish"):
-        command.check(tmp_path)
+        command.check(replace(workspace, root=tmp_path))
     later.unlink()
     (tmp_path / "site/index.html").write_text(site(tmp_path) + " ")
     with pytest.raises(StaleError, match=r"index\.html: not what"):
-        command.check(tmp_path)
+        command.check(replace(workspace, root=tmp_path))
     for path in (tmp_path / "results").rglob("*.json"):
         path.unlink()
     with pytest.raises(StaleError, match="take these files away"):
-        command.check(tmp_path)
+        command.check(replace(workspace, root=tmp_path))
 
 
-def test_of_the_same_on_a_machine_the_last_is_published(tmp_path: Path) -> None:
-    keep(tmp_path)
-    keep(tmp_path, began="2026-11-23T05:30:00Z")
-    keep(tmp_path, began="2026-11-22T05:30:00Z", settings=_settings(workloads=("ntm",)))
-    assert [one.result.began for one in read(tmp_path)] == [
+def test_of_the_same_on_a_machine_the_last_is_published(
+    workspace: Workspace, tmp_path: Path
+) -> None:
+    keep(workspace, tmp_path)
+    keep(workspace, tmp_path, began="2026-11-23T05:30:00Z")
+    keep(workspace, tmp_path, began="2026-11-22T05:30:00Z", settings=_settings(workloads=("ntm",)))
+    assert [one.result.began for one in read(workspace, tmp_path)] == [
         "2026-11-23T05:30:00Z",
         "2026-11-22T05:30:00Z",
     ]
 
 
-def test_products_are_drawn_against_the_peak(tmp_path: Path) -> None:
+def test_products_are_drawn_against_the_peak(workspace: Workspace, tmp_path: Path) -> None:
     small = "Gemm float64 500"
     found = [*runs(BASE, [2.0] * 7, name=GEMM), *runs(BASE, [9.0] * 7, name=small)]
-    store.write(result(found, BASE, machine=WITH_PEAK), tmp_path / "results")
-    (session,) = read(tmp_path)
+    store.write(replace(workspace, root=tmp_path), result(found, BASE, machine=WITH_PEAK))
+    (session,) = read(workspace, tmp_path)
     (plot,) = plots.plots(session)
     assert plot.words == (
         "Matrix product, float64, 2000 x 2000, 2 threads, theano-1.0.5 (GFLOP/s and part of the "
@@ -207,11 +215,11 @@ def test_products_are_drawn_against_the_peak(tmp_path: Path) -> None:
     assert plot.svg.count("<rect") == 2 + 2
 
 
-def test_compiling_is_drawn_before_the_calls(tmp_path: Path) -> None:
+def test_compiling_is_drawn_before_the_calls(workspace: Workspace, tmp_path: Path) -> None:
     slow = runs(BASE, [0.1] * 7, name="lstm merged", unit="s", compile=5.0)
     fast = runs(FAST, [0.02] * 7, name="lstm merged", unit="s", compile=4.0)
-    store.write(result([*slow, *fast], BASE, FAST), tmp_path / "results")
-    (plot,) = plots.plots(read(tmp_path)[0])
+    store.write(replace(workspace, root=tmp_path), result([*slow, *fast], BASE, FAST))
+    (plot,) = plots.plots(read(workspace, tmp_path)[0])
     assert plot.words == (
         "lstm merged: compiling and 100 calls, 2 threads, theano-1.0.5 (seconds of compiling, its "
         "C code being cached, and then of the calls; less is better): "
@@ -228,21 +236,21 @@ def test_compiling_is_drawn_before_the_calls(tmp_path: Path) -> None:
     assert slow_first / fast_first == pytest.approx(1.25, rel=0.01)
 
 
-def test_a_machine_whose_peak_is_not_known(tmp_path: Path) -> None:
-    keep(tmp_path, machine=MACHINE)
-    (plot,) = plots.plots(read(tmp_path)[0])
+def test_a_machine_whose_peak_is_not_known(workspace: Workspace, tmp_path: Path) -> None:
+    keep(workspace, tmp_path, machine=MACHINE)
+    (plot,) = plots.plots(read(workspace, tmp_path)[0])
     assert [bar.text for bar in plot.bars] == ["2 GFLOP/s", "5 GFLOP/s"]
 
 
-def test_the_articles_steps_stand_beside_ours(tmp_path: Path) -> None:
+def test_the_articles_steps_stand_beside_ours(workspace: Workspace, tmp_path: Path) -> None:
     three = [subject(name, baseline=name == "pip-default") for name in article.ARTICLE]
     found = [
         run
         for one, seconds in zip(three, (0.4, 0.2, 0.1), strict=True)
         for run in runs(one, [seconds] * 7, name="ntm step", unit="s")
     ]
-    store.write(result(found, *three), tmp_path / "results")
-    (ours,) = article.ours(read(tmp_path))
+    store.write(replace(workspace, root=tmp_path), result(found, *three))
+    (ours,) = article.ours(read(workspace, tmp_path))
     assert [(step.part, round(step.seconds)) for step in ours.steps] == [
         (1.0, 40),
         (0.5, 20),
@@ -255,38 +263,40 @@ def test_the_articles_steps_stand_beside_ours(tmp_path: Path) -> None:
         "2026-11-21T05:30:00Z, 2 threads ("
     )
     assert plot.words.endswith("mkl-amdlibm (theano-1.0.5) 0.250")
-    command.publish(tmp_path)
+    command.publish(replace(workspace, root=tmp_path))
     for text in (timings(tmp_path), Reader(site(tmp_path)).text):
         assert "0.883" in text and "0.876" in text and "0.250" in text
         assert "ran each once, on a machine that it does not name" in text
 
 
-def test_without_the_first_step_there_is_nothing_to_set_beside(tmp_path: Path) -> None:
+def test_without_the_first_step_there_is_nothing_to_set_beside(
+    workspace: Workspace, tmp_path: Path
+) -> None:
     two = [subject("mkl"), subject("mkl-amdlibm")]
     found = [run for one in two for run in runs(one, [0.1] * 7, name="ntm step", unit="s")]
-    store.write(result(found, *two), tmp_path / "results")
-    assert article.ours(read(tmp_path)) == []
-    assert article.ABOUT[:20] not in markdown.document(read(tmp_path))
-    assert article.ABOUT[:20] not in Reader(page.document(read(tmp_path))).text
+    store.write(replace(workspace, root=tmp_path), result(found, *two))
+    assert article.ours(read(workspace, tmp_path)) == []
+    assert article.ABOUT[:20] not in markdown.document(read(workspace, tmp_path))
+    assert article.ABOUT[:20] not in Reader(page.document(read(workspace, tmp_path))).text
 
 
-def test_a_ratio_of_another_graph_is_told(tmp_path: Path) -> None:
+def test_a_ratio_of_another_graph_is_told(workspace: Workspace, tmp_path: Path) -> None:
     found = [*runs(BASE, [2.0] * 7, graph="one"), *runs(FAST, [5.0] * 7, graph="two")]
     found += runs(OTHER, [5.0] * 7, graph="one")
-    store.write(result(found, BASE, FAST, OTHER), tmp_path / "results")
-    (session,) = read(tmp_path)
+    store.write(replace(workspace, root=tmp_path), result(found, BASE, FAST, OTHER))
+    (session,) = read(workspace, tmp_path)
     assert [figure.reference for figure in session.figures[1:]] == ["base, another graph", "base"]
 
 
-def test_a_step_of_another_graph_is_told(tmp_path: Path) -> None:
+def test_a_step_of_another_graph_is_told(workspace: Workspace, tmp_path: Path) -> None:
     first, second = subject("pip-default", baseline=True), subject("mkl")
     slow = runs(first, [0.4] * 7, name="ntm step", unit="s", graph="one")
     fast = runs(second, [0.2] * 7, name="ntm step", unit="s", graph="two")
-    store.write(result([*slow, *fast], first, second), tmp_path / "results")
-    (ours,) = article.ours(read(tmp_path))
+    store.write(replace(workspace, root=tmp_path), result([*slow, *fast], first, second))
+    (ours,) = article.ours(read(workspace, tmp_path))
     assert [step.interval for step in ours.steps] == ["", "another graph"]
-    assert "| mkl | 20.0 | 0.500 | another graph |" in markdown.document(read(tmp_path))
+    assert "| mkl | 20.0 | 0.500 | another graph |" in markdown.document(read(workspace, tmp_path))
 
 
-def test_the_committed_ones_are_current() -> None:
-    command.check()
+def test_the_committed_ones_are_current(workspace: Workspace) -> None:
+    command.check(workspace)

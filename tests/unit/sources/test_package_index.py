@@ -6,6 +6,7 @@ from pathlib import Path
 import pytest
 
 from stacks.core.errors import FetchError, IntegrityError
+from stacks.core.workspace import Workspace
 from stacks.sources import retrieve
 from stacks.sources.fetch import fetch
 from stacks.sources.mirrors import PipSettings
@@ -38,63 +39,67 @@ def index(site: Site, room: Path, monkeypatch: pytest.MonkeyPatch) -> Site:
     return site
 
 
-def test_an_html_index(index: Site) -> None:
-    assert fetch([wheel()])[wheel()].read_bytes() == BODY
+def test_an_html_index(workspace: Workspace, index: Site) -> None:
+    assert fetch(workspace, [wheel()])[wheel()].read_bytes() == BODY
     assert index.paths() == ["/simple/foo-bar/", f"/files/{WHEEL}"]
     assert "application/vnd.pypi.simple.v1+json" in index.asked[0].headers["accept"]
 
 
-def test_a_json_index(index: Site) -> None:
+def test_a_json_index(workspace: Workspace, index: Site) -> None:
     file = {"filename": WHEEL, "url": f"../../files/{WHEEL}", "hashes": {"sha256": sha256(BODY)}}
     index.files["/simple/foo-bar/"] = json.dumps({"files": [file]}).encode()
     index.kinds["/simple/foo-bar/"] = "application/vnd.pypi.simple.v1+json"
-    assert fetch([wheel()])[wheel()].read_bytes() == BODY
+    assert fetch(workspace, [wheel()])[wheel()].read_bytes() == BODY
 
 
-def test_a_json_index_that_cannot_be_read_is_told(index: Site) -> None:
+def test_a_json_index_that_cannot_be_read_is_told(workspace: Workspace, index: Site) -> None:
     index.kinds["/simple/foo-bar/"] = "application/vnd.pypi.simple.v1+json"
     with pytest.raises(FetchError, match=r"(?s)cannot be read.*JSON.*fix"):
-        fetch([wheel()])
+        fetch(workspace, [wheel()])
 
 
-def test_a_project_is_looked_up_once(index: Site) -> None:
+def test_a_project_is_looked_up_once(workspace: Workspace, index: Site) -> None:
     other = IndexPin(**{**vars(wheel(b"2")), "filename": "foo.bar-2.tar.gz", "name": "foo-bar"})
     index.files["/simple/foo-bar/"] = (
         f'<base href="/f/"><a href="{WHEEL}"></a><a href="foo.bar-2.tar.gz">x</a>'.encode()
     )
     index.files |= {f"/f/{WHEEL}": BODY, "/f/foo.bar-2.tar.gz": b"2"}
-    assert len(fetch([wheel(), other])) == 2
+    assert len(fetch(workspace, [wheel(), other])) == 2
     assert index.paths().count("/simple/foo-bar/") == 1
 
 
-def test_the_next_index_is_asked(index: Site, monkeypatch: pytest.MonkeyPatch) -> None:
+def test_the_next_index_is_asked(
+    workspace: Workspace, index: Site, monkeypatch: pytest.MonkeyPatch
+) -> None:
     configure(monkeypatch, f"{index.url}/empty", f"{index.url}/simple")
-    assert fetch([wheel()])[wheel()].read_bytes() == BODY
+    assert fetch(workspace, [wheel()])[wheel()].read_bytes() == BODY
 
 
 def test_an_index_that_is_ill_does_not_hide_the_next(
-    index: Site, monkeypatch: pytest.MonkeyPatch
+    workspace: Workspace, index: Site, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     configure(monkeypatch, f"{index.url}/ill", f"{index.url}/simple")
     index.plans["/ill/foo-bar/"] = [Answer(500)] * 99
-    assert fetch([wheel()])[wheel()].read_bytes() == BODY
+    assert fetch(workspace, [wheel()])[wheel()].read_bytes() == BODY
 
 
 def test_an_index_that_is_ill_is_not_taken_for_one_without_the_file(
-    index: Site, monkeypatch: pytest.MonkeyPatch
+    workspace: Workspace, index: Site, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     configure(monkeypatch, f"{index.url}/ill", f"{index.url}/empty")
     index.plans["/ill/foo-bar/"] = [Answer(500)] * 99
     with pytest.raises(FetchError, match="answered 500"):
-        fetch([wheel()])
+        fetch(workspace, [wheel()])
 
 
-def test_a_file_that_no_index_has(index: Site, monkeypatch: pytest.MonkeyPatch) -> None:
+def test_a_file_that_no_index_has(
+    workspace: Workspace, index: Site, monkeypatch: pytest.MonkeyPatch
+) -> None:
     address = index.url.replace("//", f"//me:{SECRET}@")
     configure(monkeypatch, f"{address}/simple", f"{address}/empty", find_links=("/nosuch",))
     pin = IndexPin(**{**vars(wheel()), "filename": "foo_bar-9-py3-none-any.whl", "version": "9"})
     with pytest.raises(FetchError) as caught:
-        fetch([pin])
+        fetch(workspace, [pin])
     told = str(caught.value)
     assert "Foo_Bar 9 (foo_bar-9-py3-none-any.whl) is not at: " in told
     assert f"{index.url}/simple/foo-bar/, {index.url}/empty/foo-bar/ (does not know it)" in told
@@ -102,45 +107,51 @@ def test_a_file_that_no_index_has(index: Site, monkeypatch: pytest.MonkeyPatch) 
     assert SECRET not in told
 
 
-def test_an_index_that_offers_other_bytes_is_told_before_they_are_fetched(index: Site) -> None:
+def test_an_index_that_offers_other_bytes_is_told_before_they_are_fetched(
+    workspace: Workspace, index: Site
+) -> None:
     with pytest.raises(IntegrityError, match=f"(?s){WHEEL}.*expected.*found.*invoke pin"):
-        fetch([wheel(b"other")])
+        fetch(workspace, [wheel(b"other")])
     assert index.paths() == ["/simple/foo-bar/"]
 
 
 def test_other_bytes_at_one_index_do_not_hide_the_pinned_ones_at_the_next(
-    index: Site, monkeypatch: pytest.MonkeyPatch
+    workspace: Workspace, index: Site, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     configure(monkeypatch, f"{index.url}/own", f"{index.url}/simple")
     index.files["/own/foo-bar/"] = f'<a href="/own/{WHEEL}#sha256={"0" * 64}">x</a>'.encode()
-    assert fetch([wheel()])[wheel()].read_bytes() == BODY
+    assert fetch(workspace, [wheel()])[wheel()].read_bytes() == BODY
 
 
 def test_the_indexs_password_goes_with_files_on_its_own_host_only(
-    index: Site, monkeypatch: pytest.MonkeyPatch
+    workspace: Workspace, index: Site, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     address = index.url.replace("//", f"//me:{SECRET}@")
     configure(monkeypatch, f"{address}/simple")
     page = f'<a href="{index.url}/files/{WHEEL}">{WHEEL}</a>'
     index.files["/simple/foo-bar/"] = page.encode()
-    fetch([wheel()])
+    fetch(workspace, [wheel()])
     assert all("authorization" in asked.headers for asked in index.asked)
     with serving() as elsewhere:
         page = f'<a href="{elsewhere.url}/{WHEEL}">{WHEEL}</a>'
         index.files["/simple/foo-bar/"] = page.encode()
         elsewhere.files[f"/{WHEEL}"] = b"other"
-        fetch([wheel(b"other")])
+        fetch(workspace, [wheel(b"other")])
     assert "authorization" not in elsewhere.asked[0].headers
 
 
-def test_an_index_without_https_is_not_believed(monkeypatch: pytest.MonkeyPatch) -> None:
+def test_an_index_without_https_is_not_believed(
+    workspace: Workspace, monkeypatch: pytest.MonkeyPatch
+) -> None:
     configure(monkeypatch, "http://index.invalid/simple")
     with pytest.raises(FetchError, match=r"(?s)without https.*trusted-host"):
-        fetch([wheel()])
+        fetch(workspace, [wheel()])
 
 
 @pytest.mark.parametrize("page", [True, False])
-def test_an_index_can_be_a_folder(room: Path, monkeypatch: pytest.MonkeyPatch, page: bool) -> None:
+def test_an_index_can_be_a_folder(
+    workspace: Workspace, room: Path, monkeypatch: pytest.MonkeyPatch, page: bool
+) -> None:
     folder = room / "my index" / "foo-bar"
     folder.mkdir(parents=True)
     (folder / WHEEL).write_bytes(BODY)
@@ -148,23 +159,23 @@ def test_an_index_can_be_a_folder(room: Path, monkeypatch: pytest.MonkeyPatch, p
         (folder / WHEEL).rename(room / WHEEL)
         (folder / "index.html").write_text(f'<a href="../../{WHEEL}">{WHEEL}</a>')
     configure(monkeypatch, (room / "my index").as_uri())
-    assert fetch([wheel()])[wheel()].read_bytes() == BODY
+    assert fetch(workspace, [wheel()])[wheel()].read_bytes() == BODY
 
 
 def test_find_links_can_be_a_folder_or_a_page(
-    index: Site, room: Path, monkeypatch: pytest.MonkeyPatch
+    workspace: Workspace, index: Site, room: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     (room / "wheels").mkdir()
     (room / "wheels" / WHEEL).write_bytes(BODY)
     configure(monkeypatch, find_links=(str(room / "wheels"),))
-    assert fetch([wheel()])[wheel()].read_bytes() == BODY
+    assert fetch(workspace, [wheel()])[wheel()].read_bytes() == BODY
     (room / "page.html").write_text('<a href="other/foo.tar.gz">x</a>')
     (room / "other").mkdir()
     (room / "other/foo.tar.gz").write_bytes(b"1")
     configure(monkeypatch, find_links=(str(room / "page.html"),))
     pin = IndexPin(**{**vars(wheel(b"1")), "filename": "foo.tar.gz"})
-    assert fetch([pin])[pin].read_bytes() == b"1"
+    assert fetch(workspace, [pin])[pin].read_bytes() == b"1"
     index.files["/links.html"] = f'<a href="files/{WHEEL}">x</a>'.encode()
     index.files[f"/files/{WHEEL}"] = b"3"
     configure(monkeypatch, find_links=(f"{index.url}/links.html",))
-    assert fetch([wheel(b"3")])[wheel(b"3")].read_bytes() == b"3"
+    assert fetch(workspace, [wheel(b"3")])[wheel(b"3")].read_bytes() == b"3"

@@ -8,6 +8,7 @@ from pathlib import Path
 import pytest
 
 from stacks.core.errors import FetchError, IntegrityError, UsageError
+from stacks.core.workspace import Workspace
 from stacks.sources import debian_archive
 from stacks.sources import repin as repin_module
 from stacks.sources.cache import cached_path
@@ -69,8 +70,8 @@ def gpgv_says(room: Path, monkeypatch: pytest.MonkeyPatch, *words: str, status: 
     monkeypatch.setenv("PATH", f"{room / 'bin'}{os.pathsep}{os.environ['PATH']}")
 
 
-def test_a_deb_is_pinned_as_the_signed_archive_has_it(archive: Site) -> None:
-    assert repin([DebWanted("bookworm", "libfoo1")], []) == Pins(
+def test_a_deb_is_pinned_as_the_signed_archive_has_it(workspace: Workspace, archive: Site) -> None:
+    assert repin(workspace, [DebWanted("bookworm", "libfoo1")], []) == Pins(
         debs=(
             DebPin(
                 suite="bookworm",
@@ -96,13 +97,15 @@ Directory: pool/main/f/foo
 """
 
 
-def test_a_source_package_is_pinned_by_its_makers_archive(archive: Site) -> None:
+def test_a_source_package_is_pinned_by_its_makers_archive(
+    workspace: Workspace, archive: Site
+) -> None:
     packed = lzma.compress(SOURCES)
     digest = hashlib.sha256(packed).hexdigest()
     listed = f" {digest} {len(packed)} main/source/Sources.xz\n".encode()
     archive.files["/debian/dists/bookworm/InRelease"] = release() + listed
     archive.files["/debian/dists/bookworm/main/source/Sources.xz"] = packed
-    [pin] = repin([DebWanted("bookworm", "src:foo")], []).debs
+    [pin] = repin(workspace, [DebWanted("bookworm", "src:foo")], []).debs
     assert pin == DebPin(
         suite="bookworm",
         name="src:foo",
@@ -112,17 +115,17 @@ def test_a_source_package_is_pinned_by_its_makers_archive(archive: Site) -> None
         sha256="2" * 64,
     )
     with pytest.raises(UsageError, match="no package src:bar"):
-        repin([DebWanted("bookworm", "src:bar")], [])
+        repin(workspace, [DebWanted("bookworm", "src:bar")], [])
     archive.files["/debian/dists/bookworm/main/source/Sources.xz"] = lzma.compress(b"evil")
     with pytest.raises(IntegrityError, match=r"Sources\.xz: not what the signed InRelease says"):
-        repin([DebWanted("bookworm", "src:foo")], [])
+        repin(workspace, [DebWanted("bookworm", "src:foo")], [])
 
 
 def test_one_unknown_key_beside_a_good_signature_is_no_failure(
-    archive: Site, room: Path, monkeypatch: pytest.MonkeyPatch
+    workspace: Workspace, archive: Site, room: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     gpgv_says(room, monkeypatch, "ERRSIG 2", "NO_PUBKEY 2", "GOODSIG 1 Debian", status=2)
-    assert len(repin([DebWanted("bookworm", "libfoo1")], []).debs) == 1
+    assert len(repin(workspace, [DebWanted("bookworm", "libfoo1")], []).debs) == 1
 
 
 @pytest.mark.parametrize(
@@ -138,63 +141,67 @@ def test_one_unknown_key_beside_a_good_signature_is_no_failure(
     ],
 )
 def test_no_good_signature_is_refused(
-    archive: Site, room: Path, monkeypatch: pytest.MonkeyPatch, words: tuple[str, ...]
+    workspace: Workspace,
+    archive: Site,
+    room: Path,
+    monkeypatch: pytest.MonkeyPatch,
+    words: tuple[str, ...],
 ) -> None:
     gpgv_says(room, monkeypatch, *words, status=2)
     with pytest.raises(IntegrityError) as caught:
-        repin([DebWanted("bookworm", "libfoo1")], [])
+        repin(workspace, [DebWanted("bookworm", "libfoo1")], [])
     told = str(caught.value)
     assert "dists/bookworm/InRelease: no good signature" in told
     assert (words[0].split()[0] if words else "no signature") in told
 
 
 def test_without_gpgv_the_package_is_named(
-    archive: Site, room: Path, monkeypatch: pytest.MonkeyPatch
+    workspace: Workspace, archive: Site, room: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     monkeypatch.setenv("PATH", str(room))
     with pytest.raises(FetchError, match=r"(?s)no gpgv.*Debian package gpgv"):
-        repin([DebWanted("bookworm", "libfoo1")], [])
+        repin(workspace, [DebWanted("bookworm", "libfoo1")], [])
 
 
 def test_without_a_keyring_the_package_is_named(
-    archive: Site, room: Path, monkeypatch: pytest.MonkeyPatch
+    workspace: Workspace, archive: Site, room: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     monkeypatch.setenv("DEBIAN_KEYRING", str(room / "nosuch.gpg"))
     with pytest.raises(FetchError, match=r"(?s)nosuch\.gpg.*debian-archive-keyring"):
-        repin([DebWanted("bookworm", "libfoo1")], [])
+        repin(workspace, [DebWanted("bookworm", "libfoo1")], [])
     monkeypatch.delenv("DEBIAN_KEYRING")
     monkeypatch.setattr(debian_archive, "KEYRINGS", (room / "nokeys.gpg",))
     with pytest.raises(FetchError, match=r"(?s)nokeys\.gpg.*debian-archive-keyring"):
-        repin([DebWanted("bookworm", "libfoo1")], [])
+        repin(workspace, [DebWanted("bookworm", "libfoo1")], [])
 
 
-def test_packages_that_were_not_signed_are_refused(archive: Site) -> None:
+def test_packages_that_were_not_signed_are_refused(workspace: Workspace, archive: Site) -> None:
     archive.files["/debian/dists/bookworm/main/binary-amd64/Packages.xz"] = lzma.compress(b"evil")
     with pytest.raises(IntegrityError, match=r"(?s)Packages\.xz.*expected.*found.*fix"):
-        repin([DebWanted("bookworm", "libfoo1")], [])
+        repin(workspace, [DebWanted("bookworm", "libfoo1")], [])
 
 
-def test_another_suites_signed_release_is_refused(archive: Site) -> None:
+def test_another_suites_signed_release_is_refused(workspace: Workspace, archive: Site) -> None:
     archive.files["/debian/dists/bookworm/InRelease"] = release("bullseye")
     with pytest.raises(IntegrityError, match=r"(?s)another suite.*bookworm.*bullseye"):
-        repin([DebWanted("bookworm", "libfoo1")], [])
+        repin(workspace, [DebWanted("bookworm", "libfoo1")], [])
 
 
-def test_a_suite_or_package_that_does_not_exist(archive: Site) -> None:
+def test_a_suite_or_package_that_does_not_exist(workspace: Workspace, archive: Site) -> None:
     with pytest.raises(UsageError, match="no package libfoo2"):
-        repin([DebWanted("bookworm", "libfoo2")], [])
+        repin(workspace, [DebWanted("bookworm", "libfoo2")], [])
     with pytest.raises(UsageError, match="no mirror has the suite bokworm"):
-        repin([DebWanted("bokworm", "libfoo1")], [])
+        repin(workspace, [DebWanted("bokworm", "libfoo1")], [])
 
 
 def test_security_updates_come_from_their_own_archive(
-    archive: Site, monkeypatch: pytest.MonkeyPatch
+    workspace: Workspace, archive: Site, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     monkeypatch.setenv("DEBIAN_SECURITY_MIRROR", f"{archive.url}/security")
     folder = "/security/dists/bookworm-security"
     archive.files[f"{folder}/InRelease"] = release("bookworm-security")
     archive.files[f"{folder}/main/binary-amd64/Packages.xz"] = PACKED
-    (pin,) = repin([DebWanted("bookworm-security", "libfoo1")], []).debs
+    (pin,) = repin(workspace, [DebWanted("bookworm-security", "libfoo1")], []).debs
     assert pin.suite == "bookworm-security"
 
 
@@ -217,27 +224,31 @@ PINNED = IndexPin(name="foo", version="1.0", filename=WHEEL, size=len(BODY), sha
 
 
 @pytest.mark.parametrize("digest", [sha256(BODY), None])
-def test_a_file_is_pinned_by_its_own_bytes(index: Site, digest: str | None) -> None:
+def test_a_file_is_pinned_by_its_own_bytes(
+    workspace: Workspace, index: Site, digest: str | None
+) -> None:
     offer(index, digest)
-    assert repin([], [FileWanted("foo", "1.0", WHEEL)]) == Pins(files=(PINNED,))
-    assert cached_path(PINNED).read_bytes() == BODY
+    assert repin(workspace, [], [FileWanted("foo", "1.0", WHEEL)]) == Pins(files=(PINNED,))
+    assert cached_path(workspace, PINNED).read_bytes() == BODY
 
 
-def test_a_file_in_the_cache_is_not_fetched_again(index: Site) -> None:
-    repin([], [FileWanted("foo", "1.0", WHEEL)])
-    assert repin([], [FileWanted("foo", "1.0", WHEEL)]) == Pins(files=(PINNED,))
+def test_a_file_in_the_cache_is_not_fetched_again(workspace: Workspace, index: Site) -> None:
+    repin(workspace, [], [FileWanted("foo", "1.0", WHEEL)])
+    assert repin(workspace, [], [FileWanted("foo", "1.0", WHEEL)]) == Pins(files=(PINNED,))
     assert index.paths().count(f"/simple/foo/{WHEEL}") == 1
 
 
-def test_a_transfer_that_breaks_is_resumed(index: Site) -> None:
+def test_a_transfer_that_breaks_is_resumed(workspace: Workspace, index: Site) -> None:
     index.plans[f"/simple/foo/{WHEEL}"] = [Answer(200, BODY[:99], announced=len(BODY))]
-    assert repin([], [FileWanted("foo", "1.0", WHEEL)]) == Pins(files=(PINNED,))
+    assert repin(workspace, [], [FileWanted("foo", "1.0", WHEEL)]) == Pins(files=(PINNED,))
 
 
-def test_other_bytes_than_the_index_announces_are_refused(index: Site, room: Path) -> None:
+def test_other_bytes_than_the_index_announces_are_refused(
+    workspace: Workspace, index: Site, room: Path
+) -> None:
     offer(index, "0" * 64)
     with pytest.raises(IntegrityError) as caught:
-        repin([], [FileWanted("foo", "1.0", WHEEL)])
+        repin(workspace, [], [FileWanted("foo", "1.0", WHEEL)])
     told = str(caught.value)
     assert f"expected: sha256 {'0' * 64}" in told
     assert f"found:    sha256 {sha256(BODY)}" in told
@@ -245,9 +256,9 @@ def test_other_bytes_than_the_index_announces_are_refused(index: Site, room: Pat
     assert list((room / "cache").rglob("foo*")) == []
 
 
-def test_a_file_that_no_index_has_is_told(index: Site) -> None:
+def test_a_file_that_no_index_has_is_told(workspace: Workspace, index: Site) -> None:
     with pytest.raises(FetchError) as caught:
-        repin([], [FileWanted("foo", "2.0", "foo-2.0.tar.gz")])
+        repin(workspace, [], [FileWanted("foo", "2.0", "foo-2.0.tar.gz")])
     assert "foo 2.0: no index has foo-2.0.tar.gz" in str(caught.value)
     assert f"{index.url}/simple/foo/" in str(caught.value)
     assert SECRET not in str(caught.value)

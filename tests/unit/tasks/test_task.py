@@ -9,7 +9,6 @@ import sys
 from pathlib import Path
 
 from stacks.core.disk import REPOSITORY
-from stacks.project.checks import PARALLEL, commands
 
 TASKS = """\
 import sys
@@ -88,23 +87,3 @@ def test_every_task_has_a_line_for_the_list() -> None:
     listed = json.loads(subprocess.check_output(command, cwd=REPOSITORY, text=True))
     assert "test" in {task["name"] for task in listed["tasks"]}
     assert [task["name"] for task in listed["tasks"] if not task["help"]] == []
-
-
-STATIC = [["ruff", "check"], ["ruff", "format", "--check"], ["mypy"]]
-
-
-def test_the_checks_and_their_order() -> None:
-    unit, integration = (["pytest", *PARALLEL, f"tests/{kind}"] for kind in ("unit", "integration"))
-    assert list(commands(unit=False, integration=False, keyword="")) == [
-        *STATIC,
-        unit,
-        integration,
-    ]
-    assert list(commands(unit=True, integration=False, keyword="")) == [unit]
-    assert list(commands(unit=False, integration=True, keyword="")) == [integration]
-    assert list(commands(unit=False, integration=False, keyword="lock")) == [
-        ["pytest", "-k", "lock", "tests/unit", "tests/integration"]
-    ]
-    assert list(commands(unit=True, integration=False, keyword="lock")) == [
-        ["pytest", "-k", "lock", "tests/unit"]
-    ]

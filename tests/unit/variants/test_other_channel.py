@@ -5,6 +5,7 @@ from __future__ import annotations
 import pytest
 
 from stacks.core.errors import UsageError
+from stacks.core.workspace import Workspace
 from stacks.variants.variant import load_variant, select
 
 
@@ -19,8 +20,12 @@ from stacks.variants.variant import load_variant, select
     ],
 )
 @pytest.mark.parametrize("framework", ["theano-0.8.2", "theano-1.0.5", "pytensor-3.0.7"])
-def test_what_is_asked_for(flavour: str, specs: set[str], framework: str) -> None:
-    ours, theirs = (load_variant(n, framework) for n in (flavour, f"{flavour}@conda-forge"))
+def test_what_is_asked_for(
+    workspace: Workspace, flavour: str, specs: set[str], framework: str
+) -> None:
+    ours, theirs = (
+        load_variant(workspace, n, framework) for n in (flavour, f"{flavour}@conda-forge")
+    )
     known = {*ours.framework.base, *ours.framework.packages}
     assert {*theirs.conda_specs()} - known == specs
     assert {*theirs.conda_specs()} & known == {*ours.conda_specs()} & known
@@ -28,36 +33,36 @@ def test_what_is_asked_for(flavour: str, specs: set[str], framework: str) -> Non
     assert theirs.theano_flags() == ours.theano_flags()
 
 
-def test_mkl_is_called_as_gfortran_does() -> None:
-    ours, theirs = load_variant("mkl"), load_variant("mkl@conda-forge")
+def test_mkl_is_called_as_gfortran_does(workspace: Workspace) -> None:
+    ours, theirs = load_variant(workspace, "mkl"), load_variant(workspace, "mkl@conda-forge")
     assert ours.environment()["MKL_INTERFACE_LAYER"] == "LP64"
     assert theirs.environment() == {**ours.environment(), "MKL_INTERFACE_LAYER": "LP64,GNU"}
 
 
-def test_what_is_written_for_our_versions_is_not_asked_of_others() -> None:
-    ours, theirs = (load_variant(name).blas for name in ("blis", "blis@conda-forge"))
+def test_what_is_written_for_our_versions_is_not_asked_of_others(workspace: Workspace) -> None:
+    ours, theirs = (load_variant(workspace, name).blas for name in ("blis", "blis@conda-forge"))
     assert ours and ours.processors
     assert theirs and theirs.processors == ()
 
 
-def test_numpy_is_linked_to_the_same_blas_on_every_framework() -> None:
-    assert load_variant("openblas@x", "pytensor-3.0.7").one_blas
-    assert not load_variant("openblas", "pytensor-3.0.7").one_blas
-    assert not load_variant("pip-openblas@x").one_blas
+def test_numpy_is_linked_to_the_same_blas_on_every_framework(workspace: Workspace) -> None:
+    assert load_variant(workspace, "openblas@x", "pytensor-3.0.7").one_blas
+    assert not load_variant(workspace, "openblas", "pytensor-3.0.7").one_blas
+    assert not load_variant(workspace, "pip-openblas@x").one_blas
 
 
 @pytest.mark.parametrize("flavour", ["mkl-amdlibm", "openblas-amdlibm"])
-def test_a_library_that_only_our_channel_has(flavour: str) -> None:
+def test_a_library_that_only_our_channel_has(workspace: Workspace, flavour: str) -> None:
     with pytest.raises(UsageError, match="cannot be made of another channel's") as caught:
-        load_variant(f"{flavour}@conda-forge")
+        load_variant(workspace, f"{flavour}@conda-forge")
     assert caught.value.found and "only this project's channel" in str(caught.value.found)
 
 
-def test_all_frameworks_of_a_flavour_or_one() -> None:
-    names = [v.id for v in select("openblas@conda-forge")]
+def test_all_frameworks_of_a_flavour_or_one(workspace: Workspace) -> None:
+    names = [v.id for v in select(workspace, "openblas@conda-forge")]
     assert len(names) == 5 and all(name.endswith("/openblas@conda-forge") for name in names)
-    assert [v.id for v in select("mkl", "theano-0.8.2")] == ["theano-0.8.2/mkl"]
+    assert [v.id for v in select(workspace, "mkl", "theano-0.8.2")] == ["theano-0.8.2/mkl"]
     with pytest.raises(UsageError, match="mkl-amdlibm is not made for pytensor"):
-        select("mkl-amdlibm", "pytensor-3.0.7")
+        select(workspace, "mkl-amdlibm", "pytensor-3.0.7")
     with pytest.raises(UsageError, match="unknown variant"):
-        select("nothing@conda-forge")
+        select(workspace, "nothing@conda-forge")

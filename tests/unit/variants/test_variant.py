@@ -3,11 +3,13 @@
 from __future__ import annotations
 
 from collections.abc import Callable
+from dataclasses import replace
 from pathlib import Path
 
 import pytest
 
 from stacks.core.errors import UsageError
+from stacks.core.workspace import Workspace
 from stacks.variants.variant import (
     ACCELERATOR,
     SCAN_FIX,
@@ -57,14 +59,16 @@ def write(envs: Path) -> Write:
     return write
 
 
-def refused(envs: Path, name: str, framework: str | None = None) -> str:
+def refused(workspace: Workspace, envs: Path, name: str, framework: str | None = None) -> str:
     with pytest.raises(UsageError) as caught:
-        load_variant(name, framework, envs)
+        load_variant(replace(workspace, root=envs.parent), name, framework)
     return str(caught.value)
 
 
-def test_a_pip_flavour_takes_its_packages_from_pip(envs: Path, write: Write) -> None:
-    variant = load_variant("base", None, envs)
+def test_a_pip_flavour_takes_its_packages_from_pip(
+    workspace: Workspace, envs: Path, write: Write
+) -> None:
+    variant = load_variant(replace(workspace, root=envs.parent), "base", None)
     assert variant.id == "theano-2/base"
     assert variant.baseline
     assert variant.blas is None
@@ -72,11 +76,14 @@ def test_a_pip_flavour_takes_its_packages_from_pip(envs: Path, write: Write) -> 
     assert variant.pip_requirements() == ("six==1.16.0", "numpy==1.22.4", "Theano==2")
 
 
-def test_the_accelerator_belongs_to_all_flavours_but_the_baseline(envs: Path, write: Write) -> None:
-    before = load_variant("base", "theano-1", envs).model_dump_json()
+def test_the_accelerator_belongs_to_all_flavours_but_the_baseline(
+    workspace: Workspace, envs: Path, write: Write
+) -> None:
+    own = replace(workspace, root=envs.parent)
+    before = load_variant(own, "base", "theano-1").model_dump_json()
     write("frameworks/theano-1", FRAMEWORK.format(version="1") + "accelerator: [a, b]\n")
     write("variants/other", "summary: s\nextends: base\nbaseline: false\n")
-    baseline, other = (load_variant(name, "theano-1", envs) for name in ("base", "other"))
+    baseline, other = (load_variant(own, name, "theano-1") for name in ("base", "other"))
     assert (baseline.accelerator, other.accelerator) == ((), ("a", "b"))
     assert {"a", "b"} <= {*other.conda_specs()} and not {"a"} & {*baseline.conda_specs()}
     assert "accelerator" not in before, "locks of frameworks without it stay as they are"
@@ -95,22 +102,26 @@ def test_the_accelerator_belongs_to_all_flavours_but_the_baseline(envs: Path, wr
     ],
 )
 def test_accelerator_of_each_framework(
-    flavour: str, framework: str, names: tuple[str, ...]
+    workspace: Workspace, flavour: str, framework: str, names: tuple[str, ...]
 ) -> None:
-    assert load_variant(flavour, framework).accelerator == names
+    assert load_variant(workspace, flavour, framework).accelerator == names
 
 
-def test_through_numpy_means_empty_flags_not_missing_ones(envs: Path, write: Write) -> None:
-    assert load_variant("base", None, envs).theano_flags() == {
+def test_through_numpy_means_empty_flags_not_missing_ones(
+    workspace: Workspace, envs: Path, write: Write
+) -> None:
+    assert load_variant(replace(workspace, root=envs.parent), "base", None).theano_flags() == {
         "floatX": "float64",
         "device": "cpu",
         "blas.ldflags": "",
     }
 
 
-def test_a_conda_flavour_takes_all_from_conda(envs: Path, write: Write) -> None:
+def test_a_conda_flavour_takes_all_from_conda(
+    workspace: Workspace, envs: Path, write: Write
+) -> None:
     write("variants/openblas", "summary: s\npython_packages: conda\nblas: openblas\n")
-    variant = load_variant("openblas", "theano-1", envs)
+    variant = load_variant(replace(workspace, root=envs.parent), "openblas", "theano-1")
     assert variant.conda_specs() == (
         "gxx",
         "libopenblas",
@@ -123,14 +134,14 @@ def test_a_conda_flavour_takes_all_from_conda(envs: Path, write: Write) -> None:
     assert variant.blas and variant.blas.name == "openblas"
 
 
-def test_a_framework_without_its_version() -> None:
-    assert load_variant("mkl", "pytensor").id == "pytensor-3.0.7/mkl"
-    assert {v.framework.name for v in on_framework("aesara")} == {"aesara-2.9.4"}
+def test_a_framework_without_its_version(workspace: Workspace) -> None:
+    assert load_variant(workspace, "mkl", "pytensor").id == "pytensor-3.0.7/mkl"
+    assert {v.framework.name for v in on_framework(workspace, "aesara")} == {"aesara-2.9.4"}
     with pytest.raises(UsageError, match="unknown framework"):
-        load_variant("mkl", "theano")
+        load_variant(workspace, "mkl", "theano")
 
 
-def test_extends_lays_one_over_the_other(envs: Path, write: Write) -> None:
+def test_extends_lays_one_over_the_other(workspace: Workspace, envs: Path, write: Write) -> None:
     write(
         "variants/one",
         "summary: one\nextends: base\nblas: openblas\nbaseline: false\nfloatX: float32\n"
@@ -141,7 +152,7 @@ def test_extends_lays_one_over_the_other(envs: Path, write: Write) -> None:
         "summary: two\nextends: one\nlibm: amdlibm\nflags: {c: '3'}\nenvironment: {Y: two}\n"
         "packages: [q]\n",
     )
-    variant = load_variant("two", None, envs)
+    variant = load_variant(replace(workspace, root=envs.parent), "two", None)
     assert variant.summary == "two"
     assert (variant.python_packages, variant.floatX, variant.baseline) == ("pip", "float32", False)
     assert variant.theano_flags() == {
@@ -163,38 +174,38 @@ def test_extends_lays_one_over_the_other(envs: Path, write: Write) -> None:
     )
 
 
-def test_a_framework_that_spells_the_flag_of_amds_libm_in_its_own_way() -> None:
-    ours = load_variant("mkl-amdlibm", "theano-pymc-1.1.2")
+def test_a_framework_that_spells_the_flag_of_amds_libm_in_its_own_way(workspace: Workspace) -> None:
+    ours = load_variant(workspace, "mkl-amdlibm", "theano-pymc-1.1.2")
     assert ours.theano_flags()["lib.amblibm"] == "True"
     assert "lib.amdlibm" not in ours.theano_flags()
     assert '"amdlibm_flag":"lib.amblibm"' in ours.model_dump_json()
     # Nothing of it is in what other frameworks' locks follow from.
-    theanos = load_variant("mkl-amdlibm", "theano-1.0.5")
+    theanos = load_variant(workspace, "mkl-amdlibm", "theano-1.0.5")
     assert theanos.theano_flags()["lib.amdlibm"] == "True"
     assert "amdlibm_flag" not in theanos.model_dump_json()
 
 
 def test_a_default_that_is_not_given_does_not_undo_what_is_extended(
-    envs: Path, write: Write
+    workspace: Workspace, envs: Path, write: Write
 ) -> None:
     write("variants/one", "summary: one\nextends: base\n")
-    assert load_variant("one", None, envs).baseline
+    assert load_variant(replace(workspace, root=envs.parent), "one", None).baseline
 
 
-def test_a_circle(envs: Path, write: Write) -> None:
+def test_a_circle(workspace: Workspace, envs: Path, write: Write) -> None:
     write("variants/a", "summary: a\nextends: b\n")
     write("variants/b", "summary: b\nextends: c\n")
     write("variants/c", "summary: c\nblas: numpy\nextends: b\n")
-    assert refused(envs, "a") == (
+    assert refused(workspace, envs, "a") == (
         "envs/variants/c.yaml:3:10: extends goes in a circle\n"
         "  found:    b extends c extends b\n"
         "  fix:      take `extends` out of one of them"
     )
 
 
-def test_extends_what_does_not_exist(envs: Path, write: Write) -> None:
+def test_extends_what_does_not_exist(workspace: Workspace, envs: Path, write: Write) -> None:
     write("variants/a", "summary: a\nextends: bsae\n")
-    assert refused(envs, "a") == (
+    assert refused(workspace, envs, "a") == (
         "envs/variants/a.yaml:2:10: unknown variant\n"
         "  expected: one of a, base\n"
         "  found:    'bsae'\n"
@@ -202,10 +213,12 @@ def test_extends_what_does_not_exist(envs: Path, write: Write) -> None:
     )
 
 
-def test_an_unknown_blas_is_told_where_it_stands(envs: Path, write: Write) -> None:
+def test_an_unknown_blas_is_told_where_it_stands(
+    workspace: Workspace, envs: Path, write: Write
+) -> None:
     write("variants/a", "summary: a\nextends: b\n")
     write("variants/b", "summary: b\npython_packages: pip\nblas: OpenBLAS\n")
-    assert refused(envs, "a") == (
+    assert refused(workspace, envs, "a") == (
         "envs/variants/b.yaml:3:7: unknown BLAS\n"
         "  expected: one of blis, numpy, openblas\n"
         "  found:    'OpenBLAS'\n"
@@ -213,61 +226,80 @@ def test_an_unknown_blas_is_told_where_it_stands(envs: Path, write: Write) -> No
     )
 
 
-def test_what_nobody_in_the_chain_says(envs: Path, write: Write) -> None:
+def test_what_nobody_in_the_chain_says(workspace: Workspace, envs: Path, write: Write) -> None:
     write("variants/a", "summary: a\nextends: b\n")
     write("variants/b", "summary: b\nblas: numpy\n")
-    assert refused(envs, "a") == (
+    assert refused(workspace, envs, "a") == (
         "envs/variants/a.yaml:1:1: expected the key 'python_packages', "
         "here or in what it extends, found none"
     )
 
 
-def test_unknown_names(envs: Path, write: Write) -> None:
-    assert refused(envs, "bas") == (
+def test_unknown_names(workspace: Workspace, envs: Path, write: Write) -> None:
+    assert refused(workspace, envs, "bas") == (
         "unknown variant\n  expected: one of base\n  found:    'bas'\n"
         "  fix:      did you mean 'base'?"
     )
-    assert refused(envs, "../base") == (
+    assert refused(workspace, envs, "../base") == (
         "unknown variant\n  expected: one of base\n  found:    '../base'\n"
         "  fix:      did you mean 'base'?"
     )
-    assert refused(envs, "base", "pytensor") == (
+    assert refused(workspace, envs, "base", "pytensor") == (
         "unknown framework\n  expected: one of theano-1, theano-2\n  found:    'pytensor'"
     )
 
 
-def test_frameworks_limits_where_a_flavour_exists(envs: Path, write: Write) -> None:
+def test_frameworks_limits_where_a_flavour_exists(
+    workspace: Workspace, envs: Path, write: Write
+) -> None:
     write("variants/a", "summary: a\nextends: base\nframeworks: [theano-1]\n")
-    assert [v.id for v in all_variants(envs)] == ["theano-1/a", "theano-1/base", "theano-2/base"]
-    assert load_variant("a", None, envs).id == "theano-1/a"
-    assert refused(envs, "a", "theano-2") == (
+    assert [v.id for v in all_variants(replace(workspace, root=envs.parent))] == [
+        "theano-1/a",
+        "theano-1/base",
+        "theano-2/base",
+    ]
+    assert load_variant(replace(workspace, root=envs.parent), "a", None).id == "theano-1/a"
+    assert refused(workspace, envs, "a", "theano-2") == (
         "a is not made for theano-2\n  expected: one of theano-1"
     )
     write("variants/a", "summary: a\nextends: base\nframeworks: [theano-1, theano1]\n")
-    assert refused(envs, "a").startswith("envs/variants/a.yaml:3:24: unknown framework\n")
+    assert refused(workspace, envs, "a").startswith(
+        "envs/variants/a.yaml:3:24: unknown framework\n"
+    )
 
 
-def test_exactly_one_framework_is_the_default(envs: Path, write: Write) -> None:
-    assert default_framework(envs) == "theano-2"
+def test_exactly_one_framework_is_the_default(
+    workspace: Workspace, envs: Path, write: Write
+) -> None:
+    assert default_framework(replace(workspace, root=envs.parent)) == "theano-2"
     write("frameworks/theano-1", FRAMEWORK.format(version="1") + "default: true\n")
-    assert refused(envs, "base") == (
-        "envs/frameworks: no framework can be taken for granted\n"
+    assert refused(workspace, envs, "base") == (
+        "envs/frameworks: no framework is the default\n"
         "  expected: `default: true` in exactly one file\n"
         "  found:    theano-1, theano-2"
     )
 
 
-def test_the_default_is_no_part_of_what_a_lock_follows_from(envs: Path, write: Write) -> None:
-    before = load_variant("base", "theano-1", envs).model_dump_json()
+def test_the_default_is_no_part_of_what_a_lock_follows_from(
+    workspace: Workspace, envs: Path, write: Write
+) -> None:
+    before = load_variant(
+        replace(workspace, root=envs.parent), "base", "theano-1"
+    ).model_dump_json()
     write("frameworks/theano-1", FRAMEWORK.format(version="1") + "default: false\n")
-    assert load_variant("base", "theano-1", envs).model_dump_json() == before
+    assert (
+        load_variant(replace(workspace, root=envs.parent), "base", "theano-1").model_dump_json()
+        == before
+    )
 
 
-def test_the_projects_own() -> None:
-    assert default_framework() == "theano-1.0.5"
-    assert {"theano-0.8.2", "theano-1.0.5"} <= set(framework_names())
-    assert {"openblas", "pip-default", "pip-openblas"} <= set(flavour_names())
-    assert [v.id for v in all_variants() if v.baseline and v.framework.module == "theano"] == [
+def test_the_projects_own(workspace: Workspace) -> None:
+    assert default_framework(workspace) == "theano-1.0.5"
+    assert {"theano-0.8.2", "theano-1.0.5"} <= set(framework_names(workspace))
+    assert {"openblas", "pip-default", "pip-openblas"} <= set(flavour_names(workspace))
+    assert [
+        v.id for v in all_variants(workspace) if v.baseline and v.framework.module == "theano"
+    ] == [
         "theano-0.8.2/pip-default",
         "theano-1.0.5/pip-default",
         "theano-pymc-1.1.2/pip-default",
@@ -275,17 +307,25 @@ def test_the_projects_own() -> None:
 
 
 def test_numpy_of_a_conda_flavour_asks_for_the_libblas_of_its_blas(
-    envs: Path, write: Write
+    workspace: Workspace, envs: Path, write: Write
 ) -> None:
     write("frameworks/theano-2", FRAMEWORK.format(version="2") + "default: true\nlibblas: true\n")
     write("variants/blis", "summary: s\npython_packages: conda\nblas: blis\n")
     write("variants/pip-blis", "summary: s\nextends: base\nblas: blis\n")
-    assert {"libblis", "libblas=*=*blis"} <= set(load_variant("blis", None, envs).conda_specs())
-    assert "libblas=*=*blis" not in load_variant("pip-blis", None, envs).conda_specs()
-    assert "libblas=*=*blis" not in load_variant("blis", "theano-1", envs).conda_specs()
+    assert {"libblis", "libblas=*=*blis"} <= set(
+        load_variant(replace(workspace, root=envs.parent), "blis", None).conda_specs()
+    )
+    assert (
+        "libblas=*=*blis"
+        not in load_variant(replace(workspace, root=envs.parent), "pip-blis", None).conda_specs()
+    )
+    assert (
+        "libblas=*=*blis"
+        not in load_variant(replace(workspace, root=envs.parent), "blis", "theano-1").conda_specs()
+    )
 
 
-def test_every_conda_flavour_of_theano_has_one_blas() -> None:
-    conda = [v for v in all_variants() if v.python_packages == "conda"]
+def test_every_conda_flavour_of_theano_has_one_blas(workspace: Workspace) -> None:
+    conda = [v for v in all_variants(workspace) if v.python_packages == "conda"]
     assert {v.one_blas for v in conda if v.framework.module == "theano"} == {True}
     assert {v.one_blas for v in conda if v.framework.module == "pytensor"} == {False}

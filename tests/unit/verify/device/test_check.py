@@ -209,7 +209,7 @@ def test_a_device_that_is_there(tmp_path: Path, monkeypatch: pytest.MonkeyPatch)
     [
         ("say(missing='no driver', fix='install it')", "no driver: install it"),
         ("print('loading'); time.sleep(60)", "did not answer within 1 s"),
-        ("print('bad driver'); os.abort()", "ended with status -6, saying: bad driver"),
+        ("print('bad driver', flush=True); os.abort()", "ended with status -6, saying: bad driver"),
     ],
 )
 def test_a_device_that_is_not_there(
