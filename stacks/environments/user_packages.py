@@ -26,11 +26,13 @@ def packages(workspace: Workspace, variant: Variant) -> dict[str, Part]:
     That is AMD's library in place of the compatible one, where the variant has that and the
     variable names AMD's archive. Raises UsageError where the file is not one of AMD's.
     """
+    if variant.libm != "amdlibm":
+        return {}
     recipe = load(workspace.recipes / "amdlibm" / "recipe.yaml", Recipe)
     assert isinstance(recipe.extra, UserTarball)
     variable = recipe.extra.variable
     given = os.environ.get(variable)
-    if variant.libm != "amdlibm" or not given:
+    if not given:
         return {}
     tarball = Path(given).expanduser().absolute()
     if not tarball.is_file():

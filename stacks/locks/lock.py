@@ -2,7 +2,8 @@
 
 A lock is three committed files: conda-lock.yml (stacks/locks/conda_lock.py), the environment.yml
 that it was solved from, and for pip flavours a requirements.txt with hashes. Where the packages
-are another channel's, sizes.json has the bytes of each; its folder ends in that channel's name (mkl@NAME).
+are another channel's, sizes.json has the bytes of each; its folder ends in that channel's name
+(mkl@NAME).
 """
 
 from __future__ import annotations

@@ -11,6 +11,7 @@ from stacks.channel.recipe import Build, Recipe, read_recipes
 from stacks.channel.staging import STAGES
 from stacks.channel.staging.build_context import BuildContext
 from stacks.core.errors import IntegrityError
+from stacks.core.workspace import Workspace
 from stacks.sources.pins import IndexPin
 from unit.helpers.serving import sha256
 
@@ -49,11 +50,11 @@ def test_the_inputs_hash_follows_from_recipe_pins_and_tools(recipe: Recipe) -> N
 
 
 def test_the_inputs_hash_follows_from_the_projects_own_sources(
-    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+    workspace: Workspace, tmp_path: Path
 ) -> None:
-    recipe = read_recipes()["amdlibm-compat"]
+    committed = read_recipes(workspace.recipes)["amdlibm-compat"]
+    recipe = committed.model_copy(update={"recipes": tmp_path})
     hashes = set()
-    monkeypatch.setattr("stacks.channel.recipe.RECIPES", tmp_path)
     source = tmp_path / "amdlibm-compat/src/kernels.c"
     source.parent.mkdir(parents=True)
     for text in ("int one;", "int two;"):

@@ -38,7 +38,7 @@ def recipe() -> Recipe:
 
 
 @pytest.fixture
-def staged(room: Path, monkeypatch: pytest.MonkeyPatch) -> Path:
+def staged(workspace: Workspace, room: Path, monkeypatch: pytest.MonkeyPatch) -> Path:
     """Give a cache with the source, and a stage that writes a program, a text and a link."""
 
     def stage(context: BuildContext) -> None:
@@ -61,17 +61,19 @@ def staged(room: Path, monkeypatch: pytest.MonkeyPatch) -> Path:
 
 
 def test_a_built_package_is_returned_from_the_cache(
-    recipe: Recipe, staged: Path, monkeypatch: pytest.MonkeyPatch
+    workspace: Workspace, recipe: Recipe, staged: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     built = package.build(workspace, recipe, PINS)
     assert sha256(built.path.read_bytes()) == built.sha256
     assert built.size == built.path.stat().st_size
     monkeypatch.setattr(package, "assemble", None)
-    assert package.build(recipe, PINS) == built
+    assert package.build(workspace, recipe, PINS) == built
 
 
-def test_the_bytes_do_not_depend_on_the_umask(recipe: Recipe, staged: Path) -> None:
-    first = package.build(recipe, PINS)
+def test_the_bytes_do_not_depend_on_the_umask(
+    workspace: Workspace, recipe: Recipe, staged: Path
+) -> None:
+    first = package.build(workspace, recipe, PINS)
     shutil.rmtree(first.path.parent)
     before = os.umask(0o077)
     try:
@@ -105,7 +107,7 @@ def test_a_damaged_package_is_built_again(
 
 
 def test_a_package_that_cannot_be_read_is_a_disk_error(
-    recipe: Recipe, staged: Path, monkeypatch: pytest.MonkeyPatch
+    workspace: Workspace, recipe: Recipe, staged: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     built = package.build(workspace, recipe, PINS)
 
@@ -118,7 +120,7 @@ def test_a_package_that_cannot_be_read_is_a_disk_error(
 
 
 def test_a_broken_link_is_an_error_that_leaves_nothing_in_the_cache(
-    recipe: Recipe, staged: Path, monkeypatch: pytest.MonkeyPatch
+    workspace: Workspace, recipe: Recipe, staged: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     def stage(context: BuildContext) -> None:
         (context.root / "link").symlink_to("nowhere")

@@ -4,9 +4,10 @@ from pathlib import Path
 
 import pytest
 
-from stacks.channel.recipe import RECIPES, SOURCES_LOCK, read_recipes
+from stacks.channel.recipe import read_recipes
 from stacks.channel.stages import Forwarding, PythonModules, ThinFront, UserTarball
 from stacks.core.errors import UsageError
+from stacks.core.workspace import Workspace
 from stacks.sources.pins import Pins, read_pins
 
 RECIPE = """\
@@ -32,11 +33,11 @@ def write(folder: Path, text: str) -> Path:
     return path
 
 
-def test_a_recipe_is_read_with_its_pins(tmp_path: Path) -> None:
+def test_a_recipe(workspace: Workspace, tmp_path: Path) -> None:
     write(tmp_path, RECIPE)
     [(name, recipe)] = read_recipes(tmp_path).items()
     assert (name, recipe.package.version, recipe.subdir) == ("six", "1.16.0", "linux-64")
-    assert [pin.filename for pin in recipe.pins(read_pins(SOURCES_LOCK))] == [
+    assert [pin.filename for pin in recipe.pins(read_pins(workspace.sources_lock))] == [
         "six-1.16.0-py2.py3-none-any.whl"
     ]
 
@@ -73,17 +74,19 @@ def test_a_source_that_is_not_pinned_is_an_error(tmp_path: Path) -> None:
 WITHOUT_SOURCES = (Forwarding, PythonModules, ThinFront, UserTarball)
 
 
-def test_every_committed_recipe_has_its_sources_pinned_and_a_floor_if_it_is_native() -> None:
-    pins = read_pins(SOURCES_LOCK)
-    for name, recipe in read_recipes(RECIPES).items():
+def test_every_committed_recipe_has_pinned_sources_and_a_glibc_floor_if_native(
+    workspace: Workspace,
+) -> None:
+    pins = read_pins(workspace.sources_lock)
+    for name, recipe in read_recipes(workspace.recipes).items():
         assert bool(recipe.pins(pins)) != isinstance(recipe.extra, WITHOUT_SOURCES), name
         floors = [spec for spec in recipe.requirements.run if spec.startswith("__glibc >=")]
         assert len(floors) == (0 if recipe.build.noarch else 1), name
 
 
-def test_pins_have_the_names_that_stages_use() -> None:
-    pins = read_pins(SOURCES_LOCK)
-    recipe = read_recipes()["libblas-blis"]
-    assert list(recipe.pins_by_name(pins)) == ["libblas3", "liblapack3"]
-    [name] = read_recipes()["amdlibm-compat"].pins_by_name(pins)
+def test_pins_have_the_names_that_stages_use(workspace: Workspace) -> None:
+    pins = read_pins(workspace.sources_lock)
+    recipes = read_recipes(workspace.recipes)
+    assert list(recipes["libblas-blis"].pins_by_name(pins)) == ["libblas3", "liblapack3"]
+    [name] = recipes["amdlibm-compat"].pins_by_name(pins)
     assert name.startswith("src:")

@@ -28,17 +28,20 @@ done
 def make_context(
     tmp_path: Path, extra: Mapping[str, Any], source: list[Any], sources: dict[str, Path]
 ) -> BuildContext:
-    """Return the context of a package `a` with new folders below tmp_path."""
-    recipe = {
+    """Return the context of a package `a`, with new folders and its recipe below tmp_path."""
+    content = {
         "package": {"name": "a", "version": "1"},
         "source": source,
         "about": {"license": "MIT", "summary": "a"},
         "extra": extra,
     }
+    recipe = Recipe.model_validate_json(json.dumps(content)).model_copy(
+        update={"recipes": tmp_path / "recipes"}
+    )
     for folder in ("root", "scratch"):
         (tmp_path / folder).mkdir()
     folders = [tmp_path / name for name in ("root", "scratch", "tools")]
-    return BuildContext(Recipe.model_validate_json(json.dumps(recipe)), sources, *folders)
+    return BuildContext(recipe, sources, *folders)
 
 
 def wheel_context(

@@ -32,10 +32,7 @@ def context_of(tmp_path: Path, *names: str) -> BuildContext:
     return make_context(tmp_path, EXTRA, source, {SOURCE_PREFIX + "a": path})
 
 
-def test_a_library_is_compiled_with_its_headers_and_licences(
-    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
-) -> None:
-    monkeypatch.setattr("stacks.channel.recipe.RECIPES", tmp_path / "recipes")
+def test_a_library_is_compiled_with_its_headers_and_licences(tmp_path: Path) -> None:
     own = tmp_path / "recipes/a/src/b.c"
     own.parent.mkdir(parents=True)
     own.touch()

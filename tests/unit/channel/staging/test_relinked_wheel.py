@@ -11,6 +11,7 @@ from stacks.channel.staging import relinked_wheel
 from stacks.channel.staging.elf import PATCHELF, needed
 from stacks.core.errors import IntegrityError
 from stacks.core.process import call
+from stacks.core.workspace import Workspace
 from unit.helpers.staging import elf_library, tree, wheel_context
 
 OPENBLAS = "libopenblasp-r0-1.so"
@@ -58,8 +59,9 @@ def test_a_wheel_without_a_module_to_relink_is_refused(tmp_path: Path) -> None:
         relinked_wheel.stage(context)
 
 
-def test_every_libblas_has_the_renamed_functions() -> None:
-    fronts = {n: r for n, r in read_recipes().items() if r.package.name == "libblas"}
+def test_every_libblas_has_the_renamed_functions(workspace: Workspace) -> None:
+    recipes = read_recipes(workspace.recipes)
+    fronts = {n: r for n, r in recipes.items() if r.package.name == "libblas"}
     assert sorted(fronts) == ["libblas-blis", "libblas-mkl", "libblas-openblas"]
     for recipe in fronts.values():
         if isinstance(recipe.extra, FrontLibraries):

@@ -30,7 +30,6 @@ def library(tmp_path: Path) -> Path:
 @pytest.fixture
 def context(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> BuildContext:
     """Give the context of a package whose own source is assembled to three bytes."""
-    monkeypatch.setattr("stacks.channel.recipe.RECIPES", tmp_path / "recipes")
     source = tmp_path / f"recipes/a/src/{NAME}.s"
     source.parent.mkdir(parents=True)
     source.write_text("nop\n")

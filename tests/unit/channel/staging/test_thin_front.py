@@ -2,8 +2,6 @@ from __future__ import annotations
 
 from pathlib import Path
 
-import pytest
-
 from stacks.channel.staging import thin_front
 from stacks.channel.staging.elf import needed
 from unit.helpers.staging import make_context, tree, write_gcc
@@ -16,10 +14,7 @@ EXTRA = {
 }
 
 
-def test_the_front_needs_the_library_that_serves(
-    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
-) -> None:
-    monkeypatch.setattr("stacks.channel.recipe.RECIPES", tmp_path / "recipes")
+def test_the_front_needs_the_library_that_serves(tmp_path: Path) -> None:
     source = tmp_path / "recipes/a/src/complex.c"
     source.parent.mkdir(parents=True)
     source.touch()
