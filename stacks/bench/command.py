@@ -16,8 +16,7 @@ from stacks.core.disk import REPOSITORY
 from stacks.core.errors import UsageError
 from stacks.core.process import CommandError, call
 from stacks.core.workspace import Workspace
-from stacks.environments import settings
-from stacks.variants.variant import Variant, load_variant, on_framework
+from stacks.variants.variant import SCAN_FIX, Variant, load_variant, on_framework
 
 # A clock that was set during the run; what it drifts by itself is far less.
 JUMP = 2.0
@@ -103,9 +102,7 @@ def _check_fixes(workspace: Workspace, candidates: Sequence[Candidate]) -> None:
     """Raise UsageError where there is a framework that --fix-scan is not made for."""
     frameworks = dict.fromkeys(c.variant.framework.name for c in candidates)
     made_for = {
-        c.variant.framework.name
-        for c in candidates
-        if settings.SCAN in settings.site_for(c.variant.framework)
+        c.variant.framework.name for c in candidates if SCAN_FIX in c.variant.framework.accelerator
     }
     if others := [name for name in frameworks if name not in made_for]:
         raise UsageError(

@@ -16,7 +16,8 @@ from stacks.bench.result import NUMBA, Missing, Run, Series
 from stacks.bench.schedule import Plan, Turn, turns
 from stacks.bench.schedule import remaining as left_after
 from stacks.bench.suspended_process import NoAnswerError
-from stacks.environments import settings
+from stacks.core.disk import REPOSITORY
+from stacks.variants.variant import SCAN_FIX
 
 Measure = Callable[[Candidate, str, int], list[Series]]
 Start = Callable[[Turn], Program]
@@ -136,7 +137,7 @@ class Crew:
         if self._plan.fix_scan:
             options = [*options, "--fix-scan"]
             # The baseline has no such module of its own.
-            env["PYTHONPATH"] = str(settings.SITE_FOLDER)
+            env["PYTHONPATH"] = str(REPOSITORY / "recipes" / SCAN_FIX / "src")
         return Program(
             turn.candidate,
             turn.workload,

@@ -13,7 +13,7 @@ from stacks.channel.offers import Channel
 from stacks.core.console import display_path, step
 from stacks.core.errors import UsageError
 from stacks.core.workspace import Workspace
-from stacks.environments import host, in_use, pip_layer, prefix, user_packages
+from stacks.environments import accelerator, host, in_use, pip_layer, prefix, user_packages
 from stacks.environments.part import Part
 from stacks.locks import lock
 from stacks.locks.lock import Lock
@@ -33,6 +33,7 @@ def read_lock(workspace: Workspace, variant: Variant) -> tuple[Channel, Lock]:
 def parts_of(workspace: Workspace, variant: Variant, channel: Channel, locked: Lock) -> list[Part]:
     """Return a lock's packages, built or, for another channel, fetched if the cache lacks them.
 
+    The accelerator packages come after another channel's, whose lock does not have them.
     Files for pip are fetched too. Raises UsageError if this machine cannot run the packages,
     FetchError or IntegrityError.
     """
@@ -42,7 +43,8 @@ def parts_of(workspace: Workspace, variant: Variant, channel: Channel, locked: L
         from stacks.environments import other_channel as fetched_packages
 
         with step("packages", f"{len(locked.packages)} from {locked.channel}"):
-            return fetched_packages.parts_of(workspace, locked)
+            parts = fetched_packages.parts_of(workspace, locked)
+            return parts + accelerator.parts(workspace, variant, channel.pins)
     wheels = pip_layer.missing_pins(
         workspace, prefix.layer_key(variant, locked, locked.packages), locked.requirements
     )
@@ -62,7 +64,7 @@ def make_environment(workspace: Workspace, variant: Variant, target: Path | None
         in_use.protect_build(workspace, variant)
         target = prefix.folder_of(workspace, variant)
     own = user_packages.packages(workspace, variant)
-    if prefix.is_ready(variant, locked, target, own):
+    if prefix.is_ready(workspace, variant, locked, target, own):
         print(f"  {'ready':<9}{display_path(target)}", file=sys.stderr, flush=True)
         return target
     if note := copying_note(workspace.cache, target):

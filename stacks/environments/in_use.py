@@ -61,11 +61,11 @@ def lock_of(workspace: Workspace, variant: Variant) -> Path:
 def is_ready(workspace: Workspace, variant: Variant, locked: Lock) -> bool:
     """Return whether a variant's environment is built; if so, protect it from `clean`."""
     target = prefix.folder_of(workspace, variant)
-    if not prefix.is_ready(variant, locked, target):
+    if not prefix.is_ready(workspace, variant, locked, target):
         return False
     protect_build(workspace, variant)
     # `clean` may have removed it before the lock was held.
-    return prefix.is_ready(variant, locked, target)
+    return prefix.is_ready(workspace, variant, locked, target)
 
 
 def hold_shared(lock: Path) -> None:

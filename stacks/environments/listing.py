@@ -52,7 +52,7 @@ def _state(
     except StacksError:
         return ("stale" if lock.folder_of(workspace, variant).is_dir() else "-"), "-"
     target = prefix.folder_of(workspace, variant)
-    if prefix.is_ready(variant, locked, target):
+    if prefix.is_ready(workspace, variant, locked, target):
         return "current", "yes"
     return "current", "old" if target.is_dir() else "-"
 

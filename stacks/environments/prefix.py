@@ -26,7 +26,7 @@ from stacks.core.disk import (
 )
 from stacks.core.errors import IntegrityError
 from stacks.core.workspace import Workspace
-from stacks.environments import pip_layer, settings
+from stacks.environments import accelerator, pip_layer, settings
 from stacks.environments.part import Part
 from stacks.locks.conda_lock import LockedPackage
 from stacks.locks.lock import Lock
@@ -42,16 +42,21 @@ def folder_of(workspace: Workspace, variant: Variant) -> Path:
     return workspace.environments / variant.framework.name / variant.name
 
 
-def key_of(variant: Variant, lock: Lock, target: Path) -> str:
+def key_of(workspace: Workspace, variant: Variant, lock: Lock, target: Path) -> str:
     """Return the hash of the inputs of an environment in the folder `target`."""
     files = [Path(each) for each in (__file__, inspect.getfile(Part), settings.__file__)]
-    code = [sha256_of(path) for path in (*files, *settings.SITE)]
-    inputs = [code, lock.sha256, variant.model_dump_json(), str(target)]
+    code = [sha256_of(path) for path in files]
+    unlocked = [offer.inputs for offer in accelerator.offers(workspace, variant)]
+    inputs = [code, lock.sha256, unlocked, variant.model_dump_json(), str(target)]
     return hashlib.sha256(json.dumps(inputs).encode()).hexdigest()
 
 
 def is_ready(
-    variant: Variant, lock: Lock, target: Path, own: Mapping[str, Part] | None = None
+    workspace: Workspace,
+    variant: Variant,
+    lock: Lock,
+    target: Path,
+    own: Mapping[str, Part] | None = None,
 ) -> bool:
     """Return whether the environment of a lock is in the folder `target`.
 
@@ -65,7 +70,7 @@ def is_ready(
         return False
     if own is not None and marker["local"] != hash_of(own):
         return False
-    return bool(marker["key"] == key_of(variant, lock, target))
+    return bool(marker["key"] == key_of(workspace, variant, lock, target))
 
 
 def make(
@@ -85,18 +90,18 @@ def make(
     check_parts(lock, parts)
     with hold_lock(target, f"the environment {variant.id}"):
         own = own or {}
-        if is_ready(variant, lock, target, own):
+        if is_ready(workspace, variant, lock, target, own):
             return
         parts = [own.get(part.name, part) for part in parts]
         with fixed_umask(), replace_atomically(target) as prefix:
             fill(workspace, variant, lock, parts, prefix, target, workspace.cache / MODULES)
-            marker = {"key": key_of(variant, lock, target), "local": hash_of(own)}
+            marker = {"key": key_of(workspace, variant, lock, target), "local": hash_of(own)}
             (prefix / READY).write_text(json.dumps(marker) + "\n")
 
 
 def check_parts(lock: Lock, parts: Sequence[Part]) -> None:
-    """Raise IntegrityError if the packages are not the locked ones, in the lock's order."""
-    for part, locked_package in zip(parts, lock.packages, strict=True):
+    """Raise IntegrityError if the first packages are not the locked ones, in the lock's order."""
+    for part, locked_package in zip(parts[: len(lock.packages)], lock.packages, strict=True):
         if part.built.sha256 != locked_package.sha256:
             raise IntegrityError(
                 f"{locked_package.file_name} was built with other bytes than the locked ones",
@@ -141,9 +146,12 @@ def hash_of(own: Mapping[str, Part]) -> str | None:
 
 
 def layer_key(variant: Variant, lock: Lock, packages: Sequence[Part | LockedPackage]) -> str:
-    """Return the name of the pip layer; it does not depend on the BLAS, so variants share it."""
-    blas = variant.blas.package.split()[0] if variant.blas else None
-    below = [package.file_name for package in packages if package.name != blas]
+    """Return the name of the pip layer.
+
+    It does not depend on BLAS and accelerator, so the variants of a framework share it.
+    """
+    without = {*variant.accelerator, *(variant.blas.package.split()[:1] if variant.blas else ())}
+    below = [package.file_name for package in packages if package.name not in without]
     return pip_layer.key_of(below, lock.requirements)
 
 

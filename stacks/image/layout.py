@@ -60,7 +60,7 @@ def key_of(workspace: Workspace, variant: Variant, lock: Lock) -> str:
     code = [Path(name) for name in (__file__, *(str(module.__file__) for module in MODULES))]
     code += [CONTENT / name for name in _files(CONTENT)]
     inputs = [
-        prefix.key_of(variant, lock, Path(PREFIX)),
+        prefix.key_of(workspace, variant, lock, Path(PREFIX)),
         [(path.name, sha256_of(path)) for path in code],
         [(str(name), sha256_of(workspace.suite / name)) for name in _files(workspace.suite)],
         base.key(workspace),

@@ -83,6 +83,13 @@ class FrameworkFile(Strict):
     flags_variable: str = Field(description="environment variable that holds flags")
     rc_variable: str = Field(description="environment variable that names configuration files")
     base: Specs = Field(description="conda packages that every flavour gets")
+    # Left out of a lock's hash where a framework has none.
+    accelerator: Specs = Field(
+        (),
+        exclude_if=lambda names: not names,
+        description="packages of the project's own channel, by name, that every flavour but the "
+        "baseline gets: they shorten the framework's compilation",
+    )
     packages: Specs = Field(description="conda packages of the flavours that take them from conda")
     pip: tuple[str, ...] = Field(
         description="name==version of what pip flavours install, in this order"

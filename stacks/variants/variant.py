@@ -32,6 +32,11 @@ from stacks.variants.files import (
 # The package in locks for `libm: amdlibm`: AMD's own must not be redistributed.
 AMDLIBM = "amdlibm-compat"
 
+# Packages that a framework's `accelerator` may name: what is in force from `import theano` on, and
+# the fix of scan's gradient that a program imports.
+ACCELERATOR = "theano-stacks"
+SCAN_FIX = "theano-stacks-scan"
+
 # Their names in the framework's flag `device`.
 DEVICES = {"cpu": "cpu", "opencl": "opencl0:0", "cuda": "cuda"}
 
@@ -77,6 +82,11 @@ class Variant(Strict):
         """Whether the framework, NumPy and SciPy use one BLAS: all are linked to libblas."""
         return self.framework.libblas and self.python_packages == "conda" and bool(self.blas)
 
+    @property
+    def accelerator(self) -> Specs:
+        """The names of its framework's accelerator packages; the baseline has none."""
+        return () if self.baseline else self.framework.accelerator
+
     def conda_specs(self) -> Specs:
         """Return the match specs of all requested conda packages, sorted."""
         own = self.framework.packages if self.python_packages == "conda" else ()
@@ -84,7 +94,10 @@ class Variant(Strict):
         if self.blas and self.one_blas:
             blas = (*blas, f"libblas=*=*{self.blas.name}")
         libm = (AMDLIBM,) if self.libm == "amdlibm" else ()
-        return tuple(sorted({*self.framework.base, *own, *blas, *libm, *self.packages}))
+        # Another channel has no accelerator: see stacks/environments/accelerator.py.
+        accelerator = () if self.channel else self.accelerator
+        base = (*self.framework.base, *accelerator)
+        return tuple(sorted({*base, *own, *blas, *libm, *self.packages}))
 
     def pip_requirements(self) -> tuple[str, ...]:
         """Return `name==version` of what pip installs, in order; empty for conda flavours."""

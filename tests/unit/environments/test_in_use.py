@@ -140,7 +140,7 @@ def test_an_environment_removed_meanwhile_is_not_ready(
     own_workspace: Workspace, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     answers = [True, False]
-    monkeypatch.setattr(prefix, "is_ready", lambda variant, lock, target: answers.pop(0))
+    monkeypatch.setattr(prefix, "is_ready", lambda workspace, variant, lock, target: answers.pop(0))
     variant = load_variant(own_workspace, "openblas")
     assert not in_use.is_ready(own_workspace, variant, None)  # type: ignore[arg-type]
     held = {path for path in in_use._held if path.is_relative_to(own_workspace.root)}

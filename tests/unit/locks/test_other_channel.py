@@ -12,6 +12,7 @@ import pytest
 import zstandard
 
 from stacks.channel.offers import read_channel
+from stacks.core.disk import REPOSITORY
 from stacks.core.errors import FetchError, IntegrityError, StacksError, StaleError, UsageError
 from stacks.core.workspace import Workspace
 from stacks.environments import build as pipeline
@@ -157,6 +158,23 @@ def test_an_environment_is_made_of_it_and_nothing_is_asked_twice(world: World) -
     world.site.asked.clear()
     assert world.make() == world.place
     assert world.site.asked == []
+
+
+def test_the_accelerator_is_installed_beside_the_locked_packages(world: World) -> None:
+    path = world.root / "envs/frameworks/tiny.yaml"
+    path.write_text(f"{FRAMEWORK}accelerator: [theano-stacks]\n")
+    name = "recipes/theano-stacks"
+    shutil.copytree(REPOSITORY / name, world.root / name)
+    world.relock()
+    assert {package.name for package in world.check().packages} == {p.name for p in SOLVED}
+    assert "theano-stacks" not in (world.lock / "environment.yml").read_text()
+    world.make()
+    assert (world.place / "lib/python3.9/site-packages/theano_stacks_quick.pth").is_file()
+    [record] = world.place.glob("conda-meta/theano-stacks-1.0.0-*.json")
+    assert "/theano-stacks/noarch/theano-stacks-1.0.0-" in json.loads(record.read_bytes())["url"]
+    expected = json.loads((world.place / "etc/theano-stacks/expect.json").read_bytes())
+    assert "theano-stacks" in {package["name"] for package in expected["packages"]}
+    assert world.make() == world.place, "ready"
 
 
 def test_an_index_that_is_not_packed(world: World) -> None:

@@ -77,7 +77,7 @@ EXCEPTIONS = {
 def modules() -> list[str]:
     return [
         str(path.relative_to(REPOSITORY))
-        for root in ("stacks", "verify")
+        for root in ("recipes", "stacks", "verify")
         for path in sorted((REPOSITORY / root).rglob("*.py"))
         if path.name != "__init__.py"
     ]
@@ -85,6 +85,10 @@ def modules() -> list[str]:
 
 def location_of_test(module: str) -> Path:
     path = Path(module.removeprefix("stacks/"))
+    if path.parts[0] == "recipes":
+        return (
+            Path("tests/unit/accelerator") / f"test_{path.stem.removeprefix('theano_stacks_')}.py"
+        )
     return Path("tests/unit") / path.parent / f"test_{path.stem.strip('_')}.py"
 
 
@@ -92,6 +96,7 @@ def location_of_test(module: str) -> Path:
     ("module", "test"),
     [
         ("stacks/core/disk.py", "tests/unit/core/test_disk.py"),
+        ("recipes/x/src/theano_stacks_scan.py", "tests/unit/accelerator/test_scan.py"),
         ("verify/blas/peak.py", "tests/unit/verify/blas/test_peak.py"),
         ("verify/__main__.py", "tests/unit/verify/test_main.py"),
     ],
