@@ -7,7 +7,7 @@ from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
 
-from stacks.bench.result import Package, Subject
+from stacks.bench.result import MeasuredPackage, Subject
 from stacks.channel import offers as offers_module
 from stacks.core.errors import StacksError, UsageError
 from stacks.core.workspace import Workspace
@@ -78,10 +78,10 @@ def _report(
     )
 
 
-def _packages(locked: Lock) -> tuple[Package, ...]:
+def _packages(locked: Lock) -> tuple[MeasuredPackage, ...]:
     parts = [(p.name, p.version, p.sha256) for p in locked.packages]
     parts += [(p.name, p.version, p.sha256) for p in locked.requirements]
-    return tuple(Package(name=name, version=v, sha256=digest) for name, v, digest in parts)
+    return tuple(MeasuredPackage(name=name, version=v, sha256=digest) for name, v, digest in parts)
 
 
 def to_time(workspace: Workspace, variants: Sequence[Variant]) -> list[Candidate]:

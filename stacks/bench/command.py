@@ -10,7 +10,7 @@ from collections.abc import Sequence
 from stacks.bench import machine, noise, probe, rounds, schedule, store
 from stacks.bench import table as bench_table
 from stacks.bench.candidates import Candidate, candidates, to_time
-from stacks.bench.options import Asked, split
+from stacks.bench.options import BenchOptions, split
 from stacks.bench.result import Result, Run, Settings
 from stacks.core.disk import REPOSITORY
 from stacks.core.errors import UsageError
@@ -28,7 +28,7 @@ def bench(
     variants: str = "",
     framework: str = "",
     *,
-    asked: Asked,
+    asked: BenchOptions,
     machine_name: str = "",
 ) -> None:
     """Time variants beside each other, keep the result, print it.
@@ -47,7 +47,7 @@ def timed(
     variants: str = "",
     framework: str = "",
     *,
-    asked: Asked,
+    asked: BenchOptions,
     machine_name: str = "",
 ) -> Result:
     """Time variants beside each other and return the result; raises what `bench` raises."""
@@ -163,7 +163,7 @@ def counts(text: str, most: int) -> tuple[int, ...]:
 
 
 def remarks(
-    runs: Sequence[Run], pinned: bool, jump: float, asked: Asked | None = None
+    runs: Sequence[Run], pinned: bool, jump: float, asked: BenchOptions | None = None
 ) -> list[str]:
     """Return what a reader must know before trusting the figures."""
     said = noise.remarks([run.noise for run in runs])

@@ -11,7 +11,7 @@ ROUNDS = 11
 QUICK_ROUNDS = 7
 
 
-class Asked(Strict):
+class BenchOptions(Strict):
     """The options of `./invoke bench` in their own words; "" and 0 leave one to the bench."""
 
     workload: str = ""

@@ -15,7 +15,7 @@ LARGEST = 12
 DIGITS = 4
 
 
-class Cost(Record):
+class OperationCost(Record):
     """The operations of one class, those inside scans among them, in all of the calls."""
 
     name: str = Field(
@@ -54,7 +54,7 @@ class Profile(Record):
     calls: int = Field(ge=1)
     seconds: float = Field(ge=0, le=MOST, description="of all these calls: rows and rest sum up")
     compile: Compilation
-    rows: tuple[Cost, ...] = Field(min_length=1, description="the largest first")
+    rows: tuple[OperationCost, ...] = Field(min_length=1, description="the largest first")
     rest: Rest
 
 
@@ -86,8 +86,8 @@ def of_case(case: Mapping[str, Any]) -> Profile | None:
 _COMPILATION = ("total", "optimiser", "validation", "linker", "import")
 
 
-def _cost(name: str, cost: profile_compare.Cost, calls: int) -> Cost:
-    return Cost.model_validate(
+def _cost(name: str, cost: profile_compare.Cost, calls: int) -> OperationCost:
+    return OperationCost.model_validate(
         {
             "name": name,
             "type": cost.type,

@@ -12,7 +12,7 @@ from stacks.bench import profile
 from stacks.bench.candidates import Candidate
 from stacks.bench.profile import Profile
 from stacks.bench.result import NUMBA, Series
-from stacks.bench.suspended_process import NoAnswerError, Staying
+from stacks.bench.suspended_process import NoAnswerError, SuspendedProcess
 from stacks.core.errors import StacksError
 from stacks.profiles.run import PROGRAM
 
@@ -22,7 +22,7 @@ DIGITS = 6
 # Some operations have no name in the cache: these are compiled at every start.
 FEW_MODULES = 3
 
-Open = Callable[[Sequence[str | Path], Mapping[str, str], float], Staying]
+Open = Callable[[Sequence[str | Path], Mapping[str, str], float], SuspendedProcess]
 
 
 @dataclass(frozen=True)
@@ -33,7 +33,7 @@ class Silence:
     error: NoAnswerError
 
 
-class Program:
+class TimedProgram:
     """One start of a variant's workload: a process, and on PyTensor another one for numba.
 
     A process that does not answer in time is ended, and the others go on. All methods raise
@@ -50,7 +50,7 @@ class Program:
         *,
         alone: bool = True,
         without: Collection[str] = (),
-        start: Open = Staying,
+        start: Open = SuspendedProcess,
     ) -> None:
         """Nothing is started yet. An answer may take `limit` seconds.
 
@@ -59,7 +59,7 @@ class Program:
         """
         self._candidate, self._workload, self._alone = candidate, workload, alone
         self._env, self._limit, self._open = env, limit, start
-        self._processes: dict[str, Staying] = {}
+        self._processes: dict[str, SuspendedProcess] = {}
         self._silences: dict[str, Silence] = {}
         # {ending of the measure's name: {case: what is known of it}}
         self._cases: dict[str, dict[str, dict[str, Any]]] = {}

@@ -9,7 +9,7 @@ from rich.console import Console
 from rich.progress import BarColumn, MofNCompleteColumn, Progress, TaskID, TextColumn
 
 
-class Board:
+class RoundDisplay:
     """Shows how far the rounds are and how long the rest will take."""
 
     def __init__(self, console: Console, progress: Progress | None, task: TaskID | None) -> None:
@@ -34,11 +34,11 @@ def duration(seconds: float) -> str:
 
 
 @contextmanager
-def board(total: int) -> Iterator[Board]:
+def round_display(total: int) -> Iterator[RoundDisplay]:
     """Show progress on standard error."""
     console = Console(stderr=True)
     if not console.is_terminal:
-        yield Board(console, None, None)
+        yield RoundDisplay(console, None, None)
         return
     columns = (
         BarColumn(bar_width=16),
@@ -47,4 +47,4 @@ def board(total: int) -> Iterator[Board]:
         TextColumn("{task.description}"),
     )
     with Progress(*columns, console=console, transient=True) as progress:
-        yield Board(console, progress, progress.add_task("", total=total, left=""))
+        yield RoundDisplay(console, progress, progress.add_task("", total=total, left=""))

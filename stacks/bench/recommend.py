@@ -64,8 +64,8 @@ def recommend(
 def warnings(found: Sequence[Row]) -> list[str]:
     """Say which variants are less than twice as fast as the baseline."""
     return [
-        f"{row.measure.name}: {bench_table.shown(row.subject, found)} is only "
-        f"{row.ratio.value:.2f} times as fast as {bench_table.shown(row.reference, found)}"
+        f"{row.measure.name}: {bench_table.display_name(row.subject, found)} is only "
+        f"{row.ratio.value:.2f} times as fast as {bench_table.display_name(row.reference, found)}"
         for row in found
         if row.ratio and row.ratio.value < WORTH
     ]

@@ -47,7 +47,7 @@ class Machine(Record):
         return alike[0] == alike[1] and abs(self.memory - other.memory) <= SAME_MEMORY * larger
 
 
-class Package(Record):
+class MeasuredPackage(Record):
     """A locked package."""
 
     name: str
@@ -62,7 +62,7 @@ class Subject(Record):
     flavour: str
     baseline: bool
     lock: str = Field(description="SHA-256 of the lock", pattern=r"^[0-9a-f]{64}$")
-    packages: tuple[Package, ...] = Field(min_length=1)
+    packages: tuple[MeasuredPackage, ...] = Field(min_length=1)
 
     @property
     def id(self) -> str:

@@ -10,8 +10,8 @@ from dataclasses import dataclass
 
 from stacks.bench import machine, noise, probe
 from stacks.bench.candidates import Candidate
-from stacks.bench.program import Program
-from stacks.bench.progress import board
+from stacks.bench.program import TimedProgram
+from stacks.bench.progress import round_display
 from stacks.bench.result import NUMBA, Missing, Run, Series
 from stacks.bench.schedule import Plan, Turn, turns
 from stacks.bench.schedule import remaining as left_after
@@ -19,7 +19,7 @@ from stacks.bench.suspended_process import NoAnswerError
 from stacks.environments import settings
 
 Measure = Callable[[Candidate, str, int], list[Series]]
-Start = Callable[[Turn], Program]
+Start = Callable[[Turn], TimedProgram]
 
 
 @dataclass(frozen=True)
@@ -43,7 +43,7 @@ class Crew:
         self._plan = plan
         self._measure = measure or self._measured
         self._start = start or self._started
-        self._programs: dict[str, Program] = {}
+        self._programs: dict[str, TimedProgram] = {}
         self.missing: list[Missing] = []
         self.errors: list[NoAnswerError] = []
 
@@ -120,7 +120,7 @@ class Crew:
         """Return the processor time of the programs that are alive."""
         return sum(program.processor_seconds() for program in self._programs.values())
 
-    def _program(self, turn: Turn) -> Program:
+    def _program(self, turn: Turn) -> TimedProgram:
         return self._programs[turn.candidate.variant.id]
 
     def _calls(self, turn: Turn) -> int:
@@ -130,14 +130,14 @@ class Crew:
         plan = self._plan
         return probe.measure(candidate, workload, threads, quick=plan.quick, limit=plan.limit)
 
-    def _started(self, turn: Turn) -> Program:
+    def _started(self, turn: Turn) -> TimedProgram:
         options = probe.options_of(turn.workload, self._plan.quick)
         env = probe.environment_of(turn.candidate, turn.threads)
         if self._plan.fix_scan:
             options = [*options, "--fix-scan"]
             # The baseline has no such module of its own.
             env["PYTHONPATH"] = str(settings.SITE_FOLDER)
-        return Program(
+        return TimedProgram(
             turn.candidate,
             turn.workload,
             options,
@@ -164,7 +164,7 @@ def run(plan: Plan, measure: Measure | None = None, start: Start | None = None) 
     done: list[tuple[Turn, float]] = []
     runs: list[Run] = []
     pinned = True
-    with closing(Crew(plan, measure, start)) as crew, board(len(every)) as shown:
+    with closing(Crew(plan, measure, start)) as crew, round_display(len(every)) as shown:
         for number, turn in enumerate(every):
             shown.tell(_told(turn, plan), number, left_after(done, every[number:]))
             begun = time.monotonic()

@@ -25,7 +25,7 @@ class NoAnswerError(CommandError):
     """A program has not answered within its limit; it may still be at work."""
 
 
-class Staying:
+class SuspendedProcess:
     """A program that answers each JSON object on its standard input with one on its output.
 
     It begins with an answer that nobody asked for. After each answer all of it is stopped, so that

@@ -19,7 +19,7 @@ def show(result: Result) -> None:
     for line in [*lines(found), ""]:
         print(line)
     for measure, names in winners(result.runs).items():
-        print(sentence(measure, [shown(name, found) for name in names]))
+        print(sentence(measure, [display_name(name, found) for name in names]))
     for remark in [*silent(result.missing), *unlike(found), *result.remarks]:
         print(f"note: {remark}")
 
@@ -43,7 +43,7 @@ def silent(missing: Sequence[Missing]) -> list[str]:
     ]
 
 
-def shown(subject: str, found: Sequence[Row]) -> str:
+def display_name(subject: str, found: Sequence[Row]) -> str:
     """Return a variant's name: with its framework only where there are several."""
     frameworks = {row.subject.partition("/")[0] for row in found}
     return subject if len(frameworks) > 1 else subject.partition("/")[2]
@@ -51,7 +51,7 @@ def shown(subject: str, found: Sequence[Row]) -> str:
 
 def lines(found: Sequence[Row]) -> list[str]:
     """Return a heading for each measure and a line for each variant, for 80 columns."""
-    width = max(len(shown(row.subject, found)) for row in found)
+    width = max(len(display_name(row.subject, found)) for row in found)
     said = [f"  {'':{width}}  {'median':>6}  {'quartiles':>13}  {'ratio':>5}  interval"]
     before = None
     for row in found:
@@ -65,7 +65,7 @@ def lines(found: Sequence[Row]) -> list[str]:
         )
         ratio = row.ratio
         said.append(
-            f"  {shown(row.subject, found):{width}}  {median:>6}  {f'{low} - {high}':>13}"
+            f"  {display_name(row.subject, found):{width}}  {median:>6}  {f'{low} - {high}':>13}"
             + (f"  {ratio.value:5.2f}  {ratio.low:.2f} - {ratio.high:.2f}" if ratio else "")
         )
     return said

@@ -12,14 +12,14 @@ from stacks.bench import store
 from stacks.bench import table as bench_table
 from stacks.bench.candidates import refuse_devices
 from stacks.bench.machine import slug
-from stacks.bench.options import Asked, split
+from stacks.bench.options import BenchOptions, split
 from stacks.bench.result import Result
 from stacks.cluster import connect, fingerprint
 from stacks.cluster import table as cluster_table
 from stacks.cluster.connect import Cluster, ClusterError, Worker
-from stacks.cluster.dispatch import Job, spread, tell
+from stacks.cluster.dispatch import Job, dispatch, print_line
 from stacks.cluster.messages import NO_DEVICE, Answer, Order, Outcome
-from stacks.cluster.resume import Session, session
+from stacks.cluster.resume import ClusterSession, open_session
 from stacks.core import console
 from stacks.core.disk import write_whole
 from stacks.core.errors import StacksError, UsageError
@@ -56,7 +56,7 @@ def build(
     """
     order = _order(workspace, [variant.id for variant in variants], full=full)
     jobs = [Job(name, order.model_copy(update={"variants": (name,)})) for name in order.variants]
-    kept = session(workspace, order)
+    kept = open_session(workspace, order)
     found = _Found()
 
     def keep(job: Job, by: Worker, answer: Answer) -> None:
@@ -72,9 +72,9 @@ def build(
             kept.keep(job.key, by.name, answer)
         found.take(by.name, answer)
 
-    with connect.connected(address, tell) as cluster:
+    with connect.connected(address, print_line) as cluster:
         _workers(cluster, address)
-        failures = spread(cluster, _left(jobs, kept, found), keep)
+        failures = dispatch(cluster, _left(jobs, kept, found), keep)
     cluster_table.outcomes(sorted(found.outcomes, key=lambda one: one[1].variant))
     print(
         f"\nreports are in {(workspace.cluster / 'reports').relative_to(workspace.root)}",
@@ -84,7 +84,12 @@ def build(
 
 
 def bench(
-    workspace: Workspace, address: str, variants: str = "", framework: str = "", *, asked: Asked
+    workspace: Workspace,
+    address: str,
+    variants: str = "",
+    framework: str = "",
+    *,
+    asked: BenchOptions,
 ) -> None:
     """Build, verify and time variants on each of a cluster's machines; keep and show the results.
 
@@ -99,19 +104,19 @@ def bench(
     ]
     refuse_devices(chosen)
     order = _order(workspace, [variant.id for variant in chosen], timing=asked)
-    kept = session(workspace, order)
+    kept = open_session(workspace, order)
     found = _Found()
 
     def keep(job: Job, by: Worker, answer: Answer) -> None:
         if answer.result:
             result = _named(workspace, answer.result, by)
             path = store.write(workspace, result)
-            tell(by.name, f"kept in {path.relative_to(workspace.root)}")
+            print_line(by.name, f"kept in {path.relative_to(workspace.root)}")
             answer = answer.model_copy(update={"result": result})
             kept.keep(job.key, by.name, answer)
         found.take(by.name, answer)
 
-    with connect.connected(address, tell) as cluster:
+    with connect.connected(address, print_line) as cluster:
         machines: dict[str, Worker] = {}
         for one in _workers(cluster, address).values():
             machines.setdefault(one.machine, one)
@@ -119,7 +124,7 @@ def bench(
             Job(f"the timing on {by.named or by.name}", order, machine)
             for machine, by in sorted(machines.items())
         ]
-        failures = spread(cluster, _left(jobs, kept, found), keep)
+        failures = dispatch(cluster, _left(jobs, kept, found), keep)
     for name, result in found.results.items():
         print(f"\n{name}")
         bench_table.show(result)
@@ -130,7 +135,11 @@ def bench(
 
 
 def _order(
-    workspace: Workspace, names: Sequence[str], *, full: bool = False, timing: Asked | None = None
+    workspace: Workspace,
+    names: Sequence[str],
+    *,
+    full: bool = False,
+    timing: BenchOptions | None = None,
 ) -> Order:
     return Order(
         commit=local.revision()[0],
@@ -162,13 +171,13 @@ def _workers(cluster: Cluster, address: str) -> dict[str, Worker]:
     return present
 
 
-def _left(jobs: Sequence[Job], kept: Session, found: _Found) -> list[Job]:
+def _left(jobs: Sequence[Job], kept: ClusterSession, found: _Found) -> list[Job]:
     """Return the jobs that an earlier invocation has not finished; what it has is taken."""
     left = []
     for job in jobs:
         before = kept.kept(job.key)
         if before:
-            tell(before.worker, f"has finished {job.name} before")
+            print_line(before.worker, f"has finished {job.name} before")
             found.take(before.worker, before.answer)
         else:
             left.append(job)
@@ -187,7 +196,7 @@ def _named(workspace: Workspace, result: Result, by: Worker) -> Result:
     return result.model_copy(update={"machine": machine})
 
 
-def _end(found: _Found, failures: Sequence[StacksError], kept: Session) -> None:
+def _end(found: _Found, failures: Sequence[StacksError], kept: ClusterSession) -> None:
     """Tell what failed, by a ClusterError; where nothing did, the session is over."""
     errors = [*found.errors, *failures]
     if not errors:

@@ -11,7 +11,7 @@ from dataclasses import dataclass, field
 from pydantic import ValidationError
 
 from stacks.cluster.connect import Cluster, ClusterError, Ended, Task, Worker
-from stacks.cluster.messages import Answer, Order, Told
+from stacks.cluster.messages import Answer, Order, RemoteError
 from stacks.core.errors import StacksError
 
 TRIES = 3
@@ -54,7 +54,7 @@ class _State:
     refused: set[str] = field(default_factory=set)
 
 
-def spread(
+def dispatch(
     cluster: Cluster, jobs: Sequence[Job], keep: Keep, *, patience: float = PATIENCE
 ) -> list[StacksError]:
     """Have the jobs done and give each answer to `keep`; return why others could not be done.
@@ -69,7 +69,7 @@ def spread(
             present = cluster.workers()
             _collect(cluster, state, present, keep)
             for job, worker in _next(state, present):
-                tell(worker.name, f"begins {job.name}")
+                print_line(worker.name, f"begins {job.name}")
                 order = job.order.model_copy(update={"machine": worker.machine})
                 task = cluster.send(worker, order.model_dump_json())
                 state.waiting.remove(job)
@@ -109,7 +109,7 @@ def _take(one: _Running, ended: Ended, state: _State, keep: Keep) -> None:
         if one.job.machine:
             state.failures.append(error)
         else:
-            tell(one.worker.name, f"is left out:\n{error}")
+            print_line(one.worker.name, f"is left out:\n{error}")
             state.waiting.append(one.job)
     else:
         keep(one.job, one.worker, answer)
@@ -118,7 +118,7 @@ def _take(one: _Running, ended: Ended, state: _State, keep: Keep) -> None:
 def _answer(ended: Ended) -> Answer | None:
     """Return the answer of a task that ended, None where its worker was lost."""
     if ended.error:
-        told = Told(
+        told = RemoteError(
             what="this worker cannot do it",
             found=ended.error,
             fix="start it by `./invoke worker ADDRESS`, in a checkout of the same commit",
@@ -129,7 +129,7 @@ def _answer(ended: Ended) -> Answer | None:
     try:
         return Answer.model_validate_json(ended.text)
     except ValidationError as error:
-        told = Told(what="what it answered cannot be read", found=str(error).splitlines()[0])
+        told = RemoteError(what="what it answered cannot be read", found=str(error).splitlines()[0])
         return Answer(error=told)
 
 
@@ -138,7 +138,7 @@ def _again(one: _Running, state: _State) -> None:
     lost = state.lost.setdefault(one.job.key, Counter())
     lost[one.worker.machine] += 1
     if sum(lost.values()) < TRIES:
-        tell(one.worker.name, f"was lost; {one.job.name} will be done again")
+        print_line(one.worker.name, f"was lost; {one.job.name} will be done again")
         state.waiting.append(one.job)
         return
     error = ClusterError(
@@ -177,6 +177,6 @@ def _nobody(job: Job) -> ClusterError:
     )
 
 
-def tell(worker: str, line: str) -> None:
+def print_line(worker: str, line: str) -> None:
     """Print what a worker does."""
     print(f"{worker}: {line}", file=sys.stderr, flush=True)

@@ -27,7 +27,7 @@ from stacks.cluster.messages import (
     Answer,
     Order,
     Outcome,
-    Told,
+    RemoteError,
 )
 from stacks.core.disk import locked
 from stacks.core.errors import StacksError, StaleError
@@ -52,7 +52,7 @@ def main(workspace: Workspace) -> None:
     try:
         answer = do(workspace, order)
     except StacksError as error:
-        answer = Answer(error=Told.of(error))
+        answer = Answer(error=RemoteError.of(error))
     with os.fdopen(answer_to, "w") as out:
         out.write(answer.model_dump_json(by_alias=True))
 
@@ -64,7 +64,7 @@ def do(workspace: Workspace, order: Order) -> Answer:
             order.files, order.commit, fingerprint.files(workspace), bench.revision()[0]
         )
     except StaleError as error:
-        return Answer(error=Told.of(error), refused=True)
+        return Answer(error=RemoteError.of(error), refused=True)
     in_use.use_build(workspace)
     in_use.use_cache(workspace)
     # Machines may share a checkout, by their home folder; its reports are of one of them.
@@ -81,7 +81,7 @@ def do(workspace: Workspace, order: Order) -> Answer:
         try:
             result = bench.timed(workspace, ",".join(fit), asked=order.timing)
         except StacksError as error:
-            return Answer(outcomes=outcomes, error=Told.of(error))
+            return Answer(outcomes=outcomes, error=RemoteError.of(error))
         return Answer(outcomes=outcomes, result=result)
 
 
@@ -97,7 +97,7 @@ def _outcome(workspace: Workspace, variant: Variant, order: Order) -> Outcome:
             verification.verify_variant(workspace, variant, place, full=order.full)
         status = PASSED
     except StacksError as error:
-        told = Told.of(error)
+        told = RemoteError.of(error)
         if status == FAILED and error.exit_code == verification.NO_DEVICE:
             status = NO_DEVICE
         elif error.exit_code == verification.CANNOT_RUN:
@@ -111,10 +111,10 @@ def _outcome(workspace: Workspace, variant: Variant, order: Order) -> Outcome:
     )
 
 
-def _told(variant: Variant, report: Mapping[str, Any]) -> Told:
+def _told(variant: Variant, report: Mapping[str, Any]) -> RemoteError:
     """Return which checks failed: who asked does not see the suite's table."""
     failed = [check for check in report["checks"] if check["status"] == "fail"]
-    return Told(
+    return RemoteError(
         what=f"{variant.id} failed its verification",
         found="\n".join(f"{check['name']}: {check['detail']}" for check in failed),
         fix="\n".join(dict.fromkeys(check["fix"] for check in failed if check["fix"])) or None,

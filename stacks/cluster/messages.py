@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from typing import Any, Literal
 
-from stacks.bench.options import Asked
+from stacks.bench.options import BenchOptions
 from stacks.bench.result import Result
 from stacks.core.errors import StacksError
 from stacks.core.models import Strict
@@ -20,10 +20,10 @@ class Order(Strict):
     machine: str
     variants: tuple[str, ...]
     full: bool = False
-    timing: Asked | None = None
+    timing: BenchOptions | None = None
 
 
-class Told(Strict):
+class RemoteError(Strict):
     """A StacksError on its way."""
 
     what: str
@@ -32,7 +32,7 @@ class Told(Strict):
     fix: str | None = None
 
     @classmethod
-    def of(cls, error: StacksError) -> Told:
+    def of(cls, error: StacksError) -> RemoteError:
         """Return an error as it travels."""
         expected, found = (None if x is None else str(x) for x in (error.expected, error.found))
         return cls(what=error.what, expected=expected, found=found, fix=error.fix)
@@ -49,7 +49,7 @@ class Outcome(Strict):
 
     variant: str
     status: Literal["passed", "failed", "no device", "not made"]
-    error: Told | None = None
+    error: RemoteError | None = None
     report: dict[str, Any] | None = None
 
 
@@ -62,7 +62,7 @@ class Answer(Strict):
 
     outcomes: tuple[Outcome, ...] = ()
     result: Result | None = None
-    error: Told | None = None
+    error: RemoteError | None = None
     refused: bool = False
 
     @property

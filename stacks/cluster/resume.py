@@ -17,7 +17,7 @@ from stacks.core.models import Strict
 from stacks.core.workspace import Workspace
 
 
-class Kept(Strict):
+class StoredAnswer(Strict):
     """An answer and who gave it."""
 
     worker: str
@@ -25,21 +25,21 @@ class Kept(Strict):
 
 
 @dataclass(frozen=True)
-class Session:
+class ClusterSession:
     """A folder with a file for each answer."""
 
     folder: Path
 
-    def kept(self, job: str) -> Kept | None:
+    def kept(self, job: str) -> StoredAnswer | None:
         """Return what was kept of a job; what cannot be read counts as not there."""
         try:
-            return Kept.model_validate_json(self._file(job).read_bytes())
+            return StoredAnswer.model_validate_json(self._file(job).read_bytes())
         except (OSError, ValidationError):
             return None
 
     def keep(self, job: str, worker: str, answer: Answer) -> None:
         """Keep an answer."""
-        kept = Kept(worker=worker, answer=answer)
+        kept = StoredAnswer(worker=worker, answer=answer)
         write_whole(self._file(job), kept.model_dump_json(by_alias=True))
 
     def finish(self) -> None:
@@ -50,12 +50,12 @@ class Session:
         return self.folder / f"{slug(job)}-{hashlib.sha256(job.encode()).hexdigest()[:8]}.json"
 
 
-def session(
+def open_session(
     workspace: Workspace,
     order: Order,
-) -> Session:
+) -> ClusterSession:
     """Return the session of all that an invocation asks for, over all machines."""
     content = json.dumps(order.model_dump(mode="json"), sort_keys=True)
-    return Session(
+    return ClusterSession(
         workspace.cluster / f"session-{hashlib.sha256(content.encode()).hexdigest()[:16]}"
     )

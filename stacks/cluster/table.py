@@ -9,7 +9,7 @@ from rich.table import Table
 
 from stacks.bench.result import Result
 from stacks.bench.rows import Row, rows
-from stacks.bench.table import number, scale, shown
+from stacks.bench.table import display_name, number, scale
 from stacks.cluster.messages import Outcome
 from stacks.environments.listing import gemm
 
@@ -42,7 +42,7 @@ def beside(found: Mapping[str, Result]) -> None:
         table.add_column(name, justify="right")
     for measure, subject in dict.fromkeys((row.measure, row.subject) for row in every):
         cells = [_cell(of_machine.get((measure, subject))) for of_machine in by_machine.values()]
-        table.add_row(f"{measure.told}, {measure.unit}", shown(subject, every), *cells)
+        table.add_row(f"{measure.told}, {measure.unit}", display_name(subject, every), *cells)
     _print(table)
     print("\nin brackets: how many times as fast as the baseline on the same machine")
 

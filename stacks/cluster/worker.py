@@ -14,7 +14,7 @@ import dask.config
 from dask.typing import Key
 from distributed import Worker, get_worker
 
-from stacks.cluster.messages import Answer, Told
+from stacks.cluster.messages import Answer, RemoteError
 from stacks.core.disk import REPOSITORY
 from stacks.core.process import CommandError, overseen
 
@@ -39,7 +39,7 @@ def run(order: str, topic: str, name: str) -> str:
             env=environment(os.environ),
         )
     except CommandError as error:
-        answer = Answer(error=Told.of(error)).model_dump_json(by_alias=True)
+        answer = Answer(error=RemoteError.of(error)).model_dump_json(by_alias=True)
     return answer or ""
 
 

@@ -9,7 +9,7 @@ from __future__ import annotations
 from collections.abc import Sequence
 from dataclasses import dataclass
 
-from stacks.publish.sessions import Session, threads
+from stacks.publish.sessions import ResultSession, threads
 
 # {flavour: (what the article did, seconds of 100 calls)}
 ARTICLE = {
@@ -74,7 +74,7 @@ def article() -> Steps:
     )
 
 
-def ours(sessions: Sequence[Session]) -> list[Steps]:
+def ours(sessions: Sequence[ResultSession]) -> list[Steps]:
     """Return ours: of every session that has the workload on the baseline and another of them."""
     found: dict[tuple[str, str], list[Step]] = {}
     for session in sessions:

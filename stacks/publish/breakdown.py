@@ -6,7 +6,7 @@ from collections.abc import Callable, Sequence
 from dataclasses import dataclass
 
 from stacks.bench.profile import Compilation, Profile
-from stacks.publish.sessions import Figure, Session
+from stacks.publish.sessions import Figure, ResultSession
 
 CALLS = 100
 # Classes that have a part of their own; more could not be told apart in a plot.
@@ -16,7 +16,7 @@ REST = "the rest"
 
 
 @dataclass(frozen=True)
-class Part:
+class BreakdownPart:
     """What a part of a bar stands for; `python` says that Python code does it, or some of it."""
 
     name: str
@@ -42,7 +42,7 @@ class Breakdown:
 
     program: str
     threads: int
-    parts: tuple[Part, ...]
+    parts: tuple[BreakdownPart, ...]
     shares: tuple[Share, ...]
 
     def python(self, share: Share) -> float:
@@ -51,12 +51,12 @@ class Breakdown:
         return sum(s for part, s in pairs if part.python) / share.total if share.total else 0.0
 
 
-def calls(session: Session) -> list[Breakdown]:
+def calls(session: ResultSession) -> list[Breakdown]:
     """Return what a call of each profiled program is made of, in seconds a call."""
     return _breakdowns(session, lambda figure: figure.profile is not None, _calls)
 
 
-def compiling(session: Session) -> list[Breakdown]:
+def compiling(session: ResultSession) -> list[Breakdown]:
     """Return what compiling each program is made of, and its calls, in seconds.
 
     Where the steps of one variant are not known, none are told.
@@ -65,7 +65,7 @@ def compiling(session: Session) -> list[Breakdown]:
 
 
 def _breakdowns(
-    session: Session,
+    session: ResultSession,
     wanted: Callable[[Figure], bool],
     make: Callable[[str, int, Sequence[Figure]], Breakdown],
 ) -> list[Breakdown]:
@@ -84,8 +84,12 @@ def _calls(program: str, count: int, figures: Sequence[Figure]) -> Breakdown:
     classes = sorted((key for key in largest if key[1]), key=lambda key: (-largest[key], key))
     named = sorted(classes[:LARGEST], key=lambda key: ("Py" in key[1], -largest[key], key))
     own = sorted(key for key in largest if not key[1])
-    parts = [*(Part(", ".join(key), "Py" in key[1]) for key in named), Part(C), Part(PYTHON, True)]
-    parts += [Part(name) for name, _ in own]
+    parts = [
+        *(BreakdownPart(", ".join(key), "Py" in key[1]) for key in named),
+        BreakdownPart(C),
+        BreakdownPart(PYTHON, True),
+    ]
+    parts += [BreakdownPart(name) for name, _ in own]
     shares = []
     for figure, costs in found:
         others = {key: s for key, s in costs.items() if key[1] and key not in named}
@@ -112,7 +116,7 @@ def _compiling(program: str, count: int, figures: Sequence[Figure]) -> Breakdown
         Share(figure, (*step.values(), CALLS * figure.row.summary.median))
         for figure, step in zip(figures, steps, strict=True)
     ]
-    parts = [Part(name) for name in (*steps[0], f"{CALLS} calls")]
+    parts = [BreakdownPart(name) for name in (*steps[0], f"{CALLS} calls")]
     return _filled(Breakdown(program, count, tuple(parts), tuple(shares)))
 
 

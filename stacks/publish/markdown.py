@@ -7,7 +7,7 @@ import re
 from collections.abc import Sequence
 
 from stacks.publish import article, tables
-from stacks.publish.sessions import NO_ANSWER, Session, versions
+from stacks.publish.sessions import NO_ANSWER, ResultSession, versions
 
 HEAD = """# Timings
 
@@ -24,7 +24,7 @@ def text(value: str) -> str:
     return MARKS.sub(r"\\\1", html.escape(" ".join(value.split()), quote=False))
 
 
-def document(sessions: Sequence[Session]) -> str:
+def document(sessions: Sequence[ResultSession]) -> str:
     """Return the whole document."""
     parts = [HEAD, *map(_session, sessions)]
     steps = article.ours(sessions)
@@ -33,7 +33,7 @@ def document(sessions: Sequence[Session]) -> str:
     return "\n".join(parts)
 
 
-def _session(session: Session) -> str:
+def _session(session: ResultSession) -> str:
     lines = [
         f"## {text(session.machine.name)}, {session.result.began}",
         "",

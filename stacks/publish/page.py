@@ -9,14 +9,14 @@ import jinja2
 from markupsafe import Markup
 
 from stacks.publish import article, plots, tables
-from stacks.publish.sessions import NO_ANSWER, Session, versions
+from stacks.publish.sessions import NO_ANSWER, ResultSession, versions
 
 HERE = Path(__file__).resolve().parent
 # The columns that are filtered by, by their heads.
 FILTERS = ("machine", "framework", "variant", "measure")
 
 
-def document(sessions: Sequence[Session]) -> str:
+def document(sessions: Sequence[ResultSession]) -> str:
     """Return the whole page; every text of the results is escaped."""
     environment = jinja2.Environment(
         loader=jinja2.FileSystemLoader(HERE),
@@ -56,7 +56,7 @@ def document(sessions: Sequence[Session]) -> str:
     )
 
 
-def _keys(session: Session, subject: str, measure: str) -> dict[str, str]:
+def _keys(session: ResultSession, subject: str, measure: str) -> dict[str, str]:
     framework, _, flavour = subject.partition("/")
     machine = session.machine.name
     return {"machine": machine, "framework": framework, "variant": flavour, "measure": measure}

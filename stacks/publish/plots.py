@@ -9,7 +9,7 @@ from dataclasses import dataclass
 from stacks.bench.table import number
 from stacks.publish import article, breakdown, svg
 from stacks.publish.breakdown import CALLS, Breakdown, Share
-from stacks.publish.sessions import Figure, Session, threads
+from stacks.publish.sessions import Figure, ResultSession, threads
 from stacks.publish.svg import Bar, Key
 
 GEMM = re.compile(r"Gemm (float32|float64) (\d+)(, numba)?")
@@ -40,7 +40,7 @@ class Plot:
         return svg.draw(self.bars, self.keys)
 
 
-def plots(session: Session) -> list[Plot]:
+def plots(session: ResultSession) -> list[Plot]:
     """Return a session's plots: products against the peak; compiling and calls of programs."""
     programs = [*map(_program, breakdown.compiling(session)), *map(_call, breakdown.calls(session))]
     # Each program's own side by side.
@@ -49,7 +49,7 @@ def plots(session: Session) -> list[Plot]:
     return [*_products(session), *(plot for _, plot in programs)]
 
 
-def _products(session: Session) -> list[Plot]:
+def _products(session: ResultSession) -> list[Plot]:
     """Return the plots of the largest matrix on all threads, one for each precision."""
     found: dict[str, dict[tuple[int, int], list[Figure]]] = {}
     for figure in session.figures:
@@ -64,7 +64,9 @@ def _products(session: Session) -> list[Plot]:
     ]
 
 
-def _gemm(session: Session, dtype: str, count: int, size: int, found: Sequence[Figure]) -> Plot:
+def _gemm(
+    session: ResultSession, dtype: str, count: int, size: int, found: Sequence[Figure]
+) -> Plot:
     peak = session.peak(dtype, count)
     several = len({figure.framework for figure in found}) > 1
     bars = []

@@ -11,7 +11,7 @@ from stacks.bench.profile import Compilation, Profile
 from stacks.bench.result import Machine, Result, Subject
 from stacks.bench.rows import Row, rows, unlike, winners
 from stacks.bench.store import Found
-from stacks.bench.table import number, scale, sentence, shown, silent
+from stacks.bench.table import display_name, number, scale, sentence, silent
 
 T = TypeVar("T")
 # Stands where a figure would; a note of the session says more.
@@ -88,7 +88,7 @@ class Figure:
 
 
 @dataclass(frozen=True)
-class Session:
+class ResultSession:
     """One run of the bench: only figures of the same session are ever divided by each other."""
 
     result: Result
@@ -152,7 +152,7 @@ def versions(subject: Subject) -> str:
     return ", ".join(f"{p.name} {p.version}" for p in subject.packages)
 
 
-def sessions(found: Sequence[Found]) -> list[Session]:
+def sessions(found: Sequence[Found]) -> list[ResultSession]:
     """Return the last run of the same on each machine, as sessions: by machine, the newest first.
 
     A run is of the same where its variants, workloads, threads and sizes are.
@@ -178,15 +178,15 @@ def _kind(result: Result) -> tuple[object, ...]:
     )
 
 
-def _session(result: Result) -> Session:
+def _session(result: Result) -> ResultSession:
     found = rows(result.runs, result.subjects)
     said = [
-        sentence(measure, [shown(name, found) for name in names])
+        sentence(measure, [display_name(name, found) for name in names])
         for measure, names in winners(result.runs).items()
     ]
     figures = tuple(_figure(result, row) for row in found)
     notes = (*said, *silent(result.missing), *unlike(found), *result.remarks)
-    return Session(result, figures, notes)
+    return ResultSession(result, figures, notes)
 
 
 def _figure(result: Result, row: Row) -> Figure:

@@ -7,7 +7,7 @@ from dataclasses import dataclass
 from stacks.bench.table import number
 from stacks.publish import breakdown
 from stacks.publish.breakdown import Breakdown, Share
-from stacks.publish.sessions import Session
+from stacks.publish.sessions import ResultSession
 
 
 @dataclass(frozen=True)
@@ -25,7 +25,7 @@ class Table:
         return column >= self.texts
 
 
-def tables(session: Session) -> list[Table]:
+def tables(session: ResultSession) -> list[Table]:
     """Return the tables of a session: what calls are made of, and compiling; none without rows."""
     found = (_calls(breakdown.calls(session)), _compiling(breakdown.compiling(session)))
     return [table for table in found if table.rows]

@@ -44,9 +44,9 @@ def bench(
 ) -> None:
     """Time variants turn by turn, and keep the figures in results/."""
     workspace = default_workspace()
-    from stacks.bench.options import Asked
+    from stacks.bench.options import BenchOptions
 
-    asked = Asked(
+    asked = BenchOptions(
         workload=workload, rounds=rounds, threads=threads, quick=quick,
         starts=starts, calls=calls, limit=limit, together=together,
         fix_scan=fix_scan,

@@ -11,7 +11,7 @@ import pytest
 
 from stacks.bench import probe
 from stacks.bench.candidates import Candidate
-from stacks.bench.program import PROFILE_CALLS, Program
+from stacks.bench.program import PROFILE_CALLS, TimedProgram
 from stacks.channel import offers as offers_module
 from stacks.core.disk import REPOSITORY
 from stacks.core.workspace import Workspace
@@ -67,7 +67,7 @@ def test_pythons_2_clock_is_the_one_that_no_one_can_set(prefix: Prefix) -> None:
 
 def test_a_program_stays_on_python_2_too(workspace: Workspace, prefix: Prefix) -> None:
     of = candidate(workspace, prefix, "theano-0.8.2", "pip-default")
-    program = Program(of, "logreg", ["--small"], probe.environment_of(of, 1), 300.0)
+    program = TimedProgram(of, "logreg", ["--small"], probe.environment_of(of, 1), 300.0)
     try:
         program.wait()
         (first,), (second,) = program.time(3), program.time(2)
@@ -88,7 +88,7 @@ def test_a_program_that_does_not_answer_in_time_is_ended(
 ) -> None:
     of = candidate(workspace, prefix, "theano-0.8.2", "pip-default")
     # No interpreter imports Theano in a hundredth of a second.
-    program = Program(of, "logreg", ["--small"], probe.environment_of(of, 1), 0.01)
+    program = TimedProgram(of, "logreg", ["--small"], probe.environment_of(of, 1), 0.01)
     program.wait()
     assert list(program.silences()) == [""] and program.silences() == {}
     assert program.time(3) == [] and program.profiles() == {}

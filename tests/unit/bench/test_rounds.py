@@ -14,7 +14,7 @@ from stacks.bench import candidates, command, noise, probe, rounds, schedule, st
 from stacks.bench import rows as bench_rows
 from stacks.bench import table as bench_table
 from stacks.bench.candidates import Candidate
-from stacks.bench.options import Asked
+from stacks.bench.options import BenchOptions
 from stacks.bench.progress import duration
 from stacks.bench.result import Series
 from stacks.channel import offers as offers_module
@@ -243,7 +243,7 @@ def test_the_bench_from_its_options_to_its_file(
     write = store.write
     monkeypatch.setattr(store, "write", lambda one: write(one, built / "results"))
     monkeypatch.setattr(command, "REPOSITORY", built)
-    asked = Asked(workload="gemm", rounds=5, threads="1")
+    asked = BenchOptions(workload="gemm", rounds=5, threads="1")
     command.bench(workspace, "openblas", "theano-1.0.5", asked=asked)
     ((path, one),) = [
         (one.path, one.result) for one in store.read_all(replace(workspace, root=built))[0]
@@ -253,7 +253,7 @@ def test_the_bench_from_its_options_to_its_file(
     said = capsys.readouterr()
     assert "Gemm" in said.out and f"kept in {path.relative_to(built)}" in said.err
     with pytest.raises(UsageError, match="too few rounds"):
-        command.bench(workspace, "openblas", asked=Asked(rounds=2))
+        command.bench(workspace, "openblas", asked=BenchOptions(rounds=2))
 
 
 def test_figures_have_three_digits() -> None:

@@ -16,13 +16,13 @@ import psutil
 import pytest
 
 from stacks.bench import machine
-from stacks.bench.options import Asked
+from stacks.bench.options import BenchOptions
 from stacks.cluster import command, connect, fingerprint, job, programs
 from stacks.cluster import table as cluster_table
 from stacks.cluster import worker as cluster_worker
 from stacks.cluster.connect import Worker
-from stacks.cluster.messages import Answer, Order, Outcome, Told
-from stacks.cluster.resume import session
+from stacks.cluster.messages import Answer, Order, Outcome, RemoteError
+from stacks.cluster.resume import open_session
 from stacks.core.errors import StacksError, StaleError, UsageError
 from stacks.core.process import CommandError, overseen
 from stacks.core.workspace import Workspace
@@ -63,10 +63,12 @@ def test_a_changed_file_of_the_same_commit_is_refused() -> None:
 
 def test_an_order_and_its_answer_travel_whole() -> None:
     order = ORDER.model_copy(
-        update={"timing": Asked(workload="gemm", rounds=5, threads="1-2", quick=True)}
+        update={"timing": BenchOptions(workload="gemm", rounds=5, threads="1-2", quick=True)}
     )
     assert Order.model_validate_json(order.model_dump_json()) == order
-    outcome = Outcome(variant="f/v", status="failed", error=Told(what="w"), report={"ok": False})
+    outcome = Outcome(
+        variant="f/v", status="failed", error=RemoteError(what="w"), report={"ok": False}
+    )
     answer = Answer(outcomes=(outcome,), result=result(runs(BASE, [1.0] * 5), BASE))
     assert Answer.model_validate_json(answer.model_dump_json(by_alias=True)) == answer
     assert not answer.whole
@@ -74,18 +76,18 @@ def test_an_order_and_its_answer_travel_whole() -> None:
 
 
 def test_an_error_comes_back_with_the_machine_that_met_it() -> None:
-    error = Told.of(UsageError("no such thing", expected=1, fix="do this")).error("a-1")
+    error = RemoteError.of(UsageError("no such thing", expected=1, fix="do this")).error("a-1")
     assert str(error) == "a-1: no such thing\n  expected: 1\n  fix:      do this"
 
 
 def test_what_was_finished_is_found_again_until_all_is(tmp_path: Path) -> None:
-    first = session(FIXME_cluster(tmp_path), ORDER)
+    first = open_session(FIXME_cluster(tmp_path), ORDER)
     first.keep("theano-1.0.5/mkl", "a-1", Answer(result=result(runs(BASE, [1.0] * 5), BASE)))
-    kept = session(FIXME_cluster(tmp_path), ORDER).kept("theano-1.0.5/mkl")
+    kept = open_session(FIXME_cluster(tmp_path), ORDER).kept("theano-1.0.5/mkl")
     assert kept and kept.worker == "a-1" and kept.answer.result
     assert first.kept("theano-1.0.5/blis") is None
     other = ORDER.model_copy(update={"files": {"a": "2"}})
-    assert session(FIXME_cluster(tmp_path), other).kept("theano-1.0.5/mkl") is None
+    assert open_session(FIXME_cluster(tmp_path), other).kept("theano-1.0.5/mkl") is None
     [path] = first.folder.iterdir()
     path.write_bytes(path.read_bytes()[:-9])
     assert first.kept("theano-1.0.5/mkl") is None
@@ -185,10 +187,10 @@ def test_machines_stand_side_by_side_and_are_not_divided(
 def test_a_failure_ends_with_status_1_and_keeps_the_session(
     tmp_path: Path, capsys: pytest.CaptureFixture[str]
 ) -> None:
-    kept = session(FIXME_cluster(tmp_path), ORDER)
+    kept = open_session(FIXME_cluster(tmp_path), ORDER)
     kept.keep("x", "a-1", Answer())
     found = command._Found()
-    outcome = Outcome(variant="f/v", status="failed", error=Told(what="f/v failed"))
+    outcome = Outcome(variant="f/v", status="failed", error=RemoteError(what="f/v failed"))
     found.take("a-1", Answer(outcomes=(outcome,)))
     with pytest.raises(StacksError, match="2 things failed") as caught:
         command._end(found, [UsageError("no worker")], kept)
@@ -198,10 +200,10 @@ def test_a_failure_ends_with_status_1_and_keeps_the_session(
 
 
 def test_a_device_that_is_not_there_is_told_and_is_done_with(tmp_path: Path) -> None:
-    kept = session(FIXME_cluster(tmp_path), ORDER)
+    kept = open_session(FIXME_cluster(tmp_path), ORDER)
     kept.keep("x", "a-1", Answer())
     found = command._Found()
-    outcome = Outcome(variant="f/v", status="no device", error=Told(what="no device"))
+    outcome = Outcome(variant="f/v", status="no device", error=RemoteError(what="no device"))
     found.take("a-1", Answer(outcomes=(outcome,)))
     with pytest.raises(StacksError, match="not everything could be verified") as caught:
         command._end(found, [], kept)

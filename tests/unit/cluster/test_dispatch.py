@@ -9,13 +9,15 @@ import pytest
 
 from stacks.cluster import dispatch
 from stacks.cluster.connect import Cluster, ClusterError, Ended, Worker
-from stacks.cluster.dispatch import Job, spread
-from stacks.cluster.messages import Answer, Order, Told
+from stacks.cluster.dispatch import Job, dispatch
+from stacks.cluster.messages import Answer, Order, RemoteError
 
 DONE = Ended(text=Answer().model_dump_json(by_alias=True))
 LOST = Ended()
 REFUSED = Ended(
-    text=Answer(error=Told(what="another checkout"), refused=True).model_dump_json(by_alias=True)
+    text=Answer(error=RemoteError(what="another checkout"), refused=True).model_dump_json(
+        by_alias=True
+    )
 )
 
 
@@ -67,7 +69,7 @@ def job(variant: str, machine: str | None = None) -> Job:
 
 def done(fake: Fake, *jobs: Job) -> tuple[list[tuple[str, str]], list[str]]:
     kept: list[tuple[str, str]] = []
-    failures = spread(
+    failures = dispatch(
         cast(Cluster, fake), jobs, lambda job, by, _: kept.append((job.name, by.name)), patience=0
     )
     return kept, [error.what for error in failures]
@@ -132,7 +134,7 @@ def test_a_machine_with_another_checkout_is_left_out_and_others_do_its_jobs(
 def test_where_all_refuse_it_ends() -> None:
     fake = Fake(worker("a"))
     fake.answers["a"] = [REFUSED]
-    error = spread(cast(Cluster, fake), [job("x")], lambda *_: None, patience=3600)
+    error = dispatch(cast(Cluster, fake), [job("x")], lambda *_: None, patience=3600)
     assert [e.what for e in error] == ["x: no worker is left for it"]
 
 
@@ -146,7 +148,7 @@ def test_a_timing_that_was_refused_is_a_failure_of_its_own() -> None:
 def test_a_worker_without_this_project_is_told_as_such() -> None:
     fake = Fake(worker("a"))
     fake.answers["a"] = [Ended(error="ModuleNotFoundError: No module named 'stacks'")]
-    failures = spread(cast(Cluster, fake), [job("x", "a")], lambda *_: None)
+    failures = dispatch(cast(Cluster, fake), [job("x", "a")], lambda *_: None)
     assert failures[0].found == "ModuleNotFoundError: No module named 'stacks'"
     assert "./invoke worker" in str(failures[0].fix)
 
@@ -155,7 +157,7 @@ def test_an_answer_that_is_none_is_an_error_of_that_job() -> None:
     fake = Fake(worker("a"))
     fake.answers["a"] = [Ended(text='{"outcomes": 3}')]
     answers: list[Answer] = []
-    spread(cast(Cluster, fake), [job("x")], lambda _, __, answer: answers.append(answer))
+    dispatch(cast(Cluster, fake), [job("x")], lambda _, __, answer: answers.append(answer))
     assert answers[0].error and answers[0].error.what == "what it answered cannot be read"
 
 

@@ -7,9 +7,9 @@ from typing import Any
 
 from stacks.bench.result import (
     Machine,
+    MeasuredPackage,
     Missing,
     Noise,
-    Package,
     Result,
     Run,
     Series,
@@ -38,7 +38,7 @@ def subject(flavour: str, framework: str = "theano-1.0.5", *, baseline: bool = F
         flavour=flavour,
         baseline=baseline,
         lock="a" * 64,
-        packages=(Package(name="numpy", version="1.22.4", sha256="b" * 64),),
+        packages=(MeasuredPackage(name="numpy", version="1.22.4", sha256="b" * 64),),
     )
 
 

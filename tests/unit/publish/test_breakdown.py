@@ -12,7 +12,7 @@ from stacks.bench import store
 from stacks.bench.profile import Profile
 from stacks.core.workspace import Workspace
 from stacks.publish import breakdown, command, plots, tables
-from stacks.publish.sessions import Session, sessions
+from stacks.publish.sessions import ResultSession, sessions
 from unit.helpers.benching import BASE, FAST, result, runs
 
 
@@ -36,7 +36,7 @@ SLOW = profile(("Dot22", "Py", 5.0), ("Elemwise", "C", 4.0), OVERHEAD)
 QUICK = profile(("Elemwise", "C", 4.0), ("Dot22", "C", 1.0), OVERHEAD)
 
 
-def session(workspace: Workspace, tmp_path: Path, **profiles: Profile | None) -> Session:
+def session(workspace: Workspace, tmp_path: Path, **profiles: Profile | None) -> ResultSession:
     found: list[Any] = []
     for subject, seconds in ((BASE, 1.0), (FAST, 0.6)):
         more = {"profile": profiles.get(subject.flavour), "compile": 10.0}

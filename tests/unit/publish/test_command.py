@@ -14,7 +14,7 @@ from stacks.bench.result import Peak
 from stacks.core.errors import StaleError, UsageError
 from stacks.core.workspace import Workspace
 from stacks.publish import article, command, markdown, page, plots
-from stacks.publish.sessions import Session, sessions
+from stacks.publish.sessions import ResultSession, sessions
 from unit.helpers.benching import BASE, FAST, MACHINE, OTHER, missing, result, runs, subject
 
 EVIL = "<script>alert(1)</script>\"'>|`x`\n# [a](b) &lt; {{ 7*7 }} </style>"
@@ -53,7 +53,7 @@ def keep(workspace: Workspace, root: Path, **more: Any) -> Path:
     return store.write(replace(workspace, root=root), one)
 
 
-def read(workspace: Workspace, root: Path) -> list[Session]:
+def read(workspace: Workspace, root: Path) -> list[ResultSession]:
     return sessions(store.read_all(replace(workspace, root=root))[0])
 
 
