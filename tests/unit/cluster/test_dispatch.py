@@ -7,7 +7,7 @@ from typing import cast
 
 import pytest
 
-from stacks.cluster import dispatch
+from stacks.cluster import dispatch as dispatch_module
 from stacks.cluster.connect import Cluster, ClusterError, Ended, Worker
 from stacks.cluster.dispatch import Job, dispatch
 from stacks.cluster.messages import Answer, Order, RemoteError
@@ -117,7 +117,7 @@ def test_a_job_that_takes_its_workers_with_it_is_given_up() -> None:
     fake = Fake(worker("a"), worker("b"))
     fake.answers = {"a": [LOST] * 9, "b": [LOST] * 9}
     kept, failures = done(fake, job("x"))
-    assert len(fake.sent) == dispatch.TRIES and kept == []
+    assert len(fake.sent) == dispatch_module.TRIES and kept == []
     assert failures == ["x: its worker was lost 3 times, at last a"]
 
 
