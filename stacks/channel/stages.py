@@ -1,4 +1,4 @@
-"""What a recipe's `extra` says to each stage: how sources become the files of a package."""
+"""The options of each stage, as a recipe's `extra` gives them."""
 
 from __future__ import annotations
 
@@ -10,14 +10,14 @@ from stacks.core.models import Strict
 
 
 class Wheel(Strict):
-    """Unpack a wheel; see stacks/channel/staging/wheel.py."""
+    """Unpack a wheel; see staging/wheel.py."""
 
     stage: Literal["wheel"]
     site_packages: str = "site-packages"
 
 
 class Sdist(Strict):
-    """Copy a pure Python package out of a source archive; see stacks/channel/staging/wheel.py."""
+    """Copy a pure Python package out of a source archive; see staging/wheel.py."""
 
     stage: Literal["sdist"]
     package: str
@@ -26,14 +26,14 @@ class Sdist(Strict):
 
 
 class CPython(Strict):
-    """Make Debian's Python relocatable; see stacks/channel/staging/cpython.py."""
+    """Make Debian's Python relocatable; see staging/cpython.py."""
 
     stage: Literal["cpython"]
     libraries: tuple[str, ...] = Field(strict=False)
 
 
 class Libraries(Strict):
-    """Take shared libraries out of debs; see stacks/channel/staging/libraries.py."""
+    """Take shared libraries out of debs; see staging/libraries.py."""
 
     stage: Literal["libraries"]
     libraries: tuple[str, ...] = Field(default=(), strict=False)
@@ -43,32 +43,33 @@ class Libraries(Strict):
 
 
 class FrontLibraries(Strict):
-    """Reduce libraries of debs to some functions; see stacks/channel/staging/front_libraries.py."""
+    """Hide all but some functions of debs' libraries; see staging/front_libraries.py."""
 
     stage: Literal["front-libraries"]
     functions: dict[str, dict[str, str]] = Field(
-        description="library of a deb: the functions that it keeps, and the names that they get"
+        description="library of a deb: its remaining functions, and their new names"
     )
     whole: tuple[str, ...] = Field(
-        default=(), strict=False, description="libraries whose other functions stay, too"
+        default=(), strict=False, description="libraries whose other functions remain, too"
     )
     serving: dict[str, tuple[str, ...]] = Field(
-        strict=False, description="the same: the libraries that all else comes from, in order"
+        strict=False,
+        description="library of a deb: the libraries with all other functions, in order",
     )
     links: dict[str, str] = Field(default_factory=dict)
 
 
 class ThinFront(Strict):
-    """Compile a library that leads to another one; see stacks/channel/staging/thin_front.py."""
+    """Compile a library in front of another one; see staging/thin_front.py."""
 
     stage: Literal["thin-front"]
     library: str = Field(pattern=r"^lib[A-Za-z0-9_]+\.so\.[0-9]+$")
-    serving: str = Field(description="the library that all else comes from")
+    serving: str = Field(description="the library with all other functions")
     links: dict[str, str] = Field(default_factory=dict)
 
 
 class Edit(Strict):
-    """A text that stands once in a file of a wheel, and what replaces it."""
+    """The replacement of a text that occurs once in a file of a wheel."""
 
     file: str = Field(description="below site_packages")
     old: str
@@ -76,21 +77,21 @@ class Edit(Strict):
 
 
 class RelinkedWheel(Strict):
-    """Unpack a wheel and link it to libblas; see stacks/channel/staging/relinked_wheel.py."""
+    """Unpack a wheel and link it to libblas; see staging/relinked_wheel.py."""
 
     stage: Literal["relinked-wheel"]
     site_packages: str
-    replaces: str = Field(description="the BLAS library that the wheel carries")
+    replaces: str = Field(description="the BLAS library in the wheel")
     leave_out: tuple[str, ...] = Field(
         default=(), strict=False, description="patterns below site_packages: the wheel's own tests"
     )
     edits: tuple[Edit, ...] = Field(
-        default=(), strict=False, description="where the wheel does not fit a BLAS of today"
+        default=(), strict=False, description="corrections for a current BLAS"
     )
 
 
 class WheelLibraries(Strict):
-    """Take shared libraries out of wheels; see stacks/channel/staging/wheel_libraries.py."""
+    """Take shared libraries out of wheels; see staging/wheel_libraries.py."""
 
     stage: Literal["wheel-libraries"]
     libraries: tuple[str, ...] = Field(strict=False)
@@ -98,36 +99,38 @@ class WheelLibraries(Strict):
 
 
 class OpenBLASWheel(Strict):
-    """Take OpenBLAS out of SciPy's wheel; see stacks/channel/staging/openblas_wheel.py."""
+    """Take OpenBLAS out of SciPy's wheel; see staging/openblas_wheel.py."""
 
     stage: Literal["openblas-wheel"]
 
 
 class Compiler(Strict):
-    """Relocate Debian's g++ with its sysroot; see stacks/channel/staging/compiler.py."""
+    """Relocate Debian's g++ with its sysroot; see staging/compiler.py."""
 
     stage: Literal["compiler"]
     gcc: str
 
 
 class Object(Strict):
-    """One file to compile: its path below the sources, and its own flags."""
+    """A file to compile: its path in the sources, and its own flags."""
 
     file: str
     flags: tuple[str, ...] = Field(default=(), strict=False)
 
 
 class Linked(Strict):
-    """A shared library of the project's own sources."""
+    """How to compile and link a shared library."""
 
     library: str = Field(pattern=r"^lib[A-Za-z0-9_-]+\.so$")
     flags: tuple[str, ...] = Field(strict=False, description="of every object")
     objects: tuple[Object, ...] = Field(strict=False, min_length=1)
-    libraries: tuple[str, ...] = Field(default=(), strict=False, description="linked, like m")
+    libraries: tuple[str, ...] = Field(
+        default=(), strict=False, description="libraries to link with, without lib: m"
+    )
 
 
 class Compiled(Linked):
-    """Compile a library of the project's own: see stacks/channel/staging/compiled_library.py."""
+    """Compile a library of the project's own; see staging/compiled_library.py."""
 
     stage: Literal["compiled"]
     headers: tuple[str, ...] = Field(strict=False)
@@ -135,42 +138,44 @@ class Compiled(Linked):
 
 
 class BLIS(Strict):
-    """Give Debian's BLIS kernels of the project's own; see stacks/channel/staging/blis.py."""
+    """Add the project's kernels to Debian's BLIS; see staging/blis.py."""
 
     stage: Literal["blis"]
-    build: str = Field(description="the folder of the debs that its library and header are in")
+    build: str = Field(description="the folder of its library and header in the debs")
     library: str
     links: dict[str, str] = Field(default_factory=dict)
     kernels: Linked
 
 
 class DebianFiles(Strict):
-    """Copy files out of debs; see stacks/channel/staging/debian_files.py."""
+    """Copy files of debs; see staging/debian_files.py."""
 
     stage: Literal["debian-files"]
     files: dict[str, str] = Field(
         min_length=1, description="pattern of files or folders of the debs: folder of the prefix"
     )
     left_out: tuple[str, ...] = Field(
-        default=(), strict=False, description="patterns of names that folders are copied without"
+        default=(), strict=False, description="patterns of file names to leave out of folders"
     )
     links: dict[str, str] = Field(default_factory=dict)
     search: tuple[str, ...] = Field(
-        default=("lib",), strict=False, description="where they look for libraries, in order"
+        default=("lib",),
+        strict=False,
+        description="folders of the prefix for their RPATH, in order",
     )
 
 
 class Replaced(Strict):
-    """A function of a library, and its replacement: see staging/replaced_function.py."""
+    """The replacement of a function of a library; see staging/replaced_function.py."""
 
-    function: str = Field(description="its name; src/NAME.s is what replaces it")
-    room: int = Field(gt=0, description="bytes from its first to the next function's")
+    function: str = Field(description="its name; src/NAME.s replaces it")
+    room: int = Field(gt=0, description="bytes from its start to the next function")
     sha256: str = Field(pattern=r"^[0-9a-f]{64}$", description="of those bytes")
     calls: dict[str, int] = Field(description="name in src/NAME.s: its address in the library")
 
 
 class PoCL(Strict):
-    """Take PoCL out of its wheel; see stacks/channel/staging/pocl.py."""
+    """Take PoCL out of its wheel; see staging/pocl.py."""
 
     stage: Literal["pocl"]
     gcc: str = Field(description="the version of the compiler package's GCC, as in its folders")
@@ -178,15 +183,15 @@ class PoCL(Strict):
 
 
 class Forwarding(Strict):
-    """Make a library that stands for one of the host's: see staging/forwarding_library.py."""
+    """Make a library that needs one of the host's; see staging/forwarding_library.py."""
 
     stage: Literal["forwarding"]
     library: str
     stands_for: str
 
 
-class LocalTarball(Strict):
-    """Package a file of the user's own; see stacks/environments/user_packages.py."""
+class UserTarball(Strict):
+    """Package an archive that only the user has; see stacks/environments/user_packages.py."""
 
     stage: Literal["amdlibm"]
     variable: str = Field(description="the environment variable that names the file")
@@ -208,6 +213,6 @@ Extra = Annotated[
     | DebianFiles
     | PoCL
     | Forwarding
-    | LocalTarball,
+    | UserTarball,
     Field(discriminator="stage"),
 ]

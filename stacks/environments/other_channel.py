@@ -10,7 +10,7 @@ from typing import Any
 import rattler
 
 from stacks.channel import rattler_errors
-from stacks.channel.assemble import Built
+from stacks.channel.package import Built
 from stacks.core.workspace import Workspace
 from stacks.environments.part import OtherChannelOffer, Part
 from stacks.locks.lock import Lock

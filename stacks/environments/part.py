@@ -9,8 +9,8 @@ from typing import Any
 
 import rattler
 
-from stacks.channel.assemble import Built
 from stacks.channel.offers import Offer
+from stacks.channel.package import Built
 
 NOTHING = hashlib.sha256().hexdigest()
 

@@ -14,6 +14,7 @@ from collections.abc import Mapping, Sequence
 from pathlib import Path
 
 from stacks.channel.staging.wheel import SHEBANG
+from stacks.core import reproducible
 from stacks.core.disk import aside, locked, scratch, sha256_of
 from stacks.core.errors import IntegrityError
 from stacks.core.process import call
@@ -24,7 +25,8 @@ from stacks.sources.pins import IndexPin
 
 def key_of(conda_packages: Sequence[str], pins: Sequence[IndexPin]) -> str:
     """Return the name of a layer: the hash of all that decides its bytes."""
-    inputs = [sha256_of(Path(__file__)), sorted(conda_packages), [pin.sha256 for pin in pins]]
+    code = [sha256_of(Path(file)) for file in (__file__, reproducible.__file__)]
+    inputs = [code, sorted(conda_packages), [pin.sha256 for pin in pins]]
     return hashlib.sha256(json.dumps(inputs).encode()).hexdigest()
 
 
@@ -112,19 +114,12 @@ def _pip_install(prefix: Path, files: Sequence[tuple[IndexPin, Path]], room: Pat
     requirements.write_text(
         "".join(f"{pin.name}=={pin.version} --hash=sha256:{pin.sha256}\n" for pin, _ in files)
     )
-    environment = {
-        "PATH": f"{prefix / 'bin'}:/usr/bin:/bin",
-        "HOME": str(room),
-        "TMPDIR": str(room),
-        "LC_ALL": "C.UTF-8",
-        "PIP_CONFIG_FILE": os.devnull,
-        "PIP_DISABLE_PIP_VERSION_CHECK": "1",
-        "PYTHONDONTWRITEBYTECODE": "1",
-        "PYTHONHASHSEED": "0",
-        "PYTHONNOUSERSITE": "1",
-        "PYTHONWARNINGS": "ignore",
-        "SOURCE_DATE_EPOCH": "1704067200",
-    }
+    environment = reproducible.environment(
+        room,
+        PATH=f"{prefix / 'bin'}:/usr/bin:/bin",
+        PIP_CONFIG_FILE=os.devnull,
+        PIP_DISABLE_PIP_VERSION_CHECK="1",
+    )
     call(
         [
             prefix / "bin/python", "-m", "pip", "install", "--no-index", "--no-deps",

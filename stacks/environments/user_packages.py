@@ -10,7 +10,7 @@ from pathlib import Path
 from stacks.channel import package
 from stacks.channel.offers import Offer
 from stacks.channel.recipe import Recipe
-from stacks.channel.stages import LocalTarball
+from stacks.channel.stages import UserTarball
 from stacks.channel.staging.amdlibm import EXPECTED
 from stacks.core.disk import sha256_of
 from stacks.core.errors import UsageError
@@ -26,11 +26,13 @@ def packages(workspace: Workspace, variant: Variant) -> dict[str, Part]:
     That is AMD's library in place of the compatible one, where the variant has that and the
     variable names AMD's archive. Raises UsageError where the file is not one of AMD's.
     """
-    recipe = load((workspace.recipes / "amdlibm" / "recipe.yaml"), Recipe)
-    assert isinstance(recipe.extra, LocalTarball)
+    if variant.libm != "amdlibm":
+        return {}
+    recipe = load(workspace.recipes / "amdlibm" / "recipe.yaml", Recipe)
+    assert isinstance(recipe.extra, UserTarball)
     variable = recipe.extra.variable
     given = os.environ.get(variable)
-    if variant.libm != "amdlibm" or not given:
+    if not given:
         return {}
     tarball = Path(given).expanduser().absolute()
     if not tarball.is_file():
@@ -41,7 +43,7 @@ def packages(workspace: Workspace, variant: Variant) -> dict[str, Part]:
         )
     named = recipe.package.model_copy(update={"version": version_of(tarball.name)})
     recipe = recipe.model_copy(update={"package": named})
-    inputs, built = package.build_local(workspace, recipe, tarball)
+    inputs, built = package.build_user_package(workspace, recipe, tarball)
     print(
         f"  {'unlocked':<9}{named.name} {named.version} from {variable} in place of "
         f"{AMDLIBM}; sha256 {sha256_of(tarball)}",

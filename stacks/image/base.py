@@ -7,9 +7,7 @@ would have written and a container needs is written here.
 from __future__ import annotations
 
 import hashlib
-import io
 import json
-import lzma
 import os
 import re
 import shutil
@@ -148,7 +146,7 @@ def make(workspace: Workspace, root: Path, debs: Mapping[str, Path]) -> None:
         status = root / "var/lib/dpkg/status.d" / name
         status.parent.mkdir(parents=True, exist_ok=True)
         # Where scanners look for the packages of an image that has no dpkg.
-        status.write_bytes(control_of(workspace, debs[name]))
+        status.write_bytes(unpack.read_control(debs[name]))
     for copy, source in COPIES.items():
         (root / copy).parent.mkdir(parents=True, exist_ok=True)
         shutil.copyfile(root / source, root / copy)
@@ -180,19 +178,3 @@ def _merge(workspace: Workspace, part: Path, root: Path) -> None:
         links = [name for name in folders if (Path(folder) / name).is_symlink()]
         for name in (*names, *links):
             (Path(folder) / name).replace(place / name)
-
-
-def control_of(workspace: Workspace, deb: Path) -> bytes:
-    """Return a deb's own description of itself, dpkg's `control` file."""
-    data, at = deb.read_bytes(), 8
-    while at < len(data):
-        name, size = data[at : at + 16].decode().strip(), int(data[at + 48 : at + 58])
-        content = data[at + 60 : at + 60 + size]
-        if name.startswith("control.tar"):
-            plain = lzma.decompress(content) if ".xz" in name else content
-            with tarfile.open(fileobj=io.BytesIO(plain)) as control:
-                found = control.extractfile("./control")
-                assert found is not None
-                return found.read()
-        at += 60 + size + size % 2
-    raise ValueError(f"{deb.name} has no control file")

@@ -5,7 +5,7 @@ from __future__ import annotations
 from dataclasses import dataclass
 from pathlib import PurePosixPath
 
-from stacks.channel import assemble
+from stacks.core.reproducible import CREATED
 from stacks.core.workspace import Workspace
 from stacks.image import base
 from stacks.variants.variant import Variant, default_framework
@@ -16,9 +16,6 @@ ENTRY = PurePosixPath("/usr/local/bin/theano-stacks")
 HOME = PurePosixPath("/home/theano")
 WORK = PurePosixPath("/work")
 USER, UID, GID = "theano", 10001, 0
-# The clock of every file and every record of an image, as of the channel's packages.
-CREATED = assemble.TIMESTAMP
-EPOCH = int(CREATED.timestamp())
 
 
 @dataclass(frozen=True, kw_only=True)

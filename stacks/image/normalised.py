@@ -9,9 +9,7 @@ from collections.abc import Iterator, Mapping
 from pathlib import Path
 from typing import IO
 
-from stacks.channel import assemble
-
-EPOCH = int(assemble.TIMESTAMP.timestamp())
+from stacks.core.reproducible import EPOCH
 
 
 def normalise(root: Path, folders: Mapping[str, int] | None = None) -> None:

@@ -19,11 +19,12 @@ from typing import Any
 from stacks.core import console
 from stacks.core.disk import aside, locked
 from stacks.core.errors import UsageError
+from stacks.core.reproducible import CREATED, EPOCH
 from stacks.core.workspace import Workspace
 from stacks.image import base as bases
 from stacks.image import layout
 from stacks.image.compressed import Packed, pack_once
-from stacks.image.config import CREATED, EPOCH, ImageConfig, config_of
+from stacks.image.config import ImageConfig, config_of
 from stacks.variants.variant import Variant
 
 TYPES = "application/vnd.oci.image"

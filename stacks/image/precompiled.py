@@ -6,9 +6,9 @@ out the same bytes wherever it is made.
 
 from __future__ import annotations
 
-import os
 from pathlib import Path
 
+from stacks.core import reproducible
 from stacks.core.disk import REPOSITORY, scratch
 from stacks.core.errors import UsageError
 from stacks.core.process import call
@@ -126,16 +126,5 @@ def to_bytecode(environment: Path, python: str) -> None:
 
 
 def _environment(room: Path) -> dict[str, str]:
-    return {
-        "PATH": os.defpath,
-        "HOME": str(room),
-        "TMPDIR": str(room),
-        "LC_ALL": "C.UTF-8",
-        "OMP_NUM_THREADS": "1",
-        "PYTHONDONTWRITEBYTECODE": "1",
-        "PYTHONHASHSEED": "0",
-        "PYTHONNOUSERSITE": "1",
-        "PYTHONWARNINGS": "ignore",
-        # Headers that are compiled once bear the marks of this machine.
-        "THEANO_STACKS_QUICK": "0",
-    }
+    # Headers that are compiled once would carry the marks of this machine.
+    return reproducible.environment(room, OMP_NUM_THREADS="1", THEANO_STACKS_QUICK="0")

@@ -18,8 +18,9 @@ from cyclonedx.model.component import Component, ComponentType
 from cyclonedx.output.json import JsonV1Dot6
 from packageurl import PackageURL
 
+from stacks.core.reproducible import CREATED
 from stacks.environments.part import OtherChannelOffer, Part
-from stacks.image.config import CREATED, ImageConfig
+from stacks.image.config import ImageConfig
 from stacks.locks.lock import Lock
 from stacks.sources.pins import SOURCE_PREFIX, DebPin, IndexPin, Pins, canonical
 

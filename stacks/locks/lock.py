@@ -2,7 +2,8 @@
 
 A lock is three committed files: conda-lock.yml (stacks/locks/conda_lock.py), the environment.yml
 that it was solved from, and for pip flavours a requirements.txt with hashes. Where the packages
-are another channel's, sizes.json has the bytes of each; its folder ends in that channel's name (mkl@NAME).
+are another channel's, sizes.json has the bytes of each; its folder ends in that channel's name
+(mkl@NAME).
 """
 
 from __future__ import annotations
@@ -15,8 +16,8 @@ from pathlib import Path
 
 from stacks.channel import offers as offers_module
 from stacks.channel import solve as solver
-from stacks.channel.assemble import Built
 from stacks.channel.offers import Channel, Offer
+from stacks.channel.package import Built
 from stacks.core.disk import aside
 from stacks.core.errors import StaleError, UsageError
 from stacks.core.workspace import Workspace

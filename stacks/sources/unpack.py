@@ -1,4 +1,4 @@
-"""Unpack debs and tar archives with the standard library, and never outside their folder."""
+"""Unpack debs and tar archives, never outside of the target folder."""
 
 from __future__ import annotations
 
@@ -27,71 +27,90 @@ _MAGIC = b"!<arch>\n"
 _HEADER = 60
 
 
-class _UnsoundError(Exception):
-    """What is wrong inside a deb; unpack() adds which deb it is."""
+class _UnsafeError(Exception):
+    """A fault inside an archive; _reported() adds the archive's path."""
 
 
 def unpack_deb(deb: Path, target: Path) -> None:
-    """Write the files of a deb into the folder `target`, which is made where it is missing.
+    """Write the files of a deb (deb(5)) into the folder `target`, which is made if missing.
 
-    Symbolic links are kept as they are and never followed; a hard link may only name a file in
-    `target`; owners are not kept, setuid, setgid and sticky bits neither. Raises IntegrityError
-    for a deb that is broken, has a device, or names a place outside `target`; DiskError.
+    Symbolic links are written unchanged and never followed; a hard link may only name a file in
+    `target`; owners and the setuid, setgid and sticky bits are dropped. Raises IntegrityError for
+    a deb that is broken, has a device, or names a path outside `target`; DiskError.
     """
-    with _explained(deb, target), deb.open("rb") as file, _data(file) as data:
-        _extract(data, target)
+    with _folder(target), _reported(deb), deb.open("rb") as file, _member(file, "data.tar") as tar:
+        _extract(tar, target)
 
 
 def unpack_tar(archive: Path, target: Path) -> None:
     """Write the files of a tar archive, compressed or not, as unpack_deb does those of a deb."""
-    with _explained(archive, target), tarfile.open(archive, mode="r|*") as data:
-        _extract(data, target)
+    with _folder(target), _reported(archive), tarfile.open(archive, mode="r|*") as tar:
+        _extract(tar, target)
+
+
+def read_control(deb: Path) -> bytes:
+    """Return a deb's `control` file (deb-control(5)): its name, version and dependencies.
+
+    Raises IntegrityError for a deb that is broken or has no such file.
+    """
+    with _reported(deb), deb.open("rb") as file, _member(file, "control.tar") as tar:
+        for member in tar:
+            if _parts(member.name) == ("control",) and (content := tar.extractfile(member)):
+                return content.read()
+        raise _UnsafeError("it has no control file")
 
 
 @contextmanager
-def _explained(archive: Path, target: Path) -> Iterator[None]:
-    """Make `target`, and turn what is wrong with an archive into an IntegrityError."""
+def _reported(archive: Path) -> Iterator[None]:
+    """Turn faults of an archive into an IntegrityError that names it."""
+    try:
+        yield
+    except (
+        _UnsafeError,
+        tarfile.TarError,
+        lzma.LZMAError,
+        gzip.BadGzipFile,
+        zlib.error,
+        zstandard.ZstdError,
+        EOFError,
+    ) as error:
+        raise IntegrityError(
+            f"{archive}: cannot be unpacked safely: {error}",
+            expected="an archive with ordinary files below one folder",
+            fix="delete this file, so that it is fetched again; if it comes back the same, pin "
+            "another version",
+        ) from error
+
+
+@contextmanager
+def _folder(target: Path) -> Iterator[None]:
+    """Make `target`, and turn what the disk refuses into a DiskError."""
     with explained(target):
         target.mkdir(parents=True, exist_ok=True)
-        try:
-            yield
-        except (
-            _UnsoundError,
-            tarfile.TarError,
-            lzma.LZMAError,
-            gzip.BadGzipFile,
-            zlib.error,
-            zstandard.ZstdError,
-            EOFError,
-        ) as error:
-            raise IntegrityError(
-                f"{archive}: cannot be unpacked safely: {error}",
-                expected="an archive with ordinary files below one folder",
-                fix="delete this file to have it fetched again; if it comes back the same, pin "
-                "another version",
-            ) from error
+        yield
 
 
 @contextmanager
-def _data(file: IO[bytes]) -> Iterator[tarfile.TarFile]:
-    """Give the data.tar of an open deb as a stream."""
+def _member(file: IO[bytes], name: str) -> Iterator[tarfile.TarFile]:
+    """Give the tar archive `name`, compressed or not, of an open deb as a stream."""
     if file.read(len(_MAGIC)) != _MAGIC:
-        raise _UnsoundError("it is no ar archive")
+        raise _UnsafeError("it is not an ar archive")
     while header := file.read(_HEADER):
-        name, size = _ar_header(header)
-        if name.startswith("data.tar"):
+        member, size = _ar_header(header)
+        if member.startswith(name):
             section = io.BufferedReader(_Section(file, size))
-            with _plain(name, section) as plain, tarfile.open(fileobj=plain, mode="r|") as tar:
+            with _plain(member, section) as plain, tarfile.open(fileobj=plain, mode="r|") as tar:
                 yield tar
             return
         file.seek(size + size % 2, os.SEEK_CUR)
-    raise _UnsoundError("it has no data.tar")
+    raise _UnsafeError(f"it has no {name}")
 
 
 def _ar_header(header: bytes) -> tuple[str, int]:
+    """Return the name and the size in bytes that an ar header (ar(5)) has."""
     size = header[48:58].strip()
     if len(header) != _HEADER or header[58:] != b"`\n" or not size.isdigit():
-        raise _UnsoundError("its ar header is broken")
+        raise _UnsafeError("its ar header is broken")
     return header[:16].decode("ascii", errors="replace").strip().rstrip("/"), int(size)
 
 
@@ -115,16 +134,17 @@ class _Section(io.RawIOBase):
 
 
 def _plain(name: str, section: IO[bytes]) -> IO[bytes]:
-    """Return the decompressed bytes of a data.tar as a stream."""
-    if name == "data.tar":
-        return section
-    if name == "data.tar.xz":
-        return lzma.open(section)
-    if name == "data.tar.gz":
-        return cast(IO[bytes], gzip.open(section))
-    if name == "data.tar.zst":
-        return zstandard.ZstdDecompressor().stream_reader(section)
-    raise _UnsoundError(f"{name} is compressed in a way that is not known here")
+    """Return the decompressed bytes of NAME.tar.SUFFIX as a stream."""
+    match name.partition(".tar")[2]:
+        case "":
+            return section
+        case ".xz":
+            return lzma.open(section)
+        case ".gz":
+            return cast(IO[bytes], gzip.open(section))
+        case ".zst":
+            return zstandard.ZstdDecompressor().stream_reader(section)
+    raise _UnsafeError(f"{name}: the compression is unknown")
 
 
 def _extract(tar: tarfile.TarFile, target: Path) -> None:
@@ -133,30 +153,32 @@ def _extract(tar: tarfile.TarFile, target: Path) -> None:
         parts = _parts(member.name)
         if not parts:
             continue
-        place = _inside(target, parts)
+        path = _inside(target, parts)
         mode = member.mode & 0o777
         if member.isdir():
-            _make_folder(place)
-            # Set at the end: a folder that may not be written must still be filled.
-            modes[place] = mode
+            _make_folder(path)
+            # Set at the end: a folder without write permission must be filled first.
+            modes[path] = mode
             continue
-        if _kind(place) == "folder":
-            raise _UnsoundError(f"{member.name}: it stands where a folder is")
-        place.unlink(missing_ok=True)
+        if _kind(path) == "folder":
+            raise _UnsafeError(f"{member.name}: a folder has the same path")
+        path.unlink(missing_ok=True)
         if member.isreg():
             source = tar.extractfile(member)
             if source is None:
-                raise _UnsoundError(f"{member.name}: it has no bytes")
-            _write(place, source, mode)
+                raise _UnsafeError(f"{member.name}: it has no content")
+            _write(path, source, mode)
         elif member.issym():
-            place.symlink_to(member.linkname)
+            path.symlink_to(member.linkname)
         elif member.islnk():
             linked = _inside(target, _parts(member.linkname))
             if _kind(linked) != "file":
-                raise _UnsoundError(f"{member.name}: a hard link to {member.linkname}: no file")
-            os.link(linked, place, follow_symlinks=False)
+                raise _UnsafeError(
+                    f"{member.name}: a hard link to {member.linkname}, which is no file"
+                )
+            os.link(linked, path, follow_symlinks=False)
         else:
-            raise _UnsoundError(f"{member.name}: a device or the like")
+            raise _UnsafeError(f"{member.name}: neither file, folder nor link")
     for folder, mode in modes.items():
         folder.chmod(mode)
 
@@ -164,14 +186,14 @@ def _extract(tar: tarfile.TarFile, target: Path) -> None:
 def _parts(name: str) -> tuple[str, ...]:
     parts = tuple(part for part in name.split("/") if part not in ("", "."))
     if name.startswith("/") or ".." in parts or "\0" in name:
-        raise _UnsoundError(f"{name}: it would lie outside the folder")
+        raise _UnsafeError(f"{name}: the path is outside of the folder")
     return parts
 
 
 def _inside(target: Path, parts: tuple[str, ...]) -> Path:
-    """Return target/parts, having made its parents; none of them may be a symbolic link."""
+    """Return target/parts and make its parents; none of them may be a symbolic link."""
     if not parts:
-        raise _UnsoundError("a link to the folder itself")
+        raise _UnsafeError("a link to the folder itself")
     folder = target
     for part in parts[:-1]:
         folder = folder / part
@@ -179,9 +201,9 @@ def _inside(target: Path, parts: tuple[str, ...]) -> Path:
     return folder / parts[-1]
 
 
-def _kind(place: Path) -> str:
+def _kind(path: Path) -> str:
     try:
-        mode = place.lstat().st_mode
+        mode = path.lstat().st_mode
     except FileNotFoundError:
         return "nothing"
     if stat.S_ISDIR(mode):
@@ -189,15 +211,15 @@ def _kind(place: Path) -> str:
     return "file" if stat.S_ISREG(mode) else "link"
 
 
-def _make_folder(place: Path) -> None:
-    kind = _kind(place)
+def _make_folder(path: Path) -> None:
+    kind = _kind(path)
     if kind == "nothing":
-        place.mkdir(mode=0o755)
+        path.mkdir(mode=0o755)
     elif kind != "folder":
-        raise _UnsoundError(f"{place.name}: a {kind} stands where a folder is needed")
+        raise _UnsafeError(f"{path.name}: a {kind} is in the place of a folder")
 
 
-def _write(place: Path, source: IO[bytes], mode: int) -> None:
-    with place.open("xb") as file:
+def _write(path: Path, source: IO[bytes], mode: int) -> None:
+    with path.open("xb") as file:
         shutil.copyfileobj(source, file, 1 << 20)
         os.fchmod(file.fileno(), mode)

@@ -20,6 +20,16 @@ def workspace(tmp_path: Path) -> Workspace:
 
 
 @pytest.fixture
+def own_workspace(tmp_path: Path) -> Workspace:
+    """Give a root of the test's own, with links to what a person edits in this checkout."""
+    root = tmp_path / "checkout"
+    root.mkdir()
+    for name in ("envs", "recipes", "docker", "verify"):
+        (root / name).symlink_to(REPOSITORY / name)
+    return Workspace(root, tmp_path / "cache")
+
+
+@pytest.fixture
 def site() -> Iterator[Site]:
     """Give a web server on this machine that has nothing yet."""
     with serving() as site:
@@ -35,12 +45,14 @@ def pauses(monkeypatch: pytest.MonkeyPatch) -> list[float]:
 
 
 @pytest.fixture
-def room(tmp_path: Path, monkeypatch: pytest.MonkeyPatch, pauses: list[float]) -> Path:
-    """Give a folder with a cache of its own, and nothing of the host's configuration."""
+def room(
+    workspace: Workspace, tmp_path: Path, monkeypatch: pytest.MonkeyPatch, pauses: list[float]
+) -> Path:
+    """Give the folder that the cache of `workspace` is in; hide the host's configuration."""
     for name in list(os.environ):
         if name.lower().endswith("_proxy") or name.startswith("DEBIAN_"):
             monkeypatch.delenv(name)
-    monkeypatch.setenv("THEANO_STACKS_CACHE", str(tmp_path / "cache"))
+    monkeypatch.setenv("THEANO_STACKS_CACHE", str(workspace.cache))
     return tmp_path
 
 

@@ -1,4 +1,4 @@
-"""Stages: how pinned sources become the files of a package."""
+"""Stages: functions that make the files of a package from its pinned sources."""
 
 from __future__ import annotations
 
@@ -21,9 +21,9 @@ from stacks.channel.staging import (
     wheel,
     wheel_libraries,
 )
-from stacks.channel.staging.build_context import Work
+from stacks.channel.staging.build_context import BuildContext
 
-STAGES: dict[str, Callable[[Work], None]] = {
+STAGES: dict[str, Callable[[BuildContext], None]] = {
     "wheel": wheel.stage_wheel,
     "sdist": wheel.stage_sdist,
     "cpython": cpython.stage,

@@ -1,4 +1,4 @@
-"""What a stage gets: the recipe, its sources, and where to put the package's files."""
+"""The input of a stage: the recipe, its sources, and the folders to write to."""
 
 from __future__ import annotations
 
@@ -10,12 +10,12 @@ from stacks.channel.recipe import Debs, IndexFile, Recipe
 
 
 @dataclass(frozen=True)
-class Work:
-    """One package in the making.
+class BuildContext:
+    """Everything that a stage needs to make one package's files.
 
     `sources` has the path of each source's file, by deb name or by file name. The stage writes
-    below `root`, which becomes the prefix; `scratch` is thrown away. `tools` is a prefix with the
-    packages that the recipe is built with.
+    below `root`, which becomes the prefix; `scratch` is deleted afterwards. `tools` is a prefix
+    with the packages that build this one.
     """
 
     recipe: Recipe
@@ -33,3 +33,8 @@ class Work:
     def debs(self) -> list[str]:
         """The names of the recipe's debs, in the recipe's order."""
         return [n for s in self.recipe.source if isinstance(s, Debs) for n in s.debs]
+
+    @property
+    def licences(self) -> Path:
+        """The folder for the package's licences."""
+        return self.root / "share/licenses" / self.recipe.package.name

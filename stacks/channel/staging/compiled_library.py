@@ -3,78 +3,78 @@
 from __future__ import annotations
 
 import shutil
+from collections.abc import Sequence
 from pathlib import Path
 
 from stacks.channel.recipe import Archives
 from stacks.channel.stages import Compiled, Linked
-from stacks.channel.staging.build_context import Work
+from stacks.channel.staging.build_context import BuildContext
+from stacks.core import reproducible
 from stacks.core.errors import IntegrityError
 from stacks.core.process import call
 from stacks.sources.unpack import unpack_tar
 
 
-def stage(work: Work) -> None:
+def stage(context: BuildContext) -> None:
     """Compile the recipe's objects, link its library, and copy headers and licences.
 
-    All sources lie in one folder, and the compiler is run there with relative paths: the folder
-    of the recipe's source archive, with the project's own files in `own/`.
+    All sources are in one folder, that of the recipe's source archive, with the project's own
+    files in `own/`. The compiler runs there with relative paths.
     """
-    extra = work.recipe.extra
+    extra = context.recipe.extra
     assert isinstance(extra, Compiled)
-    sources = _unpack(work)
-    link(work, sources, extra)
-    _copy(sources, [extra.library], work.root / "lib")
-    _copy(sources, extra.headers, work.root / "include")
-    _copy(sources, extra.licences, work.root / "share/licenses" / work.recipe.package.name)
+    sources = _unpack(context)
+    link(context, sources, extra)
+    _copy(sources, [extra.library], context.root / "lib")
+    _copy(sources, extra.headers, context.root / "include")
+    _copy(sources, extra.licences, context.licences)
 
 
-def link(work: Work, folder: Path, linked: Linked, *others: str) -> None:
-    """Compile a library's objects and link it, with others beside them, in the sources' folder."""
+def link(context: BuildContext, folder: Path, linked: Linked, *others: str) -> None:
+    """Compile a library's objects and link them, and the libraries `others`, in `folder`."""
     objects = []
     for number, item in enumerate(linked.objects):
         objects.append(f"{number}.o")
-        gcc(work, folder, ["-c", *linked.flags, *item.flags, item.file, "-o", objects[-1]])
+        gcc(context, folder, ["-c", *linked.flags, *item.flags, item.file, "-o", objects[-1]])
     name = f"-Wl,-soname,{linked.library}"
     libraries = [*others, *(f"-l{library}" for library in linked.libraries)]
     arguments = ["-shared", "-s", *objects, "-o", linked.library, name, "-Wl,-z,defs", *libraries]
-    gcc(work, folder, arguments)
+    gcc(context, folder, arguments)
 
 
-def _unpack(work: Work) -> Path:
-    """Return the folder with all sources: that of the recipe's archive, where it has one."""
-    unpacked = work.scratch / "unpacked"
+def gcc(context: BuildContext, folder: Path, arguments: Sequence[str | Path]) -> None:
+    """Run the channel's gcc in a folder; of the host it uses the shell and coreutils only."""
+    # Without the first option the library would record where it was compiled.
+    call(
+        [context.tools / "bin/gcc", f"-ffile-prefix-map={folder}=.", *arguments],
+        cwd=folder,
+        env=reproducible.environment(context.scratch),
+    )
+
+
+def _unpack(context: BuildContext) -> Path:
+    """Return the folder with all sources, which the recipe's archive has made."""
+    unpacked = context.scratch / "unpacked"
     unpacked.mkdir()
-    for source in work.recipe.source:
+    for source in context.recipe.source:
         for name in source.names if isinstance(source, Archives) else ():
-            unpack_tar(work.sources[name], unpacked)
+            unpack_tar(context.sources[name], unpacked)
     folders = list(unpacked.iterdir())
     if len(folders) != 1:
         raise IntegrityError(
-            f"the source archive of {work.recipe.package.name} is not as it was",
+            f"the source archive of {context.recipe.package.name} has another layout",
             expected="one folder with everything in it",
             found=", ".join(sorted(path.name for path in folders)) or "nothing",
-            fix="do not use this version",
+            fix="pin another version",
         )
     own = folders[0] / "own"
     own.mkdir()
-    for path in work.recipe.own_sources():
+    for path in context.recipe.own_sources():
         shutil.copyfile(path, own / path.name)
     return folders[0]
 
 
-def gcc(work: Work, folder: Path, arguments: list[str]) -> None:
-    """Run the channel's gcc in a folder, with nothing of the host's but its shell and coreutils."""
-    environment = {
-        "PATH": "/usr/bin:/bin",
-        "LC_ALL": "C",
-        "TMPDIR": str(work.scratch),
-        "SOURCE_DATE_EPOCH": "1704067200",
-    }
-    same = [f"-ffile-prefix-map={folder}=."]
-    call([work.tools / "bin/gcc", *same, *arguments], cwd=folder, env=environment)
-
-
-def _copy(sources: Path, names: tuple[str, ...] | list[str], target: Path) -> None:
+def _copy(sources: Path, names: Sequence[str], target: Path) -> None:
     target.mkdir(parents=True)
     for name in names:
         shutil.copyfile(sources / name, target / Path(name).name)

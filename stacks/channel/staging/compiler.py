@@ -1,7 +1,7 @@
-"""Debian's g++, moved into the prefix together with the sysroot that it compiles against.
+"""Debian's g++ in the prefix, with the sysroot that it compiles against.
 
-Theano runs a C++ compiler at run time; this one needs nothing of the host's. It lies under
-lib/gxx-sysroot as Debian lays it out, and bin/g++ calls it with that folder as its sysroot.
+Theano runs a C++ compiler at run time; this one needs nothing of the host. lib/gxx-sysroot has
+Debian's layout, and bin/g++ runs the compiler in it with that folder as its sysroot.
 """
 
 from __future__ import annotations
@@ -12,12 +12,12 @@ from collections.abc import Iterator
 from pathlib import Path
 
 from stacks.channel.stages import Compiler
-from stacks.channel.staging.build_context import Work
+from stacks.channel.staging.build_context import BuildContext
 from stacks.channel.staging.debian import MULTIARCH, copy_licences, unpack_all
 from stacks.channel.staging.elf import elf_files, set_rpath
 from stacks.core.errors import IntegrityError
 
-# The prefix's own headers and libraries come last, so that what the caller names wins.
+# The prefix's headers and libraries come last, so that the caller's options win.
 WRAPPER = """\
 #!/bin/sh
 prefix=$(dirname -- "$(dirname -- "$(realpath -- "$0")")")
@@ -26,7 +26,7 @@ unset COMPILER_PATH GCC_EXEC_PREFIX
 exec "$sysroot/usr/bin/{program}" --sysroot="$sysroot" -B"$sysroot/usr/bin/" "$@" \\
     -idirafter "$prefix/include" -L"$prefix/lib"
 """
-# The same without libraries: for ld, ar and the like, which some programs look for on PATH.
+# For ld, ar and the like, which some programs look for on PATH.
 TOOL = """\
 #!/bin/sh
 prefix=$(dirname -- "$(dirname -- "$(realpath -- "$0")")")
@@ -44,23 +44,23 @@ LEFT_OUT_OF_GCC = (
     "libgcov*", "libitm*", "libbacktrace.a", "libstdc++fs.a", "libsupc++.a", "libstdc++.a",
     "libgomp.a", "libquadmath.a", "libcc1.so",
 )  # fmt: skip
-KEPT_ARCHIVES = ("libc_nonshared.a", "libpthread_nonshared.a", "libpthread.a", "libdl.a", "librt.a")
+ARCHIVES = ("libc_nonshared.a", "libpthread_nonshared.a", "libpthread.a", "libdl.a", "librt.a")
 
-# Libraries of the compiler's own programs; the sysroot's C library is left as it is, because
-# programs that run on the host's C library must not find another one beside them.
+# Libraries of the compiler's own programs. They run on the host's C library, so the sysroot's C
+# library is not among them.
 OWN_LIBRARIES = (
     "libbfd-*.so", "libopcodes-*.so", "libctf*.so.*", "libisl.so.*", "libmpc.so.*", "libmpfr.so.*",
     "libgmp.so.*", "libzstd.so.*", "libz.so.*", "libjansson.so.*",
 )  # fmt: skip
 
 
-def stage(work: Work) -> None:
-    """Write bin/g++ and bin/gcc, the tools beside them, and the sysroot."""
-    extra = work.recipe.extra
+def stage(context: BuildContext) -> None:
+    """Write bin/g++, bin/gcc, the binutils of TOOLS, and the sysroot."""
+    extra = context.recipe.extra
     assert isinstance(extra, Compiler)
-    root = work.root / "lib/gxx-sysroot"
-    unpack_all(work, root)
-    copy_licences(root, work)
+    root = context.root / "lib/gxx-sysroot"
+    unpack_all(context, root)
+    copy_licences(root, context)
     gcc = root / f"usr/lib/gcc/{MULTIARCH}/{extra.gcc}"
     programs = {
         "g++": f"{MULTIARCH}-g++-{extra.gcc}",
@@ -73,27 +73,25 @@ def stage(work: Work) -> None:
     for tool in TOOLS:
         (root / "usr/bin" / tool).symlink_to(programs[tool])
     _keep_links_inside(root)
-    # Debian has this one beside the C library, where the compiler's own programs must not look.
+    # Debian has zlib beside the C library, where the compiler's own programs must not look.
     for path in (root / "lib" / MULTIARCH).glob("libz.so.*"):
         path.rename(root / "usr/lib" / MULTIARCH / path.name)
     set_rpath(_own_programs(root, gcc), root / "usr/lib" / MULTIARCH)
-    (work.root / "bin").mkdir()
+    (context.root / "bin").mkdir()
     for name, program in programs.items():
-        path = work.root / "bin" / name
+        path = context.root / "bin" / name
         path.write_text((TOOL if name in TOOLS else WRAPPER).format(program=program))
         path.chmod(0o755)
 
 
 def _prune(root: Path, gcc: Path, programs: set[str]) -> None:
-    unwanted = [root / name for name in LEFT_OUT]
-    unwanted += [path for pattern in LEFT_OUT_OF_GCC for path in gcc.glob(pattern)]
-    unwanted += [p for p in (root / "usr/bin").iterdir() if p.name not in programs]
-    unwanted += [
-        path
-        for path in (root / "usr/lib" / MULTIARCH).glob("*.a")
-        if path.name not in KEPT_ARCHIVES
+    paths = [root / name for name in LEFT_OUT]
+    paths += [path for pattern in LEFT_OUT_OF_GCC for path in gcc.glob(pattern)]
+    paths += [p for p in (root / "usr/bin").iterdir() if p.name not in programs]
+    paths += [
+        path for path in (root / "usr/lib" / MULTIARCH).glob("*.a") if path.name not in ARCHIVES
     ]
-    for path in unwanted:
+    for path in paths:
         if path.is_dir() and not path.is_symlink():
             shutil.rmtree(path)
         else:
@@ -101,7 +99,7 @@ def _prune(root: Path, gcc: Path, programs: set[str]) -> None:
 
 
 def _keep_links_inside(root: Path) -> None:
-    """Make absolute links relative to the sysroot, and drop those whose target was left out."""
+    """Make absolute links relative to the sysroot, and remove those whose target was left out."""
     links = [path for path in sorted(root.rglob("*")) if path.is_symlink()]
     for path in links:
         target = path.readlink()
@@ -113,7 +111,8 @@ def _keep_links_inside(root: Path) -> None:
             path.unlink()
         elif not path.resolve().is_relative_to(root.resolve()):
             raise IntegrityError(
-                f"{path.relative_to(root)} leads out of the sysroot", found=path.readlink()
+                f"{path.relative_to(root)}: the link leads out of the sysroot",
+                found=path.readlink(),
             )
 
 

@@ -1,50 +1,41 @@
-"""Debian's CPython, made to live in any prefix.
+"""Debian's CPython, relocatable to any prefix.
 
-The interpreter finds its prefix from its own place. What remains is to undo Debian's split of
-site-packages into dist-packages and local, and to answer `sysconfig` with the prefix's paths.
+The interpreter derives its prefix from its own path. What remains is to undo Debian's split of
+site-packages into dist-packages and local, and to have `sysconfig` return the prefix's paths.
 """
 
 from __future__ import annotations
 
 import re
 import shutil
-from dataclasses import dataclass
 from pathlib import Path
 
 from stacks.channel.stages import CPython
-from stacks.channel.staging.build_context import Work
+from stacks.channel.staging.build_context import BuildContext
 from stacks.channel.staging.debian import MULTIARCH, copy_libraries, copy_licences, unpack_all
 from stacks.channel.staging.elf import elf_files, set_rpath
 from stacks.channel.staging.replace_text import replace_once
 from stacks.core.errors import IntegrityError
 
-
-@dataclass(frozen=True)
-class Edit:
-    """A text that stands exactly once in a file of the standard library, and what replaces it."""
-
-    file: str
-    old: str
-    new: str
-
-
+# Texts that occur once in a file of the standard library, (file, old, new), by Python's version.
+Edits = tuple[tuple[str, str, str], ...]
 ADAPT = "adapt EDITS in stacks/channel/staging/cpython.py to the deb's version"
-_OF_PYTHON_3 = (
-    Edit("pydoc.py", "'dist-packages'", "'site-packages'"),
-    Edit(
+_OF_PYTHON_3: Edits = (
+    ("pydoc.py", "'dist-packages'", "'site-packages'"),
+    (
         "distutils/sysconfig.py",
         'os.path.join(prefix, "lib", "python3", "dist-packages")',
         'os.path.join(libpython, "site-packages")',
     ),
-    Edit(
+    (
         "distutils/command/install.py",
         'self.select_scheme("unix_local")',
         'self.select_scheme("unix_prefix")',
     ),
 )
-EDITS = {
+EDITS: dict[str, Edits] = {
     "2.7": (
-        Edit(
+        (
             "site.py",
             """\
     if ENABLE_USER_SITE:
@@ -57,7 +48,7 @@ EDITS = {
 """,
             "",
         ),
-        Edit(
+        (
             "site.py",
             """\
             sitepackages.append(os.path.join(prefix, "local/lib",
@@ -73,13 +64,13 @@ EDITS = {
                                         "site-packages"))
 """,
         ),
-        Edit("sysconfig.py", "return 'posix_local'", "return 'posix_prefix'"),
-        Edit("pydoc.py", "'dist-packages'", "'site-packages'"),
-        Edit("distutils/sysconfig.py", '"dist-packages"', '"site-packages"'),
-        Edit("distutils/command/install.py", '"unix_local"', '"unix_prefix"'),
+        ("sysconfig.py", "return 'posix_local'", "return 'posix_prefix'"),
+        ("pydoc.py", "'dist-packages'", "'site-packages'"),
+        ("distutils/sysconfig.py", '"dist-packages"', '"site-packages"'),
+        ("distutils/command/install.py", '"unix_local"', '"unix_prefix"'),
     ),
     "3.9": (
-        Edit(
+        (
             "site.py",
             """\
             if 'VIRTUAL_ENV' in os.environ or sys.base_prefix != sys.prefix:
@@ -109,7 +100,7 @@ EDITS = {
         *_OF_PYTHON_3,
     ),
     "3.11": (
-        Edit(
+        (
             "site.py",
             """\
             if is_virtual_environment:
@@ -136,8 +127,8 @@ EDITS = {
                                                  "site-packages"))
 """,
         ),
-        Edit("sysconfig.py", "prefix_scheme = 'posix_local'", "prefix_scheme = 'posix_prefix'"),
-        Edit(
+        ("sysconfig.py", "prefix_scheme = 'posix_local'", "prefix_scheme = 'posix_prefix'"),
+        (
             "sysconfig.py",
             "deb_build = os.environ.get('DEB_PYTHON_INSTALL_LAYOUT', 'posix_local')",
             "deb_build = 'posix_prefix'",
@@ -146,11 +137,11 @@ EDITS = {
     ),
 }
 
-# From 3.11 on the interpreter starts from a `site` that is compiled into it. The two names are of
-# one length; the folders that it then also looks for do not exist.
+# Since 3.11 the interpreter has a frozen `site`, with these bytes. Both names have one length; the
+# other folders that it then also looks for do not exist.
 FROZEN = {"3.11": (b"dist-packages\0", b"site-packages\0")}
 
-# sysconfig answers from a module that was written when Debian configured Python for /usr.
+# Appended to the module that sysconfig reads, which Debian configured for /usr.
 RUN_TIME_PREFIX = r"""
 
 def _use_prefix():
@@ -169,7 +160,7 @@ def _use_prefix():
 _use_prefix()
 """
 
-# Left out: Debian's own hook, test suites, and modules whose libraries are not part of the package.
+# Debian's own hook, test suites, and modules whose libraries are not in the package.
 LEFT_OUT = (
     "sitecustomize.py", "test", "idlelib", "lib-tk", "tkinter", "dist-packages",
     "_distutils_system_mod.py", "EXTERNALLY-MANAGED",
@@ -177,30 +168,33 @@ LEFT_OUT = (
 LEFT_OUT_MODULES = ("nis.*", "_tkinter.*")
 
 
-def stage(work: Work) -> None:
-    """Write bin/, lib/ and include/ of a relocatable interpreter with its shared libraries."""
-    extra = work.recipe.extra
+def stage(context: BuildContext) -> None:
+    """Write bin/, lib/ and include/ of a relocatable interpreter with its shared libraries.
+
+    Raises IntegrityError where a file of the debs is not the one that EDITS or FROZEN is for.
+    """
+    extra = context.recipe.extra
     assert isinstance(extra, CPython)
-    version = ".".join(work.recipe.package.version.split(".")[:2])
-    source = work.scratch / "debs"
-    unpack_all(work, source)
-    library = work.root / f"lib/python{version}"
+    version = ".".join(context.recipe.package.version.split(".")[:2])
+    source = context.scratch / "debs"
+    unpack_all(context, source)
+    library = context.root / f"lib/python{version}"
     shutil.copytree(source / f"usr/lib/python{version}", library, symlinks=True)
     _prune(library)
     (library / "site-packages").mkdir()
     (library / "site-packages/README.txt").write_text("Third-party packages go here.\n")
-    _copy_interpreter(source, work.root, version)
-    copy_libraries(source, work.root / "lib", extra.libraries)
+    _copy_interpreter(source, context.root, version)
+    copy_libraries(source, context.root / "lib", extra.libraries)
     if version in FROZEN:
-        for path in (work.root / f"bin/python{version}", *_libpython(work.root)):
+        for path in (context.root / f"bin/python{version}", *_libpython(context.root)):
             _patch(path, *FROZEN[version])
-    for edit in EDITS[version]:
-        replace_once(library / edit.file, edit.old, edit.new, ADAPT)
+    for file, old, new in EDITS[version]:
+        replace_once(library / file, old, new, ADAPT)
     for data in sorted(library.rglob("_sysconfigdata_*.py")):
         if not data.is_symlink() and "build_time_vars" in data.read_text():
             data.write_text(_relocated(data.read_text()))
-    copy_licences(source, work)
-    set_rpath(elf_files(work.root), work.root / "lib")
+    copy_licences(source, context)
+    set_rpath(elf_files(context.root), context.root / "lib")
 
 
 def _prune(library: Path) -> None:
@@ -241,7 +235,7 @@ def _patch(path: Path, old: bytes, new: bytes) -> None:
     content = path.read_bytes()
     if content.count(old) != 1:
         raise IntegrityError(
-            f"{path.name} of the Python deb is not the one that the recipe knows",
+            f"{path.name} of the Python deb is not the file that FROZEN was written for",
             expected=f"once the bytes {old!r}",
             found=f"{content.count(old)} times",
             fix="adapt FROZEN in stacks/channel/staging/cpython.py to the deb's version",

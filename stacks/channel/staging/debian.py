@@ -1,4 +1,4 @@
-"""Files out of Debian's binary packages."""
+"""Unpack Debian's binary packages, and copy libraries and licences out of them."""
 
 from __future__ import annotations
 
@@ -6,7 +6,7 @@ import shutil
 from collections.abc import Iterable
 from pathlib import Path
 
-from stacks.channel.staging.build_context import Work
+from stacks.channel.staging.build_context import BuildContext
 from stacks.core.errors import UsageError
 from stacks.sources import unpack
 
@@ -14,17 +14,17 @@ MULTIARCH = "x86_64-linux-gnu"
 LIBRARY_FOLDERS = (f"usr/lib/{MULTIARCH}", f"lib/{MULTIARCH}")
 
 
-def unpack_all(work: Work, target: Path) -> None:
-    """Unpack every deb of the recipe over one another into `target`."""
+def unpack_all(context: BuildContext, target: Path) -> None:
+    """Unpack every deb of the recipe, one over another, into `target`."""
     target.mkdir(parents=True, exist_ok=True)
-    for name in work.debs:
-        unpack.unpack_deb(work.sources[name], target)
+    for name in context.debs:
+        unpack.unpack_deb(context.sources[name], target)
 
 
 def copy_libraries(source: Path, target: Path, patterns: Iterable[str]) -> None:
-    """Copy the shared libraries, links as links, that match each of the patterns.
+    """Copy the shared libraries, links as links, that match any of the patterns.
 
-    Raises UsageError where a pattern matches nothing: the deb is not what the recipe expects.
+    `source` is the folder of the unpacked debs. Raises UsageError for a pattern without a match.
     """
     target.mkdir(parents=True, exist_ok=True)
     for pattern in patterns:
@@ -39,11 +39,10 @@ def copy_libraries(source: Path, target: Path, patterns: Iterable[str]) -> None:
                 shutil.copy2(path, target / path.name, follow_symlinks=False)
 
 
-def copy_licences(source: Path, work: Work) -> None:
-    """Keep the copyright file of every deb under share/licenses."""
-    folder = work.root / "share/licenses" / work.recipe.package.name
-    folder.mkdir(parents=True, exist_ok=True)
-    for name in work.debs:
+def copy_licences(source: Path, context: BuildContext) -> None:
+    """Copy the copyright file of every deb to share/licenses."""
+    context.licences.mkdir(parents=True, exist_ok=True)
+    for name in context.debs:
         copyright_file = source / "usr/share/doc" / name / "copyright"
         if copyright_file.is_file():
-            shutil.copyfile(copyright_file, folder / f"{name}.copyright")
+            shutil.copyfile(copyright_file, context.licences / f"{name}.copyright")

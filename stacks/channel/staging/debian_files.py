@@ -1,55 +1,45 @@
-"""Files and folders of Debian's packages at other places: headers, Python modules, plugins."""
+"""Files and folders of debs in other folders of the prefix: headers, Python modules, plugins."""
 
 from __future__ import annotations
 
-import os
 import shutil
 from pathlib import Path
 
 from stacks.channel.stages import DebianFiles
-from stacks.channel.staging.build_context import Work
+from stacks.channel.staging.build_context import BuildContext
 from stacks.channel.staging.debian import copy_licences, unpack_all
-from stacks.channel.staging.elf import PATCHELF, elf_files, is_dynamic
+from stacks.channel.staging.elf import elf_files, set_rpath
 from stacks.core.errors import UsageError
-from stacks.core.process import call
 
 
-def stage(work: Work) -> None:
-    """Copy what the recipe names out of its debs, with the links that it names in lib/.
+def stage(context: BuildContext) -> None:
+    """Copy the recipe's files out of its debs, and make the recipe's links in lib/.
 
-    Libraries and modules look for others in the folders of the prefix that `search` names.
-    Raises UsageError where a pattern matches nothing: the debs are not what the recipe expects.
+    The RPATH of libraries and modules leads to the folders that `extra.search` names.
+    Raises UsageError for a pattern that matches nothing in the debs.
     """
-    extra = work.recipe.extra
+    extra = context.recipe.extra
     assert isinstance(extra, DebianFiles)
-    source = work.scratch / "debs"
-    unpack_all(work, source)
-    ignored = shutil.ignore_patterns(*extra.left_out)
+    source = context.scratch / "debs"
+    unpack_all(context, source)
     for pattern, target in extra.files.items():
-        _copy(source, pattern, work.root / target, ignored)
+        _copy(source, pattern, context.root / target, extra.left_out)
     for link, target in extra.links.items():
-        (work.root / "lib" / link).symlink_to(target)
-    copy_licences(source, work)
-    for path in elf_files(work.root):
-        if is_dynamic(path):
-            call([PATCHELF, "--force-rpath", "--set-rpath", _rpath(path, work, extra), path])
+        (context.root / "lib" / link).symlink_to(target)
+    copy_licences(source, context)
+    set_rpath(elf_files(context.root), *(context.root / folder for folder in extra.search))
 
 
-def _copy(source: Path, pattern: str, target: Path, ignored: object) -> None:
-    found = sorted(source.glob(pattern))
-    if not found:
+def _copy(source: Path, pattern: str, target: Path, left_out: tuple[str, ...]) -> None:
+    matches = sorted(source.glob(pattern))
+    if not matches:
         raise UsageError(
             f"no {pattern} in the recipe's debs",
             fix="correct `extra.files` in the recipe, or the list of debs",
         )
     target.mkdir(parents=True, exist_ok=True)
-    for path in found:
+    for path in matches:
         if path.is_dir():
-            shutil.copytree(path, target / path.name, ignore=ignored)  # type: ignore[arg-type]
+            shutil.copytree(path, target / path.name, ignore=shutil.ignore_patterns(*left_out))
         else:
             shutil.copy2(path, target / path.name, follow_symlinks=False)
-
-
-def _rpath(path: Path, work: Work, extra: DebianFiles) -> str:
-    relative = [os.path.relpath(work.root / folder, path.parent) for folder in extra.search]
-    return ":".join("$ORIGIN" if name == "." else f"$ORIGIN/{name}" for name in relative)

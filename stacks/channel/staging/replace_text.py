@@ -1,4 +1,4 @@
-"""A text that stands once in a file, and what replaces it."""
+"""Replace a text that occurs once in a file."""
 
 from __future__ import annotations
 
@@ -8,11 +8,11 @@ from stacks.core.errors import IntegrityError
 
 
 def replace_once(path: Path, old: str, new: str, fix: str) -> None:
-    """Replace a text in a file; IntegrityError with `fix` where it does not stand there once."""
+    """Replace a text in a file; raise IntegrityError with `fix` unless it occurs exactly once."""
     text = path.read_text(encoding="utf-8")
     if text.count(old) != 1:
         raise IntegrityError(
-            f"{path.name} is not the one that the recipe knows",
+            f"{path.name} is not the file that the recipe was written for",
             expected=f"once the text {old.strip().splitlines()[0]!r}",
             found=f"{text.count(old)} times",
             fix=fix,

@@ -1,4 +1,4 @@
-"""Wheels and source archives as conda packages, with scripts that work in any prefix."""
+"""Wheels and source archives of Python packages, with scripts that run in any prefix."""
 
 from __future__ import annotations
 
@@ -9,29 +9,29 @@ import zipfile
 from pathlib import Path, PurePosixPath
 
 from stacks.channel.stages import Sdist, Wheel
-from stacks.channel.staging.build_context import Work
+from stacks.channel.staging.build_context import BuildContext
 from stacks.core.errors import IntegrityError
 from stacks.sources.unpack import unpack_tar
 
-# Runs the python beside the script: valid as sh, and as a string literal in Python.
+# Runs the python in the script's folder: valid as sh, and as a string literal in Python.
 SHEBANG = (
     '#!/bin/sh\n\'\'\'exec\' "$(dirname -- "$(realpath -- "$0")")/python" "$0" "$@"\n\' \'\'\'\n'
 )
 
 
-def stage_wheel(work: Work) -> None:
-    """Unpack the recipe's wheels; entry points become scripts that find their own python."""
-    extra = work.recipe.extra
+def stage_wheel(context: BuildContext) -> None:
+    """Unpack the recipe's wheels, and write a script for each of their entry points."""
+    extra = context.recipe.extra
     assert isinstance(extra, Wheel)
-    scripts = work.root / ("python-scripts" if work.recipe.build.noarch else "bin")
-    for wheel in work.files:
-        unpack_wheel(wheel, work.root, extra.site_packages, scripts)
+    scripts = context.root / ("python-scripts" if context.recipe.build.noarch else "bin")
+    for wheel in context.files:
+        unpack_wheel(wheel, context.root, extra.site_packages, scripts)
 
 
 def unpack_wheel(wheel: Path, root: Path, site_packages: str, scripts: Path) -> None:
-    """Unpack a wheel below `root` as its specification says (PEP 427).
+    """Unpack a wheel below `root` (PEP 427), and write its scripts to the folder `scripts`.
 
-    Raises IntegrityError where a member would lie outside of `root`.
+    Raises IntegrityError for a member outside of `root`, or of an unknown kind.
     """
     bases = {
         "purelib": root / site_packages,
@@ -43,15 +43,14 @@ def unpack_wheel(wheel: Path, root: Path, site_packages: str, scripts: Path) -> 
         for member in archive.infolist():
             if member.is_dir():
                 continue
-            data, kind = re.fullmatch(r"[^/]+\.data/(\w+)/(.+)", member.filename), "purelib"
-            name = member.filename
-            if data:
-                kind, name = data.groups()
+            kind, name = "purelib", member.filename
+            if match := re.fullmatch(r"[^/]+\.data/(\w+)/(.+)", name):
+                kind, name = match.groups()
             if kind not in bases or PurePosixPath(name).is_absolute() or ".." in name.split("/"):
                 raise IntegrityError(
-                    f"{wheel.name}: cannot place {member.filename}",
+                    f"{wheel.name}: {member.filename} cannot be placed in the package",
                     expected=f"a file inside one of {', '.join(bases)}",
-                    fix="do not use this wheel",
+                    fix="pin another wheel",
                 )
             target = bases[kind] / name
             target.parent.mkdir(parents=True, exist_ok=True)
@@ -86,30 +85,29 @@ def write_entry_points(dist_info: Path, scripts: Path) -> None:
 
 
 def write_script(path: Path, body: str) -> None:
-    """Write an executable Python script that runs with the python beside it."""
+    """Write an executable Python script that runs with the python in its folder."""
     path.parent.mkdir(parents=True, exist_ok=True)
     path.write_text(SHEBANG + body, encoding="utf-8")
     path.chmod(0o755)
 
 
-def stage_sdist(work: Work) -> None:
+def stage_sdist(context: BuildContext) -> None:
     """Copy a pure Python package, its metadata and its scripts out of a source archive."""
-    extra = work.recipe.extra
+    extra = context.recipe.extra
     assert isinstance(extra, Sdist)
-    [sdist] = work.files
-    version = work.recipe.package.version
-    unpack_tar(sdist, work.scratch)
-    source = work.scratch / f"{extra.distribution}-{version}"
-    shutil.copytree(source / extra.package, work.root / "site-packages" / extra.package)
-    dist_info = work.root / f"site-packages/{extra.distribution}-{version}.dist-info"
+    [sdist] = context.files
+    version = context.recipe.package.version
+    unpack_tar(sdist, context.scratch)
+    source = context.scratch / f"{extra.distribution}-{version}"
+    shutil.copytree(source / extra.package, context.root / "site-packages" / extra.package)
+    dist_info = context.root / f"site-packages/{extra.distribution}-{version}.dist-info"
     dist_info.mkdir()
     shutil.copyfile(source / "PKG-INFO", dist_info / "METADATA")
     (dist_info / "INSTALLER").write_text("conda\n")
     for name, script in extra.scripts.items():
         body = (source / script).read_text(encoding="utf-8").split("\n", 1)[1]
-        write_script(work.root / "python-scripts" / name, body)
-    licences = work.root / "share/licenses" / work.recipe.package.name
-    licences.mkdir(parents=True)
+        write_script(context.root / "python-scripts" / name, body)
+    context.licences.mkdir(parents=True)
     for name in ("LICENSE.txt", "DESCRIPTION.txt"):
         if (source / name).is_file():
-            shutil.copyfile(source / name, licences / name)
+            shutil.copyfile(source / name, context.licences / name)

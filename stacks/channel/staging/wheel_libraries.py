@@ -1,7 +1,7 @@
 """Shared libraries out of wheels, byte for byte as their makers built them: MKL, NVIDIA's.
 
-They are not patched: MKL's licence allows no modification, the executable's DT_RPATH already leads
-to the prefix's libraries, and NVIDIA's find one another in the folder that they lie in.
+They are not patched: MKL's licence allows no modification. The executable's DT_RPATH leads to the
+prefix's libraries, and NVIDIA's libraries find one another in their own folder.
 """
 
 from __future__ import annotations
@@ -10,34 +10,33 @@ import re
 import zipfile
 
 from stacks.channel.stages import WheelLibraries
-from stacks.channel.staging.build_context import Work
+from stacks.channel.staging.build_context import BuildContext
 from stacks.core.errors import UsageError
 
 LIBRARY = re.compile(r"(?:[^/]+\.data/data|nvidia/[^/]+)/lib/([^/]+)")
 LICENCE = re.compile(r"(?:.*/licensing/|[^/]+\.dist-info/(?:licenses/)?)([^/]+\.txt)")
-# Files of the wheel format beside the licence.
+# Text files of the wheel format that are no licences.
 OTHER = ("entry_points.txt", "top_level.txt")
 
 
-def stage(work: Work) -> None:
-    """Copy the recipe's libraries from its wheels to lib/, with the links that it names.
+def stage(context: BuildContext) -> None:
+    """Copy the recipe's libraries from its wheels to lib/, and make the recipe's links there.
 
-    Raises UsageError where no wheel has one of them.
+    Raises UsageError for a library that no wheel has.
     """
-    extra = work.recipe.extra
+    extra = context.recipe.extra
     assert isinstance(extra, WheelLibraries)
-    folder = work.root / "lib"
-    licences = work.root / "share/licenses" / work.recipe.package.name
+    folder = context.root / "lib"
     folder.mkdir()
-    licences.mkdir(parents=True)
-    for wheel in work.files:
+    context.licences.mkdir(parents=True)
+    for wheel in context.files:
         with zipfile.ZipFile(wheel) as archive:
             for name in archive.namelist():
-                if (found := LIBRARY.fullmatch(name)) and found[1] in extra.libraries:
-                    (folder / found[1]).write_bytes(archive.read(name))
-                    (folder / found[1]).chmod(0o755)
-                elif (found := LICENCE.fullmatch(name)) and found[1] not in OTHER:
-                    (licences / found[1]).write_bytes(archive.read(name))
+                if (match := LIBRARY.fullmatch(name)) and match[1] in extra.libraries:
+                    (folder / match[1]).write_bytes(archive.read(name))
+                    (folder / match[1]).chmod(0o755)
+                elif (match := LICENCE.fullmatch(name)) and match[1] not in OTHER:
+                    (context.licences / match[1]).write_bytes(archive.read(name))
     missing = [name for name in extra.libraries if not (folder / name).is_file()]
     if missing:
         raise UsageError(

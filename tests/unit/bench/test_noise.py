@@ -9,7 +9,7 @@ from typing import Any
 
 import pytest
 
-from stacks.bench import machine, noise
+from stacks.bench import noise
 from unit.helpers.benching import QUIET
 
 TICKS = os.sysconf("SC_CLK_TCK")
@@ -49,7 +49,7 @@ def test_version_1_of_cgroups(system: Path) -> None:
     assert noise.read(system / "proc", system / "cgroup").throttled == 1.5
 
 
-def test_a_system_that_tells_nothing(tmp_path: Path) -> None:
+def test_a_system_without_counters(tmp_path: Path) -> None:
     found = noise.read(tmp_path, tmp_path)
     assert (found.busy, found.steal, found.throttled, found.frequency) == (0, 0, 0, None)
     assert noise.quota(tmp_path, tmp_path) is None
@@ -66,7 +66,7 @@ def test_others_are_what_we_did_not_do() -> None:
     assert (found.others, found.steal, found.throttled) == (0.6, 0.05, 0.5)
 
 
-def test_each_kind_of_noise_is_told_and_quiet_is_not() -> None:
+def test_each_kind_of_noise_is_a_remark() -> None:
     assert noise.remarks([QUIET, QUIET]) == []
     loud = QUIET.model_copy(
         update={"others": 1.5, "steal": 0.2, "throttled": 2.0, "frequency": 2000.0}
@@ -77,38 +77,3 @@ def test_each_kind_of_noise_is_told_and_quiet_is_not() -> None:
         "the container's CPU limit stopped it for 2.0 s",
         "the cores' clock went from 2000 to 3000 MHz",
     ]
-
-
-def test_second_threads_of_cores_come_last(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr(os, "sched_getaffinity", lambda _: {0, 1, 2, 3})
-    for number, siblings in enumerate(["0-1", "0-1", "2-3", "2-3"]):
-        folder = tmp_path / f"cpu{number}/topology"
-        folder.mkdir(parents=True)
-        (folder / "thread_siblings_list").write_text(siblings)
-    assert machine.processors(2, tmp_path) == [0, 2]
-    assert machine.processors(4, tmp_path) == [0, 2, 1, 3]
-    assert machine.processors(3, tmp_path / "none") == [0, 1, 2]
-
-
-def test_a_run_is_kept_to_its_processors_and_let_go() -> None:
-    before = os.sched_getaffinity(0)
-    with machine.kept_to([min(before)]) as kept:
-        assert kept and os.sched_getaffinity(0) == {min(before)}
-    assert os.sched_getaffinity(0) == before
-    with machine.kept_to([100000]) as kept:
-        assert not kept
-    assert os.sched_getaffinity(0) == before
-
-
-def test_a_machine_is_described_from_its_reports(tmp_path: Path) -> None:
-    cpu = "Intel(R) Xeon(R) CPU E5-2680 v4 @ 2.40GHz"
-    told = {"cpu": cpu, "vendor": "GenuineIntel", "cores": 4, "memory": 1 << 34}
-    told |= {"kernel": "6.1", "glibc": "2.36"}
-    peaks = [[{"dtype": "float64", "threads": 1, "gflops": rate}] for rate in (50.0, 55.0)]
-    text = "cpu family\t: 6\nmodel\t\t: 79\nmodel name\t: Intel\nstepping\t: 1\nmicrocode\t: 0xb\n"
-    (tmp_path / "cpuinfo").write_text(text)
-    reports = [{"machine": {**told, "peak": peak}} for peak in peaks]
-    found = machine.describe(reports, tmp_path / "cpuinfo")
-    assert found.name == "intel-xeon-e5-2680-v4-4-cores"
-    assert (found.model, found.microcode) == ("6 79 1", "0xb")
-    assert [peak.gflops for peak in found.peak] == [55.0]

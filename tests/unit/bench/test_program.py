@@ -9,20 +9,18 @@ from typing import Any
 
 import pytest
 
-from stacks.bench import command, probe, program, rounds, schedule
+from stacks.bench import command, rounds, schedule
 from stacks.bench.candidates import Candidate
 from stacks.bench.options import BenchOptions
 from stacks.bench.program import TimedProgram
 from stacks.bench.result import NUMBA
 from stacks.bench.suspended_process import NoAnswerError, SuspendedProcess
 from stacks.core.errors import StacksError
-from stacks.core.workspace import Workspace
 from stacks.environments import settings
-from stacks.locks.lock import Lock
-from stacks.variants.variant import load_variant
+from unit.helpers import benching
+from unit.helpers.benching import candidate
 from unit.helpers.profiles import case, profile, tables
 
-LOCK = Lock((), (), "a" * 64, "", "")
 PROFILE = profile(tables("Gemm", 2.0, 100, "C"), tables("Dot22", 1.0, 10, "Py"))
 
 
@@ -59,13 +57,8 @@ def fakes(monkeypatch: pytest.MonkeyPatch) -> list[Fake]:
     return Fake.every
 
 
-def candidate(workspace: Workspace, name: str, framework: str = "theano-1.0.5") -> Candidate:
-    return Candidate(load_variant(workspace, name, framework), Path("/p") / name, LOCK, None)
-
-
 def plan(*names: str, **more: Any) -> schedule.Plan:
-    given: dict[str, Any] = {"workloads": ("ntm",), "threads": (1, 2), "rounds": 5, "quick": True}
-    return schedule.Plan(candidates=tuple(map(candidate, names)), **(given | more))
+    return benching.plan(*names, **{"workloads": ("ntm",), "rounds": 5, **more})
 
 
 def started(turn: schedule.Turn) -> TimedProgram:
@@ -78,48 +71,8 @@ def ready(of: Candidate) -> TimedProgram:
     return program
 
 
-def told(of: schedule.Plan) -> list[tuple[int, int, str]]:
-    return [(turn.start, turn.round, turn.candidate.variant.name) for turn in schedule.turns(of)]
-
-
-def test_all_are_started_before_the_first_is_timed_and_the_rounds_turn(
-    workspace: Workspace,
-) -> None:
-    assert told(plan(workspace, "blis", "mkl", rounds=3, starts=2)) == [
-        (1, 0, "blis"), (1, 0, "mkl"),
-        (1, 1, "blis"), (1, 1, "mkl"),
-        (1, 2, "mkl"), (1, 2, "blis"),
-        (2, 0, "mkl"), (2, 0, "blis"),
-        (2, 3, "blis"), (2, 3, "mkl"),
-    ]  # fmt: skip
-
-
-def test_what_is_slow_to_start_is_started_once_and_on_all_threads_unless_asked(
-    workspace: Workspace,
-) -> None:
-    few = plan(workspace, "blis")
-    assert {turn.start for turn in schedule.turns(few)} == {1} and schedule.counts_of(
-        "ntm", few
-    ) == (2,)
-    asked = plan(workspace, "blis", starts=9, every_count=True)
-    assert schedule.starts_of("ntm", asked) == 5, "no more than rounds"
-    assert schedule.counts_of("ntm", asked) == (1, 2)
-    assert schedule.starts_of("lstm", few) == 5 and schedule.counts_of("lstm", few) == (1, 2)
-    assert [turn.last for turn in schedule.turns(few)] == [False] * 5 + [True]
-
-
-def test_what_is_left_is_told_from_the_first_calls_on(workspace: Workspace) -> None:
-    every = list(schedule.turns(plan(workspace, "blis", "mkl", rounds=2)))
-    assert schedule.remaining([(every[0], 300.0)], every[1:]) is None
-    expected = [(every[0], 300.0), (every[2], 10.0)]
-    assert schedule.remaining(expected, every[1:]) == 300 + 2 * 10 + 2 * 12
-    assert schedule.remaining([*expected, (every[2], 5.0)], every[3:]) == 5 + 2 * 6
-
-
-def test_a_program_is_timed_in_its_rounds_and_its_profile_kept_once(
-    workspace: Workspace, fakes: list[Fake]
-) -> None:
-    found = rounds.run(plan(workspace, "blis", "mkl", starts=2, calls=3), start=started).runs
+def test_a_program_is_timed_in_its_rounds_and_its_profile_kept_once(fakes: list[Fake]) -> None:
+    found = rounds.run(plan("blis", "mkl", starts=2, calls=3), start=started).runs
     assert [(run.start, run.round) for run in found[::2]] == [
         (1, 1),
         (1, 2),
@@ -139,20 +92,18 @@ def test_a_program_is_timed_in_its_rounds_and_its_profile_kept_once(
 
 @pytest.mark.parametrize("error", [KeyboardInterrupt, StacksError("it hangs")])
 def test_nothing_is_left_behind(
-    workspace: Workspace, monkeypatch: pytest.MonkeyPatch, fakes: list[Fake], error: Any
+    monkeypatch: pytest.MonkeyPatch, fakes: list[Fake], error: Any
 ) -> None:
     def fail(self: TimedProgram, calls: int) -> None:
         raise error
 
     monkeypatch.setattr(TimedProgram, "time", fail)
     with pytest.raises((KeyboardInterrupt, StacksError)):
-        rounds.run(plan(workspace, "blis", "mkl"), start=started)
+        rounds.run(plan("blis", "mkl"), start=started)
     assert len(fakes) == 2 and all(fake.killed for fake in fakes)
 
 
-def test_all_may_compile_at_once(
-    workspace: Workspace, monkeypatch: pytest.MonkeyPatch, fakes: list[Fake]
-) -> None:
+def test_all_may_compile_at_once(monkeypatch: pytest.MonkeyPatch, fakes: list[Fake]) -> None:
     alive: list[int] = []
     answer = Fake.answer
 
@@ -161,13 +112,13 @@ def test_all_may_compile_at_once(
         return answer(self)
 
     monkeypatch.setattr(Fake, "answer", counted)
-    rounds.run(plan(workspace, "blis", "mkl", "openblas"), start=started)
-    rounds.run(plan(workspace, "blis", "mkl", "openblas", together=True), start=started)
+    rounds.run(plan("blis", "mkl", "openblas"), start=started)
+    rounds.run(plan("blis", "mkl", "openblas", together=True), start=started)
     assert alive == [1, 2, 3, 6, 6, 6]
 
 
-def test_on_pytensor_numba_is_timed_too(workspace: Workspace, fakes: list[Fake]) -> None:
-    found = ready(candidate(workspace, "mkl", "pytensor-3.0.7"))
+def test_on_pytensor_numba_is_timed_too(fakes: list[Fake]) -> None:
+    found = ready(candidate("mkl", "pytensor-3.0.7"))
     assert [series.name for series in found.time(2)] == ["ntm step", "ntm step, numba"]
     assert fakes[0].words[2:] == ["workload", "ntm", "--stay", "--profile-calls", "20"]
     assert fakes[1].words[-2:] == ["--linker", "numba"]
@@ -178,7 +129,6 @@ def test_on_pytensor_numba_is_timed_too(workspace: Workspace, fakes: list[Fake])
 
 
 def test_the_compilation_counts_only_with_its_modules_in_the_cache(
-    workspace: Workspace,
     monkeypatch: pytest.MonkeyPatch,
 ) -> None:
     warm = Fake.answer
@@ -189,16 +139,16 @@ def test_the_compilation_counts_only_with_its_modules_in_the_cache(
         return found
 
     monkeypatch.setattr(Fake, "answer", cold)
-    (series,) = ready(candidate(workspace, "mkl")).time(1)
+    (series,) = ready(candidate("mkl")).time(1)
     assert series.compile is None
 
 
-def test_words_that_are_no_measurement(
-    workspace: Workspace, monkeypatch: pytest.MonkeyPatch, fakes: list[Fake]
+def test_output_that_is_not_a_measurement_is_an_error(
+    monkeypatch: pytest.MonkeyPatch, fakes: list[Fake]
 ) -> None:
     monkeypatch.setattr(Fake, "answer", lambda self: {"ready": [{"nome": "step"}]})
     with pytest.raises(StacksError, match=r"theano-1\.0\.5/mkl: ntm: no measurement"):
-        rounds.run(plan(workspace, "mkl"), start=started)
+        rounds.run(plan("mkl"), start=started)
     assert fakes[0].killed
 
 
@@ -226,13 +176,11 @@ class Silent(Fake):
         return 0.75
 
 
-def timed_on_pytensor(
-    workspace: Workspace, monkeypatch: pytest.MonkeyPatch, asked_for: int, **more: Any
-) -> rounds.Timed:
+def timed_on_pytensor(monkeypatch: pytest.MonkeyPatch, asked_for: int, **more: Any) -> rounds.Timed:
     monkeypatch.setattr(Silent, "asked_for", asked_for, raising=False)
     chosen = (
-        candidate(workspace, "mkl", "pytensor-3.0.7"),
-        candidate(workspace, "blis", "pytensor-3.0.7"),
+        candidate("mkl", "pytensor-3.0.7"),
+        candidate("blis", "pytensor-3.0.7"),
     )
     started_without: list[list[str]] = []
 
@@ -244,20 +192,19 @@ def timed_on_pytensor(
         )
 
     monkeypatch.setattr(rounds.Crew, "_started", begin)
-    return rounds.run(dataclasses.replace(plan(workspace, **more), candidates=chosen, limit=60.0))
+    return rounds.run(dataclasses.replace(plan(**more), candidates=chosen, limit=60.0))
 
 
 @pytest.mark.parametrize(("asked_for", "number"), [(0, 0), (3, 3), (6, 5)])
 @pytest.mark.parametrize("together", [False, True])
-def test_what_does_not_answer_is_named_and_the_rest_is_kept(
-    workspace: Workspace,
+def test_a_timeout_is_recorded_and_the_other_figures_are_kept(
     monkeypatch: pytest.MonkeyPatch,
     fakes: list[Fake],
     asked_for: int,
     number: int,
     together: bool,
 ) -> None:
-    found = timed_on_pytensor(workspace, monkeypatch, asked_for, together=together)
+    found = timed_on_pytensor(monkeypatch, asked_for, together=together)
     assert {series.name for run in found.runs for series in run.series} == {"ntm step"}
     assert len(found.runs) == 10, "what it had answered before is left out, the rest is not"
     first, second = sorted(found.missing, key=lambda one: one.subject)
@@ -273,36 +220,28 @@ def test_what_does_not_answer_is_named_and_the_rest_is_kept(
     assert all(fake.killed for fake in fakes)
 
 
-def test_what_did_not_answer_is_not_started_again(
-    workspace: Workspace, monkeypatch: pytest.MonkeyPatch, fakes: list[Fake]
+def test_a_timed_out_process_is_not_started_again(
+    monkeypatch: pytest.MonkeyPatch, fakes: list[Fake]
 ) -> None:
-    found = timed_on_pytensor(workspace, monkeypatch, 0, starts=3)
+    found = timed_on_pytensor(monkeypatch, 0, starts=3)
     assert len(found.missing) == 2 and len(found.runs) == 10
     assert ["numba" in fake.words for fake in fakes].count(True) == 2
     assert len(fakes) == 2 * 3 + 2
 
 
-def test_where_nothing_answers_nothing_is_kept(
-    workspace: Workspace, monkeypatch: pytest.MonkeyPatch, fakes: list[Fake]
+def test_no_result_where_every_process_times_out(
+    monkeypatch: pytest.MonkeyPatch, fakes: list[Fake]
 ) -> None:
     def silent(self: Fake) -> dict[str, Any]:
         raise NoAnswerError("it has not compiled")
 
     monkeypatch.setattr(Fake, "answer", silent)
     with pytest.raises(NoAnswerError, match="it has not compiled"):
-        rounds.run(plan(workspace, "blis", "mkl"), start=started)
+        rounds.run(plan("blis", "mkl"), start=started)
     assert len(fakes) == 2 and all(fake.killed for fake in fakes)
 
 
-def test_how_often_a_program_is_called() -> None:
-    assert probe.options_of("check_blas", True) == ["--case", "2000"]
-    assert probe.options_of("check_blas", False) == probe.options_of("ntm", True) == []
-    assert [probe.calls_of("ntm", quick) for quick in (True, False)] == [20, 100]
-    assert probe.calls_of("check_blas", True) == 10
-    assert program.profile_calls("check_blas") == 1
-
-
-def test_scan_may_be_fixed_for_all(workspace: Workspace, monkeypatch: pytest.MonkeyPatch) -> None:
+def test_scan_may_be_fixed_for_all(monkeypatch: pytest.MonkeyPatch) -> None:
     seen: list[tuple[list[str], str | None]] = []
 
     class Seen(TimedProgram):
@@ -310,24 +249,10 @@ def test_scan_may_be_fixed_for_all(workspace: Workspace, monkeypatch: pytest.Mon
             seen.append((given[2], given[3].get("PYTHONPATH")))
             super().__init__(*given, **named, start=Fake)
 
-    monkeypatch.setattr(rounds, "Program", Seen)
-    chosen = (candidate(workspace, "pip-default"), candidate(workspace, "mkl", "pytensor-3.0.7"))
-    rounds.run(dataclasses.replace(plan(workspace, fix_scan=True), candidates=chosen))
+    monkeypatch.setattr(rounds, "TimedProgram", Seen)
+    chosen = (candidate("pip-default"), candidate("mkl", "pytensor-3.0.7"))
+    rounds.run(dataclasses.replace(plan(fix_scan=True), candidates=chosen))
     assert seen == [(["--fix-scan"], str(settings.SITE_FOLDER))] * 2
     assert (settings.SITE_FOLDER / "theano_stacks_scan.py").is_file()
     (said,) = command.remarks([], True, 0.0, BenchOptions(fix_scan=True))
     assert "theano_stacks_scan" in said
-
-
-def test_a_fix_that_was_not_made_for_a_framework_is_refused(workspace: Workspace) -> None:
-    command._check_fixes(
-        workspace,
-        [
-            candidate(workspace, "mkl", "pytensor-3.0.7"),
-            candidate(workspace, "mkl", "theano-0.8.2"),
-        ],
-    )
-    with pytest.raises(StacksError, match=r"theano_stacks_scan is not made for aesara-2\.9\.4"):
-        command._check_fixes(
-            workspace, [candidate(workspace, "mkl"), candidate(workspace, "mkl", "aesara-2.9.4")]
-        )

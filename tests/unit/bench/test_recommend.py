@@ -1,8 +1,5 @@
 from __future__ import annotations
 
-from pathlib import Path
-from typing import Any
-
 import pytest
 
 from stacks.bench import recommend, rounds, schedule
@@ -11,29 +8,18 @@ from stacks.bench.candidates import Candidate
 from stacks.bench.result import Run
 from stacks.core.errors import UsageError
 from stacks.core.workspace import Workspace
-from stacks.locks.conda_lock import LockedPackage
-from stacks.locks.lock import Lock
-from stacks.variants.variant import load_variant
-from unit.helpers.benching import runs
+from unit.helpers.benching import candidate, runs
 
-LOCK = Lock(
-    (LockedPackage("numpy", "1.22.4", "0", "u/n.conda", "b" * 64, "c" * 32),), (), "a" * 64, "", ""
-)
-PASSED = {"ok": True}
 SLOW = [40.0, 41, 39, 40, 42, 40, 41]
 FAST = [100.0, 104, 98, 101, 103, 99, 100]
 ALIKE = [101.0, 103, 99, 100, 104, 98, 101]
 
 
-def candidate(workspace: Workspace, name: str, report: dict[str, Any] | None) -> Candidate:
-    return Candidate(load_variant(workspace, name, "theano-1.0.5"), Path("/p") / name, LOCK, report)
-
-
 BASE, MKL, BLIS, BROKEN = (
-    candidate("pip-default", PASSED),
-    candidate("mkl", PASSED),
-    candidate("blis", PASSED),
-    candidate("openblas", {"ok": False}),
+    candidate("pip-default"),
+    candidate("mkl"),
+    candidate("blis"),
+    candidate("openblas", report={"ok": False}),
 )
 
 
@@ -46,7 +32,7 @@ def test_the_fastest_is_named() -> None:
     assert recommend.sentences(found, [BASE, MKL, BLIS]) == ["Gemm, 2 threads: mkl is the fastest"]
 
 
-def test_what_the_noise_does_not_tell_apart_is_not_named() -> None:
+def test_equally_fast_variants_have_no_winner() -> None:
     (said,) = recommend.sentences(timed((MKL, FAST), (BLIS, ALIKE)), [MKL, BLIS])
     assert "no one is the fastest: mkl, blis differ by no more than the noise" in said
 
@@ -58,14 +44,14 @@ def test_the_baseline_is_no_choice() -> None:
     assert alone == ["mkl is the only one that verifies beside the baseline"]
 
 
-def test_less_than_twice_the_baseline_is_told() -> None:
+def test_less_than_twice_the_baseline_is_a_warning() -> None:
     found = timed((BASE, SLOW), (MKL, [x * 1.5 for x in SLOW]), (BLIS, FAST))
     rows = bench_rows.rows(found, [one.subject for one in (BASE, MKL, BLIS)])
     assert recommend.warnings(rows) == ["Gemm: mkl is only 1.50 times as fast as pip-default"]
 
 
 def test_nothing_to_choose_from(workspace: Workspace, monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr(recommend, "candidates", lambda variants: [MKL, BROKEN])
+    monkeypatch.setattr(recommend, "candidates", lambda workspace, variants: [MKL, BROKEN])
     with pytest.raises(UsageError, match=r"(?s)fewer than two.*found: +mkl\n.*invoke build"):
         recommend.recommend(workspace, [MKL.variant])
     with pytest.raises(UsageError, match="too few rounds"):
@@ -81,7 +67,7 @@ def test_a_variant_that_did_not_verify_is_never_timed(
         planned.append(plan)
         return rounds.Timed(timed((BASE, SLOW), (MKL, FAST)), [], pinned=True)
 
-    monkeypatch.setattr(recommend, "candidates", lambda variants: [BASE, MKL, BROKEN])
+    monkeypatch.setattr(recommend, "candidates", lambda workspace, variants: [BASE, MKL, BROKEN])
     monkeypatch.setattr(rounds, "run", run)
     recommend.recommend(workspace, [MKL.variant])
     assert [c.variant.name for c in planned[0].candidates] == ["pip-default", "mkl"]

@@ -107,11 +107,11 @@ def test_a_program_that_is_not_there() -> None:
 # Starts a worker that asks to end with its parent, says its number, and waits.
 OWNER = """
 import os, sys
-from stacks.bench.suspended_process import Staying
+from stacks.bench.suspended_process import SuspendedProcess
 code = "import sys; sys.path.insert(0, sys.argv[1])\\n" \\
     "from verify.core import process; process.end_with_parent()\\n" \\
     "import json, os; print(json.dumps({'pid': os.getpid()})); sys.stdout.flush(); input()"
-worker = Staying([sys.executable, "-c", code, sys.argv[1]], os.environ, 30.0)
+worker = SuspendedProcess([sys.executable, "-c", code, sys.argv[1]], os.environ, 30.0)
 print(worker.answer()["pid"], flush=True)
 input()
 """

@@ -5,17 +5,19 @@ from pathlib import Path
 
 import pytest
 
-from stacks.channel import build as package_builds
+from stacks.channel import assemble
 from stacks.channel import offers as offers_module
-from stacks.channel import solve as solver
 from stacks.channel.offers import Channel
+from stacks.channel.recipe import read_recipes
 from stacks.core.errors import UsageError
 from stacks.core.workspace import Workspace
+from stacks.sources.pins import Pins, read_pins, write_pins
+from unit.helpers.checkout import CHECKOUT
 
 
 @pytest.fixture(scope="module")
-def channel(workspace: Workspace) -> Channel:
-    return offers_module.read_channel(workspace)
+def channel() -> Channel:
+    return offers_module.read_channel(CHECKOUT)
 
 
 def test_the_index_of_a_subdir(channel: Channel) -> None:
@@ -42,26 +44,35 @@ def test_offers_by_their_files_names(channel: Channel) -> None:
         assert offer.url.endswith(f"/{offer.recipe.subdir}/{name}")
 
 
-def test_a_solution_is_sorted_and_whole(channel: Channel) -> None:
-    found = solver.solve(channel, ["six", "python 2.7.*", "gxx"])
-    names = [f"{o.recipe.package.name} {o.recipe.package.version}" for o in found]
-    assert names == ["gxx 10.2.1", "libgcc-runtime 10.2.1", "python 2.7.18", "six 1.16.0"]
+def test_a_channel_without_recipes_is_empty(tmp_path: Path) -> None:
+    write_pins(tmp_path / "recipes/sources.lock", Pins())
+    assert offers_module.read_channel(Workspace(tmp_path, tmp_path / "cache")).offers == {}
 
 
-def test_what_fits_not_together(channel: Channel) -> None:
-    with pytest.raises(UsageError, match=r"(?s)cannot satisfy python 3.9.\*, theano ==0.8.2\n.+"):
-        solver.solve(channel, ["python 3.9.*", "theano ==0.8.2"])
+def test_an_offer_follows_from_the_packages_that_build_it(channel: Channel) -> None:
+    recipes, pins = read_recipes(CHECKOUT.recipes), read_pins(CHECKOUT.sources_lock)
+    compat, gxx = recipes["amdlibm-compat"], recipes["gxx"]
+    [offer] = [o for o in channel.offers.values() if o.recipe.package.name == "amdlibm-compat"]
+    of_gxx = assemble.inputs_hash(gxx, gxx.pins(pins))
+    assert offer.tools == (gxx,)
+    assert offer.inputs == assemble.inputs_hash(compat, compat.pins(pins), [of_gxx])
+    assert offer.inputs != assemble.inputs_hash(compat, compat.pins(pins), ["0" * 64])
 
 
-@pytest.mark.parametrize("spec", ["six ==", "six >=1,<", "=", "six [["])
-def test_specs_that_are_none(spec: str, channel: Channel) -> None:
-    with pytest.raises(UsageError, match="correct the specs in envs/"):
-        solver.solve(channel, [spec])
+def test_an_unknown_build_requirement_is_an_error(tmp_path: Path) -> None:
+    folder = tmp_path / "recipes" / "made"
+    folder.mkdir(parents=True)
+    (folder / "recipe.yaml").write_text(
+        "package: {name: made, version: '1'}\n"
+        "requirements: {build: [gxxx]}\n"
+        "about: {license: BSD-3-Clause, summary: s}\n"
+        "extra: {stage: openblas-wheel}\n"
+    )
+    write_pins(tmp_path / "recipes/sources.lock", Pins())
+    with pytest.raises(UsageError, match="the recipe made cannot be built with gxxx"):
+        offers_module.read_channel(Workspace(tmp_path, tmp_path / "cache"))
 
 
-def test_nothing_missing_builds_nothing(workspace: Workspace, channel: Channel) -> None:
-    assert package_builds.build_missing(workspace, channel, []) == {}
-
-
-def test_recipes_that_are_not_there(tmp_path: Path) -> None:
-    assert offers_module.read_channel(FIXME_recipes(tmp_path)).offers == {}
+def test_a_package_of_the_users_archive_is_not_offered(channel: Channel) -> None:
+    names = {offer.recipe.package.name for offer in channel.offers.values()}
+    assert "amdlibm-compat" in names and "amdlibm" not in names

@@ -8,9 +8,9 @@ from pathlib import Path
 import pytest
 
 from stacks.channel import assemble, package
-from stacks.channel.recipe import Build, Recipe
+from stacks.channel.recipe import Recipe
 from stacks.channel.staging import STAGES
-from stacks.channel.staging.build_context import Work
+from stacks.channel.staging.build_context import BuildContext
 from stacks.core.disk import DiskError
 from stacks.core.errors import IntegrityError
 from stacks.core.workspace import Workspace
@@ -39,18 +39,18 @@ def recipe() -> Recipe:
 
 @pytest.fixture
 def staged(workspace: Workspace, room: Path, monkeypatch: pytest.MonkeyPatch) -> Path:
-    """Give a cache with the source; the stage writes a program, a text and a link."""
+    """Give a cache with the source, and a stage that writes a program, a text and a link."""
 
-    def stage(work: Work) -> None:
-        (work.root / "site-packages/.hidden").mkdir(parents=True)
-        (work.root / "site-packages/.hidden/small.py").write_bytes(
-            work.sources["small-1.0.whl"].read_bytes()
+    def stage(context: BuildContext) -> None:
+        (context.root / "site-packages/.hidden").mkdir(parents=True)
+        (context.root / "site-packages/.hidden/small.py").write_bytes(
+            context.sources["small-1.0.whl"].read_bytes()
         )
-        program = work.root / "python-scripts/small"
+        program = context.root / "python-scripts/small"
         program.parent.mkdir()
         program.write_text("#!/bin/sh\n")
         program.chmod(0o700)
-        (work.root / "python-scripts/link").symlink_to("small")
+        (context.root / "python-scripts/link").symlink_to("small")
 
     monkeypatch.setitem(STAGES, "wheel", stage)
     monkeypatch.setattr(assemble, "_code_hash", lambda stage: "0")
@@ -60,32 +60,17 @@ def staged(workspace: Workspace, room: Path, monkeypatch: pytest.MonkeyPatch) ->
     return room
 
 
-def test_names(recipe: Recipe) -> None:
-    inputs = "0123456789abcdef" * 4
-    assert assemble.build_string(recipe, inputs) == "pyh0123456_3"
-    assert assemble.file_name(recipe, inputs) == "small-1.0-pyh0123456_3.conda"
-
-
-def test_what_decides_the_inputs(recipe: Recipe) -> None:
-    one = assemble.inputs_hash(recipe, [PIN])
-    assert one == assemble.inputs_hash(recipe, [PIN])
-    other_pin = PIN.__class__(**{**PIN.__dict__, "sha256": "0" * 64})
-    other_recipe = recipe.model_copy(update={"build": Build(number=4)})
-    assert len({one, assemble.inputs_hash(recipe, [other_pin]),
-                assemble.inputs_hash(other_recipe, [PIN])}) == 3  # fmt: skip
-
-
-def test_a_built_package_is_taken_from_the_cache(
+def test_a_built_package_is_returned_from_the_cache(
     workspace: Workspace, recipe: Recipe, staged: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     built = package.build(workspace, recipe, PINS)
     assert sha256(built.path.read_bytes()) == built.sha256
     assert built.size == built.path.stat().st_size
-    monkeypatch.setattr(assemble, "assemble", None)
+    monkeypatch.setattr(package, "assemble", None)
     assert package.build(workspace, recipe, PINS) == built
 
 
-def test_the_bytes_depend_on_nothing_else(
+def test_the_bytes_do_not_depend_on_the_umask(
     workspace: Workspace, recipe: Recipe, staged: Path
 ) -> None:
     first = package.build(workspace, recipe, PINS)
@@ -121,7 +106,7 @@ def test_a_damaged_package_is_built_again(
     assert "damaged in the cache; building it again" in capsys.readouterr().err
 
 
-def test_a_package_that_cannot_be_read_is_told(
+def test_a_package_that_cannot_be_read_is_a_disk_error(
     workspace: Workspace, recipe: Recipe, staged: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     built = package.build(workspace, recipe, PINS)
@@ -134,29 +119,14 @@ def test_a_package_that_cannot_be_read_is_told(
         package.cached(workspace, recipe, assemble.inputs_hash(recipe, [PIN]))
 
 
-def test_a_stage_that_fails_leaves_nothing(
+def test_a_broken_link_is_an_error_that_leaves_nothing_in_the_cache(
     workspace: Workspace, recipe: Recipe, staged: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    def stage(work: Work) -> None:
-        (work.root / "link").symlink_to("nowhere")
+    def stage(context: BuildContext) -> None:
+        (context.root / "link").symlink_to("nowhere")
 
     monkeypatch.setitem(STAGES, "wheel", stage)
     with pytest.raises(IntegrityError, match=r"(?s)link: a link to nothing.*nowhere"):
         package.build(workspace, recipe, PINS)
     assert not list((staged / "cache/packages").glob("[!.]*"))
     assert not list((staged / "cache/packages").glob("*.part"))
-
-
-def test_the_code_of_a_stage_is_its_module_and_what_that_imports() -> None:
-    def names(stage: str) -> list[str]:
-        return [path.name for path in assemble.code_of(stage)]
-
-    assert names("libraries") == ["build_context.py", "debian.py", "elf.py", "libraries.py"]
-    assert names("sdist") == ["build_context.py", "wheel.py"]
-    assert names("relinked-wheel") == [
-        "build_context.py",
-        "elf.py",
-        "relinked_wheel.py",
-        "replace_text.py",
-        "wheel.py",
-    ]

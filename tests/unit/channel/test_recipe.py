@@ -4,9 +4,10 @@ from pathlib import Path
 
 import pytest
 
-from stacks.channel.recipe import RECIPES, SOURCES_LOCK, read_recipes
-from stacks.channel.stages import Forwarding, LocalTarball, ThinFront
+from stacks.channel.recipe import read_recipes
+from stacks.channel.stages import Forwarding, ThinFront, UserTarball
 from stacks.core.errors import UsageError
+from stacks.core.workspace import Workspace
 from stacks.sources.pins import Pins, read_pins
 
 RECIPE = """\
@@ -32,17 +33,17 @@ def write(folder: Path, text: str) -> Path:
     return path
 
 
-def test_a_recipe(tmp_path: Path) -> None:
+def test_a_recipe(workspace: Workspace, tmp_path: Path) -> None:
     write(tmp_path, RECIPE)
     [(name, recipe)] = read_recipes(tmp_path).items()
     assert (name, recipe.package.version, recipe.subdir) == ("six", "1.16.0", "linux-64")
-    assert [pin.filename for pin in recipe.pins(read_pins(SOURCES_LOCK))] == [
+    assert [pin.filename for pin in recipe.pins(read_pins(workspace.sources_lock))] == [
         "six-1.16.0-py2.py3-none-any.whl"
     ]
 
 
 @pytest.mark.parametrize(
-    ("old", "new", "line", "told"),
+    ("old", "new", "line", "message"),
     [
         ("  summary", "  sumary", 10, "summary"),
         ("stage: wheel", "stage: weel", 12, "wheel"),
@@ -52,30 +53,40 @@ def test_a_recipe(tmp_path: Path) -> None:
         ("about:", "requirements:\n  rum: [python]\nabout:", 9, "run"),
     ],
 )
-def test_a_mistake_is_told_with_its_line(
-    old: str, new: str, line: int, told: str, tmp_path: Path
+def test_a_mistake_is_reported_with_its_line(
+    old: str, new: str, line: int, message: str, tmp_path: Path
 ) -> None:
     assert old in RECIPE
     path = write(tmp_path, RECIPE.replace(old, new))
     with pytest.raises(UsageError) as caught:
         read_recipes(tmp_path)
     assert f"{path}:{line}:" in caught.value.what
-    assert told in caught.value.what
+    assert message in caught.value.what
 
 
-def test_a_source_that_is_not_pinned(tmp_path: Path) -> None:
+def test_a_source_that_is_not_pinned_is_an_error(tmp_path: Path) -> None:
     write(tmp_path, RECIPE)
     with pytest.raises(UsageError, match=r"no file six-1.16.0.* is pinned"):
         read_recipes(tmp_path)["six"].pins(Pins())
 
 
-# These are made of a few lines of code of the project's own, or of the user's file.
-WITHOUT_SOURCES = (Forwarding, LocalTarball, ThinFront)
+# Stages that need the project's own code only, or the user's file.
+WITHOUT_SOURCES = (Forwarding, UserTarball, ThinFront)
 
 
-def test_every_committed_recipe_has_its_sources_pinned_and_a_floor_if_it_is_native() -> None:
-    pins = read_pins(SOURCES_LOCK)
-    for name, recipe in read_recipes(RECIPES).items():
+def test_every_committed_recipe_has_pinned_sources_and_a_glibc_floor_if_native(
+    workspace: Workspace,
+) -> None:
+    pins = read_pins(workspace.sources_lock)
+    for name, recipe in read_recipes(workspace.recipes).items():
         assert bool(recipe.pins(pins)) != isinstance(recipe.extra, WITHOUT_SOURCES), name
         floors = [spec for spec in recipe.requirements.run if spec.startswith("__glibc >=")]
         assert len(floors) == (0 if recipe.build.noarch else 1), name
+
+
+def test_pins_have_the_names_that_stages_use(workspace: Workspace) -> None:
+    pins = read_pins(workspace.sources_lock)
+    recipes = read_recipes(workspace.recipes)
+    assert list(recipes["libblas-blis"].pins_by_name(pins)) == ["libblas3", "liblapack3"]
+    [name] = recipes["amdlibm-compat"].pins_by_name(pins)
+    assert name.startswith("src:")

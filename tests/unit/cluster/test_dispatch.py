@@ -145,7 +145,7 @@ def test_a_timing_that_was_refused_is_a_failure_of_its_own() -> None:
     assert kept == [("y", "b")] and failures == ["a: another checkout"]
 
 
-def test_a_worker_without_this_project_is_told_as_such() -> None:
+def test_a_worker_without_this_project_is_an_error() -> None:
     fake = Fake(worker("a"))
     fake.answers["a"] = [Ended(error="ModuleNotFoundError: No module named 'stacks'")]
     failures = dispatch(cast(Cluster, fake), [job("x", "a")], lambda *_: None)
@@ -153,7 +153,7 @@ def test_a_worker_without_this_project_is_told_as_such() -> None:
     assert "./invoke worker" in str(failures[0].fix)
 
 
-def test_an_answer_that_is_none_is_an_error_of_that_job() -> None:
+def test_an_invalid_answer_is_an_error_of_its_job() -> None:
     fake = Fake(worker("a"))
     fake.answers["a"] = [Ended(text='{"outcomes": 3}')]
     answers: list[Answer] = []
@@ -161,7 +161,7 @@ def test_an_answer_that_is_none_is_an_error_of_that_job() -> None:
     assert answers[0].error and answers[0].error.what == "what it answered cannot be read"
 
 
-def test_what_runs_is_stopped_where_this_is_interrupted() -> None:
+def test_an_interrupt_stops_the_running_jobs() -> None:
     fake = Fake(worker("a"), worker("b"))
     fake.answers = {"a": [None], "b": [None]}
 

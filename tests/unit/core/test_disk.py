@@ -13,6 +13,7 @@ from stacks.core.disk import (
     REPOSITORY,
     DiskError,
     aside,
+    cache_root,
     check_sha256,
     explained,
     locked,
@@ -21,7 +22,6 @@ from stacks.core.disk import (
     write_whole,
 )
 from stacks.core.errors import IntegrityError
-from stacks.core.workspace import Workspace
 
 
 def names(folder: Path) -> list[str]:
@@ -46,7 +46,7 @@ def test_a_folder_takes_the_place_of_another(tmp_path: Path) -> None:
     assert names(tmp_path) == ["folder"]
 
 
-def test_what_fails_leaves_the_old_and_nothing_else(tmp_path: Path) -> None:
+def test_a_failure_leaves_the_old_folder_and_nothing_else(tmp_path: Path) -> None:
     target = tmp_path / "folder"
     target.mkdir()
     (target / "old").touch()
@@ -85,10 +85,10 @@ def test_a_link_is_replaced_and_not_followed(tmp_path: Path) -> None:
         (errno.ENOTDIR, "a file stands where a folder is needed"),
     ],
 )
-def test_refusals_of_the_disk(workspace: Workspace, number: int, fix: str) -> None:
-    with pytest.raises(DiskError) as caught, explained(workspace.cache / "here"):
+def test_refusals_of_the_disk(number: int, fix: str) -> None:
+    with pytest.raises(DiskError) as caught, explained(cache_root() / "here"):
         raise OSError(number, os.strerror(number))
-    assert caught.value.what == f"{workspace.cache / 'here'}: {os.strerror(number)}"
+    assert caught.value.what == f"{cache_root() / 'here'}: {os.strerror(number)}"
     assert fix in str(caught.value.fix)
 
 
@@ -113,7 +113,7 @@ def test_other_errors_are_not_hidden() -> None:
         raise FileNotFoundError(errno.ENOENT, "none")
 
 
-def test_no_room_for_temporary_files(monkeypatch: pytest.MonkeyPatch) -> None:
+def test_no_space_for_temporary_files(monkeypatch: pytest.MonkeyPatch) -> None:
     def none() -> None:
         raise FileNotFoundError(errno.ENOENT, "No usable temporary directory found in [...]")
 
@@ -175,21 +175,21 @@ def test_a_lock_falls_with_its_holder(tmp_path: Path) -> None:
     [("/c", "/x", "/c"), ("~/c", "", "/home/me/c"), ("", "/x", "/x/theano-stacks"),
      ("", "", "/home/me/.cache/theano-stacks")],
 )  # fmt: skip
-def test_the_place_of_the_cache(
-    workspace: Workspace, chosen: str, xdg: str, found: str, monkeypatch: pytest.MonkeyPatch
+def test_the_folder_of_the_cache(
+    chosen: str, xdg: str, found: str, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     monkeypatch.setenv("HOME", "/home/me")
     monkeypatch.setenv("THEANO_STACKS_CACHE", chosen)
     monkeypatch.setenv("XDG_CACHE_HOME", xdg)
-    assert workspace.cache == Path(found)
+    assert cache_root() == Path(found)
 
 
-def test_no_home_for_the_cache(workspace: Workspace, monkeypatch: pytest.MonkeyPatch) -> None:
+def test_no_home_for_the_cache(monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.delenv("THEANO_STACKS_CACHE", raising=False)
     monkeypatch.delenv("XDG_CACHE_HOME", raising=False)
     monkeypatch.setattr(os.path, "expanduser", lambda path: path)
     with pytest.raises(DiskError, match=r"(?s)no home.*THEANO_STACKS_CACHE"):
-        workspace.cache
+        cache_root()
 
 
 def test_hashes(tmp_path: Path) -> None:

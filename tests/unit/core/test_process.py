@@ -2,11 +2,13 @@ from __future__ import annotations
 
 import os
 import sys
+from contextlib import suppress
 from pathlib import Path
 
+import psutil
 import pytest
 
-from stacks.core.process import CommandError, attached, call, followed, quoted
+from stacks.core.process import CommandError, attached, call, followed, overseen, quoted
 
 
 def test_what_a_program_prints() -> None:
@@ -17,7 +19,7 @@ def test_bytes_that_are_no_text() -> None:
     assert call([sys.executable, "-c", "import os; os.write(1, b'\\xff')"]) == "\ufffd"
 
 
-def test_a_program_that_fails_is_told_with_its_own_words() -> None:
+def test_the_error_of_a_program_has_its_output() -> None:
     code = "import sys; print('out'); print('because', file=sys.stderr); sys.exit(3)"
     with pytest.raises(CommandError) as caught:
         call([sys.executable, "-c", code])
@@ -74,3 +76,31 @@ def test_an_interrupt_stops_the_followed_program() -> None:
         followed([sys.executable, "-c", code], interrupt)
     with pytest.raises(ProcessLookupError):
         os.kill(pids[0], 0)
+
+
+PYTHON = sys.executable
+
+
+def test_a_supervised_program() -> None:
+    code = "import sys; print('told', file=sys.stderr); print(sys.stdin.readline()[::-1])"
+    lines: list[str] = []
+    words = [PYTHON, "-c", code]
+    assert overseen(words, "abc", lines.append, lambda: True) == "\ncba\n"
+    assert lines == ["told"]
+    with pytest.raises(CommandError) as caught:
+        overseen([PYTHON, "-c", "raise SystemExit('because')"], "x", lines.append, lambda: True)
+    assert caught.value.what.endswith("because") and caught.value.found == "exit status 1"
+    with pytest.raises(CommandError, match="cannot run no-such-program"):
+        overseen(["no-such-program"], "", lines.append, lambda: True)
+
+
+def test_a_cancelled_program_ends_with_its_children() -> None:
+    code = (
+        "import subprocess, sys; child = subprocess.Popen(['cat'], stdin=subprocess.PIPE);"
+        "print(child.pid, file=sys.stderr, flush=True); sys.stdin.read()"
+    )
+    lines: list[str] = []
+    assert overseen([PYTHON, "-c", code], "", lines.append, lambda: not lines) is None
+    # Who inherits it may not have buried it yet.
+    with suppress(psutil.NoSuchProcess):
+        assert psutil.Process(int(lines[0])).status() == psutil.STATUS_ZOMBIE

@@ -171,11 +171,11 @@ def test_yes_and_no_are_text_as_in_yaml_1_2(file: Path) -> None:
         ),
     ],
 )
-def test_tells_where_and_what(file: Path, text: str | bytes, message: str) -> None:
+def test_an_error_names_the_line_and_the_key(file: Path, text: str | bytes, message: str) -> None:
     assert fault(file, text) == message
 
 
-def test_tells_every_fault_at_once(file: Path) -> None:
+def test_an_error_lists_every_fault(file: Path) -> None:
     assert fault(file, "name: 1\nnumber: x\n").count("\n") == 1
 
 

@@ -6,16 +6,16 @@ import pytest
 
 from stacks.channel.offers import read_channel
 from stacks.core.errors import UsageError
-from stacks.core.workspace import Workspace
 from stacks.environments import host
+from unit.helpers.checkout import CHECKOUT
 
 
 @pytest.fixture(scope="module")
-def needs(workspace: Workspace) -> list[str]:
+def needs() -> list[str]:
     """Give what Theano's environments need: PyTensor's Python needs a newer system."""
     return [
         spec
-        for offer in read_channel(workspace).offers.values()
+        for offer in read_channel(CHECKOUT).offers.values()
         for spec in offer.recipe.requirements.run
         if (offer.recipe.package.name, offer.recipe.package.version) != ("python", "3.11.2")
     ]
@@ -28,7 +28,7 @@ def machine(monkeypatch: pytest.MonkeyPatch, system: str, cpu: str, libc: tuple[
 
 
 @pytest.mark.parametrize("version", ["2.29", "2.31", "2.35", "2.100", "3.0"])
-def test_a_machine_that_will_do(
+def test_a_supported_machine(
     version: str, needs: list[str], monkeypatch: pytest.MonkeyPatch
 ) -> None:
     machine(monkeypatch, "Linux", "x86_64", ("glibc", version))
@@ -46,7 +46,7 @@ def test_a_machine_that_will_do(
         ("Linux", "x86_64", ("musl", "1.2.4"), "musl 1.2.4"),
     ],
 )
-def test_a_machine_that_will_not_do(
+def test_an_unsupported_machine_is_refused(
     system: str,
     cpu: str,
     libc: tuple[str, str],

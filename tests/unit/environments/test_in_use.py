@@ -1,4 +1,4 @@
-"""What a process uses, another does not remove: real processes, told by what they print."""
+"""What a process uses, another does not remove: real processes, checked by what they print."""
 
 from __future__ import annotations
 
@@ -19,8 +19,8 @@ USER = """
 import sys
 from pathlib import Path
 from stacks.environments import in_use
-in_use.use(Path(sys.argv[1]))
-in_use.use(Path(sys.argv[1]))
+in_use.use(Path(sys.argv[-1]))
+in_use.use(Path(sys.argv[-1]))
 print("held", flush=True)
 sys.stdin.readline()
 """
@@ -28,14 +28,14 @@ RUNNER = """
 import sys
 from pathlib import Path
 from stacks.environments import in_use, run
-in_use.use(Path(sys.argv[1]))
+in_use.use(Path(sys.argv[-1]))
 run._replace_by(["cat"], {"PATH": "/usr/bin:/bin"})
 """
 CLEANER = """
 import sys
 from pathlib import Path
 from stacks.environments import in_use
-with in_use.unused(Path(sys.argv[1]), "it"):
+with in_use.unused(Path(sys.argv[-1]), "it"):
     print("held", flush=True)
     sys.stdin.readline()
 """
@@ -43,7 +43,7 @@ with in_use.unused(Path(sys.argv[1]), "it"):
 
 def start(program: str, lock: Path, *words: str) -> subprocess.Popen[str]:
     pipe = subprocess.PIPE
-    command = [sys.executable, "-c", program, str(lock), *words]
+    command = [sys.executable, "-c", program, *words, str(lock)]
     return subprocess.Popen(
         command, stdin=pipe, stdout=pipe, stderr=pipe, text=True, cwd=REPOSITORY
     )
@@ -60,13 +60,13 @@ def refusal(lock: Path) -> InUseError:
     return caught.value
 
 
-def test_what_is_used_is_not_removed_and_its_users_are_named(tmp_path: Path) -> None:
+def test_a_folder_in_use_is_not_removed(tmp_path: Path) -> None:
     lock = tmp_path / "new/lock"
     with start(USER, lock, "first") as first, start(USER, lock, "second") as second:
         assert (line(first), line(second)) == ("held\n", "held\n")
         found = str(refusal(lock).found)
         assert f"process {first.pid}: " in found and f"process {second.pid}: " in found
-        assert "first; " in found and "\n" not in found
+        assert "first" in found and "; process" in found and "\n" not in found
         first.communicate("\n")
         assert f"process {second.pid}: " in str(refusal(lock).found)
         second.kill()
@@ -90,7 +90,7 @@ def test_a_program_that_takes_the_place_of_a_user_uses_it_too(tmp_path: Path) ->
         pass
 
 
-def test_while_it_is_removed_others_wait_and_then_use_what_is_new(tmp_path: Path) -> None:
+def test_users_wait_for_a_removal_to_end(tmp_path: Path) -> None:
     lock = tmp_path / "lock"
     with start(CLEANER, lock) as cleaner:
         assert line(cleaner) == "held\n"
@@ -114,7 +114,7 @@ def test_two_cleans_at_once(tmp_path: Path) -> None:
         cleaner.communicate("\n")
 
 
-def test_where_nothing_can_be_written_nothing_is_held(tmp_path: Path) -> None:
+def test_no_lock_is_held_where_it_cannot_be_created(tmp_path: Path) -> None:
     (tmp_path / "file").touch()
     lock = tmp_path / "file/lock"
     in_use.use(lock)
@@ -136,16 +136,17 @@ def test_the_words_by_which_our_own_program_is_known() -> None:
     assert in_use.OWN_PROGRAM in (REPOSITORY / "invoke").read_text()
 
 
-def test_an_environment_that_was_removed_meanwhile_is_not_ready(
-    workspace: Workspace, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+def test_an_environment_removed_meanwhile_is_not_ready(
+    own_workspace: Workspace, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     answers = [True, False]
-    monkeypatch.setattr(prefix, "PREFIXES", tmp_path)
     monkeypatch.setattr(prefix, "is_ready", lambda variant, lock, target: answers.pop(0))
-    monkeypatch.setattr(in_use, "lock_of_build", lambda: tmp_path / ".build.lock")
-    variant = load_variant(workspace, "openblas")
-    assert not in_use.is_ready(workspace, variant, None)  # type: ignore[arg-type]
-    held = {path for path in in_use._held if path.is_relative_to(tmp_path)}
-    assert held == {tmp_path / ".build.lock", tmp_path / "theano-1.0.5/.openblas.used"}
+    variant = load_variant(own_workspace, "openblas")
+    assert not in_use.is_ready(own_workspace, variant, None)  # type: ignore[arg-type]
+    held = {path for path in in_use._held if path.is_relative_to(own_workspace.root)}
+    assert held == {
+        own_workspace.root / ".build.lock",
+        own_workspace.environments / "theano-1.0.5/.openblas.used",
+    }
     for path in held:
         os.close(in_use._held.pop(path))

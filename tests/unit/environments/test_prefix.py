@@ -7,7 +7,7 @@ import pytest
 
 from stacks.core.errors import IntegrityError
 from stacks.core.workspace import Workspace
-from stacks.environments import part, prefix
+from stacks.environments import prefix
 from stacks.locks.lock import Lock
 from stacks.variants.variant import Variant, load_variant
 from unit.helpers.serving import sha256
@@ -18,20 +18,6 @@ LOCK = Lock(packages=(), requirements=(), sha256="0" * 64, sealed="", seal="")
 @pytest.fixture
 def variant(workspace: Workspace) -> Variant:
     return load_variant(workspace, "openblas", "theano-1.0.5")
-
-
-@pytest.mark.parametrize(
-    ("name", "place"),
-    [
-        ("site-packages/six.py", "lib/python2.7/site-packages/six.py"),
-        ("python-scripts/pip", "bin/pip"),
-        ("share/licenses/six/LICENSE", "share/licenses/six/LICENSE"),
-        ("lib/site-packages/x", "lib/site-packages/x"),
-        ("site-packages-of-mine/x", "site-packages-of-mine/x"),
-    ],
-)
-def test_where_the_files_of_a_noarch_package_go(name: str, place: str) -> None:
-    assert part._noarch_place(name, "2.7") == place
 
 
 def test_what_an_environment_is_named_after(variant: Variant) -> None:
@@ -47,7 +33,9 @@ def test_what_an_environment_is_named_after(variant: Variant) -> None:
 
 
 @pytest.mark.parametrize("marker", [None, b"", b"[]", b"null", b'{"key": 1}', b"\xff"])
-def test_what_is_not_ready(marker: bytes | None, variant: Variant, tmp_path: Path) -> None:
+def test_an_environment_is_not_ready_without_its_marker(
+    marker: bytes | None, variant: Variant, tmp_path: Path
+) -> None:
     if marker is not None:
         (tmp_path / prefix.READY).parent.mkdir(parents=True)
         (tmp_path / prefix.READY).write_bytes(marker)

@@ -51,7 +51,7 @@ def test_no_command(variant: Variant) -> None:
         run_module.run(variant, Path("/prefix"), [])
 
 
-def test_settings_that_undo_are_told_once(
+def test_overridden_settings_are_printed_once(
     variant: Variant,
     replaced: list[tuple[list[str], dict[str, str]]],
     monkeypatch: pytest.MonkeyPatch,

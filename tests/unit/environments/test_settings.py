@@ -45,12 +45,12 @@ def test_a_percent_sign_comes_through_theanos_interpolation(variant: Variant) ->
 
 
 @pytest.mark.parametrize("name", ["a:b", "a%b", "a\\b", "a;b", "a\nb"])
-def test_places_that_cannot_be(name: str) -> None:
+def test_invalid_environment_paths_are_refused(name: str) -> None:
     with pytest.raises(UsageError, match="move the checkout"):
         settings.check_place(Path("/x") / name)
 
 
-def test_places_that_can_be() -> None:
+def test_valid_environment_paths() -> None:
     settings.check_place(Path("/a folder, naïve é/#1 $HOME & 'co' \"x\""))
 
 
@@ -75,42 +75,46 @@ def undone(variant: Variant, **environ: str) -> list[str]:
         "\xff\xfe",
     ],
 )
-def test_what_adds_undoes_nothing(
+def test_additional_settings_override_nothing(
     workspace: Workspace, variant: Variant, home: Path, text: str
 ) -> None:
     (home / ".theanorc").write_bytes(text.encode("latin-1"))
-    assert undone(workspace, variant) == []
+    assert undone(variant) == []
 
 
-def test_an_rc_file_that_undoes(workspace: Workspace, variant: Variant, home: Path) -> None:
+def test_an_rc_file_that_overrides_the_variants_settings(
+    workspace: Workspace, variant: Variant, home: Path
+) -> None:
     (home / ".theanorc").write_text("[blas]\nLDFLAGS =\n[global]\ncxx = c++\n")
-    assert undone(workspace, variant) == [
+    assert undone(variant) == [
         f"{home}/.theanorc sets blas.ldflags to '', where the variant needs '-lopenblas'",
         f"{home}/.theanorc sets cxx to 'c++', where the variant needs 'g++'",
     ]
 
 
-def test_flags_that_undo(workspace: Workspace, variant: Variant, home: Path) -> None:
-    told = undone(workspace, variant, THEANO_FLAGS=" device=cuda , blas.ldflags=-la=b,floatX,x=1")
+def test_flags_that_override_the_variants_settings(
+    workspace: Workspace, variant: Variant, home: Path
+) -> None:
+    told = undone(variant, THEANO_FLAGS=" device=cuda , blas.ldflags=-la=b,floatX,x=1")
     assert sorted(told) == [
         "THEANO_FLAGS sets blas.ldflags to '-la=b', where the variant needs '-lopenblas'",
         "THEANO_FLAGS sets device to 'cuda', where the variant needs 'cpu'",
     ]
 
 
-def test_files_that_the_person_names(workspace: Workspace, variant: Variant, home: Path) -> None:
+def test_rc_files_named_by_the_user(workspace: Workspace, variant: Variant, home: Path) -> None:
     (home / "mine").write_text("[blas]\nldflags = -lx\n")
     (home / ".theanorc").write_text("[blas]\nldflags = -ly\n")
-    assert len(told := undone(workspace, variant, THEANORC="/no/such:~/mine:")) == 1
+    assert len(told := undone(variant, THEANORC="/no/such:~/mine:")) == 1
     assert told[0].startswith(f"{home}/mine sets blas.ldflags to '-lx'")
 
 
-def test_the_settings_of_an_environment_are_not_the_persons(
+def test_an_environments_own_rc_file_overrides_nothing(
     workspace: Workspace, variant: Variant, home: Path
 ) -> None:
     (home / "etc/theano-stacks").mkdir(parents=True)
     (home / "etc/theanorc").write_text("[blas]\nldflags = -lx\n")
-    assert undone(workspace, variant, THEANORC=f"{home}/etc/theanorc") == []
+    assert undone(variant, THEANORC=f"{home}/etc/theanorc") == []
 
 
 def hook(variant: Variant, prefix: Path, cpuinfo: str = "", **environ: str) -> dict[str, str]:
@@ -140,12 +144,12 @@ def test_the_hook_puts_the_environments_folder_into_variables(
     workspace: Workspace, variant: Variant, prefix: Path
 ) -> None:
     own = variant.model_copy(update={"variables": {"CACHE": "{prefix}/var/x", "NAME": "a"}})
-    found = hook(workspace, own, prefix, PATH="/bin")
+    found = hook(own, prefix, PATH="/bin")
     assert (found["CACHE"], found["NAME"]) == (f"{prefix}/var/x", "a")
-    assert hook(workspace, own, prefix, PATH="/bin", CACHE="/mine")["CACHE"] == "/mine"
+    assert hook(own, prefix, PATH="/bin", CACHE="/mine")["CACHE"] == "/mine"
     # Nobody can write to a folder that is not there, root included.
     (prefix / "var").rename(prefix / "gone")
-    left = hook(workspace, own, prefix, PATH="/bin")
+    left = hook(own, prefix, PATH="/bin")
     assert ("CACHE" in left, left["NAME"]) == (False, "a")
 
 
@@ -156,10 +160,10 @@ def test_the_hook_names_the_folder_of_shared_modules(
     name = settings.MODULES_VARIABLE
     settings.write(variant, prefix, prefix, list(PACKAGES), cache / "modules")
     # Nobody can write to a folder that is not there, root included.
-    assert name not in hook(workspace, variant, prefix, PATH="/bin")
+    assert name not in hook(variant, prefix, PATH="/bin")
     cache.mkdir()
-    assert hook(workspace, variant, prefix, PATH="/bin")[name] == str(cache / "modules")
-    assert hook(workspace, variant, prefix, PATH="/bin", **{name: "0"})[name] == "0"
+    assert hook(variant, prefix, PATH="/bin")[name] == str(cache / "modules")
+    assert hook(variant, prefix, PATH="/bin", **{name: "0"})[name] == "0"
 
 
 @pytest.mark.parametrize(
@@ -170,7 +174,7 @@ def test_the_hook_names_the_folder_of_shared_modules(
         ("openblas", "pytensor-3.0.7", Path("/modules")),
     ],
 )
-def test_who_shares_no_modules(
+def test_variants_that_share_no_modules(
     workspace: Workspace, tmp_path: Path, flavour: str, framework: str, modules: Path | None
 ) -> None:
     chosen = load_variant(workspace, flavour, framework)
@@ -178,21 +182,21 @@ def test_who_shares_no_modules(
     packages.mkdir(parents=True)
     settings.write(chosen, tmp_path, tmp_path, list(PACKAGES), modules)
     assert "MODULES = b''" in (packages / f"{settings.HOOK}.py").read_text()
-    assert settings.MODULES_VARIABLE not in hook(workspace, chosen, tmp_path, PATH="/bin")
+    assert settings.MODULES_VARIABLE not in hook(chosen, tmp_path, PATH="/bin")
 
 
 def test_the_hook_names_the_settings_first(
     workspace: Workspace, variant: Variant, prefix: Path
 ) -> None:
-    found = hook(workspace, variant, prefix, PATH="/usr/bin:/bin")
+    found = hook(variant, prefix, PATH="/usr/bin:/bin")
     assert found["THEANORC"] == f"{prefix}/etc/theanorc:~/.theanorc"
     assert found["PATH"] == f"{prefix}/bin:/usr/bin:/bin"
 
 
-def test_the_hook_keeps_what_the_person_names(
+def test_the_hook_keeps_the_users_rc_files(
     workspace: Workspace, variant: Variant, prefix: Path
 ) -> None:
-    found = hook(workspace, variant, prefix, PATH="/bin", THEANORC="/a:/b")
+    found = hook(variant, prefix, PATH="/bin", THEANORC="/a:/b")
     assert found["THEANORC"] == f"{prefix}/etc/theanorc:/a:/b"
 
 
@@ -200,7 +204,7 @@ def test_the_hook_in_a_child_changes_nothing(
     workspace: Workspace, variant: Variant, prefix: Path
 ) -> None:
     environ = {"PATH": f"{prefix}/bin:/bin", "THEANORC": f"{prefix}/etc/theanorc:/a"}
-    found = hook(workspace, variant, prefix, **environ)
+    found = hook(variant, prefix, **environ)
     assert {name: found[name] for name in environ} == environ
 
 
@@ -208,13 +212,11 @@ def test_the_hook_leaves_another_environments_settings_out(
     workspace: Workspace, variant: Variant, prefix: Path, tmp_path: Path
 ) -> None:
     (tmp_path / "other/etc/theano-stacks").mkdir(parents=True)
-    found = hook(
-        workspace, variant, prefix, PATH="/bin", THEANORC=f"{tmp_path}/other/etc/theanorc:/etc/rc"
-    )
+    found = hook(variant, prefix, PATH="/bin", THEANORC=f"{tmp_path}/other/etc/theanorc:/etc/rc")
     assert found["THEANORC"] == f"{prefix}/etc/theanorc:/etc/rc"
 
 
-def test_what_verify_is_told(variant: Variant, prefix: Path) -> None:
+def test_the_expectation_file_for_verify(variant: Variant, prefix: Path) -> None:
     settings.write(variant, prefix, Path("/final"), list(PACKAGES))
     told = json.loads((prefix / settings.EXPECTATION).read_text())
     assert told["flags"]["base_compiledir"] == "/final/var/compiledir"
@@ -252,9 +254,7 @@ AVX512 = "avx512f avx512bw avx512cd avx512dq avx512vl"
 
 
 def chosen(workspace: Workspace, prefix: Path, cpuinfo: str, **environ: str) -> str | None:
-    found = hook(
-        workspace, load_variant(workspace, "blis"), prefix, cpuinfo, PATH="/bin", **environ
-    )
+    found = hook(load_variant(workspace, "blis"), prefix, cpuinfo, PATH="/bin", **environ)
     return found.get("BLIS_ARCH_TYPE")
 
 

@@ -17,17 +17,18 @@ from stacks.variants.variant import Variant, load_variant
 
 
 @pytest.fixture
+def workspace(own_workspace: Workspace) -> Workspace:
+    return own_workspace
+
+
+@pytest.fixture
 def variant(workspace: Workspace) -> Variant:
     return load_variant(workspace, "openblas")
 
 
 @pytest.fixture
-def kept(
-    workspace: Workspace, tmp_path: Path, variant: Variant, monkeypatch: pytest.MonkeyPatch
-) -> Path:
+def kept(workspace: Workspace, variant: Variant) -> Path:
     """Give the report of an earlier verification."""
-    for module in (reports, docker):
-        monkeypatch.setattr(module, "REPORTS", tmp_path / "reports")
     path = reports.report_path(workspace, variant)
     path.parent.mkdir(parents=True)
     path.write_text("{}")

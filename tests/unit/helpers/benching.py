@@ -2,9 +2,15 @@
 
 from __future__ import annotations
 
+import json
 from collections.abc import Sequence
+from pathlib import Path
 from typing import Any
 
+import pytest
+
+from stacks.bench import probe, schedule, store
+from stacks.bench.candidates import Candidate
 from stacks.bench.result import (
     Machine,
     MeasuredPackage,
@@ -16,7 +22,28 @@ from stacks.bench.result import (
     Settings,
     Subject,
 )
+from stacks.core.workspace import Workspace
+from stacks.environments import reports
+from stacks.locks.conda_lock import LockedPackage
+from stacks.locks.lock import Lock
+from stacks.variants.variant import load_variant
+from unit.helpers.checkout import CHECKOUT
 
+LOCK = Lock(
+    (LockedPackage("numpy", "1.22.4", "0", "u/n.conda", "b" * 64, "c" * 32),), (), "a" * 64, "", ""
+)
+# Samples: those of ALIKE differ from QUICK's by no more than the noise.
+SLOW = [40.0, 41, 39, 40, 42, 40, 41]
+QUICK = [100.0, 104, 98, 101, 103, 99, 100]
+ALIKE = [101.0, 103, 99, 100, 104, 98, 101]
+PASSED = {
+    "ok": True,
+    "packages": [{"name": "numpy", "version": "1.22.4", "sha256": "b" * 64}],
+    "machine": {
+        "cpu": "Here", "vendor": "Me", "cores": 2, "memory": 1, "kernel": "6", "glibc": "2.36",
+        "peak": [],
+    },
+}  # fmt: skip
 QUIET = Noise(load=0.1, others=0.0, steal=0.0, throttled=0.0, frequency=3000.0)
 MACHINE = Machine(
     name="here-2-cores",
@@ -86,3 +113,38 @@ def result(found: Sequence[Run], *subjects: Subject, **more: Any) -> Result:
         **more,
     }
     return Result(**content)
+
+
+def candidate(
+    name: str, framework: str = "theano-1.0.5", *, report: dict[str, Any] | None = PASSED
+) -> Candidate:
+    return Candidate(load_variant(CHECKOUT, name, framework), Path("/p") / name, LOCK, report)
+
+
+def plan(*names: str, **more: Any) -> schedule.Plan:
+    chosen = tuple(candidate(name) for name in names)
+    usual: dict[str, Any] = {"workloads": ("gemm",), "threads": (1, 2), "rounds": 3, "quick": True}
+    return schedule.Plan(candidates=chosen, **(usual | more))
+
+
+def write_report(workspace: Workspace, content: dict[str, Any]) -> Path:
+    path = reports.report_path(workspace, load_variant(workspace, "openblas", "theano-1.0.5"))
+    path.parent.mkdir(parents=True, exist_ok=True)
+    path.write_text(json.dumps(content))
+    return path
+
+
+def answer(monkeypatch: pytest.MonkeyPatch, text: str) -> list[dict[str, str]]:
+    told: list[dict[str, str]] = []
+
+    def call(words: Sequence[object], env: dict[str, str], limit: float) -> str:
+        told.append(env)
+        return text
+
+    monkeypatch.setattr(probe, "call", call)
+    return told
+
+
+def written(workspace: Workspace, **more: Any) -> Path:
+    found = [*runs(BASE, [1.0, 2.0]), *runs(FAST, [3.0, 4.0])]
+    return store.write(workspace, result(found, BASE, FAST, **more))

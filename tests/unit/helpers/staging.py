@@ -1,34 +1,88 @@
-"""What the tests of stages share."""
+"""Build contexts for the tests of stages."""
 
 from __future__ import annotations
 
+import importlib
 import json
 import zipfile
+from collections.abc import Mapping
 from pathlib import Path
 from typing import Any
 
 from stacks.channel.recipe import Recipe
-from stacks.channel.staging.build_context import Work
+from stacks.channel.staging.build_context import BuildContext
+from unit.helpers.archives import deb, member
+
+WHEEL = "a-1-py3-none-any.whl"
+# A compiler that writes a real library, whatever it gets, and records its arguments and variables.
+GCC = """\
+#!/bin/sh
+{{ echo "$PWD"; echo "$@"; env; }} >> "{log}"
+while [ $# -gt 0 ]; do
+    if [ "$1" = -o ]; then cp "{library}" "$2"; fi
+    shift
+done
+"""
 
 
-def work(tmp_path: Path, extra: dict[str, Any], files: dict[str, str]) -> Work:
-    """Give a package in the making whose one source is a wheel with these files."""
-    name = "a-1-py3-none-any.whl"
-    with zipfile.ZipFile(tmp_path / name, "w") as archive:
-        for member, text in files.items():
-            archive.writestr(member, text)
-    recipe = {
+def make_context(
+    tmp_path: Path, extra: Mapping[str, Any], source: list[Any], sources: dict[str, Path]
+) -> BuildContext:
+    """Return the context of a package `a`, with new folders and its recipe below tmp_path."""
+    content = {
         "package": {"name": "a", "version": "1"},
-        "source": [{"project": "a", "version": "1", "file": name}],
+        "source": source,
         "about": {"license": "MIT", "summary": "a"},
         "extra": extra,
     }
+    recipe = Recipe.model_validate_json(json.dumps(content)).model_copy(
+        update={"recipes": tmp_path / "recipes"}
+    )
     for folder in ("root", "scratch"):
         (tmp_path / folder).mkdir()
-    return Work(
-        Recipe.model_validate_json(json.dumps(recipe)),
-        {name: tmp_path / name},
-        tmp_path / "root",
-        tmp_path / "scratch",
-        tmp_path / "tools",
-    )
+    folders = [tmp_path / name for name in ("root", "scratch", "tools")]
+    return BuildContext(recipe, sources, *folders)
+
+
+def wheel_context(
+    tmp_path: Path, extra: Mapping[str, Any], files: Mapping[str, str | bytes]
+) -> BuildContext:
+    """Return the context of a package whose one source is a wheel with these files."""
+    with zipfile.ZipFile(tmp_path / WHEEL, "w") as archive:
+        for name, content in files.items():
+            archive.writestr(name, content)
+    source = [{"project": "a", "version": "1", "file": WHEEL}]
+    return make_context(tmp_path, extra, source, {WHEEL: tmp_path / WHEEL})
+
+
+def deb_context(
+    tmp_path: Path, extra: Mapping[str, Any], files: Mapping[str, bytes]
+) -> BuildContext:
+    """Return the context of a package whose one source is a deb `liba` with these files."""
+    members = [(member(f"./{name}", mode=0o644), content) for name, content in files.items()]
+    path = deb(tmp_path / "liba.deb", *members, suffix="", compress=bytes)
+    source = [{"suite": "bullseye", "debs": ["liba"]}]
+    return make_context(tmp_path, extra, source, {"liba": path})
+
+
+def elf_library(module: str = "markupsafe._speedups") -> bytes:
+    """Return a shared library of the test environment; the default exports PyInit__speedups."""
+    path = importlib.import_module(module).__file__
+    assert path
+    return Path(path).read_bytes()
+
+
+def write_gcc(context: BuildContext) -> Path:
+    """Write a gcc that outputs elf_library() to the context's tools; return the path of its log."""
+    library, log = context.tools.with_name("gcc.so"), context.tools.with_name("gcc.log")
+    library.write_bytes(elf_library())
+    gcc = context.tools / "bin/gcc"
+    gcc.parent.mkdir(parents=True)
+    gcc.write_text(GCC.format(log=log, library=library))
+    gcc.chmod(0o755)
+    return log
+
+
+def tree(root: Path) -> list[str]:
+    """Return the sorted paths of the files and links below a folder."""
+    return sorted(str(path.relative_to(root)) for path in root.rglob("*") if not path.is_dir())

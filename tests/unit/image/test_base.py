@@ -9,7 +9,7 @@ import pytest
 
 from stacks.core.workspace import Workspace
 from stacks.image import base
-from unit.sources.test_unpack import ar, member, tar
+from unit.helpers.archives import ar, member, tar
 
 CONTROL = b"Package: base-files\nVersion: 12.4\nArchitecture: amd64\n"
 
@@ -89,20 +89,20 @@ def test_every_package_of_the_locked_base_is_pinned(workspace: Workspace) -> Non
 
 
 def test_the_licences_that_copyright_files_name(
-    workspace: Workspace, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+    workspace: Workspace,
 ) -> None:
     first, second = base.pins(workspace)[:2]
     texts = {
         first.name: b"Format: 1.0\nLicense: GPL-2+\n\nLicense: BSD-3\n",
         second.name: b"This is free text. License: whatever\n",
     }
-    archive = tmp_path / "base.tar"
+    archive = workspace.cache / "bases" / f"{base.key(workspace)}.tar"
+    archive.parent.mkdir(parents=True)
     with tarfile.open(archive, "w") as file:
         for name, text in texts.items():
             entry = tarfile.TarInfo(f"usr/share/doc/{name}/copyright")
             entry.size = len(text)
             file.addfile(entry, io.BytesIO(text))
-    monkeypatch.setattr(base, "tar", lambda: archive)
     found = base.licences(workspace)
     assert found[first] == ("BSD-3", "GPL-2+")
     assert found[second] == ()

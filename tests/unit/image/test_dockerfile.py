@@ -1,5 +1,6 @@
 from __future__ import annotations
 
+from dataclasses import replace
 from pathlib import Path
 
 import pytest
@@ -50,6 +51,15 @@ CMD []
 """
 
 
+def own_docker(workspace: Workspace, root: Path) -> Workspace:
+    """Return the workspace with a root that has the template, but no rendered files."""
+    for name in ("envs", "recipes"):
+        (root / name).symlink_to(workspace.root / name)
+    (root / "docker").mkdir()
+    (root / "docker" / dockerfile.TEMPLATE).symlink_to(workspace.docker / dockerfile.TEMPLATE)
+    return replace(workspace, root=root)
+
+
 def test_a_dockerfile_as_a_person_would_write_it(workspace: Workspace) -> None:
     config = ImageConfig(
         repository="theano-fast",
@@ -73,7 +83,7 @@ def test_a_dockerfile_as_a_person_would_write_it(workspace: Workspace) -> None:
     )
 
 
-def test_the_committed_ones_are_current(workspace: Workspace) -> None:
+def test_the_committed_dockerfiles_are_current(workspace: Workspace) -> None:
     dockerfile.check(workspace, all_variants(workspace))
 
 
@@ -85,15 +95,15 @@ def test_a_variant_without_a_blas_has_a_layer_less(workspace: Workspace) -> None
     ]
 
 
-def test_what_has_changed_is_told(workspace: Workspace, tmp_path: Path) -> None:
+def test_changed_and_missing_dockerfiles_are_named(workspace: Workspace, tmp_path: Path) -> None:
+    workspace = own_docker(workspace, tmp_path)
     variants = [load_variant(workspace, "mkl"), load_variant(workspace, "blis")]
-    folder = tmp_path / "docker"
-    dockerfile.write(FIXME_docker(folder), variants)
-    dockerfile.check(FIXME_docker(folder), variants)
-    mkl, blis = (dockerfile.place_of(FIXME_docker(folder), variant) for variant in variants)
+    dockerfile.write(workspace, variants)
+    dockerfile.check(workspace, variants)
+    mkl, blis = (dockerfile.place_of(workspace, variant) for variant in variants)
     mkl.write_text(mkl.read_text().replace("USER 10001:0", "USER root"))
     with pytest.raises(StaleError) as caught:
-        dockerfile.check(FIXME_docker(folder), variants)
+        dockerfile.check(workspace, variants)
     [line] = caught.value.what.splitlines()
     assert line.startswith("docker/theano-1.0.5/mkl/Dockerfile: line ")
     assert line.endswith("is 'USER root', should be 'USER 10001:0'")
@@ -102,18 +112,21 @@ def test_what_has_changed_is_told(workspace: Workspace, tmp_path: Path) -> None:
     mkl.write_text(f"{text}RUN true\n")
     blis.unlink()
     with pytest.raises(StaleError) as caught:
-        dockerfile.check(FIXME_docker(folder), variants)
+        dockerfile.check(workspace, variants)
     assert [line.split(": ", 1)[1] for line in caught.value.what.splitlines()] == [
         "missing",
         f"{text.count(chr(10)) + 1} lines, should be {text.count(chr(10))}",
     ]
 
 
-def test_those_of_variants_that_are_no_more(tmp_path: Path) -> None:
-    folder = tmp_path / "docker"
-    dockerfile.write(FIXME_docker(folder), [load_variant("mkl"), load_variant("blis")])
+def test_dockerfiles_without_a_variant_are_refused_and_removed(
+    workspace: Workspace, tmp_path: Path
+) -> None:
+    workspace = own_docker(workspace, tmp_path)
+    mkl, blis = load_variant(workspace, "mkl"), load_variant(workspace, "blis")
+    dockerfile.write(workspace, [mkl, blis])
     with pytest.raises(StaleError, match="blis/Dockerfile: its variant is no more"):
-        dockerfile.check(FIXME_docker(folder), [load_variant("mkl")])
-    dockerfile.write(FIXME_docker(folder), [load_variant("mkl")])
-    dockerfile.check(FIXME_docker(folder), [load_variant("mkl")])
-    assert not (folder / "theano-1.0.5/blis").exists()
+        dockerfile.check(workspace, [mkl])
+    dockerfile.write(workspace, [mkl])
+    dockerfile.check(workspace, [mkl])
+    assert not (workspace.docker / "theano-1.0.5/blis").exists()

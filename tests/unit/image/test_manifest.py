@@ -9,7 +9,7 @@ from stacks.core.errors import IntegrityError
 from stacks.image import manifest
 
 
-def test_what_changes_after_it_was_laid_out_is_told(tmp_path: Path) -> None:
+def test_files_changed_after_the_layout_are_an_error(tmp_path: Path) -> None:
     one, other = tmp_path / "packages", tmp_path / "settings"
     (one / "lib").mkdir(parents=True)
     (one / "lib/a").write_text("a")

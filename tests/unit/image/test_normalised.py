@@ -8,6 +8,7 @@ from pathlib import Path
 import pytest
 
 from stacks.core.disk import same_modes
+from stacks.core.reproducible import EPOCH
 from stacks.image import normalised
 
 
@@ -54,9 +55,7 @@ def test_an_archive_keeps_programs_links_and_modes_and_belongs_to_root(tmp_path:
     assert (found["b/program"].mode, found["b/a.txt"].mode) == (0o755, 0o644)
     assert (found["home"].mode, found["b"].mode) == (0o1777, 0o755)
     assert (found["link"].issym(), found["link"].linkname) == (True, "b/program")
-    assert {(entry.uid, entry.gid, entry.mtime) for entry in found.values()} == {
-        (0, 0, normalised.EPOCH)
-    }
+    assert {(entry.uid, entry.gid, entry.mtime) for entry in found.values()} == {(0, 0, EPOCH)}
 
 
 def test_a_hard_link_into_the_cache_is_not_touched_where_it_is_right_already(

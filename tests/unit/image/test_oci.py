@@ -13,12 +13,13 @@ import pytest
 from stacks.core.disk import DiskError
 from stacks.core.errors import IntegrityError, UsageError
 from stacks.core.workspace import Workspace
-from stacks.image import compressed, layout, manifest, normalised, oci
+from stacks.image import layout, manifest, normalised, oci
 from stacks.image.config import config_of
 from stacks.image.layout import Layer
-from stacks.variants.variant import Variant, load_variant
+from stacks.variants.variant import load_variant
+from unit.helpers.checkout import CHECKOUT
 
-VARIANT = load_variant("openblas")
+VARIANT = load_variant(CHECKOUT, "openblas")
 SBOM = b'{"bomFormat": "CycloneDX"}\n'
 
 
@@ -49,16 +50,16 @@ def base(tmp_path: Path) -> Path:
 
 
 @pytest.fixture
-def build(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Path:
-    """Have the layers laid out below a build folder of the test's own."""
-    build = tmp_path / "build"
+def workspace(own_workspace: Workspace) -> Workspace:
+    return own_workspace
+
+
+@pytest.fixture
+def build(workspace: Workspace, monkeypatch: pytest.MonkeyPatch) -> Path:
+    """Have the layers laid out below the build folder."""
+    build = workspace.build
     layers = lay_out(build / "laid-out")
-    monkeypatch.setattr(layout, "lay_out", lambda variant: layers)
-
-    def place_of(variant: Variant) -> Path:
-        return build / "images" / variant.name
-
-    monkeypatch.setattr(layout, "place_of", place_of)
+    monkeypatch.setattr(layout, "lay_out", lambda workspace, variant: layers)
     return build
 
 
@@ -126,7 +127,7 @@ def test_the_same_content_gives_the_same_archive(
 ) -> None:
     first = oci.write(workspace, VARIANT, tmp_path / "one.tar", base)
     again = oci.write(workspace, VARIANT, tmp_path / "two.tar", base)
-    (build / "images/openblas.packed/packed.json").unlink()
+    (build / "images/theano-1.0.5/openblas.packed/packed.json").unlink()
     anew = oci.write(workspace, VARIANT, tmp_path / "three.tar", base)
     assert first == again == anew
     one = (tmp_path / "one.tar").read_bytes()
@@ -137,7 +138,7 @@ def test_damaged_and_other_layers_are_packed_again(
     workspace: Workspace, build: Path, base: Path, tmp_path: Path
 ) -> None:
     digest = oci.write(workspace, VARIANT, tmp_path / "image.tar", base)
-    (build / "images/openblas.packed/base").write_bytes(b"damaged")
+    (build / "images/theano-1.0.5/openblas.packed/base").write_bytes(b"damaged")
     assert oci.write(workspace, VARIANT, tmp_path / "image.tar", base) == digest
     (build / "laid-out/packages/opt/theano/python").write_text("another")
     manifest.write(build / "laid-out", sorted((build / "laid-out").glob("*s")))
@@ -154,17 +155,6 @@ def test_content_that_has_changed_since_is_not_packed(
     assert not (tmp_path / "image.tar").exists()
 
 
-def test_long_layers_are_compressed_in_parts(
-    base: Path, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
-) -> None:
-    monkeypatch.setattr(compressed, "CHUNK", 1000)
-    (tmp_path / "out").mkdir()
-    [layer] = compressed.pack(base, (), tmp_path / "out")
-    data = (tmp_path / "out/base").read_bytes()
-    assert gzip.decompress(data) == base.read_bytes()
-    assert (layer.size, layer.digest) == (len(data), f"sha256:{hashlib.sha256(data).hexdigest()}")
-
-
 @pytest.mark.parametrize(
     ("name", "told"),
     [
@@ -172,7 +162,7 @@ def test_long_layers_are_compressed_in_parts(
         ("folder", r"(?s)folder is a folder.*folder/image.tar"),
     ],
 )
-def test_a_place_that_cannot_be_a_file_is_told(
+def test_an_impossible_target_file_is_an_error(
     workspace: Workspace, build: Path, base: Path, tmp_path: Path, name: str, told: str
 ) -> None:
     (tmp_path / "folder").mkdir()
@@ -180,7 +170,7 @@ def test_a_place_that_cannot_be_a_file_is_told(
         oci.write(workspace, VARIANT, tmp_path / name, base)
 
 
-def test_a_base_that_is_no_archive_is_told(
+def test_a_base_that_is_not_an_archive_is_an_error(
     workspace: Workspace, build: Path, tmp_path: Path
 ) -> None:
     (tmp_path / "base").write_text("no archive")
@@ -204,7 +194,7 @@ def test_an_archive_that_is_not_finished_leaves_the_old_one(
         raise fault
 
     monkeypatch.setattr(tarfile.TarFile, "addfile", fail)
-    (build / "images/openblas.packed").mkdir(parents=True)
+    (build / "images/theano-1.0.5/openblas.packed").mkdir(parents=True)
     monkeypatch.setattr(oci, "pack_once", lambda *_: ())
     with pytest.raises(KeyboardInterrupt if isinstance(fault, KeyboardInterrupt) else DiskError):
         oci.write(workspace, VARIANT, tmp_path / "out/image.tar", base)

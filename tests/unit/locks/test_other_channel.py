@@ -13,9 +13,11 @@ import zstandard
 
 from stacks.channel.offers import read_channel
 from stacks.core.errors import FetchError, IntegrityError, StacksError, StaleError, UsageError
+from stacks.core.workspace import Workspace
 from stacks.environments import build as pipeline
 from stacks.locks import lock, other_channel
 from stacks.locks.lock import Lock
+from stacks.sources.pins import Pins, write_pins
 from stacks.variants.variant import Variant, load_variant, select
 from unit.helpers.handmade import PLACEHOLDER, Package, serve
 from unit.helpers.serving import Site, closed_port
@@ -67,12 +69,16 @@ class World:
     root: Path
 
     @property
+    def workspace(self) -> Workspace:
+        return Workspace(self.root, self.root / "cache")
+
+    @property
     def ours(self) -> tuple[Variant, ...]:
-        return select("small", envs=self.root / "envs")
+        return select(self.workspace, "small")
 
     @property
     def variant(self) -> Variant:
-        return load_variant("small@conda-forge", envs=self.root / "envs")
+        return load_variant(self.workspace, "small@conda-forge")
 
     @property
     def place(self) -> Path:
@@ -80,19 +86,19 @@ class World:
 
     @property
     def lock(self) -> Path:
-        return self.root / "locks/tiny/small@conda-forge"
+        return self.workspace.locks / "tiny/small@conda-forge"
 
     def alias(self, url: str) -> None:
         (self.root / ".condarc").write_text(f"channel_alias: {url}\nremote_max_retries: 1\n")
 
     def relock(self, channel: str = "conda-forge") -> None:
-        other_channel.relock(self.ours, channel, self.root / "locks")
+        other_channel.relock(self.workspace, self.ours, channel)
 
     def make(self) -> Path:
-        return pipeline.make_environment(self.variant, self.place, self.root / "locks")
+        return pipeline.make_environment(self.workspace, self.variant, self.place)
 
     def check(self) -> Lock:
-        return lock.check(self.variant, read_channel(), self.root / "locks")
+        return lock.check(self.workspace, self.variant, read_channel(self.workspace))
 
 
 @pytest.fixture
@@ -112,13 +118,14 @@ def world(site: Site, room: Path, monkeypatch: pytest.MonkeyPatch) -> World:
         "environment: {LAYER: ours}\n"
         "conda_forge:\n  packages: [openblas]\n  environment: {LAYER: theirs}\n"
     )
+    write_pins(room / "recipes/sources.lock", Pins())
     world = World(site, room)
     world.alias(site.url)
     serve(site, "/conda-forge", PACKAGES)
     return world
 
 
-def test_the_lock_has_what_the_channel_gave(world: World) -> None:
+def test_a_lock_of_another_channel_has_its_packages(world: World) -> None:
     world.relock()
     assert (world.lock / "environment.yml").read_text() == (
         "# small on six.\n# Made by `./invoke lock`.\nname: small@conda-forge\nchannels:\n"
@@ -170,7 +177,7 @@ def test_a_mirror_that_is_chosen_later_is_asked_first(world: World) -> None:
     assert world.site.paths().count(kept) == 1, "what the mirror has not is where it was locked"
 
 
-def test_bytes_that_are_not_the_locked_ones(world: World) -> None:
+def test_bytes_that_differ_from_the_lock_are_an_error(world: World) -> None:
     world.relock()
     path = f"/conda-forge/noarch/{SOLVED[1].file_name}"
     data = world.site.files[path]
@@ -182,7 +189,7 @@ def test_bytes_that_are_not_the_locked_ones(world: World) -> None:
     assert world.make() == world.place
 
 
-def test_a_package_that_the_channel_has_dropped(world: World) -> None:
+def test_a_package_dropped_by_the_channel_is_an_error(world: World) -> None:
     world.relock()
     before = (world.lock / "conda-lock.yml").read_bytes()
     dropped = SOLVED[1]
@@ -196,7 +203,7 @@ def test_a_package_that_the_channel_has_dropped(world: World) -> None:
     assert (world.lock / "conda-lock.yml").read_bytes() == before
 
 
-def test_specs_that_cannot_be_met_together(world: World) -> None:
+def test_specs_without_a_solution_are_an_error(world: World) -> None:
     newer = replace(SOLVED[3], version="0.3.40")
     others = [p for p in PACKAGES if p.name != "libopenblas"]
     serve(world.site, "/conda-forge", [*others, newer])
@@ -217,7 +224,7 @@ def test_a_system_that_is_older_than_the_packages_need(world: World) -> None:
     ("content", "message"),
     [(None, "not a conda channel"), (b"BZh", "not a file of zstd's"), (b"", "cannot be read")],
 )
-def test_an_index_that_is_none(world: World, content: bytes | None, message: str) -> None:
+def test_an_invalid_index_is_an_error(world: World, content: bytes | None, message: str) -> None:
     name = "/conda-forge/linux-64/repodata.json.zst"
     if content is None:
         del world.site.files[name]
@@ -271,7 +278,7 @@ def test_a_lock_that_is_not_there(world: World) -> None:
     assert caught.value.fix and "--variant small --channel" in caught.value.fix
 
 
-def test_sizes_that_are_none(world: World) -> None:
+def test_invalid_sizes_are_an_error(world: World) -> None:
     world.relock()
     (world.lock / "sizes.json").write_text("[]")
     with pytest.raises(UsageError, match="not the packages' sizes"):
@@ -296,5 +303,6 @@ def test_an_unpacked_package_that_is_damaged_is_unpacked_again(
 
 def test_locks_of_other_channels_are_found_beside_our_own(world: World) -> None:
     world.relock()
-    names = [v.name for v in lock.with_other_channels(FIXME_locks(world.root), world.ours)]
+    variants = lock.with_other_channels(world.workspace, world.ours)
+    names = [variant.name for variant in variants]
     assert names == ["small", "small@conda-forge"]

@@ -6,7 +6,6 @@ import pytest
 
 from stacks.core.errors import UsageError
 from stacks.profiles import compare as profile_compare
-from stacks.profiles import counterparts
 from unit.helpers.profiles import case, profile, report, row, tables
 
 SLOW = profile(tables("Dot22", 2.0, 400, "Py", 4), tables("Gemm", 0.4, 10, "C"))
@@ -28,7 +27,7 @@ def test_a_scan_without_a_profile_of_its_own_stays_a_row() -> None:
     assert sum(cost.seconds for cost in found.values()) == pytest.approx(SLOW["seconds"] / 10)
 
 
-def test_the_largest_change_comes_first_and_tells_what_it_was() -> None:
+def test_the_largest_change_comes_first() -> None:
     rows = profile_compare.differences(SLOW, FAST, "classes")
     assert [row.name for row in rows[:2]] == ["Dot22", "Gemm"]
     assert rows[0].gained == pytest.approx(-0.15) and rows[0].now_in_c
@@ -37,7 +36,7 @@ def test_the_largest_change_comes_first_and_tells_what_it_was() -> None:
     assert before and (before.seconds, before.type, before.applies) == (0.2, "Py", 4)
 
 
-def test_what_one_of_them_has_not_is_said() -> None:
+def test_rows_of_one_report_only() -> None:
     other = profile(tables("CGer", 0.5, 400, "C"), tables("Gemm", 0.4, 10, "C"))
     rows = {row.name: row for row in profile_compare.differences(SLOW, other, "classes")}
     assert rows["Dot22"].after is None and rows["Dot22"].gained == pytest.approx(-0.2)
@@ -55,7 +54,7 @@ def test_the_table_names_the_ops_that_are_c_now(capsys: pytest.CaptureFixture[st
     assert "Py -> C" in said and "from Py to C: Dot22{inplace}; -150.000 ms a call" in said
 
 
-def test_unlike_graphs_of_one_framework_are_said_to_be_luck() -> None:
+def test_different_graphs_of_one_framework_are_a_remark() -> None:
     other = case(FAST, signature="c" * 12)
     other["graph"]["scans"] *= 2
     lines = "\n".join(profile_compare.heading(report(case(SLOW)), report(other), case(SLOW), other))
@@ -97,7 +96,7 @@ def test_the_operations_of_a_device_stand_beside_those_of_the_host() -> None:
     assert {"Gemm", "GpuGemm"} <= unmatched
 
 
-def test_what_was_moved_and_what_stayed_on_the_host_is_told(
+def test_transfers_and_operations_on_the_host_are_listed(
     capsys: pytest.CaptureFixture[str],
 ) -> None:
     outer = tables("GpuGemm", 0.6, 10, "C")
@@ -118,33 +117,3 @@ def test_two_devices_are_compared_by_their_own_names(capsys: pytest.CaptureFixtu
     said = capsys.readouterr().out
     assert "GpuGemm{inplace}(x0, y)" in said
     assert said.count("stayed on the host: nothing that computes with floats") == 2
-
-
-@pytest.mark.parametrize(
-    ("kind", "host", "device"),
-    [
-        ("classes", "Elemwise", "GpuElemwise"),
-        ("classes", "CGemv", "GpuGemv"),
-        ("classes", "Sum", "GpuCAReduceCPY"),
-        ("classes", "ConvOp", "GpuCorrMM"),
-        ("classes", "Softmax", "GpuDnnSoftmax"),
-        ("classes", "DimShuffle", "GpuDimShuffle"),
-        ("ops", "Gemm{inplace}", "GpuGemm{inplace=True}"),
-        ("ops", "InplaceDimShuffle{1,0}", "InplaceGpuDimShuffle{1,0}"),
-        (
-            "ops",
-            "Elemwise{Composite{tanh((i0 + i1))}}[(0, 0)]",
-            "GpuElemwise{Composite{tanh((i0 + i1))}}[(0, 1)]<gpuarray>",
-        ),
-        ("ops", "IncSubtensor{InplaceInc;int64}", "GpuIncSubtensor{InplaceInc;int64}"),
-    ],
-)
-def test_counterparts(kind: str, host: str, device: str) -> None:
-    assert counterparts.counterpart(host, kind) == counterparts.counterpart(device, kind)
-    assert (counterparts.place(host), counterparts.place(device)) == ("host", "device")
-
-
-@pytest.mark.parametrize("name", ["GpuFromHost", "GpuFromHost<None>", "HostFromGpu(gpuarray)"])
-def test_a_transfer_is_a_row_of_its_own(name: str) -> None:
-    assert counterparts.place(name) == "transfer"
-    assert counterparts.counterpart(name, "ops") == name

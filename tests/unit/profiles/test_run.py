@@ -25,12 +25,13 @@ def program(*words: str | Path) -> subprocess.CompletedProcess[str]:
 
 def test_a_wish_becomes_the_programs_words() -> None:
     assert profile_runs.Wish("ntm").words() == ["ntm"]
-    assert profile_runs.Wish("lstm", calls=5, case="merged", linker="numba", small=True).words() == [
+    wish = profile_runs.Wish("lstm", calls=5, case="merged", linker="numba", small=True)
+    assert wish.words() == [
         "lstm", "--calls", "5", "--case", "merged", "--linker", "numba", "--small",
     ]  # fmt: skip
 
 
-def test_an_unknown_workload_is_told_with_those_there_are() -> None:
+def test_the_error_for_an_unknown_workload_lists_the_known_ones() -> None:
     with pytest.raises(UsageError, match="no workload ntn") as caught:
         profile_runs.check_workload("ntn")
     assert "ntm, gibbs, scan_gc, lstm, logreg, check_blas" in str(caught.value)
@@ -45,14 +46,14 @@ def test_an_unknown_workload_is_told_with_those_there_are() -> None:
         ('{"schema": 7, "workload": "ntm", "cases": []}', "another schema"),
     ],
 )
-def test_a_file_that_is_no_report_is_told(tmp_path: Path, text: str, message: str) -> None:
+def test_a_file_that_is_not_a_report_is_an_error(tmp_path: Path, text: str, message: str) -> None:
     path = tmp_path / "report.json"
     path.write_text(text)
     with pytest.raises(UsageError, match=message):
         profile_runs.read(path)
 
 
-def test_a_variant_without_a_report_says_how_to_make_it(workspace: Workspace) -> None:
+def test_the_error_for_a_missing_report_has_a_fix(workspace: Workspace) -> None:
     with pytest.raises(UsageError) as caught:
         profile_runs.find(workspace, "theano-0.8.2/blis", "scan_gc", None)
     assert "--variant blis --framework theano-0.8.2 --workload scan_gc" in str(caught.value)

@@ -18,13 +18,14 @@ from stacks.core.errors import StaleError, UsageError
 from stacks.core.workspace import Workspace
 from stacks.project import ci
 from stacks.variants.variant import all_variants, load_variant
+from unit.helpers.checkout import CHECKOUT
 
-FILES = sorted(ci.WORKFLOWS.iterdir())
+FILES = sorted(CHECKOUT.workflows.iterdir())
 PINNED = re.compile(r"^ *(- )?uses: [\w.-]+/[\w./-]+@[0-9a-f]{40} # v\d+(\.\d+)+$")
 
 
 def content(name: str) -> dict[Any, Any]:
-    loaded: dict[Any, Any] = yaml.safe_load((ci.WORKFLOWS / name).read_text())
+    loaded: dict[Any, Any] = yaml.safe_load((CHECKOUT.workflows / name).read_text())
     return loaded
 
 
@@ -34,7 +35,7 @@ def jobs() -> Iterator[tuple[str, dict[str, Any]]]:
             yield f"{path.name}: {name}", job
 
 
-def test_the_committed_ones_are_what_the_variants_give(workspace: Workspace) -> None:
+def test_the_committed_workflows_are_what_the_variants_give(workspace: Workspace) -> None:
     ci.check(workspace, all_variants(workspace))
     assert [path.name for path in ci.rendered(workspace, [])] == ["release.yml", "variants.yml"]
 
@@ -48,7 +49,7 @@ def test_every_variant_has_exactly_one_job(workspace: Workspace, name: str, job:
     assert include == ci.matrix(workspace, all_variants(workspace))["include"]
 
 
-def test_what_a_job_is_told_of_its_variant(workspace: Workspace) -> None:
+def test_the_values_of_a_job(workspace: Workspace) -> None:
     variants = [load_variant(workspace, name, "theano-1.0.5") for name in ("mkl", "pip-default")]
     first, second = ci.matrix(workspace, variants)["include"]
     assert first == {
@@ -63,24 +64,27 @@ def test_what_a_job_is_told_of_its_variant(workspace: Workspace) -> None:
     assert second["baseline"] == second["flavour"] == "pip-default"
 
 
-def test_what_a_person_wrote_stays(tmp_path: Path) -> None:
+def test_only_the_generated_lines_of_a_workflow_change(own_workspace: Workspace) -> None:
+    folder = own_workspace.workflows
+    folder.mkdir(parents=True)
+    mkl = load_variant(own_workspace, "mkl", "theano-1.0.5")
     lines = ["on: push # mine", f"    {ci.BEGIN}", "    - old", f"    {ci.END}", "x: 1"]
-    (tmp_path / "a.yml").write_text("\n".join(lines))
-    (tmp_path / "other.yml").write_text("on: push\n")
-    made = ci.rendered(FIXME_workflows(tmp_path), [load_variant("mkl", "theano-1.0.5")])
+    (folder / "a.yml").write_text("\n".join(lines))
+    (folder / "other.yml").write_text("on: push\n")
+    made = ci.rendered(own_workspace, [mkl])
     (text,) = made.values()
     with pytest.raises(StaleError, match=r"a\.yml: not a job for each variant"):
-        ci.check(FIXME_workflows(tmp_path), [load_variant("mkl", "theano-1.0.5")])
-    ci.write(FIXME_workflows(tmp_path), [load_variant("mkl", "theano-1.0.5")])
-    ci.check(FIXME_workflows(tmp_path), [load_variant("mkl", "theano-1.0.5")])
+        ci.check(own_workspace, [mkl])
+    ci.write(own_workspace, [mkl])
+    ci.check(own_workspace, [mkl])
     assert text.splitlines()[:2] == lines[:2] and text.splitlines()[-2:] == lines[-2:]
     assert yaml.safe_load(text.splitlines()[2])[0]["flavour"] == "mkl"
-    (tmp_path / "a.yml").write_text("\n".join(lines[:3]))
+    (folder / "a.yml").write_text("\n".join(lines[:3]))
     with pytest.raises(UsageError, match="the end of the jobs is missing"):
-        ci.rendered(FIXME_workflows(tmp_path), [])
+        ci.rendered(own_workspace, [])
 
 
-def test_they_are_what_the_service_takes() -> None:
+def test_the_workflows_satisfy_the_services_schema() -> None:
     words = ["check_jsonschema", "--builtin-schema", "vendor.github-workflows"]
     done = subprocess.run(
         [sys.executable, "-m", *words, *FILES], capture_output=True, text=True, check=False
@@ -88,7 +92,7 @@ def test_they_are_what_the_service_takes() -> None:
     assert done.returncode == 0, done.stdout + done.stderr
 
 
-def test_an_audit_finds_nothing() -> None:
+def test_an_audit_of_the_workflows_finds_nothing() -> None:
     program = Path(sys.executable).parent / "zizmor"
     words = [str(program), "--offline", "--no-config", "--persona=auditor", "--quiet"]
     done = subprocess.run([*words, *FILES], capture_output=True, text=True, check=False)
@@ -103,7 +107,7 @@ def test_every_action_is_pinned_by_its_commit(path: Path) -> None:
 
 
 @pytest.mark.parametrize(("name", "job"), list(jobs()))
-def test_a_job_may_little_and_ends(name: str, job: dict[str, Any]) -> None:
+def test_a_job_has_few_permissions_and_a_timeout(name: str, job: dict[str, Any]) -> None:
     assert content(name.partition(":")[0])["permissions"] == {}
     assert job["permissions"] and job["timeout-minutes"] <= 60
     for step in job["steps"]:
@@ -112,7 +116,7 @@ def test_a_job_may_little_and_ends(name: str, job: dict[str, Any]) -> None:
             assert step["with"]["persist-credentials"] is False
 
 
-def test_the_commands_are_those_that_there_are() -> None:
+def test_the_commands_and_options_of_jobs_exist() -> None:
     flags = {
         task.name: {argument.name for argument in task.get_arguments()}
         for task in vars(tasks).values()

@@ -15,9 +15,9 @@ from ruamel.yaml import YAML
 from stacks.core.errors import StaleError
 from stacks.core.workspace import Workspace
 from stacks.project import schemas
-from stacks.variants.variant import ENVS
+from unit.helpers.checkout import CHECKOUT
 
-FILES = sorted(ENVS.glob("*/*.yaml"))
+FILES = sorted(CHECKOUT.envs.glob("*/*.yaml"))
 
 
 def content(path: Path) -> Any:
@@ -32,11 +32,11 @@ def schema_beside(path: Path) -> Path:
     return path.parent / line.removeprefix(head)
 
 
-def test_the_committed_ones_are_fresh(workspace: Workspace) -> None:
+def test_the_committed_schemas_are_current(workspace: Workspace) -> None:
     schemas.check(workspace)
 
 
-def test_a_stale_one_is_told(
+def test_stale_and_missing_schemas_are_named(
     workspace: Workspace, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     monkeypatch.chdir(tmp_path)
@@ -53,12 +53,12 @@ def test_a_stale_one_is_told(
 
 
 @pytest.mark.parametrize("path", FILES, ids=lambda p: f"{p.parent.name}/{p.stem}")
-def test_editors_find_nothing_wrong_in_the_projects_files(path: Path) -> None:
+def test_the_projects_files_satisfy_the_schemas(path: Path) -> None:
     jsonschema.validate(content(path), json.loads(schema_beside(path).read_text()))
 
 
-def test_editors_find_what_the_models_refuse() -> None:
-    variant = json.loads((ENVS / "variant.schema.json").read_text())
+def test_the_schemas_refuse_what_the_models_refuse() -> None:
+    variant = json.loads((CHECKOUT.envs / "variant.schema.json").read_text())
     for wrong in ({"summary": "s", "bals": "x"}, {"summary": 1}, {"summary": "s", "blas": None}):
         with pytest.raises(jsonschema.ValidationError):
             jsonschema.validate(wrong, variant)

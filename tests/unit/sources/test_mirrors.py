@@ -160,7 +160,7 @@ def test_without_an_index_it_is_pips_own_default(monkeypatch: pytest.MonkeyPatch
 
 
 @pytest.mark.parametrize("text", ["[global]\ntimeout = soon\n", "no section\n"])
-def test_a_configuration_that_pip_refuses_is_told(pip: Path, text: str) -> None:
+def test_a_configuration_that_pip_refuses_is_an_error(pip: Path, text: str) -> None:
     pip.write_text(text)
     with pytest.raises(FetchError, match=r"(?s)pip's configuration cannot be read.*config debug"):
         pip_settings()

@@ -27,7 +27,7 @@ SDIST = IndexPin(
 )
 
 
-def test_what_is_written_is_read_back(tmp_path: Path) -> None:
+def test_written_pins_are_read_again(tmp_path: Path) -> None:
     write_pins(tmp_path / "lock", Pins((DEB,), (SDIST, WHEEL)))
     assert read_pins(tmp_path / "lock") == Pins((DEB,), (WHEEL, SDIST))
 
@@ -59,7 +59,7 @@ def test_lookups() -> None:
     assert pins.version("FOO.bar", "1.10") == (WHEEL, SDIST)
 
 
-def test_a_missing_pin_says_how_to_pin_it() -> None:
+def test_the_error_for_a_missing_pin_has_a_fix() -> None:
     pins = Pins((DEB,), (WHEEL,))
     with pytest.raises(UsageError, match=r"(?s)libfoo1 of trixie.*\./invoke pin"):
         pins.deb("trixie", "libfoo1")
@@ -105,7 +105,7 @@ GOOD_FILE = "- {name: a, version: '1.0', filename: a.whl, size: 1, sha256: " + "
         (f"debs: []\nfiles:\n{GOOD_FILE}\n{GOOD_FILE}", 4, "a pin twice"),
     ],
 )
-def test_what_is_wrong_is_told_with_its_line(
+def test_the_error_for_a_wrong_pin_names_its_line(
     tmp_path: Path, text: str, line: int | None, words: str
 ) -> None:
     path = tmp_path / "sources.lock"

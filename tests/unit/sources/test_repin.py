@@ -1,208 +1,19 @@
 from __future__ import annotations
 
-import hashlib
-import lzma
-import os
 from pathlib import Path
 
 import pytest
 
-from stacks.core.errors import FetchError, IntegrityError, UsageError
+from stacks.core.errors import FetchError, IntegrityError
 from stacks.core.workspace import Workspace
-from stacks.sources import debian_archive
 from stacks.sources import repin as repin_module
 from stacks.sources.cache import cached_path
-from stacks.sources.debian_archive import DebWanted
 from stacks.sources.mirrors import PipSettings
 from stacks.sources.pins import DebPin, IndexPin, Pins
-from stacks.sources.repin import FileWanted, repin
+from stacks.sources.repin import FileWanted, difference, repin
 from unit.helpers.serving import BODY, SECRET, Answer, Site, sha256
 
-PACKAGES = b"""\
-Package: libfoo1-dev
-Version: 9
-Filename: pool/main/f/foo/libfoo1-dev_9_amd64.deb
-Size: 9
-SHA256: 9999999999999999999999999999999999999999999999999999999999999999
-
-Package: libfoo1
-Source: foo (1.1)
-Version: 1:1.2-3
-Description: foo
- Version: 7
-Filename: pool/main/f/foo/libfoo1_1.2-3_amd64.deb
-Size: 1234
-SHA256: 0123456789012345678901234567890123456789012345678901234567890123
-"""
-PACKED = lzma.compress(PACKAGES)
 WHEEL = "foo-1.0-py3-none-any.whl"
-
-
-def release(codename: str = "bookworm", packed: bytes = PACKED) -> bytes:
-    digest = hashlib.sha256(packed).hexdigest()
-    return (
-        f"Suite: oldstable\nCodename: {codename}\n"
-        f"MD5Sum:\n {'0' * 32} 9 main/binary-amd64/Packages.xz\n"
-        f"SHA256:\n {'1' * 64} {len(packed)} main/binary-i386/Packages.xz\n"
-        f" {digest} {len(packed)} main/binary-amd64/Packages.xz\n"
-    ).encode()
-
-
-@pytest.fixture
-def archive(site: Site, room: Path, monkeypatch: pytest.MonkeyPatch) -> Site:
-    """Give a mirror with one suite, a keyring, and a gpgv that finds every signature good."""
-    monkeypatch.setenv("DEBIAN_MIRROR", f"{site.url}/debian")
-    site.files["/debian/dists/bookworm/InRelease"] = release()
-    site.files["/debian/dists/bookworm/main/binary-amd64/Packages.xz"] = PACKED
-    (room / "keys.gpg").write_bytes(b"keys")
-    monkeypatch.setenv("DEBIAN_KEYRING", str(room / "keys.gpg"))
-    gpgv_says(room, monkeypatch, "GOODSIG 1 Debian")
-    return site
-
-
-def gpgv_says(room: Path, monkeypatch: pytest.MonkeyPatch, *words: str, status: int = 0) -> None:
-    """Have a gpgv on the PATH that says this; what it finds signed is what it is given."""
-    said = "".join(f"echo '[GNUPG:] {word}'\n" for word in words)
-    (room / "bin").mkdir(exist_ok=True)
-    program = room / "bin" / "gpgv"
-    program.write_text(f'#!/bin/sh\n{said}/bin/cp "$7" "$6"\nexit {status}\n')
-    program.chmod(0o755)
-    monkeypatch.setenv("PATH", f"{room / 'bin'}{os.pathsep}{os.environ['PATH']}")
-
-
-def test_a_deb_is_pinned_as_the_signed_archive_has_it(workspace: Workspace, archive: Site) -> None:
-    assert repin(workspace, [DebWanted("bookworm", "libfoo1")], []) == Pins(
-        debs=(
-            DebPin(
-                suite="bookworm",
-                name="libfoo1",
-                version="1:1.2-3",
-                path="pool/main/f/foo/libfoo1_1.2-3_amd64.deb",
-                size=1234,
-                sha256="0123456789" * 6 + "0123",
-            ),
-        )
-    )
-
-
-SOURCES = b"""\
-Package: foo
-Binary: libfoo1
-Version: 1.2-3
-Checksums-Sha256:
- 1111111111111111111111111111111111111111111111111111111111111111 20 foo_1.2-3.dsc
- 2222222222222222222222222222222222222222222222222222222222222222 30 foo_1.2.orig.tar.gz
- 3333333333333333333333333333333333333333333333333333333333333333 40 foo_1.2-3.debian.tar.xz
-Directory: pool/main/f/foo
-"""
-
-
-def test_a_source_package_is_pinned_by_its_makers_archive(
-    workspace: Workspace, archive: Site
-) -> None:
-    packed = lzma.compress(SOURCES)
-    digest = hashlib.sha256(packed).hexdigest()
-    listed = f" {digest} {len(packed)} main/source/Sources.xz\n".encode()
-    archive.files["/debian/dists/bookworm/InRelease"] = release() + listed
-    archive.files["/debian/dists/bookworm/main/source/Sources.xz"] = packed
-    [pin] = repin(workspace, [DebWanted("bookworm", "src:foo")], []).debs
-    assert pin == DebPin(
-        suite="bookworm",
-        name="src:foo",
-        version="1.2-3",
-        path="pool/main/f/foo/foo_1.2.orig.tar.gz",
-        size=30,
-        sha256="2" * 64,
-    )
-    with pytest.raises(UsageError, match="no package src:bar"):
-        repin(workspace, [DebWanted("bookworm", "src:bar")], [])
-    archive.files["/debian/dists/bookworm/main/source/Sources.xz"] = lzma.compress(b"evil")
-    with pytest.raises(IntegrityError, match=r"Sources\.xz: not what the signed InRelease says"):
-        repin(workspace, [DebWanted("bookworm", "src:foo")], [])
-
-
-def test_one_unknown_key_beside_a_good_signature_is_no_failure(
-    workspace: Workspace, archive: Site, room: Path, monkeypatch: pytest.MonkeyPatch
-) -> None:
-    gpgv_says(room, monkeypatch, "ERRSIG 2", "NO_PUBKEY 2", "GOODSIG 1 Debian", status=2)
-    assert len(repin(workspace, [DebWanted("bookworm", "libfoo1")], []).debs) == 1
-
-
-@pytest.mark.parametrize(
-    "words",
-    [
-        ("BADSIG 1 Debian",),
-        ("GOODSIG 1 Debian", "BADSIG 2 Debian"),
-        ("ERRSIG 2", "NO_PUBKEY 2"),
-        ("EXPKEYSIG 1 Debian",),
-        ("REVKEYSIG 1 Debian",),
-        ("NODATA 1",),
-        (),
-    ],
-)
-def test_no_good_signature_is_refused(
-    workspace: Workspace,
-    archive: Site,
-    room: Path,
-    monkeypatch: pytest.MonkeyPatch,
-    words: tuple[str, ...],
-) -> None:
-    gpgv_says(room, monkeypatch, *words, status=2)
-    with pytest.raises(IntegrityError) as caught:
-        repin(workspace, [DebWanted("bookworm", "libfoo1")], [])
-    told = str(caught.value)
-    assert "dists/bookworm/InRelease: no good signature" in told
-    assert (words[0].split()[0] if words else "no signature") in told
-
-
-def test_without_gpgv_the_package_is_named(
-    workspace: Workspace, archive: Site, room: Path, monkeypatch: pytest.MonkeyPatch
-) -> None:
-    monkeypatch.setenv("PATH", str(room))
-    with pytest.raises(FetchError, match=r"(?s)no gpgv.*Debian package gpgv"):
-        repin(workspace, [DebWanted("bookworm", "libfoo1")], [])
-
-
-def test_without_a_keyring_the_package_is_named(
-    workspace: Workspace, archive: Site, room: Path, monkeypatch: pytest.MonkeyPatch
-) -> None:
-    monkeypatch.setenv("DEBIAN_KEYRING", str(room / "nosuch.gpg"))
-    with pytest.raises(FetchError, match=r"(?s)nosuch\.gpg.*debian-archive-keyring"):
-        repin(workspace, [DebWanted("bookworm", "libfoo1")], [])
-    monkeypatch.delenv("DEBIAN_KEYRING")
-    monkeypatch.setattr(debian_archive, "KEYRINGS", (room / "nokeys.gpg",))
-    with pytest.raises(FetchError, match=r"(?s)nokeys\.gpg.*debian-archive-keyring"):
-        repin(workspace, [DebWanted("bookworm", "libfoo1")], [])
-
-
-def test_packages_that_were_not_signed_are_refused(workspace: Workspace, archive: Site) -> None:
-    archive.files["/debian/dists/bookworm/main/binary-amd64/Packages.xz"] = lzma.compress(b"evil")
-    with pytest.raises(IntegrityError, match=r"(?s)Packages\.xz.*expected.*found.*fix"):
-        repin(workspace, [DebWanted("bookworm", "libfoo1")], [])
-
-
-def test_another_suites_signed_release_is_refused(workspace: Workspace, archive: Site) -> None:
-    archive.files["/debian/dists/bookworm/InRelease"] = release("bullseye")
-    with pytest.raises(IntegrityError, match=r"(?s)another suite.*bookworm.*bullseye"):
-        repin(workspace, [DebWanted("bookworm", "libfoo1")], [])
-
-
-def test_a_suite_or_package_that_does_not_exist(workspace: Workspace, archive: Site) -> None:
-    with pytest.raises(UsageError, match="no package libfoo2"):
-        repin(workspace, [DebWanted("bookworm", "libfoo2")], [])
-    with pytest.raises(UsageError, match="no mirror has the suite bokworm"):
-        repin(workspace, [DebWanted("bokworm", "libfoo1")], [])
-
-
-def test_security_updates_come_from_their_own_archive(
-    workspace: Workspace, archive: Site, monkeypatch: pytest.MonkeyPatch
-) -> None:
-    monkeypatch.setenv("DEBIAN_SECURITY_MIRROR", f"{archive.url}/security")
-    folder = "/security/dists/bookworm-security"
-    archive.files[f"{folder}/InRelease"] = release("bookworm-security")
-    archive.files[f"{folder}/main/binary-amd64/Packages.xz"] = PACKED
-    (pin,) = repin(workspace, [DebWanted("bookworm-security", "libfoo1")], []).debs
-    assert pin.suite == "bookworm-security"
 
 
 @pytest.fixture
@@ -256,9 +67,57 @@ def test_other_bytes_than_the_index_announces_are_refused(
     assert list((room / "cache").rglob("foo*")) == []
 
 
-def test_a_file_that_no_index_has_is_told(workspace: Workspace, index: Site) -> None:
+def test_a_file_missing_from_every_index_is_an_error(workspace: Workspace, index: Site) -> None:
     with pytest.raises(FetchError) as caught:
         repin(workspace, [], [FileWanted("foo", "2.0", "foo-2.0.tar.gz")])
     assert "foo 2.0: no index has foo-2.0.tar.gz" in str(caught.value)
     assert f"{index.url}/simple/foo/" in str(caught.value)
     assert SECRET not in str(caught.value)
+
+
+def pinned(version: str, digit: str = "a", name: str = "foo", end: str = ".tar.gz") -> IndexPin:
+    return IndexPin(
+        name=name,
+        version=version,
+        filename=f"{name}-{version}{end}",
+        size=1,
+        sha256=digit * 64,
+    )
+
+
+def test_the_difference_is_listed_in_lines() -> None:
+    old_deb = DebPin(
+        suite="bookworm", name="a", version="1", path="pool/a", size=1, sha256="a" * 64
+    )
+    new_deb = DebPin(**{**vars(old_deb), "version": "2"})
+    gone = DebPin(**{**vars(old_deb), "suite": "bullseye"})
+    old = Pins((old_deb, gone), (pinned("1"), pinned("1", name="bar"), pinned("7", name="same")))
+    new = Pins(
+        (new_deb,),
+        (
+            pinned("2"),
+            pinned("1", "b", name="bar"),
+            pinned("7", name="same"),
+            pinned("1", name="n"),
+        ),
+    )
+    assert difference(old, new) == [
+        f"OTHER BYTES under the same version: bar-1.tar.gz 1: sha256 {'a' * 64} -> {'b' * 64}",
+        "added    n-1.tar.gz 1",
+        "changed  bookworm/a 1 -> 2",
+        "changed  foo 1 -> 2",
+        "removed  bullseye/a 1",
+    ]
+
+
+def test_files_that_cannot_be_paired_are_listed_one_by_one() -> None:
+    old = Pins(files=(pinned("1"), pinned("1", end=".whl")))
+    assert difference(old, Pins(files=(pinned("2"),))) == [
+        "added    foo-2.tar.gz 2",
+        "removed  foo-1.tar.gz 1",
+        "removed  foo-1.whl 1",
+    ]
+
+
+def test_no_difference_has_no_lines() -> None:
+    assert difference(Pins(files=(pinned("1"),)), Pins(files=(pinned("1"),))) == []

@@ -37,7 +37,7 @@ def run(*words: str) -> subprocess.CompletedProcess[str]:
         ("verify --full=3", "the words after verify cannot be read", "`./invoke --help verify`"),
     ],
 )
-def test_a_mistake_on_the_command_line_is_told_with_what_was_meant(
+def test_a_mistyped_command_line_is_refused_with_a_suggestion(
     line: str, told: str, fix: str
 ) -> None:
     done = run(*line.split())

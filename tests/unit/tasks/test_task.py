@@ -46,7 +46,7 @@ def run(folder: Path, *arguments: str) -> subprocess.CompletedProcess[str]:
     return subprocess.run(command, cwd=folder, capture_output=True, text=True, check=False)
 
 
-def test_a_mistake_is_told_and_gives_its_exit_code(tmp_path: Path) -> None:
+def test_an_error_is_printed_and_gives_its_exit_code(tmp_path: Path) -> None:
     done = run(tmp_path, "mistake")
     assert (done.returncode, done.stdout) == (2, "")
     assert done.stderr == "error: [no] such thing\n  expected: x\n  fix:      y\n"
@@ -69,7 +69,7 @@ def test_words_after_two_dashes_come_as_the_shell_split_them(tmp_path: Path) -> 
     assert done.stdout == "2 ['python', '-c', \"print('a b')\", '--', 'x']\n"
 
 
-def test_a_reader_that_has_seen_enough(tmp_path: Path) -> None:
+def test_a_closed_pipe_ends_the_program_quietly(tmp_path: Path) -> None:
     run(tmp_path, "--list")
     command = [sys.executable, "-m", "invoke", "much"]
     with subprocess.Popen(

@@ -20,7 +20,7 @@ from stacks.variants.variant import load_variant, select
     ],
 )
 @pytest.mark.parametrize("framework", ["theano-0.8.2", "theano-1.0.5", "pytensor-3.0.7"])
-def test_what_is_asked_for(
+def test_the_specs_for_another_channel(
     workspace: Workspace, flavour: str, specs: set[str], framework: str
 ) -> None:
     ours, theirs = (
@@ -39,7 +39,7 @@ def test_mkl_is_called_as_gfortran_does(workspace: Workspace) -> None:
     assert theirs.environment() == {**ours.environment(), "MKL_INTERFACE_LAYER": "LP64,GNU"}
 
 
-def test_what_is_written_for_our_versions_is_not_asked_of_others(workspace: Workspace) -> None:
+def test_processors_of_our_versions_do_not_apply_to_another_channel(workspace: Workspace) -> None:
     ours, theirs = (load_variant(workspace, name).blas for name in ("blis", "blis@conda-forge"))
     assert ours and ours.processors
     assert theirs and theirs.processors == ()

@@ -180,7 +180,7 @@ def test_extends_what_does_not_exist(workspace: Workspace, envs: Path, write: Wr
     )
 
 
-def test_an_unknown_blas_is_told_where_it_stands(
+def test_the_error_for_an_unknown_blas_names_its_line(
     workspace: Workspace, envs: Path, write: Write
 ) -> None:
     write("variants/a", "summary: a\nextends: b\n")
@@ -193,7 +193,9 @@ def test_an_unknown_blas_is_told_where_it_stands(
     )
 
 
-def test_what_nobody_in_the_chain_says(workspace: Workspace, envs: Path, write: Write) -> None:
+def test_a_key_missing_from_the_whole_chain_is_an_error(
+    workspace: Workspace, envs: Path, write: Write
+) -> None:
     write("variants/a", "summary: a\nextends: b\n")
     write("variants/b", "summary: b\nblas: numpy\n")
     assert refused(workspace, envs, "a") == (

@@ -1,18 +1,16 @@
-"""A function of a library that is replaced, and the libraries in which it is not."""
-
 from __future__ import annotations
 
 import hashlib
+from collections.abc import Callable
 from pathlib import Path
-from types import SimpleNamespace
-from typing import Any
 
 import pytest
 
 from stacks.channel.stages import Replaced
 from stacks.channel.staging import replaced_function
+from stacks.channel.staging.build_context import BuildContext
 from stacks.core.errors import IntegrityError
-from unit.helpers.staging import work
+from unit.helpers.staging import make_context
 
 # A library that every Python has loaded, and a function of it.
 LIBC = next(
@@ -30,21 +28,22 @@ def library(tmp_path: Path) -> Path:
 
 
 @pytest.fixture
-def made(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Any:
-    """Give a package in the making whose source is assembled to three bytes."""
-    source = tmp_path / f"{NAME}.s"
+def context(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> BuildContext:
+    """Give the context of a package whose own source is assembled to three bytes."""
+    source = tmp_path / f"recipes/a/src/{NAME}.s"
+    source.parent.mkdir(parents=True)
     source.write_text("nop\n")
-    whole = work(tmp_path, {"stage": "pocl", "gcc": "10"}, {})
-    monkeypatch.setattr(
-        replaced_function, "gcc", lambda work, folder, _: (folder / "code").write_bytes(b"new")
-    )
-    return SimpleNamespace(
-        scratch=whole.scratch, recipe=SimpleNamespace(own_sources=lambda: (source,))
-    )
+    monkeypatch.setattr(replaced_function, "gcc", assembler(b"new"))
+    return make_context(tmp_path, {"stage": "pocl", "gcc": "10"}, [], {})
 
 
-def wanted(library: Path, **changes: object) -> Replaced:
-    _, offset = replaced_function._place(library, NAME)
+def assembler(code: bytes) -> Callable[[BuildContext, Path, object], int]:
+    """Return a gcc that outputs this code."""
+    return lambda context, folder, arguments: (folder / "code").write_bytes(code)
+
+
+def replaced_of(library: Path, **changes: object) -> Replaced:
+    _, offset = replaced_function._locate(library, NAME)
     old = library.read_bytes()[offset : offset + ROOM]
     content = {
         "function": NAME,
@@ -55,34 +54,34 @@ def wanted(library: Path, **changes: object) -> Replaced:
     return Replaced.model_validate(content | changes)
 
 
-def test_the_function_alone_is_another_one(made: Any, library: Path) -> None:
+def test_only_the_function_is_replaced(context: BuildContext, library: Path) -> None:
     before = library.read_bytes()
-    _, offset = replaced_function._place(library, NAME)
-    replaced_function.replace_function(made, library, wanted(library))
+    _, offset = replaced_function._locate(library, NAME)
+    replaced_function.replace_function(context, library, replaced_of(library))
     new = b"new".ljust(ROOM, b"\xcc")
     assert library.read_bytes() == before[:offset] + new + before[offset + ROOM :]
 
 
 @pytest.mark.parametrize(
-    ("changes", "said"),
+    ("changes", "message"),
     [
         ({"function": "no_such"}, r"libc\.so has no function no_such"),
         ({"sha256": "0" * 64}, "getppid is not the function that the recipe replaces"),
     ],
 )
-def test_another_library_is_left_as_it_is(
-    made: Any, library: Path, changes: dict[str, object], said: str
+def test_another_library_is_refused_and_unchanged(
+    context: BuildContext, library: Path, changes: dict[str, object], message: str
 ) -> None:
     before = library.read_bytes()
-    with pytest.raises(IntegrityError, match=said):
-        replaced_function.replace_function(made, library, wanted(library, **changes))
+    with pytest.raises(IntegrityError, match=message):
+        replaced_function.replace_function(context, library, replaced_of(library, **changes))
     assert library.read_bytes() == before
 
 
-def test_too_long_for_its_place(made: Any, library: Path, monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr(
-        replaced_function, "gcc", lambda work, folder, _: (folder / "code").write_bytes(bytes(9))
-    )
-    with pytest.raises(IntegrityError, match=r"too long for its place in libc\.so") as caught:
-        replaced_function.replace_function(made, library, wanted(library))
+def test_code_that_is_too_long_is_refused(
+    context: BuildContext, library: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr(replaced_function, "gcc", assembler(bytes(9)))
+    with pytest.raises(IntegrityError, match=r"getppid\.s is longer than .* libc\.so") as caught:
+        replaced_function.replace_function(context, library, replaced_of(library))
     assert "at most 8 bytes" in str(caught.value)

@@ -1,18 +1,21 @@
 from __future__ import annotations
 
+import io
 import subprocess
 import sys
+import tarfile
 import zipfile
 from pathlib import Path
 
 import pytest
 
-from stacks.channel.staging.wheel import SHEBANG, unpack_wheel, write_script
+from stacks.channel.staging.wheel import SHEBANG, stage_sdist, unpack_wheel, write_script
 from stacks.core.errors import IntegrityError
+from unit.helpers.staging import WHEEL, make_context, tree
 
 
 def wheel(folder: Path, files: dict[str, str], modes: dict[str, int] | None = None) -> Path:
-    path = folder / "a-1-py3-none-any.whl"
+    path = folder / WHEEL
     with zipfile.ZipFile(path, "w") as archive:
         for name, text in files.items():
             info = zipfile.ZipInfo(name)
@@ -26,7 +29,7 @@ def unpack(path: Path, root: Path) -> list[str]:
     return sorted(str(p.relative_to(root)) for p in root.rglob("*") if not p.is_dir())
 
 
-def test_every_kind_of_file_goes_to_its_place(tmp_path: Path) -> None:
+def test_each_kind_of_file_goes_to_its_folder(tmp_path: Path) -> None:
     names = {
         "a/__init__.py": "",
         "a-1.data/purelib/p.py": "",
@@ -59,9 +62,9 @@ def test_every_kind_of_file_goes_to_its_place(tmp_path: Path) -> None:
     ["../x", "a/../../x", "/x", "a-1.data/purelib/../../x", "a-1.data/data//x",
      "a-1.data/headers/x.h", "a-1.data/scripts/../../x"],
 )  # fmt: skip
-def test_a_file_that_would_lie_elsewhere_is_refused(name: str, tmp_path: Path) -> None:
+def test_a_file_outside_of_the_package_is_refused(name: str, tmp_path: Path) -> None:
     path = wheel(tmp_path, {name: "evil"})
-    with pytest.raises(IntegrityError, match="cannot place"):
+    with pytest.raises(IntegrityError, match="cannot be placed"):
         unpack(path, tmp_path / "deep/root")
     assert not list((tmp_path).rglob("x*"))
 
@@ -77,7 +80,7 @@ def test_entry_points_become_scripts(tmp_path: Path) -> None:
     assert body == "import sys\n\nfrom a.b import Program\n\nsys.exit(Program.main())\n"
 
 
-def test_entry_points_of_other_kinds_make_no_script(tmp_path: Path) -> None:
+def test_other_entry_points_become_no_scripts(tmp_path: Path) -> None:
     files = {"a-1.dist-info/entry_points.txt": "[distutils.commands]\nx = a:f\n"}
     assert unpack(wheel(tmp_path, files), tmp_path / "root") == [
         "site-packages/a-1.dist-info/INSTALLER",
@@ -85,8 +88,8 @@ def test_entry_points_of_other_kinds_make_no_script(tmp_path: Path) -> None:
     ]
 
 
-def test_a_script_runs_with_the_python_beside_it(tmp_path: Path) -> None:
-    """Also below a path with blanks and letters, and through a link from elsewhere."""
+def test_a_script_runs_with_the_python_in_its_folder(tmp_path: Path) -> None:
+    """The path has blanks and accented letters; the script is also run through a link."""
     folder = tmp_path / "a folder, é/bin"
     script = folder / "tool"
     write_script(script, "import sys; print(sys.argv[1:])\n")
@@ -94,3 +97,26 @@ def test_a_script_runs_with_the_python_beside_it(tmp_path: Path) -> None:
     (tmp_path / "link").symlink_to(script)
     for path in (script, tmp_path / "link"):
         assert subprocess.check_output([path, "a b", "c"], text=True) == "['a b', 'c']\n"
+
+
+def test_a_package_is_copied_out_of_a_source_archive(tmp_path: Path) -> None:
+    path = tmp_path / "A-1.tar.gz"
+    files = ("a/__init__.py", "bin/tool", "PKG-INFO", "LICENSE.txt", "setup.py")
+    with tarfile.open(path, "w:gz") as archive:
+        for name in files:
+            content = b"#!/usr/bin/env python\nprint(1)\n"
+            info = tarfile.TarInfo(f"A-1/{name}")
+            info.size = len(content)
+            archive.addfile(info, io.BytesIO(content))
+    extra = {"stage": "sdist", "package": "a", "distribution": "A", "scripts": {"t": "bin/tool"}}
+    source = [{"project": "a", "version": "1", "file": path.name}]
+    context = make_context(tmp_path, extra, source, {path.name: path})
+    stage_sdist(context)
+    assert tree(context.root) == [
+        "python-scripts/t",
+        "share/licenses/a/LICENSE.txt",
+        "site-packages/A-1.dist-info/INSTALLER",
+        "site-packages/A-1.dist-info/METADATA",
+        "site-packages/a/__init__.py",
+    ]
+    assert (context.root / "python-scripts/t").read_text() == f"{SHEBANG}print(1)\n"

@@ -16,8 +16,9 @@ from stacks.core.workspace import Workspace
 from stacks.environments.settings import HOOK
 from stacks.image import precompiled
 from stacks.variants.variant import load_variant
+from unit.helpers.checkout import CHECKOUT
 
-VARIANT = load_variant("openblas")
+VARIANT = load_variant(CHECKOUT, "openblas")
 # Stands for the environment's own hook, which runs before.
 BEFORE = 'import os\nos.environ["THEANORC"] = "/opt/theano/etc/theanorc:~/.theanorc"\n'
 PROGRAM = """
@@ -153,7 +154,7 @@ def test_a_link_is_not_followed(image: Image, tmp_path: Path) -> None:
     assert image.settings().is_relative_to(image.home)
 
 
-def test_without_a_place_it_is_said_what_was_tried_and_what_to_do(image: Image) -> None:
+def test_the_error_without_a_writable_folder_has_a_fix(image: Image) -> None:
     done = image.start(TMPDIR="/proc/none", HOME="/proc/none")
     assert json.loads(done.stdout) == ["/opt/theano/etc/theanorc", "~/.theanorc"]
     assert re.search(r"(?s)no folder to compile in.*/proc/none/theano-.*--tmpfs /tmp", done.stderr)
@@ -188,7 +189,7 @@ def test_a_devices_kernels_go_to_a_folder_of_the_users(
     assert said.splitlines()[-1] == variables.get("POCL_CACHE_DIR", str(own))
 
 
-def test_a_cpu_that_cannot_try_what_is_compiled_is_told(tmp_path: Path) -> None:
+def test_a_cpu_without_the_needed_flags_is_an_error(tmp_path: Path) -> None:
     cpuinfo = tmp_path / "cpuinfo"
     cpuinfo.write_text("processor : 0\nflags : fpu sse2\n")
     with pytest.raises(UsageError, match=r"(?s)cannot be made on this CPU.*no abm avx2"):

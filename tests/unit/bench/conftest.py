@@ -1,0 +1,21 @@
+from __future__ import annotations
+
+import pytest
+
+from stacks.channel import offers as offers_module
+from stacks.core.workspace import Workspace
+from stacks.environments import prefix, settings
+from stacks.locks import lock
+from unit.helpers.benching import LOCK
+
+
+@pytest.fixture
+def built(own_workspace: Workspace, monkeypatch: pytest.MonkeyPatch) -> Workspace:
+    """Give a workspace in which openblas is built, from the lock above."""
+    place = own_workspace.environments / "theano-1.0.5/openblas"
+    (place / settings.EXPECTATION).parent.mkdir(parents=True)
+    (place / settings.EXPECTATION).write_text("{}")
+    monkeypatch.setattr(prefix, "is_ready", lambda variant, locked, target: target.is_dir())
+    monkeypatch.setattr(lock, "check", lambda workspace, variant, channel: LOCK)
+    monkeypatch.setattr(offers_module, "read_channel", lambda workspace: None)
+    return own_workspace

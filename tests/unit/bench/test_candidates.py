@@ -1,0 +1,46 @@
+from __future__ import annotations
+
+import os
+
+import pytest
+
+from stacks.bench import candidates, command
+from stacks.core.errors import UsageError
+from stacks.core.workspace import Workspace
+from stacks.variants.variant import load_variant
+from unit.helpers.benching import PASSED, write_report
+
+
+def refusal(workspace: Workspace) -> str:
+    with pytest.raises(UsageError) as caught:
+        candidates.to_time(workspace, [load_variant(workspace, "openblas", "theano-1.0.5")])
+    return str(caught.value)
+
+
+def test_only_verified_variants_are_timed(built: Workspace) -> None:
+    variant = load_variant(built, "openblas", "theano-1.0.5")
+    fix = "./invoke verify --variant openblas --framework theano-1.0.5"
+    assert "not verified since it was built" in refusal(built) and fix in refusal(built)
+    write_report(built, {**PASSED, "ok": False})
+    assert "its verification failed" in refusal(built)
+    write_report(built, {**PASSED, "packages": []})
+    assert "not verified since it was built" in refusal(built), "it was of another lock"
+    path = write_report(built, PASSED)
+    assert [c.variant.id for c in candidates.to_time(built, [variant])] == ["theano-1.0.5/openblas"]
+    os.utime(path, (1, 1))
+    assert "not verified since it was built" in refusal(built), "it was of an older environment"
+
+
+def test_a_variant_on_a_device_is_refused(workspace: Workspace) -> None:
+    variant = load_variant(workspace, "openblas", "theano-1.0.5").model_copy(
+        update={"device": "opencl"}
+    )
+    with pytest.raises(UsageError, match="its device computes while the program goes on"):
+        candidates.to_time(workspace, [variant])
+
+
+def test_a_variant_that_is_not_built_is_refused(built: Workspace) -> None:
+    with pytest.raises(UsageError, match=r"(?s)theano-1.0.5/mkl: not built.*invoke build"):
+        candidates.to_time(built, [load_variant(built, "mkl", "theano-1.0.5")])
+    with pytest.raises(UsageError, match="nothing to time"):
+        command.choose(built, (), "theano-1.0.5")

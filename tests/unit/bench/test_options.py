@@ -1,0 +1,33 @@
+from __future__ import annotations
+
+from typing import Any
+
+import pytest
+
+from stacks.bench import options, probe
+from stacks.bench.options import BenchOptions
+from stacks.core.errors import UsageError
+
+
+def test_the_defaults() -> None:
+    assert BenchOptions().workloads == probe.OWN
+    assert (BenchOptions().number, BenchOptions(quick=True).number) == (11, 7)
+    assert BenchOptions(rounds=5, quick=True).number == 5
+    BenchOptions().check()
+
+
+@pytest.mark.parametrize(
+    ("given", "message"),
+    [
+        ({"rounds": 2}, "too few rounds"),
+        ({"calls": -1}, "positive numbers"),
+        ({"workload": "gem"}, "gem"),
+    ],
+)
+def test_impossible_options_are_refused(given: dict[str, Any], message: str) -> None:
+    with pytest.raises(UsageError, match=message):
+        BenchOptions(**given).check()
+
+
+def test_a_list_with_commas_has_each_word_once() -> None:
+    assert options.split(" a, b,a,,") == ("a", "b")

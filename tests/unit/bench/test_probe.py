@@ -1,0 +1,48 @@
+from __future__ import annotations
+
+import json
+
+import pytest
+
+from stacks.bench import probe, program
+from stacks.core.errors import StacksError, UsageError
+from unit.helpers.benching import answer, candidate
+
+
+def test_an_unknown_workload_is_refused() -> None:
+    with pytest.raises(UsageError, match="gem"):
+        probe.check_names(["gem"])
+
+
+def test_the_variables_and_the_output_of_a_measurement(
+    monkeypatch: pytest.MonkeyPatch,
+) -> None:
+    found = {"series": [{"name": "Gemm", "unit": "GFLOP/s", "samples": [100.123456789, 99]}]}
+    monkeypatch.setenv("THEANO_FLAGS", "blas.ldflags=-lmine")
+    monkeypatch.setenv("OPENBLAS_CORETYPE", "Prescott")
+    monkeypatch.setenv("THEANO_STACKS_BLIS_ZEN5", "0")
+    told = answer(monkeypatch, "a warning\n" + json.dumps(found) + "\n")
+    (series,) = probe.measure(candidate("mkl"), "gemm", 3, quick=True)
+    assert series.samples == (100.123, 99.0)
+    assert {told[0][name] for name in probe.THREAD_VARIABLES} == {"3"}
+    assert told[0]["THEANO_FLAGS"] == told[0]["THEANORC"] == ""
+    assert not {"OPENBLAS_CORETYPE", "THEANO_STACKS_BLIS_ZEN5"} & set(told[0])
+
+
+@pytest.mark.parametrize(
+    "text", ["", "no JSON", '{"series": [{"name": "x", "unit": "mile", "samples": [1]}]}']
+)
+def test_output_that_is_not_a_measurement_is_an_error(
+    monkeypatch: pytest.MonkeyPatch, text: str
+) -> None:
+    answer(monkeypatch, text)
+    with pytest.raises(StacksError, match=r"theano-1\.0\.5/mkl"):
+        probe.measure(candidate("mkl"), "gemm", 1, quick=True)
+
+
+def test_how_often_a_program_is_called() -> None:
+    assert probe.options_of("check_blas", True) == ["--case", "2000"]
+    assert probe.options_of("check_blas", False) == probe.options_of("ntm", True) == []
+    assert [probe.calls_of("ntm", quick) for quick in (True, False)] == [20, 100]
+    assert probe.calls_of("check_blas", True) == 10
+    assert program.profile_calls("check_blas") == 1

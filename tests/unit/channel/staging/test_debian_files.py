@@ -1,0 +1,35 @@
+from __future__ import annotations
+
+from pathlib import Path
+
+import pytest
+
+from stacks.channel.staging import debian_files
+from stacks.channel.staging.elf import PATCHELF
+from stacks.core.errors import UsageError
+from stacks.core.process import call
+from unit.helpers.staging import deb_context, elf_library, tree
+
+EXTRA = {
+    "stage": "debian-files",
+    "files": {"usr/pygpu*": "lib/site"},
+    "left_out": ["tests", "*.c"],
+    "links": {"liba.so": "liba.so.1"},
+    "search": ["lib", "lib/site"],
+}
+
+
+def test_folders_are_copied_without_the_files_to_leave_out(tmp_path: Path) -> None:
+    names = ("pygpu/a.py", "pygpu/a.c", "pygpu/tests/t.py", "other/b.py")
+    files = {f"usr/{name}": b"" for name in names} | {"usr/pygpu/a.so": elf_library()}
+    context = deb_context(tmp_path, EXTRA, files)
+    debian_files.stage(context)
+    assert tree(context.root) == ["lib/liba.so", "lib/site/pygpu/a.py", "lib/site/pygpu/a.so"]
+    rpath = call([PATCHELF, "--print-rpath", context.root / "lib/site/pygpu/a.so"])
+    assert rpath.strip() == "$ORIGIN/../..:$ORIGIN/.."
+
+
+def test_a_pattern_without_a_match_is_an_error(tmp_path: Path) -> None:
+    context = deb_context(tmp_path, EXTRA, {"usr/other": b""})
+    with pytest.raises(UsageError, match=r"no usr/pygpu\* in the recipe's debs"):
+        debian_files.stage(context)

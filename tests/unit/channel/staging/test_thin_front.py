@@ -1,0 +1,26 @@
+from __future__ import annotations
+
+from pathlib import Path
+
+from stacks.channel.staging import thin_front
+from stacks.channel.staging.elf import needed
+from unit.helpers.staging import make_context, tree, write_gcc
+
+EXTRA = {
+    "stage": "thin-front",
+    "library": "libblas.so.3",
+    "serving": "libmkl_rt.so.3",
+    "links": {"libblas.so": "libblas.so.3"},
+}
+
+
+def test_the_front_needs_the_library_that_serves(tmp_path: Path) -> None:
+    source = tmp_path / "recipes/a/src/complex.c"
+    source.parent.mkdir(parents=True)
+    source.touch()
+    context = make_context(tmp_path, EXTRA, [], {})
+    log = write_gcc(context)
+    thin_front.stage(context)
+    assert tree(context.root) == ["lib/libblas.so", "lib/libblas.so.3"]
+    assert needed(context.root / "lib/libblas.so.3")[0] == "libmkl_rt.so.3"
+    assert "complex.c -o libblas.so.3 -Wl,-soname,libblas.so.3" in log.read_text()

@@ -1,0 +1,102 @@
+from __future__ import annotations
+
+import json
+from dataclasses import replace
+from pathlib import Path
+
+import pytest
+
+from stacks.channel import assemble
+from stacks.channel.recipe import Build, Recipe, read_recipes
+from stacks.channel.staging import STAGES
+from stacks.channel.staging.build_context import BuildContext
+from stacks.core.errors import IntegrityError
+from stacks.core.workspace import Workspace
+from stacks.sources.pins import IndexPin
+from unit.helpers.serving import sha256
+
+DATA = {
+    "package": {"name": "small", "version": "1.0"},
+    "build": {"label": "py", "noarch": "python", "number": 3},
+    "source": [{"project": "small", "version": "1.0", "file": "small-1.0.whl"}],
+    "about": {"license": "MIT", "summary": "small"},
+    "extra": {"stage": "wheel"},
+}
+PIN = IndexPin(
+    name="small", version="1.0", filename="small-1.0.whl", size=7, sha256=sha256(b"a wheel")
+)
+
+
+@pytest.fixture
+def recipe() -> Recipe:
+    return Recipe.model_validate_json(json.dumps(DATA))
+
+
+def test_the_build_string_has_label_hash_and_number(recipe: Recipe) -> None:
+    inputs = "0123456789abcdef" * 4
+    assert assemble.build_string(recipe, inputs) == "pyh0123456_3"
+    assert assemble.file_name(recipe, inputs) == "small-1.0-pyh0123456_3.conda"
+
+
+def test_the_inputs_hash_follows_from_recipe_pins_and_tools(recipe: Recipe) -> None:
+    hashes = {
+        assemble.inputs_hash(recipe, [PIN]),
+        assemble.inputs_hash(recipe, [replace(PIN, sha256="0" * 64)]),
+        assemble.inputs_hash(recipe.model_copy(update={"build": Build(number=4)}), [PIN]),
+        assemble.inputs_hash(recipe, [PIN], ["0" * 64]),
+    }
+    assert len(hashes) == 4
+    assert assemble.inputs_hash(recipe, [PIN]) in hashes
+
+
+def test_the_inputs_hash_follows_from_the_projects_own_sources(
+    workspace: Workspace, tmp_path: Path
+) -> None:
+    committed = read_recipes(workspace.recipes)["amdlibm-compat"]
+    recipe = committed.model_copy(update={"recipes": tmp_path})
+    hashes = set()
+    source = tmp_path / "amdlibm-compat/src/kernels.c"
+    source.parent.mkdir(parents=True)
+    for text in ("int one;", "int two;"):
+        source.write_text(text)
+        hashes.add(assemble.inputs_hash(recipe, ()))
+    assert len(hashes) == 2
+
+
+def test_the_code_of_a_stage_is_its_module_and_what_that_imports() -> None:
+    def names(stage: str) -> list[str]:
+        return [path.name for path in assemble.code_of(stage)]
+
+    assert names("libraries") == ["build_context.py", "debian.py", "elf.py", "libraries.py"]
+    assert names("sdist") == ["build_context.py", "wheel.py"]
+    assert names("relinked-wheel") == [
+        "build_context.py",
+        "elf.py",
+        "relinked_wheel.py",
+        "replace_text.py",
+        "shortened_elf.py",
+        "wheel.py",
+    ]
+
+
+def test_the_hash_covers_the_code_that_unpacks_and_packs() -> None:
+    names = [Path(file).name for file in assemble.DECIDING]
+    assert names == ["unpack.py", "reproducible.py", "assemble.py"]
+
+
+def test_a_link_to_another_package_is_packed_and_a_broken_one_refused(
+    recipe: Recipe, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    def stage(context: BuildContext) -> None:
+        (context.root / "lib").mkdir()
+        (context.root / "lib/liba.so").symlink_to("liba.so.1")
+
+    monkeypatch.setitem(STAGES, "libraries", stage)
+    extra = {"stage": "libraries", "links": {"liba.so": "liba.so.1"}}
+    data = {**DATA, "build": {}, "extra": extra}
+    linking = Recipe.model_validate_json(json.dumps(data))
+    path = assemble.assemble(linking, "0" * 64, {}, tmp_path)
+    assert path.name == "small-1.0-h0000000_0.conda"
+    monkeypatch.setitem(STAGES, "wheel", stage)
+    with pytest.raises(IntegrityError, match=r"lib/liba\.so: a link to nothing"):
+        assemble.assemble(recipe, "0" * 64, {}, tmp_path)

@@ -1,0 +1,31 @@
+from __future__ import annotations
+
+import pytest
+
+from stacks.channel import offers as offers_module
+from stacks.channel import solve as solver
+from stacks.channel.offers import Channel
+from stacks.core.errors import UsageError
+from unit.helpers.checkout import CHECKOUT
+
+
+@pytest.fixture(scope="module")
+def channel() -> Channel:
+    return offers_module.read_channel(CHECKOUT)
+
+
+def test_a_solution_is_sorted_and_whole(channel: Channel) -> None:
+    found = solver.solve(channel, ["six", "python 2.7.*", "gxx"])
+    names = [f"{o.recipe.package.name} {o.recipe.package.version}" for o in found]
+    assert names == ["gxx 10.2.1", "libgcc-runtime 10.2.1", "python 2.7.18", "six 1.16.0"]
+
+
+def test_conflicting_specs_are_an_error(channel: Channel) -> None:
+    with pytest.raises(UsageError, match=r"(?s)cannot satisfy python 3.9.\*, theano ==0.8.2\n.+"):
+        solver.solve(channel, ["python 3.9.*", "theano ==0.8.2"])
+
+
+@pytest.mark.parametrize("spec", ["six ==", "six >=1,<", "=", "six [["])
+def test_invalid_specs_are_an_error(spec: str, channel: Channel) -> None:
+    with pytest.raises(UsageError, match="correct the specs in envs/"):
+        solver.solve(channel, [spec])

@@ -1,0 +1,27 @@
+from __future__ import annotations
+
+import io
+import sys
+import threading
+
+import pytest
+
+from stacks.cluster import job
+
+
+def test_one_worker_of_a_machine_waits_for_the_other(monkeypatch: pytest.MonkeyPatch) -> None:
+    entered = threading.Event()
+    # capsys would lose what another thread writes while it is read.
+    monkeypatch.setattr(sys, "stderr", said := io.StringIO())
+
+    def other() -> None:
+        with job.alone("a machine of a test"):
+            entered.set()
+
+    thread = threading.Thread(target=other)
+    with job.alone("a machine of a test"), job.alone("another machine of a test"):
+        thread.start()
+        while "waiting: another worker" not in said.getvalue():
+            assert not entered.is_set()
+    thread.join()
+    assert entered.is_set()

@@ -1,0 +1,34 @@
+from __future__ import annotations
+
+import re
+from pathlib import Path
+
+import pytest
+
+from stacks.core.console import display_path, show_error, step
+from stacks.core.errors import UsageError
+
+
+def test_a_path_below_the_working_folder_is_relative(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.chdir(tmp_path)
+    assert display_path(tmp_path / "a/b") == "a/b"
+    assert display_path(Path("/a/b")) == "/a/b"
+
+
+def test_a_step_prints_its_last_text_and_its_time(capsys: pytest.CaptureFixture[str]) -> None:
+    with step("lock", "at first") as texts:
+        texts.append("3 packages")
+    assert re.fullmatch(r"  lock     3 packages +0\.0 s\n", capsys.readouterr().err)
+
+
+def test_a_step_that_fails_prints_nothing(capsys: pytest.CaptureFixture[str]) -> None:
+    with pytest.raises(ValueError, match="x"), step("lock", ""):
+        raise ValueError("x")
+    assert capsys.readouterr().err == ""
+
+
+def test_an_error_is_printed_without_markup(capsys: pytest.CaptureFixture[str]) -> None:
+    show_error(UsageError("[a]: wrong", fix="do this"))
+    assert capsys.readouterr().err == "error: [a]: wrong\n  fix:      do this\n"

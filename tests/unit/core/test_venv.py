@@ -1,0 +1,25 @@
+from __future__ import annotations
+
+import sys
+from pathlib import Path
+
+import pytest
+
+from stacks.core import venv
+from stacks.core.disk import sha256_of
+
+
+def test_a_lock_is_installed_once_for_each_content(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
+) -> None:
+    commands: list[list[object]] = []
+    monkeypatch.setattr(venv, "call", commands.append)
+    lock = tmp_path / "requirements-test.lock"
+    for text in ("a", "a", "b"):
+        lock.write_text(text)
+        venv.prepare_tools(tmp_path, lock)
+        assert (tmp_path / "stamp-test").read_text() == sha256_of(lock)
+    assert len(commands) == 2
+    assert commands[0][:3] == [sys.executable, "-m", "pip"] and commands[0][-2:] == ["-r", lock]
+    assert "--require-hashes" in commands[0]
+    assert capsys.readouterr().err.count("installing requirements-test.lock") == 2

@@ -1,0 +1,53 @@
+from __future__ import annotations
+
+from pathlib import Path
+
+import pytest
+
+from stacks.core.workspace import Workspace
+from stacks.environments.clean import clean
+from stacks.environments.reports import report_path, workload_reports
+from stacks.variants.variant import load_variant
+
+
+@pytest.fixture
+def workspace(own_workspace: Workspace) -> Workspace:
+    return own_workspace
+
+
+def test_a_clean_of_one_variant_leaves_the_others(
+    workspace: Workspace, capsys: pytest.CaptureFixture[str]
+) -> None:
+    for name in ("openblas", "pip-default"):
+        (workspace.environments / "theano-1.0.5" / name).mkdir(parents=True)
+    variant = load_variant(workspace, "openblas")
+    workload_reports(workspace, variant).mkdir(parents=True)
+    report_path(workspace, variant).write_text("{}")
+    clean(workspace, [variant], cache=False)
+    assert [p.name for p in (workspace.environments / "theano-1.0.5").iterdir()] == ["pip-default"]
+    assert capsys.readouterr().out.splitlines() == [
+        f"removing {workspace.build}/prefixes/theano-1.0.5/openblas",
+        f"removing {workspace.build}/reports/theano-1.0.5/openblas.json",
+        f"removing {workspace.build}/reports/theano-1.0.5/workloads/openblas",
+    ]
+
+
+def test_a_clean_of_build_follows_a_symbolic_link(workspace: Workspace, tmp_path: Path) -> None:
+    (tmp_path / "big/prefixes/x").mkdir(parents=True)
+    workspace.build.symlink_to(tmp_path / "big")
+    clean(workspace, None, cache=False)
+    assert not list((tmp_path / "big").iterdir())
+
+
+def test_a_clean_of_the_cache_leaves_other_folders(
+    workspace: Workspace,
+) -> None:
+    for name in ("bases", "sources", "packages", "modules", "mine"):
+        (workspace.cache / name).mkdir(parents=True)
+    clean(workspace, [], cache=True)
+    assert [path.name for path in workspace.cache.iterdir()] == ["mine"]
+
+
+def test_nothing_to_clean(workspace: Workspace, capsys: pytest.CaptureFixture[str]) -> None:
+    clean(workspace, [], cache=True)
+    assert capsys.readouterr().out == "nothing to remove\n"

@@ -1,0 +1,51 @@
+from __future__ import annotations
+
+from pathlib import Path
+
+import pytest
+
+from stacks.bench import store
+from stacks.publish import plots
+from unit.helpers.benching import BASE, FAST, MACHINE, result, runs
+from unit.helpers.publishing import GEMM, WITH_PEAK, Reader, at, keep, read
+
+
+def test_products_are_drawn_against_the_peak(tmp_path: Path) -> None:
+    small = "Gemm float64 500"
+    found = [*runs(BASE, [2.0] * 7, name=GEMM), *runs(BASE, [9.0] * 7, name=small)]
+    store.write(at(tmp_path), result(found, BASE, machine=WITH_PEAK))
+    (session,) = read(tmp_path)
+    (plot,) = plots.plots(session)
+    assert plot.words == (
+        "Matrix product, float64, 2000 x 2000, 2 threads, theano-1.0.5 (GFLOP/s and part of the "
+        "measured peak, more is better; lines are quartiles): "
+        "base 2 GFLOP/s, 20%; measured peak 10.0 GFLOP/s"
+    )
+    assert plot.svg.count("<rect") == 2 + 2
+
+
+def test_compiling_is_drawn_before_the_calls(tmp_path: Path) -> None:
+    slow = runs(BASE, [0.1] * 7, name="lstm merged", unit="s", compile=5.0)
+    fast = runs(FAST, [0.02] * 7, name="lstm merged", unit="s", compile=4.0)
+    store.write(at(tmp_path), result([*slow, *fast], BASE, FAST))
+    (plot,) = plots.plots(read(tmp_path)[0])
+    assert plot.words == (
+        "lstm merged: compiling and 100 calls, 2 threads, theano-1.0.5 (seconds of compiling, its "
+        "C code being cached, and then of the calls; less is better): "
+        "base 5 + 10.0 s (compiling 5, 100 calls 10.0); fast 4 + 2 s (compiling 4, 100 calls 2)"
+    )
+    widths = [
+        float(one["width"])
+        for one in map(dict, Reader(plot.svg).elements)
+        if one.get("class", "").startswith("rect ")
+    ]
+    fast_first, slow_first, fast_rest, slow_rest = widths
+    assert slow_rest / slow_first == pytest.approx(2, rel=0.01)
+    assert fast_rest / fast_first == pytest.approx(0.5, rel=0.01)
+    assert slow_first / fast_first == pytest.approx(1.25, rel=0.01)
+
+
+def test_a_machine_whose_peak_is_not_known(tmp_path: Path) -> None:
+    keep(tmp_path, machine=MACHINE)
+    (plot,) = plots.plots(read(tmp_path)[0])
+    assert [bar.text for bar in plot.bars] == ["2 GFLOP/s", "5 GFLOP/s"]

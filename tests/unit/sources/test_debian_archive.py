@@ -1,0 +1,203 @@
+from __future__ import annotations
+
+import hashlib
+import lzma
+import os
+from pathlib import Path
+
+import pytest
+
+from stacks.core.errors import FetchError, IntegrityError, UsageError
+from stacks.core.workspace import Workspace
+from stacks.sources import debian_archive
+from stacks.sources.debian_archive import DebWanted
+from stacks.sources.pins import DebPin, Pins
+from stacks.sources.repin import repin
+from unit.helpers.serving import Site
+
+PACKAGES = b"""\
+Package: libfoo1-dev
+Version: 9
+Filename: pool/main/f/foo/libfoo1-dev_9_amd64.deb
+Size: 9
+SHA256: 9999999999999999999999999999999999999999999999999999999999999999
+
+Package: libfoo1
+Source: foo (1.1)
+Version: 1:1.2-3
+Description: foo
+ Version: 7
+Filename: pool/main/f/foo/libfoo1_1.2-3_amd64.deb
+Size: 1234
+SHA256: 0123456789012345678901234567890123456789012345678901234567890123
+"""
+
+
+PACKED = lzma.compress(PACKAGES)
+
+
+def release(codename: str = "bookworm", packed: bytes = PACKED) -> bytes:
+    digest = hashlib.sha256(packed).hexdigest()
+    return (
+        f"Suite: oldstable\nCodename: {codename}\n"
+        f"MD5Sum:\n {'0' * 32} 9 main/binary-amd64/Packages.xz\n"
+        f"SHA256:\n {'1' * 64} {len(packed)} main/binary-i386/Packages.xz\n"
+        f" {digest} {len(packed)} main/binary-amd64/Packages.xz\n"
+    ).encode()
+
+
+@pytest.fixture
+def archive(site: Site, room: Path, monkeypatch: pytest.MonkeyPatch) -> Site:
+    """Give a mirror with one suite, a keyring, and a gpgv that finds every signature good."""
+    monkeypatch.setenv("DEBIAN_MIRROR", f"{site.url}/debian")
+    site.files["/debian/dists/bookworm/InRelease"] = release()
+    site.files["/debian/dists/bookworm/main/binary-amd64/Packages.xz"] = PACKED
+    (room / "keys.gpg").write_bytes(b"keys")
+    monkeypatch.setenv("DEBIAN_KEYRING", str(room / "keys.gpg"))
+    gpgv_says(room, monkeypatch, "GOODSIG 1 Debian")
+    return site
+
+
+def gpgv_says(room: Path, monkeypatch: pytest.MonkeyPatch, *words: str, status: int = 0) -> None:
+    """Have a gpgv on the PATH that says this; what it finds signed is what it is given."""
+    said = "".join(f"echo '[GNUPG:] {word}'\n" for word in words)
+    (room / "bin").mkdir(exist_ok=True)
+    program = room / "bin" / "gpgv"
+    program.write_text(f'#!/bin/sh\n{said}/bin/cp "$7" "$6"\nexit {status}\n')
+    program.chmod(0o755)
+    monkeypatch.setenv("PATH", f"{room / 'bin'}{os.pathsep}{os.environ['PATH']}")
+
+
+def test_a_deb_is_pinned_as_the_signed_archive_has_it(workspace: Workspace, archive: Site) -> None:
+    assert repin(workspace, [DebWanted("bookworm", "libfoo1")], []) == Pins(
+        debs=(
+            DebPin(
+                suite="bookworm",
+                name="libfoo1",
+                version="1:1.2-3",
+                path="pool/main/f/foo/libfoo1_1.2-3_amd64.deb",
+                size=1234,
+                sha256="0123456789" * 6 + "0123",
+            ),
+        )
+    )
+
+
+SOURCES = b"""\
+Package: foo
+Binary: libfoo1
+Version: 1.2-3
+Checksums-Sha256:
+ 1111111111111111111111111111111111111111111111111111111111111111 20 foo_1.2-3.dsc
+ 2222222222222222222222222222222222222222222222222222222222222222 30 foo_1.2.orig.tar.gz
+ 3333333333333333333333333333333333333333333333333333333333333333 40 foo_1.2-3.debian.tar.xz
+Directory: pool/main/f/foo
+"""
+
+
+def test_a_source_package_is_pinned_by_its_makers_archive(
+    workspace: Workspace, archive: Site
+) -> None:
+    packed = lzma.compress(SOURCES)
+    digest = hashlib.sha256(packed).hexdigest()
+    listed = f" {digest} {len(packed)} main/source/Sources.xz\n".encode()
+    archive.files["/debian/dists/bookworm/InRelease"] = release() + listed
+    archive.files["/debian/dists/bookworm/main/source/Sources.xz"] = packed
+    [pin] = repin(workspace, [DebWanted("bookworm", "src:foo")], []).debs
+    assert pin == DebPin(
+        suite="bookworm",
+        name="src:foo",
+        version="1.2-3",
+        path="pool/main/f/foo/foo_1.2.orig.tar.gz",
+        size=30,
+        sha256="2" * 64,
+    )
+    with pytest.raises(UsageError, match="no package src:bar"):
+        repin(workspace, [DebWanted("bookworm", "src:bar")], [])
+    archive.files["/debian/dists/bookworm/main/source/Sources.xz"] = lzma.compress(b"evil")
+    with pytest.raises(IntegrityError, match=r"Sources\.xz: not what the signed InRelease says"):
+        repin(workspace, [DebWanted("bookworm", "src:foo")], [])
+
+
+def test_one_unknown_key_beside_a_good_signature_is_no_failure(
+    workspace: Workspace, archive: Site, room: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    gpgv_says(room, monkeypatch, "ERRSIG 2", "NO_PUBKEY 2", "GOODSIG 1 Debian", status=2)
+    assert len(repin(workspace, [DebWanted("bookworm", "libfoo1")], []).debs) == 1
+
+
+@pytest.mark.parametrize(
+    "words",
+    [
+        ("BADSIG 1 Debian",),
+        ("GOODSIG 1 Debian", "BADSIG 2 Debian"),
+        ("ERRSIG 2", "NO_PUBKEY 2"),
+        ("EXPKEYSIG 1 Debian",),
+        ("REVKEYSIG 1 Debian",),
+        ("NODATA 1",),
+        (),
+    ],
+)
+def test_no_good_signature_is_refused(
+    workspace: Workspace,
+    archive: Site,
+    room: Path,
+    monkeypatch: pytest.MonkeyPatch,
+    words: tuple[str, ...],
+) -> None:
+    gpgv_says(room, monkeypatch, *words, status=2)
+    with pytest.raises(IntegrityError) as caught:
+        repin(workspace, [DebWanted("bookworm", "libfoo1")], [])
+    told = str(caught.value)
+    assert "dists/bookworm/InRelease: no good signature" in told
+    assert (words[0].split()[0] if words else "no signature") in told
+
+
+def test_without_gpgv_the_package_is_named(
+    workspace: Workspace, archive: Site, room: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setenv("PATH", str(room))
+    with pytest.raises(FetchError, match=r"(?s)no gpgv.*Debian package gpgv"):
+        repin(workspace, [DebWanted("bookworm", "libfoo1")], [])
+
+
+def test_without_a_keyring_the_package_is_named(
+    workspace: Workspace, archive: Site, room: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setenv("DEBIAN_KEYRING", str(room / "nosuch.gpg"))
+    with pytest.raises(FetchError, match=r"(?s)nosuch\.gpg.*debian-archive-keyring"):
+        repin(workspace, [DebWanted("bookworm", "libfoo1")], [])
+    monkeypatch.delenv("DEBIAN_KEYRING")
+    monkeypatch.setattr(debian_archive, "KEYRINGS", (room / "nokeys.gpg",))
+    with pytest.raises(FetchError, match=r"(?s)nokeys\.gpg.*debian-archive-keyring"):
+        repin(workspace, [DebWanted("bookworm", "libfoo1")], [])
+
+
+def test_packages_that_were_not_signed_are_refused(workspace: Workspace, archive: Site) -> None:
+    archive.files["/debian/dists/bookworm/main/binary-amd64/Packages.xz"] = lzma.compress(b"evil")
+    with pytest.raises(IntegrityError, match=r"(?s)Packages\.xz.*expected.*found.*fix"):
+        repin(workspace, [DebWanted("bookworm", "libfoo1")], [])
+
+
+def test_another_suites_signed_release_is_refused(workspace: Workspace, archive: Site) -> None:
+    archive.files["/debian/dists/bookworm/InRelease"] = release("bullseye")
+    with pytest.raises(IntegrityError, match=r"(?s)another suite.*bookworm.*bullseye"):
+        repin(workspace, [DebWanted("bookworm", "libfoo1")], [])
+
+
+def test_a_suite_or_package_that_does_not_exist(workspace: Workspace, archive: Site) -> None:
+    with pytest.raises(UsageError, match="no package libfoo2"):
+        repin(workspace, [DebWanted("bookworm", "libfoo2")], [])
+    with pytest.raises(UsageError, match="no mirror has the suite bokworm"):
+        repin(workspace, [DebWanted("bokworm", "libfoo1")], [])
+
+
+def test_security_updates_come_from_their_own_archive(
+    workspace: Workspace, archive: Site, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setenv("DEBIAN_SECURITY_MIRROR", f"{archive.url}/security")
+    folder = "/security/dists/bookworm-security"
+    archive.files[f"{folder}/InRelease"] = release("bookworm-security")
+    archive.files[f"{folder}/main/binary-amd64/Packages.xz"] = PACKED
+    (pin,) = repin(workspace, [DebWanted("bookworm-security", "libfoo1")], []).debs
+    assert pin.suite == "bookworm-security"
