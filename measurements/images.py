@@ -1,6 +1,6 @@
 """The images' figures: sizes, times to build, and how soon a fresh container computes.
 
-    .venv/bin/python bench/images.py [--variants openblas,mkl] [--rounds 5]
+    .venv/bin/python measurements/images.py [--variants openblas,mkl] [--rounds 5]
 
 Needs a container engine and empties its build cache: give it one of its own (DOCKER_HOST). The
 channel's packages must be in the cache. Run it on an otherwise idle machine.
@@ -20,11 +20,10 @@ from collections.abc import Callable
 from pathlib import Path
 from typing import Any
 
-from stacks.core.workspace import Workspace
-
 REPOSITORY = Path(__file__).resolve().parent.parent
 sys.path.insert(0, str(REPOSITORY))
 
+from stacks.core.workspace import Workspace, default_workspace
 from stacks.environments import build as pipeline
 from stacks.environments.verify import PASSED
 from stacks.image import (
@@ -56,12 +55,12 @@ print(imported - start, time.time() - imported)
 """
 
 
-def main(workspace: Workspace) -> None:
+def main() -> None:
     """Measure and print a line for each figure."""
     parser = argparse.ArgumentParser(description=__doc__.splitlines()[0])
     parser.add_argument("--variants", default="openblas,mkl", help="flavours, by commas")
     parser.add_argument("--rounds", type=int, default=5, help="fresh containers of each kind")
-    arguments = parser.parse_args()
+    arguments, workspace = parser.parse_args(), default_workspace()
     engine = engines.find()
     print(f"{engine.kind} {engine.version}", flush=True)
     for name in arguments.variants.split(","):
@@ -130,8 +129,8 @@ def first_steps(workspace: Workspace, engine: Engine, variant: Variant, rounds: 
         for kind, options in kinds.items():
             words = ["run", "--rm", "--network=none", *options, image, "python", "-c", FIRST_STEPS]
             start = time.monotonic()
-            said = engine.ask(*words)
-            samples[kind].append((*map(float, said.split()), time.monotonic() - start))
+            output = engine.ask(*words)
+            samples[kind].append((*map(float, output.split()), time.monotonic() - start))
     for position, what, aim in (
         (0, "first import of a fresh container", "2 s"),
         (1, "first Gemm", "3 s"),

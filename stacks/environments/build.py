@@ -3,6 +3,8 @@
 from __future__ import annotations
 
 import sys
+from collections.abc import Callable
+from contextlib import suppress
 from pathlib import Path
 
 from stacks.channel import offers as offers_module
@@ -74,10 +76,33 @@ def make_environment(
     ):
         print(f"  {'ready':<9}{display_path(target)}", file=sys.stderr, flush=True)
         return target
+    if note := copying_note(workspace.cache, target):
+        print(note, file=sys.stderr, flush=True)
     parts = parts_of(workspace, variant, channel, locked)
     with step("install", display_path(target)):
         prefix.make(workspace, variant, locked, parts, target, unlocked)
     return target
+
+
+def device_of(path: Path) -> int:
+    """Return the device number of a path's file system; of its nearest parent if it is missing."""
+    for each in (path, *path.parents):
+        with suppress(OSError):
+            return each.stat().st_dev
+    return 0
+
+
+def copying_note(
+    cache: Path, target: Path, device: Callable[[Path], int] = device_of
+) -> str | None:
+    """Return a note if files of the cache cannot be hard links at `target`, else None."""
+    if device(cache) == device(target):
+        return None
+    return (
+        f"note: the cache {display_path(cache)} is on another file system than "
+        f"{display_path(target)}: files are copied, not shared (set THEANO_STACKS_CACHE to a "
+        "folder on the same file system to share them)"
+    )
 
 
 def ready_environment(

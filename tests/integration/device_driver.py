@@ -21,7 +21,7 @@ def main(suite_folder: str, expectation_path: str, what: str, *more: str) -> Non
     package = types.ModuleType("verify")
     package.__path__ = [suite_folder]
     sys.modules["verify"] = package
-    device, context, expectation = modules("device", "context", "expectation")
+    device, context, expectation = modules("device.check", "context", "core.expectation")
     if what == "check" and more:
         device.OPENING = float(more[0])
     if what == "program":

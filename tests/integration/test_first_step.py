@@ -101,10 +101,10 @@ def test_the_precompiled_header_is_what_the_compiler_reads(
     source.write_text("")
     words = [*found["words"], *(f"-I{folder}" for folder in found["folders"] if folder)]
     command = [place / "bin/g++", "-g", "-fvisibility=hidden", *words, "-H", "-Winvalid-pch"]
-    told = subprocess.run(
+    headers = subprocess.run(
         [*command, "-fsyntax-only", source], capture_output=True, text=True, check=True
     ).stderr
-    assert f"! {header}.gch" in told
+    assert f"! {header}.gch" in headers
     refused = subprocess.run(
         [*command, "-O0", "-mno-sse3", "-fsyntax-only", source],
         capture_output=True,

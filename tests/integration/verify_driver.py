@@ -1,4 +1,4 @@
-"""Run chosen checks of the suite in the interpreter that runs this; print them as JSON.
+"""Run chosen checks of the suite in the Python that runs this program; print them as JSON.
 
 Arguments: the suite's folder, the expectation file or `-`, and the checks' names.
 """
@@ -16,62 +16,67 @@ from typing import Any
 
 
 def main(suite_folder: str, expectation_path: str, names: Sequence[str]) -> None:
-    """Set up as the suite's own program does, run the checks, print [[name, status, ...]]."""
+    """Set up as the suite's own program does, run the checks, print [[name, status, ...], ...]."""
     sys.dont_write_bytecode = True
     package = types.ModuleType("verify")
     package.__path__ = [suite_folder]
     sys.modules["verify"] = package
-    context, expectation, framework = modules("context", "expectation", "framework")
-    wanted = None if expectation_path == "-" else expectation.load(expectation_path)
+    context, expectations, frameworks = modules("context", "core.expectation", "core.framework")
+    expectation = None if expectation_path == "-" else expectations.load(expectation_path)
     folder = tempfile.mkdtemp()
     try:
-        module = wanted["module"] if wanted else "theano"
-        given = os.environ.get(module.upper() + "_FLAGS", "")
-        framework.use_compile_folder(folder)
-        framework.share_modules()
-        run(context.Context(framework.load(module), wanted, folder, given), names)
+        module = expectation["module"] if expectation else "theano"
+        user_flags = os.environ.get(module.upper() + "_FLAGS", "")
+        frameworks.use_compile_folder(folder)
+        frameworks.share_modules()
+        run(context.Context(frameworks.load(module), expectation, folder, user_flags), names)
     finally:
         shutil.rmtree(folder, ignore_errors=True)
 
 
 def modules(*names: str) -> list[Any]:
-    """Return modules of the suite. It is written for Python 2.7 too, so it has no types."""
+    """Return modules of the suite, which have no types: they also run on Python 2.7."""
     return [importlib.import_module("verify." + name) for name in names]
 
 
 def run(context: Any, names: Sequence[str]) -> None:
     """Run the checks called `names` and print them."""
-    blas_ops, numerics, scan, serving = modules("blas_ops", "numerics", "scan", "serving")
-    libm, kernels, registers, operations = modules("libm", "kernels", "registers", "operations")
-    settings, threads, timings, versions = modules("settings", "threads", "timings", "versions")
-    mapping, upstream = modules("mapping", "upstream")
+    kernels, numerics, one_blas = modules("blas.kernels", "blas.numerics", "blas.one_blas")
+    operations, serving = modules("blas.operations", "blas.serving")
+    speed, threads = modules("blas.speed", "blas.threads")
+    known_faults, scan, settings, versions = modules(
+        "checks.known_faults", "checks.scan", "checks.settings", "checks.versions"
+    )
+    calls, libm, registers = modules(
+        "elementwise.calls", "elementwise.libm", "elementwise.registers"
+    )
 
-    def speed(context: Any) -> Any:
-        timings.peaks(context)
-        timings.products(context)
-        return timings.check_speed(context, "float64")
+    def gemm_speed(context: Any) -> Any:
+        speed.peaks(context)
+        speed.products(context)
+        return speed.check_speed(context, "float64")
 
     checks = {
         "versions": versions.check,
         "settings": settings.check,
         "ldflags": serving.check_ldflags,
         "library": serving.check,
-        "one BLAS": mapping.check,
-        "known faults": upstream.check,
+        "one BLAS": one_blas.check,
+        "known faults": known_faults.check,
         "threads": threads.check,
         "scan": scan.check,
         "libm": libm.check,
         "loops": libm.check_loops,
         "accuracy": libm.check_accuracy,
-        "speed": speed,
+        "speed": gemm_speed,
         "kernels": kernels.check,
-        "registers": lambda context: registers.check(context, operations.calls(context)),
+        "registers": lambda context: registers.check(context, calls.calls(context)),
     }
-    for operation in blas_ops.OPERATIONS:
-        checks[operation.name] = functools.partial(blas_ops.check, operation=operation)
+    for operation in operations.OPERATIONS:
+        checks[operation.name] = functools.partial(operations.check, operation=operation)
         checks[operation.name + " numbers"] = functools.partial(numerics.check, operation=operation)
-    found = [list(checks[name](context)) for name in names]
-    sys.stdout.write(json.dumps(found) + "\n")
+    results = [list(checks[name](context)) for name in names]
+    sys.stdout.write(json.dumps(results) + "\n")
 
 
 if __name__ == "__main__":
