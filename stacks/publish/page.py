@@ -1,4 +1,4 @@
-"""The timings as one page that needs nothing but itself."""
+"""The results as one self-contained web page."""
 
 from __future__ import annotations
 
@@ -12,12 +12,12 @@ from stacks.publish import article, plots, tables
 from stacks.publish.sessions import NO_ANSWER, ResultSession, versions
 
 HERE = Path(__file__).resolve().parent
-# The columns that are filtered by, by their heads.
+# The heads of the columns with a filter.
 FILTERS = ("machine", "framework", "variant", "measure")
 
 
 def document(sessions: Sequence[ResultSession]) -> str:
-    """Return the whole page; every text of the results is escaped."""
+    """Return the whole page; all texts of the results are escaped."""
     environment = jinja2.Environment(
         loader=jinja2.FileSystemLoader(HERE),
         autoescape=True,
@@ -49,7 +49,7 @@ def document(sessions: Sequence[ResultSession]) -> str:
         step_plots=plots.of_steps(steps),
         about_steps=article.ABOUT.replace("`", ""),
         versions=versions,
-        # Only for the project's own files, and for plots, in which all is escaped already.
+        # Only for the project's own files, and for plots, whose texts are escaped already.
         inline=Markup,
         css=(HERE / "page.css").read_text(),
         js=(HERE / "page.js").read_text(),

@@ -11,8 +11,8 @@ from stacks.core.errors import UsageError
 
 def test_the_defaults() -> None:
     assert BenchOptions().workloads == probe.OWN
-    assert (BenchOptions().number, BenchOptions(quick=True).number) == (11, 7)
-    assert BenchOptions(rounds=5, quick=True).number == 5
+    assert (BenchOptions().round_count, BenchOptions(quick=True).round_count) == (11, 7)
+    assert BenchOptions(rounds=5, quick=True).round_count == 5
     BenchOptions().check()
 
 

@@ -23,7 +23,7 @@ def test_a_named_machine_keeps_its_results_where_the_name_is_taken(
     store.write(own_workspace, found.model_copy(update={"machine": another}))
     for requested, name in (("big", "big"), (None, MACHINE.name), ("taken", MACHINE.name)):
         worker = Worker("tcp://w:1", "w-1", "m", requested)
-        assert command._named(own_workspace, found, worker).machine.name == name
+        assert command._with_machine_name(own_workspace, found, worker).machine.name == name
     assert "results/taken has results of another machine" in capsys.readouterr().err
 
 
@@ -31,24 +31,24 @@ def test_a_failure_ends_with_status_1_and_keeps_the_session(
     own_workspace: Workspace, capsys: pytest.CaptureFixture[str]
 ) -> None:
     kept = open_session(own_workspace, ORDER)
-    kept.keep("x", "a-1", Answer())
-    found = command._Found()
+    kept.save("x", "a-1", Answer())
+    found = command._Collected()
     outcome = Outcome(variant="f/v", status="failed", error=RemoteError(what="f/v failed"))
-    found.take("a-1", Answer(outcomes=(outcome,)))
-    with pytest.raises(StacksError, match="2 things failed") as caught:
-        command._end(found, [UsageError("no worker")], kept)
-    assert caught.value.exit_code == 1 and kept.kept("x")
+    found.add("a-1", Answer(outcomes=(outcome,)))
+    with pytest.raises(StacksError, match="2 errors on the cluster") as caught:
+        command._finish(found, [UsageError("no worker")], kept)
+    assert caught.value.exit_code == 1 and kept.load("x")
     said = capsys.readouterr().err
     assert "error: a-1: f/v failed\n" in said and "error: no worker\n" in said
 
 
 def test_a_missing_device_is_named_and_ends_the_session(own_workspace: Workspace) -> None:
     kept = open_session(own_workspace, ORDER)
-    kept.keep("x", "a-1", Answer())
-    found = command._Found()
+    kept.save("x", "a-1", Answer())
+    found = command._Collected()
     outcome = Outcome(variant="f/v", status="no device", error=RemoteError(what="no device"))
-    found.take("a-1", Answer(outcomes=(outcome,)))
+    found.add("a-1", Answer(outcomes=(outcome,)))
     with pytest.raises(StacksError, match="not everything could be verified") as caught:
-        command._end(found, [], kept)
+        command._finish(found, [], kept)
     assert caught.value.exit_code == 3 and caught.value.found == "f/v: no device on a-1"
-    assert not kept.kept("x")
+    assert not kept.load("x")

@@ -17,10 +17,10 @@ def test_an_order_and_its_answer_travel_whole() -> None:
     )
     answer = Answer(outcomes=(outcome,), result=result(runs(BASE, [1.0] * 5), BASE))
     assert Answer.model_validate_json(answer.model_dump_json(by_alias=True)) == answer
-    assert not answer.whole
-    assert Answer(outcomes=(Outcome(variant="f/v", status="no device"),)).whole
+    assert not answer.complete
+    assert Answer(outcomes=(Outcome(variant="f/v", status="no device"),)).complete
 
 
 def test_an_error_comes_back_with_the_machine_that_met_it() -> None:
-    error = RemoteError.of(UsageError("no such thing", expected=1, fix="do this")).error("a-1")
+    error = RemoteError.of(UsageError("no such thing", expected=1, fix="do this")).to_error("a-1")
     assert str(error) == "a-1: no such thing\n  expected: 1\n  fix:      do this"
