@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import sys
 import time
-from collections.abc import Iterator
+from collections.abc import Iterable, Iterator
 from contextlib import contextmanager
 from pathlib import Path
 
@@ -37,3 +37,29 @@ def display_path(path: Path) -> str:
     """Return a path as people read it: relative to the working folder if it is inside."""
     working = Path.cwd()
     return str(path.relative_to(working)) if path.is_relative_to(working) else str(path)
+
+
+def plural(count: int, noun: str) -> str:
+    """Return a count with its noun: `1 file`, `2 files`."""
+    return f"{count} {noun}{'' if count == 1 else 's'}"
+
+
+def print_table(
+    names: Iterable[str], numbers: Iterable[str], rows: Iterable[Iterable[str]]
+) -> None:
+    """Print rows under the columns `names`, then the columns `numbers`, aligned to the right."""
+    from rich.console import Console
+    from rich.table import Table
+
+    table = Table(box=None, header_style="bold", pad_edge=False)
+    for name in names:
+        table.add_column(name)
+    for name in numbers:
+        table.add_column(name, justify="right")
+    for row in rows:
+        table.add_row(*row)
+    # A pipe has no width: long lines must not be cut.
+    console = Console(highlight=False)
+    if not console.is_terminal:
+        console.width = 200
+    console.print(table)

@@ -6,10 +6,8 @@ import datetime
 from collections.abc import Sequence
 from typing import Any
 
-from rich.console import Console
-from rich.table import Table
-
 from stacks.channel import offers as offers_module
+from stacks.core.console import print_table
 from stacks.core.errors import StacksError
 from stacks.core.workspace import Workspace
 from stacks.environments import prefix
@@ -21,27 +19,15 @@ from stacks.variants.variant import Variant
 def show(workspace: Workspace, variants: Sequence[Variant]) -> None:
     """Print a line for each variant: lock, environment, last verification, speed."""
     channel = offers_module.read_channel(workspace)
-    table = Table(box=None, header_style="bold", pad_edge=False)
-    for name in ("variant", "framework", "lock", "built", "verified"):
-        table.add_column(name)
-    for name in ("float64", "float32"):
-        table.add_column(name, justify="right")
+    lines = []
     for variant in variants:
         locked, ready = _state(workspace, variant, channel)
         report = read_report(workspace, variant) if ready == "yes" else None
-        table.add_row(
-            variant.name,
-            variant.framework.name,
-            locked,
-            ready,
-            *_last_report(workspace, variant, report),
-        )
-    # A pipe has no width: long lines must not be cut.
-    console = Console(highlight=False)
-    if not console.is_terminal:
-        console.width = 200
-    console.print(table)
-    console.print("\nfloat64, float32: Gemm's GFLOP/s when it was last verified")
+        last = _last_report(workspace, variant, report)
+        lines.append((variant.name, variant.framework.name, locked, ready, *last))
+    names = ("variant", "framework", "lock", "built", "verified")
+    print_table(names, ("float64", "float32"), lines)
+    print("\nfloat64, float32: Gemm's GFLOP/s when it was last verified")
 
 
 def _state(

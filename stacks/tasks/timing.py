@@ -45,9 +45,9 @@ def bench(
 ) -> None:
     """Time variants in turn and store the results in results/."""
     workspace = default_workspace()
-    from stacks.bench.options import Asked
+    from stacks.bench.options import BenchOptions
 
-    asked = Asked(
+    options = BenchOptions(
         workload=workload, rounds=rounds, threads=threads, quick=quick,
         starts=starts, calls=calls, limit=limit, together=together,
         fix_scan=fix_scan,
@@ -64,11 +64,11 @@ def bench(
         programs.prepare()
         from stacks.cluster import command as on_cluster
 
-        on_cluster.bench(workspace, cluster, variants, framework, asked=asked)
+        on_cluster.bench(workspace, cluster, variants, framework, options=options)
         return
     from stacks.bench import command
 
-    command.bench(workspace, variants, framework, asked=asked, machine_name=machine)
+    command.bench(workspace, variants, framework, options=options, machine_name=machine)
 
 
 @task(

@@ -22,7 +22,7 @@ from pathlib import Path
 import psutil
 
 from integration.tiny import Tiny
-from stacks.cluster.programs import worker_words
+from stacks.cluster.programs import worker_command
 from stacks.core.disk import REPOSITORY
 
 LOCKS = ("requirements.lock", "requirements-cluster.lock", "requirements-test.lock")
@@ -191,7 +191,7 @@ def machines(tiny: Tiny, root: Path, names: Sequence[str]) -> Iterator[Machines]
 
 def start(machine: Machine, address: str) -> psutil.Popen:
     """Start the worker of a machine and wait until the scheduler knows it."""
-    words = worker_words(address, machine.name)
+    words = worker_command(address, machine.name)
     log = machine.checkout.with_suffix(".log")
     log.unlink(missing_ok=True)
     process = _dask(words, machine.checkout, HOLD=str(machine.hold))

@@ -11,7 +11,7 @@ import pytest
 
 from stacks.bench import probe
 from stacks.bench.candidates import Candidate
-from stacks.bench.program import PROFILE_CALLS, Program
+from stacks.bench.program import PROFILE_CALLS, TimedProgram
 from stacks.channel import offers as offers_module
 from stacks.core.disk import REPOSITORY
 from stacks.core.workspace import Workspace
@@ -67,7 +67,7 @@ def test_a_program_is_suspended_and_resumed_on_python_2(
     workspace: Workspace, prefix: Prefix
 ) -> None:
     of = candidate(workspace, prefix, "theano-0.8.2", "pip-default")
-    program = Program(of, "logreg", ["--small"], probe.environment_of(of, 1), 300.0)
+    program = TimedProgram(of, "logreg", ["--small"], probe.environment_of(of, 1), 300.0)
     try:
         program.wait()
         (first,), (second,) = program.time(3), program.time(2)
@@ -86,8 +86,8 @@ def test_a_program_is_suspended_and_resumed_on_python_2(
 def test_a_program_is_killed_after_its_time_limit(workspace: Workspace, prefix: Prefix) -> None:
     of = candidate(workspace, prefix, "theano-0.8.2", "pip-default")
     # No interpreter imports Theano in a hundredth of a second.
-    program = Program(of, "logreg", ["--small"], probe.environment_of(of, 1), 0.01)
+    program = TimedProgram(of, "logreg", ["--small"], probe.environment_of(of, 1), 0.01)
     program.wait()
-    assert list(program.silences()) == [""] and program.silences() == {}
+    assert list(program.new_timeouts()) == [""] and program.new_timeouts() == {}
     assert program.time(3) == [] and program.profiles() == {}
     assert program.processor_seconds() == 0, "no process is left"

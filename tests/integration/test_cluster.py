@@ -33,7 +33,7 @@ def test_bench_on_two_machines_replaces_a_lost_worker(cluster: Machines) -> None
     one = cluster.machines["one"]
     one.hold.touch()
     command = cluster.ask(*BENCH)
-    command.until(": begins the timing on one", "kept in results/two/")
+    command.until(": begins the timing on one", "stored in results/two/")
     assert one.process
     [worker] = {job.parent() for job in one.jobs() if "stacks.cluster.job" in job.cmdline()}
     left = one.jobs()
@@ -44,7 +44,7 @@ def test_bench_on_two_machines_replaces_a_lost_worker(cluster: Machines) -> None
     one.hold.unlink()
     status, output = command.end()
     assert status == 0, output
-    assert "was lost; the timing on one will be done again" in output
+    assert "was lost; the timing on one will run again" in output
     # What was finished is not repeated.
     assert output.count(": begins the timing on two") == 1
     assert output.count(": begins the timing on one") == 2
@@ -63,7 +63,7 @@ def test_an_interrupted_bench_stops_everywhere_and_resumes(cluster: Machines) ->
     one.hold.touch()
     before = len(results(cluster, "two"))
     command = cluster.ask(*BENCH)
-    command.until("one-", "kept in results/two/", "warming up")
+    command.until("one-", "stored in results/two/", "warming up")
     running = one.jobs()
     assert running
     command.interrupt()
@@ -73,7 +73,7 @@ def test_an_interrupted_bench_stops_everywhere_and_resumes(cluster: Machines) ->
     one.hold.unlink()
     status, output = cluster.ask(*BENCH).end()
     assert status == 0, output
-    assert "has finished the timing on two before" in output
+    assert "already finished the timing on two" in output
     assert ": begins the timing on two" not in output
     assert len(results(cluster, "two")) == before + 1
     assert sessions(cluster) == []
@@ -106,9 +106,9 @@ def test_a_worker_with_another_checkout_is_refused(cluster: Machines) -> None:
     finally:
         file.write_text(before)
     assert status == 1
-    assert "two-" in output and "this worker's checkout is another one" in output
-    assert "1 file with other bytes: stacks/locks/lock.py" in output
-    assert "kept in results/one/" in output and "kept in results/two/" not in output
+    assert "two-" in output and "the worker's checkout differs" in output
+    assert "1 different file: stacks/locks/lock.py" in output
+    assert "stored in results/one/" in output and "stored in results/two/" not in output
 
 
 def test_a_variant_that_fails_is_left_out_of_the_timing(cluster: Machines) -> None:

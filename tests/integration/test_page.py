@@ -12,8 +12,8 @@ from stacks.bench import store
 from stacks.bench.profile import Profile
 from stacks.bench.result import (
     Machine,
+    MeasuredPackage,
     Noise,
-    Package,
     Peak,
     Result,
     Run,
@@ -38,7 +38,7 @@ def a_result(name: str, rates: dict[str, float]) -> Result:
             flavour=flavour,
             baseline=flavour == "base",
             lock="a" * 64,
-            packages=(Package(name=EVIL, version="1", sha256="b" * 64),),
+            packages=(MeasuredPackage(name=EVIL, version="1", sha256="b" * 64),),
         )
         for flavour in rates
     )

@@ -113,7 +113,7 @@ def test_unreadable_results_are_named_and_left_out(
         command.publish(at(tmp_path))
     assert raised.value.exit_code == 2
     said = capsys.readouterr().err
-    assert "cut.json: not whole" in said and "of another machine than the first" in said
+    assert "cut.json: its JSON is cut off" in said and "another machine than the first" in said
     assert "2.50 (2.50 - 2.50)" in timings(tmp_path)
     assert "Elsewhere" not in timings(tmp_path) + site(tmp_path)
 
@@ -133,7 +133,7 @@ def test_documents_that_differ_from_the_results_are_stale(tmp_path: Path) -> Non
         command.check(at(tmp_path))
     for path in (tmp_path / "results").rglob("*.json"):
         path.unlink()
-    with pytest.raises(StaleError, match="take these files away"):
+    with pytest.raises(StaleError, match="remove these files"):
         command.check(at(tmp_path))
 
 
