@@ -45,7 +45,6 @@ EXCEPTIONS = {
     "verify/workloads/model.py": WORKLOAD,
     "verify/workloads/ntm.py": WORKLOAD,
     "verify/workloads/scan_gc.py": WORKLOAD,
-    "verify/workloads/session.py": WORKLOAD,
 }
 
 
