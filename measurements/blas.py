@@ -21,7 +21,7 @@ from typing import Any
 REPOSITORY = Path(__file__).resolve().parent.parent
 sys.path.insert(0, str(REPOSITORY))
 
-from stacks.core.disk import write_whole
+from stacks.core.disk import write_atomically
 from stacks.core.workspace import default_workspace
 from stacks.environments import build as pipeline
 from stacks.environments import settings
@@ -79,7 +79,7 @@ def main() -> None:
             for name, place in places.items():
                 samples[name].append(one(place, room, sizes))
     if arguments.json:
-        write_whole(arguments.json, json.dumps(samples, indent=1).encode() + b"\n")
+        write_atomically(arguments.json, json.dumps(samples, indent=1).encode() + b"\n")
     for dtype in PRECISIONS:
         print(table(dtype, sizes, samples))
 

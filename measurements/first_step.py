@@ -27,7 +27,7 @@ from typing import Any
 REPOSITORY = Path(__file__).resolve().parent.parent
 sys.path.insert(0, str(REPOSITORY))
 
-from stacks.core.disk import write_whole
+from stacks.core.disk import write_atomically
 from stacks.core.workspace import default_workspace
 from stacks.environments import build as pipeline
 from stacks.environments import settings
@@ -65,7 +65,7 @@ def main() -> None:
                 results.append(result)
                 print(summary(result, results), flush=True)
                 if arguments.json:
-                    write_whole(arguments.json, json.dumps(results, indent=1).encode() + b"\n")
+                    write_atomically(arguments.json, json.dumps(results, indent=1).encode() + b"\n")
 
 
 def measure(

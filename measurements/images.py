@@ -86,14 +86,14 @@ def seconds(work: Callable[[], Any]) -> float:
 
 def builds(workspace: Workspace, engine: Engine, variant: Variant) -> None:
     """Time each way to an image, and weigh it."""
-    place, name = layout.place_of(workspace, variant), config_of(workspace, variant).names[0]
+    place, name = layout.layout_folder(workspace, variant), config_of(workspace, variant).names[0]
     for left in place.parent.glob(f"{place.name}*"):
         shutil.rmtree(left) if left.is_dir() else left.unlink()
     for existing in (*config_of(workspace, variant).names, base.name(workspace)):
         if engine.image_id(existing):
-            engine.ask("image", "rm", existing)
+            engine.call("image", "rm", existing)
     if engine.kind == "docker":
-        engine.ask("builder", "prune", "--all", "--force")
+        engine.call("builder", "prune", "--all", "--force")
     laid_out = seconds(lambda: layout.lay_out(workspace, variant))
     verify = docker.verify
     docker.verify = lambda *_, **__: PASSED
@@ -107,7 +107,7 @@ def builds(workspace: Workspace, engine: Engine, variant: Variant) -> None:
     command = [str(REPOSITORY / "invoke"), "build", "--variant", variant.name, "--to", "docker"]
     again = seconds(lambda: subprocess.run(command, check=True, capture_output=True))
     line(f"{variant.name}: cached rebuild, invoke's start included", f"{again:.2f} s", "2 s")
-    size = json.loads(engine.ask("image", "inspect", name))[0]["Size"]
+    size = json.loads(engine.call("image", "inspect", name))[0]["Size"]
     aim = f"{AIMS[variant.name]} MB" if variant.name in AIMS else ""
     line(f"{variant.name}: image, uncompressed", f"{size / 1e6:.0f} MB", aim)
     with tempfile.TemporaryDirectory() as folder:
@@ -129,7 +129,7 @@ def first_steps(workspace: Workspace, engine: Engine, variant: Variant, rounds: 
         for kind, options in kinds.items():
             words = ["run", "--rm", "--network=none", *options, image, "python", "-c", FIRST_STEPS]
             start = time.monotonic()
-            output = engine.ask(*words)
+            output = engine.call(*words)
             samples[kind].append((*map(float, output.split()), time.monotonic() - start))
     for position, what, aim in (
         (0, "first import of a fresh container", "2 s"),

@@ -1,12 +1,11 @@
-"""Verify the environment of the interpreter that runs this.
+"""Verify the environment of the Python that runs this program.
 
     PREFIX/bin/python verify [--full] [--json FILE] [--expect FILE] [--blas-threads N]
                          [--limit N] [--debug]
     PREFIX/bin/python verify workload NAME [--calls N] [--profile-calls N] [--json FILE] ...
 
-Exit status: 0 all checks passed, 1 a check failed, or hung, or killed the process, 2 the suite
-cannot run, 3 what could be checked passed, but the environment's device is not there, 130
-interrupted.
+Exit status: 0 all checks passed; 1 a check failed, hung or killed the process; 2 the suite cannot
+run; 3 all checks passed, but the environment's device is missing; 130 interrupted.
 """
 
 from __future__ import absolute_import, division, print_function
@@ -16,17 +15,18 @@ import os
 import sys
 import types
 
-# No bytecode beside these files: they may lie in somebody's read-only image.
+# Write no bytecode beside these files: an image shares them, read-only.
 sys.dont_write_bytecode = True
-_here = os.path.dirname(os.path.abspath(__file__))
-if sys.path and os.path.abspath(sys.path[0]) == _here:
-    # Run as a folder: its modules belong to a package, or they would hide others of their name.
+_folder = os.path.dirname(os.path.abspath(__file__))
+if sys.path and os.path.abspath(sys.path[0]) == _folder:
+    # Python runs a folder with its files as top-level modules, which would hide others of the
+    # same name. Import them from the package `verify` instead.
     del sys.path[0]
 if "verify" not in sys.modules:
     sys.modules["verify"] = types.ModuleType("verify")
-    sys.modules["verify"].__path__ = [_here]
+    sys.modules["verify"].__path__ = [_folder]
 
-# The other programs of the suite, which its checks, `profile` and `bench` start.
+# The other programs of the suite. The checks, `profile` and `bench` start them.
 PROGRAMS = {
     "bench-probe": "verify.workloads.bench_probe",
     "device-probe": "verify.device.probe",
@@ -35,11 +35,11 @@ PROGRAMS = {
 }
 
 
-def main(words):
-    """Run the program that the first word names, else the verification; return its status."""
-    named = PROGRAMS.get(words[0]) if words else None
-    program = importlib.import_module(named or "verify.cli")
-    return program.main(words[1:] if named else words)
+def main(argv):
+    """Run the program that the first argument names, else the verification; return its status."""
+    module = PROGRAMS.get(argv[0]) if argv else None
+    program = importlib.import_module(module or "verify.cli")
+    return program.main(argv[1:] if module else argv)
 
 
 if __name__ == "__main__":

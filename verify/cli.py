@@ -1,4 +1,4 @@
-"""The program: arguments in, table and report out."""
+"""The command line of the verification: arguments in, table and report out."""
 
 from __future__ import absolute_import, division, print_function
 
@@ -17,37 +17,37 @@ from verify.device import check as device_check
 PASSED, FAILED, NO_DEVICE = 0, 1, 3
 
 
-def main(words):
-    """Run the program and return its exit status."""
-    arguments = parse(words)
+def main(argv):
+    """Verify in a supervised process; return the exit status."""
+    arguments = parse(argv)
 
-    def watched(arguments):
-        return watch.over(
+    def supervised(arguments):
+        return watch.supervise(
             "verify",
-            lambda folder: program.end("verify", lambda a: run(a, folder), arguments),
+            lambda folder: program.exit_status("verify", lambda a: run(a, folder), arguments),
             arguments.limit,
         )
 
-    # Around it, too: the folder may be refused before there is another process.
-    return program.end("verify", watched, arguments)
+    # The outer call is for the supervisor: it may fail to create the folder.
+    return program.exit_status("verify", supervised, arguments)
 
 
-def parse(words):
-    """Return the parsed arguments; bad ones end the program with status 2."""
+def parse(argv):
+    """Return the parsed arguments. Invalid ones end the program with status 2."""
     parser = argparse.ArgumentParser(
         prog="verify",
-        description="Verify and time the environment of the interpreter that runs this: is the "
-        "fast path of Theano, Aesara or PyTensor the one that runs?",
+        description="Verify and time the environment of the Python that runs this program: does "
+        "Theano, Aesara or PyTensor use its fast path?",
     )
-    parser.add_argument("--full", action="store_true", help="longer timings as well")
-    parser.add_argument("--json", metavar="FILE", help="write the report for machines there")
+    parser.add_argument("--full", action="store_true", help="run the long timings too")
+    parser.add_argument("--json", metavar="FILE", help="write the report to FILE")
     parser.add_argument(
         "--expect",
         metavar="FILE",
-        help="what the builder has locked; without it the environment is diagnosed",
+        help="compare with what the builder has locked; default: diagnose the environment",
     )
     parser.add_argument(
-        "--blas-threads", metavar="N", type=program.positive, help="threads for the BLAS library"
+        "--blas-threads", metavar="N", type=program.positive, help="threads of the BLAS library"
     )
     parser.add_argument(
         "--limit",
@@ -56,38 +56,38 @@ def parse(words):
         default=watch.LIMIT,
         help="seconds after which a step counts as hanging (default: %(default)s)",
     )
-    parser.add_argument("--debug", action="store_true", help="show tracebacks")
-    return parser.parse_args(words)
+    parser.add_argument("--debug", action="store_true", help="print tracebacks")
+    return parser.parse_args(argv)
 
 
 def run(arguments, folder):
-    """Verify, print the table, write the report; return the exit status.
+    """Verify, print the table and write the report; return the exit status.
 
-    Everything that it makes besides goes to a folder which the caller removes.
+    folder: takes every temporary file; the caller removes it.
     """
-    wanted = expectations.load(arguments.expect) if arguments.expect else None
+    expectation = expectations.load(arguments.expect) if arguments.expect else None
     if arguments.json and not os.path.isdir(os.path.dirname(os.path.abspath(arguments.json))):
         raise EnvironmentError(2, "no such folder", os.path.dirname(arguments.json))
     if arguments.blas_threads:
-        threads.ask_for(arguments.blas_threads)
-    given = {name: os.environ.get(name.upper() + "_FLAGS", "") for name in frameworks.MODULES}
+        threads.set_variables(arguments.blas_threads)
+    user_flags = {name: os.environ.get(name.upper() + "_FLAGS", "") for name in frameworks.MODULES}
     frameworks.use_compile_folder(os.path.join(folder, "compiled"))
-    # What another environment has compiled would hide that the compiler of this one is broken.
+    # Modules that another environment has compiled would hide a broken compiler in this one.
     frameworks.share_modules()
-    module = wanted["module"] if wanted else None
-    # Aesara leaves folders where temporary files go, a Theano that cannot compile its sources, and
-    # every process that is killed what it had.
+    # Aesara leaves temporary folders behind, Theano the sources that it cannot compile, and a
+    # killed process everything.
     os.environ["TMPDIR"] = tempfile.tempdir = folder
-    asked = device_check.asked(wanted, given["theano"])
-    if asked:
+    requested_device = device_check.requested(expectation, user_flags["theano"])
+    if requested_device:
         frameworks.add_flag("theano", "device=cpu")
     progress.begin()
     progress.note("importing the framework")
     with quiet.output(arguments.debug):
-        framework = frameworks.load(module)
-    context = Context(framework, wanted, folder, given[framework.name], arguments.full, asked)
+        framework = frameworks.load(expectation["module"] if expectation else None)
+    flags = user_flags[framework.name]
+    context = Context(framework, expectation, folder, flags, arguments.full, requested_device)
 
-    # Imported late: these import NumPy, which must not come before the thread counts are set.
+    # This imports NumPy, so it must come after the thread counts are set.
     from verify import suite
 
     try:

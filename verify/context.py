@@ -1,4 +1,4 @@
-"""What every check may look at, and the functions that several of them share."""
+"""The state that every check reads, and the results that checks leave for later ones."""
 
 from __future__ import absolute_import, division, print_function
 
@@ -6,25 +6,32 @@ from __future__ import absolute_import, division, print_function
 class Context(object):
     """One verification of one environment.
 
-    expectation: the builder's expectation file as a dictionary, or None in a diagnosis.
-    given_flags: the framework's flags variable as the user has set it, before the suite added
-    its own compile folder.
+    framework: the LoadedFramework.
+    expectation: the content of the builder's expectation file, or None in a diagnosis.
+    folder: where temporary files go.
+    user_flags: the framework's flags variable as the user has set it, before the suite adds to it.
+    full: whether to run the long timings.
+    requested_device: the device that the environment or its user requests, or None for the host.
 
-    asked_device: the device that the environment or its user wants, or None for the host alone.
+    Left by checks for later ones:
 
-    What the checks leave for one another: `operations` {(name, dtype): Compiled}, `serving` the
-    Library found, `peaks` {dtype: {threads: GFLOP/s}}, `gemm` {dtype: [GFLOP/s]}, and `alone`
-    {dtype: GFLOP/s of one thread}; `device` what device.py found, `device_missing` where it is not
-    there.
+    operations: {(name, dtype): CompiledOperation}.
+    serving: the Library that computes matrix products.
+    peaks: {dtype: {threads: GFLOP/s}}.
+    gemm: {dtype: [GFLOP/s]}.
+    alone: {dtype: GFLOP/s of one thread}.
+    device: the report's description of the device; device_missing where there is none.
     """
 
-    def __init__(self, framework, expectation, folder, given_flags, full=False, asked_device=None):
+    def __init__(
+        self, framework, expectation, folder, user_flags, full=False, requested_device=None
+    ):
         self.framework = framework
         self.expectation = expectation
         self.folder = folder
-        self.given_flags = given_flags
+        self.user_flags = user_flags
         self.full = full
-        self.asked_device = asked_device
+        self.requested_device = requested_device
         self.device = None
         self.device_missing = False
         self.operations = {}
@@ -35,10 +42,10 @@ class Context(object):
 
     @property
     def is_baseline(self):
-        """Say whether the slow path is what is expected."""
+        """Whether the slow path is the expected one."""
         return bool(self.expectation and self.expectation["baseline"])
 
     @property
     def has_ldflags(self):
-        """Say whether the framework links its own code against a BLAS."""
+        """Whether the framework links its own code against a BLAS."""
         return bool(str(self.framework.flag("blas.ldflags") or "").strip())

@@ -1,4 +1,4 @@
-"""All checks and timings, in their order."""
+"""All checks and timings, in order."""
 
 from __future__ import absolute_import, division, print_function
 
@@ -13,80 +13,80 @@ from verify.checks import compile_time, known_faults, scan, settings, versions
 from verify.core import machine, native, progress, report
 from verify.core.fixes import explain
 from verify.device import check as device_check
+from verify.elementwise import accuracy, libm, registers
 from verify.elementwise import calls as elementwise_calls
-from verify.elementwise import libm, registers
 from verify.elementwise import speed as elementwise_speed
 
 
 def run(context, debug=False):
-    """Return ([Check], [Timing]) of one environment. A fault in one ends that one only."""
+    """Run every check and timing; return ([Check], [Timing]).
+
+    An exception becomes a failed check, and the next check runs.
+    """
     checks, times = [], []
-    # Deprecations of the framework concern its makers, not those who verify an environment.
+    # Deprecation warnings are for the framework's developers.
     warnings.simplefilter("ignore")
 
-    def checked(name, function, *more):
+    def failure(name, error):
+        if debug:
+            traceback.print_exc()
+        return report.failed(name, explain(error), "run verify with --debug for the traceback")
+
+    def add_check(name, function, *more):
         progress.note("checking %s" % name)
         try:
             checks.append(function(context, *more))
         except Exception as error:
-            if debug:
-                traceback.print_exc()
-            checks.append(
-                report.failed(name, explain(error), "run verify again with --debug for the details")
-            )
+            checks.append(failure(name, error))
 
-    def timed(name, function):
+    def add_timings(name, function):
         try:
             times.extend(function(context))
         except native.NoCompilerError as error:
             checks.append(report.skipped(name, str(error)))
         except Exception as error:
-            if debug:
-                traceback.print_exc()
-            checks.append(
-                report.failed(name, explain(error), "run verify again with --debug for the details")
-            )
+            checks.append(failure(name, error))
 
-    checked(versions.NAME, versions.check)
-    checked(settings.NAME, settings.check)
-    checked("blas.ldflags", serving.check_ldflags)
-    timed("compile", compile_time.compilation)
-    checked(serving.NAME, serving.check)
-    checked(one_blas.NAME, one_blas.check)
+    add_check(versions.NAME, versions.check)
+    add_check(settings.NAME, settings.check)
+    add_check("blas.ldflags", serving.check_ldflags)
+    add_timings("compile", compile_time.compilation)
+    add_check(serving.NAME, serving.check)
+    add_check(one_blas.NAME, one_blas.check)
     if context.framework.name == "pytensor":
-        checked("numba", serving.check_numba)
+        add_check("numba", serving.check_numba)
     if context.framework.name in known_faults.AMDLIBM:
-        checked(known_faults.NAME, known_faults.check)
+        add_check(known_faults.NAME, known_faults.check)
     for operation in blas_operations.OPERATIONS:
-        checked("%s in C" % operation.name, blas_operations.check, operation)
+        add_check("%s in C" % operation.name, blas_operations.check, operation)
     for operation in blas_operations.OPERATIONS:
-        checked("%s numbers" % operation.name, numerics.check, operation)
-    checked(threads.NAME, threads.check)
-    if libm.wanted(context):
-        checked(libm.NAME, libm.check)
-        checked(libm.LOOPS, libm.check_loops)
-        checked(libm.ACCURACY, libm.check_accuracy)
-    checked(scan.NAME, scan.check)
-    timed("import", compile_time.imports)
-    timed("peak", blas_speed.peaks)
-    timed("Gemm", blas_speed.products)
-    timed("numba", blas_speed.numba_products)
-    timed("elementwise", elementwise_speed.timings)
-    checked(registers.NAME, registers.check, elementwise_calls.calls(context))
-    checked(kernels.NAME, kernels.check)
+        add_check("%s numbers" % operation.name, numerics.check, operation)
+    add_check(threads.NAME, threads.check)
+    if libm.is_expected(context):
+        add_check(libm.NAME, libm.check)
+        add_check(libm.LOOPS, libm.check_loops)
+        add_check(accuracy.NAME, accuracy.check)
+    add_check(scan.NAME, scan.check)
+    add_timings("import", compile_time.imports)
+    add_timings("peak", blas_speed.peaks)
+    add_timings("Gemm", blas_speed.products)
+    add_timings("numba", blas_speed.numba_products)
+    add_timings("elementwise", elementwise_speed.timings)
+    add_check(registers.NAME, registers.check, elementwise_calls.calls(context))
+    add_check(kernels.NAME, kernels.check)
     for dtype in blas_operations.DTYPES:
-        checked("Gemm %s speed" % dtype, blas_speed.check_speed, dtype)
-    if context.asked_device:
-        checked(device_check.NAME, device_check.check)
+        add_check("Gemm %s speed" % dtype, blas_speed.check_speed, dtype)
+    if context.requested_device:
+        add_check(device_check.NAME, device_check.check)
     if context.device:
-        found, measured = device_check.measure(context)
-        checks += found
-        times += measured
+        device_checks, device_times = device_check.measure(context)
+        checks += device_checks
+        times += device_times
     return checks, times
 
 
 def document(context, checks, times):
-    """Return the report as report.schema.json describes it."""
+    """Return the report, as report.schema.json describes it."""
     expectation, framework = context.expectation or {}, context.framework
     return report.document(
         variant=expectation.get("variant"),

@@ -1,4 +1,4 @@
-"""The report as a table for people: plain text, as wide as the terminal."""
+"""The report as a plain-text table, as wide as the terminal."""
 
 from __future__ import absolute_import, division, print_function
 
@@ -9,14 +9,15 @@ import textwrap
 from verify.core.report import FAIL, PASS, SKIP
 from verify.device import report as device_report
 
+FIX = "      fix: "
 COLOURS = {PASS: "32", FAIL: "31;1", SKIP: "33"}
 
 
 def render(report, width, colour=False):
-    """Return the whole table as text; the last line is the verdict."""
+    """Return the table as text, `width` characters wide; the last line is the verdict."""
     lines = [title(report), ""]
     left = max([len(check["name"]) for check in report["checks"]] or [0])
-    told = {}
+    first_with = {}
     for check in report["checks"]:
         status = check["status"].ljust(4)
         if colour:
@@ -24,12 +25,12 @@ def render(report, width, colour=False):
         head = "%s  %s  " % (status, check["name"].ljust(left))
         lines += _wrapped(head, 4 + 2 + left + 2, check["detail"], width)
         if check["fix"]:
-            first = told.setdefault(check["fix"], check["name"])
+            first = first_with.setdefault(check["fix"], check["name"])
             fix = check["fix"] if first == check["name"] else "as for %s" % first
             prose, _, rest = fix.partition("\n")
-            lines += _wrapped("      fix: ", 12, prose, width)
-            # Lines that are to be copied into a file must not be broken.
-            lines += [" " * 12 + line for line in rest.splitlines()]
+            lines += _wrapped(FIX, len(FIX), prose, width)
+            # Lines to copy into a file must not be wrapped.
+            lines += [" " * len(FIX) + line for line in rest.splitlines()]
     lines.append("")
     lines += _timings(report["timings"])
     graph = device_report.table(report.get("device"))
@@ -39,17 +40,17 @@ def render(report, width, colour=False):
 
 
 def title(report):
-    """Return the line that says what is verified, and on what."""
+    """Return the line that names the environment and the machine."""
     framework, machine = report["framework"], report["machine"]
-    what = "%s %s, Python %s" % (framework["module"], framework["version"], framework["python"])
+    subject = "%s %s, Python %s" % (framework["module"], framework["version"], framework["python"])
     if report["variant"]:
-        what = "%s: %s" % (report["variant"], what)
+        subject = "%s: %s" % (report["variant"], subject)
     cores = "%d core%s" % (machine["cores"], "" if machine["cores"] == 1 else "s")
-    return "%s, on %s (%s)" % (what, machine["cpu"], cores)
+    return "%s, on %s (%s)" % (subject, machine["cpu"], cores)
 
 
 def verdict(report):
-    """Return one sentence that says how it went."""
+    """Return the line that counts the checks that failed, passed and were skipped."""
     counts = dict.fromkeys((PASS, FAIL, SKIP), 0)
     for check in report["checks"]:
         counts[check["status"]] += 1
@@ -57,19 +58,19 @@ def verdict(report):
     name = "%s on %s" % (name, report["framework"]["name"])
     if counts[FAIL]:
         names = [check["name"] for check in report["checks"] if check["status"] == FAIL]
-        words = "%d of %d checks failed (%s)" % (
+        summary = "%d of %d checks failed (%s)" % (
             counts[FAIL],
             sum(counts.values()),
             ", ".join(names[:3]) + (", ..." if len(names) > 3 else ""),
         )
     else:
-        words = "%d checks passed" % counts[PASS]
+        summary = "%d checks passed" % counts[PASS]
     if counts[SKIP]:
-        words += ", %d skipped" % counts[SKIP]
+        summary += ", %d skipped" % counts[SKIP]
     for check in report["checks"]:
         if check["name"] == "Gemm float64 speed" and check["status"] != SKIP:
-            words += "; Gemm float64 " + check["detail"].split(";")[0]
-    return "%s: %s" % (name, words)
+            summary += "; Gemm float64 " + check["detail"].split(";")[0]
+    return "%s: %s" % (name, summary)
 
 
 def _timings(timings):
@@ -78,12 +79,15 @@ def _timings(timings):
     left = max(len(item["name"]) for item in timings)
     lines = []
     for item in timings:
-        spread = ""
+        extent = ""
         if len(item["samples"]) > 1:
-            ends = _number(min(item["samples"])), _number(max(item["samples"]))
-            spread = "  (%s to %s, %d samples)" % (ends + (len(item["samples"]),))
+            extent = "  (%s to %s, %d samples)" % (
+                _number(min(item["samples"])),
+                _number(max(item["samples"])),
+                len(item["samples"]),
+            )
         figure = "%9s %s" % (_number(item["median"]), item["unit"])
-        lines.append("%s  %s%s" % (item["name"].ljust(left), figure, spread))
+        lines.append("%s  %s%s" % (item["name"].ljust(left), figure, extent))
     return lines
 
 
@@ -100,10 +104,10 @@ def _wrapped(head, indent, text, width):
 
 
 def terminal_width():
-    """Return the width to write for: the terminal's, COLUMNS, or 100."""
-    given = os.environ.get("COLUMNS", "")
-    if given.isdigit() and int(given) > 0:
-        return int(given)
+    """Return the width in characters: COLUMNS, the terminal's, or 100."""
+    columns = os.environ.get("COLUMNS", "")
+    if columns.isdigit() and int(columns) > 0:
+        return int(columns)
     if hasattr(os, "get_terminal_size"):
         try:
             return os.get_terminal_size(sys.stdout.fileno()).columns or 100
@@ -113,12 +117,12 @@ def terminal_width():
 
 
 def wants_colour():
-    """Say whether standard output is a terminal whose owner has not refused colours."""
+    """Return whether standard output is a terminal, and NO_COLOR is not set."""
     return sys.stdout.isatty() and not os.environ.get("NO_COLOR")
 
 
 def show(text):
-    """Write to standard output, with `?` for what its encoding cannot say."""
+    """Write text to standard output, with `?` for characters that its encoding lacks."""
     encoding = getattr(sys.stdout, "encoding", None) or "ascii"
     data = text.encode(encoding, "replace")
     stream = getattr(sys.stdout, "buffer", sys.stdout)

@@ -50,7 +50,7 @@ def candidates(workspace: Workspace, variants: Sequence[Variant]) -> list[Candid
     channel = offers_module.read_channel(workspace)
     built = []
     for variant in variants:
-        place = prefix.place_of(workspace, variant)
+        place = prefix.folder_of(workspace, variant)
         try:
             locked = lock.check(workspace, variant, channel)
         except StacksError:

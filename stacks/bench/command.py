@@ -16,8 +16,7 @@ from stacks.core.disk import REPOSITORY
 from stacks.core.errors import UsageError
 from stacks.core.process import CommandError, call
 from stacks.core.workspace import Workspace
-from stacks.environments import settings
-from stacks.variants.variant import Variant, load_variant, on_framework
+from stacks.variants.variant import SCAN_FIX, Variant, load_variant, on_framework
 
 # Seconds. A larger difference means that the clock was set during the run.
 JUMP = 2.0
@@ -103,9 +102,7 @@ def _check_fixes(workspace: Workspace, candidates: Sequence[Candidate]) -> None:
     """Raise UsageError if --fix-scan does not support a framework."""
     frameworks = dict.fromkeys(c.variant.framework.name for c in candidates)
     supported = {
-        c.variant.framework.name
-        for c in candidates
-        if settings.SCAN in settings.site_for(c.variant.framework)
+        c.variant.framework.name for c in candidates if SCAN_FIX in c.variant.framework.accelerator
     }
     if others := [name for name in frameworks if name not in supported]:
         raise UsageError(

@@ -64,7 +64,7 @@ def of_case(case: Mapping[str, Any]) -> Profile | None:
     if not profile:
         return None
     calls = profile["calls"]
-    costs = profile_compare.costs(profile, "classes")
+    costs = profile_compare.operation_times(profile, "classes")
     names = sorted(costs, key=lambda name: (-costs[name].seconds, name))
     left = [costs[name] for name in names[LARGEST:]]
     return Profile.model_validate(

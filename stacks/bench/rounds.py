@@ -17,7 +17,8 @@ from stacks.bench.schedule import Plan, Turn, turns
 from stacks.bench.schedule import remaining as left_after
 from stacks.bench.suspended_process import NoAnswerError
 from stacks.core.console import plural
-from stacks.environments import settings
+from stacks.core.disk import REPOSITORY
+from stacks.variants.variant import SCAN_FIX
 
 Measure = Callable[[Candidate, str, int], list[Series]]
 Start = Callable[[Turn], TimedProgram]
@@ -137,7 +138,7 @@ class Crew:
         if self._plan.fix_scan:
             options = [*options, "--fix-scan"]
             # The baseline's environment lacks this module.
-            env["PYTHONPATH"] = str(settings.SITE_FOLDER)
+            env["PYTHONPATH"] = str(REPOSITORY / "recipes" / SCAN_FIX / "src")
         return TimedProgram(
             turn.candidate,
             turn.workload,

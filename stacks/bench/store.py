@@ -13,7 +13,7 @@ from typing import Literal
 from pydantic import ValidationError
 
 from stacks.bench.result import NAME, Machine, Result
-from stacks.core.disk import write_whole
+from stacks.core.disk import write_atomically
 from stacks.core.errors import UsageError
 from stacks.core.workspace import Workspace
 
@@ -39,7 +39,7 @@ def write(workspace: Workspace, result: Result) -> Path:
     # Two runs may begin in one second, and a clock may be set back.
     digest = hashlib.sha256(text.encode()).hexdigest()[:8]
     path = workspace.results / result.machine.name / f"{stamp}-{digest}.json"
-    write_whole(path, text)
+    write_atomically(path, text)
     return path
 
 

@@ -23,7 +23,7 @@ from stacks.cluster.messages import NO_DEVICE, Answer, Order, Outcome
 from stacks.cluster.resume import ClusterSession, open_session
 from stacks.core import console
 from stacks.core.console import plural
-from stacks.core.disk import write_whole
+from stacks.core.disk import write_atomically
 from stacks.core.errors import StacksError, UsageError
 from stacks.core.workspace import Workspace
 from stacks.environments import verify as verification
@@ -150,7 +150,7 @@ def _saved(workspace: Workspace, order: Order, worker: Worker, answer: Answer) -
         for outcome in answer.outcomes:
             if outcome.report:
                 path = folder / f"{outcome.variant}.json"
-                write_whole(path, json.dumps(outcome.report, indent=2, sort_keys=True) + "\n")
+                write_atomically(path, json.dumps(outcome.report, indent=2, sort_keys=True) + "\n")
     if answer.result is None:
         return answer
     result = _with_machine_name(workspace, answer.result, worker)

@@ -29,7 +29,7 @@ from stacks.cluster.messages import (
     Outcome,
     RemoteError,
 )
-from stacks.core.disk import locked
+from stacks.core.disk import hold_lock
 from stacks.core.errors import StacksError, StaleError
 from stacks.core.workspace import Workspace, default_workspace
 from stacks.environments import build as pipeline
@@ -65,12 +65,12 @@ def run_order(workspace: Workspace, order: Order) -> Answer:
         fingerprint.check(order.files, order.commit, fingerprint.digests(workspace), commit)
     except StaleError as error:
         return Answer(error=RemoteError.of(error), refused=True)
-    in_use.use_build(workspace)
-    in_use.use_cache(workspace)
+    in_use.protect_build(workspace)
+    in_use.protect_cache(workspace)
     # Machines may share a checkout in a home folder; its reports are of one machine at a time.
     with (
         machine_lock(order.machine),
-        locked(workspace.cluster / "worker", "a job of another machine"),
+        hold_lock(workspace.cluster / "worker", "a job of another machine"),
     ):
         variants = [bench_command.find_variant(workspace, name, "") for name in order.variants]
         outcomes = tuple(_outcome(workspace, variant, order) for variant in variants)
@@ -116,7 +116,8 @@ def _failed_checks(variant: Variant, report: Mapping[str, Any]) -> RemoteError:
     return RemoteError(
         what=f"{variant.id} failed its verification",
         found="\n".join(f"{check['name']}: {check['detail']}" for check in failed),
-        fix="\n".join(dict.fromkeys(check["fix"] for check in failed if check["fix"])) or None,
+        # A report of schema 1 has no key `fix`.
+        fix="\n".join(dict.fromkeys(check["fix"] for check in failed if check.get("fix"))) or None,
     )
 
 

@@ -12,7 +12,7 @@ from pydantic import ValidationError
 
 from stacks.bench.machine import slug
 from stacks.cluster.messages import Answer, Order
-from stacks.core.disk import write_whole
+from stacks.core.disk import write_atomically
 from stacks.core.models import Strict
 from stacks.core.workspace import Workspace
 
@@ -40,7 +40,7 @@ class ClusterSession:
     def save(self, job: str, worker: str, answer: Answer) -> None:
         """Store an answer."""
         stored = StoredAnswer(worker=worker, answer=answer)
-        write_whole(self._file(job), stored.model_dump_json(by_alias=True))
+        write_atomically(self._file(job), stored.model_dump_json(by_alias=True))
 
     def remove(self) -> None:
         """Remove all answers: the next invocation starts from the beginning."""

@@ -16,7 +16,7 @@ from distributed import Worker, get_worker
 
 from stacks.cluster.messages import Answer, RemoteError
 from stacks.core.disk import REPOSITORY
-from stacks.core.process import CommandError, overseen
+from stacks.core.process import CommandError, run_supervised
 
 # A nanny sets it, besides the variables of its configuration.
 ADDED = {"PYTHONHASHSEED": "6640"}
@@ -30,7 +30,7 @@ def run(order: str, topic: str, name: str) -> str:
     worker = get_worker()
     key = worker.get_current_task()
     try:
-        answer = overseen(
+        answer = run_supervised(
             [sys.executable, "-m", "stacks.cluster.job"],
             order,
             lambda line: worker.log_event(topic, {"by": name, "line": line}),

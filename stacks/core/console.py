@@ -1,4 +1,4 @@
-"""DOC."""
+"""What people read on the terminal."""
 
 from __future__ import annotations
 
@@ -21,17 +21,20 @@ def show_error(error: StacksError) -> None:
 
 
 @contextmanager
-def step(name: str, what: str) -> Iterator[list[str]]:
-    """Print one line when a step is done: its name, what it did, and how long it took."""
+def step(name: str, summary: str) -> Iterator[list[str]]:
+    """Print one line after the block: the step's name, its summary, its seconds.
+
+    Gives the list of summaries; the last one is printed.
+    """
     start = time.monotonic()
-    told = [what]
-    yield told
+    summaries = [summary]
+    yield summaries
     seconds = time.monotonic() - start
-    print(f"  {name:<9}{told[-1]:<58}{seconds:7.1f} s", file=sys.stderr, flush=True)
+    print(f"  {name:<9}{summaries[-1]:<58}{seconds:7.1f} s", file=sys.stderr, flush=True)
 
 
 def display_path(path: Path) -> str:
-    """Return a path as people want to read it, from the working folder if it is below that."""
+    """Return a path as people read it: relative to the working folder if it is inside."""
     working = Path.cwd()
     return str(path.relative_to(working)) if path.is_relative_to(working) else str(path)
 

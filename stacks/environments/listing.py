@@ -1,4 +1,4 @@
-"""What `./invoke list` shows and `./invoke clean` removes."""
+"""The table of `./invoke list`."""
 
 from __future__ import annotations
 
@@ -37,8 +37,8 @@ def _state(
         locked = lock.check(workspace, variant, channel)
     except StacksError:
         return ("stale" if lock.folder_of(workspace, variant).is_dir() else "-"), "-"
-    target = prefix.place_of(workspace, variant)
-    if prefix.is_ready(variant, locked, target):
+    target = prefix.folder_of(workspace, variant)
+    if prefix.is_ready(workspace, variant, locked, target):
         return "current", "yes"
     return "current", "old" if target.is_dir() else "-"
 
@@ -48,19 +48,19 @@ def _last_report(
 ) -> tuple[str, str, str]:
     if report is None:
         return "-", "", ""
-    when = datetime.datetime.fromtimestamp(report_path(workspace, variant).stat().st_mtime)
+    date = datetime.datetime.fromtimestamp(report_path(workspace, variant).stat().st_mtime)
     verdict = "passed" if report.get("ok") else "FAILED"
     if verdict == "passed" and variant.device != "cpu" and not report.get("device"):
         verdict = "no device"
     speeds = [gemm(report, dtype) for dtype in ("float64", "float32")]
-    return f"{verdict} {when:%Y-%m-%d}", speeds[0], speeds[1]
+    return f"{verdict} {date:%Y-%m-%d}", speeds[0], speeds[1]
 
 
 def gemm(report: dict[str, Any], dtype: str) -> str:
-    """Return the GFLOP/s of Gemm in a report, of the largest matrices that were timed."""
-    found = {
+    """Return the GFLOP/s of Gemm in a report, for the largest matrices."""
+    medians = {
         int(size): timing["median"]
         for timing in report.get("timings", ())
         if (size := timing["name"].removeprefix(f"Gemm {dtype} ")).isdigit()
     }
-    return f"{found[max(found)]:.1f}" if found else ""
+    return f"{medians[max(medians)]:.1f}" if medians else ""

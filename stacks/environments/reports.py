@@ -1,4 +1,4 @@
-"""DOC."""
+"""The last reports of verifications and workloads."""
 
 from __future__ import annotations
 
@@ -11,12 +11,15 @@ from stacks.variants.variant import Variant
 
 
 def report_path(workspace: Workspace, variant: Variant) -> Path:
-    """Return where the last report of a variant lies."""
+    """Return the path of a variant's last report."""
     return workspace.reports / variant.framework.name / f"{variant.name}.json"
 
 
 def read_report(workspace: Workspace, variant: Variant) -> dict[str, Any] | None:
-    """Return the last report of a variant, None where there is none that can be read."""
+    """Return the last report of a variant, or None if there is none that can be read.
+
+    It may be of schema 1, whose checks have another key in place of `fix`.
+    """
     try:
         report = json.loads(report_path(workspace, variant).read_bytes())
     except (OSError, ValueError):

@@ -9,7 +9,7 @@ from pathlib import Path
 from stacks.bench import store
 from stacks.bench.store import StoredResult
 from stacks.core.console import display_path
-from stacks.core.disk import write_whole
+from stacks.core.disk import write_atomically
 from stacks.core.errors import StaleError, UsageError
 from stacks.core.workspace import Workspace
 from stacks.publish import markdown, page
@@ -31,7 +31,7 @@ def publish(workspace: Workspace) -> None:
             fix="make some: ./invoke bench; for a first try: --variants pip-default,mkl --quick",
         )
     for path, text in rendered(stored, workspace.root).items():
-        write_whole(path, text)
+        write_atomically(path, text)
         print(f"{display_path(path)}: {len(text.encode()) / 1e3:.0f} kB")
     if messages:
         raise UsageError(

@@ -82,7 +82,7 @@ def prepare(workspace: Workspace, point: str, target: Path) -> None:
         replace = Path.replace
         patch(Path, "replace", lambda p, t: die() if p.name == target.name else replace(p, t))
     elif point == "hold":
-        patch(prefix, "check", hold(prefix.check))
+        patch(prefix, "check_files", hold(prefix.check_files))
     elif point.startswith("largest file "):
         signal.signal(signal.SIGXFSZ, signal.SIG_IGN)
         size = int(point.rsplit(" ", 1)[1])

@@ -32,7 +32,7 @@ def main(suite_folder: str, expectation_path: str, what: str, *more: str) -> Non
     folder = tempfile.mkdtemp()
     try:
         made = context.Context(
-            None, wanted, folder, given, asked_device=device.asked(wanted, given)
+            None, wanted, folder, given, requested_device=device.requested(wanted, given)
         )
         checks = [device.check(made)]
         if what == "compute" and made.device:

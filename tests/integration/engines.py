@@ -95,15 +95,15 @@ class State:
 
 
 def state(engine: Engine) -> State:
-    images = engine.ask("images", "--all", "--quiet", "--no-trunc").split()
-    containers = engine.ask("ps", "--all", "--quiet").split()
+    images = engine.call("images", "--all", "--quiet", "--no-trunc").split()
+    containers = engine.call("ps", "--all", "--quiet").split()
     return State(
         frozenset(images), frozenset(containers), tuple(engine.image_id(name) for name in NAMES)
     )
 
 
 def inspect(engine: Engine, name: str) -> dict[str, Any]:
-    details: dict[str, Any] = json.loads(engine.ask("image", "inspect", name))[0]
+    details: dict[str, Any] = json.loads(engine.call("image", "inspect", name))[0]
     return details
 
 

@@ -49,7 +49,7 @@ def test_a_ready_image_is_not_built_again(
     assert "verifying" in capfd.readouterr().err
     assert json.loads((tmp_path / "report.json").read_text()) == {}
     assert state(engine) == before
-    engine.ask("tag", base.name(workspace), NAMES[1])
+    engine.call("tag", base.name(workspace), NAMES[1])
     small(PASSES)
     assert (
         engine.image_id(NAMES[1])
@@ -66,12 +66,12 @@ def test_every_builder_makes_the_same_layers_each_time(
         use_builder(monkeypatch, builder)
         # A base of another id, so that nothing comes from a builder's cache.
         name = f"theano-small-test-base:{number}"
-        engine.ask("import", "--message", name, base.tar(workspace), name)
+        engine.call("import", "--message", name, base.tar(workspace), name)
         small(PASSES, base_name=name)
         image = inspect(engine, NAMES[0])
         assert image["Config"]["Labels"]["org.opencontainers.image.base.name"] == name
         layers.append(layers_of(image))
-        engine.ask("image", "rm", *NAMES, name)
+        engine.call("image", "rm", *NAMES, name)
     assert len(layers[0]) == 4
     assert layers == [layers[0]] * 3
 
@@ -83,7 +83,7 @@ def test_concurrent_builds(before: State, engine: Engine, tmp_path: Path) -> Non
         with small_image.start(tmp_path, WAITS) as second:
             assert wait_for(f"waiting: the image {NAMES[0]} is being made", second)
             [container] = state(engine).containers - before.containers
-            engine.ask("exec", container, "touch", "/tmp/go")
+            engine.call("exec", container, "touch", "/tmp/go")
             first.communicate()
             _, error = second.communicate()
     assert (first.returncode, second.returncode) == (0, 0), error

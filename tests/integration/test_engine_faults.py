@@ -59,14 +59,14 @@ def test_ctrl_c_in_the_build(
     monkeypatch: pytest.MonkeyPatch,
 ) -> None:
     use_builder(monkeypatch, builder)
-    tell = docker._Progress.tell
+    tell = docker._BuildLog.add
 
-    def interrupted(progress: docker._Progress, line: str) -> None:
+    def interrupted(progress: docker._BuildLog, line: str) -> None:
         tell(progress, line)
         if moment in line:
             raise KeyboardInterrupt
 
-    monkeypatch.setattr(docker._Progress, "tell", interrupted)
+    monkeypatch.setattr(docker._BuildLog, "tell", interrupted)
     with pytest.raises(KeyboardInterrupt):
         small(f"exit 0 # {builder}")
     assert state(engine) == before
@@ -99,13 +99,13 @@ def test_a_verification_that_cannot_run(small: Build, before: State, engine: Eng
 def test_an_image_for_a_device_that_this_machine_lacks(
     small: Build, before: State, engine: Engine
 ) -> None:
-    with pytest.raises(VerifyError, match="made, and verified but for its device") as caught:
+    with pytest.raises(VerifyError, match="built, and verified except for its device") as caught:
         small("exit 3")
     assert caught.value.exit_code == 3
     made = engine.image_id(NAMES[0])
     assert made and made not in before.images
     # The image was not verified in full: the next build verifies it again.
-    with pytest.raises(VerifyError, match="but for its device"):
+    with pytest.raises(VerifyError, match="except for its device"):
         small("exit 3")
 
 
@@ -124,7 +124,7 @@ def test_content_that_changes_during_the_build(
     monkeypatch.setattr(docker, "_context", and_change)
     with pytest.raises(IntegrityError) as caught:
         small(PASSES)
-    assert caught.value.what.startswith(f"1 files of {NAMES[0]} are not the ones")
+    assert caught.value.what.startswith(f"1 files of {NAMES[0]} differ from the layers")
     assert "opt/theano/share/packages: its content is" in str(caught.value.found)
     assert state(engine) == before
 
@@ -140,7 +140,7 @@ def test_content_that_changes_before_the_build(
         return layers
 
     monkeypatch.setattr(small_image, "write", and_change)
-    with pytest.raises(IntegrityError, match=r"1 files of .* have changed since") as caught:
+    with pytest.raises(IntegrityError, match=r"1 files of .* changed after") as caught:
         small("exit 0 # other")
     assert caught.value.found == "opt/theano/share/packages"
     assert state(engine) == before
@@ -166,7 +166,7 @@ def test_an_invalid_second_name_leaves_no_image(
 def test_a_missing_base_image(small: Build, before: State, engine: Engine) -> None:
     with pytest.raises(EngineError) as caught:
         small(PASSES, base_name="127.0.0.1:9/no-such-base:1")
-    assert "the base image 127.0.0.1:9/no-such-base:1 is not here" in caught.value.what
+    assert "the base image 127.0.0.1:9/no-such-base:1 cannot be pulled" in caught.value.what
     assert "leave --base out" in str(caught.value)
     assert state(engine) == before
 
@@ -203,5 +203,5 @@ def test_no_permission_to_use_the_socket(engine: Engine, engine_root: Path) -> N
         env={**os.environ, "PYTHONPATH": str(REPOSITORY)},
         capture_output=True, text=True, check=False,
     )  # fmt: skip
-    assert "EngineError: you may not talk to the container engine" in done.stderr
+    assert "EngineError: this user may not use the container engine" in done.stderr
     assert "sudo usermod -aG docker" in done.stderr

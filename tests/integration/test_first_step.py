@@ -79,7 +79,7 @@ def test_what_was_kept_of_another_program_or_is_not_whole_is_not_used(
         kept.write_bytes(content[: len(content) // 2])
     torn = driven(place, tmp_path, "kept")
     assert torn["found"] == first["found"] and torn["values"] == first["values"]
-    assert "it is not whole" in torn["said"]
+    assert "the file is damaged" in torn["said"]
     other = driven(place, tmp_path, "kept", CONSTANT="0.25")
     assert other["values"][:2] != first["values"][:2]
     assert other["values"] == driven(place, tmp_path, "as it is", CONSTANT="0.25")["values"]

@@ -141,7 +141,7 @@ def test_python_files_are_compiled_for_their_path_in_the_image(root: Path) -> No
 def test_no_file_contains_a_path_of_this_machine(
     workspace: Workspace, layers: tuple[Layer, ...]
 ) -> None:
-    places = [str(layout.place_of(workspace, VARIANT)), str(layout.CONTENT.parent.parent)]
+    places = [str(layout.layout_folder(workspace, VARIANT)), str(workspace.root)]
     searched = subprocess.run(
         ["grep", "-rlaF", *(f"-e{place}" for place in places), *(la.folder for la in layers)],
         capture_output=True,
@@ -173,7 +173,7 @@ def test_the_sbom_names_every_package_and_is_valid(
         item = found[f"pkg:conda/{package.name}@{package.version}"]
         assert item["hashes"] == [{"alg": "SHA-256", "content": package.sha256}]
         assert item["licenses"]
-    assert {item["name"] for item in found.values()} >= set(bases.read().debs)
+    assert {item["name"] for item in found.values()} >= set(bases.read_base_file(workspace).debs)
     alone = json.loads(layout.sbom_in(layers, locked_base=False))["components"]
     assert {item["purl"].partition(":")[2].partition("/")[0] for item in alone} == {"conda"}
     [wheel] = found["pkg:conda/numpy@1.21.6"]["components"]
@@ -185,7 +185,7 @@ def test_two_images_made_differently_are_identical(
 ) -> None:
     digest = oci.write(workspace, VARIANT, tmp_path / "image.tar")
     other = reproduce.make(VARIANT, tmp_path, reproduce.BOTH[1])
-    place = layout.place_of(workspace, VARIANT)
+    place = layout.layout_folder(workspace, VARIANT)
     for layer in layers:
         there = tmp_path / reproduce.BOTH[1].folder / "image" / layer.name
         assert reproduce.difference(place / layer.name, there) is None
@@ -210,4 +210,4 @@ def test_the_first_difference_between_two_images_is_named(tmp_path: Path) -> Non
     assert "lib/a: its mode" in str(reproduce.difference(one, other))
     (other / "lib/a").unlink()
     os.utime(other / "lib", (0, 0))
-    assert reproduce.difference(one, other) == "lib/a: only one has it"
+    assert reproduce.difference(one, other) == "lib/a: only in one"

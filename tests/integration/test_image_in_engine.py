@@ -142,7 +142,7 @@ def test_an_unknown_command(run: Run) -> None:
 
 def test_a_compile_folder_mounted_noexec(run: Run) -> None:
     done = run("python", "-c", "pass", options=("--read-only", "--tmpfs", "/tmp"))
-    assert "/tmp/theano-10001: nothing may be executed there (noexec)" in done.stderr
+    assert "/tmp/theano-10001: it does not allow execution (noexec)" in done.stderr
     assert "--tmpfs /tmp:rw,exec" in done.stderr
 
 
@@ -154,14 +154,14 @@ def test_the_oci_file_has_the_same_content(
     assert built
     oci.write(workspace, variant, tmp_path / "image.tar")
     try:
-        engine.ask("load", "--input", tmp_path / "image.tar")
-        loaded, ours = (json.loads(engine.ask("image", "inspect", i))[0] for i in (image, built))
+        engine.call("load", "--input", tmp_path / "image.tar")
+        loaded, ours = (json.loads(engine.call("image", "inspect", i))[0] for i in (image, built))
         assert loaded["Id"] != built
         for key in ("Env", "Cmd", "Entrypoint", "Labels", "User", "WorkingDir"):
             assert (loaded["Config"].get(key) or None) == (ours["Config"].get(key) or None), key
-        output = engine.ask("run", "--rm", image, "python", "-c", "import theano; print('well')")
+        output = engine.call("run", "--rm", image, "python", "-c", "import theano; print('well')")
         assert output == "well\n"
     finally:
         for name in config_of(workspace, variant).names:
-            engine.ask("tag", built, name)
+            engine.call("tag", built, name)
         engine.discard([loaded["Id"]])

@@ -15,7 +15,7 @@ from typing import Any
 import pytest
 
 from integration.tiny import Tiny, flip, tree
-from stacks.core.disk import REPOSITORY, locked
+from stacks.core.disk import REPOSITORY, hold_lock
 from stacks.core.errors import UsageError
 from stacks.core.workspace import Workspace
 from stacks.environments import build as pipeline
@@ -137,7 +137,7 @@ def test_environments_of_a_moved_checkout_are_not_ready(checkout: Checkout) -> N
     checkout.root = moved
     done = checkout.invoke("run", "-v", "by-conda", "--", "true")
     assert done.returncode == 2
-    assert "tiny/by-conda is not built from its present lock" in done.stderr
+    assert "tiny/by-conda is not built from its current lock" in done.stderr
     assert "./invoke build --variant by-conda --framework tiny" in done.stderr
     [line] = [x for x in checkout.invoke("list").stdout.splitlines() if x.startswith("by-conda")]
     assert line.split()[1:4] == ["tiny", "current", "old"]
@@ -213,7 +213,7 @@ def test_clean_during_a_build(checkout: Checkout) -> None:
     checkout.invoke("build", "-v", "by-conda")
     (place / READY).write_text("{}")
     command, options = checkout.command("build", "-v", "by-conda")
-    with locked(place, "it"):
+    with hold_lock(place, "it"):
         building = subprocess.Popen(command, stderr=subprocess.PIPE, text=True, **options)
         assert building.stderr
         assert any("waiting: the environment tiny/by-conda" in line for line in building.stderr)

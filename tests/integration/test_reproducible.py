@@ -149,4 +149,4 @@ def test_a_second_environment_is_hard_links_into_the_cache(
     ]
     assert sum(sizes) <= 5_000_000
     locked = lock.check(workspace, variant, offers_module.read_channel(workspace))
-    assert prefix.is_ready(variant, locked, made)
+    assert prefix.is_ready(workspace, variant, locked, made)

@@ -8,7 +8,7 @@ from pathlib import Path
 import pytest
 
 from stacks.core.errors import IntegrityError
-from stacks.sources.debian_archive import verified
+from stacks.sources.debian_archive import verified_text
 
 KEYRING = """\
 mDMEXgvhABYJKwYBBAHaRw8BAQdA9vrP79qIPvNzNoP5HtOqXh2fltTEBOygXxgnHXAQdWC0DFRlc3QgYXJjaGl2
@@ -41,7 +41,7 @@ def keyring(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
 
 
 def text_of(signed: str) -> str:
-    return verified(signed.encode(), "mirror/InRelease")
+    return verified_text(signed.encode(), "mirror/InRelease")
 
 
 def test_the_signed_text_is_used() -> None:

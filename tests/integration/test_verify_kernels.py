@@ -32,4 +32,4 @@ def test_slow_kernels(prefix: Prefix, flavour: str, variable: str, value: str, k
     assert speed.status == "pass" or speed.fix == kernels.fix
     assert kernels.status == "fail"
     assert kernels.detail.startswith(f"{kernel}, for SSE2, where this processor has ")
-    assert kernels.fix == f"{variable}={value} has chosen them: take it out of the environment"
+    assert kernels.fix == f"{variable}={value} selects these kernels: unset it"

@@ -70,21 +70,21 @@ def test_array_functions_with_wrong_results(fast: Path, tmp_path: Path) -> None:
     assert libm.status == accuracy.status == "fail"
     assert "found unknown library, libliar.so" in libm.detail
     assert "amd_vrsa_expf" in accuracy.detail and "ULP" in accuracy.detail
-    assert libm.fix == accuracy.fix == f"LD_PRELOAD leads to {liar}: take that out of it"
+    assert libm.fix == accuracy.fix == f"LD_PRELOAD leads to {liar}: remove it from there"
 
 
 def test_loops_that_the_header_does_not_replace(fast: Path) -> None:
     (loops,) = checked(fast, "loops", THEANO_FLAGS="gcc.cxxflags=-DAMDLIBM_COMPAT_NO_SIMD")
     assert loops.status == "fail"
     assert loops.detail == "tanh calls the C library's function"
-    assert loops.fix and "take AMDLIBM_COMPAT_NO_SIMD" in loops.fix
+    assert loops.fix and "remove AMDLIBM_COMPAT_NO_SIMD" in loops.fix
 
 
 @pytest.mark.parametrize(
     ("missing", "reason"),
     [
-        ("include/amdlibm.h", "no header amdlibm.h where the compiler looks"),
-        ("lib/libamdlibm.so", "no libamdlibm.so where the linker or the loader looks"),
+        ("include/amdlibm.h", "the compiler finds no header amdlibm.h"),
+        ("lib/libamdlibm.so", "the linker or the loader finds no libamdlibm.so"),
     ],
 )
 def test_a_missing_header_or_library(
@@ -95,5 +95,5 @@ def test_a_missing_header_or_library(
     (place / missing).unlink()
     (libm,) = checked(place, "libm")
     assert libm.status == "fail"
-    assert libm.detail == f"exp does not compile: there is {reason}"
-    assert libm.fix == "build the environment anew"
+    assert libm.detail == f"exp does not compile: {reason}"
+    assert libm.fix == "build the environment again"

@@ -73,7 +73,7 @@ class Tiny:
     def is_ready(self, name: str) -> bool:
         variant, channel = self.variant(name), read_channel(self.workspace)
         locked = lock.read(self.workspace, variant, channel.pins)
-        return prefix.is_ready(variant, locked, self.place(name))
+        return prefix.is_ready(self.workspace, variant, locked, self.place(name))
 
     def cached(self, pattern: str) -> Path:
         """Return the one path of the cache that matches."""

@@ -47,8 +47,8 @@ def run(context: Any, names: Sequence[str]) -> None:
     known_faults, scan, settings, versions = modules(
         "checks.known_faults", "checks.scan", "checks.settings", "checks.versions"
     )
-    calls, libm, registers = modules(
-        "elementwise.calls", "elementwise.libm", "elementwise.registers"
+    accuracy, calls, libm, registers = modules(
+        "elementwise.accuracy", "elementwise.calls", "elementwise.libm", "elementwise.registers"
     )
 
     def gemm_speed(context: Any) -> Any:
@@ -67,7 +67,7 @@ def run(context: Any, names: Sequence[str]) -> None:
         "scan": scan.check,
         "libm": libm.check,
         "loops": libm.check_loops,
-        "accuracy": libm.check_accuracy,
+        "accuracy": accuracy.check,
         "speed": gemm_speed,
         "kernels": kernels.check,
         "registers": lambda context: registers.check(context, calls.calls(context)),

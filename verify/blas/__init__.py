@@ -1,1 +1,1 @@
-"""BLAS: which library serves, whether it is right, and how fast it is."""
+"""BLAS: which library is called, whether its results are right, and how fast it is."""

@@ -1,4 +1,4 @@
-"""Which BLAS library serves whose calls in this very process."""
+"""Which BLAS library the calls of each loaded module end in."""
 
 from __future__ import absolute_import, division, print_function
 
@@ -9,8 +9,8 @@ import sys
 
 from verify.blas import relocations
 
-# What NumPy, SciPy and the frameworks call a matrix product, in all spellings of 32-bit, 64-bit
-# and renamed interfaces.
+# The names of a matrix product in BLAS interfaces with 32-bit and 64-bit integers, with and
+# without SciPy's prefix.
 PRODUCTS = tuple(
     prefix + name + suffix
     for prefix in ("", "scipy_")
@@ -20,28 +20,25 @@ PRODUCTS = tuple(
 RTLD_NOLOAD = 4
 RTLD_LAZY = 1
 
-Served = collections.namedtuple("Served", "module symbol library own")
+# library: the file that calls of `symbol` in `module` end in.
+Binding = collections.namedtuple("Binding", "module symbol library")
 
 
 def mapped_files():
     """Return {path: lowest address} of every file that this process has mapped, in order."""
-    found = collections.OrderedDict()
+    addresses = collections.OrderedDict()
     with open("/proc/self/maps") as maps:
         for line in maps:
             fields = line.rstrip("\n").split(None, 5)
             if len(fields) == 6 and fields[5].startswith("/"):
-                found.setdefault(fields[5], int(fields[0].split("-")[0], 16))
-    return found
+                addresses.setdefault(fields[5], int(fields[0].split("-")[0], 16))
+    return addresses
 
 
-def servers_of(paths, symbols=None):
-    """Return a Served for every symbol, else BLAS product, that one of these loaded objects calls.
-
-    `library` is the file that the call ends in; `own` says that the object serves itself: a
-    fallback compiled into it.
-    """
+def bindings_of(paths, symbols=PRODUCTS):
+    """Return the Bindings of loaded modules to other files than themselves."""
     bases = mapped_files()
-    found = []
+    bindings = []
     for path in paths:
         base = bases.get(path)
         if base is None:
@@ -50,33 +47,38 @@ def servers_of(paths, symbols=None):
             imports = relocations.imports(path)
         except (relocations.UnreadableError, EnvironmentError):
             continue
-        for symbol in symbols or PRODUCTS:
+        for symbol in symbols:
             for offset, defined in imports.get(symbol, ())[:1]:
                 address = ctypes.c_uint64.from_address(base + offset).value
                 library = relocations.file_of(address)
-                own = library == os.path.realpath(path)
-                if own and not defined:
-                    # Bound lazily and not called yet: ask the loader what it would take.
-                    library, own = _lookup(path, symbol), False
+                if library == os.path.realpath(path):
+                    # Either a fallback that is compiled into the module, or bound lazily and not
+                    # called yet: then the loader knows.
+                    library = None if defined else _lookup(path, symbol)
                 if library:
-                    found.append(Served(path, symbol, library, own))
-    return found
+                    bindings.append(Binding(path, symbol, library))
+    return bindings
+
+
+def loaded(path):
+    """Return the handle of a library that this process has loaded. Raises OSError if it has not."""
+    return ctypes.CDLL(path, mode=RTLD_NOLOAD | RTLD_LAZY)
 
 
 def _lookup(path, symbol):
-    for handle in (ctypes.CDLL(None), ctypes.CDLL(path, mode=RTLD_NOLOAD | RTLD_LAZY)):
+    for handle in (ctypes.CDLL(None), loaded(path)):
         if hasattr(handle, symbol):
             return relocations.file_of(ctypes.cast(getattr(handle, symbol), ctypes.c_void_p).value)
     return None
 
 
 def modules_below(folder):
-    """Return the mapped shared objects whose path is below a folder."""
+    """Return the mapped files below a folder."""
     folder = os.path.realpath(folder) + os.sep
     return [path for path in mapped_files() if path.startswith(folder)]
 
 
 def modules_of(package):
-    """Return the mapped shared objects of an imported package's own folder."""
+    """Return the mapped files below the folder of a package, none if it is not imported."""
     module = sys.modules.get(package)
     return modules_below(os.path.dirname(module.__file__)) if module else []

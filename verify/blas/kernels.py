@@ -1,4 +1,4 @@
-"""Whether a BLAS library has taken the kernels that this processor can run, or slower ones."""
+"""Check that the BLAS library uses the best kernels for this processor."""
 
 from __future__ import absolute_import, division, print_function
 
@@ -11,151 +11,127 @@ from verify.core import machine
 from verify.core.report import failed, passed, skipped
 
 NAME = "kernels"
-# Below this share of a processor's peak the choice of kernels is what is wrong: good ones reach
-# 80 % and more. Where AVX-512 is no wider than AVX2, as on AMD's Zen 4, kernels for AVX2 do, too.
+# Good kernels reach 80 % and more of a processor's peak. Where AVX-512 is no wider than AVX2, as on
+# AMD's Zen 4, kernels for AVX2 do as well.
 LEAST_SHARE = 0.75
 
-# Instruction sets, the least first, with the flags of /proc/cpuinfo that a processor has then.
+# Instruction sets from the worst to the best, with the flags of /proc/cpuinfo that they need.
 LEVELS = (
     ("SSE2", ()),
     ("AVX", ("avx",)),
     ("AVX2", ("avx2", "fma")),
     ("AVX-512", ("avx512f", "avx512bw", "avx512cd", "avx512dq", "avx512vl")),
 )
-# What the libraries call their kernels; any that is not here is for SSE or is portable C.
+AVX_KERNELS = ("sandybridge", "bulldozer", "piledriver", "steamroller", "excavator")
+# The names of each library's kernels for the levels above the first. Any other name is for SSE, or
+# portable C.
 KERNELS = {
-    "openblas": {
-        "sandybridge": 1,
-        "bulldozer": 1,
-        "piledriver": 1,
-        "steamroller": 1,
-        "excavator": 1,
-        "haswell": 2,
-        "zen": 2,
-        "skylakex": 3,
-        "cooperlake": 3,
-        "sapphirerapids": 3,
-    },
-    "blis": {
-        "sandybridge": 1,
-        "bulldozer": 1,
-        "piledriver": 1,
-        "steamroller": 1,
-        "excavator": 1,
-        "haswell": 2,
-        "zen": 2,
-        "zen2": 2,
-        "zen3": 2,
-        "skx": 3,
-        "knl": 3,
-        "zen4": 3,
-        "zen5": 3,
-    },
-    # libmkl_def serves AMD's processors, with kernels for AVX2; Intel's have one of the others.
-    "mkl": {"def": 2, "avx2": 2, "avx512": 3, "avx10": 3},
+    "openblas": (AVX_KERNELS, ("haswell", "zen"), ("skylakex", "cooperlake", "sapphirerapids")),
+    "blis": (AVX_KERNELS, ("haswell", "zen", "zen2", "zen3"), ("skx", "knl", "zen4", "zen5")),
+    # AMD's processors get libmkl_def, with kernels for AVX2; Intel's get one of the others.
+    "mkl": ((), ("def", "avx2"), ("avx512", "avx10")),
 }
 VARIABLES = {"openblas": "OPENBLAS_CORETYPE", "blis": "BLIS_ARCH_TYPE"}
-# By level, what to ask for.
-WANTED = {
+# The kernels to request, one for each level.
+PREFERRED = {
     "openblas": ("Prescott", "Sandybridge", "Haswell", "SkylakeX"),
     "blis": ("generic", "sandybridge", "haswell", "skx"),
 }
 
 
 def check(context):
-    """Check that the library's kernels use the instructions that this processor has.
+    """Check that the library's kernels use the best instruction set of this processor.
 
-    Those for fewer instructions pass where Gemm is fast all the same. MKL's choice cannot be
-    changed, so it is told and no more.
+    Other kernels pass where Gemm is fast all the same, and those of MKL, which cannot be changed.
     """
-    serving = context.serving
-    if serving is None:
+    library = context.serving
+    if library is None:
         return skipped(NAME, "no library was found")
-    kernel = _kernel(serving)
+    kernel = _kernel(library)
     if not kernel:
-        return skipped(NAME, "%s does not tell which kernels it has taken" % serving.name)
-    have, could = _level_of(serving), level()
-    detail = "%s, for %s" % (kernel, LEVELS[have][0])
-    if have >= could:
+        return skipped(NAME, "%s does not report its kernels" % library.name)
+    used, best = _level_of(library), level()
+    detail = "%s, for %s" % (kernel, LEVELS[used][0])
+    if used >= best:
         return passed(NAME, detail)
-    detail += ", where this processor has %s" % LEVELS[could][0]
-    part = share(context)
-    if part is None:
-        return skipped(NAME, detail + "; what that costs is not known: no peak to compare with")
-    detail += ": Gemm reaches %.0f %% of a processor's peak" % (100 * part)
-    if part >= LEAST_SHARE:
+    detail += ", where this processor has %s" % LEVELS[best][0]
+    reached = share(context)
+    if reached is None:
+        return skipped(NAME, detail + "; the cost is unknown: no peak to compare with")
+    detail += ": Gemm reaches %.0f %% of a processor's peak" % (100 * reached)
+    if reached >= LEAST_SHARE:
         return passed(NAME, detail)
     if context.is_baseline:
         return passed(NAME, detail + "; the other variants are compared with this")
-    if serving.name == "mkl":
-        return passed(NAME, detail + "; MKL has no others for it, OpenBLAS and BLIS have")
-    return failed(NAME, detail, fix(serving, could))
+    if library.name == "mkl":
+        return passed(NAME, detail + "; MKL has no better ones for it, OpenBLAS and BLIS do")
+    return failed(NAME, detail, fix(library, best))
 
 
 def level(flags=None):
-    """Return the index in LEVELS of the best instruction set of these flags, or this processor."""
+    """Return the index in LEVELS of the best instruction set of a processor.
+
+    flags: its flags as /proc/cpuinfo has them; by default those of this processor.
+    """
     flags = set((machine.cpu_field("flags") or "").split() if flags is None else flags)
     return max(i for i, (_, needed) in enumerate(LEVELS) if flags.issuperset(needed))
 
 
 def share(context):
-    """Return the least of both precisions' Gemm on a thread as a share of its peak, or None."""
+    """Return Gemm on one thread as a share of its peak, the lower of both precisions, or None."""
     dtypes = [dtype for dtype in context.peaks if dtype in context.alone]
-    found = [context.alone[dtype] / context.peaks[dtype][1] for dtype in dtypes]
-    return min(found) if found else None
+    shares = [context.alone[dtype] / context.peaks[dtype][1] for dtype in dtypes]
+    return min(shares) if shares else None
 
 
-def fix_if_slower(serving):
-    """Return how to have a library take better kernels, or None where it has the best or no choice.
-
-    serving: a Library, or None.
-    """
-    if serving is None or serving.name not in VARIABLES or not _kernel(serving):
+def fix_if_slower(library):
+    """Return how to select better kernels of a Library; None if there is none, or no choice."""
+    if library is None or library.name not in VARIABLES or not _kernel(library):
         return None
-    return fix(serving, level()) if _level_of(serving) < level() else None
+    return fix(library, level()) if _level_of(library) < level() else None
 
 
-def fix(serving, could):
-    """Return how to have a library take the kernels of a level."""
-    variable = VARIABLES[serving.name]
+def fix(library, best):
+    """Return how to select the kernels of a Library for the level `best`."""
+    variable = VARIABLES[library.name]
     if os.environ.get(variable):
-        return "%s=%s has chosen them: take it out of the environment" % (
-            variable,
-            os.environ[variable],
-        )
-    value = WANTED[serving.name][could]
-    if serving.name == "blis":
-        value = _blis_number(serving.path, value)
-    elif not _has(serving.path, value):
+        return "%s=%s selects these kernels: unset it" % (variable, os.environ[variable])
+    value = PREFERRED[library.name][best]
+    if library.name == "blis":
+        value = _blis_number(library.path, value)
+    elif not _contains(library.path, value):
         value = None
     if value is None:
-        return "this library has no kernels for %s: take a newer one" % LEVELS[could][0]
-    return "set it before Python starts:\nexport %s=%s" % (variable, value)
+        return "this library has no kernels for %s: install a newer one" % LEVELS[best][0]
+    return "set this before Python starts:\nexport %s=%s" % (variable, value)
 
 
-def _level_of(serving):
-    return KERNELS[serving.name].get(_kernel(serving).lower(), 0)
+def _level_of(library):
+    for number, names in enumerate(KERNELS[library.name]):
+        if _kernel(library).lower() in names:
+            return number + 1
+    return 0
 
 
-def _kernel(serving):
-    """Return what a library calls its kernels, or None where it does not tell."""
-    if serving.name != "mkl":
-        return serving.kernel if serving.name in KERNELS else None
+def _kernel(library):
+    """Return the library's own name of its kernels, or None if it does not report one."""
+    if library.name != "mkl":
+        return library.kernel if library.name in KERNELS else None
     names = " ".join(os.path.basename(path) for path in bindings.mapped_files())
-    found = re.search(r"libmkl_(def|mc3|avx2|avx512|avx10)\b", names)
-    return found.group(1) if found else None
+    match = re.search(r"libmkl_(def|mc3|avx2|avx512|avx10)\b", names)
+    return match.group(1) if match else None
 
 
-def _has(path, name):
+def _contains(path, name):
     with open(path, "rb") as file:
         return name.encode("ascii") in file.read()
 
 
 def _blis_number(path, name):
-    """Return the number by which a loaded BLIS knows a set of kernels: versions differ in it."""
-    handle = ctypes.CDLL(path, mode=bindings.RTLD_NOLOAD | bindings.RTLD_LAZY)
+    """Return the number of a set of kernels in a loaded BLIS, which depends on its version."""
+    handle = bindings.loaded(path)
     handle.bli_arch_string.restype = ctypes.c_char_p
-    # Better kernels come first, so they are below those that it has taken.
+    # Better kernels come first, so their numbers are below that of the selected ones.
     for number in range(handle.bli_arch_query_id()):
         if handle.bli_arch_string(ctypes.c_int(number)) == name.encode("ascii"):
             return number

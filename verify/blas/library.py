@@ -1,4 +1,4 @@
-"""What a BLAS library is: told by the symbols it has, never by its name."""
+"""Identify a loaded BLAS library by its symbols, never by the name of its file."""
 
 from __future__ import absolute_import, division, print_function
 
@@ -6,10 +6,11 @@ import collections
 import ctypes
 import os
 
-from verify.blas.bindings import RTLD_LAZY, RTLD_NOLOAD
+from verify.blas import bindings
 
 # name: `openblas`, `mkl`, `blis`, `atlas`, `armpl`, or `reference or unknown`;
-# kernel: what it has chosen for this CPU; threads: how many it would use now.
+# kernel: the name of the kernels that it has selected; threads: how many it would use now. All but
+# name and path may be None.
 Library = collections.namedtuple("Library", "name version kernel threads path")
 
 UNKNOWN = "reference or unknown"
@@ -20,11 +21,11 @@ OPENBLAS_NAMES = tuple(
 
 def identify(path):
     """Return the Library that is loaded from a path."""
-    handle = ctypes.CDLL(path, mode=RTLD_NOLOAD | RTLD_LAZY)
+    handle = bindings.loaded(path)
     for probe in (_openblas, _mkl, _blis, _atlas, _armpl):
-        found = probe(handle)
-        if found:
-            return Library(*(found + (path,)))
+        fields = probe(handle)
+        if fields:
+            return Library(*(fields + (path,)))
     return Library(_name_inside(path), None, None, None, path)
 
 
@@ -39,10 +40,10 @@ def _name_inside(path):
 
 
 def merged(libraries):
-    """Return the libraries with the parts of one MKL as one.
+    """Return the libraries with the parts of one MKL replaced by its libmkl_rt.
 
-    libmkl_rt loads the rest of MKL when it is first called; a symbol that is bound after that may
-    lead there directly. What can be called alone, and told to use threads, is libmkl_rt.
+    libmkl_rt loads the rest of MKL at its first call, and symbols that are bound later may lead
+    there directly. Only libmkl_rt can be loaded by itself and has the function for threads.
     """
     parts = [item for item in libraries if item.name == "mkl"]
     heads = [item for item in parts if os.path.basename(item.path).startswith("libmkl_rt")]
@@ -60,7 +61,7 @@ def _head(part):
 
 
 def describe(library):
-    """Return one line about a library, for people."""
+    """Return one line of text about a library."""
     words = [library.name]
     if library.version:
         words.append(library.version)
@@ -74,8 +75,8 @@ def describe(library):
 
 
 def set_threads(path, count):
-    """Tell a loaded library to use so many threads from now on; say whether it can be told."""
-    handle = ctypes.CDLL(path, mode=RTLD_NOLOAD | RTLD_LAZY)
+    """Set the number of threads of a loaded library; return False if it has no such function."""
+    handle = bindings.loaded(path)
     setters = [pattern % "set_num_threads" for pattern in OPENBLAS_NAMES]
     for name in setters + ["MKL_Set_Num_Threads"]:
         if hasattr(handle, name):
@@ -129,10 +130,10 @@ def _blis(handle):
     if hasattr(handle, "bli_arch_query_id"):
         number = _call(handle, "bli_arch_query_id", ctypes.c_int)
         kernel = _call(handle, "bli_arch_string", ctypes.c_char_p, ctypes.c_int(number))
-    # In recipes/libblis, beside BLIS: it changes what BLIS has for another processor.
+    # A library of recipes/libblis, which replaces BLIS's kernels for another processor.
     if _call(handle, "blis_zen5_installed", ctypes.c_int):
         kernel = "zen5"
-    # BLIS answers -1 where nothing was asked for: it then runs on one thread.
+    # BLIS returns -1 where no number was requested, and runs on one thread.
     threads = max(1, _call(handle, "bli_thread_get_num_threads", ctypes.c_int64) or 1)
     return "blis", version, kernel, threads
 

@@ -1,4 +1,4 @@
-"""Every BLAS operation against a reference in longer numbers."""
+"""Check the results of every BLAS operation against a reference of higher precision."""
 
 from __future__ import absolute_import, division, print_function
 
@@ -7,8 +7,7 @@ import numpy
 from verify.blas import operations as blas_operations
 from verify.core.report import failed, passed, skipped
 
-# Rows, inner, columns. The last is large enough for every library to use its kernels' edges and
-# more than one thread.
+# (rows, inner, columns). LARGE makes every library use the edges of its kernels, and threads.
 SHAPES = ((1, 1, 1), (2, 3, 4), (17, 33, 9), (65, 70, 67), (0, 3, 2), (3, 0, 2), (3, 2, 0))
 LARGE = (210, 301, 203)
 LAYOUTS = ("rows", "columns", "strided", "reversed", "reversed columns")
@@ -16,35 +15,34 @@ SCALARS = ((1.0, 0.0), (0.7, 1.0), (-1.3, 0.4))
 
 
 def check(context, operation):
-    """Check the numbers of an operation for layouts, sizes and scalars that libraries differ on."""
+    """Check the results of an operation for many memory layouts, sizes and scalars."""
     name = "%s numbers" % operation.name
     cases, refused = 0, 0
     for dtype in blas_operations.DTYPES:
-        done = blas_operations.compiled(context, operation, dtype)
-        if done.error:
-            return skipped(name, "%s does not compile: %s" % (dtype, done.error))
+        compiled = blas_operations.compiled(context, operation, dtype)
+        if compiled.error:
+            return skipped(name, "%s does not compile: %s" % (dtype, compiled.error))
         for shape, layouts, scalars in _cases():
             cases += 1
             try:
-                wrong = _one(done.function, operation.name, dtype, shape, layouts, scalars)
+                error = _error(compiled.function, operation.name, dtype, shape, layouts, scalars)
             except ValueError:
-                # PyTensor 3.0 refuses stacks of empty matrices. That is no wrong number, and no
-                # library's doing.
+                # PyTensor 3.0 refuses stacks of empty matrices, which is not the library's fault.
                 if 0 not in shape:
                     raise
-                refused, wrong = refused + 1, None
-            if wrong:
+                refused, error = refused + 1, None
+            if error:
                 detail = "%s, %s x %s x %s, stored by %s and %s, alpha %s, beta %s: %s" % (
-                    (dtype,) + shape + layouts + scalars + (wrong,)
+                    (dtype,) + shape + layouts + scalars + (error,)
                 )
                 return failed(
                     name,
                     detail,
-                    "this BLAS computes wrong numbers here: take another version or another "
-                    "library, and report it to its makers",
+                    "this BLAS computes wrong numbers: use another version or another library, "
+                    "and report the fault to its developers",
                 )
-    told = "; empty matrices are refused by the framework" if refused else ""
-    return passed(name, "%d cases, float64 and float32%s" % (cases, told))
+    note = "; empty matrices are refused by the framework" if refused else ""
+    return passed(name, "%d cases, float64 and float32%s" % (cases, note))
 
 
 def _cases():
@@ -56,22 +54,23 @@ def _cases():
         yield LARGE, ("rows", "columns"), scalars
 
 
-def _one(function, name, dtype, shape, layouts, scalars):
+def _error(function, name, dtype, shape, layouts, scalars):
+    """Return what is wrong with the result of one case, or None."""
     random = numpy.random.RandomState(sum(shape))
     arguments = _arguments(random, name, dtype, shape, layouts, scalars)
     expected, bound = _reference(name, arguments)
-    found = function(*arguments)
-    if found.shape != expected.shape:
-        return "shape %s instead of %s" % (found.shape, expected.shape)
+    result = function(*arguments)
+    if result.shape != expected.shape:
+        return "shape %s instead of %s" % (result.shape, expected.shape)
     if not expected.size:
         return None
-    error = numpy.abs(found - expected)
-    # Rounding of an inner product of length k is at most about k * eps; twice that, and room
-    # for the few operations around it.
+    errors = numpy.abs(result - expected)
+    # The rounding error of an inner product of length k is below about k * eps (Higham, Accuracy
+    # and Stability of Numerical Algorithms, 3.1): twice that, and 8 operations around it.
     allowed = 2 * (shape[1] + 8) * numpy.finfo(dtype).eps * bound
-    if (error <= allowed).all():
+    if (errors <= allowed).all():
         return None
-    return "off by %.1e, rounding allows %.1e" % (numpy.nanmax(error), numpy.nanmax(allowed))
+    return "off by %.1e, rounding allows %.1e" % (numpy.nanmax(errors), numpy.nanmax(allowed))
 
 
 def _arguments(random, name, dtype, shape, layouts, scalars):
@@ -112,7 +111,7 @@ def _stack(matrix):
 
 
 def stored(random, shape, dtype, layout):
-    """Return random numbers of a shape that lie in memory in the way of a layout."""
+    """Return an array of random numbers in one of LAYOUTS."""
     sized = [2 * n + 1 for n in shape] if layout == "strided" else list(shape)
     values = random.uniform(-1, 1, sized).astype(dtype)
     if layout == "strided":
@@ -127,13 +126,13 @@ def stored(random, shape, dtype, layout):
 
 
 def _reference(name, arguments):
-    """Return (the exact result, the same with every term's absolute value)."""
+    """Return (the result in longdouble, the same of the absolute values: the error's bound)."""
     wide = [numpy.asarray(a, numpy.longdouble) for a in arguments]
     return _formula(name, wide), _formula(name, [abs(a) for a in wide])
 
 
 def _formula(name, values):
-    if name == "Gemm" or name == "Gemv":
+    if name in ("Gemm", "Gemv"):
         alpha, a, b, beta, c = values
         return alpha * numpy.dot(a, b) + beta * c
     if name == "Ger":

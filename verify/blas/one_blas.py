@@ -1,4 +1,4 @@
-"""Which BLAS libraries are mapped, and who calls which."""
+"""Check that one BLAS library serves the framework, NumPy and SciPy."""
 
 from __future__ import absolute_import, division, print_function
 
@@ -13,18 +13,18 @@ from verify.core.fixes import ldflags_fix
 from verify.core.report import failed, passed, skipped
 
 NAME = "one BLAS"
-# What calls a product in SciPy; imported so that its library is mapped as a program would have it.
+# Imported so that the libraries that their matrix products call are loaded.
 CALLERS = ("numpy.linalg", "scipy.linalg", "scipy.linalg.cython_blas")
 
 
 def check(context):
-    """Check that one BLAS serves the framework, NumPy and SciPy, where the builder says so.
+    """Check that there is one BLAS library, where the expectation says so.
 
-    Elsewhere several are no fault, and the check tells which they are.
+    Elsewhere several are no fault, and the detail names them.
     """
-    callers = who_calls_which(context)
+    callers = callers_of_libraries(context)
     if not callers:
-        return skipped(NAME, "nobody calls a BLAS product")
+        return skipped(NAME, "nothing calls a BLAS product")
     libraries = library.merged([library.identify(path) for path in sorted(callers)])
     detail = "; ".join(
         "%s: %s" % (" and ".join(names), library.describe(library.identify(path)))
@@ -33,14 +33,14 @@ def check(context):
     if len(libraries) == 1:
         return passed(NAME, detail)
     detail = "%d libraries, each with threads of its own: %s" % (len(libraries), detail)
-    wanted = context.expectation and context.expectation["blas"]
-    if wanted and wanted.get("alone"):
-        return failed(NAME, detail, _fix(context, callers, wanted))
+    expected = context.expectation and context.expectation["blas"]
+    if expected and expected.get("alone"):
+        return failed(NAME, detail, _fix(context, callers, expected))
     return passed(NAME, detail)
 
 
-def who_calls_which(context):
-    """Return {library: [the framework, NumPy, SciPy, other packages]} of this process."""
+def callers_of_libraries(context):
+    """Return {path of a library: [name of the framework, or of a package, that calls it]}."""
     for name in CALLERS:
         try:
             importlib.import_module(name)
@@ -49,16 +49,15 @@ def who_calls_which(context):
     for dtype in blas_operations.DTYPES:
         blas_operations.compiled(context, blas_operations.OPERATIONS[0], dtype)
     compiled = os.path.realpath(context.framework.flag("compiledir")) + os.sep
-    found = collections.OrderedDict()
+    names = collections.OrderedDict()
     for path in bindings.mapped_files():
         name = context.framework.name if path.startswith(compiled) else _package(path)
-        if name is None:
-            continue
-        for served in bindings.servers_of([path]):
-            names = found.setdefault(served.library, [])
-            if not served.own and name not in names:
-                names.append(name)
-    return {path: sorted(names) for path, names in found.items() if names}
+        if name is not None:
+            names[path] = name
+    callers = collections.defaultdict(set)
+    for binding in bindings.bindings_of(names):
+        callers[binding.library].add(names[binding.module])
+    return {path: sorted(callers[path]) for path in callers}
 
 
 def _package(path):
@@ -66,25 +65,24 @@ def _package(path):
     for folder in ("site-packages", "dist-packages"):
         if folder in parts[:-2]:
             name = parts[parts.index(folder) + 1]
-            # The libraries that a wheel brings call each other.
+            # The libraries in a wheel call each other.
             return None if name.endswith(".libs") or ".libs" in parts else name
     return None
 
 
-def _fix(context, callers, wanted):
-    strangers = sorted(
-        name for path, names in callers.items() if not _is_meant(path, wanted) for name in names
-    )
-    if context.framework.name in strangers or not strangers:
+def _fix(context, callers, expected):
+    paths = [path for path in callers if not _is_expected(path, expected)]
+    others = sorted(name for path in paths for name in callers[path])
+    if context.framework.name in others or not others:
         return ldflags_fix(context)
     return (
-        "%s came from elsewhere than the lock says (pip install brings its own BLAS): build the "
-        "environment again, and look at PYTHONPATH" % " and ".join(strangers)
+        "not from the lock: %s (pip install adds a BLAS of its own): build the environment again, "
+        "and check PYTHONPATH" % " and ".join(others)
     )
 
 
-def _is_meant(path, wanted):
-    # A part of MKL is MKL, whatever its file is called.
-    if wanted["name"] == "mkl" and library.identify(path).name == "mkl":
+def _is_expected(path, expected):
+    # The parts of MKL have other file names than the library that is linked.
+    if expected["name"] == "mkl" and library.identify(path).name == "mkl":
         return True
-    return any(fnmatch.fnmatch(os.path.basename(path), name) for name in wanted["libraries"])
+    return any(fnmatch.fnmatch(os.path.basename(path), name) for name in expected["libraries"])

@@ -1,4 +1,4 @@
-"""Every BLAS operation in both precisions: is it there, and is it C?"""
+"""Check that every BLAS operation, in both precisions, is C code that calls a BLAS library."""
 
 from __future__ import absolute_import, division, print_function
 
@@ -8,16 +8,17 @@ import numpy
 
 from verify.blas import bindings
 from verify.core import progress
-from verify.core.fixes import explain, ldflags_fix, no_compiler_fix
+from verify.core.fixes import compiler_fix, explain, ldflags_fix
 from verify.core.report import failed, passed
 
 DTYPES = ("float64", "float32")
 
-# name: how it is reported; classes: the op classes that may do the work, C first.
+# name: in the report; classes: op classes that may do the work; build: (framework, dtype) ->
+# (symbolic inputs, symbolic output).
 Operation = collections.namedtuple("Operation", "name classes build")
-# function: compiled, or None where `error` tells why it could not be; own: no compiled
-# module calls a BLAS library; the framework's own stand-in hands the work to NumPy.
-Compiled = collections.namedtuple("Compiled", "function error own")
+# function: None if it does not compile, with the reason in `error`; through_numpy: no compiled
+# module calls a BLAS library, because the framework's substitute hands the work to NumPy.
+CompiledOperation = collections.namedtuple("CompiledOperation", "function error through_numpy")
 
 
 def _gemm(fw, dtype):
@@ -66,7 +67,6 @@ OPERATIONS = (
 )
 
 UNCOMPILED = "does not compile: "
-SHAPES = {"scalar": (), "vector": (3,), "matrix": (3, 3), "tensor3": (2, 3, 3)}
 
 
 def _scalars(fw, dtype):
@@ -78,7 +78,7 @@ def _variables(fw, kind, dtype, names):
 
 
 def compiled(context, operation, dtype):
-    """Return the Compiled of an operation; compiled once and called once."""
+    """Return the CompiledOperation, which is compiled and called at the first request."""
     key = operation.name, dtype
     if key not in context.operations:
         progress.note("compiling %s %s" % key)
@@ -92,55 +92,51 @@ def _compile(context, operation, dtype):
         function = context.framework.function(inputs, output)
         function(*[numpy.ones((3,) * v.ndim, dtype) for v in inputs])
     except Exception as error:
-        return Compiled(None, explain(error), False)
+        return CompiledOperation(None, explain(error), False)
     modules = bindings.modules_below(context.framework.flag("compiledir"))
-    return Compiled(function, None, all(served.own for served in bindings.servers_of(modules)))
+    return CompiledOperation(function, None, not bindings.bindings_of(modules))
 
 
 def check(context, operation):
-    """Check that an operation is done by C code that calls a BLAS library, in both precisions."""
+    """Check that an operation is C code that calls a BLAS library (the baseline: that not)."""
     name = "%s in C" % operation.name
-    slow, said = [], []
-    for dtype in DTYPES:
-        fast, detail = _one(context, operation, dtype)
-        said.append(detail)
-        if not fast:
-            slow.append(dtype)
-    detail = in_words(said)
+    results = [_implementation(context, operation, dtype) for dtype in DTYPES]
+    detail = joined([detail for _, detail in results])
     if context.is_baseline:
-        if len(slow) == len(DTYPES):
-            return passed(name, "slow path, as the baseline has it: " + detail)
+        if not any(is_fast for is_fast, _ in results):
+            return passed(name, "slow path, as expected of the baseline: " + detail)
         return failed(
             name,
             "this is not the baseline: " + detail,
-            "take blas.ldflags out of %s and of %s, or pick the variant that is meant"
+            "remove blas.ldflags from %s and from %s, or verify the variant that is meant"
             % (context.framework.flags_variable, context.framework.rc_file),
         )
-    if not slow:
+    if all(is_fast for is_fast, _ in results):
         return passed(name, detail)
-    fix = ldflags_fix(context) if context.framework.flag("cxx") else no_compiler_fix(context)
+    fix = ldflags_fix(context) if context.framework.flag("cxx") else compiler_fix(context)
     return failed(name, detail, fix)
 
 
-def in_words(said):
-    """Return what was said of each precision as one text; one and the same error is told once."""
-    if len(set(said)) == 1 and said[0].startswith(UNCOMPILED):
-        return "%s: %s" % (" and ".join(DTYPES), said[0])
-    return "; ".join("%s %s" % each for each in zip(DTYPES, said))
+def joined(details):
+    """Return the details of both precisions as one text, an error that they share only once."""
+    if len(set(details)) == 1 and details[0].startswith(UNCOMPILED):
+        return "%s: %s" % (" and ".join(DTYPES), details[0])
+    return "; ".join("%s %s" % pair for pair in zip(DTYPES, details))
 
 
-def _one(context, operation, dtype):
+def _implementation(context, operation, dtype):
+    """Return (whether an operation is C code that calls a BLAS library, detail)."""
     done = compiled(context, operation, dtype)
     if done.error:
         return False, UNCOMPILED + done.error
-    found = context.framework.implementations(done.function)
-    for node, implementation in found:
+    nodes = context.framework.implementations(done.function)
+    for node, implementation in nodes:
         kind = type(node.op).__name__
         if kind in operation.classes:
             if implementation != "C":
                 return False, "%s is %s" % (kind, implementation or "never run")
-            if done.own:
+            if done.through_numpy:
                 return False, "%s is C, but it calls NumPy, not a BLAS library" % kind
             return True, kind
-    kinds = ", ".join(type(node.op).__name__ for node, _ in found)
-    return False, "is not in the compiled graph; there is: %s" % kinds
+    kinds = ", ".join(type(node.op).__name__ for node, _ in nodes)
+    return False, "is not in the compiled graph, which has: %s" % kinds

@@ -1,5 +1,5 @@
-/* Fused multiply-adds on independent accumulators: what this processor can do at most.
-   Compiled as C or C++; each kernel returns a sum so that no work can be left out. */
+/* The peak rate of this processor: fused multiply-adds on independent accumulators.
+   Compiled as C or C++. Each kernel returns a sum, so that the compiler cannot leave out work. */
 #include <time.h>
 #if defined(__x86_64__)
 #define FOR(isa) __attribute__((target(isa), noinline))
@@ -10,8 +10,8 @@
 extern "C" {
 #endif
 
-/* The numbers come from `seed`, which no compiler knows: a chain that starts from a known number
-   would be worked out at compile time and left out. */
+/* The numbers depend on `seed`, which is unknown at compile time: the compiler would replace a chain
+   that starts from a known number by its result. */
 #define STEP(r) r = r * a + b;
 #define KERNEL(name, isa, type, bytes)                                                       \
     typedef type vector_##name __attribute__((vector_size(bytes)));                           \
@@ -43,8 +43,8 @@ BOTH(plain, "", 16)
 
 typedef double (*kernel)(long, double);
 
-/* The kernel of instruction set `isa`, from 3 (best) to 0, or 0 where the processor lacks it;
-   `bytes` becomes its vector's size. */
+/* Return the kernel of instruction set `isa`, from 0 to 3 (best), or 0 where the processor lacks it;
+   set `bytes` to the size of its vectors. */
 static kernel chosen(int single, int isa, int *bytes) {
 #if defined(__x86_64__)
     __builtin_cpu_init();
@@ -61,15 +61,15 @@ static kernel chosen(int single, int isa, int *bytes) {
 #endif
 }
 
-/* This thread's own processor time: other programs on the machine do not count. */
+/* Processor time of this thread in seconds, so that other programs do not count. */
 static double now(void) {
     struct timespec t;
     clock_gettime(CLOCK_THREAD_CPUTIME_ID, &t);
     return t.tv_sec + 1e-9 * t.tv_nsec;
 }
 
-/* Run for about `seconds`; return the best rate of any tenth of that in operations a second,
-   or 0 where the processor has no such instructions. */
+/* Run for about `seconds`; return the best rate of any tenth of that, in operations per second, or 0
+   where the processor lacks the instruction set. */
 double best_rate(int single, int isa, double seconds, double seed, double *sink) {
     int bytes;
     kernel run = chosen(single, isa, &bytes);

@@ -1,4 +1,4 @@
-"""What this machine's processors can do at most, measured with a small kernel."""
+"""Measure the peak rate of fused multiply-adds of this machine's processors."""
 
 from __future__ import absolute_import, division, print_function
 
@@ -13,7 +13,7 @@ INSTRUCTION_SETS = (0, 1, 2, 3)
 
 
 def load(compiler, folder):
-    """Compile the kernel with the framework's compiler and return the loaded library.
+    """Compile peak.c with the framework's compiler and return the loaded library.
 
     Raises native.NoCompilerError.
     """
@@ -30,7 +30,10 @@ def load(compiler, folder):
 
 
 def gflops(library, dtype, threads, seconds=0.1):
-    """Return the best GFLOP/s of all instruction sets, on so many threads at once."""
+    """Return the GFLOP/s of the best instruction set, all threads together.
+
+    seconds: of measurement on each thread and instruction set.
+    """
     return max(
         _on_threads(library, dtype == "float32", isa, threads, seconds) for isa in INSTRUCTION_SETS
     )

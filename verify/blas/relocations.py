@@ -1,4 +1,7 @@
-"""Where the calls of a loaded shared object really go: its relocations, read from memory."""
+"""Read the relocations of ELF shared objects: the slots that hold the addresses of their calls.
+
+Layout and constants: System V ABI, AMD64 supplement; elf(5).
+"""
 
 from __future__ import absolute_import, division, print_function
 
@@ -11,11 +14,11 @@ STRTAB, SYMTAB, RELA, RELASZ, PLTRELSZ, JMPREL = 5, 6, 7, 8, 2, 23
 
 
 class UnreadableError(Exception):
-    """A file is not a 64-bit little-endian shared object of the usual make."""
+    """A file is not a 64-bit little-endian ELF shared object."""
 
 
 class DlInfo(ctypes.Structure):
-    """What dladdr(3) fills in."""
+    """The result of dladdr(3)."""
 
     _fields_ = (
         ("file", ctypes.c_char_p),
@@ -37,9 +40,9 @@ def file_of(address):
 
 
 def imports(path):
-    """Return {symbol: [(offset, is defined in the object itself)]} of every relocated symbol.
+    """Return {symbol: [(offset, whether the object itself defines it)]} of a shared object.
 
-    Offsets are virtual addresses, to be added to the address that the object is loaded at.
+    An offset is that of the slot from the address at which the object is loaded.
     Raises UnreadableError.
     """
     with open(path, "rb") as file:
@@ -56,20 +59,20 @@ def _relocated_symbols(data):
     segments = _segments(data)
     tags = _dynamic_tags(data, segments)
     strings, symbols = _offset(segments, tags[STRTAB]), _offset(segments, tags[SYMTAB])
-    found = {}
+    slots = {}
     for start, size in ((RELA, RELASZ), (JMPREL, PLTRELSZ)):
         if not tags.get(start):
             continue
         at = _offset(segments, tags[start])
         for record in range(at, at + tags[size], 24):
-            place, info = struct.unpack_from("<QQ", data, record)
+            slot, info = struct.unpack_from("<QQ", data, record)
             symbol = symbols + 24 * (info >> 32)
             name_at, _, _, section = struct.unpack_from("<IBBH", data, symbol)
             if not name_at:
                 continue
             name = data[strings + name_at : data.index(b"\0", strings + name_at)]
-            found.setdefault(name.decode("ascii", "replace"), []).append((place, section != 0))
-    return found
+            slots.setdefault(name.decode("ascii", "replace"), []).append((slot, section != 0))
+    return slots
 
 
 def _segments(data):
@@ -78,13 +81,13 @@ def _segments(data):
         struct.unpack_from("<H", data, 54)[0],
         struct.unpack_from("<H", data, 56)[0],
     )
-    found = []
+    segments = []
     for number in range(count):
         kind, _, offset, address, _, length = struct.unpack_from(
             "<IIQQQQ", data, table + number * size
         )
-        found.append((kind, offset, address, length))
-    return found
+        segments.append((kind, offset, address, length))
+    return segments
 
 
 def _dynamic_tags(data, segments):

@@ -1,4 +1,4 @@
-"""The library that really does the framework's matrix products."""
+"""Check which library the framework's matrix products really call."""
 
 from __future__ import absolute_import, division, print_function
 
@@ -8,7 +8,7 @@ import os
 
 from verify.blas import bindings, library
 from verify.blas import operations as blas_operations
-from verify.core.fixes import ldflags_fix, linkable, rc_file, rc_lines
+from verify.core.fixes import blas_link_flags, config_file, config_lines, ldflags_fix
 from verify.core.framework import is_installed
 from verify.core.report import failed, passed, skipped
 
@@ -21,12 +21,12 @@ def check_ldflags(context):
     value = str(context.framework.flag("blas.ldflags") or "").strip()
     if context.is_baseline:
         if not value:
-            return passed(name, "empty, as the baseline has it")
+            return passed(name, "empty, as expected of the baseline")
         return failed(
             name,
             "this is not the baseline: %r" % value,
-            "take blas.ldflags out of %s and of %s"
-            % (context.framework.flags_variable, rc_file(context)),
+            "remove blas.ldflags from %s and from %s"
+            % (context.framework.flags_variable, config_file(context)),
         )
     if value:
         return passed(name, value)
@@ -34,29 +34,31 @@ def check_ldflags(context):
 
 
 def find(context):
-    """Return [Served] of the framework's compiled modules, or of NumPy where they have none."""
+    """Return the Bindings of the framework's compiled modules, or else those of NumPy."""
     for dtype in blas_operations.DTYPES:
         blas_operations.compiled(context, blas_operations.OPERATIONS[0], dtype)
     modules = bindings.modules_below(context.framework.flag("compiledir"))
-    found = [served for served in bindings.servers_of(modules) if not served.own]
-    return found or [
-        served for served in bindings.servers_of(bindings.modules_of("numpy")) if not served.own
-    ]
+    return bindings.bindings_of(modules) or bindings.bindings_of(bindings.modules_of("numpy"))
+
+
+def _libraries(package):
+    calls = bindings.bindings_of(bindings.modules_of(package))
+    return sorted({binding.library for binding in calls})
 
 
 def check(context):
-    """Check that the calls end in the library that is meant, and tell what it is."""
-    found = find(context)
-    if not found:
+    """Check that the calls end in the expected library; set context.serving to it."""
+    calls = find(context)
+    if not calls:
         return failed(
             NAME,
             "neither the framework's modules nor NumPy's call any BLAS library",
             ldflags_fix(context),
         )
-    paths = sorted({served.library for served in found})
+    paths = sorted({binding.library for binding in calls})
     libraries = library.merged([library.identify(path) for path in paths])
     context.serving = libraries[0]
-    through_numpy = not _is_framework(context, found)
+    through_numpy = not _is_framework(context, calls[0].module)
     detail = " and ".join(library.describe(item) for item in libraries)
     if through_numpy:
         detail += ", through NumPy"
@@ -66,31 +68,27 @@ def check(context):
     if context.expectation:
         return _as_expected(context, libraries[0], through_numpy, detail)
     if libraries[0].name == library.UNKNOWN:
-        return failed(
-            NAME, detail + ": no sign of a library made for this processor", _fix(context)
-        )
+        return failed(NAME, detail + ": not known as a library with fast kernels", _fix(context))
     if through_numpy:
         return failed(NAME, detail, ldflags_fix(context))
     return passed(NAME, detail)
 
 
 def check_numba(context):
-    """Tell which library PyTensor's default linker, numba, would call: SciPy's."""
+    """Name the library that PyTensor's default linker, numba, calls, which is SciPy's."""
     linker = str(context.framework.flag("linker"))
     if linker not in ("auto", "numba"):
         return skipped("numba", "linker=%s: numba is not used" % linker)
     importlib.import_module("scipy.linalg.cython_blas")
-    found = bindings.servers_of(bindings.modules_of("scipy"))
-    paths = sorted({served.library for served in found if not served.own})
+    paths = _libraries("scipy")
     if not is_installed("numba") or not paths:
-        return skipped("numba", "numba or SciPy's BLAS is not there")
+        return skipped("numba", "numba is not installed, or SciPy calls no BLAS")
     described = " and ".join(library.describe(library.identify(path)) for path in paths)
     return passed("numba", "linker=%s runs numba, which calls SciPy's %s" % (linker, described))
 
 
-def _is_framework(context, found):
-    folder = os.path.realpath(context.framework.flag("compiledir"))
-    return found[0].module.startswith(folder)
+def _is_framework(context, module):
+    return module.startswith(os.path.realpath(context.framework.flag("compiledir")))
 
 
 def _as_expected(context, serving, through_numpy, detail):
@@ -100,40 +98,35 @@ def _as_expected(context, serving, through_numpy, detail):
             return passed(NAME, detail)
         return failed(NAME, "this is not the baseline: " + detail, _fix(context))
     base = os.path.basename(serving.path)
-    right_file = any(fnmatch.fnmatch(base, pattern) for pattern in blas["libraries"])
-    if right_file and serving.name == blas["name"] and not through_numpy:
+    is_file = any(fnmatch.fnmatch(base, pattern) for pattern in blas["libraries"])
+    if is_file and serving.name == blas["name"] and not through_numpy:
         return passed(NAME, detail)
-    wanted = "%s (%s)" % (blas["name"], ", ".join(blas["libraries"]))
-    return failed(NAME, "expected %s; found %s" % (wanted, detail), _fix(context))
+    expected = "%s (%s)" % (blas["name"], ", ".join(blas["libraries"]))
+    return failed(NAME, "expected %s; found %s" % (expected, detail), _fix(context))
 
 
 def _others(context):
-    words = []
-    for package in ("numpy", "scipy"):
-        paths = {
-            served.library
-            for served in bindings.servers_of(bindings.modules_of(package))
-            if not served.own and served.library != context.serving.path
-        }
-        words += [
-            "%s uses %s" % (package, library.describe(library.identify(path)))
-            for path in sorted(paths)
-        ]
-    return "; beside it " + ", ".join(words) if words else ""
+    """Return which other libraries NumPy and SciPy call, as the end of a detail."""
+    return "".join(
+        "; %s uses %s" % (package, library.describe(library.identify(path)))
+        for package in ("numpy", "scipy")
+        for path in _libraries(package)
+        if path != context.serving.path
+    )
 
 
 def _fix(context):
     preload = os.environ.get("LD_PRELOAD")
     if preload:
-        return "LD_PRELOAD comes before every other library: take %s out of it" % preload
+        return "LD_PRELOAD comes before every other library: remove %s from it" % preload
     search = os.environ.get("LD_LIBRARY_PATH")
     if search and context.serving and _below(context.serving.path, search):
-        return "LD_LIBRARY_PATH leads to %s: take that folder out of it" % context.serving.path
+        return "LD_LIBRARY_PATH leads to %s: remove its folder from it" % context.serving.path
     if context.has_ldflags and not context.expectation:
-        return "the flags %r lead to it; put into %s:\n%s" % (
+        return "the flags %r lead to it; put these lines into %s:\n%s" % (
             context.framework.flag("blas.ldflags"),
-            rc_file(context),
-            rc_lines("blas", "ldflags", linkable() or "-lopenblas"),
+            config_file(context),
+            config_lines("blas", "ldflags", blas_link_flags() or "-lopenblas"),
         )
     return ldflags_fix(context)
 

@@ -1,6 +1,8 @@
-"""Run matrix products for a moment and print what they took. Started by threads.py.
+"""Run matrix products for a moment and print their times. Started by threads.py.
 
-Arguments: the library's path, or `numpy` for whatever NumPy calls. Prints a JSON object.
+Argument: the path of a library, or `numpy` for the library that NumPy calls. Prints a JSON object:
+`wall`, the seconds that it ran, `cpu` and `own`, those of processor time of all threads and of the
+calling one, and the number of `calls`.
 """
 
 from __future__ import absolute_import, division, print_function
@@ -11,12 +13,12 @@ import resource
 import time
 
 SIZE = 700
-# getrusage(2): of the calling thread. Python 2's module has no name for it.
+# The calling thread, see getrusage(2). Python 2's module does not define it.
 RUSAGE_THREAD = 1
 
 
 def product_of(path):
-    """Return a function without arguments that multiplies two matrices with a library."""
+    """Return a function without arguments that multiplies two float64 matrices of SIZE."""
     if path == "numpy":
         import numpy
 
@@ -33,13 +35,13 @@ def product_of(path):
 
 
 def processor_time(who):
-    """Return the seconds of processor time that a process or thread has taken."""
+    """Return the seconds of processor time of RUSAGE_SELF or RUSAGE_THREAD."""
     usage = resource.getrusage(who)
     return usage.ru_utime + usage.ru_stime
 
 
 def main(words):
-    """Warm up, then multiply for a third of a second."""
+    """Warm up, multiply for a third of a second, and print the times."""
     product = product_of(words[0])
     product()
     wall, calls = time.time(), 0
@@ -47,10 +49,10 @@ def main(words):
     while time.time() - wall < 0.35 or calls < 2:
         product()
         calls += 1
-    found = {
+    times = {
         "cpu": processor_time(resource.RUSAGE_SELF) - cpu,
         "own": processor_time(RUSAGE_THREAD) - own,
         "wall": time.time() - wall,
         "calls": calls,
     }
-    print(json.dumps(found))
+    print(json.dumps(times))

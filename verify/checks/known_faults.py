@@ -1,11 +1,11 @@
-"""Faults of a framework itself, told plainly instead of by what they lead to."""
+"""Faults of the framework itself, named instead of their consequences."""
 
 from __future__ import absolute_import, division, print_function
 
 from verify.core.report import failed, passed, skipped
 
 NAME = "known faults"
-# Module: (its name, where the fault was seen, what else to tell where nothing is wrong).
+# Module: (the framework's name, the version in which the fault was seen, what to add to a pass).
 AMDLIBM = {
     "aesara": ("Aesara", "2.9.4", ""),
     "pytensor": (
@@ -17,17 +17,17 @@ AMDLIBM = {
 
 
 def check(context):
-    """Check that no flag is set that this framework is known to break on."""
+    """Check that no flag is set which breaks this framework."""
     framework = context.framework
     if framework.name not in AMDLIBM:
         return skipped(NAME, "none is known of %s" % framework.name)
-    name, version, more = AMDLIBM[framework.name]
+    name, version, note = AMDLIBM[framework.name]
     flag = framework.spelled(framework.amdlibm_flag)
     fault = "%s cannot compile exp, log and sin with %s=True (seen in %s)" % (name, flag, version)
     if framework.flag(framework.amdlibm_flag):
         return failed(
             NAME,
             fault,
-            "take %s out of %s and of %s" % (flag, framework.flags_variable, framework.rc_file),
+            "remove %s from %s and from %s" % (flag, framework.flags_variable, framework.rc_file),
         )
-    return passed(NAME, "%s is off: %s%s" % (flag, fault, more))
+    return passed(NAME, "%s is off: %s%s" % (flag, fault, note))

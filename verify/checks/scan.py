@@ -1,4 +1,4 @@
-"""Does scan run on its C loop, and are its numbers right?"""
+"""Does scan run its compiled loop, and are its numbers right?"""
 
 from __future__ import absolute_import, division, print_function
 
@@ -8,7 +8,7 @@ import warnings
 import numpy
 
 from verify.core import progress
-from verify.core.fixes import explain, no_compiler_fix
+from verify.core.fixes import compiler_fix, explain
 from verify.core.report import failed, passed
 
 NAME = "scan in C"
@@ -16,12 +16,12 @@ STEPS = 50
 
 
 def check(context):
-    """Check that a scan's steps are done by the compiled loop and give the right numbers."""
+    """Check that a scan runs its steps in the compiled loop and gives the right numbers."""
     framework = context.framework
     try:
         loop = _loop(framework)
     except Exception as error:
-        return failed(NAME, "the compiled loop is not there: " + explain(error), _fix(context))
+        return failed(NAME, "the compiled loop is missing: " + explain(error), _fix(context))
     if type(loop.perform).__name__ == "function":
         return failed(NAME, "the loop is Python code, not compiled", _fix(context))
     progress.note("compiling a scan")
@@ -36,22 +36,22 @@ def check(context):
 
     loop.perform = counted
     try:
-        found = function(values)
+        result = function(values)
     finally:
         loop.perform = perform
     expected, state = [], 0.0
     for value in values:
         state = 0.5 * state + value
         expected.append(state)
-    if not numpy.allclose(found, expected, rtol=1e-12, atol=1e-12):
+    if not numpy.allclose(result, expected, rtol=1e-12, atol=1e-12):
         return failed(
             NAME,
-            "wrong numbers: off by %.1e" % numpy.abs(found - expected).max(),
-            "its cached module is from another version: run %s-cache clear" % framework.name,
+            "wrong numbers: off by %.1e" % numpy.abs(result - expected).max(),
+            "the cached module is of another version: run %s-cache clear" % framework.name,
         )
     if not calls:
         return failed(
-            NAME, "the loop is compiled, but a scan's steps did not run on it", _fix(context)
+            NAME, "the loop is compiled, but a scan's steps did not run in it", _fix(context)
         )
     version = getattr(loop, "version", None)
     return passed(NAME, "%d steps%s" % (STEPS, ", loop %s" % version if version else ""))
@@ -74,37 +74,40 @@ def _cumulative(framework):
     start = framework.tensor.constant(numpy.float64(0))
     with warnings.catch_warnings():
         warnings.simplefilter("ignore")
-        made = scan(lambda value, state: 0.5 * state + value, sequences=values, outputs_info=start)
-        outputs = made[0] if isinstance(made, (list, tuple)) else made
+        outputs = scan(
+            lambda value, state: 0.5 * state + value, sequences=values, outputs_info=start
+        )
+        if isinstance(outputs, (list, tuple)):
+            outputs = outputs[0]
         scans = importlib.import_module(
             framework.name + (".scan_module.scan_op" if _is_old(framework) else ".scan.op")
         )
-        return _around_in_python(framework, scans.Scan, values, outputs)
+        return _compile_loop_only(framework, scans.Scan, values, outputs)
 
 
 def _is_old(framework):
     return framework.module.__dict__.get("scan_module") is not None
 
 
-def _around_in_python(framework, kind, values, outputs):
-    # A C compiler would take ten seconds for the operations around the loop, which tell nothing.
-    # The loop itself is made as the C virtual machine has it made: without a word on `impl`.
-    make_thunk = kind.make_thunk
+def _compile_loop_only(framework, scan_class, values, outputs):
+    # The C compiler would take ten seconds for the operations around the loop, so they run in
+    # Python. The loop's thunk is made without `impl`, as the C virtual machine makes it.
+    make_thunk = scan_class.make_thunk
 
-    def made_as_c(self, node, storage_map, compute_map, no_recycling, *_, **__):
+    def make_c_thunk(self, node, storage_map, compute_map, no_recycling, *_, **__):
         return make_thunk(self, node, storage_map, compute_map, no_recycling)
 
-    kind.make_thunk = made_as_c
+    scan_class.make_thunk = make_c_thunk
     try:
         return framework.function([values], outputs, linker="py")
     finally:
-        kind.make_thunk = make_thunk
+        scan_class.make_thunk = make_thunk
 
 
 def _fix(context):
     if not context.framework.flag("cxx"):
-        return no_compiler_fix(context)
+        return compiler_fix(context)
     return (
-        "the loop's C code does not compile against this Python and NumPy: use the versions that "
-        "the framework was made for (Theano 1.0.5: Python 3.9, NumPy below 1.23)"
+        "the loop's C code does not compile with this Python and NumPy: use versions that the "
+        "framework supports (Theano 1.0.5: Python 3.9, NumPy below 1.23)"
     )

@@ -1,4 +1,4 @@
-"""Are the environment's settings in force, and if not, who has undone them?"""
+"""Are the environment's settings in force, and if not, what overrides them?"""
 
 from __future__ import absolute_import, division, print_function
 
@@ -7,12 +7,12 @@ import os
 import re
 import shlex
 
-from verify.core.fixes import no_compiler_fix, rc_lines
+from verify.core.fixes import compiler_fix, config_lines
 from verify.core.report import failed, passed
 from verify.core.text import text
 
 NAME = "settings"
-# The suite compiles into a folder of its own, so what is in force for these is its own doing.
+# The suite sets these itself, as it compiles into a folder of its own.
 OWN = ("base_compiledir", "compiledir")
 SLOW = {
     "mode": ("FAST_COMPILE", "DebugMode", "DEBUG_MODE", "NanGuardMode"),
@@ -24,57 +24,57 @@ SLOW = {
 def check(context):
     """Check the flags of the expectation; in a diagnosis, that none turns compiled code off."""
     if context.expectation:
-        return _as_expected(context)
-    wrong, fixes = [], []
+        return _compare(context)
+    faults, fixes = [], []
     for flag, slow in sorted(SLOW.items()):
         value = context.framework.flag(flag)
         if value is not None and str(value) in slow:
-            wrong.append("%s=%s gives up compiled code or optimisation" % (flag, value))
-            fixes.append(undo(context, flag)[1])
+            faults.append("%s=%s turns off compiled code or optimisation" % (flag, value))
+            fixes.append(source_and_fix(context, flag)[1])
     if not context.framework.flag("cxx"):
-        wrong.append("cxx is empty: nothing can be compiled")
-        fixes.append(no_compiler_fix(context))
-    if wrong:
-        return failed(NAME, "; ".join(wrong), "; ".join(fixes))
-    return passed(NAME, "nothing turns compiled code off")
+        faults.append("cxx is empty: nothing can be compiled")
+        fixes.append(compiler_fix(context))
+    if faults:
+        return failed(NAME, "; ".join(faults), "; ".join(fixes))
+    return passed(NAME, "no setting turns compiled code off")
 
 
-def _as_expected(context):
-    wrong, fixes = [], []
+def _compare(context):
+    faults, fixes = [], []
     flags = context.expectation["flags"]
     for flag in sorted(flags):
-        if flag in OWN or (flag == "device" and context.asked_device):
-            source, value = given(context, flag)
-            found = value if source else flags[flag]
+        if flag in OWN or (flag == "device" and context.requested_device):
+            source, value = source_of(context, flag)
+            value = value if source else flags[flag]
         else:
-            found = context.framework.flag(flag)
-        if flag == "device" and text(found) == context.asked_device:
+            value = context.framework.flag(flag)
+        if flag == "device" and text(value) == context.requested_device:
             continue
-        if _text(found) != _text(flags[flag]):
-            source, fix = undo(context, flag, flags[flag])
-            wrong.append(
-                "%s is %s, not %s (%s)" % (flag, text(found) or "empty", flags[flag], source)
+        if _normal(value) != _normal(flags[flag]):
+            source, fix = source_and_fix(context, flag, flags[flag])
+            faults.append(
+                "%s is %s, not %s (%s)" % (flag, text(value) or "empty", flags[flag], source)
             )
             fixes.append(fix)
-    if wrong:
-        return failed(NAME, "; ".join(wrong), "; ".join(fixes))
+    if faults:
+        return failed(NAME, "; ".join(faults), "; ".join(fixes))
     return passed(NAME, "%d in force" % len(flags))
 
 
-def undo(context, flag, wanted=None):
-    """Return (which source has set a flag, how to take that out)."""
-    source, value = given(context, flag)
+def source_and_fix(context, flag, expected=None):
+    """Return (what sets a flag, how to remove that, or to set the expected value there)."""
+    source, value = source_of(context, flag)
     if source is None:
         return (
             "nothing sets it",
-            "activate the environment, which brings its own configuration file",
+            "activate the environment, which has its own configuration file",
         )
-    lines = rc_lines(*section_of(flag), value=value)
     if source == context.framework.flags_variable:
-        return source, "take %s=%s out of %s" % (context.framework.spelled(flag), value, source)
-    if wanted is None:
-        return source, "take out of %s:\n%s" % (source, lines)
-    return source, "in %s, put %s = %s" % (source, section_of(flag)[1], wanted)
+        return source, "remove %s=%s from %s" % (context.framework.spelled(flag), value, source)
+    if expected is None:
+        lines = config_lines(*section_of(flag), value=value)
+        return source, "remove from %s:\n%s" % (source, lines)
+    return source, "in %s, put %s = %s" % (source, section_of(flag)[1], expected)
 
 
 def section_of(flag):
@@ -82,13 +82,16 @@ def section_of(flag):
     return tuple(flag.split(".", 1)) if "." in flag else ("global", flag)
 
 
-def given(context, flag):
-    """Return (source, value) of the last source that sets a flag, or (None, None)."""
-    value = flags_of(context.given_flags).get(flag)
+def source_of(context, flag):
+    """Return (source, value) of the last source that sets a flag, or (None, None).
+
+    The flags variable comes after the configuration files, and these in their order.
+    """
+    value = flags_of(context.user_flags).get(flag)
     if value is not None:
         return context.framework.flags_variable, text(value)
-    listed = os.environ.get(context.framework.rc_variable, context.framework.rc_file)
-    for path in reversed(listed.split(os.pathsep)):
+    paths = os.environ.get(context.framework.rc_variable, context.framework.rc_file)
+    for path in reversed(paths.split(os.pathsep)):
         section, option = section_of(flag)
         value = options_of(os.path.expanduser(path)).get((section, option.lower()))
         if value is not None:
@@ -96,22 +99,25 @@ def given(context, flag):
     return None, None
 
 
-def flags_of(text):
-    """Return {dotted flag: value} of a flags variable, as the frameworks split it."""
-    splitter = shlex.shlex(text, posix=True)
+def flags_of(variable):
+    """Return {dotted flag: value} of a flags variable's text, split as the frameworks do."""
+    splitter = shlex.shlex(variable, posix=True)
     splitter.whitespace = ","
     splitter.whitespace_split = True
-    found = {}
+    flags = {}
     for word in splitter:
         key, equals, value = word.strip().partition("=")
         if equals:
-            found[key.strip().replace("__", ".")] = value
-    return found
+            flags[key.strip().replace("__", ".")] = value
+    return flags
 
 
 def options_of(path):
-    """Return {(section, option in lower case): raw value} of a file; empty if there is none."""
-    found, section = {}, None
+    """Return {(section, option in lower case): raw value} of a configuration file.
+
+    Empty if the file cannot be read.
+    """
+    options, section = {}, None
     try:
         with io.open(path, encoding="utf-8", errors="replace") as file:
             lines = file.read().splitlines()
@@ -123,12 +129,12 @@ def options_of(path):
         if header:
             section = header.group(1)
         elif option and section:
-            found[section, option.group(1).strip().lower()] = option.group(2).strip()
-    return found
+            options[section, option.group(1).strip().lower()] = option.group(2).strip()
+    return options
 
 
 def in_force(context):
-    """Return the settings that the report carries."""
+    """Return the settings in force, for the report."""
     flag = context.framework.flag
     serving = context.serving
     return {
@@ -141,6 +147,6 @@ def in_force(context):
     }
 
 
-def _text(value):
-    found = re.sub(r"\s+", " ", text(value)).strip()
-    return {"true": "True", "false": "False"}.get(found.lower(), found)
+def _normal(value):
+    value = re.sub(r"\s+", " ", text(value)).strip()
+    return {"true": "True", "false": "False"}.get(value.lower(), value)

@@ -1,4 +1,4 @@
-"""Are the packages the ones that were locked?"""
+"""Are the installed packages the locked ones?"""
 
 from __future__ import absolute_import, division, print_function
 
@@ -13,58 +13,60 @@ import sys
 from verify.core.report import failed, passed, skipped
 
 NAME = "versions"
-SEEN = ("numpy", "scipy", "numba", "six", "pip", "setuptools")
+# In the report of a diagnosis, where no lock names the packages.
+DIAGNOSED = ("numpy", "scipy", "numba", "six", "pip", "setuptools")
 
 
 def check(context):
-    """Check every package of the expectation whose version can be seen from inside."""
+    """Check every package of the expectation that has a version where it is installed."""
     expectation = context.expectation
     if not expectation:
-        return skipped(NAME, "nothing is locked here")
-    wrong, right, unseen = [], 0, 0
-    for name, wanted, found in _pairs(context):
-        if found is None:
-            unseen += 1
-        elif any(_same(one, wanted) for one in found) and len(set(map(_public, found))) == 1:
+        return skipped(NAME, "this environment has no lock")
+    faults, right, unknown = [], 0, 0
+    for name, locked, versions in _packages(context):
+        if versions is None:
+            unknown += 1
+        elif set(map(_public, versions)) == {_public(locked)}:
             right += 1
         else:
-            wrong.append("%s %s, locked: %s" % (name, " and ".join(sorted(set(found))), wanted))
-    missing = [p["name"] for p in expectation["packages"] if p.get("module") and not _seen(p)]
-    wrong += ["%s is not there" % name for name in missing]
-    if wrong:
-        return failed(NAME, "; ".join(wrong), "build the environment again from its lock")
+            faults.append("%s %s, locked: %s" % (name, " and ".join(sorted(set(versions))), locked))
+    modules = [package for package in expectation["packages"] if package.get("module")]
+    faults += ["%s is missing" % p["name"] for p in modules if not _versions(p)]
+    if faults:
+        return failed(NAME, "; ".join(faults), "build the environment again from its lock")
     detail = "%d as locked" % right
-    return passed(NAME, detail + (", %d that carry no version" % unseen if unseen else ""))
+    return passed(NAME, detail + (", %d without a version" % unknown if unknown else ""))
 
 
-def _pairs(context):
+def _packages(context):
+    """Yield (name, locked version, [installed versions] or None) of each package."""
     expectation = context.expectation
     yield "python", expectation["python"], [platform.python_version()]
     yield expectation["module"], expectation["version"], [context.framework.version]
     for package in expectation["packages"]:
         if package["name"] != "python":
-            yield package["name"], package["version"], _seen(package)
+            yield package["name"], package["version"], _versions(package)
 
 
-def _seen(package):
-    """Return every version that is found for a package, or None."""
-    found = [installed(package["name"])]
+def _versions(package):
+    """Return the versions that a package's metadata and its module give, or None."""
+    versions = [installed(package["name"])]
     if package.get("module"):
         try:
             module = importlib.import_module(package["module"])
         except ImportError:
             return None
-        found.append(getattr(module, "__version__", None))
-    return [one for one in found if one] or None
+        versions.append(getattr(module, "__version__", None))
+    return [version for version in versions if version] or None
 
 
 def installed(name):
-    """Return the version that a distribution's metadata or conda's record gives, or None."""
-    wanted = _normal(name)
+    """Return the version in a package's dist-info or conda record, or None."""
+    normal_name = _normal(name)
     for folder in sys.path:
         for path in glob.glob(os.path.join(folder, "*.dist-info")):
             stem = os.path.basename(path)[: -len(".dist-info")]
-            if "-" in stem and _normal(stem.rsplit("-", 1)[0]) == wanted:
+            if "-" in stem and _normal(stem.rsplit("-", 1)[0]) == normal_name:
                 return stem.rsplit("-", 1)[1]
     for path in glob.glob(os.path.join(sys.prefix, "conda-meta", str(name) + "-*.json")):
         with open(path) as file:
@@ -75,22 +77,18 @@ def installed(name):
 
 
 def packages(context):
-    """Return the report's list of packages: those of the lock, else those that matter."""
+    """Return the packages for the report: those of the lock, else the framework and DIAGNOSED."""
     if context.expectation:
         return [
             {"name": p["name"], "version": p["version"], "sha256": p["sha256"]}
             for p in context.expectation["packages"]
         ]
-    found = [("python", platform.python_version())]
-    found.append((context.framework.name, context.framework.version))
-    found += [(name, installed(name)) for name in SEEN]
+    versions = [("python", platform.python_version())]
+    versions.append((context.framework.name, context.framework.version))
+    versions += [(name, installed(name)) for name in DIAGNOSED]
     return [
-        {"name": name, "version": version, "sha256": None} for name, version in found if version
+        {"name": name, "version": version, "sha256": None} for name, version in versions if version
     ]
-
-
-def _same(found, wanted):
-    return _public(found) == _public(wanted)
 
 
 def _public(version):

@@ -1,1 +1,1 @@
-"""What every check and probe stands on: processes, reports, the framework."""
+"""What every check needs: the framework, the machine, the report, and other processes."""

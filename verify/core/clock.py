@@ -1,4 +1,4 @@
-"""A clock that no one can set: timings must not change when the system's date does."""
+"""A monotonic clock: a change of the system's date must not change a timing."""
 
 from __future__ import absolute_import, division, print_function
 
@@ -6,6 +6,7 @@ import ctypes
 import sys
 import time
 
+# CLOCK_MONOTONIC of clock_gettime(2) on Linux.
 _MONOTONIC = 1
 
 
@@ -13,14 +14,14 @@ class _Timespec(ctypes.Structure):
     _fields_ = [("seconds", ctypes.c_long), ("nanoseconds", ctypes.c_long)]
 
 
-def _of_python_2():
-    # Python 2's own clocks are the date, and the processor's time.
-    get = ctypes.CDLL(None, use_errno=True).clock_gettime
-    get.argtypes = [ctypes.c_int, ctypes.POINTER(_Timespec)]
+def _python_2_clock():
+    # Python 2 has no monotonic clock: its own are the date and the processor time.
+    clock_gettime = ctypes.CDLL(None, use_errno=True).clock_gettime
+    clock_gettime.argtypes = [ctypes.c_int, ctypes.POINTER(_Timespec)]
 
     def read():
         now = _Timespec()
-        get(_MONOTONIC, ctypes.byref(now))
+        clock_gettime(_MONOTONIC, ctypes.byref(now))
         return now.seconds + now.nanoseconds * 1e-9
 
     return read
@@ -29,6 +30,6 @@ def _of_python_2():
 if sys.version_info[0] > 2:
     monotonic = time.perf_counter
 elif sys.platform.startswith("linux"):
-    monotonic = _of_python_2()
+    monotonic = _python_2_clock()
 else:
     monotonic = time.time

@@ -1,4 +1,4 @@
-"""The builder's expectation file."""
+"""The expectation file: what the builder has locked for an environment."""
 
 from __future__ import absolute_import, division, print_function
 
@@ -27,11 +27,11 @@ PACKAGE_KEYS = {"name": TEXT, "version": TEXT, "sha256": TEXT, "manager": TEXT}
 
 
 class ExpectationError(Exception):
-    """The file cannot be read, or is not what it should be; the text names file and key."""
+    """The file cannot be read or is not valid; the text names the file and the key."""
 
 
 def load(path):
-    """Return the expectation in a file as a dictionary. Raises ExpectationError."""
+    """Return the content of an expectation file as a dictionary. Raises ExpectationError."""
     try:
         with io.open(path, encoding="utf-8") as file:
             content = json.load(file)

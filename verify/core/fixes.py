@@ -1,4 +1,4 @@
-"""What to do about it: the exact line, and the file that it goes into."""
+"""How to fix a failed check: the exact line, and the file that it goes into."""
 
 from __future__ import absolute_import, division, print_function
 
@@ -8,90 +8,86 @@ import sys
 
 from verify.core import process
 
-# In the order of preference: link name, soname's beginning.
+# Link names, in order of preference.
 LIBRARIES = ("openblas", "mkl_rt", "blis", "flexiblas")
-TELLING = re.compile(r"undefined symbol|cannot find -l|error:|No such file|not found")
+CAUSE = re.compile(r"undefined symbol|cannot find -l|error:|No such file|not found")
 
 
 def explain(error):
-    """Return the line of an exception that says most, without a traceback."""
+    """Return the line of an exception's message that names the cause."""
     lines = [line.strip() for line in str(error).splitlines() if line.strip()]
-    telling = [line for line in lines if TELLING.search(line)]
-    line = (telling or lines[-1:] or [""])[0]
-    # The names of compiled modules are long hashes in a folder that is gone afterwards.
+    causes = [line for line in lines if CAUSE.search(line)]
+    line = (causes or lines[-1:] or [""])[0]
+    # A compiled module's name is a long hash in a temporary folder.
     line = re.sub(r"\S*/m?[0-9a-f]{32,}\.so: ", "", line)
     return "%s: %s" % (type(error).__name__, line[:240])
 
 
-def rc_lines(section, option, value):
+def config_lines(section, option, value):
     """Return a setting as the lines of a configuration file."""
     return "[%s]\n%s = %s" % (section, option, value)
 
 
-def rc_file(context):
-    """Return the configuration file that wins, as a person would write its name."""
-    given = os.environ.get(context.framework.rc_variable)
-    return given.split(os.pathsep)[-1] if given else context.framework.rc_file
+def config_file(context):
+    """Return the configuration file that wins, as a person writes its name."""
+    paths = os.environ.get(context.framework.rc_variable)
+    return paths.split(os.pathsep)[-1] if paths else context.framework.rc_file
 
 
 def ldflags_fix(context):
-    """Return how to make the framework link a fast BLAS on this machine."""
+    """Return how to link the framework with a fast BLAS on this machine."""
     if context.expectation and context.expectation["blas"]:
-        value = context.expectation["blas"]["ldflags"]
-        return "the environment's own setting is gone; put back into %s:\n%s" % (
-            rc_file(context),
-            rc_lines("blas", "ldflags", value),
+        return "put the environment's own setting back into %s:\n%s" % (
+            config_file(context),
+            config_lines("blas", "ldflags", context.expectation["blas"]["ldflags"]),
         )
-    value = linkable()
-    lines = rc_lines("blas", "ldflags", value or "-lopenblas")
-    put = "put these lines into %s:\n%s" % (rc_file(context), lines)
-    flags = context.given_flags
+    value = blas_link_flags()
+    lines = config_lines("blas", "ldflags", value or "-lopenblas")
+    fix = "put these lines into %s:\n%s" % (config_file(context), lines)
+    flags = context.user_flags
     if "blas" in flags and "ldflags" in flags:
-        put = "take blas.ldflags out of %s, then %s" % (context.framework.flags_variable, put)
+        fix = "remove blas.ldflags from %s, then %s" % (context.framework.flags_variable, fix)
     if value:
-        return put
+        return fix
     return (
-        "no linkable BLAS was found: install OpenBLAS (Debian, Ubuntu: libopenblas-dev; "
-        "Fedora: openblas-devel; conda: openblas), then " + put
+        "there is no BLAS to link with: install OpenBLAS (Debian, Ubuntu: libopenblas-dev; "
+        "Fedora: openblas-devel; conda: openblas), then " + fix
     )
 
 
-def no_compiler_fix(context):
+def compiler_fix(context):
     """Return how to give the framework a C++ compiler."""
-    flags = context.given_flags
-    if re.search(r"(^|,)\s*cxx\s*=", flags):
-        return "take cxx= out of %s" % context.framework.flags_variable
+    if re.search(r"(^|,)\s*cxx\s*=", context.user_flags):
+        return "remove cxx= from %s" % context.framework.flags_variable
     return "install a C++ compiler (Debian, Ubuntu: g++), or name one in %s:\n%s" % (
-        rc_file(context),
-        rc_lines("global", "cxx", "/usr/bin/g++"),
+        config_file(context),
+        config_lines("global", "cxx", "/usr/bin/g++"),
     )
 
 
-def linkable():
-    """Return linker flags for the best BLAS found in the prefix or on the system, or None."""
+def blas_link_flags():
+    """Return linker flags for the best BLAS of the environment or the system, or None."""
     folder = os.path.join(sys.prefix, "lib")
+    files = sorted(os.listdir(folder)) if os.path.isdir(folder) else []
     for name in LIBRARIES:
-        found = _link_name(name, sorted(os.listdir(folder)) if os.path.isdir(folder) else [])
-        if found:
-            return "-L%s %s -Wl,-rpath,%s" % (folder, found, folder)
-    known = system_libraries()
-    for name in LIBRARIES:
-        found = _link_name(name, known)
-        if found:
-            return found
-    return None
+        flag = _link_flag(name, files)
+        if flag:
+            return "-L%s %s -Wl,-rpath,%s" % (folder, flag, folder)
+    files = system_libraries()
+    flags = [_link_flag(name, files) for name in LIBRARIES]
+    return next((flag for flag in flags if flag), None)
 
 
-def _link_name(name, files):
+def _link_flag(name, files):
     if "lib%s.so" % name in files:
         return "-l" + name
-    # Without its development link a library can be linked by its full name.
+    # Without the development link, a library is linked by its file name.
     versioned = [file for file in files if file.startswith("lib%s.so." % name)]
     return "-l:" + versioned[0] if versioned else None
 
 
 def system_libraries():
-    """Return the file names of every library that the loader knows."""
+    """Return the file names of the libraries in the loader's cache."""
     for program in ("ldconfig", "/sbin/ldconfig", "/usr/sbin/ldconfig"):
         try:
             done = process.call([program, "-p"], 20)

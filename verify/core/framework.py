@@ -1,4 +1,4 @@
-"""One face for Theano 0.8.2 and 1.0.5, Theano-PyMC, Aesara and PyTensor."""
+"""One interface to Theano 0.8.2 and 1.0.5, Theano-PyMC, Aesara and PyTensor."""
 
 from __future__ import absolute_import, division, print_function
 
@@ -16,15 +16,15 @@ AMDLIBM_FLAGS = ("lib.amdlibm", "lib.amblibm")
 
 
 class FrameworkError(Exception):
-    """No framework can be imported; `fix` says what would help."""
+    """No framework can be imported; `fix` says what to do."""
 
-    def __init__(self, what, fix):
-        Exception.__init__(self, what)
+    def __init__(self, message, fix):
+        Exception.__init__(self, message)
         self.fix = fix
 
 
-class Framework(object):
-    """An imported framework. Flags go by Theano's dotted names in every method."""
+class LoadedFramework(object):
+    """An imported framework. Every method takes flags by Theano's dotted names."""
 
     def __init__(self, module):
         self.name = module.__name__
@@ -36,11 +36,11 @@ class Framework(object):
         self.profiling = _first_module(
             self.name + ".compile.profiling", self.name + ".compile.debug.profiling"
         )
-        # A user's `profile=True` would print every profile at exit; PyTensor 3 crashes doing it.
+        # A user's `profile=True` would print every profile at exit, which crashes PyTensor 3.
         self.config.profile = False
 
     def flag(self, name):
-        """Return the value in force of a flag such as `blas.ldflags`, or None if unknown."""
+        """Return the present value of a flag such as `blas.ldflags`, or None if it is unknown."""
         try:
             return getattr(self.config, name.replace(".", "__"))
         except AttributeError:
@@ -62,66 +62,65 @@ class Framework(object):
 
     @property
     def rc_file(self):
-        """The user's configuration file, as a person writes it."""
+        """The user's configuration file, as a person writes its name."""
         return "~/.%src" % self.name
 
     def spelled(self, flag):
-        """Return a flag's name as the flags variable has it."""
-        # Theano-PyMC is called theano too, but takes no dots.
+        """Return a flag's name as the flags variable takes it."""
+        # Theano-PyMC is also the module `theano`, but takes no dots.
         dotted = self.name == "theano" and not hasattr(type(self.config), "blas__ldflags")
         return flag if dotted else flag.replace(".", "__")
 
     @property
     def amdlibm_flag(self):
         """The flag that turns AMD's LibM on. Theano-PyMC and Aesara spell it with a b."""
-        known = [name for name in AMDLIBM_FLAGS if self.flag(name) is not None]
-        return known[0] if known else AMDLIBM_FLAGS[0]
+        names = [name for name in AMDLIBM_FLAGS if self.flag(name) is not None]
+        return (names or AMDLIBM_FLAGS)[0]
 
     @property
     def linker(self):
-        """The linker that runs C where an op has it and Python where it has not."""
+        """The linker that runs an op's C code, or its Python code where it has no C."""
         return "cvm" if self.flag("cxx") else "vm"
 
     @property
     def on_device(self):
-        """Say whether it has opened a device, and computes there what it can."""
+        """Whether it has opened a device, and computes there."""
         return bool(getattr(getattr(self.module, "gpuarray", None), "pygpu_activated", False))
 
     def mode(self, linker=None):
-        """Return the mode of all optimisations with a linker: by default C and virtual machine."""
+        """Return the mode with all optimisations, and a linker: by default the virtual machine."""
         mode = self.function_modes.Mode(linker=linker or self.linker, optimizer="fast_run")
         if not self.on_device:
             return mode
-        # The settings leave out what would be moved to a device that cannot compute it.
-        left_out = str(self.flag("optimizer_excluding") or "").split(":")
-        return mode.excluding(*[name for name in left_out if name])
+        # A device's settings exclude optimisations that move there what it cannot compute.
+        excluded = str(self.flag("optimizer_excluding") or "").split(":")
+        return mode.excluding(*[name for name in excluded if name])
 
     def function(self, inputs, outputs, updates=None, profile=True, linker=None):
         """Compile a graph with the C virtual machine, all optimisations and a quiet profile."""
-        # On a device it warns that it knows only how to time CUDA: see workloads.waiting.
+        # On a device it warns that it can time CUDA only: see workloads/device_timing.py.
         quiet = {"gpu_checks": False} if self.on_device else {}
         return self.module.function(
             inputs,
             outputs,
             updates=updates,
             mode=self.mode(linker),
-            # A profile made by the framework itself would print at exit.
+            # A profile that the framework makes would print at exit.
             profile=self.profiling.ProfileStats(atexit_print=False, **quiet) if profile else False,
             on_unused_input="ignore",
         )
 
     def nodes(self, function):
-        """Return the apply nodes of a compiled function in order."""
+        """Return the apply nodes of a compiled function, sorted."""
         return function.maker.fgraph.toposort()
 
     def implementations(self, function):
-        """Return [(node, "C" or "Py" or None if it never ran)] from the function's own profile."""
-        known = function.profile.apply_cimpl
-        found = []
-        for node in self.nodes(function):
-            is_c = known.get(node)
-            found.append((node, None if is_c is None else "C" if is_c else "Py"))
-        return found
+        """Return [(node, "C", "Py", or None if it never ran)] from the function's profile."""
+        is_c = function.profile.apply_cimpl
+        return [
+            (node, ("C" if is_c[node] else "Py") if node in is_c else None)
+            for node in self.nodes(function)
+        ]
 
     def compile_seconds(self, function):
         """Return (optimiser seconds, C compiler and linker seconds) of a profiled function."""
@@ -133,9 +132,9 @@ class Framework(object):
 
     def batched_dot(self, left, right):
         """Return the symbolic product of two stacks of matrices."""
-        for place in (self.tensor, importlib.import_module(self.name + ".tensor.blas")):
-            if hasattr(place, "batched_dot"):
-                return place.batched_dot(left, right)
+        for module in (self.tensor, importlib.import_module(self.name + ".tensor.blas")):
+            if hasattr(module, "batched_dot"):
+                return module.batched_dot(left, right)
         return self.tensor.matmul(left, right)
 
     def variable(self, kind, dtype, name):
@@ -143,66 +142,66 @@ class Framework(object):
         return getattr(self.tensor, kind)(name, dtype=dtype)
 
 
-def load(wanted=None):
-    """Import the framework called `wanted`, or the first that is there.
+def load(requested=None):
+    """Import the module `requested`, or the first installed of MODULES; return a LoadedFramework.
 
-    Raises FrameworkError where there is none, or where it dies while it is imported.
+    Raises FrameworkError if none is installed, or if its import fails.
     """
     failures = []
-    for name in (wanted,) if wanted else MODULES:
+    for name in (requested,) if requested else MODULES:
         if not is_installed(name):
             continue
         try:
-            return Framework(importlib.import_module(name))
+            return LoadedFramework(importlib.import_module(name))
         except Exception as error:
             failures.append("%s: %s: %s" % (name, type(error).__name__, error))
             if "blas_opt_info" in str(error):
                 raise FrameworkError(
-                    "import of %s stops at %s: it asks this NumPy for a BLAS that it does not name"
+                    "import of %s fails: %s: it needs the name of a BLAS, which this NumPy lacks"
                     % (name, error),
                     "put these lines into ~/.theanorc:\n[blas]\nldflags = -lopenblas",
                 )
     if failures:
         raise FrameworkError(
             "import fails: " + "; ".join(failures),
-            "install the versions of NumPy and Python that this framework was made for",
+            "install the versions of NumPy and Python that this framework supports",
         )
     raise FrameworkError(
-        "this Python has no %s" % (wanted or "Theano, Aesara or PyTensor"),
-        "name the interpreter of the environment that has it",
+        "this Python has no %s" % (requested or "Theano, Aesara or PyTensor"),
+        "run verify with the Python of the environment that has it",
     )
 
 
 def _first_module(*names):
-    for name in names:
+    for name in names[:-1]:
         try:
             return importlib.import_module(name)
-        except ImportError as error:
-            missing = error
-    raise missing
+        except ImportError:
+            pass
+    return importlib.import_module(names[-1])
 
 
 def is_installed(name):
-    """Say whether a module of that name can be found, without running it."""
+    """Return whether a module of that name is installed, without running it."""
     return pkgutil.find_loader(name) is not None if PY2 else find_spec(name) is not None
 
 
 def use_compile_folder(folder, names=MODULES):
-    """Make every framework compile into `folder` only. To be called before the import."""
+    """Make every framework compile into `folder` only. Call it before the import."""
     for name in names:
         add_flag(name, "base_compiledir=" + folder)
 
 
 def share_modules(folder=None):
-    """Have an environment of theano-stacks take compiled modules from a folder that it shares.
+    """Make an environment of theano-stacks take compiled modules from a shared folder.
 
-    None: it compiles all of them itself. To be called before the import.
+    folder: None to compile every module. Call it before the import.
     """
     os.environ["THEANO_STACKS_MODULES"] = folder or "0"
 
 
 def add_flag(name, flag):
-    """Add a flag behind all that the flags variable of a framework has."""
+    """Append a flag to the flags variable of a framework."""
     variable = name.upper() + "_FLAGS"
-    given = os.environ.get(variable, "")
-    os.environ[variable] = given + "," + flag if given else flag
+    flags = os.environ.get(variable, "")
+    os.environ[variable] = flags + "," + flag if flags else flag

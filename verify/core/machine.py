@@ -1,4 +1,4 @@
-"""The machine that the figures belong to. Nothing that would name its owner."""
+"""The machine of a report: its hardware and system, and nothing that names its owner."""
 
 from __future__ import absolute_import, division, print_function
 
@@ -10,7 +10,7 @@ import re
 
 
 def describe(peaks):
-    """Return the machine as the report has it; `peaks` is {dtype: {threads: GFLOP/s}}."""
+    """Return the machine for the report; `peaks` is {dtype: {threads: GFLOP/s}}."""
     return {
         "cpu": cpu_field("model name") or platform.processor() or platform.machine(),
         "vendor": cpu_field("vendor_id") or "unknown",
@@ -28,27 +28,27 @@ def describe(peaks):
 
 def cpu_field(name):
     """Return the first value of a field of /proc/cpuinfo, or None."""
-    found = re.search(r"^%s\s*:\s*(.+)$" % re.escape(name), _text("/proc/cpuinfo"), re.MULTILINE)
-    return found.group(1).strip() if found else None
+    field = re.search(r"^%s\s*:\s*(.+)$" % re.escape(name), _text("/proc/cpuinfo"), re.MULTILINE)
+    return field.group(1).strip() if field else None
 
 
 def physical_cores():
-    """Return how many cores the machine has when hyperthreads are not counted, or None."""
+    """Return how many cores the machine has without hyperthreads, or None if it is not known."""
     text = _text("/proc/cpuinfo")
     cores = set(re.findall(r"^physical id\s*:\s*(\d+).*?^core id\s*:\s*(\d+)", text, re.M | re.S))
     return len(cores) or None
 
 
 def affine_cores():
-    """Return how many cores the scheduler lets this process use."""
+    """Return how many cores this process's affinity mask has."""
     if hasattr(os, "sched_getaffinity"):
         return len(os.sched_getaffinity(0))
-    found = re.search(r"^Cpus_allowed:\s*([0-9a-f,]+)", _text("/proc/self/status"), re.MULTILINE)
-    return bin(int(found.group(1).replace(",", ""), 16)).count("1") if found else 1
+    mask = re.search(r"^Cpus_allowed:\s*([0-9a-f,]+)", _text("/proc/self/status"), re.MULTILINE)
+    return bin(int(mask.group(1).replace(",", ""), 16)).count("1") if mask else 1
 
 
 def usable_cores():
-    """Return how many cores this process can keep busy: affinity, bounded by cgroup quotas."""
+    """Return how many cores this process can use: its affinity, bounded by cgroup quotas."""
     quota = _cgroup_cores()
     cores = affine_cores()
     return max(1, min(cores, quota)) if quota else cores
@@ -57,14 +57,14 @@ def usable_cores():
 def _cgroup_cores():
     cores = []
     for folder in _cgroup_folders():
-        words = _text(os.path.join(folder, "cpu.max")).split()
-        if len(words) == 2 and words[0] != "max":
-            cores.append(float(words[0]) / float(words[1]))
+        limit = _text(os.path.join(folder, "cpu.max")).split()
+        if len(limit) == 2 and limit[0] != "max":
+            cores.append(float(limit[0]) / float(limit[1]))
         quota = _text(os.path.join(folder, "cpu.cfs_quota_us")).strip()
         period = _text(os.path.join(folder, "cpu.cfs_period_us")).strip()
         if quota and period and int(quota) > 0:
             cores.append(int(quota) / float(period))
-    # A quota of 1.5 cores keeps two threads busy half of the time.
+    # Rounded up: with a quota of 1.5 cores a second thread still helps.
     return int(-(-min(cores) // 1)) if cores else None
 
 
@@ -82,9 +82,9 @@ def _cgroup_folders():
 
 
 def memory_bytes():
-    """Return the memory this process may use: the machine's, bounded by cgroup limits."""
-    found = re.search(r"^MemTotal:\s*(\d+) kB", _text("/proc/meminfo"), re.MULTILINE)
-    sizes = [int(found.group(1)) * 1024] if found else []
+    """Return the bytes of memory this process may use: the machine's, bounded by cgroup limits."""
+    total = re.search(r"^MemTotal:\s*(\d+) kB", _text("/proc/meminfo"), re.MULTILINE)
+    sizes = [int(total.group(1)) * 1024] if total else []
     for folder in _cgroup_folders():
         for name in ("memory.max", "memory.limit_in_bytes"):
             text = _text(os.path.join(folder, name)).strip()

@@ -1,4 +1,4 @@
-"""C of the suite's own, compiled with the framework's compiler and loaded."""
+"""Compile and load the suite's own C code with the framework's compiler."""
 
 from __future__ import absolute_import, division, print_function
 
@@ -10,23 +10,24 @@ from verify.core import process
 
 
 class NoCompilerError(Exception):
-    """It cannot be compiled here; the text says why."""
+    """The C code cannot be compiled; the text says why."""
 
 
 def load(compiler, source, folder):
-    """Compile a C source file into a folder, and return the loaded library.
+    """Compile a C source file into a folder; return the loaded ctypes library.
 
+    compiler: the framework's flag `cxx`: a path, or a command with options.
     Raises NoCompilerError.
     """
     if not compiler:
         raise NoCompilerError("the framework has no C++ compiler")
-    made = os.path.join(folder, os.path.splitext(os.path.basename(source))[0] + ".so")
-    words = shlex.split(compiler) if not os.path.exists(compiler) else [compiler]
-    words += ["-O2", "-w", "-shared", "-fPIC", "-x", "c++", source]
+    library = os.path.join(folder, os.path.splitext(os.path.basename(source))[0] + ".so")
+    command = shlex.split(compiler) if not os.path.exists(compiler) else [compiler]
+    command += ["-O2", "-w", "-shared", "-fPIC", "-x", "c++", source]
     try:
-        done = process.call(words + ["-o", made], 60)
+        done = process.call(command + ["-o", library], 60)
     except OSError as error:
-        raise NoCompilerError("%s: %s" % (words[0], error.strerror))
+        raise NoCompilerError("%s: %s" % (command[0], error.strerror))
     if done.status != 0:
         raise NoCompilerError((done.output.strip().splitlines() or ["the compiler failed"])[-1])
-    return ctypes.CDLL(made)
+    return ctypes.CDLL(library)

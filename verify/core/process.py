@@ -1,4 +1,4 @@
-"""Programs that are run to their end, or ended when their time is up."""
+"""Run other programs with a time limit."""
 
 from __future__ import absolute_import, division, print_function
 
@@ -11,33 +11,26 @@ import sys
 import threading
 
 SUITE = os.path.dirname(os.path.dirname(os.path.abspath(__file__)))
+# PR_SET_PDEATHSIG of prctl(2).
 SET_PARENT_DEATH_SIGNAL = 1
 
 Done = collections.namedtuple("Done", "status output timed_out")
 
 
-def suite_words(name, *arguments):
-    """Return the command line of one of the suite's other programs: see verify/__main__.py."""
+def suite_command(name, *arguments):
+    """Return the command line of one of the suite's programs: see verify/__main__.py."""
     return [sys.executable, SUITE, name] + list(arguments)
 
 
-def call(words, seconds, environment=None):
-    """Run a program and return a Done with its status and both its streams as one text.
+def call(command, seconds, environment=None):
+    """Run a program, kill it after `seconds`; return a Done.
 
-    Raises OSError where the program cannot be started.
+    Its output is standard output and standard error together. Raises OSError if the program cannot
+    be started.
     """
-    process = subprocess.Popen(
-        words, env=environment, stdout=subprocess.PIPE, stderr=subprocess.STDOUT
-    )
-    late = []
-
-    def end():
-        late.append(True)
-        process.kill()
-
-    timer = threading.Timer(seconds, end)
-    timer.daemon = True
-    timer.start()
+    process = _start(command, environment)
+    kills = []
+    timer = _kill_after(seconds, process, kills)
     try:
         output = process.communicate()[0]
     except BaseException:
@@ -45,31 +38,23 @@ def call(words, seconds, environment=None):
         process.wait()
         raise
     finally:
-        timer.cancel()
-    return Done(process.returncode, output.decode("utf-8", "replace"), bool(late))
+        _stop(timer)
+    return Done(process.returncode, output.decode("utf-8", "replace"), bool(kills))
 
 
-def follow(words, seconds, environment, each):
-    """Run a program, hand each line of its output to `each`, and return a Done without output.
+def follow(command, seconds, environment, each):
+    """Run a program and call `each` with each line that it prints; return a Done without output.
 
-    It is ended when it has printed nothing for so many seconds. Raises OSError where it cannot be
-    started.
+    It is killed after `seconds` without a line. Raises OSError if it cannot be started.
     """
-    process = subprocess.Popen(
-        words, env=environment, stdout=subprocess.PIPE, stderr=subprocess.STDOUT
-    )
-    late = []
-
-    def end():
-        late.append(True)
-        process.kill()
-
-    timer = _started(seconds, end)
+    process = _start(command, environment)
+    kills = []
+    timer = _kill_after(seconds, process, kills)
     try:
         for line in iter(process.stdout.readline, b""):
             _stop(timer)
             each(line.decode("utf-8", "replace"))
-            timer = _started(seconds, end)
+            timer = _kill_after(seconds, process, kills)
         process.wait()
     except BaseException:
         process.kill()
@@ -78,11 +63,23 @@ def follow(words, seconds, environment, each):
     finally:
         _stop(timer)
         process.stdout.close()
-    return Done(process.returncode, "", bool(late))
+    return Done(process.returncode, "", bool(kills))
 
 
-def _started(seconds, function):
-    timer = threading.Timer(seconds, function)
+def _start(command, environment):
+    return subprocess.Popen(
+        command, env=environment, stdout=subprocess.PIPE, stderr=subprocess.STDOUT
+    )
+
+
+def _kill_after(seconds, process, kills):
+    """Start the timer that kills a process and adds to the list `kills`."""
+
+    def kill():
+        kills.append(True)
+        process.kill()
+
+    timer = threading.Timer(seconds, kill)
     timer.daemon = True
     timer.start()
     return timer
@@ -90,14 +87,14 @@ def _started(seconds, function):
 
 def _stop(timer):
     timer.cancel()
-    # Python 2 complains of threads that are still at their end when it ends.
+    # Python 2 prints an error at exit for a thread that has not ended.
     timer.join()
 
 
 def end_with_parent(parent=None):
-    """Have the system kill this process when the one that started it ends in any way.
+    """Have Linux kill this process when its parent ends, for whatever reason.
 
-    parent: its number, where that is known: it may have ended before this.
+    parent: the parent's process id if it is known: it may have ended before this call.
     """
     ctypes.CDLL(None).prctl(SET_PARENT_DEATH_SIGNAL, int(signal.SIGKILL), 0, 0, 0)
     if parent is not None and os.getppid() != parent:

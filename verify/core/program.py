@@ -1,4 +1,4 @@
-"""What the programs of this folder have in common: their exit statuses, and how they end."""
+"""What the suite's programs share: exit statuses, error messages, argument types."""
 
 from __future__ import print_function
 
@@ -12,10 +12,11 @@ from verify.core import framework as frameworks
 CANNOT_RUN, INTERRUPTED = 2, 130
 
 
-def end(name, run, arguments):
-    """Return the exit status of `run(arguments)`; tell in few words what stopped it.
+def exit_status(name, run, arguments):
+    """Return the exit status of `run(arguments)`, or print why it stopped and return that status.
 
-    `arguments.debug` lets a traceback through where a file or folder was refused.
+    name: the program's, for messages.
+    arguments: with `debug`, which lets the traceback of a file error through.
     """
     try:
         return run(arguments)
@@ -34,22 +35,22 @@ def end(name, run, arguments):
         return cannot_run(name, error, fix)
 
 
-def cannot_run(name, what, fix):
-    """Say why the program `name` cannot run, and what to do; return its exit status."""
+def cannot_run(name, reason, fix):
+    """Print why the program `name` cannot run and the fix; return its exit status."""
     version = platform.python_version()
     sys.stderr.write("%s cannot run with %s (Python %s)\n" % (name, sys.executable, version))
-    sys.stderr.write("  %s\n" % what)
+    sys.stderr.write("  %s\n" % reason)
     sys.stderr.write("  fix: %s\n" % fix)
     return CANNOT_RUN
 
 
 def positive(text):
-    """Return a number of at least 1, for argparse."""
+    """Return a whole number of at least 1, for argparse."""
     return at_least(1, text)
 
 
 def at_least(least, text):
-    """Return a whole number that is not below `least`, for argparse."""
+    """Return a whole number of at least `least`, for argparse."""
     number = int(text)
     if number < least:
         raise argparse.ArgumentTypeError("at least %d" % least)

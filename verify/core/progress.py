@@ -1,4 +1,4 @@
-"""What a waiting person sees on standard error: one line that changes, one that stays in a log."""
+"""The progress on standard error: one changing line on a terminal, one fixed line in a log."""
 
 from __future__ import absolute_import, division, print_function
 
@@ -9,35 +9,35 @@ from verify.core.text import text
 
 CLEAR = "\r\033[K"
 
-# Where each line goes as well, for the process that watches this one (watch.py).
-watched = None
+# The pipe to the supervisor (watch.py), which gets each line too; None without a supervisor.
+supervisor = None
 
 
 def begin():
-    """Say in a log that it goes on; on a terminal, note() does."""
+    """Write the first line of a log. On a terminal note() shows the progress."""
     if not sys.stderr.isatty():
         sys.stderr.write("verifying: about a minute ...\n")
         sys.stderr.flush()
 
 
-def note(what):
-    """Show on a terminal what is being done now, in place of what was shown before."""
-    if watched is not None:
-        os.write(watched, (text(what) + "\n").encode("utf-8"))
+def note(step):
+    """Show the present step on a terminal, in place of the one before."""
+    if supervisor is not None:
+        os.write(supervisor, (text(step) + "\n").encode("utf-8"))
     if sys.stderr.isatty():
-        sys.stderr.write(CLEAR + what + " ...")
+        sys.stderr.write(CLEAR + step + " ...")
         sys.stderr.flush()
 
 
-def tell(what):
-    """Say something that stays, in a log and on a terminal."""
+def log(message):
+    """Write a line that stays, on a terminal too."""
     end()
-    sys.stderr.write(what + "\n")
+    sys.stderr.write(message + "\n")
     sys.stderr.flush()
 
 
 def end():
-    """Take the line away."""
+    """Clear the progress line of a terminal."""
     if sys.stderr.isatty():
         sys.stderr.write(CLEAR)
         sys.stderr.flush()

@@ -1,25 +1,28 @@
-"""Standard output is the table's, where frameworks print the compiler's words as well.
+"""Keep the frameworks off standard output, which the table needs.
 
-They do so where something does not compile, and raise them, too: the table has them from there.
+They print the compiler's messages when something does not compile. They also raise them, so the
+table shows them from the exception.
 """
 
 from __future__ import absolute_import, division, print_function
 
+import atexit
 import contextlib
 import os
 import sys
 
-# Never closed: what is imported meanwhile may keep it, and write to it later.
-_nowhere = open(os.devnull, "w")  # noqa: SIM115
+# Open until the end: a module imported in the block may keep it, and write to it later.
+_devnull = open(os.devnull, "w")  # noqa: SIM115
+atexit.register(_devnull.close)
 
 
 @contextlib.contextmanager
 def output(loud=False):
-    """Let nothing be printed in the block, unless it is to be `loud`."""
-    before = sys.stdout
+    """Discard standard output in the block, unless `loud`."""
+    stdout = sys.stdout
     if not loud:
-        sys.stdout = _nowhere
+        sys.stdout = _devnull
     try:
         yield
     finally:
-        sys.stdout = before
+        sys.stdout = stdout

@@ -1,4 +1,4 @@
-"""What the suite finds, and the file that it writes for machines."""
+"""The results of checks and timings, and the report file."""
 
 from __future__ import absolute_import, division, print_function
 
@@ -8,8 +8,9 @@ import json
 import os
 import tempfile
 
-SCHEMA = 1
-# The type of text in Python 2 and 3 alike.
+# As in report.schema.json. In reports of schema 1 the key `fix` of a check has another name.
+SCHEMA = 2
+# The type of text: unicode in Python 2, str in Python 3.
 TEXT = type(b"".decode("ascii"))
 PASS, FAIL, SKIP = "pass", "fail", "skip"
 
@@ -18,17 +19,17 @@ Timing = collections.namedtuple("Timing", "name unit samples median")
 
 
 def passed(name, detail):
-    """Return a check that found what it looked for."""
+    """Return a check that passed."""
     return Check(name, PASS, detail, None)
 
 
 def failed(name, detail, fix):
-    """Return a check that did not, with what to do about it."""
+    """Return a check that failed, with what to do about it."""
     return Check(name, FAIL, detail, fix)
 
 
 def skipped(name, reason):
-    """Return a check that had nothing to look at."""
+    """Return a check that does not apply here, and why."""
     return Check(name, SKIP, reason, None)
 
 
@@ -41,7 +42,7 @@ def timing(name, unit, samples):
 
 
 def document(variant, framework, machine, settings, packages, checks, timings, device=None):
-    """Return the whole report as a plain structure that report.schema.json describes."""
+    """Return the whole report as dictionaries and lists, as report.schema.json describes it."""
     content = private(
         {
             "schema": SCHEMA,
@@ -61,24 +62,24 @@ def document(variant, framework, machine, settings, packages, checks, timings, d
 
 
 def write(path, content):
-    """Write the report as JSON so that a reader sees all of it or none."""
+    """Write the report as JSON, atomically: a reader sees the whole file or the one before."""
     text = json.dumps(content, indent=2, sort_keys=True) + "\n"
     folder = os.path.dirname(os.path.abspath(path))
-    handle, aside = tempfile.mkstemp(prefix=".report.", dir=folder)
+    handle, temporary = tempfile.mkstemp(prefix=".report.", dir=folder)
     os.close(handle)
     try:
-        with io.open(aside, "w", encoding="utf-8") as file:
+        with io.open(temporary, "w", encoding="utf-8") as file:
             file.write(text if isinstance(text, TEXT) else text.decode("utf-8"))
-        # mkstemp's 0600 would keep other users from reading the report.
-        os.chmod(aside, 0o644)
-        os.rename(aside, path)
+        # mkstemp's mode 0600 would hide the report from other users.
+        os.chmod(temporary, 0o644)
+        os.rename(temporary, path)
     except BaseException:
-        os.unlink(aside)
+        os.unlink(temporary)
         raise
 
 
 def private(value):
-    """Return a structure with the user's own folder written as `~` in every text."""
+    """Return a structure with the user's home folder written as `~` in every text."""
     if isinstance(value, dict):
         return {key: private(item) for key, item in value.items()}
     if isinstance(value, (list, tuple)):

@@ -1,8 +1,8 @@
-"""A process over the suite's own, for when a library that the suite calls does not return.
+"""Supervise the suite from a process of its own, in case a library that it calls never returns.
 
-The suite's process cannot watch itself: where compiled code of a framework hangs, it holds the
-interpreter's lock, and no other thread runs. As process 1 of a container it could not be ended by
-a process below it, either.
+The suite's process cannot watch itself: compiled code of a framework that hangs holds the
+interpreter's lock, so no other thread runs. The supervisor is the parent, because process 1 of a
+container cannot be killed by a child.
 """
 
 from __future__ import absolute_import, division, print_function
@@ -20,130 +20,132 @@ import time
 from verify.core import process, progress
 
 FAILED, INTERRUPTED = 1, 130
-# Seconds without a sign of the suite: the longest step of a sound one, with --full on a slow
-# machine, takes a fifth of it.
+# Seconds without progress. The longest step of a healthy suite, with --full on a slow machine,
+# takes a fifth of it.
 LIMIT = 1200
-# The limit is counted in parts: where all processes were stopped for a while, one part is lost.
+# The limit is counted in parts: if all processes were suspended for a while, only one part is lost.
 PARTS = 20
-# Seconds in which an interrupted suite ends by itself: one that ctrl-C has reached, another that
-# was told here.
+# Seconds for an interrupted suite to end by itself: after ctrl-C, which reaches it as well, and
+# after a signal of the supervisor's.
 FIRST_GRACE, SECOND_GRACE = 1.0, 10.0
 ENDING = ("SIGTERM", "SIGHUP")
 
 
-def over(name, run, limit=LIMIT):
-    """Return the exit status of `run(folder)`, done in a process of its own.
+def supervise(name, run, limit=LIMIT):
+    """Run `run(folder)` in a child process; return its exit status.
 
-    `folder` is a temporary one that is removed in the end. Where nothing is heard of the process
-    for `limit` seconds, or where it dies, say at what, and return the status of a failed check.
+    The folder is temporary and removed at the end. If the child makes no progress for `limit`
+    seconds, or dies, print at which step, and return the status of a failed check.
     """
     folder, parent = tempfile.mkdtemp(prefix=name + "-"), os.getpid()
     try:
-        status = _over(name, run, limit, folder, parent)
+        status = _supervise(name, run, limit, folder, parent)
     finally:
-        # The other process has exit handlers of the framework's yet to run, which look into it.
+        # The child leaves this function too, and its framework's exit handlers need the folder.
         if os.getpid() == parent:
             shutil.rmtree(folder, True)
     if status < 0:
         signal.signal(-status, signal.SIG_DFL)
         os.kill(parent, -status)
-        # Process 1 of a container does not die of it.
+        # Process 1 of a container survives the signal.
         return 128 - status
     return status
 
 
-def _over(name, run, limit, folder, parent):
-    heard, said = _pipe()
-    woken, wake = _pipe()
-    caught, before = [], {}
+def _supervise(name, run, limit, folder, parent):
+    steps, step_writer = _pipe()
+    wakeups, wakeup_writer = _pipe()
+    signals, old_handlers = [], {}
 
-    def note(number, frame):
-        caught.append(number)
-        os.write(wake, b"!")
+    def on_signal(number, frame):
+        signals.append(number)
+        os.write(wakeup_writer, b"!")
 
     for signal_name in ("SIGCHLD", "SIGINT") + ENDING:
         number = getattr(signal, signal_name)
-        # What a shell's `&` or nohup has turned off stays so.
+        # A signal that a shell's `&` or nohup ignores stays ignored.
         if signal.getsignal(number) != signal.SIG_IGN:
-            before[number] = signal.signal(number, note)
+            old_handlers[number] = signal.signal(number, on_signal)
     sys.stdout.flush()
     sys.stderr.flush()
     child = os.fork()
     if not child:
-        for number, handler in before.items():
+        for number, handler in old_handlers.items():
             signal.signal(number, handler)
         process.end_with_parent(parent)
-        progress.watched = said
+        progress.supervisor = step_writer
         sys.exit(run(folder))
-    os.close(said)
+    os.close(step_writer)
     try:
-        return _Watch(name, child, limit).run(heard, woken, caught)
+        return _Supervisor(name, child, limit).run(steps, wakeups, signals)
     finally:
-        for number, handler in before.items():
+        for number, handler in old_handlers.items():
             signal.signal(number, handler)
-        for descriptor in (heard, woken, wake):
+        for descriptor in (steps, wakeups, wakeup_writer):
             os.close(descriptor)
 
 
-class _Watch(object):
+class _Supervisor(object):
     def __init__(self, name, child, limit):
         self.name, self.child, self.limit = name, child, limit
-        self.last = "starting"
+        self.step = "starting"
         self.status = None
 
-    def run(self, heard, woken, caught):
-        """Wait for the process to end, or end it; return the exit status for it."""
-        sources, quiet = [heard, woken], 0
+    def run(self, steps, wakeups, signals):
+        """Wait for the child to end, or end it; return the exit status."""
+        sources, quiet_parts = [steps, wakeups], 0
         while not self.ended():
             readable = _readable(sources, self.limit / float(PARTS))
-            quiet = 0 if readable else quiet + 1
-            if heard in readable and not self.listen(heard):
-                sources.remove(heard)
-            if woken in readable:
-                os.read(woken, 1024)
-            while caught:
-                number = caught.pop(0)
+            quiet_parts = 0 if readable else quiet_parts + 1
+            if steps in readable and not self.read_step(steps):
+                sources.remove(steps)
+            if wakeups in readable:
+                os.read(wakeups, 1024)
+            while signals:
+                number = signals.pop(0)
                 if number == signal.SIGINT:
                     return self.interrupt()
                 if number != signal.SIGCHLD:
-                    return self.end_by(number)
-            if quiet >= PARTS:
-                return self.give_up()
-        # What it said last may have come just before its end.
-        while heard in sources and _readable([heard], 0) and self.listen(heard):
+                    self.kill()
+                    # Negative: the signal that this process is to die by.
+                    return -number
+            if quiet_parts >= PARTS:
+                return self.report_hang()
+        # The child may have written its last step just before its end.
+        while steps in sources and _readable([steps], 0) and self.read_step(steps):
             pass
         if os.WIFSIGNALED(self.status):
-            return self.tell_of_death(os.WTERMSIG(self.status))
+            return self.report_death(os.WTERMSIG(self.status))
         return os.WEXITSTATUS(self.status)
 
     def ended(self):
-        """Say whether the process has ended."""
+        """Return whether the child has ended."""
         if self.status is None:
-            found, status = os.waitpid(self.child, os.WNOHANG)
-            self.status = status if found else None
+            pid, status = os.waitpid(self.child, os.WNOHANG)
+            self.status = status if pid else None
         return self.status is not None
 
-    def listen(self, heard):
-        """Take in what the process says that it does; False where it will say nothing more."""
-        lines = os.read(heard, 65536).splitlines()
+    def read_step(self, steps):
+        """Read the child's present step; return False at the end of the pipe."""
+        lines = os.read(steps, 65536).splitlines()
         if lines:
-            self.last = lines[-1].decode("utf-8", "replace")
+            self.step = lines[-1].decode("utf-8", "replace")
         return bool(lines)
 
     def interrupt(self):
-        """Let the process end by itself; return its status, or that of what was interrupted."""
+        """Let the child end by itself, or end it; return its exit status or INTERRUPTED."""
         if not self.ends_within(FIRST_GRACE):
-            # It was not ctrl-C, which reaches both.
+            # The signal was not ctrl-C, which reaches both processes.
             os.kill(self.child, signal.SIGINT)
             if not self.ends_within(SECOND_GRACE):
                 self.kill()
                 progress.end()
-                sys.stderr.write("interrupted, while %s\n" % _shown(self.last))
+                sys.stderr.write("interrupted, while %s\n" % _printable(self.step))
                 return INTERRUPTED
         return os.WEXITSTATUS(self.status) if os.WIFEXITED(self.status) else INTERRUPTED
 
     def ends_within(self, seconds):
-        """Wait for the process to end; say whether it has."""
+        """Wait for the child to end; return whether it has."""
         for _ in range(int(seconds / 0.05)):
             if self.ended():
                 return True
@@ -151,51 +153,44 @@ class _Watch(object):
         return self.ended()
 
     def kill(self):
-        """End the process."""
+        """Kill the child and wait for its end."""
         if not self.ended():
             os.kill(self.child, signal.SIGKILL)
         while not self.ended():
             time.sleep(0.05)
 
-    def end_by(self, number):
-        """End the process; return, as a negative one, the signal that this one is to die of."""
+    def report_hang(self):
+        """Kill the child and print at which step it hangs; return the exit status."""
         self.kill()
-        return -number
-
-    def give_up(self):
-        """End a process that hangs, and say at what; return the exit status."""
-        self.kill()
-        what = "`%s` has not gone on for %d s and was ended" % (_shown(self.last), self.limit)
-        fix = (
+        return self.fail(
+            "`%s` made no progress for %d s and was killed" % (_printable(self.step), self.limit),
             "a library that it calls does not return, most likely the BLAS: try --blas-threads 1, "
-            "then another library; a machine that is merely slow needs a larger --limit"
+            "then another library; for a slow machine, raise --limit",
         )
-        return self.tell(what, fix)
 
-    def tell_of_death(self, number):
-        """Say at what the process died by a signal; return the exit status."""
-        what = "the process died by signal %d at `%s`" % (number, _shown(self.last))
-        fix = (
-            "the system's log names the library, or says that memory ran out: put another in its "
-            "place, or free some memory"
+    def report_death(self, number):
+        """Print the signal and the step at which the child died; return the exit status."""
+        return self.fail(
+            "the process died by signal %d at `%s`" % (number, _printable(self.step)),
+            "the system's log names the library, or says that memory ran out: try another library, "
+            "or free some memory",
         )
-        return self.tell(what, fix)
 
-    def tell(self, what, fix):
-        """Say what went wrong; return the exit status."""
+    def fail(self, message, fix):
+        """Print what went wrong and the fix; return the exit status."""
         progress.end()
-        sys.stderr.write("%s: %s\n  fix: %s\n" % (self.name, what, fix))
+        sys.stderr.write("%s: %s\n  fix: %s\n" % (self.name, message, fix))
         sys.stderr.flush()
         return FAILED
 
 
-def _shown(what):
-    # Python 2 writes its own text type in ASCII where standard error is no terminal.
-    return what if str is not bytes else what.encode("utf-8")
+def _printable(step):
+    # Python 2 encodes its text type as ASCII where standard error is no terminal.
+    return step if str is not bytes else step.encode("utf-8")
 
 
 def _pipe():
-    """Return the two ends of a pipe that no program which is started gets."""
+    """Return the two ends of a pipe that started programs do not inherit."""
     ends = os.pipe()
     for end in ends:
         fcntl.fcntl(end, fcntl.F_SETFD, fcntl.fcntl(end, fcntl.F_GETFD) | fcntl.FD_CLOEXEC)
@@ -206,7 +201,7 @@ def _readable(sources, seconds):
     try:
         return select.select(sources, [], [], seconds)[0]
     except (OSError, select.error) as error:
-        # Python 2 does not go on after a signal.
+        # Python 2 does not resume select after a signal.
         if error.args[0] != errno.EINTR:
             raise
         return sources[-1:]

@@ -1,1 +1,1 @@
-"""The device of a gpuarray variant: checks and timings."""
+"""Checks and timings of the device of the variants gpuarray and gpuarray-cuda."""

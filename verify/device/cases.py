@@ -1,4 +1,4 @@
-"""What is computed on the device, and on the host beside it. Theano's gpuarray only."""
+"""Computations on the device, compared with the host. For Theano's gpuarray only."""
 
 from __future__ import absolute_import, division, print_function
 
@@ -11,19 +11,15 @@ from theano.tensor import nnet
 
 from verify.device import graph as device_graph
 
-# name: as it is reported; ops: one of these must do the work; build: returns (inputs, outputs,
-# arguments); reference: computes the results with NumPy, or None: Theano's own Python code does.
+# name: in the report; ops: one of these must do the work; build: returns (inputs, outputs,
+# arguments); reference: computes the results with NumPy; None: Theano's Python code does.
 Case = collections.namedtuple("Case", "name ops build reference")
-
-FLOAT = "float32"
-# The longest inner product has some hundred terms.
-TOLERANCE = 1e-4
 
 
 def numbers(*shape):
-    """Return random numbers, the same ones each time."""
+    """Return float32 random numbers, the same for a shape each time."""
     random = numpy.random.RandomState(sum(shape))
-    return random.uniform(0.1, 1, shape).astype(FLOAT)
+    return random.uniform(0.1, 1, shape).astype("float32")
 
 
 def _gemm():
@@ -85,12 +81,12 @@ def _convolved(images, filters):
     images, filters = images.astype("float64"), filters.astype("float64")[:, :, ::-1, ::-1]
     rows, columns = filters.shape[2:]
     shape = images.shape[2] - rows + 1, images.shape[3] - columns + 1
-    found = numpy.zeros((images.shape[0], filters.shape[0]) + shape)
+    result = numpy.zeros((images.shape[0], filters.shape[0]) + shape)
     for i in range(rows):
         for j in range(columns):
             part = images[:, :, i : i + shape[0], j : j + shape[1]]
-            found += numpy.einsum("bchw,fc->bfhw", part, filters[:, :, i, j])
-    return [found]
+            result += numpy.einsum("bchw,fc->bfhw", part, filters[:, :, i, j])
+    return [result]
 
 
 CASES = (
@@ -105,34 +101,43 @@ CASES = (
 
 
 def compute(case, mode=None):
-    """Return what became of a case as a dictionary; exceptions of the device come through.
+    """Compute a case on the device and compare it with the reference.
 
-    mode: the one to compile with; without it the framework's default, with the user's settings.
+    mode: to compile with; None: the framework's default, with the user's settings. Returns a
+    dictionary: `error`, the largest as a share of the largest number; `served`, whether one of the
+    case's ops is in the graph; and `places`, the NodePlaces. Raises what the device raises.
     """
+    results, function, arguments = _call(case, mode)
+    expected = case.reference(*arguments) if case.reference else _call(case, _host_mode())[0]
+    return _comparison(results, expected, function, case.ops)
+
+
+def _call(case, mode):
     inputs, outputs, arguments = case.build()
     function = theano.function(inputs, outputs, mode=mode)
-    found = [numpy.asarray(value) for value in function(*arguments)]
-    expected = case.reference(*arguments) if case.reference else _on_host(case)
-    where = device_graph.places(function.maker.fgraph.toposort())
+    return function(*arguments), function, arguments
+
+
+def _host_mode():
+    mode = theano.compile.mode.Mode(linker="py", optimizer="fast_compile")
+    return mode.excluding("gpuarray")
+
+
+def _comparison(results, expected, function, ops):
+    places = device_graph.places(function.maker.fgraph.toposort())
+    pairs = zip(results, expected)
     return {
-        "error": max(_error(a, b) for a, b in zip(found, expected)),
-        "served": any(name in where.device for name in case.ops),
-        "places": where._asdict(),
+        "error": max(_error(numpy.asarray(a), numpy.asarray(b)) for a, b in pairs),
+        "served": any(name in places.device for name in ops),
+        "places": places._asdict(),
     }
 
 
-def _on_host(case):
-    inputs, outputs, arguments = case.build()
-    mode = theano.compile.mode.Mode(linker="py", optimizer="fast_compile").excluding("gpuarray")
-    function = theano.function(inputs, outputs, mode=mode)
-    return [numpy.asarray(value) for value in function(*arguments)]
-
-
-def _error(found, expected):
+def _error(result, expected):
     """Return the largest difference as a share of the largest number."""
-    if found.shape != expected.shape:
+    if result.shape != expected.shape:
         return float("inf")
-    difference = numpy.abs(found.astype("float64") - expected)
+    difference = numpy.abs(result.astype("float64") - expected)
     worst = float(difference.max() / max(float(numpy.abs(expected).max()), 1e-30))
     return float("inf") if worst != worst else worst
 
@@ -140,12 +145,8 @@ def _error(found, expected):
 def training_step(steps=3):
     """Train a small network on the device and on the host; return the same as compute()."""
     on_device, function = _train(None, steps)
-    on_host, _ = _train(
-        theano.compile.mode.Mode(linker="py", optimizer="fast_compile").excluding("gpuarray"), steps
-    )
-    where = device_graph.places(function.maker.fgraph.toposort())
-    errors = [_error(numpy.asarray(a), numpy.asarray(b)) for a, b in zip(on_device, on_host)]
-    return {"error": max(errors), "served": "GpuGemm" in where.device, "places": where._asdict()}
+    on_host, _ = _train(_host_mode(), steps)
+    return _comparison(on_device, on_host, function, ("GpuGemm",))
 
 
 def _train(mode, steps):
@@ -167,7 +168,7 @@ def _train(mode, steps):
 
 
 def left_on_host():
-    """Return {what: the op that the optimiser leaves on the host} of common functions."""
+    """Return {function: ops that the optimiser leaves on the host} of common functions."""
     x = tensor.fmatrix("x")
     outputs = {
         "max": x.max(),
@@ -176,20 +177,18 @@ def left_on_host():
         "cumulative sum": tensor.cumsum(x, axis=0),
         "sort": tensor.sort(x, axis=1),
     }
-    found = {}
+    ops = {}
     for name, output in outputs.items():
-        mode = theano.compile.mode.Mode(linker="py").including(*_tags())
+        mode = theano.compile.mode.Mode(linker="py")
+        mode = mode.including(*_tags(theano.config.optimizer_including))
+        mode = mode.excluding(*_tags(theano.config.optimizer_excluding))
         graph = theano.gof.FunctionGraph([x], [output], clone=True)
-        mode.excluding(*_excluded()).optimizer.optimize(graph)
+        mode.optimizer.optimize(graph)
         host = device_graph.places(graph.toposort()).host
         if host:
-            found[name] = ", ".join(sorted(host))
-    return found
+            ops[name] = ", ".join(sorted(host))
+    return ops
 
 
-def _tags():
-    return [tag for tag in theano.config.optimizer_including.split(":") if tag]
-
-
-def _excluded():
-    return [tag for tag in theano.config.optimizer_excluding.split(":") if tag]
+def _tags(value):
+    return [tag for tag in value.split(":") if tag]

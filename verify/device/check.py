@@ -1,8 +1,8 @@
-"""The device that an environment is made for: is it there, and is it what computes?
+"""Check that the environment's device is available, and that the framework computes on it.
 
-The framework opens a device when it is imported, for good, and goes on without it where that fails.
-So the suite itself runs with device=cpu, and what is to be done on the device is done by a process
-of its own (probe.py), which may hang or die without harm to the rest.
+The framework opens a device when it is imported, keeps it, and runs on the host where that fails.
+So the suite itself runs with device=cpu, and a process of its own (probe.py) does all work on the
+device: it may hang or die without harm to the other checks.
 """
 
 from __future__ import absolute_import, division, print_function
@@ -16,32 +16,33 @@ from verify.core import process, progress
 from verify.core.clock import monotonic
 from verify.core.report import passed, skipped, timing
 from verify.device import report as device_report
+from verify.device.probe import MARK
 
 NAME = "device"
-MARK = "verify-device "
 KINDS = ("opencl", "cuda")
-# Opening takes seconds. A step compiles C++ and kernels: half a minute on a slow machine.
+# Limits in seconds. Opening takes seconds; a step compiles C++ and kernels, which takes half a
+# minute on a slow machine.
 OPENING, STEP = 60, 240
 STEPS = device_report.COMPUTED + ("left on the host", "speed", "optimiser")
 FULL_STEPS = ("large optimiser",)
 
 
-def asked(expectation, given_flags):
-    """Return the device that is wanted: the user's, else the environment's; None for the host.
+def requested(expectation, user_flags):
+    """Return the device of the user's flags, or else of the environment; None for the host.
 
-    Only Theano has the flag. A device that is not of the environment's kind is for the check of
-    the settings to refuse, and so is none where the environment has one.
+    user_flags: the text of THEANO_FLAGS; only Theano has a device. One of another kind than the
+    environment's, or `cpu` in its place, fails the check of the settings, and is not used here.
     """
-    named = settings.flags_of(given_flags).get("device")
+    device = settings.flags_of(user_flags).get("device")
     if expectation:
-        own = str(expectation["flags"].get("device", "cpu"))
-        if not own.startswith(KINDS):
+        default = str(expectation["flags"].get("device", "cpu"))
+        if not default.startswith(KINDS):
             return None
-        return str(named) if named and _kind(named) == _kind(own) else own
+        return str(device) if device and _kind(device) == _kind(default) else default
     for path in os.environ.get("THEANORC", "~/.theanorc").split(os.pathsep):
         options = settings.options_of(os.path.expanduser(path))
-        named = named or options.get(("global", "device"))
-    return str(named) if named and named.startswith(KINDS) else None
+        device = device or options.get(("global", "device"))
+    return str(device) if device and device.startswith(KINDS) else None
 
 
 def _kind(name):
@@ -49,24 +50,24 @@ def _kind(name):
 
 
 def check(context):
-    """Check that the device is there and that the framework opens it; fill context.device."""
+    """Check that the framework opens the device; set context.device or context.device_missing."""
     messages = []
     done = _run(context, (), OPENING, messages.append)
-    found = messages[0] if messages else {}
-    if "opened" in found:
-        context.device = found["opened"]
-        return passed(NAME, device_report.describe(context.device, context.asked_device))
+    message = messages[0] if messages else {}
+    if "opened" in message:
+        context.device = message["opened"]
+        return passed(NAME, device_report.describe(context.device, context.requested_device))
     context.device_missing = True
-    if "missing" in found:
-        return skipped(NAME, "%s: %s" % (found["missing"], found["fix"]))
+    if "missing" in message:
+        return skipped(NAME, "%s: %s" % (message["missing"], message["fix"]))
     return skipped(NAME, "%s: %s" % (_end(done, OPENING), _fix(context)))
 
 
 def measure(context):
-    """Do every step on the device; return ([Check], [Timing]), and fill context.device."""
+    """Run every step on the device; return ([Check], [Timing]), and add to context.device."""
     start, results, begun = monotonic(), {}, []
 
-    def each(message):
+    def receive(message):
         if "begin" in message:
             begun.append(message["begin"])
             progress.note("on the device: %s" % message["begin"])
@@ -75,56 +76,57 @@ def measure(context):
 
     steps = STEPS + FULL_STEPS if context.full else STEPS
     while len(results) < len(steps):
-        waiting = [name for name in steps if name not in results]
-        done = _run(context, waiting, STEP, each)
-        # A step that killed the process is not tried again, and neither is one that never began.
-        broken = begun[-1] if begun and begun[-1] in waiting else waiting[0]
+        pending = [name for name in steps if name not in results]
+        done = _run(context, pending, STEP, receive)
+        # A step that killed the process is not tried again, nor is the first if none began.
+        broken = begun[-1] if begun and begun[-1] in pending else pending[0]
         if broken not in results:
             results[broken] = {"error": _end(done, STEP), "text": ""}
     checks, timings = device_report.checks_and_timings(context, results)
     return checks, timings + [timing("device: all of it", "s", [monotonic() - start])]
 
 
-def _run(context, steps, seconds, take):
-    last = []
+def _run(context, steps, seconds, receive):
+    """Run the probe, with `receive` for its messages; return its Done with its last other line."""
+    others = [""]
 
-    def each(line):
+    def parse(line):
         if line.startswith(MARK):
-            take(json.loads(line[len(MARK) :]))
+            receive(json.loads(line[len(MARK) :]))
         elif line.strip():
-            last[:] = [line.strip()]
+            others.append(line.strip())
 
-    words = process.suite_words("device-probe", context.asked_device, *steps)
-    done = process.follow(words, seconds, _environment(context), each)
-    return done._replace(output=last[0] if last else "")
+    words = process.suite_command("device-probe", context.requested_device, *steps)
+    done = process.follow(words, seconds, _variables(context), parse)
+    return done._replace(output=others[-1])
 
 
-def _environment(context):
-    """Return the variables of the process that has the device.
+def _variables(context):
+    """Return the environment variables of the probe.
 
-    It compiles into the environment's own folder, and keeps kernels in it, as a user's program
-    does: the next verification finds them there. In a diagnosis nothing is left behind.
+    It compiles into the environment's own folder, as a user's program does, and the next
+    verification reuses the kernels; in a diagnosis, into the suite's temporary folder.
     """
-    environment = dict(os.environ)
-    own = (context.expectation or {"flags": {}})["flags"].get("base_compiledir")
-    if not own or not os.access(own, os.W_OK):
-        own = os.path.join(context.folder, "compiled")
-    flags = [context.given_flags] if context.given_flags else []
-    flags += ["device=" + context.asked_device, "base_compiledir=" + own]
-    environment["THEANO_FLAGS"] = ",".join(flags)
-    environment.setdefault("POCL_CACHE_DIR", os.path.join(context.folder, "kernels"))
-    return environment
+    variables = dict(os.environ)
+    folder = (context.expectation or {"flags": {}})["flags"].get("base_compiledir")
+    if not folder or not os.access(folder, os.W_OK):
+        folder = os.path.join(context.folder, "compiled")
+    flags = [context.user_flags] if context.user_flags else []
+    flags += ["device=" + context.requested_device, "base_compiledir=" + folder]
+    variables["THEANO_FLAGS"] = ",".join(flags)
+    variables.setdefault("POCL_CACHE_DIR", os.path.join(context.folder, "kernels"))
+    return variables
 
 
 def _end(done, seconds):
     if done.timed_out:
         return "it did not answer within %d s" % seconds
-    said = ", saying: " + done.output if done.output else ""
-    return "the process that had it ended with status %s%s" % (done.status, said)
+    output = ": " + done.output if done.output else ""
+    return "its process ended with status %s%s" % (done.status, output)
 
 
 def _fix(context):
-    return "try it alone: %s -c 'import theano' with THEANO_FLAGS=device=%s" % (
+    return "to see the error, run: THEANO_FLAGS=device=%s %s -c 'import theano'" % (
+        context.requested_device,
         sys.executable,
-        context.asked_device,
     )

@@ -1,41 +1,39 @@
-"""Where the nodes of a compiled graph run: on the device, on the host, or between the two."""
+"""Count the nodes of a compiled graph that run on the device, on the host, or transfer data."""
 
 from __future__ import absolute_import, division, print_function
 
 import collections
 
-# device, host: {name of an op: count}; host has only nodes that compute on float arrays.
-# to_device, from_device: transfers.
-Places = collections.namedtuple("Places", "device host to_device from_device")
+# device, host: {name of an op: count}, on the host only of nodes that compute with float arrays;
+# to_device, from_device: number of transfers.
+NodePlaces = collections.namedtuple("NodePlaces", "device host to_device from_device")
 
 TO_DEVICE, FROM_DEVICE = ("GpuFromHost", "GpuToGpu"), ("HostFromGpu",)
-# These put no number anywhere: they look at shapes, or make a view.
+# These compute nothing: they read shapes or make views.
 FREE = ("Shape_i", "Shape", "Rebroadcast", "Assert", "DeepCopyOp", "ViewOp")
 
 
 def places(nodes):
-    """Return the Places of nodes, those inside of a scan with them."""
-    found = Places(collections.Counter(), collections.Counter(), [], [])
-    _count(nodes, found)
-    return Places(
-        dict(found.device), dict(found.host), len(found.to_device), len(found.from_device)
-    )
-
-
-def _count(nodes, found):
-    for node in nodes:
+    """Return the NodePlaces of nodes and of those inside their scans."""
+    device, host, transfers = (collections.Counter() for _ in range(3))
+    for node in _with_scans(nodes):
         kind = type(node.op).__name__
-        if kind in TO_DEVICE:
-            found.to_device.append(kind)
-        elif kind in FROM_DEVICE:
-            found.from_device.append(kind)
+        if kind in TO_DEVICE + FROM_DEVICE:
+            transfers[kind in TO_DEVICE] += 1
         elif is_on_device(node):
-            found.device[name_of(node.op)] += 1
+            device[name_of(node.op)] += 1
         elif computes(node):
-            found.host[name_of(node.op)] += 1
+            host[name_of(node.op)] += 1
+    return NodePlaces(dict(device), dict(host), transfers[True], transfers[False])
+
+
+def _with_scans(nodes):
+    result = list(nodes)
+    for node in nodes:
         inner = getattr(getattr(node.op, "fn", None), "maker", None)
-        if kind == "Scan" and inner is not None:
-            _count(inner.fgraph.toposort(), found)
+        if type(node.op).__name__ == "Scan" and inner is not None:
+            result += _with_scans(inner.fgraph.toposort())
+    return result
 
 
 def is_on_device(node):
@@ -55,7 +53,7 @@ def computes(node):
 
 
 def name_of(op):
-    """Return an op's class, with its function where the class is one for many."""
+    """Return the class of an op, for CAReduce and Elemwise with the scalar function."""
     kind = type(op).__name__
     scalar = getattr(op, "scalar_op", None)
     if kind in ("CAReduce", "Elemwise") and scalar is not None:

@@ -1,7 +1,7 @@
-"""How long it takes to move a graph to the device, from Theano's own profile of its optimisers.
+"""Time how long Theano's optimisers take to move a graph to the device.
 
-The graph is of the kind that a stacked bidirectional recurrent network gives when its steps are
-unrolled, with the gradient of its loss: many small products and elementwise operations.
+The graph is a training step of a stacked bidirectional recurrent network with unrolled steps: many
+small products and elementwise operations.
 """
 
 from __future__ import absolute_import, division, print_function
@@ -17,11 +17,11 @@ from theano.tensor import nnet
 from verify.blas.speed import processor_clock
 from verify.device import graph as device_graph
 
-Row = collections.namedtuple("Row", "seconds applied created name")
+OptimiserRow = collections.namedtuple("OptimiserRow", "seconds applied created name")
 
 SAMPLES = 2
 WIDTH, CLASSES = 16, 5
-# The optimiser that moves graphs to the device, and its part that moves one as a whole.
+# The optimiser that moves graphs to the device, and GraphToGPU, its part that moves a whole graph.
 MOVER, GRAPH = "gpuarray_opt", "gpuarray_graph_optimization"
 
 
@@ -75,13 +75,13 @@ def _step(value, state, gates):
 
 
 def run(inputs, outputs, tag, samples=SAMPLES):
-    """Return what optimising the graph took in a mode, `fast_run` or `fast_compile`.
+    """Optimise the graph in a mode, `fast_run` or `fast_compile`, and return a dictionary.
 
-    seconds: of all optimisers, with GraphToGPU; graph, local: samples of the time that moving the
-    graph took with GraphToGPU and without it, turn by turn; nodes: before all, before the move and
-    after it; device, host: nodes that compute on either; rows: GraphToGPU's own table.
+    seconds: of all optimisers, with GraphToGPU; graph, local: samples of the seconds of the move
+    with GraphToGPU and without it, by turns; nodes: their number at first, before and after the
+    move; device, host: as in NodePlaces, the former as a sum; rows: GraphToGPU's profile.
     """
-    # As Theano does it while it optimises: cached constants cannot be part of a graph.
+    # As Theano itself does while it optimises: cached constants cannot be part of a graph.
     tensor.basic.constant.enable = False
     try:
         return _run(inputs, outputs, tag, samples)
@@ -94,17 +94,16 @@ def _run(inputs, outputs, tag, count):
     place = [getattr(one, "name", None) for one in optimisers].index(MOVER)
     movers = {"graph": optimisers[place], "local": _optimisers(tag, GRAPH)[place]}
     graph = gof.FunctionGraph(inputs, outputs, clone=True)
-    nodes, samples, rows = [len(graph.apply_nodes)], {"graph": [], "local": []}, []
+    nodes, samples = [len(graph.apply_nodes)], {"graph": [], "local": []}
     seconds = sum(_timed(one, graph)[0] for one in optimisers[:place])
     for _ in range(count):
         for name in ("local", "graph"):
             moved = _copy(graph, optimisers[:place])
-            took, profile = _timed(movers[name], moved)
-            samples[name].append(took)
+            last, profile = _timed(movers[name], moved)
+            samples[name].append(last)
     nodes += [len(graph.apply_nodes), len(moved.apply_nodes)]
     where = device_graph.places(moved.toposort())
-    rows = _rows(profile)
-    seconds += took + sum(_timed(one, moved)[0] for one in optimisers[place + 1 :])
+    seconds += last + sum(_timed(one, moved)[0] for one in optimisers[place + 1 :])
     return {
         "seconds": seconds,
         "graph": samples["graph"],
@@ -112,7 +111,7 @@ def _run(inputs, outputs, tag, count):
         "nodes": nodes,
         "device": sum(where.device.values()),
         "host": where.host,
-        "rows": [dict(row._asdict()) for row in sorted(rows, reverse=True)],
+        "rows": [dict(row._asdict()) for row in sorted(_rows(profile), reverse=True)],
     }
 
 
@@ -122,7 +121,7 @@ def _optimisers(tag, *excluded):
 
 
 def _copy(graph, optimisers):
-    """Return a copy of a graph, with what the optimisers that it has behind it keep beside it."""
+    """Return a copy of a graph with the features that earlier optimisers added to it."""
     copied = gof.FunctionGraph(graph.inputs, graph.outputs, clone=True)
     for optimiser in optimisers:
         optimiser.add_requirements(copied)
@@ -130,19 +129,19 @@ def _copy(graph, optimisers):
 
 
 def _timed(optimiser, graph):
-    # Processor time: other programs on the machine must not decide which way is faster.
+    # Processor time, so that other programs on the machine do not count.
     start = processor_clock()
     profile = optimiser.optimize(graph)
     return processor_clock() - start, profile
 
 
 def _rows(profile):
-    """Return GraphToGPU's rows out of the profile of the optimiser that it is a part of."""
+    """Return GraphToGPU's rows in the profile of MOVER."""
     for optimiser, part in zip(profile[0], profile[6]):
         if isinstance(optimiser, theano.gpuarray.opt.GraphToGPU):
             _, _, seconds, created, applied = part
             return [
-                Row(seconds[one], applied[one], created[one], _name(one))
+                OptimiserRow(seconds[one], applied[one], created[one], _name(one))
                 for one in seconds
                 if applied[one]
             ]

@@ -1,7 +1,7 @@
-"""Open the device, compute on it, and print what came of it. Started by device.py.
+"""Open the device, run steps on it, and print messages. Started by check.py.
 
-Arguments: the name of the device, and the steps; none: only open it. Prints a JSON object in each
-line that begins with MARK; the device's own libraries may print others.
+Arguments: the name of the device, and the steps, which may be none. A message is a line with MARK
+and a JSON object; the device's libraries may print other lines.
 """
 
 from __future__ import absolute_import, division, print_function
@@ -14,67 +14,67 @@ from verify.core import fixes
 from verify.device import drivers
 
 MARK = "verify-device "
-# A graph of some 1700 nodes: two layers, in both directions, of so many steps.
+# A graph of about 1700 nodes.
 LAYERS, STEPS = 2, 4
-# One of some 19000 nodes, where the ways to move it differ most.
+# A graph of about 19000 nodes, on which the ways to move it differ most.
 LARGE_LAYERS, LARGE_STEPS = 3, 30
 
 
-def say(content):
-    """Print one message; it must not wait in a buffer when the process dies."""
-    sys.stdout.write("\n" + MARK + json.dumps(content) + "\n")
+def send(message):
+    """Print a message, and flush it, as the process may die at any time."""
+    sys.stdout.write("\n" + MARK + json.dumps(message) + "\n")
     sys.stdout.flush()
 
 
 def main(words):
-    """Open the device that the first word names, and do the steps that the others name."""
-    asked, steps = words[0], words[1:]
+    """Open the device, the first word, and run the steps, the others."""
+    name, steps = words[0], words[1:]
     warnings.simplefilter("ignore")
     try:
-        say({"opened": opened(asked)})
+        send({"opened": opened(name)})
     except drivers.NoDeviceError as error:
-        say({"missing": str(error), "fix": error.fix})
+        send({"missing": str(error), "fix": error.fix})
         return
     for name in steps:
-        say({"begin": name})
+        send({"begin": name})
         try:
-            say({"end": name, "result": step(name)})
+            send({"end": name, "result": step(name)})
         except Exception as error:
-            say({"end": name, "error": fixes.explain(error), "text": str(error)})
+            send({"end": name, "error": fixes.explain(error), "text": str(error)})
 
 
-def opened(asked):
-    """Return what the device is, once the framework has it. Raises NoDeviceError."""
-    device = drivers.find(asked)
+def opened(name):
+    """Let Theano open a device; return its Device as a dictionary. Raises NoDeviceError."""
+    device = drivers.find(name)
     import theano
 
     if not getattr(getattr(theano, "gpuarray", None), "pygpu_activated", False):
         raise drivers.NoDeviceError(
-            "Theano could not open %s: %s" % (asked, _reason(asked)),
-            "the device is there, but what Theano needs to use it is not: look at the reason",
+            "Theano could not open %s: %s" % (name, _reason(name)),
+            "the device exists, but Theano cannot use it: see the reason",
         )
-    if theano.config.device != asked:
+    if theano.config.device != name:
         raise drivers.NoDeviceError(
-            "Theano was asked for %s and took %s" % (asked, theano.config.device),
-            "take `device` out of THEANO_FLAGS",
+            "Theano opened %s instead of %s" % (theano.config.device, name),
+            "remove `device` from THEANO_FLAGS",
         )
     return device._asdict()
 
 
-def _reason(asked):
+def _reason(name):
     try:
         import pygpu
 
-        pygpu.init(asked)
+        pygpu.init(name)
     except ImportError as error:
         return "%s; pygpu comes with the variants gpuarray and gpuarray-cuda" % error
     except Exception as error:
         return fixes.explain(error)
-    return "its own message is above"
+    return "see Theano's own message above"
 
 
 def step(name):
-    """Do one step and return its result."""
+    """Run the step of a name of check.STEPS or FULL_STEPS and return its result."""
     if name == "speed":
         from verify.device import speed as device_speed
 
@@ -96,7 +96,7 @@ def step(name):
 
 
 def _scan(case):
-    """Compute a scan with it on the device, and where that cannot be, as the settings have it."""
+    """Compute a scan on the device, or else, with the reason as `refused`, by the settings."""
     import theano
 
     from verify.device import cases as device_cases
@@ -110,12 +110,12 @@ def _scan(case):
 
 
 def optimise(layers, steps, tags, **samples):
-    """Return how long each way to move a graph takes, by mode."""
+    """Return {mode: result of optimiser.run}, with the sizes of the network."""
     from verify.device import optimiser as device_optimiser
 
     sys.setrecursionlimit(100000)
     inputs, outputs = device_optimiser.stack(layers, steps)
-    found = {"layers": layers, "steps": steps, "width": device_optimiser.WIDTH}
+    results = {"layers": layers, "steps": steps, "width": device_optimiser.WIDTH}
     for tag in tags:
-        found[tag] = device_optimiser.run(inputs, outputs, tag, **samples)
-    return found
+        results[tag] = device_optimiser.run(inputs, outputs, tag, **samples)
+    return results

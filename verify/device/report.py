@@ -1,9 +1,10 @@
-"""What was found on the device, as checks and timings, and as part of the report."""
+"""Turn the results of the steps on the device into checks, timings and a part of the report."""
 
 from __future__ import absolute_import, division, print_function
 
 from verify.core.report import failed, passed, skipped, timing
 
+# The longest inner product has some hundred terms.
 PRECISION = 1e-4
 LEAST_OF_BLAS = 0.8
 COMPUTED = (
@@ -16,15 +17,15 @@ COMPUTED = (
     "scan",
     "training step",
 )
-# What the framework cannot do on a kind of device: the words that it fails with there, and why. It
-# is told as such: neither passed, nor failed as if this environment could fix it.
+# What Theano cannot do on OpenCL is skipped with the reason, as no environment can fix it: the
+# beginning of the error of a scan, and the reason.
 SCAN = (
     "This is for CUDA arrays",
     "pygpu gives no address of an OpenCL array, which Theano's scan asks for",
 )
-# Views of an input, before it is moved.
+# Views of an input before its transfer.
 VIEWS = {"Subtensor"}
-# The op that stays on the host, and why; and what is then done with its result.
+# An op that stays on the host, and the reason; LOSS are the ops that use its result.
 ENTROPY = (
     "CrossentropySoftmaxArgmax1HotWithBias",
     "its kernel is not valid OpenCL, so this environment's settings leave it on the host",
@@ -32,14 +33,17 @@ ENTROPY = (
 LOSS = {ENTROPY[0], "Sum", "Elemwise of true_div", "Elemwise of TrueDiv", "Elemwise of Composite"}
 
 
-def describe(device, asked):
-    """Return one line about a device, for people."""
-    return "%s: %s (%s)" % (asked, device["name"], device["driver"])
+def describe(device, name):
+    """Return one line of text about a device; name: as Theano's flag `device` has it."""
+    return "%s: %s (%s)" % (name, device["name"], device["driver"])
 
 
 def checks_and_timings(context, results):
-    """Return ([Check], [Timing]) of the steps' results; context.device gets what else there is."""
-    is_opencl = context.asked_device.startswith("opencl")
+    """Return ([Check], [Timing]) of the steps, and add `operations` and `optimiser` to the device.
+
+    results: {step: message of the probe, with `result` or `error`}.
+    """
+    is_opencl = context.requested_device.startswith("opencl")
     computed = [name for name in COMPUTED if name in results]
     checks, timings = [_computed(name, results[name], is_opencl) for name in computed], []
     context.device["operations"] = {
@@ -62,6 +66,7 @@ def checks_and_timings(context, results):
 
 
 def _computed(name, message, is_opencl):
+    """Return the Check of one of COMPUTED."""
     title = "device: " + name
     if "error" in message:
         return failed(title, message["error"], _fix(name))
@@ -74,19 +79,19 @@ def _computed(name, message, is_opencl):
         return skipped(title, "not on OpenCL (%s: %s); on the host: %s" % (SCAN + (detail,)))
     if refused:
         return failed(title, refused, _fix(name))
-    fallen = sorted(set(result["places"]["host"]) - VIEWS)
-    if is_opencl and ENTROPY[0] in fallen and not set(fallen) - LOSS:
+    on_host = sorted(set(result["places"]["host"]) - VIEWS)
+    if is_opencl and ENTROPY[0] in on_host and not set(on_host) - LOSS:
         return skipped(title, "%s is not on OpenCL: %s; %s" % (ENTROPY + (detail,)))
-    if not result["served"] or fallen:
+    if not result["served"] or on_host:
         return failed(
-            title, "on the host: %s; %s" % (", ".join(fallen) or "all", detail), _fix(name)
+            title, "on the host: %s; %s" % (", ".join(on_host) or "all", detail), _fix(name)
         )
     return passed(title, detail)
 
 
 def _places(places):
-    done = ", ".join("%s %d" % item for item in sorted(places["device"].items()))
-    words = [done or "nothing on the device"]
+    device = ", ".join("%s %d" % item for item in sorted(places["device"].items()))
+    words = [device or "nothing on the device"]
     if places["host"]:
         host = ", ".join("%s %d" % item for item in sorted(places["host"].items()))
         words.append("host: " + host)
@@ -98,41 +103,42 @@ def _left(message, is_opencl):
     title = "device: left on the host"
     if "error" in message:
         return failed(title, message["error"], _fix("the optimiser"))
-    found = ", ".join("%s (%s)" % item for item in sorted(message["result"].items()))
-    if not found:
-        return passed(title, "none of the functions that are looked at")
-    why = "Theano has no OpenCL kernels for them" if is_opencl else "Theano leaves them there"
-    return skipped(title, "%s: %s" % (why, found))
+    functions = ", ".join("%s (%s)" % item for item in sorted(message["result"].items()))
+    if not functions:
+        return passed(title, "nothing")
+    reason = "Theano has no OpenCL kernels for them" if is_opencl else "Theano leaves them there"
+    return skipped(title, "%s: %s" % (reason, functions))
 
 
 def _speed(context, message):
     title = "device: Gemm speed"
     if "error" in message:
         return failed(title, message["error"], _fix("Gemm")), []
-    found = message["result"]
-    best, alone = max(found["theano"]), max(found["alone"])
+    result = message["result"]
+    size, best, alone = result["size"], max(result["theano"]), max(result["alone"])
     detail = "%.1f GFLOP/s at %d, %.0f %% of %s alone (%.1f)" % (
         best,
-        found["size"],
+        size,
         100 * best / alone,
-        found["blas"],
+        result["blas"],
         alone,
     )
     highest, kind = _peak(context)
     if highest:
         detail += ", %.0f %% of the %s peak" % (100 * best / highest, kind)
     timings = [
-        timing("device Gemm float32 %d" % found["size"], "GFLOP/s", found["theano"]),
-        timing("device BLAS alone float32 %d" % found["size"], "GFLOP/s", found["alone"]),
-        timing("device check_blas float32 %d" % found["size"], "s", [found["check_blas"]]),
+        timing("device Gemm float32 %d" % size, "GFLOP/s", result["theano"]),
+        timing("device BLAS alone float32 %d" % size, "GFLOP/s", result["alone"]),
+        timing("device check_blas float32 %d" % size, "s", [result["check_blas"]]),
     ]
     if best < LEAST_OF_BLAS * alone:
-        fix = "Theano adds too much around the product: look for transfers in a profile"
+        fix = "Theano spends too much time beside the product: look for transfers in a profile"
         return failed(title, detail, fix), timings
     return passed(title, detail), timings
 
 
 def _peak(context):
+    """Return (GFLOP/s, where it comes from), or (None, any text)."""
     if context.device["is_cpu"]:
         peaks = context.peaks.get("float32")
         return (peaks[max(peaks)], "measured") if peaks else (None, None)
@@ -143,8 +149,7 @@ def _optimiser(name, message):
     title = "device: " + name
     if "error" in message:
         return failed(title, message["error"], _fix("the optimiser")), []
-    result, words, times = message["result"], [], []
-    lost = []
+    result, words, times, on_host = message["result"], [], [], []
     for tag in ("fast_run", "fast_compile"):
         if tag not in result:
             continue
@@ -170,22 +175,22 @@ def _optimiser(name, message):
             timing("%s %s, all" % (name, tag), "s", [run["seconds"]]),
         ]
         if run["device"] <= sum(run["host"].values()) or not run["rows"]:
-            lost.append(tag)
+            on_host.append(tag)
     detail = "; ".join(words)
-    if lost:
+    if on_host:
         return failed(title, "most nodes stay on the host: " + detail, _fix("the optimiser")), times
     return passed(title, detail), times
 
 
 def _fix(name):
     return (
-        "take what is of the user's own out of THEANO_FLAGS and ~/.theanorc and verify again; if "
-        "%s still fails, this driver and libgpuarray do not fit: take another driver" % name
+        "remove your own settings from THEANO_FLAGS and ~/.theanorc and verify again; if %s still "
+        "fails, this driver does not work with libgpuarray: use another one" % name
     )
 
 
 def table(device):
-    """Return the lines of GraphToGPU's own table, one per part that did something."""
+    """Return the lines of GraphToGPU's profile, as Theano prints it; [] if there is none."""
     result = (device or {}).get("optimiser")
     if not result:
         return []

@@ -1,27 +1,29 @@
-"""The rate of a float32 matrix product on the device: in Theano, and by its BLAS alone."""
+"""Time a float32 matrix product on the device, by Theano and by the device's BLAS alone."""
 
 from __future__ import absolute_import, division, print_function
+
+import os
 
 import numpy
 import pygpu
 import pygpu.blas
 import theano
 from theano import tensor
-from theano.gpuarray.type import get_context
 
-from verify.blas.speed import CHECK_BLAS_CALLS, clock
+from verify.blas import bindings
+from verify.blas.speed import CHECK_BLAS_CALLS, gemm_rate
+from verify.core.clock import monotonic
 from verify.device.report import LEAST_OF_BLAS
 
-# The largest product that still takes less than this; check_blas takes ten of them.
+# Seconds. The size is the largest whose product takes less; check_blas takes ten of them.
 LONGEST = 0.3
-LARGEST = 5000
-SIZES = (256, 512, 1024, 2048, LARGEST)
-# The best turns of both count: where other programs disturb them, more are taken.
+SIZES = (256, 512, 1024, 2048, 5000)
+# The best of all turns counts: there are more where other programs disturb them.
 SAMPLES, MOST_SAMPLES = 5, 25
 
 
 class Product(object):
-    """C becomes 0.4 C + 0.8 A B, as in misc/check_blas.py: in Theano and by pygpu's gemm."""
+    """C = 0.4 C + 0.8 A B, as in misc/check_blas.py, by Theano and by pygpu's gemm."""
 
     def __init__(self):
         self.a, self.b, self.c = (theano.shared(numpy.ones((1, 1), "float32")) for _ in range(3))
@@ -31,38 +33,38 @@ class Product(object):
         )
 
     def resize(self, size):
-        """Take matrices of another size, and warm up."""
+        """Set all matrices to ones of (size, size), and warm up."""
         for variable in (self.a, self.b, self.c):
             variable.set_value(numpy.ones((size, size), "float32"))
         self.theano(1)
         self.alone(1)
 
     def theano(self, calls):
-        """Return how long so many calls of Theano's function take."""
-        start = clock()
+        """Return the seconds that calls of Theano's function take."""
+        start = monotonic()
         for _ in range(calls):
             self.function()
         self._wait()
-        return clock() - start
+        return monotonic() - start
 
     def alone(self, calls):
-        """Return how long so many calls of the device's BLAS take, without Theano."""
+        """Return the seconds that calls of the device's BLAS take, without Theano."""
         a, b, c = (
             variable.get_value(borrow=True, return_internal_type=True)
             for variable in (self.a, self.b, self.c)
         )
-        start = clock()
+        start = monotonic()
         for _ in range(calls):
             pygpu.blas.gemm(0.8, a, b, 0.4, c, overwrite_c=True)
         c.sync()
-        return clock() - start
+        return monotonic() - start
 
     def _wait(self):
         self.c.get_value(borrow=True, return_internal_type=True).sync()
 
 
 def measure():
-    """Return the size, both rates in GFLOP/s turn by turn, and seconds of ten calls in Theano."""
+    """Return the size, the rates of all turns in GFLOP/s, the seconds of check_blas, the BLAS."""
     product, size = Product(), SIZES[0]
     for size in SIZES:
         product.resize(size)
@@ -74,7 +76,7 @@ def measure():
         if turn >= SAMPLES and is_fast(rates):
             break
         for name in sorted(rates):
-            rates[name].append(2.0 * size**3 / getattr(product, name)(1) / 1e9)
+            rates[name].append(gemm_rate(size, getattr(product, name)(1)))
     return {
         "size": size,
         "theano": rates["theano"],
@@ -85,20 +87,12 @@ def measure():
 
 
 def is_fast(rates):
-    """Say whether Theano reaches what it should of the rate of the BLAS alone."""
+    """Say whether Theano reaches LEAST_OF_BLAS of the rate of the BLAS alone."""
     return max(rates["theano"]) >= LEAST_OF_BLAS * max(rates["alone"])
 
 
 def blas_name():
-    """Return the file that the device's products come from, as it is mapped, or `unknown`."""
-    wanted = ("libcublas.so", "libclblast.so", "libclBLAS.so")
-    with open("/proc/self/maps") as file:
-        names = {line.split("/")[-1].strip() for line in file if "/" in line}
-    found = sorted(name for name in names if name.startswith(wanted))
-    return ", ".join(found) or "unknown"
-
-
-def context_name():
-    """Return what the library calls the device."""
-    name = get_context(None).devname
-    return name.decode("utf-8", "replace") if isinstance(name, bytes) else name
+    """Return the file name of the device's BLAS that is loaded, or `unknown`."""
+    prefixes = ("libcublas.so", "libclblast.so", "libclBLAS.so")
+    names = {os.path.basename(path) for path in bindings.mapped_files()}
+    return ", ".join(sorted(name for name in names if name.startswith(prefixes))) or "unknown"

@@ -1,1 +1,1 @@
-"""Elementwise functions: which libm serves them, and how fast they are."""
+"""Elementwise functions: which library they call, and how fast they are."""

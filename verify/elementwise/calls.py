@@ -1,4 +1,4 @@
-"""The operations that the suite compiles, ready to be called."""
+"""Calls of the operations that the suite compiles, for the check of the vector registers."""
 
 from __future__ import absolute_import, division, print_function
 
@@ -9,14 +9,14 @@ import numpy
 from verify.blas import operations as blas_operations
 from verify.elementwise import speed as elementwise_speed
 
-# A whole number of vectors of any instruction set: no loop over what is left comes after.
+# A multiple of every vector's length, so that no scalar loop over the rest follows.
 SIZE = 16
-# Of these g++ vectorises sqr wherever it is let; the others only with amdlibm-compat.
+# g++ vectorises sqr unless an option forbids it, the others only with amdlibm-compat.
 ELEMENTWISE = elementwise_speed.FUNCTIONS + ("sqr",)
 
 
 def calls(context):
-    """Yield (name, function without arguments) of each operation that could be compiled."""
+    """Yield (name, function without arguments) of each operation that compiles."""
     for name in ELEMENTWISE:
         function = elementwise_speed.compiled(context.framework, name, "float32")
         yield name, functools.partial(function, numpy.ones((SIZE, SIZE), "float32"))

@@ -1,6 +1,6 @@
-/* Are the upper halves of the vector registers in use? The processor tells: XGETBV with ECX = 1
-   (Intel's manual, volume 1, section 13.1) has a bit for each part of its state that is not in its
-   initial one. */
+/* Whether the upper halves of the vector registers are in use: XGETBV with ECX = 1 returns a bit for
+   each state component that is not in its initial state (Intel 64 and IA-32 Architectures Software
+   Developer's Manual, volume 1, section 13.1). */
 #if defined(__x86_64__)
 #include <cpuid.h>
 #endif
@@ -8,10 +8,10 @@
 extern "C" {
 #endif
 
-/* Bit 2: AVX's upper halves of the first 16; bit 6: AVX-512's of the same. */
+/* Of the first 16 registers: bit 2 the upper halves of AVX, bit 6 those of AVX-512. */
 #define UPPER (1u << 2 | 1u << 6)
 
-/* 1 or 0, or -1 where the processor does not tell or has none. */
+/* Return 1 or 0, or -1 where the processor has no such registers or does not report it. */
 int upper_halves_in_use(void) {
 #if defined(__x86_64__)
     unsigned a, b, c, d, low, high;
@@ -24,7 +24,7 @@ int upper_halves_in_use(void) {
 #endif
 }
 
-/* VZEROUPPER: to be called only where the one above has not returned -1. */
+/* Run VZEROUPPER. Only for processors where the function above does not return -1. */
 void free_upper_halves(void) {
 #if defined(__x86_64__)
     __asm__ volatile(".byte 0xc5, 0xf8, 0x77" ::: "memory");

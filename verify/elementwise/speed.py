@@ -1,4 +1,4 @@
-"""How long exp, log, tanh, sigmoid and softmax take, by the element."""
+"""Time exp, log, tanh, sigmoid and softmax, in nanoseconds per element."""
 
 from __future__ import absolute_import, division, print_function
 
@@ -6,27 +6,27 @@ import importlib
 
 import numpy
 
-from verify.blas.speed import clock
 from verify.core import progress
+from verify.core.clock import monotonic
 from verify.core.report import timing
 
 FUNCTIONS = ("exp", "log", "tanh", "sigmoid", "softmax")
-# Inside of the processor's caches, and far outside.
+# One that fits into the processor's caches, and one that does not.
 SHAPES = ((400, 512), (19531, 512))
 NAMES = {SHAPES[0]: "400x512", SHAPES[1]: "1e7"}
 
 
 def timings(context):
-    """Time the functions on matrices in float32, with `full` in float64 too."""
-    found = []
+    """Time the functions on float32 matrices, with `full` on float64 ones too."""
+    timings = []
     for dtype in ("float32", "float64") if context.full else ("float32",):
         for name in FUNCTIONS:
             progress.note("timing %s %s" % (name, dtype))
             function = compiled(context.framework, name, dtype)
             for shape in SHAPES:
                 samples = _samples(function, shape, dtype, 15 if context.full else 5)
-                found.append(timing("%s %s %s" % (name, dtype, NAMES[shape]), "ns", samples))
-    return found
+                timings.append(timing("%s %s %s" % (name, dtype, NAMES[shape]), "ns", samples))
+    return timings
 
 
 def compiled(framework, name, dtype):
@@ -36,7 +36,7 @@ def compiled(framework, name, dtype):
 
 
 def output(framework, name, x):
-    """Return the symbolic result of a function by its name; softmax is over each row."""
+    """Return the symbolic result of the function `name` of x; softmax is that of each row."""
     if hasattr(framework.tensor, name):
         return getattr(framework.tensor, name)(x)
     if framework.name == "pytensor":
@@ -51,8 +51,8 @@ def _samples(function, shape, dtype, count):
     function(values)
     samples = []
     for _ in range(count):
-        start = clock()
+        start = monotonic()
         for _ in range(calls):
             function(values)
-        samples.append((clock() - start) / calls / values.size * 1e9)
+        samples.append((monotonic() - start) / calls / values.size * 1e9)
     return samples

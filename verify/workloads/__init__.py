@@ -1,1 +1,1 @@
-"""Programs that people really run, timed and profiled in the environment that runs this."""
+"""Programs that people really run, timed and profiled in the environment of this interpreter."""

@@ -1,7 +1,7 @@
-"""Time one of the bench's own workloads. Runs inside an environment.
+"""Time one of the bench's own workloads in the environment of this interpreter.
 
-Arguments: the framework's module, the workload, and `quick` where few sizes will do. Prints a JSON
-object; the compiled modules go to the environment's own folder, so that they are made once.
+Arguments: the framework's module, the workload, and optionally `quick` for few sizes and samples.
+Prints a JSON object. Compiled modules stay in the environment's own folder.
 """
 
 from __future__ import absolute_import, division, print_function
@@ -15,7 +15,7 @@ SAMPLES = 5
 QUICK_SAMPLES = 3
 SIZES = (500, 1000, 2000, 4000)
 QUICK_SIZES = (2000,)
-# So long a sample that the clock and a call's overhead do not count in it.
+# Seconds. Samples are at least this long, so that the clock and a call's overhead do not count.
 LEAST = 0.02
 
 
@@ -23,37 +23,32 @@ def gemm(framework, quick):
     """Time C = 0.4 C + 0.8 A B, the product that the frameworks' own check_blas.py times."""
     import numpy
 
+    from verify.blas.speed import GemmUpdate, gemm_rate
+
     random = numpy.random.RandomState(0)
     modes = {"": None}
     if framework.name == "pytensor":
-        # What a user gets who asks for nothing.
+        # PyTensor's default.
         modes[", numba"] = "NUMBA"
-    found = []
+    series = []
     for dtype in ("float64", "float32"):
         for label in sorted(modes):
-            a, b, c = (framework.module.shared(numpy.ones((1, 1), dtype)) for _ in range(3))
-            scalar = numpy.asarray
-            product = scalar(0.8, dtype) * framework.tensor.dot(a, b)
-            updates = [(c, scalar(0.4, dtype) * c + product)]
-            if modes[label]:
-                function = framework.module.function([], [], updates=updates, mode=modes[label])
-            else:
-                function = framework.function([], [], updates=updates, profile=False)
+            update = GemmUpdate(framework, dtype, modes[label])
             for size in QUICK_SIZES if quick else SIZES:
-                for variable in (a, b, c):
+                for variable in update.matrices:
                     variable.set_value(random.rand(size, size).astype(dtype), borrow=True)
-                rates = [2.0 * size**3 / seconds / 1e9 for seconds in _seconds(function, quick)]
-                found.append(_series("Gemm %s %d%s" % (dtype, size, label), "GFLOP/s", rates))
-    return found
+                rates = [gemm_rate(size, seconds) for seconds in _seconds(update.run, quick)]
+                series.append(_series("Gemm %s %d%s" % (dtype, size, label), "GFLOP/s", rates))
+    return series
 
 
 def elementwise(framework, quick):
-    """Time exp, log, tanh, sigmoid and softmax, by the element."""
+    """Time exp, log, tanh, sigmoid and softmax, in nanoseconds per element."""
     import numpy
 
     from verify.elementwise import speed as elementwise_speed
 
-    found = []
+    series = []
     shapes = elementwise_speed.SHAPES[:1] if quick else elementwise_speed.SHAPES
     for dtype in ("float32",) if quick else ("float32", "float64"):
         for name in elementwise_speed.FUNCTIONS:
@@ -62,15 +57,15 @@ def elementwise(framework, quick):
                 values = numpy.random.RandomState(0).uniform(0.1, 4, shape).astype(dtype)
                 times = _seconds(lambda f=function, v=values: f(v), quick)
                 label = "%s %s %s" % (name, dtype, elementwise_speed.NAMES[shape])
-                found.append(_series(label, "ns", [1e9 * t / values.size for t in times]))
-    return found
+                series.append(_series(label, "ns", [1e9 * t / values.size for t in times]))
+    return series
 
 
 WORKLOADS = {"gemm": gemm, "elementwise": elementwise}
 
 
 def _seconds(call, quick):
-    """Return the seconds that a call takes, of several samples, once it is warm."""
+    """Return samples of the seconds of a call, after a first call."""
     call()
     start = monotonic()
     call()
@@ -88,7 +83,7 @@ def _series(name, unit, samples):
     return {"name": name, "unit": unit, "samples": samples}
 
 
-def main(words):
-    """Print what a workload takes: the framework's module, the workload, perhaps `quick`."""
-    framework = frameworks.load(words[0])
-    print(json.dumps({"series": WORKLOADS[words[1]](framework, words[2:] == ["quick"])}))
+def main(argv):
+    """Print the series of a workload."""
+    framework = frameworks.load(argv[0])
+    print(json.dumps({"series": WORKLOADS[argv[1]](framework, argv[2:] == ["quick"])}))

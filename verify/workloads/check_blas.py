@@ -1,6 +1,6 @@
-"""The product that Theano's own misc/check_blas.py times: C becomes 0.4 C + 0.8 A B.
+"""The product that the frameworks' misc/check_blas.py times: C = 0.4 C + 0.8 A B.
 
-Ten calls, float64, 5000 x 5000 as the script has it, and 2000 x 2000 as its printed table has.
+Ten calls, float64, 5000 x 5000 as in the script, and 2000 x 2000 as in the table that it prints.
 The first call is not counted, as in the scripts since Theano 0.9.
 """
 

@@ -1,4 +1,4 @@
-"""The program: a workload's name in, a table and a report out."""
+"""The command line of the workloads: a name in, tables and a report out."""
 
 from __future__ import absolute_import, division, print_function
 
@@ -23,18 +23,18 @@ NAMES = ("ntm", "gibbs", "scan_gc", "lstm", "logreg", "check_blas")
 RAN, NO_DEVICE = 0, 3
 
 
-def main(words):
+def main(argv):
     """Run the program and return its exit status."""
-    return program.end("the workload", run, parse(words))
+    return program.exit_status("the workload", run, parse(argv))
 
 
-def parse(words):
-    """Return the parsed arguments; bad ones end the program with status 2."""
+def parse(argv):
+    """Return the parsed arguments. Invalid ones end the program with status 2."""
     parser = argparse.ArgumentParser(
         prog="workloads", description="Compile, time and profile a program that people really run."
     )
     parser.add_argument("workload", choices=NAMES, nargs="?")
-    parser.add_argument("--case", metavar="NAME", help="only this one of the workload's cases")
+    parser.add_argument("--case", metavar="NAME", help="run only this case of the workload")
     parser.add_argument(
         "--calls",
         metavar="N",
@@ -52,37 +52,39 @@ def parse(words):
     parser.add_argument(
         "--fix-scan",
         action="store_true",
-        help="import the environment's theano_stacks_scan, which fixes scan's gradient, first",
+        help="import the environment's theano_stacks_scan first, which fixes scan's gradient",
     )
     parser.add_argument(
         "--keep-graphs",
         action="store_true",
-        help="import the environment's theano_stacks_cache, which keeps optimised graphs, first",
+        help="import the environment's theano_stacks_cache first, which keeps optimised graphs",
     )
-    parser.add_argument("--small", action="store_true", help="small shapes, for a quick try")
+    parser.add_argument("--small", action="store_true", help="use small shapes, for a quick try")
     parser.add_argument(
         "--compile-folder",
         metavar="FOLDER",
-        help="where compiled modules go and are looked for (default: the environment's own)",
+        help="the compile folder (default: the environment's own)",
     )
     parser.add_argument(
         "--share-modules",
         metavar="FOLDER",
-        help="take modules that are not there from a folder shared with other environments, and "
-        "keep them in it (default: compile them all)",
+        help="take missing modules from a folder shared with other environments, and add new ones "
+        "to it (default: compile all of them)",
     )
-    parser.add_argument("--expect", metavar="FILE", help="what the builder has locked")
-    parser.add_argument("--json", metavar="FILE", help="write the report for machines there")
-    parser.add_argument("--blas-threads", metavar="N", type=program.positive)
-    parser.add_argument("--quiet", action="store_true", help="no tables")
+    parser.add_argument("--expect", metavar="FILE", help="the builder's expectation file")
+    parser.add_argument("--json", metavar="FILE", help="write the report to FILE")
+    parser.add_argument(
+        "--blas-threads", metavar="N", type=program.positive, help="threads of the BLAS library"
+    )
+    parser.add_argument("--quiet", action="store_true", help="print no tables")
     parser.add_argument(
         "--stay",
         action="store_true",
-        help="compile, then answer requests on standard input (for the bench)",
+        help="compile, then serve requests on standard input (for the bench)",
     )
     parser.add_argument("--show", metavar="FILE", help="print the tables of a report, run nothing")
-    parser.add_argument("--debug", action="store_true", help="show tracebacks")
-    arguments = parser.parse_args(words)
+    parser.add_argument("--debug", action="store_true", help="print tracebacks")
+    arguments = parser.parse_args(argv)
     if bool(arguments.workload) == bool(arguments.show):
         parser.error("name a workload (%s), or --show FILE" % ", ".join(NAMES))
     if arguments.calls is None:
@@ -99,85 +101,91 @@ def _count(text):
 def run(arguments):
     """Run the workload, print its tables, write the report; return the exit status."""
     if arguments.show:
-        # Imported late, as below.
+        # Imported late, as in _start.
         from verify.workloads import table as workload_table
 
         with io.open(arguments.show, encoding="utf-8") as file:
             table.show(workload_table.render(json.load(file)))
         return RAN
-    wanted = expectations.load(arguments.expect) if arguments.expect else None
     for path in filter(None, (arguments.json, arguments.compile_folder, arguments.share_modules)):
         if not os.path.isdir(os.path.dirname(os.path.abspath(path))):
             raise EnvironmentError(2, "no such folder", os.path.dirname(path))
-    if arguments.blas_threads:
-        threads.ask_for(arguments.blas_threads)
     if arguments.stay:
         process.end_with_parent()
+    expectation = expectations.load(arguments.expect) if arguments.expect else None
+    _set_variables(arguments)
+    requested = device_check.requested(expectation, os.environ.get("THEANO_FLAGS", ""))
+    device, error = _open(requested, expectation) if requested else (None, None)
+    if error:
+        fix = "as above; or use a variant that computes on the host"
+        program.cannot_run("the workload", error, fix)
+        return NO_DEVICE
+    framework = frameworks.load(expectation["module"] if expectation else None)
+    if requested and not (framework.on_device and framework.flag("device") == requested):
+        return program.cannot_run(
+            "the workload",
+            "Theano opened %s instead of %s" % (framework.flag("device"), requested),
+            "remove `device` from THEANO_FLAGS",
+        )
+    for module, option, is_on, variant in (
+        ("theano_stacks_scan", "--fix-scan", arguments.fix_scan, "a variant"),
+        ("theano_stacks_cache", "--keep-graphs", arguments.keep_graphs, "a variant on Theano"),
+    ):
+        if is_on and not _can_import(module):
+            return program.cannot_run(
+                "the workload",
+                "this environment has no " + module,
+                "use %s that is not the baseline, or omit %s" % (variant, option),
+            )
+    return _start(framework, expectation, arguments, device)
+
+
+def _set_variables(arguments):
+    """Set what NumPy and the framework read from the environment when they are imported."""
+    if arguments.blas_threads:
+        threads.set_variables(arguments.blas_threads)
     if arguments.compile_folder:
         frameworks.use_compile_folder(os.path.abspath(arguments.compile_folder))
     shared = arguments.share_modules
     frameworks.share_modules(os.path.abspath(shared) if shared else None)
-    asked = device_check.asked(wanted, os.environ.get("THEANO_FLAGS", ""))
-    device = None
-    if asked:
-        device, reason = _look_for(asked, wanted)
-        if device is None:
-            fix = "what is said above; or take a variant that computes on the host"
-            program.cannot_run("the workload", reason, fix)
-            return NO_DEVICE
-    framework = frameworks.load(wanted["module"] if wanted else None)
-    if asked and not (framework.on_device and framework.flag("device") == asked):
-        return program.cannot_run(
-            "the workload",
-            "Theano was asked for %s and took %s" % (asked, framework.flag("device")),
-            "take `device` out of THEANO_FLAGS",
-        )
-    for module, option, wished, who in (
-        ("theano_stacks_scan", "--fix-scan", arguments.fix_scan, "a variant"),
-        ("theano_stacks_cache", "--keep-graphs", arguments.keep_graphs, "a variant on Theano"),
-    ):
-        if wished and not _brings(module):
-            return program.cannot_run(
-                "the workload",
-                "this environment has no " + module,
-                "take %s that is not the baseline, or leave %s out" % (who, option),
-            )
-
-    # Imported late: these import NumPy, which must not come before the thread counts are set.
-    from verify.workloads import session as workload_session
-    from verify.workloads import table as workload_table
-
-    session = workload_session.Session(framework, wanted, arguments, device)
-    if arguments.stay:
-        workload_server.serve(session)
-        return RAN
-    session.call(arguments.calls)
-    content = session.report()
-    if arguments.json:
-        report.write(arguments.json, content)
-    if not arguments.quiet:
-        table.show(workload_table.render(content))
-    return RAN
 
 
-def _look_for(asked, wanted):
-    """Return (what the device is, None), or (None, why it cannot be had).
+def _open(requested, expectation):
+    """Return (the report's description of the device, None), or (None, why it is not available).
 
-    A process of its own opens it first: the framework goes on without one, or hangs with it.
+    A process of its own tries first: the framework runs without a missing device, or hangs with it.
     """
     folder = tempfile.mkdtemp(prefix="workload-")
     try:
-        given = os.environ.get("THEANO_FLAGS", "")
-        context = Context(None, wanted, folder, given, asked_device=asked)
+        user_flags = os.environ.get("THEANO_FLAGS", "")
+        context = Context(None, expectation, folder, user_flags, requested_device=requested)
         check = device_check.check(context)
     finally:
         shutil.rmtree(folder, True)
-    return context.device, check.detail
+    return context.device, None if context.device else check.detail
 
 
-def _brings(module):
+def _can_import(module):
     try:
         importlib.import_module(module)
     except ImportError:
         return False
     return True
+
+
+def _start(framework, expectation, arguments, device):
+    # Imported late: these import NumPy, so they must come after _set_variables.
+    from verify.workloads import run as workload_runs
+    from verify.workloads import table as workload_table
+
+    workload_run = workload_runs.WorkloadRun(framework, expectation, arguments, device)
+    if arguments.stay:
+        workload_server.serve(workload_run)
+        return RAN
+    workload_run.call(arguments.calls)
+    content = workload_run.report()
+    if arguments.json:
+        report.write(arguments.json, content)
+    if not arguments.quiet:
+        table.show(workload_table.render(content))
+    return RAN

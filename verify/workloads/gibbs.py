@@ -1,6 +1,6 @@
-"""Gibbs sampling in a restricted Boltzmann machine, as the article on optimising scan has it.
+"""Gibbs sampling in a restricted Boltzmann machine, as in the article on optimising scan.
 
-The same chain twice: the weights found by scan itself, and given to it as non_sequences.
+The same chain twice: scan finds the weights by itself, or gets them as non_sequences.
 """
 
 from __future__ import absolute_import, division, print_function
@@ -11,10 +11,10 @@ import numpy
 
 from verify.workloads.model import Model
 
-Sizes = collections.namedtuple("Sizes", "visible hidden steps")
+GibbsSizes = collections.namedtuple("GibbsSizes", "visible hidden steps")
 
-FULL = Sizes(visible=784, hidden=500, steps=10)
-SMALL = Sizes(visible=6, hidden=4, steps=3)
+FULL = GibbsSizes(visible=784, hidden=500, steps=10)
+SMALL = GibbsSizes(visible=6, hidden=4, steps=3)
 
 
 def models(ops, small):
@@ -26,10 +26,8 @@ def models(ops, small):
 def _chain(ops, sizes, name, explicit):
     random = numpy.random.RandomState(5)
     weights = ops.shared(0.1 * random.randn(sizes.visible, sizes.hidden))
-    of_visible, of_hidden = (
-        ops.shared(numpy.zeros(sizes.visible)),
-        ops.shared(numpy.zeros(sizes.hidden)),
-    )
+    visible_bias = ops.shared(numpy.zeros(sizes.visible))
+    hidden_bias = ops.shared(numpy.zeros(sizes.hidden))
     start = ops.shared(random.randint(0, 2, sizes.visible).astype(ops.dtype))
     draw, dot = ops.binomial(1234), ops.tensor.dot
 
@@ -37,12 +35,12 @@ def _chain(ops, sizes, name, explicit):
         hidden = draw((sizes.hidden,), ops.sigmoid(dot(visible, w) + bh))
         return draw((sizes.visible,), ops.sigmoid(dot(hidden, w.T) + bv))
 
-    given = [weights, of_visible, of_hidden]
+    parameters = [weights, visible_bias, hidden_bias]
     outputs, updates = ops.scan(
-        step if explicit else lambda visible: step(visible, *given),
+        step if explicit else lambda visible: step(visible, *parameters),
         "gibbs",
         outputs_info=[start],
-        non_sequences=given if explicit else [],
+        non_sequences=parameters if explicit else [],
         n_steps=sizes.steps,
     )
     return Model(name, outputs[0][-1].sum(), updates, dict(sizes._asdict()))

@@ -1,4 +1,4 @@
-"""What a compiled graph consists of, and a name for it that depends on nothing else."""
+"""Describe a compiled graph, with a signature that depends on its operations alone."""
 
 from __future__ import absolute_import, division, print_function
 
@@ -12,22 +12,23 @@ ADDRESS = re.compile(r" at 0x[0-9a-fA-F]+|0x[0-9a-fA-F]{6,}")
 def describe(function):
     """Return {signature, nodes, scans} of a compiled function.
 
-    Two functions of one signature have the same operations, as often, their scans' inner graphs
-    included; addresses, the order of execution and the names of variables do not enter.
+    Functions with the same signature have the same number of each operation, also inside scans.
+    Addresses, the order of execution and the names of variables do not count.
     """
     return of_graph(graph_of(function))
 
 
 def of_graph(fgraph):
-    """Return the same of a graph."""
+    """Return {signature, nodes, scans} of a graph."""
     counts, scans = collections.Counter(), []
     for node in fgraph.toposort():
         name = op_name(node.op)
         inner = inner_function(node)
         if inner is not None:
-            found = describe(inner)
-            scans.append({"name": name, "signature": found["signature"], "nodes": found["nodes"]})
-            name += " of " + found["signature"]
+            content = describe(inner)
+            signature = content["signature"]
+            scans.append({"name": name, "signature": signature, "nodes": content["nodes"]})
+            name += " of " + signature
         counts[name] += 1
     lines = ["%d %s" % (counts[name], name) for name in sorted(counts)]
     digest = hashlib.sha256("\n".join(lines).encode("utf-8")).hexdigest()
@@ -49,7 +50,7 @@ def op_name(op):
     inside = getattr(getattr(op, "scalar_op", None), "fgraph", None)
     if "{...}" not in text or inside is None:
         return text
-    # PyTensor leaves out what it has fused: two ops of one name may have nothing in common.
+    # PyTensor omits the parts of a fused op, so that different ops would have the same name.
     counts = collections.Counter(type(node.op).__name__ for node in inside.apply_nodes)
     parts = ", ".join("%d %s" % (counts[name], name) for name in sorted(counts))
     return text.replace("{...}", "{%s}" % parts)
@@ -59,9 +60,9 @@ def inner_function(node):
     """Return the compiled function of a scan node's steps, or None of any other node."""
     if type(node.op).__name__ != "Scan":
         return None
-    # PyTensor compiles to C when it is asked for `fn`, which under numba no one ever runs.
-    own = vars(node.op)
-    function = own.get("_fn", own.get("fn"))
+    # PyTensor's property `fn` would compile it to C, which is never run with numba.
+    attributes = vars(node.op)
+    function = attributes.get("_fn", attributes.get("fn"))
     return function if hasattr(function, "maker") else None
 
 
@@ -72,9 +73,9 @@ def machine_of(function):
 
 def functions_in(function):
     """Return a compiled function and those of its scans, at any depth."""
-    found = [function]
+    functions = [function]
     for node in graph_of(function).toposort():
         inner = inner_function(node)
         if inner is not None:
-            found += functions_in(inner)
-    return found
+            functions += functions_in(inner)
+    return functions

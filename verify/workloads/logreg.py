@@ -1,4 +1,4 @@
-"""The logistic regression that the page on ProfileMode profiles."""
+"""The logistic regression of the page on Theano's ProfileMode."""
 
 from __future__ import absolute_import, division, print_function
 
@@ -8,10 +8,10 @@ import numpy
 
 from verify.workloads.model import Model
 
-Sizes = collections.namedtuple("Sizes", "samples features outputs")
+LogregSizes = collections.namedtuple("LogregSizes", "samples features outputs")
 
-FULL = Sizes(samples=1000, features=100, outputs=10)
-SMALL = Sizes(samples=5, features=3, outputs=2)
+FULL = LogregSizes(samples=1000, features=100, outputs=10)
+SMALL = LogregSizes(samples=5, features=3, outputs=2)
 RATE = 1e-3
 
 

@@ -1,4 +1,4 @@
-"""An LSTM's training step: four matrix products for its gates, and the four merged into one."""
+"""The training step of an LSTM, with a matrix product for each gate, and with one for all."""
 
 from __future__ import absolute_import, division, print_function
 
@@ -8,10 +8,10 @@ import numpy
 
 from verify.workloads.model import Model
 
-Sizes = collections.namedtuple("Sizes", "steps batch hidden")
+LstmSizes = collections.namedtuple("LstmSizes", "steps batch hidden")
 
-FULL = Sizes(steps=50, batch=16, hidden=256)
-SMALL = Sizes(steps=3, batch=2, hidden=4)
+FULL = LstmSizes(steps=50, batch=16, hidden=256)
+SMALL = LstmSizes(steps=3, batch=2, hidden=4)
 RATE = 0.1
 
 
@@ -26,19 +26,19 @@ def _training(ops, sizes, name, merged):
     size = sizes.hidden
     weights = random.randn(size, 4 * size) / numpy.sqrt(size)
     inputs = ops.shared(random.randn(sizes.steps, sizes.batch, 4 * size))
-    nothing = ops.shared(numpy.zeros((sizes.batch, size)))
+    zeros = ops.shared(numpy.zeros((sizes.batch, size)))
     parts = [slice(number * size, (number + 1) * size) for number in range(4)]
     if merged:
         parameters = [ops.shared(weights)]
     else:
         parameters = [ops.shared(weights[:, part]) for part in parts]
 
-    def step(given, hidden, cell, *own):
+    def step(x, hidden, cell, *ws):
         if merged:
-            together = given + ops.tensor.dot(hidden, own[0])
-            i, f, o, c = (together[:, part] for part in parts)
+            gates = x + ops.tensor.dot(hidden, ws[0])
+            i, f, o, c = (gates[:, part] for part in parts)
         else:
-            i, f, o, c = (given[:, part] + ops.tensor.dot(hidden, w) for part, w in zip(parts, own))
+            i, f, o, c = (x[:, part] + ops.tensor.dot(hidden, w) for part, w in zip(parts, ws))
         cell = ops.sigmoid(f) * cell + ops.sigmoid(i) * ops.tensor.tanh(c)
         return ops.sigmoid(o) * ops.tensor.tanh(cell), cell
 
@@ -46,7 +46,7 @@ def _training(ops, sizes, name, merged):
         step,
         "lstm",
         sequences=[inputs],
-        outputs_info=[nothing, nothing],
+        outputs_info=[zeros, zeros],
         non_sequences=parameters,
     )
     cost = (outputs[0] ** 2).mean()

@@ -1,10 +1,10 @@
-"""What a workload hands over to be compiled and timed."""
+"""The case of a workload, before it is compiled."""
 
 from __future__ import absolute_import, division, print_function
 
 import collections
 
-# output: what a call returns, the sign that two environments compute the same; updates: what it
-# changes; shape: the sizes, for the report; flops: floating-point operations of a call, or None.
+# output: symbolic scalar, for a comparison of environments, or None; updates: of shared variables;
+# shape: {name: size}, for the report; flops: floating-point operations of a call, or None.
 Model = collections.namedtuple("Model", "name output updates shape flops")
 Model.__new__.__defaults__ = (None,)

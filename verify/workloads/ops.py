@@ -1,4 +1,4 @@
-"""What the frameworks spell differently, under one name each."""
+"""Symbolic operations whose names or signatures differ between the frameworks."""
 
 from __future__ import absolute_import, division, print_function
 
@@ -9,9 +9,9 @@ import numpy
 
 
 class Ops(object):
-    """The symbolic operations that the workloads are made of, for one framework and precision.
+    """The operations of the workloads, for one framework and precision.
 
-    profile: whether scans keep profiles; linker: that of scans, by default the framework's choice.
+    profile: whether scans keep profiles; linker: of scans, by default the framework's choice.
     """
 
     def __init__(self, framework, dtype, profile, linker=None):
@@ -21,21 +21,21 @@ class Ops(object):
         self.dtype = dtype
         self.profile = profile
         self.is_theano = framework.name == "theano"
-        # Constants and means take this precision, so that nothing is silently float64.
+        # Constants and means get this precision; some would be float64 else.
         framework.config.floatX = dtype
         self.module = framework.module
 
     def shared(self, value, name=None):
-        """Return a shared variable; values of floats take the workload's precision."""
+        """Return a shared variable; floats get the workload's precision."""
         value = numpy.asarray(value)
         if value.dtype.kind == "f":
             value = value.astype(self.dtype)
         return self.module.shared(value, name=name)
 
     def state(self, value):
-        """Return a shared variable that a scan starts with, and whose shape it keeps.
+        """Return a shared variable of fixed shape, for the initial state of a scan.
 
-        PyTensor tells an axis of length 1 from one that may be longer, and a scan keeps to it.
+        PyTensor's scan requires that a state is broadcastable on the same axes in every step.
         """
         if self.is_theano:
             return self.shared(value)
@@ -78,36 +78,36 @@ class Ops(object):
             pairs = [convolve(wide[i], kernels[i], mode="valid") for i in range(rows)]
             return self.tensor.stack(pairs, axis=0)
         nnet = importlib.import_module(self.framework.name + ".tensor.nnet")
-        every = nnet.conv2d(
+        products = nnet.conv2d(
             wide.dimshuffle(0, "x", "x", 1),
             kernels.dimshuffle(0, "x", "x", 1),
             input_shape=(rows, 1, 1, 2 * width - 1),
             filter_shape=(rows, 1, 1, width),
             border_mode="valid",
         )
-        # Every row is convolved with every kernel: its own is on the diagonal.
-        own = self.tensor.arange(rows)
-        return every[own, own, 0, :]
+        # Each row is convolved with each kernel: the results with its own are on the diagonal.
+        diagonal = self.tensor.arange(rows)
+        return products[diagonal, diagonal, 0, :]
 
-    def scan(self, step, name, **named):
-        """Return (list of outputs, updates) of a scan, which has its own profile where wanted."""
+    def scan(self, step, name, **options):
+        """Return (list of outputs, updates) of a scan; options: further arguments of it."""
         scan = self.module.scan
         scan = scan if callable(scan) else scan.scan
         if self.profile:
-            named["profile"] = True
+            options["profile"] = True
         if self.linker:
-            named["mode"] = self.framework.mode(self.linker)
+            options["mode"] = self.framework.mode(self.linker)
         with warnings.catch_warnings():
             warnings.simplefilter("ignore")
-            outputs, updates = scan(step, name=name, **named)
+            outputs, updates = scan(step, name=name, **options)
         return (outputs if isinstance(outputs, (list, tuple)) else [outputs]), updates
 
     def binomial(self, seed):
-        """Return a function (shape, probabilities) -> zeros and ones drawn with them."""
+        """Return a function (shape, probabilities) -> random zeros and ones."""
         try:
             utils = importlib.import_module(self.framework.name + ".tensor.random.utils")
         except ImportError:
-            # Theano up to 1.0; Theano-PyMC has the module that its heirs have.
+            # Theano up to 1.0. Theano-PyMC and later frameworks have the module above.
             streams = importlib.import_module("theano.tensor.shared_randomstreams").RandomStreams
             source = streams(seed)
             return lambda shape, p: source.binomial(size=shape, n=1, p=p, dtype=self.dtype)

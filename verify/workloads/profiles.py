@@ -1,4 +1,4 @@
-"""Profiles as data, read from the frameworks' own ProfileStats objects."""
+"""Read the frameworks' ProfileStats objects into plain data."""
 
 from __future__ import absolute_import, division, print_function
 
@@ -7,36 +7,37 @@ import contextlib
 
 from verify.workloads import graph
 
+# Lengths of the names of ops and scans, in characters.
 LONGEST, LONGEST_SCAN = 240, 200
 
 
 @contextlib.contextmanager
 def switched_off(function):
-    """Run the body with no profile kept of a function and its scans: counting takes time too."""
-    kept = []
+    """Run the body without the profiles of a function and its scans, which take time."""
+    states = []
     for each in graph.functions_in(function):
         machine = graph.machine_of(each)
         timed = getattr(machine, "time_thunks", None)
-        kept.append((each, each.profile, each.maker.profile, machine, timed))
+        states.append((each, each.profile, each.maker.profile, machine, timed))
         each.profile = each.maker.profile = None
         if timed is not None:
             machine.time_thunks = False
     try:
         yield
     finally:
-        for each, profile, of_maker, machine, timed in kept:
-            each.profile, each.maker.profile = profile, of_maker
+        for each, profile, maker_profile, machine, timed in states:
+            each.profile, each.maker.profile = profile, maker_profile
             if timed is not None:
                 machine.time_thunks = timed
 
 
 def silence(framework):
-    """Forget the profiles that the framework would print when the program ends."""
+    """Keep the framework from printing profiles when the program ends."""
     del framework.profiling._atexit_print_list[:]
 
 
 def forget_calls(function):
-    """Set the counts of calls and their seconds to zero; what compilation took stays."""
+    """Reset the profiles of the calls of a function and its scans, not that of the compilation."""
     for each in graph.functions_in(function):
         profile = each.profile
         if not profile:
@@ -49,7 +50,7 @@ def forget_calls(function):
 
 
 def compile_times(function):
-    """Return where the seconds of a profiled function's compilation went."""
+    """Return the seconds of a profiled function's compilation by stage."""
     profile = function.profile
     optimiser = getattr(profile, "optimizer_time", None)
     if optimiser is None:
@@ -66,25 +67,25 @@ def compile_times(function):
 def of_function(function):
     """Return the profile of a function's calls: totals, three tables, and its scans' profiles."""
     profile = function.profile
-    found = {
+    content = {
         "calls": profile.fct_callcount,
         "seconds": profile.fct_call_time,
         "vm_seconds": profile.vm_call_time,
         "nodes": profile.nb_nodes,
     }
-    found.update(_tables(function))
-    found["scans"] = _scans(function)
-    return found
+    content.update(_tables(function))
+    content["scans"] = _scans(function)
+    return content
 
 
 def _scans(function):
-    found = []
+    scans = []
     for node in graph.graph_of(function).toposort():
         inner = graph.inner_function(node)
         if inner is None or not inner.profile:
             continue
         profile = inner.profile
-        one = {
+        content = {
             "name": graph.op_name(node.op)[:LONGEST_SCAN],
             "signature": graph.describe(inner)["signature"],
             "calls": profile.callcount,
@@ -92,10 +93,10 @@ def _scans(function):
             "seconds": profile.call_time,
             "vm_seconds": profile.vm_call_time,
         }
-        one.update(_tables(inner))
-        one["scans"] = _scans(inner)
-        found.append(one)
-    return sorted(found, key=lambda scan: -scan["seconds"])
+        content.update(_tables(inner))
+        content["scans"] = _scans(inner)
+        scans.append(content)
+    return sorted(scans, key=lambda scan: -scan["seconds"])
 
 
 def _tables(function):
@@ -112,10 +113,10 @@ def _tables(function):
 
 def _rows(function):
     profile = function.profile
-    order = {node: place for place, node in enumerate(graph.graph_of(function).toposort())}
+    order = {node: index for index, node in enumerate(graph.graph_of(function).toposort())}
     rows = []
     for key, seconds in profile.apply_time.items():
-        # PyTensor keeps the graph beside the node.
+        # PyTensor's keys are (graph, node).
         node = key[1] if isinstance(key, tuple) else key
         kind, name = type(node.op), graph.op_name(node.op)
         inputs = ", ".join(graph.ADDRESS.sub("", str(variable)) for variable in node.inputs)

@@ -1,4 +1,4 @@
-"""A scan that frees its memory after each call, and one that keeps it (scan.allow_gc)."""
+"""The same scan with and without garbage collection after each call (scan.allow_gc)."""
 
 from __future__ import absolute_import, division, print_function
 
@@ -8,10 +8,10 @@ import numpy
 
 from verify.workloads.model import Model
 
-Sizes = collections.namedtuple("Sizes", "size batch steps")
+ScanGcSizes = collections.namedtuple("ScanGcSizes", "size batch steps")
 
-FULL = Sizes(size=200, batch=100, steps=100)
-SMALL = Sizes(size=4, batch=3, steps=5)
+FULL = ScanGcSizes(size=200, batch=100, steps=100)
+SMALL = ScanGcSizes(size=4, batch=3, steps=5)
 
 
 def models(ops, small):

@@ -1,14 +1,14 @@
-"""The program as somebody else's worker: it compiles once, and is asked for calls again and again.
+"""Serve calls of a compiled workload to the process that started this one, for the bench.
 
-Compiling may take minutes, a call less than a second. Each line that comes on standard input is a
-JSON object, and so is each answer on standard output:
+Compiling may take minutes, a call less than a second. A request is a line on standard input with a
+JSON object, and so is its response on standard output; the first response needs no request:
 
-    (once it has compiled)  -> {"ready": [{name, graph, compile, modules, first_call} of each case]}
-    {"calls": 100}          -> {"seconds": {case: [seconds of each call]}}
-    {"report": true}        -> {"report": the whole report}
+    (compiled)      -> {"ready": [{name, graph, compile, modules, first_call} of each case]}
+    {"calls": 100}  -> {"seconds": {case: [seconds of each call]}}
+    {"report": true}-> {"report": the whole report}
 
-It ends when standard input does, and is killed when the process that started it ends in any way:
-it may be stopped then, and would never notice.
+The server ends with its standard input. The system kills it when the process that started it ends
+(process.end_with_parent), as it may be suspended then and would not notice.
 """
 
 from __future__ import absolute_import, division, print_function
@@ -19,26 +19,26 @@ import os
 import sys
 
 
-def serve(session):
-    """Answer the lines of standard input, with a compiled session of `measuring`, to the end."""
-    answers = own_output()
-    _answer(answers, {"ready": session.compiled()})
+def serve(workload_run):
+    """Respond to the requests on standard input until its end, with a WorkloadRun."""
+    responses = take_stdout()
+    _respond(responses, {"ready": workload_run.compiled()})
     for line in iter(sys.stdin.readline, ""):
-        wish = json.loads(line)
-        if "calls" in wish:
-            _answer(answers, {"seconds": session.call(wish["calls"])})
+        request = json.loads(line)
+        if "calls" in request:
+            _respond(responses, {"seconds": workload_run.call(request["calls"])})
         else:
-            _answer(answers, {"report": session.report()})
+            _respond(responses, {"report": workload_run.report()})
 
 
-def own_output():
-    """Return standard output as a file, and lead to standard error what others print there."""
+def take_stdout():
+    """Return standard output as a file, and redirect all that is printed to standard error."""
     sys.stdout.flush()
-    kept = os.dup(1)
+    descriptor = os.dup(1)
     os.dup2(2, 1)
-    return io.open(kept, "wb")
+    return io.open(descriptor, "wb")
 
 
-def _answer(file, content):
+def _respond(file, content):
     file.write((json.dumps(content, sort_keys=True) + "\n").encode("ascii"))
     file.flush()

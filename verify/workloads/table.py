@@ -1,4 +1,4 @@
-"""A report of a workload as text, its profile in the form that Theano's own has."""
+"""Render the report of a workload as text, its profiles in the form of Theano's."""
 
 from __future__ import absolute_import, division, print_function
 
@@ -128,14 +128,14 @@ def _tables(profile):
 
 
 def _rows(rows, name, whole):
-    lines, so_far = [], 0.0
+    lines, total = [], 0.0
     for row in rows[:MOST]:
-        so_far += row["seconds"]
+        total += row["seconds"]
         lines.append(
             "  %5.1f%%  %6.1f%%  %10.3fs  %12.2es  %-6s %8d %8d   %s"
             % (
                 100 * row["seconds"] / whole,
-                100 * so_far / whole,
+                100 * total / whole,
                 row["seconds"],
                 row["seconds"] / max(row["calls"], 1),
                 row["type"],
@@ -146,14 +146,14 @@ def _rows(rows, name, whole):
         )
     rest = rows[MOST:]
     if rest:
-        left = sum(row["seconds"] for row in rest)
+        seconds = sum(row["seconds"] for row in rest)
         lines.append(
             "   ... (remaining %d %s account for %6.2f%%(%.2fs) of the runtime)"
             % (
                 len(rest),
                 {"class": "Classes", "op": "Ops"}.get(name, "Apply instances"),
-                100 * left / whole,
-                left,
+                100 * seconds / whole,
+                seconds,
             )
         )
     return lines

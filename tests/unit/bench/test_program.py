@@ -15,8 +15,8 @@ from stacks.bench.options import BenchOptions
 from stacks.bench.program import TimedProgram
 from stacks.bench.result import NUMBA
 from stacks.bench.suspended_process import NoAnswerError, SuspendedProcess
+from stacks.core.disk import REPOSITORY
 from stacks.core.errors import StacksError
-from stacks.environments import settings
 from unit.helpers import benching
 from unit.helpers.benching import candidate
 from unit.helpers.profiles import case, profile, tables
@@ -252,7 +252,8 @@ def test_scan_may_be_fixed_for_all(monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr(rounds, "TimedProgram", Seen)
     chosen = (candidate("pip-default"), candidate("mkl", "pytensor-3.0.7"))
     rounds.run(dataclasses.replace(plan(fix_scan=True), candidates=chosen))
-    assert seen == [(["--fix-scan"], str(settings.SITE_FOLDER))] * 2
-    assert (settings.SITE_FOLDER / "theano_stacks_scan.py").is_file()
+    sources = REPOSITORY / "recipes/theano-stacks-scan/src"
+    assert seen == [(["--fix-scan"], str(sources))] * 2
+    assert (sources / "theano_stacks_scan.py").is_file()
     (said,) = command.remarks([], True, 0.0, BenchOptions(fix_scan=True))
     assert "theano_stacks_scan" in said

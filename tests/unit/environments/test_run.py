@@ -62,7 +62,7 @@ def test_overridden_settings_are_printed_once(
         run_module.run(variant, Path("/prefix"), ["true"])
     assert capsys.readouterr().err == (
         "warning: THEANO_FLAGS sets blas.ldflags to '', where the variant needs '-lopenblas': "
-        "this is not openblas any more\n"
+        "this is no longer openblas\n"
     )
 
 

@@ -92,7 +92,7 @@ def case(
 def report(*cases: dict[str, Any], variant: str = "openblas", **changes: Any) -> dict[str, Any]:
     framework = {"name": "theano-1.0.5", "module": "theano", "version": "1.0.5", "python": "3.9.2"}
     return {
-        "schema": 1,
+        "schema": 2,
         "workload": "ntm",
         "small": False,
         "fixed_scan": False,

@@ -27,6 +27,6 @@ def test_files_changed_after_the_layout_are_an_error(tmp_path: Path) -> None:
     ):
         with pytest.raises(IntegrityError) as caught:
             manifest.check(tmp_path, changed)
-        assert caught.value.what.startswith(f"1 files of {tmp_path} have changed")
+        assert caught.value.what.startswith(f"1 files of {tmp_path} changed")
         assert caught.value.found == name
         assert caught.value.fix and f"rm -r {tmp_path}" in caught.value.fix

@@ -12,6 +12,7 @@ import pytest
 import zstandard
 
 from stacks.channel.offers import read_channel
+from stacks.core.disk import REPOSITORY
 from stacks.core.errors import FetchError, IntegrityError, StacksError, StaleError, UsageError
 from stacks.core.workspace import Workspace
 from stacks.environments import build as pipeline
@@ -159,6 +160,23 @@ def test_an_environment_is_made_of_it_and_nothing_is_asked_twice(world: World) -
     assert world.site.asked == []
 
 
+def test_the_accelerator_is_installed_beside_the_locked_packages(world: World) -> None:
+    path = world.root / "envs/frameworks/tiny.yaml"
+    path.write_text(f"{FRAMEWORK}accelerator: [theano-stacks]\n")
+    name = "recipes/theano-stacks"
+    shutil.copytree(REPOSITORY / name, world.root / name)
+    world.relock()
+    assert {package.name for package in world.check().packages} == {p.name for p in SOLVED}
+    assert "theano-stacks" not in (world.lock / "environment.yml").read_text()
+    world.make()
+    assert (world.place / "lib/python3.9/site-packages/theano_stacks_quick.pth").is_file()
+    [record] = world.place.glob("conda-meta/theano-stacks-1.0.0-*.json")
+    assert "/theano-stacks/noarch/theano-stacks-1.0.0-" in json.loads(record.read_bytes())["url"]
+    expected = json.loads((world.place / "etc/theano-stacks/expect.json").read_bytes())
+    assert "theano-stacks" in {package["name"] for package in expected["packages"]}
+    assert world.make() == world.place, "ready"
+
+
 def test_an_index_that_is_not_packed(world: World) -> None:
     serve(world.site, "/plain", PACKAGES, packed=False)
     world.relock("plain")
@@ -222,7 +240,7 @@ def test_a_system_that_is_older_than_the_packages_need(world: World) -> None:
 
 @pytest.mark.parametrize(
     ("content", "message"),
-    [(None, "not a conda channel"), (b"BZh", "not a file of zstd's"), (b"", "cannot be read")],
+    [(None, "is not a conda channel"), (b"BZh", "is not a zstd file"), (b"", "cannot be read")],
 )
 def test_an_invalid_index_is_an_error(world: World, content: bytes | None, message: str) -> None:
     name = "/conda-forge/linux-64/repodata.json.zst"
@@ -281,7 +299,7 @@ def test_a_lock_that_is_not_there(world: World) -> None:
 def test_invalid_sizes_are_an_error(world: World) -> None:
     world.relock()
     (world.lock / "sizes.json").write_text("[]")
-    with pytest.raises(UsageError, match="not the packages' sizes"):
+    with pytest.raises(UsageError, match="does not contain the packages' sizes"):
         world.make()
 
 

@@ -21,9 +21,7 @@ TASKS = "its tasks only pass their options on; tests/unit/tasks/test_task.py lis
 EXCEPTIONS = {
     "stacks/bench/record.py": "a base class and two limits: tests/unit/bench/test_result.py",
     "stacks/core/validation.py": "its messages name lines: tests/unit/core/test_yamlfile.py",
-    "stacks/environments/build.py": "tests/integration/test_prefix.py builds, and has it fail",
     "stacks/environments/other_channel.py": "tests/unit/locks/test_other_channel.py installs by it",
-    "stacks/image/layout.py": "tests/integration/test_image.py looks at every file that it makes",
     "stacks/image/reproduce.py": "tests/integration/test_image.py makes two images by it",
     "stacks/locks/lock.py": LOCKS,
     "stacks/locks/update.py": LOCKS,
@@ -36,7 +34,6 @@ EXCEPTIONS = {
     "stacks/tasks/project.py": TASKS,
     "stacks/tasks/timing.py": "tests/integration/test_cluster.py runs its commands",
     "stacks/variants/files.py": "models only: tests/unit/project/test_schemas.py",
-    "verify/__main__.py": SUITE,
     "verify/blas/bindings.py": "tests/unit/verify/blas/test_relocations.py calls it",
     "verify/blas/library.py": "tests/unit/verify/blas/test_kernels.py calls it",
     "verify/blas/numerics.py": SUITE,
@@ -47,21 +44,7 @@ EXCEPTIONS = {
     "verify/blas/speed.py": SUITE,
     "verify/blas/threads.py": SUITE,
     "verify/blas/threads_probe.py": SUITE,
-    "verify/checks/compile_time.py": SUITE,
-    "verify/checks/known_faults.py": SUITE,
     "verify/checks/scan.py": SUITE,
-    "verify/checks/versions.py": SUITE,
-    "verify/cli.py": SUITE,
-    "verify/context.py": SUITE,
-    "verify/core/clock.py": TIMED,
-    "verify/core/expectation.py": SUITE,
-    "verify/core/fixes.py": "tests/unit/verify/checks/test_settings.py calls it",
-    "verify/core/framework.py": SUITE,
-    "verify/core/machine.py": SUITE,
-    "verify/core/native.py": SUITE,
-    "verify/core/process.py": SUITE,
-    "verify/core/progress.py": "tests/unit/verify/core/test_watch.py runs it",
-    "verify/core/text.py": "one function, called by every check",
     "verify/device/cases.py": DEVICE,
     "verify/device/drivers.py": DEVICE,
     "verify/device/graph.py": DEVICE,
@@ -73,7 +56,6 @@ EXCEPTIONS = {
     "verify/elementwise/libm.py": LIBM,
     "verify/elementwise/speed.py": TIMED,
     "verify/suite.py": SUITE,
-    "verify/table.py": SUITE,
     "verify/workloads/bench_probe.py": TIMED,
     "verify/workloads/check_blas.py": "no test runs it: verify/blas/speed.py times the product",
     "verify/workloads/cli.py": "tests/unit/profiles/test_run.py starts it",
@@ -95,7 +77,7 @@ EXCEPTIONS = {
 def modules() -> list[str]:
     return [
         str(path.relative_to(REPOSITORY))
-        for root in ("stacks", "verify")
+        for root in ("recipes", "stacks", "verify")
         for path in sorted((REPOSITORY / root).rglob("*.py"))
         if path.name != "__init__.py"
     ]
@@ -103,6 +85,10 @@ def modules() -> list[str]:
 
 def location_of_test(module: str) -> Path:
     path = Path(module.removeprefix("stacks/"))
+    if path.parts[0] == "recipes":
+        return (
+            Path("tests/unit/accelerator") / f"test_{path.stem.removeprefix('theano_stacks_')}.py"
+        )
     return Path("tests/unit") / path.parent / f"test_{path.stem.strip('_')}.py"
 
 
@@ -110,6 +96,7 @@ def location_of_test(module: str) -> Path:
     ("module", "test"),
     [
         ("stacks/core/disk.py", "tests/unit/core/test_disk.py"),
+        ("recipes/x/src/theano_stacks_scan.py", "tests/unit/accelerator/test_scan.py"),
         ("verify/blas/peak.py", "tests/unit/verify/blas/test_peak.py"),
         ("verify/__main__.py", "tests/unit/verify/test_main.py"),
     ],

@@ -38,7 +38,7 @@ def test_a_flipped_byte_in_the_cache_is_thrown_away_and_fetched_again(
     path = fetch(workspace, [deb()])[deb()]
     path.write_bytes(BODY[:99] + b"\xff" + BODY[100:])
     assert fetch(workspace, [deb()])[deb()].read_bytes() == BODY
-    assert f"thrown away: {path}" in capsys.readouterr().err
+    assert f"{path}: deleted" in capsys.readouterr().err
     assert len(mirror.asked) == 2
 
 
@@ -59,7 +59,7 @@ def test_offline_takes_the_cache_and_asks_nobody(workspace: Workspace, mirror: S
     fetch(workspace, [deb()])
     asked = len(mirror.asked)
     assert fetch(workspace, [deb()], offline=True)[deb()].read_bytes() == BODY
-    with pytest.raises(FetchError, match=r"(?s)not there.*with a network"):
+    with pytest.raises(FetchError, match=r"(?s)missing.*with a network"):
         fetch(workspace, [deb(b"other")], offline=True)
     assert len(mirror.asked) == asked
 

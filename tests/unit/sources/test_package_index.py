@@ -54,7 +54,7 @@ def test_a_json_index(workspace: Workspace, index: Site) -> None:
 
 def test_an_unreadable_json_index_is_an_error(workspace: Workspace, index: Site) -> None:
     index.kinds["/simple/foo-bar/"] = "application/vnd.pypi.simple.v1+json"
-    with pytest.raises(FetchError, match=r"(?s)cannot be read.*JSON.*fix"):
+    with pytest.raises(FetchError, match=r"(?s)cannot be parsed.*JSON.*fix"):
         fetch(workspace, [wheel()])
 
 
@@ -102,8 +102,8 @@ def test_a_file_that_no_index_has(
         fetch(workspace, [pin])
     told = str(caught.value)
     assert "Foo_Bar 9 (foo_bar-9-py3-none-any.whl) is not at: " in told
-    assert f"{index.url}/simple/foo-bar/, {index.url}/empty/foo-bar/ (does not know it)" in told
-    assert "/nosuch (does not know it)" in told
+    assert f"{index.url}/simple/foo-bar/, {index.url}/empty/foo-bar/ (has no such project)" in told
+    assert "/nosuch (has no such project)" in told
     assert SECRET not in told
 
 

@@ -52,4 +52,19 @@ def test_without_a_task_there_is_the_list_of_them() -> None:
     assert (done.returncode, done.stderr) == (0, "")
     assert done.stdout.startswith("Available tasks:")
     assert "\n  build " in done.stdout
-    assert done.stdout.endswith("./invoke --help TASK tells more of one.\n")
+    assert done.stdout.endswith("./invoke --help TASK shows its options.\n")
+
+
+def test_render_checks_the_committed_files() -> None:
+    assert run("render", "--check").returncode == 0
+
+
+@pytest.mark.parametrize("words", [("-v", "schema", "--check"), ("schema", "-v", "--check")])
+def test_verbose_is_accepted_before_and_after_the_task(words: tuple[str, ...]) -> None:
+    done = run(*words)
+    assert (done.returncode, done.stderr) == (0, "")
+
+
+def test_short_variant_option_is_not_verbose() -> None:
+    done = run("build", "-v", "no-such")
+    assert done.returncode == 2 and "unknown variant" in done.stderr

@@ -1,13 +1,14 @@
-"""Which kernels a library has taken, and what to do where they are slower ones than there are."""
+"""The kernels that a library uses, and the fix where better ones exist."""
 
-import importlib
 from pathlib import Path
 from types import SimpleNamespace
 
 import pytest
 
-kernels = importlib.import_module("verify.blas.kernels")
-library = importlib.import_module("verify.blas.library")
+from unit.helpers.suite import suite_module
+
+kernels = suite_module("blas.kernels")
+library = suite_module("blas.library")
 
 AVX512 = "avx512f avx512bw avx512cd avx512dq avx512vl"
 ZEN5 = f"sse2 avx avx2 fma {AVX512}"
@@ -39,19 +40,19 @@ def context(name: str, kernel: str | None, path: Path | str = "/lib/x.so", part:
         (ZEN5, "AVX-512"),
     ],
 )
-def test_what_a_processor_can_run(flags: str, level: str) -> None:
+def test_the_best_instruction_set_of_a_processor(flags: str, level: str) -> None:
     assert kernels.LEVELS[kernels.level(flags.split())][0] == level
 
 
 @pytest.mark.parametrize(
     ("name", "kernel"), [("openblas", "SkylakeX"), ("openblas", "Cooperlake"), ("blis", "skx")]
 )
-def test_kernels_that_fit(name: str, kernel: str) -> None:
+def test_kernels_for_the_best_instruction_set_pass(name: str, kernel: str) -> None:
     found = kernels.check(context(name, kernel, part=0.1))
     assert (found.status, found.detail) == ("pass", f"{kernel}, for AVX-512")
 
 
-def test_slow_kernels_fail_and_the_fix_is_a_line_to_type(tmp_path: Path) -> None:
+def test_slow_kernels_fail_and_the_fix_is_a_command(tmp_path: Path) -> None:
     (path := tmp_path / "lib.so").write_bytes(b"\0Haswell\0SkylakeX\0")
     found = kernels.check(context("openblas", "Haswell", path))
     assert found.status == "fail"
@@ -59,31 +60,31 @@ def test_slow_kernels_fail_and_the_fix_is_a_line_to_type(tmp_path: Path) -> None
         "Haswell, for AVX2, where this processor has AVX-512: Gemm reaches 45 % of a "
         "processor's peak"
     )
-    assert found.fix == "set it before Python starts:\nexport OPENBLAS_CORETYPE=SkylakeX"
+    assert found.fix == "set this before Python starts:\nexport OPENBLAS_CORETYPE=SkylakeX"
 
 
-def test_a_library_that_has_no_others(tmp_path: Path) -> None:
+def test_a_library_without_better_kernels(tmp_path: Path) -> None:
     (path := tmp_path / "lib.so").write_bytes(b"\0Haswell\0")
     assert kernels.check(context("openblas", "Barcelona", path)).fix == (
-        "this library has no kernels for AVX-512: take a newer one"
+        "this library has no kernels for AVX-512: install a newer one"
     )
 
 
-def test_who_has_chosen_them_is_named(monkeypatch: pytest.MonkeyPatch) -> None:
+def test_a_variable_that_selects_slow_kernels_is_named(monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setenv("OPENBLAS_CORETYPE", "Haswell")
     assert kernels.check(context("openblas", "Haswell")).fix == (
-        "OPENBLAS_CORETYPE=Haswell has chosen them: take it out of the environment"
+        "OPENBLAS_CORETYPE=Haswell selects these kernels: unset it"
     )
 
 
-def test_kernels_for_less_pass_where_they_are_as_fast() -> None:
+def test_other_kernels_pass_where_gemm_is_fast() -> None:
     """AMD's Zen 4 computes AVX-512 in two halves."""
     found = kernels.check(context("openblas", "Haswell", part=0.9))
     assert found.status == "pass"
     assert "where this processor has AVX-512: Gemm reaches 90 %" in found.detail
 
 
-def test_mkls_choice_is_told(monkeypatch: pytest.MonkeyPatch) -> None:
+def test_mkls_kernels_pass_as_they_cannot_be_changed(monkeypatch: pytest.MonkeyPatch) -> None:
     files = ["/x/lib/libmkl_core.so.3", "/x/lib/libmkl_def.so.3"]
     monkeypatch.setattr(kernels.bindings, "mapped_files", lambda: files)
     found = kernels.check(context("mkl", None))
@@ -91,10 +92,10 @@ def test_mkls_choice_is_told(monkeypatch: pytest.MonkeyPatch) -> None:
     assert found.detail.startswith(
         "def, for AVX2, where this processor has AVX-512: Gemm reaches 45"
     )
-    assert found.detail.endswith("MKL has no others for it, OpenBLAS and BLIS have")
+    assert found.detail.endswith("MKL has no better ones for it, OpenBLAS and BLIS do")
 
 
-def test_a_baseline_is_as_it_is() -> None:
+def test_slow_kernels_of_a_baseline_pass() -> None:
     slow = context("openblas", "Barcelona")
     slow.is_baseline = True
     found = kernels.check(slow)
@@ -102,7 +103,7 @@ def test_a_baseline_is_as_it_is() -> None:
     assert found.detail.endswith("the other variants are compared with this")
 
 
-def test_what_cannot_be_known_is_skipped() -> None:
+def test_without_a_peak_a_library_or_a_name_of_kernels_it_is_skipped() -> None:
     nothing = context("openblas", "Haswell")
     nothing.peaks = {}
     assert kernels.check(nothing).status == "skip"
@@ -111,7 +112,7 @@ def test_what_cannot_be_known_is_skipped() -> None:
     assert kernels.check(context("reference or unknown", None)).status == "skip"
 
 
-def test_only_where_there_are_better_ones_is_there_something_to_fix() -> None:
+def test_there_is_no_fix_without_better_kernels() -> None:
     assert kernels.fix_if_slower(context("openblas", "SkylakeX").serving) is None
     assert kernels.fix_if_slower(context("mkl", None).serving) is None
     assert kernels.fix_if_slower(context("reference or unknown", None).serving) is None

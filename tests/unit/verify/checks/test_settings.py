@@ -1,26 +1,13 @@
-"""Who has set a flag, and what to write where."""
+"""What sets a flag, and how to undo it."""
 
 import importlib
 from pathlib import Path
-from types import SimpleNamespace
 
 import pytest
 
+from unit.helpers.verification import context
+
 settings = importlib.import_module("verify.checks.settings")
-fix = importlib.import_module("verify.core.fixes")
-
-
-def context(**more: object) -> SimpleNamespace:
-    values = {"blas.ldflags": "", "cxx": "g++", "mode": "Mode", "linker": "cvm", "optimizer": "o4"}
-    framework = SimpleNamespace(
-        flags_variable="THEANO_FLAGS",
-        rc_variable="THEANORC",
-        rc_file="~/.theanorc",
-        flag=values.get,
-        spelled=str,
-    )
-    base: dict[str, object] = {"framework": framework, "expectation": None, "given_flags": ""}
-    return SimpleNamespace(**{**base, **more})
 
 
 def test_flags_are_split_as_the_frameworks_split_them() -> None:
@@ -38,61 +25,56 @@ def test_the_last_file_wins_and_flags_come_before_files(
     first.write_text("[blas]\nldflags = -la\n")
     last.write_text("# mine\n[blas]\nldflags: -lb\n")
     monkeypatch.setenv("THEANORC", f"{first}:{last}")
-    assert settings.given(context(), "blas.ldflags") == (str(last), "-lb")
-    named = context(given_flags="blas.ldflags=-lc")
-    assert settings.given(named, "blas.ldflags") == ("THEANO_FLAGS", "-lc")
-    assert settings.given(context(), "floatX") == (None, None)
+    assert settings.source_of(context(), "blas.ldflags") == (str(last), "-lb")
+    named = context(user_flags="blas.ldflags=-lc")
+    assert settings.source_of(named, "blas.ldflags") == ("THEANO_FLAGS", "-lc")
+    assert settings.source_of(context(), "floatX") == (None, None)
 
 
-def test_a_setting_that_nobody_makes_wants_the_environment_activated(
+def test_a_setting_without_a_source_needs_the_environment_activated(
     tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     monkeypatch.setenv("THEANORC", str(tmp_path / "none"))
-    found = settings.check(context(expectation={"flags": {"blas.ldflags": "-lopenblas"}}))
-    assert found.status == "fail"
-    assert found.detail == "blas.ldflags is empty, not -lopenblas (nothing sets it)"
-    assert "activate the environment" in found.fix
+    expectation = {"flags": {"blas.ldflags": "-lopenblas"}}
+    check = settings.check(context(expectation=expectation))
+    assert check.status == "fail"
+    assert check.detail == "blas.ldflags is empty, not -lopenblas (nothing sets it)"
+    assert "activate the environment" in check.fix
 
 
-def test_a_diagnosis_finds_what_turns_compiled_code_off(
+def test_a_flag_that_turns_compiled_code_off_fails_a_diagnosis(
     tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     monkeypatch.setenv("THEANORC", str(tmp_path / "none"))
-    slow = context(given_flags="mode=FAST_COMPILE")
+    slow = context(user_flags="mode=FAST_COMPILE")
     slow.framework.flag = {"mode": "FAST_COMPILE", "cxx": "g++"}.get
-    found = settings.check(slow)
-    assert found.status == "fail"
-    assert found.fix == "take mode=FAST_COMPILE out of THEANO_FLAGS"
+    check = settings.check(slow)
+    assert check.status == "fail"
+    assert check.fix == "remove mode=FAST_COMPILE from THEANO_FLAGS"
 
 
-def test_a_library_in_the_prefix_is_linked_from_there(
+def test_a_setting_of_a_configuration_file_is_removed_from_there(
     tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    library = tmp_path / "lib"
-    library.mkdir()
-    (library / "libopenblas.so.0").touch()
-    monkeypatch.setattr(fix.sys, "prefix", str(tmp_path))
-    assert fix.linkable() == f"-L{library} -l:libopenblas.so.0 -Wl,-rpath,{library}"
+    path = tmp_path / "theanorc"
+    monkeypatch.setenv("THEANORC", str(path))
+    slow = context()
+    slow.framework.flag = {"optimizer": None, "mode": "Mode", "linker": "py", "cxx": ""}.get
+    path.write_text("[global]\nlinker = py\n")
+    check = settings.check(slow)
+    assert check.detail == (
+        "linker=py turns off compiled code or optimisation; cxx is empty: nothing can be compiled"
+    )
+    assert check.fix.startswith(f"remove from {path}:\n[global]\nlinker = py; install a C++")
 
 
-def test_without_any_library_the_fix_says_what_to_install(
-    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
-) -> None:
-    monkeypatch.setattr(fix.sys, "prefix", str(tmp_path))
-    monkeypatch.setattr(fix, "system_libraries", lambda: ["libm.so.6"])
-    monkeypatch.delenv("THEANORC", raising=False)
-    said = fix.ldflags_fix(context())
-    assert "libopenblas-dev" in said
-    assert said.endswith("put these lines into ~/.theanorc:\n[blas]\nldflags = -lopenblas")
-
-
-def test_the_telling_line_of_a_compilers_message_is_shown() -> None:
-    error = ImportError("Compilation failed:\nld: cannot find -lopenblas\ncollect2: exit 1\n")
-    assert fix.explain(error) == "ImportError: ld: cannot find -lopenblas"
+def test_spaces_and_the_case_of_truth_values_do_not_matter() -> None:
+    flags = {"cxx": "  g++ ", "mode": "Mode"}
+    assert settings.check(context(expectation={"flags": flags})).detail == "2 in force"
 
 
 @pytest.mark.parametrize(
-    ("given", "asked", "status"),
+    ("user_flags", "requested", "status"),
     [
         ("", "opencl0:0", "pass"),
         ("device=opencl0:1", "opencl0:1", "pass"),
@@ -100,10 +82,10 @@ def test_the_telling_line_of_a_compilers_message_is_shown() -> None:
         ("device=cuda", "opencl0:0", "fail"),
     ],
 )
-def test_another_device_of_the_kind_is_the_persons_choice_and_none_is_a_fault(
-    monkeypatch: pytest.MonkeyPatch, given: str, asked: str, status: str
+def test_another_device_of_the_same_kind_passes_and_none_fails(
+    monkeypatch: pytest.MonkeyPatch, user_flags: str, requested: str, status: str
 ) -> None:
     monkeypatch.setenv("THEANORC", "")
     expectation = {"flags": {"device": "opencl0:0"}}
-    made = context(expectation=expectation, given_flags=given, asked_device=asked)
+    made = context(expectation=expectation, user_flags=user_flags, requested_device=requested)
     assert settings.check(made).status == status

@@ -1,4 +1,4 @@
-"""What a framework prints of a module that does not compile stays out of the table."""
+"""Standard output without what the frameworks print."""
 
 import importlib
 import sys
@@ -9,18 +9,20 @@ import pytest
 quiet: Any = importlib.import_module("verify.core.quiet")
 
 
-def test_what_is_printed_meanwhile_and_what_comes_later(capsys: pytest.CaptureFixture[str]) -> None:
+def test_output_in_the_block_and_through_its_stream_later_is_discarded(
+    capsys: pytest.CaptureFixture[str],
+) -> None:
     with quiet.output():
-        print("meanwhile")
-        kept = sys.stdout
+        print("in the block")
+        stream = sys.stdout
     print("table")
-    kept.write("later")
+    stream.write("later")
     with quiet.output(loud=True):
         print("debug")
     assert capsys.readouterr().out == "table\ndebug\n"
 
 
-def test_an_error_meanwhile(capsys: pytest.CaptureFixture[str]) -> None:
+def test_an_error_in_the_block_restores_the_output(capsys: pytest.CaptureFixture[str]) -> None:
     with pytest.raises(ZeroDivisionError), quiet.output():
         raise ZeroDivisionError
     print("table")

@@ -1,4 +1,4 @@
-"""The process over the suite's: it ends one that hangs, and tells of one that dies."""
+"""The supervisor of the suite: it kills one that hangs, and reports one that dies."""
 
 from __future__ import annotations
 
@@ -43,11 +43,11 @@ class Arguments(object):
 
 def watched(arguments):
     def suite(folder):
-        return program.end("verify", lambda arguments: run(folder), arguments)
+        return program.exit_status("verify", lambda arguments: run(folder), arguments)
 
-    return watch.over("verify", suite, {limit})
+    return watch.supervise("verify", suite, {limit})
 
-sys.exit(program.end("verify", watched, Arguments))
+sys.exit(program.exit_status("verify", watched, Arguments))
 """
 HOLDING, RELEASING = "deadlock(ctypes.PyDLL(None))", "deadlock(ctypes.CDLL(None))"
 
@@ -56,7 +56,7 @@ Start = Callable[..., "subprocess.Popen[str]"]
 
 @pytest.fixture
 def start(tmp_path: Path) -> Start:
-    """Give the function that starts a program whose suite does one thing."""
+    """Give a function that starts a program whose suite is one statement."""
 
     def started(part: str, limit: float = 60, session: bool = False) -> subprocess.Popen[str]:
         text = PROGRAM.format(part=part, limit=limit)
@@ -73,17 +73,17 @@ def start(tmp_path: Path) -> Start:
 
 
 def begun(process: subprocess.Popen[str]) -> tuple[Path, int]:
-    """Return the folder and the number of the process that does the work."""
+    """Return the temporary folder and the process id of the suite."""
     assert process.stdout
     return Path(process.stdout.readline().strip()), int(process.stdout.readline())
 
 
 @pytest.mark.parametrize("part", [HOLDING, RELEASING])
-def test_what_hangs_is_named_and_ended(part: str, start: Start, tmp_path: Path) -> None:
+def test_a_step_that_hangs_is_named_and_killed(part: str, start: Start, tmp_path: Path) -> None:
     with start(part, limit=1) as process:
         out, error = process.communicate()
     assert process.returncode == 1
-    assert error.startswith("verify: `checking this` has not gone on for 1 s and was ended\n")
+    assert error.startswith("verify: `checking this` made no progress for 1 s and was killed\n")
     assert "  fix: a library that it calls does not return" in error
     assert "--limit" in error and "Traceback" not in error
     with pytest.raises(ProcessLookupError):
@@ -91,14 +91,14 @@ def test_what_hangs_is_named_and_ended(part: str, start: Start, tmp_path: Path) 
     assert not list(tmp_path.iterdir())
 
 
-def test_what_goes_on_is_not_ended_however_long_it_takes(start: Start) -> None:
-    goes_on = "end = time.time() + 1.5\n    while time.time() < end: progress.note('checking on')"
-    with start(f"{goes_on}\n    return 3", limit=0.5) as process:
+def test_a_suite_that_makes_progress_is_not_killed_at_the_limit(start: Start) -> None:
+    busy = "end = time.time() + 1.5\n    while time.time() < end: progress.note('checking on')"
+    with start(f"{busy}\n    return 3", limit=0.5) as process:
         _, error = process.communicate()
     assert (process.returncode, error) == (3, "")
 
 
-def test_its_status_is_the_suites_and_exit_handlers_find_its_folder(
+def test_the_suites_status_is_returned_and_its_exit_handlers_have_their_folder(
     start: Start, tmp_path: Path
 ) -> None:
     with start("return 0") as process:
@@ -108,7 +108,7 @@ def test_its_status_is_the_suites_and_exit_handlers_find_its_folder(
     assert not list(tmp_path.iterdir())
 
 
-def test_what_dies_is_told(start: Start, tmp_path: Path) -> None:
+def test_a_suite_that_dies_is_reported_with_its_step(start: Start, tmp_path: Path) -> None:
     with start("os.kill(os.getpid(), signal.SIGSEGV)") as process:
         _, error = process.communicate()
     assert process.returncode == 1
@@ -116,11 +116,11 @@ def test_what_dies_is_told(start: Start, tmp_path: Path) -> None:
     assert not list(tmp_path.iterdir())
 
 
-@pytest.mark.parametrize("everyone", [True, False])
-def test_an_interrupt_ends_what_runs(everyone: bool, start: Start, tmp_path: Path) -> None:
+@pytest.mark.parametrize("group", [True, False])
+def test_an_interrupt_ends_a_running_suite(group: bool, start: Start, tmp_path: Path) -> None:
     with start("while True: signal.pause()", session=True) as process:
         begun(process)
-        if everyone:
+        if group:
             os.killpg(process.pid, signal.SIGINT)
         else:
             process.send_signal(signal.SIGINT)
@@ -129,7 +129,7 @@ def test_an_interrupt_ends_what_runs(everyone: bool, start: Start, tmp_path: Pat
     assert not list(tmp_path.iterdir())
 
 
-def test_an_interrupt_ends_what_hangs(start: Start, tmp_path: Path) -> None:
+def test_an_interrupt_kills_a_hanging_suite(start: Start, tmp_path: Path) -> None:
     with start(HOLDING) as process:
         begun(process)
         process.send_signal(signal.SIGINT)
@@ -139,18 +139,20 @@ def test_an_interrupt_ends_what_hangs(start: Start, tmp_path: Path) -> None:
 
 
 @pytest.mark.parametrize("number", [signal.SIGTERM, signal.SIGHUP])
-def test_what_ends_one_ends_both(number: signal.Signals, start: Start, tmp_path: Path) -> None:
+def test_a_signal_to_the_supervisor_ends_the_suite(
+    number: signal.Signals, start: Start, tmp_path: Path
+) -> None:
     with start(HOLDING) as process:
         folder, _ = begun(process)
         assert folder.is_dir()
         process.send_signal(number)
-        # Both have the pipe's other end: it closes with the last of them.
+        # Both have the pipe's writing end: it closes with the last of them.
         _, error = process.communicate()
     assert (process.returncode, error) == (-number, "")
     assert not list(tmp_path.iterdir())
 
 
-def test_it_does_not_outlive_the_process_over_it(start: Start) -> None:
+def test_the_suite_does_not_outlive_a_killed_supervisor(start: Start) -> None:
     with start(HOLDING) as process:
         begun(process)
         process.kill()
@@ -158,7 +160,7 @@ def test_it_does_not_outlive_the_process_over_it(start: Start) -> None:
     assert process.returncode == -signal.SIGKILL
 
 
-def test_signals_that_were_turned_off_stay_so(start: Start) -> None:
+def test_ignored_signals_stay_ignored(start: Start) -> None:
     part = "print(signal.getsignal(signal.SIGHUP) == signal.SIG_IGN); return 0"
     before = signal.signal(signal.SIGHUP, signal.SIG_IGN)
     try:

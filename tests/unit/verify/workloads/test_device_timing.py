@@ -2,18 +2,18 @@
 
 from __future__ import annotations
 
-import importlib
 from types import SimpleNamespace
 from typing import Any
 
 import pytest
 
-# It is written for Python 2.7 too, so it has no types.
-waiting: Any = importlib.import_module("verify.workloads.device_timing")
+from unit.helpers.suite import suite_module
+
+device_timing = suite_module("workloads.device_timing")
 
 
 class Array:
-    """An array of a device, which is not computed before somebody waits for it."""
+    """An array of a device, which is computed when a program waits for it."""
 
     computed = False
 
@@ -42,10 +42,10 @@ def function(thunks: list[Any], *nodes: Any) -> Any:
     )
 
 
-def test_each_node_waits_and_is_still_what_it_was() -> None:
+def test_each_node_waits_and_keeps_its_attributes() -> None:
     thunk = Thunk()
     one = function([thunk])
-    waiting.at_each_node(one)
+    device_timing.at_each_node(one)
     (changed,) = one.fn.thunks
     assert changed() == "done"
     assert thunk.outputs[0][0].computed
@@ -55,7 +55,7 @@ def test_each_node_waits_and_is_still_what_it_was() -> None:
         _ = changed.perform
 
 
-def test_the_nodes_of_scans_wait_too() -> None:
+def test_nodes_of_scans_wait() -> None:
     thunk = Thunk()
 
     class Scan:
@@ -63,13 +63,13 @@ def test_the_nodes_of_scans_wait_too() -> None:
             self.fn = function([thunk])
 
     scan = Scan()
-    waiting.at_each_node(function([], SimpleNamespace(op=scan)))
+    device_timing.at_each_node(function([], SimpleNamespace(op=scan)))
     scan.fn.fn.thunks[0]()
     assert thunk.outputs[0][0].computed
 
 
-def test_a_call_waits_for_what_it_has_updated() -> None:
+def test_a_call_waits_for_its_updates() -> None:
     waited: list[bool] = []
-    waiting.for_updates(SimpleNamespace(sync_shared=lambda: waited.append(True)))
-    waiting.for_updates(SimpleNamespace())
+    device_timing.for_updates(SimpleNamespace(sync_shared=lambda: waited.append(True)))
+    device_timing.for_updates(SimpleNamespace())
     assert waited == [True]

@@ -1,0 +1,61 @@
+"""Reports and contexts of the verification suite, made by hand."""
+
+from __future__ import annotations
+
+import importlib
+from types import SimpleNamespace
+from typing import Any
+
+# The suite is written for Python 2.7 too, so it has no types.
+report = importlib.import_module("verify.core.report")
+
+
+def document(*checks: object, home: str = "/usr") -> dict[str, Any]:
+    """Return a whole report with these checks, or one that passed."""
+    content: dict[str, Any] = report.document(
+        variant="pip-openblas",
+        framework={
+            "name": "theano-1.0.5",
+            "module": "theano",
+            "version": "1.0.5",
+            "python": "3.9.2",
+        },
+        machine={
+            "cpu": "A processor",
+            "vendor": "Maker",
+            "cores": 2,
+            "memory": 1 << 30,
+            "kernel": "6.1",
+            "glibc": "2.36",
+            "peak": [{"dtype": "float64", "threads": 1, "gflops": 58.2}],
+        },
+        settings={
+            "floatX": "float64",
+            "ldflags": f"-L{home}/lib -lopenblas",
+            "cxx": "g++",
+            "mode": "Mode",
+            "linker": "cvm",
+            "threads": 2,
+        },
+        packages=[{"name": "numpy", "version": "1.22.4", "sha256": "00"}],
+        checks=checks or (report.passed("blas.ldflags", "-lopenblas"),),
+        timings=[report.timing("import", "s", [1.5, 1.0, 1.25])],
+    )
+    return content
+
+
+def context(**attributes: object) -> SimpleNamespace:
+    """Return a context of a Theano 1.0.5 with a compiler and no BLAS."""
+    flags = {"blas.ldflags": "", "cxx": "g++", "mode": "Mode", "linker": "cvm", "optimizer": "o4"}
+    framework = SimpleNamespace(
+        name="theano",
+        version="1.0.5",
+        flags_variable="THEANO_FLAGS",
+        rc_variable="THEANORC",
+        rc_file="~/.theanorc",
+        flag=flags.get,
+        spelled=str,
+    )
+    return SimpleNamespace(
+        **{"framework": framework, "expectation": None, "user_flags": "", **attributes}
+    )

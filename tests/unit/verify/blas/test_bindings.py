@@ -1,0 +1,49 @@
+"""The libraries that calls of loaded modules end in."""
+
+import _ctypes
+import os
+from pathlib import Path
+
+import pytest
+
+from unit.helpers.suite import suite_module
+
+bindings = suite_module("blas.bindings")
+CTYPES = os.path.realpath(_ctypes.__file__)
+
+
+def test_a_call_is_bound_to_another_library() -> None:
+    (binding,) = bindings.bindings_of([CTYPES], ("ffi_call",))
+    assert (binding.module, binding.symbol) == (CTYPES, "ffi_call")
+    assert Path(binding.library).name.startswith("libffi")
+
+
+def test_a_function_of_the_module_itself_is_no_binding(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(bindings.relocations, "file_of", lambda address: CTYPES)
+    monkeypatch.setattr(bindings.relocations, "imports", lambda path: {"ffi_call": [(0, True)]})
+    assert bindings.bindings_of([CTYPES], ("ffi_call",)) == []
+
+
+def test_a_lazily_bound_function_is_looked_up(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(bindings.relocations, "file_of", lambda address: CTYPES)
+    monkeypatch.setattr(bindings.relocations, "imports", lambda path: {"ffi_call": [(0, False)]})
+    monkeypatch.setattr(bindings, "_lookup", lambda path, symbol: f"/lib/{symbol}.so")
+    (binding,) = bindings.bindings_of([CTYPES], ("ffi_call",))
+    assert binding.library == "/lib/ffi_call.so"
+
+
+def test_modules_that_are_not_loaded_or_not_elf_have_no_bindings() -> None:
+    text = next(path for path in bindings.mapped_files() if not path.endswith(".so"))
+    assert bindings.bindings_of(["/nowhere.so", text], ("no_such_symbol",)) == []
+
+
+def test_modules_below_a_folder_and_of_a_package() -> None:
+    assert CTYPES in bindings.modules_below(str(Path(CTYPES).parent))
+    assert bindings.modules_below("/nowhere") == []
+    assert bindings.modules_of("not_imported") == []
+
+
+def test_the_handle_of_a_library_that_is_not_loaded_is_an_error(tmp_path: Path) -> None:
+    assert bindings.loaded(CTYPES)
+    with pytest.raises(OSError):
+        bindings.loaded(str(tmp_path / "lib.so"))

@@ -1,0 +1,127 @@
+"""BLAS libraries, identified by their symbols."""
+
+from pathlib import Path
+from typing import Any
+
+import pytest
+
+from unit.helpers.suite import suite_module
+
+bindings = suite_module("blas.bindings")
+library = suite_module("blas.library")
+
+
+class Function:
+    """A C function of a library, as ctypes has it."""
+
+    restype: Any = None
+
+    def __init__(self, result: object) -> None:
+        self.result, self.calls = result, 0
+
+    def __call__(self, *arguments: object) -> object:
+        self.calls += 1
+        return self.result
+
+
+class Handle:
+    """A loaded library with these functions."""
+
+    def __init__(self, **results: object) -> None:
+        for name, result in results.items():
+            setattr(self, name, Function(result))
+
+
+@pytest.mark.parametrize(
+    ("results", "fields"),
+    [
+        (
+            {
+                "scipy_openblas_get_config64_": b"OpenBLAS 0.3.31 DYNAMIC_ARCH Zen",
+                "scipy_openblas_get_corename64_": b"Zen",
+                "scipy_openblas_get_num_threads64_": 4,
+            },
+            ("openblas", "0.3.31", "Zen", 4),
+        ),
+        ({"openblas_get_config": b"NO_AFFINITY USE64BITINT"}, ("openblas", None, None, None)),
+        (
+            {
+                "bli_info_get_version_str": b"0.9.0",
+                "bli_arch_query_id": 2,
+                "bli_arch_string": b"skx",
+                "bli_thread_get_num_threads": -1,
+            },
+            ("blis", "0.9.0", "skx", 1),
+        ),
+        (
+            {"bli_info_get_version_str": b"0.9.0", "blis_zen5_installed": 1},
+            ("blis", "0.9.0", "zen5", 1),
+        ),
+        ({"ATL_buildinfo": 0}, ("atlas", None, None, None)),
+        ({"armplversion": 0}, ("armpl", None, None, None)),
+    ],
+)
+def test_identify_by_symbols(
+    results: dict[str, object], fields: tuple[object, ...], monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr(bindings, "loaded", lambda path: Handle(**results))
+    assert library.identify("/lib/x.so") == (*fields, "/lib/x.so")
+
+
+@pytest.mark.parametrize(
+    ("data", "name"),
+    [(b"\0libblis\0", "blis"), (b"\0OpenBLAS\0", "openblas"), (b"\0", library.UNKNOWN)],
+)
+def test_identify_a_library_that_hides_its_symbols(
+    data: bytes, name: str, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    (path := tmp_path / "libblas.so.3").write_bytes(data)
+    monkeypatch.setattr(bindings, "loaded", lambda path: Handle())
+    assert library.identify(str(path)).name == name
+
+
+def test_describe_a_real_library_that_is_no_blas() -> None:
+    path = next(path for path in bindings.mapped_files() if Path(path).name.startswith("libc.so"))
+    assert library.describe(library.identify(path)).startswith("reference or unknown (libc.so")
+
+
+def test_describe_with_and_without_details() -> None:
+    full = library.Library("openblas", "0.3.34", "Zen", 1, "/lib/libopenblas.so")
+    assert library.describe(full) == "openblas 0.3.34 (Zen kernels, 1 thread, libopenblas.so)"
+    assert library.describe(full._replace(threads=8)).endswith("8 threads, libopenblas.so)")
+
+
+def mkl(name: str, version: str = "2024.0") -> Any:
+    return library.Library("mkl", version, None, 2, f"/lib/{name}")
+
+
+def test_the_parts_of_one_mkl_are_merged_into_libmkl_rt(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    openblas = library.Library("openblas", "0.3", None, 2, "/lib/x.so")
+    parts = [mkl("libmkl_core.so.2"), mkl("libmkl_rt.so.2"), openblas]
+    assert library.merged(parts) == [openblas, mkl("libmkl_rt.so.2")]
+    assert library.merged([openblas]) == [openblas]
+    different = [mkl("libmkl_rt.so.2"), mkl("libmkl_core.so.2", "2025.0")]
+    assert library.merged(different) == different
+    # Only a part has been bound: libmkl_rt lies beside it.
+    (tmp_path / "libmkl_rt.so.2").touch()
+    monkeypatch.setattr(library, "identify", lambda path: mkl(Path(path).name))
+    part = mkl("core")._replace(path=str(tmp_path / "libmkl_core.so.2"))
+    assert library.merged([part]) == [mkl("libmkl_rt.so.2")]
+
+
+@pytest.mark.parametrize(
+    ("name", "is_set"),
+    [
+        ("openblas_set_num_threads", True),
+        ("MKL_Set_Num_Threads", True),
+        ("bli_thread_set_num_threads", True),
+        ("dgemm_", False),
+    ],
+)
+def test_set_threads(name: str, is_set: bool, monkeypatch: pytest.MonkeyPatch) -> None:
+    handle = Handle(**{name: None})
+    monkeypatch.setattr(bindings, "loaded", lambda path: handle)
+    assert library.set_threads("/lib/x.so", 2) is is_set
+    assert getattr(handle, name).calls == is_set

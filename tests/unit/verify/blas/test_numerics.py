@@ -1,0 +1,56 @@
+"""The check of numbers; the numbers themselves are tested on real environments."""
+
+from types import SimpleNamespace
+
+import pytest
+
+from unit.helpers.suite import suite_module
+
+numerics = suite_module("blas.numerics")
+operations = suite_module("blas.operations")
+GEMM = operations.OPERATIONS[0]
+CASES = len(numerics.SHAPES) * len(numerics.LAYOUTS) ** 2 + len(numerics.SCALARS)
+
+
+def context(error: str | None = None) -> SimpleNamespace:
+    compiled = operations.CompiledOperation(None, error, False)
+    return SimpleNamespace(operations={("Gemm", dtype): compiled for dtype in operations.DTYPES})
+
+
+def test_all_cases_of_both_precisions_are_tried(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(numerics, "_error", lambda *case: None)
+    check = numerics.check(context(), GEMM)
+    assert (check.status, check.detail) == ("pass", f"{2 * CASES} cases, float64 and float32")
+
+
+def test_the_first_wrong_case_is_named(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(
+        numerics, "_error", lambda *case: "off by 1" if "strided" in case[4] else None
+    )
+    check = numerics.check(context(), GEMM)
+    assert check.status == "fail"
+    assert check.detail == (
+        "float64, 1 x 1 x 1, stored by rows and strided, alpha -1.3, beta 0.4: off by 1"
+    )
+
+
+def test_empty_matrices_may_be_refused_and_others_not(monkeypatch: pytest.MonkeyPatch) -> None:
+    def refuse(smallest: int) -> None:
+        def error(
+            function: object, name: str, dtype: str, shape: tuple[int, ...], *_: object
+        ) -> None:
+            if min(shape) <= smallest:
+                raise ValueError
+
+        monkeypatch.setattr(numerics, "_error", error)
+
+    refuse(0)
+    assert numerics.check(context(), GEMM).detail.endswith("refused by the framework")
+    refuse(1)
+    with pytest.raises(ValueError):
+        numerics.check(context(), GEMM)
+
+
+def test_an_operation_that_does_not_compile_is_skipped() -> None:
+    check = numerics.check(context("no compiler"), GEMM)
+    assert (check.status, check.detail) == ("skip", "float64 does not compile: no compiler")

@@ -1,0 +1,103 @@
+"""Whether the BLAS operations are C code that calls a BLAS library."""
+
+from types import SimpleNamespace
+from typing import Any
+
+import pytest
+
+from unit.helpers.suite import suite_module
+from unit.helpers.verification import context
+
+operations = suite_module("blas.operations")
+GEMM = operations.OPERATIONS[0]
+
+
+class Gemm:
+    """An op; others are of other classes."""
+
+
+class Dot:
+    pass
+
+
+def check(
+    op: type = Gemm,
+    implementation: str | None = "C",
+    *,
+    through_numpy: bool = False,
+    errors: tuple[str | None, str | None] = (None, None),
+    is_baseline: bool = False,
+) -> Any:
+    nodes = [(SimpleNamespace(op=op()), implementation)]
+    where = context(
+        is_baseline=is_baseline,
+        operations={
+            (GEMM.name, dtype): operations.CompiledOperation(None, error, through_numpy)
+            for dtype, error in zip(operations.DTYPES, errors, strict=True)
+        },
+    )
+    where.framework.implementations = lambda function: nodes
+    return operations.check(where, GEMM)
+
+
+def test_c_code_that_calls_a_blas_library_passes() -> None:
+    found = check()
+    assert (found.status, found.detail) == ("pass", "float64 Gemm; float32 Gemm")
+
+
+@pytest.mark.parametrize(
+    ("options", "detail"),
+    [
+        ({"implementation": "Py"}, "float64 Gemm is Py; float32 Gemm is Py"),
+        ({"implementation": None}, "float64 Gemm is never run; float32 Gemm is never run"),
+        ({"through_numpy": True}, "Gemm is C, but it calls NumPy, not a BLAS library"),
+        ({"op": Dot}, "float64 is not in the compiled graph, which has: Dot"),
+    ],
+)
+def test_slow_operations_fail(options: dict[str, Any], detail: str) -> None:
+    found = check(**options)
+    assert found.status == "fail"
+    assert detail in found.detail
+    assert "ldflags = " in found.fix
+
+
+def test_one_error_of_both_precisions_is_named_once() -> None:
+    found = check(errors=("cannot find -lx", "cannot find -lx"))
+    assert found.detail == "float64 and float32: does not compile: cannot find -lx"
+    found = check(errors=("cannot find -lx", None))
+    assert found.detail == "float64 does not compile: cannot find -lx; float32 Gemm"
+
+
+def test_the_baseline_passes_with_slow_operations_only() -> None:
+    found = check(implementation="Py", is_baseline=True)
+    assert found.status == "pass"
+    assert found.detail.startswith("slow path, as expected of the baseline: float64 Gemm is Py")
+    found = check(is_baseline=True)
+    assert found.status == "fail"
+    assert found.detail.startswith("this is not the baseline: ")
+
+
+def test_an_operation_is_compiled_once(monkeypatch: pytest.MonkeyPatch) -> None:
+    calls: list[object] = []
+
+    def function(*arguments: object) -> None:
+        calls.append(arguments)
+
+    monkeypatch.setattr(operations.numpy, "ones", lambda shape, dtype: None, raising=False)
+    where = context(operations={})
+    where.framework.flag = {"compiledir": "/nowhere"}.get
+    where.framework.function = lambda inputs, output: function
+    dot = operations.Operation("Dot", ("Dot",), lambda framework, dtype: ([], None))
+    first = operations.compiled(where, dot, "float64")
+    assert operations.compiled(where, dot, "float64") is first
+    assert (first.error, first.through_numpy, len(calls)) == (None, True, 1)
+
+
+def test_an_operation_that_does_not_compile_has_an_error() -> None:
+    def function(inputs: object, output: object) -> None:
+        raise ValueError("g++\nerror: unknown type")
+
+    where = context(operations={})
+    where.framework.function = function
+    dot = operations.Operation("Dot", ("Dot",), lambda framework, dtype: ([], None))
+    assert operations.compiled(where, dot, "float64").error == "ValueError: error: unknown type"

@@ -1,0 +1,108 @@
+"""Which library the framework's matrix products call."""
+
+from typing import Any
+
+import pytest
+
+from unit.helpers.suite import suite_module
+from unit.helpers.verification import context
+
+serving = suite_module("blas.serving")
+bindings = suite_module("blas.bindings")
+library = suite_module("blas.library")
+
+COMPILED, NUMPY = "/compiled/module.so", "/site-packages/numpy/core.so"
+OPENBLAS = {"name": "openblas", "ldflags": "-lopenblas", "libraries": ["libopenblas*"]}
+
+
+@pytest.fixture(autouse=True)
+def no_variables(monkeypatch: pytest.MonkeyPatch) -> None:
+    for name in ("LD_PRELOAD", "LD_LIBRARY_PATH", "THEANORC"):
+        monkeypatch.delenv(name, raising=False)
+
+
+def check(
+    monkeypatch: pytest.MonkeyPatch,
+    calls: list[tuple[str, str]],
+    *,
+    name: str = "openblas",
+    scipy: tuple[str, ...] = (),
+    **attributes: Any,
+) -> Any:
+    """Check an environment whose modules make these calls: (module, library)."""
+    made = [bindings.Binding(module, "dgemm_", path) for module, path in calls]
+    monkeypatch.setattr(serving, "find", lambda context: made)
+    monkeypatch.setattr(serving, "_libraries", lambda package: scipy if package == "scipy" else ())
+    monkeypatch.setattr(
+        library, "identify", lambda path: library.Library(name, "1", None, None, path)
+    )
+    where = context(has_ldflags=True, **attributes)
+    flag = where.framework.flag
+    where.framework.flag = lambda key: "/compiled" if key == "compiledir" else flag(key)
+    return serving.check(where)
+
+
+def test_the_framework_calls_a_known_library(monkeypatch: pytest.MonkeyPatch) -> None:
+    found = check(monkeypatch, [(COMPILED, "/lib/libopenblas.so")], scipy=("/sp/libx.so",))
+    assert found.status == "pass"
+    assert found.detail == "openblas 1 (libopenblas.so); scipy uses openblas 1 (libx.so)"
+
+
+def test_an_unknown_library_fails_in_a_diagnosis(monkeypatch: pytest.MonkeyPatch) -> None:
+    found = check(monkeypatch, [(COMPILED, "/lib/libblas.so")], name=library.UNKNOWN)
+    assert found.status == "fail"
+    assert found.detail.endswith("not known as a library with fast kernels")
+    assert "lead to it; put these lines into ~/.theanorc:" in found.fix
+
+
+def test_products_through_numpy_fail_in_a_diagnosis(monkeypatch: pytest.MonkeyPatch) -> None:
+    found = check(monkeypatch, [(NUMPY, "/lib/libopenblas.so")])
+    assert (found.status, found.detail) == ("fail", "openblas 1 (libopenblas.so), through NumPy")
+
+
+def test_no_library_or_several_fail(monkeypatch: pytest.MonkeyPatch) -> None:
+    assert "nor NumPy's call any BLAS library" in check(monkeypatch, []).detail
+    found = check(monkeypatch, [(COMPILED, "/lib/a.so"), (COMPILED, "/lib/b.so")])
+    assert (found.status, found.detail[:15]) == ("fail", "more than one: ")
+
+
+@pytest.mark.parametrize(
+    ("path", "status"), [("/lib/libopenblas.so", "pass"), ("/lib/libblis.so", "fail")]
+)
+def test_the_expected_library(path: str, status: str, monkeypatch: pytest.MonkeyPatch) -> None:
+    found = check(monkeypatch, [(COMPILED, path)], expectation={"blas": OPENBLAS})
+    assert found.status == status
+    assert ("expected openblas (libopenblas*); found" in found.detail) == (status == "fail")
+
+
+def test_the_baseline_goes_through_numpy(monkeypatch: pytest.MonkeyPatch) -> None:
+    expectation = {"blas": None}
+    found = check(monkeypatch, [(NUMPY, "/lib/x.so")], expectation=expectation)
+    assert found.status == "pass"
+    found = check(monkeypatch, [(COMPILED, "/lib/x.so")], expectation=expectation)
+    assert found.detail == "this is not the baseline: openblas 1 (x.so)"
+
+
+def test_a_variable_of_the_loader_is_named(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setenv("LD_LIBRARY_PATH", "/none:/odd")
+    found = check(monkeypatch, [(COMPILED, "/odd/x.so")], expectation={"blas": OPENBLAS})
+    assert found.fix == "LD_LIBRARY_PATH leads to /odd/x.so: remove its folder from it"
+    monkeypatch.setenv("LD_PRELOAD", "/odd/x.so")
+    found = check(monkeypatch, [(COMPILED, "/odd/x.so")], expectation={"blas": OPENBLAS})
+    assert found.fix.startswith("LD_PRELOAD comes before every other library: remove /odd/x.so")
+
+
+@pytest.mark.parametrize(
+    ("ldflags", "is_baseline", "status"),
+    [("-lx", False, "pass"), ("", False, "fail"), ("", True, "pass"), ("-lx", True, "fail")],
+)
+def test_ldflags_are_set_unless_in_the_baseline(
+    ldflags: str, is_baseline: bool, status: str
+) -> None:
+    where = context(is_baseline=is_baseline)
+    where.framework.flag = {"blas.ldflags": ldflags}.get
+    assert serving.check_ldflags(where).status == status
+
+
+def test_numba_is_skipped_with_another_linker() -> None:
+    assert serving.check_numba(context()).detail == "linker=cvm: numba is not used"

@@ -1,0 +1,105 @@
+"""The number of threads of the BLAS library."""
+
+import json
+import os
+from typing import Any
+
+import pytest
+
+from unit.helpers.suite import suite_module
+from unit.helpers.verification import context
+
+threads = suite_module("blas.threads")
+library = suite_module("blas.library")
+process = suite_module("core.process")
+ONE_THREAD = {"wall": 1.0, "cpu": 1.0, "own": 1.0}
+
+
+@pytest.fixture(autouse=True)
+def four_cores(monkeypatch: pytest.MonkeyPatch) -> None:
+    for name in (*threads.EVERY_VARIABLE, "GOTO_NUM_THREADS"):
+        monkeypatch.delenv(name, raising=False)
+    for name in ("usable_cores", "affine_cores", "physical_cores"):
+        monkeypatch.setattr(threads.machine, name, lambda: 4)
+
+
+def check(monkeypatch: pytest.MonkeyPatch, count: int | None, times: object = ONE_THREAD) -> Any:
+    monkeypatch.setattr(threads, "measure", lambda context, count: times)
+    serving = library.Library("openblas", "1", None, count, "/lib/x.so")
+    return threads.check(context(serving=serving, has_ldflags=True))
+
+
+def test_the_number_of_cores_passes(monkeypatch: pytest.MonkeyPatch) -> None:
+    found = check(monkeypatch, 4)
+    assert found.status == "pass"
+    assert found.detail == ("4 threads, 4 usable; 1.0 processors busy; with one requested: 1.0")
+    assert check(monkeypatch, None).detail.startswith("number unknown, 4 usable")
+
+
+def test_another_number_than_the_variables_fails(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setenv("OMP_NUM_THREADS", "2")
+    found = check(monkeypatch, 7)
+    assert found.detail == "the library uses 7 where OMP_NUM_THREADS asks for 2"
+    assert found.fix == "export OPENBLAS_NUM_THREADS=2"
+
+
+def test_a_library_that_ignores_the_variables_fails(monkeypatch: pytest.MonkeyPatch) -> None:
+    found = check(monkeypatch, 4, {"wall": 1.0, "cpu": 4.0, "own": 1.0})
+    assert found.detail == "with one thread requested, other threads do 75 % of the work"
+    assert found.fix.startswith("this build of the library ignores OPENBLAS_NUM_THREADS or ")
+
+
+def test_a_library_that_cannot_be_measured_fails(monkeypatch: pytest.MonkeyPatch) -> None:
+    assert check(monkeypatch, 4, "no dgemm_").detail == "no dgemm_"
+
+
+def test_without_a_library_there_is_nothing_to_check() -> None:
+    assert threads.check(context(serving=None)).status == "skip"
+
+
+@pytest.mark.parametrize(
+    ("name", "variables", "requested"),
+    [
+        ("openblas", {"OPENBLAS_NUM_THREADS": "9"}, ([4, 9], "OPENBLAS_NUM_THREADS")),
+        ("blis", {"OMP_NUM_THREADS": "9,1"}, ([9, 9], "OMP_NUM_THREADS")),
+        ("openblas", {"OPENBLAS_NUM_THREADS": "x", "OMP_NUM_THREADS": "0"}, ([4, 4], None)),
+        ("mkl", {}, ([4, 4, 4], None)),
+    ],
+)
+def test_requested_numbers(
+    name: str,
+    variables: dict[str, str],
+    requested: tuple[list[int], str | None],
+    monkeypatch: pytest.MonkeyPatch,
+) -> None:
+    for variable, value in variables.items():
+        monkeypatch.setenv(variable, value)
+    assert threads.requested(name) == requested
+
+
+def test_set_variables_of_every_library(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(threads.os, "environ", {})
+    threads.set_variables(3)
+    assert set(os.environ.values()) == {"3"} and "MKL_NUM_THREADS" in os.environ
+
+
+@pytest.mark.parametrize(
+    ("done", "result"),
+    [
+        (process.Done(0, f"noise\n{json.dumps(ONE_THREAD)}\n", False), ONE_THREAD),
+        (process.Done(0, json.dumps({**ONE_THREAD, "cpu": 0}), False), "took no processor time"),
+        (process.Done(1, "OSError: no library", False), "by itself: OSError: no library"),
+        (process.Done(-9, "", True), "did not end within 120 s"),
+    ],
+)
+def test_measure_reads_the_probe(done: Any, result: Any, monkeypatch: pytest.MonkeyPatch) -> None:
+    commands: list[Any] = []
+
+    def call(command: list[str], seconds: float, variables: dict[str, str]) -> Any:
+        commands.append((command[-1], variables["MKL_NUM_THREADS"]))
+        return done
+
+    monkeypatch.setattr(threads.process, "call", call)
+    times = threads.measure(context(has_ldflags=False), 2)
+    assert commands == [("numpy", "2")]
+    assert times == result if isinstance(result, dict) else times.endswith(result)

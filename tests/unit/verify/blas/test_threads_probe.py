@@ -1,0 +1,20 @@
+"""The program that multiplies matrices for a moment."""
+
+import json
+
+import pytest
+
+from unit.helpers.suite import suite_module
+
+probe = suite_module("blas.threads_probe")
+
+
+def test_the_times_of_a_product_that_keeps_one_thread_busy(
+    monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
+) -> None:
+    monkeypatch.setattr(probe, "product_of", lambda path: lambda: sum(range(10000)))
+    probe.main(["/lib/x.so"])
+    times = json.loads(capsys.readouterr().out)
+    assert sorted(times) == ["calls", "cpu", "own", "wall"]
+    assert times["calls"] >= 2
+    assert times["cpu"] >= times["own"] > 0 and times["wall"] >= 0.35

@@ -1,0 +1,56 @@
+"""Timings of the import and of a compilation."""
+
+import importlib
+from pathlib import Path
+from types import SimpleNamespace
+from typing import Any
+
+import pytest
+
+compile_time = importlib.import_module("verify.checks.compile_time")
+
+
+def test_the_import_is_timed_three_times_after_one_that_is_not(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    commands: list[list[str]] = []
+    environments: list[dict[str, str]] = []
+
+    def call(command: list[str], seconds: float, environment: dict[str, str]) -> None:
+        commands.append(command)
+        environments.append(environment)
+
+    monkeypatch.setattr(compile_time.process, "call", call)
+    framework = SimpleNamespace(name="theano")
+    (timing,) = compile_time.imports(SimpleNamespace(framework=framework, folder=str(tmp_path)))
+    assert (timing.name, timing.unit, len(timing.samples)) == ("import", "s", 3)
+    assert [command[1:] for command in commands] == [["-c", "import theano"]] * 4
+    assert environments[0]["PYTHONPYCACHEPREFIX"] == str(tmp_path / "bytecode")
+
+
+class Symbol:
+    def sum(self, axis: int) -> "Symbol":
+        return self
+
+
+class Framework:
+    tensor = SimpleNamespace(dot=lambda x, w: Symbol(), tanh=lambda x: x)
+
+    def variable(self, *arguments: str) -> Symbol:
+        return Symbol()
+
+    def function(self, inputs: list[Symbol], outputs: list[Symbol]) -> Any:
+        return object()
+
+    def compile_seconds(self, function: Any) -> tuple[float, float]:
+        return 0.25, 1.5
+
+
+def test_a_compilation_is_split_into_optimiser_and_compiler() -> None:
+    timings = compile_time.compilation(SimpleNamespace(framework=Framework()))
+    assert [timing.name for timing in timings] == [
+        "compile",
+        "compile: optimiser",
+        "compile: C compiler and linker",
+    ]
+    assert [timing.median for timing in timings[1:]] == [0.25, 1.5]

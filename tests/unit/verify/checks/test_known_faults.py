@@ -1,0 +1,35 @@
+"""Flags that a framework is known to break on."""
+
+import importlib
+from types import SimpleNamespace
+
+known_faults = importlib.import_module("verify.checks.known_faults")
+
+
+def context(name: str, value: bool = False) -> SimpleNamespace:
+    framework = SimpleNamespace(
+        name=name,
+        amdlibm_flag="lib.amdlibm",
+        flags_variable=f"{name.upper()}_FLAGS",
+        rc_file=f"~/.{name}rc",
+        spelled=lambda flag: flag.replace(".", "__"),
+        flag={"lib.amdlibm": value}.get,
+    )
+    return SimpleNamespace(framework=framework)
+
+
+def test_a_framework_without_known_faults_is_skipped() -> None:
+    check = known_faults.check(context("theano"))
+    assert (check.status, check.detail) == ("skip", "none is known of theano")
+
+
+def test_a_flag_that_is_off_passes_with_the_fault_named() -> None:
+    check = known_faults.check(context("pytensor"))
+    assert check.status == "pass"
+    assert check.detail.startswith("lib__amdlibm is off: PyTensor cannot compile exp")
+
+
+def test_a_flag_that_breaks_the_framework_fails_with_its_spelling() -> None:
+    check = known_faults.check(context("pytensor", value=True))
+    assert check.status == "fail"
+    assert check.fix == "remove lib__amdlibm from PYTENSOR_FLAGS and from ~/.pytensorrc"

@@ -1,0 +1,59 @@
+"""The expectation file, and what is wrong with one."""
+
+import importlib
+import json
+from pathlib import Path
+
+import pytest
+
+expectation = importlib.import_module("verify.core.expectation")
+
+GOOD = {
+    "schema": 1,
+    "variant": "openblas",
+    "framework": "theano-1.0.5",
+    "module": "theano",
+    "version": "1.0.5",
+    "python": "3.9.2",
+    "baseline": False,
+    "blas": {"name": "openblas", "ldflags": "-lopenblas", "libraries": ["libopenblas*"]},
+    "floatX": "float64",
+    "flags": {},
+    "packages": [{"name": "numpy", "version": "1", "sha256": "00", "manager": "pip"}],
+}
+
+
+@pytest.mark.parametrize("change", [{}, {"blas": None}])
+def test_a_valid_file_is_read_whole(tmp_path: Path, change: dict[str, object]) -> None:
+    path = tmp_path / "expect.json"
+    path.write_text(json.dumps({**GOOD, **change}))
+    assert expectation.load(str(path)) == {**GOOD, **change}
+
+
+@pytest.mark.parametrize(
+    ("change", "message"),
+    [
+        ({"schema": 2}, "schema: expected 1, found 2"),
+        ({"extra": 1}, "extra is unknown"),
+        ({"baseline": "no"}, "baseline has the wrong type: 'no'"),
+        ({"blas": {"name": "x"}}, "blas.ldflags is missing"),
+        ({"packages": [{"name": "numpy"}]}, "packages[0].manager is missing"),
+        ({"packages": ["numpy"]}, "packages[0].expected an object"),
+    ],
+)
+def test_an_invalid_file_is_refused_by_key(
+    tmp_path: Path, change: dict[str, object], message: str
+) -> None:
+    path = tmp_path / "expect.json"
+    path.write_text(json.dumps({**GOOD, **change}))
+    with pytest.raises(expectation.ExpectationError) as caught:
+        expectation.load(str(path))
+    assert str(caught.value) == f"{path}: {message}"
+
+
+def test_a_missing_file_and_one_that_is_not_json(tmp_path: Path) -> None:
+    with pytest.raises(expectation.ExpectationError, match="nowhere: No such file"):
+        expectation.load(str(tmp_path / "nowhere"))
+    (tmp_path / "text").write_text("{")
+    with pytest.raises(expectation.ExpectationError, match="text: not JSON"):
+        expectation.load(str(tmp_path / "text"))

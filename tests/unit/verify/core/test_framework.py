@@ -1,0 +1,126 @@
+"""The interface to the frameworks, on modules that look like one."""
+
+import importlib
+import sys
+from pathlib import Path
+from types import SimpleNamespace
+from typing import Any
+
+import pytest
+
+framework = importlib.import_module("verify.core.framework")
+
+CONFIG = """
+from types import SimpleNamespace
+class Config(SimpleNamespace): pass
+__version__ = "1.2.3"
+config = Config(profile=True, cxx="g++", blas=SimpleNamespace(ldflags="-lx"), lib__amblibm=False)
+"""
+
+
+@pytest.fixture
+def fake(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Any:
+    """Give a loaded framework whose module is called aesara."""
+    package = tmp_path / "aesara"
+    (package / "tensor").mkdir(parents=True)
+    (package / "compile").mkdir()
+    (package / "__init__.py").write_text(CONFIG)
+    (package / "tensor/__init__.py").write_text("def matmul(a, b): return ('matmul', a, b)")
+    (package / "tensor/blas.py").touch()
+    (package / "compile/__init__.py").touch()
+    (package / "compile/mode.py").touch()
+    (package / "compile/profiling.py").touch()
+    monkeypatch.syspath_prepend(tmp_path)
+    yield framework.load()
+    for name in [name for name in sys.modules if name.split(".")[0] == "aesara"]:
+        del sys.modules[name]
+
+
+def test_the_first_installed_framework_is_loaded_without_its_profile(fake: Any) -> None:
+    assert (fake.name, fake.version, fake.config.profile) == ("aesara", "1.2.3", False)
+    assert fake.profiling.__name__ == "aesara.compile.profiling"
+
+
+def test_a_flag_is_found_by_its_dotted_name_however_it_is_stored(fake: Any) -> None:
+    assert fake.flag("blas.ldflags") == "-lx"
+    assert fake.flag("lib.amblibm") is False
+    assert fake.flag("gcc.cxxflags") is None
+
+
+def test_names_of_variables_files_and_flags(fake: Any) -> None:
+    assert (fake.flags_variable, fake.rc_variable) == ("AESARA_FLAGS", "AESARARC")
+    assert fake.rc_file == "~/.aesararc"
+    assert fake.spelled("blas.ldflags") == "blas__ldflags"
+    assert fake.amdlibm_flag == "lib.amblibm"
+
+
+def test_theano_takes_dots_and_theano_pymc_does_not(fake: Any) -> None:
+    fake.name = "theano"
+    assert fake.spelled("blas.ldflags") == "blas.ldflags"
+    type(fake.config).blas__ldflags = ""
+    assert fake.spelled("blas.ldflags") == "blas__ldflags"
+
+
+def test_the_linker_needs_a_compiler_for_c(fake: Any) -> None:
+    assert fake.linker == "cvm"
+    fake.config.cxx = ""
+    assert fake.linker == "vm"
+
+
+def test_the_implementation_of_each_node_is_that_of_the_profile(fake: Any) -> None:
+    function = SimpleNamespace(
+        maker=SimpleNamespace(fgraph=SimpleNamespace(toposort=lambda: ["a", "b", "c"])),
+        profile=SimpleNamespace(apply_cimpl={"a": True, "b": False}),
+    )
+    assert fake.implementations(function) == [("a", "C"), ("b", "Py"), ("c", None)]
+
+
+def test_seconds_of_the_optimiser_by_their_old_and_their_new_name(fake: Any) -> None:
+    old = SimpleNamespace(profile=SimpleNamespace(optimizer_time=1, linker_time=2))
+    new = SimpleNamespace(profile=SimpleNamespace(rewriting_time=3, linker_time=4))
+    assert fake.compile_seconds(old) == (1, 2)
+    assert fake.compile_seconds(new) == (3, 4)
+
+
+def test_stacks_of_matrices_are_multiplied_by_matmul_without_batched_dot(fake: Any) -> None:
+    assert fake.batched_dot("a", "b") == ("matmul", "a", "b")
+
+
+def test_without_a_framework() -> None:
+    with pytest.raises(
+        framework.FrameworkError, match="this Python has no no_such_module"
+    ) as error:
+        framework.load("no_such_module")
+    assert error.value.fix.startswith("run verify with the Python")
+
+
+@pytest.mark.parametrize(
+    ("error", "fix"),
+    [
+        ("numpy has no blas_opt_info", "put these lines into ~/.theanorc"),
+        ("too old", "install the"),
+    ],
+)
+def test_an_import_that_fails(
+    error: str, fix: str, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    (tmp_path / "broken_framework.py").write_text(f"raise AttributeError({error!r})")
+    monkeypatch.syspath_prepend(tmp_path)
+    with pytest.raises(framework.FrameworkError, match=error) as caught:
+        framework.load("broken_framework")
+    assert caught.value.fix.startswith(fix)
+
+
+def test_flags_are_appended(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.delenv("AESARA_FLAGS", raising=False)
+    framework.use_compile_folder("/tmp/a", ["aesara"])
+    framework.add_flag("aesara", "cxx=")
+    assert framework.os.environ["AESARA_FLAGS"] == "base_compiledir=/tmp/a,cxx="
+
+
+def test_modules_are_shared_from_a_folder_or_not_at_all(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setenv("THEANO_STACKS_MODULES", "before")
+    framework.share_modules("/cache")
+    assert framework.os.environ["THEANO_STACKS_MODULES"] == "/cache"
+    framework.share_modules()
+    assert framework.os.environ["THEANO_STACKS_MODULES"] == "0"

@@ -1,0 +1,63 @@
+"""Programs with a time limit."""
+
+import importlib
+import subprocess
+import sys
+
+import pytest
+
+process = importlib.import_module("verify.core.process")
+
+BOTH_STREAMS = "import sys; print('out', flush=True); sys.stderr.write('err'); sys.exit(3)"
+SILENT = "import time; print('first', flush=True); time.sleep(60)"
+SLOW_LINES = "import time\nfor n in range(4): print(n, flush=True); time.sleep(0.2)"
+
+
+def test_a_call_has_the_status_and_both_streams() -> None:
+    done = process.call([sys.executable, "-c", BOTH_STREAMS], 60)
+    assert done == (3, "out\nerr", False)
+
+
+def test_a_call_is_killed_at_its_limit() -> None:
+    done = process.call([sys.executable, "-c", SILENT], 0.5)
+    assert (done.status, done.timed_out) == (-9, True)
+
+
+def test_a_program_that_cannot_be_started() -> None:
+    with pytest.raises(OSError, match="no-such-program"):
+        process.call(["no-such-program"], 1)
+
+
+def test_each_line_restarts_the_limit() -> None:
+    lines: list[str] = []
+    done = process.follow([sys.executable, "-c", SLOW_LINES], 2, None, lines.append)
+    assert (done, lines) == ((0, "", False), ["0\n", "1\n", "2\n", "3\n"])
+
+
+def test_a_program_that_prints_no_more_lines_is_killed() -> None:
+    lines: list[str] = []
+    done = process.follow([sys.executable, "-c", SILENT], 0.5, None, lines.append)
+    assert (done, lines) == ((-9, "", True), ["first\n"])
+
+
+def test_an_error_of_the_caller_kills_the_program() -> None:
+    def fail(line: str) -> None:
+        raise ValueError(line)
+
+    with pytest.raises(ValueError, match="first"):
+        process.follow([sys.executable, "-c", SILENT], 60, None, fail)
+
+
+def test_the_command_of_one_of_the_suites_programs() -> None:
+    done = process.call(process.suite_command("workload", "--help"), 60)
+    assert done.status == 0 and "--profile-calls" in done.output
+
+
+def test_a_process_whose_parent_has_ended_already_is_killed() -> None:
+    code = "import sys; sys.path[:0] = sys.argv[1:]\nfrom verify.core import process\n"
+    code += "process.end_with_parent(parent=1); print('alive')"
+    root = process.SUITE.rpartition("/")[0]
+    done = subprocess.run(
+        [sys.executable, "-c", code, root], capture_output=True, text=True, check=False
+    )
+    assert (done.returncode, done.stdout) == (-9, "")

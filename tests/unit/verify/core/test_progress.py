@@ -1,0 +1,46 @@
+"""The progress on standard error."""
+
+import importlib
+import io
+import os
+import sys
+
+import pytest
+
+progress = importlib.import_module("verify.core.progress")
+
+
+class Terminal(io.StringIO):
+    def isatty(self) -> bool:
+        return True
+
+
+def write_all() -> None:
+    progress.begin()
+    progress.note("step")
+    progress.log("a remark")
+    progress.end()
+
+
+def test_a_log_has_one_line_of_progress_and_the_remarks(
+    capsys: pytest.CaptureFixture[str],
+) -> None:
+    write_all()
+    assert capsys.readouterr().err == "verifying: about a minute ...\na remark\n"
+
+
+def test_a_terminal_has_a_line_that_is_cleared(monkeypatch: pytest.MonkeyPatch) -> None:
+    terminal = Terminal()
+    monkeypatch.setattr(sys, "stderr", terminal)
+    write_all()
+    clear = progress.CLEAR
+    assert terminal.getvalue() == f"{clear}step ...{clear}a remark\n{clear}"
+
+
+def test_the_supervisor_gets_each_step(monkeypatch: pytest.MonkeyPatch) -> None:
+    reader, writer = os.pipe()
+    monkeypatch.setattr(progress, "supervisor", writer)
+    progress.note("checking é")
+    os.close(writer)
+    with os.fdopen(reader, "rb") as file:
+        assert file.read() == "checking é\n".encode()

@@ -1,0 +1,122 @@
+"""The checks, timings and the table of a device."""
+
+from __future__ import annotations
+
+import importlib
+import json
+from pathlib import Path
+from typing import Any
+
+import pytest
+
+from stacks.core.disk import REPOSITORY
+from unit.helpers.devices import PLACES, RESULT, RUN, SPEED, device_context, results
+from unit.helpers.suite import suite_module
+
+report = suite_module("device.report")
+jsonschema = importlib.import_module("jsonschema")
+
+
+def checks_of(
+    messages: dict[str, Any], tmp_path: Path, device: str = "opencl0:0"
+) -> dict[str, Any]:
+    checks, _ = report.checks_and_timings(
+        device_context(tmp_path, requested_device=device), messages
+    )
+    return {check.name: check for check in checks}
+
+
+def test_right_results_pass(tmp_path: Path) -> None:
+    checks = checks_of(results(), tmp_path)
+    assert {check.status for check in checks.values()} == {"pass"}
+    assert "90 %" not in checks["device: Gemm speed"].detail
+    assert "100 % of libx.so alone" in checks["device: Gemm speed"].detail
+    assert "ratio 0.40" in checks["device: optimiser"].detail
+
+
+@pytest.mark.parametrize(
+    ("step", "message", "detail"),
+    [
+        ("Gemm", {"result": {**RESULT, "error": 0.01}}, "wrong numbers"),
+        ("Gemm", {"result": {**RESULT, "error": float("nan")}}, "wrong numbers"),
+        ("Gemm", {"result": {**RESULT, "served": False}}, "on the host: all"),
+        (
+            "softmax",
+            {"result": {**RESULT, "places": {**PLACES, "host": {"Softmax": 1}}}},
+            "on the host: Softmax",
+        ),
+        ("scan", {"error": "it did not answer within 240 s", "text": ""}, "did not answer"),
+        ("scan", {"result": {**RESULT, "refused": "out of memory"}}, "out of memory"),
+        (
+            "training step",
+            {"result": {**RESULT, "places": {**PLACES, "host": {"Dot22": 1}}}},
+            "on the host: Dot22",
+        ),
+        ("left on the host", {"error": "RuntimeError: x", "text": ""}, "RuntimeError: x"),
+    ],
+)
+def test_wrong_results_fail_with_the_reason(
+    tmp_path: Path, step: str, message: dict[str, Any], detail: str
+) -> None:
+    check = checks_of(results(**{step: message}), tmp_path)["device: " + step]
+    assert check.status == "fail"
+    assert detail in check.detail
+    assert check.fix
+
+
+def test_gemm_that_is_much_slower_than_its_blas_fails(tmp_path: Path) -> None:
+    slow = {"speed": {"result": {**SPEED, "alone": [20.0]}}}
+    check = checks_of(results(**slow), tmp_path)["device: Gemm speed"]
+    assert (check.status, "50 %" in check.detail) == ("fail", True)
+
+
+def test_the_large_optimiser_has_a_check_and_timings(tmp_path: Path) -> None:
+    large = {"layers": 3, "steps": 30, "width": 16, "fast_compile": RUN}
+    checks, times = report.checks_and_timings(
+        device_context(tmp_path), results(**{"large optimiser": {"result": large}})
+    )
+    [check] = [check for check in checks if check.name == "device: large optimiser"]
+    assert check.detail.startswith("fast_compile: 2100 nodes")
+    assert "large optimiser fast_compile, local" in {item.name for item in times}
+
+
+def test_a_graph_that_stays_on_the_host_fails(tmp_path: Path) -> None:
+    stays = {**RUN, "device": 1, "host": {"Dot22": 800}}
+    result = {"layers": 2, "steps": 5, "width": 16, "fast_run": stays, "fast_compile": RUN}
+    check = checks_of(results(optimiser={"result": result}), tmp_path)["device: optimiser"]
+    assert (check.status, "fast_run: 2100 nodes" in check.detail) == ("fail", True)
+
+
+def test_limits_of_opencl_are_skipped_on_opencl_and_fail_on_cuda(tmp_path: Path) -> None:
+    host = {**PLACES, "host": {"Scan": 1}}
+    scan = {"result": {**RESULT, "refused": "This is for CUDA arrays.", "places": host}}
+    loss = {"CrossentropySoftmaxArgmax1HotWithBias": 1, "Sum": 1}
+    step = {"result": {**RESULT, "places": {**PLACES, "host": loss}}}
+    messages = results(**{"scan": scan, "training step": step})
+    on_opencl, on_cuda = checks_of(messages, tmp_path), checks_of(messages, tmp_path, "cuda")
+    for name in ("device: scan", "device: training step"):
+        assert on_opencl[name].status == "skip"
+        assert "not on OpenCL" in on_opencl[name].detail
+        assert on_cuda[name].status == "fail"
+
+
+def test_functions_left_on_the_host_are_named(tmp_path: Path) -> None:
+    left = {"left on the host": {"result": {"sort": "SortOp", "max": "CAReduce"}}}
+    check = checks_of(results(**left), tmp_path)["device: left on the host"]
+    assert check.status == "skip"
+    assert check.detail.endswith("no OpenCL kernels for them: max (CAReduce), sort (SortOp)")
+
+
+def test_the_part_of_the_report_follows_its_schema_and_has_a_table(tmp_path: Path) -> None:
+    context = device_context(tmp_path)
+    report.checks_and_timings(context, results())
+    schema = json.loads((REPOSITORY / "verify/report.schema.json").read_text())
+    jsonschema.validate(
+        context.device, {**schema["properties"]["device"], "$defs": schema["$defs"]}
+    )
+    lines = report.table(context.device)
+    assert lines[1:3] == [
+        "time - times applied - nodes created - name:",
+        "0.250s - 500 - 565 - local_gpua_elemwise",
+    ]
+    assert report.table(None) == []

@@ -1,0 +1,40 @@
+"""Timings of the elementwise functions."""
+
+import sys
+from types import SimpleNamespace
+
+import pytest
+
+from unit.helpers.suite import suite_module
+from unit.helpers.verification import context
+
+speed = suite_module("elementwise.speed")
+
+
+@pytest.mark.parametrize(
+    ("framework", "module"),
+    [
+        ("theano", "theano.tensor.nnet"),
+        ("aesara", "aesara.tensor.nnet"),
+        ("pytensor", "pytensor.tensor.special"),
+    ],
+)
+def test_softmax_of_each_framework(
+    framework: str, module: str, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    softmax = SimpleNamespace(softmax=lambda x, axis=None: ("softmax", x, axis))
+    monkeypatch.setitem(sys.modules, module, softmax)
+    for parent in (framework, f"{framework}.tensor"):
+        monkeypatch.setitem(sys.modules, parent, SimpleNamespace())
+    where = SimpleNamespace(name=framework, tensor=SimpleNamespace(exp=lambda x: ("exp", x)))
+    assert speed.output(where, "exp", "x") == ("exp", "x")
+    axis = -1 if framework == "pytensor" else None
+    assert speed.output(where, "softmax", "x") == ("softmax", "x", axis)
+
+
+@pytest.mark.parametrize(("full", "count"), [(False, 10), (True, 20)])
+def test_names_of_the_timings(full: bool, count: int, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(speed, "compiled", lambda *_: None)
+    monkeypatch.setattr(speed, "_samples", lambda *_: [1.0])
+    names = [timing.name for timing in speed.timings(context(full=full))]
+    assert (names[:2], len(names)) == (["exp float32 400x512", "exp float32 1e7"], count)

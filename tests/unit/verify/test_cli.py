@@ -1,0 +1,33 @@
+"""The arguments of the verification."""
+
+import importlib
+from pathlib import Path
+
+import pytest
+
+cli = importlib.import_module("verify.cli")
+
+
+def test_defaults_of_the_arguments() -> None:
+    arguments = cli.parse([])
+    assert (arguments.limit, arguments.blas_threads, arguments.expect) == (1200, None, None)
+    assert not (arguments.full or arguments.json or arguments.debug)
+
+
+@pytest.mark.parametrize(
+    "argv", [["--nonsense"], ["--blas-threads", "0"], ["--blas-threads", "x"], ["--limit", "-1"]]
+)
+def test_invalid_arguments_have_status_2(
+    argv: list[str], capsys: pytest.CaptureFixture[str]
+) -> None:
+    with pytest.raises(SystemExit) as end:
+        cli.parse(argv)
+    assert end.value.code == 2
+    assert "usage: verify" in capsys.readouterr().err
+
+
+def test_a_report_into_a_missing_folder_is_refused_before_the_framework_is_imported(
+    tmp_path: Path,
+) -> None:
+    with pytest.raises(OSError, match="no such folder"):
+        cli.run(cli.parse(["--json", str(tmp_path / "nowhere/report.json")]), str(tmp_path))

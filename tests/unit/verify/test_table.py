@@ -1,0 +1,79 @@
+"""The report as a table for people."""
+
+import importlib
+import io
+import sys
+
+import pytest
+
+from unit.helpers.verification import document
+
+table = importlib.import_module("verify.table")
+report = importlib.import_module("verify.core.report")
+
+FIX = "put this into ~/.theanorc:\n[blas]\nldflags = -lx"
+
+
+def test_the_whole_table() -> None:
+    content = document(
+        report.passed("blas.ldflags", "-lopenblas"),
+        report.failed("Gemv in C", "it is Py", FIX),
+        report.failed("Ger in C", "so is it", FIX),
+    )
+    assert table.render(content, 60) == (
+        "pip-openblas: theano 1.0.5, Python 3.9.2, on A processor (2 cores)\n"
+        "\n"
+        "pass  blas.ldflags  -lopenblas\n"
+        "fail  Gemv in C     it is Py\n"
+        "      fix: put this into ~/.theanorc:\n"
+        "           [blas]\n"
+        "           ldflags = -lx\n"
+        "fail  Ger in C      so is it\n"
+        "      fix: as for Gemv in C\n"
+        "\n"
+        "import       1.25 s  (1.00 to 1.50, 3 samples)\n"
+        "\n"
+        "pip-openblas on theano-1.0.5: 2 of 3 checks failed (Gemv in C, Ger in C)\n"
+    )
+
+
+def test_the_table_wraps_details_at_its_width() -> None:
+    long = report.passed("serving library", "some words " * 40)
+    lines = table.render(document(long), 80).splitlines()
+    assert max(len(line) for line in lines) <= 80
+    assert sum("some words" in line for line in lines) > 1
+
+
+def test_colours_are_only_in_the_status() -> None:
+    text = table.render(document(), 80, colour=True)
+    assert "\033[32mpass\033[0m  blas.ldflags" in text
+    assert text.count("\033") == 2
+
+
+def test_the_verdict_counts_skipped_checks_and_has_the_speed_of_gemm() -> None:
+    checks = (
+        report.passed("Gemm float64 speed", "83.1 GFLOP/s, 71 % of the peak; a remark"),
+        report.skipped("versions", "no lock"),
+    )
+    assert table.verdict(document(*checks)) == (
+        "pip-openblas on theano-1.0.5: 1 checks passed, 1 skipped; "
+        "Gemm float64 83.1 GFLOP/s, 71 % of the peak"
+    )
+
+
+@pytest.mark.parametrize(("columns", "width"), [("72", 72), ("0", 100), ("wide", 100), ("", 100)])
+def test_the_width_is_that_of_columns(
+    columns: str, width: int, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setenv("COLUMNS", columns)
+    monkeypatch.setattr(sys, "stdout", io.StringIO())
+    assert table.terminal_width() == width
+
+
+def test_characters_that_the_encoding_lacks_become_question_marks(
+    monkeypatch: pytest.MonkeyPatch,
+) -> None:
+    output = io.BytesIO()
+    monkeypatch.setattr(sys, "stdout", io.TextIOWrapper(output, encoding="ascii"))
+    table.show("libé\n")
+    assert output.getvalue() == b"lib?\n"

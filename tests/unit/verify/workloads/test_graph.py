@@ -1,0 +1,78 @@
+"""The signature of a compiled graph."""
+
+from types import SimpleNamespace
+from typing import Any
+
+import pytest
+
+from unit.helpers.suite import suite_module
+
+graph = suite_module("workloads.graph")
+
+
+class Op:
+    """An op with that text."""
+
+    def __init__(self, text: str, **attributes: Any) -> None:
+        self.text = text
+        vars(self).update(attributes)
+
+    def __str__(self) -> str:
+        return self.text
+
+
+class Scan(Op):
+    """A scan whose steps are compiled as `fn`."""
+
+
+def function(*ops: Op) -> SimpleNamespace:
+    """Return what stands for a compiled function of these ops."""
+    nodes = [SimpleNamespace(op=op) for op in ops]
+    fgraph = SimpleNamespace(toposort=lambda: nodes, apply_nodes=nodes)
+    return SimpleNamespace(maker=SimpleNamespace(fgraph=fgraph))
+
+
+def signature(*ops: Op) -> str:
+    return str(graph.describe(function(*ops))["signature"])
+
+
+def test_the_order_and_addresses_do_not_count() -> None:
+    first = signature(Op("Dot22"), Op("<Sum at 0x7f00aa>"))
+    assert first == signature(Op("<Sum at 0x7f11bb>"), Op("Dot22"))
+    assert first != signature(Op("Dot22"), Op("Dot22"), Op("<Sum at 0x7f00aa>"))
+
+
+def test_the_insides_of_scans_count() -> None:
+    def walk(*ops: Op) -> Scan:
+        return Scan("walk}", fn=function(*ops))
+
+    content = graph.describe(function(walk(Op("Dot22")), Op("Sum")))
+    (scan,) = content["scans"]
+    assert (content["nodes"], scan["name"], scan["nodes"]) == (2, "walk}", 1)
+    assert scan["signature"] == signature(Op("Dot22"))
+    assert content["signature"] != signature(walk(Op("Gemm")), Op("Sum"))
+    assert len(graph.functions_in(function(walk(walk())))) == 3
+
+
+def test_a_scan_that_pytensor_has_not_compiled_has_no_inner_function() -> None:
+    assert graph.inner_function(SimpleNamespace(op=Scan("walk}", _fn=None))) is None
+    assert graph.inner_function(SimpleNamespace(op=Op("Dot22", fn=function()))) is None
+
+
+@pytest.mark.parametrize(
+    ("op", "name"),
+    [
+        (Op("Elemwise{tanh}"), "Elemwise{tanh}"),
+        (
+            Op("Composite{...}", scalar_op=SimpleNamespace(fgraph=function(Op("x")).maker.fgraph)),
+            "Composite{1 Op}",
+        ),
+    ],
+)
+def test_names_of_fused_ops_have_their_parts(op: Op, name: str) -> None:
+    assert graph.op_name(op) == name
+
+
+def test_the_machine_of_theano_and_of_pytensor() -> None:
+    assert graph.machine_of(SimpleNamespace(fn="theano")) == "theano"
+    assert graph.machine_of(SimpleNamespace(vm="pytensor", fn=None)) == "pytensor"

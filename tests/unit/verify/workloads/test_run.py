@@ -1,0 +1,126 @@
+"""The compiled cases of a workload, their calls and the report."""
+
+import importlib
+import json
+import sys
+from contextlib import nullcontext
+from types import SimpleNamespace
+from typing import Any
+
+import pytest
+
+from stacks.core.disk import REPOSITORY
+from unit.helpers.profiles import SCAN
+from unit.helpers.suite import suite_module
+
+runs = suite_module("workloads.run")
+models = suite_module("workloads.model")
+jsonschema = importlib.import_module("jsonschema")
+
+SIGNATURE = {"signature": "a" * 12, "nodes": 3, "scans": []}
+
+
+def model(name: str, **fields: Any) -> Any:
+    return models.Model(name, fields.get("output"), [], {"steps": 3}, None)
+
+
+class Framework:
+    """A framework whose functions note their calls."""
+
+    name, version, flags_variable, linker = "theano", "1.0.5", "THEANO_FLAGS", "cvm"
+
+    def __init__(self) -> None:
+        self.calls: list[str] = []
+        self.profiling = SimpleNamespace(_atexit_print_list=["a profile"])
+
+    def flag(self, name: str) -> str:
+        return "/nowhere" if name == "compiledir" else "cpu"
+
+    def function(
+        self, inputs: object, outputs: Any, updates: object, profile: bool, linker: str | None
+    ) -> Any:
+        number = len(self.calls)
+
+        def call() -> float:
+            self.calls.append("timed" if number == 0 else "profiled")
+            return 1.5
+
+        return call
+
+
+@pytest.fixture
+def framework(monkeypatch: pytest.MonkeyPatch) -> Framework:
+    """Give a framework, with a workload of two cases."""
+    cases = [model("first", output="a scalar"), model("second")]
+    workload = SimpleNamespace(models=lambda ops, small: cases)
+    monkeypatch.setitem(sys.modules, "verify.workloads.pair", workload)
+    monkeypatch.setattr(runs, "Ops", lambda *_: None)
+    monkeypatch.setattr(runs.profiles, "switched_off", lambda function: nullcontext())
+    monkeypatch.setattr(runs.profiles, "forget_calls", lambda function: None)
+    monkeypatch.setattr(runs.graph, "describe", lambda function: SIGNATURE)
+    return Framework()
+
+
+def arguments(**changes: Any) -> SimpleNamespace:
+    defaults = {"workload": "pair", "case": None, "small": True, "linker": None, "dtype": None}
+    options = {"fix_scan": False, "profile_calls": 0}
+    return SimpleNamespace(**{**defaults, **options, **changes})
+
+
+def test_the_cases_take_turns_after_a_first_call(framework: Framework) -> None:
+    run = runs.WorkloadRun(framework, None, arguments())
+    assert framework.profiling._atexit_print_list == []
+    assert len(framework.calls) == 2, "a first call of each case"
+    seconds = run.call(3)
+    assert sorted(seconds) == ["first", "second"]
+    assert [len(samples) for samples in seconds.values()] == [3, 3]
+    assert [case["name"] for case in run.compiled()] == ["first", "second"]
+    assert run.compiled()[0]["first_call"] >= 0
+
+
+def test_one_case_and_an_unknown_one(framework: Framework) -> None:
+    run = runs.WorkloadRun(framework, None, arguments(case="second"))
+    assert [case["name"] for case in run.compiled()] == ["second"]
+    with pytest.raises(runs.UnknownCaseError, match="no case third; there are: first, second"):
+        runs.WorkloadRun(framework, None, arguments(case="third"))
+
+
+def test_the_report_follows_its_schema(
+    framework: Framework, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    node = SimpleNamespace(outputs=[])
+    fgraph = SimpleNamespace(toposort=lambda: [node])
+    monkeypatch.setattr(runs.graph, "graph_of", lambda function: fgraph)
+    monkeypatch.setattr(runs.profiles, "compile_times", lambda function: {"total": 1.0})
+    run = runs.WorkloadRun(framework, None, arguments(workload="pair"))
+    for case in run._cases:
+        case.function = SimpleNamespace(profile=None)
+    run._cases[0].seconds = [0.5]
+    report = json.loads(json.dumps(run.report()))
+    assert (report["schema"], report["fixed_scan"]) == (2, False)
+    assert report["cases"][0]["output"] == 1.5 and report["cases"][1]["output"] is None
+    schema = json.loads((REPOSITORY / "verify/workloads/report.schema.json").read_text())
+    schema["properties"]["workload"] = {"const": "pair"}
+    jsonschema.validate(report, schema)
+
+
+def test_profiled_calls_are_made_for_the_report(
+    framework: Framework, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    calls: list[int] = []
+    case = runs.WorkloadRun(framework, None, arguments(case="first"))._cases[0]
+    monkeypatch.setattr(
+        runs.graph, "graph_of", lambda function: SimpleNamespace(toposort=lambda: [])
+    )
+    monkeypatch.setattr(runs.profiles, "of_function", lambda function: {"name": SCAN})
+    case.function = SimpleNamespace(profile=None)
+    case.profiled = lambda: calls.append(1)
+    assert case.report(4)["profile"] == {"name": SCAN}
+    assert len(calls) == 4
+
+
+def test_modules_that_came_from_the_shared_folder(monkeypatch: pytest.MonkeyPatch) -> None:
+    assert runs._shared_modules() == 0
+    shared = SimpleNamespace(found={"hits": 3})
+    monkeypatch.setitem(sys.modules, "theano_stacks_modules", shared)
+    assert runs._shared_modules() == 3

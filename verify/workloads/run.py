@@ -1,0 +1,208 @@
+"""Compile a workload's cases, call them in turn, and write the report."""
+
+from __future__ import absolute_import, division, print_function
+
+import importlib
+import os
+import platform
+import sys
+import warnings
+
+from verify.checks import settings, versions
+from verify.context import Context
+from verify.core import machine, progress, report
+from verify.core.clock import monotonic
+from verify.device import graph as device_graph
+from verify.workloads import device_timing, graph, profiles
+from verify.workloads.ops import Ops
+
+SCHEMA = 2
+
+
+class UnknownCaseError(EnvironmentError):
+    """The workload has no case of that name."""
+
+
+class WorkloadRun(object):
+    """A workload's cases, compiled and called once, and the seconds of their timed calls.
+
+    arguments: as cli.parse returns them; device: of the report, where the framework has opened one.
+    Raises UnknownCaseError.
+    """
+
+    def __init__(self, framework, expectation, arguments, device=None):
+        self._device = device
+        self._framework, self._expectation, self._arguments = framework, expectation, arguments
+        self._profiled = arguments.profile_calls > 0 and arguments.linker != "numba"
+        default = "float64" if arguments.workload == "check_blas" else "float32"
+        self._dtype = arguments.dtype or default
+        # On a device the profiled functions are other ones than the timed ones.
+        models = self._models(Ops(framework, self._dtype, self._profiled and not device))
+        self._cases = [
+            _CompiledCase(framework, model, arguments.linker, self._profiled) for model in models
+        ]
+        if device:
+            self._synchronise()
+        profiles.silence(framework)
+        for case in self._cases:
+            case.call_first()
+
+    def _models(self, ops):
+        workload = importlib.import_module("verify.workloads." + self._arguments.workload)
+        models = workload.models(ops, self._arguments.small)
+        selected = [model for model in models if self._arguments.case in (None, model.name)]
+        if not selected:
+            names = ", ".join(model.name for model in models)
+            raise UnknownCaseError(22, "no case %s; there are: %s" % (self._arguments.case, names))
+        return selected
+
+    def _synchronise(self):
+        """Make timed calls wait for the device, and compile functions that wait at each node."""
+        for case in self._cases:
+            case.is_on_device = True
+        if not self._profiled:
+            return
+        warnings.filterwarnings("ignore", "You are running the Theano profiler with CUDA enabled")
+        ops = Ops(self._framework, self._dtype, True, device_timing.LINKER)
+        for case, model in zip(self._cases, self._models(ops)):
+            case.profiled = _CompiledCase(
+                self._framework, model, device_timing.LINKER, True
+            ).function
+            device_timing.at_each_node(case.profiled)
+            # The first call compiles kernels.
+            case.profiled()
+            profiles.forget_calls(case.profiled)
+            if graph.describe(case.profiled) != graph.describe(case.function):
+                sys.stderr.write("%s: the profiled graph differs\n" % model.name)
+
+    def compiled(self):
+        """Return [{name, graph, compile, modules, first_call}] of the cases."""
+        return [
+            {
+                "name": case.model.name,
+                "graph": graph.describe(case.function)["signature"],
+                "compile": case.compile_seconds,
+                "modules": case.modules,
+                "first_call": case.first_call,
+            }
+            for case in self._cases
+        ]
+
+    def call(self, calls):
+        """Return {case: seconds of each call}; the cases take turns, so that they compare."""
+        seconds = [[] for _ in self._cases]
+        for number in range(calls):
+            progress.note("call %d of %d" % (number + 1, calls))
+            for case, samples in zip(self._cases, seconds):
+                samples.append(case.timed_call()[0])
+        progress.end()
+        for case, samples in zip(self._cases, seconds):
+            case.seconds += samples
+        return {case.model.name: samples for case, samples in zip(self._cases, seconds)}
+
+    def report(self):
+        """Make the profiled calls; return the report of report.schema.json."""
+        framework, expectation, arguments = self._framework, self._expectation, self._arguments
+        flags = os.environ.get(framework.flags_variable, "")
+        context = Context(framework, expectation, None, flags)
+        profile_calls = arguments.profile_calls if self._profiled else 0
+        return report.private(
+            {
+                "schema": SCHEMA,
+                "workload": arguments.workload,
+                "small": arguments.small,
+                "fixed_scan": arguments.fix_scan,
+                "dtype": self._dtype,
+                "linker": arguments.linker or framework.linker,
+                "variant": expectation["variant"] if expectation else None,
+                "framework": {
+                    "name": (expectation or {}).get("framework")
+                    or "%s-%s" % (framework.name, framework.version),
+                    "module": framework.name,
+                    "version": framework.version,
+                    "python": platform.python_version(),
+                },
+                "machine": machine.describe({}),
+                "device": self._device,
+                "settings": settings.in_force(context),
+                "packages": versions.packages(context),
+                "cases": [case.report(profile_calls) for case in self._cases],
+            }
+        )
+
+
+class _CompiledCase(object):
+    """A model's compiled function, and what its compilation and its calls took."""
+
+    def __init__(self, framework, model, linker, is_profiled):
+        progress.note("compiling %s" % model.name)
+        modules, shared = _modules(framework), _shared_modules()
+        start = monotonic()
+        outputs = [] if model.output is None else model.output
+        self.model = model
+        self.function = framework.function([], outputs, model.updates, is_profiled, linker)
+        self.compile_seconds = monotonic() - start
+        self.modules = _modules(framework) - modules
+        self.shared = _shared_modules() - shared
+        # On a device the calls of another function are profiled than are timed.
+        self.profiled, self.is_on_device = self.function, False
+        self.first_call, self.output, self.seconds = None, None, []
+
+    def call_first(self):
+        """Set first_call and output; the output is compared between environments."""
+        self.first_call, value = self.timed_call()
+        self.output = None if self.model.output is None else float(value)
+        profiles.forget_calls(self.function)
+
+    def timed_call(self):
+        """Return (seconds, output) of a call without a profile."""
+        with profiles.switched_off(self.function):
+            start = monotonic()
+            value = self.function()
+            if self.is_on_device:
+                device_timing.for_updates(self.function)
+            return monotonic() - start, value
+
+    def report(self, profile_calls):
+        """Make the profiled calls; return the case as the report has it."""
+        content = {
+            "name": self.model.name,
+            "shape": self.model.shape,
+            "flops": self.model.flops,
+            "seconds": self.seconds,
+            "first_call": self.first_call,
+            "output": self.output,
+            "graph": graph.describe(self.function),
+            "compile": {
+                "seconds": self.compile_seconds,
+                "modules": self.modules,
+                "shared": self.shared,
+            },
+            "profile": None,
+        }
+        nodes = graph.graph_of(self.function).toposort()
+        if any(device_graph.is_on_device(node) for node in nodes):
+            content["places"] = dict(device_graph.places(nodes)._asdict())
+        if self.function.profile:
+            content["compile"].update(profiles.compile_times(self.function))
+        if profile_calls:
+            progress.note("profiling %s" % self.model.name)
+            for _ in range(profile_calls):
+                self.profiled()
+            content["profile"] = profiles.of_function(self.profiled)
+            progress.end()
+        return content
+
+
+def _modules(framework):
+    """Return the number of compiled modules in the compile folder."""
+    try:
+        return len(os.listdir(str(framework.flag("compiledir"))))
+    except OSError:
+        return 0
+
+
+def _shared_modules():
+    """Return the number of modules that came from the folder that environments share."""
+    module = sys.modules.get("theano_stacks_modules")
+    return module.found["hits"] if module else 0
