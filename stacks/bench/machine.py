@@ -58,8 +58,8 @@ def slug(text: str) -> str:
 
 
 def _field(text: str, name: str) -> str:
-    found = re.search(rf"(?m)^{re.escape(name)}\s*: *(.+)$", text)
-    return found[1].strip() if found else "unknown"
+    match = re.search(rf"(?m)^{re.escape(name)}\s*: *(.+)$", text)
+    return match[1].strip() if match else "unknown"
 
 
 def usable() -> int:

@@ -14,7 +14,7 @@ from stacks.core.disk import REPOSITORY
 from stacks.core.errors import StacksError
 from stacks.core.process import call
 from stacks.core.suggestions import unknown
-from stacks.environments.verify import environment
+from stacks.environments import verify as verification
 from stacks.profiles.run import WORKLOADS
 
 PROBE = (REPOSITORY / "verify", "bench-probe")
@@ -55,7 +55,7 @@ def check_names(names: Sequence[str]) -> None:
 def environment_of(candidate: Candidate, threads: int) -> dict[str, str]:
     """Return the variables for timing a variant on so many threads."""
     # The user's own settings must not change the figures.
-    inherited = environment(candidate.place).items()
+    inherited = verification.environment(candidate.place).items()
     env = {name: value for name, value in inherited if not name.startswith(LIBRARY_VARIABLES)}
     framework = candidate.variant.framework
     own = {framework.flags_variable: "", framework.rc_variable: ""}

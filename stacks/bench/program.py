@@ -84,28 +84,28 @@ class TimedProgram:
         for ending, words in self._words.items():
             if ending not in self._processes:
                 self._processes[ending] = self._open(words, self._env, self._limit)
-            with self._measuring(), self._limited(ending):
+            with self._measuring(ending):
                 ready = self._processes[ending].answer()["ready"]
                 self._cases[ending] = {case["name"]: case for case in ready}
 
     def time(self, calls: int) -> list[Series]:
         """Call each case so many times and return the series; `wait` comes before."""
-        found = []
+        series = []
         for ending, process in list(self._processes.items()):
-            with self._measuring(), self._limited(ending):
+            with self._measuring(ending):
                 seconds = process.ask(calls=calls)["seconds"]
                 for name, case in self._cases[ending].items():
-                    found.append(self._series(ending, case, seconds[name]))
-        return found
+                    series.append(self._series(ending, case, seconds[name]))
+        return series
 
     def profiles(self) -> dict[str, Profile | None]:
         """Call each case again with the profile on; return {measure's name: profile}."""
-        found = {}
+        profiles = {}
         for ending, process in list(self._processes.items()):
-            with self._measuring(), self._limited(ending):
+            with self._measuring(ending):
                 for case in process.ask(report=True)["report"]["cases"]:
-                    found[self._name(ending, case)] = profile.of_case(case)
-        return found
+                    profiles[self._name(ending, case)] = profile.of_case(case)
+        return profiles
 
     def new_timeouts(self) -> dict[str, Timeout]:
         """Return the timeouts since the last call, by the ending of their measures' names."""
@@ -118,7 +118,7 @@ class TimedProgram:
         numba compiles in its first call, so the other linker's call stands for it.
         """
         with self._measuring():
-            every = [case for known in self._cases.values() for case in known.values()]
+            every = [case for cases in self._cases.values() for case in cases.values()]
             names = {case["name"] for case in every}
             least = {n: min(float(c["first_call"]) for c in every if c["name"] == n) for n in names}
             return sum(least[case["name"]] for case in every)
@@ -147,8 +147,8 @@ class TimedProgram:
         )
 
     @contextmanager
-    def _limited(self, ending: str) -> Iterator[None]:
-        """Record a timeout in the block, and kill the process."""
+    def _measuring(self, ending: str = "") -> Iterator[None]:
+        """Kill a process that does not answer in time; raise StacksError for an invalid answer."""
         try:
             yield
         except NoAnswerError as error:
@@ -156,12 +156,6 @@ class TimedProgram:
             self._cases.pop(ending, None)
             self._timeouts[ending] = Timeout(process.processor_seconds(), error)
             process.kill()
-
-    @contextmanager
-    def _measuring(self) -> Iterator[None]:
-        """Raise StacksError for an answer that lacks what a measurement has."""
-        try:
-            yield
         except (KeyError, TypeError, ValueError) as error:
             raise StacksError(
                 f"{self._candidate.variant.id}: {self._workload}: no measurement", found=str(error)

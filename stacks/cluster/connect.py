@@ -91,18 +91,14 @@ class Cluster:
         return len(self._infos())
 
     def _infos(self) -> Mapping[str, Any]:
-        self._check()
         try:
             infos: Mapping[str, Any] = self._client.scheduler_info()["workers"]
         except (OSError, CommClosedError, ClosedClientError, asyncio.TimeoutError) as error:
             raise _disconnected(str(error)) from error
         # A client that is reconnecting returns old information.
-        self._check()
-        return infos
-
-    def _check(self) -> None:
         if self._client.status != "running":
             raise _disconnected(f"the connection to it is {self._client.status}")
+        return infos
 
     def send(self, worker: Worker, order: str) -> Task:
         """Have one worker run an order (JSON)."""

@@ -1,8 +1,7 @@
 """Jobs on machines: one at a time on each; a job whose worker is lost runs again elsewhere.
 
-Dask's own scheduling does not do this. It assigns tasks of unknown duration at once and never
-moves them, so a slow machine would get as many builds as a fast one; its resources belong to a
-worker, not to a machine; and tasks without a worker wait forever.
+Dask's own scheduling knows workers, not machines; it cannot give a job that one machine refused to
+another; and by default a task without a worker waits forever.
 """
 
 from __future__ import annotations
