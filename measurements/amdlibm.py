@@ -1,7 +1,7 @@
 """What amdlibm-compat is worth: beside the C library, beside its lower tier, and inside Theano.
 
     ./invoke build --variant openblas-amdlibm
-    .venv/bin/python bench/amdlibm.py [--framework theano-1.0.5] [--rounds 5]
+    .venv/bin/python measurements/amdlibm.py [--framework theano-1.0.5] [--rounds 5]
 
 All that a ratio is made of is measured turn by turn in one run. Each figure is the least of its
 rounds' processor times, in ns per element: what else the machine does has the least part in it.
@@ -175,8 +175,8 @@ def in_theano(prefix: Path, scratch: Path, rounds: int, spelled: Mapping[str, st
     for _ in range(rounds):
         for name, flags in settings.items():
             flags = ",".join(filter(None, [flags, f"base_compiledir={scratch / name}"]))
-            said = run([prefix / "bin/python", "-c", THEANO], THEANO_FLAGS=flags)
-            for graph, ns in json.loads(said).items():
+            output = run([prefix / "bin/python", "-c", THEANO], THEANO_FLAGS=flags)
+            for graph, ns in json.loads(output).items():
                 samples.setdefault(graph, {}).setdefault(name, []).append(ns)
     print(f"{'Theano':<42} {'off':>7} {'arrays':>8} {'on':>7}")
     for graph, found in samples.items():
@@ -186,7 +186,7 @@ def in_theano(prefix: Path, scratch: Path, rounds: int, spelled: Mapping[str, st
 
 
 def run(words: list[object], **variables: str) -> str:
-    """Run a program and return its standard output; on failure show what it said and stop."""
+    """Run a program and return its standard output; on failure print its output and stop."""
     environment: Mapping[str, str] = {**os.environ, **variables}
     done = subprocess.run(
         [str(word) for word in words], env=environment, capture_output=True, text=True, check=False

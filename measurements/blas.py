@@ -1,11 +1,11 @@
 """Gemm of the BLAS libraries themselves, called without a framework, beside the processor's peak.
 
-    .venv/bin/python bench/blas.py [--variants openblas,blis,mkl] [--sizes 64,200,500,2000,4000]
-        [--rounds 3] [--json FILE]
+    .venv/bin/python measurements/blas.py [--variants openblas,blis,mkl]
+        [--sizes 64,200,500,2000,4000] [--rounds 3] [--json FILE]
 
 One thread, GFLOP/s of its processor time, the best of the rounds; in a round the variants take
-turns, each in a process of its own, which measures the peak as well (verify/blas/peak.c). The variants
-must be built, on a framework whose Python is 3.7 or later.
+turns, each in a process of its own, which measures the peak as well (verify/blas/peak.c). The
+variants must be built, on a framework whose Python is 3.7 or later.
 """
 
 from __future__ import annotations
@@ -18,12 +18,11 @@ import tempfile
 from pathlib import Path
 from typing import Any
 
-from stacks.core.workspace import Workspace
-
 REPOSITORY = Path(__file__).resolve().parent.parent
 sys.path.insert(0, str(REPOSITORY))
 
-from stacks.core.disk import write_whole
+from stacks.core.disk import write_atomically
+from stacks.core.workspace import default_workspace
 from stacks.environments import build as pipeline
 from stacks.environments import settings
 from stacks.environments.verify import environment
@@ -61,14 +60,14 @@ print(json.dumps(found))
 """
 
 
-def main(workspace: Workspace) -> None:
+def main() -> None:
     """Measure and print a table for each precision."""
     parser = argparse.ArgumentParser(description=__doc__.splitlines()[0])
     parser.add_argument("--variants", default="openblas,blis,mkl", help="NAME or FRAMEWORK/NAME")
     parser.add_argument("--sizes", default="64,200,500,2000,4000", help="n of n x n, by commas")
     parser.add_argument("--rounds", type=int, default=3)
     parser.add_argument("--json", type=Path, help="all samples")
-    arguments = parser.parse_args()
+    arguments, workspace = parser.parse_args(), default_workspace()
     sizes = [int(size) for size in arguments.sizes.split(",")]
     places = {}
     for name in arguments.variants.split(","):
@@ -80,15 +79,15 @@ def main(workspace: Workspace) -> None:
             for name, place in places.items():
                 samples[name].append(one(place, room, sizes))
     if arguments.json:
-        write_whole(arguments.json, json.dumps(samples, indent=1).encode() + b"\n")
+        write_atomically(arguments.json, json.dumps(samples, indent=1).encode() + b"\n")
     for dtype in PRECISIONS:
         print(table(dtype, sizes, samples))
 
 
 def one(place: Path, room: str, sizes: list[int]) -> Any:
     """Return {precision: {"peak" or size: GFLOP/s}} of one process."""
-    wanted = json.loads((place / settings.EXPECTATION).read_text())["blas"]["libraries"]
-    library = next(path for name in wanted for path in sorted((place / "lib").glob(name)))
+    names = json.loads((place / settings.EXPECTATION).read_text())["blas"]["libraries"]
+    library = next(path for name in names for path in sorted((place / "lib").glob(name)))
     words: list[str | Path] = [place / "bin/python", "-B", "-c", DRIVER, library]
     words += [place / "bin/g++", room, REPOSITORY, json.dumps(sizes)]
     done = subprocess.run(

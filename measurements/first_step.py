@@ -1,6 +1,6 @@
 """Time to the first step: how long a person waits from the start of a program to its first result.
 
-    .venv/bin/python bench/first_step.py [--variants openblas,theano-0.8.2/openblas]
+    .venv/bin/python measurements/first_step.py [--variants openblas,theano-0.8.2/openblas]
         [--workload ntm] [--small] [--starts tuned] [--json first-step.json]
 
 For each variant, each in a process and a compile folder of its own: a first start (nothing
@@ -24,12 +24,11 @@ from collections.abc import Iterator
 from pathlib import Path
 from typing import Any
 
-from stacks.core.workspace import Workspace
-
 REPOSITORY = Path(__file__).resolve().parent.parent
 sys.path.insert(0, str(REPOSITORY))
 
-from stacks.core.disk import write_whole
+from stacks.core.disk import write_atomically
+from stacks.core.workspace import default_workspace
 from stacks.environments import build as pipeline
 from stacks.environments import settings
 from stacks.environments.verify import environment
@@ -47,7 +46,7 @@ STARTS = (
 AIMS = {"first": 1 / 3, "second": 1 / 10}
 
 
-def main(workspace: Workspace) -> None:
+def main() -> None:
     """Measure, print a line for each start, write the JSON after each."""
     parser = argparse.ArgumentParser(description=__doc__.splitlines()[0])
     parser.add_argument("--variants", default="openblas", help="NAME or FRAMEWORK/NAME, by commas")
@@ -56,7 +55,7 @@ def main(workspace: Workspace) -> None:
     parser.add_argument("--fix-scan", action="store_true", help="tuned with theano_stacks_scan")
     parser.add_argument("--starts", default="untuned,tuned,sharing", help="only these, by commas")
     parser.add_argument("--json", type=Path, help="the results, written after each start")
-    arguments = parser.parse_args()
+    arguments, workspace = parser.parse_args(), default_workspace()
     results: list[dict[str, Any]] = []
     with tempfile.TemporaryDirectory(prefix="modules-") as modules:
         for name in arguments.variants.split(","):
@@ -64,9 +63,9 @@ def main(workspace: Workspace) -> None:
             variant, prefix = pipeline.ready_environment(workspace, flavour, framework or None)
             for result in measure(variant, prefix, Path(modules), arguments):
                 results.append(result)
-                print(told(result, results), flush=True)
+                print(summary(result, results), flush=True)
                 if arguments.json:
-                    write_whole(arguments.json, json.dumps(results, indent=1).encode() + b"\n")
+                    write_atomically(arguments.json, json.dumps(results, indent=1).encode() + b"\n")
 
 
 def measure(
@@ -124,7 +123,7 @@ def one(
     return found
 
 
-def told(result: dict[str, Any], results: list[dict[str, Any]]) -> str:
+def summary(result: dict[str, Any], results: list[dict[str, Any]]) -> str:
     """Return a result as a line, beside the untuned first start of its variant."""
     shared = f", {result['shared']} of them shared" if result["how"] == "sharing" else ""
     line = (

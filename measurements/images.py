@@ -1,6 +1,6 @@
 """The images' figures: sizes, times to build, and how soon a fresh container computes.
 
-    .venv/bin/python bench/images.py [--variants openblas,mkl] [--rounds 5]
+    .venv/bin/python measurements/images.py [--variants openblas,mkl] [--rounds 5]
 
 Needs a container engine and empties its build cache: give it one of its own (DOCKER_HOST). The
 channel's packages must be in the cache. Run it on an otherwise idle machine.
@@ -20,11 +20,10 @@ from collections.abc import Callable
 from pathlib import Path
 from typing import Any
 
-from stacks.core.workspace import Workspace
-
 REPOSITORY = Path(__file__).resolve().parent.parent
 sys.path.insert(0, str(REPOSITORY))
 
+from stacks.core.workspace import Workspace, default_workspace
 from stacks.environments import build as pipeline
 from stacks.environments.verify import PASSED
 from stacks.image import (
@@ -56,12 +55,12 @@ print(imported - start, time.time() - imported)
 """
 
 
-def main(workspace: Workspace) -> None:
+def main() -> None:
     """Measure and print a line for each figure."""
     parser = argparse.ArgumentParser(description=__doc__.splitlines()[0])
     parser.add_argument("--variants", default="openblas,mkl", help="flavours, by commas")
     parser.add_argument("--rounds", type=int, default=5, help="fresh containers of each kind")
-    arguments = parser.parse_args()
+    arguments, workspace = parser.parse_args(), default_workspace()
     engine = engines.find()
     print(f"{engine.kind} {engine.version}", flush=True)
     for name in arguments.variants.split(","):
@@ -87,14 +86,14 @@ def seconds(work: Callable[[], Any]) -> float:
 
 def builds(workspace: Workspace, engine: Engine, variant: Variant) -> None:
     """Time each way to an image, and weigh it."""
-    place, name = layout.place_of(workspace, variant), config_of(workspace, variant).names[0]
+    place, name = layout.layout_folder(workspace, variant), config_of(workspace, variant).names[0]
     for left in place.parent.glob(f"{place.name}*"):
         shutil.rmtree(left) if left.is_dir() else left.unlink()
     for existing in (*config_of(workspace, variant).names, base.name(workspace)):
         if engine.image_id(existing):
-            engine.ask("image", "rm", existing)
+            engine.call("image", "rm", existing)
     if engine.kind == "docker":
-        engine.ask("builder", "prune", "--all", "--force")
+        engine.call("builder", "prune", "--all", "--force")
     laid_out = seconds(lambda: layout.lay_out(workspace, variant))
     verify = docker.verify
     docker.verify = lambda *_, **__: PASSED
@@ -108,7 +107,7 @@ def builds(workspace: Workspace, engine: Engine, variant: Variant) -> None:
     command = [str(REPOSITORY / "invoke"), "build", "--variant", variant.name, "--to", "docker"]
     again = seconds(lambda: subprocess.run(command, check=True, capture_output=True))
     line(f"{variant.name}: cached rebuild, invoke's start included", f"{again:.2f} s", "2 s")
-    size = json.loads(engine.ask("image", "inspect", name))[0]["Size"]
+    size = json.loads(engine.call("image", "inspect", name))[0]["Size"]
     aim = f"{AIMS[variant.name]} MB" if variant.name in AIMS else ""
     line(f"{variant.name}: image, uncompressed", f"{size / 1e6:.0f} MB", aim)
     with tempfile.TemporaryDirectory() as folder:
@@ -130,8 +129,8 @@ def first_steps(workspace: Workspace, engine: Engine, variant: Variant, rounds: 
         for kind, options in kinds.items():
             words = ["run", "--rm", "--network=none", *options, image, "python", "-c", FIRST_STEPS]
             start = time.monotonic()
-            said = engine.ask(*words)
-            samples[kind].append((*map(float, said.split()), time.monotonic() - start))
+            output = engine.call(*words)
+            samples[kind].append((*map(float, output.split()), time.monotonic() - start))
     for position, what, aim in (
         (0, "first import of a fresh container", "2 s"),
         (1, "first Gemm", "3 s"),

@@ -1,6 +1,6 @@
 """The main job's figures, each beside what a user would do instead, all in one run.
 
-    .venv/bin/python bench/figures.py [--rounds 5]
+    .venv/bin/python measurements/readme.py [--rounds 5]
 
 Clones the repository into a scratch folder with an empty cache, so it needs the network and some
 3 GB of disk, and takes about ten minutes. Run it on an otherwise idle machine.
@@ -55,7 +55,7 @@ def main() -> None:
 
 
 def run(*command: str | Path, env: dict[str, str] | None = None) -> str:
-    """Run a command quietly; on failure show what it said and stop."""
+    """Run a command quietly; on failure print its output and stop."""
     done = subprocess.run(
         [str(c) for c in command], env=env, capture_output=True, text=True, check=False
     )
@@ -104,9 +104,10 @@ def cached_install(checkout: Path, scratch: Path) -> None:
     prefix = checkout / "build/prefixes/theano-1.0.5/pip-openblas"
     code = (
         "import sys, time; sys.path.insert(0, sys.argv[1]);"
+        "from stacks.core.workspace import default_workspace;"
         "from stacks.environments import build; from stacks.variants import variant;"
-        "v = variant.load_variant('pip-openblas'); start = time.monotonic();"
-        "build.make_environment(v); print(time.monotonic() - start)"
+        "w = default_workspace(); v = variant.load_variant(w, 'pip-openblas');"
+        "start = time.monotonic(); build.make_environment(w, v); print(time.monotonic() - start)"
     )
     python = checkout / ".venv/bin/python"
     ours = []

@@ -84,14 +84,8 @@ def run(arguments, folder):
     progress.note("importing the framework")
     with quiet.output(arguments.debug):
         framework = frameworks.load(expectation["module"] if expectation else None)
-    context = Context(
-        framework,
-        expectation,
-        folder,
-        user_flags[framework.name],
-        arguments.full,
-        requested_device,
-    )
+    flags = user_flags[framework.name]
+    context = Context(framework, expectation, folder, flags, arguments.full, requested_device)
 
     # This imports NumPy, so it must come after the thread counts are set.
     from verify import suite

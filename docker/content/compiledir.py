@@ -1,9 +1,9 @@
-"""Gives each process of an image a folder that it may compile in, which begins warm.
+"""Give each process of an image a writable compile folder with the image's compiled modules.
 
-The image's own compile folder may not be written: by another user than root, or because the root
-is read-only. So it is copied, once for each user, to /tmp or to THEANO_STACKS_COMPILEDIR. What else
-the environment keeps, such as the kernels of a device, goes there too.
-Runs at every start of Python, from 2.7 on, so it imports little and looks at little.
+The image's own compile folder is not writable, except for root, or the root is read-only. So it is
+copied, once for each user, to /tmp or to THEANO_STACKS_COMPILEDIR. Other files that the environment
+caches, such as a device's kernels, go there too.
+Runs at every start of Python, from 2.7 on, so it imports and reads little.
 """
 
 import os
@@ -16,18 +16,18 @@ NEEDED = frozenset("{cpu_flags}".split())
 ST_NOEXEC = 8
 PREFIX = getattr(sys, "base_prefix", sys.prefix)
 WARM = os.path.join(PREFIX, "var", "compiledir")
-# NAME=FOLDER: variables that name a folder to keep things in, and what it is called.
+# NAME=FOLDER: the variables that name a folder, and its name in the compile folder.
 FOLDERS = "{folders}".split()
 
 
 def choose_march():
-    """Return what to compile for: the image's own choice, or native where the CPU lacks that."""
-    asked = os.environ.get("THEANO_STACKS_MARCH")
-    if asked:
-        return asked
+    """Return the -march to compile for: the image's, or native if the CPU does not support it."""
+    chosen = os.environ.get("THEANO_STACKS_MARCH")
+    if chosen:
+        return chosen
     try:
         with open("/proc/cpuinfo") as file:
-            # The first CPU's flags are in it: many CPUs make this file long, and slow to read.
+            # Enough for the first CPU's flags: with many CPUs this file is slow to read.
             words = file.read(8192).partition("\nflags")[2].partition("\n")[0].split()
     except (IOError, OSError):
         return "native"
@@ -35,12 +35,12 @@ def choose_march():
 
 
 def use(place, march):
-    """Make the framework compile below a place that is made where it is not there."""
+    """Make the framework compile in the folder `place`, which is made if it is missing."""
     settings = os.path.join(place, "theanorc")
     if not os.path.isfile(settings):
         make(place, march)
     if os.statvfs(place).f_flag & ST_NOEXEC:
-        raise OSError(13, "nothing may be executed there (noexec)")
+        raise OSError(13, "it does not allow execution (noexec)")
     for name, _, folder in (entry.partition("=") for entry in FOLDERS):
         os.environ.setdefault(name, os.path.join(place, folder))
     names = os.environ[VARIABLE].split(os.pathsep)
@@ -48,7 +48,7 @@ def use(place, march):
 
 
 def make(place, march):
-    """Fill a folder beside the place, then rename it: others see all of it or nothing."""
+    """Make the folder `place` atomically: others see all of it or nothing."""
     import shutil
 
     part = "%s.%d.part" % (place, os.getpid())
@@ -73,7 +73,7 @@ def make(place, march):
 
 
 def copy(source, target):
-    """Copy a folder's files without their times: the framework throws away what is old."""
+    """Copy a folder's files without their times: the framework deletes old modules."""
     import shutil
 
     for folder, _, names in os.walk(source):
@@ -85,30 +85,31 @@ def copy(source, target):
 
 
 def own_folder(path):
-    """Make a folder for this user alone, or check that it is one: what is in it gets executed."""
+    """Make a folder for this user alone, or check that it is one: its files are executed."""
     try:
         os.mkdir(path, 0o700)
     except OSError:
-        found = os.lstat(path)
-        if found.st_uid != os.getuid() or found.st_mode & 0o170022 != 0o040000:
-            raise OSError(1, "it belongs to somebody else, or others may write to it")
+        status = os.lstat(path)
+        if status.st_uid != os.getuid() or status.st_mode & 0o170022 != 0o040000:
+            raise OSError(1, "it belongs to another user, or others may write to it")
 
 
 def main():
-    """Take the first folder that serves; say what is wrong with each where none does."""
+    """Use the first folder that works; if none does, print what is wrong with each."""
     march = choose_march()
-    asked = os.environ.get("THEANO_STACKS_COMPILEDIR")
-    places = (os.environ.get("TMPDIR", "/tmp"), os.path.expanduser("~"))
+    chosen = os.environ.get("THEANO_STACKS_COMPILEDIR")
+    parents = (os.environ.get("TMPDIR", "/tmp"), os.path.expanduser("~"))
+    own = [os.path.join(parent, "theano-%d" % os.getuid()) for parent in parents]
     refused = []
-    for path in [asked] if asked else [os.path.join(p, "theano-%d" % os.getuid()) for p in places]:
+    for path in [chosen] if chosen else own:
         try:
-            if not asked:
+            if not chosen:
                 own_folder(path)
             return use(os.path.join(path, KEY + "-" + march), march)
         except (IOError, OSError) as error:
             refused.append("%s: %s" % (path, error.strerror or error))
     sys.stderr.write(
-        "theano-stacks: there is no folder to compile in: Theano will not work\n"
+        "theano-stacks: no folder to compile in: Theano will not work\n"
         "  found:    %s\n"
         "  fix:      docker run --tmpfs /tmp:rw,exec ... gives one; or mount a folder that this "
         "user may write, and set THEANO_STACKS_COMPILEDIR to it\n" % "; ".join(refused)
@@ -116,7 +117,7 @@ def main():
 
 
 def quieten():
-    """Drop Theano 0.8.2's warning, at each start, that an -march is chosen for it."""
+    """Drop a warning of Theano 0.8.2 at each start: that flags contain -march."""
     import logging
 
     class Filter(logging.Filter):

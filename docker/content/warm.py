@@ -1,9 +1,9 @@
-"""Compiles what every start of the framework and the first matrix product need, and no more.
+"""Compile the modules that every start of the framework and the first matrix product need.
 
     python warm.py FOLDER PREFIX FINAL SCRATCH
 
-FOLDER is the compile folder, PREFIX the environment, FINAL the path that it will have. Runs under
-the environment's Python, from 2.7 on; what it leaves depends on the environment alone.
+FOLDER is the compile folder, PREFIX the environment, FINAL its path in the image. Runs under the
+environment's Python, from 2.7 on. The result depends on the environment alone.
 """
 
 import importlib
@@ -15,8 +15,8 @@ import subprocess
 import sys
 
 FOLDER, PREFIX, FINAL, SCRATCH = sys.argv[1:]
-# Without the maps, paths of this machine would get into the modules through __FILE__; of two that
-# fit, the last is taken.
+# Without the maps, __FILE__ would put paths of this machine into the modules. GCC uses the last map
+# that matches.
 COMPILER = """\
 #!/bin/sh
 for word; do
@@ -29,18 +29,18 @@ exec "$FROM/bin/g++" "-ffile-prefix-map=$FROM=$TO" "$@"
 
 
 class Sorted(object):
-    """A set that is pickled in an order that no address decides."""
+    """A set that is pickled in an order that does not depend on addresses."""
 
     def __init__(self, items):
         self.items = items
 
     def __reduce__(self):
-        """Return what makes a plain set again."""
+        """Return the call that makes a plain set."""
         return set, (sorted(self.items, key=lambda item: pickle.dumps(item, 2)),)
 
 
 def use_compiler(folder):
-    """Put a compiler first on PATH whose output bears no path of this machine."""
+    """Put a compiler first on PATH whose output has no path of this machine."""
     os.makedirs(folder)
     program = os.path.join(folder, "g++")
     with open(program, "w") as file:
@@ -62,7 +62,7 @@ def compile_all():
         total = framework.shared(numpy.zeros((2, 2), dtype=dtype))
         ones = numpy.ones((2, 2), dtype=dtype)
         for inputs, outputs, updates in (
-            # Theano 1.0.5 never keeps this one: it takes an op without properties for unversioned.
+            # Theano 1.0.5 does not store this: to it, an op without properties is unversioned.
             ([a, b], [tensor.dot(a, b)], []),
             ([a, v], [tensor.dot(a, v)], []),
             ([a, b], [], [(total, total + tensor.dot(a, b))]),
@@ -80,7 +80,7 @@ def compile_all():
 
 
 def first_of(*names):
-    """Return the first of these modules that is there."""
+    """Return the first of these modules that can be imported."""
     for name in names[:-1]:
         try:
             return importlib.import_module(name)
@@ -90,7 +90,7 @@ def first_of(*names):
 
 
 def normalise(folder):
-    """Leave of each module the library and its key, under a name that follows from the key."""
+    """Remove all but each module's library and key, and name its folder after the key."""
     for path, folders, names in os.walk(folder):
         for name in [item for item in folders if item in ("lock_dir", "__pycache__")]:
             shutil.rmtree(os.path.join(path, name))
@@ -109,12 +109,12 @@ def normalise(folder):
 
 
 def rename(folder, name):
-    """Give a module's folder the name that its key says, and the key the path it will have."""
+    """Name a module's folder after its key, and put its final path into the key."""
     path = os.path.join(folder, name, "key.pkl")
     with open(path, "rb") as file:
         data = pickle.load(file)
     library = [item for item in os.listdir(os.path.join(folder, name)) if item.endswith(".so")][0]
-    # Not the library's own name: modules of the same code for different keys share that.
+    # Not the library's name, which modules of the same code but different keys share.
     final = "tmp" + data.module_hash[-16:]
     place = os.path.join(FINAL, "var", "compiledir", os.path.basename(folder), final)
     data.keys = Sorted(data.keys)
@@ -126,11 +126,11 @@ def rename(folder, name):
 
 
 def main():
-    """Compile, then take out of the folder all that is this machine's or this process's."""
+    """Compile, then remove everything that depends on this machine or process."""
     use_compiler(SCRATCH)
     folder = compile_all().compiledir
     normalise(str(folder))
-    # The framework's own clean-up at exit would write there again.
+    # The framework's clean-up at exit would write to the folder again.
     sys.stdout.flush()
     os._exit(0)
 

@@ -1,1 +1,1 @@
-"""Timing variants beside each other, and keeping what was found."""
+"""Timing of variants in turn, and the stored results."""

@@ -1,13 +1,14 @@
-"""Which variants may be timed: built from their present locks, and verified since."""
+"""The variants that can be timed: built from their current locks, and verified since."""
 
 from __future__ import annotations
 
+import sys
 from collections.abc import Sequence
 from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
 
-from stacks.bench.result import Package, Subject
+from stacks.bench.result import MeasuredPackage, Subject
 from stacks.channel import offers as offers_module
 from stacks.core.errors import StacksError, UsageError
 from stacks.core.workspace import Workspace
@@ -20,7 +21,7 @@ from stacks.variants.variant import Variant
 
 @dataclass(frozen=True)
 class Candidate:
-    """A variant whose environment stands, its lock, and its report where that still counts."""
+    """A built variant, its environment's folder, its lock, and its report if that is current."""
 
     variant: Variant
     place: Path
@@ -29,12 +30,12 @@ class Candidate:
 
     @property
     def verified(self) -> bool:
-        """Whether this very environment passed its verification."""
+        """Whether this environment passed its verification."""
         return bool(self.report and self.report["ok"])
 
     @property
     def subject(self) -> Subject:
-        """The variant as results have it."""
+        """The variant in a result."""
         return Subject(
             framework=self.variant.framework.name,
             flavour=self.variant.name,
@@ -45,77 +46,77 @@ class Candidate:
 
 
 def candidates(workspace: Workspace, variants: Sequence[Variant]) -> list[Candidate]:
-    """Return the variants that are built from their present locks."""
+    """Return the variants that are built from their current locks."""
     channel = offers_module.read_channel(workspace)
-    found = []
+    built = []
     for variant in variants:
-        place = prefix.place_of(workspace, variant)
+        place = prefix.folder_of(workspace, variant)
         try:
             locked = lock.check(workspace, variant, channel)
         except StacksError:
             continue
         if in_use.is_ready(workspace, variant, locked):
-            found.append(
-                Candidate(variant, place, locked, _report(workspace, variant, place, locked))
-            )
-    return found
+            report = _report(workspace, variant, place, locked)
+            built.append(Candidate(variant, place, locked, report))
+    return built
 
 
 def _report(
     workspace: Workspace, variant: Variant, place: Path, locked: Lock
 ) -> dict[str, Any] | None:
-    """Return the last report if it is of this environment: of its packages, and no older."""
+    """Return the last report if it is of this environment: of its packages, and not older."""
     report = read_report(workspace, variant)
     if report is None:
         return None
     made = (place / settings.EXPECTATION).stat().st_mtime
-    wanted = {package.name: package.sha256 for package in _packages(locked)}
-    found = {p["name"]: p["sha256"] for p in report.get("packages", ())}
-    return (
-        report
-        if found == wanted and report_path(workspace, variant).stat().st_mtime >= made
-        else None
-    )
+    expected = {package.name: package.sha256 for package in _packages(locked)}
+    actual = {p["name"]: p["sha256"] for p in report.get("packages", ())}
+    current = actual == expected and report_path(workspace, variant).stat().st_mtime >= made
+    return report if current else None
 
 
-def _packages(locked: Lock) -> tuple[Package, ...]:
-    parts = [(p.name, p.version, p.sha256) for p in locked.packages]
-    parts += [(p.name, p.version, p.sha256) for p in locked.requirements]
-    return tuple(Package(name=name, version=v, sha256=digest) for name, v, digest in parts)
+def _packages(locked: Lock) -> tuple[MeasuredPackage, ...]:
+    packages = [(p.name, p.version, p.sha256) for p in locked.packages]
+    packages += [(p.name, p.version, p.sha256) for p in locked.requirements]
+    return tuple(MeasuredPackage(name=n, version=v, sha256=digest) for n, v, digest in packages)
 
 
-def to_time(workspace: Workspace, variants: Sequence[Variant]) -> list[Candidate]:
-    """Return all of the variants as candidates; UsageError for what may not be timed."""
+def verified_candidates(workspace: Workspace, variants: Sequence[Variant]) -> list[Candidate]:
+    """Return the built and verified variants for the processor; print the names of unverified."""
+    built = candidates(workspace, [variant for variant in variants if variant.device == "cpu"])
+    for candidate in built:
+        if not candidate.verified:
+            print(f"left out: {candidate.variant.id}: not verified", file=sys.stderr)
+    return [candidate for candidate in built if candidate.verified]
+
+
+def require_candidates(workspace: Workspace, variants: Sequence[Variant]) -> list[Candidate]:
+    """Return all of the variants as candidates; UsageError if one cannot be timed."""
     refuse_devices(variants)
-    found = candidates(workspace, variants)
-    built = {candidate.variant.id for candidate in found}
-    _refuse(
-        [variant for variant in variants if variant.id not in built],
-        "not built from its present lock",
-        "build",
-    )
-    _refuse(
-        [c.variant for c in found if c.report is None], "not verified since it was built", "verify"
-    )
-    failed = [c.variant for c in found if not c.verified]
-    _refuse(failed, "its verification failed: its figures would be of something else", "verify")
-    return found
+    built = candidates(workspace, variants)
+    names = {candidate.variant.id for candidate in built}
+    missing = [variant for variant in variants if variant.id not in names]
+    _refuse(missing, "not built from its current lock", "build")
+    not_verified = [c.variant for c in built if c.report is None]
+    _refuse(not_verified, "not verified since it was built", "verify")
+    failed = [c.variant for c in built if not c.verified]
+    _refuse(failed, "its verification failed, so its figures would mean nothing", "verify")
+    return built
 
 
 def refuse_devices(variants: Sequence[Variant]) -> None:
-    """Raise UsageError for variants that compute on a device."""
+    """Raise UsageError if one of the variants computes on a device."""
     _refuse(
         [variant for variant in variants if variant.device != "cpu"],
-        "its device computes while the program goes on, which this bench does not wait for; its "
-        "verification times it",
+        "the bench does not wait for its device; its verification times it",
         "verify",
     )
 
 
-def _refuse(variants: Sequence[Variant], why: str, task: str) -> None:
+def _refuse(variants: Sequence[Variant], reason: str, task: str) -> None:
     if variants:
         raise UsageError(
-            "\n".join(f"{variant.id}: {why}" for variant in variants),
+            "\n".join(f"{variant.id}: {reason}" for variant in variants),
             fix="; ".join(
                 f"./invoke {task} --variant {v.name} --framework {v.framework.name}"
                 for v in variants

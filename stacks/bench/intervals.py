@@ -1,4 +1,4 @@
-"""What samples say, and what they do not: medians, quartiles, intervals, who is faster."""
+"""Statistics of samples: medians, quartiles, ratios with intervals."""
 
 from __future__ import annotations
 
@@ -7,14 +7,14 @@ import statistics
 from collections.abc import Hashable, Sequence
 from dataclasses import dataclass
 
-# Fewer rounds that all agree are no surprise: of equals, one in eight of four rounds does.
+# Fewer rounds often agree by chance: of two equals, in one of eight runs of four rounds.
 LEAST_ROUNDS = 5
-# The interval holds what it estimates in 95 of 100 runs.
+# On each side, for 95% intervals.
 TAIL = 0.025
 RESAMPLES = 2000
-# The same samples give the same interval, today and in the table of next year.
+# Fixed, so that the same samples always give the same interval.
 SEED = 20170923
-# Of units in which more is better; of seconds, less is.
+# Units in which more is better; in others less is.
 RATES = ("GFLOP/s",)
 
 
@@ -29,10 +29,7 @@ class Summary:
 
 @dataclass(frozen=True)
 class Ratio:
-    """How many times as fast: the median over the rounds, and the interval that it lies in.
-
-    `rounds` and `starts` are how many it was found from.
-    """
+    """How many times as fast: the median over the rounds, and its 95% interval."""
 
     value: float
     low: float
@@ -41,8 +38,8 @@ class Ratio:
     starts: int = 0
 
     @property
-    def told(self) -> bool:
-        """Whether the two are told apart at all: by enough rounds, and 1 is not in the interval."""
+    def significant(self) -> bool:
+        """Whether there is a difference: enough rounds, and 1 is outside the interval."""
         return self.rounds >= LEAST_ROUNDS and not self.low <= 1.0 <= self.high
 
 
@@ -63,17 +60,18 @@ def speedup(
 ) -> Ratio:
     """Return how many times as fast `ours` is as `theirs`, from their values in the same rounds.
 
-    A round is one pair: what was slow in it was slow for both, so that it is the pairs' ratios
-    that are resampled, never one side alone. `starts` tells which start of the programs each
-    round is of: starts are drawn first, and rounds of each, because rounds of one start are more
-    alike than those of two. Without it each round is a start.
+    The interval is a percentile bootstrap (Efron and Tibshirani, An Introduction to the Bootstrap,
+    1993, chapter 13). Noise in a round slows both, so the ratios of rounds are resampled.
+
+    starts: the start of the programs that each round belongs to; each round by default. Rounds of
+    one start are more alike than those of two, so starts are resampled first, then their rounds.
     """
     pairs = [(a, b) if unit in RATES else (b, a) for a, b in zip(ours, theirs, strict=True)]
     ratios = [a / b for a, b in pairs]
     by_start: dict[Hashable, list[float]] = {}
     for start, ratio in zip(starts or range(len(ratios)), ratios, strict=True):
         by_start.setdefault(start, []).append(ratio)
-    chance = random.Random(SEED)  # noqa: S311 - the same numbers every time are what is wanted
+    chance = random.Random(SEED)  # noqa: S311 - not for security
     medians = sorted(
         statistics.median(_drawn(chance, list(by_start.values()))) for _ in range(RESAMPLES)
     )
@@ -84,7 +82,7 @@ def speedup(
 
 
 def _drawn(chance: random.Random, by_start: list[list[float]]) -> list[float]:
-    found: list[float] = []
+    sample: list[float] = []
     for ratios in chance.choices(by_start, k=len(by_start)):
-        found += chance.choices(ratios, k=len(ratios)) if len(ratios) > 1 else ratios
-    return found
+        sample += chance.choices(ratios, k=len(ratios)) if len(ratios) > 1 else ratios
+    return sample

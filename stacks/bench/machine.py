@@ -1,4 +1,4 @@
-"""The machine that is timed on, as results have it; processors to keep a run on."""
+"""The machine of a result, and the processors to pin a run to."""
 
 from __future__ import annotations
 
@@ -17,8 +17,11 @@ TOPOLOGY = Path("/sys/devices/system/cpu")
 
 
 def describe(reports: Sequence[dict[str, Any]], cpuinfo: Path = CPUINFO) -> Machine:
-    """Return this machine, with the highest peaks that its verification reports measured."""
-    told = reports[0]["machine"]
+    """Return this machine, with the highest peaks of its verification reports.
+
+    reports: at least one, all of this machine.
+    """
+    report_machine = reports[0]["machine"]
     text = cpuinfo.read_text(errors="replace")
     peaks: dict[tuple[str, int], float] = {}
     for report in reports:
@@ -26,15 +29,15 @@ def describe(reports: Sequence[dict[str, Any]], cpuinfo: Path = CPUINFO) -> Mach
             key = (peak["dtype"], peak["threads"])
             peaks[key] = max(peaks.get(key, 0.0), peak["gflops"])
     return Machine(
-        name=slug(f"{told['cpu']} {told['cores']} cores"),
-        cpu=told["cpu"],
-        vendor=told["vendor"],
+        name=slug(f"{report_machine['cpu']} {report_machine['cores']} cores"),
+        cpu=report_machine["cpu"],
+        vendor=report_machine["vendor"],
         model=" ".join(_field(text, name) for name in ("cpu family", "model", "stepping")),
         microcode=_field(text, "microcode"),
-        cores=told["cores"],
-        memory=told["memory"],
-        kernel=told["kernel"],
-        glibc=told["glibc"],
+        cores=report_machine["cores"],
+        memory=report_machine["memory"],
+        kernel=report_machine["kernel"],
+        glibc=report_machine["glibc"],
         peak=tuple(
             Peak.model_validate({"dtype": dtype, "threads": threads, "gflops": rate})
             for (dtype, threads), rate in sorted(peaks.items())
@@ -43,14 +46,13 @@ def describe(reports: Sequence[dict[str, Any]], cpuinfo: Path = CPUINFO) -> Mach
 
 
 def is_here(report: dict[str, Any], cpuinfo: Path = CPUINFO) -> bool:
-    """Say whether a report can be of this machine: a checkout may be shared by several."""
-    told = report["machine"]
+    """Say whether a report is of this machine, judged by processor and kernel."""
     here = (_field(cpuinfo.read_text(errors="replace"), "model name"), platform.release())
-    return (told["cpu"], told["kernel"]) == here
+    return (report["machine"]["cpu"], report["machine"]["kernel"]) == here
 
 
 def slug(text: str) -> str:
-    """Return a text as the name of a folder: `AMD EPYC 7B13, 2 cores` is amd-epyc-7b13-2-cores."""
+    """Return a text as a folder name: `AMD EPYC 7B13, 2 cores` gives amd-epyc-7b13-2-cores."""
     plain = re.sub(r"\((R|TM|tm)\)|@.*?GHz|\b(CPU|Processor)\b", " ", text)
     return re.sub(r"[^a-z0-9.]+", "-", plain.lower()).strip("-.") or "machine"
 
@@ -61,25 +63,25 @@ def _field(text: str, name: str) -> str:
 
 
 def usable() -> int:
-    """Return how many processors this process may use."""
+    """Return the number of processors that this process may use."""
     return len(os.sched_getaffinity(0))
 
 
 def processors(count: int, topology: Path = TOPOLOGY) -> list[int]:
-    """Return so many of the usable processors: a core's second thread only after every core."""
-    seen: dict[str, int] = {}
+    """Return `count` of the usable processors: a core's second thread only after all cores."""
+    used: dict[str, int] = {}
     ranked = []
     for number in sorted(os.sched_getaffinity(0)):
         path = topology / f"cpu{number}/topology/thread_siblings_list"
         core = path.read_text() if path.is_file() else str(number)
-        ranked.append((seen.setdefault(core, 0), number))
-        seen[core] += 1
+        ranked.append((used.setdefault(core, 0), number))
+        used[core] += 1
     return [number for _, number in sorted(ranked)][:count]
 
 
 @contextmanager
-def kept_to(cpus: Sequence[int]) -> Iterator[bool]:
-    """Keep what is started in the block to some processors; gives whether the system allows it."""
+def pinned_to(cpus: Sequence[int]) -> Iterator[bool]:
+    """Pin the block and its processes to some processors; gives whether the system allows it."""
     before = os.sched_getaffinity(0)
     try:
         os.sched_setaffinity(0, cpus)

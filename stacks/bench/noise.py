@@ -1,4 +1,4 @@
-"""What else the machine does while something is timed."""
+"""Noise: what else the machine does during a timing."""
 
 from __future__ import annotations
 
@@ -16,7 +16,7 @@ PROC = Path("/proc")
 CGROUP = Path("/sys/fs/cgroup")
 TICKS = os.sysconf("SC_CLK_TCK")
 
-# From here on a figure deserves a remark.
+# Larger noise is a remark: cores, share of the cores, share of the highest clock.
 OTHERS = 0.10
 STEAL = 0.01
 FREQUENCY = 0.90
@@ -24,7 +24,7 @@ FREQUENCY = 0.90
 
 @dataclass(frozen=True)
 class Reading:
-    """The machine's counters at one time, in seconds but for the frequency in MHz."""
+    """The machine's counters at one time; in seconds, the frequency in MHz."""
 
     clock: float
     busy: float
@@ -36,13 +36,13 @@ class Reading:
 
 
 def read(proc: Path = PROC, cgroup: Path = CGROUP, *, living: float = 0.0) -> Reading:
-    """Read the counters; what a system does not tell counts as nothing.
+    """Read the counters; missing ones are 0.
 
-    `living` are the seconds that our processes have taken which have not ended yet: the system
-    counts them as ours only then.
+    living: processor seconds of our processes that still run; the system counts them as ours only
+    after their end.
     """
     words = _text(proc / "stat").partition("\n")[0].split()[1:]
-    # user nice system idle iowait irq softirq steal; a guest's time is in user already.
+    # user nice system idle iowait irq softirq steal; user includes a guest's time.
     ticks = [int(word) / TICKS for word in words[:8]] or [0.0] * 8
     own = resource.getrusage(resource.RUSAGE_CHILDREN), resource.getrusage(resource.RUSAGE_SELF)
     clocks = [
@@ -60,7 +60,7 @@ def read(proc: Path = PROC, cgroup: Path = CGROUP, *, living: float = 0.0) -> Re
 
 
 def between(before: Reading, after: Reading, cores: int) -> Noise:
-    """Return what went on between two readings, on so many usable cores."""
+    """Return the noise between two readings, on so many usable cores."""
     seconds = max(after.clock - before.clock, 1e-9)
     others = (after.busy - before.busy) - (after.own - before.own)
     return Noise(
@@ -72,41 +72,41 @@ def between(before: Reading, after: Reading, cores: int) -> Noise:
     )
 
 
-def remarks(found: Sequence[Noise]) -> list[str]:
+def remarks(noises: Sequence[Noise]) -> list[str]:
     """Return a sentence for each kind of noise that the timings may have suffered from."""
-    said = []
-    noisy = [noise.others for noise in found if noise.others > OTHERS]
+    sentences = []
+    noisy = [noise.others for noise in noises if noise.others > OTHERS]
     if noisy:
-        said.append(
-            f"other programs were busy in {len(noisy)} of {len(found)} measurements, on up to "
+        sentences.append(
+            f"other programs were busy in {len(noisy)} of {len(noises)} measurements, on up to "
             f"{max(noisy):.1f} cores"
         )
-    stolen = [noise.steal for noise in found if noise.steal > STEAL]
+    stolen = [noise.steal for noise in noises if noise.steal > STEAL]
     if stolen:
-        said.append(
-            f"the host took processor time away in {len(stolen)} of {len(found)} measurements, up "
+        sentences.append(
+            f"the host took processor time away in {len(stolen)} of {len(noises)} measurements, up "
             f"to {max(stolen):.0%}"
         )
-    throttled = sum(noise.throttled for noise in found)
+    throttled = sum(noise.throttled for noise in noises)
     if throttled:
-        said.append(f"the container's CPU limit stopped it for {throttled:.1f} s")
-    clocks = [noise.frequency for noise in found if noise.frequency]
+        sentences.append(f"the container's CPU limit stopped it for {throttled:.1f} s")
+    clocks = [noise.frequency for noise in noises if noise.frequency]
     if clocks and min(clocks) < FREQUENCY * max(clocks):
-        said.append(f"the cores' clock went from {min(clocks):.0f} to {max(clocks):.0f} MHz")
-    return said
+        sentences.append(f"the cores' clock went from {min(clocks):.0f} to {max(clocks):.0f} MHz")
+    return sentences
 
 
 def quota(proc: Path = PROC, cgroup: Path = CGROUP) -> float | None:
-    """Return how many cores the container's limit allows, None where there is no limit."""
-    found = []
+    """Return how many cores the container's limit allows, None without a limit."""
+    limits = []
     for folder in _cgroup_folders(proc, cgroup):
         words = _text(folder / "cpu.max").split()
         if len(words) == 2 and words[0] != "max":
-            found.append(int(words[0]) / int(words[1]))
+            limits.append(int(words[0]) / int(words[1]))
         old, period = _text(folder / "cpu.cfs_quota_us"), _text(folder / "cpu.cfs_period_us")
         if old and period and int(old) > 0:
-            found.append(int(old) / int(period))
-    return min(found, default=None)
+            limits.append(int(old) / int(period))
+    return min(limits, default=None)
 
 
 def _throttled(proc: Path, cgroup: Path) -> float:
@@ -121,7 +121,7 @@ def _throttled(proc: Path, cgroup: Path) -> float:
 
 
 def _cgroup_folders(proc: Path, cgroup: Path) -> list[Path]:
-    """Return the folders of this process's own cgroup and of all above it."""
+    """Return the folders of this process's cgroup and of all its parents."""
     folders = [cgroup, cgroup / "cpu"]
     for line in _text(proc / "self/cgroup").splitlines():
         _, controllers, path = line.split(":", 2)

@@ -1,4 +1,4 @@
-"""What a person asks of the bench."""
+"""The options of `./invoke bench`."""
 
 from __future__ import annotations
 
@@ -11,8 +11,8 @@ ROUNDS = 11
 QUICK_ROUNDS = 7
 
 
-class Asked(Strict):
-    """The options of `./invoke bench` in their own words; "" and 0 leave one to the bench."""
+class BenchOptions(Strict):
+    """The options as the user gave them; "" and 0 mean the default."""
 
     workload: str = ""
     rounds: int = 0
@@ -26,27 +26,27 @@ class Asked(Strict):
 
     @property
     def workloads(self) -> tuple[str, ...]:
-        """What is timed."""
+        """The workloads to time."""
         return split(self.workload) or probe.OWN
 
     @property
-    def number(self) -> int:
-        """How many rounds there are."""
+    def round_count(self) -> int:
+        """The number of rounds."""
         return self.rounds or (QUICK_ROUNDS if self.quick else ROUNDS)
 
     def check(self) -> None:
-        """Raise UsageError for what no machine can do."""
+        """Raise UsageError for options that are invalid on every machine."""
         probe.check_names(self.workloads)
-        if self.number < LEAST_ROUNDS:
+        if self.round_count < LEAST_ROUNDS:
             raise UsageError(
                 "too few rounds to tell noise from speed",
                 expected=f"at least {LEAST_ROUNDS}",
-                found=str(self.number),
+                found=str(self.round_count),
             )
         if min(self.starts, self.calls, self.limit) < 0:
             raise UsageError("--starts, --calls and --limit are positive numbers")
 
 
 def split(text: str) -> tuple[str, ...]:
-    """Return the words of a list with commas."""
+    """Return the words of a list with commas, each once."""
     return tuple(dict.fromkeys(word.strip() for word in text.split(",") if word.strip()))

@@ -1,4 +1,4 @@
-"""A workload's profile as results keep it: the classes of operations that take most, the rest."""
+"""A workload's profile in a result: the classes of operations that take most time, the rest."""
 
 from __future__ import annotations
 
@@ -7,15 +7,15 @@ from typing import Any, Literal
 
 from pydantic import Field
 
-from stacks.bench.record import MOST, Record
+from stacks.bench.record import MOST, Record, rounded
 from stacks.profiles import compare as profile_compare
 
-# The rows that are kept.
+# The number of stored rows.
 LARGEST = 12
 DIGITS = 4
 
 
-class Cost(Record):
+class OperationCost(Record):
     """The operations of one class, those inside scans among them, in all of the calls."""
 
     name: str = Field(
@@ -54,17 +54,17 @@ class Profile(Record):
     calls: int = Field(ge=1)
     seconds: float = Field(ge=0, le=MOST, description="of all these calls: rows and rest sum up")
     compile: Compilation
-    rows: tuple[Cost, ...] = Field(min_length=1, description="the largest first")
+    rows: tuple[OperationCost, ...] = Field(min_length=1, description="the largest first")
     rest: Rest
 
 
 def of_case(case: Mapping[str, Any]) -> Profile | None:
-    """Return the profile of a case of a workload's report, None where none was kept."""
+    """Return the profile of a case of a workload's report, None if it has none."""
     profile = case["profile"]
     if not profile:
         return None
     calls = profile["calls"]
-    costs = profile_compare.costs(profile, "classes")
+    costs = profile_compare.operation_times(profile, "classes")
     names = sorted(costs, key=lambda name: (-costs[name].seconds, name))
     left = [costs[name] for name in names[LARGEST:]]
     return Profile.model_validate(
@@ -73,7 +73,15 @@ def of_case(case: Mapping[str, Any]) -> Profile | None:
             "seconds": _short(profile["seconds"]),
             "compile": {key: _short(case["compile"][key]) for key in _COMPILATION}
             | {"modules": max(case["compile"]["modules"], 0)},
-            "rows": tuple(_cost(name, costs[name], calls) for name in names[:LARGEST]),
+            "rows": tuple(
+                {
+                    "name": name,
+                    "type": costs[name].type,
+                    "seconds": _short(costs[name].seconds * calls),
+                    "calls": round(costs[name].calls * calls),
+                }
+                for name in names[:LARGEST]
+            ),
             "rest": Rest(
                 classes=len(left),
                 seconds=_short(sum(cost.seconds for cost in left) * calls),
@@ -86,16 +94,5 @@ def of_case(case: Mapping[str, Any]) -> Profile | None:
 _COMPILATION = ("total", "optimiser", "validation", "linker", "import")
 
 
-def _cost(name: str, cost: profile_compare.Cost, calls: int) -> Cost:
-    return Cost.model_validate(
-        {
-            "name": name,
-            "type": cost.type,
-            "seconds": _short(cost.seconds * calls),
-            "calls": round(cost.calls * calls),
-        }
-    )
-
-
 def _short(seconds: float) -> float:
-    return float(f"{seconds:.{DIGITS}g}")
+    return rounded(seconds, DIGITS)

@@ -1,4 +1,4 @@
-"""A workload's program in the environment of a variant: started once, timed in many rounds."""
+"""The program of a workload in a variant's environment: started once, timed in many rounds."""
 
 from __future__ import annotations
 
@@ -11,33 +11,34 @@ from typing import Any
 from stacks.bench import profile
 from stacks.bench.candidates import Candidate
 from stacks.bench.profile import Profile
+from stacks.bench.record import rounded
 from stacks.bench.result import NUMBA, Series
-from stacks.bench.suspended_process import NoAnswerError, Staying
+from stacks.bench.suspended_process import NoAnswerError, SuspendedProcess
 from stacks.core.errors import StacksError
 from stacks.profiles.run import PROGRAM
 
 PROFILE_CALLS = 20
-# No clock tells more, and the files are smaller.
+# Significant digits; clocks have no more.
 DIGITS = 6
-# Some operations have no name in the cache: these are compiled at every start.
+# Modules that may be compiled at a start with a warm cache: some operations have no key in it.
 FEW_MODULES = 3
 
-Open = Callable[[Sequence[str | Path], Mapping[str, str], float], Staying]
+Open = Callable[[Sequence[str | Path], Mapping[str, str], float], SuspendedProcess]
 
 
 @dataclass(frozen=True)
-class Silence:
-    """That a process did not answer in time, the processor seconds it had taken, what to say."""
+class Timeout:
+    """A process that did not answer in time: its processor seconds until then, and the error."""
 
     processor: float
     error: NoAnswerError
 
 
-class Program:
+class TimedProgram:
     """One start of a variant's workload: a process, and on PyTensor another one for numba.
 
-    A process that does not answer in time is ended, and the others go on. All methods raise
-    StacksError where one ends by itself, or says what is no measurement.
+    A process that does not answer in time is killed, and the others continue. All methods raise
+    StacksError if a process ends by itself, or its answer is no measurement.
     """
 
     def __init__(
@@ -50,83 +51,84 @@ class Program:
         *,
         alone: bool = True,
         without: Collection[str] = (),
-        start: Open = Staying,
+        start: Open = SuspendedProcess,
     ) -> None:
-        """Nothing is started yet. An answer may take `limit` seconds.
+        """Start nothing yet.
 
-        `alone` says that nothing else compiles meanwhile, so that it counts how long this takes;
-        `without` names processes that are not started, by what ends their measures' names.
+        limit: seconds that an answer may take. alone: nothing else compiles at the same time, so
+        the compilation is timed too. without: endings of measures' names, `NUMBA` or "", whose
+        processes are not started.
         """
         self._candidate, self._workload, self._alone = candidate, workload, alone
         self._env, self._limit, self._open = env, limit, start
-        self._processes: dict[str, Staying] = {}
-        self._silences: dict[str, Silence] = {}
-        # {ending of the measure's name: {case: what is known of it}}
+        self._processes: dict[str, SuspendedProcess] = {}
+        self._timeouts: dict[str, Timeout] = {}
+        # {ending of the measure's name: {case: its content}}
         self._cases: dict[str, dict[str, dict[str, Any]]] = {}
         words: list[str | Path] = [candidate.place / "bin/python", *PROGRAM, workload, *options]
         words += ["--stay", "--profile-calls", str(profile_calls(workload))]
         self._words = {"": words}
         if candidate.variant.framework.module == "pytensor":
-            # What a user gets who asks for nothing.
+            # PyTensor's default linker.
             self._words[NUMBA] = [*words, "--linker", "numba"]
         for ending in without:
             del self._words[ending]
 
     def start(self) -> None:
-        """Start all of it, which then compiles by itself."""
+        """Start all processes; they compile in parallel."""
         for ending, words in self._words.items():
             self._processes[ending] = self._open(words, self._env, self._limit)
 
     def wait(self) -> None:
-        """Wait until it has compiled, and is stopped; what has not been started is, in turn."""
+        """Wait until all have compiled and are stopped; start those that are not started yet."""
         for ending, words in self._words.items():
             if ending not in self._processes:
                 self._processes[ending] = self._open(words, self._env, self._limit)
-            with self._understood(), self._heard(ending):
+            with self._measuring(), self._limited(ending):
                 ready = self._processes[ending].answer()["ready"]
                 self._cases[ending] = {case["name"]: case for case in ready}
 
     def time(self, calls: int) -> list[Series]:
-        """Call each case so many times and return what that took. It has compiled before."""
+        """Call each case so many times and return the series; `wait` comes before."""
         found = []
         for ending, process in list(self._processes.items()):
-            with self._understood(), self._heard(ending):
+            with self._measuring(), self._limited(ending):
                 seconds = process.ask(calls=calls)["seconds"]
                 for name, case in self._cases[ending].items():
                     found.append(self._series(ending, case, seconds[name]))
         return found
 
     def profiles(self) -> dict[str, Profile | None]:
-        """Call each case some more with the profile on; return the profiles by measure's name."""
+        """Call each case again with the profile on; return {measure's name: profile}."""
         found = {}
         for ending, process in list(self._processes.items()):
-            with self._understood(), self._heard(ending):
+            with self._measuring(), self._limited(ending):
                 for case in process.ask(report=True)["report"]["cases"]:
                     found[self._name(ending, case)] = profile.of_case(case)
         return found
 
-    def silences(self) -> dict[str, Silence]:
-        """Return those that have not been told yet, by what ends the names of their measures."""
-        told, self._silences = self._silences, {}
-        return told
+    def new_timeouts(self) -> dict[str, Timeout]:
+        """Return the timeouts since the last call, by the ending of their measures' names."""
+        timeouts, self._timeouts = self._timeouts, {}
+        return timeouts
 
     def first_calls(self) -> float:
-        """Return the seconds that the calls of every case take, by the first; 0 before it has one.
+        """Return the seconds of one call of every case, estimated from the first calls.
 
-        numba compiles in its first call, so its calls are taken to last as long as the others'.
+        numba compiles in its first call, so the other linker's call stands for it.
         """
-        with self._understood():
+        with self._measuring():
             every = [case for known in self._cases.values() for case in known.values()]
             names = {case["name"] for case in every}
             least = {n: min(float(c["first_call"]) for c in every if c["name"] == n) for n in names}
             return sum(least[case["name"]] for case in every)
 
     def processor_seconds(self) -> float:
-        """Return the processor time that the processes have taken so far."""
+        """Return the processor time of the processes so far."""
         return sum(process.processor_seconds() for process in self._processes.values())
 
     def kill(self) -> None:
-        """End the processes, stopped or not."""
+        """Kill the processes, stopped or not."""
         for process in self._processes.values():
             process.kill()
 
@@ -145,17 +147,19 @@ class Program:
         )
 
     @contextmanager
-    def _heard(self, ending: str) -> Iterator[None]:
+    def _limited(self, ending: str) -> Iterator[None]:
+        """Record a timeout in the block, and kill the process."""
         try:
             yield
         except NoAnswerError as error:
             process = self._processes.pop(ending)
             self._cases.pop(ending, None)
-            self._silences[ending] = Silence(process.processor_seconds(), error)
+            self._timeouts[ending] = Timeout(process.processor_seconds(), error)
             process.kill()
 
     @contextmanager
-    def _understood(self) -> Iterator[None]:
+    def _measuring(self) -> Iterator[None]:
+        """Raise StacksError for an answer that lacks what a measurement has."""
         try:
             yield
         except (KeyError, TypeError, ValueError) as error:
@@ -165,10 +169,10 @@ class Program:
 
 
 def profile_calls(workload: str) -> int:
-    """Return how many calls are profiled, after the timed ones."""
-    # One product has nothing to break down, and takes seconds.
+    """Return the number of profiled calls, which follow the timed ones."""
+    # One product has no parts, and takes seconds.
     return 1 if workload == "check_blas" else PROFILE_CALLS
 
 
 def _short(seconds: float) -> float:
-    return float(f"{seconds:.{DIGITS}g}")
+    return rounded(seconds, DIGITS)

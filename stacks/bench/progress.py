@@ -1,4 +1,4 @@
-"""What a person sees while the rounds go on: a bar on a terminal, a line a round elsewhere."""
+"""Progress of the rounds: a bar on a terminal, a line for each round elsewhere."""
 
 from __future__ import annotations
 
@@ -6,45 +6,42 @@ from collections.abc import Iterator
 from contextlib import contextmanager
 
 from rich.console import Console
-from rich.progress import BarColumn, MofNCompleteColumn, Progress, TaskID, TextColumn
+from rich.progress import BarColumn, MofNCompleteColumn, Progress, TextColumn
 
 
-class Board:
-    """Shows how far the rounds are and how long the rest will take."""
+class RoundDisplay:
+    """Shows the current turn and the estimated time left."""
 
-    def __init__(self, console: Console, progress: Progress | None, task: TaskID | None) -> None:
-        self._console, self._progress, self._task = console, progress, task
-        self._said = ""
+    def __init__(self, progress: Progress, total: int) -> None:
+        self._progress = progress
+        self._task = progress.add_task("", total=total, left="")
+        self._last = ""
 
-    def tell(self, what: str, done: int, seconds: float | None) -> None:
-        """Show what runs now; `seconds` are left, as far as is known."""
+    def update(self, turn: str, done: int, seconds: float | None) -> None:
+        """Show the turn that starts; `done` turns have ended, `seconds` are left if known."""
         left = "" if seconds is None else f"about {duration(seconds)} left"
-        if self._progress is not None and self._task is not None:
-            self._progress.update(self._task, completed=done, description=what, left=left)
-            return
-        head = what.partition(":")[0]
-        if head != self._said:
-            self._said = head
-            self._console.print(f"{head} ... {left}".rstrip(), highlight=False)
+        self._progress.update(self._task, completed=done, description=turn, left=left)
+        head = turn.partition(":")[0]
+        if self._progress.disable and head != self._last:
+            self._last = head
+            self._progress.console.print(f"{head} ... {left}".rstrip())
 
 
 def duration(seconds: float) -> str:
-    """Return seconds as a person says them."""
+    """Return a duration in seconds, or in minutes from 90 s on."""
     return f"{seconds:.0f} s" if seconds < 90 else f"{seconds / 60:.0f} min"
 
 
 @contextmanager
-def board(total: int) -> Iterator[Board]:
-    """Show progress on standard error."""
-    console = Console(stderr=True)
-    if not console.is_terminal:
-        yield Board(console, None, None)
-        return
+def round_display(total: int) -> Iterator[RoundDisplay]:
+    """Show the progress of `total` turns on standard error."""
+    console = Console(stderr=True, highlight=False)
     columns = (
         BarColumn(bar_width=16),
         MofNCompleteColumn(),
         TextColumn("{task.fields[left]}"),
         TextColumn("{task.description}"),
     )
-    with Progress(*columns, console=console, transient=True) as progress:
-        yield Board(console, progress, progress.add_task("", total=total, left=""))
+    disable = not console.is_terminal
+    with Progress(*columns, console=console, transient=True, disable=disable) as progress:
+        yield RoundDisplay(progress, total)

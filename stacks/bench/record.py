@@ -1,4 +1,4 @@
-"""What the parts of a result have in common."""
+"""The base of all parts of a result."""
 
 from __future__ import annotations
 
@@ -6,7 +6,7 @@ from pydantic import ConfigDict
 
 from stacks.core.models import Strict
 
-# What is beyond is no measurement, and arithmetic with it would not end well.
+# Values outside are no measurements, and would overflow in arithmetic.
 LEAST, MOST = 1e-15, 1e15
 
 
@@ -14,3 +14,8 @@ class Record(Strict):
     """A part of a result."""
 
     model_config = ConfigDict(allow_inf_nan=False)
+
+
+def rounded(value: float, digits: int) -> float:
+    """Return a measured value with so many significant digits, which keeps files small."""
+    return float(f"{value:.{digits}g}")

@@ -1,4 +1,7 @@
-"""One run of the bench: what was asked, on which machine, and every sample that it took."""
+"""The result of one run of the bench: its settings, its machine and every sample.
+
+The docstrings of its classes are part of results/result.schema.json.
+"""
 
 from __future__ import annotations
 
@@ -9,12 +12,12 @@ from pydantic import ConfigDict, Field
 from stacks.bench.profile import Profile
 from stacks.bench.record import LEAST, MOST, Record
 
-# Ends the name of a measure that PyTensor's own linker compiled.
+# The ending of a measure's name that PyTensor's own linker compiled.
 NUMBA = ", numba"
 Unit = Literal["GFLOP/s", "s", "ns"]
 Sha256 = Field(pattern=r"^[0-9a-f]{64}$")
 NAME = r"^[a-z0-9][a-z0-9.-]*$"
-# Of one machine at two times the kernel leaves a little more or less of the memory.
+# The kernel reserves a little more or less of the memory at each start.
 SAME_MEMORY = 0.1
 
 
@@ -41,13 +44,13 @@ class Machine(Record):
     peak: tuple[Peak, ...] = Field(description="as the verification measured it")
 
     def same_hardware(self, other: Machine) -> bool:
-        """Say whether two records can be of one machine."""
+        """Say whether both are the same machine, judged by processor, cores and memory."""
         alike = [(m.cpu, m.vendor, m.model, m.cores) for m in (self, other)]
         larger = max(self.memory, other.memory)
         return alike[0] == alike[1] and abs(self.memory - other.memory) <= SAME_MEMORY * larger
 
 
-class Package(Record):
+class MeasuredPackage(Record):
     """A locked package."""
 
     name: str
@@ -62,7 +65,7 @@ class Subject(Record):
     flavour: str
     baseline: bool
     lock: str = Field(description="SHA-256 of the lock", pattern=r"^[0-9a-f]{64}$")
-    packages: tuple[Package, ...] = Field(min_length=1)
+    packages: tuple[MeasuredPackage, ...] = Field(min_length=1)
 
     @property
     def id(self) -> str:
@@ -139,8 +142,8 @@ class Missing(Record):
     processor: float = Field(ge=0, le=MOST, description="seconds that it had computed by then")
 
     @property
-    def told(self) -> str:
-        """What happened, in words."""
+    def reason(self) -> str:
+        """Why there is no figure, for people."""
         did = f"did not answer in round {self.round}" if self.round else "had not compiled"
         return (
             f"{did} within {self.limit:g} s, {self.processor:.0f} s of them on a processor: "

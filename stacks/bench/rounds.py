@@ -1,4 +1,4 @@
-"""Rounds: the turns are taken one after another, and what was measured in them is kept."""
+"""The rounds: takes the turns one after another and collects their runs."""
 
 from __future__ import annotations
 
@@ -10,21 +10,23 @@ from dataclasses import dataclass
 
 from stacks.bench import machine, noise, probe
 from stacks.bench.candidates import Candidate
-from stacks.bench.program import Program
-from stacks.bench.progress import board
+from stacks.bench.program import TimedProgram
+from stacks.bench.progress import round_display
 from stacks.bench.result import NUMBA, Missing, Run, Series
 from stacks.bench.schedule import Plan, Turn, turns
 from stacks.bench.schedule import remaining as left_after
 from stacks.bench.suspended_process import NoAnswerError
-from stacks.environments import settings
+from stacks.core.console import plural
+from stacks.core.disk import REPOSITORY
+from stacks.variants.variant import SCAN_FIX
 
 Measure = Callable[[Candidate, str, int], list[Series]]
-Start = Callable[[Turn], Program]
+Start = Callable[[Turn], TimedProgram]
 
 
 @dataclass(frozen=True)
 class Timed:
-    """What was measured, what gave no answer, and whether all kept to processors of their own."""
+    """The runs, what did not answer in time, and whether all runs were pinned to processors."""
 
     runs: list[Run]
     missing: list[Missing]
@@ -32,37 +34,37 @@ class Timed:
 
 
 class Crew:
-    """The processes that take the turns: new ones for the bench's own workloads, and programs.
+    """The processes that take the turns: a new one for each own workload, and programs.
 
-    A program is alive from round 0 to the last round of its start, and stopped but in its turns:
-    the threads of an idle BLAS would spin.
+    A program lives from round 0 to the last round of its start. It is stopped outside its turns,
+    because the threads of an idle BLAS may spin.
     """
 
     def __init__(self, plan: Plan, measure: Measure | None = None, start: Start | None = None):
-        """Take turns of a plan; `measure` and `start` do the work where they are given."""
+        """Take turns of a plan; `measure` and `start` replace the real processes in tests."""
         self._plan = plan
         self._measure = measure or self._measured
         self._start = start or self._started
-        self._programs: dict[str, Program] = {}
+        self._programs: dict[str, TimedProgram] = {}
         self.missing: list[Missing] = []
         self.errors: list[NoAnswerError] = []
 
     def close(self) -> None:
-        """End every program that is alive."""
+        """Kill all programs."""
         for program in self._programs.values():
             program.kill()
 
     def take(self, turn: Turn) -> list[Series]:
-        """Take a turn and return what was measured: nothing where a program was started."""
+        """Take a turn and return its series, none for the start of a program."""
         if turn.workload in probe.OWN:
             return self._measure(turn.candidate, turn.workload, turn.threads)
-        found: list[Series] = []
+        series: list[Series] = []
         if turn.starts:
             self._begin(turn)
         else:
-            found = self._program(turn).time(self._calls(turn))
-        self._note(turn)
-        return found
+            series = self._program(turn).time(self._calls(turn))
+        self._record_timeouts(turn)
+        return series
 
     def _begin(self, turn: Turn) -> None:
         program = self._programs[turn.candidate.variant.id] = self._start(turn)
@@ -78,7 +80,7 @@ class Crew:
         """End a program after its last turn; return the turn's runs with the profiles in them."""
         program = self._program(turn)
         profiles = program.profiles()
-        self._note(turn)
+        self._record_timeouts(turn)
         program.kill()
         del self._programs[turn.candidate.variant.id]
         return [
@@ -93,11 +95,11 @@ class Crew:
             for run in runs
         ]
 
-    def _note(self, turn: Turn) -> None:
-        """Note which processes did not answer: all of them compile in one turn, where so asked."""
+    def _record_timeouts(self, turn: Turn) -> None:
+        """Record the new timeouts of all programs: with --together all compile in one turn."""
         for subject, program in self._programs.items():
-            for ending, silence in program.silences().items():
-                self.errors.append(silence.error)
+            for ending, timeout in program.new_timeouts().items():
+                self.errors.append(timeout.error)
                 self.missing.append(
                     Missing(
                         subject=subject,
@@ -105,12 +107,12 @@ class Crew:
                         threads=turn.threads,
                         round=turn.round,
                         limit=self._plan.limit,
-                        processor=round(silence.processor, 1),
+                        processor=round(timeout.processor, 1),
                     )
                 )
 
     def expected(self, turn: Turn) -> list[tuple[Turn, float]]:
-        """Return what the turns of a program will take, as its first calls let expect."""
+        """Return a turn of the program with its expected seconds, from the first calls."""
         seconds = self._program(turn).first_calls() * self._calls(turn)
         if not seconds:
             return []
@@ -120,7 +122,7 @@ class Crew:
         """Return the processor time of the programs that are alive."""
         return sum(program.processor_seconds() for program in self._programs.values())
 
-    def _program(self, turn: Turn) -> Program:
+    def _program(self, turn: Turn) -> TimedProgram:
         return self._programs[turn.candidate.variant.id]
 
     def _calls(self, turn: Turn) -> int:
@@ -130,14 +132,14 @@ class Crew:
         plan = self._plan
         return probe.measure(candidate, workload, threads, quick=plan.quick, limit=plan.limit)
 
-    def _started(self, turn: Turn) -> Program:
+    def _started(self, turn: Turn) -> TimedProgram:
         options = probe.options_of(turn.workload, self._plan.quick)
         env = probe.environment_of(turn.candidate, turn.threads)
         if self._plan.fix_scan:
             options = [*options, "--fix-scan"]
-            # The baseline has no such module of its own.
-            env["PYTHONPATH"] = str(settings.SITE_FOLDER)
-        return Program(
+            # The baseline's environment lacks this module.
+            env["PYTHONPATH"] = str(REPOSITORY / "recipes" / SCAN_FIX / "src")
+        return TimedProgram(
             turn.candidate,
             turn.workload,
             options,
@@ -148,36 +150,35 @@ class Crew:
         )
 
     def without(self, turn: Turn) -> list[str]:
-        """Return the endings of what did not answer at an earlier start: it has had its time."""
+        """Return the endings of measures that timed out at an earlier start: do not try again."""
         here = (turn.candidate.variant.id, turn.threads)
-        silent = [m.name for m in self.missing if (m.subject, m.threads) == here]
-        return [ending for ending in ("", NUMBA) if turn.workload + ending in silent]
+        timed_out = [m.name for m in self.missing if (m.subject, m.threads) == here]
+        return [ending for ending in ("", NUMBA) if turn.workload + ending in timed_out]
 
 
 def run(plan: Plan, measure: Measure | None = None, start: Start | None = None) -> Timed:
-    """Time everything; what does not answer is left out, with what it had answered before.
+    """Take all turns of a plan and return the runs, without measures that timed out in any round.
 
-    Raises StacksError where a process fails, or nothing answers; no process is left behind in any
-    case.
+    Raises StacksError if a process fails or all time out. All processes are killed in the end.
     """
     every = list(turns(plan))
     done: list[tuple[Turn, float]] = []
     runs: list[Run] = []
     pinned = True
-    with closing(Crew(plan, measure, start)) as crew, board(len(every)) as shown:
+    with closing(Crew(plan, measure, start)) as crew, round_display(len(every)) as display:
         for number, turn in enumerate(every):
-            shown.tell(_told(turn, plan), number, left_after(done, every[number:]))
+            display.update(_title(turn, plan), number, left_after(done, every[number:]))
             begun = time.monotonic()
-            with machine.kept_to(machine.processors(turn.threads)) as kept:
-                found = _taken(turn, crew)
-            pinned = pinned and kept
+            with machine.pinned_to(machine.processors(turn.threads)) as allowed:
+                taken = _take(turn, crew)
+            pinned = pinned and allowed
             if turn.last:
-                found = crew.finish(turn, found)
+                taken = crew.finish(turn, taken)
             done.append((turn, time.monotonic() - begun))
             if turn.starts:
                 done += crew.expected(turn)
             if turn.round:
-                runs += found
+                runs += taken
     answered = _answered(runs, crew.missing)
     if crew.errors and not answered:
         raise crew.errors[0]
@@ -185,26 +186,26 @@ def run(plan: Plan, measure: Measure | None = None, start: Start | None = None) 
 
 
 def _answered(runs: Sequence[Run], missing: Sequence[Missing]) -> list[Run]:
-    """Leave out what fell silent: its earlier rounds are those in which it happened to answer."""
-    silent = {(one.subject, one.name, one.threads) for one in missing}
-    found = []
+    """Leave out measures that timed out: their earlier rounds would be a selection."""
+    timed_out = {(one.subject, one.name, one.threads) for one in missing}
+    answered = []
     for each in runs:
         series = tuple(
             one
             for one in each.series
-            if (each.subject, each.workload + _ending(one), each.threads) not in silent
+            if (each.subject, each.workload + _ending(one), each.threads) not in timed_out
         )
         if series:
-            found.append(each.model_copy(update={"series": series}))
-    return found
+            answered.append(each.model_copy(update={"series": series}))
+    return answered
 
 
 def _ending(series: Series) -> str:
     return NUMBA if series.name.endswith(NUMBA) else ""
 
 
-def _taken(turn: Turn, crew: Crew) -> list[Run]:
-    """Take a turn; return its run with the noise around it, if it has one."""
+def _take(turn: Turn, crew: Crew) -> list[Run]:
+    """Take a turn and return its run with the noise around it, none for the start of a program."""
     before = noise.read(living=crew.processor_seconds())
     begun = time.monotonic()
     series = crew.take(turn)
@@ -226,9 +227,8 @@ def _taken(turn: Turn, crew: Crew) -> list[Run]:
     ]
 
 
-def _told(turn: Turn, plan: Plan) -> str:
-    plural = "" if turn.threads == 1 else "s"
-    what = f"{turn.candidate.variant.id}, {turn.workload}, {turn.threads} thread{plural}"
+def _title(turn: Turn, plan: Plan) -> str:
+    names = f"{turn.candidate.variant.id}, {turn.workload}, {plural(turn.threads, 'thread')}"
     if turn.starts:
-        return f"start {turn.start}, compiling: {what}"
-    return f"round {turn.round} of {plan.rounds}: {what}" if turn.round else f"warming up: {what}"
+        return f"start {turn.start}, compiling: {names}"
+    return f"round {turn.round} of {plan.rounds}: {names}" if turn.round else f"warming up: {names}"

@@ -1,4 +1,4 @@
-"""From runs to rows: medians, ratios to the baseline, who is the fastest."""
+"""Rows of a result: medians, ratios to the baseline, the fastest variants."""
 
 from __future__ import annotations
 
@@ -9,27 +9,29 @@ from dataclasses import dataclass
 
 from stacks.bench.intervals import LEAST_ROUNDS, RATES, Ratio, Summary, speedup, summary
 from stacks.bench.result import NUMBA, Run, Subject
+from stacks.core.console import plural
 
 
 @dataclass(frozen=True, order=True)
 class Measure:
-    """What was measured, and on how many threads."""
+    """A workload's case, the number of threads and the unit."""
 
     name: str
     threads: int
     unit: str
 
     @property
-    def told(self) -> str:
-        """The measure as a person reads it."""
-        return f"{self.name}, {self.threads} thread{'' if self.threads == 1 else 's'}"
+    def title(self) -> str:
+        """The measure for people."""
+        return f"{self.name}, {plural(self.threads, 'thread')}"
 
 
 @dataclass(frozen=True)
 class Graphs:
-    """Which graph a variant's figures are of, in how many of its rounds that came, of how many.
+    """The most frequent graph of a variant, which its figures are of.
 
-    `starts` are those of the program in which it came.
+    It occurred in `came` of `rounds` rounds and in `starts` starts; `kinds` is the number of
+    different graphs.
     """
 
     usual: str | None
@@ -43,8 +45,7 @@ class Graphs:
 class Row:
     """A variant's figures of one measure.
 
-    `ratio` is to the variant `reference`, with both compiled to the graph `common`, where there is
-    such a one.
+    ratio: to the variant `reference`; both compiled to the graph `common`, None if there is none.
     """
 
     measure: Measure
@@ -58,9 +59,9 @@ class Row:
 
 @dataclass(frozen=True)
 class _Taken:
-    """A variant's samples of one measure: {graph: {round: samples}}; no graph is one, too.
+    """A variant's samples of one measure: {graph or None: {round: samples}}.
 
-    `starts` has for each round the start of the program that it is of.
+    starts: {round: start of the program}.
     """
 
     by_graph: dict[str | None, dict[int, tuple[float, ...]]]
@@ -68,12 +69,12 @@ class _Taken:
 
     @property
     def usual(self) -> str | None:
-        """The graph that came most often; of several the same one every time this is read."""
+        """The most frequent graph; of equally frequent ones the first by name."""
         return min(self.by_graph, key=lambda graph: (-len(self.by_graph[graph]), graph or ""))
 
     @property
     def graphs(self) -> Graphs:
-        """How often the usual graph came."""
+        """The numbers of the usual graph."""
         rounds = sum(map(len, self.by_graph.values()))
         came = len(self.by_graph[self.usual])
         starts = {self.starts[number] for number in self.by_graph[self.usual]}
@@ -87,7 +88,7 @@ class _Taken:
 
 
 def rows(runs: Sequence[Run], subjects: Sequence[Subject]) -> list[Row]:
-    """Return every figure of the runs, each measure's variants together, in the order they came."""
+    """Return all figures of the runs, by measure in order of appearance, then by variant."""
     every = _taken(runs)
     return [
         _row(measure, subject, subjects, every)
@@ -105,7 +106,7 @@ def _row(
 ) -> Row:
     mine = every[measure][subject.id]
     reference = reference_of(subject, subjects)
-    # What numba compiled is compared with C where the reference has no numba.
+    # Without a figure of numba, the reference's figure of C is compared.
     plain = dataclasses.replace(measure, name=measure.name.removesuffix(NUMBA))
     theirs = every[measure].get(reference) or every.get(plain, {}).get(reference)
     ratio, common = None, None
@@ -115,53 +116,55 @@ def _row(
 
 
 def reference_of(subject: Subject, subjects: Sequence[Subject]) -> str:
-    """Return what a variant is compared with: its framework's baseline, else the first of all."""
+    """Return the variant to compare with: its framework's baseline, else the first of all."""
     own = [s for s in subjects if s.baseline and s.framework == subject.framework]
     return (own or list(subjects))[0].id
 
 
 def winners(runs: Sequence[Run]) -> dict[Measure, tuple[str, ...]]:
-    """Return the fastest of each measure that several variants have, or all that may be it."""
-    found = {}
+    """Return {measure of several variants: the fastest, and all that are not clearly slower}."""
+    fastest = {}
     for measure, taken in _taken(runs).items():
         if len(taken) > 1:
             medians = {name: one.summary.median for name, one in taken.items()}
             first = (max if measure.unit in RATES else min)(medians, key=medians.__getitem__)
-            found[measure] = tuple(
+            fastest[measure] = tuple(
                 name
                 for name, one in taken.items()
-                if name == first or not _ratio(taken[first], one, measure.unit)[0].told
+                if name == first or not _ratio(taken[first], one, measure.unit)[0].significant
             )
-    return found
+    return fastest
 
 
-def unlike(found: Sequence[Row]) -> list[str]:
-    """Say where graphs differed, from start to start or between variants, or one start is all."""
-    said = []
-    for row in found:
+def graph_notes(measured: Sequence[Row]) -> list[str]:
+    """Return a note for each row whose graphs differ, or that has one start only."""
+    notes = []
+    for row in measured:
         graphs = row.graphs
         if row.ratio and row.ratio.starts == 1 and row.ratio.rounds > 1:
-            said.append(
-                f"{row.measure.told}: {row.subject} was started once: the interval does not say "
+            notes.append(
+                f"{row.measure.title}: {row.subject} was started once: the interval does not say "
                 "what another start would give"
             )
         if graphs.kinds > 1:
-            said.append(
-                f"{row.measure.told}: {row.subject} compiled to {graphs.kinds} graphs; its figures "
-                f"are of the one that came in {graphs.came} of {graphs.rounds} rounds"
+            notes.append(
+                f"{row.measure.title}: {row.subject} compiled to {graphs.kinds} graphs; its "
+                f"figures are of the one that came in {graphs.came} of {graphs.rounds} rounds"
             )
         if row.ratio and row.common is None and graphs.usual is not None:
-            said.append(f"{row.measure.told}: {row.subject} has another graph than {row.reference}")
+            notes.append(
+                f"{row.measure.title}: {row.subject} has another graph than {row.reference}"
+            )
         elif row.ratio and row.common != graphs.usual:
-            said.append(
-                f"{row.measure.told}: the ratio of {row.subject} is of another graph than its "
+            notes.append(
+                f"{row.measure.title}: the ratio of {row.subject} is of another graph than its "
                 f"figures: of one that {row.reference} has too"
             )
-    return said
+    return notes
 
 
 def _ratio(mine: _Taken, theirs: _Taken, unit: str) -> tuple[Ratio, str | None]:
-    """Compare like graphs only where there are such, and name the graph."""
+    """Return the ratio and the common graph: only equal graphs are compared if there are any."""
     shared = set(mine.by_graph) & set(theirs.by_graph)
     common = min(
         shared,
@@ -172,7 +175,7 @@ def _ratio(mine: _Taken, theirs: _Taken, unit: str) -> tuple[Ratio, str | None]:
     others = theirs.by_graph[common if shared else theirs.usual]
     pairs = [(number, number) for number in sorted(set(ours) & set(others))]
     if len(pairs) < LEAST_ROUNDS:
-        # The graph seldom came to both in one round: rounds of different times must do.
+        # Both seldom had the graph in the same round: pair different rounds.
         pairs = list(zip(sorted(ours), sorted(others), strict=False))
     left = [statistics.median(ours[a]) for a, _ in pairs]
     right = [statistics.median(others[b]) for _, b in pairs]
@@ -181,12 +184,12 @@ def _ratio(mine: _Taken, theirs: _Taken, unit: str) -> tuple[Ratio, str | None]:
 
 
 def _taken(runs: Sequence[Run]) -> dict[Measure, dict[str, _Taken]]:
-    """Return what was taken, by measure and variant."""
-    found: dict[Measure, dict[str, _Taken]] = {}
+    """Return {measure: {variant: samples}}."""
+    every: dict[Measure, dict[str, _Taken]] = {}
     for run in runs:
         for series in run.series:
             measure = Measure(series.name, run.threads, series.unit)
-            taken = found.setdefault(measure, {}).setdefault(run.subject, _Taken({}, {}))
+            taken = every.setdefault(measure, {}).setdefault(run.subject, _Taken({}, {}))
             taken.starts[run.round] = run.start or run.round
             taken.by_graph.setdefault(series.graph, {})[run.round] = series.samples
-    return found
+    return every

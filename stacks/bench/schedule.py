@@ -1,4 +1,4 @@
-"""Whose turn it is: every variant once in each round, in an order that turns."""
+"""The order of turns: every variant once in each round, another one first each time."""
 
 from __future__ import annotations
 
@@ -8,16 +8,16 @@ from dataclasses import dataclass
 from stacks.bench import probe
 from stacks.bench.candidates import Candidate
 
-# How long a program's last turn takes beside the others: its profile follows.
+# Factor on the time of a program's last turn, which includes its profile.
 PROFILED = 1.2
 
 
 @dataclass(frozen=True)
 class Turn:
-    """What is to be done next: with which variant, what, on how many threads, in which round.
+    """A variant's workload on a number of threads in one round.
 
-    In round 0 one of the bench's own workloads warms up, a program is started, compiles, and is
-    called once; nothing of that is a sample. `last` is the last round of a program's start.
+    Round 0 gives no samples: one of the bench's own workloads warms up; a program is started,
+    compiles and is called once. `last`: the last round of a program's start.
     """
 
     candidate: Candidate
@@ -29,18 +29,18 @@ class Turn:
 
     @property
     def starts(self) -> bool:
-        """Whether a program is started in it."""
+        """Whether it starts a program."""
         return self.round == 0 and self.workload not in probe.OWN
 
 
 @dataclass(frozen=True, kw_only=True)
 class Plan:
-    """What is to be timed; 0 and False leave it to the workload.
+    """The turns to take; 0 means the workload's default.
 
-    `starts` is how often a program is started, `calls` how often it is called in a round, `limit`
-    in how many seconds a process is to answer; `every_count` has the programs that are slow to
-    start timed on all of `threads`; `together` has all variants' programs compile at once, and
-    `fix_scan` has them import theano_stacks_scan first.
+    starts: of each program. calls: of a program in a round. limit: seconds that a process may take
+    to answer. every_count: time programs that start slowly on all of `threads`, not on the largest
+    only. together: compile all variants' programs at once. fix_scan: import theano_stacks_scan in
+    the programs first.
     """
 
     candidates: tuple[Candidate, ...]
@@ -57,11 +57,10 @@ class Plan:
 
 
 def turns(plan: Plan) -> Iterator[Turn]:
-    """Yield every turn in order: A B C, then B C A, so that no variant is always the first.
+    """Yield all turns in order: A B C, then B C A, so that no variant is always the first.
 
-    What is compared stands next to each other: of one workload and one count of threads. All the
-    rounds of a program follow one another, so that no more of its processes are alive than there
-    are variants.
+    Turns that are compared, of one workload and one number of threads, follow each other. So do
+    all rounds of a program, which limits the processes alive to one for each variant.
     """
     own = [workload for workload in plan.workloads if workload in probe.OWN]
     for workload in own:
@@ -97,13 +96,13 @@ def _order(plan: Plan, number: int) -> tuple[Candidate, ...]:
 
 
 def starts_of(workload: str, plan: Plan) -> int:
-    """Return how often a program is started: as asked, else for each round where that is quick."""
+    """Return the starts of a program: by default one for each round, fewer if it starts slowly."""
     usual = probe.STARTS.get(workload, plan.rounds)
     return min(plan.starts or usual, plan.rounds)
 
 
 def counts_of(workload: str, plan: Plan) -> tuple[int, ...]:
-    """Return the counts of threads that a workload is timed on."""
+    """Return the numbers of threads that a workload is timed on."""
     if workload in probe.ON_ONE_THREAD:
         return plan.threads[:1]
     slow = workload in probe.STARTS and not plan.every_count
@@ -111,9 +110,9 @@ def counts_of(workload: str, plan: Plan) -> tuple[int, ...]:
 
 
 def remaining(done: Sequence[tuple[Turn, float]], left: Sequence[Turn]) -> float | None:
-    """Return the seconds that what is left will take, judged by what the like of it took last.
+    """Return the seconds that the remaining turns will take, estimated from the last similar ones.
 
-    None while nothing is known that is like enough.
+    done: turns with their seconds. None if a turn has no similar one yet.
     """
     own: dict[object, float] = {}
     kind: dict[object, float] = {}

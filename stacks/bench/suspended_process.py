@@ -1,4 +1,4 @@
-"""A program that stays and answers line by line, and is stopped while it has nothing to do."""
+"""A program that answers line by line and is stopped between its answers."""
 
 from __future__ import annotations
 
@@ -22,21 +22,21 @@ TICKS = os.sysconf("SC_CLK_TCK")
 
 
 class NoAnswerError(CommandError):
-    """A program has not answered within its limit; it may still be at work."""
+    """A program has not answered within its limit; it may still run."""
 
 
-class Staying:
+class SuspendedProcess:
     """A program that answers each JSON object on its standard input with one on its output.
 
-    It begins with an answer that nobody asked for. After each answer all of it is stopped, so that
-    no thread of it takes processor time, until the next question. It is a session of its own:
-    neither ctrl-C nor ctrl-Z on the terminal reaches it, only `kill` ends it for certain.
+    Its first answer needs no question. After each answer the whole program is stopped until the
+    next question, so that its threads take no processor time. It runs in a session of its own, out
+    of reach of ctrl-C and ctrl-Z; `kill` ends it.
     """
 
     def __init__(self, words: Sequence[str | Path], env: Mapping[str, str], limit: float) -> None:
-        """Start it; `limit` seconds are the most that an answer may take.
+        """Start it; an answer may take `limit` seconds.
 
-        Raises CommandError where it cannot be started.
+        Raises CommandError if it cannot be started.
         """
         self._words = [str(word) for word in words]
         self._limit = limit
@@ -59,8 +59,8 @@ class Staying:
     def answer(self) -> dict[str, Any]:
         """Return the next answer, and stop the program.
 
-        Raises NoAnswerError where it takes longer than its limit, another CommandError where it
-        ends, or says what is no answer.
+        Raises NoAnswerError if it takes longer than its limit, another CommandError if the
+        program ends or its answer is no JSON object.
         """
         deadline = time.monotonic() + self._limit
         while b"\n" not in self._read:
@@ -68,38 +68,38 @@ class Staying:
         line, _, self._read = self._read.partition(b"\n")
         self._signal(signal.SIGSTOP)
         try:
-            found = json.loads(line)
+            answer = json.loads(line)
         except ValueError:
-            found = None
-        if not isinstance(found, dict):
+            answer = None
+        if not isinstance(answer, dict):
             raise CommandError(
                 f"{quoted(self._words)}: its answer cannot be read",
                 found=line.decode(errors="replace")[-200:],
             )
-        return found
+        return answer
 
     def ask(self, **question: Any) -> dict[str, Any]:
-        """Have the program go on with a question and return its answer; raises as `answer` does."""
+        """Continue the program with a question and return its answer; raises as `answer` does."""
         assert self._process.stdin
         self._signal(signal.SIGCONT)
-        # A program that has ended is told of when its answer is missing.
+        # If the program has ended, `answer` raises the error.
         with contextlib.suppress(BrokenPipeError):
             self._process.stdin.write(json.dumps(question).encode() + b"\n")
             self._process.stdin.flush()
         return self.answer()
 
     def processor_seconds(self) -> float:
-        """Return the processor time that the program has taken so far."""
+        """Return the seconds of processor time of the program so far."""
         try:
             text = (PROC / str(self._process.pid) / "stat").read_text()
         except OSError:
             return 0.0
-        # The second field, a name in brackets, may hold blanks.
+        # The second field, a name in brackets, may have spaces in it.
         fields = text.rpartition(")")[2].split()
         return (int(fields[11]) + int(fields[12])) / TICKS
 
     def kill(self) -> None:
-        """End the program, stopped or not, and what it has started; wait until it is gone."""
+        """Kill the program, stopped or not, and its children; wait for its end."""
         self._signal(signal.SIGKILL)
         self._process.wait()
         for file in (self._process.stdin, self._process.stdout):
@@ -115,8 +115,8 @@ class Staying:
             raise NoAnswerError(
                 f"{quoted(self._words)}\n{self._tail()}".rstrip(),
                 expected=f"an answer within {self._limit:g} s",
-                found="none: it hangs, or the machine is slower than was thought",
-                fix="give it more time with --limit SECONDS, or find out what it waits for",
+                found="none: it hangs, or the machine is slow",
+                fix="give it more time: --limit SECONDS",
             )
         piece = os.read(self._process.stdout.fileno(), PIECE)
         if not piece:
@@ -135,7 +135,7 @@ class Staying:
 
     def _signal(self, number: signal.Signals) -> None:
         if self._process.returncode is not None:
-            # Its number may be another's by now.
+            # Its process ID may belong to another process now.
             return
         with contextlib.suppress(ProcessLookupError):
             os.killpg(self._process.pid, number)

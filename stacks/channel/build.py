@@ -1,8 +1,9 @@
-"""DOC."""
+"""Building the channel's packages in parallel, and its index."""
 
 from __future__ import annotations
 
 import asyncio
+import logging
 import multiprocessing
 import os
 import signal
@@ -14,11 +15,11 @@ from concurrent.futures.process import BrokenProcessPool
 from rattler.index import index_fs
 
 from stacks.channel import assemble, package
-from stacks.channel import build as package_builds
 from stacks.channel.offers import Channel, Offer
 from stacks.channel.package import Built
+from stacks.core import log
 from stacks.core.console import step
-from stacks.core.disk import aside
+from stacks.core.disk import replace_atomically
 from stacks.core.errors import StacksError
 from stacks.core.workspace import Workspace
 from stacks.sources.fetch import fetch
@@ -33,10 +34,10 @@ def build_missing(
     also: Iterable[Pin] = (),
     finished: Callable[[Offer], None] = lambda offer: None,
 ) -> dict[str, Built]:
-    """Return the built packages by file name, building side by side what the cache lacks.
+    """Return the packages by file name; build those missing from the cache, in parallel.
 
-    All that is missing is fetched first, and what `also` names with it: after that nothing needs
-    the network. `finished` is called for each package that had to be built.
+    All missing sources, and the pins in `also`, are fetched first: the rest needs no network.
+    `finished` is called for each package that was built.
     """
     offers = tuple(offers)
     built = {o.file_name: package.cached(workspace, o.recipe, o.inputs) for o in offers}
@@ -47,16 +48,16 @@ def build_missing(
     )
     if missing:
         built |= _build_missing(workspace, channel, missing, finished)
-    return {name: found for name, found in built.items() if found is not None}
+    return {name: each for name, each in built.items() if each is not None}
 
 
 def _sources(workspace: Workspace, offer: Offer, pins: Pins) -> Iterator[Pin]:
-    """Yield the pins of an offer and of the tools that have to be built for it."""
+    """Yield the pins of an offer, and of its tools that are missing from the cache."""
     yield from offer.recipe.pins(pins)
     for tool in offer.tools:
-        wanted = tool.pins(pins)
-        if package.cached(workspace, tool, assemble.inputs_hash(tool, wanted)) is None:
-            yield from wanted
+        tool_pins = tool.pins(pins)
+        if package.cached(workspace, tool, assemble.inputs_hash(tool, tool_pins)) is None:
+            yield from tool_pins
 
 
 def _build_missing(
@@ -65,7 +66,7 @@ def _build_missing(
     missing: Sequence[Offer],
     finished: Callable[[Offer], None],
 ) -> dict[str, Built]:
-    # The largest first, so that the last worker is not left alone with it.
+    # The largest first, so that no worker ends long after the others.
     def weight(offer: Offer) -> int:
         return sum(pin.size for pin in offer.recipe.pins(channel.pins))
 
@@ -76,18 +77,23 @@ def _build_missing(
         initializer=_begin_worker,
     ) as pool:
         jobs = {
-            pool.submit(package.build, workspace, offer.recipe, channel.pins, offer.tools): offer
+            pool.submit(_build_logged, workspace, offer, channel.pins): offer
             for offer in sorted(missing, key=weight, reverse=True)
         }
         try:
             for job in as_completed(jobs):
-                built[jobs[job].file_name] = job.result()
+                result, records = job.result()
+                for record in records:
+                    logging.getLogger(record.name).handle(record)
+                if isinstance(result, StacksError):
+                    raise result
+                built[jobs[job].file_name] = result
                 finished(jobs[job])
         except BrokenProcessPool as error:
             raise StacksError(
                 "a process that built a package was killed",
-                fix="if nobody did, memory was short: close other programs; then run it again, "
-                "what is finished is kept",
+                fix="if nobody killed it, memory was short: close other programs and try again; "
+                "finished packages are kept",
             ) from error
         except BaseException:
             for process in list((pool._processes or {}).values()):
@@ -97,8 +103,19 @@ def _build_missing(
     return built
 
 
+def _build_logged(
+    workspace: Workspace, offer: Offer, pins: Pins
+) -> tuple[Built | StacksError, list[logging.LogRecord]]:
+    """Build a package in a worker process; return it, or the error, and the log."""
+    with log.collected() as records:
+        try:
+            return package.build(workspace, offer.recipe, pins, offer.tools), records
+        except StacksError as error:
+            return error, records
+
+
 def _begin_worker() -> None:
-    """Leave ctrl-C to the parent, and end with the parent, even where that one is killed."""
+    """Leave ctrl-C to the parent process, and end when it ends, even if it is killed."""
     signal.signal(signal.SIGINT, signal.SIG_IGN)
     parent = multiprocessing.parent_process()
     assert parent is not None
@@ -110,36 +127,27 @@ def _begin_worker() -> None:
     threading.Thread(target=follow, daemon=True).start()
 
 
-def write_index(
-    workspace: Workspace,
-    channel: Channel,
-    built: Mapping[str, Built],
-) -> None:
-    """Write an indexed channel folder that any conda client can use, with the given packages."""
-    with aside(workspace.channel) as made:
-        for name, found in built.items():
-            target = made / channel.offers[name].recipe.subdir / name
+def write_index(workspace: Workspace, channel: Channel, built: Mapping[str, Built]) -> None:
+    """Write the channel's folder, with packages and index, for any conda client."""
+    with replace_atomically(workspace.channel) as folder:
+        for name, each in built.items():
+            target = folder / channel.offers[name].recipe.subdir / name
             target.parent.mkdir(parents=True, exist_ok=True)
             try:
-                os.link(found.path, target)
+                os.link(each.path, target)
             except OSError:
-                target.write_bytes(found.path.read_bytes())
-        (made / "noarch").mkdir(parents=True, exist_ok=True)
-        asyncio.run(index_fs(made))
+                target.write_bytes(each.path.read_bytes())
+        (folder / "noarch").mkdir(parents=True, exist_ok=True)
+        asyncio.run(index_fs(folder))
 
 
 def build_packages(
     workspace: Workspace, channel: Channel, offers: Iterable[Offer], also: Iterable[Pin] = ()
 ) -> dict[str, Built]:
-    """Return the built packages by file name, telling what had to be built.
-
-    The pins in `also` are fetched together with the sources of what is missing.
-    """
+    """Do as `build_missing`, and print how many packages were built."""
     offers = tuple(offers)
     fresh: list[Offer] = []
-    with step("channel", "") as told:
-        built = package_builds.build_missing(
-            workspace, channel, offers, also=also, finished=fresh.append
-        )
-        told.append(f"{len(fresh)} packages built, {len(offers) - len(fresh)} from the cache")
+    with step("channel", "") as summaries:
+        built = build_missing(workspace, channel, offers, also=also, finished=fresh.append)
+        summaries.append(f"{len(fresh)} packages built, {len(offers) - len(fresh)} from the cache")
     return built

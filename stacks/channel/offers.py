@@ -1,6 +1,6 @@
-"""The project's own conda channel: what it offers, what specs need of it, and building that.
+"""The packages that the project's channel offers, from recipes and pins.
 
-Solving needs metadata only, so only the packages of a solution are ever built.
+Nothing is built for this: the solver needs metadata only.
 """
 
 from __future__ import annotations
@@ -18,16 +18,16 @@ from stacks.core.reproducible import EPOCH
 from stacks.core.workspace import Workspace
 from stacks.sources.pins import Pins, read_pins
 
-# Where locks say that the packages are: `./invoke serve` answers there.
+# The address of the packages in locks; `./invoke serve` answers there.
 PORT = 8420
 URL = f"http://localhost:{PORT}/theano-stacks"
 
 
 @dataclass(frozen=True)
 class Offer:
-    """A package that the channel can give: a recipe, and the hash of all that it is built from.
+    """A package of the channel, built or not: its recipe and the hash of all inputs.
 
-    `tools` are the recipes of the packages that it is built with.
+    tools: the recipes of the packages that it is built with.
     """
 
     recipe: Recipe
@@ -36,7 +36,7 @@ class Offer:
 
     @property
     def file_name(self) -> str:
-        """The package's file in the channel."""
+        """The name of the package's file."""
         return assemble.file_name(self.recipe, self.inputs)
 
     @property
@@ -46,7 +46,7 @@ class Offer:
 
     @property
     def index(self) -> dict[str, Any]:
-        """What conda's index.json and repodata.json say of the package, without its hashes."""
+        """The package's metadata as in index.json and repodata.json, without hashes."""
         return {
             "name": self.recipe.package.name,
             "version": self.recipe.package.version,
@@ -62,24 +62,22 @@ class Offer:
 
     @property
     def url(self) -> str:
-        """Where a lock says that the package is."""
+        """The package's address in locks."""
         return f"{URL}/{self.recipe.subdir}/{self.file_name}"
 
 
 @dataclass(frozen=True)
 class Channel:
-    """Every package that the recipes describe, by file name, and the pins of their sources."""
+    """All packages of the recipes, by file name, and the pins of their sources."""
 
     offers: Mapping[str, Offer]
     pins: Pins
 
 
-def read_channel(
-    workspace: Workspace,
-) -> Channel:
-    """Return what the recipes and pins offer; UsageError where one of them is wrong."""
+def read_channel(workspace: Workspace) -> Channel:
+    """Return the channel of the recipes and pins; UsageError if one of them is not valid."""
     pins = read_pins(workspace.sources_lock)
-    # What is made of a file of the user's own is nothing that a lock could promise.
+    # A package made of the user's own file cannot be locked.
     known = {
         name: recipe
         for name, recipe in read_recipes(workspace.recipes).items()
@@ -97,18 +95,18 @@ def _offer(recipe: Recipe, known: Mapping[str, Recipe], pins: Pins) -> Offer:
 
 def _tool(name: str, recipe: Recipe, known: Mapping[str, Recipe]) -> Recipe:
     """Return the recipe of a package that another one is built with."""
-    found = [other for other in known.values() if other.package.name == name]
-    if len(found) != 1 or found[0].requirements.build:
+    tools = [other for other in known.values() if other.package.name == name]
+    if len(tools) != 1 or tools[0].requirements.build:
         raise UsageError(
             f"the recipe {recipe.package.name} cannot be built with {name}",
             expected="the name of exactly one package of the channel, itself built with none",
-            found=f"{len(found)} packages of that name",
+            found=f"{len(tools)} packages of that name",
             fix="correct `requirements.build` in the recipe",
         )
-    return found[0]
+    return tools[0]
 
 
 def repodata(offers: Iterable[Offer], subdir: str) -> str:
-    """Return a repodata.json over the offers of one subdir, without hashes of packages."""
+    """Return the repodata.json of the offers of a subdir, without hashes."""
     packages = {offer.file_name: offer.index for offer in offers if offer.recipe.subdir == subdir}
     return json.dumps({"info": {"subdir": subdir}, "packages": {}, "packages.conda": packages})

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import hashlib
 import json
+import logging
 import sys
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
@@ -12,7 +13,7 @@ from typing import Any
 
 from stacks.channel.assemble import assemble, file_name, inputs_hash
 from stacks.channel.recipe import Recipe
-from stacks.core.disk import aside, explained, locked, sha256_of
+from stacks.core.disk import explain_disk_errors, hold_lock, replace_atomically, sha256_of
 from stacks.core.workspace import Workspace
 from stacks.sources.fetch import fetch
 from stacks.sources.pins import Pins
@@ -28,6 +29,9 @@ class Built:
     size: int
 
 
+LOGGER = logging.getLogger(__name__)
+
+
 def cached_path(workspace: Workspace, recipe: Recipe, inputs: str) -> Path:
     """Return the path of the package in the cache, whether or not it exists."""
     return workspace.cache / "packages" / inputs / file_name(recipe, inputs)
@@ -36,10 +40,10 @@ def cached_path(workspace: Workspace, recipe: Recipe, inputs: str) -> Path:
 def cached(workspace: Workspace, recipe: Recipe, inputs: str) -> Built | None:
     """Return the package if it is in the cache and undamaged, else None."""
     path = cached_path(workspace, recipe, inputs)
-    with explained(path):
+    with explain_disk_errors(path):
         try:
-            recorded = Built(path, **json.loads((path.parent / "built.json").read_bytes()))
-            return recorded if sha256_of(path) == recorded.sha256 else None
+            built = Built(path, **json.loads((path.parent / "built.json").read_bytes()))
+            return built if sha256_of(path) == built.sha256 else None
         except (FileNotFoundError, ValueError, TypeError):
             return None
 
@@ -53,7 +57,7 @@ def build(workspace: Workspace, recipe: Recipe, pins: Pins, tools: Sequence[Reci
     tool_hashes = [inputs_hash(tool, tool.pins(pins)) for tool in tools]
     inputs = inputs_hash(recipe, recipe.pins(pins), tool_hashes)
     folder = cached_path(workspace, recipe, inputs).parent
-    with locked(folder, f"the package {recipe.package.name} {recipe.package.version}"):
+    with hold_lock(folder, f"the package {recipe.package.name} {recipe.package.version}"):
         built = cached(workspace, recipe, inputs)
         if built:
             return built
@@ -76,7 +80,7 @@ def build_user_package(workspace: Workspace, recipe: Recipe, source: Path) -> tu
     The hash covers the recipe and that file; no pin does.
     """
     inputs = inputs_hash(recipe, (), [sha256_of(source)])
-    with locked(
+    with hold_lock(
         cached_path(workspace, recipe, inputs).parent, f"the package {recipe.package.name}"
     ):
         built = cached(workspace, recipe, inputs)
@@ -91,11 +95,12 @@ def _add_to_cache(
     built_with: Sequence[Path],
 ) -> Built:
     target = cached_path(workspace, recipe, inputs).parent
-    with aside(target) as folder:
+    with replace_atomically(target) as folder:
         folder.mkdir()
         path = assemble(recipe, inputs, sources, folder, built_with)
         description = _describe(path)
         (folder / "built.json").write_text(json.dumps(description) + "\n")
+    LOGGER.info("built %s, %d bytes", path.name, description["size"])
     return Built(target / path.name, **description)
 
 

@@ -1,4 +1,4 @@
-"""What goes wrong inside rattler, told as all other failures are."""
+"""Errors of rattler as StacksErrors."""
 
 from __future__ import annotations
 
@@ -10,10 +10,10 @@ from pathlib import Path
 from rattler import exceptions
 from rattler_build import RattlerBuildError
 
-from stacks.core.disk import explained, refusal
+from stacks.core.disk import disk_error, explain_disk_errors
 from stacks.core.errors import StacksError
 
-# They have no class of their own in common.
+# They have no common base class.
 FAILURES = (
     exceptions.CacheDirError,
     exceptions.ConversionError,
@@ -33,15 +33,15 @@ class CondaError(StacksError):
 
 
 @contextmanager
-def translated(place: Path, what: str) -> Iterator[None]:
-    """Turn rattler's exceptions into a DiskError where the disk refused, else into a CondaError.
+def translated(path: Path, what: str) -> Iterator[None]:
+    """Turn rattler's exceptions into a DiskError for an error of the disk, else into a CondaError.
 
-    `place` is where it works, and `what` says what it could not do.
+    path: the folder or file that rattler works on. what: what failed.
     """
-    with explained(place):
+    with explain_disk_errors(path):
         try:
             yield
         except FAILURES as error:
             number = re.search(r"\(os error (\d+)\)", str(error))
-            refused = number and refusal(OSError(int(number.group(1)), str(error)), place)
-            raise refused or CondaError(what, found=str(error)) from error
+            disk = number and disk_error(OSError(int(number.group(1)), str(error)), path)
+            raise disk or CondaError(what, found=str(error)) from error

@@ -11,7 +11,7 @@ from typing import Literal
 
 from pydantic import Field
 
-from stacks.channel.stages import BLIS, Compiled, Extra, PoCL, ThinFront
+from stacks.channel.stages import BLIS, Compiled, Extra, PoCL, PythonModules, ThinFront
 from stacks.core import yamlfile
 from stacks.core.models import Strict
 from stacks.sources.pins import SOURCE_PREFIX, DebPin, IndexPin, Pins
@@ -108,11 +108,16 @@ class Recipe(Strict):
         return "noarch" if self.build.noarch else "linux-64"
 
     def own_sources(self) -> tuple[Path, ...]:
-        """Return the project's own source files in the recipe's folder src/, sorted."""
-        if self.recipes is None or not isinstance(self.extra, BLIS | Compiled | PoCL | ThinFront):
+        """Return the project's own source files in the recipe's folder src/, sorted.
+
+        Bytecode beside Python files is not one of them.
+        """
+        own = isinstance(self.extra, BLIS | Compiled | PoCL | PythonModules | ThinFront)
+        if self.recipes is None or not own:
             return ()
         folder = self.recipes / self.package.name / "src"
-        return tuple(sorted(path for path in folder.rglob("*") if path.is_file()))
+        files = (path for path in folder.rglob("*") if path.is_file())
+        return tuple(sorted(path for path in files if path.suffix not in (".pyc", ".pyo")))
 
     def pins(self, pins: Pins) -> tuple[DebPin | IndexPin, ...]:
         """Return the pins of the recipe's sources; UsageError where one is not in sources.lock."""
@@ -132,7 +137,11 @@ class Recipe(Strict):
 
 def read_recipes(folder: Path) -> dict[str, Recipe]:
     """Return every recipe by the name of its folder, sorted; UsageError for an invalid one."""
-    return {
-        path.parent.name: yamlfile.load(path, Recipe).model_copy(update={"recipes": folder})
-        for path in sorted(folder.glob("*/recipe.yaml"))
-    }
+    names = sorted(path.parent.name for path in folder.glob("*/recipe.yaml"))
+    return {name: read_recipe(folder, name) for name in names}
+
+
+def read_recipe(folder: Path, name: str) -> Recipe:
+    """Return one recipe by the name of its folder; UsageError where it is not valid."""
+    recipe = yamlfile.load(folder / name / "recipe.yaml", Recipe)
+    return recipe.model_copy(update={"recipes": folder})

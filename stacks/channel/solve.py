@@ -1,4 +1,4 @@
-"""DOC."""
+"""The conda solver."""
 
 from __future__ import annotations
 
@@ -15,16 +15,15 @@ from stacks.channel.offers import Channel, Offer, repodata
 from stacks.core.disk import scratch
 from stacks.core.errors import UsageError
 
-# The system that a lock is solved for, whatever the machine that solves it has.
+# The system that locks are solved for, on any machine.
 VIRTUAL_PACKAGES = {"__unix": "0", "__linux": "5.4", "__archspec": "1"}
 
 
 def solve(channel: Channel, specs: Sequence[str], glibc: str = "2.31") -> tuple[Offer, ...]:
     """Return the packages that satisfy the specs and their dependencies, sorted by name.
 
-    `glibc` is the oldest C library that they must run on.
-
-    Raises UsageError with the solver's own explanation where there is no solution.
+    glibc: the oldest C library that they must run on. Raises UsageError, with the solver's
+    explanation, if there is no solution.
     """
     with scratch() as folder:
         for subdir in ("linux-64", "noarch"):
@@ -41,7 +40,7 @@ def solve_index(
 ) -> list[rattler.RepoDataRecord]:
     """Return the packages of an indexed folder that satisfy the specs, sorted by name.
 
-    Where it cannot satisfy them, a UsageError tells so of `name`, with the fix.
+    name, fix: the channel and the fix in the UsageError if there is no solution.
     """
     try:
         with rattler_errors.translated(folder, f"the index of {name} cannot be read"):

@@ -25,6 +25,12 @@ class Sdist(Strict):
     scripts: dict[str, str] = Field(default_factory=dict)
 
 
+class PythonModules(Strict):
+    """Copy the recipe's own Python modules; see staging/python_modules.py."""
+
+    stage: Literal["python-modules"]
+
+
 class CPython(Strict):
     """Make Debian's Python relocatable; see staging/cpython.py."""
 
@@ -200,6 +206,7 @@ class UserTarball(Strict):
 Extra = Annotated[
     Wheel
     | Sdist
+    | PythonModules
     | CPython
     | Libraries
     | WheelLibraries

@@ -4,24 +4,26 @@ from __future__ import annotations
 
 import json
 import sys
-from collections.abc import Sequence
+from collections.abc import Callable, Sequence
 from dataclasses import dataclass, field
+from pathlib import Path
 
-from stacks.bench import command as local
+from stacks.bench import command as bench_command
 from stacks.bench import store
 from stacks.bench import table as bench_table
 from stacks.bench.candidates import refuse_devices
 from stacks.bench.machine import slug
-from stacks.bench.options import Asked, split
+from stacks.bench.options import BenchOptions, split
 from stacks.bench.result import Result
 from stacks.cluster import connect, fingerprint
 from stacks.cluster import table as cluster_table
 from stacks.cluster.connect import Cluster, ClusterError, Worker
-from stacks.cluster.dispatch import Job, spread, tell
+from stacks.cluster.dispatch import Job, dispatch, print_line
 from stacks.cluster.messages import NO_DEVICE, Answer, Order, Outcome
-from stacks.cluster.resume import Session, session
+from stacks.cluster.resume import ClusterSession, open_session
 from stacks.core import console
-from stacks.core.disk import write_whole
+from stacks.core.console import plural
+from stacks.core.disk import write_atomically
 from stacks.core.errors import StacksError, UsageError
 from stacks.core.workspace import Workspace
 from stacks.environments import verify as verification
@@ -31,185 +33,197 @@ MOST_THREADS = 1 << 16
 
 
 @dataclass
-class _Found:
-    """What has come so far."""
+class _Collected:
+    """The answers of all workers."""
 
     outcomes: list[tuple[str, Outcome]] = field(default_factory=list)
     results: dict[str, Result] = field(default_factory=dict)
     errors: list[StacksError] = field(default_factory=list)
 
-    def take(self, name: str, answer: Answer) -> None:
-        """Add an answer of the worker `name`."""
-        self.outcomes += [(name, outcome) for outcome in answer.outcomes]
+    def add(self, worker: str, answer: Answer) -> None:
+        """Add the answer of a worker, by its name."""
+        self.outcomes += [(worker, outcome) for outcome in answer.outcomes]
         if answer.result:
-            self.results[name] = answer.result
-        told = [answer.error, *(o.error for o in answer.outcomes if o.status != NO_DEVICE)]
-        self.errors += [error.error(name) for error in told if error]
+            self.results[worker] = answer.result
+        errors = [answer.error, *(o.error for o in answer.outcomes if o.status != NO_DEVICE)]
+        self.errors += [error.to_error(worker) for error in errors if error]
 
 
 def build(
     workspace: Workspace, address: str, variants: Sequence[Variant], *, full: bool = False
 ) -> None:
-    """Build and verify each variant on one of a cluster's machines; keep and show the reports.
+    """Build and verify each variant on one machine of a cluster; store the reports, print a table.
 
-    Raises UsageError where there are no workers, ClusterError where a variant failed.
+    Raises UsageError if there are no workers, ClusterError if a variant failed.
     """
-    order = _order(workspace, [variant.id for variant in variants], full=full)
-    jobs = [Job(name, order.model_copy(update={"variants": (name,)})) for name in order.variants]
-    kept = session(workspace, order)
-    found = _Found()
-
-    def keep(job: Job, by: Worker, answer: Answer) -> None:
-        for outcome in answer.outcomes:
-            if outcome.report:
-                path = (
-                    (workspace.cluster / "reports")
-                    / slug(by.named or by.name)
-                    / f"{outcome.variant}.json"
-                )
-                write_whole(path, json.dumps(outcome.report, indent=2, sort_keys=True) + "\n")
-        if answer.whole:
-            kept.keep(job.key, by.name, answer)
-        found.take(by.name, answer)
-
-    with connect.connected(address, tell) as cluster:
-        _workers(cluster, address)
-        failures = spread(cluster, _left(jobs, kept, found), keep)
-    cluster_table.outcomes(sorted(found.outcomes, key=lambda one: one[1].variant))
-    print(
-        f"\nreports are in {(workspace.cluster / 'reports').relative_to(workspace.root)}",
-        file=sys.stderr,
-    )
-    _end(found, failures, kept)
+    collected, end = _run(workspace, address, _order(workspace, variants, full=full))
+    cluster_table.print_outcomes(sorted(collected.outcomes, key=lambda pair: pair[1].variant))
+    print(f"\nreports are in {_reports(workspace).relative_to(workspace.root)}", file=sys.stderr)
+    end()
 
 
 def bench(
-    workspace: Workspace, address: str, variants: str = "", framework: str = "", *, asked: Asked
+    workspace: Workspace,
+    address: str,
+    variants: str = "",
+    framework: str = "",
+    *,
+    options: BenchOptions,
 ) -> None:
-    """Build, verify and time variants on each of a cluster's machines; keep and show the results.
+    """Build, verify and time variants on each machine of a cluster; store and print the results.
 
-    Raises UsageError for what cannot be timed or where there are no workers, ClusterError where a
+    Raises UsageError for what cannot be timed or if there are no workers, ClusterError if a
     machine or a variant failed.
     """
-    asked.check()
-    local.counts(asked.threads, MOST_THREADS)
+    options.check()
+    bench_command.thread_counts(options.threads, MOST_THREADS)
     names = split(variants)
-    chosen = [local.named(workspace, name, framework) for name in names] or [
+    chosen = [bench_command.find_variant(workspace, name, framework) for name in names] or [
         variant for variant in on_framework(workspace, framework or None) if variant.device == "cpu"
     ]
     refuse_devices(chosen)
-    order = _order(workspace, [variant.id for variant in chosen], timing=asked)
-    kept = session(workspace, order)
-    found = _Found()
-
-    def keep(job: Job, by: Worker, answer: Answer) -> None:
-        if answer.result:
-            result = _named(workspace, answer.result, by)
-            path = store.write(workspace, result)
-            tell(by.name, f"kept in {path.relative_to(workspace.root)}")
-            answer = answer.model_copy(update={"result": result})
-            kept.keep(job.key, by.name, answer)
-        found.take(by.name, answer)
-
-    with connect.connected(address, tell) as cluster:
-        machines: dict[str, Worker] = {}
-        for one in _workers(cluster, address).values():
-            machines.setdefault(one.machine, one)
-        jobs = [
-            Job(f"the timing on {by.named or by.name}", order, machine)
-            for machine, by in sorted(machines.items())
-        ]
-        failures = spread(cluster, _left(jobs, kept, found), keep)
-    for name, result in found.results.items():
+    collected, end = _run(workspace, address, _order(workspace, chosen, timing=options))
+    for name, result in collected.results.items():
         print(f"\n{name}")
         bench_table.show(result)
-    if len(found.results) > 1:
+    if len(collected.results) > 1:
         print()
-        cluster_table.beside(found.results)
-    _end(found, failures, kept)
+        cluster_table.print_side_by_side(collected.results)
+    end()
 
 
 def _order(
-    workspace: Workspace, names: Sequence[str], *, full: bool = False, timing: Asked | None = None
+    workspace: Workspace,
+    variants: Sequence[Variant],
+    *,
+    full: bool = False,
+    timing: BenchOptions | None = None,
 ) -> Order:
     return Order(
-        commit=local.revision()[0],
-        files=fingerprint.files(workspace),
+        commit=bench_command.revision()[0],
+        files=fingerprint.digests(workspace),
         machine="",
-        variants=tuple(names),
+        variants=tuple(variant.id for variant in variants),
         full=full,
         timing=timing,
     )
 
 
-def _workers(cluster: Cluster, address: str) -> dict[str, Worker]:
-    """Return the workers and tell who they are; UsageError where there are none."""
-    present = cluster.workers()
-    others = cluster.strangers()
-    if not present:
+def _reports(workspace: Workspace) -> Path:
+    return workspace.cluster / "reports"
+
+
+def _run(workspace: Workspace, address: str, order: Order) -> tuple[_Collected, Callable[[], None]]:
+    """Run an order's jobs and store each answer; return them, and what to call after the tables."""
+    session = open_session(workspace, order)
+    collected = _Collected()
+
+    def take(job: Job, worker: Worker, answer: Answer) -> None:
+        answer = _saved(workspace, order, worker, answer)
+        if answer.result or answer.complete:
+            session.save(job.key, worker.name, answer)
+        collected.add(worker.name, answer)
+
+    with connect.connected(address, print_line) as cluster:
+        jobs = _jobs(order, _workers(cluster, address))
+        failures = dispatch(cluster, _unfinished(jobs, session, collected), take)
+    return collected, lambda: _finish(collected, failures, session)
+
+
+def _jobs(order: Order, workers: Sequence[Worker]) -> list[Job]:
+    """Return one job for each machine if it is a timing, else one for each variant."""
+    if order.timing is None:
+        return [
+            Job(name, order.model_copy(update={"variants": (name,)})) for name in order.variants
+        ]
+    machines = {worker.machine: worker for worker in reversed(workers)}
+    return [
+        Job(f"the timing on {worker.custom_name or worker.name}", order, machine)
+        for machine, worker in sorted(machines.items())
+    ]
+
+
+def _saved(workspace: Workspace, order: Order, worker: Worker, answer: Answer) -> Answer:
+    """Write the reports of an answer or its result, and return it with the result's new name."""
+    if order.timing is None:
+        folder = _reports(workspace) / slug(worker.custom_name or worker.name)
+        for outcome in answer.outcomes:
+            if outcome.report:
+                path = folder / f"{outcome.variant}.json"
+                write_atomically(path, json.dumps(outcome.report, indent=2, sort_keys=True) + "\n")
+    if answer.result is None:
+        return answer
+    result = _with_machine_name(workspace, answer.result, worker)
+    path = store.write(workspace, result)
+    print_line(worker.name, f"stored in {path.relative_to(workspace.root)}")
+    return answer.model_copy(update={"result": result})
+
+
+def _workers(cluster: Cluster, address: str) -> list[Worker]:
+    """Return the workers, by address, and print their names; UsageError if there are none."""
+    workers = cluster.workers()
+    others = cluster.count() - len(workers)
+    if not workers:
         raise UsageError(
             f"the scheduler at {address} has no worker of this project",
             expected="one on each machine, started in a checkout there",
-            found=f"{others} of others" if others else "none",
+            found=plural(others, "other worker") if others else "none",
             fix=f"on each machine: ./invoke worker {address}",
         )
-    machines = {worker.machine for worker in present.values()}
-    told = f"{len(machines)} machine{'s' if len(machines) > 1 else ''}: "
-    told += ", ".join(sorted(worker.name for worker in present.values()))
-    print(
-        told + (f"; {others} workers of others are left alone" if others else ""), file=sys.stderr
-    )
-    return present
+    machines = {worker.machine for worker in workers.values()}
+    names = ", ".join(sorted(worker.name for worker in workers.values()))
+    ignored = f"; ignored: {plural(others, 'other worker')}" if others else ""
+    print(f"{plural(len(machines), 'machine')}: {names}{ignored}", file=sys.stderr)
+    return list(workers.values())
 
 
-def _left(jobs: Sequence[Job], kept: Session, found: _Found) -> list[Job]:
-    """Return the jobs that an earlier invocation has not finished; what it has is taken."""
-    left = []
+def _unfinished(jobs: Sequence[Job], session: ClusterSession, collected: _Collected) -> list[Job]:
+    """Return the jobs that no earlier invocation has finished; collect the answers of the rest."""
+    unfinished = []
     for job in jobs:
-        before = kept.kept(job.key)
-        if before:
-            tell(before.worker, f"has finished {job.name} before")
-            found.take(before.worker, before.answer)
+        stored = session.load(job.key)
+        if stored:
+            print_line(stored.worker, f"already finished {job.name}")
+            collected.add(stored.worker, stored.answer)
         else:
-            left.append(job)
-    return left
+            unfinished.append(job)
+    return unfinished
 
 
-def _named(workspace: Workspace, result: Result, by: Worker) -> Result:
-    """Return a result under the name of its machine; the one that was asked for, if it is free."""
+def _with_machine_name(workspace: Workspace, result: Result, worker: Worker) -> Result:
+    """Return a result with the name of its machine: the worker's custom name if it is free."""
     try:
-        name = store.name_for(workspace, result.machine, by.named)
+        name = store.name_for(workspace, result.machine, worker.custom_name)
     except UsageError as error:
-        # What took an hour to time is kept, under another name.
+        # The timing took long: store it all the same, under another name.
         console.show_error(error)
         name = store.name_for(workspace, result.machine, None)
     machine = result.machine.model_copy(update={"name": name})
     return result.model_copy(update={"machine": machine})
 
 
-def _end(found: _Found, failures: Sequence[StacksError], kept: Session) -> None:
-    """Tell what failed, by a ClusterError; where nothing did, the session is over."""
-    errors = [*found.errors, *failures]
-    if not errors:
-        kept.finish()
-        _tell_missing_devices(found)
-        return
+def _finish(
+    collected: _Collected, failures: Sequence[StacksError], session: ClusterSession
+) -> None:
+    """Remove the session if nothing failed; else raise ClusterError.
+
+    A missing device is no failure, but ends with the same exit status as without a cluster.
+    """
+    errors = [*collected.errors, *failures]
     for error in errors:
         console.show_error(error)
-    raise ClusterError(
-        f"{len(errors)} thing{'s' if len(errors) > 1 else ''} failed, told above",
-        fix="the same command does again what failed, and nothing else",
-    )
-
-
-def _tell_missing_devices(found: _Found) -> None:
-    """Raise ClusterError with the status that a missing device has everywhere, where one is."""
-    missing = [(name, outcome) for name, outcome in found.outcomes if outcome.status == NO_DEVICE]
+    if errors:
+        raise ClusterError(
+            f"{plural(len(errors), 'error')} on the cluster, see above",
+            fix="repeat the command: it runs only what failed",
+        )
+    session.remove()
+    missing = [(name, out) for name, out in collected.outcomes if out.status == NO_DEVICE]
     if missing:
-        error = ClusterError(
+        not_verified = ClusterError(
             "nothing failed, but not everything could be verified",
             found="\n".join(f"{outcome.variant}: no device on {name}" for name, outcome in missing),
-            fix="start a worker on a machine with the device; docs/gpu.md says what it takes",
+            fix="start a worker on a machine with the device: see docs/gpu.md",
         )
-        error.exit_code = verification.NO_DEVICE
-        raise error
+        not_verified.exit_code = verification.NO_DEVICE
+        raise not_verified

@@ -1,4 +1,4 @@
-"""The one door to dask: its scheduler, the workers that it has, and what is sent to them."""
+"""All calls to dask: the scheduler, its workers, and the tasks that are sent to them."""
 
 from __future__ import annotations
 
@@ -19,30 +19,31 @@ from distributed.client import ClosedClientError, FuturesCancelledError
 from distributed.comm.core import CommClosedError
 from distributed.versions import VersionMismatchWarning
 
-from stacks.cluster.programs import BOOTED, LABEL, NAMED
+from stacks.cluster.programs import BOOT_PREFIX, LABEL, NAME_PREFIX
 from stacks.core.errors import StacksError, UsageError
 
+# Seconds.
 TIMEOUT = 15.0
 RUN = "stacks.cluster.worker:run"
 
 
 class ClusterError(StacksError):
-    """The cluster did not do what it was asked for."""
+    """The cluster failed, or a job on it."""
 
 
 @dataclass(frozen=True)
 class Worker:
-    """A worker: `machine` is the same for those of one machine, `named` what a person calls it."""
+    """A worker; `machine` is the same for the workers of one machine, `custom_name` a user's."""
 
     address: str
     name: str
     machine: str
-    named: str | None
+    custom_name: str | None
 
 
 @dataclass(frozen=True)
-class Ended:
-    """What became of a task: its text, or the error that it met; neither where it was lost."""
+class TaskResult:
+    """The text that a task returned, or its error; neither if its worker was lost."""
 
     text: str | None = None
     error: str | None = None
@@ -50,136 +51,138 @@ class Ended:
 
 @dataclass(frozen=True)
 class Task:
-    """Something that was sent to a worker."""
+    """A task that was sent to a worker."""
 
     future: distributed.Future[str]
 
     @property
-    def ended(self) -> Ended | None:
-        """What became of it, None as long as it goes on."""
+    def result(self) -> TaskResult | None:
+        """Its result, None while it runs."""
         if not self.future.done():
             return None
         if self.future.status == "finished":
-            # A worker that is about to end has stopped it, and may still say so.
-            return Ended(text=self.future.result() or None)
+            # Empty: a worker that is shutting down has stopped it.
+            return TaskResult(text=self.future.result() or None)
         error = self.future.exception() if self.future.status == "error" else None
         if error is None or isinstance(error, distributed.KilledWorker):
-            return Ended()
-        return Ended(error=f"{type(error).__name__}: {error}")
+            return TaskResult()
+        return TaskResult(error=f"{type(error).__name__}: {error}")
 
 
 class Cluster:
-    """A scheduler that answers."""
+    """A connection to a scheduler."""
 
-    def __init__(self, client: distributed.Client, tell: Callable[[str, str], None]) -> None:
-        """`tell` is given what workers say: who and the line, from another thread."""
+    def __init__(self, client: distributed.Client, on_line: Callable[[str, str], None]) -> None:
+        """Call `on_line` in another thread with each line of a worker: its name and the line."""
         self._client = client
         self._topic = f"{LABEL}-{uuid.uuid4().hex}"
-        client.subscribe_topic(self._topic, lambda event: tell(event[1]["by"], event[1]["line"]))
+        client.subscribe_topic(self._topic, lambda event: on_line(event[1]["by"], event[1]["line"]))
 
     def workers(self) -> dict[str, Worker]:
-        """Return the workers that `./invoke worker` has started, by address.
+        """Return {address: worker} for the workers that `./invoke worker` has started.
 
-        Raises ClusterError where the scheduler has gone.
+        Raises ClusterError if the scheduler went away.
         """
-        found = {address: _worker(address, info) for address, info in self._every().items()}
-        return {address: worker for address, worker in found.items() if worker}
+        workers = {address: _worker(address, info) for address, info in self._infos().items()}
+        return {address: worker for address, worker in workers.items() if worker}
 
-    def strangers(self) -> int:
-        """Return how many workers are others'."""
-        return len(self._every()) - len(self.workers())
+    def count(self) -> int:
+        """Return the number of all workers, also those of other projects."""
+        return len(self._infos())
 
-    def _every(self) -> Mapping[str, Any]:
+    def _infos(self) -> Mapping[str, Any]:
         self._check()
         try:
-            told: Mapping[str, Any] = self._client.scheduler_info()["workers"]
+            infos: Mapping[str, Any] = self._client.scheduler_info()["workers"]
         except (OSError, CommClosedError, ClosedClientError, asyncio.TimeoutError) as error:
-            raise _gone(str(error)) from error
-        # While it connects anew, a client tells what it was told before.
+            raise _disconnected(str(error)) from error
+        # A client that is reconnecting returns old information.
         self._check()
-        return told
+        return infos
 
     def _check(self) -> None:
         if self._client.status != "running":
-            raise _gone(f"the connection to it is {self._client.status}")
+            raise _disconnected(f"the connection to it is {self._client.status}")
 
-    def send(self, worker: Worker, text: str) -> Task:
-        """Have one worker do what an order, in JSON, says."""
-        # The scheduler loads what it is sent, and need not have this project: so it gets a name.
-        # Not pure: the like of it that was sent to another worker must not do for this one.
-        door = self._client.submit(pkgutil.resolve_name, RUN, workers=[worker.address], pure=False)
-        call = operator.methodcaller("__call__", text, self._topic, worker.name)
+    def send(self, worker: Worker, order: str) -> Task:
+        """Have one worker run an order (JSON)."""
+        # The scheduler unpickles what it gets and may lack this project: send the function's name.
+        # Not pure: the same call on another worker has another result.
+        run = self._client.submit(pkgutil.resolve_name, RUN, workers=[worker.address], pure=False)
+        call = operator.methodcaller("__call__", order, self._topic, worker.name)
         key = f"{LABEL}-{uuid.uuid4().hex}"
-        return Task(self._client.submit(call, door, key=key, workers=[worker.address]))
+        return Task(self._client.submit(call, run, key=key, workers=[worker.address]))
 
     def wait(self, tasks: Sequence[Task], seconds: float) -> None:
-        """Return when a task has ended, or after so many seconds."""
-        # Those that were cancelled, for want of a scheduler for one, say so when they are asked.
+        """Wait until one of the tasks has ended, at most so many seconds."""
+        # Cancelled tasks, for example those of a lost scheduler, show it in their results.
         with suppress(TimeoutError, FuturesCancelledError):
             distributed.wait([task.future for task in tasks], seconds, "FIRST_COMPLETED")
 
     def stop(self, tasks: Sequence[Task]) -> None:
-        """Have tasks stopped; those that have ended do not mind."""
+        """Stop tasks; those that have ended are ignored."""
         self._client.cancel([task.future for task in tasks])
 
 
-def _gone(found: str) -> ClusterError:
+def _disconnected(found: str) -> ClusterError:
     return ClusterError(
         "the scheduler went away",
         found=found,
-        fix="start it again, and its workers; the same command then goes on where it was",
+        fix="start it and its workers again, then repeat the command: it resumes",
     )
 
 
 @contextmanager
-def connected(address: str, tell: Callable[[str, str], None]) -> Iterator[Cluster]:
-    """Give the cluster of a scheduler, and leave it in the end; what still runs there stops.
+def connected(address: str, on_line: Callable[[str, str], None]) -> Iterator[Cluster]:
+    """Give the cluster of a scheduler; in the end disconnect, which stops all running tasks.
 
-    `tell` is given what workers say: who, and the line. TLS is as dask's own configuration has it.
+    on_line: called with each line of a worker, see `Cluster`. TLS is set by dask's configuration.
 
-    Raises UsageError where no scheduler of this version answers.
+    Raises UsageError if no scheduler of this version answers.
     """
-    # What dask logs of a lost connection is told as an error; its warning of versions as well.
+    # Lost connections and other versions are raised as errors here; dask would log them too.
     for name in ("distributed", "distributed.client"):
         logging.getLogger(name).setLevel(logging.CRITICAL)
     try:
-        # Where something else answers, a client would wait for ever.
-        found = asyncio.run(asyncio.wait_for(_version_of(address), TIMEOUT))
+        # A client would wait forever for the answer of another kind of server.
+        found = asyncio.run(asyncio.wait_for(_version_at(address), TIMEOUT))
     except (OSError, ValueError, TypeError, ImportError, asyncio.TimeoutError) as error:
         raise UsageError(
             f"--cluster {address}: no scheduler answers there",
-            expected="the address that it prints when it starts, such as tcp://HOST:8786; with "
-            "TLS tls://HOST:8786, and dask's own settings for the certificates",
+            expected="the address that the scheduler prints at its start, such as "
+            "tcp://HOST:8786, or tls://HOST:8786 with certificates in dask's configuration",
             found=str(error) or f"no answer in {TIMEOUT:.0f} s",
-            fix="`./invoke scheduler` starts one; docs/cluster.md tells of TLS",
+            fix="start one: ./invoke scheduler; for TLS see docs/cluster.md",
         ) from error
-    own = version("distributed")
-    if found != own:
+    expected = version("distributed")
+    if found != expected:
         raise UsageError(
-            f"the scheduler at {address} is of another version of dask",
-            expected=own,
+            f"the scheduler at {address} runs another version of dask",
+            expected=expected,
             found=found,
-            fix=f"start it by `./invoke scheduler`, or install dask and distributed {own} there",
+            fix=f"start it by `./invoke scheduler`, or install dask and distributed {expected} "
+            "there",
         )
     with warnings.catch_warnings():
         warnings.simplefilter("ignore", VersionMismatchWarning)
         client = distributed.Client(address, timeout=TIMEOUT)
     try:
-        yield Cluster(client, tell)
+        yield Cluster(client, on_line)
     finally:
         client.close(timeout=TIMEOUT)
 
 
-async def _version_of(address: str) -> str:
+async def _version_at(address: str) -> str:
     connection = distributed.Security().get_connection_args("client")
     async with distributed.rpc(address, connection_args=connection) as scheduler:
-        told = await scheduler.versions()
-    return str(told["packages"]["distributed"])
+        versions = await scheduler.versions()
+    return str(versions["packages"]["distributed"])
 
 
 def _worker(address: str, info: Mapping[str, Any]) -> Worker | None:
-    labels = [name for name in info["resources"] if name.startswith((NAMED, BOOTED))]
+    labels = [name for name in info["resources"] if name.startswith((NAME_PREFIX, BOOT_PREFIX))]
     if LABEL not in info["resources"] or len(labels) != 1 or info["status"] != "running":
         return None
-    named = labels[0].removeprefix(NAMED) if labels[0].startswith(NAMED) else None
-    return Worker(address, str(info["name"]), labels[0], named)
+    [label] = labels
+    name = label.removeprefix(NAME_PREFIX) if label.startswith(NAME_PREFIX) else None
+    return Worker(address, str(info["name"]), label, name)

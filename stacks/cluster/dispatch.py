@@ -1,4 +1,9 @@
-"""Jobs over machines: one at a time on each, and again elsewhere where a worker is lost."""
+"""Jobs on machines: one at a time on each; a job whose worker is lost runs again elsewhere.
+
+Dask's own scheduling does not do this. It assigns tasks of unknown duration at once and never
+moves them, so a slow machine would get as many builds as a fast one; its resources belong to a
+worker, not to a machine; and tasks without a worker wait forever.
+"""
 
 from __future__ import annotations
 
@@ -10,21 +15,22 @@ from dataclasses import dataclass, field
 
 from pydantic import ValidationError
 
-from stacks.cluster.connect import Cluster, ClusterError, Ended, Task, Worker
-from stacks.cluster.messages import Answer, Order, Told
+from stacks.cluster.connect import Cluster, ClusterError, Task, TaskResult, Worker
+from stacks.cluster.messages import Answer, Order, RemoteError
 from stacks.core.errors import StacksError
 
 TRIES = 3
+# Seconds.
 POLL = 0.5
-# A worker that is started again, by its nanny, Slurm or Kubernetes, needs a while to come back.
+# Seconds. A worker that its nanny, Slurm or Kubernetes restarts needs a while to come back.
 PATIENCE = 60.0
 
-Keep = Callable[["Job", Worker, Answer], None]
+Take = Callable[["Job", Worker, Answer], None]
 
 
 @dataclass(frozen=True)
 class Job:
-    """An order for one machine, or for any where `machine` is left out."""
+    """An order for one machine, or for any if `machine` is None."""
 
     name: str
     order: Order
@@ -32,7 +38,7 @@ class Job:
 
     @property
     def key(self) -> str:
-        """What is the same when it is asked for again, by whichever worker it is done."""
+        """The job's name in a session, the same in each invocation and for each worker."""
         return self.machine or self.name
 
 
@@ -48,28 +54,28 @@ class _State:
     waiting: list[Job]
     running: list[_Running] = field(default_factory=list)
     failures: list[StacksError] = field(default_factory=list)
-    # By job: how often its worker was lost on which machine.
+    # {job: number of lost workers by machine}
     lost: dict[str, Counter[str]] = field(default_factory=dict)
-    # Machines whose checkout is another one.
+    # Machines whose checkout differs.
     refused: set[str] = field(default_factory=set)
 
 
-def spread(
-    cluster: Cluster, jobs: Sequence[Job], keep: Keep, *, patience: float = PATIENCE
+def dispatch(
+    cluster: Cluster, jobs: Sequence[Job], take: Take, *, patience: float = PATIENCE
 ) -> list[StacksError]:
-    """Have the jobs done and give each answer to `keep`; return why others could not be done.
+    """Run the jobs and pass each answer to `take`; return the errors of those without an answer.
 
-    Where this is interrupted, the workers stop. Jobs for which there has been no worker for
-    `patience` seconds are given up.
+    patience: seconds without a worker after which the waiting jobs fail. On an exception, such as
+    ctrl-C, the workers stop.
     """
     state = _State(list(jobs))
     since = time.monotonic()
     try:
         while state.waiting or state.running:
             present = cluster.workers()
-            _collect(cluster, state, present, keep)
+            _collect(cluster, state, present, take)
             for job, worker in _next(state, present):
-                tell(worker.name, f"begins {job.name}")
+                print_line(worker.name, f"begins {job.name}")
                 order = job.order.model_copy(update={"machine": worker.machine})
                 task = cluster.send(worker, order.model_dump_json())
                 state.waiting.remove(job)
@@ -78,7 +84,7 @@ def spread(
                 since = time.monotonic()
                 cluster.wait([one.task for one in state.running], POLL)
             elif state.waiting and not _may_come(state, present, since + patience):
-                state.failures += [_nobody(job) for job in state.waiting]
+                state.failures += [_no_worker(job) for job in state.waiting]
                 state.waiting.clear()
             elif state.waiting:
                 time.sleep(POLL)
@@ -87,96 +93,96 @@ def spread(
     return state.failures
 
 
-def _collect(cluster: Cluster, state: _State, present: Mapping[str, Worker], keep: Keep) -> None:
-    """Take what has ended, and what cannot end any more, out of what is running."""
+def _collect(cluster: Cluster, state: _State, present: Mapping[str, Worker], take: Take) -> None:
+    """Handle the tasks that have ended, and those whose worker has disappeared."""
     for one in list(state.running):
-        ended = one.task.ended
-        if ended is None and one.worker.address not in present:
+        result = one.task.result
+        if result is None and one.worker.address not in present:
             cluster.stop([one.task])
-            ended = Ended()
-        if ended:
+            result = TaskResult()
+        if result:
             state.running.remove(one)
-            _take(one, ended, state, keep)
+            _handle(one, result, state, take)
 
 
-def _take(one: _Running, ended: Ended, state: _State, keep: Keep) -> None:
-    answer = _answer(ended)
+def _handle(one: _Running, result: TaskResult, state: _State, take: Take) -> None:
+    answer = _answer(result)
     if answer is None:
-        _again(one, state)
+        _retry(one, state)
     elif answer.refused and answer.error:
         state.refused.add(one.worker.machine)
-        error = answer.error.error(one.worker.name)
+        error = answer.error.to_error(one.worker.name)
         if one.job.machine:
             state.failures.append(error)
         else:
-            tell(one.worker.name, f"is left out:\n{error}")
+            print_line(one.worker.name, f"is left out:\n{error}")
             state.waiting.append(one.job)
     else:
-        keep(one.job, one.worker, answer)
+        take(one.job, one.worker, answer)
 
 
-def _answer(ended: Ended) -> Answer | None:
-    """Return the answer of a task that ended, None where its worker was lost."""
-    if ended.error:
-        told = Told(
-            what="this worker cannot do it",
-            found=ended.error,
-            fix="start it by `./invoke worker ADDRESS`, in a checkout of the same commit",
+def _answer(result: TaskResult) -> Answer | None:
+    """Return the answer of a task that ended, None if its worker was lost."""
+    if result.error:
+        error = RemoteError(
+            what="this worker cannot run the job",
+            found=result.error,
+            fix="start it by `./invoke worker ADDRESS` in a checkout of the same commit",
         )
-        return Answer(error=told, refused=True)
-    if ended.text is None:
+        return Answer(error=error, refused=True)
+    if result.text is None:
         return None
     try:
-        return Answer.model_validate_json(ended.text)
-    except ValidationError as error:
-        told = Told(what="what it answered cannot be read", found=str(error).splitlines()[0])
-        return Answer(error=told)
+        return Answer.model_validate_json(result.text)
+    except ValidationError as invalid:
+        first = str(invalid).splitlines()[0]
+        return Answer(error=RemoteError(what="its answer cannot be read", found=first))
 
 
-def _again(one: _Running, state: _State) -> None:
-    """Have a job whose worker was lost done again, unless it takes its workers with it."""
+def _retry(one: _Running, state: _State) -> None:
+    """Run a job whose worker was lost again, or give it up after the last try."""
     lost = state.lost.setdefault(one.job.key, Counter())
     lost[one.worker.machine] += 1
     if sum(lost.values()) < TRIES:
-        tell(one.worker.name, f"was lost; {one.job.name} will be done again")
+        print_line(one.worker.name, f"was lost; {one.job.name} will run again")
         state.waiting.append(one.job)
         return
     error = ClusterError(
-        f"{one.job.name}: its worker was lost {TRIES} times, at last {one.worker.name}",
-        fix="see what that worker printed: was it short of memory, or of time?",
+        f"{one.job.name}: its worker was lost {TRIES} times, last {one.worker.name}",
+        fix="read what that worker printed: it may have reached a limit of memory or of time",
     )
     state.failures.append(error)
 
 
 def _next(state: _State, present: Mapping[str, Worker]) -> list[tuple[Job, Worker]]:
-    """Return which jobs begin now, each with its worker; a machine gets one at a time."""
-    # By address: two clients then choose the same of a machine's workers, and it takes turns.
-    free = [present[address] for address in sorted(present)]
+    """Return the jobs to start now, each with its worker; at most one for each machine."""
+    # Sorted: two clients then choose the same worker of a machine, which takes turns.
+    workers = [present[address] for address in sorted(present)]
     taken = {one.worker.machine for one in state.running} | state.refused
-    begin = []
+    pairs = []
     for job in state.waiting:
-        fit = [w for w in free if w.machine not in taken and job.machine in (None, w.machine)]
-        if fit:
+        free = [w for w in workers if w.machine not in taken and job.machine in (None, w.machine)]
+        if free:
             lost = state.lost.get(job.key, Counter())
-            worker = min(fit, key=lambda one: lost[one.machine])
+            worker = min(free, key=lambda one: lost[one.machine])
             taken.add(worker.machine)
-            begin.append((job, worker))
-    return begin
+            pairs.append((job, worker))
+    return pairs
 
 
-def _may_come(state: _State, present: Mapping[str, Worker], until: float) -> bool:
-    """Say whether to go on waiting for a worker: not where all that there are have refused."""
-    refused = {worker.machine for worker in present.values()} <= state.refused
-    return time.monotonic() < until and not (present and refused)
+def _may_come(state: _State, present: Mapping[str, Worker], deadline: float) -> bool:
+    """Say whether to wait for a worker: until the deadline, and not if all have refused."""
+    all_refused = {worker.machine for worker in present.values()} <= state.refused
+    return time.monotonic() < deadline and not (present and all_refused)
 
 
-def _nobody(job: Job) -> ClusterError:
+def _no_worker(job: Job) -> ClusterError:
     return ClusterError(
-        f"{job.name}: no worker is left for it",
-        fix="start one by `./invoke worker ADDRESS`; the same command then goes on where it was",
+        f"{job.name}: no worker is left",
+        fix="start one by `./invoke worker ADDRESS`, then repeat the command: it resumes",
     )
 
 
-def tell(worker: str, line: str) -> None:
-    """Print what a worker does."""
+def print_line(worker: str, line: str) -> None:
+    """Print a line of a worker, after its name."""
     print(f"{worker}: {line}", file=sys.stderr, flush=True)

@@ -1,64 +1,60 @@
-"""What decides a build or a figure, to the byte: two machines must agree on it."""
+"""The files that decide a build or a figure; two machines must have the same."""
 
 from __future__ import annotations
 
 from collections.abc import Mapping
 from pathlib import Path
 
+from stacks.core.console import plural
 from stacks.core.disk import sha256_of
 from stacks.core.errors import StaleError
 from stacks.core.workspace import Workspace
 
-# Locks, recipes, the builder, the suite, and the libraries that the builder uses.
+# Locks, recipes, the builder, the verification, and the libraries that the builder uses.
 DECIDING = ("envs", "recipes", "stacks", "verify", "requirements.lock", "requirements-cluster.lock")
-# Files of these are named; more would not be read.
+# How many files an error names.
 NAMED = 3
 
 
-def files(
-    workspace: Workspace,
-) -> dict[str, str]:
-    """Return the SHA-256 of every file of a checkout that decides, by its path there."""
-    found = [
-        path
-        for name in DECIDING
-        for path in (
-            [workspace.root / name]
-            if (workspace.root / name).is_file()
-            else (workspace.root / name).rglob("*")
-        )
-    ]
-    named = {path.relative_to(workspace.root): path for path in sorted(found) if path.is_file()}
-    return {str(name): sha256_of(path) for name, path in named.items() if not _made(name)}
+def digests(workspace: Workspace) -> dict[str, str]:
+    """Return {path: SHA-256} of every deciding file of a checkout, relative to its root."""
+    folders = [workspace.root / name for name in DECIDING]
+    paths = sorted(path for folder in folders for path in (folder, *folder.rglob("*")))
+    names = {path.relative_to(workspace.root): path for path in paths if path.is_file()}
+    return {str(name): sha256_of(path) for name, path in names.items() if not _is_cache(name)}
 
 
-def _made(name: Path) -> bool:
-    """Say whether a file is what tools leave: compiled modules, the caches of linters."""
+def _is_cache(name: Path) -> bool:
+    """Say whether a file belongs to a cache of Python or of a linter."""
     return any(part == "__pycache__" or part.startswith(".") for part in name.parts)
 
 
 def check(
-    wanted: Mapping[str, str], commit: str | None, have: Mapping[str, str], own: str | None
+    expected: Mapping[str, str],
+    expected_commit: str | None,
+    actual: Mapping[str, str],
+    actual_commit: str | None,
 ) -> None:
-    """Raise StaleError where the files of this checkout, `have`, are not the wanted ones.
-
-    `commit` is that of the checkout which asks, `own` that of this one.
-    """
-    names = sorted(wanted.keys() | have.keys())
-    other = [name for name in names if wanted.get(name) != have.get(name)]
-    if not other:
+    """Raise StaleError if the files of this checkout are not those of the order."""
+    names = sorted(expected.keys() | actual.keys())
+    different = [name for name in names if expected.get(name) != actual.get(name)]
+    if not different:
         return
-    named = ", ".join(other[:NAMED]) + (", ..." if len(other) > NAMED else "")
-    many = f"{len(other)} file{'s' if len(other) > 1 else ''}"
-    if commit == own:
-        found = f"the same commit, but {many} with other bytes: {named}"
-        fix = "commit what was changed, and check that commit out here and there"
+    files = f"{plural(len(different), 'different file')}: {', '.join(different[:NAMED])}"
+    files += ", ..." if len(different) > NAMED else ""
+    if expected_commit == actual_commit:
+        found = f"the same commit with {files}"
+        fix = "commit the changes, and check out that commit on both machines"
     else:
-        found = f"commit {own or 'unknown'}; {many} with other bytes: {named}"
-        fix = f"on that machine: git checkout {commit}" if commit else "copy this checkout there"
+        found = f"commit {actual_commit or 'unknown'} with {files}"
+        fix = (
+            f"on that machine: git checkout {expected_commit}"
+            if expected_commit
+            else "copy this checkout to that machine"
+        )
     raise StaleError(
-        "this worker's checkout is another one than that of who asks",
-        expected=f"commit {commit or 'unknown'}, and its very files",
+        "the worker's checkout differs from this one",
+        expected=f"commit {expected_commit or 'unknown'} without changes",
         found=found,
         fix=fix,
     )

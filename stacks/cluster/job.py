@@ -1,7 +1,7 @@
-"""The program that does an order: `python -m stacks.cluster.job`.
+"""The program that runs an order: `python -m stacks.cluster.job`.
 
-Reads one line of JSON, the order, and writes one, the answer; progress goes to standard error. It
-stops, with all that it has started, when its standard input ends.
+It reads one line of JSON, the order, and writes one, the answer; progress goes to standard error.
+It stops, with all that it has started, when its standard input ends.
 """
 
 from __future__ import annotations
@@ -17,7 +17,7 @@ from contextlib import contextmanager
 from typing import Any
 
 from stacks.bench import candidates, machine
-from stacks.bench import command as bench
+from stacks.bench import command as bench_command
 from stacks.cluster import fingerprint
 from stacks.cluster.messages import (
     FAILED,
@@ -27,9 +27,9 @@ from stacks.cluster.messages import (
     Answer,
     Order,
     Outcome,
-    Told,
+    RemoteError,
 )
-from stacks.core.disk import locked
+from stacks.core.disk import hold_lock
 from stacks.core.errors import StacksError, StaleError
 from stacks.core.workspace import Workspace, default_workspace
 from stacks.environments import build as pipeline
@@ -37,84 +37,83 @@ from stacks.environments import in_use, reports
 from stacks.environments import verify as verification
 from stacks.variants.variant import Variant
 
-# How long what was stopped may tidy up.
+# Seconds that a stopped build may take to clean up.
 GRACE = 10.0
-PAUSE = 1.0
+# Poll interval of the machine's lock, seconds.
+POLL = 1.0
 
 
 def main(workspace: Workspace) -> None:
-    """Do the order of standard input."""
+    """Run the order on standard input."""
     order = Order.model_validate_json(sys.stdin.readline())
     threading.Thread(target=_stop_with_input, daemon=True).start()
-    # The suite writes its table there; only the answer may go where the answer is read.
+    # The verification prints its table on standard output, which is for the answer only.
     answer_to = os.dup(1)
     os.dup2(os.open(os.devnull, os.O_WRONLY), 1)
     try:
-        answer = do(workspace, order)
+        answer = run_order(workspace, order)
     except StacksError as error:
-        answer = Answer(error=Told.of(error))
+        answer = Answer(error=RemoteError.of(error))
     with os.fdopen(answer_to, "w") as out:
         out.write(answer.model_dump_json(by_alias=True))
 
 
-def do(workspace: Workspace, order: Order) -> Answer:
-    """Do an order, alone on its machine. Raises DiskError where the checkout cannot be written."""
+def run_order(workspace: Workspace, order: Order) -> Answer:
+    """Run an order, alone on its machine. Raises DiskError if the checkout cannot be written."""
     try:
-        fingerprint.check(
-            order.files, order.commit, fingerprint.files(workspace), bench.revision()[0]
-        )
+        commit = bench_command.revision()[0]
+        fingerprint.check(order.files, order.commit, fingerprint.digests(workspace), commit)
     except StaleError as error:
-        return Answer(error=Told.of(error), refused=True)
-    in_use.use_build(workspace)
-    in_use.use_cache(workspace)
-    # Machines may share a checkout, by their home folder; its reports are of one of them.
+        return Answer(error=RemoteError.of(error), refused=True)
+    in_use.protect_build(workspace)
+    in_use.protect_cache(workspace)
+    # Machines may share a checkout in a home folder; its reports are of one machine at a time.
     with (
-        alone(order.machine),
-        locked(workspace.cluster / "worker", "what another machine asked for"),
+        machine_lock(order.machine),
+        hold_lock(workspace.cluster / "worker", "a job of another machine"),
     ):
-        outcomes = tuple(
-            _outcome(workspace, bench.named(workspace, name, ""), order) for name in order.variants
-        )
-        fit = [outcome.variant for outcome in outcomes if outcome.status == PASSED]
-        if order.timing is None or not fit:
+        variants = [bench_command.find_variant(workspace, name, "") for name in order.variants]
+        outcomes = tuple(_outcome(workspace, variant, order) for variant in variants)
+        passed = [outcome.variant for outcome in outcomes if outcome.status == PASSED]
+        if order.timing is None or not passed:
             return Answer(outcomes=outcomes)
         try:
-            result = bench.timed(workspace, ",".join(fit), asked=order.timing)
+            result = bench_command.timed(workspace, ",".join(passed), options=order.timing)
         except StacksError as error:
-            return Answer(outcomes=outcomes, error=Told.of(error))
+            return Answer(outcomes=outcomes, error=RemoteError.of(error))
         return Answer(outcomes=outcomes, result=result)
 
 
 def _outcome(workspace: Workspace, variant: Variant, order: Order) -> Outcome:
-    """Build and verify a variant; for timing it is enough that it was verified before."""
-    status, told = NOT_MADE, None
+    """Build and verify a variant; before a timing an earlier verification here is enough."""
+    status, remote_error = NOT_MADE, None
     try:
         place = pipeline.make_environment(workspace, variant)
         if order.timing and _passed_here(workspace, variant):
-            print(f"{variant.id}: verified before", file=sys.stderr, flush=True)
+            print(f"{variant.id}: already verified", file=sys.stderr, flush=True)
         else:
             status = FAILED
             verification.verify_variant(workspace, variant, place, full=order.full)
         status = PASSED
     except StacksError as error:
-        told = Told.of(error)
+        remote_error = RemoteError.of(error)
         if status == FAILED and error.exit_code == verification.NO_DEVICE:
             status = NO_DEVICE
         elif error.exit_code == verification.CANNOT_RUN:
             status = NOT_MADE
     report = None if status == NOT_MADE else reports.read_report(workspace, variant)
     if status == FAILED and report:
-        told = _told(variant, report)
+        remote_error = _failed_checks(variant, report)
     print(f"{variant.id}: {status}", file=sys.stderr, flush=True)
     return Outcome.model_validate(
-        {"variant": variant.id, "status": status, "error": told, "report": report}
+        {"variant": variant.id, "status": status, "error": remote_error, "report": report}
     )
 
 
-def _told(variant: Variant, report: Mapping[str, Any]) -> Told:
-    """Return which checks failed: who asked does not see the suite's table."""
+def _failed_checks(variant: Variant, report: Mapping[str, Any]) -> RemoteError:
+    """Return an error that names the failed checks: the client does not see the table of checks."""
     failed = [check for check in report["checks"] if check["status"] == "fail"]
-    return Told(
+    return RemoteError(
         what=f"{variant.id} failed its verification",
         found="\n".join(f"{check['name']}: {check['detail']}" for check in failed),
         # A report of schema 1 has no key `fix`.
@@ -130,22 +129,23 @@ def _passed_here(workspace: Workspace, variant: Variant) -> bool:
 
 
 @contextmanager
-def alone(name: str) -> Iterator[None]:
-    """Wait until no other worker of a machine does anything; then keep the others waiting.
+def machine_lock(machine_label: str) -> Iterator[None]:
+    """Hold the lock of a machine for the block; wait while another worker of it has the lock.
 
-    The kernel takes an abstract name back with the last process that holds it.
+    It is an abstract socket, which the kernel removes with the last process that holds it. Dask's
+    own lock would be lost with the scheduler, and expire 30 s after a lost worker.
     """
     with socket.socket(socket.AF_UNIX, socket.SOCK_STREAM) as holder:
-        told = False
+        waiting = False
         while True:
             try:
-                holder.bind(f"\0theano-stacks {name}")
+                holder.bind(f"\0theano-stacks {machine_label}")
                 break
             except OSError:
-                if not told:
+                if not waiting:
                     print("waiting: another worker of this machine is busy", file=sys.stderr)
-                    told = True
-                time.sleep(PAUSE)
+                    waiting = True
+                time.sleep(POLL)
         yield
 
 

@@ -1,10 +1,10 @@
-"""What goes to a worker and what comes back, both as JSON."""
+"""Orders to workers and their answers, both sent as JSON."""
 
 from __future__ import annotations
 
 from typing import Any, Literal
 
-from stacks.bench.options import Asked
+from stacks.bench.options import BenchOptions
 from stacks.bench.result import Result
 from stacks.core.errors import StacksError
 from stacks.core.models import Strict
@@ -13,18 +13,21 @@ PASSED, FAILED, NO_DEVICE, NOT_MADE = "passed", "failed", "no device", "not made
 
 
 class Order(Strict):
-    """Variants to be built and verified on one machine, and to be timed there, if `timing`."""
+    """Variants to build and verify on one machine, and to time there if `timing` is set.
+
+    commit and files: those of the checkout that sends it; {path: SHA-256}.
+    """
 
     commit: str | None
     files: dict[str, str]
     machine: str
     variants: tuple[str, ...]
     full: bool = False
-    timing: Asked | None = None
+    timing: BenchOptions | None = None
 
 
-class Told(Strict):
-    """A StacksError on its way."""
+class RemoteError(Strict):
+    """A StacksError in a message."""
 
     what: str
     expected: str | None = None
@@ -32,40 +35,40 @@ class Told(Strict):
     fix: str | None = None
 
     @classmethod
-    def of(cls, error: StacksError) -> Told:
-        """Return an error as it travels."""
+    def of(cls, error: StacksError) -> RemoteError:
+        """Return the message for an error."""
         expected, found = (None if x is None else str(x) for x in (error.expected, error.found))
         return cls(what=error.what, expected=expected, found=found, fix=error.fix)
 
-    def error(self, where: str) -> StacksError:
-        """Return it as an error again; `where` names the machine."""
+    def to_error(self, worker: str) -> StacksError:
+        """Return it as an error again, with the worker's name."""
         return StacksError(
-            f"{where}: {self.what}", expected=self.expected, found=self.found, fix=self.fix
+            f"{worker}: {self.what}", expected=self.expected, found=self.found, fix=self.fix
         )
 
 
 class Outcome(Strict):
-    """How building and verifying a variant went; the suite's own report, where there is one."""
+    """The outcome of building and verifying a variant; the verification's report if it ran."""
 
     variant: str
     status: Literal["passed", "failed", "no device", "not made"]
-    error: Told | None = None
+    error: RemoteError | None = None
     report: dict[str, Any] | None = None
 
 
 class Answer(Strict):
     """What a worker did of an order.
 
-    `refused`: it may do no order of this checkout. `error` is why there is no result, or no
-    outcome.
+    refused: the worker's checkout differs, so it refuses all orders of this one. error: why there
+    is no result, or no outcome.
     """
 
     outcomes: tuple[Outcome, ...] = ()
     result: Result | None = None
-    error: Told | None = None
+    error: RemoteError | None = None
     refused: bool = False
 
     @property
-    def whole(self) -> bool:
-        """Whether nothing of it failed."""
+    def complete(self) -> bool:
+        """Whether nothing in it failed."""
         return not self.error and all(o.status in (PASSED, NO_DEVICE) for o in self.outcomes)

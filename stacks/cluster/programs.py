@@ -1,4 +1,4 @@
-"""`./invoke worker` and `./invoke scheduler`: dask's own programs, as this project needs them."""
+"""`./invoke worker` and `./invoke scheduler`: dask's own programs with this project's options."""
 
 from __future__ import annotations
 
@@ -15,21 +15,21 @@ from stacks.core.disk import REPOSITORY
 from stacks.core.errors import UsageError
 from stacks.core.venv import CLUSTER_LOCK, prepare_tools
 
-# A worker's label: a resource, as dask calls it. One job takes all of it.
+# A worker's label: a resource in dask's terms.
 LABEL = "theano-stacks"
-# What follows tells machines apart: a name that a person gave, or the kernel's own.
-NAMED, BOOTED = f"{LABEL}-machine-", f"{LABEL}-boot-"
-BOOT = Path("/proc/sys/kernel/random/boot_id")
+# A second resource names the machine: by a user's name, or by the kernel's boot ID.
+NAME_PREFIX, BOOT_PREFIX = f"{LABEL}-machine-", f"{LABEL}-boot-"
+BOOT_ID = Path("/proc/sys/kernel/random/boot_id")
 
 
 def worker(address: str, name: str, options: Sequence[str]) -> None:
     """Become a worker, until it is stopped or its scheduler goes away.
 
-    `options` go to `dask worker`. Raises UsageError for a name that is none.
+    options: for `dask worker`. Raises UsageError for an invalid name.
     """
-    words = worker_words(address, name, options)
+    command = worker_command(address, name, options)
     prepare()
-    _run(words)
+    _run(command)
 
 
 def scheduler(options: Sequence[str]) -> None:
@@ -38,13 +38,13 @@ def scheduler(options: Sequence[str]) -> None:
     _run(["distributed.cli.dask_scheduler", *options])
 
 
-def worker_words(address: str, name: str, options: Sequence[str] = ()) -> list[str]:
-    """Return the module, and its arguments, that is a worker."""
+def worker_command(address: str, name: str, options: Sequence[str] = ()) -> list[str]:
+    """Return the module of a worker and its arguments, for `python -m`."""
     if address.startswith("-"):
         raise UsageError(
             f"{address}: not the address of a scheduler",
             expected="such as tcp://HOST:8786",
-            fix="`./invoke --help worker` tells of the options",
+            fix="see the options: ./invoke --help worker",
         )
     if name and not re.fullmatch(NAME, name):
         raise UsageError(
@@ -54,30 +54,32 @@ def worker_words(address: str, name: str, options: Sequence[str] = ()) -> list[s
     return [
         "distributed.cli.dask_worker",
         address,
-        # One thing at a time; and what is timed are other processes, not dask's.
+        # One job at a time. Jobs are processes of their own, so dask cannot limit their memory.
         *("--nworkers", "1", "--nthreads", "1", "--memory-limit", "0", "--no-dashboard"),
         *("--name", f"{name or socket.gethostname()}-{os.getpid()}"),
-        *("--resources", f"{LABEL}=1 {label(name)}=1"),
+        *("--resources", f"{LABEL}=1 {machine_label(name)}=1"),
         *options,
     ]
 
 
-def label(name: str, boot: Path = BOOT) -> str:
-    """Return what a machine is told by: containers on one machine have one kernel."""
+def machine_label(name: str, boot_id: Path = BOOT_ID) -> str:
+    """Return the label of this machine; containers on one machine have one kernel."""
     if name:
-        return NAMED + name
-    return BOOTED + (boot.read_text().strip() if boot.is_file() else socket.gethostname())
+        return NAME_PREFIX + name
+    return BOOT_PREFIX + (
+        boot_id.read_text().strip() if boot_id.is_file() else socket.gethostname()
+    )
 
 
-def _run(words: Sequence[str]) -> None:
-    """Replace this process: signals, of Slurm and of Kubernetes, then reach dask itself."""
+def _run(command: Sequence[str]) -> None:
+    """Replace this process, so that signals of Slurm and Kubernetes reach dask itself."""
     sys.stdout.flush()
     sys.stderr.flush()
     env = {**os.environ, "PYTHONPATH": str(REPOSITORY)}
-    os.execve(sys.executable, [sys.executable, "-m", *words], env)  # noqa: S606
+    os.execve(sys.executable, [sys.executable, "-m", *command], env)  # noqa: S606
 
 
 def prepare() -> None:
-    """Have what is in requirements-cluster.lock in the running venv."""
+    """Install the packages of requirements-cluster.lock into the running venv."""
     prepare_tools(Path(sys.prefix), CLUSTER_LOCK)
     importlib.invalidate_caches()

@@ -1,4 +1,4 @@
-"""What an invocation that was cut short has finished: the same command does not do it again."""
+"""Answers of an interrupted invocation: the same command does not repeat their jobs."""
 
 from __future__ import annotations
 
@@ -12,50 +12,46 @@ from pydantic import ValidationError
 
 from stacks.bench.machine import slug
 from stacks.cluster.messages import Answer, Order
-from stacks.core.disk import write_whole
+from stacks.core.disk import write_atomically
 from stacks.core.models import Strict
 from stacks.core.workspace import Workspace
 
 
-class Kept(Strict):
-    """An answer and who gave it."""
+class StoredAnswer(Strict):
+    """An answer and the name of its worker."""
 
     worker: str
     answer: Answer
 
 
 @dataclass(frozen=True)
-class Session:
+class ClusterSession:
     """A folder with a file for each answer."""
 
     folder: Path
 
-    def kept(self, job: str) -> Kept | None:
-        """Return what was kept of a job; what cannot be read counts as not there."""
+    def load(self, job: str) -> StoredAnswer | None:
+        """Return the answer to a job, None if there is none that can be read."""
         try:
-            return Kept.model_validate_json(self._file(job).read_bytes())
+            return StoredAnswer.model_validate_json(self._file(job).read_bytes())
         except (OSError, ValidationError):
             return None
 
-    def keep(self, job: str, worker: str, answer: Answer) -> None:
-        """Keep an answer."""
-        kept = Kept(worker=worker, answer=answer)
-        write_whole(self._file(job), kept.model_dump_json(by_alias=True))
+    def save(self, job: str, worker: str, answer: Answer) -> None:
+        """Store an answer."""
+        stored = StoredAnswer(worker=worker, answer=answer)
+        write_atomically(self._file(job), stored.model_dump_json(by_alias=True))
 
-    def finish(self) -> None:
-        """Forget all: the next invocation begins anew."""
+    def remove(self) -> None:
+        """Remove all answers: the next invocation starts from the beginning."""
         shutil.rmtree(self.folder, ignore_errors=True)
 
     def _file(self, job: str) -> Path:
         return self.folder / f"{slug(job)}-{hashlib.sha256(job.encode()).hexdigest()[:8]}.json"
 
 
-def session(
-    workspace: Workspace,
-    order: Order,
-) -> Session:
-    """Return the session of all that an invocation asks for, over all machines."""
+def open_session(workspace: Workspace, order: Order) -> ClusterSession:
+    """Return the session of an order, which covers all machines."""
     content = json.dumps(order.model_dump(mode="json"), sort_keys=True)
-    return Session(
-        workspace.cluster / f"session-{hashlib.sha256(content.encode()).hexdigest()[:16]}"
-    )
+    digest = hashlib.sha256(content.encode()).hexdigest()
+    return ClusterSession(workspace.cluster / f"session-{digest[:16]}")

@@ -1,7 +1,7 @@
-"""What dask calls in a worker: it has an order done by a process of its own, and stops that.
+"""The function that dask calls in a worker: it runs an order in a process of its own.
 
-Dask cannot stop what it has called; a process can be stopped. So nothing goes on where the one who
-asked has gone, or where this worker has been killed.
+Dask cannot stop a function that runs, but a process can be stopped: so nothing continues after the
+client has gone or the worker was killed.
 """
 
 from __future__ import annotations
@@ -14,50 +14,50 @@ import dask.config
 from dask.typing import Key
 from distributed import Worker, get_worker
 
-from stacks.cluster.messages import Answer, Told
+from stacks.cluster.messages import Answer, RemoteError
 from stacks.core.disk import REPOSITORY
-from stacks.core.process import CommandError, overseen
+from stacks.core.process import CommandError, run_supervised
 
-# What a nanny sets besides what its configuration tells of.
+# A nanny sets it, besides the variables of its configuration.
 ADDED = {"PYTHONHASHSEED": "6640"}
 
 
 def run(order: str, topic: str, name: str) -> str:
-    """Do an order (JSON) and return its answer (JSON), nothing where it was stopped.
+    """Run an order (JSON) and return its answer (JSON), empty if it was stopped.
 
-    Each line that is told on the way goes to `topic`, with `name`, which is this worker's.
+    Each line of progress goes to `topic` with `name`, the name of this worker.
     """
     worker = get_worker()
     key = worker.get_current_task()
     try:
-        answer = overseen(
+        answer = run_supervised(
             [sys.executable, "-m", "stacks.cluster.job"],
             order,
             lambda line: worker.log_event(topic, {"by": name, "line": line}),
-            lambda: _wanted(worker, key),
+            lambda: _is_wanted(worker, key),
             cwd=REPOSITORY,
-            env=environment(os.environ),
+            env=clean_environment(os.environ),
         )
     except CommandError as error:
-        answer = Answer(error=Told.of(error)).model_dump_json(by_alias=True)
+        answer = Answer(error=RemoteError.of(error)).model_dump_json(by_alias=True)
     return answer or ""
 
 
-def environment(given: Mapping[str, str]) -> dict[str, str]:
-    """Return a worker's environment without what dask and `./invoke worker` have put there.
+def clean_environment(variables: Mapping[str, str]) -> dict[str, str]:
+    """Return a worker's variables without those that dask and `./invoke worker` have set.
 
-    That is one thread for every BLAS, and one order of hashes for every process: what is verified
-    and timed would be another thing.
+    They limit every BLAS to one thread and fix the order of hashes, so a verification or a timing
+    under them would differ from one without a cluster.
     """
     added = {**dask.config.get("distributed.nanny.pre-spawn-environ"), **ADDED}
     return {
         name: value
-        for name, value in given.items()
+        for name, value in variables.items()
         if name != "PYTHONPATH" and not (name in added and value == str(added[name]))
     }
 
 
-def _wanted(worker: Worker, key: Key) -> bool:
-    """Say whether anyone still waits for a task, and its worker goes on."""
+def _is_wanted(worker: Worker, key: Key) -> bool:
+    """Say whether a client still waits for a task, and its worker is not shutting down."""
     task = worker.state.tasks.get(key)
     return worker.status.name == "running" and task is not None and task.state == "executing"

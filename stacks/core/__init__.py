@@ -1,1 +1,1 @@
-"""What everything else stands on: errors, files, processes, the console."""
+"""The base of all other packages: errors, files, processes, the console, the log."""

@@ -1,10 +1,10 @@
-"""DOC."""
+"""What people read on the terminal."""
 
 from __future__ import annotations
 
 import sys
 import time
-from collections.abc import Iterator
+from collections.abc import Iterable, Iterator
 from contextlib import contextmanager
 from pathlib import Path
 
@@ -21,16 +21,45 @@ def show_error(error: StacksError) -> None:
 
 
 @contextmanager
-def step(name: str, what: str) -> Iterator[list[str]]:
-    """Print one line when a step is done: its name, what it did, and how long it took."""
+def step(name: str, summary: str) -> Iterator[list[str]]:
+    """Print one line after the block: the step's name, its summary, its seconds.
+
+    Gives the list of summaries; the last one is printed.
+    """
     start = time.monotonic()
-    told = [what]
-    yield told
+    summaries = [summary]
+    yield summaries
     seconds = time.monotonic() - start
-    print(f"  {name:<9}{told[-1]:<58}{seconds:7.1f} s", file=sys.stderr, flush=True)
+    print(f"  {name:<9}{summaries[-1]:<58}{seconds:7.1f} s", file=sys.stderr, flush=True)
 
 
 def display_path(path: Path) -> str:
-    """Return a path as people want to read it, from the working folder if it is below that."""
+    """Return a path as people read it: relative to the working folder if it is inside."""
     working = Path.cwd()
     return str(path.relative_to(working)) if path.is_relative_to(working) else str(path)
+
+
+def plural(count: int, noun: str) -> str:
+    """Return a count with its noun: `1 file`, `2 files`."""
+    return f"{count} {noun}{'' if count == 1 else 's'}"
+
+
+def print_table(
+    names: Iterable[str], numbers: Iterable[str], rows: Iterable[Iterable[str]]
+) -> None:
+    """Print rows under the columns `names`, then the columns `numbers`, aligned to the right."""
+    from rich.console import Console
+    from rich.table import Table
+
+    table = Table(box=None, header_style="bold", pad_edge=False)
+    for name in names:
+        table.add_column(name)
+    for name in numbers:
+        table.add_column(name, justify="right")
+    for row in rows:
+        table.add_row(*row)
+    # A pipe has no width: long lines must not be cut.
+    console = Console(highlight=False)
+    if not console.is_terminal:
+        console.width = 200
+    console.print(table)

@@ -1,13 +1,13 @@
-"""What goes wrong, told so that the person who meets it can go on."""
+"""The errors that people are shown, each with its exit code."""
 
 from __future__ import annotations
 
 
 class StacksError(Exception):
-    """A failure that is explained, not traced back.
+    """A failure that is shown as a message, without a traceback.
 
-    `what` names the thing and what happened to it; `expected` and `found` are shown where a
-    comparison failed; `fix` says what to do about it.
+    what: what failed, the subject first. expected, found: the two sides of a comparison.
+    fix: what the person can do.
     """
 
     exit_code = 1
@@ -32,22 +32,22 @@ class StacksError(Exception):
 
 
 class UsageError(StacksError):
-    """What was asked for does not exist or cannot be read: a name, a key, a file."""
+    """A name, key or file that the person gave does not exist or cannot be read."""
 
     exit_code = 2
 
 
 class FetchError(StacksError):
-    """A source could not be brought here."""
+    """A source could not be fetched."""
 
 
 class IntegrityError(StacksError):
-    """Bytes are not the ones that were pinned."""
+    """Bytes differ from the pinned ones."""
 
 
 class StaleError(StacksError):
-    """A committed file no longer follows from its inputs."""
+    """A committed file differs from what its inputs give now."""
 
 
 class VerifyError(StacksError):
-    """The verification suite failed, or could not run."""
+    """The verification suite failed or could not run."""

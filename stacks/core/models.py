@@ -1,4 +1,4 @@
-"""The one base of the models that are read from files and messages."""
+"""The base of all models of files and messages."""
 
 from __future__ import annotations
 

@@ -1,7 +1,8 @@
-"""The one door to subprocesses."""
+"""All subprocesses are started here, and logged."""
 
 from __future__ import annotations
 
+import logging
 import os
 import shlex
 import signal
@@ -12,18 +13,19 @@ from collections import deque
 from collections.abc import Callable, Collection, Iterator, Mapping, Sequence
 from contextlib import contextmanager, suppress
 from pathlib import Path
-from typing import IO
+from typing import IO, Any
 
 from stacks.core.errors import StacksError
 
-# How many of a failed program's last lines are told.
+LOGGER = logging.getLogger(__name__)
+# How many last lines of a failed program's output its error has.
 TAIL = 30
-# How often it is asked whether a program is still wanted, and how long it has to end by itself.
-ASK, GRACE = 0.5, 15.0
+# Poll interval, and the time in which a stopped program must end. Seconds.
+POLL, GRACE = 0.5, 15.0
 
 
 class CommandError(StacksError):
-    """A program ended with a non-zero status; its own output is in the message."""
+    """A program failed; the message has the end of its output."""
 
 
 def call(
@@ -36,12 +38,12 @@ def call(
 ) -> str:
     """Run a program to its end and return what it printed on standard output.
 
-    Raises CommandError with the command line and the tail of both its streams where the program
-    is missing, exits with a status that is not accepted, or has not ended after `limit` seconds.
+    limit: seconds after which it is stopped. Raises CommandError, with the end of its output, if
+    the program is missing, exits with a status that is not accepted, or reaches the limit.
     """
-    words = [str(a) for a in arguments]
+    words = _logged(arguments)
     try:
-        done = subprocess.run(
+        result = subprocess.run(
             words,
             cwd=cwd,
             env=env,
@@ -55,91 +57,85 @@ def call(
         raise cannot_run(words, error) from error
     except subprocess.TimeoutExpired as error:
         raise CommandError(
-            quoted(words), expected=f"an end within {limit:g} s", found="none: it was stopped"
+            quoted(words),
+            expected=f"an end within {limit:g} s",
+            found="it still ran, and was stopped",
         ) from error
-    if done.returncode not in accepted:
-        tail = "\n".join((done.stdout + done.stderr).strip().splitlines()[-TAIL:])
-        raise _failed(words, tail, accepted, done.returncode)
-    return done.stdout
+    if result.returncode not in accepted:
+        tail = "\n".join((result.stdout + result.stderr).strip().splitlines()[-TAIL:])
+        raise _failed(words, tail, accepted, result.returncode)
+    return result.stdout
 
 
-def followed(
+def run_streaming(
     arguments: Sequence[str | Path],
-    tell: Callable[[str], None],
+    on_line: Callable[[str], None],
     *,
     env: Mapping[str, str] | None = None,
 ) -> None:
-    """Run a program to its end and give `tell` each line of both its streams as it comes.
+    """Run a program to its end and call `on_line` with each line of its output as it comes.
 
-    Where this is interrupted, by ctrl-C above all, the program is stopped first. Raises
-    CommandError as `call` does.
+    On an exception, such as ctrl-C, the program is stopped first. Raises CommandError as `call`
+    does.
     """
-    words = [str(a) for a in arguments]
-    try:
-        process = subprocess.Popen(
-            words,
-            env=env,
-            stdin=subprocess.DEVNULL,
-            stdout=subprocess.PIPE,
-            stderr=subprocess.STDOUT,
-            text=True,
-            errors="replace",
-        )
-    except OSError as error:
-        raise cannot_run(words, error) from error
+    process = _start(
+        arguments,
+        env=env,
+        stdin=subprocess.DEVNULL,
+        stdout=subprocess.PIPE,
+        stderr=subprocess.STDOUT,
+        text=True,
+        errors="replace",
+    )
     tail: deque[str] = deque(maxlen=TAIL)
     with process:
         assert process.stdout
         try:
             for line in process.stdout:
                 tail.append(line.rstrip())
-                tell(tail[-1])
+                on_line(tail[-1])
             process.wait()
         except BaseException:
             process.terminate()
             process.wait()
             raise
     if process.returncode:
-        raise _failed(words, "\n".join(tail), (0,), process.returncode)
+        raise _failed(arguments, "\n".join(tail), (0,), process.returncode)
 
 
 @contextmanager
-def piped(
+def run_piped(
     arguments: Sequence[str | Path], *, env: Mapping[str, str] | None = None
 ) -> Iterator[IO[bytes]]:
-    """Give the bytes that a program writes on standard output, while it runs.
+    """Give the pipe from a program's standard output, while it runs.
 
-    Raises CommandError as `call` does, also where the block stumbled over what was cut short.
+    Raises CommandError as `call` does, also if the block failed because the output was cut short.
     """
-    words = [str(a) for a in arguments]
     with tempfile.TemporaryFile() as errors:
-        try:
-            process = subprocess.Popen(words, env=env, stdout=subprocess.PIPE, stderr=errors)
-        except OSError as error:
-            raise cannot_run(words, error) from error
-        stumbled: Exception | None = None
+        process = _start(arguments, env=env, stdout=subprocess.PIPE, stderr=errors)
+        failure: Exception | None = None
         with process:
             assert process.stdout
             try:
                 yield process.stdout
             except Exception as error:
-                stumbled = error
+                failure = error
             except BaseException:
                 process.terminate()
                 process.wait()
                 raise
             process.stdout.close()
             status = process.wait()
-        # A negative status is the broken pipe, where the block left before the end.
+        # A negative status is the broken pipe of a block that left before the end.
         if status > 0:
             errors.seek(0)
             tail = errors.read().decode(errors="replace").strip()
-            raise _failed(words, tail, (0,), status) from stumbled
-        if stumbled:
-            raise stumbled
+            raise _failed(arguments, tail, (0,), status) from failure
+        if failure:
+            raise failure
 
 
-def attached(
+def run_attached(
     arguments: Sequence[str | Path],
     *,
     cwd: Path | None = None,
@@ -148,74 +144,69 @@ def attached(
 ) -> int:
     """Run a program on the user's own terminal and return its exit status.
 
-    What it prints on standard output goes to the file `output`, where that is given.
-
-    Raises CommandError where the program cannot be started.
+    output: the file for its standard output, if not the terminal. Raises CommandError if the
+    program cannot be started.
     """
-    words = [str(a) for a in arguments]
+    words = _logged(arguments)
     try:
         return subprocess.run(words, cwd=cwd, env=env, stdout=output, check=False).returncode
     except OSError as error:
-        raise cannot_run(words, error, "look at the spelling of its path or name") from error
+        raise cannot_run(words, error, "check the spelling of its path or name") from error
 
 
-def overseen(
+def run_supervised(
     arguments: Sequence[str | Path],
-    given: str,
-    tell: Callable[[str], None],
-    wanted: Callable[[], bool],
+    line: str,
+    on_line: Callable[[str], None],
+    is_wanted: Callable[[], bool],
     *,
     cwd: Path | None = None,
     env: Mapping[str, str] | None = None,
 ) -> str | None:
-    """Run a program as long as it is wanted; return what it printed, None where it was stopped.
+    """Run a program while it is wanted; return its standard output, None if it was stopped.
 
-    It gets the line `given` on standard input, which then stays open: its end says that the
-    program is to stop, also where this process was killed. `tell` gets each line of its standard
-    error, from a thread of its own. It has a session of its own; what is left of that in the end
-    is killed. Raises CommandError as `call` does.
+    The program reads `line` on standard input. That stays open; when it is closed, also by the end
+    of this process, the program must stop. `on_line` gets each line of its standard error, in
+    another thread. The program runs in a session of its own, which is killed in the end. Raises
+    CommandError as `call` does.
     """
-    words = [str(a) for a in arguments]
-    try:
-        process = subprocess.Popen(
-            words,
-            cwd=cwd,
-            env=env,
-            stdin=subprocess.PIPE,
-            stdout=subprocess.PIPE,
-            stderr=subprocess.PIPE,
-            text=True,
-            errors="replace",
-            start_new_session=True,
-        )
-    except OSError as error:
-        raise cannot_run(words, error) from error
+    process = _start(
+        arguments,
+        cwd=cwd,
+        env=env,
+        stdin=subprocess.PIPE,
+        stdout=subprocess.PIPE,
+        stderr=subprocess.PIPE,
+        text=True,
+        errors="replace",
+        start_new_session=True,
+    )
     assert process.stdin and process.stdout and process.stderr
     tail: deque[str] = deque(maxlen=TAIL)
-    printed: list[str] = []
+    output: list[str] = []
 
     def listen(stream: IO[str]) -> None:
-        for line in stream:
-            tail.append(line.rstrip())
-            tell(tail[-1])
+        for text in stream:
+            tail.append(text.rstrip())
+            on_line(tail[-1])
 
     threads = [
         threading.Thread(target=listen, args=(process.stderr,), daemon=True),
-        threading.Thread(target=printed.extend, args=(process.stdout,), daemon=True),
+        threading.Thread(target=output.extend, args=(process.stdout,), daemon=True),
     ]
     for thread in threads:
         thread.start()
     stopped = False
     try:
-        # A program that ended at once does not read; its status says why.
+        # A program that ended at once does not read it; its status says why.
         with suppress(BrokenPipeError):
-            process.stdin.write(given + "\n")
+            process.stdin.write(line + "\n")
             process.stdin.flush()
         while process.poll() is None and not stopped:
             try:
-                process.wait(ASK)
+                process.wait(POLL)
             except subprocess.TimeoutExpired:
-                stopped = not wanted()
+                stopped = not is_wanted()
         if stopped:
             _end(process)
     finally:
@@ -230,12 +221,12 @@ def overseen(
     if stopped:
         return None
     if process.returncode:
-        raise _failed(words, "\n".join(tail), (0,), process.returncode)
-    return "".join(printed)
+        raise _failed(arguments, "\n".join(tail), (0,), process.returncode)
+    return "".join(output)
 
 
 def _end(process: subprocess.Popen[str]) -> None:
-    """Have a program end by itself, if it does so in time."""
+    """Close a program's standard input and give it time to end."""
     assert process.stdin
     with suppress(BrokenPipeError):
         process.stdin.close()
@@ -243,8 +234,22 @@ def _end(process: subprocess.Popen[str]) -> None:
         process.wait(GRACE)
 
 
+def _logged(arguments: Sequence[str | Path]) -> list[str]:
+    """Return a command line's words, and log it."""
+    LOGGER.info("+ %s", quoted(arguments))
+    return [str(argument) for argument in arguments]
+
+
+def _start(arguments: Sequence[str | Path], **options: Any) -> subprocess.Popen[Any]:
+    words = _logged(arguments)
+    try:
+        return subprocess.Popen(words, **options)
+    except OSError as error:
+        raise cannot_run(words, error) from error
+
+
 def cannot_run(words: Sequence[str], error: OSError, fix: str = "") -> CommandError:
-    """Return the error of a program that could not be started."""
+    """Return the error for a program that could not be started."""
     return CommandError(
         f"cannot run {words[0]}: {error.strerror}",
         fix=fix or f"the whole command: {quoted(words)}",
@@ -252,7 +257,7 @@ def cannot_run(words: Sequence[str], error: OSError, fix: str = "") -> CommandEr
 
 
 def _failed(
-    words: Sequence[str], tail: str, accepted: Collection[int], status: int
+    words: Sequence[str | Path], tail: str, accepted: Collection[int], status: int
 ) -> CommandError:
     return CommandError(
         f"{quoted(words)}\n{tail}",
@@ -262,5 +267,5 @@ def _failed(
 
 
 def quoted(arguments: Sequence[str | Path]) -> str:
-    """Return a command line as a person would type it."""
+    """Return a command line, quoted for a shell."""
     return shlex.join(str(a) for a in arguments)

@@ -7,7 +7,8 @@ from pathlib import Path
 
 # The time of every file and record that is made here.
 CREATED = datetime.datetime(2024, 1, 1, tzinfo=datetime.timezone.utc)
-# The same in seconds since 1970.
+# The same as text (RFC 3339), and in seconds since 1970.
+TIMESTAMP = CREATED.strftime("%Y-%m-%dT%H:%M:%SZ")
 EPOCH = int(CREATED.timestamp())
 
 

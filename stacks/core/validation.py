@@ -1,4 +1,4 @@
-"""Pydantic's findings in the words of a person who edits a YAML file."""
+"""Pydantic's errors as messages for a person who edits a YAML file."""
 
 from __future__ import annotations
 
@@ -33,7 +33,7 @@ EXPECTED = {
 
 @dataclass(frozen=True)
 class Fault:
-    """What is wrong at a place of the file; `about_key` where it is the key, not its value."""
+    """An error in a file; `about_key` if the key is wrong, not its value."""
 
     keys: Keys
     message: str
@@ -43,7 +43,7 @@ class Fault:
 def explain(
     error: ValidationError, model: type[BaseModel], known: Collection[Keys]
 ) -> Iterator[Fault]:
-    """Yield what is wrong, in the order of the model; `known` are the keys that the file has."""
+    """Yield the errors in the order of the model; `known` are the keys in the file."""
     for detail in _of_nearest_branch(error.errors(include_url=False), known):
         kind, loc, ctx = detail["type"], detail["loc"], detail.get("ctx", {})
         keys = _in_file(loc, known)
@@ -55,18 +55,18 @@ def explain(
             yield Fault(
                 keys,
                 f"expected one of the keys {', '.join(names)}; "
-                f"found {str(loc[-1])!r}{_meant(str(loc[-1]), names)}",
+                f"found {str(loc[-1])!r}{_hint(str(loc[-1]), names)}",
                 about_key=True,
             )
         elif kind in ("literal_error", "union_tag_invalid"):
             allowed = re.findall("'([^']*)'", str(ctx.get("expected", ctx.get("expected_tags"))))
-            given = ctx.get("tag", detail["input"])
+            value = ctx.get("tag", detail["input"])
             if "discriminator" in ctx:
                 keys = (*keys, ctx["discriminator"].strip("'"))
             yield Fault(
                 keys,
                 f"expected one of {', '.join(allowed)}; "
-                f"found {described(given)}{_meant(given, allowed)}",
+                f"found {described(value)}{_hint(value, allowed)}",
             )
         elif kind == "union_tag_not_found":
             yield Fault(keys, f"expected the key {ctx['discriminator']}, found none")
@@ -79,7 +79,7 @@ def explain(
 
 
 def described(value: object) -> str:
-    """Return a value as a person would name it."""
+    """Return a value in words."""
     if isinstance(value, bool):
         return str(value).lower()
     if isinstance(value, (int, float)):
@@ -89,13 +89,13 @@ def described(value: object) -> str:
     return "a list" if isinstance(value, list) else repr(value)
 
 
-def _meant(given: object, names: Iterable[str]) -> str:
-    near = nearest(given, names) if isinstance(given, str) else None
+def _hint(name: object, names: Iterable[str]) -> str:
+    near = nearest(name, names) if isinstance(name, str) else None
     return f": did you mean {near!r}?" if near else ""
 
 
 def _in_file(loc: Keys, known: Collection[Keys]) -> Keys:
-    """Leave out of a location what stands for a branch of a union, not for a key of the file."""
+    """Return a location without the parts that name a branch of a union."""
     keys: Keys = ()
     for part in loc:
         keys = (*keys, part) if (*keys, part) in known else keys
@@ -103,7 +103,7 @@ def _in_file(loc: Keys, known: Collection[Keys]) -> Keys:
 
 
 def _of_nearest_branch(details: list[ErrorDetails], known: Collection[Keys]) -> list[ErrorDetails]:
-    """Of a value that fits no branch of a union keep the findings of the branch that fits best."""
+    """Of a value that fits no branch of a union, return the errors of the branch that fits best."""
     groups: dict[Keys, dict[object, list[ErrorDetails]]] = {}
     for detail in details:
         holder, branch = _branch(detail, known)
@@ -121,7 +121,7 @@ def _branch(detail: ErrorDetails, known: Collection[Keys]) -> tuple[Keys, object
 
 
 def _names_at(model: type[BaseModel], loc: Keys) -> list[str]:
-    """Return the keys that a mapping at this location may have."""
+    """Return the keys that are allowed in the mapping at a location."""
     models = [model]
     for part in loc:
         fields = [m.model_fields[str(part)] for m in models if part in m.model_fields]

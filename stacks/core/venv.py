@@ -1,11 +1,11 @@
-"""More tools for the venv that runs this, installed when they are first needed."""
+"""Optional tools for the running venv, installed when they are first needed."""
 
 from __future__ import annotations
 
 import sys
 from pathlib import Path
 
-from stacks.core.disk import REPOSITORY, sha256_of, write_whole
+from stacks.core.disk import REPOSITORY, sha256_of, write_atomically
 from stacks.core.process import call
 
 CLUSTER_LOCK = REPOSITORY / "requirements-cluster.lock"
@@ -13,7 +13,7 @@ TEST_LOCK = REPOSITORY / "requirements-test.lock"
 
 
 def prepare_tools(venv: Path, lock: Path) -> None:
-    """Install requirements-NAME.lock into the running venv, once for each content of it."""
+    """Install requirements-NAME.lock into the running venv, once for each version of the file."""
     stamp = venv / lock.stem.replace("requirements", "stamp")
     digest = sha256_of(lock)
     if stamp.is_file() and stamp.read_text() == digest:
@@ -22,4 +22,4 @@ def prepare_tools(venv: Path, lock: Path) -> None:
     pip = [sys.executable, "-m", "pip", "--disable-pip-version-check", "install", "--quiet"]
     rules = ["--require-hashes", "--no-deps", "--only-binary", ":all:"]
     call([*pip, *rules, "-r", lock])
-    write_whole(stamp, digest)
+    write_atomically(stamp, digest)

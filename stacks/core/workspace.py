@@ -1,4 +1,4 @@
-"""Where everything lies: the checkout and the cache."""
+"""The folders of a checkout and of the cache."""
 
 from __future__ import annotations
 
@@ -10,18 +10,14 @@ from stacks.core.disk import REPOSITORY, cache_root
 
 @dataclass(frozen=True)
 class Workspace:
-    """The two folders that the work happens in, and what lies below them.
-
-    `root` is the checkout: what people edit, and build/. `cache` has what can be fetched or built
-    again.
-    """
+    """The checkout (`root`), the cache of what can be fetched or built again, and their folders."""
 
     root: Path
     cache: Path
 
     @property
     def envs(self) -> Path:
-        """What a person edits: variants, frameworks, BLAS libraries."""
+        """Variants, frameworks, BLAS libraries: the files that people edit."""
         return self.root / "envs"
 
     @property
@@ -40,8 +36,13 @@ class Workspace:
         return self.recipes / "sources.lock"
 
     @property
+    def suite(self) -> Path:
+        """The verification suite."""
+        return self.root / "verify"
+
+    @property
     def docker(self) -> Path:
-        """The template of the Dockerfiles, and what is rendered from it."""
+        """The Dockerfiles and their template."""
         return self.root / "docker"
 
     @property
@@ -51,12 +52,12 @@ class Workspace:
 
     @property
     def results(self) -> Path:
-        """What `bench` has measured, by machine."""
+        """The results of `bench`, by machine."""
         return self.root / "results"
 
     @property
     def build(self) -> Path:
-        """What is made here: all of it can be removed."""
+        """All output. It can be removed at any time."""
         return self.root / "build"
 
     @property
@@ -66,8 +67,13 @@ class Workspace:
 
     @property
     def reports(self) -> Path:
-        """The last report of each environment, and those of workloads and images."""
+        """The last report of each environment, workload and image."""
         return self.build / "reports"
+
+    @property
+    def logs(self) -> Path:
+        """The logs of the last tasks that failed."""
+        return self.build / "logs"
 
     @property
     def images(self) -> Path:
@@ -76,15 +82,15 @@ class Workspace:
 
     @property
     def channel(self) -> Path:
-        """The channel's folder that `serve` serves."""
+        """The channel that `serve` serves."""
         return self.build / "channel"
 
     @property
     def cluster(self) -> Path:
-        """What jobs on other machines have sent."""
+        """The answers of jobs on other machines."""
         return self.build / "cluster"
 
 
 def default_workspace() -> Workspace:
-    """Return the checkout that this code lies in, with the user's cache."""
+    """Return the workspace of this checkout and the user's cache."""
     return Workspace(REPOSITORY, cache_root())

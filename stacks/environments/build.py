@@ -1,8 +1,10 @@
-"""The way from a variant to its environment: lock -> channel -> prefix."""
+"""Building an environment: lock, packages, prefix."""
 
 from __future__ import annotations
 
 import sys
+from collections.abc import Callable
+from contextlib import suppress
 from pathlib import Path
 
 from stacks.channel import offers as offers_module
@@ -11,40 +13,39 @@ from stacks.channel.offers import Channel
 from stacks.core.console import display_path, step
 from stacks.core.errors import UsageError
 from stacks.core.workspace import Workspace
-from stacks.environments import host, in_use, pip_layer, prefix, user_packages
+from stacks.environments import accelerator, host, in_use, pip_layer, prefix, user_packages
 from stacks.environments.part import Part
 from stacks.locks import lock
 from stacks.locks.lock import Lock
 from stacks.variants.variant import Variant, load_variant
 
 
-def read_lock(
-    workspace: Workspace,
-    variant: Variant,
-) -> tuple[Channel, Lock]:
-    """Return the channel and a variant's lock, told in two lines; StaleError where it is stale."""
+def read_lock(workspace: Workspace, variant: Variant) -> tuple[Channel, Lock]:
+    """Return the channel and a variant's lock, and print two lines; StaleError if it is stale."""
     print(f"{variant.name} on {variant.framework.name}", file=sys.stderr, flush=True)
-    with step("lock", "") as told:
+    with step("lock", "") as summaries:
         channel = offers_module.read_channel(workspace)
         locked = lock.check(workspace, variant, channel)
-        told.append(_contents(len(locked.packages), len(locked.requirements)))
+        summaries.append(_contents(len(locked.packages), len(locked.requirements)))
     return channel, locked
 
 
 def parts_of(workspace: Workspace, variant: Variant, channel: Channel, locked: Lock) -> list[Part]:
-    """Return a lock's packages: built, where the cache lacks them, or another channel's, fetched.
+    """Return a lock's packages, built or, for another channel, fetched if the cache lacks them.
 
-    What pip will install is fetched too. Raises UsageError where this machine cannot run them,
+    The accelerator packages come after another channel's, whose lock does not have them.
+    Files for pip are fetched too. Raises UsageError if this machine cannot run the packages,
     FetchError or IntegrityError.
     """
     host.check(spec for package in locked.packages for spec in package.depends)
     if variant.channel:
-        # Loaded here: it brings an HTTP library and conda's own code with it.
+        # Loaded here: it imports an HTTP library and conda's own code.
         from stacks.environments import other_channel as fetched_packages
 
         with step("packages", f"{len(locked.packages)} from {locked.channel}"):
-            return fetched_packages.parts_of(workspace, locked)
-    wheels = pip_layer.wanted(
+            parts = fetched_packages.parts_of(workspace, locked)
+            return parts + accelerator.parts(workspace, variant, channel.pins)
+    wheels = pip_layer.missing_pins(
         workspace, prefix.layer_key(variant, locked, locked.packages), locked.requirements
     )
     offers = [channel.offers[package.file_name] for package in locked.packages]
@@ -52,44 +53,59 @@ def parts_of(workspace: Workspace, variant: Variant, channel: Channel, locked: L
     return [Part(offer, built[offer.file_name]) for offer in offers]
 
 
-def make_environment(
-    workspace: Workspace,
-    variant: Variant,
-    target: Path | None = None,
-) -> Path:
-    """Return the prefix of a variant's environment, made from its lock where it is not ready.
+def make_environment(workspace: Workspace, variant: Variant, target: Path | None = None) -> Path:
+    """Return the folder of a variant's environment, made from its lock if it is not ready.
 
-    `target` is where it goes instead of its place below build/.
-
-    Raises a StacksError where the lock is stale, a source cannot be had, bytes are not the pinned
-    ones, or the disk refuses.
+    target: the folder instead of the one below build/. Raises a StacksError if the lock is stale,
+    a source is not available, bytes are not the pinned ones, or the disk is full or read-only.
     """
     channel, locked = read_lock(workspace, variant)
     if target is None:
-        in_use.use_build(workspace, variant)
-        target = prefix.place_of(workspace, variant)
-    unlocked = user_packages.packages(workspace, variant)
-    if prefix.is_ready(variant, locked, target) and prefix.local_in(target) == prefix.hash_of(
-        unlocked
-    ):
+        in_use.protect_build(workspace, variant)
+        target = prefix.folder_of(workspace, variant)
+    own = user_packages.packages(workspace, variant)
+    if prefix.is_ready(workspace, variant, locked, target, own):
         print(f"  {'ready':<9}{display_path(target)}", file=sys.stderr, flush=True)
         return target
+    if note := copying_note(workspace.cache, target):
+        print(note, file=sys.stderr, flush=True)
     parts = parts_of(workspace, variant, channel, locked)
     with step("install", display_path(target)):
-        prefix.make(workspace, variant, locked, parts, target, unlocked)
+        prefix.make(workspace, variant, locked, parts, target, own)
     return target
+
+
+def device_of(path: Path) -> int:
+    """Return the device number of a path's file system; of its nearest parent if it is missing."""
+    for each in (path, *path.parents):
+        with suppress(OSError):
+            return each.stat().st_dev
+    return 0
+
+
+def copying_note(
+    cache: Path, target: Path, device: Callable[[Path], int] = device_of
+) -> str | None:
+    """Return a note if files of the cache cannot be hard links at `target`, else None."""
+    if device(cache) == device(target):
+        return None
+    return (
+        f"note: the cache {display_path(cache)} is on another file system than "
+        f"{display_path(target)}: files are copied, not shared (set THEANO_STACKS_CACHE to a "
+        "folder on the same file system to share them)"
+    )
 
 
 def ready_environment(
     workspace: Workspace, name: str, framework: str | None
 ) -> tuple[Variant, Path]:
-    """Return a variant that is built and its prefix; UsageError where it must be built first."""
+    """Return a variant and its built environment; UsageError if it is not built."""
     variant = load_variant(workspace, name, framework)
-    target = prefix.place_of(workspace, variant)
+    target = prefix.folder_of(workspace, variant)
     locked = lock.check(workspace, variant, offers_module.read_channel(workspace))
     if not in_use.is_ready(workspace, variant, locked):
         raise UsageError(
-            f"{variant.id} is not built" + (" from its present lock" if target.is_dir() else ""),
+            f"{variant.id} is not built" + (" from its current lock" if target.is_dir() else ""),
             fix=f"./invoke build --variant {variant.name} --framework {variant.framework.name}",
         )
     return variant, target

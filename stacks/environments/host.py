@@ -1,4 +1,4 @@
-"""What the machine must be for the packages to run on it."""
+"""The check that a machine can run an environment's packages."""
 
 from __future__ import annotations
 
@@ -10,22 +10,22 @@ from stacks.core.errors import UsageError
 
 
 def check(needs: Iterable[str]) -> None:
-    """Raise UsageError where the machine cannot run packages: CPU, system, or C library.
+    """Raise UsageError if the machine's CPU, system or C library cannot run packages.
 
-    `needs` are the match specs of all that they require.
+    needs: the match specs of their dependencies.
     """
-    found = f"{platform.system()} on {platform.machine()}"
-    if found != "Linux on x86_64":
+    machine = f"{platform.system()} on {platform.machine()}"
+    if machine != "Linux on x86_64":
         raise UsageError(
-            "the environments are made for Linux on x86_64",
-            found=found,
+            "environments run only on Linux on x86_64",
+            found=machine,
             fix="use such a machine, a virtual machine or a container of that kind",
         )
     name, version = platform.libc_ver()
     floor = glibc_floor(needs)
     if name != "glibc" or _number(version) < _number(floor):
         raise UsageError(
-            "the environment's programs cannot run on this system's C library",
+            "the environment cannot run on this system's C library",
             expected=f"glibc {floor} or newer",
             found=f"{name} {version}".strip() or "another C library (musl?)",
             fix="use a newer system, or a container with one",
@@ -33,7 +33,7 @@ def check(needs: Iterable[str]) -> None:
 
 
 def glibc_floor(needs: Iterable[str]) -> str:
-    """Return the oldest glibc on which packages run that require all this."""
+    """Return the oldest glibc that satisfies match specs."""
     floors = [
         match.group(1) for spec in needs if (match := re.match(r"__glibc >=([\d.]+)(,|$)", spec))
     ]

@@ -1,8 +1,9 @@
-"""Who uses build/ and the cache, so that `./invoke clean` removes nothing under its feet."""
+"""Locks on build/ and the cache, so that `./invoke clean` removes nothing that is in use."""
 
 from __future__ import annotations
 
 import fcntl
+import glob
 import os
 import shlex
 import sys
@@ -10,73 +11,68 @@ from collections.abc import Iterator
 from contextlib import contextmanager, suppress
 from pathlib import Path
 
-from stacks.core.disk import explained
+from stacks.core.disk import explain_disk_errors
 from stacks.core.errors import StacksError
 from stacks.core.workspace import Workspace
 from stacks.environments import prefix
 from stacks.locks.lock import Lock
 from stacks.variants.variant import Variant
 
-# How many of those who use something are named, and how much of each one's command line.
+# How many processes a message names, and how many characters of each command line.
 NAMED, LONGEST = 3, 300
-# What `./invoke` has as its Python's own words, before those that a person has typed.
+# The end of the program that `./invoke` passes to Python, before the person's words.
 OWN_PROGRAM = "from stacks.tasks.program import main"
 
 _held: dict[Path, int] = {}
 
 
 class InUseError(StacksError):
-    """What was to be removed is used by another process."""
+    """Another process uses what was to be removed."""
 
 
-def use_build(workspace: Workspace, variant: Variant | None = None) -> None:
-    """Keep `clean` off build/, or off one variant's part of it, until this process ends."""
-    use(lock_of_build(workspace))
+def protect_build(workspace: Workspace, variant: Variant | None = None) -> None:
+    """Protect build/, or a variant's part of it, from `clean` until this process ends."""
+    hold_shared(lock_of_build(workspace))
     if variant:
-        use(lock_of(workspace, variant))
+        hold_shared(lock_of(workspace, variant))
 
 
-def use_cache(workspace: Workspace) -> None:
-    """Keep `clean --cache` off the cache until this process ends."""
-    use(lock_of_cache(workspace))
+def protect_cache(workspace: Workspace) -> None:
+    """Protect the cache from `clean --cache` until this process ends."""
+    hold_shared(lock_of_cache(workspace))
 
 
-def lock_of_build(
-    workspace: Workspace,
-) -> Path:
-    """Return the lock of all that lies in build/."""
+def lock_of_build(workspace: Workspace) -> Path:
+    """Return the lock of build/."""
     return workspace.build.with_name(f".{workspace.build.name}.lock")
 
 
 def lock_of_cache(workspace: Workspace) -> Path:
-    """Return the lock of the cache. It lies inside: the folder above may be somebody else's."""
+    """Return the lock of the cache; it is inside, because the parent may not be writable."""
     return workspace.cache / ".lock"
 
 
 def lock_of(workspace: Workspace, variant: Variant) -> Path:
-    """Return the lock of a variant's environment and reports, for those who have build/'s, too."""
-    place = prefix.place_of(workspace, variant)
-    return place.with_name(f".{place.name}.used")
+    """Return the lock of a variant's environment and reports, in addition to that of build/."""
+    folder = prefix.folder_of(workspace, variant)
+    return folder.with_name(f".{folder.name}.used")
 
 
 def is_ready(workspace: Workspace, variant: Variant, locked: Lock) -> bool:
-    """Say whether a variant's environment stands at its place; if so, keep `clean` off it."""
-    target = prefix.place_of(workspace, variant)
-    if not prefix.is_ready(variant, locked, target):
+    """Return whether a variant's environment is built; if so, protect it from `clean`."""
+    target = prefix.folder_of(workspace, variant)
+    if not prefix.is_ready(workspace, variant, locked, target):
         return False
-    use_build(workspace, variant)
-    # Until then `clean` may have removed it.
-    return prefix.is_ready(variant, locked, target)
+    protect_build(workspace, variant)
+    # `clean` may have removed it before the lock was held.
+    return prefix.is_ready(workspace, variant, locked, target)
 
 
-def use(lock: Path) -> None:
-    """Hold a lock beside all others that use the same, until this process ends.
-
-    While what it stands for is removed, say so and wait.
-    """
+def hold_shared(lock: Path) -> None:
+    """Hold a lock until this process ends, shared with other users; wait while `clean` has it."""
     if lock in _held:
         return
-    # Who may not write there makes nothing there; a program can be run there all the same.
+    # A person without write permission makes nothing there, but can run programs.
     with suppress(OSError):
         current = False
         while not current:
@@ -95,18 +91,18 @@ def use(lock: Path) -> None:
 
 
 def keep_over_exec() -> None:
-    """Let the program that takes this process's place go on holding what it holds."""
+    """Keep the locks when another program replaces this process."""
     for descriptor in _held.values():
         os.set_inheritable(descriptor, True)
 
 
 @contextmanager
-def unused(lock: Path, what: str) -> Iterator[None]:
-    """Let nobody begin to use something; raise InUseError, naming who does, where it is used.
+def hold_exclusive(lock: Path, what: str) -> Iterator[None]:
+    """Hold a lock alone for the block, then remove its file.
 
-    In the end the lock's file is removed, too.
+    Raises InUseError, with the processes, if others hold it.
     """
-    with explained(lock):
+    with explain_disk_errors(lock):
         lock.parent.mkdir(parents=True, exist_ok=True)
         current = False
         while not current:
@@ -114,12 +110,12 @@ def unused(lock: Path, what: str) -> Iterator[None]:
             try:
                 fcntl.flock(descriptor, fcntl.LOCK_EX | fcntl.LOCK_NB)
             except BlockingIOError:
-                found = users(descriptor)
+                processes = users(descriptor)
                 os.close(descriptor)
                 raise InUseError(
                     f"{what} is in use: nothing was removed",
-                    found=found,
-                    fix="wait until that has ended, or stop it; then run this again",
+                    found=processes,
+                    fix="wait until it ends, or stop it; then run this again",
                 ) from None
             current = _is_current(descriptor, lock)
             if not current:
@@ -132,16 +128,14 @@ def unused(lock: Path, what: str) -> Iterator[None]:
 
 
 def users(descriptor: int) -> str:
-    """Return which other processes have a file open, in words."""
-    wanted = os.fstat(descriptor)
-    found = [
-        f"process {folder.name}: {_command(folder)}"
-        for folder in sorted(Path("/proc").glob("[0-9]*"), key=lambda path: int(path.name))
-        if int(folder.name) != os.getpid() and _has_open(folder, wanted)
-    ]
-    more = f" and {len(found) - NAMED} more" if len(found) > NAMED else ""
-    # Another user's processes cannot be looked at, nor those of another machine.
-    return "; ".join(found[:NAMED]) + more or "a process of another user or machine"
+    """Return the other processes that have a file open, for a message."""
+    status = os.fstat(descriptor)
+    # Unlike Path.glob, it skips processes of other users and those that end meanwhile.
+    files = [path for path in glob.glob("/proc/[0-9]*/fd/*") if _is_same(path, status)]  # noqa: PTH207
+    numbers = sorted({int(path.split("/")[2]) for path in files} - {os.getpid()})
+    processes = [f"process {number}: {_command(Path(f'/proc/{number}'))}" for number in numbers]
+    more = f" and {len(processes) - NAMED} more" if len(processes) > NAMED else ""
+    return "; ".join(processes[:NAMED]) + more or "a process of another user or machine"
 
 
 def _opened(lock: Path) -> int:
@@ -152,24 +146,13 @@ def _opened(lock: Path) -> int:
 
 
 def _is_current(descriptor: int, lock: Path) -> bool:
-    """Say whether a file is still the one by its name: who removed that held the lock, too."""
+    """Return whether an open file still has its name: a holder of the lock may have removed it."""
+    return _is_same(lock, os.fstat(descriptor))
+
+
+def _is_same(path: str | Path, status: os.stat_result) -> bool:
     try:
-        return os.path.samestat(os.fstat(descriptor), lock.stat())
-    except FileNotFoundError:
-        return False
-
-
-def _has_open(process: Path, wanted: os.stat_result) -> bool:
-    try:
-        names = list((process / "fd").iterdir())
-    except OSError:
-        return False
-    return any(_is_same(name, wanted) for name in names)
-
-
-def _is_same(name: Path, wanted: os.stat_result) -> bool:
-    try:
-        return os.path.samestat(name.stat(), wanted)
+        return os.path.samestat(os.stat(path), status)  # noqa: PTH116
     except OSError:
         return False
 
@@ -178,10 +161,10 @@ def _command(process: Path) -> str:
     try:
         words = (process / "cmdline").read_bytes().decode(errors="replace").split("\0")[:-1]
     except OSError:
-        return "ended by now"
-    for place, word in enumerate(words):
+        return "it has ended"
+    for number, word in enumerate(words):
         if OWN_PROGRAM in word:
-            words = ["./invoke", *words[place + 2 :]]
+            words = ["./invoke", *words[number + 2 :]]
             break
     text = " ".join(shlex.join(words).split())
     return text if len(text) <= LONGEST else text[:LONGEST] + " ..."

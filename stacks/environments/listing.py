@@ -1,4 +1,4 @@
-"""What `./invoke list` shows and `./invoke clean` removes."""
+"""The table of `./invoke list`."""
 
 from __future__ import annotations
 
@@ -6,10 +6,8 @@ import datetime
 from collections.abc import Sequence
 from typing import Any
 
-from rich.console import Console
-from rich.table import Table
-
 from stacks.channel import offers as offers_module
+from stacks.core.console import print_table
 from stacks.core.errors import StacksError
 from stacks.core.workspace import Workspace
 from stacks.environments import prefix
@@ -21,27 +19,15 @@ from stacks.variants.variant import Variant
 def show(workspace: Workspace, variants: Sequence[Variant]) -> None:
     """Print a line for each variant: lock, environment, last verification, speed."""
     channel = offers_module.read_channel(workspace)
-    table = Table(box=None, header_style="bold", pad_edge=False)
-    for name in ("variant", "framework", "lock", "built", "verified"):
-        table.add_column(name)
-    for name in ("float64", "float32"):
-        table.add_column(name, justify="right")
+    lines = []
     for variant in variants:
         locked, ready = _state(workspace, variant, channel)
         report = read_report(workspace, variant) if ready == "yes" else None
-        table.add_row(
-            variant.name,
-            variant.framework.name,
-            locked,
-            ready,
-            *_last_report(workspace, variant, report),
-        )
-    # A pipe has no width: a long line is better there than a cut one.
-    console = Console(highlight=False)
-    if not console.is_terminal:
-        console.width = 200
-    console.print(table)
-    console.print("\nfloat64, float32: Gemm's GFLOP/s when it was last verified")
+        last = _last_report(workspace, variant, report)
+        lines.append((variant.name, variant.framework.name, locked, ready, *last))
+    names = ("variant", "framework", "lock", "built", "verified")
+    print_table(names, ("float64", "float32"), lines)
+    print("\nfloat64, float32: Gemm's GFLOP/s when it was last verified")
 
 
 def _state(
@@ -51,8 +37,8 @@ def _state(
         locked = lock.check(workspace, variant, channel)
     except StacksError:
         return ("stale" if lock.folder_of(workspace, variant).is_dir() else "-"), "-"
-    target = prefix.place_of(workspace, variant)
-    if prefix.is_ready(variant, locked, target):
+    target = prefix.folder_of(workspace, variant)
+    if prefix.is_ready(workspace, variant, locked, target):
         return "current", "yes"
     return "current", "old" if target.is_dir() else "-"
 
@@ -62,19 +48,19 @@ def _last_report(
 ) -> tuple[str, str, str]:
     if report is None:
         return "-", "", ""
-    when = datetime.datetime.fromtimestamp(report_path(workspace, variant).stat().st_mtime)
+    date = datetime.datetime.fromtimestamp(report_path(workspace, variant).stat().st_mtime)
     verdict = "passed" if report.get("ok") else "FAILED"
     if verdict == "passed" and variant.device != "cpu" and not report.get("device"):
         verdict = "no device"
     speeds = [gemm(report, dtype) for dtype in ("float64", "float32")]
-    return f"{verdict} {when:%Y-%m-%d}", speeds[0], speeds[1]
+    return f"{verdict} {date:%Y-%m-%d}", speeds[0], speeds[1]
 
 
 def gemm(report: dict[str, Any], dtype: str) -> str:
-    """Return the GFLOP/s of Gemm in a report, of the largest matrices that were timed."""
-    found = {
+    """Return the GFLOP/s of Gemm in a report, for the largest matrices."""
+    medians = {
         int(size): timing["median"]
         for timing in report.get("timings", ())
         if (size := timing["name"].removeprefix(f"Gemm {dtype} ")).isdigit()
     }
-    return f"{found[max(found)]:.1f}" if found else ""
+    return f"{medians[max(medians)]:.1f}" if medians else ""

@@ -1,4 +1,4 @@
-"""DOC."""
+"""Packages of another channel, fetched as locked."""
 
 from __future__ import annotations
 
@@ -14,18 +14,17 @@ from stacks.channel.package import Built
 from stacks.core.workspace import Workspace
 from stacks.environments.part import OtherChannelOffer, Part
 from stacks.locks.lock import Lock
-from stacks.sources.condarc import Place, place_of
+from stacks.sources.condarc import ChannelAddress, channel_address
 from stacks.sources.fetch import fetch
 from stacks.sources.pins import CondaPin
 
 
 def pins_of(lock: Lock) -> list[CondaPin]:
-    """Return what a lock's packages are fetched by.
+    """Return the pins of a lock's packages.
 
-    A channel that has a name is asked where that name leads today, and then where it led when the
-    lock was made.
+    Each has two addresses: where the channel's name leads today, then the one in the lock.
     """
-    place = place_of(lock.channel)
+    address = channel_address(lock.channel)
     return [
         CondaPin(
             name=package.name,
@@ -33,18 +32,18 @@ def pins_of(lock: Lock) -> list[CondaPin]:
             filename=package.file_name,
             size=lock.sizes[package.file_name],
             sha256=package.sha256,
-            urls=tuple(dict.fromkeys((_in_channel(place, package.url), package.url))),
+            urls=tuple(dict.fromkeys((_in_channel(address, package.url), package.url))),
         )
         for package in lock.packages
     ]
 
 
-def _in_channel(place: Place, url: str) -> str:
-    return "/".join((place.url, *url.rsplit("/", 2)[1:]))
+def _in_channel(address: ChannelAddress, url: str) -> str:
+    return "/".join((address.url, *url.rsplit("/", 2)[1:]))
 
 
 def parts_of(workspace: Workspace, lock: Lock) -> list[Part]:
-    """Return the packages of a lock, fetched where the cache has them not, and checked."""
+    """Return the packages of a lock; fetch those missing from the cache."""
     pins = pins_of(lock)
     paths = fetch(workspace, pins)
     return [
@@ -57,7 +56,7 @@ def parts_of(workspace: Workspace, lock: Lock) -> list[Part]:
 
 
 def _index_of(path: Path) -> dict[str, Any]:
-    """Return what a package's index.json says."""
+    """Return the content of a package's index.json."""
     with rattler_errors.translated(path, f"{path.name} cannot be read"):
         record = asyncio.run(rattler.RepoDataRecord.from_package_archive(path))
     index: dict[str, Any] = json.loads(record.to_json())

@@ -1,4 +1,4 @@
-"""A conda package as a part of an environment: where it comes from, and where its files go."""
+"""A conda package of an environment, and the paths of its files."""
 
 from __future__ import annotations
 
@@ -17,7 +17,7 @@ NOTHING = hashlib.sha256().hexdigest()
 
 @dataclass(frozen=True)
 class OtherChannelOffer:
-    """A package that another channel gave: what its index.json says, and where a lock has it."""
+    """A package of another channel: its index.json and its address in the lock."""
 
     index: dict[str, Any]
     url: str
@@ -42,27 +42,27 @@ class Part:
 
     @property
     def stem(self) -> str:
-        """The same without what tells the archive's kind: so conda calls its record."""
+        """The archive's name without suffix, as in the name of its conda-meta record."""
         return self.file_name.removesuffix(".conda").removesuffix(".tar.bz2")
 
     def files(self, python: str) -> dict[str, str]:
-        """Return the SHA-256 of each file by its path in the prefix, "" where it has none."""
-        found = {}
+        """Return the SHA-256 of each file by its path in the prefix, "" if it is unknown."""
+        digests = {}
         for entry in self._entries():
             name = entry.relative_path.as_posix()
             if self.offer.index.get("noarch") == "python":
-                name = _noarch_place(name, python)
+                name = _noarch_path(name, python)
             digest = (entry.sha256 or b"").hex()
-            # What a link leads to may be in another package, which says what that must be.
-            away = entry.path_type.softlink and digest in ("", NOTHING)
-            if not (away and isinstance(self.offer, OtherChannelOffer)):
-                found[name] = "" if away or entry.prefix_placeholder else digest
-        return found
+            # The target of a link may be in another package, which has its SHA-256.
+            is_link = entry.path_type.softlink and digest in ("", NOTHING)
+            if not (is_link and isinstance(self.offer, OtherChannelOffer)):
+                digests[name] = "" if is_link or entry.prefix_placeholder else digest
+        return digests
 
     def rewritten(self) -> dict[str, str]:
-        """Return the SHA-256 in the archive of those files that get the prefix's path in them.
+        """Return the SHA-256 in the archive of the files that the prefix's path is written into.
 
-        Only other channels' packages have any.
+        Only other channels' packages have such files.
         """
         if not isinstance(self.offer, OtherChannelOffer):
             return {}
@@ -78,11 +78,11 @@ class Part:
                 yield entry
 
 
-def _noarch_place(name: str, python: str) -> str:
-    for folder, place in (
+def _noarch_path(name: str, python: str) -> str:
+    for folder, target in (
         ("site-packages/", f"lib/python{python}/site-packages/"),
         ("python-scripts/", "bin/"),
     ):
         if name.startswith(folder):
-            return place + name.removeprefix(folder)
+            return target + name.removeprefix(folder)
     return name

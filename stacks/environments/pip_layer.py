@@ -1,4 +1,4 @@
-"""What pip installs on top of the conda packages, kept in the cache to be linked next time."""
+"""The files that pip installs on top of the conda packages, cached for the next environment."""
 
 from __future__ import annotations
 
@@ -15,7 +15,7 @@ from pathlib import Path
 
 from stacks.channel.staging.wheel import SHEBANG
 from stacks.core import reproducible
-from stacks.core.disk import aside, locked, scratch, sha256_of
+from stacks.core.disk import hold_lock, replace_atomically, scratch, sha256_of
 from stacks.core.errors import IntegrityError
 from stacks.core.process import call
 from stacks.core.workspace import Workspace
@@ -24,29 +24,29 @@ from stacks.sources.pins import IndexPin
 
 
 def key_of(conda_packages: Sequence[str], pins: Sequence[IndexPin]) -> str:
-    """Return the name of a layer: the hash of all that decides its bytes."""
+    """Return the name of a layer: the hash of its inputs."""
     code = [sha256_of(Path(file)) for file in (__file__, reproducible.__file__)]
     inputs = [code, sorted(conda_packages), [pin.sha256 for pin in pins]]
     return hashlib.sha256(json.dumps(inputs).encode()).hexdigest()
 
 
-def wanted(workspace: Workspace, key: str, pins: Sequence[IndexPin]) -> tuple[IndexPin, ...]:
-    """Return the files that pip will need: none where the cache has the layer."""
-    return () if _place(workspace, key).is_dir() else tuple(pins)
+def missing_pins(workspace: Workspace, key: str, pins: Sequence[IndexPin]) -> tuple[IndexPin, ...]:
+    """Return the files that pip needs: none if the cache has the layer."""
+    return () if _folder(workspace, key).is_dir() else tuple(pins)
 
 
-def _place(workspace: Workspace, key: str) -> Path:
+def _folder(workspace: Workspace, key: str) -> Path:
     return workspace.cache / "layers" / key
 
 
 def add(workspace: Workspace, prefix: Path, key: str, pins: Sequence[IndexPin]) -> dict[str, str]:
     """Install the pinned files into a prefix and return the SHA-256 of each file by its path.
 
-    Where the cache has the layer whole, its files are linked; else pip installs them, and they are
-    kept. Raises FetchError, IntegrityError or CommandError (pip's own words).
+    The files are linked from the cache's layer; if that is missing or damaged, pip installs them
+    and the layer is made. Raises FetchError, IntegrityError or CommandError (pip's output).
     """
-    layer = _place(workspace, key)
-    with locked(layer, "the files that pip installs"):
+    layer = _folder(workspace, key)
+    with hold_lock(layer, "the files that pip installs"):
         if layer.is_dir():
             manifest = _read(layer)
             if manifest is not None:
@@ -57,14 +57,14 @@ def add(workspace: Workspace, prefix: Path, key: str, pins: Sequence[IndexPin]) 
         files = fetch(workspace, pins)
         before = _tree(prefix)
         with scratch() as folder:
-            # Python 2.7's pip fails where the path of its prefix is not ASCII.
+            # Python 2.7's pip fails if the path of its prefix is not ASCII.
             alias = folder / "prefix"
             alias.symlink_to(prefix.absolute())
             _pip_install(alias, [(pin, files[pin]) for pin in pins], folder)
         made = sorted(_tree(prefix) - before)
         _make_relocatable(prefix, made, (alias, prefix))
         manifest = {name: sha256_of(prefix / name) for name in made}
-        with aside(layer) as folder:
+        with replace_atomically(layer) as folder:
             _link(prefix, folder / "files", manifest)
             (folder / "manifest.json").write_text(json.dumps(manifest, indent=0, sort_keys=True))
     return manifest
@@ -76,7 +76,7 @@ def _read(layer: Path) -> dict[str, str] | None:
         whole = all(
             sha256_of(layer / "files" / name) == digest for name, digest in manifest.items()
         )
-        # A damaged name can have become another file's: then one file is in no line.
+        # A damaged name may be another file's: then one file is missing from the manifest.
         complete = _tree(layer / "files") == set(manifest)
     except (OSError, ValueError, AttributeError, TypeError):
         return None
@@ -90,7 +90,7 @@ def _link(source: Path, target: Path, manifest: Mapping[str, str]) -> None:
 
 
 def link_or_copy(source: Path, target: Path) -> None:
-    """Make a hard link, or a copy where the two places are on different file systems."""
+    """Make a hard link, or a copy if the two paths are on different file systems."""
     try:
         os.link(source, target)
     except OSError:
@@ -105,17 +105,17 @@ def _tree(prefix: Path) -> set[str]:
     }
 
 
-def _pip_install(prefix: Path, files: Sequence[tuple[IndexPin, Path]], room: Path) -> None:
-    links = room / "files"
+def _pip_install(prefix: Path, files: Sequence[tuple[IndexPin, Path]], folder: Path) -> None:
+    links = folder / "files"
     links.mkdir()
     for _, path in files:
         link_or_copy(path, links / path.name)
-    requirements = room / "requirements.txt"
+    requirements = folder / "requirements.txt"
     requirements.write_text(
         "".join(f"{pin.name}=={pin.version} --hash=sha256:{pin.sha256}\n" for pin, _ in files)
     )
     environment = reproducible.environment(
-        room,
+        folder,
         PATH=f"{prefix / 'bin'}:/usr/bin:/bin",
         PIP_CONFIG_FILE=os.devnull,
         PIP_DISABLE_PIP_VERSION_CHECK="1",
@@ -126,17 +126,17 @@ def _pip_install(prefix: Path, files: Sequence[tuple[IndexPin, Path]], room: Pat
             "--require-hashes", "--no-build-isolation", "--no-cache-dir", "--no-compile",
             "--no-warn-script-location", "--find-links", links, "--requirement", requirements,
         ],
-        cwd=room,
+        cwd=folder,
         env=environment,
     )  # fmt: skip
 
 
-def _make_relocatable(prefix: Path, names: Sequence[str], places: Sequence[Path]) -> None:
-    """Let the scripts that pip wrote find the python beside them, as RECORD then says too.
+def _make_relocatable(prefix: Path, names: Sequence[str], folders: Sequence[Path]) -> None:
+    """Make pip's scripts find the python beside them, and correct their lines in RECORD.
 
-    Raises IntegrityError where any other file has one of the `places` inside.
+    Raises IntegrityError if any other file contains the path of one of the `folders`.
     """
-    needles = [str(place).encode() for place in places]
+    needles = [str(folder).encode() for folder in folders]
     scripts = {}
     for name in names:
         path = prefix / name
@@ -148,7 +148,7 @@ def _make_relocatable(prefix: Path, names: Sequence[str], places: Sequence[Path]
         inside = any(needle in body for needle in needles)
         if not name.startswith("bin/") or not data.startswith(b"#!") or inside:
             raise IntegrityError(
-                f"pip installed {name} with the path of its prefix inside",
+                f"pip installed {name} with the path of its prefix in it",
                 expected="a file that works in any prefix",
                 fix="use a wheel instead of a source archive for this package",
             )

@@ -1,4 +1,4 @@
-"""An environment on disk: made aside from its lock, checked file by file, renamed into place."""
+"""An environment on disk: made from its lock in a temporary folder, checked, renamed."""
 
 from __future__ import annotations
 
@@ -12,55 +12,65 @@ import sys
 from collections.abc import Mapping, Sequence
 from concurrent.futures import ThreadPoolExecutor
 from pathlib import Path
-from typing import Any, Protocol
+from typing import Any
 
 import rattler
 
 from stacks.channel import rattler_errors
-from stacks.core.disk import aside, explained, locked, same_modes, sha256_of
+from stacks.core.disk import (
+    explain_disk_errors,
+    fixed_umask,
+    hold_lock,
+    replace_atomically,
+    sha256_of,
+)
 from stacks.core.errors import IntegrityError
 from stacks.core.workspace import Workspace
-from stacks.environments import pip_layer, settings
+from stacks.environments import accelerator, pip_layer, settings
 from stacks.environments.part import Part
+from stacks.locks.conda_lock import LockedPackage
 from stacks.locks.lock import Lock
 from stacks.variants.variant import Variant
 
-# The folder of the cache with the compiled modules that environments share.
+# The cache's folder with the compiled modules that environments share.
 MODULES = "modules"
 READY = f"{settings.FOLDER}/ready.json"
 
 
-def place_of(workspace: Workspace, variant: Variant) -> Path:
-    """Return where a variant's environment lies."""
+def folder_of(workspace: Workspace, variant: Variant) -> Path:
+    """Return the folder of a variant's environment."""
     return workspace.environments / variant.framework.name / variant.name
 
 
-def key_of(variant: Variant, lock: Lock, target: Path) -> str:
-    """Return the hash of all that decides an environment at a place."""
+def key_of(workspace: Workspace, variant: Variant, lock: Lock, target: Path) -> str:
+    """Return the hash of the inputs of an environment in the folder `target`."""
     files = [Path(each) for each in (__file__, inspect.getfile(Part), settings.__file__)]
-    code = [sha256_of(path) for path in (*files, *settings.SITE)]
-    inputs = [code, lock.sha256, variant.model_dump_json(), str(target)]
+    code = [sha256_of(path) for path in files]
+    unlocked = [offer.inputs for offer in accelerator.offers(workspace, variant)]
+    inputs = [code, lock.sha256, unlocked, variant.model_dump_json(), str(target)]
     return hashlib.sha256(json.dumps(inputs).encode()).hexdigest()
 
 
-def is_ready(variant: Variant, lock: Lock, target: Path) -> bool:
-    """Say whether the environment that the lock describes stands at its place."""
+def is_ready(
+    workspace: Workspace,
+    variant: Variant,
+    lock: Lock,
+    target: Path,
+    own: Mapping[str, Part] | None = None,
+) -> bool:
+    """Return whether the environment of a lock is in the folder `target`.
+
+    own: the user's own packages that it must have; with None, any.
+    """
     try:
         marker = json.loads((target / READY).read_bytes())
     except (OSError, ValueError):
         return False
     if not isinstance(marker, dict) or marker.keys() != {"key", "local"}:
         return False
-    return bool(marker["key"] == key_of(variant, lock, target))
-
-
-def local_in(target: Path) -> str | None:
-    """Return the SHA-256 of the unlocked package that an environment has, None where it has none.
-
-    To be asked of an environment that is ready.
-    """
-    local: str | None = json.loads((target / READY).read_bytes())["local"]
-    return local
+    if own is not None and marker["local"] != hash_of(own):
+        return False
+    return bool(marker["key"] == key_of(workspace, variant, lock, target))
 
 
 def make(
@@ -69,33 +79,32 @@ def make(
     lock: Lock,
     parts: Sequence[Part],
     target: Path,
-    local: Mapping[str, Part] | None = None,
+    own: Mapping[str, Part] | None = None,
 ) -> None:
-    """Make a variant's environment at `target`, replacing what stood there.
+    """Make a variant's environment in the folder `target`, in place of the old one.
 
-    `local` has packages that take the place of locked ones, by the names of those.
-
-    Raises IntegrityError where a file is not the locked one; then `target` is as it was.
+    own: the user's own packages, by the names of the locked packages that they replace. Raises
+    IntegrityError if a file is not the locked one; then `target` stays as it was.
     """
     settings.check_place(target)
     check_parts(lock, parts)
-    with locked(target, f"the environment {variant.id}"):
-        unlocked = hash_of(local)
-        if is_ready(variant, lock, target) and local_in(target) == unlocked:
+    with hold_lock(target, f"the environment {variant.id}"):
+        own = own or {}
+        if is_ready(workspace, variant, lock, target, own):
             return
-        parts = [(local or {}).get(part.name, part) for part in parts]
-        with same_modes(), aside(target) as prefix:
+        parts = [own.get(part.name, part) for part in parts]
+        with fixed_umask(), replace_atomically(target) as prefix:
             fill(workspace, variant, lock, parts, prefix, target, workspace.cache / MODULES)
-            marker = {"key": key_of(variant, lock, target), "local": unlocked}
+            marker = {"key": key_of(workspace, variant, lock, target), "local": hash_of(own)}
             (prefix / READY).write_text(json.dumps(marker) + "\n")
 
 
 def check_parts(lock: Lock, parts: Sequence[Part]) -> None:
-    """Raise IntegrityError unless the packages are the locked ones, in the lock's order."""
-    for part, locked_package in zip(parts, lock.packages, strict=True):
+    """Raise IntegrityError if the first packages are not the locked ones, in the lock's order."""
+    for part, locked_package in zip(parts[: len(lock.packages)], lock.packages, strict=True):
         if part.built.sha256 != locked_package.sha256:
             raise IntegrityError(
-                f"{locked_package.file_name} was built with other bytes than the lock has",
+                f"{locked_package.file_name} was built with other bytes than the locked ones",
                 expected=f"sha256 {locked_package.sha256}",
                 found=f"sha256 {part.built.sha256}",
                 fix="`git checkout -- envs/locks` if the lock was changed by hand; "
@@ -112,14 +121,14 @@ def fill(
     target: Path,
     modules: Path | None = None,
 ) -> dict[str, str]:
-    """Make an environment in `prefix`, which is not there yet, for the place `target`.
+    """Make an environment in the new folder `prefix`, to be renamed to `target`.
 
-    `modules` is the folder of compiled modules that it shares with others; None: it shares none.
-    Returns the SHA-256 of what pip installed, by its path in the prefix. Raises IntegrityError
-    where a file is not the locked one.
+    modules: the folder of compiled modules that it shares with others, if any. Returns the SHA-256
+    of each file that pip installed, by its path in the prefix. Raises IntegrityError if a file is
+    not the locked one.
     """
     installed: dict[str, str] = {}
-    with same_modes():
+    with fixed_umask():
         _install(workspace, variant, parts, prefix, target)
         if lock.requirements:
             key = layer_key(variant, lock, parts)
@@ -128,65 +137,56 @@ def fill(
     return installed
 
 
-def hash_of(local: Mapping[str, Part] | None) -> str | None:
-    """Return one hash for the packages that no lock knows, None where there are none."""
-    if not local:
+def hash_of(own: Mapping[str, Part]) -> str | None:
+    """Return the hash of the user's own packages, None if there are none."""
+    if not own:
         return None
-    text = json.dumps({name: part.built.sha256 for name, part in local.items()}, sort_keys=True)
+    text = json.dumps({name: part.built.sha256 for name, part in own.items()}, sort_keys=True)
     return hashlib.sha256(text.encode()).hexdigest()
 
 
-class Named(Protocol):
-    """A package, of a lock or of an environment."""
+def layer_key(variant: Variant, lock: Lock, packages: Sequence[Part | LockedPackage]) -> str:
+    """Return the name of the pip layer.
 
-    @property
-    def name(self) -> str:
-        """The package's name."""
-
-    @property
-    def file_name(self) -> str:
-        """The archive's name in its channel."""
-
-
-def layer_key(variant: Variant, lock: Lock, packages: Sequence[Named]) -> str:
-    """Return the name of what pip installs; the BLAS has no part in it, so variants share it."""
-    blas = variant.blas.package.split()[0] if variant.blas else None
-    below = [package.file_name for package in packages if package.name != blas]
+    It does not depend on BLAS and accelerator, so the variants of a framework share it.
+    """
+    without = {*variant.accelerator, *(variant.blas.package.split()[:1] if variant.blas else ())}
+    below = [package.file_name for package in packages if package.name not in without]
     return pip_layer.key_of(below, lock.requirements)
 
 
 def _install(
     workspace: Workspace, variant: Variant, parts: Sequence[Part], prefix: Path, target: Path
 ) -> None:
-    """Link the packages' files into the prefix; unpack anew those that the cache has damaged."""
+    """Link the packages' files into the prefix; unpack damaged ones of the cache again."""
     packages = workspace.cache / "unpacked"
-    # What one build finds damaged and removes, another must not be linking.
-    with locked(packages, "an environment from the same cache"):
+    # One build must not remove damaged files while another links them.
+    with hold_lock(packages, "an environment from the same cache"):
         made = prefix.with_name("first")
         try:
             _link(variant, parts, packages, made, target)
         except (IntegrityError, rattler_errors.CondaError) as error:
             print(f"{packages}: damaged ({error.found}); unpacking again", file=sys.stderr)
-            with explained(packages):
+            with explain_disk_errors(packages):
                 for part in parts:
                     for path in packages.glob(f"{part.stem}*"):
                         shutil.rmtree(path) if path.is_dir() else path.unlink()
-            # Another folder: rattler may still be linking there what it began before it failed.
+            # Another folder: rattler may still link files into the first one.
             made = prefix.with_name("second")
             _link(variant, parts, packages, made, target)
     made.rename(prefix)
-    _forget_the_machine(prefix / "conda-meta", {part.file_name: part.offer.url for part in parts})
+    _remove_machine_paths(prefix / "conda-meta", {part.file_name: part.offer.url for part in parts})
 
 
 def _link(
     variant: Variant, parts: Sequence[Part], packages: Path, prefix: Path, target: Path
 ) -> None:
-    """Unpack what is not in the folder `packages` yet, link it into the prefix, and check that."""
+    """Unpack packages that are not in the folder `packages`, link them, and check the files."""
     with rattler_errors.translated(packages, f"the packages of {variant.id} cannot be installed"):
         expected: dict[str, str] = {}
         for part in parts:
             for name, digest in part.files(variant.framework.python).items():
-                # Of a file that two packages have, either may be the one that stays.
+                # If two packages have the same file, either may be installed.
                 expected[name] = digest if expected.get(name, digest) == digest else ""
         asyncio.run(
             rattler.install(
@@ -197,18 +197,18 @@ def _link(
                 alternative_target_prefix=target,
             )
         )
-    check(prefix, expected)
+    check_files(prefix, expected)
     for part in parts:
         if originals := part.rewritten():
             _check_rewritten(prefix, part, originals)
 
 
 def _check_rewritten(prefix: Path, part: Part, originals: Mapping[str, str]) -> None:
-    """Check the files that rattler has written the prefix's path into, before and after that."""
+    """Check the files that rattler writes the prefix's path into, in the cache and the prefix."""
     record = json.loads((prefix / "conda-meta" / f"{part.stem}.json").read_bytes())
-    check(Path(record["extracted_package_dir"]), originals)
+    check_files(Path(record["extracted_package_dir"]), originals)
     entries = [entry for entry in record["paths_data"]["paths"] if "prefix_placeholder" in entry]
-    check(prefix, {entry["_path"]: entry["sha256_in_prefix"] for entry in entries})
+    check_files(prefix, {entry["_path"]: entry["sha256_in_prefix"] for entry in entries})
 
 
 def _record(part: Part, scratch: Path) -> rattler.RepoDataRecord:
@@ -222,10 +222,10 @@ def _record(part: Part, scratch: Path) -> rattler.RepoDataRecord:
     return rattler.RepoDataRecord(record, part.file_name, built.path.as_uri(), channel)
 
 
-def _forget_the_machine(folder: Path, urls: Mapping[str, str]) -> None:
-    """Take the paths of this machine out of conda's own records, and give them one form.
+def _remove_machine_paths(folder: Path, urls: Mapping[str, str]) -> None:
+    """Remove the paths of this machine from conda's records, and sort their keys.
 
-    `urls` says where locks have each archive.
+    urls: the address of each archive in locks, by file name.
     """
     for path in sorted(folder.glob("*.json")):
         record = json.loads(path.read_bytes())
@@ -239,10 +239,10 @@ def _forget_the_machine(folder: Path, urls: Mapping[str, str]) -> None:
     history.touch()
 
 
-def check(prefix: Path, expected: Mapping[str, str]) -> None:
-    """Raise IntegrityError unless every file of the prefix is there with the bytes it should have.
+def check_files(prefix: Path, expected: Mapping[str, str]) -> None:
+    """Raise IntegrityError if a file of the prefix is missing or has other bytes.
 
-    `expected` has a SHA-256 for each path; for a link, that of the file that it leads to.
+    expected: the SHA-256 by path; for a link, that of its target.
     """
 
     def wrong(names: Sequence[str]) -> list[str]:
@@ -258,15 +258,15 @@ def check(prefix: Path, expected: Mapping[str, str]) -> None:
         raise IntegrityError(
             f"{len(faults)} files of {prefix.name} are not the locked ones",
             found="; ".join(faults[:3]),
-            fix="run the command again; if it stays, check the disk and its file system",
+            fix="run the command again; if it persists, check the disk and its file system",
         )
 
 
 def _fault(path: Path, name: str, digest: str) -> str | None:
     if not path.is_file():
         return f"{name}: missing"
-    found = sha256_of(path)
-    return None if digest in ("", found) else f"{name}: sha256 {found}, not {digest}"
+    actual = sha256_of(path)
+    return None if digest in ("", actual) else f"{name}: sha256 {actual}, not {digest}"
 
 
 def _packages(parts: Sequence[Part], lock: Lock) -> list[dict[str, Any]]:

@@ -1,4 +1,4 @@
-"""The reports of the last verifications and workloads: where they lie, and reading them."""
+"""The last reports of verifications and workloads."""
 
 from __future__ import annotations
 
@@ -11,7 +11,7 @@ from stacks.variants.variant import Variant
 
 
 def report_path(workspace: Workspace, variant: Variant) -> Path:
-    """Return where the last report of a variant lies."""
+    """Return the path of a variant's last report."""
     return workspace.reports / variant.framework.name / f"{variant.name}.json"
 
 

@@ -1,28 +1,32 @@
-"""A program of the user's, or a shell, inside an environment."""
+"""Running a program or a shell in an environment."""
 
 from __future__ import annotations
 
+import logging
 import os
 import sys
 from collections.abc import Sequence
 from pathlib import Path
 
 from stacks.core.errors import UsageError
+from stacks.core.process import quoted
 from stacks.environments import in_use, settings
 from stacks.environments.verify import environment
 from stacks.variants.variant import Variant
 
+LOGGER = logging.getLogger(__name__)
 
-def warn_of_undone(variant: Variant, prefix: Path) -> None:
-    """Say on standard error which of the user's own settings undo the variant's."""
+
+def warn_of_overrides(variant: Variant, prefix: Path) -> None:
+    """Print on standard error which of the user's own settings override the variant's."""
     for line in settings.undone(variant, prefix, os.environ):
-        print(f"warning: {line}: this is not {variant.name} any more", file=sys.stderr)
+        print(f"warning: {line}: this is no longer {variant.name}", file=sys.stderr)
 
 
 def run(variant: Variant, prefix: Path, command: Sequence[str]) -> None:
-    """Replace this process by the user's command, with the environment's programs first on PATH.
+    """Replace this process by a command, with the environment's programs first on PATH.
 
-    Raises UsageError where there is no command, or no such program.
+    Raises UsageError if there is no command, or no such program.
     """
     if not command:
         raise UsageError(
@@ -30,19 +34,19 @@ def run(variant: Variant, prefix: Path, command: Sequence[str]) -> None:
             expected="a command after --",
             fix=f"./invoke run --variant {variant.name} -- python train.py",
         )
-    warn_of_undone(variant, prefix)
+    warn_of_overrides(variant, prefix)
     _replace_by(list(command), environment(prefix))
 
 
 def shell(variant: Variant, prefix: Path) -> None:
     """Replace this process by an interactive shell whose prompt names the variant."""
-    warn_of_undone(variant, prefix)
+    warn_of_overrides(variant, prefix)
     env = environment(prefix)
     program = env.get("SHELL", "/bin/sh")
     prompt = f"({variant.name}) "
     print(f"{variant.id}: python, g++ and theano are this environment's; leave with `exit`")
     if Path(program).name == "bash":
-        # bash takes its prompt from the user's own file, so that is read first.
+        # The user's own file also sets the prompt, so it is read first.
         start = f'[ -f ~/.bashrc ] && . ~/.bashrc; PATH={_quoted(env["PATH"])}; PS1="{prompt}$PS1"'
         reading, writing = os.pipe()
         os.write(writing, start.encode())
@@ -60,10 +64,11 @@ def _replace_by(command: list[str], env: dict[str, str]) -> None:
     sys.stdout.flush()
     sys.stderr.flush()
     in_use.keep_over_exec()
+    LOGGER.info("+ %s", quoted(command))
     try:
         os.execvpe(command[0], command, env)  # noqa: S606
     except OSError as error:
         raise UsageError(
             f"cannot run {command[0]}: {error.strerror}",
-            fix="look at the spelling; the environment's bin/ comes first on PATH",
+            fix="check the spelling; the environment's bin/ is first on PATH",
         ) from error

@@ -1,4 +1,4 @@
-"""The channel over HTTP on this machine, for conda, mamba, pixi and conda-lock."""
+"""An HTTP server of the channel on this machine, for conda, mamba, pixi and conda-lock."""
 
 from __future__ import annotations
 
@@ -9,7 +9,6 @@ from pathlib import Path
 from typing import BinaryIO
 
 from stacks.channel import build as channel_build
-from stacks.channel import build as package_builds
 from stacks.channel import offers as offers_module
 from stacks.core.errors import UsageError
 from stacks.core.workspace import Workspace
@@ -18,9 +17,9 @@ from stacks.variants.variant import all_variants
 
 
 def serve(workspace: Workspace, port: int = offers_module.PORT) -> None:
-    """Build every package that a lock names and serve the channel until ctrl-C.
+    """Build every package of the locks and serve the channel to this machine until ctrl-C.
 
-    Only this machine can reach it. Raises UsageError where the port is taken.
+    Raises UsageError if the port is in use.
     """
     channel = offers_module.read_channel(workspace)
     names = {
@@ -29,16 +28,15 @@ def serve(workspace: Workspace, port: int = offers_module.PORT) -> None:
         for p in lock.check(workspace, v, channel).packages
     }
     offers = [channel.offers[name] for name in sorted(names)]
-    package_builds.write_index(
-        workspace, channel, channel_build.build_packages(workspace, channel, offers)
-    )
+    built = channel_build.build_packages(workspace, channel, offers)
+    channel_build.write_index(workspace, channel, built)
     with server_of(workspace.channel, port) as server:
         print(f"{len(names)} packages at http://localhost:{port}/theano-stacks (ctrl-C ends)")
         server.serve_forever()
 
 
 def server_of(folder: Path, port: int) -> http.server.ThreadingHTTPServer:
-    """Return a server of a channel's folder on this machine; UsageError where the port is taken."""
+    """Return a server of a channel's folder on this machine; UsageError if the port is in use."""
     handler = functools.partial(_Handler, directory=str(folder))
     try:
         return http.server.ThreadingHTTPServer(("127.0.0.1", port), handler)
@@ -46,12 +44,12 @@ def server_of(folder: Path, port: int) -> http.server.ThreadingHTTPServer:
         raise UsageError(
             f"port {port} cannot be served",
             found=str(error),
-            fix="stop what is there, or choose another: ./invoke serve --port N",
+            fix="stop the program there, or choose another port: ./invoke serve --port N",
         ) from error
 
 
 class _Handler(http.server.SimpleHTTPRequestHandler):
-    """Serves the channel's folder below /theano-stacks, and logs nothing but errors."""
+    """Serves the channel's folder below /theano-stacks; logs only errors."""
 
     def translate_path(self, path: str) -> str:
         prefix = "/theano-stacks/"
@@ -60,9 +58,9 @@ class _Handler(http.server.SimpleHTTPRequestHandler):
         return super().translate_path(path[len(prefix) - 1 :])
 
     def send_head(self) -> io.BytesIO | BinaryIO | None:
-        # rattler asks whether its copy of the index is current, but does not take the answer 304.
+        # rattler sends If-Modified-Since, but does not accept the answer 304.
         del self.headers["If-Modified-Since"]
         return super().send_head()
 
     def log_request(self, code: object = "-", size: object = "-") -> None:
-        """Say nothing of requests that were answered."""
+        """Print nothing for a successful request."""

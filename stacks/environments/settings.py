@@ -14,26 +14,15 @@ from collections.abc import Mapping
 from pathlib import Path
 from typing import Any
 
-from stacks.core.disk import REPOSITORY
 from stacks.core.errors import UsageError
-from stacks.variants.variant import Framework, Variant
+from stacks.variants.variant import ACCELERATOR, Variant
 
 FOLDER = "etc/theano-stacks"
 EXPECTATION = f"{FOLDER}/expect.json"
 RC_FILE = "etc/theanorc"
 COMPILE_FOLDER = "var/compiledir"
 HOOK = "_theano_stacks"
-# Modules that programs may import, and what fixes Theano by itself: see docs/first-step.md.
-SITE_FOLDER = REPOSITORY / "envs" / "site"
-SITE = tuple(sorted(SITE_FOLDER.glob("*.py")))
-QUICK, SCAN = (SITE_FOLDER / f"theano_stacks_{name}.py" for name in ("quick", "scan"))
 MODULES_VARIABLE = "THEANO_STACKS_MODULES"
-WATCH = """\
-
-import theano_stacks_quick
-
-theano_stacks_quick.watch()
-"""
 
 # What a path cannot have in it, and why.
 UNUSABLE = {
@@ -158,32 +147,14 @@ def write(
                 (p.vendor, str(p.family), p.flags, tuple(sorted(p.environment.items())))
                 for p in (variant.blas.processors if variant.blas else ())
             ),
-            modules=os.fsencode(modules) if modules and QUICK in site_of(variant) else b"",
+            modules=os.fsencode(modules) if modules and ACCELERATOR in variant.accelerator else b"",
             modules_variable=MODULES_VARIABLE,
         )
-        + (WATCH if QUICK in site_of(variant) else "")
     )
-    for module in site_of(variant):
-        (site_packages / module.name).write_bytes(module.read_bytes())
     (site_packages / "theano-stacks.pth").write_text(f"import {HOOK}\n")
     (prefix / EXPECTATION).write_text(
         json.dumps(expectation(variant, flags, packages), indent=1, sort_keys=True) + "\n"
     )
-
-
-def site_of(variant: Variant) -> tuple[Path, ...]:
-    """Return the modules of envs/site that an environment has: none the baseline."""
-    return () if variant.baseline else site_for(variant.framework)
-
-
-def site_for(framework: Framework) -> tuple[Path, ...]:
-    """Return the modules of envs/site that were made for a framework.
-
-    Theano-PyMC is `import theano` too, with other insides.
-    """
-    if framework.name == f"theano-{framework.version}":
-        return SITE
-    return (SCAN,) if framework.module == "pytensor" else ()
 
 
 def compiler_of(prefix: Path) -> str:

@@ -1,4 +1,4 @@
-"""Packages made of a file that only the user has: told plainly, and never part of a lock."""
+"""Packages made of a user's own file: printed, and never part of a lock."""
 
 from __future__ import annotations
 
@@ -21,25 +21,25 @@ from stacks.variants.variant import AMDLIBM, Variant
 
 
 def packages(workspace: Workspace, variant: Variant) -> dict[str, Part]:
-    """Return the user's own packages by the names of the locked ones whose place they take.
+    """Return the user's own packages by the names of the locked packages that they replace.
 
-    That is AMD's library in place of the compatible one, where the variant has that and the
-    variable names AMD's archive. Raises UsageError where the file is not one of AMD's.
+    That is AMD's library for the compatible one, if the variant has that and the variable names
+    AMD's archive. Raises UsageError if the file is not that archive.
     """
     if variant.libm != "amdlibm":
         return {}
     recipe = load(workspace.recipes / "amdlibm" / "recipe.yaml", Recipe)
     assert isinstance(recipe.extra, UserTarball)
     variable = recipe.extra.variable
-    given = os.environ.get(variable)
-    if not given:
+    archive = os.environ.get(variable)
+    if not archive:
         return {}
-    tarball = Path(given).expanduser().absolute()
+    tarball = Path(archive).expanduser().absolute()
     if not tarball.is_file():
         raise UsageError(
             f"{variable}: {tarball}: no such file",
             expected=EXPECTED,
-            fix=f"correct {variable}, or unset it to have {AMDLIBM}",
+            fix=f"correct {variable}, or unset it to use {AMDLIBM}",
         )
     named = recipe.package.model_copy(update={"version": version_of(tarball.name)})
     recipe = recipe.model_copy(update={"package": named})
@@ -53,6 +53,6 @@ def packages(workspace: Workspace, variant: Variant) -> dict[str, Part]:
 
 
 def version_of(name: str) -> str:
-    """Return the version in an archive's name, 0 where there is none."""
-    found = re.search(r"[-_](\d+(?:[.-]\d+)*)(?=[._-]|$)", name)
-    return found[1].replace("-", ".") if found else "0"
+    """Return the version in an archive's name, 0 if there is none."""
+    match = re.search(r"[-_](\d+(?:[.-]\d+)*)(?=[._-]|$)", name)
+    return match[1].replace("-", ".") if match else "0"

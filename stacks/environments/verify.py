@@ -1,4 +1,4 @@
-"""Running the verification suite, as a program, on an interpreter."""
+"""Running the verification suite on an interpreter."""
 
 from __future__ import annotations
 
@@ -8,9 +8,9 @@ from collections.abc import Mapping
 from pathlib import Path
 from typing import NoReturn
 
-from stacks.core.disk import REPOSITORY, aside, write_whole
+from stacks.core.disk import REPOSITORY, replace_atomically, write_atomically
 from stacks.core.errors import UsageError, VerifyError
-from stacks.core.process import CommandError, attached
+from stacks.core.process import CommandError, run_attached
 from stacks.core.workspace import Workspace
 from stacks.environments import settings
 from stacks.environments.reports import report_path
@@ -31,21 +31,21 @@ def verify_variant(
 ) -> None:
     """Verify a variant's environment, print the table, and keep the report.
 
-    limit: the seconds after which a step counts as hanging, 0 for the suite's own.
-    Raises VerifyError where a check failed or the suite could not run.
+    limit: seconds after which a step counts as hanging; 0 is the suite's default. Raises
+    VerifyError if a check failed or the suite could not run.
     """
-    with aside(report_path(workspace, variant)) as report:
+    with replace_atomically(report_path(workspace, variant)) as report:
         arguments = ["--expect", str(prefix / settings.EXPECTATION), "--json", str(report)]
         arguments += _options(full, limit)
         status = _run(prefix / "bin/python", arguments, environment(prefix))
         if status not in (PASSED, FAILED, NO_DEVICE) or not report.is_file():
             raise_for(status, f"{variant.id} could not be verified")
     if json_file:
-        write_whole(json_file, report_path(workspace, variant).read_bytes())
+        write_atomically(json_file, report_path(workspace, variant).read_bytes())
     if status == FAILED:
         raise VerifyError(
             f"{variant.id} failed its verification",
-            fix="what it says above has a fix for each check that failed",
+            fix="the table above has a fix for each check that failed",
         )
     if status == NO_DEVICE:
         raise_for(status, f"{variant.id} is verified but for its device")
@@ -54,11 +54,10 @@ def verify_variant(
 def verify_python(
     python: str, *, full: bool = False, json_file: Path | None = None, limit: int = 0
 ) -> None:
-    """Diagnose any interpreter that has Theano or a descendant; nothing is installed there.
+    """Diagnose any interpreter that has Theano or a descendant; nothing is installed.
 
-    limit: as verify_variant's.
-    Raises UsageError where there is no such interpreter, VerifyError where a check failed or
-    the interpreter's device is not there.
+    limit: as for verify_variant. Raises UsageError if there is no such interpreter, VerifyError if
+    a check failed or the device is missing.
     """
     path = Path(python).expanduser()
     if path.is_dir():
@@ -67,7 +66,7 @@ def verify_python(
         )
     arguments = ["--json", str(json_file)] if json_file else []
     command = path if "/" in python else Path(python)
-    # Nothing may be left behind in an environment that is not ours, compiled modules included.
+    # No file may be written into another environment, not even compiled modules.
     env = {**os.environ, "PYTHONDONTWRITEBYTECODE": "1"}
     try:
         status = _run(command, [*arguments, *_options(full, limit)], env)
@@ -78,7 +77,7 @@ def verify_python(
 
 
 def environment(prefix: Path) -> dict[str, str]:
-    """Return the variables under which a program of an environment runs."""
+    """Return the environment variables for a program of an environment."""
     return {
         **os.environ,
         "PATH": f"{prefix / 'bin'}{os.pathsep}{os.environ.get('PATH', os.defpath)}",
@@ -93,17 +92,17 @@ def _options(full: bool, limit: int) -> list[str]:
 
 def _run(python: Path, arguments: list[str], env: Mapping[str, str]) -> int:
     sys.stdout.flush()
-    return attached([python, SUITE, *arguments], env=env)
+    return run_attached([python, SUITE, *arguments], env=env)
 
 
 def raise_for(status: int, what: str) -> NoReturn:
-    """Raise the VerifyError of a status of the suite that is not PASSED; an interrupt as such."""
+    """Raise the VerifyError for a status of the suite, KeyboardInterrupt for an interrupt."""
     if status == INTERRUPTED:
         raise KeyboardInterrupt
     if status == FAILED:
-        raise VerifyError(what, fix="what it says above has a fix for each check that failed")
+        raise VerifyError(what, fix="the table above has a fix for each check that failed")
     if status == NO_DEVICE:
-        error = VerifyError(what, fix="the line `device` above says what to install or to pass")
+        error = VerifyError(what, fix="the line `device` above has the fix")
         error.exit_code = NO_DEVICE
         raise error
     error = VerifyError(what, fix="see the suite's own message above")

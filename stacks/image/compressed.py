@@ -1,10 +1,11 @@
-"""An image's layers as compressed tar archives, kept for the next time."""
+"""An image's layers as compressed tar archives, stored for the next run."""
 
 from __future__ import annotations
 
 import hashlib
 import io
 import json
+import shutil
 from collections.abc import Callable, Sequence
 from concurrent.futures import ThreadPoolExecutor
 from dataclasses import asdict, dataclass
@@ -13,18 +14,19 @@ from typing import IO, Any, cast
 
 import deflate
 
-from stacks.core.disk import aside, explained, sha256_of
+from stacks.core.disk import explain_disk_errors, replace_atomically, sha256_of
 from stacks.image import layout, manifest, normalised
 
 # zlib's bytes differ between its versions and forks, those of a pinned libdeflate do not.
 LEVEL = 6
-# What is compressed at once; gzip lets its streams follow one another.
+# Bytes that are compressed at once; gzip allows one stream after another.
 CHUNK = 32 << 20
+RECORD = "packed.json"
 
 
 @dataclass(frozen=True)
-class Packed:
-    """A compressed layer: digest and size of its file, and the digest of what that holds."""
+class CompressedLayer:
+    """A compressed layer: name, digest and size of its file, and the digest of the tar archive."""
 
     name: str
     digest: str
@@ -32,64 +34,61 @@ class Packed:
     diff_id: str
 
 
-def pack_once(base: Path, layers: Sequence[layout.Layer], folder: Path) -> tuple[Packed, ...]:
-    """Return what pack() returns; where the folder has that of the same content, it is taken.
+def compress_once(
+    base: Path, layers: Sequence[layout.Layer], folder: Path
+) -> tuple[CompressedLayer, ...]:
+    """Return what compress() returns, reusing the files in `folder` if they are of this content.
 
-    Raises IntegrityError where the layers are not as they were laid out.
+    Raises IntegrityError if the layers changed after their layout was made.
     """
     inputs = [layout.key_in(layers), sha256_of(base), sha256_of(Path(__file__))]
-    found = _read(folder, inputs)
-    if found is None:
-        folders = [layer.folder for layer in layers]
-        manifest.check(folders[0].parent, manifest.read(folders))
-        with aside(folder) as made:
-            made.mkdir()
-            found = pack(base, layers, made)
-            record = {"inputs": inputs, "layers": [asdict(layer) for layer in found]}
-            (made / "packed.json").write_text(json.dumps(record) + "\n")
-    return found
+    record = layout.read_record(folder / RECORD)
+    if record.get("inputs") == inputs:
+        ready = tuple(CompressedLayer(**layer) for layer in record["layers"])
+        if all(_is_intact(folder / layer.name, layer.digest) for layer in ready):
+            return ready
+    folders = [layer.folder for layer in layers]
+    manifest.check(folders[0].parent, manifest.file_digests(folders))
+    with replace_atomically(folder) as made:
+        made.mkdir()
+        compressed = compress(base, layers, made)
+        record = {"inputs": inputs, "layers": [asdict(layer) for layer in compressed]}
+        (made / RECORD).write_text(json.dumps(record) + "\n")
+    return compressed
 
 
-def _read(folder: Path, inputs: Sequence[str]) -> tuple[Packed, ...] | None:
-    try:
-        record = json.loads((folder / "packed.json").read_bytes())
-        found = tuple(Packed(**layer) for layer in record["layers"])
-        whole = all(f"sha256:{sha256_of(folder / p.name)}" == p.digest for p in found)
-    except (OSError, ValueError, KeyError, TypeError):
-        return None
-    return found if whole and record["inputs"] == inputs else None
+def _is_intact(path: Path, digest: str) -> bool:
+    return path.is_file() and f"sha256:{sha256_of(path)}" == digest
 
 
-def pack(base: Path, layers: Sequence[layout.Layer], folder: Path) -> tuple[Packed, ...]:
-    """Write the base and the layers into a folder, side by side, and return them, lowest first.
+def compress(
+    base: Path, layers: Sequence[layout.Layer], folder: Path
+) -> tuple[CompressedLayer, ...]:
+    """Compress the base, a tar archive, and the layers into `folder`; return them, lowest first."""
 
-    `base` is a tar archive of a root.
-    """
-
-    def copy(out: IO[bytes]) -> None:
+    def copy_base(out: IO[bytes]) -> None:
         with base.open("rb") as file:
-            while block := file.read(1 << 20):
-                out.write(block)
+            shutil.copyfileobj(file, out, 1 << 20)
 
     def writer(content: Path) -> Callable[[IO[bytes]], None]:
         return lambda out: normalised.write(content, out)
 
-    jobs = [("base", copy), *((layer.name, writer(layer.folder)) for layer in layers)]
-    with explained(folder), ThreadPoolExecutor(len(jobs)) as pool:
-        return tuple(pool.map(lambda job: _pack(folder / job[0], job[1]), jobs))
+    jobs = [("base", copy_base), *((layer.name, writer(layer.folder)) for layer in layers)]
+    with explain_disk_errors(folder), ThreadPoolExecutor(len(jobs)) as pool:
+        return tuple(pool.map(lambda job: _compress(folder / job[0], job[1]), jobs))
 
 
-def _pack(path: Path, write: Callable[[IO[bytes]], None]) -> Packed:
+def _compress(path: Path, write: Callable[[IO[bytes]], None]) -> CompressedLayer:
     with path.open("wb") as file:
-        packer = _Packer(file)
-        write(cast("IO[bytes]", packer))
-        packer.close()
-    digest = f"sha256:{packer.outside.hexdigest()}"
-    return Packed(path.name, digest, packer.size, f"sha256:{packer.inside.hexdigest()}")
+        compressor = _Compressor(file)
+        write(cast("IO[bytes]", compressor))
+        compressor.close()
+    digests = (f"sha256:{d.hexdigest()}" for d in (compressor.outside, compressor.inside))
+    return CompressedLayer(path.name, next(digests), compressor.size, next(digests))
 
 
-class _Packer(io.RawIOBase):
-    """Compresses what is written to it, and knows the digests and sizes of both sides."""
+class _Compressor(io.RawIOBase):
+    """Compresses what is written to it; hashes both sides and counts the compressed bytes."""
 
     def __init__(self, out: IO[bytes]) -> None:
         self.out, self.waiting, self.size = out, bytearray(), 0
@@ -102,17 +101,17 @@ class _Packer(io.RawIOBase):
         self.inside.update(block)
         self.waiting += block
         while len(self.waiting) >= CHUNK:
-            self._pack(CHUNK)
+            self._flush_chunk()
         return len(block)
 
-    def _pack(self, count: int) -> None:
-        packed = deflate.gzip_compress(bytes(self.waiting[:count]), LEVEL)
-        del self.waiting[:count]
-        self.outside.update(packed)
-        self.size += len(packed)
-        self.out.write(packed)
+    def _flush_chunk(self) -> None:
+        data = deflate.gzip_compress(bytes(self.waiting[:CHUNK]), LEVEL)
+        del self.waiting[:CHUNK]
+        self.outside.update(data)
+        self.size += len(data)
+        self.out.write(data)
 
     def close(self) -> None:
         if not self.closed and self.waiting:
-            self._pack(len(self.waiting))
+            self._flush_chunk()
         super().close()

@@ -1,16 +1,16 @@
-"""What an image is called and how it starts: the Dockerfile and the OCI config are made of this."""
+"""An image's names and how it starts: the source of its Dockerfile and of its OCI config."""
 
 from __future__ import annotations
 
 from dataclasses import dataclass
 from pathlib import PurePosixPath
 
-from stacks.core.reproducible import CREATED
+from stacks.core.reproducible import TIMESTAMP
 from stacks.core.workspace import Workspace
 from stacks.image import base
 from stacks.variants.variant import Variant, default_framework
 
-# Where an image has the variant's environment.
+# The variant's environment in an image.
 PREFIX = PurePosixPath("/opt/theano")
 ENTRY = PurePosixPath("/usr/local/bin/theano-stacks")
 HOME = PurePosixPath("/home/theano")
@@ -20,7 +20,7 @@ USER, UID, GID = "theano", 10001, 0
 
 @dataclass(frozen=True, kw_only=True)
 class ImageConfig:
-    """How an image is named, and what an engine does when it starts it."""
+    """An image's names, labels, and what an engine starts in it."""
 
     repository: str
     tags: tuple[str, ...]
@@ -40,10 +40,10 @@ class ImageConfig:
 
 
 def config_of(workspace: Workspace, variant: Variant, base_name: str | None = None) -> ImageConfig:
-    """Return a variant's image config; `base_name` is the base it lies on, else the locked one."""
+    """Return a variant's image config; `base_name` replaces the locked base."""
     framework = variant.framework
     default = framework.name == default_framework(workspace)
-    # Not the module's name: Theano-PyMC's is Theano's.
+    # Not the module's name: Theano-PyMC's is theano, too.
     repository = f"{framework.name.removesuffix('-' + framework.version)}-{variant.name}"
     description = f"{variant.summary}, on {framework.summary}"
     return ImageConfig(
@@ -56,15 +56,15 @@ def config_of(workspace: Workspace, variant: Variant, base_name: str | None = No
             "HOME": str(HOME),
             "USER": USER,
             "LANG": "C.UTF-8",
-            # Theano's keys of some modules have Python's hash of a text in them: with another seed
-            # for each process it would compile these again and again.
+            # Theano's keys of some modules contain Python's hash of a text. With a random seed,
+            # each process would compile these modules again.
             "PYTHONHASHSEED": "0",
         },
         labels={
             "org.opencontainers.image.title": repository,
             "org.opencontainers.image.description": description,
             "org.opencontainers.image.version": framework.version,
-            "org.opencontainers.image.created": CREATED.strftime("%Y-%m-%dT%H:%M:%SZ"),
+            "org.opencontainers.image.created": TIMESTAMP,
             "org.opencontainers.image.base.name": base_name or base.name(workspace),
         },
         user=f"{UID}:{GID}",

@@ -8,24 +8,20 @@ from pathlib import Path
 
 import jinja2
 
-from stacks.core.disk import REPOSITORY, write_whole
+from stacks.core.disk import write_atomically
 from stacks.core.errors import StaleError
 from stacks.core.workspace import Workspace
 from stacks.image import base
 from stacks.image.config import ImageConfig, config_of
 from stacks.variants.variant import Variant
 
-FOLDER = REPOSITORY / "docker"
 TEMPLATE = "Dockerfile.jinja"
-# Filled in when the image is built, from the argument of the same name.
+# The build argument of this name replaces it.
 BASE = "${BASE}"
 
 
-def place_of(
-    workspace: Workspace,
-    variant: Variant,
-) -> Path:
-    """Return where a variant's Dockerfile lies."""
+def dockerfile_path(workspace: Workspace, variant: Variant) -> Path:
+    """Return the path of a variant's Dockerfile."""
     return workspace.docker / variant.framework.name / variant.name / "Dockerfile"
 
 
@@ -37,13 +33,8 @@ def layers_of(variant: Variant) -> tuple[str, ...]:
 
 def text_of(workspace: Workspace, variant: Variant) -> str:
     """Return the text of a variant's Dockerfile."""
-    return render(
-        workspace,
-        variant,
-        config_of(workspace, variant, BASE),
-        base.name(workspace),
-        layers_of(variant),
-    )
+    config = config_of(workspace, variant, BASE)
+    return render(workspace, variant, config, base.name(workspace), layers_of(variant))
 
 
 def render(
@@ -54,7 +45,7 @@ def render(
     layers: Sequence[str],
 ) -> str:
     """Return the text of the Dockerfile that makes an image of this config and these layers."""
-    # Nothing of this is HTML.
+    # The output is not HTML.
     environment = jinja2.Environment(  # noqa: S701
         loader=jinja2.FileSystemLoader(workspace.docker),
         undefined=jinja2.StrictUndefined,
@@ -85,53 +76,38 @@ def _quoted(text: str) -> str:
     return f'"{text}"'
 
 
-def write(
-    workspace: Workspace,
-    variants: Sequence[Variant],
-) -> None:
-    """Write the Dockerfile of each variant, and remove those of variants that are no more."""
+def write(workspace: Workspace, variants: Sequence[Variant]) -> None:
+    """Write the Dockerfile of each variant, and remove those of variants that no longer exist."""
     for variant in variants:
-        write_whole(place_of(workspace, variant), text_of(workspace, variant))
-    for path in _left_over(workspace, variants, workspace.docker):
+        write_atomically(dockerfile_path(workspace, variant), text_of(workspace, variant))
+    for path in _left_over(workspace, variants):
         path.unlink()
         path.parent.rmdir()
 
 
-def check(
-    workspace: Workspace,
-    variants: Sequence[Variant],
-) -> None:
-    """Raise StaleError naming each committed Dockerfile that is not what it should be."""
-    found = [
-        f"{_shown(path, workspace.docker)}: its variant is no more"
-        for path in _left_over(workspace, variants, workspace.docker)
-    ]
+def check(workspace: Workspace, variants: Sequence[Variant]) -> None:
+    """Raise StaleError with each committed Dockerfile that is stale, and its first difference."""
+    faults = dict.fromkeys(_left_over(workspace, variants), "its variant no longer exists")
     for variant in variants:
-        path = place_of(workspace, variant)
+        path, text = dockerfile_path(workspace, variant), text_of(workspace, variant)
         if not path.is_file():
-            found.append(f"{_shown(path, workspace.docker)}: missing")
-            continue
-        change = _first_change(path.read_text(encoding="utf-8"), text_of(workspace, variant))
-        if change:
-            found.append(f"{_shown(path, workspace.docker)}: {change}")
-    if found:
-        raise StaleError("\n".join(sorted(found)), fix="./invoke render, then commit docker/")
+            faults[path] = "missing"
+        elif path.read_text(encoding="utf-8") != text:
+            faults[path] = _first_difference(path.read_text(encoding="utf-8"), text)
+    if faults:
+        lines = sorted(f"{p.relative_to(workspace.root)}: {fault}" for p, fault in faults.items())
+        raise StaleError("\n".join(lines), fix="./invoke render, then commit docker/")
 
 
-def _left_over(workspace: Workspace, variants: Sequence[Variant], folder: Path) -> list[Path]:
-    wanted = {place_of(workspace, variant) for variant in variants}
-    return sorted(path for path in folder.glob("*/*/Dockerfile") if path not in wanted)
+def _left_over(workspace: Workspace, variants: Sequence[Variant]) -> list[Path]:
+    """Return the Dockerfiles of variants that no longer exist."""
+    current = {dockerfile_path(workspace, variant) for variant in variants}
+    return sorted({*workspace.docker.glob("*/*/Dockerfile")} - current)
 
 
-def _shown(path: Path, folder: Path) -> str:
-    return str(path.relative_to(folder.parent))
-
-
-def _first_change(found: str, wanted: str) -> str | None:
-    if found == wanted:
-        return None
-    have, want = found.splitlines(), wanted.splitlines()
-    for number, (old, new) in enumerate(zip(have, want, strict=False), start=1):
+def _first_difference(text: str, expected: str) -> str:
+    lines, expected_lines = text.splitlines(), expected.splitlines()
+    for number, (old, new) in enumerate(zip(lines, expected_lines, strict=False), start=1):
         if old != new:
             return f"line {number} is {old!r}, should be {new!r}"
-    return f"{len(have)} lines, should be {len(want)}"
+    return f"{len(lines)} lines, should be {len(expected_lines)}"

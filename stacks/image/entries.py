@@ -1,4 +1,4 @@
-"""What is in the archives of an image: what went into it, and what came out."""
+"""Entries of an image's archives: of those it was built from, and of its export."""
 
 from __future__ import annotations
 
@@ -21,7 +21,7 @@ KINDS = {
 
 @dataclass(frozen=True)
 class Entry:
-    """What an image has at a path: `content` is a file's SHA-256 or the text of a link."""
+    """What is at a path of an image; `content` is a file's SHA-256 or a link's target."""
 
     kind: str
     mode: int
@@ -30,8 +30,8 @@ class Entry:
     content: str
 
 
-def read(stream: IO[bytes]) -> Iterator[tuple[str, Entry]]:
-    """Yield the path and entry of each member of a tar archive, layers or an engine's export."""
+def read_entries(stream: IO[bytes]) -> Iterator[tuple[str, Entry]]:
+    """Yield the path and entry of each member of a tar archive: a layer, or an engine's export."""
     with tarfile.open(fileobj=stream, mode="r|") as archive:
         for member in archive:
             content = member.linkname
@@ -45,30 +45,32 @@ def read(stream: IO[bytes]) -> Iterator[tuple[str, Entry]]:
             yield member.name.removeprefix("./").rstrip("/"), _entry(member, content)
 
 
-def compare(expected: dict[str, Entry], found: Iterable[tuple[str, Entry]], what: str) -> None:
-    """Raise IntegrityError unless everything expected was found as it should be."""
+def check_entries(
+    expected: dict[str, Entry], found: Iterable[tuple[str, Entry]], image: str
+) -> None:
+    """Raise IntegrityError unless `found` has every expected entry; it may have others."""
     missing = dict(expected)
     faults = []
     for path, entry in found:
-        wanted = missing.pop(path, None)
-        if wanted not in (None, entry):
-            faults.append(f"{path}: {_difference(wanted, entry)}")
+        original = missing.pop(path, entry)
+        if original != entry:
+            faults.append(f"{path}: {_difference(original, entry)}")
     faults += [f"{path}: missing" for path in sorted(missing)]
     if faults:
         raise IntegrityError(
-            f"{len(faults)} files of {what} are not the ones that were laid out",
+            f"{len(faults)} files of {image} differ from the layers it was built from",
             found="; ".join(faults[:3]),
-            fix="run the command again; if it stays, check the disk and the engine's storage",
+            fix="run the command again; if it fails again, check the disk and the engine's storage",
         )
 
 
-def _difference(wanted: Entry | None, found: Entry) -> str:
+def _difference(expected: Entry, found: Entry) -> str:
     for name in ("kind", "content", "mode", "owner", "time"):
-        have, want = getattr(found, name), getattr(wanted, name)
-        if have != want:
-            shown = (oct(have), oct(want)) if name == "mode" else (have, want)
-            return f"its {name} is {shown[0]}, not {shown[1]}"
-    raise AssertionError(wanted)
+        values = getattr(found, name), getattr(expected, name)
+        if values[0] != values[1]:
+            texts = map(oct, values) if name == "mode" else map(str, values)
+            return f"its {name} is {', not '.join(texts)}"
+    raise AssertionError(expected)
 
 
 def _entry(member: tarfile.TarInfo, content: str) -> Entry:
@@ -76,7 +78,7 @@ def _entry(member: tarfile.TarInfo, content: str) -> Entry:
         KINDS.get(member.type, f"of type {member.type!r}"),
         stat.S_IMODE(member.mode),
         f"{member.uid}:{member.gid}",
-        # Engines put files of their own into a container, in folders of the image.
+        # Engines add files of their own to folders of the image, which changes these.
         0 if member.isdir() else int(member.mtime),
         content,
     )

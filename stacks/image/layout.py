@@ -1,4 +1,4 @@
-"""The content of an image, laid out as folders: each becomes a layer over the base."""
+"""The content of an image as folders, of which each becomes a layer over the base."""
 
 from __future__ import annotations
 
@@ -9,51 +9,60 @@ import shutil
 from collections.abc import Iterable, Sequence
 from dataclasses import dataclass
 from pathlib import Path
+from typing import Any
 
 from stacks.channel.offers import Channel
 from stacks.core import console
-from stacks.core.disk import REPOSITORY, aside, locked, same_modes, sha256_of
+from stacks.core.disk import fixed_umask, hold_lock, replace_atomically, sha256_of
 from stacks.core.workspace import Workspace
 from stacks.environments import build as pipeline
 from stacks.environments import prefix, settings
 from stacks.environments.part import Part
-from stacks.environments.verify import SUITE
 from stacks.image import base, manifest, normalised, precompiled, sbom
+from stacks.image import config as image_config
 from stacks.image.config import ENTRY, HOME, PREFIX, WORK, ImageConfig, config_of
+from stacks.image.precompiled import CONTENT
 from stacks.locks.lock import Lock
 from stacks.variants.variant import AMDLIBM, Variant
 
-CONTENT = REPOSITORY / "docker" / "content"
+RECORD = "ready.json"
 SHARE = f"{PREFIX}/share/theano-stacks"
 SBOM = f"{SHARE}/sbom.cdx.json"
-# The same for an image on another base than the locked one, of which nothing is known here.
+# The same for an image on another base, whose packages are unknown.
 SBOM_WITHOUT_BASE = f"{SHARE}/sbom-without-base.cdx.json"
-# What decides the bytes of the layers.
-MODULES = ("base.py", "compiled.py", "config.py", "contents.py", "sbom.py", "tree.py")
-# Folders that the group root may write, and with it any user whom an engine gives that group.
+# The modules of this package that layout imports: with it they decide the bytes of the layers.
+MODULES = (base, image_config, manifest, normalised, precompiled, sbom)
+# Folders that the group root may write, so that any user in that group can.
 WRITABLE = {str(HOME)[1:]: 0o775, str(WORK)[1:]: 0o775}
 
 
 @dataclass(frozen=True)
 class Layer:
-    """A part of an image: all that lies in the folder is laid over the image's root."""
+    """A layer of an image, with the folder of its content."""
 
     name: str
     folder: Path
 
 
-def place_of(workspace: Workspace, variant: Variant) -> Path:
-    """Return where a variant's image is laid out."""
+def layout_folder(workspace: Workspace, variant: Variant) -> Path:
+    """Return the folder of a variant's layers."""
     return workspace.images / variant.framework.name / variant.name
 
 
+def path_beside(workspace: Workspace, variant: Variant, suffix: str) -> Path:
+    """Return the path of something that is made of a variant's layers: a record, an archive."""
+    folder = layout_folder(workspace, variant)
+    return folder.with_name(f"{folder.name}.{suffix}")
+
+
 def key_of(workspace: Workspace, variant: Variant, lock: Lock) -> str:
-    """Return the hash of all that decides an image's layers over its base."""
-    code = [Path(__file__).with_name(name) for name in MODULES]
-    code += [*_files(CONTENT, "*"), *_files(SUITE, "*")]
+    """Return the hash of everything that decides an image's layers over its base."""
+    code = [Path(name) for name in (__file__, *(str(module.__file__) for module in MODULES))]
+    code += [CONTENT / name for name in _files(CONTENT)]
     inputs = [
-        prefix.key_of(variant, lock, Path(PREFIX)),
+        prefix.key_of(workspace, variant, lock, Path(PREFIX)),
         [(path.name, sha256_of(path)) for path in code],
+        [(str(name), sha256_of(workspace.suite / name)) for name in _files(workspace.suite)],
         base.key(workspace),
     ]
     return hashlib.sha256(json.dumps(inputs).encode()).hexdigest()
@@ -62,45 +71,50 @@ def key_of(workspace: Workspace, variant: Variant, lock: Lock) -> str:
 def lay_out(
     workspace: Workspace, variant: Variant, target: Path | None = None
 ) -> tuple[Layer, ...]:
-    """Return the layers over the base, lowest first, made from the lock where they are not ready.
+    """Return the layers over the base, lowest first, made from the lock if they are not ready.
 
-    `target` is the folder for them instead of their place below build/. Modes are normalised and
-    every file and folder has the same time; owners are left to who makes the image (0:0).
+    target: another folder for them than the one below build/. Modes and times are normalised;
+    what writes the image sets the owners (0:0).
 
-    Raises a StacksError where the lock is stale, a source cannot be had, bytes are not the pinned
-    ones, this machine cannot run the environment, or the disk refuses.
+    Raises a StacksError if the lock is stale, a source is unavailable or not as pinned, this
+    machine cannot run the environment, or the disk refuses.
     """
-    target = target or place_of(workspace, variant)
+    target = target or layout_folder(workspace, variant)
     channel, lock = pipeline.read_lock(workspace, variant)
     key = key_of(workspace, variant, lock)
-    with locked(target, f"the image of {variant.id}"):
-        if _ready(target) == key:
+    with hold_lock(target, f"the image of {variant.id}"):
+        if read_record(target / RECORD).get("key") == key:
             return _layers(target)
         precompiled.check_machine()
         parts = pipeline.parts_of(workspace, variant, channel, lock)
-        with console.step("image", console.display_path(target)), aside(target) as made:
+        with (
+            console.step("image", console.display_path(target)),
+            replace_atomically(target) as made,
+        ):
             _make(workspace, variant, channel, lock, parts, made, key)
             manifest.write(made, [layer.folder for layer in _layers(made)])
-            (made / "ready.json").write_text(json.dumps({"key": key}) + "\n")
+            (made / RECORD).write_text(json.dumps({"key": key}) + "\n")
     return _layers(target)
 
 
 def key_in(layers: Sequence[Layer]) -> str:
-    """Return the hash of all that decided layers which are ready."""
-    return str(_ready(layers[-1].folder.parent))
+    """Return the hash of everything that decides these layers, which are ready."""
+    return str(read_record(layers[-1].folder.parent / RECORD)["key"])
 
 
 def sbom_in(layers: Sequence[Layer], *, locked_base: bool = True) -> bytes:
-    """Return the SBOM that layers which are ready have, with the locked base or without."""
+    """Return the SBOM in layers that are ready, with the locked base or without."""
     path = SBOM if locked_base else SBOM_WITHOUT_BASE
     return (layers[-1].folder / path[1:]).read_bytes()
 
 
-def _ready(target: Path) -> str | None:
+def read_record(path: Path) -> dict[str, Any]:
+    """Return the JSON object in a file, an empty one if the file is missing or damaged."""
     try:
-        return str(json.loads((target / "ready.json").read_bytes())["key"])
-    except (OSError, ValueError, KeyError, TypeError):
-        return None
+        record = json.loads(path.read_bytes())
+    except (OSError, ValueError):
+        return {}
+    return record if isinstance(record, dict) else {}
 
 
 def _layers(target: Path) -> tuple[Layer, ...]:
@@ -108,8 +122,11 @@ def _layers(target: Path) -> tuple[Layer, ...]:
     return tuple(Layer(n, target / n) for n in names if (target / n).is_dir())
 
 
-def _files(folder: Path, pattern: str) -> list[Path]:
-    return sorted(p for p in folder.glob(pattern) if p.is_file() and p.suffix != ".pyc")
+def _files(folder: Path) -> list[Path]:
+    """Return the paths in a folder of the files that go into an image, at any depth."""
+    paths = (path.relative_to(folder) for path in folder.rglob("*") if path.is_file())
+    own = (path for path in paths if path.suffix != ".toml")
+    return sorted(p for p in own if not any(n.startswith((".", "__pycache__")) for n in p.parts))
 
 
 def _make(
@@ -121,11 +138,11 @@ def _make(
     made: Path,
     key: str,
 ) -> None:
-    """Make the folders of an image's layers in the folder `made`."""
+    """Make the layers of an image in the folder `made`."""
     within = str(PREFIX)[1:]
     environment = made / "packages" / within
     environment.parent.mkdir(parents=True)
-    with same_modes():
+    with fixed_umask():
         chosen = precompiled.for_image(variant)
         prefix.fill(workspace, chosen, lock, parts, environment, Path(PREFIX))
         _expect_no_folder(environment / settings.EXPECTATION)
@@ -138,7 +155,7 @@ def _make(
         blas = [f"{within}/{name}" for name in _blas_of(variant, parts, environment)]
         _move(made / "packages", made / "blas", blas)
         config = config_of(workspace, variant)
-        _add_programs(made / "settings", variant, config)
+        _add_programs(made / "settings", variant, config, workspace.suite)
         site_packages = environment / f"lib/python{variant.framework.python}/site-packages"
         for path, debs in ((SBOM, base.licences(workspace)), (SBOM_WITHOUT_BASE, {})):
             document = sbom.render(config, key, parts, lock, channel.pins, debs, site_packages)
@@ -148,7 +165,7 @@ def _make(
 
 
 def _expect_no_folder(path: Path) -> None:
-    """Take from what verify expects those flags that depend on the user and the CPU."""
+    """Remove the flags that depend on the user and the CPU from what verify expects."""
     expected = json.loads(path.read_bytes())
     for flag in ("base_compiledir", "gcc.cxxflags"):
         del expected["flags"][flag]
@@ -156,38 +173,37 @@ def _expect_no_folder(path: Path) -> None:
 
 
 def _leave_out_tests(environment: Path, python: str) -> None:
-    """Take out the test suites of NumPy and SciPy: 20 MB that nothing in a container imports."""
+    """Remove the test suites of NumPy and SciPy, 20 MB."""
     for name in ("numpy", "scipy"):
         package = environment / f"lib/python{python}/site-packages" / name
         for folder in [path for path in package.rglob("tests") if path.is_dir()]:
             shutil.rmtree(folder)
 
 
-def _settings_of(variant: Variant, environment: Path) -> Iterable[str]:
-    """Return the paths in the environment that no package has brought."""
+def _settings_of(variant: Variant, environment: Path) -> list[str]:
+    """Return the paths in the environment that belong to no package."""
     site_packages = f"lib/python{variant.framework.python}/site-packages"
     hooks = [f"{site_packages}/theano-stacks.pth"]
     for name in (settings.HOOK, precompiled.HOOK):
-        found = (environment / site_packages).rglob(f"{name}.*")
-        hooks += [str(path.relative_to(environment)) for path in found]
+        paths = (environment / site_packages).rglob(f"{name}.*")
+        hooks += [str(path.relative_to(environment)) for path in paths]
     return [settings.RC_FILE, settings.FOLDER, settings.COMPILE_FOLDER, *sorted(hooks)]
 
 
 def _blas_of(variant: Variant, parts: Sequence[Part], environment: Path) -> list[str]:
-    """Return the files of the packages in which variants of a framework differ."""
+    """Return the files of the packages that differ between a framework's variants."""
     names = {"libblas", AMDLIBM, *(spec.split()[0] for spec in variant.packages)}
     if variant.blas:
         names.add(variant.blas.package.split()[0])
-    found = []
+    files: list[str] = []
     for part in parts:
         if part.name in names:
-            record = part.stem
-            found += [*part.files(variant.framework.python), f"conda-meta/{record}.json"]
-    return [name for name in found if os.path.lexists(environment / name)]
+            files += [*part.files(variant.framework.python), f"conda-meta/{part.stem}.json"]
+    return [name for name in files if os.path.lexists(environment / name)]
 
 
 def _move(source: Path, target: Path, names: Iterable[str]) -> None:
-    """Move files and folders by their paths; the folders that this leaves empty go with them."""
+    """Move files and folders by their paths, and remove folders that become empty."""
     for name in names:
         (target / name).parent.mkdir(parents=True, exist_ok=True)
         (source / name).replace(target / name)
@@ -197,12 +213,12 @@ def _move(source: Path, target: Path, names: Iterable[str]) -> None:
             folder.rmdir()
 
 
-def _add_programs(root: Path, variant: Variant, config: ImageConfig) -> None:
-    """Write what a container starts with, the verification suite, and who may use it."""
+def _add_programs(root: Path, variant: Variant, config: ImageConfig, suite: Path) -> None:
+    """Write the container's entry program and the verification suite, a copy of `suite`."""
     share = root / SHARE[1:]
-    shutil.copytree(
-        SUITE, share / "verify", ignore=shutil.ignore_patterns("__pycache__", ".*", "*.toml")
-    )
+    for name in _files(suite):
+        (share / "verify" / name).parent.mkdir(parents=True, exist_ok=True)
+        shutil.copy(suite / name, share / "verify" / name)
     words = {
         "title": config.title,
         "description": config.description,
@@ -210,15 +226,15 @@ def _add_programs(root: Path, variant: Variant, config: ImageConfig) -> None:
         "variant": variant.name,
         "module": variant.framework.module,
     }
-    for name, place in (
+    for template, target in (
         ("theano-stacks", ENTRY),
         ("bashrc", f"{SHARE}/bashrc"),
         ("passwd", "/etc/passwd"),
     ):
-        text = (CONTENT / name).read_text()
+        text = (CONTENT / template).read_text()
         for word, value in words.items():
             text = text.replace(f"{{{word}}}", value)
-        path = root / str(place)[1:]
+        path = root / str(target)[1:]
         path.parent.mkdir(parents=True, exist_ok=True)
         path.write_text(text)
     (root / str(ENTRY)[1:]).chmod(0o755)

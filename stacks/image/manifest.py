@@ -1,4 +1,4 @@
-"""What every file of an image's layers was when they were laid out: they may lie there for long."""
+"""The digests of an image's files when its layers were made: they may stay on disk for long."""
 
 from __future__ import annotations
 
@@ -12,13 +12,13 @@ from stacks.core.errors import IntegrityError
 NAME = "manifest.json"
 
 
-def write(place: Path, folders: Iterable[Path]) -> None:
-    """Write down the SHA-256 of each file and where each link leads, beside the folders."""
-    (place / NAME).write_text(json.dumps(read(folders), sort_keys=True) + "\n")
+def write(layout: Path, folders: Iterable[Path]) -> None:
+    """Write the digests of the layers in `folders` to the layout's folder."""
+    (layout / NAME).write_text(json.dumps(file_digests(folders), sort_keys=True) + "\n")
 
 
-def read(folders: Iterable[Path]) -> dict[str, str]:
-    """Return the SHA-256 of each file below the folders, or where a link leads, by its path."""
+def file_digests(folders: Iterable[Path]) -> dict[str, str]:
+    """Return {path: SHA-256 of the file or target of the link} of all that is below the folders."""
     return {
         str(path.relative_to(folder)): str(path.readlink())
         if path.is_symlink()
@@ -29,16 +29,13 @@ def read(folders: Iterable[Path]) -> dict[str, str]:
     }
 
 
-def check(place: Path, found: Mapping[str, str]) -> None:
-    """Raise IntegrityError unless the files that go into an image are those that were laid out.
-
-    `found` has the SHA-256 of each file, or where a link leads, by its path in the image.
-    """
-    wanted = json.loads((place / NAME).read_bytes())
-    changed = sorted(n for n in {*wanted, *found} if wanted.get(n) != found.get(n))
+def check(layout: Path, digests: Mapping[str, str]) -> None:
+    """Raise IntegrityError unless the files that file_digests() hashed are those of the layout."""
+    expected = json.loads((layout / NAME).read_bytes())
+    changed = sorted(n for n in {*expected, *digests} if expected.get(n) != digests.get(n))
     if changed:
         raise IntegrityError(
-            f"{len(changed)} files of {place} have changed since they were laid out",
+            f"{len(changed)} files of {layout} changed after the layers were made",
             found=", ".join(changed[:3]),
-            fix=f"rm -r {place}, then run the command again; if it stays, check the disk",
+            fix=f"rm -r {layout}, then run the command again; if it fails again, check the disk",
         )

@@ -1,7 +1,7 @@
-"""An image without an engine: an OCI layout in a tar archive, which engines load as well.
+"""An image made without an engine: an OCI layout in a tar archive.
 
-The archive has a `manifest.json` too, so `docker load` and `podman load` take it like one that
-`docker save` has written; skopeo, crane and the like take it as an OCI archive.
+`docker load` and `podman load` read its `manifest.json`, as in an archive of `docker save`; skopeo
+and crane read it as an OCI archive. Formats: OCI image specification 1.1.
 """
 
 from __future__ import annotations
@@ -17,24 +17,24 @@ from pathlib import Path
 from typing import Any
 
 from stacks.core import console
-from stacks.core.disk import aside, locked
+from stacks.core.disk import hold_lock, replace_atomically
 from stacks.core.errors import UsageError
-from stacks.core.reproducible import CREATED, EPOCH
+from stacks.core.reproducible import EPOCH, TIMESTAMP
 from stacks.core.workspace import Workspace
 from stacks.image import base as bases
 from stacks.image import layout
-from stacks.image.compressed import Packed, pack_once
+from stacks.image.compressed import CompressedLayer, compress_once
 from stacks.image.config import ImageConfig, config_of
 from stacks.variants.variant import Variant
 
 TYPES = "application/vnd.oci.image"
 SBOM_TYPE = "application/vnd.cyclonedx+json"
-NOTHING = b"{}"
+EMPTY = b"{}"
 
 
 @dataclass(frozen=True)
 class Blob:
-    """A file of a layout: its bytes lie in `path`, or in `data`."""
+    """A file of an OCI layout: its bytes are in the file `path`, or in `data`."""
 
     kind: str
     digest: str
@@ -44,41 +44,43 @@ class Blob:
 
     @property
     def descriptor(self) -> dict[str, Any]:
-        """What an OCI document says of it."""
+        """The OCI descriptor."""
         return {"mediaType": self.kind, "digest": self.digest, "size": self.size}
 
     @property
     def name(self) -> str:
-        """Its place in the archive."""
+        """The path in the archive."""
         return f"blobs/{self.digest.replace(':', '/')}"
 
 
 def write(workspace: Workspace, variant: Variant, target: Path, base: Path | None = None) -> str:
     """Write a variant's image to the file `target` and return its digest (`sha256:...`).
 
-    `base` is a tar archive of a root that takes the place of the locked one. The same commit gives
-    the same bytes. Raises UsageError where `target` cannot be a file, DiskError; nothing is left of
-    an archive that could not be finished.
+    base: a tar archive of a root file system that replaces the locked base. The same commit gives
+    the same bytes. Raises UsageError if `target` cannot be a file, DiskError; a failure leaves no
+    partial archive.
     """
     _check(target, base)
     layers = layout.lay_out(workspace, variant)
     config = config_of(workspace, variant, base_name=base.name if base else None)
-    place = layout.place_of(workspace, variant)
-    folder = place.with_name(f"{place.name}.packed")
-    with locked(folder, f"the layers of {variant.id}"):
-        with console.step("layers", "") as told:
-            packed = pack_once(base or bases.tar(workspace), layers, folder)
-            told.append(f"{sum(layer.size for layer in packed) / 1e6:.0f} MB, compressed")
-        with console.step("archive", console.display_path(target)), aside(target) as made:
+    folder = layout.path_beside(workspace, variant, "packed")
+    with hold_lock(folder, f"the layers of {variant.id}"):
+        with console.step("layers", "") as description:
+            compressed = compress_once(base or bases.tar(workspace), layers, folder)
+            description.append(f"{sum(la.size for la in compressed) / 1e6:.0f} MB, compressed")
+        with (
+            console.step("archive", console.display_path(target)),
+            replace_atomically(target) as made,
+        ):
             digest = archive(
-                made, folder, packed, config, layout.sbom_in(layers, locked_base=base is None)
+                made, folder, compressed, config, layout.sbom_in(layers, locked_base=base is None)
             )
     print(f"  {'digest':<9}{digest}", file=sys.stderr)
     return digest
 
 
 def file_for(workspace: Workspace, variant: Variant, chosen: Path | None) -> Path:
-    """Return where an image goes: the chosen file, else one of its name in the working folder."""
+    """Return the file for an image: the chosen one, else one of its name in the working folder."""
     config = config_of(workspace, variant)
     return chosen or Path.cwd() / f"{config.repository}-{config.tags[0]}.oci.tar"
 
@@ -87,11 +89,11 @@ def _check(target: Path, base: Path | None) -> None:
     if target.is_dir():
         raise UsageError(f"{target} is a folder", fix=f"name a file: {target / 'image.tar'}")
     if not target.parent.is_dir():
-        raise UsageError(f"{target.parent}: no such folder", fix=f"mkdir -p {target.parent}")
+        raise UsageError(f"{target.parent} is no folder", fix=f"mkdir -p {target.parent}")
     if base and not (base.is_file() and tarfile.is_tarfile(base)):
         raise UsageError(
-            f"{base}: no tar archive of a root",
-            expected="what `docker export` or mmdebstrap writes",
+            f"{base} is no tar archive of a root file system",
+            expected="the output of `docker export` or mmdebstrap",
         )
 
 
@@ -103,13 +105,12 @@ def _json(kind: str, content: Any) -> Blob:
     return _blob(kind, json.dumps(content, sort_keys=True, separators=(",", ":")).encode())
 
 
-def image_config(packed: Sequence[Packed], config: ImageConfig) -> dict[str, Any]:
-    """Return the OCI image configuration: how the image starts, and what its layers hold."""
-    created = CREATED.strftime("%Y-%m-%dT%H:%M:%SZ")
+def image_config(layers: Sequence[CompressedLayer], config: ImageConfig) -> dict[str, Any]:
+    """Return the OCI image configuration: how the image starts, and the digests of its layers."""
     return {
         "architecture": "amd64",
         "os": "linux",
-        "created": created,
+        "created": TIMESTAMP,
         "config": {
             "User": config.user,
             "Env": [f"{name}={value}" for name, value in config.environment.items()],
@@ -118,31 +119,35 @@ def image_config(packed: Sequence[Packed], config: ImageConfig) -> dict[str, Any
             "WorkingDir": config.workdir,
             "Labels": config.labels,
         },
-        "rootfs": {"type": "layers", "diff_ids": [layer.diff_id for layer in packed]},
+        "rootfs": {"type": "layers", "diff_ids": [layer.diff_id for layer in layers]},
         "history": [
-            {"created": created, "created_by": "theano-stacks", "comment": layer.name}
-            for layer in packed
+            {"created": TIMESTAMP, "created_by": "theano-stacks", "comment": layer.name}
+            for layer in layers
         ],
     }
 
 
 def archive(
-    target: Path, folder: Path, packed: Sequence[Packed], config: ImageConfig, document: bytes
+    target: Path,
+    folder: Path,
+    compressed: Sequence[CompressedLayer],
+    config: ImageConfig,
+    sbom_text: bytes,
 ) -> str:
-    """Write the layout with the image, and its SBOM as an artifact that refers to it.
+    """Write an OCI layout with the image and, as an artifact that refers to it, its SBOM.
 
-    The layers lie in the folder, `document` is the SBOM. Returns the image's digest.
+    folder: where the files of the layers are. Returns the image's digest.
     """
-    sbom = _blob(SBOM_TYPE, document)
+    sbom = _blob(SBOM_TYPE, sbom_text)
     layers = [
         Blob(f"{TYPES}.layer.v1.tar+gzip", layer.digest, layer.size, folder / layer.name)
-        for layer in packed
+        for layer in compressed
     ]
-    settings = _json(f"{TYPES}.config.v1+json", image_config(packed, config))
+    settings = _json(f"{TYPES}.config.v1+json", image_config(compressed, config))
     manifest = _manifest(settings, [layer.descriptor for layer in layers])
-    nothing = _blob("application/vnd.oci.empty.v1+json", NOTHING)
+    empty = _blob("application/vnd.oci.empty.v1+json", EMPTY)
     attached = _manifest(
-        nothing, [sbom.descriptor], artifactType=SBOM_TYPE, subject=manifest.descriptor
+        empty, [sbom.descriptor], artifactType=SBOM_TYPE, subject=manifest.descriptor
     )
     named = {
         **manifest.descriptor,
@@ -157,7 +162,7 @@ def archive(
             "mediaType": f"{TYPES}.index.v1+json",
             "manifests": [named, {**attached.descriptor, "artifactType": SBOM_TYPE}],
         },
-        # Read by `docker load` of engines that keep no OCI layouts.
+        # For `docker load` of engines without support for OCI layouts.
         "manifest.json": [
             {
                 "Config": settings.name,
@@ -167,7 +172,7 @@ def archive(
         ],
         "oci-layout": {"imageLayoutVersion": "1.0.0"},
     }
-    blobs = [*layers, settings, manifest, nothing, attached, sbom]
+    blobs = [*layers, settings, manifest, empty, attached, sbom]
     with tarfile.open(target, "w", format=tarfile.PAX_FORMAT) as tar:
         for name, content in documents.items():
             data = json.dumps(content, sort_keys=True).encode()

@@ -1,7 +1,7 @@
-"""What an image has compiled: the framework's first modules, and the bytecode of all Python files.
+"""The compiled files of an image: the framework's first modules, and the bytecode of all Python.
 
-It must run on another CPU, under another user and at another path than where it was made, and come
-out the same bytes wherever it is made.
+They must run on another CPU, as another user and at another path than where they were compiled, and
+have the same bytes wherever they are compiled.
 """
 
 from __future__ import annotations
@@ -19,68 +19,61 @@ from stacks.variants.variant import Variant
 
 CONTENT = REPOSITORY / "docker" / "content"
 HOOK = "_theano_stacks_compiledir"
-# GCC 10 does not know x86-64-v3 by that name yet.
+# GCC 10 does not have the name x86-64-v3 yet.
 MARCH = "haswell"
 CPU_FLAGS = ("abm", "avx2", "bmi1", "bmi2", "f16c", "fma", "movbe")
-# Installers are run now and then; their bytecode would be 5 MB.
+# Installers rarely run, and their bytecode would be 5 MB.
 LEFT_OUT = r"site-packages/(pip|setuptools|pkg_resources)/"
 FLAGS = {
     "gcc.cxxflags": f"-march={MARCH}",
-    # The framework's own has the kernel's version in it.
+    # The framework's default contains the kernel's version.
     "compiledir_format": "compiledir",
 }
 
 
 def for_image(variant: Variant) -> Variant:
-    """Return the variant with the flags that let compiled modules move to another machine."""
+    """Return the variant with flags whose compiled modules run on other machines."""
     return variant.model_copy(update={"flags": {**variant.flags, **FLAGS}})
 
 
 def check_machine(cpuinfo: Path = Path("/proc/cpuinfo")) -> None:
-    """Raise UsageError where this CPU cannot run what is compiled for the images."""
+    """Raise UsageError if this CPU cannot run what is compiled for the images."""
     with cpuinfo.open() as file:
-        found = {w for line in file if line.startswith("flags") for w in line.split()}
-    lacking = [flag for flag in CPU_FLAGS if flag not in found]
-    if lacking:
+        flags = {w for line in file if line.startswith("flags") for w in line.split()}
+    missing = [flag for flag in CPU_FLAGS if flag not in flags]
+    if missing:
         raise UsageError(
-            "an image cannot be made on this CPU: modules that it brings are compiled and tried",
+            "this CPU cannot run the modules that an image contains, so it cannot make the image",
             expected=f"the CPU's flags {' '.join(CPU_FLAGS)} (Intel since Haswell, AMD since Zen)",
-            found=f"no {' '.join(lacking)}",
-            fix="make it on another machine; it will run here, and compile for this CPU",
+            found=f"no {' '.join(missing)}",
+            fix="make the image on another machine; it runs here, and compiles for this CPU",
         )
 
 
 def warm(variant: Variant, environment: Path) -> None:
-    """Compile into the environment's compile folder what every start of the framework compiles.
+    """Compile the modules that every start of the framework needs into its compile folder.
 
-    Raises CommandError with the framework's own words where that fails.
+    Raises CommandError with the framework's own message if that fails.
     """
-    with scratch() as room:
+    with scratch() as temporary:
         folder = environment / settings.COMPILE_FOLDER
-        rc_file = room / "rc"
+        rc_file = temporary / "rc"
         text = str(folder).replace("%", "%%")
-        # PyTensor's own choice of a linker is numba, whose products no image can carry.
+        # PyTensor's default linker is numba, whose results cannot be shipped.
         rc_text = f"[global]\nbase_compiledir = {text}\nlinker = cvm\n"
         rc_file.write_text(rc_text, encoding="utf-8")
-        script = CONTENT / "warm.py"
+        paths = CONTENT / "warm.py", folder, environment, Path(PREFIX), temporary / "compiler"
         call(
-            [
-                environment / "bin/python",
-                script,
-                folder,
-                environment,
-                str(PREFIX),
-                room / "compiler",
-            ],
-            cwd=room,
-            env={**_environment(room), variant.framework.rc_variable: str(rc_file)},
+            [environment / "bin/python", *paths],
+            cwd=temporary,
+            env={**_environment(temporary), variant.framework.rc_variable: str(rc_file)},
         )
 
 
 def add_hook(variant: Variant, environment: Path, key: str) -> None:
-    """Let each Python of the image begin with a compile folder that its user may write.
+    """Give each user of the image a writable compile folder when Python starts.
 
-    `key` names the folder: it must differ between environments.
+    key: the folder's name, which must differ between environments.
     """
     text = (CONTENT / "compiledir.py").read_text()
     for word, value in {
@@ -98,33 +91,33 @@ def add_hook(variant: Variant, environment: Path, key: str) -> None:
 
 
 def _folders(variant: Variant) -> list[str]:
-    """Return VARIABLE=FOLDER of what the environment keeps below its own var."""
-    own = "{prefix}/var/"
-    every = sorted(variant.environment().items())
-    return [f"{name}={value[len(own) :]}" for name, value in every if value.startswith(own)]
+    """Return VARIABLE=FOLDER of the variables that name a folder below the environment's var."""
+    var = "{prefix}/var/"
+    variables = sorted(variant.environment().items())
+    return [f"{name}={value[len(var) :]}" for name, value in variables if value.startswith(var)]
 
 
 def to_bytecode(environment: Path, python: str) -> None:
-    """Compile every Python file of the environment, in one process and always in one order."""
+    """Compile every Python file of the environment, in one process and a fixed order."""
     folder = environment / f"lib/python{python}"
-    # Python 2.7's bytecode has the time of its source in it.
+    # Python 2.7's bytecode contains the time of its source.
     normalised.normalise(folder)
     if python == "2.7":
-        how = ["-d", f"{PREFIX}/lib/python{python}"]
+        options = ["-d", f"{PREFIX}/lib/python{python}"]
     else:
-        how = ["--invalidation-mode", "unchecked-hash", "-s", str(environment)]
-        how += ["-p", str(PREFIX)]
-    how += ["-x", LEFT_OUT]
-    with scratch() as room:
+        options = ["--invalidation-mode", "unchecked-hash", "-s", str(environment)]
+        options += ["-p", str(PREFIX)]
+    options += ["-x", LEFT_OUT]
+    with scratch() as temporary:
         call(
-            [environment / "bin/python", "-m", "compileall", "-q", "-f", *how, folder],
-            cwd=room,
-            env=_environment(room),
-            # 1: some file is no Python of this version; libraries carry such ones for their tests.
+            [environment / "bin/python", "-m", "compileall", "-q", "-f", *options, folder],
+            cwd=temporary,
+            env=_environment(temporary),
+            # 1: a file is not Python of this version; some libraries have such tests.
             accepted=(0, 1),
         )
 
 
-def _environment(room: Path) -> dict[str, str]:
-    # Headers that are compiled once would carry the marks of this machine.
-    return reproducible.environment(room, OMP_NUM_THREADS="1", THEANO_STACKS_QUICK="0")
+def _environment(temporary: Path) -> dict[str, str]:
+    # Precompiled headers contain settings of this machine.
+    return reproducible.environment(temporary, OMP_NUM_THREADS="1", THEANO_STACKS_QUICK="0")

@@ -1,4 +1,4 @@
-"""Proof that an image does not depend on where and how it is made: two, made differently."""
+"""A test that an image does not depend on where and how it is made: two, made differently."""
 
 from __future__ import annotations
 
@@ -9,9 +9,9 @@ import tempfile
 from dataclasses import dataclass
 from pathlib import Path
 
-from stacks.core.disk import REPOSITORY, explained
+from stacks.core.disk import REPOSITORY, explain_disk_errors
 from stacks.core.errors import StacksError
-from stacks.core.process import attached
+from stacks.core.process import run_attached
 from stacks.core.workspace import Workspace, default_workspace
 from stacks.image import base as bases
 from stacks.image import compressed, layout, manifest, oci
@@ -20,12 +20,12 @@ from stacks.variants.variant import Variant, load_variant
 
 
 class DifferenceError(StacksError):
-    """Two images of the same commit are not the same."""
+    """Two images of the same commit differ."""
 
 
 @dataclass(frozen=True)
 class Circumstances:
-    """How one of the two is made."""
+    """How an image is made: its folder, umask, number of processors (None: all), variables."""
 
     folder: str
     umask: int
@@ -36,7 +36,7 @@ class Circumstances:
 BOTH = (
     Circumstances("one", 0o022, None, {"LC_ALL": "C.UTF-8", "TZ": "UTC", "PYTHONHASHSEED": "1"}),
     Circumstances(
-        "the other, elsewhere ü",
+        "another folder ü",
         0o077,
         1,
         {"LC_ALL": "C", "TZ": "Asia/Kathmandu", "PYTHONHASHSEED": "2", "PYTHONUTF8": "1"},
@@ -45,80 +45,74 @@ BOTH = (
 
 
 def reproduce(workspace: Workspace, variant: Variant) -> str:
-    """Make a variant's image twice, each time anew, and return the digest that both have.
+    """Make a variant's image twice from scratch and return the digest of both.
 
-    They differ in folder, umask, locale, time zone, hash seed and number of processors; the
-    channel's packages come from the cache. Raises DifferenceError naming the first file that
-    differs, and how.
+    Folder, umask, locale, time zone, hash seed and number of processors differ; the channel's
+    packages come from the cache. Raises DifferenceError with the first file that differs, and how.
     """
-    with explained(workspace.build):
+    with explain_disk_errors(workspace.build):
         workspace.build.mkdir(exist_ok=True)
-        with tempfile.TemporaryDirectory(prefix="reproduce-", dir=workspace.build) as room:
-            digests = [make(variant, Path(room), how) for how in BOTH]
-            one, other = (Path(room) / how.folder for how in BOTH)
+        with tempfile.TemporaryDirectory(prefix="reproduce-", dir=workspace.build) as temporary:
+            digests = [make(variant, Path(temporary), how) for how in BOTH]
+            one, other = (Path(temporary) / how.folder for how in BOTH)
             if digests[0] != digests[1]:
                 raise DifferenceError(
                     f"{variant.id}: two images of the same commit differ",
                     expected=digests[0],
                     found=f"{digests[1]}; {_where(one, other)}",
-                    fix="what makes this file must not depend on the machine: please report it",
+                    fix="please report this file: it must not depend on the machine",
                 )
     return digests[0]
 
 
 def _where(one: Path, other: Path) -> str:
-    found = difference(one / "image", other / "image")
     same_base = filecmp.cmp(one / "base.tar", other / "base.tar", shallow=False)
-    return found or ("the archives' own form" if same_base else "the base")
+    rest = "the form of the archives" if same_base else "the base"
+    return difference(one / "image", other / "image") or rest
 
 
-def make(variant: Variant, room: Path, how: Circumstances) -> str:
+def make(variant: Variant, parent: Path, how: Circumstances) -> str:
     """Make an image in a process and a folder of its own and return its digest."""
-    place = room / how.folder
-    place.mkdir()
+    folder = parent / how.folder
+    folder.mkdir()
     cores = how.cores or len(os.sched_getaffinity(0))
     arguments = [variant.name, variant.framework.name, f"{how.umask:o}", str(cores)]
-    status = attached(
-        [sys.executable, "-m", "stacks.image.reproduce", place, *arguments],
-        cwd=place,
+    status = run_attached(
+        [sys.executable, "-m", "stacks.image.reproduce", folder, *arguments],
+        cwd=folder,
         env={**os.environ, "PYTHONPATH": str(REPOSITORY), **how.variables},
     )
     if status != 0:
-        raise StacksError(f"{variant.id} could not be made", fix="see its own message above")
-    return (place / "digest").read_text()
+        raise StacksError(f"the image of {variant.id} failed", fix="see the message above")
+    return (folder / "digest").read_text()
 
 
-def main(workspace: Workspace, words: list[str]) -> None:
+def main(workspace: Workspace, arguments: list[str]) -> None:
     """Make one image: FOLDER VARIANT FRAMEWORK UMASK CORES."""
-    place, name, framework, umask, cores = words
+    path, name, framework, umask, cores = arguments
     os.umask(int(umask, 8))
     os.sched_setaffinity(0, sorted(os.sched_getaffinity(0))[: int(cores)])
-    variant, folder = load_variant(workspace, name, framework), Path(place)
+    variant, folder = load_variant(workspace, name, framework), Path(path)
     layers = layout.lay_out(workspace, variant, folder / "image")
     bases.write(workspace, folder / "base.tar")
     (folder / "packed").mkdir()
-    made = compressed.pack(folder / "base.tar", layers, folder / "packed")
-    digest = oci.archive(
-        folder / "image.tar",
-        folder / "packed",
-        made,
-        config_of(workspace, variant),
-        layout.sbom_in(layers),
-    )
+    made = compressed.compress(folder / "base.tar", layers, folder / "packed")
+    config, sbom = config_of(workspace, variant), layout.sbom_in(layers)
+    digest = oci.archive(folder / "image.tar", folder / "packed", made, config, sbom)
     (folder / "digest").write_text(digest)
 
 
 def difference(one: Path, other: Path) -> str | None:
-    """Return the first path below two folders that is not the same in both, and what differs."""
-    # The marker of readiness is no part of an image.
-    for name in sorted({*_names(one), *_names(other)} - {"ready.json", manifest.NAME}):
+    """Return the first path that differs between two folders, and how; None if none does."""
+    # The records are no part of an image.
+    for name in sorted({*_names(one), *_names(other)} - {layout.RECORD, manifest.NAME}):
         first, second = one / name, other / name
         if not os.path.lexists(first) or not os.path.lexists(second):
-            return f"{name}: only one has it"
+            return f"{name}: only in one"
         for what, of_first, of_second in (
             ("its mode", first.lstat().st_mode, second.lstat().st_mode),
             ("its time", first.lstat().st_mtime, second.lstat().st_mtime),
-            ("what it leads to", _leads_to(first), _leads_to(second)),
+            ("its target", _target(first), _target(second)),
         ):
             if of_first != of_second:
                 return f"{name}: {what}: {of_first} and {of_second}"
@@ -131,7 +125,7 @@ def _names(folder: Path) -> set[str]:
     return {str(path.relative_to(folder)) for path in folder.rglob("*")}
 
 
-def _leads_to(path: Path) -> Path | None:
+def _target(path: Path) -> Path | None:
     return path.readlink() if path.is_symlink() else None
 
 

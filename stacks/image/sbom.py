@@ -1,7 +1,7 @@
-"""What is in an image, as a CycloneDX document: Debian's packages, conda's, and pip's.
+"""An image's bill of materials (CycloneDX): its packages from Debian, conda channels and pip.
 
-A conda package of the channel holds the debs and wheels that it was made of, each by the name that
-vulnerability databases know.
+A package of the project's channel lists the debs and wheels it was made from, under the names that
+vulnerability databases use.
 """
 
 from __future__ import annotations
@@ -39,8 +39,8 @@ def render(
 ) -> str:
     """Return the document, the same text for the same image.
 
-    `key` is the hash of all that decides the image, `base` has the licences of each package of the
-    base, `site_packages` is where pip has installed.
+    key: the hash of everything that decides the image. base: the licences of each of its packages.
+    site_packages: the folder that pip installed into.
     """
     debs = [_deb(pin, "base", licences) for pin, licences in base.items()]
     conda = {part.name: _conda(part, pins) for part in parts}
@@ -61,8 +61,8 @@ def render(
     bom.register_dependency(image, [*debs, *conda.values(), *wheels])
     for part in parts:
         needed = {spec.split()[0] for spec in part.offer.index["depends"]}
-        found = [conda[name] for name in sorted(needed & conda.keys())]
-        bom.register_dependency(conda[part.name], found)
+        dependencies = [conda[name] for name in sorted(needed & conda.keys())]
+        bom.register_dependency(conda[part.name], dependencies)
     return JsonV1Dot6(bom).output_as_string(indent=1) + "\n"
 
 
@@ -110,7 +110,7 @@ def _component(
     components: Iterable[Component] = (),
 ) -> Component:
     factory, named = LicenseFactory(), list(licences)
-    # Only a single one may be an expression; a name can be any text.
+    # Only a single licence may be an SPDX expression; a name can be any text.
     make = factory.make_from_string if len(named) == 1 else factory.make_with_name
     return Component(
         type=ComponentType.LIBRARY,
@@ -126,8 +126,8 @@ def _component(
 
 
 def _licences_in(site_packages: Path) -> dict[str, str]:
-    """Return the licence that each installed distribution names in few words, by its name."""
-    found = {}
+    """Return {distribution: licence} of what is installed, where the metadata is short enough."""
+    licences = {}
     for item in importlib.metadata.distributions(path=[str(site_packages)]):
         metadata = item.metadata.json
         named = str(metadata.get("license_expression") or metadata.get("license") or "")
@@ -136,9 +136,9 @@ def _licences_in(site_packages: Path) -> dict[str, str]:
             for line in metadata.get("classifier", [])
             if line.startswith("License :: ")
         ]
-        # Some put a licence's whole text there.
+        # The field may contain the licence's whole text.
         short = named if named and "\n" not in named and len(named) < 80 else None
         licence = short or next(iter(classified), None)
         if licence and licence != "UNKNOWN":
-            found[canonical(str(metadata["name"]))] = licence
-    return found
+            licences[canonical(str(metadata["name"]))] = licence
+    return licences

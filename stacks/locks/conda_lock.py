@@ -8,9 +8,7 @@ from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
 
-from ruamel.yaml import YAML
-from ruamel.yaml.error import YAMLError
-
+from stacks.core import yamlfile
 from stacks.core.errors import UsageError
 
 NAME = "conda-lock.yml"
@@ -37,7 +35,7 @@ class LockedPackage:
 
 @dataclass(frozen=True)
 class Content:
-    """What a conda-lock.yml says: `seal` is its content hash, and `sealed` all else."""
+    """The content of a conda-lock.yml: `seal` is its content hash, `sealed` the rest."""
 
     packages: tuple[LockedPackage, ...]
     channel: str
@@ -48,7 +46,7 @@ class Content:
 def write(
     path: Path, packages: Iterable[LockedPackage], channel: str, seal: Callable[[str], str]
 ) -> None:
-    """Write a conda-lock.yml; `seal` is given all that it says and returns its content hash."""
+    """Write a conda-lock.yml; `seal` returns the content hash for the rest of its content."""
     from conda_lock.lockfile import write_conda_lock_file
     from conda_lock.lockfile.v1.models import HashModel, LockMeta
     from conda_lock.lockfile.v2prelim.models import LockedDependency, Lockfile
@@ -84,7 +82,7 @@ def write(
         )
 
     put("")
-    put(seal(_split(_load(path.read_bytes()))[0]))
+    put(seal(_split(yamlfile.parse(path, path.read_bytes())[0])[0]))
 
 
 def _name_and_rest(spec: str) -> tuple[str, str]:
@@ -93,9 +91,9 @@ def _name_and_rest(spec: str) -> tuple[str, str]:
 
 
 def parse(path: Path, data: bytes, fix: str) -> Content:
-    """Return what the bytes of a conda-lock.yml say; UsageError with the fix if they cannot."""
+    """Return the content of a conda-lock.yml; UsageError, with the fix, if it is not valid."""
     try:
-        content = _load(data)
+        content, _ = yamlfile.parse(path, data)
         sealed, seal = _split(content)
         packages = tuple(
             LockedPackage(
@@ -112,19 +110,15 @@ def parse(path: Path, data: bytes, fix: str) -> Content:
             for entry in content["package"]
         )
         channel = str(content["metadata"]["channels"][0]["url"])
-    except (YAMLError, ValueError, KeyError, IndexError, TypeError, AttributeError) as error:
+    except (UsageError, ValueError, KeyError, IndexError, TypeError, AttributeError) as error:
         raise UsageError(
-            f"{path}: not a lock that conda-lock could have written", found=str(error), fix=fix
+            f"{path} is not a lock of conda-lock", found=str(error), fix=fix
         ) from error
     return Content(packages, channel, sealed, seal)
 
 
-def _load(data: bytes) -> Any:
-    return YAML(typ="safe", pure=False).load(data)
-
-
 def _split(content: Any) -> tuple[str, str]:
-    """Return all that a parsed conda-lock.yml says but its content hash, in one form, and that."""
+    """Return a parsed conda-lock.yml without its content hash, as canonical JSON, and the hash."""
     metadata = dict(content["metadata"])
     seal = str(metadata.pop("content_hash")[PLATFORM])
     return json.dumps({**content, "metadata": metadata}, sort_keys=True), seal

@@ -1,8 +1,8 @@
-"""Locks: what a variant is made of, to the byte.
+"""Locks: the exact packages of each variant.
 
 A lock is three committed files: conda-lock.yml (stacks/locks/conda_lock.py), the environment.yml
-that it was solved from, and for pip flavours a requirements.txt with hashes. Where the packages
-are another channel's, sizes.json has the bytes of each; its folder ends in that channel's name
+that it was solved from, and for pip flavours a requirements.txt with hashes. For another
+channel's packages, sizes.json has the bytes of each; the folder's name ends in the channel's
 (mkl@NAME).
 """
 
@@ -18,7 +18,7 @@ from stacks.channel import offers as offers_module
 from stacks.channel import solve as solver
 from stacks.channel.offers import Channel, Offer
 from stacks.channel.package import Built
-from stacks.core.disk import aside
+from stacks.core.disk import replace_atomically
 from stacks.core.errors import StaleError, UsageError
 from stacks.core.workspace import Workspace
 from stacks.locks import conda_lock
@@ -36,10 +36,10 @@ RESTORE = "if nobody meant to change it: `git checkout -- envs/locks`"
 
 @dataclass(frozen=True)
 class Lock:
-    """A variant's lock as it was read from its files.
+    """A variant's lock, read from its files.
 
-    `seal` is the content hash that conda-lock.yml bears, and `sealed` all else that it says.
-    `channel` is where the packages are, and `sizes` the bytes of each where that is not ours.
+    seal: the content hash in conda-lock.yml. sealed: the rest of that file. sizes: the bytes of
+    each package, for another channel.
     """
 
     packages: tuple[LockedPackage, ...]
@@ -51,23 +51,17 @@ class Lock:
     sizes: Mapping[str, int] = field(default_factory=dict)
 
 
-def folder_of(
-    workspace: Workspace,
-    variant: Variant,
-) -> Path:
+def folder_of(workspace: Workspace, variant: Variant) -> Path:
     """Return the folder of a variant's lock."""
     return workspace.locks / variant.framework.name / variant.name
 
 
-def with_other_channels(
-    workspace: Workspace,
-    variants: Iterable[Variant],
-) -> tuple[Variant, ...]:
-    """Return the variants, each with those of it that are locked on other channels."""
+def with_other_channels(workspace: Workspace, variants: Iterable[Variant]) -> tuple[Variant, ...]:
+    """Return the variants, each followed by those that are locked on other channels."""
     return tuple(
-        found
+        each
         for variant in variants
-        for found in (
+        for each in (
             variant,
             *(
                 on_other_channel(variant, folder.name.partition("@")[2])
@@ -78,15 +72,15 @@ def with_other_channels(
 
 
 def requirements_of(variant: Variant, pins: Pins) -> tuple[IndexPin, ...]:
-    """Return the pinned files that pip installs, in the order that the framework gives.
+    """Return the pinned files that pip installs, in the framework's order.
 
-    The first pinned file of each `name==version` is the one; UsageError where there is none.
+    That is the first pinned file of each `name==version`; UsageError if there is none.
     """
-    found = []
+    files = []
     for requirement in variant.pip_requirements():
         name, _, version = requirement.partition("==")
-        found.append(pins.version(name, version)[0])
-    return tuple(found)
+        files.append(pins.version(name, version)[0])
+    return tuple(files)
 
 
 def content_hash(
@@ -95,11 +89,11 @@ def content_hash(
     sealed: str,
     sizes: Mapping[str, int] | None = None,
 ) -> str:
-    """Return the SHA-256 over what a lock follows from and what it says.
+    """Return the SHA-256 of a lock's inputs and content.
 
-    That is the variant, the packages' inputs, and all of conda-lock.yml but this hash: a digit of
-    a package's hash that changed there is found without building the package. Packages of another
-    channel have no inputs that are known, but sizes.
+    That is the variant, the packages' inputs, and conda-lock.yml without this hash: a changed digit
+    in a package's hash is found without a build of the package. For packages of another channel,
+    the sizes replace the inputs.
     """
     inputs = {
         "variant": json.loads(variant.model_dump_json()),
@@ -110,7 +104,7 @@ def content_hash(
     return hashlib.sha256(json.dumps(inputs, sort_keys=True).encode()).hexdigest()
 
 
-def render(
+def write_files(
     variant: Variant,
     offers: tuple[Offer, ...],
     built: Mapping[str, Built],
@@ -136,20 +130,17 @@ def render(
         offers_module.URL,
         lambda sealed: content_hash(variant, offers, sealed),
     )
-    for name, text in inputs_of(variant, pins).items():
+    for name, text in input_files(variant, pins).items():
         (folder / name).write_text(text)
 
 
-def inputs_of(variant: Variant, pins: Pins, channel: str = offers_module.URL) -> dict[str, str]:
+def input_files(variant: Variant, pins: Pins, channel: str = offers_module.URL) -> dict[str, str]:
     """Return the texts of environment.yml and, for pip flavours, requirements.txt."""
-    ours = (
-        "; `./invoke serve` answers at the channel's address"
-        if channel == offers_module.URL
-        else ""
-    )
+    served = channel == offers_module.URL
+    note = "; `./invoke serve` answers at the channel's address" if served else ""
     lines = [
         f"# {variant.summary} on {variant.framework.summary}.",
-        f"# Made by `./invoke lock`{ours}.",
+        f"# Made by `./invoke lock`{note}.",
         f"name: {variant.name}",
         "channels:",
         f"  - {channel}",
@@ -170,16 +161,13 @@ def inputs_of(variant: Variant, pins: Pins, channel: str = offers_module.URL) ->
 
 
 def make(
-    workspace: Workspace,
-    variant: Variant,
-    channel: Channel,
-    built: Mapping[str, Built],
+    workspace: Workspace, variant: Variant, channel: Channel, built: Mapping[str, Built]
 ) -> None:
-    """Solve a variant and write its lock in place of the old one."""
+    """Solve a variant and replace its lock."""
     offers = solver.solve(channel, variant.conda_specs(), variant.framework.glibc)
-    with aside(folder_of(workspace, variant)) as folder:
+    with replace_atomically(folder_of(workspace, variant)) as folder:
         folder.mkdir()
-        render(variant, offers, built, channel.pins, folder)
+        write_files(variant, offers, built, channel.pins, folder)
 
 
 def make_of_other_channel(
@@ -190,8 +178,8 @@ def make_of_other_channel(
     sizes: Mapping[str, int],
     pins: Pins,
 ) -> None:
-    """Write the lock of a variant whose packages are those of another channel."""
-    with aside(folder_of(workspace, variant)) as folder:
+    """Write the lock of a variant with another channel's packages."""
+    with replace_atomically(folder_of(workspace, variant)) as folder:
         folder.mkdir()
         conda_lock.write(
             folder / conda_lock.NAME,
@@ -200,22 +188,18 @@ def make_of_other_channel(
             lambda sealed: content_hash(variant, (), sealed, sizes),
         )
         (folder / SIZES).write_text(json.dumps(sizes, indent=1, sort_keys=True) + "\n")
-        for name, text in inputs_of(variant, pins, channel).items():
+        for name, text in input_files(variant, pins, channel).items():
             (folder / name).write_text(text)
 
 
-def read(
-    workspace: Workspace,
-    variant: Variant,
-    pins: Pins,
-) -> Lock:
-    """Return a variant's lock; UsageError where there is none or it cannot be read."""
+def read(workspace: Workspace, variant: Variant, pins: Pins) -> Lock:
+    """Return a variant's lock; UsageError if there is none or it cannot be read."""
     path = folder_of(workspace, variant) / conda_lock.NAME
     if not path.is_file():
         raise UsageError(f"{variant.id} is not locked", fix=f"run `{_command(variant)}`")
     data = path.read_bytes()
     content = conda_lock.parse(path, data, _fix(_command(variant)))
-    texts = inputs_of(variant, pins, content.channel)
+    texts = input_files(variant, pins, content.channel)
     digest = hashlib.sha256(data)
     for name in sorted(texts):
         digest.update(texts[name].encode())
@@ -235,14 +219,14 @@ def _sizes(variant: Variant, path: Path) -> dict[str, int]:
         return {str(name): int(size) for name, size in json.loads(path.read_bytes()).items()}
     except (OSError, ValueError, TypeError, AttributeError) as error:
         raise UsageError(
-            f"{path}: not the packages' sizes",
+            f"{path} does not contain the packages' sizes",
             found=str(error),
             fix=_fix(_command(variant)),
         ) from error
 
 
 def _command(variant: Variant, channel: str = "") -> str:
-    """Return what makes a variant's lock; `channel` is the name or address of another one."""
+    """Return the command that makes a variant's lock."""
     if not variant.channel:
         return "./invoke lock"
     flavour = variant.name.partition("@")[0]
@@ -254,25 +238,21 @@ def _fix(command: str) -> str:
     return f"run `{command}`, look at the difference, and commit it; {RESTORE}"
 
 
-def check(
-    workspace: Workspace,
-    variant: Variant,
-    channel: Channel,
-) -> Lock:
-    """Return a variant's lock if it follows from what is committed.
+def check(workspace: Workspace, variant: Variant, channel: Channel) -> Lock:
+    """Return a variant's lock if it is current.
 
-    Raises StaleError that names what changed where environment.yml, requirements.txt or the
-    solution differ from what `./invoke lock` would write now. Nothing is built for this. What
-    another channel would give now is not asked: its packages are the ones that were locked.
+    Raises StaleError, with the changes, if environment.yml, requirements.txt or the solution differ
+    from what `./invoke lock` would write now. Nothing is built for this, and another channel's
+    index is not read.
     """
     folder = folder_of(workspace, variant)
     lock = read(workspace, variant, channel.pins)
     changes = []
-    for name, text in inputs_of(variant, channel.pins, lock.channel).items():
+    for name, text in input_files(variant, channel.pins, lock.channel).items():
         path = folder / name
-        found = path.read_text(errors="replace") if path.is_file() else None
-        if found != text:
-            changes.append(f"{name} {'differs' if found is not None else 'is missing'}")
+        committed = path.read_text(errors="replace") if path.is_file() else None
+        if committed != text:
+            changes.append(f"{name} {'is missing' if committed is None else 'differs'}")
     offers: tuple[Offer, ...] = ()
     if not variant.channel:
         offers = solver.solve(channel, variant.conda_specs(), variant.framework.glibc)

@@ -1,8 +1,4 @@
-"""Packages of another channel: solved by its index, brought as locked, and ready to be installed.
-
-Everything about them that is used afterwards is in the lock, or in the packages themselves, whose
-SHA-256 the lock has.
-"""
+"""Locks of another channel's packages, solved with its index."""
 
 from __future__ import annotations
 
@@ -18,14 +14,14 @@ import zstandard
 
 from stacks.channel import offers as offers_module
 from stacks.channel import solve as solver
-from stacks.core.disk import explained, scratch
+from stacks.core.disk import explain_disk_errors, scratch
 from stacks.core.errors import UsageError
 from stacks.core.workspace import Workspace
 from stacks.locks.conda_lock import LockedPackage
 from stacks.locks.lock import make_of_other_channel
-from stacks.sources.condarc import Place, conda_web, place_of
+from stacks.sources.condarc import ChannelAddress, channel_address, conda_web
 from stacks.sources.download import download
-from stacks.sources.mirrors import shown
+from stacks.sources.mirrors import public_url
 from stacks.sources.web import MissingError, Web
 from stacks.variants.variant import Variant, on_other_channel
 
@@ -34,7 +30,7 @@ SUBDIRS = ("linux-64", "noarch")
 
 @dataclass(frozen=True)
 class Solution:
-    """The packages that satisfy a variant, sorted by name, and the bytes of each by file name."""
+    """The packages for a variant, sorted by name, and the size of each by file name."""
 
     packages: tuple[LockedPackage, ...]
     sizes: dict[str, int]
@@ -42,20 +38,20 @@ class Solution:
 
 @dataclass(frozen=True)
 class Index:
-    """What a channel offers: its repodata.json files, in a folder."""
+    """The index of a channel: a folder with its repodata.json files."""
 
-    place: Place
+    address: ChannelAddress
     folder: Path
 
     def solve(self, variant: Variant) -> Solution:
-        """Return what satisfies a variant; UsageError with the solver's words where nothing can."""
+        """Return the packages for a variant; UsageError if there is no solution."""
         specs, glibc = variant.conda_specs(), variant.framework.glibc
         records = solver.solve_index(
             self.folder,
             specs,
             glibc,
-            f"{variant.id}: {self.place.name}",
-            "it may have dropped these versions, or call them otherwise: take another channel",
+            f"{variant.id}: {self.address.name}",
+            "the channel may lack these versions, or use other names: choose another channel",
         )
         packages = tuple(self._locked(record) for record in records)
         sizes = {
@@ -67,14 +63,14 @@ class Index:
     def _locked(self, record: rattler.RepoDataRecord) -> LockedPackage:
         if not (record.sha256 and record.md5 and record.size):
             raise UsageError(
-                f"{record.file_name} of {self.place.name} cannot be locked",
+                f"{record.file_name} of {self.address.name} cannot be locked",
                 expected="its SHA-256, MD5 and size in the channel's index",
             )
         return LockedPackage(
             name=record.name.normalized,
             version=str(record.version),
             build=str(record.build),
-            url=record.url.replace(self.folder.as_uri(), self.place.url, 1),
+            url=record.url.replace(self.folder.as_uri(), self.address.url, 1),
             sha256=record.sha256.hex(),
             md5=record.md5.hex(),
             depends=tuple(record.depends),
@@ -82,67 +78,63 @@ class Index:
 
 
 @contextmanager
-def index_of(place: Place) -> Iterator[Index]:
-    """Bring a channel's index for the time of the block; UsageError where there is none."""
+def index_of(address: ChannelAddress) -> Iterator[Index]:
+    """Download a channel's index for the block; UsageError if there is none."""
     with scratch() as folder:
-        web = conda_web(threading.Event(), place.url)
+        web = conda_web(threading.Event(), address.url)
         for subdir in SUBDIRS:
             (folder / subdir).mkdir()
-            _bring_index(web, f"{place.url}/{subdir}", folder / subdir)
-        yield Index(place, folder)
+            _download_index(web, f"{address.url}/{subdir}", folder / subdir)
+        yield Index(address, folder)
 
 
-def _bring_index(web: Web, url: str, folder: Path) -> None:
-    """Bring one subdir's repodata.json, compressed where the server has it so."""
+def _download_index(web: Web, url: str, folder: Path) -> None:
+    """Download a subdir's repodata.json, compressed if the server has that."""
     target, packed = folder / "repodata.json", folder / "repodata.json.zst"
     try:
         try:
-            download(web, f"{url}/{packed.name}", packed, None, lambda gained: None)
+            download(web, f"{url}/{packed.name}", packed, None, lambda bytes_gained: None)
         except MissingError:
-            download(web, f"{url}/{target.name}", target, None, lambda gained: None)
+            download(web, f"{url}/{target.name}", target, None, lambda bytes_gained: None)
             return
     except MissingError as error:
         raise UsageError(
-            f"{shown(url)}: not a conda channel",
+            f"{public_url(url)} is not a conda channel",
             expected=f"{packed.name} or {target.name} there",
-            fix="look at the channel's address",
+            fix="check the channel's address",
         ) from error
-    with explained(target):
+    with explain_disk_errors(target):
         try:
             with packed.open("rb") as source, target.open("wb") as file:
                 zstandard.ZstdDecompressor().copy_stream(source, file)
         except zstandard.ZstdError as error:
             raise UsageError(
-                f"{shown(url)}/{packed.name}: not a file of zstd's", found=str(error)
+                f"{public_url(url)}/{packed.name} is not a zstd file", found=str(error)
             ) from error
     packed.unlink()
 
 
-def relock(
-    workspace: Workspace,
-    variants: Sequence[Variant],
-    channel: str,
-) -> None:
-    """Solve the variants on another channel, by its name or address, and write their locks.
+def relock(workspace: Workspace, variants: Sequence[Variant], channel: str) -> None:
+    """Solve variants on another channel, by its name or address, and write their locks.
 
-    What can be solved is locked. Raises UsageError in the end for each variant that cannot.
+    Raises UsageError in the end with all variants that have no solution.
     """
-    place = place_of(channel)
+    address = channel_address(channel)
     pins = offers_module.read_channel(workspace).pins
-    refused = []
-    with index_of(place) as index:
-        for ours in variants:
+    errors = []
+    with index_of(address) as index:
+        for own in variants:
             try:
-                variant = on_other_channel(ours, place.label)
+                variant = on_other_channel(own, address.label)
                 solution = index.solve(variant)
             except UsageError as error:
-                refused.append(error)
+                errors.append(error)
                 continue
             make_of_other_channel(
-                workspace, variant, place.name, solution.packages, solution.sizes, pins
+                workspace, variant, address.name, solution.packages, solution.sizes, pins
             )
             print(f"  {'locked':<9}{variant.id}", file=sys.stderr)
-    if len(refused) == 1:
-        raise refused[0]
-    if refused:
-        raise UsageError("\n".join(error.what for error in refused), fix=refused[0].fix)
+    if len(errors) == 1:
+        raise errors[0]
+    if errors:
+        raise UsageError("\n".join(error.what for error in errors), fix=errors[0].fix)

@@ -1,4 +1,4 @@
-"""DOC."""
+"""Writing and checking the locks of this project's channel."""
 
 from __future__ import annotations
 
@@ -14,11 +14,8 @@ from stacks.locks import lock
 from stacks.variants.variant import Variant
 
 
-def relock(
-    workspace: Workspace,
-    variants: Sequence[Variant],
-) -> None:
-    """Solve the variants anew, build what their solutions need, and write their locks."""
+def relock(workspace: Workspace, variants: Sequence[Variant]) -> None:
+    """Solve the variants, build the packages that are missing, and write the locks."""
     channel = offers_module.read_channel(workspace)
     solutions = {v.id: solver.solve(channel, v.conda_specs(), v.framework.glibc) for v in variants}
     offers = {offer.file_name: offer for offers in solutions.values() for offer in offers}
@@ -28,11 +25,8 @@ def relock(
         print(f"  {'locked':<9}{variant.id}", file=sys.stderr)
 
 
-def check_locks(
-    workspace: Workspace,
-    variants: Sequence[Variant],
-) -> None:
-    """Raise StaleError naming every variant whose committed lock is not what it should be."""
+def check_locks(workspace: Workspace, variants: Sequence[Variant]) -> None:
+    """Raise StaleError with every variant whose committed lock is stale."""
     channel = offers_module.read_channel(workspace)
     stale = []
     for variant in variants:

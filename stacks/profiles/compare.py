@@ -1,4 +1,4 @@
-"""Two profiles side by side: what each class, op and apply gained or lost."""
+"""Compare two profiles: what each class, op and apply gained or lost."""
 
 from __future__ import annotations
 
@@ -17,10 +17,11 @@ CALLING = "(calling the function)"
 
 
 @dataclass(frozen=True)
-class Cost:
-    """What one class, op or apply takes of a call: seconds, implementation, nodes, their calls.
+class OperationTime:
+    """What one class, op or apply takes of a call.
 
-    `names` are those that it has in its profile, and `place` is where it computes.
+    type: C, Py or both. applies: the number of nodes. calls: of these nodes in one call of the
+    function. names: its names in the profile. place: where it computes, as in counterparts.
     """
 
     seconds: float
@@ -33,54 +34,56 @@ class Cost:
 
 @dataclass(frozen=True)
 class Difference:
-    """One row: the same name in both profiles; None where one of them has not got it."""
+    """One row: a name in two profiles; None for a profile without it."""
 
     name: str
-    before: Cost | None
-    after: Cost | None
+    before: OperationTime | None
+    after: OperationTime | None
 
     @property
     def gained(self) -> float:
-        """Seconds that a call lost (below zero) or takes more (above)."""
+        """Seconds of a call, after minus before."""
         return _of(self.after) - _of(self.before)
 
     @property
     def now_in_c(self) -> bool:
-        """Whether Python code did it before and C does now."""
+        """Whether it was Python code before and is C now."""
         return bool(
             self.before and self.after and "Py" in self.before.type and self.after.type == "C"
         )
 
 
-def _of(cost: Cost | None) -> float:
-    return cost.seconds if cost else 0.0
+def _of(time: OperationTime | None) -> float:
+    return time.seconds if time else 0.0
 
 
-def costs(profile: Mapping[str, Any], kind: str, *, matched: bool = False) -> dict[str, Cost]:
-    """Return {name: Cost} of a call, the insides of scans counted in place of the scans.
+def operation_times(
+    profile: Mapping[str, Any], kind: str, *, matched: bool = False
+) -> dict[str, OperationTime]:
+    """Return {name: OperationTime} of a call, with the nodes inside scans in place of the scans.
 
-    `kind` is `classes`, `ops` or `applies`. The costs sum up to a call's seconds: what scan and
-    the function itself take beyond their nodes has rows of its own. `matched` gives the operations
-    of a device and their counterparts on the host the same names.
+    kind: `classes`, `ops` or `applies`. matched: give the operations of a device and their
+    counterparts on the host the same names. The times add up to a call's seconds: the overhead of
+    scans and of the function itself have rows of their own.
     """
     calls = max(profile["calls"], 1)
-    found: dict[str, Cost] = {}
+    by_name: dict[str, OperationTime] = {}
     for row in _rows(profile, kind):
         own = _name(row, kind)
         name = counterparts.counterpart(own, kind) if matched else own
-        known = found.get(name, Cost(0.0, row["type"], 0, place=counterparts.place(own)))
-        found[name] = Cost(
-            known.seconds + row["seconds"] / calls,
-            _both(known.type, row["type"]),
-            known.applies + row.get("applies", 1),
-            known.calls + row["calls"] / calls,
-            tuple(sorted({*known.names, own})),
-            _both(known.place, counterparts.place(own)),
+        sum_ = by_name.get(name, OperationTime(0.0, row["type"], 0, place=counterparts.place(own)))
+        by_name[name] = OperationTime(
+            sum_.seconds + row["seconds"] / calls,
+            _both(sum_.type, row["type"]),
+            sum_.applies + row.get("applies", 1),
+            sum_.calls + row["calls"] / calls,
+            tuple(sorted({*sum_.names, own})),
+            _both(sum_.place, counterparts.place(own)),
         )
     if profile["scans"]:
-        found[OVERHEAD] = Cost(_overhead(profile) / calls, "", len(profile["scans"]))
-    found[CALLING] = Cost((profile["seconds"] - profile["thunk_seconds"]) / calls, "", 1)
-    return found
+        by_name[OVERHEAD] = OperationTime(_overhead(profile) / calls, "", len(profile["scans"]))
+    by_name[CALLING] = OperationTime((profile["seconds"] - profile["thunk_seconds"]) / calls, "", 1)
+    return by_name
 
 
 def _both(left: str, right: str) -> str:
@@ -90,7 +93,7 @@ def _both(left: str, right: str) -> str:
 def _rows(profile: Mapping[str, Any], kind: str) -> Iterator[Mapping[str, Any]]:
     scans = [scan["name"] for scan in profile["scans"]]
     for row in profile[kind]:
-        # A scan without a profile of its own stays one row.
+        # A scan without a profile remains one row.
         if not (scans and _is_scan(row, kind, scans)):
             yield row
     for scan in profile["scans"]:
@@ -106,7 +109,7 @@ def _is_scan(row: Mapping[str, Any], kind: str, scans: list[str]) -> bool:
 
 
 def _overhead(profile: Mapping[str, Any]) -> float:
-    """Return the seconds of scan nodes, at any depth, that are not those of the nodes inside."""
+    """Return the seconds of scan nodes, at any depth, without those of the nodes inside."""
     if not profile["scans"]:
         return 0.0
     nodes = sum(row["seconds"] for row in profile["classes"] if _name(row, "classes") == "Scan")
@@ -116,7 +119,7 @@ def _overhead(profile: Mapping[str, Any]) -> float:
 
 def _name(row: Mapping[str, Any], kind: str) -> str:
     text = str(row[KINDS[kind]])
-    # The same class lies in other modules in other frameworks.
+    # The module of a class differs between frameworks.
     return text.rsplit(".", 1)[-1] if kind == "classes" else text
 
 
@@ -125,9 +128,9 @@ def differences(
 ) -> list[Difference]:
     """Return a row for each class, op or apply of two profiles, the largest change first.
 
-    `matched`: as of `costs`.
+    kind, matched: as for operation_times().
     """
-    left, right = (costs(profile, kind, matched=matched) for profile in (before, after))
+    left, right = (operation_times(profile, kind, matched=matched) for profile in (before, after))
     rows = [Difference(name, left.get(name), right.get(name)) for name in {**left, **right}]
     return sorted(rows, key=lambda row: (-abs(row.gained), row.name))
 
@@ -135,42 +138,37 @@ def differences(
 def pairs(
     before: Mapping[str, Any], after: Mapping[str, Any], case: str
 ) -> list[tuple[Mapping[str, Any], Mapping[str, Any]]]:
-    """Return the cases that two reports share, or the one called `case`.
+    """Return the cases that two reports share, or the one named `case`.
 
-    Raises UsageError where the reports are of different workloads, sizes or precisions, or share
-    no such case.
+    Raises UsageError if workload, sizes or precision differ, or they share no such case.
     """
     for key in ("workload", "small", "dtype"):
         if before[key] != after[key]:
             raise UsageError(
-                f"these reports do not compare: {key} differs",
+                f"the reports cannot be compared: {key} differs",
                 expected=before[key],
                 found=after[key],
                 fix="make both with the same ./invoke profile options",
             )
-    others = {found["name"]: found for found in after["cases"]}
-    shared = [
-        (found, others[found["name"]])
-        for found in before["cases"]
-        if found["name"] in others and case in ("", found["name"])
-    ]
+    left, right = ({c["name"]: c for c in report["cases"]} for report in (before, after))
+    shared = [(left[n], right[n]) for n in left if n in right and case in ("", n)]
     if not shared:
         raise UsageError(
             f"the reports do not share {'the case ' + case if case else 'a case'}",
-            expected=", ".join(found["name"] for found in before["cases"]),
-            found=", ".join(others),
+            expected=", ".join(left),
+            found=", ".join(right),
         )
     return shared
 
 
 def show(before: Mapping[str, Any], after: Mapping[str, Any], *, case: str = "") -> None:
-    """Print what the second report gained or lost against the first, case by case."""
+    """Print what the second report gained or lost against the first, by case."""
     for left, right in pairs(before, after, case):
         lines = heading(before, after, left, right)
         if left["profile"] and right["profile"]:
             lines += _tables(before, after, left, right)
         else:
-            lines.append("  one of them has no profile: there is nothing to compare by op")
+            lines.append("  one report has no profile: ops cannot be compared")
         print("\n".join([*lines, ""]))
 
 
@@ -200,26 +198,26 @@ def _tables(
 
 
 def device_lines(report: Mapping[str, Any], case: Mapping[str, Any]) -> list[str]:
-    """Say of a case on a device what was waited for, what was moved, and what stayed behind."""
+    """Return lines about a case on a device: its times, its transfers, what the host computed."""
     profile, places = case["profile"], case["places"]
-    found = costs(profile, "classes")
+    by_class = operation_times(profile, "classes")
     # `Elemwise of Composite` is of the class Elemwise.
-    behind = {name.partition(" ")[0] for name in places["host"]}
-    stayed = {
-        name: cost.seconds
-        for name, cost in found.items()
-        if name in behind or (name == OVERHEAD and "Scan" in behind)
+    host = {name.partition(" ")[0] for name in places["host"]}
+    host_seconds = {
+        name: time.seconds
+        for name, time in by_class.items()
+        if name in host or (name == OVERHEAD and "Scan" in host)
     }
-    moved = sum(cost.seconds for cost in found.values() if cost.place == counterparts.BETWEEN)
-    largest = sorted(stayed.items(), key=lambda item: (-item[1], item[0]))
-    told = ", ".join(f"{name} {1e3 * seconds:.3f} ms" for name, seconds in largest)
+    transfers = sum(c.seconds for c in by_class.values() if c.place == counterparts.TRANSFER)
+    largest = sorted(host_seconds.items(), key=lambda item: (-item[1], item[0]))
+    host_text = ", ".join(f"{name} {1e3 * seconds:.3f} ms" for name, seconds in largest)
     return [
         f"{_variant(report)} on {report['device']['where']}: a profiled call took "
-        f"{1e3 * profile['seconds'] / max(profile['calls'], 1):.3f} ms, as each node was waited "
-        "for; calls that are not profiled wait only at their end",
+        f"{1e3 * profile['seconds'] / max(profile['calls'], 1):.3f} ms, waiting for each node; "
+        "other calls wait only at their end",
         f"  transfers: {places['to_device']} to the device, {places['from_device']} from it, "
-        f"{1e3 * moved:.3f} ms a call",
-        f"  stayed on the host: {told or 'nothing that computes with floats'}",
+        f"{1e3 * transfers:.3f} ms a call",
+        f"  stayed on the host: {host_text or 'nothing that computes with floats'}",
     ]
 
 
@@ -229,26 +227,26 @@ def heading(
     left: Mapping[str, Any],
     right: Mapping[str, Any],
 ) -> list[str]:
-    """Return what is compared, the times of a call, and whether the graphs are the same."""
+    """Return lines with the reports' names, times of a call, and whether their graphs differ."""
     names = [f"{_variant(report)} on {report['framework']['name']}" for report in (before, after)]
-    seconds = [statistics.median(found["seconds"]) for found in (left, right)]
-    graphs = [found["graph"] for found in (left, right)]
+    seconds = [statistics.median(case["seconds"]) for case in (left, right)]
+    graphs = [case["graph"] for case in (left, right)]
     lines = [
         f"{before['workload']} {left['name']}, {before['dtype']}: {names[0]} -> {names[1]}",
         f"  a call: {1e3 * seconds[0]:.3f} -> {1e3 * seconds[1]:.3f} ms, "
-        f"{seconds[1] / seconds[0]:.3f} of it (medians, not profiled, not interleaved)",
+        f"{seconds[1] / seconds[0]:.3f} of it (medians, not profiled, not timed in turn)",
     ]
     if graphs[0]["signature"] == graphs[1]["signature"]:
         lines.append(f"  the graphs are the same: {graphs[0]['signature']}")
         return lines
-    told = [f"{g['signature']} ({g['nodes']} nodes, {len(g['scans'])} scans)" for g in graphs]
-    lines.append(f"  the graphs differ: {told[0]} -> {told[1]}")
+    texts = [f"{g['signature']} ({g['nodes']} nodes, {len(g['scans'])} scans)" for g in graphs]
+    lines.append(f"  the graphs differ: {' -> '.join(texts)}")
     if before["framework"] == after["framework"] and len(graphs[0]["scans"]) != len(
         graphs[1]["scans"]
     ):
         lines.append(
-            "  one framework gave different scans: this difference may be chance. "
-            "./invoke profile --compiles 5 tells how often each comes"
+            "  the framework is the same, but the scans differ: this may be chance. "
+            "./invoke profile --compiles 5 counts how often each graph occurs"
         )
     return lines
 
@@ -258,7 +256,7 @@ def _variant(report: Mapping[str, Any]) -> str:
 
 
 def _table(rows: list[Difference], name: str, *, placed: bool) -> list[str]:
-    """Return lines whose last column is the name, so that a long one cannot squeeze the others."""
+    """Return lines with the name last, so that a long one cannot squeeze the other columns."""
     where = f"{'place':<18} " if placed else ""
     lines = [f"{'ms more':>10} {'before':>9} {'after':>9}  {'type':<8} {'nodes':<10} {where}{name}"]
     for row in rows[:MOST]:
@@ -275,12 +273,12 @@ def _table(rows: list[Difference], name: str, *, placed: bool) -> list[str]:
 
 
 def _named(row: Difference) -> str:
-    both = [", ".join(cost.names) for cost in (row.before, row.after) if cost and cost.names]
+    both = [", ".join(time.names) for time in (row.before, row.after) if time and time.names]
     return " -> ".join(name[:LONGEST] for name in dict.fromkeys(both)) or row.name
 
 
 def _change(row: Difference, field: str) -> str:
-    old, new = (str(getattr(cost, field)) if cost else "-" for cost in (row.before, row.after))
+    old, new = (str(getattr(time, field)) if time else "-" for time in (row.before, row.after))
     return old if old == new else f"{old} -> {new}"
 
 

@@ -1,17 +1,17 @@
-"""Which operation of a device is which one of the host: for profiles of the two, side by side."""
+"""The host's counterpart of each operation of a device, to compare profiles of the two."""
 
 from __future__ import annotations
 
 import re
 
-HOST, DEVICE, BETWEEN = "host", "device", "transfer"
+HOST, DEVICE, TRANSFER = "host", "device", "transfer"
 TRANSFERS = frozenset({"GpuFromHost", "HostFromGpu", "GpuToGpu"})
-DEVICES_OWN = re.compile(r"^(Inplace)?(Gpu(Dnn)?|GPUA_)")
-# Where the host's class is not the device's without its Gpu; on the right one that stands for all.
+DEVICE_PREFIX = re.compile(r"^(Inplace)?(Gpu(Dnn)?|GPUA_)")
+# Classes that are not each other's counterparts by name alone, and the name that they share.
 SAME = {
     "CGemv": "Gemv",
     "CGer": "Ger",
-    # The device computes it as a Gemm of an array that holds nothing yet.
+    # The device computes it as a Gemm of an empty array.
     "Dot22Scalar": "Gemm",
     "GpuGemmBatch": "BatchedDot",
     "GpuCAReduceCPY": "reduction",
@@ -30,24 +30,24 @@ SAME = {
     "GpuDnnConvGradI": "CorrMM_gradInputs",
     "GpuAdvancedIncSubtensor1_dev20": "AdvancedIncSubtensor1",
 }
-# What an op's text has of the device, or of which argument it overwrites.
+# The parts of an op's text about the device, or about the argument that it overwrites.
 DETAILS = re.compile(r"<gpuarray>|\[[(\d][^\]]*\]|\[\]|,no_inplace|\{(no_)?inplace(=True)?\}")
 
 
 def place(name: str) -> str:
-    """Return where an operation of that class, or of that text, computes."""
+    """Return where an operation computes, by its class or text: HOST, DEVICE or TRANSFER."""
     if re.split(r"\W", name, maxsplit=1)[0] in TRANSFERS:
-        return BETWEEN
-    return DEVICE if DEVICES_OWN.match(name) else HOST
+        return TRANSFER
+    return DEVICE if DEVICE_PREFIX.match(name) else HOST
 
 
 def counterpart(name: str, kind: str) -> str:
-    """Return the name that an operation shares with its counterpart.
+    """Return the name that an operation shares with its counterpart; a transfer has none.
 
-    `kind` is `classes` or `ops`. Transfers have none, and keep theirs.
+    kind: `classes` or `ops`.
     """
-    if place(name) == BETWEEN:
+    if place(name) == TRANSFER:
         return name
     if kind == "classes":
-        return SAME.get(name) or DEVICES_OWN.sub("", name)
+        return SAME.get(name) or DEVICE_PREFIX.sub("", name)
     return DETAILS.sub("", name.replace("Gpu", "").replace("GPUA_", ""))

@@ -1,4 +1,4 @@
-"""Workloads, run as a program in an environment; their reports, kept and read."""
+"""Run workloads in environments; store and read their reports."""
 
 from __future__ import annotations
 
@@ -12,13 +12,13 @@ from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
 
-from stacks.core.disk import write_whole
+from stacks.core.disk import write_atomically
 from stacks.core.errors import StacksError, UsageError
-from stacks.core.process import attached
+from stacks.core.process import quoted, run_attached
 from stacks.core.workspace import Workspace
 from stacks.environments import settings
 from stacks.environments.reports import workload_reports
-from stacks.environments.verify import NO_DEVICE, SUITE, environment
+from stacks.environments.verify import INTERRUPTED, NO_DEVICE, SUITE, environment
 from stacks.variants.variant import Variant, load_variant
 
 PROGRAM = (SUITE, "workload")
@@ -28,12 +28,12 @@ WORKLOADS = ("ntm", "gibbs", "scan_gc", "lstm", "logreg", "check_blas")
 
 
 class WorkloadError(StacksError):
-    """A workload did not run to its end."""
+    """A workload failed."""
 
 
 @dataclass(frozen=True)
-class Wish:
-    """What of a workload is to be run: empty and zero leave it to the program."""
+class WorkloadOptions:
+    """A workload and its options; empty or zero stands for the program's default."""
 
     workload: str
     calls: int = 0
@@ -42,27 +42,25 @@ class Wish:
     small: bool = False
     fix_scan: bool = False
 
-    def words(self) -> list[str]:
+    def arguments(self) -> list[str]:
         """Return the program's arguments."""
-        words = [self.workload]
-        if self.calls:
-            words += ["--calls", str(self.calls)]
-        if self.case:
-            words += ["--case", self.case]
-        if self.linker:
-            words += ["--linker", self.linker]
-        if self.fix_scan:
-            words.append("--fix-scan")
-        return [*words, "--small"] if self.small else words
+        return [
+            self.workload,
+            *(["--calls", str(self.calls)] if self.calls else []),
+            *(["--case", self.case] if self.case else []),
+            *(["--linker", self.linker] if self.linker else []),
+            *(["--fix-scan"] if self.fix_scan else []),
+            *(["--small"] if self.small else []),
+        ]
 
 
 def report_path(workspace: Workspace, variant: Variant, workload: str) -> Path:
-    """Return where the last report of a workload on a variant lies."""
+    """Return the path of the last report of a workload on a variant."""
     return workload_reports(workspace, variant) / f"{workload}.json"
 
 
 def check_workload(name: str) -> None:
-    """Raise UsageError where there is no workload of that name."""
+    """Raise UsageError unless this is the name of a workload."""
     if name not in WORKLOADS:
         raise UsageError(
             f"no workload {name or 'is named'}",
@@ -71,85 +69,97 @@ def check_workload(name: str) -> None:
         )
 
 
+def check_no_program(command: Sequence[str]) -> None:
+    """Raise UsageError for the command line of a user's own program, which cannot be profiled."""
+    if command:
+        raise UsageError(
+            "profile cannot run a program of your own",
+            expected=f"--workload NAME: {', '.join(WORKLOADS)}",
+            found=quoted(command),
+            fix="leave out the words after --, and choose a workload: --workload ntm",
+        )
+
+
 def profile(
     workspace: Workspace,
     variant: Variant,
     prefix: Path,
-    wish: Wish,
+    options: WorkloadOptions,
     *,
     compiles: int = 1,
     json_file: Path | None = None,
 ) -> None:
-    """Run a workload, print its tables, keep its report.
+    """Run a workload, print its tables, store its report.
 
-    With several `compiles` it is compiled as often, each time by a new process; the report that is
-    kept is of the graph that came most often, the fastest of those, and says how often each came.
+    compiles: the number of processes that compile and run it. The stored report is the fastest of
+    those with the most frequent graph; it counts all graphs.
 
-    Raises UsageError for an unknown workload or case, WorkloadError where it does not run.
+    Raises UsageError for an unknown workload or case, WorkloadError if it fails.
     """
-    check_workload(wish.workload)
+    check_workload(options.workload)
     if compiles < 1:
         raise UsageError("nothing to compile", expected="--compiles 1 or more")
     reports = []
     for number in range(compiles):
         if compiles > 1:
             print(f"compile {number + 1} of {compiles} ...", file=sys.stderr, flush=True)
-        reports.append(run(variant, prefix, wish, quiet=compiles > 1))
-    chosen = reports[commonest([signature_of(report) for report in reports], reports)]
-    chosen["compiles"] = [_compiled(report) for report in reports]
+        reports.append(run(variant, prefix, options, quiet=compiles > 1))
+    chosen = fastest_of_commonest(reports)
+    chosen["compiles"] = [_compilation(report) for report in reports]
     text = json.dumps(chosen, indent=1, sort_keys=True).encode() + b"\n"
-    kept = report_path(workspace, variant, wish.workload)
-    write_whole(kept, text)
+    path = report_path(workspace, variant, options.workload)
+    write_atomically(path, text)
     if json_file:
-        write_whole(json_file, text)
+        write_atomically(json_file, text)
     if compiles > 1:
-        attached([prefix / "bin/python", *PROGRAM, "--show", kept], env=environment(prefix))
-        print("\n".join(told(reports)))
+        run_attached([prefix / "bin/python", *PROGRAM, "--show", path], env=environment(prefix))
+        print("\n".join(graph_lines(reports)))
 
 
-def run(variant: Variant, prefix: Path, wish: Wish, *, quiet: bool) -> dict[str, Any]:
+def run(variant: Variant, prefix: Path, options: WorkloadOptions, *, quiet: bool) -> dict[str, Any]:
     """Run a workload once in an environment and return its report.
 
-    Raises WorkloadError where the program ends with another status than 0.
+    Raises WorkloadError if the program's exit status is not 0.
     """
     with tempfile.TemporaryDirectory(prefix="workload-") as folder:
-        place = Path(folder) / "report.json"
-        words: list[str | Path] = [prefix / "bin/python", *PROGRAM, *wish.words(), "--json", place]
-        words += ["--expect", prefix / settings.EXPECTATION, *(["--quiet"] if quiet else [])]
+        path = Path(folder) / "report.json"
+        command: list[str | Path] = [prefix / "bin/python", *PROGRAM, *options.arguments()]
+        command += ["--json", path, "--expect", prefix / settings.EXPECTATION]
+        command += ["--quiet"] if quiet else []
         sys.stdout.flush()
-        status = attached(words, env=environment(prefix))
-        if status == 130:
+        status = run_attached(command, env=environment(prefix))
+        if status == INTERRUPTED:
             raise KeyboardInterrupt
         if status != 0:
             error = WorkloadError(
-                f"{wish.workload} did not run on {variant.id}",
+                f"{options.workload} failed on {variant.id}",
                 found=f"exit status {status}",
                 fix="see the program's own message above",
             )
             if status == NO_DEVICE:
                 error.exit_code = NO_DEVICE
             raise error
-        return read(place)
+        return read_report(path)
 
 
-def read(path: Path) -> dict[str, Any]:
+def read_report(path: Path) -> dict[str, Any]:
     """Return a workload's report.
 
-    Raises UsageError where the file is missing, cut off, or of another kind or schema.
+    Raises UsageError if the file is missing, truncated, or of another kind or schema.
     """
     try:
         report = json.loads(path.read_bytes())
     except OSError as error:
-        raise UsageError(f"{path}: {error.strerror}", fix="look at the path") from error
+        raise UsageError(f"{path}: {error.strerror}", fix="check the path") from error
     except ValueError as error:
         raise UsageError(
-            f"{path} is not whole JSON: {error}", fix="make the report again: ./invoke profile"
+            f"{path} is not valid JSON: {error}", fix="make the report again: ./invoke profile"
         ) from error
     if not isinstance(report, dict) or "workload" not in report or "cases" not in report:
         raise UsageError(f"{path} is not a workload's report", fix="./invoke profile makes one")
     if report.get("schema") not in SCHEMAS:
         raise UsageError(
-            f"{path} is a report of another schema",
+            f"{path} has another version of the report's schema",
             expected=" or ".join(map(str, SCHEMAS)),
             found=report.get("schema"),
             fix="make the report again: ./invoke profile",
@@ -157,49 +167,50 @@ def read(path: Path) -> dict[str, Any]:
     return report
 
 
-def find(workspace: Workspace, text: str, workload: str, framework: str | None) -> dict[str, Any]:
-    """Return the report that a person means: a file, VARIANT, or FRAMEWORK/VARIANT.
+def find_report(
+    workspace: Workspace, text: str, workload: str, framework: str | None
+) -> dict[str, Any]:
+    """Return the report named by `text`: a file, VARIANT, or FRAMEWORK/VARIANT.
 
-    Raises UsageError where there is none.
+    Raises UsageError if there is none.
     """
     path = Path(text).expanduser()
     if path.suffix == ".json" or path.is_file():
-        return read(path)
-    first, _, second = text.rpartition("/")
-    variant = load_variant(workspace, second, first or framework or None)
-    kept = report_path(workspace, variant, workload)
-    if not kept.is_file():
+        return read_report(path)
+    framework_name, _, name = text.rpartition("/")
+    variant = load_variant(workspace, name, framework_name or framework or None)
+    path = report_path(workspace, variant, workload)
+    if not path.is_file():
         raise UsageError(
             f"{variant.id} has no report of {workload}",
             fix=f"./invoke profile --variant {variant.name} "
             f"--framework {variant.framework.name} --workload {workload}",
         )
-    return read(kept)
+    return read_report(path)
 
 
 def signature_of(report: dict[str, Any]) -> tuple[str, ...]:
-    """Return the graphs of a report, one for each of its cases."""
+    """Return the signatures of a report's graphs, one for each case."""
     return tuple(case["graph"]["signature"] for case in report["cases"])
 
 
-def commonest(signatures: Sequence[tuple[str, ...]], reports: Sequence[dict[str, Any]]) -> int:
-    """Return the place of the fastest report among those of the graph that came most often."""
-    often = Counter(signatures)
-    most = max(often.values())
-    places = [place for place, found in enumerate(signatures) if often[found] == most]
-    return min(places, key=lambda place: _seconds(reports[place]))
+def fastest_of_commonest(reports: Sequence[dict[str, Any]]) -> dict[str, Any]:
+    """Return the fastest report among those with the most frequent graph."""
+    counts = Counter(map(signature_of, reports))
+    most = max(counts.values())
+    return min((r for r in reports if counts[signature_of(r)] == most), key=_seconds)
 
 
-def told(reports: Sequence[dict[str, Any]]) -> list[str]:
-    """Say which graphs the compilations gave, how often, and how fast each was."""
-    often = Counter(signature_of(report) for report in reports)
-    kinds = "one graph" if len(often) == 1 else f"{len(often)} different graphs"
+def graph_lines(reports: Sequence[dict[str, Any]]) -> list[str]:
+    """Return lines with the graphs of the reports: how often each occurred, and how fast it is."""
+    counts = Counter(map(signature_of, reports))
+    kinds = "one graph" if len(counts) == 1 else f"{len(counts)} different graphs"
     lines = [f"{len(reports)} compilations gave {kinds}:"]
-    for signatures, count in often.most_common():
-        own = [_seconds(report) for report in reports if signature_of(report) == signatures]
+    for signatures, count in counts.most_common():
+        seconds = [_seconds(report) for report in reports if signature_of(report) == signatures]
         lines.append(
             f"  {count} of {len(reports)}: {', '.join(signatures)}, "
-            f"{1e3 * statistics.median(own):.2f} ms a call"
+            f"{1e3 * statistics.median(seconds):.2f} ms a call"
         )
     return lines
 
@@ -208,7 +219,7 @@ def _seconds(report: dict[str, Any]) -> float:
     return sum(float(statistics.median(case["seconds"])) for case in report["cases"])
 
 
-def _compiled(report: dict[str, Any]) -> dict[str, Any]:
+def _compilation(report: dict[str, Any]) -> dict[str, Any]:
     return {
         "signatures": list(signature_of(report)),
         "seconds": [statistics.median(case["seconds"]) for case in report["cases"]],

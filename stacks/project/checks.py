@@ -9,7 +9,7 @@ from pathlib import Path
 
 from stacks.core.disk import REPOSITORY
 from stacks.core.errors import StacksError
-from stacks.core.process import attached, quoted
+from stacks.core.process import quoted, run_attached
 from stacks.core.venv import CLUSTER_LOCK, TEST_LOCK, prepare_tools
 
 # At most four: each may hold environments' files and a compiler's memory at once. The tests come
@@ -58,7 +58,7 @@ def test(parts: Collection[str] = (), keyword: str | None = None) -> None:
     environment = clean_environment(os.environ)
     for command in commands(parts, keyword):
         print(f"+ {quoted(command)}", file=sys.stderr, flush=True)
-        status = attached(command, cwd=REPOSITORY, env=environment)
+        status = run_attached(command, cwd=REPOSITORY, env=environment)
         if status != 0:
             raise CheckError(f"failed: {quoted(command)}", found=f"exit status {status}")
 

@@ -1,4 +1,4 @@
-"""Which sources the recipes and the images' base ask for, and pinning them anew."""
+"""Pin the sources that the recipes and the images' base need."""
 
 from __future__ import annotations
 
@@ -6,42 +6,37 @@ from stacks.channel.recipe import Archives, Debs, IndexFile, read_recipes
 from stacks.core.errors import StaleError
 from stacks.core.workspace import Workspace
 from stacks.image import base
-from stacks.sources.debian_archive import DebWanted
+from stacks.sources.debian_archive import DebRequest
 from stacks.sources.pins import Pins, read_pins, write_pins
-from stacks.sources.repin import FileWanted, difference, repin
+from stacks.sources.repin import FileRequest, difference, repin
 
 
-def wanted(workspace: Workspace) -> tuple[set[DebWanted], set[FileWanted]]:
-    """Return every deb and file that the recipes name, and the debs of the images' base."""
-    sources = [
-        source for recipe in read_recipes(workspace.recipes).values() for source in recipe.source
-    ]
-    debs = {DebWanted(s.suite, n) for s in sources if isinstance(s, Debs) for n in s.debs}
-    debs |= {DebWanted(s.suite, n) for s in sources if isinstance(s, Archives) for n in s.names}
-    debs |= {DebWanted(base.read().suite, name) for name in base.read().debs}
-    files = {FileWanted(s.project, s.version, s.file) for s in sources if isinstance(s, IndexFile)}
+def required_sources(workspace: Workspace) -> tuple[set[DebRequest], set[FileRequest]]:
+    """Return every deb and file that the recipes and the images' base name."""
+    sources = [s for recipe in read_recipes(workspace.recipes).values() for s in recipe.source]
+    content = base.read_base_file(workspace)
+    debs = {DebRequest(s.suite, n) for s in sources if isinstance(s, Debs) for n in s.debs}
+    debs |= {DebRequest(s.suite, n) for s in sources if isinstance(s, Archives) for n in s.names}
+    debs |= {DebRequest(content.suite, name) for name in content.debs}
+    files = {FileRequest(s.project, s.version, s.file) for s in sources if isinstance(s, IndexFile)}
     return debs, files
 
 
 def pin(workspace: Workspace, *, check: bool = False) -> None:
-    """Pin what the archives offer now and print what changes.
+    """Pin what the archives offer now and print the changes.
 
-    With `check` nothing is written, and StaleError is raised where the pins would change.
+    check: write nothing, and raise StaleError if the pins would change.
     """
-    debs, files = wanted(workspace)
-    old = (
-        read_pins(workspace.sources_lock)
-        if workspace.sources_lock.exists()
-        else Pins(debs=(), files=())
-    )
-    new = repin(workspace, debs, files)
+    path = workspace.sources_lock
+    old = read_pins(path) if path.exists() else Pins(debs=(), files=())
+    new = repin(workspace, *required_sources(workspace))
     changes = difference(old, new)
-    print("\n".join(changes) if changes else "every pin is what the archives offer now")
+    print("\n".join(changes) if changes else "every pin is current")
     if check and changes:
         raise StaleError(
-            f"{len(changes)} pins are not what the archives offer now",
-            fix="run `./invoke pin`, then `./invoke lock`, look at both differences, commit them",
+            f"{len(changes)} pins are stale: the archives now offer other versions",
+            fix="./invoke pin, ./invoke lock, then check both differences and commit them",
         )
     if changes and not check:
-        write_pins(workspace.sources_lock, new)
-        print(f"written: {workspace.sources_lock.name}; run `./invoke lock` next")
+        write_pins(path, new)
+        print(f"written: {path.name}; run `./invoke lock` next")

@@ -1,1 +1,1 @@
-"""The timings as a table in Markdown and as a page."""
+"""The results as tables in Markdown and as a web page."""

@@ -1,7 +1,7 @@
-"""The published example: a neural Turing machine made faster in three steps, beside ours.
+"""The example of an article: a neural Turing machine made faster in three steps, and our figures.
 
-The figures are those of an article of 2017: Theano 0.8.2 on a machine that it does not name, the
-seconds of 100 calls of a training step, each step run once.
+The article, of 2017, gives the seconds of 100 calls of a training step on Theano 0.8.2. It ran each
+step once, on a machine that it does not name.
 """
 
 from __future__ import annotations
@@ -9,7 +9,8 @@ from __future__ import annotations
 from collections.abc import Sequence
 from dataclasses import dataclass
 
-from stacks.publish.sessions import Session, threads
+from stacks.core.console import plural
+from stacks.publish.sessions import ResultSession
 
 # {flavour: (what the article did, seconds of 100 calls)}
 ARTICLE = {
@@ -20,17 +21,16 @@ ARTICLE = {
 MEASURE = "ntm step"
 ABOUT = (
     "An article of 2017 made a neural Turing machine on Theano 0.8.2 faster in three steps; it "
-    "ran each once, on a machine that it does not name. Its program is not at hand: `ntm` is one "
-    "of its shape, with other weights and data. So the parts can be compared, the seconds cannot."
+    "ran each once, on a machine that it does not name. Its program is not available: `ntm` has "
+    "the same shape, with other weights and data. So compare the parts, not the seconds."
 )
 
 
 @dataclass(frozen=True)
 class Step:
-    """A step's seconds for 100 calls, and what part that is of the first step's.
+    """A step: seconds of 100 calls, as a part of the first step's, with the 95% interval.
 
-    `low` and `high` hold the part in 95 of 100 cases; the article has no such thing. `unlike` says
-    that it compiled to another graph than the first.
+    The article has no intervals. other_graph: it compiled to another graph than the first step.
     """
 
     flavour: str
@@ -38,31 +38,31 @@ class Step:
     part: float
     low: float
     high: float
-    unlike: bool = False
+    other_graph: bool = False
 
     @property
     def interval(self) -> str:
-        """The interval, where there is one, and whether graphs differ."""
-        told = [f"{self.low:.3f} - {self.high:.3f}"] if self.low < self.high else []
-        return ", ".join([*told, *(["another graph"] if self.unlike else [])])
+        """The interval if there is one, and whether graphs differ."""
+        interval = [f"{self.low:.3f} - {self.high:.3f}"] if self.low < self.high else []
+        return ", ".join([*interval, *(["another graph"] if self.other_graph else [])])
 
 
 @dataclass(frozen=True)
 class Steps:
-    """The three steps in one place: of the article, or of a session, threads and framework."""
+    """The three steps of one source: the article, or a session on a number of threads."""
 
-    place: str
+    source: str
     framework: str
     steps: tuple[Step, ...]
 
     @property
     def title(self) -> str:
-        """Where these are from."""
-        return f"{self.place}, {self.framework}"
+        """The source and the framework."""
+        return f"{self.source}, {self.framework}"
 
 
 def article() -> Steps:
-    """Return the article's own."""
+    """Return the article's figures."""
     first = ARTICLE["pip-default"][1]
     return Steps(
         "the article, one run of each",
@@ -74,29 +74,29 @@ def article() -> Steps:
     )
 
 
-def ours(sessions: Sequence[Session]) -> list[Steps]:
-    """Return ours: of every session that has the workload on the baseline and another of them."""
-    found: dict[tuple[str, str], list[Step]] = {}
+def ours(sessions: Sequence[ResultSession]) -> list[Steps]:
+    """Return our figures, of every session that timed the first step and another one."""
+    by_source: dict[tuple[str, str], list[Step]] = {}
     for session in sessions:
         for figure in session.figures:
             row = figure.row
             if row.measure.name != MEASURE or figure.flavour not in ARTICLE:
                 continue
-            on = threads(row.measure.threads)
-            place = f"{session.machine.name}, {session.result.began}, {on}"
+            threads = plural(row.measure.threads, "thread")
+            source = f"{session.machine.name}, {session.result.began}, {threads}"
             seconds = 100 * row.summary.median
             if row.ratio and row.reference == f"{figure.framework}/pip-default":
                 ratio = row.ratio
-                # What is twice as fast takes half the time.
+                # Twice as fast is half the time.
                 parts = (1 / ratio.value, 1 / ratio.high, 1 / ratio.low)
-                step = Step(figure.flavour, seconds, *parts, unlike=figure.unlike)
+                step = Step(figure.flavour, seconds, *parts, other_graph=figure.other_graph)
             elif figure.flavour == "pip-default":
                 step = Step(figure.flavour, seconds, 1.0, 1.0, 1.0)
             else:
                 continue
-            found.setdefault((place, figure.framework), []).append(step)
+            by_source.setdefault((source, figure.framework), []).append(step)
     return [
-        Steps(place, framework, tuple(steps))
-        for (place, framework), steps in found.items()
+        Steps(source, framework, tuple(steps))
+        for (source, framework), steps in by_source.items()
         if len(steps) > 1 and any(step.flavour == "pip-default" for step in steps)
     ]

@@ -1,4 +1,4 @@
-"""What the seconds of a program are made of: a call by its profile, and compiling by its steps."""
+"""The parts of a program's seconds: of a call by its profile, of the compilation by its steps."""
 
 from __future__ import annotations
 
@@ -6,18 +6,18 @@ from collections.abc import Callable, Sequence
 from dataclasses import dataclass
 
 from stacks.bench.profile import Compilation, Profile
-from stacks.publish.sessions import Figure, Session
+from stacks.publish.sessions import Figure, ResultSession
 
 CALLS = 100
-# Classes that have a part of their own; more could not be told apart in a plot.
+# The number of classes with a part of their own; more cannot be distinguished in a plot.
 LARGEST = 5
 C, PYTHON = "other classes, C", "other classes, Py"
 REST = "the rest"
 
 
 @dataclass(frozen=True)
-class Part:
-    """What a part of a bar stands for; `python` says that Python code does it, or some of it."""
+class BreakdownPart:
+    """A part of a bar; `python`: Python code does it, or some of it."""
 
     name: str
     python: bool = False
@@ -32,62 +32,66 @@ class Share:
 
     @property
     def total(self) -> float:
-        """All of them."""
+        """The sum."""
         return sum(self.seconds)
 
 
 @dataclass(frozen=True)
 class Breakdown:
-    """One program on all threads, its variants side by side: every one has the same parts."""
+    """One program on the largest number of threads; all its variants have the same parts."""
 
     program: str
     threads: int
-    parts: tuple[Part, ...]
+    parts: tuple[BreakdownPart, ...]
     shares: tuple[Share, ...]
 
     def python(self, share: Share) -> float:
-        """Return which part of a share's seconds Python code takes."""
+        """Return the fraction of a share's seconds that Python code takes."""
         pairs = zip(self.parts, share.seconds, strict=True)
         return sum(s for part, s in pairs if part.python) / share.total if share.total else 0.0
 
 
-def calls(session: Session) -> list[Breakdown]:
-    """Return what a call of each profiled program is made of, in seconds a call."""
+def calls(session: ResultSession) -> list[Breakdown]:
+    """Return the parts of a call of each profiled program, in seconds."""
     return _breakdowns(session, lambda figure: figure.profile is not None, _calls)
 
 
-def compiling(session: Session) -> list[Breakdown]:
-    """Return what compiling each program is made of, and its calls, in seconds.
+def compiling(session: ResultSession) -> list[Breakdown]:
+    """Return the steps of each program's compilation, and its calls, in seconds.
 
-    Where the steps of one variant are not known, none are told.
+    If the steps of one variant are unknown, a program has only one step.
     """
     return _breakdowns(session, lambda figure: figure.compile is not None, _compiling)
 
 
 def _breakdowns(
-    session: Session,
-    wanted: Callable[[Figure], bool],
+    session: ResultSession,
+    is_included: Callable[[Figure], bool],
     make: Callable[[str, int, Sequence[Figure]], Breakdown],
 ) -> list[Breakdown]:
-    found: dict[str, dict[int, list[Figure]]] = {}
+    programs: dict[str, dict[int, list[Figure]]] = {}
     for figure in session.figures:
         measure = figure.row.measure
-        if measure.unit == "s" and wanted(figure):
-            found.setdefault(measure.name, {}).setdefault(measure.threads, []).append(figure)
-    return [make(name, max(by), by[max(by)]) for name, by in found.items()]
+        if measure.unit == "s" and is_included(figure):
+            programs.setdefault(measure.name, {}).setdefault(measure.threads, []).append(figure)
+    return [make(name, max(by), by[max(by)]) for name, by in programs.items()]
 
 
 def _calls(program: str, count: int, figures: Sequence[Figure]) -> Breakdown:
-    found = [(figure, _costs(figure.profile)) for figure in figures if figure.profile]
-    every = {key for _, costs in found for key in costs}
-    largest = {key: max(costs.get(key, 0.0) for _, costs in found) for key in every}
+    pairs = [(figure, _costs(figure.profile)) for figure in figures if figure.profile]
+    every = {key for _, costs in pairs for key in costs}
+    largest = {key: max(costs.get(key, 0.0) for _, costs in pairs) for key in every}
     classes = sorted((key for key in largest if key[1]), key=lambda key: (-largest[key], key))
     named = sorted(classes[:LARGEST], key=lambda key: ("Py" in key[1], -largest[key], key))
     own = sorted(key for key in largest if not key[1])
-    parts = [*(Part(", ".join(key), "Py" in key[1]) for key in named), Part(C), Part(PYTHON, True)]
-    parts += [Part(name) for name, _ in own]
+    parts = [
+        *(BreakdownPart(", ".join(key), "Py" in key[1]) for key in named),
+        BreakdownPart(C),
+        BreakdownPart(PYTHON, True),
+    ]
+    parts += [BreakdownPart(name) for name, _ in own]
     shares = []
-    for figure, costs in found:
+    for figure, costs in pairs:
         others = {key: s for key, s in costs.items() if key[1] and key not in named}
         seconds = [costs.get(key, 0.0) for key in named]
         of_python = sum(s for key, s in others.items() if "Py" in key[1])
@@ -97,11 +101,11 @@ def _calls(program: str, count: int, figures: Sequence[Figure]) -> Breakdown:
 
 
 def _costs(profile: Profile) -> dict[tuple[str, str], float]:
-    """Return {(class, implementation): seconds of a call}; the latter is empty of what has none."""
-    found = {(row.name, row.type): row.seconds / profile.calls for row in profile.rows}
-    found[REST, ""] = profile.rest.seconds / profile.calls
-    # What is left beside measured parts may come out below zero.
-    return {key: max(seconds, 0.0) for key, seconds in found.items()}
+    """Return {(class, implementation): seconds of a call}; overheads have no implementation."""
+    costs = {(row.name, row.type): row.seconds / profile.calls for row in profile.rows}
+    costs[REST, ""] = profile.rest.seconds / profile.calls
+    # Overheads are differences, and may be negative by noise.
+    return {key: max(seconds, 0.0) for key, seconds in costs.items()}
 
 
 def _compiling(program: str, count: int, figures: Sequence[Figure]) -> Breakdown:
@@ -112,27 +116,27 @@ def _compiling(program: str, count: int, figures: Sequence[Figure]) -> Breakdown
         Share(figure, (*step.values(), CALLS * figure.row.summary.median))
         for figure, step in zip(figures, steps, strict=True)
     ]
-    parts = [Part(name) for name in (*steps[0], f"{CALLS} calls")]
+    parts = [BreakdownPart(name) for name in (*steps[0], f"{CALLS} calls")]
     return _filled(Breakdown(program, count, tuple(parts), tuple(shares)))
 
 
-def _steps(found: Compilation) -> dict[str, float]:
+def _steps(compilation: Compilation) -> dict[str, float]:
     steps = {
-        "optimiser": found.optimiser - found.validation,
-        "optimiser: validation": found.validation,
-        "linker, C compiler": found.linker - found.import_,
-        "linker: import": found.import_,
-        "other": found.total - found.optimiser - found.linker,
+        "optimiser": compilation.optimiser - compilation.validation,
+        "optimiser: validation": compilation.validation,
+        "linker, C compiler": compilation.linker - compilation.import_,
+        "linker: import": compilation.import_,
+        "other": compilation.total - compilation.optimiser - compilation.linker,
     }
     return {name: max(seconds, 0.0) for name, seconds in steps.items()}
 
 
-def _filled(found: Breakdown) -> Breakdown:
-    """Return it without the parts that none of its variants has."""
-    kept = [n for n in range(len(found.parts)) if any(share.seconds[n] for share in found.shares)]
+def _filled(whole: Breakdown) -> Breakdown:
+    """Return a breakdown without the parts that are 0 in all its variants."""
+    filled = [n for n in range(len(whole.parts)) if any(s.seconds[n] for s in whole.shares)]
     return Breakdown(
-        found.program,
-        found.threads,
-        tuple(found.parts[n] for n in kept),
-        tuple(Share(s.figure, tuple(s.seconds[n] for n in kept)) for s in found.shares),
+        whole.program,
+        whole.threads,
+        tuple(whole.parts[n] for n in filled),
+        tuple(Share(s.figure, tuple(s.seconds[n] for n in filled)) for s in whole.shares),
     )

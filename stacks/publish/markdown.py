@@ -1,4 +1,4 @@
-"""The timings as Markdown, for readers of the repository."""
+"""The results as Markdown, for readers of the repository."""
 
 from __future__ import annotations
 
@@ -7,24 +7,24 @@ import re
 from collections.abc import Sequence
 
 from stacks.publish import article, tables
-from stacks.publish.sessions import NO_ANSWER, Session, versions
+from stacks.publish.sessions import NO_ANSWER, ResultSession, versions
 
 HEAD = """# Timings
 
-Made by `./invoke publish` from [results/](../results); do not edit. What the columns say stands \
-in [bench.md](bench.md); [site/index.html](../site/index.html) shows the same with plots, to be \
-sorted and filtered. A ratio is only ever between figures of one session. Devices are timed by
-their verification ([gpu.md](gpu.md)) and are not in these tables; CUDA has not been run on a GPU.
+Made by `./invoke publish` from [results/](../results); do not edit. [bench.md](bench.md) explains \
+the columns; [site/index.html](../site/index.html) shows the same figures with plots, and can be \
+sorted and filtered. Ratios compare figures of one session only. Devices are timed by their \
+verification ([gpu.md](gpu.md)) and are not in these tables; CUDA has not been run on a GPU.
 """
 MARKS = re.compile(r"([\\`*_\[\]|~#])")
 
 
 def text(value: str) -> str:
-    """Return a text from outside so that it is shown as it is, on one line."""
+    """Return a text of a result on one line, with Markdown and HTML escaped."""
     return MARKS.sub(r"\\\1", html.escape(" ".join(value.split()), quote=False))
 
 
-def document(sessions: Sequence[Session]) -> str:
+def document(sessions: Sequence[ResultSession]) -> str:
     """Return the whole document."""
     parts = [HEAD, *map(_session, sessions)]
     steps = article.ours(sessions)
@@ -33,13 +33,13 @@ def document(sessions: Sequence[Session]) -> str:
     return "\n".join(parts)
 
 
-def _session(session: Session) -> str:
+def _session(session: ResultSession) -> str:
     lines = [
         f"## {text(session.machine.name)}, {session.result.began}",
         "",
         f"- {text(session.hardware)}",
         *([f"- Measured peak: {text(session.peaks)}"] if session.peaks else []),
-        f"- {session.how}",
+        f"- {session.method}",
         f"- Commit {session.commit}",
         *(f"- {text(s.id)}: {text(versions(s))}; lock {s.lock}" for s in session.result.subjects),
         "",
@@ -54,7 +54,7 @@ def _session(session: Session) -> str:
                     str(figure.row.measure.threads),
                     figure.median,
                     figure.quartiles,
-                    figure.taken,
+                    figure.sample_counts,
                     figure.ratio,
                     text(figure.reference) if figure.ratio else "",
                 ]

@@ -10,11 +10,11 @@
   const order = new Intl.Collator("en", { numeric: true });
 
   function filter() {
-    const wanted = [...form.querySelectorAll("select")].filter((select) => select.value);
+    const selected = [...form.querySelectorAll("select")].filter((select) => select.value);
     const other = (row) => (select) => row.cells[column[select.name]].textContent !== select.value;
-    for (const row of rows) row.hidden = wanted.some(other(row));
-    const shown = rows.filter((row) => !row.hidden).length;
-    count.textContent = shown === rows.length ? `${shown} figures` : `${shown} of ${rows.length} figures`;
+    for (const row of rows) row.hidden = selected.some(other(row));
+    const visible = rows.filter((row) => !row.hidden).length;
+    count.textContent = visible === rows.length ? `${visible} figures` : `${visible} of ${rows.length} figures`;
   }
 
   function sort(head) {
@@ -24,10 +24,10 @@
     const key = (row) => row.cells[at].dataset.sort ?? row.cells[at].textContent;
     const before = (a, b) => {
       const [left, right] = [key(a), key(b)];
-      // What has no value stays below, whichever way it is sorted.
+      // Rows without a value stay at the bottom in both directions.
       if (left === "" || right === "") return (left === "") - (right === "");
-      const found = numeric ? Number(left) - Number(right) : order.compare(left, right);
-      return down ? -found : found;
+      const difference = numeric ? Number(left) - Number(right) : order.compare(left, right);
+      return down ? -difference : difference;
     };
     for (const other of heads) other.removeAttribute("aria-sort");
     head.setAttribute("aria-sort", down ? "descending" : "ascending");
@@ -43,12 +43,12 @@
   }
   form.addEventListener("change", filter);
   form.addEventListener("reset", (event) => {
-    // The fields would be emptied only after this.
+    // The browser would clear the fields only after this event.
     event.preventDefault();
     for (const select of form.querySelectorAll("select")) select.value = "";
     filter();
   });
   form.hidden = false;
-  // A browser may fill the fields again when a page is reloaded.
+  // A browser may restore the fields when a page is reloaded.
   filter();
 })();

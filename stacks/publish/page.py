@@ -1,4 +1,4 @@
-"""The timings as one page that needs nothing but itself."""
+"""The results as one self-contained web page."""
 
 from __future__ import annotations
 
@@ -9,15 +9,15 @@ import jinja2
 from markupsafe import Markup
 
 from stacks.publish import article, plots, tables
-from stacks.publish.sessions import NO_ANSWER, Session, versions
+from stacks.publish.sessions import NO_ANSWER, ResultSession, versions
 
 HERE = Path(__file__).resolve().parent
-# The columns that are filtered by, by their heads.
+# The heads of the columns with a filter.
 FILTERS = ("machine", "framework", "variant", "measure")
 
 
-def document(sessions: Sequence[Session]) -> str:
-    """Return the whole page; every text of the results is escaped."""
+def document(sessions: Sequence[ResultSession]) -> str:
+    """Return the whole page; all texts of the results are escaped."""
     environment = jinja2.Environment(
         loader=jinja2.FileSystemLoader(HERE),
         autoescape=True,
@@ -49,14 +49,14 @@ def document(sessions: Sequence[Session]) -> str:
         step_plots=plots.of_steps(steps),
         about_steps=article.ABOUT.replace("`", ""),
         versions=versions,
-        # Only for the project's own files, and for plots, in which all is escaped already.
+        # Only for the project's own files, and for plots, whose texts are escaped already.
         inline=Markup,
         css=(HERE / "page.css").read_text(),
         js=(HERE / "page.js").read_text(),
     )
 
 
-def _keys(session: Session, subject: str, measure: str) -> dict[str, str]:
+def _keys(session: ResultSession, subject: str, measure: str) -> dict[str, str]:
     framework, _, flavour = subject.partition("/")
     machine = session.machine.name
     return {"machine": machine, "framework": framework, "variant": flavour, "measure": measure}

@@ -3,13 +3,14 @@
 from __future__ import annotations
 
 import re
-from collections.abc import Sequence
+from collections.abc import Callable, Sequence
 from dataclasses import dataclass
 
 from stacks.bench.table import number
+from stacks.core.console import plural
 from stacks.publish import article, breakdown, svg
 from stacks.publish.breakdown import CALLS, Breakdown, Share
-from stacks.publish.sessions import Figure, Session, threads
+from stacks.publish.sessions import Figure, ResultSession
 from stacks.publish.svg import Bar, Key
 
 GEMM = re.compile(r"Gemm (float32|float64) (\d+)(, numba)?")
@@ -17,7 +18,7 @@ GEMM = re.compile(r"Gemm (float32|float64) (\d+)(, numba)?")
 
 @dataclass(frozen=True)
 class Plot:
-    """A plot, what it is of, and what it says to those who do not see it."""
+    """A plot, and its content in words for screen readers."""
 
     title: str
     unit: str
@@ -36,39 +37,42 @@ class Plot:
 
     @property
     def svg(self) -> str:
-        """The plot as an SVG element; every text in it is escaped."""
+        """The plot as an SVG element; all its texts are escaped."""
         return svg.draw(self.bars, self.keys)
 
 
-def plots(session: Session) -> list[Plot]:
-    """Return a session's plots: products against the peak; compiling and calls of programs."""
-    programs = [*map(_program, breakdown.compiling(session)), *map(_call, breakdown.calls(session))]
-    # Each program's own side by side.
+def plots(session: ResultSession) -> list[Plot]:
+    """Return a session's plots: products and the peak, compilation and calls of programs."""
+    programs = [(one.program, _compiling(one)) for one in breakdown.compiling(session)]
+    programs += [(one.program, _call(one)) for one in breakdown.calls(session)]
+    # The plots of one program next to each other.
     order = list(dict.fromkeys(name for name, _ in programs))
     programs.sort(key=lambda pair: order.index(pair[0]))
     return [*_products(session), *(plot for _, plot in programs)]
 
 
-def _products(session: Session) -> list[Plot]:
-    """Return the plots of the largest matrix on all threads, one for each precision."""
-    found: dict[str, dict[tuple[int, int], list[Figure]]] = {}
+def _products(session: ResultSession) -> list[Plot]:
+    """Return the plots of the largest matrix on the most threads, one for each precision."""
+    products: dict[str, dict[tuple[int, int], list[Figure]]] = {}
     for figure in session.figures:
         measure = figure.row.measure
         match = GEMM.fullmatch(measure.name)
         if match and measure.unit == "GFLOP/s":
             key = (measure.threads, int(match[2]))
-            found.setdefault(match[1], {}).setdefault(key, []).append(figure)
+            products.setdefault(match[1], {}).setdefault(key, []).append(figure)
     return [
         _gemm(session, dtype, *max(by_size), by_size[max(by_size)])
-        for dtype, by_size in sorted(found.items())
+        for dtype, by_size in sorted(products.items())
     ]
 
 
-def _gemm(session: Session, dtype: str, count: int, size: int, found: Sequence[Figure]) -> Plot:
-    peak = session.peak(dtype, count)
-    several = len({figure.framework for figure in found}) > 1
+def _gemm(
+    session: ResultSession, dtype: str, threads: int, size: int, figures: Sequence[Figure]
+) -> Plot:
+    peak = session.peak(dtype, threads)
+    several = len({figure.framework for figure in figures}) > 1
     bars = []
-    for figure in found:
+    for figure in figures:
         summary = figure.row.summary
         name = figure.row.subject if several else figure.flavour
         numba = " (numba)" if figure.row.measure.name.endswith("numba") else ""
@@ -78,80 +82,72 @@ def _gemm(session: Session, dtype: str, count: int, size: int, found: Sequence[F
     if peak:
         text = f"{number(peak)} GFLOP/s"
         bars.append(Bar("measured peak", peak, text, peak, peak, "peak"))
-    on = "" if several else f", {found[0].framework}"
-    title = f"Matrix product, {dtype}, {size} x {size}, {threads(count)}{on}"
+    framework = "" if several else f", {figures[0].framework}"
     return Plot(
-        title,
+        f"Matrix product, {dtype}, {size} x {size}, {plural(threads, 'thread')}{framework}",
         "GFLOP/s and part of the measured peak, more is better; lines are quartiles",
         tuple(bars),
     )
 
 
-def _program(found: Breakdown) -> tuple[str, Plot]:
-    bars = []
-    for share, name in _named(found):
-        compiled, called = sum(share.seconds[:-1]), share.seconds[-1]
-        text = f"{number(compiled)} + {number(called)} s"
-        bars.append(Bar(name, share.total, text, share.total, share.total, "own", share.seconds))
-    plot = Plot(
-        f"{found.program}: compiling and {CALLS} calls, {_where(found)}",
+def _compiling(whole: Breakdown) -> Plot:
+    return _stacked(
+        whole,
+        f"compiling and {CALLS} calls",
         "seconds of compiling, its C code being cached, and then of the calls; less is better",
-        tuple(bars),
-        _keys(found),
+        1.0,
+        lambda share: f"{number(sum(share.seconds[:-1]))} + {number(share.seconds[-1])} s",
     )
-    return found.program, plot
 
 
-def _call(found: Breakdown) -> tuple[str, Plot]:
+def _call(whole: Breakdown) -> Plot:
+    return _stacked(
+        whole,
+        "where a call spends its time",
+        "milliseconds of a call with the profile on; stripes mark Python code",
+        1e3,
+        # The plot is about Python code: its part is shown even if it is 0.
+        lambda share: f"{number(1e3 * share.total)} ms, {whole.python(share):.0%} Py",
+    )
+
+
+def _stacked(
+    whole: Breakdown, subject: str, unit: str, factor: float, text: Callable[[Share], str]
+) -> Plot:
+    """Return the plot of a breakdown; `factor` converts its seconds to the unit."""
+    frameworks = {share.figure.framework for share in whole.shares}
     bars = []
-    for share, name in _named(found):
-        whole, parts = 1e3 * share.total, tuple(1e3 * seconds for seconds in share.seconds)
-        # What Python code takes is told even where it is nothing: that is what the plot is for.
-        text = f"{number(whole)} ms, {found.python(share):.0%} Py"
-        bars.append(Bar(name, whole, text, whole, whole, "own", parts))
-    plot = Plot(
-        f"{found.program}: where a call spends its time, {_where(found)}",
-        "milliseconds of a call with the profile on; striped is what Python code does, or some "
-        "of it",
+    for share in whole.shares:
+        name = share.figure.row.subject if len(frameworks) > 1 else share.figure.flavour
+        total, parts = factor * share.total, tuple(factor * seconds for seconds in share.seconds)
+        bars.append(Bar(name, total, text(share), total, total, "own", parts))
+    framework = f", {frameworks.pop()}" if len(frameworks) == 1 else ""
+    return Plot(
+        f"{whole.program}: {subject}, {plural(whole.threads, 'thread')}{framework}",
+        unit,
         tuple(bars),
-        _keys(found),
+        tuple(Key(part.name, part.python) for part in whole.parts),
     )
-    return found.program, plot
-
-
-def _named(found: Breakdown) -> list[tuple[Share, str]]:
-    several = len({share.figure.framework for share in found.shares}) > 1
-    return [
-        (share, share.figure.row.subject if several else share.figure.flavour)
-        for share in found.shares
-    ]
-
-
-def _where(found: Breakdown) -> str:
-    frameworks = {share.figure.framework for share in found.shares}
-    on = f", {frameworks.pop()}" if len(frameworks) == 1 else ""
-    return f"{threads(found.threads)}{on}"
-
-
-def _keys(found: Breakdown) -> tuple[Key, ...]:
-    return tuple(Key(part.name, part.python) for part in found.parts)
 
 
 def of_steps(every: Sequence[article.Steps]) -> list[Plot]:
-    """Return a plot for each place: the article's three steps, and below them ours."""
-    places = dict.fromkeys(one.place for one in every)
-    return [_steps([one for one in every if one.place == place]) for place in places]
+    """Return a plot for each source: the article's three steps, and below them ours."""
+    sources = dict.fromkeys(one.source for one in every)
+    return [_steps([one for one in every if one.source == source]) for source in sources]
 
 
 def _steps(ours: Sequence[article.Steps]) -> Plot:
-    named = [("article", "seed", article.article()), *((one.framework, "own", one) for one in ours)]
+    named = [
+        ("article", "article", article.article()),
+        *((one.framework, "own", one) for one in ours),
+    ]
     bars = [
         Bar(f"{step.flavour} ({name})", step.part, f"{step.part:.3f}", step.low, step.high, kind)
         for name, kind, one in named
         for step in one.steps
     ]
     return Plot(
-        f"A training step of a neural Turing machine: the article, and {ours[0].place}",
+        f"A training step of a neural Turing machine: the article, and {ours[0].source}",
         "part of the time with pip-default, less is better; lines are 95% intervals",
         tuple(bars),
     )

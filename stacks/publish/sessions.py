@@ -1,4 +1,4 @@
-"""From results to what is published: one session for each run of the bench, with its figures."""
+"""What is published of the results: one session for each run of the bench, with its figures."""
 
 from __future__ import annotations
 
@@ -9,22 +9,22 @@ from typing import TypeVar
 
 from stacks.bench.profile import Compilation, Profile
 from stacks.bench.result import Machine, Result, Subject
-from stacks.bench.rows import Row, rows, unlike, winners
-from stacks.bench.store import Found
-from stacks.bench.table import number, scale, sentence, shown, silent
+from stacks.bench.rows import Row, rows
+from stacks.bench.store import StoredResult
+from stacks.bench.table import notes, number, scale, winner_sentences
+from stacks.core.console import plural
 
 T = TypeVar("T")
-# Stands where a figure would; a note of the session says more.
+# In place of a figure; a note of the session has the reason.
 NO_ANSWER = "no answer"
 
 
 @dataclass(frozen=True)
 class Figure:
-    """A variant's figures of one measure, and of how many samples they are.
+    """A variant's figures of one measure, and their number of samples.
 
-    `compile` is the median of the seconds in which it was compiled, where that is told. Where it
-    was profiled, `profile` is that of the start with the median call, and `compilation` what the
-    median of the compilations was made of.
+    compile: median seconds of the compilation. profile: that of the start with the median call.
+    compilation: the steps of the median compilation.
     """
 
     row: Row
@@ -54,28 +54,28 @@ class Figure:
         return f"{self._scaled(self.row.summary.low)} - {self._scaled(self.row.summary.high)}"
 
     @property
-    def taken(self) -> str:
-        """How many samples, of how many processes."""
+    def sample_counts(self) -> str:
+        """The numbers of samples and of rounds."""
         graphs = self.row.graphs
         rounds = f"{graphs.came} of {graphs.rounds}" if graphs.kinds > 1 else f"{graphs.rounds}"
         return f"{self.samples} in {rounds} rounds"
 
     @property
     def ratio(self) -> str:
-        """How many times as fast, with the interval; empty where there is nothing to compare."""
+        """How many times as fast, with the interval; empty without a comparison."""
         ratio = self.row.ratio
         return f"{ratio.value:.2f} ({ratio.low:.2f} - {ratio.high:.2f})" if ratio else ""
 
     @property
     def reference(self) -> str:
-        """What the ratio is to: with its framework only where that is another one."""
+        """What the ratio is to, with its framework if that is another one."""
         framework, _, flavour = self.row.reference.partition("/")
         name = flavour if framework == self.framework else self.row.reference
-        return f"{name}, another graph" if self.unlike else name
+        return f"{name}, another graph" if self.other_graph else name
 
     @property
-    def unlike(self) -> bool:
-        """Whether the ratio is to another graph, as none was common to both."""
+    def other_graph(self) -> bool:
+        """Whether the ratio is to another graph, because both have none in common."""
         row = self.row
         return row.ratio is not None and row.common is None and row.graphs.usual is not None
 
@@ -88,8 +88,8 @@ class Figure:
 
 
 @dataclass(frozen=True)
-class Session:
-    """One run of the bench: only figures of the same session are ever divided by each other."""
+class ResultSession:
+    """One run of the bench; only figures of the same session are compared."""
 
     result: Result
     figures: tuple[Figure, ...]
@@ -97,12 +97,12 @@ class Session:
 
     @property
     def machine(self) -> Machine:
-        """The machine that it ran on."""
+        """The machine of the run."""
         return self.result.machine
 
     @property
     def hardware(self) -> str:
-        """The machine in words."""
+        """The machine for people."""
         m = self.machine
         return (
             f"{m.cpu} ({m.vendor} {m.model}, microcode {m.microcode}), {m.cores} cores, "
@@ -111,9 +111,9 @@ class Session:
 
     @property
     def peaks(self) -> str:
-        """What the machine can do at most, as its verification measured it."""
+        """The measured peaks of the machine, for people."""
         return ", ".join(
-            f"{peak.dtype} on {threads(peak.threads)} {number(peak.gflops)} GFLOP/s"
+            f"{peak.dtype} on {plural(peak.threads, 'thread')} {number(peak.gflops)} GFLOP/s"
             for peak in self.machine.peak
         )
 
@@ -124,73 +124,55 @@ class Session:
         return f"{commit} with changes" if self.result.changed else commit
 
     @property
-    def how(self) -> str:
-        """How it was timed."""
+    def method(self) -> str:
+        """The settings of the timing, for people."""
         settings = self.result.settings
-        said = [
+        words = [
             f"{settings.rounds} rounds, turn by turn",
             "few sizes (--quick)" if settings.quick else "all sizes",
-            "kept to processors of their own" if settings.pinned else "not kept to processors",
+            "pinned to processors" if settings.pinned else "not pinned to processors",
         ]
         if settings.quota is not None:
-            said.append(f"a container's limit of {settings.quota:g} cores")
-        return "; ".join(said)
+            words.append(f"a container's limit of {settings.quota:g} cores")
+        return "; ".join(words)
 
     def peak(self, dtype: str, count: int) -> float | None:
-        """Return the machine's measured peak in GFLOP/s, where it was measured."""
-        found = [p.gflops for p in self.machine.peak if (p.dtype, p.threads) == (dtype, count)]
-        return found[0] if found else None
-
-
-def threads(count: int) -> str:
-    """Return a count of threads in words."""
-    return f"{count} thread{'' if count == 1 else 's'}"
+        """Return the machine's peak in GFLOP/s on `count` threads, None if not measured."""
+        peaks = [p.gflops for p in self.machine.peak if (p.dtype, p.threads) == (dtype, count)]
+        return next(iter(peaks), None)
 
 
 def versions(subject: Subject) -> str:
-    """Return what a variant is made of."""
+    """Return the packages of a variant with their versions."""
     return ", ".join(f"{p.name} {p.version}" for p in subject.packages)
 
 
-def sessions(found: Sequence[Found]) -> list[Session]:
-    """Return the last run of the same on each machine, as sessions: by machine, the newest first.
+def sessions(stored: Sequence[StoredResult]) -> list[ResultSession]:
+    """Return the last run of each kind on each machine, by machine, the newest first.
 
-    A run is of the same where its variants, workloads, threads and sizes are.
+    Runs of one kind have the same variants, workloads, threads and sizes.
     """
-    last = {_kind(one.result): one.result for one in sorted(found, key=_when)}
+    by_time = sorted(stored, key=lambda one: (one.result.began, one.path.name))
+    last = {_kind(one.result): one.result for one in by_time}
     newest = sorted(last.values(), key=lambda result: result.began, reverse=True)
     return [_session(result) for result in sorted(newest, key=lambda r: r.machine.name)]
 
 
-def _when(one: Found) -> tuple[str, str]:
-    return (one.result.began, one.path.name)
-
-
 def _kind(result: Result) -> tuple[object, ...]:
-    settings = result.settings
     variants = frozenset(subject.id for subject in result.subjects)
-    return (
-        result.machine.name,
-        variants,
-        frozenset(settings.workloads),
-        settings.threads,
-        settings.quick,
-    )
+    settings = result.settings
+    timed = (frozenset(settings.workloads), settings.threads, settings.quick)
+    return (result.machine.name, variants, *timed)
 
 
-def _session(result: Result) -> Session:
-    found = rows(result.runs, result.subjects)
-    said = [
-        sentence(measure, [shown(name, found) for name in names])
-        for measure, names in winners(result.runs).items()
-    ]
-    figures = tuple(_figure(result, row) for row in found)
-    notes = (*said, *silent(result.missing), *unlike(found), *result.remarks)
-    return Session(result, figures, notes)
+def _session(result: Result) -> ResultSession:
+    measured = rows(result.runs, result.subjects)
+    sentences = [*winner_sentences(result, measured), *notes(result, measured)]
+    return ResultSession(result, tuple(_figure(result, row) for row in measured), tuple(sentences))
 
 
 def _figure(result: Result, row: Row) -> Figure:
-    """Return a row with what is told of the samples of the graph that it is of."""
+    """Return a row with the compilation and the profile of its graph."""
     mine = [
         series
         for run in result.runs
@@ -211,6 +193,6 @@ def _figure(result: Result, row: Row) -> Figure:
     )
 
 
-def _middle(found: Sequence[T], size: Callable[[T], float]) -> T | None:
-    """Return the one of median size, of two the smaller: a whole that was measured."""
-    return sorted(found, key=size)[(len(found) - 1) // 2] if found else None
+def _middle(values: Sequence[T], size: Callable[[T], float]) -> T | None:
+    """Return the value of median size, of two the smaller; None without values."""
+    return sorted(values, key=size)[(len(values) - 1) // 2] if values else None

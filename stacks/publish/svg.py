@@ -1,4 +1,4 @@
-"""Bars as SVG that takes its colours from the page."""
+"""Bar charts as SVG elements, coloured by the page's styles."""
 
 from __future__ import annotations
 
@@ -10,28 +10,28 @@ from xml.etree import ElementTree as Tree
 import pygal
 from pygal.style import Style
 
-# Little more than a telephone's, so that the letters can be read there.
+# Points; a little more than a telephone's width, so that text is readable there.
 WIDTH = 420
 HEIGHT_OF_BAR = 40
 HEIGHT_OF_AXIS = 50
 LONGEST_NAME = 36
-# What room names are given; the page's own letters are a little smaller.
+# Reserves room for names; the page's own font is a little smaller.
 FONT = 13
-# How far the stripes of a part lie from each other, and the room that a figure in it needs.
+# Points between the stripes of a part, and the width of a digit.
 STRIPES = 5.0
 ROOM_FOR_FIGURE = 8.0
 GEOMETRY = {"x", "y", "width", "height", "d", "transform"}
-# More than a tenth of a point is not seen.
+# Digits after a tenth of a point, which are invisible.
 DIGITS = re.compile(r"(?<=\.\d)\d+")
-# Left out of what is drawn: styles and scripts are the page's own, the rest is for its scripts.
+# Removed from the drawing: the page has its own styles and scripts.
 LEFT_OUT = ("comment", "style", "script", "desc", "defs", "title")
 
 
 @dataclass(frozen=True)
 class Bar:
-    """A bar: its name, its length, what is written on it, its interval, what kind it is of.
+    """A bar: its name, length, text, interval, and kind (a class of the page's styles).
 
-    `parts` are the lengths that it is made of, for each key of its plot.
+    parts: the lengths that it consists of, one for each key of its plot.
     """
 
     name: str
@@ -45,7 +45,7 @@ class Bar:
 
 @dataclass(frozen=True)
 class Key:
-    """What a part stands for, and whether it is striped."""
+    """The name of a part, and whether it is striped."""
 
     name: str
     striped: bool = False
@@ -54,8 +54,8 @@ class Key:
 def draw(bars: Sequence[Bar], keys: Sequence[Key]) -> str:
     """Return the bars as an SVG element; every text in it is escaped.
 
-    With keys the bars are made of parts, which have the classes `part-0`, `part-1` and so on. A
-    part tells which one it is by its number, too, counted from 1.
+    With keys the bars consist of parts with the classes `part-0`, `part-1` and so on. A part also
+    shows its number, counted from 1.
     """
     chart = (pygal.HorizontalStackedBar if keys else pygal.HorizontalBar)(
         js=[],
@@ -70,22 +70,21 @@ def draw(bars: Sequence[Bar], keys: Sequence[Key]) -> str:
         style=Style(label_font_size=FONT, major_label_font_size=FONT),
         max_scale=6,
     )
-    # It draws from below.
+    # Bars are drawn from the bottom.
     turned = list(reversed(bars))
     chart.x_labels = [bar.name for bar in turned]
-    for number in range(len(keys)):
-        first = number == 0
-        chart.add("", [_value(bar, bar.parts[number], bar.text if first else "") for bar in turned])
-    if not keys:
-        chart.add("", [_value(bar, bar.value, bar.text) for bar in turned])
+    lengths = [bar.parts if keys else (bar.value,) for bar in turned]
+    for number, series in enumerate(zip(*lengths, strict=True)):
+        pairs = zip(turned, series, strict=True)
+        chart.add("", [_value(bar, x, "" if number else bar.text) for bar, x in pairs])
     root = chart.render_tree()
-    # It is a random one.
+    # A random value.
     del root.attrib["id"]
     for parent in root.iter():
         for child in list(parent):
             if not _is_drawn(child):
                 parent.remove(child)
-    # Whoever does not see it reads its words.
+    # Screen readers get the words of the plot instead.
     root.set("aria-hidden", "true")
     for number, key in enumerate(keys):
         _mark(root, number, key)
@@ -96,14 +95,14 @@ def draw(bars: Sequence[Bar], keys: Sequence[Key]) -> str:
 
 
 def _value(bar: Bar, value: float, text: str) -> dict[str, object]:
-    shown = {"value": value, "formatter": lambda _: text, "node": {"class": bar.kind}}
+    content = {"value": value, "formatter": lambda _: text, "node": {"class": bar.kind}}
     if bar.low < bar.high:
-        shown["ci"] = {"low": bar.low, "high": bar.high}
-    return shown
+        content["ci"] = {"low": bar.low, "high": bar.high}
+    return content
 
 
 def _mark(root: Tree.Element, number: int, key: Key) -> None:
-    """Give the parts of a key their class, their stripes and, where there is room, their number."""
+    """Give the parts of a key their class, their stripes and, if there is room, their number."""
     series = f"series serie-{number} "
     groups = [group for group in root.iter() if group.get("class", "").startswith(series)]
     pairs = [(parent, child) for group in groups for parent in group.iter() for child in parent]
@@ -122,6 +121,6 @@ def _mark(root: Tree.Element, number: int, key: Key) -> None:
 
 
 def _is_drawn(element: Tree.Element) -> bool:
-    # A comment has a function for its tag.
+    # The tag of a comment is a function.
     name = element.tag.rpartition("}")[2] if isinstance(element.tag, str) else "comment"
     return name not in LEFT_OUT and "tooltip-overlay" not in element.get("class", "")

@@ -1,4 +1,4 @@
-"""What the plots of programs show, as tables."""
+"""The plots of programs as tables."""
 
 from __future__ import annotations
 
@@ -7,12 +7,12 @@ from dataclasses import dataclass
 from stacks.bench.table import number
 from stacks.publish import breakdown
 from stacks.publish.breakdown import Breakdown, Share
-from stacks.publish.sessions import Session
+from stacks.publish.sessions import ResultSession
 
 
 @dataclass(frozen=True)
 class Table:
-    """A table: the first `texts` columns are words, the others figures."""
+    """A table; the first `texts` columns are text, the others numbers."""
 
     title: str
     about: str
@@ -21,17 +21,17 @@ class Table:
     texts: int
 
     def is_number(self, column: int) -> bool:
-        """Say whether a column has figures."""
+        """Say whether a column has numbers."""
         return column >= self.texts
 
 
-def tables(session: Session) -> list[Table]:
-    """Return the tables of a session: what calls are made of, and compiling; none without rows."""
-    found = (_calls(breakdown.calls(session)), _compiling(breakdown.compiling(session)))
-    return [table for table in found if table.rows]
+def tables(session: ResultSession) -> list[Table]:
+    """Return the tables of a session that have rows: the parts of calls, and of compilations."""
+    every = (_calls(breakdown.calls(session)), _compiling(breakdown.compiling(session)))
+    return [table for table in every if table.rows]
 
 
-def _calls(found: list[Breakdown]) -> Table:
+def _calls(breakdowns: list[Breakdown]) -> Table:
     return Table(
         "Where a call spends its time",
         "the classes of operations that take most of a call with the profile on, the insides of "
@@ -39,19 +39,19 @@ def _calls(found: list[Breakdown]) -> Table:
         ("variant", "program", "part", "ms a call", "of the call"),
         tuple(
             (_variant(share), one.program, part.name, number(1e3 * seconds), f"{of:.1%}")
-            for one in found
+            for one in breakdowns
             for share in one.shares
             for part, seconds in zip(one.parts, share.seconds, strict=True)
-            # What is less is seen in no plot.
+            # Less is invisible in the plot.
             if (of := seconds / share.total if share.total else 0.0) >= 0.001
         ),
         texts=3,
     )
 
 
-def _compiling(found: list[Breakdown]) -> Table:
-    # Those that have the most steps have them in order.
-    longest = sorted(found, key=lambda one: -len(one.parts))
+def _compiling(breakdowns: list[Breakdown]) -> Table:
+    # The one with the most steps gives their order.
+    longest = sorted(breakdowns, key=lambda one: -len(one.parts))
     steps = list(dict.fromkeys(part.name for one in longest for part in one.parts))
     return Table(
         "Compiling and calling",
@@ -60,7 +60,7 @@ def _compiling(found: list[Breakdown]) -> Table:
         ("variant", "program", *steps),
         tuple(
             (_variant(share), one.program, *(_of(one, share, step) for step in steps))
-            for one in found
+            for one in breakdowns
             for share in one.shares
         ),
         texts=2,
@@ -68,7 +68,7 @@ def _compiling(found: list[Breakdown]) -> Table:
 
 
 def _of(one: Breakdown, share: Share, step: str) -> str:
-    """Return the seconds of a step; nothing where the program has no such step."""
+    """Return the seconds of a step, empty if the program has no such step."""
     parts = zip(one.parts, share.seconds, strict=True)
     return next((number(seconds) for part, seconds in parts if part.name == step), "")
 

@@ -1,1 +1,1 @@
-"""Pinned files: what is pinned, where it is, and how it comes into the cache."""
+"""Pinned files: the pins, the mirrors, and the downloads into the cache."""

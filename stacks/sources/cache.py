@@ -1,24 +1,24 @@
-"""DOC."""
+"""Pinned files in the cache."""
 
 from __future__ import annotations
 
 from pathlib import Path
 
-from stacks.core.disk import explained, sha256_of
+from stacks.core.disk import explain_disk_errors, sha256_of
 from stacks.core.workspace import Workspace
 from stacks.sources.pins import Pin
 
 
 def cached_path(workspace: Workspace, pin: Pin) -> Path:
-    """Return where the cache keeps a pinned file."""
+    """Return the path of a pinned file in the cache, whether or not it is there."""
     folder = workspace.cache / "sources" / "sha256" / pin.sha256[:2] / pin.sha256
     return folder / pin.filename
 
 
 def cached_sha256(workspace: Workspace, pin: Pin) -> str | None:
-    """Return the SHA-256 of what the cache has in a pinned file's place, None for nothing."""
+    """Return the SHA-256 of the cached bytes of a pinned file, None if there are none."""
     path = cached_path(workspace, pin)
-    with explained(path):
+    with explain_disk_errors(path):
         try:
             return sha256_of(path)
         except FileNotFoundError:

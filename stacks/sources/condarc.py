@@ -1,7 +1,7 @@
-"""Other channels: which one a name or an address means, and how it is reached.
+"""The address of a channel and the access to its server, from conda's own configuration.
 
-Both are as conda itself is configured: ~/.condarc and conda's other files, CONDA_* and CONDARC.
-The code of conda that reads them comes with conda-lock, and with it conda's own default.
+That is ~/.condarc and conda's other files, CONDA_* and CONDARC. The code of conda that reads them
+comes with conda-lock, with conda's own default.
 """
 
 from __future__ import annotations
@@ -21,28 +21,31 @@ from stacks.sources.web import Web, environment_web
 
 
 @dataclass(frozen=True)
-class Place:
-    """A channel: its name as locks have it (an address where it has no name), and its address."""
+class ChannelAddress:
+    """A channel's address, and its name as in locks (the address if it has no name)."""
 
     name: str
     url: str
 
     @property
     def label(self) -> str:
-        """What it is called in the names of variants and folders."""
+        """The name in names of variants and folders."""
         parts = urlsplit(self.name)
         return re.sub(r"[^a-z0-9.]+", "-", f"{parts.netloc}{parts.path}".lower()).strip("-.")
 
 
-def place_of(channel: str) -> Place:
-    """Return where a channel is; UsageError where that is no address of a conda channel."""
-    with _told(f"the channel {_without_secrets(channel)!r} cannot be found"):
-        found = _conda().models_channel.Channel(channel)
-        name, urls = str(found.canonical_name), [str(url) for url in found.base_urls]
-        secret = found.auth or found.token
+def channel_address(channel: str) -> ChannelAddress:
+    """Return the address of a channel, by its name or address.
+
+    Raises UsageError if it does not lead to one conda channel.
+    """
+    with _explain_conda_errors(f"the channel {_without_secrets(channel)!r} cannot be found"):
+        parsed = _conda()[1].Channel(channel)
+        name, urls = str(parsed.canonical_name), [str(url) for url in parsed.base_urls]
+        secret = parsed.auth or parsed.token
     if secret:
         raise UsageError(
-            f"{_without_secrets(channel)}: a lock would have the password of this address in it",
+            f"{_without_secrets(channel)}: a lock would contain the password of this address",
             expected="the address without user, password and token",
             fix="put them into ~/.netrc",
         )
@@ -52,16 +55,16 @@ def place_of(channel: str) -> Place:
             expected="a name, such as conda-forge, or an address: http, https or file",
             found=", ".join(urls) or "nothing",
         )
-    return Place(name, urls[0])
+    return ChannelAddress(name, urls[0])
 
 
 def conda_web(stop: threading.Event, url: str) -> Web:
-    """Return the way to a channel's server: as conda is configured, else as the environment says.
+    """Return the access to a channel's server as conda is configured, else as the environment is.
 
-    That is ssl_verify, client_ssl_cert, proxy_servers and remote_max_retries.
+    Read are ssl_verify, client_ssl_cert, proxy_servers and remote_max_retries.
     """
-    with _told("conda's configuration cannot be read"):
-        context = _conda().base_context.context
+    with _explain_conda_errors("conda's configuration cannot be read"):
+        context = _conda()[0].context
         parts = urlsplit(url)
         proxies = dict(context.proxy_servers)
         verify, retries = context.ssl_verify, int(context.remote_max_retries)
@@ -69,7 +72,7 @@ def conda_web(stop: threading.Event, url: str) -> Web:
     web = environment_web(stop)
     return Web(
         stop=stop,
-        # True, and `truststore` of conda's, mean that nothing particular was said.
+        # True and `truststore` are conda's ways to leave it to the environment.
         verify=verify if isinstance(verify, str) and verify != "truststore" else web.verify,
         client_cert=certificate or None,
         proxy=proxies.get(f"{parts.scheme}://{parts.hostname}") or proxies.get(parts.scheme),
@@ -78,33 +81,27 @@ def conda_web(stop: threading.Event, url: str) -> Web:
     )
 
 
-@dataclass(frozen=True)
-class _Conda:
-    base_context: Any
-    models_channel: Any
-
-
-def _conda() -> _Conda:
-    """Return the modules of conda that are needed, its configuration read anew."""
+def _conda() -> tuple[Any, Any]:
+    """Return conda's modules of its configuration, read again, and of channels."""
     with warnings.catch_warnings():
-        # It warns of conda's own plans.
+        # The import warns of deprecations within conda.
         warnings.simplefilter("ignore")
         context: Any = importlib.import_module("conda_lock._vendor.conda.base.context")
         channel: Any = importlib.import_module("conda_lock._vendor.conda.models.channel")
     context.reset_context()
-    return _Conda(context, channel)
+    return context, channel
 
 
 @contextmanager
-def _told(what: str) -> Iterator[None]:
-    """Turn whatever conda says of its configuration, or of an address, into a UsageError."""
+def _explain_conda_errors(what: str) -> Iterator[None]:
+    """Turn an error of conda about its configuration or an address into a UsageError."""
     try:
         yield
     except Exception as error:  # conda has no class for all of them
         raise UsageError(
             what,
             found=" ".join(str(error).split()),
-            fix="look at the address, at ~/.condarc, and at CONDARC and CONDA_CHANNEL_ALIAS",
+            fix="check the address, ~/.condarc, CONDARC and CONDA_CHANNEL_ALIAS",
         ) from error
 
 

@@ -1,4 +1,4 @@
-"""Debian's archive as its keys sign it: which version and bytes a suite has of a package today."""
+"""Debian's signed archive: the version and bytes of a package that a suite has today."""
 
 from __future__ import annotations
 
@@ -14,8 +14,8 @@ from pathlib import Path
 
 from stacks.core.errors import FetchError, IntegrityError, UsageError
 from stacks.core.process import CommandError, call
-from stacks.sources.download import page
-from stacks.sources.mirrors import debian_mirrors, shown
+from stacks.sources.download import get_document
+from stacks.sources.mirrors import debian_mirrors, public_url
 from stacks.sources.parallel import parallel_map
 from stacks.sources.pins import SOURCE_PREFIX, DebPin
 from stacks.sources.web import MissingError, Web, environment_web
@@ -29,32 +29,32 @@ KEYRINGS = (
 
 
 @dataclass(frozen=True, order=True)
-class DebWanted:
-    """A deb to pin, in the version that the suite has today; "src:" for a source archive."""
+class DebRequest:
+    """A deb to pin in the version that the suite has today; "src:" for a source archive."""
 
     suite: str
     name: str
 
 
-def deb_pins(wanted: Sequence[DebWanted], stop: threading.Event) -> tuple[DebPin, ...]:
-    """Return pins for what the mirrors have of each suite today, in the order that was asked for.
+def deb_pins(requests: Sequence[DebRequest], stop: threading.Event) -> tuple[DebPin, ...]:
+    """Return pins for what the mirrors have of each suite today, in the order of the requests.
 
-    Raises IntegrityError for a bad signature or bytes that differ from what it signs, FetchError
-    for what cannot be had, UsageError for what does not exist.
+    Raises IntegrityError for a bad signature or bytes that differ from the signed ones, FetchError
+    for what is not available, UsageError for what does not exist.
     """
     web = environment_web(stop)
     names: dict[str, set[str]] = {}
-    for deb in wanted:
+    for deb in requests:
         names.setdefault(deb.suite, set()).add(deb.name)
-    found = parallel_map(lambda suite: _packages(web, suite, names[suite]), list(names), stop)
-    tables = dict(zip(names, found, strict=True))
+    packages = parallel_map(lambda suite: _packages(web, suite, names[suite]), list(names), stop)
+    tables = dict(zip(names, packages, strict=True))
     pins = []
-    for deb in wanted:
+    for deb in requests:
         fields = tables[deb.suite].get(deb.name)
         if fields is None:
             raise UsageError(
                 f"{deb.suite} has no package {deb.name} in main for amd64",
-                fix="look at the spelling of the package and the suite",
+                fix="check the spelling of the package and the suite",
             )
         pins.append(
             DebPin(
@@ -70,16 +70,16 @@ def deb_pins(wanted: Sequence[DebWanted], stop: threading.Event) -> tuple[DebPin
 
 
 def _packages(web: Web, suite: str, names: Set[str]) -> dict[str, dict[str, str]]:
-    """Return the fields of those packages of a suite, having checked the archive's signature."""
+    """Return the fields of packages of a suite, after a check of the archive's signature."""
     missing: MissingError | None = None
-    for root in debian_mirrors(security=suite.endswith("-security")):
+    for root in debian_mirrors():
         folder = f"{root}/dists/{suite}"
         try:
-            signed, _, _ = page(web, f"{folder}/InRelease", "*/*")
+            signed, _, _ = get_document(web, f"{folder}/InRelease", "*/*")
         except MissingError as error:
             missing = error
             continue
-        release = verified(signed, f"{folder}/InRelease")
+        release = verified_text(signed, f"{folder}/InRelease")
         archives = {name for name in names if name.startswith(SOURCE_PREFIX)}
         tables: dict[str, dict[str, str]] = {}
         if names - archives:
@@ -88,20 +88,20 @@ def _packages(web: Web, suite: str, names: Set[str]) -> dict[str, dict[str, str]
             tables |= _archives(_index(web, folder, SOURCES, release, suite), archives)
         return tables
     raise UsageError(
-        f"no mirror has the suite {suite}", fix="look at the spelling of the suite"
+        f"no mirror has the suite {suite}", fix="check the spelling of the suite"
     ) from missing
 
 
 def _index(web: Web, folder: str, name: str, release: str, suite: str) -> str:
-    """Return the text of one of a suite's indexes, checked against its signed InRelease."""
+    """Return the text of an index of a suite, checked against the signed InRelease."""
     expected = _index_sha256(release, name, suite, folder)
-    packed, _, _ = page(web, f"{folder}/{name}", "*/*")
-    found = hashlib.sha256(packed).hexdigest()
-    if found != expected:
+    packed, _, _ = get_document(web, f"{folder}/{name}", "*/*")
+    digest = hashlib.sha256(packed).hexdigest()
+    if digest != expected:
         raise IntegrityError(
-            f"{shown(folder)}/{name}: not what the signed InRelease says",
+            f"{public_url(folder)}/{name} differs from the signed InRelease",
             expected=f"sha256 {expected}",
-            found=f"sha256 {found}",
+            found=f"sha256 {digest}",
             fix="the mirror may be in the middle of an update: try again in an hour, or set "
             "DEBIAN_MIRROR to another",
         )
@@ -109,8 +109,8 @@ def _index(web: Web, folder: str, name: str, release: str, suite: str) -> str:
 
 
 def _archives(text: str, names: Set[str]) -> dict[str, dict[str, str]]:
-    """Return the fields of the makers' archives of source packages, like those of a deb."""
-    found = {}
+    """Return the fields of the upstream archives of source packages, like those of a deb."""
+    fields_of = {}
     for paragraph in text.split("\n\n"):
         name = SOURCE_PREFIX + paragraph.partition("\n")[0].removeprefix("Package: ")
         if name not in names:
@@ -122,79 +122,81 @@ def _archives(text: str, names: Set[str]) -> dict[str, dict[str, str]]:
         )
         if archive:
             digest, size, file = archive.groups()
-            found[name] = {
+            fields_of[name] = {
                 "Version": fields["Version"],
                 "Filename": f"{fields['Directory']}/{file}",
                 "Size": size,
                 "SHA256": digest,
             }
-    return found
+    return fields_of
 
 
 def _paragraphs(text: str, names: Set[str]) -> dict[str, dict[str, str]]:
     fields = re.compile(r"^(Version|Filename|Size|SHA256): (.*)$", re.MULTILINE)
-    found = {}
+    fields_of = {}
     for paragraph in text.split("\n\n"):
         name = paragraph.partition("\n")[0].removeprefix("Package: ")
         if name in names:
-            found[name] = dict(fields.findall(paragraph))
-    return found
+            fields_of[name] = dict(fields.findall(paragraph))
+    return fields_of
 
 
 def _keyring() -> Path:
-    given = os.environ.get("DEBIAN_KEYRING")
-    for keyring in [Path(given).absolute()] if given else KEYRINGS:
+    name = os.environ.get("DEBIAN_KEYRING")
+    for keyring in [Path(name).absolute()] if name else KEYRINGS:
         if keyring.is_file():
             return keyring
     raise FetchError(
-        "the keys of Debian's archive are not here",
-        expected=given or " or ".join(str(keyring) for keyring in KEYRINGS),
+        "the keys of Debian's archive are missing",
+        expected=name or " or ".join(str(keyring) for keyring in KEYRINGS),
         found="no such file",
         fix="install the Debian package debian-archive-keyring, or set DEBIAN_KEYRING to its file",
     )
 
 
-def verified(signed: bytes, url: str) -> str:
-    """Return the text under a clear signature, having checked the signature."""
+def verified_text(signed: bytes, url: str) -> str:
+    """Return the text of a clear-signed file after a check of its signature."""
     keyring = _keyring()
-    with tempfile.TemporaryDirectory() as room:
-        (Path(room) / "InRelease").write_bytes(signed)
-        arguments = ["--status-fd", "1", "--keyring", str(keyring), "--output", f"{room}/text"]
+    with tempfile.TemporaryDirectory() as folder:
+        (Path(folder) / "InRelease").write_bytes(signed)
+        arguments = ["--status-fd", "1", "--keyring", str(keyring), "--output", f"{folder}/text"]
         try:
             # 2 also means that one of several signatures is by a key that is not in the keyring.
-            status = call(["gpgv", *arguments, f"{room}/InRelease"], accepted=(0, 1, 2))
+            status = call(["gpgv", *arguments, f"{folder}/InRelease"], accepted=(0, 1, 2))
         except CommandError as error:
             raise FetchError(
-                "the archive's signature cannot be checked: there is no gpgv",
+                "the archive's signature cannot be checked: gpgv is missing",
                 fix="install the Debian package gpgv",
             ) from error
-        said = re.findall(r"^\[GNUPG:\] ([A-Z]+)", status, re.MULTILINE)
-        if "GOODSIG" not in said or "BADSIG" in said:
+        keywords = re.findall(r"^\[GNUPG:\] ([A-Z]+)", status, re.MULTILINE)
+        if "GOODSIG" not in keywords or "BADSIG" in keywords:
             raise IntegrityError(
-                f"{shown(url)}: no good signature of Debian's archive",
+                f"{public_url(url)}: no good signature of Debian's archive",
                 expected=f"a good signature by a key in {keyring}",
-                found=", ".join(word for word in said if word.endswith(("SIG", "PUBKEY", "DATA")))
+                found=", ".join(
+                    word for word in keywords if word.endswith(("SIG", "PUBKEY", "DATA"))
+                )
                 or "no signature",
                 fix="set DEBIAN_MIRROR to another mirror; with NO_PUBKEY or EXPKEYSIG a newer "
                 "debian-archive-keyring is needed",
             )
-        return (Path(room) / "text").read_text(encoding="utf-8")
+        return (Path(folder) / "text").read_text(encoding="utf-8")
 
 
 def _index_sha256(release: str, name: str, suite: str, folder: str) -> str:
     names = re.findall(r"^(?:Suite|Codename): *(\S+)$", release, re.MULTILINE)
     if suite not in names:
         raise IntegrityError(
-            f"{shown(folder)}/InRelease: signed, but for another suite",
+            f"{public_url(folder)}/InRelease is signed, but for another suite",
             expected=suite,
             found=", ".join(names),
             fix="set DEBIAN_MIRROR to another mirror",
         )
     sums = release.partition("\nSHA256:")[2]
-    found = re.search(rf"^ ([0-9a-f]{{64}}) +\d+ {re.escape(name)}$", sums, re.MULTILINE)
-    if not found:
+    line = re.search(rf"^ ([0-9a-f]{{64}}) +\d+ {re.escape(name)}$", sums, re.MULTILINE)
+    if not line:
         raise UsageError(
-            f"{shown(folder)}/InRelease lists no {name}",
+            f"{public_url(folder)}/InRelease lists no {name}",
             fix="this suite cannot be used: it needs the component main for amd64",
         )
-    return found[1]
+    return line[1]

@@ -1,4 +1,4 @@
-"""Pinned files from the cache, or from the user's mirrors: checked at every use."""
+"""Pinned files from the cache or from the user's mirrors, checked at every use."""
 
 from __future__ import annotations
 
@@ -15,33 +15,32 @@ from stacks.sources.pins import Pin
 
 
 def fetch(workspace: Workspace, pins: Iterable[Pin], *, offline: bool = False) -> dict[Pin, Path]:
-    """Return where each pinned file lies in the cache, fetching what is not there.
+    """Return the path of each pinned file in the cache; fetch the missing ones.
 
-    Every file's SHA-256 is checked before its path is returned; a cached file with other bytes is
-    thrown away and fetched again. Raises FetchError where a file cannot be had, IntegrityError
-    where a mirror's bytes are not the pinned ones, DiskError where the disk refuses.
+    Every file's SHA-256 is checked. A cached file with other bytes is deleted and fetched again.
+    Raises FetchError if a file is not available, IntegrityError if a mirror's bytes are not the
+    pinned ones, DiskError.
     """
     paths = {pin: cached_path(workspace, pin) for pin in pins}
-    # One job a path: two pins may be the same file (a deb that is in two suites).
+    # One job for each path: two pins may be the same file (a deb in two suites).
     jobs = list({path: pin for pin, path in paths.items()}.values())
     stop = threading.Event()
-    found = dict(
+    digests = dict(
         zip(jobs, parallel_map(partial(cached_sha256, workspace), jobs, stop), strict=True)
     )
-    lacking = [pin for pin in jobs if found[pin] != pin.sha256]
-    if lacking and offline:
-        first = lacking[0]
-        more = f", and {len(lacking) - 1} more files" if len(lacking) > 1 else ""
+    missing = [pin for pin in jobs if digests[pin] != pin.sha256]
+    if missing and offline:
+        first = missing[0]
+        more = f", and {len(missing) - 1} more files" if len(missing) > 1 else ""
         raise FetchError(
-            f"{cached_path(workspace, first)}: {'wrong' if found[first] else 'not there'}{more}",
+            f"{cached_path(workspace, first)}: {'wrong' if digests[first] else 'missing'}{more}",
             expected=f"sha256 {first.sha256}",
-            found=f"sha256 {found[first]}" if found[first] else "no file",
-            fix="run it once with a network: the files will be fetched, and kept",
+            found=f"sha256 {digests[first]}" if digests[first] else "no file",
+            fix="run it once with a network: the cache keeps the files",
         )
-    if lacking:
-        # Loaded here: most runs find all in the cache and are spared the time of loading an HTTP
-        # library.
+    if missing:
+        # Loaded here: most runs find all in the cache and need no HTTP library.
         from stacks.sources.retrieve import retrieve
 
-        retrieve(workspace, lacking, stop)
+        retrieve(workspace, missing, stop)
     return paths

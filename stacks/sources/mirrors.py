@@ -1,4 +1,4 @@
-"""Where sources come from: the user's own configuration of pip, apt and the environment."""
+"""Mirrors and indexes from the user's own configuration of pip, apt and the environment."""
 
 from __future__ import annotations
 
@@ -23,7 +23,7 @@ _COMMENT = re.compile(r"(^|\s)#.*")
 
 @dataclass(frozen=True, kw_only=True)
 class PipSettings:
-    """What pip is configured to do, as far as finding and fetching files goes."""
+    """The part of pip's configuration for finding and fetching files; the timeout is in seconds."""
 
     index_urls: tuple[str, ...]
     find_links: tuple[str, ...] = ()
@@ -35,20 +35,20 @@ class PipSettings:
     retries: int = 5
 
 
-def shown(url: str) -> str:
-    """Return a URL or path as it may be printed: without user, password, query and fragment."""
+def public_url(url: str) -> str:
+    """Return a URL or path for messages: without user, password, query and fragment."""
     parts = urlsplit(url)
     return parts._replace(netloc=parts.netloc.rpartition("@")[2], query="", fragment="").geturl()
 
 
-def readable(url: str, where: str) -> str:
-    """Return the URL, or raise FetchError where it cannot be taken apart; `where` it was set."""
+def valid_url(url: str, where: str) -> str:
+    """Return a URL; FetchError, which names `where` it was set, if it cannot be parsed."""
     try:
         urlsplit(url)
     except ValueError as error:
         raise FetchError(
-            f"{where}: an address that cannot be read: {error}",
-            fix="look at its spelling",
+            f"{where}: the address cannot be parsed: {error}",
+            fix="check its spelling",
         ) from error
     return url
 
@@ -56,84 +56,74 @@ def readable(url: str, where: str) -> str:
 def pip_settings() -> PipSettings:
     """Read pip's configuration: its files, its PIP_* variables, its default index.
 
-    Raises FetchError where this Python has no pip, or pip refuses its configuration.
+    Raises FetchError if this Python has no pip, or pip rejects its configuration.
     """
     try:
-        listed = call([sys.executable, "-m", "pip", "--no-input", "config", "list"])
+        listing = call([sys.executable, "-m", "pip", "--no-input", "config", "list"])
     except CommandError as error:
         raise FetchError(
             f"pip's configuration cannot be read: {error.what}",
-            fix=f"`{sys.executable} -m pip config debug` tells where its settings come from",
+            fix=f"`{sys.executable} -m pip config debug` shows where its settings come from",
         ) from error
-    found: dict[str, str] = {}
+    options: dict[str, str] = {}
     ranks = ("global.", "install.", ":env:.")
-    lines = [line.partition("=") for line in listed.splitlines() if "=" in line]
+    lines = [line.partition("=") for line in listing.splitlines() if "=" in line]
     for rank in ranks:
-        found |= {
+        options |= {
             key.removeprefix(rank): str(ast.literal_eval(value))
             for key, _, value in lines
             if key.startswith(rank)
         }
     indexes = [
-        found.get("index-url") or _default_index(),
-        *found.get("extra-index-url", "").split(),
+        options.get("index-url") or _default_index(),
+        *options.get("extra-index-url", "").split(),
     ]
-    if found.get("no-index", "").lower() in ("1", "true", "yes", "on", "y", "t"):
+    if options.get("no-index", "").lower() in ("1", "true", "yes", "on", "y", "t"):
         indexes = []
     return PipSettings(
-        index_urls=tuple(readable(url, "pip's index-url") for url in dict.fromkeys(indexes)),
+        index_urls=tuple(valid_url(url, "pip's index-url") for url in dict.fromkeys(indexes)),
         find_links=tuple(
-            readable(url, "pip's find-links") for url in found.get("find-links", "").split()
+            valid_url(url, "pip's find-links") for url in options.get("find-links", "").split()
         ),
-        trusted_hosts=tuple(found.get("trusted-host", "").split()),
-        cert=found.get("cert") or None,
-        client_cert=found.get("client-cert") or None,
-        proxy=found.get("proxy") or None,
-        timeout=float(found.get("timeout") or found.get("default-timeout") or 15),
-        retries=int(found.get("retries") or 5),
+        trusted_hosts=tuple(options.get("trusted-host", "").split()),
+        cert=options.get("cert") or None,
+        client_cert=options.get("client-cert") or None,
+        proxy=options.get("proxy") or None,
+        timeout=float(options.get("timeout") or options.get("default-timeout") or 15),
+        retries=int(options.get("retries") or 5),
     )
 
 
 def _default_index() -> str:
-    # Only pip knows its own default; the constant has had this place since pip 10.
+    # Only pip knows its own default; the constant is there since pip 10.
     try:
         from pip._internal.models.index import PyPI
     except ImportError as error:
         raise FetchError(
-            "pip does not tell which package index is its default",
+            "pip's default package index cannot be read",
             fix="export PIP_INDEX_URL=<the address of a package index>",
         ) from error
     return str(PyPI.simple_url)
 
 
-def debian_mirrors(*, security: bool = False) -> tuple[str, ...]:
+def debian_mirrors() -> tuple[str, ...]:
     """Return the roots of Debian's archive to ask, in order.
 
-    DEBIAN_MIRROR, else what the host's apt uses; then DEBIAN_SNAPSHOT_MIRROR. With `security`, the
-    archive of security updates: DEBIAN_SECURITY_MIRROR, else the host's. FetchError where there
-    is none.
+    DEBIAN_MIRROR, else what the host's apt uses; then DEBIAN_SNAPSHOT_MIRROR. Raises FetchError
+    if there is none.
     """
-    variable = "DEBIAN_SECURITY_MIRROR" if security else "DEBIAN_MIRROR"
-    what = "archive of security updates" if security else "archive"
-    given = os.environ.get(variable)
-    if given:
-        roots = [readable(given, variable)]
-    else:
-        roots = [uri for uri in _apt_uris() if _is_security(uri) == security]
+    mirror = os.environ.get("DEBIAN_MIRROR")
+    roots = [valid_url(mirror, "DEBIAN_MIRROR")] if mirror else _apt_uris()
     if snapshot := os.environ.get("DEBIAN_SNAPSHOT_MIRROR"):
-        roots += [] if security else [readable(snapshot, "DEBIAN_SNAPSHOT_MIRROR")]
+        roots.append(valid_url(snapshot, "DEBIAN_SNAPSHOT_MIRROR"))
     mirrors = tuple(dict.fromkeys(root.rstrip("/") for root in roots))
     if not mirrors:
         raise FetchError(
-            f"no mirror of Debian's {what} is known",
-            expected=f"{variable} in the environment, or a Debian system's apt sources",
-            fix=f"export {variable}=<the address of any mirror of Debian's {what}>",
+            "no mirror of Debian's archive is known",
+            expected="DEBIAN_MIRROR in the environment, or a Debian system's apt sources",
+            fix="export DEBIAN_MIRROR=<the address of any mirror of Debian's archive>",
         )
     return mirrors
-
-
-def _is_security(uri: str) -> bool:
-    return uri.rstrip("/").endswith("-security")
 
 
 def _apt_uris() -> list[str]:
@@ -143,10 +133,10 @@ def _apt_uris() -> list[str]:
     for file in sorted((APT / "sources.list.d").glob("*.sources")):
         entries += _deb822_entries(_text(file))
     return [
-        readable(uri, "apt's sources")
+        valid_url(uri, "apt's sources")
         for uri, suites, components in entries
         if re.match(r"https?://|file:", uri)
-        and not uri.rstrip("/").endswith(("/ubuntu", "-ports"))
+        and not uri.rstrip("/").endswith(("/ubuntu", "-ports", "-security"))
         and any(_SUITES.fullmatch(suite) for suite in suites)
         and "main" in components
     ]
@@ -174,14 +164,14 @@ def _deb822_entries(text: str) -> Iterator[_Entry]:
     """Read stanzas of `Key: values`, continued by indented lines."""
     lines = [line for line in text.splitlines() if not line.startswith("#")]
     for stanza in re.split(r"\n\s*\n", "\n".join(lines)):
-        found: dict[str, list[str]] = {}
+        fields: dict[str, list[str]] = {}
         key = ""
         for line in stanza.splitlines():
             if not line[:1].isspace():
                 key, _, line = line.partition(":")
                 key = key.strip().lower()
-            found.setdefault(key, []).extend(line.split())
-        enabled = "".join(found.get("enabled", [])).lower() not in ("no", "false", "0", "off")
-        if enabled and "deb" in found.get("types", []):
-            for uri in found.get("uris", []):
-                yield uri, found.get("suites", []), found.get("components", [])
+            fields.setdefault(key, []).extend(line.split())
+        enabled = "".join(fields.get("enabled", [])).lower() not in ("no", "false", "0", "off")
+        if enabled and "deb" in fields.get("types", []):
+            for uri in fields.get("uris", []):
+                yield uri, fields.get("suites", []), fields.get("components", [])

@@ -1,7 +1,7 @@
-"""Find where a file of a project lies: simple indexes (JSON or HTML) and find-links places.
+"""The files that simple indexes (JSON or HTML) and find-links have of a project.
 
-Written out rather than taken from a library: the two that exist bring a second HTTP library or
-an HTML tree builder, and one of them takes an index that is down for an index without the file.
+No library is used: the two that exist need a second HTTP library or an HTML tree builder, and one
+of them treats an index that is down as an index without the file.
 """
 
 from __future__ import annotations
@@ -16,8 +16,8 @@ from urllib.parse import unquote, urljoin, urlsplit
 from urllib.request import url2pathname
 
 from stacks.core.errors import FetchError
-from stacks.sources.download import page
-from stacks.sources.mirrors import PipSettings, shown
+from stacks.sources.download import get_document
+from stacks.sources.mirrors import PipSettings, public_url
 from stacks.sources.pins import canonical
 from stacks.sources.web import MissingError, StoppedError, Web
 
@@ -29,7 +29,7 @@ ACCEPT = (
 
 @dataclass(frozen=True)
 class Link:
-    """A file that an index offers; `sha256` where the index tells it."""
+    """A file in an index; `sha256` if the index has it."""
 
     filename: str
     url: str
@@ -37,88 +37,90 @@ class Link:
 
 
 @dataclass(frozen=True)
-class Offer:
-    """What the asked places offer of a project, and those places as they may be shown."""
+class ProjectFiles:
+    """The links to a project's files, and the addresses that were asked, for messages."""
 
     links: tuple[Link, ...]
     tried: tuple[str, ...]
 
-    def of(self, filename: str) -> tuple[Link, ...]:
-        """Return the links to that file, in the order in which the places were asked."""
+    def links_to(self, filename: str) -> tuple[Link, ...]:
+        """Return the links to a file, in the order in which the indexes were asked."""
         return tuple(link for link in self.links if link.filename == filename)
 
 
 @dataclass(frozen=True)
-class Sought:
-    """A file that is looked for; with `sha256`, another file of that name is none."""
+class FileQuery:
+    """A file to look for; with `sha256`, other bytes of that name do not match."""
 
     filename: str
     sha256: str | None = None
 
-    def fits(self, link: Link) -> bool:
-        """Whether the link may be this file, by what the index says of it."""
+    def matches(self, link: Link) -> bool:
+        """Return whether a link may lead to this file, by its name and SHA-256."""
         return link.filename == self.filename and (
             None in (self.sha256, link.sha256) or link.sha256 == self.sha256
         )
 
 
-def look_up(web: Web, settings: PipSettings, project: str, files: frozenset[Sought]) -> Offer:
-    """Ask indexes and find-links places, in pip's order, until all of the files are found.
+def look_up(
+    web: Web, settings: PipSettings, project: str, files: frozenset[FileQuery]
+) -> ProjectFiles:
+    """Ask indexes, then find-links, in pip's order until all of the files are found.
 
-    A place that does not know the project is passed over. Raises FetchError where one cannot be
-    asked, unless the others have it all.
+    An index without the project is skipped. Raises FetchError if one cannot be asked, unless the
+    others have all files.
     """
-    places = [
+    addresses = [
         (f"{url.rstrip('/')}/{canonical(project)}/", False) for url in settings.index_urls
-    ] + [(place, True) for place in settings.find_links]
+    ] + [(address, True) for address in settings.find_links]
     names = {file.filename for file in files}
     links: list[Link] = []
     tried: list[str] = []
     failures: list[FetchError] = []
-    for place, flat in places:
-        found, told, failure = _ask(web, place, flat)
-        links += [link for link in found if link.filename in names]
-        tried.append(told)
+    for address, flat in addresses:
+        answer, label, failure = _ask(web, address, flat)
+        links += [link for link in answer if link.filename in names]
+        tried.append(label)
         failures += [failure] if failure else []
-        if all(any(file.fits(link) for link in links) for file in files):
-            return Offer(tuple(links), tuple(tried))
+        if all(any(file.matches(link) for link in links) for file in files):
+            return ProjectFiles(tuple(links), tuple(tried))
     if failures:
         raise failures[0]
-    return Offer(tuple(links), tuple(tried))
+    return ProjectFiles(tuple(links), tuple(tried))
 
 
-def _ask(web: Web, place: str, flat: bool) -> tuple[list[Link], str, FetchError | None]:
+def _ask(web: Web, address: str, flat: bool) -> tuple[list[Link], str, FetchError | None]:
     try:
-        return list(_links(web, place, flat)), shown(place), None
+        return list(_links(web, address, flat)), public_url(address), None
     except MissingError:
-        return [], f"{shown(place)} (does not know it)", None
+        return [], f"{public_url(address)} (has no such project)", None
     except StoppedError:
         raise
     except FetchError as error:
-        return [], f"{shown(place)} (could not be asked)", error
+        return [], f"{public_url(address)} (could not be asked)", error
 
 
-def _links(web: Web, place: str, flat: bool) -> Iterator[Link]:
-    scheme = urlsplit(place).scheme
+def _links(web: Web, address: str, flat: bool) -> Iterator[Link]:
+    scheme = urlsplit(address).scheme
     if scheme in ("http", "https"):
-        if not _may_be_trusted(web, place):
+        if not _may_be_trusted(web, address):
             raise FetchError(
-                f"{shown(place)}: an index without https could be anybody's",
+                f"{public_url(address)}: an index without https is not authenticated",
                 fix="use its https address, or name its host in pip's trusted-host",
             )
-        body, kind, last_url = page(web, place, ACCEPT)
+        body, kind, last_url = get_document(web, address, ACCEPT)
         if "json" in kind:
-            yield from _json_links(body, _same_user(last_url, place))
+            yield from _json_links(body, _same_user(last_url, address))
         else:
-            yield from _html_links(body, _same_user(last_url, place))
+            yield from _html_links(body, _same_user(last_url, address))
         return
-    path = Path(url2pathname(urlsplit(place).path) if scheme == "file" else place)
+    path = Path(url2pathname(urlsplit(address).path) if scheme == "file" else address)
     path = path.expanduser()
     if path.is_file():
         yield from _html_links(path.read_bytes(), path.absolute().as_uri())
         return
     if not path.is_dir():
-        raise MissingError(f"{shown(place)}: no such folder")
+        raise MissingError(f"{public_url(address)}: no such folder")
     index = path / "index.html"
     if index.is_file():
         yield from _html_links(index.read_bytes(), index.absolute().as_uri())
@@ -137,9 +139,9 @@ def _may_be_trusted(web: Web, url: str) -> bool:
         return False
 
 
-def _same_user(url: str, place: str) -> str:
-    """Give a URL on the place's own host the user and password that the place has."""
-    ours, theirs = urlsplit(place), urlsplit(url)
+def _same_user(url: str, address: str) -> str:
+    """Return a URL with the user and password of the index, if it is on the same host."""
+    ours, theirs = urlsplit(address), urlsplit(url)
     user, at, host = ours.netloc.rpartition("@")
     if at and theirs.netloc == host and theirs.scheme == ours.scheme:
         return theirs._replace(netloc=f"{user}@{host}").geturl()
@@ -147,14 +149,16 @@ def _same_user(url: str, place: str) -> str:
 
 
 def _link(base: str, href: str, filename: str | None, sha256: str | None) -> Iterator[Link]:
-    """Give the link that an index's entry is; nothing where its address cannot be read."""
+    """Yield the link of an index's entry; nothing if its address cannot be parsed."""
     try:
         parts = urlsplit(urljoin(base, href))
     except ValueError:
         return
-    told = parts.fragment.partition("sha256=")[2].partition("&")[0]
+    fragment_sha256 = parts.fragment.partition("sha256=")[2].partition("&")[0]
     url = _same_user(parts._replace(fragment="").geturl(), base)
-    yield Link(filename or unquote(parts.path.rpartition("/")[2]), url, sha256 or told or None)
+    yield Link(
+        filename or unquote(parts.path.rpartition("/")[2]), url, sha256 or fragment_sha256 or None
+    )
 
 
 def _json_links(body: bytes, base: str) -> Iterator[Link]:
@@ -164,10 +168,10 @@ def _json_links(body: bytes, base: str) -> Iterator[Link]:
             yield from _link(base, file["url"], file["filename"], sha256)
     except (ValueError, KeyError, TypeError, AttributeError) as error:
         raise FetchError(
-            f"{shown(base)}: the index's answer cannot be read",
+            f"{public_url(base)}: the index's answer cannot be parsed",
             expected="JSON of the simple repository API",
             found=f"{type(error).__name__} in {len(body)} bytes",
-            fix="look at the address of the index in pip's configuration",
+            fix="check the address of the index in pip's configuration",
         ) from error
 
 

@@ -1,4 +1,4 @@
-"""The same work on many things, a few at a time, and one way to stop all of it."""
+"""A map over items with threads, which can be stopped."""
 
 from __future__ import annotations
 
@@ -16,7 +16,7 @@ def parallel_map(
 ) -> list[R]:
     """Return work(item) for every item, in order.
 
-    The first failure, or ctrl-C, sets `stop`, lets no further work begin and is raised here.
+    The first failure, or ctrl-C, sets `stop`, ends the work and is raised here.
     """
     waiting: queue.SimpleQueue[int] = queue.SimpleQueue()
     done: queue.SimpleQueue[tuple[int, R | None, BaseException | None]] = queue.SimpleQueue()
@@ -31,11 +31,11 @@ def parallel_map(
                 return
             try:
                 done.put((number, work(items[number]), None))
-            except BaseException as error:  # handed to the caller's thread, which raises it
+            except BaseException as error:  # raised in the caller's thread
                 done.put((number, None, error))
                 return
 
-    # Daemons: a thread that waits for a slow server must not keep a stopped program alive.
+    # Daemons: a thread that waits for a server must not keep a stopped program alive.
     for _ in range(min(threads, len(items))):
         threading.Thread(target=serve, daemon=True).start()
     results: dict[int, R] = {}

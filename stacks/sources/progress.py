@@ -1,4 +1,4 @@
-"""What the user sees while files come: bars on a terminal, two quiet lines elsewhere."""
+"""Progress of downloads: bars on a terminal, two lines elsewhere."""
 
 from __future__ import annotations
 
@@ -11,7 +11,6 @@ from rich.progress import (
     BarColumn,
     DownloadColumn,
     Progress,
-    TaskID,
     TextColumn,
     TimeRemainingColumn,
     TransferSpeedColumn,
@@ -19,55 +18,49 @@ from rich.progress import (
 from rich.table import Column
 
 
-class Board:
-    """One bar for all bytes and one for each file under way; safe to call from any thread."""
+class DownloadProgress:
+    """A bar for all bytes and one for each file in progress; thread-safe."""
 
-    def __init__(self, progress: Progress | None, total: int | None) -> None:
+    def __init__(self, progress: Progress, total: int | None) -> None:
         self._progress = progress
-        self._all = progress.add_task("all", total=total) if progress else None
+        self._all = progress.add_task("all", total=total)
 
     @contextmanager
     def file(self, name: str, size: int | None, already: int) -> Iterator[Callable[[int], None]]:
-        """Show a file while it comes; gives the function that is told each gain in bytes."""
-        if self._progress is None or self._all is None:
-            yield lambda gained: None
-            return
-        progress, everything = self._progress, self._all
-        task: TaskID = progress.add_task(name, total=size, completed=already)
-        progress.advance(everything, already)
+        """Show a file during the block; gives the function to call with each gain in bytes."""
+        task = self._progress.add_task(name, total=size, completed=already)
 
         def advance(gained: int) -> None:
-            progress.advance(task, gained)
-            progress.advance(everything, gained)
+            self._progress.advance(task, gained)
+            self._progress.advance(self._all, gained)
 
+        self._progress.advance(self._all, already)
         try:
             yield advance
         finally:
-            progress.remove_task(task)
+            self._progress.remove_task(task)
 
 
 @contextmanager
-def board(count: int, total: int | None) -> Iterator[Board]:
-    """Show the fetching of `count` files of `total` bytes, where known, on standard error."""
-    console = Console(stderr=True)
-    told = f"{count} file{'s' if count != 1 else ''}"
+def download_progress(count: int, total: int | None) -> Iterator[DownloadProgress]:
+    """Show the download of `count` files of `total` bytes, if known, on standard error."""
+    console = Console(stderr=True, highlight=False)
+    quiet = not console.is_terminal
+    files = f"{count} file{'s' if count != 1 else ''}"
     if total is not None:
-        told += f", {total / 1e6:.1f} MB"
-    if console.is_terminal:
-        columns = (
-            TextColumn(
-                "{task.description}",
-                table_column=Column(max_width=28, no_wrap=True, overflow="ellipsis"),
-            ),
-            BarColumn(bar_width=10),
-            DownloadColumn(),
-            TransferSpeedColumn(),
-            TimeRemainingColumn(),
-        )
-        with Progress(*columns, console=console, transient=True) as progress:
-            yield Board(progress, total)
-    else:
-        begun = time.monotonic()
-        console.print(f"fetching {told}", highlight=False)
-        yield Board(None, total)
-        console.print(f"fetched {told} in {time.monotonic() - begun:.1f} s", highlight=False)
+        files += f", {total / 1e6:.1f} MB"
+    name = Column(max_width=28, no_wrap=True, overflow="ellipsis")
+    columns = (
+        TextColumn("{task.description}", table_column=name),
+        BarColumn(bar_width=10),
+        DownloadColumn(),
+        TransferSpeedColumn(),
+        TimeRemainingColumn(),
+    )
+    start = time.monotonic()
+    if quiet:
+        console.print(f"fetching {files}")
+    with Progress(*columns, console=console, transient=True, disable=quiet) as progress:
+        yield DownloadProgress(progress, total)
+    if quiet:
+        console.print(f"fetched {files} in {time.monotonic() - start:.1f} s")

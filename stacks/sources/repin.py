@@ -1,4 +1,4 @@
-"""Pin anew, on purpose: debs by the archive's signature, index files by their own bytes."""
+"""New pins: of debs by the archive's signature, of index files by their bytes."""
 
 from __future__ import annotations
 
@@ -7,23 +7,23 @@ from collections.abc import Callable, Iterable
 from dataclasses import dataclass
 from pathlib import Path
 
-from stacks.core.disk import explained, locked, sha256_of
+from stacks.core.disk import explain_disk_errors, hold_lock, sha256_of
 from stacks.core.errors import FetchError, IntegrityError
 from stacks.core.workspace import Workspace
 from stacks.sources.cache import cached_path, cached_sha256
-from stacks.sources.debian_archive import DebWanted, deb_pins
+from stacks.sources.debian_archive import DebRequest, deb_pins
 from stacks.sources.download import download
-from stacks.sources.mirrors import pip_settings, shown
-from stacks.sources.package_index import Link, Sought
+from stacks.sources.mirrors import pip_settings, public_url
+from stacks.sources.package_index import FileQuery, Link
 from stacks.sources.parallel import parallel_map
 from stacks.sources.pins import IndexPin, Pin, Pins, canonical
-from stacks.sources.progress import Board, board
-from stacks.sources.retrieve import offers
+from stacks.sources.progress import DownloadProgress, download_progress
+from stacks.sources.retrieve import project_files
 from stacks.sources.web import Web, pip_web
 
 
 @dataclass(frozen=True, order=True)
-class FileWanted:
+class FileRequest:
     """A file of the package index to pin."""
 
     name: str
@@ -31,11 +31,11 @@ class FileWanted:
     filename: str
 
 
-def repin(workspace: Workspace, debs: Iterable[DebWanted], files: Iterable[FileWanted]) -> Pins:
+def repin(workspace: Workspace, debs: Iterable[DebRequest], files: Iterable[FileRequest]) -> Pins:
     """Return pins for what the archive and the indexes have today.
 
-    Raises IntegrityError for a bad signature or bytes that differ from what an index says,
-    FetchError for what cannot be had, UsageError for what does not exist.
+    Raises IntegrityError for a bad signature or bytes that differ from the index,
+    FetchError for what is not available, UsageError for what does not exist.
     """
     stop = threading.Event()
     return Pins(
@@ -45,7 +45,7 @@ def repin(workspace: Workspace, debs: Iterable[DebWanted], files: Iterable[FileW
 
 
 def difference(old: Pins, new: Pins) -> list[str]:
-    """Return what changed, a line each, for people; nothing where nothing did."""
+    """Return a line for each change, for people."""
     before, after = _labelled(old), _labelled(new)
     lines = []
     for label in before.keys() & after.keys():
@@ -59,8 +59,8 @@ def difference(old: Pins, new: Pins) -> list[str]:
             )
     removed = {label: before[label] for label in before.keys() - after.keys()}
     added = {label: after[label] for label in after.keys() - before.keys()}
-    # The name of an index file has its version in it: a project's only file that went and its
-    # only one that came are the same thing in two versions.
+    # The name of an index file contains its version: if one file of a project was removed and one
+    # added, it is another version of the same file.
     for project in {canonical(pin.name) for pin in added.values() if isinstance(pin, IndexPin)}:
         went, came = _files_of(project, removed), _files_of(project, added)
         if len(went) == len(came) == 1:
@@ -85,42 +85,44 @@ def _files_of(project: str, pins: dict[str, Pin]) -> list[str]:
 
 
 def _file_pins(
-    workspace: Workspace, wanted: list[FileWanted], stop: threading.Event
+    workspace: Workspace, requests: list[FileRequest], stop: threading.Event
 ) -> tuple[IndexPin, ...]:
-    if not wanted:
+    if not requests:
         return ()
     settings = pip_settings()
     web = pip_web(stop, settings)
-    offered = offers(web, settings, [(file.name, Sought(file.filename)) for file in wanted])
-    links: dict[FileWanted, Link] = {}
-    for file in wanted:
-        offer = offered[canonical(file.name)]
-        found = offer.of(file.filename)
-        if not found:
+    projects = project_files(
+        web, settings, [(file.name, FileQuery(file.filename)) for file in requests]
+    )
+    links: dict[FileRequest, Link] = {}
+    for file in requests:
+        project = projects[canonical(file.name)]
+        candidates = project.links_to(file.filename)
+        if not candidates:
             raise FetchError(
                 f"{file.name} {file.version}: no index has {file.filename}",
-                expected=f"{file.filename} at one of: {', '.join(offer.tried)}",
-                fix="look at the spelling, or add the index that has it to pip's configuration",
+                expected=f"{file.filename} at one of: {', '.join(project.tried)}",
+                fix="check the spelling, or add the index that has it to pip's configuration",
             )
-        links[file] = found[0]
-    with board(len(wanted), None) as seen:
+        links[file] = candidates[0]
+    with download_progress(len(requests), None) as progress:
         return tuple(
             parallel_map(
-                lambda file: _file_pin(workspace, web, file, links[file], seen), wanted, stop
+                lambda file: _file_pin(workspace, web, file, links[file], progress), requests, stop
             )
         )
 
 
 def _file_pin(
-    workspace: Workspace, web: Web, wanted: FileWanted, link: Link, seen: Board
+    workspace: Workspace, web: Web, request: FileRequest, link: Link, progress: DownloadProgress
 ) -> IndexPin:
-    """Download a file into the cache and pin the bytes that came."""
+    """Download a file into the cache and pin its bytes."""
 
     def pin(size: int, sha256: str) -> IndexPin:
         return IndexPin(
-            name=wanted.name,
-            version=wanted.version,
-            filename=wanted.filename,
+            name=request.name,
+            version=request.version,
+            filename=request.filename,
             size=size,
             sha256=sha256,
         )
@@ -129,28 +131,28 @@ def _file_pin(
         cached = pin(1, link.sha256)
         if cached_sha256(workspace, cached) == link.sha256:
             return pin(cached_path(workspace, cached).stat().st_size, link.sha256)
-    part = workspace.cache / "sources" / "unpinned" / wanted.filename
-    with locked(part, wanted.filename), seen.file(wanted.filename, None, 0) as advance:
-        with explained(part):
+    part = workspace.cache / "sources" / "unpinned" / request.filename
+    with hold_lock(part, request.filename), progress.file(request.filename, None, 0) as advance:
+        with explain_disk_errors(part):
             part.unlink(missing_ok=True)
         download(web, link.url, part, None, advance)
-        return _kept(workspace, part, link, pin)
+        return _store(workspace, part, link, pin)
 
 
-def _kept(
+def _store(
     workspace: Workspace, part: Path, link: Link, pin: Callable[[int, str], IndexPin]
 ) -> IndexPin:
-    with explained(part):
-        made = pin(part.stat().st_size, sha256_of(part))
-        if link.sha256 not in (None, made.sha256):
+    with explain_disk_errors(part):
+        pinned = pin(part.stat().st_size, sha256_of(part))
+        if link.sha256 not in (None, pinned.sha256):
             part.unlink()
             raise IntegrityError(
-                f"{made.filename} from {shown(link.url)}: not the bytes that the index announces",
+                f"{pinned.filename} from {public_url(link.url)} differs from the index",
                 expected=f"sha256 {link.sha256}",
-                found=f"sha256 {made.sha256}",
-                fix="try again; if it stays, ask whoever runs this index",
+                found=f"sha256 {pinned.sha256}",
+                fix="try again; if it persists, ask the operator of this index",
             )
-        target = cached_path(workspace, made)
+        target = cached_path(workspace, pinned)
         target.parent.mkdir(parents=True, exist_ok=True)
         part.replace(target)
-    return made
+    return pinned

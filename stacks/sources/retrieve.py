@@ -1,4 +1,4 @@
-"""Bring pinned files into the cache: from Debian's mirrors and the package indexes."""
+"""Download of pinned files into the cache, from mirrors, package indexes and channels."""
 
 from __future__ import annotations
 
@@ -8,73 +8,66 @@ from collections.abc import Callable, Iterable, Sequence
 from dataclasses import dataclass
 from pathlib import Path
 
-from stacks.core.disk import explained, locked, sha256_of
+from stacks.core.disk import explain_disk_errors, hold_lock, sha256_of
 from stacks.core.errors import FetchError, IntegrityError, StacksError
 from stacks.core.workspace import Workspace
 from stacks.sources.cache import cached_path, cached_sha256
 from stacks.sources.download import download
-from stacks.sources.mirrors import PipSettings, debian_mirrors, pip_settings, shown
-from stacks.sources.package_index import Link, Offer, Sought, look_up
+from stacks.sources.mirrors import PipSettings, debian_mirrors, pip_settings, public_url
+from stacks.sources.package_index import FileQuery, Link, ProjectFiles, look_up
 from stacks.sources.parallel import parallel_map
 from stacks.sources.pins import CondaPin, DebPin, IndexPin, Pin, canonical, total_size
-from stacks.sources.progress import Board, board
+from stacks.sources.progress import DownloadProgress, download_progress
 from stacks.sources.web import MissingError, StoppedError, Web, environment_web, pip_web
 
 
 @dataclass(frozen=True)
 class Source:
-    """The URLs to try for a file, in order, and how to reach them; `asked` is for messages."""
+    """The URLs to try for a file, in order; `origins` are the mirrors or indexes, for messages."""
 
     web: Web
     urls: tuple[str, ...]
-    asked: tuple[str, ...]
+    origins: tuple[str, ...]
 
 
 def retrieve(workspace: Workspace, pins: Sequence[Pin], stop: threading.Event) -> None:
-    """Put every pinned file into the cache, checked.
+    """Download every pinned file into the cache and check it.
 
-    Raises FetchError, IntegrityError or DiskError; files that came before that stay, and those
-    under way are gone on with the next time.
+    Raises FetchError, IntegrityError or DiskError; finished files stay, and partial downloads
+    resume next time.
     """
     sources = _deb_sources([pin for pin in pins if isinstance(pin, DebPin)], stop)
     sources |= _index_sources([pin for pin in pins if isinstance(pin, IndexPin)], stop)
     sources |= _channel_sources([pin for pin in pins if isinstance(pin, CondaPin)], stop)
-    with board(len(pins), total_size(pins)) as seen:
+    with download_progress(len(pins), total_size(pins)) as progress:
         missing = parallel_map(
-            lambda pin: _bring_one(workspace, pin, sources[pin], seen), pins, stop
+            lambda pin: _retrieve_one(workspace, pin, sources[pin], progress), pins, stop
         )
     _raise_missing([pin for pin, absent in zip(pins, missing, strict=True) if absent], sources)
 
 
-def offers(
-    web: Web, settings: PipSettings, wanted: Iterable[tuple[str, Sought]]
-) -> dict[str, Offer]:
-    """Return what the package indexes offer of each project, for pairs of project and file.
+def project_files(
+    web: Web, settings: PipSettings, queries: Iterable[tuple[str, FileQuery]]
+) -> dict[str, ProjectFiles]:
+    """Return the files in the package indexes for pairs of project and query, by canonical name."""
+    projects: dict[str, set[FileQuery]] = {}
+    for project, query in queries:
+        projects.setdefault(canonical(project), set()).add(query)
 
-    One look-up a project; the keys are canonical names.
-    """
-    projects: dict[str, set[Sought]] = {}
-    for project, file in wanted:
-        projects.setdefault(canonical(project), set()).add(file)
-
-    def one(project: str) -> Offer:
+    def one(project: str) -> ProjectFiles:
         return look_up(web, settings, project, frozenset(projects[project]))
 
     return dict(zip(projects, parallel_map(one, list(projects), web.stop), strict=True))
 
 
 def _deb_sources(pins: Sequence[DebPin], stop: threading.Event) -> dict[Pin, Source]:
-    web = environment_web(stop)
-    roots = {
-        security: debian_mirrors(security=security)
-        for security in {pin.suite.endswith("-security") for pin in pins}
+    if not pins:
+        return {}
+    web, roots = environment_web(stop), debian_mirrors()
+    origins = tuple(public_url(root) for root in roots)
+    return {
+        pin: Source(web, tuple(f"{root}/{pin.path}" for root in roots), origins) for pin in pins
     }
-    found: dict[Pin, Source] = {}
-    for pin in pins:
-        mirrors = roots[pin.suite.endswith("-security")]
-        urls = tuple(f"{root}/{pin.path}" for root in mirrors)
-        found[pin] = Source(web, urls, tuple(shown(root) for root in mirrors))
-    return found
 
 
 def _index_sources(pins: Sequence[IndexPin], stop: threading.Event) -> dict[Pin, Source]:
@@ -82,55 +75,56 @@ def _index_sources(pins: Sequence[IndexPin], stop: threading.Event) -> dict[Pin,
         return {}
     settings = pip_settings()
     web = pip_web(stop, settings)
-    offered = offers(web, settings, [(pin.name, Sought(pin.filename, pin.sha256)) for pin in pins])
-    found: dict[Pin, Source] = {}
+    queries = [(pin.name, FileQuery(pin.filename, pin.sha256)) for pin in pins]
+    projects = project_files(web, settings, queries)
+    sources: dict[Pin, Source] = {}
     for pin in pins:
-        offer = offered[canonical(pin.name)]
-        links = offer.of(pin.filename)
-        found[pin] = Source(web, _urls(pin, links), offer.tried)
-    return found
+        project = projects[canonical(pin.name)]
+        sources[pin] = Source(web, _urls(pin, project.links_to(pin.filename)), project.tried)
+    return sources
 
 
 def _channel_sources(pins: Sequence[CondaPin], stop: threading.Event) -> dict[Pin, Source]:
     if not pins:
         return {}
-    # Loaded here: it brings conda's own code with it, and few runs have another channel.
+    # Loaded here: it imports conda's own code, and few runs have another channel.
     from stacks.sources.condarc import conda_web
 
     web = conda_web(stop, pins[0].urls[0])
-    return {pin: Source(web, pin.urls, tuple(shown(url) for url in pin.urls)) for pin in pins}
+    return {pin: Source(web, pin.urls, tuple(public_url(url) for url in pin.urls)) for pin in pins}
 
 
 def _urls(pin: IndexPin, links: Sequence[Link]) -> tuple[str, ...]:
-    """Return the links that may have the pinned bytes, those that say so first."""
+    """Return the links that may have the pinned bytes, those with the pinned SHA-256 first."""
     sure = [link.url for link in links if link.sha256 == pin.sha256]
     unsure = [link.url for link in links if link.sha256 is None]
     if links and not sure and not unsure:
         raise IntegrityError(
-            f"{pin.filename}: the index offers other bytes under this name",
+            f"{pin.filename}: the index has other bytes under this name",
             expected=f"sha256 {pin.sha256}",
-            found=f"sha256 {links[0].sha256} at {shown(links[0].url)}",
-            fix="look which index of pip's configuration offers it; `./invoke pin` takes it "
-            "on purpose",
+            found=f"sha256 {links[0].sha256} at {public_url(links[0].url)}",
+            fix="check which index of pip's configuration has it; `./invoke pin` accepts it",
         )
     return (*sure, *unsure)
 
 
-def _bring_one(workspace: Workspace, pin: Pin, source: Source, seen: Board) -> bool:
-    """Bring one file into the cache; True where every server was asked and none has it."""
+def _retrieve_one(
+    workspace: Workspace, pin: Pin, source: Source, progress: DownloadProgress
+) -> bool:
+    """Download one file into the cache; return whether every server answered that it is missing."""
     target = cached_path(workspace, pin)
-    with locked(target, pin.filename):
-        found = cached_sha256(workspace, pin)
-        if found == pin.sha256:
+    with hold_lock(target, pin.filename):
+        digest = cached_sha256(workspace, pin)
+        if digest == pin.sha256:
             return False
-        if found is not None:
-            note = f"thrown away: {target}: expected sha256 {pin.sha256}, found {found}"
+        if digest is not None:
+            note = f"{target}: deleted: expected sha256 {pin.sha256}, found {digest}"
             print(note, file=sys.stderr, flush=True)
-            with explained(target):
+            with explain_disk_errors(target):
                 target.unlink()
         failures: list[StacksError] = []
         for url in source.urls:
-            failure = _failure(url, source.web, pin, target, seen)
+            failure = _try(url, source.web, pin, target, progress)
             if failure is None:
                 return False
             failures.append(failure)
@@ -140,10 +134,12 @@ def _bring_one(workspace: Workspace, pin: Pin, source: Source, seen: Board) -> b
     return True
 
 
-def _failure(url: str, web: Web, pin: Pin, target: Path, seen: Board) -> StacksError | None:
-    """Bring a file from one URL; return what went wrong with that URL, None where nothing did."""
+def _try(
+    url: str, web: Web, pin: Pin, target: Path, progress: DownloadProgress
+) -> StacksError | None:
+    """Download a file from one URL; return the error, None if there is none."""
     try:
-        _bring_from(url, web, pin, target, seen)
+        _retrieve_from(url, web, pin, target, progress)
     except StoppedError:
         raise
     except (FetchError, IntegrityError) as error:
@@ -151,34 +147,34 @@ def _failure(url: str, web: Web, pin: Pin, target: Path, seen: Board) -> StacksE
     return None
 
 
-def _bring_from(url: str, web: Web, pin: Pin, target: Path, seen: Board) -> None:
+def _retrieve_from(url: str, web: Web, pin: Pin, target: Path, progress: DownloadProgress) -> None:
     part = target.with_name(f"{target.name}.part")
     already = part.stat().st_size if part.exists() else 0
-    with seen.file(pin.filename, pin.size, already) as advance:
-        found = _whole(url, web, part, pin, advance)
-        if found != pin.sha256:
-            found = _whole(url, web, part, pin, advance)
-    if found != pin.sha256:
+    with progress.file(pin.filename, pin.size, already) as advance:
+        digest = _download(url, web, part, pin, advance)
+        if digest != pin.sha256:
+            digest = _download(url, web, part, pin, advance)
+    if digest != pin.sha256:
         raise IntegrityError(
-            f"{pin.filename} from {shown(url)}: its bytes are not the pinned ones, twice",
+            f"{pin.filename} from {public_url(url)}: its bytes are not the pinned ones, twice",
             expected=f"sha256 {pin.sha256}, {pin.size} bytes",
-            found=f"sha256 {found}",
+            found=f"sha256 {digest}",
             fix="try another mirror or index; if the change is right, "
             + ("lock again" if isinstance(pin, CondaPin) else "`./invoke pin` shows it"),
         )
-    with explained(target):
+    with explain_disk_errors(target):
         part.replace(target)
 
 
-def _whole(url: str, web: Web, part: Path, pin: Pin, advance: Callable[[int], None]) -> str:
-    """Download all of a file; return its SHA-256, and leave no part where that is wrong."""
+def _download(url: str, web: Web, part: Path, pin: Pin, advance: Callable[[int], None]) -> str:
+    """Download all of a file and return its SHA-256; delete it if that is wrong."""
     download(web, url, part, pin.size, advance)
-    with explained(part):
-        found = sha256_of(part)
-        if found != pin.sha256:
+    with explain_disk_errors(part):
+        digest = sha256_of(part)
+        if digest != pin.sha256:
             advance(-part.stat().st_size)
             part.unlink()
-    return found
+    return digest
 
 
 def _raise_missing(pins: Sequence[Pin], sources: dict[Pin, Source]) -> None:
@@ -188,14 +184,14 @@ def _raise_missing(pins: Sequence[Pin], sources: dict[Pin, Source]) -> None:
     lines = []
     for pin in shown_pins:
         suite = f" of {pin.suite}" if isinstance(pin, DebPin) else ""
-        asked = ", ".join(sources[pin].asked) or "no index: pip's no-index is set"
-        lines.append(f"{pin.name} {pin.version}{suite} ({pin.filename}) is not at: {asked}")
+        origins = ", ".join(sources[pin].origins) or "no index: pip's no-index is set"
+        lines.append(f"{pin.name} {pin.version}{suite} ({pin.filename}) is not at: {origins}")
     if len(pins) > len(shown_pins):
         lines.append(f"and {len(pins) - len(shown_pins)} more")
     fixes = []
     if any(isinstance(pin, DebPin) for pin in pins):
         fixes.append(
-            "the mirror has dropped this version: export DEBIAN_SNAPSHOT_MIRROR=<the root of an "
+            "the mirror no longer has this version: export DEBIAN_SNAPSHOT_MIRROR=<the root of an "
             "archive that keeps old versions>, or pin what the mirror has now with `./invoke pin`"
         )
     if any(isinstance(pin, IndexPin) for pin in pins):
@@ -205,7 +201,7 @@ def _raise_missing(pins: Sequence[Pin], sources: dict[Pin, Source]) -> None:
         )
     if any(isinstance(pin, CondaPin) for pin in pins):
         fixes.append(
-            "the channel has dropped this package: set conda's channel_alias to a mirror that "
-            "keeps old ones, or make the lock anew"
+            "the channel no longer has this package: set conda's channel_alias to a mirror that "
+            "keeps old ones, or lock again"
         )
     raise FetchError("\n".join(lines), fix="; ".join(fixes))

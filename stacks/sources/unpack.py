@@ -17,7 +17,7 @@ from typing import IO, TYPE_CHECKING, cast
 
 import zstandard
 
-from stacks.core.disk import explained
+from stacks.core.disk import explain_disk_errors
 from stacks.core.errors import IntegrityError
 
 if TYPE_CHECKING:
@@ -85,7 +85,7 @@ def _reported(archive: Path) -> Iterator[None]:
 @contextmanager
 def _folder(target: Path) -> Iterator[None]:
     """Make `target`, and turn what the disk refuses into a DiskError."""
-    with explained(target):
+    with explain_disk_errors(target):
         target.mkdir(parents=True, exist_ok=True)
         yield
 

@@ -1,4 +1,4 @@
-"""How servers are asked: trust, proxies, credentials, and failures told in plain words."""
+"""HTTP requests: certificates, proxies, credentials, and errors for people."""
 
 from __future__ import annotations
 
@@ -12,17 +12,17 @@ import requests
 import urllib3
 
 from stacks.core.errors import FetchError
-from stacks.sources.mirrors import PipSettings, shown
+from stacks.sources.mirrors import PipSettings, public_url
 
 _local = threading.local()
 
 
 class MissingError(FetchError):
-    """The server was reached and does not have the file."""
+    """The server answered that it does not have the file."""
 
 
 class TransientError(FetchError):
-    """A failure that may be gone on the next try."""
+    """A failure that may not occur again; `after` is the server's Retry-After in seconds."""
 
     def __init__(self, what: str, *, fix: str | None = None, after: float | None = None) -> None:
         super().__init__(what, fix=fix)
@@ -30,14 +30,14 @@ class TransientError(FetchError):
 
 
 class StoppedError(FetchError):
-    """Another thread failed, or the user pressed ctrl-C: this one gives up too."""
+    """The work was stopped: another thread failed, or the user pressed ctrl-C."""
 
 
 @dataclass(frozen=True, kw_only=True)
 class Web:
-    """How servers are reached: whom to trust, through which proxy, how patiently.
+    """The access to servers: certificates, proxy, timeout (seconds), retries.
 
-    Proxies of the environment and ~/.netrc count too; the library `requests` sees to that.
+    The library `requests` also uses the environment's proxies and ~/.netrc.
     """
 
     stop: threading.Event
@@ -47,16 +47,16 @@ class Web:
     trusted_hosts: tuple[str, ...] = ()
     timeout: float = 15.0
     retries: int = 4
-    told: set[str] = field(default_factory=set, compare=False)
+    noted_hosts: set[str] = field(default_factory=set, compare=False)
 
     def trusts(self, url: str) -> bool:
-        """Whether the user told pip to do without a valid certificate for this URL's host."""
+        """Return whether the URL's host is one of the user's trusted hosts."""
         return bool({urlsplit(url).hostname, host_of(url)} & set(self.trusted_hosts))
 
     def get(self, url: str, headers: dict[str, str]) -> requests.Response:
-        """Ask once; the body is left to be read from `.raw`.
+        """Request a URL once; the body is read from `.raw`.
 
-        Raises MissingError, TransientError or FetchError, none of which shows a password.
+        Raises MissingError, TransientError or FetchError, without passwords in the message.
         """
         trusted = self.trusts(url)
         if trusted:
@@ -80,12 +80,12 @@ class Web:
 
 
 def environment_web(stop: threading.Event) -> Web:
-    """Return the way to Debian's mirrors: the environment's CA bundle and proxies."""
+    """Return the access to Debian's mirrors: the environment's CA bundle and proxies."""
     return Web(stop=stop, verify=_environment_bundle())
 
 
 def pip_web(stop: threading.Event, settings: PipSettings) -> Web:
-    """Return the way to package indexes: as pip is configured, else as the environment says."""
+    """Return the access to package indexes as pip is configured, else as the environment is."""
     return Web(
         stop=stop,
         verify=settings.cert or _environment_bundle(),
@@ -105,7 +105,7 @@ def _environment_bundle() -> str | bool:
 
 
 def _session() -> requests.Session:
-    # A session of requests is not safe to share between threads.
+    # Threads must not share a session.
     if not hasattr(_local, "session"):
         _local.session = requests.Session()
         _local.session.headers["User-Agent"] = "theano-stacks"
@@ -119,34 +119,34 @@ def host_of(url: str) -> str:
 
 
 def unreachable(url: str, error: BaseException) -> FetchError:
-    """Return what to raise where asking or reading failed; nothing of it shows a password."""
+    """Return the error for a failed request; its message has no password."""
     host = host_of(url)
     reason = reason_of(error)
     if isinstance(error, requests.exceptions.SSLError) or "certificate" in reason:
         return FetchError(
-            f"{shown(url)}: no trusted connection to {host}: {reason}",
+            f"{public_url(url)}: no trusted connection to {host}: {reason}",
             fix="export SSL_CERT_FILE=<the CA bundle of your network>",
         )
     if isinstance(error, ValueError):
         return FetchError(
-            f"{shown(url)}: not an address that can be asked",
-            fix="look at the spelling of the mirror or index",
+            f"{public_url(url)} is not a valid address",
+            fix="check the spelling of the mirror or index",
         )
     if isinstance(error, OSError) and not isinstance(error, requests.RequestException):
         return FetchError(
-            f"{shown(url)}: {reason}", fix="look at the CA bundle and the client certificate"
+            f"{public_url(url)}: {reason}", fix="check the CA bundle and the client certificate"
         )
     through = " through the proxy" if isinstance(error, requests.exceptions.ProxyError) else ""
     return TransientError(
-        f"{shown(url)}: {host} cannot be reached{through}: {reason}",
-        fix="look at the network and at https_proxy and http_proxy; or set another mirror: "
+        f"{public_url(url)}: {host} cannot be reached{through}: {reason}",
+        fix="check the network, https_proxy and http_proxy; or set another mirror: "
         "DEBIAN_MIRROR for debs, conda's channel_alias for its packages, pip's index-url for the "
         "rest",
     )
 
 
 def reason_of(error: BaseException) -> str:
-    """Return the innermost cause in the system's own words: outer ones may quote the URL."""
+    """Return the text of the innermost cause: outer ones may contain the URL."""
     if isinstance(error, (requests.Timeout, urllib3.exceptions.TimeoutError)):
         return "no answer in time"
     innermost: BaseException | None = error
@@ -159,7 +159,7 @@ def reason_of(error: BaseException) -> str:
 
 
 def _refused(url: str, response: requests.Response) -> FetchError:
-    status = f"{shown(url)}: the server answered {response.status_code} {response.reason}"
+    status = f"{public_url(url)}: the server answered {response.status_code} {response.reason}"
     if response.status_code in (404, 410):
         return MissingError(status)
     if response.status_code in (408, 425, 429) or response.status_code >= 500:
@@ -170,5 +170,5 @@ def _refused(url: str, response: requests.Response) -> FetchError:
         return TransientError(status, fix="try again later, or set another mirror", after=after)
     return FetchError(
         status,
-        fix="look at the user and password for this server in your configuration or ~/.netrc",
+        fix="check the user and password for this server in your configuration or ~/.netrc",
     )

@@ -1,1 +1,1 @@
-"""The tasks of ./invoke, a room each; the work is done elsewhere in stacks/."""
+"""The tasks of ./invoke. Each calls one of the packages below, which do the work."""

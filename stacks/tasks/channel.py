@@ -1,4 +1,4 @@
-"""Sources, locks, and the channel for other clients."""
+"""Tasks for sources, locks, and the channel of packages."""
 
 from __future__ import annotations
 
@@ -10,25 +10,23 @@ from stacks.tasks.task import task
 
 
 @task(
-    help={"check": "change nothing; fail where the archives offer something else by now"},
-    uses=("cache",),
+    help={"check": "write nothing; fail if the archives offer other versions"}, protects=("cache",)
 )
 def pin(context: Context, check: bool = False) -> None:
-    """Pin the sources anew and show what changed."""
-    workspace = default_workspace()
+    """Pin the current sources and show what changed."""
     from stacks.project import pinning
 
-    pinning.pin(workspace, check=check)
+    pinning.pin(default_workspace(), check=check)
 
 
 @task(
     help={
-        "variant": "only this one, on every framework",
-        "framework": "only on this one",
-        "channel": CHANNEL + "; its locks lie beside our own, and --check covers them",
-        "check": "change nothing; fail where a committed lock is stale, and say what changed",
+        "variant": "lock only this variant, on every framework",
+        "framework": "lock only variants on this framework",
+        "channel": CHANNEL + "; --check covers these locks, too",
+        "check": "write nothing; fail if a committed lock is stale, and show what changed",
     },
-    uses=("cache",),
+    protects=("cache",),
 )
 def lock(
     context: Context, variant: str = "", framework: str = "", channel: str = "", check: bool = False
@@ -51,12 +49,11 @@ def lock(
 
 
 @task(
-    help={"port": "where to listen on this machine (default: 8420, as the locks say)"},
-    uses=("build", "cache"),
+    help={"port": "port to listen on, on this machine only (default: 8420, as in the locks)"},
+    protects=("build", "cache"),
 )
 def serve(context: Context, port: int = 8420) -> None:
     """Serve the channel on this machine for conda clients."""
-    workspace = default_workspace()
     from stacks.environments import serve as serving
 
-    serving.serve(workspace, port)
+    serving.serve(default_workspace(), port)

@@ -1,4 +1,4 @@
-"""Environments: made, verified, used, removed."""
+"""Tasks that build, verify, use and remove environments."""
 
 from __future__ import annotations
 
@@ -14,15 +14,17 @@ from stacks.tasks.task import remainder, task
         "variant": VARIANT,
         "framework": FRAMEWORK,
         "channel": CHANNEL,
-        "to": "prefix: a folder below build/; docker: an image in the engine; oci: one in a file",
-        "file": "with --to oci, where it goes: an OCI layout, which docker and podman load as well",
-        "base": "what an image lies on instead of the project's own base: an image by its name, "
-        "or with --to oci a tar archive of a root",
+        "to": "prefix: an environment in build/ (default); docker: an image in the engine; oci: "
+        "an image in a file",
+        "file": "with --to oci: the file, which docker and podman can load (default: made of the "
+        "image's name)",
+        "base": "another base for the image: an image's name, or with --to oci a tar archive of a "
+        "root file system",
         "full": FULL,
         "json": JSON,
-        "cluster": CLUSTER + "; without --variant all of them",
+        "cluster": CLUSTER + "; without --variant, build all variants",
     },
-    uses=("build", "cache"),
+    protects=("build", "cache"),
 )
 def build(
     context: Context,
@@ -36,7 +38,7 @@ def build(
     json: str = "",
     cluster: str = "",
 ) -> None:
-    """Make a variant's environment, verify it, print the table."""
+    """Build a variant's environment, verify it, print the table."""
     workspace = default_workspace()
     from stacks.core.errors import UsageError
     from stacks.core.suggestions import unknown
@@ -47,7 +49,7 @@ def build(
     if cluster:
         if to != "prefix" or file or base or json:
             raise UsageError(
-                "--cluster makes environments: its reports are kept in build/cluster",
+                "--cluster builds environments only, and stores their reports in build/cluster",
                 fix="leave out --to, --file, --base and --json",
             )
         from stacks.cluster import programs
@@ -60,12 +62,10 @@ def build(
         )
         return
     if not variant:
-        raise UsageError(
-            "no variant to build", fix="--variant NAME: `./invoke list` shows all that there are"
-        )
+        raise UsageError("no variant to build", fix="--variant NAME; ./invoke list shows all")
     chosen = load_variant(workspace, _on(channel, variant), framework or None)
     if file and to != "oci":
-        raise UsageError("--file is for images in a file", fix="add --to oci")
+        raise UsageError("--file needs --to oci", fix="add --to oci")
     if to == "docker":
         from stacks.image import docker
 
@@ -73,15 +73,12 @@ def build(
     elif to == "oci":
         from stacks.image import oci
 
-        print(
-            oci.write(
-                workspace, chosen, oci.file_for(workspace, chosen, path_of(file)), path_of(base)
-            )
-        )
+        target = oci.file_for(workspace, chosen, path_of(file))
+        print(oci.write(workspace, chosen, target, path_of(base)))
     elif to != "prefix":
-        raise unknown("place to build to", to, ("prefix", "docker", "oci"))
+        raise unknown("value of --to", to, ("prefix", "docker", "oci"))
     elif base:
-        raise UsageError("--base is for images", fix="add --to docker or --to oci")
+        raise UsageError("--base needs an image", fix="add --to docker or --to oci")
     else:
         prefix = pipeline.make_environment(workspace, chosen)
         verification.verify_variant(workspace, chosen, prefix, full=full, json_file=path_of(json))
@@ -91,10 +88,10 @@ def build(
     help={
         "variant": VARIANT,
         "framework": FRAMEWORK,
-        "python": "diagnose this interpreter instead: any that has Theano or a descendant",
+        "python": "diagnose this Python interpreter instead; it must have Theano or a descendant",
         "full": FULL,
         "json": JSON,
-        "limit": "seconds after which a step counts as hanging and is ended (default: 1200)",
+        "limit": "stop a step that takes longer than this, in seconds (default: 1200)",
     }
 )
 def verify(
@@ -114,7 +111,7 @@ def verify(
 
     if bool(variant) == bool(python):
         raise UsageError(
-            "nothing to verify" if not variant else "two things to verify",
+            "both --variant and --python" if variant else "nothing to verify",
             expected="either --variant NAME or --python PATH",
         )
     if python:
@@ -129,11 +126,11 @@ def verify(
 @task(
     help={
         "framework": FRAMEWORK,
-        "rounds": "how often each variant is measured, turn by turn (default: 7)",
+        "rounds": "number of rounds; each measures every variant once (default: 7)",
     }
 )
 def recommend(context: Context, framework: str = "", rounds: int = 7) -> None:
-    """Measure the built variants and name the fastest that verifies."""
+    """Measure the built variants; name the fastest verified one."""
     workspace = default_workspace()
     from stacks.bench import recommend
     from stacks.locks import lock
@@ -146,25 +143,23 @@ def recommend(context: Context, framework: str = "", rounds: int = 7) -> None:
     )
 
 
-@task(help={"variant": VARIANT, "framework": FRAMEWORK})
+@task(help={"variant": VARIANT, "framework": FRAMEWORK}, takes_command=True)
 def run(context: Context, variant: str, framework: str = "") -> None:
     """Run a program in an environment: run --variant V -- CMD."""
-    workspace = default_workspace()
     from stacks.environments import build as pipeline
     from stacks.environments import run as run_module
 
-    chosen, prefix = pipeline.ready_environment(workspace, variant, framework or None)
+    chosen, prefix = pipeline.ready_environment(default_workspace(), variant, framework or None)
     run_module.run(chosen, prefix, remainder())
 
 
 @task(help={"variant": VARIANT, "framework": FRAMEWORK})
 def shell(context: Context, variant: str, framework: str = "") -> None:
     """Open a shell in an environment."""
-    workspace = default_workspace()
     from stacks.environments import build as pipeline
     from stacks.environments import run as run_module
 
-    chosen, prefix = pipeline.ready_environment(workspace, variant, framework or None)
+    chosen, prefix = pipeline.ready_environment(default_workspace(), variant, framework or None)
     run_module.shell(chosen, prefix)
 
 
@@ -181,12 +176,12 @@ def list_(context: Context) -> None:
 
 @task(
     help={
-        "variant": "only this one's environments and reports (default: all of build/)",
-        "cache": "also what was fetched and built (THEANO_STACKS_CACHE)",
+        "variant": "only the environments and reports of this variant (default: all of build/)",
+        "cache": "also the cache of fetched and built files (THEANO_STACKS_CACHE)",
     }
 )
 def clean(context: Context, variant: str = "", cache: bool = False) -> None:
-    """Remove environments and reports; --cache: all else too."""
+    """Remove environments and reports; with --cache, the cache too."""
     workspace = default_workspace()
     from stacks.environments import clean as cleaning
     from stacks.variants.variant import select
@@ -195,9 +190,9 @@ def clean(context: Context, variant: str = "", cache: bool = False) -> None:
 
 
 def _on(channel: str, variant: str) -> str:
-    """Return the name of a variant with the packages of a channel; its own where none is given."""
+    """Return the name of a variant with the packages of a channel, if one is named."""
     if not channel:
         return variant
-    from stacks.sources.condarc import place_of
+    from stacks.sources.condarc import channel_address
 
-    return f"{variant}@{place_of(channel).label}"
+    return f"{variant}@{channel_address(channel).label}"

@@ -1,4 +1,4 @@
-"""What is rendered, and the base and bytes of images."""
+"""Tasks for images and for rendered files."""
 
 from __future__ import annotations
 
@@ -9,33 +9,32 @@ from stacks.tasks.options import FRAMEWORK, VARIANT
 from stacks.tasks.task import task
 
 
-@task(help={"check": "change nothing; fail where a committed file is stale"})
+@task(help={"check": "write nothing; fail if a committed file is stale"})
 def render(context: Context, check: bool = False) -> None:
-    """Write what follows from envs/: Dockerfiles (docker/), the jobs of CI (.github/)."""
+    """Render the Dockerfiles (docker/) and CI's jobs (.github/)."""
     workspace = default_workspace()
     from stacks.image import dockerfile
     from stacks.project import ci
     from stacks.variants.variant import all_variants
 
-    for made in (dockerfile, ci):
+    for module in (dockerfile, ci):
         if check:
-            made.check(all_variants(workspace))
+            module.check(workspace, all_variants(workspace))
         else:
-            made.write(all_variants(workspace))
+            module.write(workspace, all_variants(workspace))
 
 
-@task(uses=("cache",))
+@task(protects=("cache",))
 def base(context: Context) -> None:
     """Make the base of the images and import it into the engine."""
-    workspace = default_workspace()
     from stacks.image import docker, engine
 
-    print(docker.prepare_base(workspace, engine.find()))
+    print(docker.prepare_base(default_workspace(), engine.find()))
 
 
-@task(help={"variant": VARIANT, "framework": FRAMEWORK}, uses=("build", "cache"))
+@task(help={"variant": VARIANT, "framework": FRAMEWORK}, protects=("build", "cache"))
 def reproduce(context: Context, variant: str, framework: str = "") -> None:
-    """Make an image twice, differently, and compare them."""
+    """Build an image twice in different ways and compare both."""
     workspace = default_workspace()
     from stacks.image import reproduce
     from stacks.variants.variant import load_variant
@@ -45,7 +44,7 @@ def reproduce(context: Context, variant: str, framework: str = "") -> None:
 
 @task()
 def matrix(context: Context) -> None:
-    """Print the variants as the matrix of CI's jobs, in JSON."""
+    """Print the matrix of CI's jobs, as JSON."""
     workspace = default_workspace()
     import json
 

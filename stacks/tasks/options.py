@@ -1,20 +1,20 @@
-"""Words and readings that several tasks share."""
+"""Help texts and parsing of options that several tasks share."""
 
 from __future__ import annotations
 
 from pathlib import Path
 
-VARIANT = "a file of envs/variants by its name: see ./invoke list"
+VARIANT = "name of a variant; ./invoke list shows all"
 FRAMEWORK = (
-    "a file of envs/frameworks by its name, without its version where there is only one "
+    "name of a framework, such as pytensor-3.0.7; the version is optional if there is only one "
     "(default: theano-1.0.5)"
 )
-CHANNEL = "another channel than the project's: its address, or a name as conda knows it"
-FULL = "also the long timings: check_blas at 5000"
-JSON = "write the report as JSON to this file, too"
-CLUSTER = "on the machines of this dask scheduler: docs/cluster.md"
+CHANNEL = "take the packages from this conda channel: an address, or a name as in conda"
+FULL = "also run the long timings (check_blas with 5000 x 5000 matrices)"
+JSON = "also write the report to this file, as JSON"
+CLUSTER = "use the machines of the dask scheduler at this address; see docs/cluster.md"
 
 
 def path_of(text: str) -> Path | None:
-    """Return the path that an option names, None where the option was left out."""
+    """Return the absolute path that an option names, None for an empty option."""
     return Path(text).expanduser().absolute() if text else None

@@ -1,4 +1,4 @@
-"""The command line: invoke's, with its mistakes told as ours are."""
+"""The command line: invoke's program, with --verbose and this project's error messages."""
 
 from __future__ import annotations
 
@@ -8,8 +8,10 @@ from collections.abc import Mapping, Sequence
 import invoke
 import invoke.program
 from invoke.exceptions import Exit, ParseError
+from invoke.parser.argument import Argument
 from invoke.parser.context import ParserContext
 
+from stacks.core import log
 from stacks.core.console import show_error
 from stacks.core.disk import REPOSITORY
 from stacks.core.errors import StacksError, UsageError
@@ -17,31 +19,42 @@ from stacks.core.suggestions import nearest
 
 
 class Program(invoke.program.Program):
-    """invoke's program, for the tasks below --search-root."""
+    """invoke's program for this project's tasks."""
+
+    def core_args(self) -> list[Argument]:
+        """Return invoke's own options, and --verbose."""
+        text = "Show each command that runs, each file fetched and each package built."
+        return [*super().core_args(), Argument(names=("verbose", "v"), kind=bool, help=text)]
+
+    def execute(self) -> None:
+        """Run the tasks, and keep a log."""
+        log.start(verbose=self.args.verbose.value)
+        super().execute()
 
     def parse_tasks(self) -> None:
-        """Parse the words for the tasks; tell a mistake and leave with status 2."""
+        """Parse the tasks' words; show an error and exit with status 2 if they are not valid."""
         try:
             super().parse_tasks()
         except ParseError as error:
             tasks = {str(context.name): context for context in self.collection.to_contexts()}
-            show_error(mistake(self.core.unparsed, tasks, self.initial_context, str(error)))
+            words, core = self.core.unparsed, self.initial_context
+            show_error(command_line_error(words, tasks, core, str(error)))
             raise Exit(code=UsageError.exit_code) from error
 
     def no_tasks_given(self) -> None:
-        """Show the tasks that there are."""
+        """List the tasks."""
         self.list_tasks()
-        print("./invoke --help TASK tells more of one.")
+        print("./invoke --help TASK shows its options.")
         raise Exit
 
 
-def mistake(
+def command_line_error(
     words: Sequence[str],
     tasks: Mapping[str, ParserContext],
     core: ParserContext,
-    said: str,
+    message: str,
 ) -> StacksError:
-    """Return the error for words that invoke could not parse; `said` is what it said of them."""
+    """Return the error for words that invoke could not parse; `message` is its own."""
     first = words[0].partition("=")[0]
     if first.startswith("-"):
         near = nearest(first, core.flags)
@@ -71,11 +84,11 @@ def mistake(
             )
         if flags[name].takes_value and not value and following.startswith("--"):
             return UsageError(f"{name} of {task} needs a value", fix=help_of)
-    return UsageError(f"the words after {task} cannot be read", found=said, fix=help_of)
+    return UsageError(f"the words after {task} cannot be read", found=message, fix=help_of)
 
 
 def main() -> None:
-    """Run the tasks that the command line asks for."""
+    """Run the tasks of the command line."""
     program = Program(name="Invoke", binary="./invoke", version=invoke.__version__)
     program.run(["./invoke", "--search-root", str(REPOSITORY), *sys.argv[1:]])
 

@@ -17,7 +17,7 @@ from stacks.tasks.task import task
         "faults": "interrupted, damaged and concurrent builds (FAULTS_TIME)",
         "keyword": "the tests whose names match, as in pytest -k",
     },
-    uses=("build", "cache"),
+    protects=("build", "cache"),
 )
 def test(
     context: Context,

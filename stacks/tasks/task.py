@@ -1,4 +1,4 @@
-"""What stands between invoke and the functions that do the work."""
+"""The decorator of every task: errors for people, exit codes, the log of a failure."""
 
 from __future__ import annotations
 
@@ -7,16 +7,21 @@ import os
 import signal
 import sys
 from collections.abc import Callable, Collection
+from contextlib import suppress
 from typing import Any
 
 import invoke.exceptions
 import invoke.tasks
 
-from stacks.core.console import show_error
-from stacks.core.errors import StacksError
+from stacks.core import log
+from stacks.core.console import display_path, show_error
+from stacks.core.errors import StacksError, UsageError
+from stacks.core.process import quoted
 from stacks.core.workspace import default_workspace
 
 INTERRUPTED = 130
+# The tasks that pass the words after `--` on.
+_TAKING_COMMANDS: set[str] = set()
 
 
 def task(
@@ -24,46 +29,74 @@ def task(
     name: str | None = None,
     help: dict[str, str] | None = None,
     positional: list[str] | None = None,
-    uses: Collection[str] = (),
+    protects: Collection[str] = (),
+    takes_command: bool = False,
 ) -> Callable[[Callable[..., None]], Any]:
-    """Make an invoke task of a function; a StacksError in it is told, never traced back.
+    """Make an invoke task of a function; a StacksError in it is shown without a traceback.
 
-    `uses` has `build` and `cache` where `clean` must leave those alone as long as it runs.
+    protects: `build` and `cache`, which `clean` must leave alone while the task runs. Words after
+    `--` are an error, unless this task or another one on the command line takes_command.
     """
 
     def decorate(body: Callable[..., None]) -> Any:
+        task_name = name or body.__name__
+        if takes_command:
+            _TAKING_COMMANDS.add(task_name)
+
         @functools.wraps(body)
         def run(*args: Any, **options: Any) -> None:
             try:
-                _use(uses)
+                _check_no_command(task_name)
+                _protect(protects)
                 body(*args, **options)
                 sys.stdout.flush()
             except StacksError as error:
                 show_error(error)
+                _write_log(task_name, error)
                 raise invoke.exceptions.Exit(code=error.exit_code) from error
             except KeyboardInterrupt:
                 print("\ninterrupted; what was finished is kept", file=sys.stderr)
                 raise invoke.exceptions.Exit(code=INTERRUPTED) from None
             except BrokenPipeError:
-                # The reader of a pipe, `head` for one, has seen enough.
+                # The reader closed the pipe, as `head` does.
                 os.dup2(os.open(os.devnull, os.O_WRONLY), sys.stdout.fileno())
                 raise invoke.exceptions.Exit(code=128 + signal.SIGPIPE) from None
+            except Exception as error:
+                _write_log(task_name, error)
+                raise
 
         return invoke.tasks.task(name=name, help=help or {}, positional=positional)(run)
 
     return decorate
 
 
-def _use(what: Collection[str]) -> None:
+def _write_log(task_name: str, error: BaseException) -> None:
+    # Without a home folder there is no workspace either.
+    with suppress(StacksError):
+        if path := log.write(default_workspace().logs, task_name, error):
+            print(f"  log:      {display_path(path)}", file=sys.stderr)
+
+
+def _protect(what: Collection[str]) -> None:
     if not what:
         return
     from stacks.environments import in_use
 
     workspace = default_workspace()
     if "build" in what:
-        in_use.use_build(workspace)
+        in_use.protect_build(workspace)
     if "cache" in what:
-        in_use.use_cache(workspace)
+        in_use.protect_cache(workspace)
+
+
+def _check_no_command(task_name: str) -> None:
+    """Raise UsageError if words follow `--` and no task on the command line takes them."""
+    if remainder() and _TAKING_COMMANDS.isdisjoint(sys.argv[: sys.argv.index("--")]):
+        raise UsageError(
+            f"{task_name} takes no words after --",
+            found=quoted(remainder()),
+            fix=f"leave them out; `./invoke --help {task_name}` shows its options",
+        )
 
 
 def remainder() -> list[str]:

@@ -1,4 +1,4 @@
-"""Programs timed and profiled; what was found, shown and published."""
+"""Tasks that time and profile programs, and that show and publish the results."""
 
 from __future__ import annotations
 
@@ -11,19 +11,20 @@ from stacks.tasks.task import remainder, task
 
 @task(
     help={
-        "variants": "flavours, or FRAMEWORK/FLAVOUR, with commas (default: all that are verified)",
+        "variants": "variants to time, NAME or FRAMEWORK/NAME, with commas (default: all verified)",
         "framework": FRAMEWORK,
-        "workload": "what to time, with commas (default: gemm,elementwise); see docs/bench.md",
-        "rounds": "how often each is timed, turn by turn (default: 11; with --quick 7)",
-        "threads": "counts of threads, 1,2,4 or 1-4 (default: 1, 2, 4 ... and all)",
-        "quick": "few sizes and rounds: minutes",
-        "machine": "the folder below results/ (default: made of the processor's name)",
-        "starts": "how often a program is started (default: for each round; ntm once)",
+        "workload": "workloads to time, with commas (default: gemm,elementwise); see docs/bench.md",
+        "rounds": "number of rounds; each times every variant once (default: 11; with --quick 7)",
+        "threads": "numbers of threads, such as 1,2,4 or 1-4 (default: 1, 2, 4 ... and all)",
+        "quick": "time fewer sizes in fewer rounds, for minutes instead of hours",
+        "machine": "folder in results/ (default: made of the processor's name)",
+        "starts": "starts of each program (default: one for each round; ntm: 1)",
         "calls": "calls of a program in each round (default: 100; with --quick 20)",
-        "limit": "seconds in which a process is to answer (default: 3600)",
-        "fix_scan": "programs import theano_stacks_scan first: see docs/bench.md",
-        "together": "programs of all variants compile at once: sooner, its seconds are not kept",
-        "cluster": CLUSTER + "; each builds, verifies and times all of the variants",
+        "limit": "seconds that a process may take to answer (default: 3600)",
+        "fix_scan": "import theano_stacks_scan before each program; see docs/bench.md",
+        "together": "compile the programs of all variants at the same time; compile times are not "
+        "stored",
+        "cluster": CLUSTER + "; each machine builds, verifies and times all variants",
     }
 )
 def bench(
@@ -42,11 +43,11 @@ def bench(
     fix_scan: bool = False,
     cluster: str = "",
 ) -> None:
-    """Time variants turn by turn, and keep the figures in results/."""
+    """Time variants in turn and store the results in results/."""
     workspace = default_workspace()
-    from stacks.bench.options import Asked
+    from stacks.bench.options import BenchOptions
 
-    asked = Asked(
+    options = BenchOptions(
         workload=workload, rounds=rounds, threads=threads, quick=quick,
         starts=starts, calls=calls, limit=limit, together=together,
         fix_scan=fix_scan,
@@ -57,26 +58,27 @@ def bench(
 
         if machine:
             raise UsageError(
-                "--machine is for one machine",
-                fix="each worker names its own: ./invoke worker ADDRESS --name NAME",
+                "--machine cannot be used with --cluster",
+                fix="name each worker: ./invoke worker ADDRESS --name NAME",
             )
         programs.prepare()
         from stacks.cluster import command as on_cluster
 
-        on_cluster.bench(workspace, cluster, variants, framework, asked=asked)
+        on_cluster.bench(workspace, cluster, variants, framework, options=options)
         return
     from stacks.bench import command
 
-    command.bench(workspace, variants, framework, asked=asked, machine_name=machine)
+    command.bench(workspace, variants, framework, options=options, machine_name=machine)
 
 
 @task(
     positional=["address"],
     help={
-        "address": "the scheduler's, such as tcp://HOST:8786",
-        "name": "what this machine is called in progress and results (default: made up); workers "
-        "of one name take turns",
+        "address": "address of the scheduler, such as tcp://HOST:8786",
+        "name": "name of this machine in progress and results (default: random); workers of the "
+        "same name take turns",
     },
+    takes_command=True,
 )
 def worker(context: Context, address: str, name: str = "") -> None:
     """Work for a dask scheduler; words after -- go to `dask worker`."""
@@ -85,7 +87,7 @@ def worker(context: Context, address: str, name: str = "") -> None:
     programs.worker(address, name, remainder())
 
 
-@task()
+@task(takes_command=True)
 def scheduler(context: Context) -> None:
     """Run a dask scheduler; words after -- go to `dask scheduler`."""
     from stacks.cluster import programs
@@ -93,16 +95,15 @@ def scheduler(context: Context) -> None:
     programs.scheduler(remainder())
 
 
-@task(help={"machine": "all results of this one (default: the last of each machine)"})
+@task(help={"machine": "show all results of this machine (default: the last of each machine)"})
 def results(context: Context, machine: str = "") -> None:
-    """Show what bench has kept in results/."""
-    workspace = default_workspace()
+    """Show the results in results/."""
     from stacks.bench import command
 
-    command.show_results(workspace, machine)
+    command.show_results(default_workspace(), machine)
 
 
-@task(help={"check": "change nothing; fail where what is published is not what results/ gives"})
+@task(help={"check": "write nothing; fail if these files are stale"})
 def publish(context: Context, check: bool = False) -> None:
     """Write docs/timings.md and site/index.html from results/."""
     workspace = default_workspace()
@@ -119,14 +120,16 @@ def publish(context: Context, check: bool = False) -> None:
         "variant": VARIANT,
         "workload": "ntm, gibbs, scan_gc, lstm, logreg or check_blas (default: ntm)",
         "framework": FRAMEWORK,
-        "calls": "timed and then profiled calls (default: 100; of check_blas: 10)",
-        "case": "only this one of the workload's cases",
-        "compiles": "compile so often, and tell how often each graph came (default: 1)",
-        "linker": "the framework's linker instead of the C virtual machine's, such as numba",
-        "small": "small shapes, for a quick try",
-        "fix_scan": "import theano_stacks_scan first: it fixes scan's gradient",
+        "calls": "number of timed calls, and then of profiled calls (default: 100; check_blas: 10)",
+        "case": "run only this case of the workload",
+        "compiles": "number of processes that compile it; counts how often each graph occurs "
+        "(default: 1)",
+        "linker": "another linker of the framework, such as numba (default: the C virtual machine)",
+        "small": "small shapes, for a quick test",
+        "fix_scan": "import theano_stacks_scan first, which makes the gradient of scans smaller",
         "json": JSON,
-    }
+    },
+    takes_command=True,
 )
 def profile(
     context: Context,
@@ -146,24 +149,25 @@ def profile(
     from stacks.environments import build as pipeline
     from stacks.profiles import run as profile_runs
 
+    profile_runs.check_no_program(remainder())
     profile_runs.check_workload(workload)
     chosen, prefix = pipeline.ready_environment(workspace, variant, framework or None)
-    wish = profile_runs.Wish(
+    options = profile_runs.WorkloadOptions(
         workload, calls=calls, case=case, linker=linker, small=small, fix_scan=fix_scan
     )
     profile_runs.profile(
-        workspace, chosen, prefix, wish, compiles=compiles, json_file=path_of(json)
+        workspace, chosen, prefix, options, compiles=compiles, json_file=path_of(json)
     )
 
 
 @task(
     positional=["before", "after"],
     help={
-        "before": "a report of ./invoke profile: its file, VARIANT, or FRAMEWORK/VARIANT",
-        "after": "the one to compare with it",
-        "workload": "which workload's reports, where variants are named (default: ntm)",
+        "before": "report of ./invoke profile: a file, VARIANT, or FRAMEWORK/VARIANT",
+        "after": "report to compare with it",
+        "workload": "workload of the reports, if variants are named (default: ntm)",
         "framework": FRAMEWORK,
-        "case": "only this one of the workload's cases",
+        "case": "compare only this case of the workload",
     },
 )
 def compare(
@@ -175,12 +179,12 @@ def compare(
     case: str = "",
 ) -> None:
     """Show two profiles side by side, the largest change first."""
-    workspace = default_workspace()
     from stacks.profiles import compare as profile_compare
     from stacks.profiles import run as profile_runs
 
     profile_runs.check_workload(workload)
     reports = [
-        profile_runs.find(workspace, name, workload, framework or None) for name in (before, after)
+        profile_runs.find_report(default_workspace(), name, workload, framework or None)
+        for name in (before, after)
     ]
     profile_compare.show(*reports, case=case)

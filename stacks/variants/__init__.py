@@ -1,1 +1,1 @@
-"""Variants: what a person declares in envs/."""
+"""Variants: the files of envs/ and what they mean together."""

@@ -1,4 +1,4 @@
-"""What the files of envs/ may say: flavours, frameworks and BLAS libraries."""
+"""The models of the files of envs/: flavours, frameworks and BLAS libraries."""
 
 from __future__ import annotations
 
@@ -9,9 +9,9 @@ from pydantic.json_schema import SkipJsonSchema
 
 from stacks.core.models import Strict
 
-# The flag that turns `libm: amdlibm` on, as Theano and PyTensor spell it.
+# The flag for `libm: amdlibm` in Theano and PyTensor.
 AMDLIBM_FLAG = "lib.amdlibm"
-# The value of a flavour's `blas` that leaves Theano without a BLAS of its own.
+# The value of a flavour's `blas` for a framework without a BLAS of its own.
 THROUGH_NUMPY = "numpy"
 
 PythonPackages = Literal["pip", "conda"]
@@ -24,8 +24,8 @@ Specs = tuple[str, ...]
 class FlavourFile(Strict):
     """How BLAS, libm and device are chosen.
 
-    What `extends` names comes first: mappings merge key by key, `packages` are added, and any
-    other key that is given here replaces what it had there.
+    The flavour in `extends` comes first: mappings merge key by key, `packages` are added, and any
+    other key here replaces that of the extended flavour.
     """
 
     summary: str = Field(description="one line for people: lists, tables, file headers")
@@ -35,8 +35,8 @@ class FlavourFile(Strict):
     )
     blas: str | SkipJsonSchema[None] = Field(
         None,
-        description="a file of envs/blas by its name, or numpy: the framework gets no BLAS of its "
-        "own and goes through NumPy",
+        description="a file of envs/blas by its name, or numpy: the framework has no BLAS of its "
+        "own and calls NumPy",
     )
     libm: Libm = Field("glibc", description="what computes exp, log and the like over arrays")
     device: Device = "cpu"
@@ -48,9 +48,9 @@ class FlavourFile(Strict):
         {}, description="environment variables; {prefix} is the environment's own folder"
     )
     packages: Specs = Field((), description="more conda packages, as match specs")
-    frameworks: Specs = Field((), description="the frameworks it is made for; all if left out")
+    frameworks: Specs = Field((), description="the frameworks that it supports; default: all")
     baseline: bool = Field(
-        False, description="the slow path is what is expected: ratios are against this one"
+        False, description="the slow path is expected: ratios are relative to this one"
     )
 
 
@@ -61,16 +61,16 @@ class FrameworkFile(Strict):
     module: str = Field(pattern=r"^[a-z_][a-z0-9_]*$", description="what a program imports")
     version: str
     default: bool = Field(
-        False, exclude=True, description="taken where no framework is asked for: exactly one is"
+        False, exclude=True, description="used if no framework is named; exactly one is the default"
     )
     python: str = Field(pattern=r"^[23]\.[0-9]+$", description="major and minor version")
     glibc: str = Field(
         "2.31",
         pattern=r"^2\.[0-9]+$",
-        description="the oldest C library that its environments are solved for",
+        description="the oldest C library that its environments run on",
     )
     has_device: bool = Field(True, description="it has the flag `device`")
-    # Left out of what a lock's hash is made from where it says nothing new.
+    # The default value is left out of the input of a lock's hash.
     amdlibm_flag: str = Field(
         AMDLIBM_FLAG,
         exclude_if=lambda name: name == AMDLIBM_FLAG,
@@ -83,6 +83,13 @@ class FrameworkFile(Strict):
     flags_variable: str = Field(description="environment variable that holds flags")
     rc_variable: str = Field(description="environment variable that names configuration files")
     base: Specs = Field(description="conda packages that every flavour gets")
+    # Left out of a lock's hash where a framework has none.
+    accelerator: Specs = Field(
+        (),
+        exclude_if=lambda names: not names,
+        description="packages of the project's own channel, by name, that every flavour but the "
+        "baseline gets: they shorten the framework's compilation",
+    )
     packages: Specs = Field(description="conda packages of the flavours that take them from conda")
     pip: tuple[str, ...] = Field(
         description="name==version of what pip flavours install, in this order"
@@ -90,29 +97,27 @@ class FrameworkFile(Strict):
 
 
 class CondaForge(Strict):
-    """What a BLAS library is called on conda-forge, and on channels of the same names."""
+    """The names of a BLAS library's packages on conda-forge and compatible channels."""
 
     packages: Specs = Field(
         min_length=1, description="match specs of its conda packages: the library and its .so link"
     )
-    environment: dict[str, str] = Field(
-        {}, description="environment variables that are other ones there"
-    )
+    environment: dict[str, str] = Field({}, description="environment variables that differ there")
 
 
 class Processor(Strict):
-    """A processor that a library does not know, and what gives it the kernels that fit."""
+    """A processor that a library does not know, and the variables that select fast kernels."""
 
     vendor: str = Field(description="vendor_id of /proc/cpuinfo")
     family: int = Field(description="cpu family of /proc/cpuinfo")
-    flags: Specs = Field(min_length=1, description="flags of /proc/cpuinfo, all of which it has")
+    flags: Specs = Field(min_length=1, description="flags of /proc/cpuinfo; it has all of them")
     environment: dict[str, str] = Field(
-        min_length=1, description="environment variables, set there unless they are set already"
+        min_length=1, description="environment variables, set on that processor unless already set"
     )
 
 
 class BlasFile(Strict):
-    """A BLAS library, and how the framework reaches it."""
+    """A BLAS library and the framework's settings for it."""
 
     summary: str
     package: str = Field(description="the conda package, as a match spec")
@@ -122,13 +127,13 @@ class BlasFile(Strict):
     )
     threads: tuple[str, ...] = Field(
         (),
-        description="for a library that takes one thread where it is not told: variables that tell "
-        "it; the first is set to the number of usable cores where none of them is set",
+        description="for a library whose default is one thread: the variables with the number of "
+        "threads; if none is set, the first gets the number of usable cores",
     )
     environment: dict[str, str] = Field({}, description="environment variables")
     processors: tuple[Processor, ...] = Field(
-        (), description="processors for which it has fast kernels, but takes slow ones by itself"
+        (), description="processors for which it has fast kernels, but selects slow ones"
     )
     conda_forge: CondaForge | SkipJsonSchema[None] = Field(
-        None, exclude=True, description="what is different in packages of another channel"
+        None, exclude=True, description="the differences of another channel's packages"
     )

@@ -12,6 +12,7 @@ from pathlib import Path
 from pydantic import Field
 
 from stacks.core import yamlfile
+from stacks.core.console import display_path
 from stacks.core.errors import UsageError
 from stacks.core.models import Strict
 from stacks.core.suggestions import unknown
@@ -28,10 +29,15 @@ from stacks.variants.files import (
     Specs,
 )
 
-# The package that a lock has for `libm: amdlibm`: AMD's own may not be passed on.
+# The package in locks for `libm: amdlibm`: AMD's own must not be redistributed.
 AMDLIBM = "amdlibm-compat"
 
-# What the framework calls them.
+# Packages that a framework's `accelerator` may name: what is in force from `import theano` on, and
+# the fix of scan's gradient that a program imports.
+ACCELERATOR = "theano-stacks"
+SCAN_FIX = "theano-stacks-scan"
+
+# Their names in the framework's flag `device`.
 DEVICES = {"cpu": "cpu", "opencl": "opencl0:0", "cuda": "cuda"}
 
 
@@ -48,7 +54,7 @@ class Blas(BlasFile):
 
 
 class Variant(Strict):
-    """A flavour on a framework, with everything that follows from both."""
+    """A flavour on a framework, resolved."""
 
     name: str
     summary: str
@@ -62,8 +68,8 @@ class Variant(Strict):
     variables: dict[str, str]
     packages: Specs
     baseline: bool
-    # What its packages' channel is called in its name, `conda-forge` in `mkl@conda-forge`; empty
-    # for the project's own. The lock knows the channel itself.
+    # The label of its packages' channel, `conda-forge` in `mkl@conda-forge`; empty for the
+    # project's own. The lock has the channel's address.
     channel: str = Field("", exclude=True)
 
     @property
@@ -73,112 +79,105 @@ class Variant(Strict):
 
     @property
     def one_blas(self) -> bool:
-        """Whether one BLAS serves the framework, NumPy and SciPy: they are linked to libblas."""
+        """Whether the framework, NumPy and SciPy use one BLAS: all are linked to libblas."""
         return self.framework.libblas and self.python_packages == "conda" and bool(self.blas)
 
+    @property
+    def accelerator(self) -> Specs:
+        """The names of its framework's accelerator packages; the baseline has none."""
+        return () if self.baseline else self.framework.accelerator
+
     def conda_specs(self) -> Specs:
-        """Return the match specs of all conda packages that it asks for, sorted."""
+        """Return the match specs of all requested conda packages, sorted."""
         own = self.framework.packages if self.python_packages == "conda" else ()
         blas = (self.blas.package,) if self.blas else ()
         if self.blas and self.one_blas:
             blas = (*blas, f"libblas=*=*{self.blas.name}")
         libm = (AMDLIBM,) if self.libm == "amdlibm" else ()
-        return tuple(sorted({*self.framework.base, *own, *blas, *libm, *self.packages}))
+        # Another channel has no accelerator: see stacks/environments/accelerator.py.
+        accelerator = () if self.channel else self.accelerator
+        base = (*self.framework.base, *accelerator)
+        return tuple(sorted({*base, *own, *blas, *libm, *self.packages}))
 
     def pip_requirements(self) -> tuple[str, ...]:
-        """Return `name==version` of what pip installs, in order; nothing for conda flavours."""
+        """Return `name==version` of what pip installs, in order; empty for conda flavours."""
         return self.framework.pip if self.python_packages == "pip" else ()
 
     def theano_flags(self) -> dict[str, str]:
-        """Return the framework's flags, `section.name` to value; the flavour's own have the say."""
+        """Return the framework's flags, `section.name` to value; the flavour's flags win."""
         amdlibm = {self.framework.amdlibm_flag: "True"} if self.libm == "amdlibm" else {}
         device = {"device": DEVICES[self.device]} if self.framework.has_device else {}
         return {
             "floatX": self.floatX,
             **device,
-            # Empty on purpose for the baseline: it must not find a library of the machine's.
+            # Empty for the baseline: it must not find a library of the machine.
             "blas.ldflags": self.blas.ldflags if self.blas else "",
             **amdlibm,
             **self.flags,
         }
 
     def environment(self) -> dict[str, str]:
-        """Return the environment variables that it needs."""
+        """Return its environment variables."""
         return self.variables
 
 
-def flavour_names(
-    workspace: Workspace,
-) -> tuple[str, ...]:
+def flavour_names(workspace: Workspace) -> tuple[str, ...]:
     """Return the names of all flavours, sorted."""
     return _names(workspace.envs / "variants")
 
 
-def framework_names(
-    workspace: Workspace,
-) -> tuple[str, ...]:
+def framework_names(workspace: Workspace) -> tuple[str, ...]:
     """Return the names of all frameworks, sorted."""
     return _names(workspace.envs / "frameworks")
 
 
-def framework_named(
-    workspace: Workspace,
-    name: str,
-) -> str:
-    """Return a framework's name, of which the version may be left out where there is only one.
+def framework_named(workspace: Workspace, name: str) -> str:
+    """Return a framework's full name; the version is optional if there is only one.
 
-    Raises UsageError where there is none of that name.
+    Raises UsageError if there is none of that name.
     """
     known = framework_names(workspace)
-    found = [n for n in known if n == name] or [n for n in known if n.rpartition("-")[0] == name]
-    if len(found) != 1:
+    names = [n for n in known if n == name] or [n for n in known if n.rpartition("-")[0] == name]
+    if len(names) != 1:
         raise unknown("framework", name, known)
-    return found[0]
+    return names[0]
 
 
-def default_framework(
-    workspace: Workspace,
-) -> str:
-    """Return the name of the framework that is taken where none is asked for."""
-    chosen = [n for n in framework_names(workspace) if _framework(n, workspace.envs).default]
-    if len(chosen) != 1:
+def default_framework(workspace: Workspace) -> str:
+    """Return the name of the default framework."""
+    defaults = [n for n in framework_names(workspace) if _framework(n, workspace.envs).default]
+    if len(defaults) != 1:
         raise UsageError(
-            f"{yamlfile.shown(workspace.envs / 'frameworks')}: no framework is the default",
+            f"{display_path(workspace.envs / 'frameworks')}: no framework is the default",
             expected="`default: true` in exactly one file",
-            found=", ".join(chosen) or "none",
+            found=", ".join(defaults) or "none",
         )
-    return chosen[0]
+    return defaults[0]
 
 
-def load_variant(
-    workspace: Workspace,
-    name: str,
-    framework: str | None = None,
-) -> Variant:
-    """Return a flavour on a framework, the default one where none is given.
+def load_variant(workspace: Workspace, name: str, framework: str | None = None) -> Variant:
+    """Return a flavour on a framework, by default the default one if the flavour supports it.
 
-    `flavour@channel` is the flavour with another channel's packages; see `elsewhere`. Raises
-    UsageError where either does not exist, does not fit the other, or is not valid.
+    `flavour@channel` is the flavour with another channel's packages; see `on_other_channel`.
+    Raises UsageError if either does not exist or is not valid, or they do not fit.
     """
     name, _, channel = name.partition("@")
-    flavour, made_for = _resolve(workspace, name, workspace.envs)
+    flavour, frameworks = _resolve(workspace, name, workspace.envs)
     if framework is None:
         default = default_framework(workspace)
-        framework = default if default in made_for else made_for[0]
+        framework = default if default in frameworks else frameworks[0]
     else:
         framework = framework_named(workspace, framework)
-    if framework not in made_for:
+    if framework not in frameworks:
         raise UsageError(
-            f"{name} is not made for {framework}", expected=f"one of {', '.join(made_for)}"
+            f"{name} does not support {framework}", expected=f"one of {', '.join(frameworks)}"
         )
     variant = _variant(name, flavour, _framework(framework, workspace.envs), workspace.envs)
     return on_other_channel(variant, channel) if channel else variant
 
 
-def all_variants(
-    workspace: Workspace,
-) -> tuple[Variant, ...]:
-    """Return every flavour on each framework that it is made for, sorted by framework and name."""
+def all_variants(workspace: Workspace) -> tuple[Variant, ...]:
+    """Return every flavour on each framework that it supports, sorted by framework and name."""
     default_framework(workspace)
     resolved = {
         name: _resolve(workspace, name, workspace.envs) for name in flavour_names(workspace)
@@ -186,32 +185,25 @@ def all_variants(
     return tuple(
         _variant(name, flavour, _framework(framework, workspace.envs), workspace.envs)
         for framework in framework_names(workspace)
-        for name, (flavour, made_for) in resolved.items()
-        if framework in made_for
+        for name, (flavour, frameworks) in resolved.items()
+        if framework in frameworks
     )
 
 
-def select(
-    workspace: Workspace,
-    name: str = "",
-    framework: str = "",
-) -> tuple[Variant, ...]:
-    """Return the variants of a flavour and a framework; an empty name stands for all of them."""
+def select(workspace: Workspace, name: str = "", framework: str = "") -> tuple[Variant, ...]:
+    """Return the variants of a flavour and a framework; an empty name selects all."""
     name, _, channel = name.partition("@")
     if name and name not in flavour_names(workspace):
         raise unknown("variant", name, flavour_names(workspace))
     variants = on_framework(workspace, framework) if framework else all_variants(workspace)
-    found = tuple(v for v in variants if name in ("", v.name))
-    if not found:
-        raise UsageError(f"{name} is not made for {framework}")
-    return tuple(on_other_channel(v, channel) for v in found) if channel else found
+    selected = tuple(v for v in variants if name in ("", v.name))
+    if not selected:
+        raise UsageError(f"{name} does not support {framework}")
+    return tuple(on_other_channel(v, channel) for v in selected) if channel else selected
 
 
-def on_framework(
-    workspace: Workspace,
-    name: str | None = None,
-) -> tuple[Variant, ...]:
-    """Return every variant on a framework, the default one where none is given."""
+def on_framework(workspace: Workspace, name: str | None = None) -> tuple[Variant, ...]:
+    """Return every variant on a framework, by default on the default one."""
     name = framework_named(workspace, name) if name else default_framework(workspace)
     return tuple(v for v in all_variants(workspace) if v.framework.name == name)
 
@@ -241,7 +233,7 @@ def _variant(name: str, flavour: FlavourFile, framework: Framework, envs: Path) 
 
 
 def _resolve(workspace: Workspace, name: str, envs: Path) -> tuple[FlavourFile, tuple[str, ...]]:
-    """Return a flavour with all that it extends, and the names of the frameworks it is made for."""
+    """Return a flavour merged with what it extends, and the frameworks that it supports."""
     chain = _chain(workspace, name, envs)
     merged = chain[-1].value
     for document in reversed(chain[:-1]):
@@ -249,25 +241,25 @@ def _resolve(workspace: Workspace, name: str, envs: Path) -> tuple[FlavourFile, 
     for key in ("python_packages", "blas"):
         if getattr(merged, key) is None:
             raise UsageError(
-                f"{chain[0].places.where(())}: expected the key {key!r}, here or in what it "
+                f"{chain[0].positions.where(())}: expected the key {key!r}, here or in what it "
                 "extends, found none"
             )
     return merged, merged.frameworks or framework_names(workspace)
 
 
 def _chain(workspace: Workspace, name: str, envs: Path) -> list[yamlfile.Document[FlavourFile]]:
-    """Return the documents of a flavour and of all that it extends, itself first."""
+    """Return the files of a flavour and of all that it extends, itself first."""
     known = flavour_names(workspace)
     chain: list[yamlfile.Document[FlavourFile]] = []
     names: list[str] = []
     following: str | None = name
     while following is not None:
-        where = chain[-1].places.where(("extends",)) if chain else ""
+        where = chain[-1].positions.where(("extends",)) if chain else ""
         if following in names:
             raise UsageError(
-                f"{where}: extends goes in a circle",
+                f"{where}: `extends` forms a circle",
                 found=" extends ".join([*names[names.index(following) :], following]),
-                fix="take `extends` out of one of them",
+                fix="remove `extends` from one of them",
             )
         if following not in known:
             raise unknown("variant", following, known, where=where)
@@ -282,7 +274,7 @@ def _chain(workspace: Workspace, name: str, envs: Path) -> list[yamlfile.Documen
 def _check_names(
     workspace: Workspace, document: yamlfile.Document[FlavourFile], envs: Path
 ) -> None:
-    flavour, where = document.value, document.places.where
+    flavour, where = document.value, document.positions.where
     blas = (THROUGH_NUMPY, *_names(envs / "blas"))
     if flavour.blas is not None and flavour.blas not in blas:
         raise unknown("BLAS", flavour.blas, blas, where=where(("blas",)))
@@ -293,37 +285,37 @@ def _check_names(
 
 
 def _over(below: FlavourFile, above: FlavourFile) -> FlavourFile:
-    """Return a flavour with what extends it laid over it."""
-    given = {key: getattr(above, key) for key in above.model_fields_set}
+    """Return a flavour with the keys of the one that extends it."""
+    update = {key: getattr(above, key) for key in above.model_fields_set}
     for key in ("flags", "environment"):
-        given[key] = {**getattr(below, key), **getattr(above, key)}
-    given["packages"] = (*below.packages, *above.packages)
-    return below.model_copy(update=given)
+        update[key] = {**getattr(below, key), **getattr(above, key)}
+    update["packages"] = (*below.packages, *above.packages)
+    return below.model_copy(update=update)
 
 
 def on_other_channel(variant: Variant, channel: str) -> Variant:
-    """Return a variant as it is with another channel's packages: `mkl` becomes `mkl@channel`.
+    """Return a variant with another channel's packages: `mkl` becomes `mkl@channel`.
 
-    Raises UsageError for a variant that needs a package of the project's own.
+    Raises UsageError for a variant that needs a package of this project's channel.
     """
     if variant.libm == "amdlibm":
         raise UsageError(
-            f"{variant.id} cannot be made of another channel's packages",
-            found="`libm: amdlibm`: only this project's channel has the library for it",
-            fix="take the flavour without it, which the file of this one extends",
+            f"{variant.id} is not available with another channel's packages",
+            found="`libm: amdlibm`: only this project's channel has that library",
+            fix="use the flavour without it, which this one extends",
         )
     changes: dict[str, object] = {
         "name": f"{variant.name}@{channel}",
         "channel": channel,
-        # There NumPy and SciPy are linked to libblas, whatever the framework is.
+        # There, NumPy and SciPy are linked to libblas on every framework.
         "framework": variant.framework.model_copy(update={"libblas": True}),
     }
-    if variant.blas and (there := variant.blas.conda_forge):
-        library, *more = there.packages
+    if variant.blas and (other := variant.blas.conda_forge):
+        library, *more = other.packages
         changes |= {
-            # Of another version, which may know other processors, and by other numbers.
+            # Another version, which may support other processors.
             "blas": variant.blas.model_copy(update={"package": library, "processors": ()}),
             "packages": (*variant.packages, *more),
-            "variables": {**variant.variables, **there.environment},
+            "variables": {**variant.variables, **other.environment},
         }
     return variant.model_copy(update=changes)

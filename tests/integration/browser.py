@@ -1,4 +1,4 @@
-"""A real headless Chromium, told what to do over WebDriver."""
+"""A real headless Chromium, controlled over WebDriver."""
 
 from __future__ import annotations
 
@@ -16,7 +16,7 @@ from typing import Any
 
 import pytest
 
-# No proxy of the user's stands between this and a driver on the same machine.
+# The driver is on this machine: no proxy of the user's is needed.
 DIRECT = urllib.request.build_opener(urllib.request.ProxyHandler({}))
 FLAGS = (
     "--headless",
@@ -40,11 +40,11 @@ class Browser:
             # No window is as narrow as a telephone.
             "mobileEmulation": {"deviceMetrics": {"width": width, "height": 800, "pixelRatio": 1}},
         }
-        wanted = {
+        capabilities = {
             "goog:chromeOptions": options,
             "goog:loggingPrefs": {"browser": "ALL", "performance": "ALL"},
         }
-        made = self._post("session", {"capabilities": {"alwaysMatch": wanted}})
+        made = self._post("session", {"capabilities": {"alwaysMatch": capabilities}})
         self._base = f"{driver}/session/{made['sessionId']}"
 
     def open(self, path: Path) -> None:
@@ -66,14 +66,14 @@ class Browser:
         return [entry["message"] for entry in self._post("se/log", {"type": "browser"})]
 
     def requests(self) -> list[str]:
-        """Return the addresses that were asked for; not those of the browser's own first page."""
-        told = [json.loads(e["message"]) for e in self._post("se/log", {"type": "performance"})]
-        asked = [
+        """Return the requested addresses; not those of the browser's own first page."""
+        entries = [json.loads(e["message"]) for e in self._post("se/log", {"type": "performance"})]
+        addresses = [
             one["message"]["params"]["request"]["url"]
-            for one in told
+            for one in entries
             if one["message"]["method"] == "Network.requestWillBeSent"
         ]
-        return [url for url in asked if not url.startswith(("chrome:", "chrome-", "data:"))]
+        return [url for url in addresses if not url.startswith(("chrome:", "chrome-", "data:"))]
 
     def close(self) -> None:
         """End the browser."""

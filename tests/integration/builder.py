@@ -1,6 +1,6 @@
-"""Makes an environment in a process of its own, which ends or waits where a test wants it to.
+"""Makes an environment in a process of its own, which a test kills or holds at some point.
 
-builder.py ENVS LOCKS TARGET VARIANT POINT
+builder.py ROOT CACHE TARGET VARIANT POINT
 """
 
 from __future__ import annotations
@@ -12,7 +12,6 @@ import subprocess
 import sys
 import threading
 from collections.abc import Callable, Sequence
-from dataclasses import replace
 from pathlib import Path
 from typing import Any, NoReturn
 
@@ -46,7 +45,7 @@ def die_after(function: Callable[..., Any]) -> Callable[..., Any]:
 
 
 def die_with_pip_running(command: Sequence[str | Path], **options: Any) -> None:
-    # What pip has to say goes nowhere: the test reads the streams of this process to their end.
+    # The test reads this process's streams to their end, so pip must not hold them open.
     subprocess.Popen(
         command, stdout=subprocess.DEVNULL, stderr=subprocess.DEVNULL, stdin=subprocess.PIPE,
         **options,
@@ -83,7 +82,7 @@ def prepare(workspace: Workspace, point: str, target: Path) -> None:
         replace = Path.replace
         patch(Path, "replace", lambda p, t: die() if p.name == target.name else replace(p, t))
     elif point == "hold":
-        patch(prefix, "check", hold(prefix.check))
+        patch(prefix, "check_files", hold(prefix.check_files))
     elif point.startswith("largest file "):
         signal.signal(signal.SIGXFSZ, signal.SIG_IGN)
         size = int(point.rsplit(" ", 1)[1])
@@ -92,15 +91,12 @@ def prepare(workspace: Workspace, point: str, target: Path) -> None:
         assert not point, point
 
 
-def main(workspace: Workspace, envs: str, locks: str, target: str, name: str, point: str) -> int:
+def main(root: str, cache: str, target: str, name: str, point: str) -> int:
+    workspace = Workspace(Path(root), Path(cache))
     prepare(workspace, point, Path(target))
-    variant = load_variant(replace(workspace, root=Path(envs).parent), name)
+    variant = load_variant(workspace, name)
     try:
-        print(
-            pipeline.make_environment(
-                replace(workspace, root=Path(locks).parent.parent), variant, Path(target)
-            )
-        )
+        print(pipeline.make_environment(workspace, variant, Path(target)))
     except StacksError as error:
         print(error, file=sys.stderr)
         return error.exit_code

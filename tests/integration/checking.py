@@ -14,8 +14,8 @@ from stacks.environments.settings import EXPECTATION
 DRIVER = Path(__file__).with_name("verify_driver.py")
 
 
-class Found(NamedTuple):
-    """One check, as the suite has found it."""
+class CheckResult(NamedTuple):
+    """The result of one check."""
 
     name: str
     status: str
@@ -25,7 +25,7 @@ class Found(NamedTuple):
 
 def checked(
     prefix: Path, *names: str, expect: Path | str | None = "own", **variables: str
-) -> list[Found]:
+) -> list[CheckResult]:
     """Run checks with an environment's interpreter; `expect` None is a diagnosis."""
     path = prefix / EXPECTATION if expect == "own" else expect
     words: list[str | Path] = [
@@ -38,7 +38,7 @@ def checked(
     done = subprocess.run(
         words, env={**os.environ, **variables}, stdout=subprocess.PIPE, check=True, timeout=600
     )
-    return [Found(*row) for row in json.loads(done.stdout.splitlines()[-1])]
+    return [CheckResult(*row) for row in json.loads(done.stdout.splitlines()[-1])]
 
 
 def edited(good: Path, folder: Path, **changes: object) -> Path:

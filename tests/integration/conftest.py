@@ -15,7 +15,8 @@ from integration import engines, small_image
 from integration.engines import Running, State
 from integration.small_image import NAMES, PASSES, Build
 from integration.tiny import Tiny, prepare
-from stacks.core.workspace import Workspace
+from integration.workspaces import workspace_below
+from stacks.core.workspace import Workspace, default_workspace
 from stacks.environments import build as pipeline
 from stacks.image import docker, layout
 from stacks.image import engine as engine_door
@@ -25,7 +26,7 @@ from stacks.variants.variant import load_variant
 MakePrefix = Callable[[str, str], Path]
 
 
-# What takes minutes begins first, so that no process is left alone with it at the end.
+# The longest groups start first, so that no process is left alone with one at the end.
 LONG = ("engine", "test_reproducible", "test_workloads", "test_device")
 
 
@@ -40,7 +41,7 @@ def pytest_xdist_make_scheduler(config: pytest.Config, log: Any) -> Any:
 
 
 class Groups(LoadScopeScheduling):  # type: ignore[misc]
-    """Keeps the tests of a module in one process, and those of images: they share an engine.
+    """Keep the tests of a module, and all that use an engine, in one process.
 
     xdist's own marks of groups (3.8) are lost on pytest 9.
     """
@@ -56,8 +57,14 @@ def group_of(nodeid: str) -> str:
 
 
 @pytest.fixture(scope="session")
+def workspace() -> Workspace:
+    """Give this checkout with the user's cache."""
+    return default_workspace()
+
+
+@pytest.fixture(scope="session")
 def prefix(workspace: Workspace) -> MakePrefix:
-    """Give the function that returns an environment by framework and flavour, made where needed."""
+    """Give the function that makes and returns an environment by framework and flavour."""
 
     def make(framework: str, flavour: str) -> Path:
         return pipeline.make_environment(workspace, load_variant(workspace, flavour, framework))
@@ -73,7 +80,7 @@ def running_engine() -> Iterator[Running]:
 
 @pytest.fixture
 def engine(running_engine: Running, monkeypatch: pytest.MonkeyPatch) -> Engine:
-    """Give a container engine that answers; what the test starts finds it, too."""
+    """Give a running container engine, which programs that the test starts use too."""
     if running_engine.host:
         monkeypatch.setenv("DOCKER_HOST", running_engine.host)
     return engine_door.find()
@@ -81,23 +88,22 @@ def engine(running_engine: Running, monkeypatch: pytest.MonkeyPatch) -> Engine:
 
 @pytest.fixture
 def engine_root(running_engine: Running) -> Path:
-    """Give the folder of an engine that the tests may do harm to."""
+    """Give the folder of an engine of the tests' own, which they may damage."""
     if not running_engine.root:
         pytest.skip("the engine that runs is not the tests' own")
     return running_engine.root
 
 
 @pytest.fixture(scope="session")
-def tiny_model(tmp_path_factory: pytest.TempPathFactory) -> Tiny:
-    return prepare(tmp_path_factory.mktemp("tiny"))
+def tiny_model(workspace: Workspace, tmp_path_factory: pytest.TempPathFactory) -> Tiny:
+    return prepare(workspace, tmp_path_factory.mktemp("tiny"))
 
 
 @pytest.fixture
-def tiny(tiny_model: Tiny, tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Tiny:
+def tiny(tiny_model: Tiny, tmp_path: Path) -> Tiny:
     """Give two small variants with a cache of their own that has all packages and sources."""
     root = tmp_path / "tiny"
     shutil.copytree(tiny_model.root, root)
-    monkeypatch.setenv("THEANO_STACKS_CACHE", str(root / "cache"))
     return Tiny(root)
 
 
@@ -105,15 +111,13 @@ def tiny(tiny_model: Tiny, tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> T
 def small(
     workspace: Workspace, engine: Engine, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> Build:
-    """Give the function that builds the small image, whose entry program plays a part."""
-    place = tmp_path / "place"
-    monkeypatch.setattr(layout, "place_of", lambda variant: place)
-    monkeypatch.setattr(docker, "REPORTS", tmp_path / "reports")
+    """Give the function that builds the small image with a given entry program."""
+    own = workspace_below(tmp_path / "checkout", workspace.cache)
 
     def build(play: str, **options: Any) -> None:
         layers = small_image.write(tmp_path / hashlib.sha256(play.encode()).hexdigest(), play)
-        monkeypatch.setattr(layout, "lay_out", lambda variant: layers)
-        docker.build(workspace, small_image.variant(), **options)
+        monkeypatch.setattr(layout, "lay_out", lambda *_: layers)
+        docker.build(own, small_image.variant(own), **options)
 
     return build
 

@@ -68,8 +68,8 @@ def _daemon(root: Path) -> Iterator[str]:
         )  # fmt: skip
     try:
         if not _answers(host, daemon):
-            said = (root / "log").read_text().strip().splitlines()[-1:]
-            pytest.skip(f"no engine to test with: dockerd does not start here: {said}")
+            log_lines = (root / "log").read_text().strip().splitlines()[-1:]
+            pytest.skip(f"no engine to test with: dockerd does not start here: {log_lines}")
         yield host
     finally:
         if daemon.poll() is None:
@@ -79,8 +79,8 @@ def _daemon(root: Path) -> Iterator[str]:
 
 def _answers(host: str, daemon: subprocess.Popen[bytes]) -> bool:
     while daemon.poll() is None:
-        asked = ["docker", "--host", host, "info"]
-        if subprocess.run(asked, capture_output=True, check=False).returncode == 0:
+        command = ["docker", "--host", host, "info"]
+        if subprocess.run(command, capture_output=True, check=False).returncode == 0:
             return True
     return False
 
@@ -95,30 +95,30 @@ class State:
 
 
 def state(engine: Engine) -> State:
-    images = engine.ask("images", "--all", "--quiet", "--no-trunc").split()
-    containers = engine.ask("ps", "--all", "--quiet").split()
+    images = engine.call("images", "--all", "--quiet", "--no-trunc").split()
+    containers = engine.call("ps", "--all", "--quiet").split()
     return State(
         frozenset(images), frozenset(containers), tuple(engine.image_id(name) for name in NAMES)
     )
 
 
 def inspect(engine: Engine, name: str) -> dict[str, Any]:
-    found: dict[str, Any] = json.loads(engine.ask("image", "inspect", name))[0]
-    return found
+    details: dict[str, Any] = json.loads(engine.call("image", "inspect", name))[0]
+    return details
 
 
 def layers_of(image: dict[str, Any]) -> list[str]:
     """Return the layers of an image but the empty one that BuildKit makes of WORKDIR."""
-    found: list[str] = image["RootFS"]["Layers"]
-    return [layer for layer in found if layer != EMPTY]
+    layers: list[str] = image["RootFS"]["Layers"]
+    return [layer for layer in layers if layer != EMPTY]
 
 
-def use_builder(monkeypatch: pytest.MonkeyPatch, wanted: str) -> None:
-    """Have docker build with the older builder (0) or BuildKit (1); skip where it has it not."""
-    monkeypatch.setenv("DOCKER_BUILDKIT", wanted)
+def use_builder(monkeypatch: pytest.MonkeyPatch, version: str) -> None:
+    """Make docker build with the older builder (0) or BuildKit (1); skip if it lacks it."""
+    monkeypatch.setenv("DOCKER_BUILDKIT", version)
     for folder in os.get_exec_path():
         if (Path(folder) / "docker").is_file():
             monkeypatch.setenv(engine_door.CHOICE, f"{folder}/docker")
-            if engine_door.find().environment["DOCKER_BUILDKIT"] == wanted:
+            if engine_door.find().environment["DOCKER_BUILDKIT"] == version:
                 return
-    pytest.skip("no docker here drives BuildKit" if wanted == "1" else "no docker here")
+    pytest.skip("no docker here drives BuildKit" if version == "1" else "no docker here")

@@ -22,7 +22,7 @@ from pathlib import Path
 import psutil
 
 from integration.tiny import Tiny
-from stacks.cluster.programs import worker_words
+from stacks.cluster.programs import worker_command
 from stacks.core.disk import REPOSITORY
 
 LOCKS = ("requirements.lock", "requirements-cluster.lock", "requirements-test.lock")
@@ -31,6 +31,10 @@ PATIENCE = 60.0
 SUITE = """\
 import json, os, sys, time
 
+sys.dont_write_bytecode = True
+if sys.argv[1] == "bench-probe":
+    import bench_probe
+    sys.exit()
 while os.path.exists(os.environ.get("HOLD", "")):
     time.sleep(0.05)
 given = dict(zip(sys.argv[1::2], sys.argv[2::2]))
@@ -74,11 +78,9 @@ def checkout(tiny: Tiny, folder: Path) -> Path:
     for name in ("tasks.py", *LOCKS):
         shutil.copy(REPOSITORY / name, folder / name)
     shutil.copytree(tiny.envs, folder / "envs")
-    shutil.copytree(REPOSITORY / "envs/site", folder / "envs/site")
-    shutil.copytree(tiny.locks, folder / "envs/locks")
-    (folder / "verify/workloads").mkdir(parents=True)
+    (folder / "verify").mkdir()
     (folder / "verify/__main__.py").write_text(SUITE)
-    (folder / "verify/workloads/bench_probe.py").write_text(PROBE)
+    (folder / "verify/bench_probe.py").write_text(PROBE)
     return folder
 
 
@@ -92,11 +94,11 @@ class Machine:
 
     @property
     def hold(self) -> Path:
-        """A file: as long as it is there, the stand-ins of this machine go on."""
+        """A file: while it exists, the stand-ins of this machine keep running."""
         return self.checkout.with_suffix(".hold")
 
     def bad(self, variant: str) -> Path:
-        """A file: as long as it is there, a variant does not pass here."""
+        """A file: while it exists, a variant fails its verification here."""
         return self.hold.with_name(f"{self.hold.name}.{variant}")
 
     def jobs(self) -> list[psutil.Process]:
@@ -112,7 +114,7 @@ class Machine:
 
 @dataclass
 class Machines:
-    """A scheduler, its workers, and the checkout of the one who asks."""
+    """A scheduler, its workers, and the checkout whose `./invoke` uses them."""
 
     address: str
     scheduler: psutil.Popen
@@ -120,7 +122,7 @@ class Machines:
     machines: dict[str, Machine] = field(default_factory=dict)
 
     def ask(self, *words: str) -> Asking:
-        """Begin an `./invoke` in the asking checkout."""
+        """Start an `./invoke` in the client's checkout."""
         invoke = [sys.executable, "-I", "-m", "invoke", "--search-root", str(self.client)]
         return Asking(
             subprocess.Popen(
@@ -138,8 +140,8 @@ class Asking:
 
     def __init__(self, process: subprocess.Popen[str]) -> None:
         self.process = process
-        self.said: list[str] = []
-        # A test that would wait for ever is a test that fails.
+        self.lines: list[str] = []
+        # A test that would wait for ever fails instead.
         self._watch = threading.Timer(PATIENCE, process.kill)
         self._watch.daemon = True
         self._watch.start()
@@ -147,12 +149,12 @@ class Asking:
     def until(self, *texts: str) -> None:
         """Read until there has been a line with each of the texts."""
         assert self.process.stdout
-        wanted = [text for text in texts if not any(text in line for line in self.said)]
-        while wanted:
+        missing = [text for text in texts if not any(text in line for line in self.lines)]
+        while missing:
             line = self.process.stdout.readline()
-            assert line, f"{wanted} was not said:\n{''.join(self.said)}"
-            self.said.append(line)
-            wanted = [text for text in wanted if text not in line]
+            assert line, f"{missing} was not printed:\n{''.join(self.lines)}"
+            self.lines.append(line)
+            missing = [text for text in missing if text not in line]
 
     def interrupt(self) -> None:
         """Do what ctrl-C does."""
@@ -161,11 +163,11 @@ class Asking:
     def end(self) -> tuple[int, str]:
         """Return the exit status and all that was printed."""
         assert self.process.stdout
-        self.said += self.process.stdout.readlines()
+        self.lines += self.process.stdout.readlines()
         self.process.stdout.close()
         status = self.process.wait()
         self._watch.cancel()
-        return status, "".join(self.said)
+        return status, "".join(self.lines)
 
 
 @contextmanager
@@ -189,7 +191,7 @@ def machines(tiny: Tiny, root: Path, names: Sequence[str]) -> Iterator[Machines]
 
 def start(machine: Machine, address: str) -> psutil.Popen:
     """Start the worker of a machine and wait until the scheduler knows it."""
-    words = worker_words(address, machine.name)
+    words = worker_command(address, machine.name)
     log = machine.checkout.with_suffix(".log")
     log.unlink(missing_ok=True)
     process = _dask(words, machine.checkout, HOLD=str(machine.hold))

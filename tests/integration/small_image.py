@@ -1,4 +1,4 @@
-"""An image that is made in a second: a file, and an entry program that plays the suite.
+"""An image that is made in a second: a file, and an entry program in place of the suite.
 
 small_image.py ROOT PLAY    builds it in a process of its own
 """
@@ -12,7 +12,8 @@ import sys
 from collections.abc import Callable
 from pathlib import Path
 
-from stacks.core.disk import REPOSITORY
+from integration.workspaces import workspace_below
+from stacks.core.disk import REPOSITORY, cache_root
 from stacks.core.errors import StacksError
 from stacks.core.workspace import Workspace
 from stacks.image import docker, layout, manifest
@@ -72,17 +73,16 @@ def start(root: Path, play: str) -> subprocess.Popen[str]:
 
 
 def wait_for(line: str, process: subprocess.Popen[str]) -> bool:
-    """Read what a process says until it says this; say whether it does."""
+    """Read a process's standard error up to a line; return whether the line came."""
     assert process.stderr
-    return any(said.rstrip() == line for said in process.stderr)
+    return any(text.rstrip() == line for text in process.stderr)
 
 
-def main(workspace: Workspace, root: str, play: str) -> int:
+def main(root: str, play: str) -> int:
+    workspace = workspace_below(Path(root) / "checkout", cache_root())
     patch = setattr
     layers = write(Path(root) / "content", play)
-    patch(layout, "lay_out", lambda variant: layers)
-    patch(layout, "place_of", lambda variant: Path(root) / "place")
-    patch(docker, "REPORTS", Path(root) / "reports")
+    patch(layout, "lay_out", lambda *_: layers)
     try:
         docker.build(workspace, variant(workspace))
     except StacksError as error:

@@ -1,4 +1,4 @@
-"""An environment's settings, by whatever door a person comes in."""
+"""An environment's settings, however a person starts it: by path, by activation, by `run`."""
 
 from __future__ import annotations
 
@@ -25,7 +25,7 @@ print("|".join([config.blas.ldflags, [p for p in places if os.path.exists(p)][0]
 
 @pytest.fixture
 def home(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Path:
-    """Give a home of the test's own, and nothing of the person's settings."""
+    """Give an empty home, without the user's own settings."""
     for name in ("THEANORC", "THEANO_FLAGS", "CONDA_PREFIX", "PYTHONPATH"):
         monkeypatch.delenv(name, raising=False)
     monkeypatch.setenv("HOME", str(tmp_path))
@@ -49,27 +49,27 @@ def invoke(*words: str) -> subprocess.CompletedProcess[str]:
 
 
 @pytest.mark.parametrize("framework", FRAMEWORKS)
-def test_by_the_bare_path_of_its_python(framework: str, prefix: MakePrefix, home: Path) -> None:
+def test_python_started_by_its_path(framework: str, prefix: MakePrefix, home: Path) -> None:
     place = prefix(framework, "openblas")
     assert out([place / "bin/python", "-c", ASK]) == expected(place)
 
 
 @pytest.mark.parametrize("framework", FRAMEWORKS)
-def test_by_activation_as_conda_does_it(framework: str, prefix: MakePrefix, home: Path) -> None:
+def test_activation_by_conda(framework: str, prefix: MakePrefix, home: Path) -> None:
     place = prefix(framework, "openblas")
     script = activation(place)
     ask = home / "ask.py"
     ask.write_text(ASK)
-    said = out(["bash", "--norc", "-c", f"{script}\nwhich g++; python {ask}; echo $CONDA_PREFIX"])
-    assert said.splitlines() == [f"{place}/bin/g++", expected(place), str(place)]
+    output = out(["bash", "--norc", "-c", f"{script}\nwhich g++; python {ask}; echo $CONDA_PREFIX"])
+    assert output.splitlines() == [f"{place}/bin/g++", expected(place), str(place)]
 
 
 def activation(place: Path) -> str:
     return activate(place, ActivationVariables(), Shell.bash).script
 
 
-def test_deactivation_leaves_nothing_behind(prefix: MakePrefix, home: Path) -> None:
-    """All that an activated shell has is PATH and conda's own variables, which conda takes back."""
+def test_deactivation_restores_the_shell(prefix: MakePrefix, home: Path) -> None:
+    """Activation sets only PATH and conda's own variables, which conda removes again."""
     place = prefix("theano-1.0.5", "openblas")
     ask = home / "ask.py"
     ask.write_text(ASK)
@@ -84,20 +84,20 @@ def test_deactivation_leaves_nothing_behind(prefix: MakePrefix, home: Path) -> N
 
 
 @pytest.mark.parametrize("framework", FRAMEWORKS)
-def test_by_run(framework: str, prefix: MakePrefix, home: Path) -> None:
+def test_python_started_by_run(framework: str, prefix: MakePrefix, home: Path) -> None:
     place = prefix(framework, "openblas")
     done = invoke("run", "-v", "openblas", "-f", framework, "--", "python", "-c", ASK)
     assert (done.returncode, done.stdout.strip()) == (0, expected(place))
     assert "warning" not in done.stderr
 
 
-def test_the_status_of_what_is_run_is_the_status_of_run(prefix: MakePrefix, home: Path) -> None:
+def test_run_exits_with_the_status_of_its_program(prefix: MakePrefix, home: Path) -> None:
     prefix("theano-1.0.5", "openblas")
     assert invoke("run", "-v", "openblas", "--", "sh", "-c", "exit 7").returncode == 7
 
 
 @pytest.mark.parametrize("framework", FRAMEWORKS)
-def test_a_persons_own_settings_add(framework: str, prefix: MakePrefix, home: Path) -> None:
+def test_user_settings_are_merged(framework: str, prefix: MakePrefix, home: Path) -> None:
     place = prefix(framework, "openblas")
     (home / ".theanorc").write_text(
         "[global]\noptimizer_verbose = True\nfloatX = float32\n[gcc]\ncxxflags = -O2\n"
@@ -108,7 +108,7 @@ def test_a_persons_own_settings_add(framework: str, prefix: MakePrefix, home: Pa
 
 
 @pytest.mark.parametrize(
-    ("rc", "flags", "told"),
+    ("rc", "flags", "warning"),
     [
         ("[blas]\nldflags =\n", "", "/.theanorc sets blas.ldflags to ''"),
         ("[blas]\nLDFLAGS = -lblas\n", "", "/.theanorc sets blas.ldflags to '-lblas'"),
@@ -117,8 +117,13 @@ def test_a_persons_own_settings_add(framework: str, prefix: MakePrefix, home: Pa
         ("", "device=cuda", "THEANO_FLAGS sets device to 'cuda'"),
     ],
 )
-def test_settings_that_undo_the_variants_are_told(
-    rc: str, flags: str, told: str, prefix: MakePrefix, home: Path, monkeypatch: pytest.MonkeyPatch
+def test_run_warns_of_settings_that_undo_the_variant(
+    rc: str,
+    flags: str,
+    warning: str,
+    prefix: MakePrefix,
+    home: Path,
+    monkeypatch: pytest.MonkeyPatch,
 ) -> None:
     prefix("theano-1.0.5", "openblas")
     (home / ".theanorc").write_text(rc)
@@ -126,7 +131,7 @@ def test_settings_that_undo_the_variants_are_told(
     done = invoke("run", "-v", "openblas", "--", "true")
     assert done.returncode == 0
     [line] = [line for line in done.stderr.splitlines() if line.startswith("warning")]
-    assert told in line and line.endswith("this is not openblas any more")
+    assert warning in line and line.endswith("this is not openblas any more")
 
 
 def test_an_environment_started_by_another_keeps_its_own_settings(
@@ -135,11 +140,11 @@ def test_an_environment_started_by_another_keeps_its_own_settings(
     outer, inner = prefix("theano-0.8.2", "pip-default"), prefix("theano-1.0.5", "openblas")
     (home / "ask.py").write_text(ASK)
     code = f"import subprocess; subprocess.check_call([{str(inner / 'bin/python')!r}, 'ask.py'])"
-    said = subprocess.check_output([outer / "bin/python", "-c", code], text=True, cwd=home)
-    assert said.strip() == expected(inner)
+    output = subprocess.check_output([outer / "bin/python", "-c", code], text=True, cwd=home)
+    assert output.strip() == expected(inner)
 
 
-def test_a_person_whose_files_of_settings_are_elsewhere(
+def test_user_settings_in_files_named_by_theanorc(
     prefix: MakePrefix, home: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     place = prefix("theano-1.0.5", "openblas")
@@ -149,14 +154,14 @@ def test_a_person_whose_files_of_settings_are_elsewhere(
     assert out([place / "bin/python", "-c", ASK]) == expected(place, "verbose", "-O1")
 
 
-def test_a_program_that_is_not_there(prefix: MakePrefix, home: Path) -> None:
+def test_run_of_a_missing_program(prefix: MakePrefix, home: Path) -> None:
     prefix("theano-1.0.5", "openblas")
     done = invoke("run", "-v", "openblas", "--", "no-such-program")
     assert done.returncode == 2
     assert "cannot run no-such-program" in done.stderr and "Traceback" not in done.stderr
 
 
-def test_nothing_to_run(prefix: MakePrefix, home: Path) -> None:
+def test_run_without_a_program(prefix: MakePrefix, home: Path) -> None:
     prefix("theano-1.0.5", "openblas")
     done = invoke("run", "-v", "openblas")
     assert done.returncode == 2
@@ -164,7 +169,7 @@ def test_nothing_to_run(prefix: MakePrefix, home: Path) -> None:
 
 
 @pytest.mark.parametrize(
-    ("words", "told"),
+    ("words", "texts"),
     [
         (("build", "--variant", "opnblas"), ("unknown variant", "did you mean 'openblas'?")),
         (("run", "-v", "OpenBLAS", "--", "true"), ("unknown variant", "did you mean 'openblas'?")),
@@ -174,9 +179,9 @@ def test_nothing_to_run(prefix: MakePrefix, home: Path) -> None:
         (("serve", "--port", "99999"), ("port 99999 cannot be served",)),
     ],
 )
-def test_names_that_do_not_exist(words: tuple[str, ...], told: tuple[str, ...]) -> None:
+def test_unknown_names_are_usage_errors(words: tuple[str, ...], texts: tuple[str, ...]) -> None:
     done = invoke(*words)
     assert done.returncode == 2, done.stderr
     assert "Traceback" not in done.stderr
-    for text in told:
+    for text in texts:
         assert text in done.stderr

@@ -1,4 +1,4 @@
-"""amdlibm-compat is right at every tier, in loops of one's own too; AMD's own takes its place."""
+"""amdlibm-compat computes correctly at every tier and in user code; AMD LibM can replace it."""
 
 from __future__ import annotations
 
@@ -73,13 +73,13 @@ void amd_vrda_exp(int n, double *x, double *z) { for (int i = 0; i < n; i++) z[i
 
 def wrong(prefix: Path, *arguments: str | Path, **variables: str) -> list[str]:
     words = [prefix / "bin/python", REPOSITORY / "tests/integration/libm_driver.py", *arguments]
-    said = subprocess.check_output(words, env={**os.environ, **variables})
-    found: list[str] = json.loads(said)
-    return found
+    output = subprocess.check_output(words, env={**os.environ, **variables})
+    errors: list[str] = json.loads(output)
+    return errors
 
 
 @pytest.mark.parametrize("tier", TIERS)
-def test_every_tier_is_right(prefix: Prefix, tier: str) -> None:
+def test_every_tier_computes_correctly(prefix: Prefix, tier: str) -> None:
     """ULP, special values, few elements, in place, not aligned, nothing written outside."""
     place = prefix("theano-1.0.5", "openblas-amdlibm")
     library = place / "lib/libamdlibm.so"
@@ -93,10 +93,10 @@ def test_the_variable_only_lowers_the_tier(prefix: Prefix) -> None:
         "f.restype = ctypes.c_char_p; print(f().decode())"
     )
 
-    def tier(given: str) -> str:
+    def tier(limit: str) -> str:
         return subprocess.check_output(
             [place / "bin/python", "-c", program, place / "lib/libamdlibm.so"],
-            env={**os.environ, "AMDLIBM_COMPAT_MAX": given},
+            env={**os.environ, "AMDLIBM_COMPAT_MAX": limit},
             text=True,
         ).strip()
 
@@ -109,7 +109,9 @@ def test_the_variable_only_lowers_the_tier(prefix: Prefix) -> None:
 @pytest.mark.parametrize(
     "flags", [["-msse2"], ["-mavx"], ["-mavx2", "-mfma"], ["-mavx512f"], ["-march=native"]]
 )
-def test_loops_of_ones_own_are_right(prefix: Prefix, tmp_path: Path, flags: list[str]) -> None:
+def test_loops_in_user_code_compute_correctly(
+    prefix: Prefix, tmp_path: Path, flags: list[str]
+) -> None:
     place = prefix("theano-1.0.5", "openblas-amdlibm")
     source, library = tmp_path / "loops.cpp", tmp_path / "loops.so"
     source.write_text(LOOP + "".join(f"LOOPS({name})\n" for name in LOOPED))
@@ -147,8 +149,8 @@ def test_more_elements_than_an_int_can_count(prefix: Prefix, tmp_path: Path) -> 
     assert subprocess.check_output([tmp_path / "many"], text=True) == "1 1 0\n"
 
 
-def test_amds_and_the_compatible_one_exclude_each_other(workspace: Workspace) -> None:
-    recipes = read_recipes()
+def test_amdlibm_and_amdlibm_compat_exclude_each_other(workspace: Workspace) -> None:
+    recipes = read_recipes(workspace.recipes)
     compat = recipes["amdlibm-compat"].requirements.run_constraints
     assert (compat, recipes["amdlibm"].requirements.run_constraints) == (
         ("amdlibm <0a0",),
@@ -156,19 +158,16 @@ def test_amds_and_the_compatible_one_exclude_each_other(workspace: Workspace) ->
     )
     channel = offers_module.read_channel(workspace)
     assert not [o for o in channel.offers.values() if o.recipe.package.name == "amdlibm"]
-    amds = Offer(recipes["amdlibm"].model_copy(update={"package": _version("4.2.0")}), "0" * 64)
+    package = recipes["amdlibm"].package.model_copy(update={"version": "4.2.0"})
+    amds = Offer(recipes["amdlibm"].model_copy(update={"package": package}), "0" * 64)
     both = Channel({**channel.offers, amds.file_name: amds}, channel.pins)
     with pytest.raises(UsageError, match="cannot satisfy"):
         solver.solve(both, ["amdlibm", "amdlibm-compat"])
 
 
-def _version(version: str) -> object:
-    return read_recipes()["amdlibm"].package.model_copy(update={"version": version})
-
-
 @pytest.fixture
 def archive(prefix: Prefix, tmp_path: Path) -> Callable[..., Path]:
-    """Give a function that makes an archive as AMD lays them out."""
+    """Give a function that makes an archive laid out like AMD's."""
     compiler = prefix("theano-1.0.5", "openblas") / "bin/gcc"
 
     def make(name: str, home: str, source: str = AMDS, header: bool = True) -> Path:
@@ -196,17 +195,15 @@ def archive(prefix: Prefix, tmp_path: Path) -> Callable[..., Path]:
     return make
 
 
-def test_amds_own_takes_the_place_of_the_compatible_one(
+def test_amdlibm_from_a_tarball_replaces_amdlibm_compat(
     workspace: Workspace,
     archive: Callable[..., Path],
     tmp_path: Path,
     monkeypatch: pytest.MonkeyPatch,
     capsys: pytest.CaptureFixture[str],
 ) -> None:
-    variant, target = (
-        load_variant(workspace, "openblas-amdlibm", "theano-1.0.5"),
-        tmp_path / "environment",
-    )
+    variant = load_variant(workspace, "openblas-amdlibm", "theano-1.0.5")
+    target = tmp_path / "environment"
     tarball = archive("aocl-libm-linux-gcc-4.2.0.tar.gz", "amd-libm")
     monkeypatch.setenv("AMDLIBM_TARBALL", str(tarball))
     pipeline.make_environment(workspace, variant, target)
@@ -226,30 +223,30 @@ def test_amds_own_takes_the_place_of_the_compatible_one(
 
 
 @pytest.mark.parametrize(
-    ("name", "home", "more", "found"),
+    ("name", "home", "more", "reason"),
     [
         ("aocl-blis-linux-gcc-4.2.0.tar.gz", "amd-blis", {"header": False}, "amd-blis"),
         ("aocl-libm-linux-gcc-4.2.0.tar.gz", "amd-libm", {"source": "int x;"}, "without amd_vrsa"),
     ],
 )
-def test_what_is_not_amds_is_refused(
+def test_other_tarballs_than_amdlibm_are_refused(
     workspace: Workspace,
     archive: Callable[..., Path],
     monkeypatch: pytest.MonkeyPatch,
     name: str,
     home: str,
     more: dict[str, object],
-    found: str,
+    reason: str,
 ) -> None:
     variant = load_variant(workspace, "openblas-amdlibm", "theano-1.0.5")
     monkeypatch.setenv("AMDLIBM_TARBALL", str(archive(name, home, **more)))
     with pytest.raises(UsageError, match="not AMD LibM") as caught:
         user_packages.packages(workspace, variant)
     assert "aocl-libm-linux-gcc-VERSION.tar.gz" in str(caught.value)
-    assert found in str(caught.value)
+    assert reason in str(caught.value)
 
 
-def test_a_file_that_is_no_archive_or_not_there(
+def test_a_missing_or_unreadable_tarball(
     workspace: Workspace, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     variant = load_variant(workspace, "openblas-amdlibm", "theano-1.0.5")

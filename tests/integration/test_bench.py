@@ -11,7 +11,7 @@ import pytest
 
 from stacks.bench import probe
 from stacks.bench.candidates import Candidate
-from stacks.bench.program import PROFILE_CALLS, Program
+from stacks.bench.program import PROFILE_CALLS, TimedProgram
 from stacks.channel import offers as offers_module
 from stacks.core.disk import REPOSITORY
 from stacks.core.workspace import Workspace
@@ -34,40 +34,40 @@ def candidate(workspace: Workspace, prefix: Prefix, framework: str, flavour: str
 def test_elementwise_functions_are_timed(
     workspace: Workspace, prefix: Prefix, framework: str, flavour: str
 ) -> None:
-    found = probe.measure(
+    measured = probe.measure(
         candidate(workspace, prefix, framework, flavour), "elementwise", 1, quick=True
     )
-    assert [series.name for series in found] == [
+    assert [series.name for series in measured] == [
         f"{name} float32 400x512" for name in ("exp", "log", "tanh", "sigmoid", "softmax")
     ]
-    for series in found:
+    for series in measured:
         assert series.unit == "ns" and len(series.samples) == 3
         # From a tenth of a nanosecond to a microsecond an element: the unit is not mistaken.
         assert all(0.1 < sample < 1000 for sample in series.samples)
 
 
-def test_products_are_timed_on_as_many_threads_as_were_asked_for(
-    workspace: Workspace, prefix: Prefix
-) -> None:
-    found = probe.measure(
+def test_products_are_timed_on_the_requested_threads(workspace: Workspace, prefix: Prefix) -> None:
+    measured = probe.measure(
         candidate(workspace, prefix, "theano-1.0.5", "pip-openblas"), "gemm", 1, quick=True
     )
-    assert [series.name for series in found] == ["Gemm float64 2000", "Gemm float32 2000"]
-    assert all(1 < sample < 10000 for series in found for sample in series.samples)
+    assert [series.name for series in measured] == ["Gemm float64 2000", "Gemm float32 2000"]
+    assert all(1 < sample < 10000 for series in measured for sample in series.samples)
 
 
-def test_pythons_2_clock_is_the_one_that_no_one_can_set(prefix: Prefix) -> None:
+def test_the_clock_on_python_2_is_monotonic(prefix: Prefix) -> None:
     python = prefix("theano-0.8.2", "pip-default") / "bin/python"
-    path = str(REPOSITORY / "verify" / "clock.py")
+    path = str(REPOSITORY / "verify" / "core" / "clock.py")
     code = f"import imp; print(repr(imp.load_source('clock', {path!r}).monotonic()))"
     before = time.clock_gettime(time.CLOCK_MONOTONIC)
-    said = subprocess.run([python, "-B", "-c", code], capture_output=True, text=True, check=True)
-    assert before < float(said.stdout) < time.clock_gettime(time.CLOCK_MONOTONIC)
+    done = subprocess.run([python, "-B", "-c", code], capture_output=True, text=True, check=True)
+    assert before < float(done.stdout) < time.clock_gettime(time.CLOCK_MONOTONIC)
 
 
-def test_a_program_stays_on_python_2_too(workspace: Workspace, prefix: Prefix) -> None:
+def test_a_program_is_suspended_and_resumed_on_python_2(
+    workspace: Workspace, prefix: Prefix
+) -> None:
     of = candidate(workspace, prefix, "theano-0.8.2", "pip-default")
-    program = Program(of, "logreg", ["--small"], probe.environment_of(of, 1), 300.0)
+    program = TimedProgram(of, "logreg", ["--small"], probe.environment_of(of, 1), 300.0)
     try:
         program.wait()
         (first,), (second,) = program.time(3), program.time(2)
@@ -83,13 +83,11 @@ def test_a_program_stays_on_python_2_too(workspace: Workspace, prefix: Prefix) -
         program.kill()
 
 
-def test_a_program_that_does_not_answer_in_time_is_ended(
-    workspace: Workspace, prefix: Prefix
-) -> None:
+def test_a_program_is_killed_after_its_time_limit(workspace: Workspace, prefix: Prefix) -> None:
     of = candidate(workspace, prefix, "theano-0.8.2", "pip-default")
     # No interpreter imports Theano in a hundredth of a second.
-    program = Program(of, "logreg", ["--small"], probe.environment_of(of, 1), 0.01)
+    program = TimedProgram(of, "logreg", ["--small"], probe.environment_of(of, 1), 0.01)
     program.wait()
-    assert list(program.silences()) == [""] and program.silences() == {}
+    assert list(program.new_timeouts()) == [""] and program.new_timeouts() == {}
     assert program.time(3) == [] and program.profiles() == {}
     assert program.processor_seconds() == 0, "no process is left"

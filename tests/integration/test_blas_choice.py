@@ -48,9 +48,7 @@ print(config.blas_opt_info["package"][0])
 
 @pytest.mark.parametrize("framework", ["theano-1.0.5", "theano-0.8.2"])
 @pytest.mark.parametrize("flavour", ["openblas", "blis", "mkl"])
-def test_the_numbers_and_what_show_config_says(
-    prefix: Prefix, framework: str, flavour: str
-) -> None:
+def test_numbers_and_show_config(prefix: Prefix, framework: str, flavour: str) -> None:
     done = subprocess.run(
         [prefix(framework, flavour) / "bin/python", "-c", PROGRAM],
         capture_output=True,
@@ -58,8 +56,8 @@ def test_the_numbers_and_what_show_config_says(
         check=False,
     )
     assert done.returncode == 0, done.stderr
-    said = done.stdout.strip()
-    assert said.startswith("libblas-3.9.0-") and said.endswith(f"_{flavour}")
+    output = done.stdout.strip()
+    assert output.startswith("libblas-3.9.0-") and output.endswith(f"_{flavour}")
 
 
 def settings_of(place: Path, names: str, **variables: str) -> list[str]:
@@ -74,7 +72,7 @@ def settings_of(place: Path, names: str, **variables: str) -> list[str]:
     return [word.strip(" '") for word in done.stdout.strip()[1:-1].split(",")]
 
 
-def test_mkls_layers_are_set_by_a_bare_path(prefix: Prefix) -> None:
+def test_mkl_layers_are_set_when_python_is_started_by_its_path(prefix: Prefix) -> None:
     place = prefix("theano-1.0.5", "mkl")
     names = "MKL_INTERFACE_LAYER MKL_THREADING_LAYER"
     assert settings_of(place, names) == ["LP64", "GNU"]
@@ -82,11 +80,11 @@ def test_mkls_layers_are_set_by_a_bare_path(prefix: Prefix) -> None:
 
 
 @pytest.mark.parametrize("framework", ["theano-1.0.5", "theano-0.8.2"])
-def test_blis_gets_all_cores_unless_it_is_told(prefix: Prefix, framework: str) -> None:
+def test_blis_uses_all_cores_by_default(prefix: Prefix, framework: str) -> None:
     place = prefix(framework, "blis")
     names = "BLIS_NUM_THREADS OMP_NUM_THREADS"
-    told = settings_of(place, names)
-    assert int(told[0]) >= 1 and told[1] == "None"
+    counts = settings_of(place, names)
+    assert int(counts[0]) >= 1 and counts[1] == "None"
     assert settings_of(place, names, OMP_NUM_THREADS="1") == ["None", "1"]
     assert settings_of(place, names, BLIS_NUM_THREADS="3") == ["3", "None"]
 

@@ -23,11 +23,11 @@ avx512 = pytest.mark.skipif(not HAS_AVX512, reason="needs a processor with AVX-5
 
 
 @pytest.mark.parametrize("threads", ["1", "2"])
-@pytest.mark.parametrize("wanted", [pytest.param("1", marks=avx512), "0"])
-def test_numbers(prefix: Prefix, wanted: str, threads: str) -> None:
+@pytest.mark.parametrize("choice", [pytest.param("1", marks=avx512), "0"])
+def test_numbers(prefix: Prefix, choice: str, threads: str) -> None:
     place = prefix("theano-1.0.5", "blis")
-    variables = {"THEANO_STACKS_BLIS_ZEN5": wanted, "BLIS_NUM_THREADS": threads}
-    if wanted == "1":
+    variables = {"THEANO_STACKS_BLIS_ZEN5": choice, "BLIS_NUM_THREADS": threads}
+    if choice == "1":
         variables["BLIS_ARCH_TYPE"] = SKX
     done = subprocess.run(
         [
@@ -41,27 +41,27 @@ def test_numbers(prefix: Prefix, wanted: str, threads: str) -> None:
         check=False,
     )
     assert done.returncode == 0, done.stderr
-    assert done.stdout == wanted + "\n"
+    assert done.stdout == choice + "\n"
 
 
-def test_they_are_taken_on_zen5_alone(prefix: Prefix) -> None:
-    (found,) = checked(prefix("theano-1.0.5", "blis"), "library")
-    assert found.status == "pass"
-    assert ("zen5 kernels" in found.detail) == IS_ZEN5
+def test_zen5_kernels_are_used_on_zen5_only(prefix: Prefix) -> None:
+    (check,) = checked(prefix("theano-1.0.5", "blis"), "library")
+    assert check.status == "pass"
+    assert ("zen5 kernels" in check.detail) == IS_ZEN5
 
 
 @avx512
-def test_they_can_be_turned_off(prefix: Prefix) -> None:
-    (found,) = checked(
+def test_zen5_kernels_can_be_turned_off(prefix: Prefix) -> None:
+    (check,) = checked(
         prefix("theano-1.0.5", "blis"),
         "library",
         THEANO_STACKS_BLIS_ZEN5="0",
         BLIS_ARCH_TYPE=SKX,
     )
-    assert "skx kernels" in found.detail
+    assert "skx kernels" in check.detail
 
 
-def test_other_kernels_that_were_asked_for_stay(prefix: Prefix) -> None:
+def test_kernels_chosen_by_the_user_are_kept(prefix: Prefix) -> None:
     place = prefix("theano-1.0.5", "blis")
-    (found,) = checked(place, "library", THEANO_STACKS_BLIS_ZEN5="1", BLIS_ARCH_TYPE="3")
-    assert "haswell kernels" in found.detail
+    (check,) = checked(place, "library", THEANO_STACKS_BLIS_ZEN5="1", BLIS_ARCH_TYPE="3")
+    assert "haswell kernels" in check.detail

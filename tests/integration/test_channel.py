@@ -83,7 +83,7 @@ def test_no_program_needs_a_newer_glibc(place: Path) -> None:
     assert found == set()
 
 
-def test_every_library_that_is_needed_is_there(place: Path) -> None:
+def test_every_needed_library_is_in_the_environment(place: Path) -> None:
     lacking = set()
     for path, _, section in dynamic(place):
         tags = list(section.iter_tags())
@@ -106,7 +106,7 @@ def test_every_library_that_is_needed_is_there(place: Path) -> None:
     assert lacking == set()
 
 
-def test_no_link_leads_out_or_to_nothing(place: Path) -> None:
+def test_no_link_is_broken_or_leaves_the_environment(place: Path) -> None:
     links = [path for path in place.rglob("*") if path.is_symlink()]
     assert links
     assert [path for path in links if not inside(place)(path)] == []
@@ -118,7 +118,7 @@ def python(place: Path, code: str) -> str:
     ).strip()
 
 
-def test_the_standard_library_is_whole(place: Path) -> None:
+def test_the_standard_library_is_complete(place: Path) -> None:
     assert python(
         place,
         """
@@ -138,8 +138,8 @@ print("whole")
     ) == "whole"  # fmt: skip
 
 
-def test_python_answers_with_its_own_paths(place: Path) -> None:
-    said = python(
+def test_python_reports_its_own_paths(place: Path) -> None:
+    output = python(
         place,
         """
 import os, site, sys, sysconfig
@@ -157,11 +157,11 @@ values = [v for v in sysconfig.get_config_vars().values() if isinstance(v, str)]
 assert not [v for v in values if "dist-packages" in v or "x86_64-linux-gnu-" in v], values
 """,
     )
-    assert [line for line in said.splitlines() if not line.startswith(str(place))] == []
-    assert "dist-packages" not in said
+    assert [line for line in output.splitlines() if not line.startswith(str(place))] == []
+    assert "dist-packages" not in output
 
 
-def test_pip_works_and_lists_what_is_there(place: Path) -> None:
+def test_pip_lists_the_installed_packages(place: Path) -> None:
     pip = [str(place / "bin/python"), "-m", "pip", "--disable-pip-version-check"]
     version = subprocess.check_output([*pip, "--version"], text=True, stderr=subprocess.DEVNULL)
     assert str(place) in version
@@ -217,13 +217,13 @@ def test_an_extension_compiles_with_the_environments_own_compiler(
         env=env,
         check=True,
     )
-    said = subprocess.check_output(
+    output = subprocess.check_output(
         [place / "bin/python", "-c", "import probe, probepp; print(probe.value + probepp.value)"],
         cwd=tmp_path,
         env=env,
         text=True,
     )
-    assert said == "84\n"
+    assert output == "84\n"
 
 
 def test_a_program_compiles_links_and_runs(place: Path, tmp_path: Path) -> None:

@@ -86,7 +86,7 @@ def test_pocl_computes_what_the_host_computes(prefix: Prefix, tmp_path: Path) ->
     assert "This is for CUDA arrays" in details["device: scan"]
     assert "Argmax" in details["device: left on the host"]
     assert "libclblast.so" in details["device: Gemm speed"]
-    assert list(kernels.rglob("*.so")), "kernels are kept for the next time"
+    assert list(kernels.rglob("*.so")), "kernels are cached"
 
 
 OPTIMISE = """
@@ -102,8 +102,8 @@ print(json.dumps(found))
 def test_a_recurrent_network_is_moved_to_the_device(prefix: Prefix) -> None:
     place = prefix(FRAMEWORK, "gpuarray")
     words: list[str | Path] = [place / "bin/python", "-c", OPTIMISE, SUITE]
-    said = subprocess.check_output([*words, "fast_run", "fast_compile"])
-    for run in json.loads(said.splitlines()[-1]):
+    output = subprocess.check_output([*words, "fast_run", "fast_compile"])
+    for run in json.loads(output.splitlines()[-1]):
         assert run["device"] > 20 * sum(run["host"].values())
         assert min(run["graph"]) > 0
         assert min(run["local"]) > 0
@@ -123,11 +123,11 @@ def workload(place: Path, *words: str | Path, **variables: str) -> subprocess.Co
 
 
 def test_a_workload_is_profiled_on_the_device(prefix: Prefix, tmp_path: Path) -> None:
-    place, kept = prefix(FRAMEWORK, "gpuarray"), tmp_path / "report.json"
-    done = workload(place, "--calls", "3", "--json", kept)
+    place, report_file = prefix(FRAMEWORK, "gpuarray"), tmp_path / "report.json"
+    done = workload(place, "--calls", "3", "--json", report_file)
     assert done.returncode == 0, done.stderr
     assert "each call waits for the device, in the profile each node" in done.stdout
-    report = json.loads(kept.read_text())
+    report = json.loads(report_file.read_text())
     jsonschema.validate(report, json.loads((SUITE / "workloads/report.schema.json").read_text()))
     assert report["device"]["where"] == "opencl0:0"
     (case,) = report["cases"]
@@ -205,10 +205,10 @@ def test_cuda_with_a_driver_that_has_no_gpu(prefix: Prefix, tmp_path: Path) -> N
     assert (status, "offers no GPU (it answers 100)" in detail) == ("skip", True)
     # The name that libgpuarray asks for leads to the same driver.
     program = "import ctypes; print(ctypes.CDLL('libcuda.so').cuInit(0))"
-    said = subprocess.check_output(
+    output = subprocess.check_output(
         [place / "bin/python", "-c", program], env={**os.environ, "LD_LIBRARY_PATH": str(tmp_path)}
     )
-    assert said == b"100\n"
+    assert output == b"100\n"
 
 
 # Needs no GPU: what libgpuarray looks up by these names, and a kernel of its own for a Hopper GPU.

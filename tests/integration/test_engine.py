@@ -18,11 +18,11 @@ from stacks.image.engine import Engine
 pytestmark = pytest.mark.usefixtures("tidied")
 
 
-def test_an_image_is_as_its_config_says(workspace: Workspace, small: Build, engine: Engine) -> None:
+def test_an_image_has_its_config(workspace: Workspace, small: Build, engine: Engine) -> None:
     small(PASSES)
     image = inspect(engine, NAMES[0])
     assert engine.image_id(NAMES[1]) == image["Id"]
-    config = config_of(workspace, small_image.variant())
+    config = config_of(workspace, small_image.variant(workspace))
     assert image["Config"]["Labels"] == config.labels
     assert dict(e.split("=", 1) for e in image["Config"]["Env"]) == config.environment
     assert image["Config"]["User"] == config.user
@@ -32,7 +32,7 @@ def test_an_image_is_as_its_config_says(workspace: Workspace, small: Build, engi
     assert len(layers_of(image)) == 4
 
 
-def test_an_image_that_is_ready_is_not_built_again(
+def test_a_ready_image_is_not_built_again(
     workspace: Workspace,
     small: Build,
     engine: Engine,
@@ -49,7 +49,7 @@ def test_an_image_that_is_ready_is_not_built_again(
     assert "verifying" in capfd.readouterr().err
     assert json.loads((tmp_path / "report.json").read_text()) == {}
     assert state(engine) == before
-    engine.ask("tag", base.name(workspace), NAMES[1])
+    engine.call("tag", base.name(workspace), NAMES[1])
     small(PASSES)
     assert (
         engine.image_id(NAMES[1])
@@ -66,24 +66,24 @@ def test_every_builder_makes_the_same_layers_each_time(
         use_builder(monkeypatch, builder)
         # A base of another id, so that nothing comes from a builder's cache.
         name = f"theano-small-test-base:{number}"
-        engine.ask("import", "--message", name, base.tar(workspace), name)
+        engine.call("import", "--message", name, base.tar(workspace), name)
         small(PASSES, base_name=name)
         image = inspect(engine, NAMES[0])
         assert image["Config"]["Labels"]["org.opencontainers.image.base.name"] == name
         layers.append(layers_of(image))
-        engine.ask("image", "rm", *NAMES, name)
+        engine.call("image", "rm", *NAMES, name)
     assert len(layers[0]) == 4
     assert layers == [layers[0]] * 3
 
 
-def test_two_builds_at_once(before: State, engine: Engine, tmp_path: Path) -> None:
-    """The second waits, and finds the image ready."""
+def test_concurrent_builds(before: State, engine: Engine, tmp_path: Path) -> None:
+    """The second build waits, then finds the image ready."""
     with small_image.start(tmp_path, WAITS) as first:
         assert wait_for("verifying", first)
         with small_image.start(tmp_path, WAITS) as second:
             assert wait_for(f"waiting: the image {NAMES[0]} is being made", second)
             [container] = state(engine).containers - before.containers
-            engine.ask("exec", container, "touch", "/tmp/go")
+            engine.call("exec", container, "touch", "/tmp/go")
             first.communicate()
             _, error = second.communicate()
     assert (first.returncode, second.returncode) == (0, 0), error

@@ -1,4 +1,4 @@
-"""What fails in an engine is told, and leaves nothing behind."""
+"""Failures in an engine are reported, and leave nothing behind."""
 
 from __future__ import annotations
 
@@ -21,7 +21,6 @@ from integration.small_image import BREAKS, FAILS, NAMES, PASSES, WAITS, Build, 
 from stacks.core.disk import REPOSITORY
 from stacks.core.errors import IntegrityError, VerifyError
 from stacks.core.process import call
-from stacks.core.workspace import Workspace
 from stacks.image import docker, dockerfile
 from stacks.image import engine as engines
 from stacks.image import entries as image_entries
@@ -39,7 +38,7 @@ def test_a_step_that_fails(
     use_builder(monkeypatch, builder)
     text_of = dockerfile.text_of
     monkeypatch.setattr(
-        dockerfile, "text_of", lambda v: text_of(v).replace("ADD settings", "ADD no-such")
+        dockerfile, "text_of", lambda *words: text_of(*words).replace("ADD settings", "ADD no-such")
     )
     with pytest.raises(EngineError, match=r"(?s)no-such.tar.*(not found|not exist)"):
         small(f"exit 0 # {builder}")
@@ -60,14 +59,14 @@ def test_ctrl_c_in_the_build(
     monkeypatch: pytest.MonkeyPatch,
 ) -> None:
     use_builder(monkeypatch, builder)
-    tell = docker._Progress.tell
+    tell = docker._BuildLog.add
 
-    def interrupted(progress: docker._Progress, line: str) -> None:
+    def interrupted(progress: docker._BuildLog, line: str) -> None:
         tell(progress, line)
         if moment in line:
             raise KeyboardInterrupt
 
-    monkeypatch.setattr(docker._Progress, "tell", interrupted)
+    monkeypatch.setattr(docker._BuildLog, "tell", interrupted)
     with pytest.raises(KeyboardInterrupt):
         small(f"exit 0 # {builder}")
     assert state(engine) == before
@@ -97,20 +96,20 @@ def test_a_verification_that_cannot_run(small: Build, before: State, engine: Eng
     assert state(engine) == before
 
 
-def test_an_image_whose_device_is_not_here_is_made_and_told(
+def test_an_image_for_a_device_that_this_machine_lacks(
     small: Build, before: State, engine: Engine
 ) -> None:
-    with pytest.raises(VerifyError, match="made, and verified but for its device") as caught:
+    with pytest.raises(VerifyError, match="built, and verified except for its device") as caught:
         small("exit 3")
     assert caught.value.exit_code == 3
     made = engine.image_id(NAMES[0])
     assert made and made not in before.images
-    # It is no image that was verified: the next build does it again.
-    with pytest.raises(VerifyError, match="but for its device"):
+    # The image was not verified in full: the next build verifies it again.
+    with pytest.raises(VerifyError, match="except for its device"):
         small("exit 3")
 
 
-def test_content_that_changes_under_the_build(
+def test_content_that_changes_during_the_build(
     small: Build, before: State, engine: Engine, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     context = docker._context
@@ -125,7 +124,7 @@ def test_content_that_changes_under_the_build(
     monkeypatch.setattr(docker, "_context", and_change)
     with pytest.raises(IntegrityError) as caught:
         small(PASSES)
-    assert caught.value.what.startswith(f"1 files of {NAMES[0]} are not the ones")
+    assert caught.value.what.startswith(f"1 files of {NAMES[0]} differ from the layers")
     assert "opt/theano/share/packages: its content is" in str(caught.value.found)
     assert state(engine) == before
 
@@ -141,23 +140,22 @@ def test_content_that_changes_before_the_build(
         return layers
 
     monkeypatch.setattr(small_image, "write", and_change)
-    with pytest.raises(IntegrityError, match=r"1 files of .* have changed since") as caught:
+    with pytest.raises(IntegrityError, match=r"1 files of .* changed after") as caught:
         small("exit 0 # other")
     assert caught.value.found == "opt/theano/share/packages"
     assert state(engine) == before
 
 
-def test_a_name_that_is_refused(
-    workspace: Workspace,
+def test_an_invalid_second_name_leaves_no_image(
     small: Build,
     before: State,
     engine: Engine,
     monkeypatch: pytest.MonkeyPatch,
 ) -> None:
-    """The first is given, the second is not."""
+    """The engine accepts the first name and refuses the second."""
 
     def refused(*arguments: Any) -> ImageConfig:
-        return replace(config_of(workspace, *arguments), tags=("1.0.5", "no tag"))
+        return replace(config_of(*arguments), tags=("1.0.5", "no tag"))
 
     monkeypatch.setattr(docker, "config_of", refused)
     with pytest.raises(EngineError, match="no tag"):
@@ -165,15 +163,15 @@ def test_a_name_that_is_refused(
     assert state(engine) == before
 
 
-def test_a_base_that_is_not_there(small: Build, before: State, engine: Engine) -> None:
+def test_a_missing_base_image(small: Build, before: State, engine: Engine) -> None:
     with pytest.raises(EngineError) as caught:
         small(PASSES, base_name="127.0.0.1:9/no-such-base:1")
-    assert "the base image 127.0.0.1:9/no-such-base:1 is not here" in caught.value.what
+    assert "the base image 127.0.0.1:9/no-such-base:1 cannot be pulled" in caught.value.what
     assert "leave --base out" in str(caught.value)
     assert state(engine) == before
 
 
-def test_an_engine_whose_disk_is_full(
+def test_the_disk_of_the_engine_is_full(
     small: Build, before: State, engine: Engine, engine_root: Path
 ) -> None:
     inside = ["nsenter", "--mount", "--target", (engine_root / "pid").read_text()]
@@ -189,7 +187,7 @@ def test_an_engine_whose_disk_is_full(
     assert state(engine) == before
 
 
-def test_a_daemon_that_does_not_run(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+def test_the_daemon_is_not_running(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setenv("DOCKER_HOST", f"unix://{tmp_path}/no.sock")
     with pytest.raises(EngineError, match="the container engine does not answer") as caught:
         engines.find()
@@ -197,7 +195,7 @@ def test_a_daemon_that_does_not_run(tmp_path: Path, monkeypatch: pytest.MonkeyPa
     assert "--to oci" in str(caught.value)
 
 
-def test_a_socket_that_may_not_be_used(engine: Engine, engine_root: Path) -> None:
+def test_no_permission_to_use_the_socket(engine: Engine, engine_root: Path) -> None:
     find = "from stacks.image import engine; engine.find()"
     done = subprocess.run(
         ["setpriv", "--reuid=65534", "--regid=65534", "--clear-groups", "--no-new-privs",
@@ -205,5 +203,5 @@ def test_a_socket_that_may_not_be_used(engine: Engine, engine_root: Path) -> Non
         env={**os.environ, "PYTHONPATH": str(REPOSITORY)},
         capture_output=True, text=True, check=False,
     )  # fmt: skip
-    assert "EngineError: you may not talk to the container engine" in done.stderr
+    assert "EngineError: this user may not use the container engine" in done.stderr
     assert "sudo usermod -aG docker" in done.stderr

@@ -1,4 +1,4 @@
-"""Environments in the making that are killed, raced, starved, and fed with damaged files."""
+"""Builds of environments that are killed, run at once, lack space, or read damaged files."""
 
 from __future__ import annotations
 
@@ -26,17 +26,18 @@ def ended(builder: Builder) -> tuple[int, str, str]:
 
 
 def assert_sound(tiny: Tiny, name: str) -> None:
-    """The environment is ready, works, and nothing half-made lies beside it."""
+    """Check that the environment is ready, works, and has no partial files beside it."""
     place = tiny.place(name)
     assert tiny.is_ready(name)
-    said = subprocess.check_output([place / "bin/python", "-c", "import six; print(six.__file__)"])
-    assert str(place) in said.decode()
+    code = "import six; print(six.__file__)"
+    output = subprocess.check_output([place / "bin/python", "-c", code])
+    assert str(place) in output.decode()
     assert sorted(p.name for p in place.parent.iterdir()) == [f".{name}.lock", name]
     assert not list(tiny.cache.glob("*/.*.part"))
 
 
 @pytest.mark.parametrize("point", POINTS)
-def test_killed_in_the_middle(tiny: Tiny, point: str) -> None:
+def test_a_build_is_killed(tiny: Tiny, point: str) -> None:
     status, out, _ = ended(tiny.builder("by-pip", point))
     assert (status, out) == (KILLED, "")
     assert not tiny.place("by-pip").exists()
@@ -44,7 +45,7 @@ def test_killed_in_the_middle(tiny: Tiny, point: str) -> None:
     assert_sound(tiny, "by-pip")
 
 
-def test_killed_while_a_new_environment_takes_the_place_of_an_old_one(tiny: Tiny) -> None:
+def test_a_build_is_killed_while_it_replaces_an_environment(tiny: Tiny) -> None:
     place = tiny.make("by-conda")
     (place / prefix.READY).write_text("{}")
     assert ended(tiny.builder("by-conda", "swapping"))[0] == KILLED
@@ -53,7 +54,7 @@ def test_killed_while_a_new_environment_takes_the_place_of_an_old_one(tiny: Tiny
     assert_sound(tiny, "by-conda")
 
 
-def test_two_builds_at_once(tiny: Tiny) -> None:
+def test_concurrent_builds(tiny: Tiny) -> None:
     first = tiny.builder("by-pip", "hold")
     assert first.stdout and first.stdout.readline() == "held\n"
     second = tiny.builder("by-pip")
@@ -75,9 +76,7 @@ def test_two_builds_at_once(tiny: Tiny) -> None:
     "pattern",
     ["packages/*/python-2.7*.conda", "packages/*/six-*.conda", "sources/*/*/*/six-*.whl"],
 )
-def test_a_flipped_byte_is_not_used_even_where_nothing_can_be_fetched(
-    tiny: Tiny, pattern: str
-) -> None:
+def test_a_damaged_cache_without_a_network(tiny: Tiny, pattern: str) -> None:
     flip(tiny.cached(pattern))
     name = "by-pip" if "sources" in pattern else "by-conda"
     if "six-*.conda" in pattern:
@@ -88,7 +87,7 @@ def test_a_flipped_byte_is_not_used_even_where_nothing_can_be_fetched(
     assert not tiny.place(name).exists()
 
 
-def test_a_flipped_byte_in_a_package_has_it_built_again(tiny: Tiny) -> None:
+def test_a_damaged_package_is_built_again(tiny: Tiny) -> None:
     package = tiny.cached("packages/*/six-*.conda")
     sound = package.read_bytes()
     flip(package)
@@ -155,7 +154,7 @@ def test_a_damaged_layer_is_made_again(
     assert tree(tiny.place("by-pip")) == sound
 
 
-def test_a_program_that_writes_into_its_environment_does_no_harm_to_the_next(tiny: Tiny) -> None:
+def test_files_written_in_an_environment_do_not_reach_the_cache(tiny: Tiny) -> None:
     place = tiny.make("by-pip")
     sound = tree(place)
     for name in ("lib/python2.7/os.py", "lib/python2.7/site-packages/six.py"):
@@ -167,7 +166,7 @@ def test_a_program_that_writes_into_its_environment_does_no_harm_to_the_next(tin
 
 
 @pytest.mark.parametrize("marker", [b"", b"{}", b'{"key": "of another lock"}', b"\xff"])
-def test_a_marker_of_another_lock_does_not_pass_for_ready(tiny: Tiny, marker: bytes) -> None:
+def test_an_environment_with_another_marker_is_made_again(tiny: Tiny, marker: bytes) -> None:
     place = tiny.make("by-conda")
     (place / prefix.READY).write_bytes(marker)
     (place / "left-over").touch()
@@ -176,8 +175,8 @@ def test_a_marker_of_another_lock_does_not_pass_for_ready(tiny: Tiny, marker: by
     assert_sound(tiny, "by-conda")
 
 
-def test_a_package_that_is_not_the_locked_one_is_not_installed(tiny: Tiny) -> None:
-    """The cache is consistent in itself, but it is not what the lock says."""
+def test_a_package_other_than_the_locked_one_is_refused(tiny: Tiny) -> None:
+    """The cache is consistent, but differs from the lock."""
     package = tiny.cached("packages/*/six-*.conda")
     other = tiny.cached("packages/*/wheel-*.conda")
     shutil.copy(other, package)
@@ -190,7 +189,7 @@ def test_a_package_that_is_not_the_locked_one_is_not_installed(tiny: Tiny) -> No
     assert not tiny.place("by-conda").exists()
 
 
-# Takes root's right to write where nobody may, so that modes are obeyed.
+# Takes away root's right to ignore file modes.
 OBEYING = ("setpriv", "--bounding-set", "-dac_override,-dac_read_search", "--inh-caps", "-all")
 
 
@@ -199,7 +198,7 @@ def obeying() -> tuple[str, ...]:
 
 
 @pytest.mark.parametrize("folder", ["cache", "prefixes"])
-def test_a_folder_that_may_not_be_written(tiny: Tiny, folder: str) -> None:
+def test_a_folder_without_write_permission(tiny: Tiny, folder: str) -> None:
     place = tiny.root / folder
     place.mkdir(exist_ok=True)
     place.chmod(0o555)
@@ -214,7 +213,7 @@ def test_a_folder_that_may_not_be_written(tiny: Tiny, folder: str) -> None:
 
 
 @pytest.mark.parametrize("size", [1_000, 300_000, 3_000_000])
-def test_a_disk_that_takes_no_more(tiny: Tiny, size: int) -> None:
+def test_a_full_disk(tiny: Tiny, size: int) -> None:
     shutil.rmtree(tiny.cached("packages/*/six-*.conda").parent)
     status, _, error = ended(tiny.builder("by-conda", f"largest file {size}"))
     assert status == 1
@@ -222,14 +221,14 @@ def test_a_disk_that_takes_no_more(tiny: Tiny, size: int) -> None:
     assert not tiny.place("by-conda").exists()
 
 
-def test_without_a_network_and_with_nothing_fetched(tiny: Tiny) -> None:
+def test_an_empty_cache_without_a_network(tiny: Tiny) -> None:
     shutil.rmtree(tiny.cache)
     status, out, error = ended(tiny.builder("by-conda"))
     assert (status, out) == (1, "")
     assert "127.0.0.1" in error and "fix:" in error
 
 
-def test_a_layer_without_its_wheel(tiny: Tiny, monkeypatch: pytest.MonkeyPatch) -> None:
+def test_a_missing_wheel_without_a_network(tiny: Tiny, monkeypatch: pytest.MonkeyPatch) -> None:
     shutil.rmtree(tiny.cache / "sources")
     monkeypatch.setenv("PIP_INDEX_URL", "http://127.0.0.1:9/simple")
     monkeypatch.setenv("PIP_FIND_LINKS", "")
@@ -239,7 +238,7 @@ def test_a_layer_without_its_wheel(tiny: Tiny, monkeypatch: pytest.MonkeyPatch) 
     assert not tiny.place("by-pip").exists()
 
 
-def test_a_file_stands_where_the_environment_should(tiny: Tiny) -> None:
+def test_a_file_in_place_of_the_environment(tiny: Tiny) -> None:
     place = tiny.place("by-conda")
     place.parent.mkdir()
     place.write_text("a person's")

@@ -79,7 +79,7 @@ def test_what_was_kept_of_another_program_or_is_not_whole_is_not_used(
         kept.write_bytes(content[: len(content) // 2])
     torn = driven(place, tmp_path, "kept")
     assert torn["found"] == first["found"] and torn["values"] == first["values"]
-    assert "it is not whole" in torn["said"]
+    assert "the file is damaged" in torn["said"]
     other = driven(place, tmp_path, "kept", CONSTANT="0.25")
     assert other["values"][:2] != first["values"][:2]
     assert other["values"] == driven(place, tmp_path, "as it is", CONSTANT="0.25")["values"]
@@ -101,10 +101,10 @@ def test_the_precompiled_header_is_what_the_compiler_reads(
     source.write_text("")
     words = [*found["words"], *(f"-I{folder}" for folder in found["folders"] if folder)]
     command = [place / "bin/g++", "-g", "-fvisibility=hidden", *words, "-H", "-Winvalid-pch"]
-    told = subprocess.run(
+    headers = subprocess.run(
         [*command, "-fsyntax-only", source], capture_output=True, text=True, check=True
     ).stderr
-    assert f"! {header}.gch" in told
+    assert f"! {header}.gch" in headers
     refused = subprocess.run(
         [*command, "-O0", "-mno-sse3", "-fsyntax-only", source],
         capture_output=True,

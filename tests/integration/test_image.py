@@ -1,4 +1,4 @@
-"""The content of an image, tried without an engine: its folders laid over one another."""
+"""The content of an image, tested without an engine, in a folder with all layers."""
 
 from __future__ import annotations
 
@@ -13,7 +13,7 @@ from cyclonedx.schema import SchemaVersion
 from cyclonedx.validation.json import JsonStrictValidator
 
 from stacks.channel import offers as offers_module
-from stacks.core.workspace import Workspace
+from stacks.core.workspace import Workspace, default_workspace
 from stacks.image import base as bases
 from stacks.image import layout, oci, reproduce
 from stacks.image.config import config_of
@@ -21,8 +21,8 @@ from stacks.image.layout import Layer
 from stacks.locks import lock
 from stacks.variants.variant import load_variant
 
-VARIANT = load_variant("openblas")
-# Compiles what a first program would, and then says how often g++ was asked to.
+VARIANT = load_variant(default_workspace(), "openblas")
+# Compiles what a first program would, then prints how often g++ was called.
 FIRST_PROGRAM = """
 import json, os, sys
 os.environ["PATH"] = sys.argv[1] + os.pathsep + os.environ["PATH"]
@@ -37,9 +37,9 @@ for dtype in ("float64", "float32"):
     assert theano.function([a, b], a + b)(ones, ones).dtype == dtype
 import theano.scan_module.scan_perform_ext
 calls = sys.argv[1] + "/calls"
-said = open(calls).read().splitlines() if os.path.exists(calls) else []
+output = open(calls).read().splitlines() if os.path.exists(calls) else []
 print(json.dumps({
-    "compiled": [line for line in said if "mod.cpp" in line],
+    "compiled": [line for line in output if "mod.cpp" in line],
     "flags": theano.config.gcc.cxxflags,
     "folder": theano.config.compiledir,
 }))
@@ -80,7 +80,7 @@ def start(
     )
 
 
-def test_variants_of_a_framework_share_all_but_the_blas(layers: tuple[Layer, ...]) -> None:
+def test_variants_of_a_framework_share_all_layers_but_the_blas(layers: tuple[Layer, ...]) -> None:
     assert [layer.name for layer in layers] == ["packages", "blas", "settings"]
     packages, blas, settings = (layer.folder / "opt/theano" for layer in layers)
     assert (packages / "bin/python").exists() and (packages / "bin/g++").is_file()
@@ -89,7 +89,7 @@ def test_variants_of_a_framework_share_all_but_the_blas(layers: tuple[Layer, ...
     assert (settings / "etc/theanorc").is_file()
 
 
-def test_every_file_has_the_one_time_and_is_no_way_to_root(layers: tuple[Layer, ...]) -> None:
+def test_every_file_has_the_epochs_time_and_no_setuid_bit(layers: tuple[Layer, ...]) -> None:
     for layer in layers:
         for path in layer.folder.rglob("*"):
             found = path.lstat()
@@ -106,29 +106,31 @@ def test_a_first_program_compiles_nothing(workspace: Workspace, root: Path, tmp_
         f'#!/bin/sh\necho "$@" >> "{counting}/calls"\nexec "{root}/opt/theano/bin/g++" "$@"\n'
     )
     compiler.chmod(0o755)
-    said = json.loads(
+    output = json.loads(
         start(workspace, root, tmp_path / "tmp", "-c", FIRST_PROGRAM, counting).stdout
     )
-    assert said["compiled"] == []
-    assert said["flags"] == "-march=haswell"
-    assert said["folder"].startswith(str(tmp_path / "tmp" / f"theano-{os.getuid()}"))
+    assert output["compiled"] == []
+    assert output["flags"] == "-march=haswell"
+    assert output["folder"].startswith(str(tmp_path / "tmp" / f"theano-{os.getuid()}"))
 
 
-def test_a_cold_native_cache_is_the_users_choice(root: Path, tmp_path: Path) -> None:
+def test_the_user_can_choose_a_cold_cache_for_the_native_processor(
+    root: Path, tmp_path: Path
+) -> None:
     program = "import os; print(os.environ['THEANORC'].split(':')[1])"
     room = tmp_path / "tmp"
     room.mkdir()
-    said = subprocess.run(
+    output = subprocess.run(
         [root / "opt/theano/bin/python", "-c", program],
         env={"TMPDIR": str(room), "HOME": str(room), "THEANO_STACKS_MARCH": "native"},
         capture_output=True,
         text=True,
         check=True,
     ).stdout
-    assert "cxxflags = -march=native" in Path(said.strip()).read_text()
+    assert "cxxflags = -march=native" in Path(output.strip()).read_text()
 
 
-def test_python_files_are_compiled_for_the_place_they_will_have(root: Path) -> None:
+def test_python_files_are_compiled_for_their_path_in_the_image(root: Path) -> None:
     found = root / "opt/theano/lib/python3.9/site-packages/theano/__pycache__"
     data = (found / "printing.cpython-39.pyc").read_bytes()
     # PEP 552: a hash that is not compared with the source's, so that no clock matters.
@@ -136,10 +138,10 @@ def test_python_files_are_compiled_for_the_place_they_will_have(root: Path) -> N
     assert b"/opt/theano/lib/python3.9/site-packages/theano/printing.py" in data
 
 
-def test_no_file_bears_a_path_of_this_machine(
+def test_no_file_contains_a_path_of_this_machine(
     workspace: Workspace, layers: tuple[Layer, ...]
 ) -> None:
-    places = [str(layout.place_of(workspace, VARIANT)), str(layout.CONTENT.parent.parent)]
+    places = [str(layout.layout_folder(workspace, VARIANT)), str(workspace.root)]
     searched = subprocess.run(
         ["grep", "-rlaF", *(f"-e{place}" for place in places), *(la.folder for la in layers)],
         capture_output=True,
@@ -149,13 +151,13 @@ def test_no_file_bears_a_path_of_this_machine(
     assert searched.stdout == ""
 
 
-def test_the_program_of_an_image_says_how_it_is_used(root: Path) -> None:
+def test_the_entry_program_prints_its_usage(root: Path) -> None:
     program = root / "usr/local/bin/theano-stacks"
-    said = subprocess.run(["sh", program], stdin=subprocess.DEVNULL, capture_output=True, text=True)
-    assert said.returncode == 0
+    done = subprocess.run(["sh", program], stdin=subprocess.DEVNULL, capture_output=True, text=True)
+    assert done.returncode == 0
     for word in ("theano-openblas verify", "python train.py", "--tmpfs /tmp:rw,exec", "sbom"):
-        assert word in said.stdout
-    assert "{" not in said.stdout
+        assert word in done.stdout
+    assert "{" not in done.stdout
     echoed = subprocess.run(["sh", program, "echo", "a  b"], capture_output=True, text=True)
     assert echoed.stdout == "a  b\n"
 
@@ -171,26 +173,26 @@ def test_the_sbom_names_every_package_and_is_valid(
         item = found[f"pkg:conda/{package.name}@{package.version}"]
         assert item["hashes"] == [{"alg": "SHA-256", "content": package.sha256}]
         assert item["licenses"]
-    assert {item["name"] for item in found.values()} >= set(bases.read().debs)
+    assert {item["name"] for item in found.values()} >= set(bases.read_base_file(workspace).debs)
     alone = json.loads(layout.sbom_in(layers, locked_base=False))["components"]
     assert {item["purl"].partition(":")[2].partition("/")[0] for item in alone} == {"conda"}
     [wheel] = found["pkg:conda/numpy@1.21.6"]["components"]
     assert wheel["purl"].startswith("pkg:pypi/numpy@1.21.6")
 
 
-def test_two_images_are_the_same_wherever_and_however_they_are_made(
+def test_two_images_made_differently_are_identical(
     workspace: Workspace, layers: tuple[Layer, ...], tmp_path: Path
 ) -> None:
     digest = oci.write(workspace, VARIANT, tmp_path / "image.tar")
     other = reproduce.make(VARIANT, tmp_path, reproduce.BOTH[1])
-    place = layout.place_of(workspace, VARIANT)
+    place = layout.layout_folder(workspace, VARIANT)
     for layer in layers:
         there = tmp_path / reproduce.BOTH[1].folder / "image" / layer.name
         assert reproduce.difference(place / layer.name, there) is None
     assert other == digest
 
 
-def test_the_first_file_that_differs_is_named(tmp_path: Path) -> None:
+def test_the_first_difference_between_two_images_is_named(tmp_path: Path) -> None:
     for name in ("one", "other"):
         (tmp_path / name / "lib").mkdir(parents=True)
         (tmp_path / name / "lib/a").write_text("same")
@@ -208,4 +210,4 @@ def test_the_first_file_that_differs_is_named(tmp_path: Path) -> None:
     assert "lib/a: its mode" in str(reproduce.difference(one, other))
     (other / "lib/a").unlink()
     os.utime(other / "lib", (0, 0))
-    assert reproduce.difference(one, other) == "lib/a: only one has it"
+    assert reproduce.difference(one, other) == "lib/a: only in one"

@@ -1,4 +1,4 @@
-"""Locks as conda-lock reads them, and what `lock --check` finds changed."""
+"""Locks as conda-lock reads them, and the changes that `lock --check` reports."""
 
 from __future__ import annotations
 
@@ -13,22 +13,21 @@ import pytest
 
 from integration.tiny import Tiny, flip
 from stacks.channel import build as package_builds
-from stacks.channel import offers as offers_module
 from stacks.channel import solve as solver
-from stacks.channel.offers import Channel
+from stacks.channel.offers import read_channel
 from stacks.core.errors import StacksError, StaleError, UsageError
-from stacks.core.workspace import Workspace
+from stacks.core.workspace import Workspace, default_workspace
 from stacks.locks import lock
 from stacks.locks import update as lock_update
 from stacks.sources.pins import Pins, read_pins, write_pins
 from stacks.variants.variant import Variant, all_variants
 
-VARIANTS = all_variants()
+VARIANTS = all_variants(default_workspace())
 
 
-def stale(tiny: Tiny, name: str, channel: Channel | None = None) -> str:
+def stale(tiny: Tiny, name: str) -> str:
     with pytest.raises(StaleError) as caught:
-        lock.check(tiny.workspace, tiny.variant(name), channel or offers_module.read_channel())
+        lock.check(tiny.workspace, tiny.variant(name), read_channel(tiny.workspace))
     assert caught.value.fix and "./invoke lock" in caught.value.fix
     return caught.value.what
 
@@ -49,35 +48,35 @@ def test_conda_lock_accepts_every_committed_lock(
     )
     [made] = tmp_path.iterdir()
     text = made.read_text()
-    channel = offers_module.read_channel(workspace)
+    channel = read_channel(workspace)
     for package in lock.read(workspace, variant, channel.pins).packages:
         line = f"{package.name}={package.version}={package.build}"
         assert (package.url if kind == "explicit" else line) in text
 
 
-def test_a_lock_says_nothing_of_the_machine_that_made_it() -> None:
-    for path in lock.LOCKS.rglob("*"):
+def test_locks_contain_no_path_of_this_machine(workspace: Workspace) -> None:
+    for path in workspace.locks.rglob("*"):
         if path.is_file():
             text = path.read_text()
             assert not {word for word in ("/home", "/root", "/work", "/tmp") if word in text}
 
 
-def test_a_lock_that_is_current(tiny: Tiny) -> None:
-    locked = lock.check(tiny.workspace, tiny.variant("by-pip"), offers_module.read_channel())
+def test_a_current_lock(tiny: Tiny) -> None:
+    locked = lock.check(tiny.workspace, tiny.variant("by-pip"), read_channel(tiny.workspace))
     assert [p.name for p in locked.packages] == ["pip", "python", "setuptools", "wheel"]
     assert [pin.name for pin in locked.requirements] == ["six"]
 
 
-def test_a_changed_spec(workspace: Workspace, tiny: Tiny) -> None:
+def test_a_changed_spec(tiny: Tiny) -> None:
     path = tiny.envs / "frameworks/tiny.yaml"
     path.write_text(path.read_text().replace("[six ==1.16.0]", "[six]"))
-    assert "environment.yml differs" in stale(workspace, tiny, "by-conda")
+    assert "environment.yml differs" in stale(tiny, "by-conda")
 
 
-def test_a_changed_setting_that_no_spec_shows(workspace: Workspace, tiny: Tiny) -> None:
+def test_a_changed_setting_outside_the_specs(tiny: Tiny) -> None:
     path = tiny.envs / "variants/by-conda.yaml"
     path.write_text(f"{path.read_text()}flags: {{optimizer: fast_run}}\n")
-    assert "the variant's own settings changed" in stale(workspace, tiny, "by-conda")
+    assert "the variant's own settings changed" in stale(tiny, "by-conda")
 
 
 def test_a_changed_pin(workspace: Workspace, tiny: Tiny) -> None:
@@ -90,41 +89,38 @@ def test_a_changed_pin(workspace: Workspace, tiny: Tiny) -> None:
             ),
         )
 
-    sources = tiny.root / "sources.lock"
-    write_pins(sources, other(read_pins(workspace.sources_lock)))
-    channel = offers_module.read_channel(FIXME_sources_lock(sources))
-    assert "requirements.txt differs" in stale(workspace, tiny, "by-pip", channel)
-    told = stale(workspace, tiny, "by-conda", channel)
-    assert "six: locked is six-1.16.0-py" in told
-    assert "setuptools" not in told
+    sources = tiny.workspace.sources_lock
+    write_pins(sources, other(read_pins(sources)))
+    assert "requirements.txt differs" in stale(tiny, "by-pip")
+    message = stale(tiny, "by-conda")
+    assert "six: locked is six-1.16.0-py" in message
+    assert "setuptools" not in message
 
 
 def test_a_changed_recipe(workspace: Workspace, tiny: Tiny) -> None:
-    recipes = tiny.root / "recipes"
-    shutil.copytree(workspace.recipes, recipes)
-    path = recipes / "wheel-0.37/recipe.yaml"
+    path = tiny.workspace.recipes / "wheel-0.37/recipe.yaml"
     path.write_text(path.read_text().replace("license: MIT", "license: ISC"))
-    told = stale(workspace, tiny, "by-pip", offers_module.read_channel(FIXME_recipes(recipes)))
-    assert "wheel: locked is wheel-0.37.1-py" in told
-    assert "pip: locked" not in told
+    message = stale(tiny, "by-pip")
+    assert "wheel: locked is wheel-0.37.1-py" in message
+    assert "pip: locked" not in message
 
 
 @pytest.mark.parametrize("name", ["environment.yml", "requirements.txt"])
-def test_a_flipped_byte_in_a_text(workspace: Workspace, tiny: Tiny, name: str) -> None:
+def test_a_changed_byte_in_a_text(tiny: Tiny, name: str) -> None:
     flip(file_of(tiny, "by-pip", name))
-    assert f"{name} differs" in stale(workspace, tiny, "by-pip")
+    assert f"{name} differs" in stale(tiny, "by-pip")
 
 
-def test_a_missing_text(workspace: Workspace, tiny: Tiny) -> None:
+def test_a_missing_text(tiny: Tiny) -> None:
     file_of(tiny, "by-pip", "requirements.txt").unlink()
-    assert "requirements.txt is missing" in stale(workspace, tiny, "by-pip")
+    assert "requirements.txt is missing" in stale(tiny, "by-pip")
 
 
-def test_a_flipped_bit_anywhere_in_a_lock(
+def test_a_changed_bit_anywhere_in_a_lock(
     workspace: Workspace, tiny: Tiny, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    """Every one is found, with nothing built."""
-    variant, channel = tiny.variant("by-conda"), offers_module.read_channel(workspace)
+    """Each change is reported, and no package is built."""
+    variant, channel = tiny.variant("by-conda"), read_channel(tiny.workspace)
     solution = solver.solve(channel, variant.conda_specs())
     monkeypatch.setattr(solver, "solve", lambda *arguments: solution)
     monkeypatch.setattr(package_builds, "build_missing", None)
@@ -134,7 +130,7 @@ def test_a_flipped_bit_anywhere_in_a_lock(
     for position in chance.sample(range(len(sound)), 300):
         data = bytearray(sound)
         data[position] ^= 1 << chance.randrange(8)
-        # YAML takes both for the same value.
+        # To YAML both are the same value.
         if sound[position : position + 5].lower() == b"false":
             continue
         path.write_bytes(data)
@@ -143,16 +139,16 @@ def test_a_flipped_bit_anywhere_in_a_lock(
 
 
 @pytest.mark.parametrize("text", ["", "[]", "{", "package: 3", "metadata: {}\npackage: []\n"])
-def test_a_lock_that_is_none(tiny: Tiny, text: str) -> None:
+def test_an_invalid_lock_file(tiny: Tiny, text: str) -> None:
     file_of(tiny, "by-conda", "conda-lock.yml").write_text(text)
     with pytest.raises(UsageError, match=r"conda-lock.yml: not a lock"):
-        lock.check(tiny.workspace, tiny.variant("by-conda"), offers_module.read_channel())
+        lock.check(tiny.workspace, tiny.variant("by-conda"), read_channel(tiny.workspace))
 
 
 def test_a_variant_without_a_lock(tiny: Tiny) -> None:
     shutil.rmtree(tiny.locks)
     with pytest.raises(UsageError, match=r"tiny/by-conda is not locked\n.*\./invoke lock"):
-        lock.check(tiny.workspace, tiny.variant("by-conda"), offers_module.read_channel())
+        lock.check(tiny.workspace, tiny.variant("by-conda"), read_channel(tiny.workspace))
 
 
 def test_relocking_writes_the_same_bytes(tiny: Tiny) -> None:
@@ -170,11 +166,11 @@ def test_all_stale_locks_are_named_at_once(tiny: Tiny) -> None:
         )
 
 
-def test_a_spec_that_the_solver_cannot_read(workspace: Workspace, tiny: Tiny) -> None:
+def test_an_invalid_spec(workspace: Workspace) -> None:
     with pytest.raises(UsageError, match=r"(?s)cannot satisfy six ==.*correct the specs"):
-        solver.solve(offers_module.read_channel(workspace), ["six =="])
+        solver.solve(read_channel(workspace), ["six =="])
 
 
-def test_a_package_that_no_recipe_makes(workspace: Workspace, tiny: Tiny) -> None:
+def test_a_package_without_a_recipe(workspace: Workspace) -> None:
     with pytest.raises(UsageError, match=r"(?s)cannot satisfy pandas.*No candidates"):
-        solver.solve(offers_module.read_channel(workspace), ["pandas"])
+        solver.solve(read_channel(workspace), ["pandas"])

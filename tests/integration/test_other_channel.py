@@ -5,7 +5,6 @@ from __future__ import annotations
 import asyncio
 import json
 import subprocess
-from dataclasses import replace
 from pathlib import Path
 
 import pytest
@@ -13,6 +12,7 @@ import rattler_build
 from rattler.index import index_fs
 
 from integration.test_serve import publish, serving
+from integration.workspaces import workspace_below
 from stacks.channel.offers import read_channel
 from stacks.core.disk import REPOSITORY
 from stacks.core.workspace import Workspace
@@ -27,7 +27,7 @@ CHECKS = ("versions", "settings", "ldflags", "library", "one BLAS", "Gemm", "Dot
 
 
 def add_openblas(channel: Path, room: Path) -> None:
-    """Add what conda-forge calls the package with the link libopenblas.so: `openblas`."""
+    """Add the package `openblas`, which has the link libopenblas.so on conda-forge."""
     script = room / "files/etc/conda/activate.d/openblas.sh"
     script.parent.mkdir(parents=True)
     script.write_text("export OPENBLAS=1\n")
@@ -43,23 +43,22 @@ def add_openblas(channel: Path, room: Path) -> None:
     asyncio.run(index_fs(channel))
 
 
-def test_a_real_environment_of_another_channel_passes(
+def test_an_environment_of_another_channel_passes(
     workspace: Workspace, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    ours = load_variant(workspace, "openblas")
-    publish([ours], workspace.locks, tmp_path / "channel")
-    add_openblas(tmp_path / "channel", tmp_path)
-    locks, place = tmp_path / "locks", tmp_path / "prefix"
-    with serving(tmp_path / "channel") as address:
-        other_channel.relock(replace(workspace, root=locks.parent.parent), [ours], address)
-        [theirs] = lock.with_other_channels(replace(workspace, root=locks.parent.parent), [ours])[
-            1:
-        ]
+    own = workspace_below(tmp_path / "checkout", workspace.cache, copies=("envs",))
+    ours = load_variant(own, "openblas")
+    channel = publish(own, [ours])
+    add_openblas(channel, tmp_path)
+    place = tmp_path / "prefix"
+    with serving(channel) as address:
+        other_channel.relock(own, [ours], address)
+        [theirs] = lock.with_other_channels(own, [ours])[1:]
         monkeypatch.setenv("DEBIAN_MIRROR", "http://127.0.0.1:9/debian")
-        pipeline.make_environment(replace(workspace, root=locks.parent.parent), theirs, place)
-    found = lock.check(replace(workspace, root=locks.parent.parent), theirs, read_channel())
-    assert found.channel == address
-    assert "openblas" in {p.name for p in found.packages}
+        pipeline.make_environment(own, theirs, place)
+    locked = lock.check(own, theirs, read_channel(own))
+    assert locked.channel == address
+    assert "openblas" in {p.name for p in locked.packages}
     words: list[str | Path] = [DRIVER, REPOSITORY / "verify", place / settings.EXPECTATION, *CHECKS]
     done = subprocess.run(
         [place / "bin/python", *words],
@@ -71,7 +70,4 @@ def test_a_real_environment_of_another_channel_passes(
     results = json.loads(done.stdout)
     assert [(name, status) for name, status, *_ in results if status != "pass"] == []
     assert len(results) == len(CHECKS)
-    assert (
-        pipeline.make_environment(replace(workspace, root=locks.parent.parent), theirs, place)
-        == place
-    ), "ready, the channel gone"
+    assert pipeline.make_environment(own, theirs, place) == place, "ready, the channel gone"

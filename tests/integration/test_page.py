@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 from collections.abc import Iterator
-from dataclasses import replace
 from pathlib import Path
 
 import pytest
@@ -13,8 +12,8 @@ from stacks.bench import store
 from stacks.bench.profile import Profile
 from stacks.bench.result import (
     Machine,
+    MeasuredPackage,
     Noise,
-    Package,
     Peak,
     Result,
     Run,
@@ -39,7 +38,7 @@ def a_result(name: str, rates: dict[str, float]) -> Result:
             flavour=flavour,
             baseline=flavour == "base",
             lock="a" * 64,
-            packages=(Package(name=EVIL, version="1", sha256="b" * 64),),
+            packages=(MeasuredPackage(name=EVIL, version="1", sha256="b" * 64),),
         )
         for flavour in rates
     )
@@ -106,7 +105,7 @@ def a_profile(seconds: float) -> Profile:
 
 def programs(name: str, seconds: dict[str, float]) -> Result:
     """Return a result with each variant's seconds of a call of a program, and its profile."""
-    found = a_result(name, seconds)
+    result = a_result(name, seconds)
     of = {f"theano-1.0.5/{flavour}": value for flavour, value in seconds.items()}
     runs = tuple(
         run.model_copy(
@@ -122,21 +121,22 @@ def programs(name: str, seconds: dict[str, float]) -> Result:
                 )
             }
         )
-        for run in found.runs
+        for run in result.runs
     )
-    return found.model_copy(update={"runs": runs})
+    return result.model_copy(update={"runs": runs})
 
 
 @pytest.fixture(scope="module")
-def site(workspace: Workspace, tmp_path_factory: pytest.TempPathFactory) -> Path:
+def site(tmp_path_factory: pytest.TempPathFactory) -> Path:
     root = tmp_path_factory.mktemp("published")
-    store.write(
-        replace(workspace, root=root),
+    workspace = Workspace(root, root / "cache")
+    for result in (
         a_result("first", {"base": 9.0, "openblas-amdlibm-longest": 100.0}),
-    )
-    store.write(replace(workspace, root=root), a_result("second", {"base": 20.0, "slow": 3.0}))
-    store.write(replace(workspace, root=root), programs("third", {"base": 800.0, "fast": 500.0}))
-    command.publish(replace(workspace, root=root))
+        a_result("second", {"base": 20.0, "slow": 3.0}),
+        programs("third", {"base": 800.0, "fast": 500.0}),
+    ):
+        store.write(workspace, result)
+    command.publish(workspace)
     return root / "site/index.html"
 
 
@@ -148,40 +148,40 @@ def page(site: Path) -> Iterator[Browser]:
 
 
 def medians(page: Browser) -> list[str]:
-    found: list[str] = page.run(f"return {CELLS}.map(row => row.cells[2].textContent)")
-    return found
+    texts: list[str] = page.run(f"return {CELLS}.map(row => row.cells[2].textContent)")
+    return texts
 
 
-def test_it_sorts_by_numbers_with_the_keyboard(workspace: Workspace, page: Browser) -> None:
+def test_sorting_by_numbers_with_the_keyboard(page: Browser) -> None:
     head = "document.querySelectorAll('#timings thead th')[2]"
     page.run(f"{head}.firstChild.focus()")
     page.press(ENTER)
     rising = ["3 GFLOP/s", "6 GFLOP/s", "9 GFLOP/s", "18.0 GFLOP/s"]
-    assert medians(workspace, page)[:4] == rising
+    assert medians(page)[:4] == rising
     assert page.run(f"return {head}.getAttribute('aria-sort')") == "ascending"
     page.press(ENTER)
-    assert medians(workspace, page)[:2] == ["800 s", "500 s"]
-    assert medians(workspace, page)[-4:] == rising[::-1]
+    assert medians(page)[:2] == ["800 s", "500 s"]
+    assert medians(page)[-4:] == rising[::-1]
     assert page.run(f"return {head}.getAttribute('aria-sort')") == "descending"
     page.press(TAB, ENTER)
     ratios = page.run(f"return {CELLS}.map(row => row.cells[3].textContent.slice(0, 5))")
     assert ratios == ["0.15 ", "0.15 ", "1.60 ", "11.11", "11.11", *([""] * 5)]
 
 
-def test_it_filters_and_says_how_many_are_left(workspace: Workspace, page: Browser) -> None:
+def test_filters_and_their_count(page: Browser) -> None:
     for name, value in (("machine", "second"), ("variant", "slow")):
         page.run(
             f"const field = document.querySelector('select[name={name}]'); field.value = '{value}';"
             "field.dispatchEvent(new Event('change', {bubbles: true}))"
         )
-    assert sorted(medians(workspace, page)) == ["3 GFLOP/s", "6 GFLOP/s"]
+    assert sorted(medians(page)) == ["3 GFLOP/s", "6 GFLOP/s"]
     assert page.run("return document.getElementById('count').textContent") == "2 of 10 figures"
     page.run("document.querySelector('button[type=reset]').focus()")
     page.press(ENTER)
-    assert len(medians(workspace, page)) == 10
+    assert len(medians(page)) == 10
 
 
-def test_a_phone_shows_all_of_it(page: Browser) -> None:
+def test_the_page_fits_on_a_phone(page: Browser) -> None:
     wide = "return document.documentElement.scrollWidth - document.documentElement.clientWidth"
     assert page.run("return innerWidth") == 360
     assert page.run(wide) == 0
@@ -196,7 +196,7 @@ def test_a_phone_shows_all_of_it(page: Browser) -> None:
     assert page.run(within)
 
 
-def test_who_does_not_see_it_is_told_the_same(page: Browser) -> None:
+def test_labels_for_screen_readers(page: Browser) -> None:
     assert page.run("return [...document.querySelectorAll('table')].every(t => t.caption)")
     assert page.run("return [...document.querySelectorAll('th')].every(head => head.scope)")
     words = page.run("return document.querySelector('figure [role=img]').ariaLabel")
@@ -206,7 +206,7 @@ def test_who_does_not_see_it_is_told_the_same(page: Browser) -> None:
     assert page.run("return document.querySelectorAll('.keys .striped').length") == 3
 
 
-def test_it_asks_nobody_and_complains_of_nothing(page: Browser, site: Path) -> None:
+def test_no_requests_and_no_console_messages(page: Browser, site: Path) -> None:
     assert page.run(f"return document.body.textContent.includes({EVIL!r})")
     assert page.run("return document.images.length") == 0
     assert page.console() == []
@@ -214,7 +214,7 @@ def test_it_asks_nobody_and_complains_of_nothing(page: Browser, site: Path) -> N
 
 
 @pytest.mark.parametrize("dark", [False, True])
-def test_it_can_be_read_by_day_and_night(site: Path, dark: bool) -> None:
+def test_contrast_in_light_and_dark_mode(site: Path, dark: bool) -> None:
     with browser(f"--blink-settings=preferredColorScheme={0 if dark else 1}") as opened:
         opened.open(site)
         assert opened.run("return matchMedia('(prefers-color-scheme: dark)').matches") is dark

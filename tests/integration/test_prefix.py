@@ -1,4 +1,4 @@
-"""Environments in odd places, and what a person is told who asks for one that cannot be."""
+"""Environments at unusual paths, and the messages for those that cannot be made."""
 
 from __future__ import annotations
 
@@ -7,22 +7,25 @@ import select
 import shutil
 import subprocess
 import sys
+import tempfile
+from collections.abc import Iterator
 from pathlib import Path
 from typing import Any
 
 import pytest
 
 from integration.tiny import Tiny, flip, tree
-from stacks.core.disk import REPOSITORY, locked
+from stacks.core.disk import REPOSITORY, hold_lock
 from stacks.core.errors import UsageError
 from stacks.core.workspace import Workspace
 from stacks.environments import build as pipeline
+from stacks.environments.build import device_of
 from stacks.environments.prefix import READY
 from stacks.variants.variant import load_variant
 
-CHECKOUT = ("envs", "recipes", "stacks", "verify", "tasks.py", "pyproject.toml")
+CHECKOUT = ("recipes", "stacks", "verify", "tasks.py", "pyproject.toml")
 
-# Multiplies two matrices by a C function that Theano compiles, and says who served it.
+# Multiplies two matrices by a C function that Theano compiles, and prints its library.
 MULTIPLY = """
 import numpy, theano, theano.tensor as T
 a, b, c = T.matrices("abc")
@@ -38,7 +41,7 @@ print(theano.config.compiledir)
 
 
 @pytest.mark.parametrize("framework", ["theano-1.0.5", "theano-0.8.2"])
-def test_below_a_path_with_blanks_and_letters_of_other_alphabets(
+def test_a_path_with_blanks_and_letters_of_other_alphabets(
     workspace: Workspace, framework: str, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     variant = load_variant(workspace, "openblas", framework)
@@ -46,12 +49,12 @@ def test_below_a_path_with_blanks_and_letters_of_other_alphabets(
         workspace, variant, tmp_path / "a folder, naïve é, #1 $HOME & 'co'" / "prefix"
     )
     monkeypatch.setenv("HOME", str(tmp_path))
-    said = subprocess.check_output(
+    output = subprocess.check_output(
         [place / "bin/python", "-c", MULTIPLY],
         text=True,
         env={"HOME": str(tmp_path), "THEANO_STACKS_MODULES": "0"},
     )
-    ops, mapped, compiled = said.splitlines()
+    ops, mapped, compiled = output.splitlines()
     assert "'Gemm'" in ops
     assert mapped == f"1 {place}/lib/libopenblasp-r0.3.34.so"
     assert compiled.startswith(f"{place}/var/compiledir/")
@@ -59,14 +62,41 @@ def test_below_a_path_with_blanks_and_letters_of_other_alphabets(
 
 
 @pytest.mark.parametrize("name", ["a:b", "100%", "a\\b", "a ;b", "a\nb"])
-def test_at_a_path_that_cannot_be_used(tiny: Tiny, name: str) -> None:
+def test_a_path_that_cannot_be_used(tiny: Tiny, name: str) -> None:
     with pytest.raises(UsageError, match="an environment cannot be made here"):
         pipeline.make_environment(tiny.workspace, tiny.variant("by-conda"), tiny.root / name)
     assert not (tiny.root / name).exists()
 
 
+@pytest.fixture
+def other_file_system(tmp_path: Path) -> Iterator[Path]:
+    """Give a folder on another file system than the temporary folder."""
+    memory = Path("/dev/shm")
+    if not os.access(memory, os.W_OK) or device_of(memory) == device_of(tmp_path):
+        pytest.skip("/dev/shm is not another file system than the temporary folder")
+    with tempfile.TemporaryDirectory(prefix="theano-stacks-", dir=memory) as folder:
+        yield Path(folder)
+
+
+def test_an_environment_on_another_file_system_is_copied_with_a_note(
+    tiny: Tiny, other_file_system: Path, capfd: pytest.CaptureFixture[str]
+) -> None:
+    shared = tiny.make("by-pip")
+    assert "note:" not in capfd.readouterr().err
+    variant, target = tiny.variant("by-pip"), other_file_system / "environment"
+    copied = pipeline.make_environment(tiny.workspace, variant, target)
+    [note] = [line for line in capfd.readouterr().err.splitlines() if line.startswith("note:")]
+    assert f"the cache {tiny.cache} is on another file system" in note
+    for name in ("lib/python2.7/os.py", "lib/python2.7/site-packages/six.py"):
+        assert (shared / name).stat().st_nlink > 1
+        assert (copied / name).stat().st_nlink == 1
+    subprocess.run([copied / "bin/python", "-c", "import six"], check=True)
+    pipeline.make_environment(tiny.workspace, variant, target)
+    assert "note:" not in capfd.readouterr().err, "nothing was copied"
+
+
 class Checkout:
-    """A copy of the checkout that has the small variants, too, and a program to run its tasks."""
+    """A copy of the checkout with the small variants in place of the others."""
 
     def __init__(self, tiny: Tiny, root: Path) -> None:
         self.root, self.cache = root, tiny.cache
@@ -77,10 +107,7 @@ class Checkout:
                 shutil.copytree(source, root / name, ignore=ignored)
             else:
                 shutil.copy(source, root / name)
-        shutil.rmtree(root / "envs")
         shutil.copytree(tiny.envs, root / "envs")
-        shutil.copytree(REPOSITORY / "envs/site", root / "envs/site")
-        shutil.copytree(tiny.locks, root / "envs/locks")
 
     def command(self, *words: str, **variables: str) -> tuple[list[str], dict[str, Any]]:
         command = [sys.executable, "-I", "-m", "invoke", "--search-root", str(self.root), *words]
@@ -101,7 +128,7 @@ def checkout(tiny: Tiny, tmp_path: Path) -> Checkout:
     return Checkout(tiny, root)
 
 
-def test_a_checkout_that_moves_has_its_environments_to_build_again(checkout: Checkout) -> None:
+def test_environments_of_a_moved_checkout_are_not_ready(checkout: Checkout) -> None:
     checkout.invoke("build", "-v", "by-conda")
     ran = checkout.invoke("run", "-v", "by-conda", "--", "python", "-c", "import six; print(6 * 7)")
     assert (ran.returncode, ran.stdout) == (0, "42\n")
@@ -110,18 +137,18 @@ def test_a_checkout_that_moves_has_its_environments_to_build_again(checkout: Che
     checkout.root = moved
     done = checkout.invoke("run", "-v", "by-conda", "--", "true")
     assert done.returncode == 2
-    assert "tiny/by-conda is not built from its present lock" in done.stderr
+    assert "tiny/by-conda is not built from its current lock" in done.stderr
     assert "./invoke build --variant by-conda --framework tiny" in done.stderr
     [line] = [x for x in checkout.invoke("list").stdout.splitlines() if x.startswith("by-conda")]
     assert line.split()[1:4] == ["tiny", "current", "old"]
 
 
-def test_what_is_not_built_is_told(checkout: Checkout) -> None:
+def test_tasks_that_need_a_built_environment(checkout: Checkout) -> None:
     for task in ("run", "verify", "shell"):
         done = checkout.invoke(task, "-v", "by-pip", "--", "true")
         assert done.returncode == 2
         assert "error: tiny/by-pip is not built\n" in done.stderr
-        assert "fix:     ./invoke build" in done.stderr
+        assert "fix:      ./invoke build" in done.stderr
 
 
 def test_a_build_without_a_network(checkout: Checkout) -> None:
@@ -147,7 +174,7 @@ def test_a_build_from_a_damaged_lock(checkout: Checkout) -> None:
     assert not (checkout.root / "build").exists()
 
 
-def test_a_cache_that_is_a_file(checkout: Checkout) -> None:
+def test_the_cache_is_a_file(checkout: Checkout) -> None:
     (checkout.root / "cache").write_text("")
     done = checkout.invoke(
         "build", "-v", "by-conda", THEANO_STACKS_CACHE=str(checkout.root / "cache")
@@ -181,12 +208,12 @@ def test_clean(checkout: Checkout) -> None:
     assert checkout.invoke("clean").stdout == "nothing to remove\n"
 
 
-def test_a_clean_during_a_build(checkout: Checkout) -> None:
+def test_clean_during_a_build(checkout: Checkout) -> None:
     place = checkout.root / "build/prefixes/tiny/by-conda"
     checkout.invoke("build", "-v", "by-conda")
     (place / READY).write_text("{}")
     command, options = checkout.command("build", "-v", "by-conda")
-    with locked(place, "it"):
+    with hold_lock(place, "it"):
         building = subprocess.Popen(command, stderr=subprocess.PIPE, text=True, **options)
         assert building.stderr
         assert any("waiting: the environment tiny/by-conda" in line for line in building.stderr)
@@ -196,7 +223,7 @@ def test_a_clean_during_a_build(checkout: Checkout) -> None:
             assert (done.returncode, done.stdout) == (1, ""), words
             assert "is in use: nothing was removed" in done.stderr
             assert f"found:    process {building.pid}: " in done.stderr
-            assert "build -v by-conda" in done.stderr and "fix:     wait until" in done.stderr
+            assert "build -v by-conda" in done.stderr and "fix:      wait until" in done.stderr
         assert (tree(checkout.root / "build"), tree(checkout.cache)) == before
         assert checkout.invoke("clean", "-v", "by-pip").stdout == "nothing to remove\n"
     with building:
@@ -211,16 +238,22 @@ WORKER = """
 import os, sys, time
 from pathlib import Path
 from stacks.channel import build, offers, package
+from stacks.core.workspace import Workspace
 def wait(*arguments):
     Path(os.environ["PIPE"]).write_text(f"{os.getpid()}\\n")
     while True:
         time.sleep(60)
 package.assemble = wait
 if __name__ == "__main__":
-    channel = offers.read_channel()
+    workspace = Workspace(*map(Path, sys.argv[1:]))
+    channel = offers.read_channel(workspace)
     six = [o for o in channel.offers.values() if o.recipe.package.name == "six"]
-    build.build_missing(channel, six)
+    build.build_missing(workspace, channel, six)
 """
+
+
+def worker_command(tiny: Tiny, folder: Path) -> list[str | Path]:
+    return [sys.executable, folder / "program.py", tiny.root, tiny.cache]
 
 
 def test_a_worker_ends_when_its_parent_is_killed(tiny: Tiny, tmp_path: Path) -> None:
@@ -229,7 +262,7 @@ def test_a_worker_ends_when_its_parent_is_killed(tiny: Tiny, tmp_path: Path) -> 
     (tmp_path / "program.py").write_text(WORKER)
     shutil.rmtree(tiny.cached("packages/*/six-*.conda").parent)
     env = {**os.environ, "PYTHONPATH": str(REPOSITORY), "PIPE": str(pipe)}
-    with subprocess.Popen([sys.executable, tmp_path / "program.py"], env=env) as parent:
+    with subprocess.Popen(worker_command(tiny, tmp_path), env=env) as parent:
         worker = os.pidfd_open(int(pipe.read_text()))
         parent.kill()
     try:
@@ -240,7 +273,7 @@ def test_a_worker_ends_when_its_parent_is_killed(tiny: Tiny, tmp_path: Path) -> 
     assert tiny.is_ready("by-conda")
 
 
-def test_a_worker_that_is_killed_is_told(tiny: Tiny, tmp_path: Path) -> None:
+def test_a_killed_worker_is_reported(tiny: Tiny, tmp_path: Path) -> None:
     pipe = tmp_path / "pipe"
     os.mkfifo(pipe)
     program = WORKER.replace("time.sleep(60)", "os.kill(os.getpid(), 9)")
@@ -248,7 +281,7 @@ def test_a_worker_that_is_killed_is_told(tiny: Tiny, tmp_path: Path) -> None:
     shutil.rmtree(tiny.cached("packages/*/six-*.conda").parent)
     env = {**os.environ, "PYTHONPATH": str(REPOSITORY), "PIPE": "/dev/null"}
     done = subprocess.run(
-        [sys.executable, tmp_path / "program.py"],
+        worker_command(tiny, tmp_path),
         env=env,
         capture_output=True,
         text=True,

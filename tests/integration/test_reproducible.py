@@ -1,4 +1,4 @@
-"""The same commit gives the same packages and environments, wherever and whenever it is built."""
+"""The same commit makes the same packages and environments on every machine."""
 
 from __future__ import annotations
 
@@ -6,12 +6,15 @@ import json
 import os
 import subprocess
 import sys
+import tempfile
+from collections.abc import Iterator
+from dataclasses import replace
 from pathlib import Path
 
 import pytest
 
 from integration.tiny import tree
-from stacks.channel import build as package_builds
+from integration.workspaces import share_packages
 from stacks.channel import offers as offers_module
 from stacks.core.disk import REPOSITORY
 from stacks.core.workspace import Workspace
@@ -26,11 +29,13 @@ from stacks.variants.variant import all_variants, load_variant
 PROGRAM = """
 import json, os, sys
 from stacks.channel import build, offers
+from stacks.core.workspace import default_workspace
 if __name__ == "__main__":
     os.umask(int(sys.argv[1], 8))
     os.sched_setaffinity(0, sorted(os.sched_getaffinity(0))[: int(sys.argv[2])])
-    channel = offers.read_channel()
-    built = build.build_missing(channel, channel.offers.values())
+    workspace = default_workspace()
+    channel = offers.read_channel(workspace)
+    built = build.build_missing(workspace, channel, channel.offers.values())
     print(json.dumps({name: found.sha256 for name, found in built.items()}))
 """
 
@@ -42,12 +47,12 @@ def build_all(
     room.mkdir()
     (room / "program.py").write_text(PROGRAM)
     channel = offers_module.read_channel(workspace)
-    wanted = {pin for o in channel.offers.values() for pin in o.recipe.pins(channel.pins)}
-    for path in fetch(workspace, wanted).values():
+    sources = {pin for o in channel.offers.values() for pin in o.recipe.pins(channel.pins)}
+    for path in fetch(workspace, sources).values():
         place = room / "cache" / path.relative_to(workspace.cache)
         place.parent.mkdir(parents=True, exist_ok=True)
         link_or_copy(path, place)
-    said = subprocess.check_output(
+    output = subprocess.check_output(
         [sys.executable, room / "program.py", umask, str(processors)],
         cwd=room,
         env={
@@ -57,11 +62,13 @@ def build_all(
             **variables,
         },
     )
-    built: dict[str, str] = json.loads(said)
+    built: dict[str, str] = json.loads(output)
     return built
 
 
-def test_every_package_comes_out_the_same_everywhere(workspace: Workspace, tmp_path: Path) -> None:
+def test_every_package_is_identical_however_it_is_built(
+    workspace: Workspace, tmp_path: Path
+) -> None:
     channel = offers_module.read_channel(workspace)
     locked = {
         package.file_name: package.sha256
@@ -84,39 +91,27 @@ def test_every_package_comes_out_the_same_everywhere(workspace: Workspace, tmp_p
     assert there == here
 
 
-# What holds the environment's own path, and nothing else does.
+# The only files that contain the environment's own path.
 OWN_PATH = {"etc/theanorc", "etc/theano-stacks/expect.json", "etc/theano-stacks/ready.json"}
 
 
 @pytest.mark.parametrize("framework", ["theano-1.0.5", "theano-0.8.2"])
-def test_two_environments_differ_in_their_paths_alone(
-    workspace: Workspace, framework: str, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+def test_two_environments_differ_only_in_their_paths(
+    workspace: Workspace, framework: str, tmp_path: Path
 ) -> None:
-    """Also what pip installs: each is made with layers of its own."""
+    """This holds for what pip installs too: each has layers of its own."""
     variant = load_variant(workspace, "pip-openblas", framework)
     channel = offers_module.read_channel(workspace)
     locked = lock.check(workspace, variant, channel)
-    offers = [channel.offers[package.file_name] for package in locked.packages]
-    packages = [
-        found.path.parent
-        for found in package_builds.build_missing(workspace, channel, offers).values()
-    ]
-    kept = [*packages, *(path.parent for path in fetch(workspace, locked.requirements).values())]
     trees, places = [], []
     for name, umask in (("one", 0o022), ("an other, é", 0o077)):
-        cache = tmp_path / name / "cache"
-        for folder in kept:
-            place = cache / folder.relative_to(workspace.cache)
-            place.mkdir(parents=True)
-            for path in folder.iterdir():
-                link_or_copy(path, place / path.name)
-        with monkeypatch.context() as patch:
-            patch.setenv("THEANO_STACKS_CACHE", str(cache))
-            before = os.umask(umask)
-            try:
-                made = pipeline.make_environment(workspace, variant, tmp_path / name / "prefix")
-            finally:
-                os.umask(before)
+        own = replace(workspace, cache=tmp_path / name / "cache")
+        share_packages(workspace, channel, locked, own.cache)
+        before = os.umask(umask)
+        try:
+            made = pipeline.make_environment(own, variant, tmp_path / name / "prefix")
+        finally:
+            os.umask(before)
         trees.append(tree(made))
         places.append(made)
     one, other = trees
@@ -132,17 +127,26 @@ def test_two_environments_differ_in_their_paths_alone(
     } == {}
 
 
-def test_what_is_cached_takes_no_room_again(workspace: Workspace, tmp_path: Path) -> None:
-    """A second environment from the cache is hard links, but for 5 MB at most."""
+@pytest.fixture
+def folder_in_cache(workspace: Workspace) -> Iterator[Path]:
+    """Give a folder that is certainly on the cache's file system, whatever is mounted where."""
+    workspace.cache.mkdir(parents=True, exist_ok=True)
+    with tempfile.TemporaryDirectory(prefix=".test-", dir=workspace.cache) as folder:
+        yield Path(folder)
+
+
+def test_a_second_environment_is_hard_links_into_the_cache(
+    workspace: Workspace, folder_in_cache: Path
+) -> None:
+    """At most 5 MB are new files."""
     variant = load_variant(workspace, "pip-openblas")
-    pipeline.make_environment(workspace, variant)
-    made = pipeline.make_environment(workspace, variant, tmp_path / "again")
+    for name in ("first", "second"):
+        made = pipeline.make_environment(workspace, variant, folder_in_cache / name)
     sizes = [
         path.lstat().st_blocks * 512
         for path in made.rglob("*")
         if path.is_dir() or path.lstat().st_nlink == 1
     ]
     assert sum(sizes) <= 5_000_000
-    assert prefix.is_ready(
-        variant, lock.check(workspace, variant, offers_module.read_channel(workspace)), made
-    )
+    locked = lock.check(workspace, variant, offers_module.read_channel(workspace))
+    assert prefix.is_ready(workspace, variant, locked, made)

@@ -1,12 +1,11 @@
-"""The channel as an ordinary conda client meets it: over HTTP, solving environment.yml anew."""
+"""The channel as a conda client uses it: over HTTP, with its own solution of environment.yml."""
 
 from __future__ import annotations
 
 import asyncio
 import threading
-from collections.abc import Iterator
+from collections.abc import Iterable, Iterator
 from contextlib import contextmanager
-from dataclasses import replace
 from pathlib import Path
 from urllib.error import HTTPError
 from urllib.request import urlopen
@@ -17,28 +16,27 @@ import yaml
 from rattler.exceptions import InstallerError
 
 from integration.tiny import Tiny, flip
+from integration.workspaces import workspace_below
 from stacks.channel import build as package_builds
 from stacks.channel import offers as offers_module
 from stacks.core.errors import UsageError
-from stacks.core.workspace import Workspace
+from stacks.core.workspace import Workspace, default_workspace
 from stacks.environments.serve import server_of
 from stacks.locks import lock
 from stacks.variants.variant import Variant, all_variants
 
-VARIANTS = all_variants()
+VARIANTS = all_variants(default_workspace())
 
 
-def publish(workspace: Workspace, variants: list[Variant], locks: Path, folder: Path) -> None:
+def publish(workspace: Workspace, variants: Iterable[Variant]) -> Path:
+    """Write the channel with the locked packages of some variants, and return its folder."""
     channel = offers_module.read_channel(workspace)
-    names = {
-        p.file_name
-        for v in variants
-        for p in lock.check(replace(workspace, root=locks.parent.parent), v, channel).packages
-    }
+    names = {p.file_name for v in variants for p in lock.check(workspace, v, channel).packages}
     built = package_builds.build_missing(
         workspace, channel, [channel.offers[name] for name in sorted(names)]
     )
-    package_builds.write_index(FIXME_channel(folder), channel, built)
+    package_builds.write_index(workspace, channel, built)
+    return workspace.channel
 
 
 @contextmanager
@@ -53,20 +51,19 @@ def serving(folder: Path) -> Iterator[str]:
 
 @pytest.fixture(scope="module")
 def address(workspace: Workspace, tmp_path_factory: pytest.TempPathFactory) -> Iterator[str]:
-    folder = tmp_path_factory.mktemp("channel") / "channel"
-    publish(workspace, list(VARIANTS), workspace.locks, folder)
-    with serving(folder) as address:
+    own = workspace_below(tmp_path_factory.mktemp("channel"), workspace.cache)
+    with serving(publish(own, VARIANTS)) as address:
         yield address
 
 
 @pytest.fixture(scope="module")
 def client(tmp_path_factory: pytest.TempPathFactory) -> Path:
-    """Give the cache of a client that comes again and again."""
+    """Give the cache of a client that all tests share."""
     return tmp_path_factory.mktemp("client")
 
 
 def solve(address: str, environment: Path, client: Path) -> list[rattler.RepoDataRecord]:
-    """Do as conda does with an environment.yml, the channel's address aside."""
+    """Solve an environment.yml as conda does, from the channel at an address."""
     specs = yaml.safe_load(environment.read_text())["dependencies"]
     return asyncio.run(
         rattler.solve(
@@ -80,12 +77,10 @@ def solve(address: str, environment: Path, client: Path) -> list[rattler.RepoDat
 
 
 @pytest.mark.parametrize("variant", VARIANTS, ids=lambda variant: variant.id)
-def test_a_fresh_solution_is_the_locked_one(
+def test_a_new_solution_equals_the_lock(
     workspace: Workspace, variant: Variant, address: str, client: Path
 ) -> None:
-    records = solve(
-        workspace, address, lock.folder_of(workspace, variant) / "environment.yml", client
-    )
+    records = solve(address, lock.folder_of(workspace, variant) / "environment.yml", client)
     locked = lock.read(workspace, variant, offers_module.read_channel(workspace).pins).packages
     assert {(r.file_name, r.sha256.hex()) for r in records if r.sha256} == {
         (p.file_name, p.sha256) for p in locked
@@ -93,7 +88,7 @@ def test_a_fresh_solution_is_the_locked_one(
     assert {r.url for r in records} == {p.url.replace(offers_module.URL, address) for p in locked}
 
 
-def test_nothing_else_is_served(address: str) -> None:
+def test_other_paths_are_not_served(address: str) -> None:
     for path in ("/", "/theano-stacks-and-more/", "/theano-stacks/../../../../../../etc/passwd"):
         with pytest.raises(HTTPError, match="404"):
             urlopen(address.removesuffix("/theano-stacks") + path)
@@ -103,14 +98,11 @@ def install(records: list[rattler.RepoDataRecord], place: Path, cache: Path) -> 
     asyncio.run(rattler.install(records, place, cache_dir=cache, show_progress=False))
 
 
-def test_a_client_installs_from_it_and_checks_the_bytes(
-    workspace: Workspace, tiny: Tiny, tmp_path: Path
-) -> None:
-    folder = tmp_path / "channel"
-    publish(workspace, [tiny.variant("by-conda")], tiny.locks, folder)
+def test_a_client_installs_and_checks_the_bytes(tiny: Tiny, tmp_path: Path) -> None:
+    folder = publish(tiny.workspace, [tiny.variant("by-conda")])
     environment = tiny.locks / "tiny/by-conda/environment.yml"
     with serving(folder) as address:
-        records = solve(workspace, address, environment, tmp_path / "client")
+        records = solve(address, environment, tmp_path / "client")
         install(records, tmp_path / "sound", tmp_path / "one")
         assert (tmp_path / "sound/lib/python2.7/site-packages/six.py").is_file()
         [package] = folder.glob("noarch/six-*.conda")
@@ -119,6 +111,6 @@ def test_a_client_installs_from_it_and_checks_the_bytes(
             install(records, tmp_path / "other", tmp_path / "two")
 
 
-def test_a_port_that_is_taken(tmp_path: Path) -> None:
+def test_a_port_in_use(tmp_path: Path) -> None:
     with server_of(tmp_path, 0) as server, pytest.raises(UsageError, match="choose another"):
         server_of(tmp_path, server.server_port)

@@ -1,4 +1,4 @@
-"""Compiled modules that environments share, on real Theano: found, the same bytes, and when not."""
+"""Compiled modules that environments share, on real Theano: reused, identical, or left out."""
 
 from __future__ import annotations
 
@@ -6,14 +6,18 @@ import json
 import os
 import subprocess
 from collections.abc import Callable
+from dataclasses import replace
 from pathlib import Path
 from typing import Any
 
 import pytest
 
+from integration.workspaces import share_packages
+from stacks.channel.offers import read_channel
 from stacks.core.workspace import Workspace
 from stacks.environments import build as pipeline
-from stacks.environments import prefix as environments
+from stacks.environments.prefix import MODULES
+from stacks.locks import lock
 from stacks.variants.variant import load_variant
 
 DRIVER = Path(__file__).with_name("modules_driver.py")
@@ -51,10 +55,10 @@ class Starts:
         )
 
     def end(self, job: subprocess.Popen[str]) -> dict[str, Any]:
-        out, said = job.communicate(timeout=600)
-        assert job.returncode == 0, said
-        found: dict[str, Any] = json.loads(out.splitlines()[-1])
-        return {**found, "said": said}
+        out, log = job.communicate(timeout=600)
+        assert job.returncode == 0, log
+        result: dict[str, Any] = json.loads(out.splitlines()[-1])
+        return {**result, "log": log}
 
     def of(self, place: Path, modules: Path | str | None, **variables: str) -> dict[str, Any]:
         return self.end(self.begin(place, modules, **variables))
@@ -90,20 +94,18 @@ def test_another_variant_compiles_only_what_differs(
 
 
 @pytest.mark.parametrize("framework", FRAMEWORKS)
-def test_what_was_found_is_what_compiling_makes(
+def test_a_shared_module_is_identical_to_a_compiled_one(
     prefix: Prefix, starts: Starts, modules: Path, framework: str
 ) -> None:
     place = prefix(framework, "blis")
     starts.of(prefix(framework, "openblas"), modules)
-    found, compiled = starts.of(place, modules), starts.of(place, modules.with_name("empty"))
-    assert found["found"]["hits"] and not compiled["found"]["hits"]
-    assert found["modules"] == compiled["modules"]
-    assert found["values"] == compiled["values"]
+    shared, compiled = starts.of(place, modules), starts.of(place, modules.with_name("empty"))
+    assert shared["found"]["hits"] and not compiled["found"]["hits"]
+    assert shared["modules"] == compiled["modules"]
+    assert shared["values"] == compiled["values"]
 
 
-def test_an_environment_that_was_made_anew_compiles_nothing(
-    prefix: Prefix, starts: Starts, modules: Path
-) -> None:
+def test_a_second_start_compiles_nothing(prefix: Prefix, starts: Starts, modules: Path) -> None:
     place = prefix("theano-1.0.5", "openblas")
     first, again = (starts.of(place, modules) for _ in range(2))
     assert again["found"] == {"hits": first["found"]["kept"], "kept": 0, "not kept": 0}
@@ -111,30 +113,27 @@ def test_an_environment_that_was_made_anew_compiles_nothing(
 
 
 @pytest.mark.parametrize("framework", FRAMEWORKS)
-def test_an_environment_shares_in_the_cache_wherever_they_lie(
+def test_modules_are_shared_in_a_cache_at_any_path(
     workspace: Workspace,
     prefix: Prefix,
     starts: Starts,
     tmp_path: Path,
-    monkeypatch: pytest.MonkeyPatch,
     framework: str,
 ) -> None:
-    folder = tmp_path / "a cache, é" / "modules"
-    folder.parent.mkdir()
-    monkeypatch.setattr(environments, "MODULES", str(folder))
-    variant = load_variant(workspace, "openblas", framework)
-    first = starts.of(
-        pipeline.make_environment(workspace, variant, tmp_path / "é, $1 #" / "prefix"), None
-    )
+    own = replace(workspace, cache=tmp_path / "a cache, é")
+    folder = own.cache / MODULES
+    variant, channel = load_variant(workspace, "openblas", framework), read_channel(workspace)
+    locked = lock.check(workspace, variant, channel)
+    share_packages(workspace, channel, locked, own.cache)
+    place = pipeline.make_environment(own, variant, tmp_path / "é, $1 #" / "prefix")
+    first = starts.of(place, None)
     assert len(list(folder.iterdir())) == first["found"]["kept"] >= 5
     other = starts.of(prefix(framework, "openblas"), folder)
     assert other["found"] == {"hits": first["found"]["kept"], "kept": 0, "not kept": 0}
     assert (other["values"], other["modules"]) == (first["values"], first["modules"])
 
 
-def test_a_module_that_was_changed_or_cut_off_is_noticed(
-    prefix: Prefix, starts: Starts, modules: Path
-) -> None:
+def test_a_damaged_module_is_compiled_again(prefix: Prefix, starts: Starts, modules: Path) -> None:
     place = prefix("theano-1.0.5", "openblas")
     first = starts.of(place, modules)
     whole = {path: path.read_bytes() for path in sorted(modules.iterdir())}
@@ -143,33 +142,33 @@ def test_a_module_that_was_changed_or_cut_off_is_noticed(
     cut.write_bytes(whole[cut][:-1])
     assert flipped.read_bytes() != whole[flipped]
     again = starts.of(place, modules)
-    assert again["said"].count("is not whole") == 2
+    assert again["log"].count("is damaged") == 2
     assert again["found"] == {"hits": len(whole) - 2, "kept": 2, "not kept": 0}
     assert (again["values"], again["modules"]) == (first["values"], first["modules"])
     assert {path: path.read_bytes() for path in modules.iterdir()} == whole
 
 
-def test_two_programs_at_once(prefix: Prefix, starts: Starts, modules: Path) -> None:
+def test_concurrent_programs(prefix: Prefix, starts: Starts, modules: Path) -> None:
     place = prefix("theano-1.0.5", "openblas")
     jobs = [starts.begin(place, modules) for _ in range(2)]
     one, other = (starts.end(job) for job in jobs)
     assert (one["values"], one["modules"]) == (other["values"], other["modules"])
-    assert not one["said"] and not other["said"]
+    assert not one["log"] and not other["log"]
     assert len(list(modules.iterdir())) == sum(starts.of(place, modules)["found"].values())
 
 
-def test_a_folder_that_others_may_write_to_is_left_alone(
+def test_a_folder_that_others_may_write_to_is_not_used(
     prefix: Prefix, starts: Starts, modules: Path
 ) -> None:
     modules.mkdir()
     modules.chmod(0o777)
     done = starts.of(prefix("theano-1.0.5", "openblas"), modules)
-    assert "others may write there" in done["said"]
+    assert "other users may write to it" in done["log"]
     assert done["found"] == {"hits": 0, "kept": 0, "not kept": 0}
     assert not any(modules.iterdir())
 
 
-def test_what_reads_a_file_outside_of_the_environment_is_compiled_each_time(
+def test_a_module_that_reads_an_outside_file_is_compiled_each_time(
     prefix: Prefix, starts: Starts, modules: Path, tmp_path: Path
 ) -> None:
     header = tmp_path / "number.h"
@@ -180,7 +179,7 @@ def test_what_reads_a_file_outside_of_the_environment_is_compiled_each_time(
         assert done["found"]["not kept"] == 1
 
 
-def test_it_can_be_left_out(prefix: Prefix, starts: Starts, modules: Path) -> None:
+def test_sharing_can_be_turned_off(prefix: Prefix, starts: Starts, modules: Path) -> None:
     place = prefix("theano-1.0.5", "openblas")
     shared, alone = starts.of(place, modules), starts.of(place, "0")
     assert alone["found"] == {"hits": 0, "kept": 0, "not kept": 0}
@@ -196,22 +195,22 @@ def test_it_can_be_left_out(prefix: Prefix, starts: Starts, modules: Path) -> No
     assert done.stdout == "False\n"
 
 
-def test_measurements_compile_unless_they_are_told_to_share(
+def test_measurements_share_modules_only_on_request(
     prefix: Prefix, modules: Path, tmp_path: Path
 ) -> None:
     place = prefix("theano-1.0.5", "openblas")
     program = DRIVER.parents[2] / "verify"
-    found = []
+    counts = []
     share: list[str | Path] = ["--share-modules", modules]
     report = tmp_path / "report.json"
     for number, words in enumerate(([], share, share)):
         words = [*words, "--small", "--calls", "1", "--profile-calls", "0", "--quiet"]
         words += ["--json", report, "--compile-folder", tmp_path / str(number)]
         subprocess.run(
-            [place / "bin/python", program, "logreg", *words],
-            env={**os.environ, "THEANO_STACKS_MODULES": str(tmp_path / "told")},
+            [place / "bin/python", program, "workload", "logreg", *words],
+            env={**os.environ, "THEANO_STACKS_MODULES": str(tmp_path / "default")},
             check=True,
         )
-        found.append(json.loads(report.read_text())["cases"][0]["compile"]["shared"])
-    assert found[:2] == [0, 0] and found[2] > 5
-    assert not (tmp_path / "told").exists()
+        counts.append(json.loads(report.read_text())["cases"][0]["compile"]["shared"])
+    assert counts[:2] == [0, 0] and counts[2] > 5
+    assert not (tmp_path / "default").exists()

@@ -8,7 +8,7 @@ from pathlib import Path
 import pytest
 
 from stacks.core.errors import IntegrityError
-from stacks.sources.debian_archive import verified
+from stacks.sources.debian_archive import verified_text
 
 KEYRING = """\
 mDMEXgvhABYJKwYBBAHaRw8BAQdA9vrP79qIPvNzNoP5HtOqXh2fltTEBOygXxgnHXAQdWC0DFRlc3QgYXJjaGl2
@@ -41,15 +41,15 @@ def keyring(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
 
 
 def text_of(signed: str) -> str:
-    return verified(signed.encode(), "mirror/InRelease")
+    return verified_text(signed.encode(), "mirror/InRelease")
 
 
-def test_the_signed_text_is_what_is_believed() -> None:
+def test_the_signed_text_is_used() -> None:
     inside = SIGNED.split("\n\n", 1)[1].split("-----BEGIN PGP SIG")[0]
     assert text_of(SIGNED).strip() == inside.strip()
 
 
-def test_what_stands_around_the_signed_text_is_not_believed() -> None:
+def test_unsigned_text_around_it_is_ignored() -> None:
     assert "evil" not in text_of(f"evil: 1\n\n{SIGNED}\nevil: 2\n")
 
 

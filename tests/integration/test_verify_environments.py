@@ -104,14 +104,14 @@ def test_an_interrupt_ends_it_without_a_traceback(prefix: Prefix, tmp_path: Path
         stderr=terminal,
     )
     os.close(terminal)
-    said = b""
-    while b"checking settings" not in said:
-        said += os.read(screen, 1024)
+    output = b""
+    while b"checking settings" not in output:
+        output += os.read(screen, 1024)
     process.send_signal(signal.SIGINT)
     with contextlib.suppress(OSError):
         while more := os.read(screen, 1024):
-            said += more
+            output += more
     os.close(screen)
     assert process.wait(timeout=60) == 130
-    assert b"interrupted" in said and b"Traceback" not in said
+    assert b"interrupted" in output and b"Traceback" not in output
     assert not list(tmp_path.iterdir())

@@ -1,4 +1,4 @@
-"""The checks of libm: they pass where amdlibm-compat is called, and fail where it is not."""
+"""The checks of libm: they pass if amdlibm-compat is called, and fail if not."""
 
 from __future__ import annotations
 
@@ -55,7 +55,7 @@ def test_array_functions_that_are_turned_off(prefix: Prefix, framework: str, fla
 
 
 def test_a_flag_of_another_name_than_the_frameworks(prefix: Prefix, tmp_path: Path) -> None:
-    """What Theano-PyMC's own name for the flag was found by: it knows no lib.amdlibm."""
+    """Theano-PyMC has no lib.amdlibm; its name for the flag is lib.amblibm."""
     place = prefix("theano-pymc-1.1.2", "openblas")
     expect = edited(place, tmp_path, flags={"lib.amdlibm": "True"})
     settings, libm = checked(place, "settings", "libm", expect=expect)
@@ -64,7 +64,7 @@ def test_a_flag_of_another_name_than_the_frameworks(prefix: Prefix, tmp_path: Pa
     assert "lib.amblibm is off" in libm.detail
 
 
-def test_array_functions_that_lie(fast: Path, tmp_path: Path) -> None:
+def test_array_functions_with_wrong_results(fast: Path, tmp_path: Path) -> None:
     liar = compiled(fast, tmp_path, "libliar.so", LIAR)
     libm, accuracy = checked(fast, "libm", "accuracy", LD_PRELOAD=str(liar))
     assert libm.status == accuracy.status == "fail"
@@ -73,7 +73,7 @@ def test_array_functions_that_lie(fast: Path, tmp_path: Path) -> None:
     assert libm.fix == accuracy.fix == f"LD_PRELOAD leads to {liar}: remove it from there"
 
 
-def test_loops_that_the_header_leaves_alone(fast: Path) -> None:
+def test_loops_that_the_header_does_not_replace(fast: Path) -> None:
     (loops,) = checked(fast, "loops", THEANO_FLAGS="gcc.cxxflags=-DAMDLIBM_COMPAT_NO_SIMD")
     assert loops.status == "fail"
     assert loops.detail == "tanh calls the C library's function"
@@ -81,19 +81,19 @@ def test_loops_that_the_header_leaves_alone(fast: Path) -> None:
 
 
 @pytest.mark.parametrize(
-    ("missing", "said"),
+    ("missing", "reason"),
     [
         ("include/amdlibm.h", "the compiler finds no header amdlibm.h"),
         ("lib/libamdlibm.so", "the linker or the loader finds no libamdlibm.so"),
     ],
 )
-def test_a_header_or_a_library_that_is_gone(
-    workspace: Workspace, tmp_path: Path, missing: str, said: str
+def test_a_missing_header_or_library(
+    workspace: Workspace, tmp_path: Path, missing: str, reason: str
 ) -> None:
     variant = load_variant(workspace, "openblas-amdlibm", "theano-1.0.5")
     place = pipeline.make_environment(workspace, variant, tmp_path / "environment")
     (place / missing).unlink()
     (libm,) = checked(place, "libm")
     assert libm.status == "fail"
-    assert libm.detail == f"exp does not compile: {said}"
+    assert libm.detail == f"exp does not compile: {reason}"
     assert libm.fix == "build the environment again"

@@ -1,4 +1,4 @@
-"""A framework that is small, so that environments come and go in a second: six on Python 2.7."""
+"""A small framework, six on Python 2.7, whose environments are made in a second."""
 
 from __future__ import annotations
 
@@ -10,15 +10,14 @@ from collections.abc import Iterable
 from dataclasses import dataclass
 from pathlib import Path
 
-from stacks.channel import build as package_builds
-from stacks.channel import offers as offers_module
+from integration.workspaces import share_packages, workspace_below
+from stacks.channel.offers import read_channel
 from stacks.core.disk import REPOSITORY
 from stacks.core.workspace import Workspace
 from stacks.environments import build as pipeline
 from stacks.environments import prefix
 from stacks.locks import lock
 from stacks.locks import update as lock_update
-from stacks.sources.fetch import fetch
 from stacks.variants.variant import Variant, load_variant
 
 FRAMEWORK = """\
@@ -47,43 +46,46 @@ class Tiny:
     root: Path
 
     @property
+    def workspace(self) -> Workspace:
+        return Workspace(self.root, self.root / "cache")
+
+    @property
     def envs(self) -> Path:
-        return self.root / "envs"
+        return self.workspace.envs
 
     @property
     def locks(self) -> Path:
-        return self.root / "locks"
+        return self.workspace.locks
 
     @property
     def cache(self) -> Path:
-        return self.root / "cache"
+        return self.workspace.cache
 
     def variant(self, name: str) -> Variant:
-        return load_variant(name, envs=self.envs)
+        return load_variant(self.workspace, name)
 
     def place(self, name: str) -> Path:
         return self.root / "prefixes" / name
 
     def make(self, name: str) -> Path:
-        return pipeline.make_environment(self.variant(name), self.place(name), self.locks)
+        return pipeline.make_environment(self.workspace, self.variant(name), self.place(name))
 
     def is_ready(self, name: str) -> bool:
-        variant, channel = self.variant(name), offers_module.read_channel()
-        return prefix.is_ready(
-            variant, lock.read(variant, channel.pins, self.locks), self.place(name)
-        )
+        variant, channel = self.variant(name), read_channel(self.workspace)
+        locked = lock.read(self.workspace, variant, channel.pins)
+        return prefix.is_ready(self.workspace, variant, locked, self.place(name))
 
     def cached(self, pattern: str) -> Path:
         """Return the one path of the cache that matches."""
-        [found] = self.cache.glob(pattern)
-        return found
+        [path] = self.cache.glob(pattern)
+        return path
 
     def builder(self, name: str, point: str = "", wrapper: Iterable[str | Path] = ()) -> Builder:
         """Start the making of an environment in another process; see builder.py for points."""
-        # Here a killed process leaves what it had for the moment.
+        # A killed process leaves its temporary files here.
         scratch = self.root / "scratch"
         scratch.mkdir(exist_ok=True)
-        words = [BUILDER, self.envs, self.locks, self.place(name), name, point]
+        words = [BUILDER, self.root, self.cache, self.place(name), name, point]
         return Builder(
             [*map(str, wrapper), sys.executable, *map(str, words)],
             cwd=self.root,
@@ -110,30 +112,24 @@ Builder = subprocess.Popen[str]
 def prepare(workspace: Workspace, root: Path) -> Tiny:
     """Write the settings and locks, and fill the cache with all that they need."""
     tiny = Tiny(root)
-    shutil.copytree(REPOSITORY / "envs/blas", tiny.envs / "blas")
+    workspace_below(root, tiny.cache, copies=("envs", "recipes"))
+    for folder in ("frameworks", "variants", "locks"):
+        shutil.rmtree(tiny.envs / folder)
     for folder, files in (("frameworks", {"tiny": FRAMEWORK}), ("variants", FLAVOURS)):
         (tiny.envs / folder).mkdir()
         for name, text in files.items():
             (tiny.envs / folder / f"{name}.yaml").write_text(text)
     variants = [tiny.variant(name) for name in FLAVOURS]
-    lock_update.relock(tiny.workspace, variants)
-    channel = offers_module.read_channel(workspace)
+    filled = Workspace(root, workspace.cache)
+    lock_update.relock(filled, variants)
+    channel = read_channel(filled)
     for variant in variants:
-        locked = lock.read(tiny.workspace, variant, channel.pins)
-        offers = [channel.offers[p.file_name] for p in locked.packages]
-        kept = [
-            found.path.parent
-            for found in package_builds.build_missing(workspace, channel, offers).values()
-        ]
-        kept += [path.parent for path in fetch(workspace, locked.requirements).values()]
-        for folder_of in kept:
-            place = tiny.cache / folder_of.relative_to(workspace.cache)
-            shutil.copytree(folder_of, place, dirs_exist_ok=True)
+        share_packages(filled, channel, lock.read(filled, variant, channel.pins), tiny.cache)
     return tiny
 
 
 def flip(path: Path, position: int | None = None) -> None:
-    """Change one bit of a file, in its middle where no position is given; links stay apart."""
+    """Change one bit of a file, by default in its middle; other hard links keep their bytes."""
     data = bytearray(path.read_bytes())
     data[len(data) // 2 if position is None else position] ^= 1
     path.unlink()

@@ -6,12 +6,14 @@ table shows them from the exception.
 
 from __future__ import absolute_import, division, print_function
 
+import atexit
 import contextlib
 import os
 import sys
 
-# Never closed: a module imported in the block may keep it, and write to it later.
+# Open until the end: a module imported in the block may keep it, and write to it later.
 _devnull = open(os.devnull, "w")  # noqa: SIM115
+atexit.register(_devnull.close)
 
 
 @contextlib.contextmanager

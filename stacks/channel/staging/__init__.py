@@ -16,6 +16,7 @@ from stacks.channel.staging import (
     libraries,
     openblas_wheel,
     pocl,
+    python_modules,
     relinked_wheel,
     thin_front,
     wheel,
@@ -26,6 +27,7 @@ from stacks.channel.staging.build_context import BuildContext
 STAGES: dict[str, Callable[[BuildContext], None]] = {
     "wheel": wheel.stage_wheel,
     "sdist": wheel.stage_sdist,
+    "python-modules": python_modules.stage,
     "cpython": cpython.stage,
     "libraries": libraries.stage,
     "wheel-libraries": wheel_libraries.stage,

@@ -1,20 +1,18 @@
-"""What decides a module's bytes is in its name; what cannot be told gives it none."""
+"""The hash of a module's inputs: what changes it, what does not, and what has none."""
 
 from __future__ import annotations
 
-import importlib
 import os
 import shutil
-import sys
-from collections.abc import Callable, Iterator
+from collections.abc import Callable
 from pathlib import Path
 from typing import Any
 
 import pytest
 
-from stacks.environments import settings
+from unit.accelerator.conftest import Load
 
-# Tells what -march=native stands for, as g++ -### does.
+# Print what -march=native means, as g++ -### does.
 COMPILER = """\
 #!/bin/sh
 echo ' cc1plus "-march=znver4" -mavx512f --param "l1-cache-size=32"' >&2
@@ -22,13 +20,9 @@ echo ' cc1plus "-march=znver4" -mavx512f --param "l1-cache-size=32"' >&2
 ELF = b"\x7fELF"
 
 
-@pytest.fixture(scope="module")
-def inputs() -> Iterator[Any]:
-    sys.path.insert(0, str(settings.SITE_FOLDER))
-    try:
-        yield importlib.import_module("theano_stacks_inputs")
-    finally:
-        sys.path.remove(str(settings.SITE_FOLDER))
+@pytest.fixture
+def inputs(load: Load) -> Any:
+    return load("theano_stacks_inputs")
 
 
 class Environment:
@@ -38,7 +32,7 @@ class Environment:
         self.inputs, self.place = inputs, place
         self.variables: dict[str, str] = {"PATH": f"{place}/bin:/usr/bin:/bin"}
         self.version = "10.2.1"
-        self.words: dict[str, Any] = {
+        self.arguments: dict[str, Any] = {
             "name": "m1",
             "source": "#include <Python.h>\n",
             "lib_dirs": [f"{place}/lib"],
@@ -46,7 +40,7 @@ class Environment:
             "options": ("-O3", "-march=native", "--param", "l2-cache-size=512", "-DA=1", "-g0"),
             "hidden": True,
             "compiler": "g++",
-            "means": ["1.0.5"],
+            "settings": ["1.0.5"],
         }
 
     @property
@@ -76,8 +70,8 @@ class Environment:
         return self.inputs.Inputs(str(self.place), self.version, self.variables)
 
     def key(self) -> str:
-        words = {"include_dirs": self.folders, **self.words}
-        key: str = self.made().key(self.inputs.Module(**words))
+        arguments = {"include_dirs": self.folders, **self.arguments}
+        key: str = self.made().key(self.inputs.Module(**arguments))
         return key
 
 
@@ -89,8 +83,8 @@ def environment(inputs: Any, tmp_path: Path) -> Environment:
     return Environment(inputs, tmp_path / "an é prefix").write()
 
 
-def other(**words: Any) -> Change:
-    return lambda environment: environment.words.update(words)
+def other(**arguments: Any) -> Change:
+    return lambda environment: environment.arguments.update(arguments)
 
 
 def variable(name: str, value: str) -> Change:
@@ -115,7 +109,7 @@ def linked(name: str, to: str) -> Change:
         other(libs=["python3.9", "openblas"]),
         other(libs=["openblas", "python3.9", "x"]),
         other(hidden=False),
-        other(means=["0.8.2"]),
+        other(settings=["0.8.2"]),
         put("bin/g++", COMPILER.replace("znver4", "znver3")),
         put("conda-meta/gxx-10.json", "{ }"),
         put("conda-meta/gxx-11.json", "{}"),
@@ -131,7 +125,7 @@ def linked(name: str, to: str) -> Change:
         lambda environment: setattr(environment, "version", "10.2.2"),
     ],
 )
-def test_what_decides_the_bytes_changes_the_name(environment: Environment, change: Change) -> None:
+def test_inputs_that_change_the_key(environment: Environment, change: Change) -> None:
     before = environment.key()
     assert len(before) == 64
     change(environment)
@@ -151,32 +145,32 @@ def test_what_decides_the_bytes_changes_the_name(environment: Environment, chang
         variable("CPATH", ""),
     ],
 )
-def test_what_does_not_decide_them_leaves_it(environment: Environment, change: Change) -> None:
+def test_inputs_that_do_not_change_the_key(environment: Environment, change: Change) -> None:
     before = environment.key()
     change(environment)
     assert environment.key() == before
 
 
-def test_an_environment_at_another_path_gives_the_same_name(
+def test_environment_at_another_path_has_the_same_key(
     environment: Environment, inputs: Any, tmp_path: Path
 ) -> None:
     shutil.copytree(environment.place, tmp_path / "another")
     assert Environment(inputs, tmp_path / "another").key() == environment.key()
 
 
-def test_what_native_stands_for_matters_only_where_it_is_asked_for(
+def test_native_is_resolved_only_where_the_options_have_it(
     environment: Environment, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     resolved = environment.made()._native(("g++", ("-march=native",)))
     assert resolved == ["-march=znver4", "-mavx512f", "l1-cache-size=32"]
     assert environment.made()._native(("g++", ())) == []
     before = environment.key()
-    monkeypatch.setattr(environment.inputs.Inputs, "_native", lambda *asked: ["-march=znver5"])
+    monkeypatch.setattr(environment.inputs.Inputs, "_native", lambda *request: ["-march=znver5"])
     assert environment.key() != before
 
 
 @pytest.mark.parametrize(
-    ("change", "told"),
+    ("change", "message"),
     [
         *[(variable(name, "x"), name) for name in ("CPATH", "LIBRARY_PATH", "GCC_EXEC_PREFIX")],
         *[
@@ -206,58 +200,58 @@ def test_what_native_stands_for_matters_only_where_it_is_asked_for(
         (put("bin/g++", "#!/bin/sh\nexit 1\n"), "-march=native cannot be resolved"),
     ],
 )
-def test_what_cannot_be_told_gives_no_name(
-    environment: Environment, change: Change, told: str
+def test_inputs_without_a_hash_have_no_key(
+    environment: Environment, change: Change, message: str
 ) -> None:
     change(environment)
     with pytest.raises(environment.inputs.UnknownError) as error:
         environment.key()
-    assert told in str(error.value)
+    assert message in str(error.value)
 
 
-def test_all_packages_matter_where_the_compiler_is_not_our_own(environment: Environment) -> None:
+def test_another_compiler_hashes_all_packages(environment: Environment) -> None:
     shutil.rmtree(environment.place / "lib/gxx-sysroot")
     before = environment.key()
     environment.put("conda-meta/libblas-3.json", "{ }")
     assert environment.key() != before
 
 
-def listed(environment: Environment, *names: str | Path) -> bool:
-    """Say whether a module that was made from these files may be kept."""
+def covers(environment: Environment, *names: str | Path) -> bool:
+    """Return whether the hash covers a module that was made from these files."""
     escaped = [str(name).replace("$", "$$").replace(" ", "\\ ") for name in names]
     rule = environment.place / "list"
     rule.write_text("mod.o: \\\n" + " \\\n ".join(escaped) + "\n")
-    found: bool = environment.made().known(str(rule), environment.folders, ["/tmp/a b/mod.cpp"])
-    return found
+    covered: bool = environment.made().covers(str(rule), environment.folders, ["/tmp/a b/mod.cpp"])
+    return covered
 
 
-def test_only_files_that_are_in_the_name_may_have_been_read(environment: Environment) -> None:
+def test_files_outside_of_the_hash_are_not_covered(environment: Environment) -> None:
     place = environment.place
     own = [place / "include/python3.9/Python.h", place / "lib/numpy/include/numpy/arrayobject.h"]
     own += [place / "lib/gxx-sysroot/usr/lib/../include/math.h", Path("/tmp/a b/mod.cpp")]
-    assert listed(environment, *own)
+    assert covers(environment, *own)
     strange = [Path("/usr/include/math.h"), Path("/opt/$HOME/x y.h"), place / "lib/other/x.h"]
     strange += [place / "include-too/x.h", place / "include/python3.9/cc.pyc"]
     for path in [*strange, place / "include/../lib/x.h"]:
-        assert not listed(environment, *own, path), path
+        assert not covers(environment, *own, path), path
 
 
-def test_a_link_out_of_the_environment_is_seen(environment: Environment) -> None:
+def test_link_out_of_the_environment_is_not_covered(environment: Environment) -> None:
     (environment.place / "include/python3.9/away.h").symlink_to("/usr/include/math.h")
-    assert not listed(environment, environment.place / "include/python3.9/away.h")
+    assert not covers(environment, environment.place / "include/python3.9/away.h")
 
 
-def test_a_module_that_is_bound_to_its_place(environment: Environment, tmp_path: Path) -> None:
+def test_module_that_contains_a_path(environment: Environment, tmp_path: Path) -> None:
     made = environment.made()
-    assert not made.bound(b"/theano/include", "/tmp/x")
-    assert made.bound(b"..." + os.fsencode(environment.place) + b"/include", "/tmp/x")
-    assert made.bound(b".../tmp/x/mod.cpp", "/tmp/x")
+    assert not made.has_path(b"/theano/include", "/tmp/x")
+    assert made.has_path(b"..." + os.fsencode(environment.place) + b"/include", "/tmp/x")
+    assert made.has_path(b".../tmp/x/mod.cpp", "/tmp/x")
 
 
-def test_both_spellings_of_the_path_are_kept_out(environment: Environment, tmp_path: Path) -> None:
+def test_both_spellings_of_the_path_are_mapped(environment: Environment, tmp_path: Path) -> None:
     (tmp_path / "link").symlink_to(environment.place)
     own = Environment(environment.inputs, tmp_path / "link")
-    assert own.made().maps() == tuple(
+    assert own.made().path_options() == tuple(
         f"-fmacro-prefix-map={path}=/theano"
         for path in sorted([str(environment.place), str(tmp_path / "link")])
     )

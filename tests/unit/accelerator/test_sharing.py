@@ -1,210 +1,141 @@
-"""The folder of compiled modules that environments share: what is not sound in it is not used."""
+"""Sharing modules: what compile_str takes from the store and puts there."""
 
 from __future__ import annotations
 
-import importlib
 import os
-import subprocess
 import sys
-import time
 from pathlib import Path
+from types import SimpleNamespace
 from typing import Any
 
 import pytest
 
-from stacks.environments import settings
+from unit.accelerator.conftest import Load
 
-SITE = str(settings.SITE_FOLDER)
-KEY, OTHER = "1" * 64, "2" * 64
-MODULE = bytes(range(256)) * 40
-# Keeps a module again and again, and takes what another process keeps under the same name.
-BUSY = """
-import os, sys
-sys.path.insert(0, sys.argv[1])
-import theano_stacks_modules as modules
-store = modules.chosen(os.environ)
-for number in range(300):
-    content = (b"%d" % number) * 20000
-    assert store.keep("1" * 64, content)
-    taken = store.take("1" * 64)
-    assert taken is not None and len(set(taken[:1])) == 1
-    assert taken == taken[:len(taken) // 20000] * 20000
-"""
+ARGUMENTS = ("m1", "int x;", ("include",), (), (), ("-O3",))
 
 
-@pytest.fixture(scope="module")
-def modules() -> Any:
-    sys.path.insert(0, SITE)
-    try:
-        return importlib.import_module("theano_stacks_modules")
-    finally:
-        sys.path.remove(SITE)
+class Inputs:
+    """Inputs whose answers the test sets."""
+
+    def __init__(self) -> None:
+        self.complete, self.path_inside = True, False
+
+    def key(self, module: Any) -> str:
+        return "1" * 64
+
+    def path_options(self) -> tuple[str, ...]:
+        return ("-fmacro-prefix-map=/prefix=/theano",)
+
+    def covers(self, rule: str, include_dirs: list[str], extra: list[str]) -> bool:
+        assert Path(rule).is_file() and include_dirs == ["include", "standard"]
+        return self.complete
+
+    def has_path(self, content: bytes, location: str) -> bool:
+        return self.path_inside
+
+
+class World:
+    """The module under test, with a store in a temporary folder."""
+
+    def __init__(self, load: Load, folder: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+        self.store, self.location = folder / "modules", folder / "location"
+        self.location.mkdir()
+        code = folder / "cmodule.py"
+        code.write_text("compile_str")
+        monkeypatch.setenv("THEANO_STACKS_MODULES", str(self.store))
+        self.config = SimpleNamespace(
+            cxx="g++", cmodule=SimpleNamespace(compilation_warning=False, remove_gxx_opt=False)
+        )
+        self.sharing = load(
+            "theano_stacks_sharing",
+            theano={"config": self.config},
+            theano_gof_cmodule={
+                "__file__": str(code),
+                "gcc_version": lambda: "10.2.1",
+                "get_lib_extension": lambda: "so",
+                "std_include_dirs": lambda: ["standard"],
+                "std_lib_dirs": list,
+                "std_libs": list,
+            },
+        )
+        self.shared = self.sharing.Shared()
+        self.inputs = Inputs()
+
+    def key(self) -> str | None:
+        self.shared.key(ARGUMENTS)
+        self.shared.inputs = self.inputs
+        key: str | None = self.shared.key(ARGUMENTS)
+        return key
+
+    def compiled(self) -> None:
+        (self.location / "m1.so").write_bytes(b"code")
+        (self.location / self.sharing.LIST).write_text("m1.so: mod.cpp\n")
+
+    def count(self) -> tuple[int, ...]:
+        return tuple(self.sharing.modules.found.values())
 
 
 @pytest.fixture
-def folder(tmp_path: Path) -> Path:
-    return tmp_path / "modules"
+def world(load: Load, tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> World:
+    return World(load, tmp_path, monkeypatch)
 
 
-@pytest.fixture
-def store(modules: Any, folder: Path) -> Any:
-    return chosen(modules, folder)
+def test_module_is_kept_and_then_taken(world: World) -> None:
+    key = world.key()
+    assert not world.shared.has(key) and not world.shared.take(key, ARGUMENTS, world.location)
+    world.compiled()
+    world.shared.keep(key, ARGUMENTS, str(world.location), None)
+    assert world.shared.has(key) and not (world.location / world.sharing.LIST).exists()
+    (world.location / "m1.so").unlink()
+    assert world.shared.take(key, ARGUMENTS, str(world.location))
+    assert (world.location / "m1.so").read_bytes() == b"code"
+    assert os.access(world.location / "m1.so", os.X_OK)
+    assert (world.location / "mod.cpp").read_text() == "int x;\n"
+    assert world.count() == (1, 1, 0)
 
 
-def chosen(modules: Any, folder: Path | str) -> Any:
-    return modules.chosen({modules.VARIABLE: str(folder)})
-
-
-def test_what_was_kept_is_taken(store: Any, folder: Path) -> None:
-    assert folder.stat().st_mode & 0o777 == 0o700
-    assert not store.has(KEY) and store.take(KEY) is None
-    assert store.keep(KEY, MODULE)
-    assert store.has(KEY) and store.take(KEY) == MODULE
-    assert store.take(OTHER) is None
-    assert [path.name for path in folder.iterdir()] == [KEY]
-
-
-@pytest.mark.parametrize("place", [0, 30, 100, 155, 200, len(MODULE) + 150, "cut", "empty", "more"])
-def test_a_file_that_was_changed_is_not_used_and_is_made_again(
-    store: Any, folder: Path, place: int | str, caplog: pytest.LogCaptureFixture
+@pytest.mark.parametrize("change", [{"complete": False}, {"path_inside": True}])
+def test_module_that_depends_on_its_location_is_not_kept(
+    world: World, change: dict[str, bool]
 ) -> None:
-    store.keep(KEY, MODULE)
-    content = bytearray((folder / KEY).read_bytes())
-    if isinstance(place, int):
-        content[place] ^= 1
-    else:
-        content = {"cut": content[:-1], "empty": bytearray(), "more": content + b"x"}[place]
-    (folder / KEY).write_bytes(content)
-    assert store.take(KEY) is None
-    assert "is not whole" in caplog.text
-    assert store.keep(KEY, MODULE) and store.take(KEY) == MODULE
+    key = world.key()
+    vars(world.inputs).update(change)
+    world.compiled()
+    world.shared.keep(key, ARGUMENTS, str(world.location), None)
+    assert not world.shared.has(key) and world.count() == (0, 0, 1)
 
 
-def test_a_file_under_anothers_name_is_not_used(store: Any, folder: Path) -> None:
-    store.keep(KEY, MODULE)
-    (folder / KEY).rename(folder / OTHER)
-    assert store.take(OTHER) is None
+def test_module_without_a_key_is_counted_and_not_kept(world: World) -> None:
+    world.key()
+    world.shared.keep(None, ARGUMENTS, str(world.location), None)
+    assert world.count() == (0, 0, 1)
+    assert world.shared.path_options(None) == world.shared.location_options(None, "m1", "/l") == ()
 
 
-def test_a_file_that_others_could_have_written_is_not_used(
-    modules: Any, store: Any, folder: Path, caplog: pytest.LogCaptureFixture
+def test_no_key_where_warnings_are_wanted_or_sharing_is_off(
+    world: World, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    store.keep(KEY, MODULE)
-    assert modules.Store(str(folder), os.geteuid() + 1).take(KEY) is None
-    for mode in (0o620, 0o602):
-        (folder / KEY).chmod(mode)
-        assert store.take(KEY) is None
-    assert caplog.text.count("another user's") == 3
-    (folder / KEY).rename(folder / "elsewhere")
-    (folder / KEY).symlink_to("elsewhere")
-    assert store.take(KEY) is None
-    (folder / KEY).unlink()
-    (folder / KEY).mkdir()
-    assert store.take(KEY) is None
+    assert world.key()
+    world.config.cmodule.compilation_warning = True
+    assert world.shared.key(ARGUMENTS) is None
+    world.config.cmodule.compilation_warning = False
+    monkeypatch.setenv("THEANO_STACKS_MODULES", "0")
+    assert world.sharing.Shared().key(ARGUMENTS) is None
 
 
-def test_a_folder_that_others_may_write_to_is_not_used(
-    modules: Any, folder: Path, caplog: pytest.LogCaptureFixture
+def test_inputs_that_cannot_be_hashed_have_no_key(
+    world: World, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    folder.mkdir()
-    for mode in (0o770, 0o707):
-        folder.chmod(mode)
-        assert chosen(modules, folder) is None
-    assert caplog.text.count("others may write there") == 2
-    folder.chmod(0o755)
-    assert chosen(modules, folder)
+    # The real Inputs: this test's folders are not in the Python's own prefix.
+    monkeypatch.setattr(sys, "base_prefix", str(world.location))
+    assert world.shared.key(ARGUMENTS) is None
 
 
-def test_a_folder_of_another_users_is_not_used(
-    modules: Any, folder: Path, monkeypatch: pytest.MonkeyPatch, caplog: pytest.LogCaptureFixture
-) -> None:
-    folder.mkdir()
-    monkeypatch.setattr(os, "geteuid", lambda: folder.stat().st_uid + 1)
-    assert chosen(modules, folder) is None
-    assert "it belongs to another user" in caplog.text
-
-
-def test_a_folder_that_cannot_be_written_is_not_used(
-    modules: Any, folder: Path, monkeypatch: pytest.MonkeyPatch, caplog: pytest.LogCaptureFixture
-) -> None:
-    folder.mkdir()
-    # Root may write everywhere.
-    monkeypatch.setattr(os, "access", lambda path, mode: not mode & os.W_OK)
-    assert chosen(modules, folder) is None
-    assert "it may not be written" in caplog.text
-
-
-def test_what_is_no_folder_is_not_used(
-    modules: Any, folder: Path, caplog: pytest.LogCaptureFixture
-) -> None:
-    (folder.parent / "real").mkdir()
-    folder.symlink_to("real")
-    (folder.parent / "file").touch()
-    for path in (folder, folder.parent / "file", "relative", folder.parent / "gone/modules"):
-        assert chosen(modules, path) is None
-    assert caplog.text.count("modules are not shared") == 4
-    assert not (folder.parent / "gone").exists(), "a cache that was removed stays away"
-
-
-@pytest.mark.parametrize(
-    "environ", [{}, {"THEANO_STACKS_MODULES": "0"}, {"THEANO_STACKS_MODULES": ""}]
-)
-def test_it_can_be_left_out(modules: Any, environ: dict[str, str]) -> None:
-    assert modules.chosen(environ) is None
-
-
-def test_the_least_recently_used_go_first(modules: Any, store: Any, folder: Path) -> None:
-    keys = [str(number) * 64 for number in range(5)]
-    now = time.time()
-    for number, key in enumerate(keys):
-        store.keep(key, MODULE)
-        os.utime(folder / key, (now - 100 + number, now - 100 + number))
-    assert store.take(keys[0]) == MODULE
-    small = modules.Store(str(folder), os.geteuid(), limit=4 * (folder / KEY).stat().st_size)
-    assert small.keep("9" * 64, MODULE)
-    assert sorted(path.name[0] for path in folder.iterdir()) == ["0", "3", "4", "9"]
-
-
-def test_what_fits_stays(modules: Any, store: Any, folder: Path) -> None:
-    store.keep(KEY, MODULE)
-    size = (folder / KEY).stat().st_size
-    modules.Store(str(folder), os.geteuid(), limit=size).trim()
-    assert store.take(KEY) == MODULE
-
-
-def test_what_a_killed_process_left_is_removed(store: Any, folder: Path) -> None:
-    old, new = folder / "theano-stacks-old.part", folder / "theano-stacks-new.part"
-    for path in (old, new):
-        path.write_bytes(b"half")
-    os.utime(old, (0, 0))
-    store.trim()
-    assert (old.exists(), new.exists()) == (False, True)
-
-
-def test_a_persons_own_files_are_left_alone(modules: Any, store: Any, folder: Path) -> None:
-    own = [folder / name for name in ("thesis.pdf", "x.part", "0" * 63, KEY + "x")]
-    for path in own:
-        path.write_bytes(MODULE)
-        os.utime(path, (0, 0))
-    store.keep(KEY, MODULE)
-    modules.Store(str(folder), os.geteuid(), limit=1).trim()
-    assert sorted(folder.iterdir()) == sorted(own)
-
-
-def test_a_full_disk_leaves_nothing_behind(
-    store: Any, folder: Path, monkeypatch: pytest.MonkeyPatch, caplog: pytest.LogCaptureFixture
-) -> None:
-    def full(old: str, new: str) -> None:
-        raise OSError(28, "No space left on device", old)
-
-    monkeypatch.setattr(os, "rename", full)
-    assert not store.keep(KEY, MODULE)
-    assert "No space left on device" in caplog.text
-    assert list(folder.iterdir()) == []
-
-
-def test_two_processes_at_once(folder: Path) -> None:
-    words = [sys.executable, "-B", "-c", BUSY, SITE]
-    env = {**os.environ, "THEANO_STACKS_MODULES": str(folder)}
-    jobs = [subprocess.Popen(words, env=env, stderr=subprocess.PIPE, text=True) for _ in range(2)]
-    assert [(job.communicate()[1], job.returncode) for job in jobs] == [("", 0)] * 2
+def test_options_hide_paths_and_list_files(world: World) -> None:
+    key = world.key()
+    assert world.shared.path_options(key) == ("-fmacro-prefix-map=/prefix=/theano",)
+    assert world.shared.location_options(key, "m1", "/l") == (
+        *("-MD", "-MF", f"/l/{world.sharing.LIST}"),
+        "-fmacro-prefix-map=/l=m1",
+    )

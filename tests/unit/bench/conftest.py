@@ -15,7 +15,9 @@ def built(own_workspace: Workspace, monkeypatch: pytest.MonkeyPatch) -> Workspac
     place = own_workspace.environments / "theano-1.0.5/openblas"
     (place / settings.EXPECTATION).parent.mkdir(parents=True)
     (place / settings.EXPECTATION).write_text("{}")
-    monkeypatch.setattr(prefix, "is_ready", lambda variant, locked, target: target.is_dir())
+    monkeypatch.setattr(
+        prefix, "is_ready", lambda workspace, variant, locked, target: target.is_dir()
+    )
     monkeypatch.setattr(lock, "check", lambda workspace, variant, channel: LOCK)
     monkeypatch.setattr(offers_module, "read_channel", lambda workspace: None)
     return own_workspace

@@ -13,11 +13,13 @@ from unit.helpers.benching import PASSED, write_report
 
 def refusal(workspace: Workspace) -> str:
     with pytest.raises(UsageError) as caught:
-        candidates.to_time(workspace, [load_variant(workspace, "openblas", "theano-1.0.5")])
+        candidates.require_candidates(
+            workspace, [load_variant(workspace, "openblas", "theano-1.0.5")]
+        )
     return str(caught.value)
 
 
-def test_only_what_passed_its_verification_is_timed(built: Workspace) -> None:
+def test_only_verified_variants_are_timed(built: Workspace) -> None:
     variant = load_variant(built, "openblas", "theano-1.0.5")
     fix = "./invoke verify --variant openblas --framework theano-1.0.5"
     assert "not verified since it was built" in refusal(built) and fix in refusal(built)
@@ -26,21 +28,23 @@ def test_only_what_passed_its_verification_is_timed(built: Workspace) -> None:
     write_report(built, {**PASSED, "packages": []})
     assert "not verified since it was built" in refusal(built), "it was of another lock"
     path = write_report(built, PASSED)
-    assert [c.variant.id for c in candidates.to_time(built, [variant])] == ["theano-1.0.5/openblas"]
+    assert [c.variant.id for c in candidates.require_candidates(built, [variant])] == [
+        "theano-1.0.5/openblas"
+    ]
     os.utime(path, (1, 1))
     assert "not verified since it was built" in refusal(built), "it was of an older environment"
 
 
-def test_a_device_is_not_timed(workspace: Workspace) -> None:
+def test_a_variant_on_a_device_is_refused(workspace: Workspace) -> None:
     variant = load_variant(workspace, "openblas", "theano-1.0.5").model_copy(
         update={"device": "opencl"}
     )
-    with pytest.raises(UsageError, match="its device computes while the program goes on"):
-        candidates.to_time(workspace, [variant])
+    with pytest.raises(UsageError, match="does not wait for its device"):
+        candidates.require_candidates(workspace, [variant])
 
 
-def test_what_is_not_built_is_not_timed(built: Workspace) -> None:
+def test_a_variant_that_is_not_built_is_refused(built: Workspace) -> None:
     with pytest.raises(UsageError, match=r"(?s)theano-1.0.5/mkl: not built.*invoke build"):
-        candidates.to_time(built, [load_variant(built, "mkl", "theano-1.0.5")])
+        candidates.require_candidates(built, [load_variant(built, "mkl", "theano-1.0.5")])
     with pytest.raises(UsageError, match="nothing to time"):
-        command.choose(built, (), "theano-1.0.5")
+        command.choose_candidates(built, (), "theano-1.0.5")

@@ -3,7 +3,7 @@ from __future__ import annotations
 import pytest
 
 from stacks.bench import command, noise, store
-from stacks.bench.options import Asked
+from stacks.bench.options import BenchOptions
 from stacks.core.errors import StacksError, UsageError
 from stacks.core.workspace import Workspace
 from unit.helpers.benching import (
@@ -18,28 +18,30 @@ from unit.helpers.benching import (
 
 
 def test_counts_of_threads() -> None:
-    assert command.counts("", 1) == (1,)
-    assert command.counts("", 6) == (1, 2, 4, 6)
-    assert command.counts("1-3,2", 4) == (1, 2, 3)
+    assert command.thread_counts("", 1) == (1,)
+    assert command.thread_counts("", 6) == (1, 2, 4, 6)
+    assert command.thread_counts("1-3,2", 4) == (1, 2, 3)
     for text, said in (("x", "not a list"), ("0", "1 to 4"), ("8", "1 to 4"), ("3-", "not a list")):
         with pytest.raises(UsageError, match=said):
-            command.counts(text, 4)
+            command.thread_counts(text, 4)
 
 
 def test_a_name_may_carry_its_framework(workspace: Workspace) -> None:
-    assert command.named(workspace, "theano-0.8.2/mkl", "theano-1.0.5").id == "theano-0.8.2/mkl"
-    assert command.named(workspace, "mkl", "theano-0.8.2").id == "theano-0.8.2/mkl"
-    assert command.named(workspace, "mkl", "").id == "theano-1.0.5/mkl"
+    assert (
+        command.find_variant(workspace, "theano-0.8.2/mkl", "theano-1.0.5").id == "theano-0.8.2/mkl"
+    )
+    assert command.find_variant(workspace, "mkl", "theano-0.8.2").id == "theano-0.8.2/mkl"
+    assert command.find_variant(workspace, "mkl", "").id == "theano-1.0.5/mkl"
 
 
-def test_a_clock_that_jumped_is_told(monkeypatch: pytest.MonkeyPatch) -> None:
+def test_a_changed_system_clock_is_a_remark(monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr(noise, "quota", lambda: None)
     found = runs(BASE, [1.0])
     assert command.remarks(found, True, 0.5) == []
     (said,) = command.remarks(found, True, -3600.0)
-    assert said.startswith("the system's date was changed by -3600 s")
+    assert said.startswith("the system's clock was changed by -3600 s")
     assert command.remarks(found, False, 0.0) == [
-        "the system did not allow to keep runs to processors of their own"
+        "the system did not allow pinning runs to processors"
     ]
 
 
@@ -50,15 +52,15 @@ def test_the_bench_from_its_options_to_its_file(
 ) -> None:
     write_report(built, PASSED)
     answer(monkeypatch, '{"series": [{"name": "Gemm", "unit": "s", "samples": [1.0, 2.0, 3.0]}]}')
-    asked = Asked(workload="gemm", rounds=5, threads="1")
-    command.bench(built, "openblas", "theano-1.0.5", asked=asked)
+    asked = BenchOptions(workload="gemm", rounds=5, threads="1")
+    command.bench(built, "openblas", "theano-1.0.5", options=asked)
     ((path, one),) = [(one.path, one.result) for one in store.read_all(built)[0]]
     assert one.machine.name == "here-2-cores" and one.settings.rounds == 5
     assert len(one.runs) == 5 and one.subjects[0].lock == "a" * 64
     said = capsys.readouterr()
-    assert "Gemm" in said.out and f"kept in {path.relative_to(built.root)}" in said.err
+    assert "Gemm" in said.out and f"stored in {path.relative_to(built.root)}" in said.err
     with pytest.raises(UsageError, match="too few rounds"):
-        command.bench(built, "openblas", asked=Asked(rounds=2))
+        command.bench(built, "openblas", options=BenchOptions(rounds=2))
 
 
 def test_a_fix_that_was_not_made_for_a_framework_is_refused(workspace: Workspace) -> None:
@@ -69,7 +71,7 @@ def test_a_fix_that_was_not_made_for_a_framework_is_refused(workspace: Workspace
             candidate("mkl", "theano-0.8.2"),
         ],
     )
-    with pytest.raises(StacksError, match=r"theano_stacks_scan is not made for aesara-2\.9\.4"):
+    with pytest.raises(StacksError, match=r"theano_stacks_scan does not support aesara-2\.9\.4"):
         command._check_fixes(workspace, [candidate("mkl"), candidate("mkl", "aesara-2.9.4")])
 
 
@@ -87,6 +89,6 @@ def test_results_are_shown_with_warnings(
     said = capsys.readouterr()
     assert "Here, 2 cores; 7 rounds, begun 2026-11-21T05:30:00Z" in said.out
     assert "note: other programs were busy" in said.out
-    assert "warning: " in said.err and "not whole" in said.err
+    assert "warning: " in said.err and "cut off or broken" in said.err
     with pytest.raises(UsageError, match="no results"):
         command.show_results(workspace, "other")

@@ -33,24 +33,24 @@ def test_the_same_samples_give_the_same_interval() -> None:
     assert speedup(QUICK, ALIKE, "GFLOP/s") == speedup(QUICK, ALIKE, "GFLOP/s")
 
 
-def test_an_interval_that_includes_one_tells_nothing() -> None:
-    assert speedup(QUICK, SLOW, "GFLOP/s").told
-    assert not speedup(QUICK, ALIKE, "GFLOP/s").told
-    assert not speedup(QUICK[:4], SLOW[:4], "GFLOP/s").told, "four rounds are too few"
+def test_an_interval_that_includes_one_is_inconclusive() -> None:
+    assert speedup(QUICK, SLOW, "GFLOP/s").significant
+    assert not speedup(QUICK, ALIKE, "GFLOP/s").significant
+    assert not speedup(QUICK[:4], SLOW[:4], "GFLOP/s").significant, "four rounds are too few"
 
 
 def test_one_round_of_seven_that_went_wrong_hides_nothing() -> None:
-    assert speedup([*QUICK[:-1], 10.0], SLOW, "GFLOP/s").told
-    assert not speedup([*QUICK[:4], 10.0], SLOW[:5], "GFLOP/s").told
+    assert speedup([*QUICK[:-1], 10.0], SLOW, "GFLOP/s").significant
+    assert not speedup([*QUICK[:4], 10.0], SLOW[:5], "GFLOP/s").significant
 
 
 @pytest.mark.parametrize("count", [5, 7, 11])
-def test_equals_are_seldom_told_apart(count: int) -> None:
+def test_equal_samples_rarely_differ_significantly(count: int) -> None:
     chance = random.Random(1)
     told = 0
     for _ in range(50):
         a, b = ([chance.gauss(100, 5) for _ in range(count)] for _ in range(2))
-        told += speedup(a, b, "GFLOP/s").told
+        told += speedup(a, b, "GFLOP/s").significant
     # One in sixteen is due at five rounds, where all of them must agree; one in twenty is aimed at.
     assert told <= 6
 
@@ -64,5 +64,5 @@ def test_rounds_of_one_start_count_less_than_starts() -> None:
     assert alone == speedup(ours, theirs, "s", range(44))
     grouped = speedup(ours, theirs, "s", starts)
     assert (grouped.rounds, grouped.starts) == (44, 4)
-    assert (grouped.low, grouped.high) == (0.75, 1.6) and not grouped.told
+    assert (grouped.low, grouped.high) == (0.75, 1.6) and not grouped.significant
     assert grouped.high - grouped.low >= alone.high - alone.low

@@ -22,10 +22,10 @@ def test_second_threads_of_cores_come_last(tmp_path: Path, monkeypatch: pytest.M
 
 def test_a_run_is_kept_to_its_processors_and_let_go() -> None:
     before = os.sched_getaffinity(0)
-    with machine.kept_to([min(before)]) as kept:
+    with machine.pinned_to([min(before)]) as kept:
         assert kept and os.sched_getaffinity(0) == {min(before)}
     assert os.sched_getaffinity(0) == before
-    with machine.kept_to([100000]) as kept:
+    with machine.pinned_to([100000]) as kept:
         assert not kept
     assert os.sched_getaffinity(0) == before
 

@@ -49,7 +49,7 @@ def test_version_1_of_cgroups(system: Path) -> None:
     assert noise.read(system / "proc", system / "cgroup").throttled == 1.5
 
 
-def test_a_system_that_tells_nothing(tmp_path: Path) -> None:
+def test_a_system_without_counters(tmp_path: Path) -> None:
     found = noise.read(tmp_path, tmp_path)
     assert (found.busy, found.steal, found.throttled, found.frequency) == (0, 0, 0, None)
     assert noise.quota(tmp_path, tmp_path) is None
@@ -66,7 +66,7 @@ def test_others_are_what_we_did_not_do() -> None:
     assert (found.others, found.steal, found.throttled) == (0.6, 0.05, 0.5)
 
 
-def test_each_kind_of_noise_is_told_and_quiet_is_not() -> None:
+def test_each_kind_of_noise_is_a_remark() -> None:
     assert noise.remarks([QUIET, QUIET]) == []
     loud = QUIET.model_copy(
         update={"others": 1.5, "steal": 0.2, "throttled": 2.0, "frequency": 2000.0}

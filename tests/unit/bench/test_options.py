@@ -5,15 +5,15 @@ from typing import Any
 import pytest
 
 from stacks.bench import options, probe
-from stacks.bench.options import Asked
+from stacks.bench.options import BenchOptions
 from stacks.core.errors import UsageError
 
 
 def test_the_defaults() -> None:
-    assert Asked().workloads == probe.OWN
-    assert (Asked().number, Asked(quick=True).number) == (11, 7)
-    assert Asked(rounds=5, quick=True).number == 5
-    Asked().check()
+    assert BenchOptions().workloads == probe.OWN
+    assert (BenchOptions().round_count, BenchOptions(quick=True).round_count) == (11, 7)
+    assert BenchOptions(rounds=5, quick=True).round_count == 5
+    BenchOptions().check()
 
 
 @pytest.mark.parametrize(
@@ -26,7 +26,7 @@ def test_the_defaults() -> None:
 )
 def test_impossible_options_are_refused(given: dict[str, Any], message: str) -> None:
     with pytest.raises(UsageError, match=message):
-        Asked(**given).check()
+        BenchOptions(**given).check()
 
 
 def test_a_list_with_commas_has_each_word_once() -> None:

@@ -9,12 +9,12 @@ from stacks.core.errors import StacksError, UsageError
 from unit.helpers.benching import answer, candidate
 
 
-def test_a_workload_that_there_is_not() -> None:
+def test_an_unknown_workload_is_refused() -> None:
     with pytest.raises(UsageError, match="gem"):
         probe.check_names(["gem"])
 
 
-def test_a_process_is_told_its_threads_and_its_words_are_read(
+def test_the_variables_and_the_output_of_a_measurement(
     monkeypatch: pytest.MonkeyPatch,
 ) -> None:
     found = {"series": [{"name": "Gemm", "unit": "GFLOP/s", "samples": [100.123456789, 99]}]}
@@ -32,7 +32,9 @@ def test_a_process_is_told_its_threads_and_its_words_are_read(
 @pytest.mark.parametrize(
     "text", ["", "no JSON", '{"series": [{"name": "x", "unit": "mile", "samples": [1]}]}']
 )
-def test_words_that_are_no_measurement(monkeypatch: pytest.MonkeyPatch, text: str) -> None:
+def test_output_that_is_not_a_measurement_is_an_error(
+    monkeypatch: pytest.MonkeyPatch, text: str
+) -> None:
     answer(monkeypatch, text)
     with pytest.raises(StacksError, match=r"theano-1\.0\.5/mkl"):
         probe.measure(candidate("mkl"), "gemm", 1, quick=True)

@@ -11,12 +11,12 @@ import pytest
 
 from stacks.bench import command, rounds, schedule
 from stacks.bench.candidates import Candidate
-from stacks.bench.options import Asked
-from stacks.bench.program import Program
+from stacks.bench.options import BenchOptions
+from stacks.bench.program import TimedProgram
 from stacks.bench.result import NUMBA
-from stacks.bench.suspended_process import NoAnswerError, Staying
+from stacks.bench.suspended_process import NoAnswerError, SuspendedProcess
+from stacks.core.disk import REPOSITORY
 from stacks.core.errors import StacksError
-from stacks.environments import settings
 from unit.helpers import benching
 from unit.helpers.benching import candidate
 from unit.helpers.profiles import case, profile, tables
@@ -24,7 +24,7 @@ from unit.helpers.profiles import case, profile, tables
 PROFILE = profile(tables("Gemm", 2.0, 100, "C"), tables("Dot22", 1.0, 10, "Py"))
 
 
-class Fake(Staying):
+class Fake(SuspendedProcess):
     """A process that has compiled, and whose calls take a quarter of a second each."""
 
     every: list[Fake]
@@ -61,12 +61,12 @@ def plan(*names: str, **more: Any) -> schedule.Plan:
     return benching.plan(*names, **{"workloads": ("ntm",), "rounds": 5, **more})
 
 
-def started(turn: schedule.Turn) -> Program:
-    return Program(turn.candidate, turn.workload, [], {}, 1.0, start=Fake)
+def started(turn: schedule.Turn) -> TimedProgram:
+    return TimedProgram(turn.candidate, turn.workload, [], {}, 1.0, start=Fake)
 
 
-def ready(of: Candidate) -> Program:
-    program = Program(of, "ntm", [], {}, 1.0, start=Fake)
+def ready(of: Candidate) -> TimedProgram:
+    program = TimedProgram(of, "ntm", [], {}, 1.0, start=Fake)
     program.wait()
     return program
 
@@ -94,10 +94,10 @@ def test_a_program_is_timed_in_its_rounds_and_its_profile_kept_once(fakes: list[
 def test_nothing_is_left_behind(
     monkeypatch: pytest.MonkeyPatch, fakes: list[Fake], error: Any
 ) -> None:
-    def fail(self: Program, calls: int) -> None:
+    def fail(self: TimedProgram, calls: int) -> None:
         raise error
 
-    monkeypatch.setattr(Program, "time", fail)
+    monkeypatch.setattr(TimedProgram, "time", fail)
     with pytest.raises((KeyboardInterrupt, StacksError)):
         rounds.run(plan("blis", "mkl"), start=started)
     assert len(fakes) == 2 and all(fake.killed for fake in fakes)
@@ -143,7 +143,9 @@ def test_the_compilation_counts_only_with_its_modules_in_the_cache(
     assert series.compile is None
 
 
-def test_words_that_are_no_measurement(monkeypatch: pytest.MonkeyPatch, fakes: list[Fake]) -> None:
+def test_output_that_is_not_a_measurement_is_an_error(
+    monkeypatch: pytest.MonkeyPatch, fakes: list[Fake]
+) -> None:
     monkeypatch.setattr(Fake, "answer", lambda self: {"ready": [{"nome": "step"}]})
     with pytest.raises(StacksError, match=r"theano-1\.0\.5/mkl: ntm: no measurement"):
         rounds.run(plan("mkl"), start=started)
@@ -182,10 +184,12 @@ def timed_on_pytensor(monkeypatch: pytest.MonkeyPatch, asked_for: int, **more: A
     )
     started_without: list[list[str]] = []
 
-    def begin(crew: rounds.Crew, turn: schedule.Turn) -> Program:
+    def begin(crew: rounds.Crew, turn: schedule.Turn) -> TimedProgram:
         left_out = crew.without(turn)
         started_without.append(left_out)
-        return Program(turn.candidate, turn.workload, [], {}, 60.0, without=left_out, start=Silent)
+        return TimedProgram(
+            turn.candidate, turn.workload, [], {}, 60.0, without=left_out, start=Silent
+        )
 
     monkeypatch.setattr(rounds.Crew, "_started", begin)
     return rounds.run(dataclasses.replace(plan(**more), candidates=chosen, limit=60.0))
@@ -193,7 +197,7 @@ def timed_on_pytensor(monkeypatch: pytest.MonkeyPatch, asked_for: int, **more: A
 
 @pytest.mark.parametrize(("asked_for", "number"), [(0, 0), (3, 3), (6, 5)])
 @pytest.mark.parametrize("together", [False, True])
-def test_what_does_not_answer_is_named_and_the_rest_is_kept(
+def test_a_timeout_is_recorded_and_the_other_figures_are_kept(
     monkeypatch: pytest.MonkeyPatch,
     fakes: list[Fake],
     asked_for: int,
@@ -216,7 +220,7 @@ def test_what_does_not_answer_is_named_and_the_rest_is_kept(
     assert all(fake.killed for fake in fakes)
 
 
-def test_what_did_not_answer_is_not_started_again(
+def test_a_timed_out_process_is_not_started_again(
     monkeypatch: pytest.MonkeyPatch, fakes: list[Fake]
 ) -> None:
     found = timed_on_pytensor(monkeypatch, 0, starts=3)
@@ -225,7 +229,7 @@ def test_what_did_not_answer_is_not_started_again(
     assert len(fakes) == 2 * 3 + 2
 
 
-def test_where_nothing_answers_nothing_is_kept(
+def test_no_result_where_every_process_times_out(
     monkeypatch: pytest.MonkeyPatch, fakes: list[Fake]
 ) -> None:
     def silent(self: Fake) -> dict[str, Any]:
@@ -240,15 +244,16 @@ def test_where_nothing_answers_nothing_is_kept(
 def test_scan_may_be_fixed_for_all(monkeypatch: pytest.MonkeyPatch) -> None:
     seen: list[tuple[list[str], str | None]] = []
 
-    class Seen(Program):
+    class Seen(TimedProgram):
         def __init__(self, *given: Any, **named: Any) -> None:
             seen.append((given[2], given[3].get("PYTHONPATH")))
             super().__init__(*given, **named, start=Fake)
 
-    monkeypatch.setattr(rounds, "Program", Seen)
+    monkeypatch.setattr(rounds, "TimedProgram", Seen)
     chosen = (candidate("pip-default"), candidate("mkl", "pytensor-3.0.7"))
     rounds.run(dataclasses.replace(plan(fix_scan=True), candidates=chosen))
-    assert seen == [(["--fix-scan"], str(settings.SITE_FOLDER))] * 2
-    assert (settings.SITE_FOLDER / "theano_stacks_scan.py").is_file()
-    (said,) = command.remarks([], True, 0.0, Asked(fix_scan=True))
+    sources = REPOSITORY / "recipes/theano-stacks-scan/src"
+    assert seen == [(["--fix-scan"], str(sources))] * 2
+    assert (sources / "theano_stacks_scan.py").is_file()
+    (said,) = command.remarks([], True, 0.0, BenchOptions(fix_scan=True))
     assert "theano_stacks_scan" in said

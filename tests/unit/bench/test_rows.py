@@ -26,7 +26,7 @@ def test_a_framework_without_its_baseline_is_compared_with_the_first() -> None:
 def test_the_fastest_of_each_measure() -> None:
     found = [*runs(BASE, SLOW), *runs(FAST, QUICK), *runs(OTHER, ALIKE)]
     ((measure, names),) = bench_rows.winners(found).items()
-    assert measure.told == "Gemm, 2 threads" and set(names) == {FAST.id, OTHER.id}
+    assert measure.title == "Gemm, 2 threads" and set(names) == {FAST.id, OTHER.id}
     assert bench_rows.winners(runs(FAST, QUICK)) == {}
     found = [*runs(BASE, SLOW, unit="s"), *runs(FAST, QUICK, unit="s")]
     assert list(bench_rows.winners(found).values()) == [(BASE.id,)]
@@ -42,13 +42,13 @@ def test_only_like_graphs_are_compared() -> None:
     ratio = rows[1].ratio
     assert ratio and (ratio.value, ratio.low, ratio.high, ratio.rounds) == (2, 2, 2, 5)
     assert rows[1].summary.high == 5
-    assert bench_rows.unlike(rows) == [
+    assert bench_rows.graph_notes(rows) == [
         f"Gemm, 2 threads: {FAST.id} compiled to 2 graphs; its figures are of the one that came in "
         "5 of 7 rounds"
     ]
 
 
-def test_luck_with_the_graph_makes_no_winner() -> None:
+def test_a_more_frequent_fast_graph_makes_no_winner() -> None:
     # The same speed in like graphs; one of them only had the slow graph more often.
     often, seldom = ["two"] * 6 + ["three"] * 5, ["two"] * 5 + ["three"] * 6
     found = []
@@ -58,17 +58,17 @@ def test_luck_with_the_graph_makes_no_winner() -> None:
             found.append(run(of, number, taken, unit="s", graph=kind))
     rows = bench_rows.rows(found, [BASE, FAST])
     assert rows[0].summary.median < 50 < 80 < rows[1].summary.median
-    assert rows[1].ratio and not rows[1].ratio.told and rows[1].common == "three"
+    assert rows[1].ratio and not rows[1].ratio.significant and rows[1].common == "three"
     assert list(bench_rows.winners(found).values()) == [(BASE.id, FAST.id)]
 
 
-def test_two_variants_of_different_graphs_are_told() -> None:
+def test_different_graphs_are_a_remark() -> None:
     found = [*runs(BASE, SLOW, graph="a"), *runs(FAST, QUICK, graph="b")]
-    (said,) = bench_rows.unlike(bench_rows.rows(found, [BASE, FAST]))
+    (said,) = bench_rows.graph_notes(bench_rows.rows(found, [BASE, FAST]))
     assert said == f"Gemm, 2 threads: {FAST.id} has another graph than {BASE.id}"
 
 
-def test_what_numba_compiled_is_compared_with_c_where_there_is_no_other() -> None:
+def test_numba_is_compared_with_c_without_a_numba_reference() -> None:
     theano, pytensor = BASE, subject("openblas", "pytensor-3.0.7")
     found = [*runs(theano, SLOW), *runs(pytensor, QUICK, name="Gemm, numba")]
     rows = bench_rows.rows(found, [theano, pytensor])
@@ -76,16 +76,18 @@ def test_what_numba_compiled_is_compared_with_c_where_there_is_no_other() -> Non
     assert rows[1].ratio.value == pytest.approx(2.5, abs=0.1)
 
 
-def test_of_a_single_start_is_told() -> None:
+def test_a_single_start_is_a_remark() -> None:
     found = [one.model_copy(update={"start": 1}) for one in [*runs(BASE, SLOW), *runs(FAST, QUICK)]]
     rows = bench_rows.rows(found, [BASE, FAST])
     assert rows[1].graphs.starts == 1
-    (said,) = bench_rows.unlike(rows)
+    (said,) = bench_rows.graph_notes(rows)
     assert said == (
         f"Gemm, 2 threads: {FAST.id} was started once: the interval does not say what another "
         "start would give"
     )
     assert (
-        bench_rows.unlike(bench_rows.rows([*runs(BASE, SLOW), *runs(FAST, QUICK)], [BASE, FAST]))
+        bench_rows.graph_notes(
+            bench_rows.rows([*runs(BASE, SLOW), *runs(FAST, QUICK)], [BASE, FAST])
+        )
         == []
     )

@@ -19,7 +19,7 @@ def test_every_round_times_each_once_and_the_order_turns() -> None:
     assert names[9:] == ["openblas", "blis", "mkl"]
 
 
-def test_what_is_compared_is_timed_together() -> None:
+def test_compared_variants_are_timed_together() -> None:
     found = [
         (t.workload, t.threads)
         for t in schedule.turns(plan("blis", "mkl", workloads=("gemm", "elementwise"), rounds=1))
@@ -31,7 +31,7 @@ def test_what_is_compared_is_timed_together() -> None:
     ]  # fmt: skip
 
 
-def test_what_is_left_is_judged_by_its_like() -> None:
+def test_the_remaining_time_is_estimated_from_similar_runs() -> None:
     every = list(schedule.turns(plan("blis", "mkl", threads=(1,), rounds=2)))
     assert schedule.remaining([], every) is None
     assert schedule.remaining([(every[0], 10.0)], every[1:]) == 50
@@ -48,7 +48,7 @@ def told(of: schedule.Plan) -> list[tuple[int, int, str]]:
     return [(turn.start, turn.round, turn.candidate.variant.name) for turn in schedule.turns(of)]
 
 
-def test_all_are_started_before_the_first_is_timed_and_the_rounds_turn() -> None:
+def test_the_order_of_starts_and_rounds() -> None:
     assert told(ntm_plan("blis", "mkl", rounds=3, starts=2)) == [
         (1, 0, "blis"), (1, 0, "mkl"),
         (1, 1, "blis"), (1, 1, "mkl"),
@@ -58,7 +58,7 @@ def test_all_are_started_before_the_first_is_timed_and_the_rounds_turn() -> None
     ]  # fmt: skip
 
 
-def test_what_is_slow_to_start_is_started_once_and_on_all_threads_unless_asked() -> None:
+def test_slow_workloads_start_once_on_all_threads_by_default() -> None:
     few = ntm_plan("blis")
     assert {turn.start for turn in schedule.turns(few)} == {1} and schedule.counts_of(
         "ntm", few
@@ -70,7 +70,7 @@ def test_what_is_slow_to_start_is_started_once_and_on_all_threads_unless_asked()
     assert [turn.last for turn in schedule.turns(few)] == [False] * 5 + [True]
 
 
-def test_what_is_left_is_told_from_the_first_calls_on() -> None:
+def test_the_remaining_time_is_known_from_the_first_calls_on() -> None:
     every = list(schedule.turns(ntm_plan("blis", "mkl", rounds=2)))
     assert schedule.remaining([(every[0], 300.0)], every[1:]) is None
     expected = [(every[0], 300.0), (every[2], 10.0)]

@@ -50,8 +50,8 @@ def test_a_broken_result_is_named_and_the_others_are_read(workspace: Workspace) 
     found, bad = store.read_all(workspace)
     assert [one.path for one in found] == [good]
     said = {error.what.partition(": ")[0].rpartition("/")[2]: str(error) for error in bad}
-    assert "not whole" in said["cut.json"]
-    assert "of another schema\n  found:    2\n  fix:      this program reads" in said["new.json"]
+    assert "cut off or broken" in said["cut.json"]
+    assert "another schema\n  found:    2\n  fix:      this version reads" in said["new.json"]
     assert "runs.0.series.0.unit" in said["odd.json"]
     assert "host" in said["more.json"]
     assert "not a result" in said["nan.json"]
@@ -80,5 +80,5 @@ def test_a_result_in_another_machines_folder_is_named(workspace: Workspace) -> N
     path = written(workspace)
     other = written(workspace, machine=MACHINE.model_copy(update={"cores": 64}), seconds=1.0)
     found, _ = store.read_all(workspace)
-    (said,) = store.mixed(found)
-    assert str(max(path, other)) in said and "of another machine" in said
+    ((place, message),) = store.misplaced(found).items()
+    assert place == max(path, other) and "another machine" in message

@@ -12,7 +12,7 @@ from pathlib import Path
 
 import pytest
 
-from stacks.bench.suspended_process import NoAnswerError, Staying
+from stacks.bench.suspended_process import NoAnswerError, SuspendedProcess
 from stacks.core.disk import REPOSITORY
 from stacks.core.process import CommandError
 
@@ -34,8 +34,8 @@ for line in iter(sys.stdin.readline, ""):
 
 
 @pytest.fixture
-def program() -> Iterator[Staying]:
-    staying = Staying([sys.executable, "-c", PROGRAM], os.environ, 30.0)
+def program() -> Iterator[SuspendedProcess]:
+    staying = SuspendedProcess([sys.executable, "-c", PROGRAM], os.environ, 30.0)
     yield staying
     staying.kill()
 
@@ -54,7 +54,7 @@ def is_stopped(pid: int) -> bool:
     return state(pid) == "T"
 
 
-def test_it_answers_and_is_stopped_after_each_answer(program: Staying) -> None:
+def test_it_answers_and_is_stopped_after_each_answer(program: SuspendedProcess) -> None:
     pid = program.answer()["pid"]
     assert is_stopped(pid)
     assert program.ask(calls=3) == {"pid": pid, "asked": {"calls": 3}}
@@ -62,14 +62,14 @@ def test_it_answers_and_is_stopped_after_each_answer(program: Staying) -> None:
     assert 0 < program.processor_seconds() < 30
 
 
-def test_killed_while_it_is_stopped_it_is_gone(program: Staying) -> None:
+def test_killed_while_it_is_stopped_it_is_gone(program: SuspendedProcess) -> None:
     pid = program.answer()["pid"]
     assert is_stopped(pid)
     program.kill()
     assert state(pid) == ""
 
 
-def test_it_that_ends_says_why(program: Staying) -> None:
+def test_it_that_ends_says_why(program: SuspendedProcess) -> None:
     program.answer()
     with pytest.raises(CommandError) as caught:
         program.ask(do="fail")
@@ -77,21 +77,21 @@ def test_it_that_ends_says_why(program: Staying) -> None:
     assert "found:    it ended with exit status 1" in str(caught.value)
 
 
-def test_it_that_is_killed_by_others_is_told_of(program: Staying) -> None:
+def test_it_that_is_killed_by_others_is_told_of(program: SuspendedProcess) -> None:
     pid = program.answer()["pid"]
     os.kill(pid, signal.SIGKILL)
     with pytest.raises(CommandError, match="it was killed by SIGKILL"):
         program.ask(calls=1)
 
 
-def test_words_that_are_no_answer(program: Staying) -> None:
+def test_words_that_are_no_answer(program: SuspendedProcess) -> None:
     program.answer()
     with pytest.raises(CommandError, match=r"(?s)cannot be read.*4 of 5"):
         program.ask(do="mumble")
 
 
 def test_it_that_hangs_is_given_up() -> None:
-    program = Staying([sys.executable, "-c", "input()"], os.environ, 0.2)
+    program = SuspendedProcess([sys.executable, "-c", "input()"], os.environ, 0.2)
     try:
         with pytest.raises(NoAnswerError, match=r"(?s)an answer within 0.2 s.*--limit"):
             program.answer()
@@ -101,17 +101,17 @@ def test_it_that_hangs_is_given_up() -> None:
 
 def test_a_program_that_is_not_there() -> None:
     with pytest.raises(CommandError, match="cannot run /nowhere/python"):
-        Staying(["/nowhere/python"], os.environ, 1.0)
+        SuspendedProcess(["/nowhere/python"], os.environ, 1.0)
 
 
 # Starts a worker that asks to end with its parent, says its number, and waits.
 OWNER = """
 import os, sys
-from stacks.bench.suspended_process import Staying
+from stacks.bench.suspended_process import SuspendedProcess
 code = "import sys; sys.path.insert(0, sys.argv[1])\\n" \\
     "from verify.core import process; process.end_with_parent()\\n" \\
     "import json, os; print(json.dumps({'pid': os.getpid()})); sys.stdout.flush(); input()"
-worker = Staying([sys.executable, "-c", code, sys.argv[1]], os.environ, 30.0)
+worker = SuspendedProcess([sys.executable, "-c", code, sys.argv[1]], os.environ, 30.0)
 print(worker.answer()["pid"], flush=True)
 input()
 """

@@ -34,7 +34,7 @@ def test_a_result_is_shown(capsys: pytest.CaptureFixture[str]) -> None:
     ]
 
 
-def test_what_did_not_answer_is_told(capsys: pytest.CaptureFixture[str]) -> None:
+def test_a_missing_figure_is_a_note(capsys: pytest.CaptureFixture[str]) -> None:
     bench_table.show(
         result(runs(BASE, [1.0]), BASE, FAST, missing=(missing(FAST), missing(FAST, 3)))
     )

@@ -14,5 +14,5 @@ def channel() -> Channel:
     return offers_module.read_channel(CHECKOUT)
 
 
-def test_nothing_missing_builds_nothing(workspace: Workspace, channel: Channel) -> None:
+def test_no_missing_package_builds_nothing(workspace: Workspace, channel: Channel) -> None:
     assert package_builds.build_missing(workspace, channel, []) == {}

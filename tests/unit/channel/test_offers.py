@@ -44,7 +44,7 @@ def test_offers_by_their_files_names(channel: Channel) -> None:
         assert offer.url.endswith(f"/{offer.recipe.subdir}/{name}")
 
 
-def test_recipes_that_are_not_there(tmp_path: Path) -> None:
+def test_a_channel_without_recipes_is_empty(tmp_path: Path) -> None:
     write_pins(tmp_path / "recipes/sources.lock", Pins())
     assert offers_module.read_channel(Workspace(tmp_path, tmp_path / "cache")).offers == {}
 

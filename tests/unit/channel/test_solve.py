@@ -20,12 +20,12 @@ def test_a_solution_is_sorted_and_whole(channel: Channel) -> None:
     assert names == ["gxx 10.2.1", "libgcc-runtime 10.2.1", "python 2.7.18", "six 1.16.0"]
 
 
-def test_what_fits_not_together(channel: Channel) -> None:
+def test_conflicting_specs_are_an_error(channel: Channel) -> None:
     with pytest.raises(UsageError, match=r"(?s)cannot satisfy python 3.9.\*, theano ==0.8.2\n.+"):
         solver.solve(channel, ["python 3.9.*", "theano ==0.8.2"])
 
 
 @pytest.mark.parametrize("spec", ["six ==", "six >=1,<", "=", "six [["])
-def test_specs_that_are_none(spec: str, channel: Channel) -> None:
+def test_invalid_specs_are_an_error(spec: str, channel: Channel) -> None:
     with pytest.raises(UsageError, match="correct the specs in envs/"):
         solver.solve(channel, [spec])

@@ -4,54 +4,51 @@ from __future__ import annotations
 
 import pytest
 
+from stacks.bench import store
 from stacks.cluster import command
 from stacks.cluster.connect import Worker
-from stacks.cluster.messages import Answer, Outcome, Told
-from stacks.cluster.resume import session
+from stacks.cluster.messages import Answer, Outcome, RemoteError
+from stacks.cluster.resume import open_session
 from stacks.core.errors import StacksError, UsageError
 from stacks.core.workspace import Workspace
-from unit.helpers.benching import BASE, result, runs
+from unit.helpers.benching import BASE, MACHINE, result, runs
 from unit.helpers.cluster import ORDER
 
 
 def test_a_named_machine_keeps_its_results_where_the_name_is_taken(
-    workspace: Workspace, monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
+    own_workspace: Workspace, capsys: pytest.CaptureFixture[str]
 ) -> None:
-    def name_for(workspace: Workspace, machine: object, wanted: str | None) -> str:
-        if wanted == "taken":
-            raise UsageError("results/taken has results of another machine")
-        return wanted or "made-up"
-
-    monkeypatch.setattr("stacks.bench.store.name_for", name_for)
     found = result(runs(BASE, [1.0] * 5), BASE)
-    for wanted, given in (("big", "big"), (None, "made-up"), ("taken", "made-up")):
-        worker = Worker("tcp://w:1", "w-1", "m", wanted)
-        assert command._named(workspace, found, worker).machine.name == given
+    another = MACHINE.model_copy(update={"name": "taken", "cores": 64})
+    store.write(own_workspace, found.model_copy(update={"machine": another}))
+    for requested, name in (("big", "big"), (None, MACHINE.name), ("taken", MACHINE.name)):
+        worker = Worker("tcp://w:1", "w-1", "m", requested)
+        assert command._with_machine_name(own_workspace, found, worker).machine.name == name
     assert "results/taken has results of another machine" in capsys.readouterr().err
 
 
 def test_a_failure_ends_with_status_1_and_keeps_the_session(
     own_workspace: Workspace, capsys: pytest.CaptureFixture[str]
 ) -> None:
-    kept = session(own_workspace, ORDER)
-    kept.keep("x", "a-1", Answer())
-    found = command._Found()
-    outcome = Outcome(variant="f/v", status="failed", error=Told(what="f/v failed"))
-    found.take("a-1", Answer(outcomes=(outcome,)))
-    with pytest.raises(StacksError, match="2 things failed") as caught:
-        command._end(found, [UsageError("no worker")], kept)
-    assert caught.value.exit_code == 1 and kept.kept("x")
+    kept = open_session(own_workspace, ORDER)
+    kept.save("x", "a-1", Answer())
+    found = command._Collected()
+    outcome = Outcome(variant="f/v", status="failed", error=RemoteError(what="f/v failed"))
+    found.add("a-1", Answer(outcomes=(outcome,)))
+    with pytest.raises(StacksError, match="2 errors on the cluster") as caught:
+        command._finish(found, [UsageError("no worker")], kept)
+    assert caught.value.exit_code == 1 and kept.load("x")
     said = capsys.readouterr().err
     assert "error: a-1: f/v failed\n" in said and "error: no worker\n" in said
 
 
 def test_a_missing_device_is_named_and_ends_the_session(own_workspace: Workspace) -> None:
-    kept = session(own_workspace, ORDER)
-    kept.keep("x", "a-1", Answer())
-    found = command._Found()
-    outcome = Outcome(variant="f/v", status="no device", error=Told(what="no device"))
-    found.take("a-1", Answer(outcomes=(outcome,)))
+    kept = open_session(own_workspace, ORDER)
+    kept.save("x", "a-1", Answer())
+    found = command._Collected()
+    outcome = Outcome(variant="f/v", status="no device", error=RemoteError(what="no device"))
+    found.add("a-1", Answer(outcomes=(outcome,)))
     with pytest.raises(StacksError, match="not everything could be verified") as caught:
-        command._end(found, [], kept)
+        command._finish(found, [], kept)
     assert caught.value.exit_code == 3 and caught.value.found == "f/v: no device on a-1"
-    assert not kept.kept("x")
+    assert not kept.load("x")

@@ -21,7 +21,7 @@ from stacks.core.errors import UsageError
 def test_which_workers_are_ours(resources: Any, status: str, found: str | None) -> None:
     info = {"resources": resources, "status": status, "name": "big-7"}
     worker = connect._worker("tcp://w:1", info)
-    assert (worker.named if worker else None) == found
+    assert (worker.custom_name if worker else None) == found
 
 
 def test_something_else_that_listens_is_no_scheduler(monkeypatch: pytest.MonkeyPatch) -> None:

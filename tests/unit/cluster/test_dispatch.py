@@ -7,21 +7,23 @@ from typing import cast
 
 import pytest
 
-from stacks.cluster import dispatch
-from stacks.cluster.connect import Cluster, ClusterError, Ended, Worker
-from stacks.cluster.dispatch import Job, spread
-from stacks.cluster.messages import Answer, Order, Told
+from stacks.cluster import dispatch as dispatch_module
+from stacks.cluster.connect import Cluster, ClusterError, TaskResult, Worker
+from stacks.cluster.dispatch import Job, dispatch
+from stacks.cluster.messages import Answer, Order, RemoteError
 
-DONE = Ended(text=Answer().model_dump_json(by_alias=True))
-LOST = Ended()
-REFUSED = Ended(
-    text=Answer(error=Told(what="another checkout"), refused=True).model_dump_json(by_alias=True)
+DONE = TaskResult(text=Answer().model_dump_json(by_alias=True))
+LOST = TaskResult()
+REFUSED = TaskResult(
+    text=Answer(error=RemoteError(what="another checkout"), refused=True).model_dump_json(
+        by_alias=True
+    )
 )
 
 
 class Sent:
-    def __init__(self, ended: Ended | None) -> None:
-        self.ended = ended
+    def __init__(self, result: TaskResult | None) -> None:
+        self.result = result
         self.stopped = False
 
 
@@ -30,7 +32,7 @@ class Fake:
 
     def __init__(self, *workers: Worker) -> None:
         self.present = {worker.address: worker for worker in workers}
-        self.answers: dict[str, list[Ended | None]] = {}
+        self.answers: dict[str, list[TaskResult | None]] = {}
         self.sent: list[tuple[str, Order]] = []
         self.tasks: list[Sent] = []
         self.meanwhile: Callable[[], None] = lambda: None
@@ -67,7 +69,7 @@ def job(variant: str, machine: str | None = None) -> Job:
 
 def done(fake: Fake, *jobs: Job) -> tuple[list[tuple[str, str]], list[str]]:
     kept: list[tuple[str, str]] = []
-    failures = spread(
+    failures = dispatch(
         cast(Cluster, fake), jobs, lambda job, by, _: kept.append((job.name, by.name)), patience=0
     )
     return kept, [error.what for error in failures]
@@ -83,7 +85,7 @@ def test_jobs_go_to_whoever_is_free() -> None:
 def test_two_workers_of_one_machine_do_one_thing_at_a_time() -> None:
     fake = Fake(worker("a1", "a"), worker("a2", "a"))
     busy: list[int] = []
-    fake.meanwhile = lambda: busy.append(sum(t.ended is None for t in fake.tasks))
+    fake.meanwhile = lambda: busy.append(sum(t.result is None for t in fake.tasks))
     assert done(fake, job("x"), job("y"))[0] == [("x", "a1"), ("y", "a1")]
     assert len(fake.sent) == 2 and len(busy) == 2
 
@@ -100,7 +102,7 @@ def test_a_job_whose_worker_was_lost_goes_to_another_machine(
     fake.answers["a"] = [LOST]
     kept, failures = done(fake, job("x"))
     assert fake.to == [("a", "x"), ("b", "x")] and kept == [("x", "b")] and failures == []
-    assert "a: was lost; x will be done again" in capsys.readouterr().err
+    assert "a: was lost; x will run again" in capsys.readouterr().err
 
 
 def test_a_worker_that_is_not_there_any_more_is_lost() -> None:
@@ -115,8 +117,8 @@ def test_a_job_that_takes_its_workers_with_it_is_given_up() -> None:
     fake = Fake(worker("a"), worker("b"))
     fake.answers = {"a": [LOST] * 9, "b": [LOST] * 9}
     kept, failures = done(fake, job("x"))
-    assert len(fake.sent) == dispatch.TRIES and kept == []
-    assert failures == ["x: its worker was lost 3 times, at last a"]
+    assert len(fake.sent) == dispatch_module.TRIES and kept == []
+    assert failures == ["x: its worker was lost 3 times, last a"]
 
 
 def test_a_machine_with_another_checkout_is_left_out_and_others_do_its_jobs(
@@ -132,8 +134,8 @@ def test_a_machine_with_another_checkout_is_left_out_and_others_do_its_jobs(
 def test_where_all_refuse_it_ends() -> None:
     fake = Fake(worker("a"))
     fake.answers["a"] = [REFUSED]
-    error = spread(cast(Cluster, fake), [job("x")], lambda *_: None, patience=3600)
-    assert [e.what for e in error] == ["x: no worker is left for it"]
+    error = dispatch(cast(Cluster, fake), [job("x")], lambda *_: None, patience=3600)
+    assert [e.what for e in error] == ["x: no worker is left"]
 
 
 def test_a_timing_that_was_refused_is_a_failure_of_its_own() -> None:
@@ -143,23 +145,23 @@ def test_a_timing_that_was_refused_is_a_failure_of_its_own() -> None:
     assert kept == [("y", "b")] and failures == ["a: another checkout"]
 
 
-def test_a_worker_without_this_project_is_told_as_such() -> None:
+def test_a_worker_without_this_project_is_an_error() -> None:
     fake = Fake(worker("a"))
-    fake.answers["a"] = [Ended(error="ModuleNotFoundError: No module named 'stacks'")]
-    failures = spread(cast(Cluster, fake), [job("x", "a")], lambda *_: None)
+    fake.answers["a"] = [TaskResult(error="ModuleNotFoundError: No module named 'stacks'")]
+    failures = dispatch(cast(Cluster, fake), [job("x", "a")], lambda *_: None)
     assert failures[0].found == "ModuleNotFoundError: No module named 'stacks'"
     assert "./invoke worker" in str(failures[0].fix)
 
 
-def test_an_answer_that_is_none_is_an_error_of_that_job() -> None:
+def test_an_invalid_answer_is_an_error_of_its_job() -> None:
     fake = Fake(worker("a"))
-    fake.answers["a"] = [Ended(text='{"outcomes": 3}')]
+    fake.answers["a"] = [TaskResult(text='{"outcomes": 3}')]
     answers: list[Answer] = []
-    spread(cast(Cluster, fake), [job("x")], lambda _, __, answer: answers.append(answer))
-    assert answers[0].error and answers[0].error.what == "what it answered cannot be read"
+    dispatch(cast(Cluster, fake), [job("x")], lambda _, __, answer: answers.append(answer))
+    assert answers[0].error and answers[0].error.what == "its answer cannot be read"
 
 
-def test_what_runs_is_stopped_where_this_is_interrupted() -> None:
+def test_an_interrupt_stops_the_running_jobs() -> None:
     fake = Fake(worker("a"), worker("b"))
     fake.answers = {"a": [None], "b": [None]}
 
@@ -174,5 +176,5 @@ def test_what_runs_is_stopped_where_this_is_interrupted() -> None:
 
 def test_no_worker_at_all() -> None:
     kept, failures = done(Fake(), job("x"))
-    assert kept == [] and failures == ["x: no worker is left for it"]
+    assert kept == [] and failures == ["x: no worker is left"]
     assert ClusterError.exit_code == 1

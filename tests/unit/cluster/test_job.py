@@ -15,11 +15,11 @@ def test_one_worker_of_a_machine_waits_for_the_other(monkeypatch: pytest.MonkeyP
     monkeypatch.setattr(sys, "stderr", said := io.StringIO())
 
     def other() -> None:
-        with job.alone("a machine of a test"):
+        with job.machine_lock("a machine of a test"):
             entered.set()
 
     thread = threading.Thread(target=other)
-    with job.alone("a machine of a test"), job.alone("another machine of a test"):
+    with job.machine_lock("a machine of a test"), job.machine_lock("another machine of a test"):
         thread.start()
         while "waiting: another worker" not in said.getvalue():
             assert not entered.is_set()

@@ -10,7 +10,7 @@ from stacks.core.errors import UsageError
 
 
 def test_a_worker_has_one_thread_and_a_label(tmp_path: Path) -> None:
-    words = programs.worker_words("tcp://s:1", "big", ["--interface", "ib0"])
+    words = programs.worker_command("tcp://s:1", "big", ["--interface", "ib0"])
     told = dict(zip(words[2::2], words[3::2], strict=False))
     assert words[:2] == ["distributed.cli.dask_worker", "tcp://s:1"]
     assert told["--nthreads"] == told["--nworkers"] == "1"
@@ -18,9 +18,12 @@ def test_a_worker_has_one_thread_and_a_label(tmp_path: Path) -> None:
     assert words[-2:] == ["--interface", "ib0"]
     boot = tmp_path / "boot_id"
     boot.write_text("1b-2c\n")
-    assert programs.label("", boot) == "theano-stacks-boot-1b-2c"
-    assert programs.label("", tmp_path / "none") == f"theano-stacks-boot-{socket.gethostname()}"
+    assert programs.machine_label("", boot) == "theano-stacks-boot-1b-2c"
+    assert (
+        programs.machine_label("", tmp_path / "none")
+        == f"theano-stacks-boot-{socket.gethostname()}"
+    )
     with pytest.raises(UsageError, match="--name Big One: not the name of a machine"):
-        programs.worker_words("tcp://s:1", "Big One")
+        programs.worker_command("tcp://s:1", "Big One")
     with pytest.raises(UsageError, match="--help: not the address of a scheduler"):
-        programs.worker_words("--help", "")
+        programs.worker_command("--help", "")

@@ -1,22 +1,22 @@
 from __future__ import annotations
 
 from stacks.cluster.messages import Answer
-from stacks.cluster.resume import session
+from stacks.cluster.resume import open_session
 from stacks.core.workspace import Workspace
 from unit.helpers.benching import BASE, result, runs
 from unit.helpers.cluster import ORDER
 
 
 def test_a_session_keeps_answers_until_it_is_finished(own_workspace: Workspace) -> None:
-    first = session(own_workspace, ORDER)
-    first.keep("theano-1.0.5/mkl", "a-1", Answer(result=result(runs(BASE, [1.0] * 5), BASE)))
-    kept = session(own_workspace, ORDER).kept("theano-1.0.5/mkl")
+    first = open_session(own_workspace, ORDER)
+    first.save("theano-1.0.5/mkl", "a-1", Answer(result=result(runs(BASE, [1.0] * 5), BASE)))
+    kept = open_session(own_workspace, ORDER).load("theano-1.0.5/mkl")
     assert kept and kept.worker == "a-1" and kept.answer.result
-    assert first.kept("theano-1.0.5/blis") is None
+    assert first.load("theano-1.0.5/blis") is None
     other = ORDER.model_copy(update={"files": {"a": "2"}})
-    assert session(own_workspace, other).kept("theano-1.0.5/mkl") is None
+    assert open_session(own_workspace, other).load("theano-1.0.5/mkl") is None
     [path] = first.folder.iterdir()
     path.write_bytes(path.read_bytes()[:-9])
-    assert first.kept("theano-1.0.5/mkl") is None
-    first.finish()
+    assert first.load("theano-1.0.5/mkl") is None
+    first.remove()
     assert not first.folder.exists()

@@ -11,7 +11,7 @@ def test_machines_stand_side_by_side_and_are_not_divided(
 ) -> None:
     slow = result([*runs(BASE, [10.0] * 7), *runs(FAST, [20.0] * 7)], BASE, FAST)
     quick = result(runs(BASE, [90.0] * 7), BASE, machine=MACHINE)
-    cluster_table.beside({"slow-1": slow, "quick-2": quick})
+    cluster_table.print_side_by_side({"slow-1": slow, "quick-2": quick})
     lines = [line.split() for line in capsys.readouterr().out.splitlines()]
     assert lines[0] == ["slow-1", "quick-2"]
     assert lines[1][-3:] == ["base", "10.0", "90.0"]

@@ -12,14 +12,14 @@ import pytest
 from stacks.core.disk import (
     REPOSITORY,
     DiskError,
-    aside,
     cache_root,
     check_sha256,
-    explained,
-    locked,
+    explain_disk_errors,
+    hold_lock,
+    replace_atomically,
     scratch,
     sha256_of,
-    write_whole,
+    write_atomically,
 )
 from stacks.core.errors import IntegrityError
 
@@ -30,8 +30,8 @@ def names(folder: Path) -> list[str]:
 
 def test_a_file_is_put_in_place_whole(tmp_path: Path) -> None:
     target = tmp_path / "new/folder/file"
-    write_whole(target, "old")
-    write_whole(target, b"new")
+    write_atomically(target, "old")
+    write_atomically(target, b"new")
     assert target.read_bytes() == b"new"
     assert names(target.parent) == ["file"]
 
@@ -39,18 +39,18 @@ def test_a_file_is_put_in_place_whole(tmp_path: Path) -> None:
 def test_a_folder_takes_the_place_of_another(tmp_path: Path) -> None:
     target = tmp_path / "folder"
     for name in ("old", "new"):
-        with aside(target) as made:
+        with replace_atomically(target) as made:
             made.mkdir()
             (made / name).touch()
     assert names(target) == ["new"]
     assert names(tmp_path) == ["folder"]
 
 
-def test_what_fails_leaves_the_old_and_nothing_else(tmp_path: Path) -> None:
+def test_a_failure_leaves_the_old_folder_and_nothing_else(tmp_path: Path) -> None:
     target = tmp_path / "folder"
     target.mkdir()
     (target / "old").touch()
-    with pytest.raises(ZeroDivisionError), aside(target) as made:
+    with pytest.raises(ZeroDivisionError), replace_atomically(target) as made:
         made.mkdir()
         raise ZeroDivisionError
     assert (names(target), names(tmp_path)) == (["old"], ["folder"])
@@ -60,7 +60,7 @@ def test_a_block_that_makes_nothing_leaves_the_old(tmp_path: Path) -> None:
     target = tmp_path / "folder"
     target.mkdir()
     (target / "old").touch()
-    with pytest.raises(FileNotFoundError), aside(target):
+    with pytest.raises(FileNotFoundError), replace_atomically(target):
         pass
     assert (names(target), names(tmp_path)) == (["old"], ["folder"])
 
@@ -69,7 +69,7 @@ def test_a_link_is_replaced_and_not_followed(tmp_path: Path) -> None:
     (tmp_path / "real").mkdir()
     target = tmp_path / "link"
     target.symlink_to("real")
-    write_whole(target, "text")
+    write_atomically(target, "text")
     assert not target.is_symlink() and names(tmp_path / "real") == []
 
 
@@ -86,7 +86,7 @@ def test_a_link_is_replaced_and_not_followed(tmp_path: Path) -> None:
     ],
 )
 def test_refusals_of_the_disk(number: int, fix: str) -> None:
-    with pytest.raises(DiskError) as caught, explained(cache_root() / "here"):
+    with pytest.raises(DiskError) as caught, explain_disk_errors(cache_root() / "here"):
         raise OSError(number, os.strerror(number))
     assert caught.value.what == f"{cache_root() / 'here'}: {os.strerror(number)}"
     assert fix in str(caught.value.fix)
@@ -103,13 +103,13 @@ def test_refusals_of_the_disk(number: int, fix: str) -> None:
 def test_the_fix_is_for_the_place(place: Path, fix: str, monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.delenv("TMPDIR", raising=False)
     monkeypatch.setenv("THEANO_STACKS_CACHE", "/elsewhere")
-    with pytest.raises(DiskError) as caught, explained(Path("/any")):
+    with pytest.raises(DiskError) as caught, explain_disk_errors(Path("/any")):
         raise PermissionError(errno.EACCES, "no", str(place))
     assert (caught.value.what, caught.value.fix) == (f"{place}: no", fix)
 
 
 def test_other_errors_are_not_hidden() -> None:
-    with pytest.raises(FileNotFoundError), explained(Path("/any")):
+    with pytest.raises(FileNotFoundError), explain_disk_errors(Path("/any")):
         raise FileNotFoundError(errno.ENOENT, "none")
 
 
@@ -125,8 +125,8 @@ def test_no_space_for_temporary_files(monkeypatch: pytest.MonkeyPatch) -> None:
 HOLDER = """
 import sys
 from pathlib import Path
-from stacks.core.disk import locked
-with locked(Path(sys.argv[1]), "it"):
+from stacks.core.disk import hold_lock
+with hold_lock(Path(sys.argv[1]), "it"):
     print("held", flush=True)
     sys.stdin.readline()
 """
@@ -166,7 +166,7 @@ def test_a_lock_falls_with_its_holder(tmp_path: Path) -> None:
     ) as holder:
         assert holder.stdout and holder.stdout.readline() == "held\n"
         holder.kill()
-    with locked(tmp_path / "a", "it"):
+    with hold_lock(tmp_path / "a", "it"):
         pass
 
 

@@ -8,7 +8,14 @@ from pathlib import Path
 import psutil
 import pytest
 
-from stacks.core.process import CommandError, attached, call, followed, overseen, quoted
+from stacks.core.process import (
+    CommandError,
+    call,
+    quoted,
+    run_attached,
+    run_streaming,
+    run_supervised,
+)
 
 
 def test_what_a_program_prints() -> None:
@@ -19,7 +26,7 @@ def test_bytes_that_are_no_text() -> None:
     assert call([sys.executable, "-c", "import os; os.write(1, b'\\xff')"]) == "\ufffd"
 
 
-def test_a_program_that_fails_is_told_with_its_own_words() -> None:
+def test_the_error_of_a_program_has_its_output() -> None:
     code = "import sys; print('out'); print('because', file=sys.stderr); sys.exit(3)"
     with pytest.raises(CommandError) as caught:
         call([sys.executable, "-c", code])
@@ -35,11 +42,11 @@ def test_a_program_that_is_missing(tmp_path: Path) -> None:
     with pytest.raises(CommandError, match="cannot run no-such-program: No such file"):
         call(["no-such-program", "x y"])
     with pytest.raises(CommandError, match="cannot run no-such-program"):
-        attached(["no-such-program"])
+        run_attached(["no-such-program"])
 
 
 def test_the_status_of_an_attached_program() -> None:
-    assert attached([sys.executable, "-c", "import sys; sys.exit(7)"]) == 7
+    assert run_attached([sys.executable, "-c", "import sys; sys.exit(7)"]) == 7
 
 
 def test_a_command_line_as_a_person_types_it() -> None:
@@ -49,19 +56,19 @@ def test_a_command_line_as_a_person_types_it() -> None:
 def test_a_program_that_is_followed() -> None:
     code = "import sys; print('a'); print('b', file=sys.stderr)"
     lines: list[str] = []
-    followed([sys.executable, "-u", "-c", code], lines.append)
+    run_streaming([sys.executable, "-u", "-c", code], lines.append)
     assert lines == ["a", "b"]
 
 
 def test_a_followed_program_that_fails() -> None:
     lines: list[str] = []
     with pytest.raises(CommandError) as caught:
-        followed([sys.executable, "-c", "print('because'); raise SystemExit(3)"], lines.append)
+        run_streaming([sys.executable, "-c", "print('because'); raise SystemExit(3)"], lines.append)
     assert lines == ["because"]
     assert caught.value.what.endswith("\nbecause")
     assert caught.value.found == "exit status 3"
     with pytest.raises(CommandError, match="cannot run no-such-program"):
-        followed(["no-such-program"], lines.append)
+        run_streaming(["no-such-program"], lines.append)
 
 
 def test_an_interrupt_stops_the_followed_program() -> None:
@@ -73,7 +80,7 @@ def test_an_interrupt_stops_the_followed_program() -> None:
 
     code = "import os, signal; print(os.getpid(), flush=True); signal.pause()"
     with pytest.raises(KeyboardInterrupt):
-        followed([sys.executable, "-c", code], interrupt)
+        run_streaming([sys.executable, "-c", code], interrupt)
     with pytest.raises(ProcessLookupError):
         os.kill(pids[0], 0)
 
@@ -81,26 +88,28 @@ def test_an_interrupt_stops_the_followed_program() -> None:
 PYTHON = sys.executable
 
 
-def test_a_program_that_is_overseen() -> None:
+def test_a_supervised_program() -> None:
     code = "import sys; print('told', file=sys.stderr); print(sys.stdin.readline()[::-1])"
     lines: list[str] = []
     words = [PYTHON, "-c", code]
-    assert overseen(words, "abc", lines.append, lambda: True) == "\ncba\n"
+    assert run_supervised(words, "abc", lines.append, lambda: True) == "\ncba\n"
     assert lines == ["told"]
     with pytest.raises(CommandError) as caught:
-        overseen([PYTHON, "-c", "raise SystemExit('because')"], "x", lines.append, lambda: True)
+        run_supervised(
+            [PYTHON, "-c", "raise SystemExit('because')"], "x", lines.append, lambda: True
+        )
     assert caught.value.what.endswith("because") and caught.value.found == "exit status 1"
     with pytest.raises(CommandError, match="cannot run no-such-program"):
-        overseen(["no-such-program"], "", lines.append, lambda: True)
+        run_supervised(["no-such-program"], "", lines.append, lambda: True)
 
 
-def test_a_program_that_no_one_wants_any_more_ends_with_all_that_it_started() -> None:
+def test_a_cancelled_program_ends_with_its_children() -> None:
     code = (
         "import subprocess, sys; child = subprocess.Popen(['cat'], stdin=subprocess.PIPE);"
         "print(child.pid, file=sys.stderr, flush=True); sys.stdin.read()"
     )
     lines: list[str] = []
-    assert overseen([PYTHON, "-c", code], "", lines.append, lambda: not lines) is None
+    assert run_supervised([PYTHON, "-c", code], "", lines.append, lambda: not lines) is None
     # Who inherits it may not have buried it yet.
     with suppress(psutil.NoSuchProcess):
         assert psutil.Process(int(lines[0])).status() == psutil.STATUS_ZOMBIE

@@ -16,4 +16,4 @@ def test_an_unknown_name() -> None:
         "  found:    'mlk'\n"
         "  fix:      did you mean 'mkl'?"
     )
-    assert unknown("variant", "x", []).expected == "a variant; there is none yet"
+    assert unknown("variant", "x", []).expected == "a variant; none exists yet"

@@ -155,15 +155,18 @@ def test_yes_and_no_are_text_as_in_yaml_1_2(file: Path) -> None:
         ("1: a\n", "r.yaml:1:1: expected a key that is text, found '1': put it in quotes"),
         (
             "name: [a\nnumber: 1\n",
-            "r.yaml:2:7: expected YAML: expected ',' or ']', but got ':', "
+            "r.yaml:2:7: expected YAML: did not find expected ',' or ']', "
             "while parsing a flow sequence",
         ),
         (
             "name: a\n\tnumber: 1\n",
-            "r.yaml:2:1: expected YAML: found character '\\t' that cannot start any token, "
-            "while scanning for the next token",
+            "r.yaml:2:1: expected YAML: found a tab character that violates "
+            "indentation, while scanning a plain scalar",
         ),
-        ("name: a: b\n", "r.yaml:1:8: expected YAML: mapping values are not allowed here"),
+        (
+            "name: a: b\n",
+            "r.yaml:1:8: expected YAML: mapping values are not allowed in this context",
+        ),
         ("[" * 5000, "r.yaml: expected YAML: too deeply nested"),
         (
             b"name: a\nprecision: \xff\n",
@@ -171,11 +174,11 @@ def test_yes_and_no_are_text_as_in_yaml_1_2(file: Path) -> None:
         ),
     ],
 )
-def test_tells_where_and_what(file: Path, text: str | bytes, message: str) -> None:
+def test_an_error_names_the_line_and_the_key(file: Path, text: str | bytes, message: str) -> None:
     assert fault(file, text) == message
 
 
-def test_tells_every_fault_at_once(file: Path) -> None:
+def test_an_error_lists_every_fault(file: Path) -> None:
     assert fault(file, "name: 1\nnumber: x\n").count("\n") == 1
 
 
@@ -186,6 +189,6 @@ def test_a_missing_file(file: Path) -> None:
 
 def test_keeps_the_places_for_errors_that_show_later(file: Path) -> None:
     file.write_text("name: a\nextra:\n  stage: copy\n  links: {x: y}\n")
-    where = yamlfile.read(file, Recipe).places.where
+    where = yamlfile.read(file, Recipe).positions.where
     assert where(("extra", "links", "x")) == "r.yaml:4:14"
     assert where(("source", 3)) == "r.yaml:1:1"

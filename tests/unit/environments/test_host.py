@@ -28,7 +28,7 @@ def machine(monkeypatch: pytest.MonkeyPatch, system: str, cpu: str, libc: tuple[
 
 
 @pytest.mark.parametrize("version", ["2.29", "2.31", "2.35", "2.100", "3.0"])
-def test_a_machine_that_will_do(
+def test_a_supported_machine(
     version: str, needs: list[str], monkeypatch: pytest.MonkeyPatch
 ) -> None:
     machine(monkeypatch, "Linux", "x86_64", ("glibc", version))
@@ -46,7 +46,7 @@ def test_a_machine_that_will_do(
         ("Linux", "x86_64", ("musl", "1.2.4"), "musl 1.2.4"),
     ],
 )
-def test_a_machine_that_will_not_do(
+def test_an_unsupported_machine_is_refused(
     system: str,
     cpu: str,
     libc: tuple[str, str],

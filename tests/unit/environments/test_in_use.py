@@ -19,8 +19,8 @@ USER = """
 import sys
 from pathlib import Path
 from stacks.environments import in_use
-in_use.use(Path(sys.argv[-1]))
-in_use.use(Path(sys.argv[-1]))
+in_use.hold_shared(Path(sys.argv[-1]))
+in_use.hold_shared(Path(sys.argv[-1]))
 print("held", flush=True)
 sys.stdin.readline()
 """
@@ -28,14 +28,14 @@ RUNNER = """
 import sys
 from pathlib import Path
 from stacks.environments import in_use, run
-in_use.use(Path(sys.argv[-1]))
+in_use.hold_shared(Path(sys.argv[-1]))
 run._replace_by(["cat"], {"PATH": "/usr/bin:/bin"})
 """
 CLEANER = """
 import sys
 from pathlib import Path
 from stacks.environments import in_use
-with in_use.unused(Path(sys.argv[-1]), "it"):
+with in_use.hold_exclusive(Path(sys.argv[-1]), "it"):
     print("held", flush=True)
     sys.stdin.readline()
 """
@@ -54,23 +54,23 @@ def line(process: subprocess.Popen[str]) -> str:
     return process.stdout.readline()
 
 
-def refusal(lock: Path) -> InUseError:
-    with pytest.raises(InUseError) as caught, in_use.unused(lock, "it"):
+def disk_error(lock: Path) -> InUseError:
+    with pytest.raises(InUseError) as caught, in_use.hold_exclusive(lock, "it"):
         pass
     return caught.value
 
 
-def test_what_is_used_is_not_removed_and_its_users_are_named(tmp_path: Path) -> None:
+def test_a_folder_in_use_is_not_removed(tmp_path: Path) -> None:
     lock = tmp_path / "new/lock"
     with start(USER, lock, "first") as first, start(USER, lock, "second") as second:
         assert (line(first), line(second)) == ("held\n", "held\n")
-        found = str(refusal(lock).found)
+        found = str(disk_error(lock).found)
         assert f"process {first.pid}: " in found and f"process {second.pid}: " in found
         assert "first" in found and "; process" in found and "\n" not in found
         first.communicate("\n")
-        assert f"process {second.pid}: " in str(refusal(lock).found)
+        assert f"process {second.pid}: " in str(disk_error(lock).found)
         second.kill()
-    with in_use.unused(lock, "it"):
+    with in_use.hold_exclusive(lock, "it"):
         assert lock.exists()
     assert not lock.exists()
 
@@ -82,15 +82,15 @@ def test_a_program_that_takes_the_place_of_a_user_uses_it_too(tmp_path: Path) ->
         user.stdin.write("cat\n")
         user.stdin.flush()
         assert line(user) == "cat\n"
-        error = refusal(lock)
+        error = disk_error(lock)
         assert error.found == f"process {user.pid}: cat"
         assert error.what == "it is in use: nothing was removed"
         user.communicate()
-    with in_use.unused(lock, "it"):
+    with in_use.hold_exclusive(lock, "it"):
         pass
 
 
-def test_while_it_is_removed_others_wait_and_then_use_what_is_new(tmp_path: Path) -> None:
+def test_users_wait_for_a_removal_to_end(tmp_path: Path) -> None:
     lock = tmp_path / "lock"
     with start(CLEANER, lock) as cleaner:
         assert line(cleaner) == "held\n"
@@ -101,7 +101,7 @@ def test_while_it_is_removed_others_wait_and_then_use_what_is_new(tmp_path: Path
             cleaner.communicate("\n")
             assert line(user) == "held\n"
             # The file that it waited for is gone: it holds the one by that name now.
-            assert f"process {user.pid}: " in str(refusal(lock).found)
+            assert f"process {user.pid}: " in str(disk_error(lock).found)
             user.communicate("\n")
             assert (cleaner.returncode, user.returncode) == (0, 0)
 
@@ -110,14 +110,14 @@ def test_two_cleans_at_once(tmp_path: Path) -> None:
     lock = tmp_path / "lock"
     with start(CLEANER, lock) as cleaner:
         assert line(cleaner) == "held\n"
-        assert f"process {cleaner.pid}: " in str(refusal(lock).found)
+        assert f"process {cleaner.pid}: " in str(disk_error(lock).found)
         cleaner.communicate("\n")
 
 
-def test_where_nothing_can_be_written_nothing_is_held(tmp_path: Path) -> None:
+def test_no_lock_is_held_where_it_cannot_be_created(tmp_path: Path) -> None:
     (tmp_path / "file").touch()
     lock = tmp_path / "file/lock"
-    in_use.use(lock)
+    in_use.hold_shared(lock)
     assert lock not in in_use._held
 
 
@@ -129,18 +129,18 @@ def test_our_own_program_is_named_as_a_person_types_it(tmp_path: Path) -> None:
     assert in_use._command(folder) == "./invoke build -v 'a b'"
     (folder / "cmdline").write_bytes(b"\0".join([b"x" * (in_use.LONGEST + 1)]) + b"\0")
     assert in_use._command(folder) == "x" * in_use.LONGEST + " ..."
-    assert in_use._command(tmp_path / "2") == "ended by now"
+    assert in_use._command(tmp_path / "2") == "it has ended"
 
 
 def test_the_words_by_which_our_own_program_is_known() -> None:
     assert in_use.OWN_PROGRAM in (REPOSITORY / "invoke").read_text()
 
 
-def test_an_environment_that_was_removed_meanwhile_is_not_ready(
+def test_an_environment_removed_meanwhile_is_not_ready(
     own_workspace: Workspace, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     answers = [True, False]
-    monkeypatch.setattr(prefix, "is_ready", lambda variant, lock, target: answers.pop(0))
+    monkeypatch.setattr(prefix, "is_ready", lambda workspace, variant, lock, target: answers.pop(0))
     variant = load_variant(own_workspace, "openblas")
     assert not in_use.is_ready(own_workspace, variant, None)  # type: ignore[arg-type]
     held = {path for path in in_use._held if path.is_relative_to(own_workspace.root)}

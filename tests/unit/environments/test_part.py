@@ -16,4 +16,4 @@ from stacks.environments import part
     ],
 )
 def test_where_the_files_of_a_noarch_package_go(name: str, place: str) -> None:
-    assert part._noarch_place(name, "2.7") == place
+    assert part._noarch_path(name, "2.7") == place

@@ -86,6 +86,6 @@ def test_bench_takes_the_machine_and_the_verdict_of_a_report_of_schema_1(
 def test_a_worker_names_the_failed_checks_of_a_report_of_schema_1(
     old: dict[str, Any], variant: Variant
 ) -> None:
-    error = job._told(variant, old)
+    error = job._failed_checks(variant, old)
     assert error.found and "blas.ldflags: empty" in error.found
     assert error.fix is None

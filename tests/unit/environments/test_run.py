@@ -51,7 +51,7 @@ def test_no_command(variant: Variant) -> None:
         run_module.run(variant, Path("/prefix"), [])
 
 
-def test_settings_that_undo_are_told_once(
+def test_overridden_settings_are_printed_once(
     variant: Variant,
     replaced: list[tuple[list[str], dict[str, str]]],
     monkeypatch: pytest.MonkeyPatch,
@@ -62,7 +62,7 @@ def test_settings_that_undo_are_told_once(
         run_module.run(variant, Path("/prefix"), ["true"])
     assert capsys.readouterr().err == (
         "warning: THEANO_FLAGS sets blas.ldflags to '', where the variant needs '-lopenblas': "
-        "this is not openblas any more\n"
+        "this is no longer openblas\n"
     )
 
 

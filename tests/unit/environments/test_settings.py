@@ -45,12 +45,12 @@ def test_a_percent_sign_comes_through_theanos_interpolation(variant: Variant) ->
 
 
 @pytest.mark.parametrize("name", ["a:b", "a%b", "a\\b", "a;b", "a\nb"])
-def test_places_that_cannot_be(name: str) -> None:
+def test_invalid_environment_paths_are_refused(name: str) -> None:
     with pytest.raises(UsageError, match="move the checkout"):
         settings.check_place(Path("/x") / name)
 
 
-def test_places_that_can_be() -> None:
+def test_valid_environment_paths() -> None:
     settings.check_place(Path("/a folder, naïve é/#1 $HOME & 'co' \"x\""))
 
 
@@ -75,14 +75,16 @@ def undone(variant: Variant, **environ: str) -> list[str]:
         "\xff\xfe",
     ],
 )
-def test_what_adds_undoes_nothing(
+def test_additional_settings_override_nothing(
     workspace: Workspace, variant: Variant, home: Path, text: str
 ) -> None:
     (home / ".theanorc").write_bytes(text.encode("latin-1"))
     assert undone(variant) == []
 
 
-def test_an_rc_file_that_undoes(workspace: Workspace, variant: Variant, home: Path) -> None:
+def test_an_rc_file_that_overrides_the_variants_settings(
+    workspace: Workspace, variant: Variant, home: Path
+) -> None:
     (home / ".theanorc").write_text("[blas]\nLDFLAGS =\n[global]\ncxx = c++\n")
     assert undone(variant) == [
         f"{home}/.theanorc sets blas.ldflags to '', where the variant needs '-lopenblas'",
@@ -90,7 +92,9 @@ def test_an_rc_file_that_undoes(workspace: Workspace, variant: Variant, home: Pa
     ]
 
 
-def test_flags_that_undo(workspace: Workspace, variant: Variant, home: Path) -> None:
+def test_flags_that_override_the_variants_settings(
+    workspace: Workspace, variant: Variant, home: Path
+) -> None:
     told = undone(variant, THEANO_FLAGS=" device=cuda , blas.ldflags=-la=b,floatX,x=1")
     assert sorted(told) == [
         "THEANO_FLAGS sets blas.ldflags to '-la=b', where the variant needs '-lopenblas'",
@@ -98,14 +102,14 @@ def test_flags_that_undo(workspace: Workspace, variant: Variant, home: Path) -> 
     ]
 
 
-def test_files_that_the_person_names(workspace: Workspace, variant: Variant, home: Path) -> None:
+def test_rc_files_named_by_the_user(workspace: Workspace, variant: Variant, home: Path) -> None:
     (home / "mine").write_text("[blas]\nldflags = -lx\n")
     (home / ".theanorc").write_text("[blas]\nldflags = -ly\n")
     assert len(told := undone(variant, THEANORC="/no/such:~/mine:")) == 1
     assert told[0].startswith(f"{home}/mine sets blas.ldflags to '-lx'")
 
 
-def test_the_settings_of_an_environment_are_not_the_persons(
+def test_an_environments_own_rc_file_overrides_nothing(
     workspace: Workspace, variant: Variant, home: Path
 ) -> None:
     (home / "etc/theano-stacks").mkdir(parents=True)
@@ -170,7 +174,7 @@ def test_the_hook_names_the_folder_of_shared_modules(
         ("openblas", "pytensor-3.0.7", Path("/modules")),
     ],
 )
-def test_who_shares_no_modules(
+def test_variants_that_share_no_modules(
     workspace: Workspace, tmp_path: Path, flavour: str, framework: str, modules: Path | None
 ) -> None:
     chosen = load_variant(workspace, flavour, framework)
@@ -189,7 +193,7 @@ def test_the_hook_names_the_settings_first(
     assert found["PATH"] == f"{prefix}/bin:/usr/bin:/bin"
 
 
-def test_the_hook_keeps_what_the_person_names(
+def test_the_hook_keeps_the_users_rc_files(
     workspace: Workspace, variant: Variant, prefix: Path
 ) -> None:
     found = hook(variant, prefix, PATH="/bin", THEANORC="/a:/b")
@@ -212,7 +216,7 @@ def test_the_hook_leaves_another_environments_settings_out(
     assert found["THEANORC"] == f"{prefix}/etc/theanorc:/etc/rc"
 
 
-def test_what_verify_is_told(variant: Variant, prefix: Path) -> None:
+def test_the_expectation_file_for_verify(variant: Variant, prefix: Path) -> None:
     settings.write(variant, prefix, Path("/final"), list(PACKAGES))
     told = json.loads((prefix / settings.EXPECTATION).read_text())
     assert told["flags"]["base_compiledir"] == "/final/var/compiledir"

@@ -13,9 +13,9 @@ from stacks.bench import probe, schedule, store
 from stacks.bench.candidates import Candidate
 from stacks.bench.result import (
     Machine,
+    MeasuredPackage,
     Missing,
     Noise,
-    Package,
     Result,
     Run,
     Series,
@@ -65,7 +65,7 @@ def subject(flavour: str, framework: str = "theano-1.0.5", *, baseline: bool = F
         flavour=flavour,
         baseline=baseline,
         lock="a" * 64,
-        packages=(Package(name="numpy", version="1.22.4", sha256="b" * 64),),
+        packages=(MeasuredPackage(name="numpy", version="1.22.4", sha256="b" * 64),),
     )
 
 

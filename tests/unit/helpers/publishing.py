@@ -10,7 +10,7 @@ from stacks.bench import store
 from stacks.bench.profile import Profile
 from stacks.bench.result import Peak
 from stacks.core.workspace import Workspace
-from stacks.publish.sessions import Session, sessions
+from stacks.publish.sessions import ResultSession, sessions
 from unit.helpers.benching import BASE, FAST, MACHINE, result, runs
 
 GEMM = "Gemm float64 2000"
@@ -52,7 +52,7 @@ def keep(root: Path, **more: Any) -> Path:
     return store.write(at(root), one)
 
 
-def read(root: Path) -> list[Session]:
+def read(root: Path) -> list[ResultSession]:
     return sessions(store.read_all(at(root))[0])
 
 
@@ -84,7 +84,7 @@ SLOW = profile(("Dot22", "Py", 5.0), ("Elemwise", "C", 4.0), OVERHEAD)
 QUICK = profile(("Elemwise", "C", 4.0), ("Dot22", "C", 1.0), OVERHEAD)
 
 
-def session(tmp_path: Path, **profiles: Profile | None) -> Session:
+def session(tmp_path: Path, **profiles: Profile | None) -> ResultSession:
     found: list[Any] = []
     for subject, seconds in ((BASE, 1.0), (FAST, 0.6)):
         more = {"profile": profiles.get(subject.flavour), "compile": 10.0}

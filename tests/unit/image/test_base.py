@@ -53,7 +53,7 @@ def root(workspace: Workspace, tmp_path: Path) -> Path:
     )
     made = tmp_path / "made" / "root"
     made.parent.mkdir()
-    base.make(workspace, made, {"ca-certificates": authorities, "base-files": files})
+    base.make(made, {"ca-certificates": authorities, "base-files": files})
     return made
 
 
@@ -85,7 +85,7 @@ def test_nothing_of_the_package_is_left_beside_the_root(root: Path) -> None:
 
 
 def test_every_package_of_the_locked_base_is_pinned(workspace: Workspace) -> None:
-    assert [pin.name for pin in base.pins(workspace)] == sorted(base.read().debs)
+    assert [pin.name for pin in base.pins(workspace)] == sorted(base.read_base_file(workspace).debs)
 
 
 def test_the_licences_that_copyright_files_name(

@@ -24,7 +24,7 @@ def test_long_layers_are_compressed_in_parts(
 ) -> None:
     monkeypatch.setattr(compressed, "CHUNK", 1000)
     (tmp_path / "out").mkdir()
-    [layer] = compressed.pack(base, (), tmp_path / "out")
+    [layer] = compressed.compress(base, (), tmp_path / "out")
     data = (tmp_path / "out/base").read_bytes()
     assert gzip.decompress(data) == base.read_bytes()
     assert (layer.size, layer.digest) == (len(data), f"sha256:{hashlib.sha256(data).hexdigest()}")

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import pytest
 
-from stacks.image.docker import _Progress
+from stacks.image.docker import _BuildLog
 
 OLDER_BUILDER = """\
 Sending build context to Docker daemon  395.4MB
@@ -62,9 +62,9 @@ def test_the_steps_of_each_builder(
     new: list[str],
     capsys: pytest.CaptureFixture[str],
 ) -> None:
-    progress = _Progress()
+    progress = _BuildLog()
     for line in output.splitlines():
-        progress.tell(line)
+        progress.add(line)
     assert [line.strip() for line in capsys.readouterr().err.splitlines()][-2:] == told
     assert (progress.images, progress.new) == (images, new)
-    assert progress.under_way
+    assert progress.in_step

@@ -56,7 +56,8 @@ def own_docker(workspace: Workspace, root: Path) -> Workspace:
     for name in ("envs", "recipes"):
         (root / name).symlink_to(workspace.root / name)
     (root / "docker").mkdir()
-    (root / "docker" / dockerfile.TEMPLATE).symlink_to(workspace.docker / dockerfile.TEMPLATE)
+    for name in (dockerfile.TEMPLATE, "base.yaml"):
+        (root / "docker" / name).symlink_to(workspace.docker / name)
     return replace(workspace, root=root)
 
 
@@ -100,7 +101,7 @@ def test_changed_and_missing_dockerfiles_are_named(workspace: Workspace, tmp_pat
     variants = [load_variant(workspace, "mkl"), load_variant(workspace, "blis")]
     dockerfile.write(workspace, variants)
     dockerfile.check(workspace, variants)
-    mkl, blis = (dockerfile.place_of(workspace, variant) for variant in variants)
+    mkl, blis = (dockerfile.dockerfile_path(workspace, variant) for variant in variants)
     mkl.write_text(mkl.read_text().replace("USER 10001:0", "USER root"))
     with pytest.raises(StaleError) as caught:
         dockerfile.check(workspace, variants)
@@ -125,7 +126,7 @@ def test_dockerfiles_without_a_variant_are_refused_and_removed(
     workspace = own_docker(workspace, tmp_path)
     mkl, blis = load_variant(workspace, "mkl"), load_variant(workspace, "blis")
     dockerfile.write(workspace, [mkl, blis])
-    with pytest.raises(StaleError, match="blis/Dockerfile: its variant is no more"):
+    with pytest.raises(StaleError, match="blis/Dockerfile: its variant no longer exists"):
         dockerfile.check(workspace, [mkl])
     dockerfile.write(workspace, [mkl])
     dockerfile.check(workspace, [mkl])

@@ -9,7 +9,7 @@ from stacks.core.errors import IntegrityError
 from stacks.image import manifest
 
 
-def test_what_changes_after_it_was_laid_out_is_told(tmp_path: Path) -> None:
+def test_files_changed_after_the_layout_are_an_error(tmp_path: Path) -> None:
     one, other = tmp_path / "packages", tmp_path / "settings"
     (one / "lib").mkdir(parents=True)
     (one / "lib/a").write_text("a")
@@ -27,6 +27,6 @@ def test_what_changes_after_it_was_laid_out_is_told(tmp_path: Path) -> None:
     ):
         with pytest.raises(IntegrityError) as caught:
             manifest.check(tmp_path, changed)
-        assert caught.value.what.startswith(f"1 files of {tmp_path} have changed")
+        assert caught.value.what.startswith(f"1 files of {tmp_path} changed")
         assert caught.value.found == name
         assert caught.value.fix and f"rm -r {tmp_path}" in caught.value.fix

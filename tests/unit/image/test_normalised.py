@@ -7,7 +7,7 @@ from pathlib import Path
 
 import pytest
 
-from stacks.core.disk import same_modes
+from stacks.core.disk import fixed_umask
 from stacks.core.reproducible import EPOCH
 from stacks.image import normalised
 
@@ -73,7 +73,7 @@ def test_a_hard_link_into_the_cache_is_not_touched_where_it_is_right_already(
 def test_the_users_umask_comes_back(tmp_path: Path) -> None:
     before = os.umask(0o027)
     try:
-        with same_modes():
+        with fixed_umask():
             (tmp_path / "file").touch()
         assert os.umask(0o027) == 0o027
     finally:

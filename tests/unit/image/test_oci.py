@@ -150,7 +150,7 @@ def test_content_that_has_changed_since_is_not_packed(
     workspace: Workspace, build: Path, base: Path, tmp_path: Path
 ) -> None:
     (build / "laid-out/packages/opt/theano/python").write_text("changed")
-    with pytest.raises(IntegrityError, match="have changed since they were laid out"):
+    with pytest.raises(IntegrityError, match="changed after the layers were made"):
         oci.write(workspace, VARIANT, tmp_path / "image.tar", base)
     assert not (tmp_path / "image.tar").exists()
 
@@ -158,11 +158,11 @@ def test_content_that_has_changed_since_is_not_packed(
 @pytest.mark.parametrize(
     ("name", "told"),
     [
-        ("missing/image.tar", r"(?s)missing: no such folder.*mkdir -p"),
+        ("missing/image.tar", r"(?s)missing is no folder.*mkdir -p"),
         ("folder", r"(?s)folder is a folder.*folder/image.tar"),
     ],
 )
-def test_a_place_that_cannot_be_a_file_is_told(
+def test_an_impossible_target_file_is_an_error(
     workspace: Workspace, build: Path, base: Path, tmp_path: Path, name: str, told: str
 ) -> None:
     (tmp_path / "folder").mkdir()
@@ -170,7 +170,7 @@ def test_a_place_that_cannot_be_a_file_is_told(
         oci.write(workspace, VARIANT, tmp_path / name, base)
 
 
-def test_a_base_that_is_no_archive_is_told(
+def test_a_base_that_is_not_an_archive_is_an_error(
     workspace: Workspace, build: Path, tmp_path: Path
 ) -> None:
     (tmp_path / "base").write_text("no archive")
@@ -195,7 +195,7 @@ def test_an_archive_that_is_not_finished_leaves_the_old_one(
 
     monkeypatch.setattr(tarfile.TarFile, "addfile", fail)
     (build / "images/theano-1.0.5/openblas.packed").mkdir(parents=True)
-    monkeypatch.setattr(oci, "pack_once", lambda *_: ())
+    monkeypatch.setattr(oci, "compress_once", lambda *_: ())
     with pytest.raises(KeyboardInterrupt if isinstance(fault, KeyboardInterrupt) else DiskError):
         oci.write(workspace, VARIANT, tmp_path / "out/image.tar", base)
     assert [path.name for path in (tmp_path / "out").iterdir()] == ["image.tar"]

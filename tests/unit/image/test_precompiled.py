@@ -154,7 +154,7 @@ def test_a_link_is_not_followed(image: Image, tmp_path: Path) -> None:
     assert image.settings().is_relative_to(image.home)
 
 
-def test_without_a_place_it_is_said_what_was_tried_and_what_to_do(image: Image) -> None:
+def test_the_error_without_a_writable_folder_has_a_fix(image: Image) -> None:
     done = image.start(TMPDIR="/proc/none", HOME="/proc/none")
     assert json.loads(done.stdout) == ["/opt/theano/etc/theanorc", "~/.theanorc"]
     assert re.search(r"(?s)no folder to compile in.*/proc/none/theano-.*--tmpfs /tmp", done.stderr)
@@ -167,7 +167,7 @@ def test_a_place_where_nothing_may_be_executed_is_refused(image: Image, tmp_path
     text = hook.read_text().replace("f_flag & ST_NOEXEC", "f_flag | ST_NOEXEC")
     hook.write_text(text)
     done = image.start()
-    assert "nothing may be executed there (noexec)" in done.stderr
+    assert "it does not allow execution (noexec)" in done.stderr
 
 
 def test_a_program_of_the_environment_hands_on_only_what_is_the_users(image: Image) -> None:
@@ -189,10 +189,10 @@ def test_a_devices_kernels_go_to_a_folder_of_the_users(
     assert said.splitlines()[-1] == variables.get("POCL_CACHE_DIR", str(own))
 
 
-def test_a_cpu_that_cannot_try_what_is_compiled_is_told(tmp_path: Path) -> None:
+def test_a_cpu_without_the_needed_flags_is_an_error(tmp_path: Path) -> None:
     cpuinfo = tmp_path / "cpuinfo"
     cpuinfo.write_text("processor : 0\nflags : fpu sse2\n")
-    with pytest.raises(UsageError, match=r"(?s)cannot be made on this CPU.*no abm avx2"):
+    with pytest.raises(UsageError, match=r"(?s)this CPU cannot run.*no abm avx2"):
         precompiled.check_machine(cpuinfo)
     cpuinfo.write_text("flags : fpu " + " ".join(precompiled.CPU_FLAGS))
     precompiled.check_machine(cpuinfo)

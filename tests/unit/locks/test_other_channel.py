@@ -12,6 +12,7 @@ import pytest
 import zstandard
 
 from stacks.channel.offers import read_channel
+from stacks.core.disk import REPOSITORY
 from stacks.core.errors import FetchError, IntegrityError, StacksError, StaleError, UsageError
 from stacks.core.workspace import Workspace
 from stacks.environments import build as pipeline
@@ -125,7 +126,7 @@ def world(site: Site, room: Path, monkeypatch: pytest.MonkeyPatch) -> World:
     return world
 
 
-def test_the_lock_has_what_the_channel_gave(world: World) -> None:
+def test_a_lock_of_another_channel_has_its_packages(world: World) -> None:
     world.relock()
     assert (world.lock / "environment.yml").read_text() == (
         "# small on six.\n# Made by `./invoke lock`.\nname: small@conda-forge\nchannels:\n"
@@ -159,6 +160,23 @@ def test_an_environment_is_made_of_it_and_nothing_is_asked_twice(world: World) -
     assert world.site.asked == []
 
 
+def test_the_accelerator_is_installed_beside_the_locked_packages(world: World) -> None:
+    path = world.root / "envs/frameworks/tiny.yaml"
+    path.write_text(f"{FRAMEWORK}accelerator: [theano-stacks]\n")
+    name = "recipes/theano-stacks"
+    shutil.copytree(REPOSITORY / name, world.root / name)
+    world.relock()
+    assert {package.name for package in world.check().packages} == {p.name for p in SOLVED}
+    assert "theano-stacks" not in (world.lock / "environment.yml").read_text()
+    world.make()
+    assert (world.place / "lib/python3.9/site-packages/theano_stacks_quick.pth").is_file()
+    [record] = world.place.glob("conda-meta/theano-stacks-1.0.0-*.json")
+    assert "/theano-stacks/noarch/theano-stacks-1.0.0-" in json.loads(record.read_bytes())["url"]
+    expected = json.loads((world.place / "etc/theano-stacks/expect.json").read_bytes())
+    assert "theano-stacks" in {package["name"] for package in expected["packages"]}
+    assert world.make() == world.place, "ready"
+
+
 def test_an_index_that_is_not_packed(world: World) -> None:
     serve(world.site, "/plain", PACKAGES, packed=False)
     world.relock("plain")
@@ -177,7 +195,7 @@ def test_a_mirror_that_is_chosen_later_is_asked_first(world: World) -> None:
     assert world.site.paths().count(kept) == 1, "what the mirror has not is where it was locked"
 
 
-def test_bytes_that_are_not_the_locked_ones(world: World) -> None:
+def test_bytes_that_differ_from_the_lock_are_an_error(world: World) -> None:
     world.relock()
     path = f"/conda-forge/noarch/{SOLVED[1].file_name}"
     data = world.site.files[path]
@@ -189,7 +207,7 @@ def test_bytes_that_are_not_the_locked_ones(world: World) -> None:
     assert world.make() == world.place
 
 
-def test_a_package_that_the_channel_has_dropped(world: World) -> None:
+def test_a_package_dropped_by_the_channel_is_an_error(world: World) -> None:
     world.relock()
     before = (world.lock / "conda-lock.yml").read_bytes()
     dropped = SOLVED[1]
@@ -203,7 +221,7 @@ def test_a_package_that_the_channel_has_dropped(world: World) -> None:
     assert (world.lock / "conda-lock.yml").read_bytes() == before
 
 
-def test_specs_that_cannot_be_met_together(world: World) -> None:
+def test_specs_without_a_solution_are_an_error(world: World) -> None:
     newer = replace(SOLVED[3], version="0.3.40")
     others = [p for p in PACKAGES if p.name != "libopenblas"]
     serve(world.site, "/conda-forge", [*others, newer])
@@ -222,9 +240,9 @@ def test_a_system_that_is_older_than_the_packages_need(world: World) -> None:
 
 @pytest.mark.parametrize(
     ("content", "message"),
-    [(None, "not a conda channel"), (b"BZh", "not a file of zstd's"), (b"", "cannot be read")],
+    [(None, "is not a conda channel"), (b"BZh", "is not a zstd file"), (b"", "cannot be read")],
 )
-def test_an_index_that_is_none(world: World, content: bytes | None, message: str) -> None:
+def test_an_invalid_index_is_an_error(world: World, content: bytes | None, message: str) -> None:
     name = "/conda-forge/linux-64/repodata.json.zst"
     if content is None:
         del world.site.files[name]
@@ -278,10 +296,10 @@ def test_a_lock_that_is_not_there(world: World) -> None:
     assert caught.value.fix and "--variant small --channel" in caught.value.fix
 
 
-def test_sizes_that_are_none(world: World) -> None:
+def test_invalid_sizes_are_an_error(world: World) -> None:
     world.relock()
     (world.lock / "sizes.json").write_text("[]")
-    with pytest.raises(UsageError, match="not the packages' sizes"):
+    with pytest.raises(UsageError, match="does not contain the packages' sizes"):
         world.make()
 
 

@@ -24,15 +24,17 @@ def program(*words: str | Path) -> subprocess.CompletedProcess[str]:
     )
 
 
-def test_a_wish_becomes_the_programs_words() -> None:
-    assert profile_runs.Wish("ntm").words() == ["ntm"]
-    wish = profile_runs.Wish("lstm", calls=5, case="merged", linker="numba", small=True)
-    assert wish.words() == [
+def test_workload_options_become_the_programs_words() -> None:
+    assert profile_runs.WorkloadOptions("ntm").arguments() == ["ntm"]
+    options = profile_runs.WorkloadOptions(
+        "lstm", calls=5, case="merged", linker="numba", small=True
+    )
+    assert options.arguments() == [
         "lstm", "--calls", "5", "--case", "merged", "--linker", "numba", "--small",
     ]  # fmt: skip
 
 
-def test_an_unknown_workload_is_told_with_those_there_are() -> None:
+def test_the_error_for_an_unknown_workload_lists_the_known_ones() -> None:
     with pytest.raises(UsageError, match="no workload ntn") as caught:
         profile_runs.check_workload("ntn")
     assert "ntm, gibbs, scan_gc, lstm, logreg, check_blas" in str(caught.value)
@@ -41,33 +43,33 @@ def test_an_unknown_workload_is_told_with_those_there_are() -> None:
 @pytest.mark.parametrize(
     ("text", "message"),
     [
-        ('{"schema": 1, "workl', "not whole JSON"),
+        ('{"schema": 1, "workl', "not valid JSON"),
         ("[]", "not a workload's report"),
         ('{"schema": 1, "checks": []}', "not a workload's report"),
-        ('{"schema": 7, "workload": "ntm", "cases": []}', "another schema"),
+        ('{"schema": 7, "workload": "ntm", "cases": []}', "another version of the report's schema"),
     ],
 )
-def test_a_file_that_is_no_report_is_told(tmp_path: Path, text: str, message: str) -> None:
+def test_a_file_that_is_not_a_report_is_an_error(tmp_path: Path, text: str, message: str) -> None:
     path = tmp_path / "report.json"
     path.write_text(text)
     with pytest.raises(UsageError, match=message):
-        profile_runs.read(path)
+        profile_runs.read_report(path)
 
 
 def test_a_report_of_schema_1_is_read_and_shown(tmp_path: Path) -> None:
     content = gzip.decompress((Path(__file__).parent / "report_schema_1.json.gz").read_bytes())
     path = tmp_path / "report.json"
     path.write_bytes(content)
-    old = profile_runs.read(path)
+    old = profile_runs.read_report(path)
     assert (old["schema"], "fixed_scan" in old) == (1, False)
     assert profile_runs.signature_of(old) == ("049670a0668c",)
     done = program("--show", path)
     assert done.returncode == 0 and "logreg, float32 on theano 1.0.5" in done.stdout
 
 
-def test_a_variant_without_a_report_says_how_to_make_it(workspace: Workspace) -> None:
+def test_the_error_for_a_missing_report_has_a_fix(workspace: Workspace) -> None:
     with pytest.raises(UsageError) as caught:
-        profile_runs.find(workspace, "theano-0.8.2/blis", "scan_gc", None)
+        profile_runs.find_report(workspace, "theano-0.8.2/blis", "scan_gc", None)
     assert "--variant blis --framework theano-0.8.2 --workload scan_gc" in str(caught.value)
 
 
@@ -77,9 +79,8 @@ def test_the_fastest_of_the_commonest_graph_is_kept() -> None:
         report(case(None, signature="often", seconds=0.009)),
         report(case(None, signature="often", seconds=0.008)),
     ]
-    found = [profile_runs.signature_of(each) for each in reports]
-    assert profile_runs.commonest(found, reports) == 2
-    assert profile_runs.told(reports) == [
+    assert profile_runs.fastest_of_commonest(reports) is reports[2]
+    assert profile_runs.graph_lines(reports) == [
         "3 compilations gave 2 different graphs:",
         "  2 of 3: often, 8.50 ms a call",
         "  1 of 3: rare, 1.00 ms a call",

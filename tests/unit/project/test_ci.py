@@ -64,7 +64,7 @@ def test_the_values_of_a_job(workspace: Workspace) -> None:
     assert second["baseline"] == second["flavour"] == "pip-default"
 
 
-def test_what_a_person_wrote_stays(own_workspace: Workspace) -> None:
+def test_only_the_generated_lines_of_a_workflow_change(own_workspace: Workspace) -> None:
     folder = own_workspace.workflows
     folder.mkdir(parents=True)
     mkl = load_variant(own_workspace, "mkl", "theano-1.0.5")
@@ -73,14 +73,14 @@ def test_what_a_person_wrote_stays(own_workspace: Workspace) -> None:
     (folder / "other.yml").write_text("on: push\n")
     made = ci.rendered(own_workspace, [mkl])
     (text,) = made.values()
-    with pytest.raises(StaleError, match=r"a\.yml: not a job for each variant"):
+    with pytest.raises(StaleError, match=r"a\.yml: the jobs are not the variants'"):
         ci.check(own_workspace, [mkl])
     ci.write(own_workspace, [mkl])
     ci.check(own_workspace, [mkl])
     assert text.splitlines()[:2] == lines[:2] and text.splitlines()[-2:] == lines[-2:]
     assert yaml.safe_load(text.splitlines()[2])[0]["flavour"] == "mkl"
     (folder / "a.yml").write_text("\n".join(lines[:3]))
-    with pytest.raises(UsageError, match="the end of the jobs is missing"):
+    with pytest.raises(UsageError, match="the end of the rendered lines is missing"):
         ci.rendered(own_workspace, [])
 
 

@@ -47,8 +47,8 @@ def test_stale_and_missing_schemas_are_named(
     with pytest.raises(StaleError) as caught:
         schemas.check(replace(workspace, root=tmp_path))
     assert str(caught.value) == (
-        "envs/blas.schema.json, envs/variant.schema.json: no longer what the models give\n"
-        "  fix:      run `./invoke schema` and commit what it writes"
+        "envs/blas.schema.json, envs/variant.schema.json: not the schema of the model\n"
+        "  fix:      ./invoke schema, then commit the files"
     )
 
 

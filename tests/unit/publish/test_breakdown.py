@@ -41,7 +41,7 @@ def test_small_classes_are_summed_and_python_is_not_hidden_among_them(tmp_path: 
     assert len(parts) == breakdown.LARGEST + 3
 
 
-def test_python_is_striped_numbered_and_told(tmp_path: Path) -> None:
+def test_python_time_is_striped_and_numbered(tmp_path: Path) -> None:
     _, plot = plots.plots(session(tmp_path, base=SLOW, fast=QUICK))
     assert plot.title == "ntm step: where a call spends its time, 2 threads, theano-1.0.5"
     assert [bar.text for bar in plot.bars] == ["955 ms, 52% Py", "555 ms, 0% Py"]
@@ -62,7 +62,7 @@ def test_compiling_is_split_into_its_steps(tmp_path: Path) -> None:
     )
 
 
-def test_without_the_steps_of_all_none_are_told(tmp_path: Path) -> None:
+def test_steps_need_a_profile_of_every_variant(tmp_path: Path) -> None:
     found = session(tmp_path, base=SLOW)
     (compiling,) = breakdown.compiling(found)
     assert [part.name for part in compiling.parts] == ["compiling", "100 calls"]

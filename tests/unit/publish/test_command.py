@@ -35,7 +35,7 @@ def test_every_figure_has_its_machine_versions_and_samples(tmp_path: Path) -> No
         assert "other programs were busy" in text
 
 
-def test_what_gave_no_answer_has_a_row_without_a_figure(tmp_path: Path) -> None:
+def test_a_timeout_has_a_row_without_a_figure(tmp_path: Path) -> None:
     keep(tmp_path, missing=(missing(FAST),))
     command.publish(at(tmp_path))
     assert "| theano-1.0.5 | fast | ntm, numba | 2 | no answer |  |  |  |  |\n" in timings(tmp_path)
@@ -61,7 +61,7 @@ def _settings(**more: Any) -> Any:
     return result(runs(BASE, [1.0]), BASE).settings.model_copy(update=more)
 
 
-def test_nothing_is_taken_from_elsewhere(tmp_path: Path) -> None:
+def test_the_page_loads_nothing_from_the_network(tmp_path: Path) -> None:
     keep(tmp_path)
     command.publish(at(tmp_path))
     found = Reader(site(tmp_path))
@@ -75,7 +75,7 @@ def test_nothing_is_taken_from_elsewhere(tmp_path: Path) -> None:
     assert "url(" not in site(tmp_path) and "@import" not in site(tmp_path)
 
 
-def test_what_others_wrote_is_shown_and_never_obeyed(tmp_path: Path) -> None:
+def test_text_of_results_is_escaped(tmp_path: Path) -> None:
     evil = subject(EVIL, EVIL.replace("/", "")).model_copy(
         update={"packages": tuple(p.model_copy(update={"version": EVIL}) for p in BASE.packages)}
     )
@@ -95,14 +95,14 @@ def test_what_others_wrote_is_shown_and_never_obeyed(tmp_path: Path) -> None:
     assert not [line for line in written.splitlines() if line.startswith("# [a]")]
 
 
-def test_without_results_it_says_what_to_run(tmp_path: Path) -> None:
+def test_the_error_without_results_has_a_fix(tmp_path: Path) -> None:
     with pytest.raises(UsageError, match=r"no results to publish\n  fix: .*\./invoke bench"):
         command.publish(at(tmp_path))
     assert not (tmp_path / "site").exists()
     command.check(at(tmp_path))
 
 
-def test_what_cannot_be_read_is_named_and_left_out(
+def test_unreadable_results_are_named_and_left_out(
     tmp_path: Path, capsys: pytest.CaptureFixture[str]
 ) -> None:
     good = keep(tmp_path)
@@ -113,12 +113,12 @@ def test_what_cannot_be_read_is_named_and_left_out(
         command.publish(at(tmp_path))
     assert raised.value.exit_code == 2
     said = capsys.readouterr().err
-    assert "cut.json: not whole" in said and "of another machine than the first" in said
+    assert "cut.json: its JSON is cut off" in said and "another machine than the first" in said
     assert "2.50 (2.50 - 2.50)" in timings(tmp_path)
     assert "Elsewhere" not in timings(tmp_path) + site(tmp_path)
 
 
-def test_stale_is_what_the_results_no_longer_give(tmp_path: Path) -> None:
+def test_documents_that_differ_from_the_results_are_stale(tmp_path: Path) -> None:
     keep(tmp_path)
     with pytest.raises(StaleError, match=r"timings\.md, .*index\.html: not what results/ gives"):
         command.check(at(tmp_path))
@@ -133,7 +133,7 @@ def test_stale_is_what_the_results_no_longer_give(tmp_path: Path) -> None:
         command.check(at(tmp_path))
     for path in (tmp_path / "results").rglob("*.json"):
         path.unlink()
-    with pytest.raises(StaleError, match="take these files away"):
+    with pytest.raises(StaleError, match="remove these files"):
         command.check(at(tmp_path))
 
 

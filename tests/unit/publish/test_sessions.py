@@ -13,7 +13,7 @@ def _settings(**more: Any) -> Any:
     return result(runs(BASE, [1.0]), BASE).settings.model_copy(update=more)
 
 
-def test_of_the_same_on_a_machine_the_last_is_published(tmp_path: Path) -> None:
+def test_only_the_last_result_of_the_same_settings_is_published(tmp_path: Path) -> None:
     keep(tmp_path)
     keep(tmp_path, began="2026-11-23T05:30:00Z")
     keep(tmp_path, began="2026-11-22T05:30:00Z", settings=_settings(workloads=("ntm",)))
@@ -23,7 +23,7 @@ def test_of_the_same_on_a_machine_the_last_is_published(tmp_path: Path) -> None:
     ]
 
 
-def test_a_ratio_of_another_graph_is_told(tmp_path: Path) -> None:
+def test_a_ratio_of_another_graph_is_marked(tmp_path: Path) -> None:
     found = [*runs(BASE, [2.0] * 7, graph="one"), *runs(FAST, [5.0] * 7, graph="two")]
     found += runs(OTHER, [5.0] * 7, graph="one")
     store.write(at(tmp_path), result(found, BASE, FAST, OTHER))
@@ -31,7 +31,7 @@ def test_a_ratio_of_another_graph_is_told(tmp_path: Path) -> None:
     assert [figure.reference for figure in session.figures[1:]] == ["base, another graph", "base"]
 
 
-def test_a_step_of_another_graph_is_told(tmp_path: Path) -> None:
+def test_a_step_of_another_graph_is_marked(tmp_path: Path) -> None:
     first, second = subject("pip-default", baseline=True), subject("mkl")
     slow = runs(first, [0.4] * 7, name="ntm step", unit="s", graph="one")
     fast = runs(second, [0.2] * 7, name="ntm step", unit="s", graph="two")

@@ -9,7 +9,7 @@ from pathlib import Path
 import pytest
 
 from stacks.core.errors import UsageError
-from stacks.sources.condarc import Place, conda_web, place_of
+from stacks.sources.condarc import ChannelAddress, channel_address, conda_web
 
 
 @pytest.fixture
@@ -23,25 +23,25 @@ def rc(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Path:
 
 
 def test_a_name_is_below_the_alias(rc: Path, monkeypatch: pytest.MonkeyPatch) -> None:
-    default = place_of("conda-forge")
+    default = channel_address("conda-forge")
     assert default.name == "conda-forge" and default.url.endswith("/conda-forge")
     rc.write_text("channel_alias: https://mirror.example/conda\n")
-    assert place_of("conda-forge").url == "https://mirror.example/conda/conda-forge"
+    assert channel_address("conda-forge").url == "https://mirror.example/conda/conda-forge"
     monkeypatch.setenv("CONDA_CHANNEL_ALIAS", "https://other.example")
-    assert place_of("conda-forge").url == "https://other.example/conda-forge"
-    assert place_of("https://other.example/conda-forge").name == "conda-forge"
+    assert channel_address("conda-forge").url == "https://other.example/conda-forge"
+    assert channel_address("https://other.example/conda-forge").name == "conda-forge"
 
 
 def test_a_name_that_has_an_address_of_its_own(rc: Path) -> None:
     rc.write_text("custom_channels:\n  mine: https://example/all\n")
-    assert place_of("mine") == Place("mine", "https://example/all/mine")
+    assert channel_address("mine") == ChannelAddress("mine", "https://example/all/mine")
 
 
 def test_another_file_by_condarc(rc: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     other = rc.with_name("other.yml")
     other.write_text("channel_alias: https://third.example\n")
     monkeypatch.setenv("CONDARC", str(other))
-    assert place_of("conda-forge").url == "https://third.example/conda-forge"
+    assert channel_address("conda-forge").url == "https://third.example/conda-forge"
 
 
 @pytest.mark.parametrize(
@@ -54,13 +54,13 @@ def test_another_file_by_condarc(rc: Path, monkeypatch: pytest.MonkeyPatch) -> N
     ],
 )
 def test_an_address(rc: Path, channel: str, url: str, label: str) -> None:
-    place = place_of(channel)
-    assert (place.name, place.url, place.label) == (url, url, label)
+    address = channel_address(channel)
+    assert (address.name, address.url, address.label) == (url, url, label)
 
 
 def test_a_label_of_a_channel_is_a_name_of_a_folder(rc: Path) -> None:
-    assert place_of("conda-forge").label == "conda-forge"
-    assert place_of("conda-forge/label/old_1").label == "conda-forge-label-old-1"
+    assert channel_address("conda-forge").label == "conda-forge"
+    assert channel_address("conda-forge/label/old_1").label == "conda-forge-label-old-1"
 
 
 @pytest.mark.parametrize(
@@ -68,14 +68,14 @@ def test_a_label_of_a_channel_is_a_name_of_a_folder(rc: Path) -> None:
 )
 def test_no_password_comes_into_a_lock(rc: Path, channel: str) -> None:
     with pytest.raises(UsageError, match="password") as caught:
-        place_of(channel)
+        channel_address(channel)
     assert "hunter2" not in str(caught.value) and "netrc" in str(caught.value)
 
 
 @pytest.mark.parametrize("channel", ["", "defaults", "ftp://example/c", "s3://bucket/c"])
 def test_what_is_not_one_channel(rc: Path, channel: str) -> None:
     with pytest.raises(UsageError, match="is not one conda channel"):
-        place_of(channel)
+        channel_address(channel)
 
 
 @pytest.mark.parametrize(
@@ -84,14 +84,14 @@ def test_what_is_not_one_channel(rc: Path, channel: str) -> None:
 def test_a_configuration_that_cannot_be_read(rc: Path, text: str) -> None:
     rc.write_text(text)
     with pytest.raises(UsageError, match=r"conda's configuration|cannot be found") as caught:
-        place_of("conda-forge")
+        channel_address("conda-forge")
         conda_web(threading.Event(), "https://example/c")
     assert ".condarc" in str(caught.value)
 
 
 def test_an_address_that_cannot_be_read(rc: Path) -> None:
     with pytest.raises(UsageError, match="cannot be found"):
-        place_of("http://host:port/c")
+        channel_address("http://host:port/c")
 
 
 def test_how_servers_are_reached(rc: Path) -> None:

@@ -12,21 +12,23 @@ from stacks.sources.fetch import fetch
 from unit.helpers.serving import BODY, POOL, Answer, Site, deb, part_of, sha256
 
 
-def test_a_part_is_gone_on_with(workspace: Workspace, mirror: Site) -> None:
+def test_a_partial_download_is_resumed(workspace: Workspace, mirror: Site) -> None:
     part = part_of(workspace, deb(), BODY[:1000])
     assert fetch(workspace, [deb()])[deb()].read_bytes() == BODY
     assert [asked.headers.get("range") for asked in mirror.asked] == ["bytes=1000-"]
     assert not part.exists()
 
 
-def test_a_whole_part_needs_no_request(workspace: Workspace, mirror: Site) -> None:
+def test_a_complete_partial_download_needs_no_request(workspace: Workspace, mirror: Site) -> None:
     part_of(workspace, deb(), BODY)
     assert fetch(workspace, [deb()])[deb()].read_bytes() == BODY
     assert mirror.asked == []
 
 
 @pytest.mark.parametrize("part", [b"\xff" * 1000, b"\xff" * len(BODY), BODY + b"more"])
-def test_a_wrong_part_is_fetched_from_zero(workspace: Workspace, mirror: Site, part: bytes) -> None:
+def test_a_wrong_partial_download_is_fetched_from_zero(
+    workspace: Workspace, mirror: Site, part: bytes
+) -> None:
     part_of(workspace, deb(), part)
     assert fetch(workspace, [deb()])[deb()].read_bytes() == BODY
     assert "range" not in mirror.asked[-1].headers
@@ -38,9 +40,7 @@ def test_a_server_that_does_not_resume_sends_all_of_it(workspace: Workspace, mir
     assert fetch(workspace, [deb()])[deb()].read_bytes() == BODY
 
 
-def test_a_server_that_resumes_elsewhere_is_not_believed(
-    workspace: Workspace, mirror: Site
-) -> None:
+def test_a_wrong_content_range_is_not_used(workspace: Workspace, mirror: Site) -> None:
     part_of(workspace, deb(), BODY[:1000])
     told = {"Content-Range": f"bytes 0-{len(BODY) - 1}/{len(BODY)}"}
     mirror.plans[f"/debian{POOL}"] = [Answer(206, BODY, told)]
@@ -84,7 +84,7 @@ def test_retry_after_is_obeyed(workspace: Workspace, mirror: Site, pauses: list[
     assert pauses[3] < download.LONGEST_PAUSE
 
 
-def test_a_server_that_stays_ill_is_told(
+def test_a_server_that_stays_unavailable_is_an_error(
     workspace: Workspace, mirror: Site, pauses: list[float]
 ) -> None:
     mirror.plans[f"/debian{POOL}"] = [Answer(503)] * 99
@@ -119,7 +119,7 @@ def test_a_body_that_never_ends_is_cut(workspace: Workspace, mirror: Site) -> No
         fetch(workspace, [deb()])
 
 
-def test_bytes_on_the_wire_count_not_what_a_server_says_of_them(
+def test_content_encoding_does_not_change_the_hashed_bytes(
     workspace: Workspace, mirror: Site
 ) -> None:
     packed = gzip.compress(BODY)

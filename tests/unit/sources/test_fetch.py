@@ -38,11 +38,11 @@ def test_a_flipped_byte_in_the_cache_is_thrown_away_and_fetched_again(
     path = fetch(workspace, [deb()])[deb()]
     path.write_bytes(BODY[:99] + b"\xff" + BODY[100:])
     assert fetch(workspace, [deb()])[deb()].read_bytes() == BODY
-    assert f"thrown away: {path}" in capsys.readouterr().err
+    assert f"{path}: deleted" in capsys.readouterr().err
     assert len(mirror.asked) == 2
 
 
-def test_a_flipped_byte_without_a_network_is_told(
+def test_a_flipped_byte_without_a_network_is_an_error(
     workspace: Workspace, mirror: Site, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     path = fetch(workspace, [deb()])[deb()]
@@ -59,7 +59,7 @@ def test_offline_takes_the_cache_and_asks_nobody(workspace: Workspace, mirror: S
     fetch(workspace, [deb()])
     asked = len(mirror.asked)
     assert fetch(workspace, [deb()], offline=True)[deb()].read_bytes() == BODY
-    with pytest.raises(FetchError, match=r"(?s)not there.*with a network"):
+    with pytest.raises(FetchError, match=r"(?s)missing.*with a network"):
         fetch(workspace, [deb(b"other")], offline=True)
     assert len(mirror.asked) == asked
 
@@ -68,7 +68,7 @@ def test_no_pins_need_nothing(workspace: Workspace) -> None:
     assert fetch(workspace, []) == {}
 
 
-def test_a_full_disk_is_told(workspace: Workspace, mirror: Site) -> None:
+def test_a_full_disk_is_an_error(workspace: Workspace, mirror: Site) -> None:
     part = part_of(workspace, deb(), b"")
     part.unlink()
     part.symlink_to("/dev/full")
@@ -76,7 +76,7 @@ def test_a_full_disk_is_told(workspace: Workspace, mirror: Site) -> None:
         fetch(workspace, [deb()])
 
 
-def test_a_cache_that_cannot_be_made_is_told(
+def test_a_cache_that_cannot_be_created_is_an_error(
     workspace: Workspace, mirror: Site, room: Path
 ) -> None:
     (room / "cache").write_text("a file")
@@ -133,7 +133,7 @@ def test_two_processes_fetch_one_file_once(mirror: Site) -> None:
 
 
 @pytest.mark.parametrize("blow", [signal.SIGINT, signal.SIGKILL])
-def test_a_stopped_fetch_leaves_a_part_that_is_gone_on_with(
+def test_a_stopped_fetch_is_resumed(
     workspace: Workspace, mirror: Site, blow: signal.Signals
 ) -> None:
     asked, go_on = threading.Event(), threading.Event()

@@ -7,9 +7,9 @@ import pytest
 
 from stacks.core.errors import FetchError
 from stacks.sources import mirrors
-from stacks.sources.mirrors import debian_mirrors, pip_settings, shown
+from stacks.sources.mirrors import debian_mirrors, pip_settings, public_url
 
-VARIABLES = ("DEBIAN_MIRROR", "DEBIAN_SNAPSHOT_MIRROR", "DEBIAN_SECURITY_MIRROR")
+VARIABLES = ("DEBIAN_MIRROR", "DEBIAN_SNAPSHOT_MIRROR")
 
 
 @pytest.fixture
@@ -25,8 +25,6 @@ def apt(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Path:
 def test_no_mirror_says_what_to_export(apt: Path) -> None:
     with pytest.raises(FetchError, match="export DEBIAN_MIRROR="):
         debian_mirrors()
-    with pytest.raises(FetchError, match="export DEBIAN_SECURITY_MIRROR="):
-        debian_mirrors(security=True)
 
 
 def test_the_environment_comes_before_apt(apt: Path, monkeypatch: pytest.MonkeyPatch) -> None:
@@ -89,7 +87,6 @@ def test_deb822_sources(apt: Path) -> None:
         "Types: deb\nURIs: http://s.test/debian-security\nSuites: trixie-security\nComponents: main"
     )
     assert debian_mirrors() == ("http://a.test/debian", "http://b.test/debian")
-    assert debian_mirrors(security=True) == ("http://s.test/debian-security",)
 
 
 def test_a_mirror_is_asked_once(apt: Path) -> None:
@@ -160,7 +157,7 @@ def test_without_an_index_it_is_pips_own_default(monkeypatch: pytest.MonkeyPatch
 
 
 @pytest.mark.parametrize("text", ["[global]\ntimeout = soon\n", "no section\n"])
-def test_a_configuration_that_pip_refuses_is_told(pip: Path, text: str) -> None:
+def test_a_configuration_that_pip_refuses_is_an_error(pip: Path, text: str) -> None:
     pip.write_text(text)
     with pytest.raises(FetchError, match=r"(?s)pip's configuration cannot be read.*config debug"):
         pip_settings()
@@ -176,4 +173,4 @@ def test_a_configuration_that_pip_refuses_is_told(pip: Path, text: str) -> None:
     ],
 )
 def test_no_password_is_shown(url: str, printed: str) -> None:
-    assert shown(url) == printed
+    assert public_url(url) == printed

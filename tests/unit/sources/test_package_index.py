@@ -52,9 +52,9 @@ def test_a_json_index(workspace: Workspace, index: Site) -> None:
     assert fetch(workspace, [wheel()])[wheel()].read_bytes() == BODY
 
 
-def test_a_json_index_that_cannot_be_read_is_told(workspace: Workspace, index: Site) -> None:
+def test_an_unreadable_json_index_is_an_error(workspace: Workspace, index: Site) -> None:
     index.kinds["/simple/foo-bar/"] = "application/vnd.pypi.simple.v1+json"
-    with pytest.raises(FetchError, match=r"(?s)cannot be read.*JSON.*fix"):
+    with pytest.raises(FetchError, match=r"(?s)cannot be parsed.*JSON.*fix"):
         fetch(workspace, [wheel()])
 
 
@@ -75,7 +75,7 @@ def test_the_next_index_is_asked(
     assert fetch(workspace, [wheel()])[wheel()].read_bytes() == BODY
 
 
-def test_an_index_that_is_ill_does_not_hide_the_next(
+def test_an_unavailable_index_does_not_hide_the_next(
     workspace: Workspace, index: Site, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     configure(monkeypatch, f"{index.url}/ill", f"{index.url}/simple")
@@ -83,7 +83,7 @@ def test_an_index_that_is_ill_does_not_hide_the_next(
     assert fetch(workspace, [wheel()])[wheel()].read_bytes() == BODY
 
 
-def test_an_index_that_is_ill_is_not_taken_for_one_without_the_file(
+def test_an_unavailable_index_does_not_count_as_one_without_the_file(
     workspace: Workspace, index: Site, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     configure(monkeypatch, f"{index.url}/ill", f"{index.url}/empty")
@@ -102,12 +102,12 @@ def test_a_file_that_no_index_has(
         fetch(workspace, [pin])
     told = str(caught.value)
     assert "Foo_Bar 9 (foo_bar-9-py3-none-any.whl) is not at: " in told
-    assert f"{index.url}/simple/foo-bar/, {index.url}/empty/foo-bar/ (does not know it)" in told
-    assert "/nosuch (does not know it)" in told
+    assert f"{index.url}/simple/foo-bar/, {index.url}/empty/foo-bar/ (has no such project)" in told
+    assert "/nosuch (has no such project)" in told
     assert SECRET not in told
 
 
-def test_an_index_that_offers_other_bytes_is_told_before_they_are_fetched(
+def test_an_index_with_another_hash_is_an_error_before_any_download(
     workspace: Workspace, index: Site
 ) -> None:
     with pytest.raises(IntegrityError, match=f"(?s){WHEEL}.*expected.*found.*invoke pin"):

@@ -27,7 +27,7 @@ SDIST = IndexPin(
 )
 
 
-def test_what_is_written_is_read_back(tmp_path: Path) -> None:
+def test_written_pins_are_read_again(tmp_path: Path) -> None:
     write_pins(tmp_path / "lock", Pins((DEB,), (SDIST, WHEEL)))
     assert read_pins(tmp_path / "lock") == Pins((DEB,), (WHEEL, SDIST))
 
@@ -59,7 +59,7 @@ def test_lookups() -> None:
     assert pins.version("FOO.bar", "1.10") == (WHEEL, SDIST)
 
 
-def test_a_missing_pin_says_how_to_pin_it() -> None:
+def test_the_error_for_a_missing_pin_has_a_fix() -> None:
     pins = Pins((DEB,), (WHEEL,))
     with pytest.raises(UsageError, match=r"(?s)libfoo1 of trixie.*\./invoke pin"):
         pins.deb("trixie", "libfoo1")
@@ -80,44 +80,55 @@ GOOD_FILE = "- {name: a, version: '1.0', filename: a.whl, size: 1, sha256: " + "
 @pytest.mark.parametrize(
     ("text", "line", "words"),
     [
-        ("", None, "empty"),
-        ("debs: []\nfiles: }", 2, "not YAML"),
-        ("- 1", 1, "not a mapping"),
-        ("debs: []", 1, "missing key.*no files"),
-        ("debs: []\nfiles: []\nwheels: []", 3, "unknown key.*wheels"),
-        ("debs: []\nfiles: []\ndebs: []", 3, "a key twice"),
-        ("debs: 3\nfiles: []", 1, "not a list"),
-        ("debs:\n- 3\nfiles: []", 2, "not a mapping"),
-        (f"debs:\n{GOOD_DEB.replace('size: 1, ', '')}\nfiles: []", 2, "missing key.*no size"),
+        ("", 1, "expected the key 'debs', found none"),
+        ("debs: []\nfiles: }", 2, "expected YAML"),
+        ("- 1", 1, "expected a mapping, found a list"),
+        ("debs: []", 1, "expected the key 'files', found none"),
+        (
+            "debs: []\nfiles: []\nwheels: []",
+            3,
+            "expected one of the keys debs, files; found 'wheels'",
+        ),
+        ("debs: []\nfiles: []\ndebs: []", 3, "debs: expected each key once"),
+        ("debs: 3\nfiles: []", 1, "debs: expected a list"),
+        ("debs:\n- 3\nfiles: []", 2, r"debs\[0\]: expected a mapping"),
+        (
+            f"debs:\n{GOOD_DEB.replace('size: 1, ', '')}\nfiles: []",
+            2,
+            "expected the key 'size', found none",
+        ),
         (f"debs:\n{GOOD_DEB.replace('size: 1', 'seize: 1')}\nfiles: []", 2, "seize"),
-        (f"debs:\n{GOOD_DEB.replace('size: 1', 'size: x')}\nfiles: []", 2, "wrong size"),
-        (f"debs:\n{GOOD_DEB.replace('size: 1', 'size: -1')}\nfiles: []", 2, "wrong size"),
-        (f"debs:\n{GOOD_DEB.replace('size: 1', 'size: [1]')}\nfiles: []", 2, "wrong size"),
-        (f"debs:\n{GOOD_DEB.replace(chr(39), '')}\nfiles: []", 2, "wrong version"),
-        (f"debs:\n{GOOD_DEB.replace('a' * 64, 'a' * 63)}\nfiles: []", 2, "wrong sha256"),
-        (f"debs:\n{GOOD_DEB.replace('a' * 64, 'A' * 64)}\nfiles: []", 2, "wrong sha256"),
-        (f"debs:\n{GOOD_DEB.replace('pool/a', '/etc/a')}\nfiles: []", 2, "wrong path"),
-        (f"debs:\n{GOOD_DEB.replace('pool/a', 'pool/../a')}\nfiles: []", 2, "wrong path"),
-        (f"debs:\n{GOOD_DEB.replace('bullseye', '../x')}\nfiles: []", 2, "wrong suite"),
-        (f"debs:\n{GOOD_DEB}\n{GOOD_DEB}\nfiles: []", 3, "a pin twice.*one in line 2 too"),
-        (f"debs: []\nfiles:\n{GOOD_FILE.replace('a.whl', 'b/a.whl')}", 3, "wrong filename"),
-        (f"debs: []\nfiles:\n{GOOD_FILE.replace('a.whl', '..')}", 3, "wrong filename"),
-        (f"debs: []\nfiles:\n{GOOD_FILE}\n{GOOD_FILE}", 4, "a pin twice"),
+        (f"debs:\n{GOOD_DEB.replace('size: 1', 'size: x')}\nfiles: []", 2, "size: expected"),
+        (f"debs:\n{GOOD_DEB.replace('size: 1', 'size: -1')}\nfiles: []", 2, "size: expected"),
+        (f"debs:\n{GOOD_DEB.replace('size: 1', 'size: [1]')}\nfiles: []", 2, "size: expected"),
+        (f"debs:\n{GOOD_DEB.replace(chr(39), '')}\nfiles: []", 2, "version: expected"),
+        (f"debs:\n{GOOD_DEB.replace('a' * 64, 'a' * 63)}\nfiles: []", 2, "sha256: expected"),
+        (f"debs:\n{GOOD_DEB.replace('a' * 64, 'A' * 64)}\nfiles: []", 2, "sha256: expected"),
+        (f"debs:\n{GOOD_DEB.replace('pool/a', '/etc/a')}\nfiles: []", 2, "path: expected"),
+        (f"debs:\n{GOOD_DEB.replace('pool/a', 'pool/../a')}\nfiles: []", 2, "path: expected"),
+        (f"debs:\n{GOOD_DEB.replace('bullseye', '../x')}\nfiles: []", 2, "suite: expected"),
+        (
+            f"debs:\n{GOOD_DEB}\n{GOOD_DEB}\nfiles: []",
+            3,
+            r"a of bullseye is pinned twice, first at .*:2:3",
+        ),
+        (f"debs: []\nfiles:\n{GOOD_FILE.replace('a.whl', 'b/a.whl')}", 3, "filename: expected"),
+        (f"debs: []\nfiles:\n{GOOD_FILE.replace('a.whl', '..')}", 3, "filename: expected"),
+        (f"debs: []\nfiles:\n{GOOD_FILE}\n{GOOD_FILE}", 4, "a.whl is pinned twice"),
     ],
 )
-def test_what_is_wrong_is_told_with_its_line(
+def test_the_error_for_a_wrong_pin_names_its_line(
     tmp_path: Path, text: str, line: int | None, words: str
 ) -> None:
     path = tmp_path / "sources.lock"
     path.write_text(text)
-    place = f"{path}:{line}: " if line else f"{path}: "
     with pytest.raises(UsageError, match=f"(?s){words}.*./invoke pin") as caught:
         read_pins(path)
-    assert str(caught.value).startswith(place)
+    assert str(caught.value).startswith(f"{path}:{line}:")
 
 
 def test_a_missing_file_is_a_users_mistake(tmp_path: Path) -> None:
-    with pytest.raises(UsageError, match=r"(?s)sources\.lock: No such file.*\./invoke pin"):
+    with pytest.raises(UsageError, match=r"(?s)sources\.lock: no such file.*\./invoke pin"):
         read_pins(tmp_path / "sources.lock")
 
 

@@ -4,11 +4,11 @@ import re
 
 import pytest
 
-from stacks.sources.progress import board
+from stacks.sources.progress import download_progress
 
 
 def test_without_a_terminal_there_are_two_lines(capsys: pytest.CaptureFixture[str]) -> None:
-    with board(2, 3_000_000) as progress, progress.file("a", 1_000_000, 0) as advance:
+    with download_progress(2, 3_000_000) as progress, progress.file("a", 1_000_000, 0) as advance:
         advance(1_000_000)
     first, second = capsys.readouterr().err.splitlines()
     assert first == "fetching 2 files, 3.0 MB"
@@ -16,6 +16,6 @@ def test_without_a_terminal_there_are_two_lines(capsys: pytest.CaptureFixture[st
 
 
 def test_an_unknown_size_is_left_out(capsys: pytest.CaptureFixture[str]) -> None:
-    with board(1, None):
+    with download_progress(1, None):
         pass
     assert capsys.readouterr().err.splitlines()[0] == "fetching 1 file"

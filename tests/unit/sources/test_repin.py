@@ -10,7 +10,7 @@ from stacks.sources import repin as repin_module
 from stacks.sources.cache import cached_path
 from stacks.sources.mirrors import PipSettings
 from stacks.sources.pins import DebPin, IndexPin, Pins
-from stacks.sources.repin import FileWanted, difference, repin
+from stacks.sources.repin import FileRequest, difference, repin
 from unit.helpers.serving import BODY, SECRET, Answer, Site, sha256
 
 WHEEL = "foo-1.0-py3-none-any.whl"
@@ -39,19 +39,19 @@ def test_a_file_is_pinned_by_its_own_bytes(
     workspace: Workspace, index: Site, digest: str | None
 ) -> None:
     offer(index, digest)
-    assert repin(workspace, [], [FileWanted("foo", "1.0", WHEEL)]) == Pins(files=(PINNED,))
+    assert repin(workspace, [], [FileRequest("foo", "1.0", WHEEL)]) == Pins(files=(PINNED,))
     assert cached_path(workspace, PINNED).read_bytes() == BODY
 
 
 def test_a_file_in_the_cache_is_not_fetched_again(workspace: Workspace, index: Site) -> None:
-    repin(workspace, [], [FileWanted("foo", "1.0", WHEEL)])
-    assert repin(workspace, [], [FileWanted("foo", "1.0", WHEEL)]) == Pins(files=(PINNED,))
+    repin(workspace, [], [FileRequest("foo", "1.0", WHEEL)])
+    assert repin(workspace, [], [FileRequest("foo", "1.0", WHEEL)]) == Pins(files=(PINNED,))
     assert index.paths().count(f"/simple/foo/{WHEEL}") == 1
 
 
 def test_a_transfer_that_breaks_is_resumed(workspace: Workspace, index: Site) -> None:
     index.plans[f"/simple/foo/{WHEEL}"] = [Answer(200, BODY[:99], announced=len(BODY))]
-    assert repin(workspace, [], [FileWanted("foo", "1.0", WHEEL)]) == Pins(files=(PINNED,))
+    assert repin(workspace, [], [FileRequest("foo", "1.0", WHEEL)]) == Pins(files=(PINNED,))
 
 
 def test_other_bytes_than_the_index_announces_are_refused(
@@ -59,7 +59,7 @@ def test_other_bytes_than_the_index_announces_are_refused(
 ) -> None:
     offer(index, "0" * 64)
     with pytest.raises(IntegrityError) as caught:
-        repin(workspace, [], [FileWanted("foo", "1.0", WHEEL)])
+        repin(workspace, [], [FileRequest("foo", "1.0", WHEEL)])
     told = str(caught.value)
     assert f"expected: sha256 {'0' * 64}" in told
     assert f"found:    sha256 {sha256(BODY)}" in told
@@ -67,9 +67,9 @@ def test_other_bytes_than_the_index_announces_are_refused(
     assert list((room / "cache").rglob("foo*")) == []
 
 
-def test_a_file_that_no_index_has_is_told(workspace: Workspace, index: Site) -> None:
+def test_a_file_missing_from_every_index_is_an_error(workspace: Workspace, index: Site) -> None:
     with pytest.raises(FetchError) as caught:
-        repin(workspace, [], [FileWanted("foo", "2.0", "foo-2.0.tar.gz")])
+        repin(workspace, [], [FileRequest("foo", "2.0", "foo-2.0.tar.gz")])
     assert "foo 2.0: no index has foo-2.0.tar.gz" in str(caught.value)
     assert f"{index.url}/simple/foo/" in str(caught.value)
     assert SECRET not in str(caught.value)
@@ -85,7 +85,7 @@ def pinned(version: str, digit: str = "a", name: str = "foo", end: str = ".tar.g
     )
 
 
-def test_the_difference_is_told_in_lines() -> None:
+def test_the_difference_is_listed_in_lines() -> None:
     old_deb = DebPin(
         suite="bookworm", name="a", version="1", path="pool/a", size=1, sha256="a" * 64
     )
@@ -110,7 +110,7 @@ def test_the_difference_is_told_in_lines() -> None:
     ]
 
 
-def test_files_that_cannot_be_paired_are_told_one_by_one() -> None:
+def test_files_that_cannot_be_paired_are_listed_one_by_one() -> None:
     old = Pins(files=(pinned("1"), pinned("1", end=".whl")))
     assert difference(old, Pins(files=(pinned("2"),))) == [
         "added    foo-2.tar.gz 2",

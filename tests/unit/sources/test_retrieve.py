@@ -39,7 +39,7 @@ def test_a_dropped_version_comes_from_the_snapshot_mirror(
     assert fetch(workspace, [deb()])[deb()].read_bytes() == BODY
 
 
-def test_a_dropped_version_says_what_to_do(workspace: Workspace, mirror: Site) -> None:
+def test_the_error_for_a_dropped_version_has_a_fix(workspace: Workspace, mirror: Site) -> None:
     mirror.files.clear()
     others = [deb(b"%d" % n, f"/pool/{n}_1.0_amd64.deb") for n in range(12)]
     with pytest.raises(FetchError) as caught:

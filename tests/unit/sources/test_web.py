@@ -44,7 +44,7 @@ def test_the_environments_proxy_is_used(
 
 
 @pytest.mark.parametrize("root", ["http://[half/debian", "http:///debian"])
-def test_an_address_that_is_none_is_told(
+def test_an_invalid_address_is_an_error(
     workspace: Workspace, root: str, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     monkeypatch.setenv("DEBIAN_MIRROR", root)
@@ -64,7 +64,7 @@ def test_a_refusal_speaks_of_the_password_and_does_not_show_it(
     assert mirror.asked[0].headers["authorization"].startswith("Basic ")
 
 
-def test_a_bundle_that_is_missing_is_told(
+def test_a_missing_ca_bundle_is_an_error(
     workspace: Workspace, mirror: Site, monkeypatch: pytest.MonkeyPatch, room: Path
 ) -> None:
     monkeypatch.setenv("REQUESTS_CA_BUNDLE", str(room / "nosuch.pem"))

@@ -119,7 +119,7 @@ def test_the_second_start_prepares_nothing(machine: Machine) -> None:
     assert (code, err, machine.installs()) == (0, "", 1)
 
 
-def test_pip_is_told_to_check_hashes_and_to_compile_nothing(machine: Machine) -> None:
+def test_pip_checks_hashes_and_compiles_nothing(machine: Machine) -> None:
     machine.python()
     machine.run()
     said = (machine.root / "installs").read_text()

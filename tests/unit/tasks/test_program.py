@@ -37,7 +37,7 @@ def run(*words: str) -> subprocess.CompletedProcess[str]:
         ("verify --full=3", "the words after verify cannot be read", "`./invoke --help verify`"),
     ],
 )
-def test_a_mistake_on_the_command_line_is_told_with_what_was_meant(
+def test_a_mistyped_command_line_is_refused_with_a_suggestion(
     line: str, told: str, fix: str
 ) -> None:
     done = run(*line.split())
@@ -52,4 +52,19 @@ def test_without_a_task_there_is_the_list_of_them() -> None:
     assert (done.returncode, done.stderr) == (0, "")
     assert done.stdout.startswith("Available tasks:")
     assert "\n  build " in done.stdout
-    assert done.stdout.endswith("./invoke --help TASK tells more of one.\n")
+    assert done.stdout.endswith("./invoke --help TASK shows its options.\n")
+
+
+def test_render_checks_the_committed_files() -> None:
+    assert run("render", "--check").returncode == 0
+
+
+@pytest.mark.parametrize("words", [("-v", "schema", "--check"), ("schema", "-v", "--check")])
+def test_verbose_is_accepted_before_and_after_the_task(words: tuple[str, ...]) -> None:
+    done = run(*words)
+    assert (done.returncode, done.stderr) == (0, "")
+
+
+def test_short_variant_option_is_not_verbose() -> None:
+    done = run("build", "-v", "no-such")
+    assert done.returncode == 2 and "unknown variant" in done.stderr

@@ -21,6 +21,17 @@ def mistake(context):
     raise UsageError("[no] such thing", expected="x", fix="y")
 
 @task()
+def logged(context):
+    from pathlib import Path
+    from stacks.core import log
+    from stacks.core.process import call
+    from stacks.core.workspace import Workspace
+    from stacks.tasks import task as module
+    module.default_workspace = lambda: Workspace(Path.cwd(), Path.cwd())
+    log.start(verbose=False)
+    call(["false"])
+
+@task()
 def defect(context):
     raise ZeroDivisionError("a defect")
 
@@ -28,7 +39,7 @@ def defect(context):
 def stopped(context):
     raise KeyboardInterrupt
 
-@task(help={{"size": "how large"}})
+@task(help={{"size": "how large"}}, takes_command=True)
 def echo(context, size="1"):
     "Say it again."
     print(size, remainder())
@@ -41,15 +52,23 @@ def much(context):
 
 
 def run(folder: Path, *arguments: str) -> subprocess.CompletedProcess[str]:
-    (folder / "tasks.py").write_text(TASKS.format(repository=str(REPOSITORY)))
+    if folder != REPOSITORY:
+        (folder / "tasks.py").write_text(TASKS.format(repository=str(REPOSITORY)))
     command = [sys.executable, "-m", "invoke", *arguments]
     return subprocess.run(command, cwd=folder, capture_output=True, text=True, check=False)
 
 
-def test_a_mistake_is_told_and_gives_its_exit_code(tmp_path: Path) -> None:
+def test_an_error_is_printed_and_gives_its_exit_code(tmp_path: Path) -> None:
     done = run(tmp_path, "mistake")
     assert (done.returncode, done.stdout) == (2, "")
     assert done.stderr == "error: [no] such thing\n  expected: x\n  fix:      y\n"
+
+
+def test_failure_names_its_log(tmp_path: Path) -> None:
+    done = run(tmp_path, "logged")
+    assert done.returncode == 1
+    assert done.stderr.endswith("  log:      build/logs/logged-1.log\n")
+    assert " + false\nerror: false\n" in (tmp_path / "build/logs/logged-1.log").read_text()
 
 
 def test_a_defect_keeps_its_traceback(tmp_path: Path) -> None:
@@ -69,7 +88,7 @@ def test_words_after_two_dashes_come_as_the_shell_split_them(tmp_path: Path) -> 
     assert done.stdout == "2 ['python', '-c', \"print('a b')\", '--', 'x']\n"
 
 
-def test_a_reader_that_has_seen_enough(tmp_path: Path) -> None:
+def test_a_closed_pipe_ends_the_program_quietly(tmp_path: Path) -> None:
     run(tmp_path, "--list")
     command = [sys.executable, "-m", "invoke", "much"]
     with subprocess.Popen(

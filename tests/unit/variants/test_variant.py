@@ -11,6 +11,8 @@ import pytest
 from stacks.core.errors import UsageError
 from stacks.core.workspace import Workspace
 from stacks.variants.variant import (
+    ACCELERATOR,
+    SCAN_FIX,
     all_variants,
     default_framework,
     flavour_names,
@@ -72,6 +74,37 @@ def test_a_pip_flavour_takes_its_packages_from_pip(
     assert variant.blas is None
     assert variant.conda_specs() == ("gxx", "python 3.9.*")
     assert variant.pip_requirements() == ("six==1.16.0", "numpy==1.22.4", "Theano==2")
+
+
+def test_the_accelerator_belongs_to_all_flavours_but_the_baseline(
+    workspace: Workspace, envs: Path, write: Write
+) -> None:
+    own = replace(workspace, root=envs.parent)
+    before = load_variant(own, "base", "theano-1").model_dump_json()
+    write("frameworks/theano-1", FRAMEWORK.format(version="1") + "accelerator: [a, b]\n")
+    write("variants/other", "summary: s\nextends: base\nbaseline: false\n")
+    baseline, other = (load_variant(own, name, "theano-1") for name in ("base", "other"))
+    assert (baseline.accelerator, other.accelerator) == ((), ("a", "b"))
+    assert {"a", "b"} <= {*other.conda_specs()} and not {"a"} & {*baseline.conda_specs()}
+    assert "accelerator" not in before, "locks of frameworks without it stay as they are"
+
+
+@pytest.mark.parametrize(
+    ("flavour", "framework", "names"),
+    [
+        ("openblas", "theano-1.0.5", (ACCELERATOR, SCAN_FIX)),
+        ("pip-openblas", "theano-0.8.2", (ACCELERATOR, SCAN_FIX)),
+        ("pip-default", "theano-1.0.5", ()),
+        ("openblas", "pytensor-3.0.7", (SCAN_FIX,)),
+        ("pip-default", "pytensor-3.0.7", ()),
+        ("openblas", "theano-pymc-1.1.2", ()),
+        ("openblas", "aesara-2.9.4", ()),
+    ],
+)
+def test_accelerator_of_each_framework(
+    workspace: Workspace, flavour: str, framework: str, names: tuple[str, ...]
+) -> None:
+    assert load_variant(workspace, flavour, framework).accelerator == names
 
 
 def test_through_numpy_means_empty_flags_not_missing_ones(
@@ -164,9 +197,9 @@ def test_a_circle(workspace: Workspace, envs: Path, write: Write) -> None:
     write("variants/b", "summary: b\nextends: c\n")
     write("variants/c", "summary: c\nblas: numpy\nextends: b\n")
     assert refused(workspace, envs, "a") == (
-        "envs/variants/c.yaml:3:10: extends goes in a circle\n"
+        "envs/variants/c.yaml:3:10: `extends` forms a circle\n"
         "  found:    b extends c extends b\n"
-        "  fix:      take `extends` out of one of them"
+        "  fix:      remove `extends` from one of them"
     )
 
 
@@ -180,7 +213,7 @@ def test_extends_what_does_not_exist(workspace: Workspace, envs: Path, write: Wr
     )
 
 
-def test_an_unknown_blas_is_told_where_it_stands(
+def test_the_error_for_an_unknown_blas_names_its_line(
     workspace: Workspace, envs: Path, write: Write
 ) -> None:
     write("variants/a", "summary: a\nextends: b\n")
@@ -193,7 +226,9 @@ def test_an_unknown_blas_is_told_where_it_stands(
     )
 
 
-def test_what_nobody_in_the_chain_says(workspace: Workspace, envs: Path, write: Write) -> None:
+def test_a_key_missing_from_the_whole_chain_is_an_error(
+    workspace: Workspace, envs: Path, write: Write
+) -> None:
     write("variants/a", "summary: a\nextends: b\n")
     write("variants/b", "summary: b\nblas: numpy\n")
     assert refused(workspace, envs, "a") == (
@@ -227,7 +262,7 @@ def test_frameworks_limits_where_a_flavour_exists(
     ]
     assert load_variant(replace(workspace, root=envs.parent), "a", None).id == "theano-1/a"
     assert refused(workspace, envs, "a", "theano-2") == (
-        "a is not made for theano-2\n  expected: one of theano-1"
+        "a does not support theano-2\n  expected: one of theano-1"
     )
     write("variants/a", "summary: a\nextends: base\nframeworks: [theano-1, theano1]\n")
     assert refused(workspace, envs, "a").startswith(

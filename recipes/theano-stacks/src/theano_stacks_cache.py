@@ -1,15 +1,15 @@
-"""Keeps optimised graphs, so that the next start of a program has not to optimise them again.
+"""Keep optimised graphs, so that the next start of a program need not optimise them again.
 
     import theano_stacks_cache  # before the first theano.function
 
-A graph is looked up by a hash of all that decides what Theano makes of it: its operations with
-what is in them, types and constants, the mode, Theano's settings, the versions, the optimisations
-that are registered, and the text of every module outside of Theano and NumPy that any of these
-come from. Not by the values of shared variables, which Theano does not look at. Where something
-cannot be told by its content, or a file is not whole, the graph is optimised as ever.
+A graph's name is a hash of everything that decides how Theano optimises it: its operations with
+their contents, types and constants, the mode, Theano's settings, the versions, the registered
+optimisations, and the text of every module outside of Theano and NumPy that any of these come from.
+The values of shared variables are not part of it: the optimiser does not use them. Where something
+cannot be hashed, or a file is damaged, Theano optimises the graph.
 
-The graphs lie in the compile folder, beside the compiled modules. Like those they are the code of
-whoever may write there.
+The graphs lie in the compile folder, beside the compiled modules. Like those, they are code that a
+program executes.
 """
 
 import errno
@@ -31,17 +31,18 @@ from theano_stacks_graphs import Description, UnknownError, packed, unpacked
 
 FOLDER = "theano_stacks_graphs"
 LOGGER = logging.getLogger("theano_stacks_cache")
-# They say where things lie and what is printed or counted, not what a graph becomes.
-NO_MATTER = ("base_compiledir", "compiledir", "compiledir_format", "cache_optimizations")
-NO_MATTER_BEGINNINGS = ("profil", "traceback", "compile.", "cmodule", "print_", "exception_")
-TRUSTED = ("theano", "numpy", "scipy")
+# Settings that do not change graphs: where files lie, what is printed or counted.
+IGNORED = ("base_compiledir", "compiledir", "compiledir_format", "cache_optimizations")
+IGNORED_BEGINNINGS = ("profil", "traceback", "compile.", "cmodule", "print_", "exception_")
+# Packages whose version stands for their files.
+VERSIONED = ("theano", "numpy", "scipy")
 BUILT_IN = ("builtins", "__builtin__")
-# How often graphs were found, kept, and optimised without being kept.
+# Numbers of graphs taken from the folder, kept there, and optimised without being kept.
 found = {"hits": 0, "kept": 0, "not kept": 0}
 
 
 class Files(object):
-    """The hashes of the modules that a graph relies on."""
+    """The hashes of the modules that a graph depends on."""
 
     def __init__(self):
         self.known = {}
@@ -54,7 +55,7 @@ class Files(object):
 
 
 def _hash_of_module(name):
-    if name.split(".")[0] in TRUSTED + BUILT_IN:
+    if name.split(".")[0] in VERSIONED + BUILT_IN:
         return ""
     path = getattr(sys.modules.get(name), "__file__", None)
     if path is None:
@@ -69,15 +70,15 @@ FILES = Files()
 
 
 def key_of(maker):
-    """Return the name under which a FunctionMaker's graph is kept, before it is optimised.
+    """Return the name of a FunctionMaker's graph, before it is optimised.
 
-    Raises UnknownError where its content cannot be told.
+    Raises UnknownError where something cannot be hashed.
     """
     if theano.config.compute_test_value != "off":
         raise UnknownError("test values are computed")
-    mode = modes.get_mode(maker.mode_asked_for)
+    mode = modes.get_mode(maker.requested_mode)
     if type(mode) is not modes.Mode:
-        # Those that check each value go by marks on variables, which are not kept.
+        # Modes that check each value use marks on variables, which are not kept.
         raise UnknownError("the mode is a %s" % type(mode).__name__)
     fgraph, description = maker.fgraph, Description()
     description.add(sys.version, theano.__version__, numpy.__version__, theano.config.compiledir)
@@ -102,19 +103,19 @@ def _settings():
     settings = {}
     for each in configparser._config_var_list:
         name = each.fullname
-        if name not in NO_MATTER and not name.startswith(NO_MATTER_BEGINNINGS):
+        if name not in IGNORED and not name.startswith(IGNORED_BEGINNINGS):
             settings[name] = str(each.__get__(True, None))
     return settings
 
 
 class Registered(object):
-    """The optimisations that are registered; looked through anew where there are more."""
+    """The registered optimisations, described again only when their number changes."""
 
     def __init__(self):
         self.count, self.known = None, None
 
     def describe(self, description):
-        """Take in names and classes; a function stands for the optimisation made of it."""
+        """Add names and classes; a function stands for the optimisation made from it."""
         count = _count(modes.optdb)
         if count != self.count:
             self.known = Description()
@@ -128,8 +129,8 @@ REGISTERED = Registered()
 
 
 def _count(database):
-    kept = [each for registered in database.__db__.values() for each in registered]
-    return len(kept) + sum(_count(each) for each in kept if hasattr(each, "__db__"))
+    entries = [each for registered in database.__db__.values() for each in registered]
+    return len(entries) + sum(_count(each) for each in entries if hasattr(each, "__db__"))
 
 
 def _optimisations(database):
@@ -147,7 +148,7 @@ def _optimisation(each):
 
 
 def optimize_graph_with_cache(self, optimizer, inputs, outputs):
-    """Stand for FunctionMaker's own, which is not finished: optimise, or take what was kept."""
+    """Take a kept graph, or optimise; replaces FunctionMaker's own method, which is unfinished."""
     try:
         path = os.path.join(str(theano.config.compiledir), FOLDER, key_of(self) + ".pkl")
     except UnknownError as error:
@@ -163,24 +164,24 @@ def optimize_graph_with_cache(self, optimizer, inputs, outputs):
 
 
 def _take(fgraph, path):
-    """Put the graph that was kept into the place of one that is not optimised; say if it worked."""
+    """Replace a graph by the kept one; return whether that worked."""
     try:
         with open(path, "rb") as file:
-            told, content = file.read(64), file.read()
-        if hashlib.sha256(content).hexdigest().encode("ascii") != told:
-            raise ValueError("it is not whole")
-        destroys, kept = pickle.loads(content)  # noqa: S301 - beside code that is loaded as well
-        fresh = unpacked(fgraph.inputs, kept)
+            digest, content = file.read(64), file.read()
+        if hashlib.sha256(content).hexdigest().encode("ascii") != digest:
+            raise ValueError("the file is damaged")
+        destroys, graph = pickle.loads(content)  # noqa: S301 - compiled code beside it is loaded too
+        outputs = unpacked(fgraph.inputs, graph)
     except EnvironmentError as error:
         if error.errno != errno.ENOENT:
             LOGGER.warning("%s cannot be read: %s", path, error)
         return False
     except Exception as error:
-        LOGGER.warning("%s is of no use: %r", path, error)
+        LOGGER.warning("%s cannot be used: %r", path, error)
         return False
     before = list(fgraph.outputs)
     try:
-        _set_outputs(fgraph, fresh)
+        _set_outputs(fgraph, outputs)
         if destroys and not hasattr(fgraph, "destroyers"):
             fgraph.attach_feature(DestroyHandler())
         fgraph.execute_callbacks("validate")
@@ -197,11 +198,11 @@ def _set_outputs(fgraph, outputs):
 
 
 def _keep(fgraph, path):
-    """Keep an optimised graph; say if it could be kept."""
+    """Write an optimised graph in one step; return whether that worked."""
     destroys = hasattr(fgraph, "destroyers")
     try:
-        kept = packed(fgraph.inputs, fgraph.outputs)
-        content = pickle.dumps((destroys, kept), 2)
+        graph = packed(fgraph.inputs, fgraph.outputs)
+        content = pickle.dumps((destroys, graph), 2)
     except Exception as error:
         LOGGER.info("not kept: %r", error)
         return False
@@ -221,19 +222,19 @@ def _keep(fgraph, path):
     return True
 
 
-def _remembering_mode(make):
+def _with_requested_mode(make):
     def __init__(self, inputs, outputs, mode=None, *positional, **named):
-        self.mode_asked_for = mode
+        self.requested_mode = mode
         make(self, inputs, outputs, mode, *positional, **named)
 
     return __init__
 
 
-def _use():
+def _fix():
     maker = function_module.FunctionMaker
-    maker.__init__ = _remembering_mode(maker.__init__)
+    maker.__init__ = _with_requested_mode(maker.__init__)
     maker.optimize_graph_with_cache = optimize_graph_with_cache
     theano.config.cache_optimizations = True
 
 
-_use()
+_fix()

@@ -1,7 +1,7 @@
-"""Has a module that another environment compiled from the same inputs taken, not compiled again.
+"""Take a module that another environment compiled from the same inputs instead of compiling it.
 
-theano_stacks_inputs says what a module is made from, theano_stacks_modules keeps it. What cannot be
-told, and any fault, leads to the compiler.
+theano_stacks_inputs names a module by its inputs, theano_stacks_modules keeps it. An input that
+cannot be hashed, or any error, leads to the compiler.
 """
 
 import logging
@@ -15,27 +15,31 @@ import theano_stacks_modules as modules
 from theano_stacks_inputs import Inputs, Module, UnknownError
 
 LOGGER = logging.getLogger("theano_stacks_modules")
-LISTED = "theano_stacks_files"
+LIST = "theano_stacks_files"
 
 
 class Shared(object):
-    """The modules that are shared, as compile_str deals with them."""
+    """The shared modules, in terms of compile_str.
+
+    `arguments` are compile_str's without the location: module name, source, and tuples of include
+    folders, library folders, libraries and compiler options.
+    """
 
     def __init__(self):
-        self.begun = False
+        self.ready = False
         self.store = self.inputs = self.code = None
 
-    def key(self, words, hidden=True):
-        """Return the name of a module by compile_str's words; None where it is not to be shared."""
-        if not self.begun:
-            self._begin()
+    def key(self, arguments, hidden=True):
+        """Return a module's name in the store, None where it cannot be shared."""
+        if not self.ready:
+            self._prepare()
         if self.store is None or theano.config.cmodule.compilation_warning:
             return None
-        name, source, _, lib_dirs, libs, options = words
+        name, source, _, lib_dirs, libs, options = arguments
         module = Module(
             name,
             source,
-            _include_dirs(words),
+            _include_dirs(arguments),
             [each for each in lib_dirs if each] + cmodule.std_lib_dirs(),
             list(libs) + cmodule.std_libs(),
             options,
@@ -49,9 +53,9 @@ class Shared(object):
             LOGGER.info("not shared: %s", error)
             return None
 
-    def _begin(self):
-        """Look for the folder when the first module is compiled, not in programs without one."""
-        self.begun = True
+    def _prepare(self):
+        """Open the store; late, so that programs that compile nothing need none."""
+        self.ready = True
         prefix = getattr(sys, "base_prefix", sys.prefix)
         self.inputs = Inputs(prefix, str(cmodule.gcc_version()), os.environ)
         try:
@@ -61,23 +65,23 @@ class Shared(object):
         except EnvironmentError as error:
             LOGGER.info("not shared: %s", error)
             return
-        self.store = modules.chosen(os.environ)
+        self.store = modules.store_of(os.environ)
 
     def has(self, key):
-        """Say whether there may be a module of that name."""
+        """Return whether the store has a file of that name."""
         return key is not None and self.store.has(key)
 
-    def take(self, key, words, location):
-        """Bring a module's files to their place, as compile_str does; False where there is none."""
+    def take(self, key, arguments, location):
+        """Write a stored module's files as compile_str does; return whether that worked."""
         module = self.store.take(key) if key is not None else None
         if module is None:
             return False
-        name, source = words[:2]
+        name, source = arguments[:2]
         try:
             with open(os.path.join(location, "mod.cpp"), "w") as file:
                 file.write(source if source.endswith("\n") else source + "\n")
             path = os.path.join(location, "%s.%s" % (name, cmodule.get_lib_extension()))
-            # A file that stood there may be in use: it must not change under its users.
+            # Another process may have loaded an older file: replace it, do not write into it.
             handle = os.open(path + ".part", os.O_WRONLY | os.O_CREAT | os.O_TRUNC, 0o777)
             with os.fdopen(handle, "wb") as file:
                 file.write(module)
@@ -88,45 +92,45 @@ class Shared(object):
         modules.found["hits"] += 1
         return True
 
-    def maps(self, key):
-        """Return the options that keep the environment's path out of a module that is shared."""
-        return self.inputs.maps() if key is not None else ()
+    def path_options(self, key):
+        """Return the options that keep the environment's path out of a shared module."""
+        return self.inputs.path_options() if key is not None else ()
 
-    def place(self, key, name, location):
-        """Return the options for a module's own place, and for the list of what is read for it."""
+    def location_options(self, key, name, location):
+        """Return the options that hide a module's location, and list the files it is made of."""
         if key is None:
             return ()
-        listed = os.path.join(location, LISTED)
-        return ("-MD", "-MF", listed, "-fmacro-prefix-map=%s=%s" % (location, name))
+        path = os.path.join(location, LIST)
+        return ("-MD", "-MF", path, "-fmacro-prefix-map=%s=%s" % (location, name))
 
-    def keep(self, key, words, location, header):
-        """Keep a module that was compiled; `header` is the precompiled one's path or None."""
+    def keep(self, key, arguments, location, header):
+        """Store a module that was compiled; `header` is the precompiled header's path or None."""
         if self.store is None:
             return
         if key is None:
             modules.found["not kept"] += 1
             return
-        listed = os.path.join(location, LISTED)
-        path = os.path.join(location, "%s.%s" % (words[0], cmodule.get_lib_extension()))
+        rule = os.path.join(location, LIST)
+        path = os.path.join(location, "%s.%s" % (arguments[0], cmodule.get_lib_extension()))
         kept = False
         try:
-            also = [os.path.join(location, "mod.cpp")]
-            also += [header, header + ".gch"] if header else []
-            known = self.inputs.known(listed, _include_dirs(words), also)
-            os.remove(listed)
+            extra = [os.path.join(location, "mod.cpp")]
+            extra += [header, header + ".gch"] if header else []
+            complete = self.inputs.covers(rule, _include_dirs(arguments), extra)
+            os.remove(rule)
             with open(path, "rb") as file:
                 content = file.read()
-            if known and not self.inputs.bound(content, location):
+            if complete and not self.inputs.has_path(content, location):
                 kept = self.store.keep(key, content)
             else:
-                LOGGER.info("not shared: %s is bound to its place", path)
+                LOGGER.info("not shared: %s depends on its location", path)
         except EnvironmentError as error:
             LOGGER.info("not shared: %s", error)
         modules.found["kept" if kept else "not kept"] += 1
 
 
-def _include_dirs(words):
-    return [each for each in words[2] if each] + cmodule.std_include_dirs()
+def _include_dirs(arguments):
+    return [each for each in arguments[2] if each] + cmodule.std_include_dirs()
 
 
 SHARED = Shared()

@@ -1,16 +1,15 @@
-"""Makes the gradients of scans smaller, and in Theano 0.8.2 the same in every process.
+"""Make the gradients of scans smaller, and in Theano 0.8.2 the same in every process.
 
     import theano_stacks_scan  # before the first theano.grad, or pytensor.grad
 
-Scan's gradient looks, for each of scan's inputs, for what the forward scan has computed already,
-and puts the stored value in its place. Where it finds something, Theano copies the whole inner
-graph for that input, and leaves it to the optimiser to merge the copies. So does PyTensor, whose
-rewrites of scans then copy all of the copies, many times. With this module what was copied for one
-input serves the next.
+For each input of a scan, its gradient replaces what the forward scan has computed already by the
+stored value. For each such input Theano copies the whole inner graph, and leaves it to the
+optimiser to merge the copies. So does PyTensor, whose rewrites of scans then copy every copy many
+times. With this module all inputs share one copy.
 
-Theano 0.8.2 keeps the gradients that it adds up in a dict by variable, and Python 2.7 orders that
-by address: the graph depends on what else has been allocated. Later versions keep them in order,
-and so does this module.
+Theano 0.8.2 collects the gradients to be summed in a dict by variable, which Python 2.7 orders by
+address: the graph depends on what else is in memory. Later versions keep them in order, and so does
+this module.
 """
 
 import importlib
@@ -20,26 +19,26 @@ try:
     from theano.scan_module import scan_op, scan_opt
     from theano.scan_module.scan_utils import equal_computations
 except ImportError:
-    # An environment has one of the two.
+    # An environment has either Theano or PyTensor.
     scan_op, scan_opt = importlib.import_module("pytensor.scan.op"), None
     equal_computations = importlib.import_module("pytensor.graph.basic").equal_computations
 
 
 class _Replacing(object):
-    """The framework's forced_replace, with a memory that lasts for one gradient."""
+    """The framework's forced_replace, which shares copies within one gradient."""
 
     def __init__(self):
         self.known = {}
         self.complete = False
 
     def replace(self, out, x, y):
-        """Return `out` with `y` wherever its graph computes `x`."""
+        """Return `out` with `y` in place of each `x` in its graph."""
         if out is None:
             return None
         if (x, y) in self.known:
             self.complete = True
         elif self.complete:
-            # A pair that is new, after others came again: the next gradient has begun.
+            # A new pair after a repeated one: the next gradient has begun.
             self.known, self.complete = {}, False
         return _rebuilt(out, x, y, *self.known.setdefault((x, y), ({}, {})))
 
@@ -72,25 +71,27 @@ def _with_inputs(node, inputs):
 
 
 def _push_out_inner_vars(original):
-    """Return PushOutScanOutput's method without its fault.
+    """Return PushOutScanOutput's method with its bug fixed.
 
-    It may return outputs of the scan that it has just replaced: then the optimisation is given up.
+    It may return outputs of the scan that it has just replaced, and the optimisation is dropped.
     """
 
     def push_out_inner_vars(self, fgraph, inner_vars, old_node, old_args):
         before = list(old_args.outer_out_nit_sot)
-        found, node, args = original(self, fgraph, inner_vars, old_node, old_args)
+        outer_vars, node, args = original(self, fgraph, inner_vars, old_node, old_args)
         if node is not old_node:
             after = args.outer_out_nit_sot
-            found = [after[before.index(each)] if each in before else each for each in found]
-        return found, node, args
+            outer_vars = [
+                after[before.index(each)] if each in before else each for each in outer_vars
+            ]
+        return outer_vars, node, args
 
     return push_out_inner_vars
 
 
 def _ordered(*pairs, **named):
-    """Stand for `dict` in Theano 0.8.2's module: gradients in the order in which they were made."""
-    # The one call with pairs is that of the gradients; their automatic names count up.
+    """Replace `dict` in Theano 0.8.2's module: keep gradients in the order of their creation."""
+    # Only the gradients come as pairs, and their automatic names count up.
     if not pairs:
         return dict(**named)
     from theano.compat import OrderedDict

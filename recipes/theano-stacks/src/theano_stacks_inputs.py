@@ -1,9 +1,9 @@
-"""Names a C++ module by all that decides its bytes, so that one that was compiled can be found.
+"""Name a C++ module by a hash of everything that decides its bytes.
 
-A name is a hash of the source, the options, and the content of what the compiler reads: headers,
-libraries, the compiler itself. The environment's path is no part of it: -fmacro-prefix-map keeps it
-out of modules, and one that is bound to a path all the same is not kept. Where something cannot be
-told by its content there is no name, and the module is compiled as ever. Needs no Theano.
+The hash covers the source, the options, and the content of what the compiler reads: headers,
+libraries, the compiler itself. The environment's path is not part of it: -fmacro-prefix-map keeps
+it out of modules, and a module that contains it all the same is not shared. Where an input cannot
+be hashed there is no name, and Theano compiles the module. Needs no Theano.
 """
 
 import collections
@@ -14,10 +14,10 @@ import re
 import subprocess
 import sys
 
-# The words of compile_str with the folders and libraries that Theano adds to all modules; `means`
-# are versions and settings.
+# compile_str's arguments, with the folders and libraries that Theano adds to every module;
+# `settings` are versions and settings that decide its bytes as well.
 Module = collections.namedtuple(
-    "Module", "name source include_dirs lib_dirs libs options hidden compiler means"
+    "Module", "name source include_dirs lib_dirs libs options hidden compiler settings"
 )
 # Options that read no file, run no other program and put nothing of this process into the output.
 PLAIN = re.compile(
@@ -26,91 +26,91 @@ PLAIN = re.compile(
     r"|-f(?!profile|plugin|auto-profile|branch-prob|lto|use-ld|dump|compare-debug|\w+-prefix-map"
     r"|pch|working-dir|directives|random|ident|record|sanitize|stack-usage)[\w=+-]+$"
 )
-# What a source may have in it that no hash of files can know of.
+# Words of a source whose effect no hash of files covers.
 OUTSIDE = ("__DATE__", "__TIME__", "__TIMESTAMP__", ".incbin")
-# What has the compiler read other files than its own, or write others.
+# Environment variables that let the compiler read or write other files.
 VARIABLES = (
     ("CPATH", "C_INCLUDE_PATH", "CPLUS_INCLUDE_PATH", "LIBRARY_PATH", "LD_RUN_PATH", "LD_PRELOAD")
     + ("COMPILER_PATH", "GCC_EXEC_PREFIX", "GCC_COMPARE_DEBUG", "GCC_SPECS")
     + ("DEPENDENCIES_OUTPUT", "SUNPRO_DEPENDENCIES")
 )
-# Those that g++ links to everything.
+# Libraries that g++ links to every module.
 IMPLICIT = ("stdc++", "m", "gcc_s", "gcc", "c", "gomp", "pthread")
 LIBRARY_STARTS = (b"\x7fELF", b"!<ar")
 SYSROOT = os.path.join("lib", "gxx-sysroot")
-# No headers; Theano 0.8.2 has its own among them, and Python writes bytecode as it runs.
+# Not headers: Theano 0.8.2 has Python files among its headers, and Python writes bytecode there.
 PYTHON = (".py", ".pyc", ".pyo")
 # The first GCC with -fmacro-prefix-map.
 OLDEST = 8
 
 
 class UnknownError(Exception):
-    """Something that a module depends on and that cannot be told by its content."""
+    """An input of a module that cannot be hashed."""
 
 
 class Inputs(object):
-    """What the modules of an environment are made from; each file is looked at once a process."""
+    """The inputs of an environment's modules; each file is read once per process."""
 
     def __init__(self, prefix, version, environ):
-        """Take the environment's folder, its g++'s version, and what variables it is run with."""
+        """Take the environment's folder, the version of its g++, and the process's variables."""
         self.prefix, self.version, self.environ = prefix, version, environ
         self.real = os.path.realpath(prefix)
-        self.trees, self.libraries, self.others, self.seen = {}, {}, {}, {}
+        self.trees, self.libraries, self.others, self.checked = {}, {}, {}, {}
 
-    def maps(self):
+    def path_options(self):
         """Return the options that keep the environment's path out of modules."""
         paths = sorted({self.prefix, self.real})
         return tuple("-fmacro-prefix-map=%s=/theano" % path for path in paths)
 
     def key(self, module):
-        """Return the name of a Module; raises UnknownError where there is none."""
+        """Return the hash of a Module's inputs; raises UnknownError where one has none."""
         try:
             return self._key(module)
         except (EnvironmentError, ValueError) as error:
-            raise UnknownError(str(error))  # noqa: B904 - Python 2 knows no `from`
+            raise UnknownError(str(error))  # noqa: B904 - Python 2 has no `from`
 
     def _key(self, module):
         for name in VARIABLES:
             if self.environ.get(name):
                 raise UnknownError("%s is set" % name)
-        odd = [word for word in module.options if not PLAIN.match(word)]
-        odd += [word for word in OUTSIDE if word in module.source]
-        if odd:
-            raise UnknownError("%s: nobody knows what it brings" % odd[0])
-        # Text beyond ASCII is written as the locale has it: a UnicodeError, too.
+        unknown = [option for option in module.options if not PLAIN.match(option)]
+        unknown += [word for word in OUTSIDE if word in module.source]
+        if unknown:
+            raise UnknownError("%s: its effect is unknown" % unknown[0])
+        # Theano writes other text in the locale's encoding. UnicodeError is a ValueError.
         source = module.source.encode("ascii")
         folders = list(module.include_dirs) + [os.path.join(self.prefix, "include")]
         libraries, lib_dirs = list(module.libs) + list(IMPLICIT), tuple(module.lib_dirs)
-        native = tuple(word for word in module.options if word.endswith("=native"))
-        means = [
+        native = tuple(option for option in module.options if option.endswith("=native"))
+        inputs = [
             [module.name, _hash_of(source), list(module.options), module.hidden],
             [_once(self.trees, self._tree, each) for each in folders],
             [_once(self.libraries, self._library, (each, lib_dirs)) for each in libraries],
             _once(self.others, self._compiler, (module.compiler, self.environ.get("PATH"))),
             _once(self.others, self._native, (module.compiler, native)),
-            [self.environ.get("LD_LIBRARY_PATH", ""), sys.platform, list(module.means)],
+            [self.environ.get("LD_LIBRARY_PATH", ""), sys.platform, list(module.settings)],
         ]
-        return _hash_of(json.dumps(means).encode("ascii"))
+        return _hash_of(json.dumps(inputs).encode("ascii"))
 
-    def known(self, listed, include_dirs, also):
-        """Say whether a module's name is made with every file of a list of the compiler's (-MD).
+    def covers(self, rule, include_dirs, extra):
+        """Return whether the hash covers every file that the compiler lists in `rule` (-MD).
 
-        `also` are files that need not be: the module's source, the precompiled header.
+        `extra` are files that it need not cover: the module's source, the precompiled header.
         """
         folders = tuple(include_dirs) + (os.path.join(self.prefix, "include"),)
         folders += (os.path.join(self.prefix, SYSROOT),)
-        seen = self.seen.setdefault(folders, set())
-        names = set(_names(_read(listed))) - seen - set(also)
+        checked = self.checked.setdefault(folders, set())
+        names = set(_names(_read(rule))) - checked - set(extra)
         real = tuple(_real_folder(each) for each in folders)
         if not all(os.path.realpath(name).startswith(real) for name in names):
             return False
         if any(name.endswith(PYTHON) for name in names):
             return False
-        seen |= names
+        checked |= names
         return True
 
-    def bound(self, content, location):
-        """Say whether a module has in it the path of the environment or of its own place."""
+    def has_path(self, content, location):
+        """Return whether a module contains the path of the environment or of its location."""
         paths = (self.prefix, self.real, location, os.path.realpath(location))
         return any(_bytes_of(each) in content for each in paths)
 
@@ -120,7 +120,7 @@ class Inputs(object):
         return path
 
     def _tree(self, folder):
-        """Return the hash of a folder's files and their names, but for Python's own."""
+        """Return the hash of a folder's files and their names, without Python's own files."""
         files = []
         for path, folders, names in os.walk(self._inside(folder)):
             for name in folders:
@@ -131,9 +131,12 @@ class Inputs(object):
                 files.append([os.path.relpath(each, folder), _hash_of(_read(each))])
         return _hash_of(json.dumps(sorted(files)).encode("ascii"))
 
-    def _library(self, asked):
-        """Return what the linker takes for -lNAME; one that is not here is in the sysroot."""
-        name, folders = asked
+    def _library(self, request):
+        """Return what -lNAME links to, for (NAME, folders).
+
+        The hash of the compiler covers libraries of its sysroot.
+        """
+        name, folders = request
         if not re.match(r"[\w.+-]+$", name):
             raise UnknownError("a library called %s" % name)
         for folder in folders + (os.path.join(self.prefix, "lib"),):
@@ -143,9 +146,9 @@ class Inputs(object):
                     return [name, ending, _hash_of_library(path)]
         return [name]
 
-    def _compiler(self, asked):
-        """Return the hashes of the compiler's program and of the packages that it is made of."""
-        name, path = asked
+    def _compiler(self, request):
+        """Return the hashes of the compiler's program and its packages, for (name, PATH)."""
+        name, path = request
         program = os.path.join(self.prefix, "bin", os.path.basename(name))
         if _real_program(name, path or os.defpath) != os.path.realpath(program):
             raise UnknownError("%s is not the environment's own compiler" % name)
@@ -154,32 +157,32 @@ class Inputs(object):
         records = os.path.join(self.prefix, "conda-meta")
         names = sorted(each for each in os.listdir(records) if each.endswith(".json"))
         if os.path.isdir(os.path.join(self.prefix, SYSROOT)):
-            # All of it is in one package, the headers and libraries of the C library as well.
+            # One package has all of it, the C library's headers included.
             names = [each for each in names if each.startswith("gxx-")]
         if not names:
             raise UnknownError("%s has no records of packages" % records)
         hashes = [_hash_of(_read(os.path.join(records, each))) for each in names]
         return [self.version, _hash_of(_read(program)), hashes]
 
-    def _native(self, asked):
-        """Return what options like -march=native stand for on this processor."""
-        compiler, options = asked
+    def _native(self, request):
+        """Return what options like -march=native mean on this processor: (compiler, options)."""
+        compiler, options = request
         if not options:
             return []
         command = [os.path.join(self.prefix, "bin", compiler)] + list(options)
         command += ["-###", "-E", "-x", "c++", os.devnull]
         job = subprocess.Popen(command, stderr=subprocess.PIPE, env=dict(self.environ))
-        told = job.communicate()[1].decode("utf-8", "replace").split()
-        found = [each.strip('"') for each in told if re.match(r'"?(-m|l\d-)', each)]
-        if job.returncode or not found:
+        output = job.communicate()[1].decode("utf-8", "replace").split()
+        resolved = [each.strip('"') for each in output if re.match(r'"?(-m|l\d-)', each)]
+        if job.returncode or not resolved:
             raise UnknownError("%s cannot be resolved" % options[0])
-        return found
+        return resolved
 
 
-def _once(known, look, at):
-    if at not in known:
-        known[at] = look(at)
-    return known[at]
+def _once(results, function, request):
+    if request not in results:
+        results[request] = function(request)
+    return results[request]
 
 
 def _bytes_of(path):
@@ -215,7 +218,7 @@ def _real_program(name, folders):
 
 
 def _names(content):
-    """Return the files in a rule of make's, as the compiler writes it."""
+    """Return the files in a make rule, as the compiler writes it."""
     if sys.version_info[0] > 2:
         content = os.fsdecode(content)
     files = content.replace("\\\n", " ").partition(": ")[2]

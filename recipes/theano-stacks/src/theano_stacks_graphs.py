@@ -1,4 +1,4 @@
-"""Theano's graphs as plain data: what tells one from another, and what makes it again."""
+"""Theano's graphs as plain data: to hash them, and to store and restore them."""
 
 import hashlib
 import sys
@@ -21,23 +21,23 @@ PLAIN = (type(None), bool, int, float, complex, str, bytes, slice, type(Ellipsis
 if PY2:
     PLAIN += (long, unicode)  # noqa: F821
 MAPPINGS = (dict, frozendict)
-# What an op has only for itself: what was compiled, counted or worked out from the rest.
+# Attributes of an op that are compiled, counted or derived from the rest.
 OWN = frozenset(
     ("fn", "profile", "ufunc", "nfunc", "fgraph", "_impls", "_c_code", "nodenames", "name")
     + ("_cmodule_key", "_hash_inner_graph", "_hashval", "_optimizer_idx", "__epydoc_asRoutine")
     + ("mode_instance", "prepare_node_called", "mitmots_preallocated")
 )
 FUNCTIONS = (type, types.FunctionType, types.BuiltinFunctionType, numpy.ufunc, type(str.join))
-# Graphs that are known only by the lists of their ends.
-ENDED = (Scan, Composite)
+# Ops with an inner graph, which they hold as inputs and outputs.
+WITH_GRAPH = (Scan, Composite)
 
 
 class UnknownError(Exception):
-    """Something that cannot be told from others of its kind by what is in it."""
+    """A value whose content cannot be hashed."""
 
 
 class Description(object):
-    """A hash of what it is given, the same in every process; `modules` are those it relies on."""
+    """A hash of values, the same in every process; `modules` are those that they come from."""
 
     def __init__(self):
         self.hash = hashlib.sha256()
@@ -46,11 +46,11 @@ class Description(object):
         self.types = {}
 
     def add(self, *words):
-        """Take in numbers and text that tell what follows."""
+        """Add numbers and text."""
         self.hash.update((repr(words) + "\n").encode("utf-8"))
 
     def value(self, value):
-        """Take in any value; raises UnknownError where its content cannot be seen."""
+        """Add any value; raises UnknownError where its content cannot be hashed."""
         if isinstance(value, PLAIN):
             self.add(type(value).__name__, value)
         elif isinstance(value, (numpy.ndarray, numpy.generic)):
@@ -84,14 +84,14 @@ class Description(object):
         self.hash.update(numpy.ascontiguousarray(array).tobytes())
 
     def _unordered(self, items):
-        found = []
+        hashes = []
         for item in items:
             one = Description()
             one.within = self.within
             one.value(item)
             self.modules |= one.modules
-            found.append(one.hash.hexdigest())
-        self.add("unordered", sorted(found))
+            hashes.append(one.hash.hexdigest())
+        self.add("unordered", sorted(hashes))
 
     def _by_name(self, value):
         name = getattr(value, "__qualname__", value.__name__)
@@ -113,7 +113,7 @@ class Description(object):
         state = dict(value.__dict__)
         if isinstance(value, (op.PureOp, opt.Optimizer)):
             state = {name: each for name, each in state.items() if name not in OWN}
-        if isinstance(value, ENDED):
+        if isinstance(value, WITH_GRAPH):
             inputs, outputs = state.pop("inputs"), state.pop("outputs")
             state.pop("inputs_type", None)
             state.pop("outputs_type", None)
@@ -124,7 +124,7 @@ class Description(object):
         self.within.pop()
 
     def type(self, of_type):
-        """Take in the type of a variable; those that came before go by their number."""
+        """Add the type of a variable, by its number where it was added before."""
         if of_type in self.types:
             self.add("type", self.types[of_type])
         else:
@@ -132,12 +132,12 @@ class Description(object):
             self.value(of_type)
 
     def constant(self, constant):
-        """Take in a constant's type and data."""
+        """Add a constant's type and data."""
         self.type(constant.type)
         self.value(constant.data)
 
     def graph(self, inputs, outputs):
-        """Take in all that is computed from inputs to outputs, but no name and no trace."""
+        """Add what is computed from inputs to outputs, without names and traces."""
         places, ops = {}, {}
         for place, each in enumerate(inputs):
             places[each] = place
@@ -163,7 +163,11 @@ class Description(object):
 
 
 class _Types(object):
-    """The types in a graph. Some are equal to themselves alone: those of inputs are taken anew."""
+    """The types in a graph, numbered.
+
+    Some types equal only themselves, so those of the inputs are not stored but taken from the
+    inputs of the graph that is restored.
+    """
 
     def __init__(self, inputs):
         self.places, self.others = {}, []
@@ -179,9 +183,9 @@ class _Types(object):
 
 
 def packed(inputs, outputs):
-    """Return a graph as lists that pickle can take, however deep it is. Inputs go by their place.
+    """Return a graph as flat lists, which pickle can write however deep the graph is.
 
-    Raises UnknownError for what only the graph's own process has.
+    Inputs stand as their numbers. Raises UnknownError for an input that is not listed.
     """
     places = {each: place for place, each in enumerate(inputs)}
     ops, known, nodes, types_of = [], {}, [], _Types(inputs)
@@ -200,10 +204,10 @@ def packed(inputs, outputs):
             known[id(node.op)] = len(ops)
             ops.append(_packed_op(node.op))
         taken = [place_of(each) for each in node.inputs]
-        made = [(types_of.place_of(each.type), each.name) for each in node.outputs]
+        results = [(types_of.place_of(each.type), each.name) for each in node.outputs]
         for each in node.outputs:
             places[each] = len(places)
-        nodes.append((known[id(node.op)], taken, made))
+        nodes.append((known[id(node.op)], taken, results))
     return ops, types_of.others, nodes, [place_of(each) for each in outputs]
 
 
@@ -218,8 +222,8 @@ def unpacked(inputs, content):
             kind, of_type, data, name = node
             variables.append(kind(all_types[of_type], data, name))
         else:
-            place, taken, made = node
-            fresh = [all_types[of_type].make_variable(name) for of_type, name in made]
+            place, taken, results = node
+            fresh = [all_types[of_type].make_variable(name) for of_type, name in results]
             graph.Apply(ops[place], [variables[each] for each in taken], fresh)
             variables += fresh
     return [variables[place] for place in outputs]
@@ -231,20 +235,20 @@ def _packed_op(value):
     left_out = ("fn", "profile", "_cmodule_key")
     state = {name: each for name, each in value.__dict__.items() if name not in left_out}
     profile = value.profile
-    # One that counts belongs to its process: the next one begins its own.
+    # Statistics belong to their process; the next one begins its own.
     state["profile"] = True if isinstance(profile, ProfileStats) else profile
     state["info"] = type(value.info)(value.info, profile=state["profile"])
     inputs, outputs = state.pop("inputs"), state.pop("outputs")
-    ends = [(each.type, each.name) for each in inputs]
-    return type(value), state, (ends, packed(inputs, outputs))
+    types_and_names = [(each.type, each.name) for each in inputs]
+    return type(value), state, (types_and_names, packed(inputs, outputs))
 
 
 def _unpacked_op(value, state, inner):
     if state is None:
         return value
-    made = value.__new__(value)
-    made.__dict__.update(state)
-    ends, content = inner
-    made.inputs = [of_type.make_variable(name) for of_type, name in ends]
-    made.outputs = unpacked(made.inputs, content)
-    return made
+    restored = value.__new__(value)
+    restored.__dict__.update(state)
+    types_and_names, content = inner
+    restored.inputs = [of_type.make_variable(name) for of_type, name in types_and_names]
+    restored.outputs = unpacked(restored.inputs, content)
+    return restored

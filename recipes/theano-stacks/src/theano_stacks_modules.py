@@ -1,8 +1,8 @@
-"""Keeps compiled modules in a folder that environments share, each under the name of its inputs.
+"""A folder of compiled modules that environments share, each named by the hash of its inputs.
 
-What is in the folder gets executed, so it must belong to the user alone, and so must each file. A
-file has its own name in it and the hash of its content: what is cut off, changed or renamed is not
-used. Needs no Theano.
+Programs execute what is in the folder, so folder and files must belong to the user, and nobody else
+may write to them. Each file begins with its own name and the hash of its content; one that is
+truncated, changed or renamed is not used. Needs no Theano.
 """
 
 import errno
@@ -19,73 +19,76 @@ LOGGER = logging.getLogger("theano_stacks_modules")
 FORMAT = b"theano-stacks module 1\n"
 HASH = 64
 HEAD = len(FORMAT) + HASH + HASH + 1
-# Bytes that the files may take together; when there are more, the least recently used go.
+# Total size of the files, bytes. Above it, the least recently used are removed.
 LIMIT = 500 * 10**6
-# A person may choose a folder that has other files as well: those are nobody's to remove.
+# The folder may hold a person's own files, which are never removed.
 NAME = re.compile(r"[0-9a-f]{%d}$" % HASH)
 BEGINNING, PART = "theano-stacks-", ".part"
 PARTS = re.compile(re.escape(BEGINNING) + ".*" + re.escape(PART) + "$")
-# Seconds after which the file of a process that was killed is no longer under way.
+# Age at which an unfinished file is taken for a killed process's, seconds.
 ABANDONED = 24 * 60 * 60
 OTHERS_MAY_WRITE = stat.S_IWGRP | stat.S_IWOTH
-# How many modules were found, kept, and compiled without being kept.
+# Numbers of modules taken from the folder, kept there, and compiled without being kept.
 found = {"hits": 0, "kept": 0, "not kept": 0}
 
 
-def chosen(environ):
-    """Return the Store in the folder that the variables name; None where there is to be none."""
+def store_of(environ):
+    """Return the Store in the folder that the variable names, None where sharing is off."""
     folder = environ.get(VARIABLE, "0")
     if folder in ("", "0"):
         return None
     folder = os.path.expanduser(folder)
     try:
-        return Store(folder, _checked(folder))
+        return Store(folder, _owner(folder))
     except EnvironmentError as error:
         LOGGER.warning("modules are not shared: %s: %s", folder, error.strerror)
         return None
 
 
-def _checked(folder):
-    """Return the user whose folder it is, and who may write there alone; make it where missing."""
+def _owner(folder):
+    """Return the user's ID if only this user may write to the folder; make it where missing.
+
+    Raises EnvironmentError otherwise.
+    """
     user = os.geteuid()
     if not os.path.isabs(folder):
-        raise EnvironmentError(errno.EINVAL, "it is no absolute path")
+        raise EnvironmentError(errno.EINVAL, "the path is not absolute")
     try:
         os.mkdir(folder, 0o700)
     except EnvironmentError as error:
         if error.errno != errno.EEXIST:
             raise
-    told = os.lstat(folder)
-    if not stat.S_ISDIR(told.st_mode):
-        raise EnvironmentError(errno.ENOTDIR, "it is no folder")
-    if told.st_uid != user:
-        raise EnvironmentError(errno.EPERM, "it belongs to another user")
-    if told.st_mode & OTHERS_MAY_WRITE:
-        raise EnvironmentError(errno.EPERM, "others may write there (chmod go-w)")
+    status = os.lstat(folder)
+    if not stat.S_ISDIR(status.st_mode):
+        raise EnvironmentError(errno.ENOTDIR, "not a folder")
+    if status.st_uid != user:
+        raise EnvironmentError(errno.EPERM, "belongs to another user")
+    if status.st_mode & OTHERS_MAY_WRITE:
+        raise EnvironmentError(errno.EPERM, "other users may write to it; fix: chmod go-w")
     if not os.access(folder, os.R_OK | os.W_OK | os.X_OK):
-        raise EnvironmentError(errno.EACCES, "it may not be written")
+        raise EnvironmentError(errno.EACCES, "not writable")
     return user
 
 
 class Store(object):
-    """The modules in a folder of a user's."""
+    """The modules in a user's folder."""
 
     def __init__(self, folder, user, limit=LIMIT):
-        """Take a folder that was checked; `limit` is in bytes."""
+        """Take a folder that _owner has checked, its user's ID, and a limit in bytes."""
         self.folder, self.user, self.limit = folder, user, limit
         self.trimmed = False
 
-    def place(self, key):
-        """Return the path of the file that has or would have a module."""
+    def path(self, key):
+        """Return the path of a module's file, which need not exist."""
         return os.path.join(self.folder, key)
 
     def has(self, key):
-        """Say whether there is a file for a key; it may yet turn out not to be whole."""
-        return os.path.isfile(self.place(key))
+        """Return whether a file for the key exists; it may still be damaged."""
+        return os.path.isfile(self.path(key))
 
     def take(self, key):
-        """Return a module's bytes; None where it is not there, not whole, or not to be trusted."""
-        path = self.place(key)
+        """Return a module's bytes, None where the file is missing, damaged or not trusted."""
+        path = self.path(key)
         try:
             content = _read(path, self.user)
         except EnvironmentError as error:
@@ -94,17 +97,17 @@ class Store(object):
             return None
         module = content[HEAD:]
         if content[:HEAD] != _head(key, module):
-            LOGGER.warning("%s is not whole, or another's: compiling anew", path)
+            LOGGER.warning("%s is damaged or another module's: compiling again", path)
             return None
         try:
-            # The time says when it was last used, which the disk itself need not note.
+            # For trim: file systems need not record the time of access.
             os.utime(path, None)
         except EnvironmentError:
             return None
         return module
 
     def keep(self, key, module):
-        """Keep a module's bytes; say if it could be done. Others see all of the file or nothing."""
+        """Write a module's bytes in one step and return whether that worked."""
         part = None
         try:
             if not self.trimmed:
@@ -113,27 +116,27 @@ class Store(object):
             handle, part = tempfile.mkstemp(PART, BEGINNING, self.folder)
             with os.fdopen(handle, "wb") as file:
                 file.write(_head(key, module) + module)
-            os.rename(part, self.place(key))
+            os.rename(part, self.path(key))
         except EnvironmentError as error:
-            LOGGER.warning("%s: nothing can be kept: %s", self.folder, error.strerror)
+            LOGGER.warning("%s: cannot be written: %s", self.folder, error.strerror)
             if part is not None and os.path.exists(part):
                 os.remove(part)
             return False
         return True
 
     def trim(self):
-        """Remove the least recently used, down to four fifths, where there is too much."""
+        """Above the limit, remove the least recently used files down to four fifths of it."""
         files, now = [], time.time()
         for name in os.listdir(self.folder):
             path = os.path.join(self.folder, name)
             try:
-                told = os.lstat(path)
+                status = os.lstat(path)
                 if NAME.match(name):
-                    files.append((told.st_mtime, told.st_size, path))
-                elif PARTS.match(name) and now - told.st_mtime > ABANDONED:
+                    files.append((status.st_mtime, status.st_size, path))
+                elif PARTS.match(name) and now - status.st_mtime > ABANDONED:
                     os.remove(path)
             except EnvironmentError:
-                # Another process was faster.
+                # Another process has removed it.
                 continue
         total = sum(size for _, size, _ in files)
         if total <= self.limit:
@@ -156,11 +159,11 @@ def hash_of(content):
 def _read(path, user):
     handle = os.open(path, os.O_RDONLY | os.O_NOFOLLOW)
     with os.fdopen(handle, "rb") as file:
-        told = os.fstat(file.fileno())
-        if not stat.S_ISREG(told.st_mode):
-            raise EnvironmentError(errno.EINVAL, "it is no file")
-        if told.st_uid != user or told.st_mode & OTHERS_MAY_WRITE:
-            raise EnvironmentError(errno.EPERM, "it is another user's, or others may write to it")
+        status = os.fstat(file.fileno())
+        if not stat.S_ISREG(status.st_mode):
+            raise EnvironmentError(errno.EINVAL, "not a file")
+        if status.st_uid != user or status.st_mode & OTHERS_MAY_WRITE:
+            raise EnvironmentError(errno.EPERM, "another user's, or other users may write to it")
         return file.read()
 
 

@@ -1,45 +1,45 @@
-"""Has Theano compile functions in less time; graphs and results stay as they are.
+"""Shorten Theano's compilation; graphs and results stay the same.
 
-It is in force from `import theano` on, without a word in the program. THEANO_STACKS_QUICK=0 leaves
-Theano as it is.
+In force from `import theano` on, without a change in the program; THEANO_STACKS_QUICK=0 turns it
+off.
 
-- C++ modules are compiled as theano_stacks_compiler has it.
-- Python looks for garbage less often while a graph is optimised: each search goes through the
-  whole graph, and finds little.
-- Theano 0.8.2 spells out the name of each fused operation when it is made; here as Theano 1.0.5
-  does, when somebody asks for it.
+- theano_stacks_compiler compiles the C++ modules.
+- The garbage collector runs less often while a graph is optimised: each run visits the whole graph
+  and frees little.
+- Theano 0.8.2 builds the name of each fused operation when it makes the operation. Here the name is
+  built on first use, as in Theano 1.0.5.
 """
 
 import gc
 import os
 import sys
 
-# So many new objects bring about a search, in place of 700.
+# The collector's first threshold, in new objects. Python's own is 700.
 OBJECTS = 200000
 
 
 def watch():
-    """Have Theano fixed as soon as it is imported. Imports nothing of it itself."""
+    """Patch Theano as soon as it is imported; import nothing of it now."""
     if os.environ.get("THEANO_STACKS_QUICK") != "0":
         sys.meta_path.insert(0, _Theano())
 
 
 class _Theano(object):
-    """Stands on sys.meta_path until Theano is imported."""
+    """A finder on sys.meta_path that leaves when Theano is imported."""
 
     def find_module(self, name, path=None):
-        """Return itself for Theano, on Python 2."""
+        """Return this finder for Theano (Python 2)."""
         return self if name == "theano" else None
 
     def load_module(self, name):
-        """Import Theano, fix it, return it, on Python 2."""
+        """Import Theano, patch it, return it (Python 2)."""
         sys.meta_path.remove(self)
         module = __import__(name)
-        _fix_or_say()
+        _fix_or_warn()
         return module
 
     def find_spec(self, name, path=None, target=None):
-        """Return Theano's own spec, with what fixes it at the end of its import, on Python 3."""
+        """Return Theano's own spec, with the patch at the end of its import (Python 3)."""
         if name != "theano":
             return None
         from importlib.util import find_spec
@@ -56,59 +56,59 @@ class _Theano(object):
                 if self in sys.meta_path:
                     sys.meta_path.remove(self)
                 run(module)
-                _fix_or_say()
+                _fix_or_warn()
 
             spec.loader.exec_module = run_and_fix
         return spec
 
 
-def _fix_or_say():
+def _fix_or_warn():
     try:
         fix()
     except Exception as error:
-        # Another Theano may have been installed here: it is used as it is.
+        # Another Theano may be installed here: it stays as it is.
         sys.stderr.write("theano_stacks_quick is not in force: %r\n" % (error,))
 
 
 def fix():
-    """Fix Theano, which has been imported."""
+    """Patch Theano, which has been imported."""
     from theano.compile import function_module
 
     import theano_stacks_compiler
 
     theano_stacks_compiler.fix()
     maker = function_module.FunctionMaker
-    maker.__init__ = _with_less_searching(maker.__init__)
+    maker.__init__ = _with_less_collection(maker.__init__)
     if sys.version_info[0] == 2:
-        _name_later()
+        _name_on_first_use()
 
 
-def _with_less_searching(make):
+def _with_less_collection(make):
     def __init__(self, *positional, **named):
-        often = gc.get_threshold()
-        gc.set_threshold(max(often[0], OBJECTS) if often[0] else 0, *often[1:])
+        thresholds = gc.get_threshold()
+        gc.set_threshold(max(thresholds[0], OBJECTS) if thresholds[0] else 0, *thresholds[1:])
         try:
             make(self, *positional, **named)
         finally:
-            gc.set_threshold(*often)
+            gc.set_threshold(*thresholds)
 
     return __init__
 
 
-def _name_later():
+def _name_on_first_use():
     from theano.scalar.basic import Composite
 
-    spell = Composite.init_name
+    build_name = Composite.init_name
 
     class Unnamed(object):
-        """Stands for an operation whose name is being spelled out: it has none yet."""
+        """Stand for an operation while its name is built: it has no name yet."""
 
     def __getattr__(self, name):
         if name != "name":
             raise AttributeError(name)
         unnamed = Unnamed()
         unnamed.fgraph = self.fgraph
-        spell.__func__(unnamed)
+        build_name.__func__(unnamed)
         self.name = unnamed.name
         return self.name
 

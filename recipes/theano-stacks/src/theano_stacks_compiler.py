@@ -1,0 +1,286 @@
+"""Compile Theano's C++ modules in less time, to the same machine code.
+
+- A module that another environment compiled from the same inputs is taken (theano_stacks_sharing).
+- The headers that every module begins with are compiled once, into the compile folder.
+- Modules carry no debug information, unless gcc.cxxflags has -g.
+- One compiler per processor runs at once: when a function is linked, its missing modules start to
+  compile in the background, and Theano waits for each where it would have compiled it.
+"""
+
+import atexit
+import hashlib
+import multiprocessing.pool
+import os
+import shutil
+import subprocess
+import sys
+import tempfile
+
+import numpy
+import theano
+from theano import scalar
+from theano.gof import cc, cmodule, fg, graph, op, vm
+
+from theano_stacks_sharing import SHARED
+
+HEADERS = """\
+#include <Python.h>
+#include <iostream>
+#include "theano_mod_helper.h"
+#include <math.h>
+#include <numpy/arrayobject.h>
+#include <numpy/arrayscalars.h>
+"""
+FOLDER = "theano_stacks_headers"
+# Seconds. Python 2 does not react to ctrl-C in a wait without a limit.
+FOREVER = 10**6
+COMPILE = cmodule.GCC_compiler.compile_str
+MAKE_ALL = vm.VM_Linker.make_all
+
+
+def _cores():
+    try:
+        return len(os.sched_getaffinity(0))
+    except AttributeError:
+        return multiprocessing.cpu_count()
+
+
+class Headers(object):
+    """The precompiled headers, one for each set of options that is used more than once."""
+
+    def __init__(self):
+        self.known = {}
+
+    def options(self, source, preargs, include_dirs):
+        """Return the options that make the compiler use them for a module's source."""
+        if not source.startswith(HEADERS):
+            return []
+        use = tuple(preargs), tuple(include_dirs)
+        if use not in self.known and not os.path.isfile(self._path(*use) + ".gch"):
+            # A single module with options of its own compiles faster without.
+            self.known[use] = None
+            return []
+        if self.known.get(use) is None:
+            self.known[use] = self._compiled(*use)
+        return self.known[use]
+
+    def _path(self, preargs, include_dirs):
+        inputs = [sys.version, numpy.__version__, theano.__version__, cmodule.gcc_version()]
+        inputs += [theano.config.cxx, preargs, include_dirs, cmodule.std_include_dirs(), HEADERS]
+        name = hashlib.sha256(repr(inputs).encode("utf-8")).hexdigest()[:16]
+        return os.path.join(str(theano.config.compiledir), FOLDER, name, "headers.h")
+
+    def _compiled(self, preargs, include_dirs):
+        """Compile the headers where missing; return the options, none where that fails.
+
+        The file is renamed into place, so it is never half written. The compiler itself checks
+        that the precompiled header fits a module's options, and else reads the text.
+        """
+        path = self._path(preargs, include_dirs)
+        options = ["-include", path]
+        if os.path.isfile(path + ".gch"):
+            return options
+        part = "%s.%d" % (path, os.getpid())
+        command = [theano.config.cxx, "-fvisibility=hidden", "-x", "c++-header", part + ".h"]
+        command += ["-g"] + list(preargs) + ["-o", part + ".gch"]
+        for folder in list(include_dirs) + cmodule.std_include_dirs():
+            if folder:
+                command.append("-I" + folder)
+        try:
+            if not os.path.isdir(os.path.dirname(path)):
+                os.makedirs(os.path.dirname(path))
+            with open(part + ".h", "w") as file:
+                file.write(HEADERS)
+            with open(os.devnull, "w") as null:
+                subprocess.check_call(command, stdout=null, stderr=null)
+            os.rename(part + ".h", path)
+            os.rename(part + ".gch", path + ".gch")
+        except (OSError, IOError, subprocess.CalledProcessError):
+            return []
+        return options
+
+
+class Background(object):
+    """Modules that compile before Theano needs them."""
+
+    def __init__(self):
+        self.process = None
+        self.pool = None
+        self.folder = None
+        self.jobs = {}
+
+    def begin(self, arguments):
+        """Start to compile a module; `arguments` are compile_str's without the location."""
+        key = SHARED.key(arguments)
+        if SHARED.has(key):
+            return
+        if self.process != os.getpid():
+            self._start()
+        if arguments not in self.jobs:
+            location = os.path.join(self.folder, str(len(os.listdir(self.folder))))
+            os.mkdir(location)
+            faster = _faster(arguments, key)
+            job = self.pool.apply_async(_compile_in, (location, faster, key))
+            self.jobs[arguments] = job, faster
+
+    def _start(self):
+        """Start the threads; a forked process has none of its parent's."""
+        self.process, self.jobs = os.getpid(), {}
+        self.folder = tempfile.mkdtemp(prefix="theano-stacks-")
+        self.pool = multiprocessing.pool.ThreadPool(_cores())
+        atexit.register(_end, self.pool, self.folder, self.process)
+
+    def take(self, arguments, location, key):
+        """Move a module's files to `location`; False where it was not begun, or failed."""
+        nothing = None, None
+        job, faster = self.jobs.pop(arguments, nothing) if self.process == os.getpid() else nothing
+        folder = job.get(FOREVER) if job else None
+        if folder is None:
+            return False
+        SHARED.keep(key, arguments, folder, _header(faster))
+        for name in os.listdir(folder):
+            shutil.move(os.path.join(folder, name), os.path.join(location, name))
+        return True
+
+
+def _end(pool, folder, process):
+    if process == os.getpid():
+        pool.terminate()
+        shutil.rmtree(folder, True)
+
+
+def _compile_in(location, arguments, key):
+    try:
+        _compile(arguments, location, key)
+    except Exception:
+        # Theano compiles it again, and reports the error.
+        return None
+    return location
+
+
+def _compile(arguments, location, key, hidden=True):
+    """Call the compiler as Theano does; `arguments` are those of _faster."""
+    lists = [list(each) for each in arguments[2:]]
+    lists[-1] += SHARED.location_options(key, arguments[0], location)
+    COMPILE(arguments[0], arguments[1], location, *lists + [False, hidden])
+
+
+HEADERS_OF, BACKGROUND = Headers(), Background()
+
+
+def compile_str(
+    module_name,
+    src_code,
+    location=None,
+    include_dirs=None,
+    lib_dirs=None,
+    libs=None,
+    preargs=None,
+    py_module=True,
+    hide_symbols=True,
+):
+    """Replace GCC_compiler.compile_str: same arguments, same result."""
+    arguments = _arguments(module_name, src_code, include_dirs, lib_dirs, libs, preargs)
+    key = SHARED.key(arguments, hide_symbols) if py_module else None
+    background = py_module and hide_symbols
+    if not (
+        SHARED.take(key, arguments, location)
+        or (background and BACKGROUND.take(arguments, location, key))
+    ):
+        faster = _faster(arguments, key)
+        _compile(faster, location, key, hide_symbols)
+        SHARED.keep(key, arguments, location, _header(faster))
+    if not py_module:
+        return None
+    open(os.path.join(location, "__init__.py"), "w").close()
+    return cmodule.dlimport(
+        os.path.join(location, "%s.%s" % (module_name, cmodule.get_lib_extension()))
+    )
+
+
+def _arguments(module_name, src_code, *lists):
+    return (module_name, src_code) + tuple(tuple(each or ()) for each in lists)
+
+
+def _faster(arguments, key):
+    """Return compile_str's arguments with the options that make it take less time."""
+    source, include_dirs, preargs = arguments[1], arguments[2], arguments[5]
+    if "-g" not in preargs:
+        preargs += ("-g0",)
+    preargs += SHARED.path_options(key)
+    return arguments[:5] + (preargs + tuple(HEADERS_OF.options(source, preargs, include_dirs)),)
+
+
+def _header(faster):
+    """Return the precompiled header in the arguments of _faster, None where there is none."""
+    options = faster[5]
+    return options[-1] if options[-2:-1] == ("-include",) else None
+
+
+def make_all(self, *positional, **named):
+    """Replace VM_Linker.make_all: start to compile missing modules, then do what it does."""
+    if getattr(self, "c_thunks", None) is not False and theano.config.cxx and not _importing():
+        _begin_all(self.fgraph)
+    return MAKE_ALL(self, *positional, **named)
+
+
+def _importing():
+    """Return whether Python 2's global import lock is held: threads might wait for it forever."""
+    if sys.version_info[0] > 2:
+        return False
+    import imp
+
+    return imp.lock_held()
+
+
+def _begin_all(function_graph):
+    done = set()
+    for node in function_graph.toposort():
+        kind = (node.op,) + tuple(_kind(each, node.inputs) for each in node.inputs)
+        if kind in done or not _is_plain(node.op):
+            continue
+        done.add(kind)
+        try:
+            _begin(cc.CLinker().accept(fg.FunctionGraph(node.inputs, node.outputs)))
+        except Exception:  # noqa: S112 - Theano compiles it later, and reports the error
+            continue
+
+
+def _kind(variable, inputs):
+    """Return what a module's source contains of an input; it contains constant numbers."""
+    number = isinstance(variable, graph.Constant) and isinstance(variable.type, scalar.Scalar)
+    return variable.type, inputs.index(variable), str(variable.data) if number else None
+
+
+def _is_plain(kind):
+    """Return whether an op is linked in the ordinary way; scans are functions of their own."""
+    method = getattr(type(kind), "make_thunk", None)
+    function = getattr(method, "__func__", method)
+    plain = op.Op.make_thunk
+    return function is getattr(plain, "__func__", plain) and getattr(kind, "_op_use_c_code", True)
+
+
+def _begin(linker):
+    key = linker.cmodule_key()
+    cache = cc.get_module_cache()
+    if key in cache.entry_from_key:
+        return
+    source = linker.get_src_code()
+    if cmodule.get_module_hash(source, key) in cache.module_hash_to_key_data:
+        return
+    BACKGROUND.begin(
+        _arguments(
+            linker.get_dynamic_module().code_hash,
+            source,
+            linker.header_dirs(),
+            linker.lib_dirs(),
+            linker.libraries(),
+            linker.compile_args(),
+        )
+    )
+
+
+def fix():
+    """Make Theano compile through this module from now on."""
+    cmodule.GCC_compiler.compile_str = staticmethod(compile_str)
+    vm.VM_Linker.make_all = make_all

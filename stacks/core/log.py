@@ -1,0 +1,79 @@
+"""The log of a run: on standard error under -v, in build/logs/ after a failure."""
+
+from __future__ import annotations
+
+import logging
+import re
+import sys
+from collections.abc import Iterator
+from contextlib import contextmanager, suppress
+from pathlib import Path
+
+LOGGER = logging.getLogger("stacks")
+# How many log files stay in build/logs/.
+KEPT = 10
+CREDENTIALS = re.compile(r"(?<=://)[^/@\s]+@")
+
+
+class _Memory(logging.Handler):
+    """Keeps the records, without the credentials that an address in them may have."""
+
+    def __init__(self) -> None:
+        super().__init__()
+        self.records: list[logging.LogRecord] = []
+
+    def emit(self, record: logging.LogRecord) -> None:
+        record.msg, record.args = CREDENTIALS.sub("", record.getMessage()), None
+        self.records.append(record)
+
+
+class _StandardError(_Memory):
+    """Keeps the records and prints each one; a progress bar may have replaced sys.stderr."""
+
+    def emit(self, record: logging.LogRecord) -> None:
+        super().emit(record)
+        print(record.msg, file=sys.stderr, flush=True)
+
+
+def start(*, verbose: bool) -> None:
+    """Keep the log of this process from now on; if verbose, print it too."""
+    LOGGER.setLevel(logging.INFO)
+    LOGGER.handlers = [_StandardError() if verbose else _Memory()]
+
+
+@contextmanager
+def collected() -> Iterator[list[logging.LogRecord]]:
+    """Give the list that gets the records of the block: a worker process sends it to its parent."""
+    memory = _Memory()
+    LOGGER.setLevel(logging.INFO)
+    LOGGER.addHandler(memory)
+    try:
+        yield memory.records
+    finally:
+        LOGGER.removeHandler(memory)
+
+
+def write(folder: Path, task: str, error: BaseException) -> Path | None:
+    """Write the log of a failed task, and the error, to `folder`/TASK-N.log; return its path.
+
+    Only the last files stay. Nothing is written where nothing was logged or the disk refuses.
+    """
+    memory = next((h for h in LOGGER.handlers if isinstance(h, _Memory)), None)
+    if memory is None or not memory.records:
+        return None
+    form = logging.Formatter("%(asctime)s %(message)s")
+    lines = [*map(form.format, memory.records), CREDENTIALS.sub("", f"error: {error}")]
+    with suppress(OSError):
+        folder.mkdir(parents=True, exist_ok=True)
+        older = sorted(folder.glob("*-*.log"), key=_number)
+        path = folder / f"{task}-{_number(older[-1]) + 1 if older else 1}.log"
+        path.write_text("\n".join(lines) + "\n", encoding="utf-8")
+        for old in older[: 1 - KEPT]:
+            old.unlink(missing_ok=True)
+        return path
+    return None
+
+
+def _number(path: Path) -> int:
+    number = path.stem.rpartition("-")[2]
+    return int(number) if number.isdecimal() else 0

@@ -1,0 +1,131 @@
+"""Files of kept graphs: written whole, and used only where they are whole and fit."""
+
+from __future__ import annotations
+
+import sys
+from pathlib import Path
+from types import ModuleType, SimpleNamespace
+from typing import Any
+
+import pytest
+
+from unit.accelerator.conftest import Load
+
+
+class Graph:
+    """A FunctionGraph, as far as the module looks at it."""
+
+    def __init__(self, *outputs: str) -> None:
+        self.inputs: list[str] = []
+        self.outputs = list(outputs)
+        self.valid = True
+
+    def change_input(self, node: str, place: int, output: str, reason: str) -> None:
+        self.outputs[place] = output
+
+    def execute_callbacks(self, name: str) -> None:
+        if not self.valid:
+            raise ValueError("not valid")
+
+
+@pytest.fixture
+def cache(load: Load, tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Any:
+    class FunctionMaker:
+        def __init__(self, inputs: object, outputs: object, mode: object = None) -> None:
+            self.fgraph = Graph("plain")
+
+    config = SimpleNamespace(compiledir=tmp_path, compute_test_value="off")
+    module = load(
+        "theano_stacks_cache",
+        theano={"config": config},
+        theano_compile_function_module={"FunctionMaker": FunctionMaker},
+    )
+    monkeypatch.setattr(module, "packed", lambda inputs, outputs: list(outputs))
+    monkeypatch.setattr(module, "unpacked", lambda inputs, content: content)
+    monkeypatch.setattr(module, "key_of", lambda maker: "key")
+    return module
+
+
+def optimised(cache: Any, valid: bool = True) -> list[str]:
+    """Return the outputs of a new function's graph."""
+
+    def optimizer(graph: Graph) -> None:
+        graph.outputs = ["optimised"]
+
+    maker = cache.function_module.FunctionMaker([], [], mode="mode")
+    maker.fgraph.valid = valid
+    maker.optimize_graph_with_cache(optimizer, [], [])
+    outputs: list[str] = maker.fgraph.outputs
+    return outputs
+
+
+def counts(cache: Any) -> tuple[int, ...]:
+    return tuple(cache.found.values())
+
+
+def test_theano_uses_the_cache(cache: Any) -> None:
+    assert cache.theano.config.cache_optimizations is True
+    assert cache.function_module.FunctionMaker([], [], "mode").requested_mode == "mode"
+
+
+def test_graph_is_kept_and_then_taken(cache: Any, tmp_path: Path) -> None:
+    assert optimised(cache) == optimised(cache) == ["optimised"]
+    assert counts(cache) == (1, 1, 0)
+    assert [path.name for path in (tmp_path / cache.FOLDER).iterdir()] == ["key.pkl"]
+
+
+@pytest.mark.parametrize("damaged", [True, False])
+def test_file_that_is_damaged_or_does_not_fit_is_not_used(
+    cache: Any, tmp_path: Path, caplog: pytest.LogCaptureFixture, damaged: bool
+) -> None:
+    optimised(cache)
+    path = tmp_path / cache.FOLDER / "key.pkl"
+    if damaged:
+        path.write_bytes(path.read_bytes()[:-1])
+    assert optimised(cache, valid=damaged) == ["optimised"]
+    assert ("the file is damaged" if damaged else "does not fit") in caplog.text
+    assert counts(cache) == (0, 2, 0)
+
+
+def test_graph_without_a_key_is_optimised(cache: Any, monkeypatch: pytest.MonkeyPatch) -> None:
+    def unknown(maker: object) -> str:
+        raise cache.UnknownError("test values are computed")
+
+    monkeypatch.setattr(cache, "key_of", unknown)
+    assert optimised(cache) == ["optimised"] and counts(cache) == (0, 0, 1)
+
+
+def test_graph_that_cannot_be_stored_is_optimised(
+    cache: Any, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr(cache, "packed", lambda inputs, outputs: [lambda: 0])
+    assert optimised(cache) == ["optimised"] and counts(cache) == (0, 0, 1)
+
+
+def test_full_disk_leaves_no_file(
+    cache: Any, tmp_path: Path, monkeypatch: pytest.MonkeyPatch, caplog: pytest.LogCaptureFixture
+) -> None:
+    def full(old: str, new: str) -> None:
+        raise OSError(28, "No space left on device", old)
+
+    monkeypatch.setattr("os.rename", full)
+    optimised(cache)
+    assert "No space left on device" in caplog.text
+    assert list((tmp_path / cache.FOLDER).iterdir()) == []
+
+
+def test_hash_of_a_module_follows_its_file(
+    cache: Any, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    module = ModuleType("of_a_program")
+    monkeypatch.setitem(sys.modules, module.__name__, module)
+    with pytest.raises(cache.UnknownError, match="no file"):
+        cache.Files().of("of_a_program")
+    path = tmp_path / "program.py"
+    module.__file__ = str(path) + "c"
+    hashes = set()
+    for text in ("one", "two"):
+        path.write_text(text)
+        hashes.add(cache.Files().of("of_a_program"))
+    assert len(hashes) == 2
+    assert cache.Files().of("theano.tensor") == cache.Files().of("builtins") == ""

@@ -1,0 +1,162 @@
+"""Hashes of values, and graphs that are stored and restored, on a Theano of the test."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+from typing import Any
+
+import pytest
+
+from unit.accelerator.conftest import Load
+
+
+class Type:
+    """A type of variables."""
+
+    def __init__(self, name: str) -> None:
+        self.name = name
+
+    def make_variable(self, name: str | None = None) -> Variable:
+        return Variable(self, name)
+
+
+class Variable:
+    """A variable of a graph."""
+
+    def __init__(self, type: Type, name: str | None = None) -> None:
+        self.type, self.name = type, name
+        self.owner: Apply | None = None
+
+
+class Constant(Variable):
+    """A variable with a value."""
+
+    def __init__(self, type: Type, data: object, name: str | None = None) -> None:
+        super().__init__(type, name)
+        self.data = data
+
+
+class Apply:
+    """An operation on variables."""
+
+    def __init__(self, op: object, inputs: list[Variable], outputs: list[Variable]) -> None:
+        self.op, self.inputs, self.outputs = op, inputs, outputs
+        for output in outputs:
+            output.owner = self
+
+
+class Op:
+    """An operation."""
+
+    def __init__(self, factor: float) -> None:
+        self.factor = factor
+        self.nodenames = [object()]
+
+
+def io_toposort(inputs: list[Variable], outputs: list[Variable]) -> Iterator[Apply]:
+    done: set[Apply] = set()
+
+    def visit(variable: Variable) -> Iterator[Apply]:
+        node = variable.owner
+        if node is None or variable in inputs or node in done:
+            return
+        done.add(node)
+        for each in node.inputs:
+            yield from visit(each)
+        yield node
+
+    for output in outputs:
+        yield from visit(output)
+
+
+@pytest.fixture
+def graphs(load: Load) -> Any:
+    numpy = {name: type(name, (), {}) for name in ("ndarray", "generic", "dtype", "ufunc")}
+    return load(
+        "theano_stacks_graphs",
+        numpy=numpy,
+        theano_gof_graph={
+            "Variable": Variable,
+            "Constant": Constant,
+            "Apply": Apply,
+            "io_toposort": io_toposort,
+        },
+        theano_gof_op={"PureOp": Op},
+    )
+
+
+def digest(graphs: Any, value: object) -> str:
+    description = graphs.Description()
+    description.value(value)
+    text: str = description.hash.hexdigest()
+    return text
+
+
+def graph(data: object = 2.0, factor: float = 3.0) -> tuple[list[Variable], list[Variable]]:
+    """Return inputs and outputs of op(op(x, constant), x)."""
+    floats = Type("float")
+    x, inner, output = Variable(floats, "x"), Variable(floats), Variable(floats, "y")
+    op = Op(factor)
+    Apply(op, [x, Constant(floats, data)], [inner])
+    Apply(op, [inner, x], [output])
+    return [x], [output]
+
+
+def of_graph(graphs: Any, *arguments: Any) -> str:
+    description = graphs.Description()
+    description.graph(*graph(*arguments))
+    text: str = description.hash.hexdigest()
+    return text
+
+
+@pytest.mark.parametrize(
+    ("one", "other", "same"),
+    [
+        ({"a": 1, "b": 2}, {"b": 2, "a": 1}, True),
+        ({1, 2, 3}, {3, 2, 1}, True),
+        ([1, 2], [2, 1], False),
+        ((1,), [1], False),
+        (1, 1.0, False),
+        (len, max, False),
+        (Op(1.0), Op(1.0), True),
+        (Op(1.0), Op(2.0), False),
+    ],
+)
+def test_hash_of_values(graphs: Any, one: object, other: object, same: bool) -> None:
+    assert (digest(graphs, one) == digest(graphs, other)) is same
+
+
+@pytest.mark.parametrize("value", [lambda: 0, object(), pytest, Variable(Type("float"))])
+def test_values_that_cannot_be_hashed(graphs: Any, value: object) -> None:
+    with pytest.raises(graphs.UnknownError):
+        digest(graphs, value)
+
+
+def test_modules_of_values_are_listed(graphs: Any) -> None:
+    description = graphs.Description()
+    description.value([Op(1.0), digest])
+    assert description.modules == {__name__}
+
+
+def test_hash_of_a_graph(graphs: Any) -> None:
+    assert of_graph(graphs) == of_graph(graphs)
+    assert len({of_graph(graphs), of_graph(graphs, 2.5), of_graph(graphs, 2.0, 4.0)}) == 3
+
+
+def test_graph_with_an_input_that_is_not_listed(graphs: Any) -> None:
+    _, outputs = graph()
+    with pytest.raises(graphs.UnknownError, match="not listed"):
+        graphs.Description().graph([], outputs)
+    with pytest.raises(graphs.UnknownError, match="not listed"):
+        graphs.packed([], outputs)
+
+
+def test_restored_graph_equals_the_stored_one(graphs: Any) -> None:
+    inputs, outputs = graph()
+    fresh = [inputs[0].type.make_variable("x")]
+    restored = graphs.unpacked(fresh, graphs.packed(inputs, outputs))
+    assert [each.name for each in restored] == ["y"]
+    one, other = graphs.Description(), graphs.Description()
+    one.graph(inputs, outputs)
+    other.graph(fresh, restored)
+    assert one.hash.hexdigest() == other.hash.hexdigest()

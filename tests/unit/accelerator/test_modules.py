@@ -1,0 +1,205 @@
+"""The folder of compiled modules that environments share: damaged or unsafe files are not used."""
+
+from __future__ import annotations
+
+import os
+import subprocess
+import sys
+import time
+from pathlib import Path
+from typing import Any
+
+import pytest
+
+from stacks.core.disk import REPOSITORY
+from unit.accelerator.conftest import Load
+
+KEY, OTHER = "1" * 64, "2" * 64
+MODULE = bytes(range(256)) * 40
+# Write a module again and again, and read what another process writes under the same name.
+BUSY = """
+import os, sys
+sys.path.insert(0, sys.argv[1])
+import theano_stacks_modules as modules
+store = modules.store_of(os.environ)
+for number in range(300):
+    content = (b"%d" % number) * 20000
+    assert store.keep("1" * 64, content)
+    taken = store.take("1" * 64)
+    assert taken is not None and len(set(taken[:1])) == 1
+    assert taken == taken[:len(taken) // 20000] * 20000
+"""
+
+
+@pytest.fixture
+def modules(load: Load) -> Any:
+    return load("theano_stacks_modules")
+
+
+@pytest.fixture
+def folder(tmp_path: Path) -> Path:
+    return tmp_path / "modules"
+
+
+@pytest.fixture
+def store(modules: Any, folder: Path) -> Any:
+    return opened(modules, folder)
+
+
+def opened(modules: Any, folder: Path | str) -> Any:
+    return modules.store_of({modules.VARIABLE: str(folder)})
+
+
+def test_keep_then_take(store: Any, folder: Path) -> None:
+    assert folder.stat().st_mode & 0o777 == 0o700
+    assert not store.has(KEY) and store.take(KEY) is None
+    assert store.keep(KEY, MODULE)
+    assert store.has(KEY) and store.take(KEY) == MODULE
+    assert store.take(OTHER) is None
+    assert [path.name for path in folder.iterdir()] == [KEY]
+
+
+@pytest.mark.parametrize("place", [0, 30, 100, 155, 200, len(MODULE) + 150, "cut", "empty", "more"])
+def test_changed_file_is_not_used_and_can_be_written_again(
+    store: Any, folder: Path, place: int | str, caplog: pytest.LogCaptureFixture
+) -> None:
+    store.keep(KEY, MODULE)
+    content = bytearray((folder / KEY).read_bytes())
+    if isinstance(place, int):
+        content[place] ^= 1
+    else:
+        content = {"cut": content[:-1], "empty": bytearray(), "more": content + b"x"}[place]
+    (folder / KEY).write_bytes(content)
+    assert store.take(KEY) is None
+    assert "is damaged" in caplog.text
+    assert store.keep(KEY, MODULE) and store.take(KEY) == MODULE
+
+
+def test_renamed_file_is_not_used(store: Any, folder: Path) -> None:
+    store.keep(KEY, MODULE)
+    (folder / KEY).rename(folder / OTHER)
+    assert store.take(OTHER) is None
+
+
+def test_file_that_other_users_can_write_is_not_used(
+    modules: Any, store: Any, folder: Path, caplog: pytest.LogCaptureFixture
+) -> None:
+    store.keep(KEY, MODULE)
+    assert modules.Store(str(folder), os.geteuid() + 1).take(KEY) is None
+    for mode in (0o620, 0o602):
+        (folder / KEY).chmod(mode)
+        assert store.take(KEY) is None
+    assert caplog.text.count("another user's") == 3
+    (folder / KEY).rename(folder / "elsewhere")
+    (folder / KEY).symlink_to("elsewhere")
+    assert store.take(KEY) is None
+    (folder / KEY).unlink()
+    (folder / KEY).mkdir()
+    assert store.take(KEY) is None
+
+
+def test_folder_that_other_users_can_write_is_not_used(
+    modules: Any, folder: Path, caplog: pytest.LogCaptureFixture
+) -> None:
+    folder.mkdir()
+    for mode in (0o770, 0o707):
+        folder.chmod(mode)
+        assert opened(modules, folder) is None
+    assert caplog.text.count("other users may write to it") == 2
+    folder.chmod(0o755)
+    assert opened(modules, folder)
+
+
+def test_folder_of_another_user_is_not_used(
+    modules: Any, folder: Path, monkeypatch: pytest.MonkeyPatch, caplog: pytest.LogCaptureFixture
+) -> None:
+    folder.mkdir()
+    monkeypatch.setattr(os, "geteuid", lambda: folder.stat().st_uid + 1)
+    assert opened(modules, folder) is None
+    assert "belongs to another user" in caplog.text
+
+
+def test_read_only_folder_is_not_used(
+    modules: Any, folder: Path, monkeypatch: pytest.MonkeyPatch, caplog: pytest.LogCaptureFixture
+) -> None:
+    folder.mkdir()
+    # Root may write everywhere.
+    monkeypatch.setattr(os, "access", lambda path, mode: not mode & os.W_OK)
+    assert opened(modules, folder) is None
+    assert "not writable" in caplog.text
+
+
+def test_path_that_is_not_a_folder_is_not_used(
+    modules: Any, folder: Path, caplog: pytest.LogCaptureFixture
+) -> None:
+    (folder.parent / "real").mkdir()
+    folder.symlink_to("real")
+    (folder.parent / "file").touch()
+    for path in (folder, folder.parent / "file", "relative", folder.parent / "gone/modules"):
+        assert opened(modules, path) is None
+    assert caplog.text.count("modules are not shared") == 4
+    assert not (folder.parent / "gone").exists(), "a cache that was removed is not made again"
+
+
+@pytest.mark.parametrize(
+    "environ", [{}, {"THEANO_STACKS_MODULES": "0"}, {"THEANO_STACKS_MODULES": ""}]
+)
+def test_sharing_can_be_switched_off(modules: Any, environ: dict[str, str]) -> None:
+    assert modules.store_of(environ) is None
+
+
+def test_trim_removes_the_least_recently_used(modules: Any, store: Any, folder: Path) -> None:
+    keys = [str(number) * 64 for number in range(5)]
+    now = time.time()
+    for number, key in enumerate(keys):
+        store.keep(key, MODULE)
+        os.utime(folder / key, (now - 100 + number, now - 100 + number))
+    assert store.take(keys[0]) == MODULE
+    small = modules.Store(str(folder), os.geteuid(), limit=4 * (folder / KEY).stat().st_size)
+    assert small.keep("9" * 64, MODULE)
+    assert sorted(path.name[0] for path in folder.iterdir()) == ["0", "3", "4", "9"]
+
+
+def test_trim_below_the_limit_removes_nothing(modules: Any, store: Any, folder: Path) -> None:
+    store.keep(KEY, MODULE)
+    size = (folder / KEY).stat().st_size
+    modules.Store(str(folder), os.geteuid(), limit=size).trim()
+    assert store.take(KEY) == MODULE
+
+
+def test_trim_removes_files_of_killed_processes(store: Any, folder: Path) -> None:
+    old, new = folder / "theano-stacks-old.part", folder / "theano-stacks-new.part"
+    for path in (old, new):
+        path.write_bytes(b"half")
+    os.utime(old, (0, 0))
+    store.trim()
+    assert (old.exists(), new.exists()) == (False, True)
+
+
+def test_trim_leaves_other_files(modules: Any, store: Any, folder: Path) -> None:
+    own = [folder / name for name in ("thesis.pdf", "x.part", "0" * 63, KEY + "x")]
+    for path in own:
+        path.write_bytes(MODULE)
+        os.utime(path, (0, 0))
+    store.keep(KEY, MODULE)
+    modules.Store(str(folder), os.geteuid(), limit=1).trim()
+    assert sorted(folder.iterdir()) == sorted(own)
+
+
+def test_full_disk_leaves_no_file(
+    store: Any, folder: Path, monkeypatch: pytest.MonkeyPatch, caplog: pytest.LogCaptureFixture
+) -> None:
+    def full(old: str, new: str) -> None:
+        raise OSError(28, "No space left on device", old)
+
+    monkeypatch.setattr(os, "rename", full)
+    assert not store.keep(KEY, MODULE)
+    assert "No space left on device" in caplog.text
+    assert list(folder.iterdir()) == []
+
+
+def test_two_processes_at_the_same_time(folder: Path) -> None:
+    words = [sys.executable, "-B", "-c", BUSY, str(REPOSITORY / "recipes/theano-stacks/src")]
+    env = {**os.environ, "THEANO_STACKS_MODULES": str(folder)}
+    jobs = [subprocess.Popen(words, env=env, stderr=subprocess.PIPE, text=True) for _ in range(2)]
+    assert [(job.communicate()[1], job.returncode) for job in jobs] == [("", 0)] * 2

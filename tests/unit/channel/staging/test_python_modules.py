@@ -1,0 +1,40 @@
+from __future__ import annotations
+
+from dataclasses import replace
+from pathlib import Path
+
+import pytest
+
+from stacks.channel.assemble import inputs_hash
+from stacks.channel.recipe import read_recipe
+from stacks.channel.staging import python_modules
+from stacks.core.workspace import Workspace
+from stacks.variants.variant import ACCELERATOR, SCAN_FIX
+from unit.helpers.staging import make_context
+
+
+def test_own_sources_become_modules(tmp_path: Path) -> None:
+    sources = tmp_path / "recipes/a/src"
+    sources.mkdir(parents=True)
+    (sources / "a.py").write_text("import b\n")
+    (sources / "a.pth").write_text("import a\n")
+    context = make_context(tmp_path, {"stage": "python-modules"}, [], {})
+    recipe = context.recipe.model_copy(update={"recipes": tmp_path / "recipes"})
+    before = inputs_hash(recipe, ())
+    # What Python writes there when a test or `bench --fix-scan` imports them is left out.
+    for bytecode in (sources / "a.pyc", sources / "__pycache__/a.cpython-39.pyc"):
+        bytecode.parent.mkdir(exist_ok=True)
+        bytecode.write_bytes(b"bytecode")
+    python_modules.stage(replace(context, recipe=recipe))
+    files = sorted(str(path.relative_to(context.root)) for path in context.root.rglob("*.*"))
+    assert files == ["site-packages/a.pth", "site-packages/a.py"]
+    assert (context.root / "site-packages/a.py").read_text() == "import b\n"
+    assert inputs_hash(recipe, ()) == before
+
+
+@pytest.mark.parametrize("name", [ACCELERATOR, SCAN_FIX])
+def test_accelerator_serves_every_python(workspace: Workspace, name: str) -> None:
+    recipe = read_recipe(workspace.recipes, name)
+    assert (recipe.package.name, recipe.subdir) == (name, "noarch")
+    assert recipe.requirements.run == ("python",)
+    assert recipe.own_sources()[0].parent == workspace.recipes / name / "src"

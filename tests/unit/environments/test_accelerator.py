@@ -1,0 +1,50 @@
+from __future__ import annotations
+
+from pathlib import Path
+
+import pytest
+
+from stacks.channel.offers import read_channel
+from stacks.core.workspace import Workspace
+from stacks.environments import accelerator, prefix
+from stacks.locks.lock import Lock
+from stacks.variants.variant import ACCELERATOR, SCAN_FIX, load_variant
+
+LOCK = Lock(packages=(), requirements=(), sha256="0" * 64, sealed="", seal="")
+
+
+@pytest.mark.parametrize(
+    ("flavour", "framework", "names"),
+    [
+        ("openblas@conda-forge", "theano-1.0.5", [ACCELERATOR, SCAN_FIX]),
+        ("openblas@conda-forge", "pytensor-3.0.7", [SCAN_FIX]),
+        ("pip-default@conda-forge", "theano-1.0.5", []),
+        ("openblas@conda-forge", "aesara-2.9.4", []),
+        ("openblas", "theano-1.0.5", []),
+    ],
+)
+def test_packages_beside_another_channels(
+    workspace: Workspace, flavour: str, framework: str, names: list[str]
+) -> None:
+    offers = accelerator.offers(workspace, load_variant(workspace, flavour, framework))
+    assert [offer.recipe.package.name for offer in offers] == names
+    assert {offer.file_name for offer in offers} <= read_channel(workspace).offers.keys()
+
+
+def test_environment_of_another_channel_depends_on_them(
+    workspace: Workspace, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    names = ("openblas", "openblas@conda-forge")
+    variants = [load_variant(workspace, name) for name in names]
+    before = [prefix.key_of(workspace, variant, LOCK, Path("/a")) for variant in variants]
+    monkeypatch.setattr(accelerator, "inputs_hash", lambda recipe, pins: "1" * 64)
+    after = [prefix.key_of(workspace, variant, LOCK, Path("/a")) for variant in variants]
+    assert before[0] == after[0] and before[1] != after[1]
+
+
+def test_parts_are_built(workspace: Workspace) -> None:
+    variant = load_variant(workspace, "openblas@conda-forge")
+    parts = accelerator.parts(workspace, variant, read_channel(workspace).pins)
+    files = {name for part in parts for name in part.files("3.9")}
+    folder = "lib/python3.9/site-packages"
+    assert {f"{folder}/theano_stacks_quick.pth", f"{folder}/theano_stacks_scan.py"} <= files

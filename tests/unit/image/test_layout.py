@@ -1,0 +1,70 @@
+from __future__ import annotations
+
+import json
+import shutil
+import subprocess
+import sys
+from pathlib import Path
+
+import pytest
+
+from stacks.core.disk import REPOSITORY
+from stacks.core.workspace import Workspace
+from stacks.image import config as image_config
+from stacks.image import layout
+from stacks.locks.lock import Lock
+from stacks.variants.variant import Variant, load_variant
+
+LOCK = Lock(packages=(), requirements=(), sha256="0" * 64, sealed="", seal="")
+
+
+@pytest.fixture
+def variant(workspace: Workspace) -> Variant:
+    return load_variant(workspace, "openblas", "theano-1.0.5")
+
+
+def test_modules_are_those_of_the_package_that_layout_imports() -> None:
+    program = "import json, sys, stacks.image.layout; print(json.dumps(list(sys.modules)))"
+    output = subprocess.check_output([sys.executable, "-c", program], cwd=REPOSITORY)
+    imported = {name for name in json.loads(output) if name.startswith("stacks.image.")}
+    assert {module.__name__ for module in layout.MODULES} == imported - {layout.__name__}
+
+
+@pytest.fixture
+def copy(tmp_path: Path) -> Workspace:
+    """Give a workspace with a copy of the verification suite."""
+    root = tmp_path / "copy"
+    for name in ("docker", "envs", "recipes"):
+        (root / name).parent.mkdir(exist_ok=True)
+        (root / name).symlink_to(REPOSITORY / name)
+    shutil.copytree(REPOSITORY / "verify", root / "verify")
+    return Workspace(root, tmp_path / "cache")
+
+
+@pytest.mark.parametrize("name", ["cli.py", "workloads/lstm.py", "blas/peak.c"])
+def test_key_changes_with_a_file_of_the_suite(copy: Workspace, variant: Variant, name: str) -> None:
+    before = layout.key_of(copy, variant, LOCK)
+    with (copy.suite / name).open("a") as file:
+        file.write("\n")
+    assert layout.key_of(copy, variant, LOCK) != before
+
+
+@pytest.mark.parametrize("name", ["ruff.toml", "workloads/__pycache__/lstm.pyc", ".cache/x.py"])
+def test_key_ignores_a_file_that_is_not_copied(
+    copy: Workspace, variant: Variant, name: str
+) -> None:
+    before = layout.key_of(copy, variant, LOCK)
+    (copy.suite / name).parent.mkdir(exist_ok=True)
+    (copy.suite / name).write_text("changed")
+    assert layout.key_of(copy, variant, LOCK) == before
+
+
+def test_the_image_gets_the_files_of_the_suite_that_the_key_covers(
+    copy: Workspace, variant: Variant, tmp_path: Path
+) -> None:
+    config = image_config.config_of(copy, variant)
+    layout._add_programs(tmp_path / "root", variant, config, copy.suite)
+    copied = tmp_path / "root" / layout.SHARE[1:] / "verify"
+    names = [path.relative_to(copied) for path in copied.rglob("*") if path.is_file()]
+    assert sorted(names) == layout._files(copy.suite)
+    assert Path("workloads/lstm.py") in names

@@ -1,0 +1,120 @@
+"""The test of a module is found by its name: tests/unit/<package>/test_<module>.py."""
+
+from __future__ import annotations
+
+from pathlib import Path
+
+import pytest
+
+from stacks.core.disk import REPOSITORY
+
+SUITE = "tests/integration/test_verify_environments.py runs it, test_verify_faults.py has it fail"
+DEVICE = "tests/integration/test_device.py runs it on a device of PoCL"
+LIBM = "tests/integration/test_verify_libm.py runs it, and has it fail"
+WORKLOAD = "tests/integration/test_workloads.py runs it"
+TIMED = "tests/integration/test_bench.py runs it"
+LOCKS = "tests/integration/test_lock.py makes, changes and checks locks"
+PAGE = "tests/unit/publish/test_command.py reads the whole documents that it makes"
+TASKS = "its tasks only pass their options on; tests/unit/tasks/test_task.py lists them all"
+
+# The modules without a unit test of their name, and why.
+EXCEPTIONS = {
+    "stacks/bench/record.py": "a base class and two limits: tests/unit/bench/test_result.py",
+    "stacks/core/validation.py": "its messages name lines: tests/unit/core/test_yamlfile.py",
+    "stacks/environments/other_channel.py": "tests/unit/locks/test_other_channel.py installs by it",
+    "stacks/image/reproduce.py": "tests/integration/test_image.py makes two images by it",
+    "stacks/locks/lock.py": LOCKS,
+    "stacks/locks/update.py": LOCKS,
+    "stacks/publish/markdown.py": PAGE,
+    "stacks/publish/page.py": PAGE,
+    "stacks/publish/svg.py": "tests/unit/publish/test_plots.py measures its drawings",
+    "stacks/tasks/channel.py": TASKS,
+    "stacks/tasks/environments.py": "tests/integration/test_prefix.py runs its commands",
+    "stacks/tasks/images.py": TASKS,
+    "stacks/tasks/project.py": TASKS,
+    "stacks/tasks/timing.py": "tests/integration/test_cluster.py runs its commands",
+    "stacks/variants/files.py": "models only: tests/unit/project/test_schemas.py",
+    "verify/blas/bindings.py": "tests/unit/verify/blas/test_relocations.py calls it",
+    "verify/blas/library.py": "tests/unit/verify/blas/test_kernels.py calls it",
+    "verify/blas/numerics.py": SUITE,
+    "verify/blas/one_blas.py": SUITE,
+    "verify/blas/operations.py": SUITE,
+    "verify/blas/peak.py": SUITE,
+    "verify/blas/serving.py": SUITE,
+    "verify/blas/speed.py": SUITE,
+    "verify/blas/threads.py": SUITE,
+    "verify/blas/threads_probe.py": SUITE,
+    "verify/checks/scan.py": SUITE,
+    "verify/device/cases.py": DEVICE,
+    "verify/device/drivers.py": DEVICE,
+    "verify/device/graph.py": DEVICE,
+    "verify/device/optimiser.py": DEVICE,
+    "verify/device/probe.py": DEVICE,
+    "verify/device/report.py": "tests/unit/verify/device/test_check.py checks what it returns",
+    "verify/device/speed.py": DEVICE,
+    "verify/elementwise/calls.py": LIBM,
+    "verify/elementwise/libm.py": LIBM,
+    "verify/elementwise/speed.py": TIMED,
+    "verify/suite.py": SUITE,
+    "verify/workloads/bench_probe.py": TIMED,
+    "verify/workloads/check_blas.py": "no test runs it: verify/blas/speed.py times the product",
+    "verify/workloads/cli.py": "tests/unit/profiles/test_run.py starts it",
+    "verify/workloads/gibbs.py": WORKLOAD,
+    "verify/workloads/graph.py": WORKLOAD,
+    "verify/workloads/logreg.py": TIMED,
+    "verify/workloads/lstm.py": WORKLOAD,
+    "verify/workloads/model.py": WORKLOAD,
+    "verify/workloads/ntm.py": WORKLOAD,
+    "verify/workloads/ops.py": WORKLOAD,
+    "verify/workloads/profiles.py": WORKLOAD,
+    "verify/workloads/scan_gc.py": WORKLOAD,
+    "verify/workloads/server.py": TIMED,
+    "verify/workloads/session.py": WORKLOAD,
+    "verify/workloads/table.py": "tests/unit/profiles/test_run.py prints it",
+}
+
+
+def modules() -> list[str]:
+    return [
+        str(path.relative_to(REPOSITORY))
+        for root in ("recipes", "stacks", "verify")
+        for path in sorted((REPOSITORY / root).rglob("*.py"))
+        if path.name != "__init__.py"
+    ]
+
+
+def location_of_test(module: str) -> Path:
+    path = Path(module.removeprefix("stacks/"))
+    if path.parts[0] == "recipes":
+        return (
+            Path("tests/unit/accelerator") / f"test_{path.stem.removeprefix('theano_stacks_')}.py"
+        )
+    return Path("tests/unit") / path.parent / f"test_{path.stem.strip('_')}.py"
+
+
+@pytest.mark.parametrize(
+    ("module", "test"),
+    [
+        ("stacks/core/disk.py", "tests/unit/core/test_disk.py"),
+        ("recipes/x/src/theano_stacks_scan.py", "tests/unit/accelerator/test_scan.py"),
+        ("verify/blas/peak.py", "tests/unit/verify/blas/test_peak.py"),
+        ("verify/__main__.py", "tests/unit/verify/test_main.py"),
+    ],
+)
+def test_the_name_of_a_modules_test(module: str, test: str) -> None:
+    assert str(location_of_test(module)) == test
+
+
+def test_every_module_has_a_test_or_is_an_exception() -> None:
+    untested = {
+        module for module in modules() if not (REPOSITORY / location_of_test(module)).is_file()
+    }
+    assert sorted(untested - EXCEPTIONS.keys()) == [], "write a test, or give a reason above"
+    assert sorted(EXCEPTIONS.keys() - untested) == [], "these have a test, or are gone: take out"
+
+
+def test_every_test_that_a_reason_names_exists() -> None:
+    for reason in EXCEPTIONS.values():
+        for word in reason.replace(",", " ").replace(":", " ").split():
+            if word.startswith("tests/"):
+                assert (REPOSITORY / word).is_file(), word
