@@ -10,7 +10,6 @@ from stacks.core.disk import REPOSITORY
 
 SUITE = "tests/integration/test_verify_environments.py runs it, test_verify_faults.py has it fail"
 DEVICE = "tests/integration/test_device.py runs it on a device of PoCL"
-LIBM = "tests/integration/test_verify_libm.py runs it, and has it fail"
 WORKLOAD = "tests/integration/test_workloads.py runs it"
 TIMED = "tests/integration/test_bench.py runs it"
 LOCKS = "tests/integration/test_lock.py makes, changes and checks locks"
@@ -34,43 +33,17 @@ EXCEPTIONS = {
     "stacks/tasks/project.py": TASKS,
     "stacks/tasks/timing.py": "tests/integration/test_cluster.py runs its commands",
     "stacks/variants/files.py": "models only: tests/unit/project/test_schemas.py",
-    "verify/blas/bindings.py": "tests/unit/verify/blas/test_relocations.py calls it",
-    "verify/blas/library.py": "tests/unit/verify/blas/test_kernels.py calls it",
-    "verify/blas/numerics.py": SUITE,
-    "verify/blas/one_blas.py": SUITE,
-    "verify/blas/operations.py": SUITE,
-    "verify/blas/peak.py": SUITE,
-    "verify/blas/serving.py": SUITE,
-    "verify/blas/speed.py": SUITE,
-    "verify/blas/threads.py": SUITE,
-    "verify/blas/threads_probe.py": SUITE,
     "verify/checks/scan.py": SUITE,
     "verify/device/cases.py": DEVICE,
-    "verify/device/drivers.py": DEVICE,
-    "verify/device/graph.py": DEVICE,
     "verify/device/optimiser.py": DEVICE,
-    "verify/device/probe.py": DEVICE,
-    "verify/device/report.py": "tests/unit/verify/device/test_check.py checks what it returns",
     "verify/device/speed.py": DEVICE,
-    "verify/elementwise/calls.py": LIBM,
-    "verify/elementwise/libm.py": LIBM,
-    "verify/elementwise/speed.py": TIMED,
     "verify/suite.py": SUITE,
-    "verify/workloads/bench_probe.py": TIMED,
-    "verify/workloads/check_blas.py": "no test runs it: verify/blas/speed.py times the product",
-    "verify/workloads/cli.py": "tests/unit/profiles/test_run.py starts it",
     "verify/workloads/gibbs.py": WORKLOAD,
-    "verify/workloads/graph.py": WORKLOAD,
     "verify/workloads/logreg.py": TIMED,
     "verify/workloads/lstm.py": WORKLOAD,
     "verify/workloads/model.py": WORKLOAD,
     "verify/workloads/ntm.py": WORKLOAD,
-    "verify/workloads/ops.py": WORKLOAD,
-    "verify/workloads/profiles.py": WORKLOAD,
     "verify/workloads/scan_gc.py": WORKLOAD,
-    "verify/workloads/server.py": TIMED,
-    "verify/workloads/session.py": WORKLOAD,
-    "verify/workloads/table.py": "tests/unit/profiles/test_run.py prints it",
 }
 
 
