@@ -91,10 +91,7 @@ def one(place: Path, room: str, sizes: list[int]) -> Any:
     words: list[str | Path] = [place / "bin/python", "-B", "-c", DRIVER, library]
     words += [place / "bin/g++", room, REPOSITORY, json.dumps(sizes)]
     done = subprocess.run(
-        words,
-        env={**environment(place), **THREADS},
-        stdout=subprocess.PIPE,
-        check=True,
+        words, env={**environment(place), **THREADS}, stdout=subprocess.PIPE, check=True
     )
     return json.loads(done.stdout)
 

@@ -26,19 +26,11 @@ sys.path.insert(0, str(REPOSITORY))
 from stacks.core.workspace import Workspace, default_workspace
 from stacks.environments import build as pipeline
 from stacks.environments.verify import PASSED
-from stacks.image import (
-    base,
-    docker,
-    layout,
-    oci,
-)
+from stacks.image import base, docker, layout, oci
 from stacks.image import engine as engines
 from stacks.image.config import config_of
 from stacks.image.engine import Engine
-from stacks.variants.variant import (
-    Variant,
-    load_variant,
-)
+from stacks.variants.variant import Variant, load_variant
 
 AIMS = {"openblas": 450, "mkl": 800}
 # Where a container begins: the time before is the engine's own.

@@ -13,12 +13,7 @@ class StacksError(Exception):
     exit_code = 1
 
     def __init__(
-        self,
-        what: str,
-        *,
-        expected: object = None,
-        found: object = None,
-        fix: str | None = None,
+        self, what: str, *, expected: object = None, found: object = None, fix: str | None = None
     ) -> None:
         self.what, self.expected, self.found, self.fix = what, expected, found, fix
         lines = [what]

@@ -251,8 +251,7 @@ def _start(arguments: Sequence[str | Path], **options: Any) -> subprocess.Popen[
 def cannot_run(words: Sequence[str], error: OSError, fix: str = "") -> CommandError:
     """Return the error for a program that could not be started."""
     return CommandError(
-        f"cannot run {words[0]}: {error.strerror}",
-        fix=fix or f"the whole command: {quoted(words)}",
+        f"cannot run {words[0]}: {error.strerror}", fix=fix or f"the whole command: {quoted(words)}"
     )
 
 

@@ -84,10 +84,7 @@ def requirements_of(variant: Variant, pins: Pins) -> tuple[IndexPin, ...]:
 
 
 def content_hash(
-    variant: Variant,
-    offers: Sequence[Offer],
-    sealed: str,
-    sizes: Mapping[str, int] | None = None,
+    variant: Variant, offers: Sequence[Offer], sealed: str, sizes: Mapping[str, int] | None = None
 ) -> str:
     """Return the SHA-256 of a lock's inputs and content.
 

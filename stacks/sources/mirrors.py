@@ -47,8 +47,7 @@ def valid_url(url: str, where: str) -> str:
         urlsplit(url)
     except ValueError as error:
         raise FetchError(
-            f"{where}: the address cannot be parsed: {error}",
-            fix="check its spelling",
+            f"{where}: the address cannot be parsed: {error}", fix="check its spelling"
         ) from error
     return url
 

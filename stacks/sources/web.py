@@ -169,6 +169,5 @@ def _refused(url: str, response: requests.Response) -> FetchError:
             after = None
         return TransientError(status, fix="try again later, or set another mirror", after=after)
     return FetchError(
-        status,
-        fix="check the user and password for this server in your configuration or ~/.netrc",
+        status, fix="check the user and password for this server in your configuration or ~/.netrc"
     )

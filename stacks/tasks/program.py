@@ -49,10 +49,7 @@ class Program(invoke.program.Program):
 
 
 def command_line_error(
-    words: Sequence[str],
-    tasks: Mapping[str, ParserContext],
-    core: ParserContext,
-    message: str,
+    words: Sequence[str], tasks: Mapping[str, ParserContext], core: ParserContext, message: str
 ) -> StacksError:
     """Return the error for words that invoke could not parse; `message` is its own."""
     first = words[0].partition("=")[0]

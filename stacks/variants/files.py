@@ -77,8 +77,7 @@ class FrameworkFile(Strict):
         description="the flag that `libm: amdlibm` sets, section.name",
     )
     libblas: bool = Field(
-        False,
-        description="NumPy and SciPy of its conda flavours are linked to the package libblas",
+        False, description="NumPy and SciPy of its conda flavours are linked to the package libblas"
     )
     flags_variable: str = Field(description="environment variable that holds flags")
     rc_variable: str = Field(description="environment variable that names configuration files")

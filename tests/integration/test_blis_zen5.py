@@ -53,10 +53,7 @@ def test_zen5_kernels_are_used_on_zen5_only(prefix: Prefix) -> None:
 @avx512
 def test_zen5_kernels_can_be_turned_off(prefix: Prefix) -> None:
     (check,) = checked(
-        prefix("theano-1.0.5", "blis"),
-        "library",
-        THEANO_STACKS_BLIS_ZEN5="0",
-        BLIS_ARCH_TYPE=SKX,
+        prefix("theano-1.0.5", "blis"), "library", THEANO_STACKS_BLIS_ZEN5="0", BLIS_ARCH_TYPE=SKX
     )
     assert "skx kernels" in check.detail
 

@@ -47,8 +47,7 @@ def test_a_step_that_fails(
 
 # The last of these comes when BuildKit is done with the image, and its program is not.
 @pytest.mark.parametrize(
-    ("builder", "moment"),
-    [("0", "ADD settings"), ("1", "ADD settings"), ("1", "writing image")],
+    ("builder", "moment"), [("0", "ADD settings"), ("1", "ADD settings"), ("1", "writing image")]
 )
 def test_ctrl_c_in_the_build(
     small: Build,
@@ -66,7 +65,7 @@ def test_ctrl_c_in_the_build(
         if moment in line:
             raise KeyboardInterrupt
 
-    monkeypatch.setattr(docker._BuildLog, "tell", interrupted)
+    monkeypatch.setattr(docker._BuildLog, "add", interrupted)
     with pytest.raises(KeyboardInterrupt):
         small(f"exit 0 # {builder}")
     assert state(engine) == before
@@ -147,10 +146,7 @@ def test_content_that_changes_before_the_build(
 
 
 def test_an_invalid_second_name_leaves_no_image(
-    small: Build,
-    before: State,
-    engine: Engine,
-    monkeypatch: pytest.MonkeyPatch,
+    small: Build, before: State, engine: Engine, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     """The engine accepts the first name and refuses the second."""
 
@@ -167,7 +163,7 @@ def test_a_missing_base_image(small: Build, before: State, engine: Engine) -> No
     with pytest.raises(EngineError) as caught:
         small(PASSES, base_name="127.0.0.1:9/no-such-base:1")
     assert "the base image 127.0.0.1:9/no-such-base:1 cannot be pulled" in caught.value.what
-    assert "leave --base out" in str(caught.value)
+    assert "leave out --base" in str(caught.value)
     assert state(engine) == before
 
 

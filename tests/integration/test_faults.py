@@ -73,8 +73,7 @@ def test_concurrent_builds(tiny: Tiny) -> None:
 
 
 @pytest.mark.parametrize(
-    "pattern",
-    ["packages/*/python-2.7*.conda", "packages/*/six-*.conda", "sources/*/*/*/six-*.whl"],
+    "pattern", ["packages/*/python-2.7*.conda", "packages/*/six-*.conda", "sources/*/*/*/six-*.whl"]
 )
 def test_a_damaged_cache_without_a_network(tiny: Tiny, pattern: str) -> None:
     flip(tiny.cached(pattern))

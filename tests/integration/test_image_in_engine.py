@@ -102,11 +102,7 @@ def test_a_first_program_compiles_nothing(run: Run, tmp_path: Path, user: str) -
 
 
 def test_the_image_has_no_setuid_files(run: Run) -> None:
-    done = run(
-        "sh",
-        "-c",
-        "id -u; find / -xdev -path /root -prune -o -type f -perm /6000 -print",
-    )
+    done = run("sh", "-c", "id -u; find / -xdev -path /root -prune -o -type f -perm /6000 -print")
     assert (done.stdout, done.stderr, done.returncode) == ("10001\n", "", 0)
 
 

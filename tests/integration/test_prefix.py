@@ -281,11 +281,7 @@ def test_a_killed_worker_is_reported(tiny: Tiny, tmp_path: Path) -> None:
     shutil.rmtree(tiny.cached("packages/*/six-*.conda").parent)
     env = {**os.environ, "PYTHONPATH": str(REPOSITORY), "PIPE": "/dev/null"}
     done = subprocess.run(
-        worker_command(tiny, tmp_path),
-        env=env,
-        capture_output=True,
-        text=True,
-        check=False,
+        worker_command(tiny, tmp_path), env=env, capture_output=True, text=True, check=False
     )
     assert done.stderr.splitlines()[-2].startswith(
         "stacks.core.errors.StacksError: a process that built a package was killed"

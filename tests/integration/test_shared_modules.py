@@ -114,11 +114,7 @@ def test_a_second_start_compiles_nothing(prefix: Prefix, starts: Starts, modules
 
 @pytest.mark.parametrize("framework", FRAMEWORKS)
 def test_modules_are_shared_in_a_cache_at_any_path(
-    workspace: Workspace,
-    prefix: Prefix,
-    starts: Starts,
-    tmp_path: Path,
-    framework: str,
+    workspace: Workspace, prefix: Prefix, starts: Starts, tmp_path: Path, framework: str
 ) -> None:
     own = replace(workspace, cache=tmp_path / "a cache, é")
     folder = own.cache / MODULES

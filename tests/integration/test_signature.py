@@ -55,11 +55,7 @@ def test_unsigned_text_around_it_is_ignored() -> None:
 
 @pytest.mark.parametrize(
     ("old", "new"),
-    [
-        ("bookworm", "bullseye"),
-        ("abab", "abac"),
-        ("Suite: stable", "Suite: stable\nSuite: evil"),
-    ],
+    [("bookworm", "bullseye"), ("abab", "abac"), ("Suite: stable", "Suite: stable\nSuite: evil")],
 )
 def test_a_changed_text_is_refused(old: str, new: str) -> None:
     with pytest.raises(IntegrityError, match=r"(?s)no good signature.*BADSIG"):

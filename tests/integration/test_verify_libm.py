@@ -37,8 +37,7 @@ def test_array_functions_that_are_called(prefix: Prefix, framework: str) -> None
 
 
 @pytest.mark.parametrize(
-    ("framework", "flag"),
-    [("theano-1.0.5", "lib.amdlibm"), ("theano-pymc-1.1.2", "lib__amblibm")],
+    ("framework", "flag"), [("theano-1.0.5", "lib.amdlibm"), ("theano-pymc-1.1.2", "lib__amblibm")]
 )
 def test_array_functions_that_are_turned_off(prefix: Prefix, framework: str, flag: str) -> None:
     libm, loops, accuracy = checked(

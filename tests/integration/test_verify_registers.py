@@ -31,9 +31,7 @@ def test_operations_that_free_them(
 
 def test_loops_compiled_without_vzeroupper(prefix: Prefix) -> None:
     (found,) = checked(
-        prefix("theano-1.0.5", "openblas"),
-        "registers",
-        THEANO_FLAGS="gcc.cxxflags=-mno-vzeroupper",
+        prefix("theano-1.0.5", "openblas"), "registers", THEANO_FLAGS="gcc.cxxflags=-mno-vzeroupper"
     )
     assert found.status == "fail"
     assert found.detail.startswith("still in use after ")

@@ -77,14 +77,13 @@ def describe(library):
 def set_threads(path, count):
     """Set the number of threads of a loaded library; return False if it has no such function."""
     handle = bindings.loaded(path)
-    setters = [pattern % "set_num_threads" for pattern in OPENBLAS_NAMES]
-    for name in setters + ["MKL_Set_Num_Threads"]:
+    setters = [(pattern % "set_num_threads", ctypes.c_int) for pattern in OPENBLAS_NAMES]
+    setters.append(("MKL_Set_Num_Threads", ctypes.c_int))
+    setters.append(("bli_thread_set_num_threads", ctypes.c_int64))
+    for name, kind in setters:
         if hasattr(handle, name):
-            _call(handle, name, None, ctypes.c_int(count))
+            _call(handle, name, None, kind(count))
             return True
-    if hasattr(handle, "bli_thread_set_num_threads"):
-        _call(handle, "bli_thread_set_num_threads", None, ctypes.c_int64(count))
-        return True
     return False
 
 
@@ -130,7 +129,7 @@ def _blis(handle):
     if hasattr(handle, "bli_arch_query_id"):
         number = _call(handle, "bli_arch_query_id", ctypes.c_int)
         kernel = _call(handle, "bli_arch_string", ctypes.c_char_p, ctypes.c_int(number))
-    # A library of recipes/libblis, which replaces BLIS's kernels for another processor.
+    # Exported by recipes/libblis's addition, which replaces the kernels of another processor.
     if _call(handle, "blis_zen5_installed", ctypes.c_int):
         kernel = "zen5"
     # BLIS returns -1 where no number was requested, and runs on one thread.

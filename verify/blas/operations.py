@@ -8,7 +8,7 @@ import numpy
 
 from verify.blas import bindings
 from verify.core import progress
-from verify.core.fixes import compiler_fix, explain, ldflags_fix
+from verify.core.fixes import compiler_fix, config_file, explain, ldflags_fix
 from verify.core.report import failed, passed
 
 DTYPES = ("float64", "float32")
@@ -101,7 +101,7 @@ def check(context, operation):
     """Check that an operation is C code that calls a BLAS library (the baseline: that not)."""
     name = "%s in C" % operation.name
     results = [_implementation(context, operation, dtype) for dtype in DTYPES]
-    detail = joined([detail for _, detail in results])
+    detail = _joined([detail for _, detail in results])
     if context.is_baseline:
         if not any(is_fast for is_fast, _ in results):
             return passed(name, "slow path, as expected of the baseline: " + detail)
@@ -109,7 +109,7 @@ def check(context, operation):
             name,
             "this is not the baseline: " + detail,
             "remove blas.ldflags from %s and from %s, or verify the variant that is meant"
-            % (context.framework.flags_variable, context.framework.rc_file),
+            % (context.framework.flags_variable, config_file(context)),
         )
     if all(is_fast for is_fast, _ in results):
         return passed(name, detail)
@@ -117,7 +117,7 @@ def check(context, operation):
     return failed(name, detail, fix)
 
 
-def joined(details):
+def _joined(details):
     """Return the details of both precisions as one text, an error that they share only once."""
     if len(set(details)) == 1 and details[0].startswith(UNCOMPILED):
         return "%s: %s" % (" and ".join(DTYPES), details[0])

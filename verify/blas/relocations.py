@@ -42,8 +42,7 @@ def file_of(address):
 def imports(path):
     """Return {symbol: [(offset, whether the object itself defines it)]} of a shared object.
 
-    An offset is that of the slot from the address at which the object is loaded.
-    Raises UnreadableError.
+    offset: of the slot, from the address at which the object is loaded. Raises UnreadableError.
     """
     with open(path, "rb") as file:
         data = file.read()

@@ -14,6 +14,7 @@ from verify.core.fixes import ldflags_fix
 from verify.core.report import failed, passed, skipped, timing
 
 CHECK_BLAS_CALLS = 10
+# Seconds that check_blas may take; with --full, twenty times as many.
 LONGEST = 12.0
 # A reference BLAS reaches 2 to 5 % of the peak, a good library 85 to 97 %, and its slowest kernels,
 # for another processor, 35 to 65 %.
@@ -52,8 +53,7 @@ def products(context):
     for dtype in blas_operations.DTYPES:
         progress.note("timing Gemm %s" % dtype)
         update = GemmUpdate(context.framework, dtype)
-        size, samples = _gemm_samples(update)
-        rates = [gemm_rate(size, seconds) for seconds in samples]
+        size, rates = _gemm_rates(update)
         context.gemm[dtype] = list(rates)
         timings.append(timing("Gemm %s %d" % (dtype, size), "GFLOP/s", rates))
         context.alone[dtype] = _one_thread_rate(context, update, size)
@@ -77,8 +77,7 @@ def numba_products(context):
     timings = []
     for dtype in blas_operations.DTYPES:
         progress.note("timing Gemm %s with numba" % dtype)
-        size, samples = _gemm_samples(GemmUpdate(context.framework, dtype, mode="NUMBA"))
-        rates = [gemm_rate(size, seconds) for seconds in samples]
+        size, rates = _gemm_rates(GemmUpdate(context.framework, dtype, mode="NUMBA"))
         timings.append(timing("Gemm %s %d, numba" % (dtype, size), "GFLOP/s", rates))
     return timings
 
@@ -86,7 +85,7 @@ def numba_products(context):
 class GemmUpdate(object):
     """The function that the frameworks' misc/check_blas.py times: C = 0.4 C + 0.8 A B.
 
-    mode: name of the framework's mode to compile with; None: that of Framework.function.
+    mode: name of the framework's mode to compile with; None: that of LoadedFramework.function.
     """
 
     def __init__(self, framework, dtype, mode=None):
@@ -121,8 +120,8 @@ def gemm_rate(size, seconds):
     return 2.0 * size**3 / seconds / 1e9
 
 
-def _gemm_samples(update):
-    """Return (size, seconds of each call)."""
+def _gemm_rates(update):
+    """Return (size, GFLOP/s of each call)."""
     size = 250
     update.resize(size)
     # A slow library gets smaller matrices, so that the suite does not take hours.
@@ -131,7 +130,7 @@ def _gemm_samples(update):
             break
         size *= 2
         update.resize(size)
-    return size, [update.seconds() for _ in range(SAMPLES)]
+    return size, [gemm_rate(size, update.seconds()) for _ in range(SAMPLES)]
 
 
 def _larger_rates(update, rate):

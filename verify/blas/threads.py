@@ -85,12 +85,10 @@ def measure(context, count):
     Returns {wall, cpu, own} in seconds, `own` the processor time of the calling thread and `cpu`
     that of all; or the reason, as text, why they did not run.
     """
-    environment = dict(os.environ)
-    for name in EVERY_VARIABLE:
-        environment[name] = str(count)
-    environment.pop("GOTO_NUM_THREADS", None)
+    variables = dict(os.environ, **dict.fromkeys(EVERY_VARIABLE, str(count)))
+    variables.pop("GOTO_NUM_THREADS", None)
     target = context.serving.path if context.has_ldflags else "numpy"
-    done = process.call(process.suite_command("threads-probe", target), 120, environment)
+    done = process.call(process.suite_command("threads-probe", target), 120, variables)
     if done.timed_out:
         return "matrix products did not end within 120 s"
     try:

@@ -40,9 +40,9 @@ def processor_time(who):
     return usage.ru_utime + usage.ru_stime
 
 
-def main(words):
+def main(argv):
     """Warm up, multiply for a third of a second, and print the times."""
-    product = product_of(words[0])
+    product = product_of(argv[0])
     product()
     wall, calls = time.time(), 0
     cpu, own = (processor_time(who) for who in (resource.RUSAGE_SELF, RUSAGE_THREAD))

@@ -65,10 +65,7 @@ def source_and_fix(context, flag, expected=None):
     """Return (what sets a flag, how to remove that, or to set the expected value there)."""
     source, value = source_of(context, flag)
     if source is None:
-        return (
-            "nothing sets it",
-            "activate the environment, which has its own configuration file",
-        )
+        return ("nothing sets it", "activate the environment, which has its own configuration file")
     if source == context.framework.flags_variable:
         return source, "remove %s=%s from %s" % (context.framework.spelled(flag), value, source)
     if expected is None:

@@ -26,9 +26,9 @@ def send(message):
     sys.stdout.flush()
 
 
-def main(words):
-    """Open the device, the first word, and run the steps, the others."""
-    name, steps = words[0], words[1:]
+def main(argv):
+    """Open the device, the first argument, and run the steps, the others."""
+    name, steps = argv[0], argv[1:]
     warnings.simplefilter("ignore")
     try:
         send({"opened": opened(name)})

@@ -90,13 +90,15 @@ def _computed(name, message, is_opencl):
 
 
 def _places(places):
-    device = ", ".join("%s %d" % item for item in sorted(places["device"].items()))
-    words = [device or "nothing on the device"]
+    words = [_counts(places["device"]) or "nothing on the device"]
     if places["host"]:
-        host = ", ".join("%s %d" % item for item in sorted(places["host"].items()))
-        words.append("host: " + host)
+        words.append("host: " + _counts(places["host"]))
     words.append("transfers: %d to, %d from" % (places["to_device"], places["from_device"]))
     return "; ".join(words)
+
+
+def _counts(ops):
+    return ", ".join("%s %d" % item for item in sorted(ops.items()))
 
 
 def _left(message, is_opencl):
@@ -138,10 +140,10 @@ def _speed(context, message):
 
 
 def _peak(context):
-    """Return (GFLOP/s, where it comes from), or (None, any text)."""
+    """Return (GFLOP/s or None, `measured` or `nominal`)."""
     if context.device["is_cpu"]:
         peaks = context.peaks.get("float32")
-        return (peaks[max(peaks)], "measured") if peaks else (None, None)
+        return peaks[max(peaks)] if peaks else None, "measured"
     return context.device["peak"], "nominal"
 
 

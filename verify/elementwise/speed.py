@@ -18,15 +18,15 @@ NAMES = {SHAPES[0]: "400x512", SHAPES[1]: "1e7"}
 
 def timings(context):
     """Time the functions on float32 matrices, with `full` on float64 ones too."""
-    timings = []
+    results = []
     for dtype in ("float32", "float64") if context.full else ("float32",):
         for name in FUNCTIONS:
             progress.note("timing %s %s" % (name, dtype))
             function = compiled(context.framework, name, dtype)
             for shape in SHAPES:
                 samples = _samples(function, shape, dtype, 15 if context.full else 5)
-                timings.append(timing("%s %s %s" % (name, dtype, NAMES[shape]), "ns", samples))
-    return timings
+                results.append(timing("%s %s %s" % (name, dtype, NAMES[shape]), "ns", samples))
+    return results
 
 
 def compiled(framework, name, dtype):

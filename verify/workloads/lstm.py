@@ -43,11 +43,7 @@ def _training(ops, sizes, name, merged):
         return ops.sigmoid(o) * ops.tensor.tanh(cell), cell
 
     outputs, _ = ops.scan(
-        step,
-        "lstm",
-        sequences=[inputs],
-        outputs_info=[zeros, zeros],
-        non_sequences=parameters,
+        step, "lstm", sequences=[inputs], outputs_info=[zeros, zeros], non_sequences=parameters
     )
     cost = (outputs[0] ** 2).mean()
     gradients = ops.grad(cost, parameters)

@@ -61,8 +61,7 @@ def _locate(library: Path, name: str) -> tuple[int, int]:
             for offset in elf.address_offsets(symbol["st_value"]):
                 return symbol["st_value"], offset
     raise IntegrityError(
-        f"{library.name} has no function {name}",
-        fix="correct `extra.replaced` in the recipe",
+        f"{library.name} has no function {name}", fix="correct `extra.replaced` in the recipe"
     )
 
 

@@ -6,15 +6,7 @@ from stacks.bench import command, noise, store
 from stacks.bench.options import BenchOptions
 from stacks.core.errors import StacksError, UsageError
 from stacks.core.workspace import Workspace
-from unit.helpers.benching import (
-    BASE,
-    PASSED,
-    answer,
-    candidate,
-    runs,
-    write_report,
-    written,
-)
+from unit.helpers.benching import BASE, PASSED, answer, candidate, runs, write_report, written
 
 
 def test_counts_of_threads() -> None:
@@ -46,9 +38,7 @@ def test_a_changed_system_clock_is_a_remark(monkeypatch: pytest.MonkeyPatch) -> 
 
 
 def test_the_bench_from_its_options_to_its_file(
-    built: Workspace,
-    monkeypatch: pytest.MonkeyPatch,
-    capsys: pytest.CaptureFixture[str],
+    built: Workspace, monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
 ) -> None:
     write_report(built, PASSED)
     answer(monkeypatch, '{"series": [{"name": "Gemm", "unit": "s", "samples": [1.0, 2.0, 3.0]}]}')
@@ -65,11 +55,7 @@ def test_the_bench_from_its_options_to_its_file(
 
 def test_a_fix_that_was_not_made_for_a_framework_is_refused(workspace: Workspace) -> None:
     command._check_fixes(
-        workspace,
-        [
-            candidate("mkl", "pytensor-3.0.7"),
-            candidate("mkl", "theano-0.8.2"),
-        ],
+        workspace, [candidate("mkl", "pytensor-3.0.7"), candidate("mkl", "theano-0.8.2")]
     )
     with pytest.raises(StacksError, match=r"theano_stacks_scan does not support aesara-2\.9\.4"):
         command._check_fixes(workspace, [candidate("mkl"), candidate("mkl", "aesara-2.9.4")])

@@ -14,9 +14,7 @@ def test_an_unknown_workload_is_refused() -> None:
         probe.check_names(["gem"])
 
 
-def test_the_variables_and_the_output_of_a_measurement(
-    monkeypatch: pytest.MonkeyPatch,
-) -> None:
+def test_the_variables_and_the_output_of_a_measurement(monkeypatch: pytest.MonkeyPatch) -> None:
     found = {"series": [{"name": "Gemm", "unit": "GFLOP/s", "samples": [100.123456789, 99]}]}
     monkeypatch.setenv("THEANO_FLAGS", "blas.ldflags=-lmine")
     monkeypatch.setenv("OPENBLAS_CORETYPE", "Prescott")

@@ -178,10 +178,7 @@ class Silent(Fake):
 
 def timed_on_pytensor(monkeypatch: pytest.MonkeyPatch, asked_for: int, **more: Any) -> rounds.Timed:
     monkeypatch.setattr(Silent, "asked_for", asked_for, raising=False)
-    chosen = (
-        candidate("mkl", "pytensor-3.0.7"),
-        candidate("blis", "pytensor-3.0.7"),
-    )
+    chosen = (candidate("mkl", "pytensor-3.0.7"), candidate("blis", "pytensor-3.0.7"))
     started_without: list[list[str]] = []
 
     def begin(crew: rounds.Crew, turn: schedule.Turn) -> TimedProgram:
@@ -198,11 +195,7 @@ def timed_on_pytensor(monkeypatch: pytest.MonkeyPatch, asked_for: int, **more: A
 @pytest.mark.parametrize(("asked_for", "number"), [(0, 0), (3, 3), (6, 5)])
 @pytest.mark.parametrize("together", [False, True])
 def test_a_timeout_is_recorded_and_the_other_figures_are_kept(
-    monkeypatch: pytest.MonkeyPatch,
-    fakes: list[Fake],
-    asked_for: int,
-    number: int,
-    together: bool,
+    monkeypatch: pytest.MonkeyPatch, fakes: list[Fake], asked_for: int, number: int, together: bool
 ) -> None:
     found = timed_on_pytensor(monkeypatch, asked_for, together=together)
     assert {series.name for run in found.runs for series in run.series} == {"ntm step"}

@@ -12,9 +12,7 @@ from stacks.bench.result import Series
 from unit.helpers.benching import plan
 
 
-def test_the_first_run_of_each_warms_up_and_is_not_kept(
-    capsys: pytest.CaptureFixture[str],
-) -> None:
+def test_the_first_run_of_each_warms_up_and_is_not_kept(capsys: pytest.CaptureFixture[str]) -> None:
     asked = []
 
     def measure(one: Candidate, workload: str, threads: int) -> list[Series]:

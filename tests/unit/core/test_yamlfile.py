@@ -96,10 +96,7 @@ def test_yes_and_no_are_text_as_in_yaml_1_2(file: Path) -> None:
         ("name: true\n", "r.yaml:1:7: name: expected text, found true: put it in quotes"),
         ("name: [a]\n", "r.yaml:1:7: name: expected text, found a list"),
         ("name: A\n", "r.yaml:1:7: name: expected text that matches ^[a-z]+$, found 'A'"),
-        (
-            "name: a\nnumber: '1'\n",
-            "r.yaml:2:9: number: expected a whole number, found '1'",
-        ),
+        ("name: a\nnumber: '1'\n", "r.yaml:2:9: number: expected a whole number, found '1'"),
         ("name: a\nnoarch: yes\n", "r.yaml:2:9: noarch: expected true or false, found 'yes'"),
         (
             "name: a\nprecision: float46\n",

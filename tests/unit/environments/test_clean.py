@@ -39,9 +39,7 @@ def test_a_clean_of_build_follows_a_symbolic_link(workspace: Workspace, tmp_path
     assert not list((tmp_path / "big").iterdir())
 
 
-def test_a_clean_of_the_cache_leaves_other_folders(
-    workspace: Workspace,
-) -> None:
+def test_a_clean_of_the_cache_leaves_other_folders(workspace: Workspace) -> None:
     for name in ("bases", "sources", "packages", "modules", "mine"):
         (workspace.cache / name).mkdir(parents=True)
     clean(workspace, [], cache=True)

@@ -88,9 +88,7 @@ def test_every_package_of_the_locked_base_is_pinned(workspace: Workspace) -> Non
     assert [pin.name for pin in base.pins(workspace)] == sorted(base.read_base_file(workspace).debs)
 
 
-def test_the_licences_that_copyright_files_name(
-    workspace: Workspace,
-) -> None:
+def test_the_licences_that_copyright_files_name(workspace: Workspace) -> None:
     first, second = base.pins(workspace)[:2]
     texts = {
         first.name: b"Format: 1.0\nLicense: GPL-2+\n\nLicense: BSD-3\n",

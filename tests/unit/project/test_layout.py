@@ -38,7 +38,6 @@ EXCEPTIONS = {
     "verify/device/optimiser.py": DEVICE,
     "verify/device/speed.py": DEVICE,
     "verify/suite.py": SUITE,
-    "verify/workloads/check_blas.py": "no test runs it: verify/blas/speed.py times the product",
     "verify/workloads/gibbs.py": WORKLOAD,
     "verify/workloads/logreg.py": TIMED,
     "verify/workloads/lstm.py": WORKLOAD,

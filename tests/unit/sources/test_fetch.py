@@ -116,11 +116,7 @@ except KeyboardInterrupt:
 def another(pin: DebPin) -> subprocess.Popen[str]:
     words = [sys.executable, "-c", PROGRAM, pin.path, str(pin.size), pin.sha256]
     return subprocess.Popen(
-        words,
-        stdout=subprocess.PIPE,
-        stderr=subprocess.PIPE,
-        text=True,
-        cwd=disk.REPOSITORY,
+        words, stdout=subprocess.PIPE, stderr=subprocess.PIPE, text=True, cwd=disk.REPOSITORY
     )
 
 

@@ -77,11 +77,7 @@ def test_a_file_missing_from_every_index_is_an_error(workspace: Workspace, index
 
 def pinned(version: str, digit: str = "a", name: str = "foo", end: str = ".tar.gz") -> IndexPin:
     return IndexPin(
-        name=name,
-        version=version,
-        filename=f"{name}-{version}{end}",
-        size=1,
-        sha256=digit * 64,
+        name=name, version=version, filename=f"{name}-{version}{end}", size=1, sha256=digit * 64
     )
 
 

@@ -301,11 +301,7 @@ def test_the_projects_own(workspace: Workspace) -> None:
     assert {"openblas", "pip-default", "pip-openblas"} <= set(flavour_names(workspace))
     assert [
         v.id for v in all_variants(workspace) if v.baseline and v.framework.module == "theano"
-    ] == [
-        "theano-0.8.2/pip-default",
-        "theano-1.0.5/pip-default",
-        "theano-pymc-1.1.2/pip-default",
-    ]
+    ] == ["theano-0.8.2/pip-default", "theano-1.0.5/pip-default", "theano-pymc-1.1.2/pip-default"]
 
 
 def test_numpy_of_a_conda_flavour_asks_for_the_libblas_of_its_blas(

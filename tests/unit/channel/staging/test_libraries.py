@@ -18,18 +18,10 @@ FILES = {
 
 
 def test_libraries_links_and_licences_are_written(tmp_path: Path) -> None:
-    extra = {
-        "stage": "libraries",
-        "libraries": ["liba.so*"],
-        "links": {"liba.so": "liba.so.1"},
-    }
+    extra = {"stage": "libraries", "libraries": ["liba.so*"], "links": {"liba.so": "liba.so.1"}}
     context = deb_context(tmp_path, extra, FILES)
     libraries.stage(context)
-    assert tree(context.root) == [
-        "lib/liba.so",
-        "lib/liba.so.1",
-        "share/licenses/a/liba.copyright",
-    ]
+    assert tree(context.root) == ["lib/liba.so", "lib/liba.so.1", "share/licenses/a/liba.copyright"]
     assert b"$ORIGIN" in (context.root / "lib/liba.so.1").read_bytes()
 
 

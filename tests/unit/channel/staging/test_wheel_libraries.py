@@ -8,11 +8,7 @@ from stacks.channel.staging import wheel_libraries
 from stacks.core.errors import UsageError
 from unit.helpers.staging import tree, wheel_context
 
-EXTRA = {
-    "stage": "wheel-libraries",
-    "libraries": ["liba.so.1"],
-    "links": {"liba.so": "liba.so.1"},
-}
+EXTRA = {"stage": "wheel-libraries", "libraries": ["liba.so.1"], "links": {"liba.so": "liba.so.1"}}
 
 
 def test_only_the_recipes_libraries_and_the_licences_are_copied(tmp_path: Path) -> None:

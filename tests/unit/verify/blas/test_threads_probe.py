@@ -17,4 +17,5 @@ def test_the_times_of_a_product_that_keeps_one_thread_busy(
     times = json.loads(capsys.readouterr().out)
     assert sorted(times) == ["calls", "cpu", "own", "wall"]
     assert times["calls"] >= 2
-    assert times["cpu"] >= times["own"] > 0 and times["wall"] >= 0.35
+    # The two clocks are read one after the other.
+    assert times["cpu"] + 0.01 >= times["own"] > 0 and times["wall"] >= 0.35

@@ -22,9 +22,7 @@ def write_all() -> None:
     progress.end()
 
 
-def test_a_log_has_one_line_of_progress_and_the_remarks(
-    capsys: pytest.CaptureFixture[str],
-) -> None:
+def test_a_log_has_one_line_of_progress_and_the_remarks(capsys: pytest.CaptureFixture[str]) -> None:
     write_all()
     assert capsys.readouterr().err == "verifying: about a minute ...\na remark\n"
 

@@ -45,8 +45,7 @@ def test_each_step_begins_and_ends_with_a_message(
         (SimpleNamespace(), "Theano could not open cuda: ", "the device exists"),
         (
             SimpleNamespace(
-                gpuarray=SimpleNamespace(pygpu_activated=True),
-                config=SimpleNamespace(device="cpu"),
+                gpuarray=SimpleNamespace(pygpu_activated=True), config=SimpleNamespace(device="cpu")
             ),
             "Theano opened cpu instead of cuda",
             "remove `device` from THEANO_FLAGS",

@@ -39,10 +39,7 @@ def environment(
 
 
 def expectation(flag: str = "True", *packages: str) -> dict[str, Any]:
-    return {
-        "flags": {"lib.amdlibm": flag},
-        "packages": [{"name": name} for name in packages],
-    }
+    return {"flags": {"lib.amdlibm": flag}, "packages": [{"name": name} for name in packages]}
 
 
 def test_called_array_functions_pass(monkeypatch: pytest.MonkeyPatch) -> None:

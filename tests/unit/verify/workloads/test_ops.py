@@ -28,10 +28,7 @@ def ops(name: str, *, profile: bool = False, linker: str | None = None, **module
 
 @pytest.mark.parametrize(
     ("name", "sigmoid", "softmax"),
-    [
-        ("theano", ("nnet", "x"), ("nnet", "x")),
-        ("pytensor", ("tensor", "x"), ("special", "x", -1)),
-    ],
+    [("theano", ("nnet", "x"), ("nnet", "x")), ("pytensor", ("tensor", "x"), ("special", "x", -1))],
 )
 def test_functions_of_each_framework(
     name: str, sigmoid: tuple[str, ...], softmax: tuple[object, ...]
