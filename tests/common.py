@@ -6,10 +6,12 @@ import os
 import signal
 import warnings
 
-# A shell that starts the tests in its background has them ignore ctrl-C, and so would what they
-# start in order to interrupt it.
+# A shell's background ignores ctrl-C, and nohup a hang-up; what the tests start and interrupt must
+# not inherit that.
 if signal.getsignal(signal.SIGINT) is signal.SIG_IGN:
     signal.signal(signal.SIGINT, signal.default_int_handler)
+if signal.getsignal(signal.SIGHUP) is signal.SIG_IGN:
+    signal.signal(signal.SIGHUP, signal.SIG_DFL)
 
 # A machine's own choice of a library's kernels is not what the tests are about.
 for variable in ("OPENBLAS_CORETYPE", "BLIS_ARCH_TYPE", "MKL_ENABLE_INSTRUCTIONS", "MKL_CBWR"):

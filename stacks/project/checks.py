@@ -15,6 +15,8 @@ from stacks.core.venv import CLUSTER_LOCK, TEST_LOCK, prepare_tools
 # At most four: each may hold environments' files and a compiler's memory at once. The tests come
 # in the order that tests/integration/conftest.py gives them.
 PARALLEL = ["-n", "auto", "--maxprocesses", "4", "--dist", "loadscope", "--no-loadscope-reorder"]
+# Unit tests wait for processes more than they compute.
+UNIT_PARALLEL = ["-n", "4"]
 # Parts of tests/integration that have a marker of their own.
 MARKED = ("images", "browser", "faults")
 PARTS = ("unit", "integration", *MARKED)
@@ -89,9 +91,10 @@ def commands(parts: Collection[str], keyword: str | None) -> Iterator[list[str]]
     if keyword:
         yield [*python, "pytest", "-k", keyword, *folders]
         return
-    for folder in folders:
-        options = _marker_options(marks) if folder == "tests/integration" else []
-        yield [*python, "pytest", *PARALLEL, *options, folder]
+    if "unit" in chosen:
+        yield [*python, "pytest", *UNIT_PARALLEL, "tests/unit"]
+    if marks:
+        yield [*python, "pytest", *PARALLEL, *_marker_options(marks), "tests/integration"]
 
 
 def _marker_options(parts: Collection[str]) -> list[str]:

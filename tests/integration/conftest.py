@@ -28,11 +28,22 @@ MakePrefix = Callable[[str, str], Path]
 
 # The longest groups start first, so that no process is left alone with one at the end.
 LONG = ("engine", "test_reproducible", "test_workloads", "test_device")
+# The parts of `./invoke test` by group; all others are its part `integration`.
+MARKERS = {
+    "engine": "images",
+    "test_image": "images",
+    "test_page": "browser",
+    "test_faults": "faults",
+    "test_prefix": "faults",
+}
 
 
 def pytest_collection_modifyitems(items: list[pytest.Item]) -> None:
     groups = {group: place for place, group in enumerate(LONG)}
     items.sort(key=lambda item: groups.get(group_of(item.nodeid), len(LONG)))
+    for item in items:
+        if marker := MARKERS.get(group_of(item.nodeid)):
+            item.add_marker(marker)
 
 
 @pytest.hookimpl(optionalhook=True)

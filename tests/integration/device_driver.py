@@ -27,12 +27,16 @@ def main(suite_folder: str, expectation_path: str, what: str, *more: str) -> Non
     if what == "program":
         print(program(device, expectation_path))
         return
-    wanted = None if expectation_path == "-" else expectation.load(expectation_path)
-    given = os.environ.get("THEANO_FLAGS", "")
+    expected = None if expectation_path == "-" else expectation.load(expectation_path)
+    arguments = os.environ.get("THEANO_FLAGS", "")
     folder = tempfile.mkdtemp()
     try:
         made = context.Context(
-            None, wanted, folder, given, requested_device=device.requested(wanted, given)
+            None,
+            expected,
+            folder,
+            arguments,
+            requested_device=device.requested(expected, arguments),
         )
         checks = [device.check(made)]
         if what == "compute" and made.device:

@@ -49,9 +49,12 @@ def functions():
         outputs_info=[start],
     )
     slope = tensor.grad((steps**2).sum(), weights)
-    given = (numpy.arange(12.0).reshape(4, 3) / 12, numpy.ones(3))
-    yield theano.function([x, start], steps[-1], updates=[(weights, weights - 0.1 * slope)]), given
-    yield theano.function([x], tensor.nnet.softmax(x + CONSTANT).max(axis=1)), given[:1]
+    arguments = (numpy.arange(12.0).reshape(4, 3) / 12, numpy.ones(3))
+    yield (
+        theano.function([x, start], steps[-1], updates=[(weights, weights - 0.1 * slope)]),
+        arguments,
+    )
+    yield theano.function([x], tensor.nnet.softmax(x + CONSTANT).max(axis=1)), arguments[:1]
     for streams in (RandomStreams, MRG_RandomStreams):
         yield theano.function([], streams(7).uniform((2, 2)) * 2), ()
 
@@ -59,8 +62,8 @@ def functions():
 def main():
     """Call each function three times, so that what it keeps between calls counts."""
     values, graphs = [], []
-    for function, given in functions():
-        values.append([numpy.asarray(function(*given)).tolist() for _ in range(3)])
+    for function, arguments in functions():
+        values.append([numpy.asarray(function(*arguments)).tolist() for _ in range(3)])
         graphs.append(graph_of(function))
     found = theano_stacks_cache.found if KEPT else {}
     sys.stdout.write(json.dumps({"values": values, "graphs": graphs, "found": found}) + "\n")

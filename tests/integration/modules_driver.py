@@ -79,8 +79,13 @@ def main():
     function = theano.function([x], outputs, updates=[(weights, 0.5 * weights + tensor.dot(x, x))])
     values = [numpy.asarray(each).tolist() for each in function(numpy.ones((3, 3)))]
     found, blas = modules()
-    told = {"values": values, "modules": found, "blas": blas, "found": theano_stacks_modules.found}
-    sys.stdout.write(json.dumps(told) + "\n")
+    message = {
+        "values": values,
+        "modules": found,
+        "blas": blas,
+        "found": theano_stacks_modules.found,
+    }
+    sys.stdout.write(json.dumps(message) + "\n")
 
 
 main()

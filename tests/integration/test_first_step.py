@@ -74,9 +74,9 @@ def test_what_was_kept_of_another_program_or_is_not_whole_is_not_used(
 ) -> None:
     place = prefix("theano-1.0.5", "openblas")
     first = driven(place, tmp_path, "kept")
-    for kept in tmp_path.rglob("theano_stacks_graphs/*.pkl"):
-        content = kept.read_bytes()
-        kept.write_bytes(content[: len(content) // 2])
+    for stored in tmp_path.rglob("theano_stacks_graphs/*.pkl"):
+        content = stored.read_bytes()
+        stored.write_bytes(content[: len(content) // 2])
     torn = driven(place, tmp_path, "kept")
     assert torn["found"] == first["found"] and torn["values"] == first["values"]
     assert "the file is damaged" in torn["said"]

@@ -19,10 +19,10 @@ random = np.random.RandomState(0)
 EXACT = {"f": np.longdouble, "d": np.longdouble, "F": np.clongdouble, "D": np.clongdouble}
 
 
-def close(found: Any, wanted: Any, terms: int) -> None:
+def close(found: Any, expected: Any, terms: int) -> None:
     bound = 4 * terms * np.finfo(found.dtype).eps
-    assert found.shape == wanted.shape
-    worst, largest = np.abs(found - wanted).max(), max(1, np.abs(wanted).max())
+    assert found.shape == expected.shape
+    worst, largest = np.abs(found - expected).max(), max(1, np.abs(expected).max())
     assert worst <= bound * largest, (found.dtype, found.shape, terms, worst / largest)
 
 
@@ -42,9 +42,9 @@ def gemm(
     b = laid_out(k, n, kind, orders[1])
     c = laid_out(m, n, kind, orders[2])
     exact = EXACT[kind]
-    wanted = exact(alpha) * a.astype(exact).dot(b.astype(exact))
+    expected = exact(alpha) * a.astype(exact).dot(b.astype(exact))
     if beta:
-        wanted += exact(beta) * c
+        expected += exact(beta) * c
     else:
         c[:] = np.nan
     matrices = [
@@ -55,7 +55,7 @@ def gemm(
     function = getattr(lib, {"f": "bli_sgemm", "d": "bli_dgemm"}[kind])
     scales = [ctypes.byref(number(scale)) for scale in (alpha, beta)]
     function(0, 0, *sizes, scales[0], *matrices[0], *matrices[1], scales[1], *matrices[2])
-    close(c, wanted, k + 2)
+    close(c, expected, k + 2)
 
 
 def others(kind: str, n: int) -> None:

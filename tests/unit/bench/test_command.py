@@ -13,8 +13,13 @@ def test_counts_of_threads() -> None:
     assert command.thread_counts("", 1) == (1,)
     assert command.thread_counts("", 6) == (1, 2, 4, 6)
     assert command.thread_counts("1-3,2", 4) == (1, 2, 3)
-    for text, said in (("x", "not a list"), ("0", "1 to 4"), ("8", "1 to 4"), ("3-", "not a list")):
-        with pytest.raises(UsageError, match=said):
+    for text, output in (
+        ("x", "not a list"),
+        ("0", "1 to 4"),
+        ("8", "1 to 4"),
+        ("3-", "not a list"),
+    ):
+        with pytest.raises(UsageError, match=output):
             command.thread_counts(text, 4)
 
 
@@ -30,8 +35,8 @@ def test_a_changed_system_clock_is_a_remark(monkeypatch: pytest.MonkeyPatch) -> 
     monkeypatch.setattr(noise, "quota", lambda: None)
     found = runs(BASE, [1.0])
     assert command.remarks(found, True, 0.5) == []
-    (said,) = command.remarks(found, True, -3600.0)
-    assert said.startswith("the system's clock was changed by -3600 s")
+    (output,) = command.remarks(found, True, -3600.0)
+    assert output.startswith("the system's clock was changed by -3600 s")
     assert command.remarks(found, False, 0.0) == [
         "the system did not allow pinning runs to processors"
     ]
@@ -42,13 +47,13 @@ def test_the_bench_from_its_options_to_its_file(
 ) -> None:
     write_report(built, PASSED)
     answer(monkeypatch, '{"series": [{"name": "Gemm", "unit": "s", "samples": [1.0, 2.0, 3.0]}]}')
-    asked = BenchOptions(workload="gemm", rounds=5, threads="1")
-    command.bench(built, "openblas", "theano-1.0.5", options=asked)
+    requested = BenchOptions(workload="gemm", rounds=5, threads="1")
+    command.bench(built, "openblas", "theano-1.0.5", options=requested)
     ((path, one),) = [(one.path, one.result) for one in store.read_all(built)[0]]
     assert one.machine.name == "here-2-cores" and one.settings.rounds == 5
     assert len(one.runs) == 5 and one.subjects[0].lock == "a" * 64
-    said = capsys.readouterr()
-    assert "Gemm" in said.out and f"stored in {path.relative_to(built.root)}" in said.err
+    output = capsys.readouterr()
+    assert "Gemm" in output.out and f"stored in {path.relative_to(built.root)}" in output.err
     with pytest.raises(UsageError, match="too few rounds"):
         command.bench(built, "openblas", options=BenchOptions(rounds=2))
 
@@ -72,9 +77,9 @@ def test_results_are_shown_with_warnings(
     path = written(workspace, remarks=("other programs were busy",))
     (path.parent / "cut.json").write_text("{")
     command.show_results(workspace)
-    said = capsys.readouterr()
-    assert "Here, 2 cores; 7 rounds, begun 2026-11-21T05:30:00Z" in said.out
-    assert "note: other programs were busy" in said.out
-    assert "warning: " in said.err and "cut off or broken" in said.err
+    output = capsys.readouterr()
+    assert "Here, 2 cores; 7 rounds, begun 2026-11-21T05:30:00Z" in output.out
+    assert "note: other programs were busy" in output.out
+    assert "warning: " in output.err and "cut off or broken" in output.err
     with pytest.raises(UsageError, match="no results"):
         command.show_results(workspace, "other")

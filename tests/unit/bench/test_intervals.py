@@ -47,12 +47,12 @@ def test_one_round_of_seven_that_went_wrong_hides_nothing() -> None:
 @pytest.mark.parametrize("count", [5, 7, 11])
 def test_equal_samples_rarely_differ_significantly(count: int) -> None:
     chance = random.Random(1)
-    told = 0
+    message = 0
     for _ in range(50):
         a, b = ([chance.gauss(100, 5) for _ in range(count)] for _ in range(2))
-        told += speedup(a, b, "GFLOP/s").significant
+        message += speedup(a, b, "GFLOP/s").significant
     # One in sixteen is due at five rounds, where all of them must agree; one in twenty is aimed at.
-    assert told <= 6
+    assert message <= 6
 
 
 def test_rounds_of_one_start_count_less_than_starts() -> None:

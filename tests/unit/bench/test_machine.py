@@ -22,22 +22,22 @@ def test_second_threads_of_cores_come_last(tmp_path: Path, monkeypatch: pytest.M
 
 def test_a_run_is_kept_to_its_processors_and_let_go() -> None:
     before = os.sched_getaffinity(0)
-    with machine.pinned_to([min(before)]) as kept:
-        assert kept and os.sched_getaffinity(0) == {min(before)}
+    with machine.pinned_to([min(before)]) as stored:
+        assert stored and os.sched_getaffinity(0) == {min(before)}
     assert os.sched_getaffinity(0) == before
-    with machine.pinned_to([100000]) as kept:
-        assert not kept
+    with machine.pinned_to([100000]) as stored:
+        assert not stored
     assert os.sched_getaffinity(0) == before
 
 
 def test_a_machine_is_described_from_its_reports(tmp_path: Path) -> None:
     cpu = "Intel(R) Xeon(R) CPU E5-2680 v4 @ 2.40GHz"
-    told = {"cpu": cpu, "vendor": "GenuineIntel", "cores": 4, "memory": 1 << 34}
-    told |= {"kernel": "6.1", "glibc": "2.36"}
+    message = {"cpu": cpu, "vendor": "GenuineIntel", "cores": 4, "memory": 1 << 34}
+    message |= {"kernel": "6.1", "glibc": "2.36"}
     peaks = [[{"dtype": "float64", "threads": 1, "gflops": rate}] for rate in (50.0, 55.0)]
     text = "cpu family\t: 6\nmodel\t\t: 79\nmodel name\t: Intel\nstepping\t: 1\nmicrocode\t: 0xb\n"
     (tmp_path / "cpuinfo").write_text(text)
-    reports = [{"machine": {**told, "peak": peak}} for peak in peaks]
+    reports = [{"machine": {**message, "peak": peak}} for peak in peaks]
     found = machine.describe(reports, tmp_path / "cpuinfo")
     assert found.name == "intel-xeon-e5-2680-v4-4-cores"
     assert (found.model, found.microcode) == ("6 79 1", "0xb")
@@ -47,7 +47,7 @@ def test_a_machine_is_described_from_its_reports(tmp_path: Path) -> None:
 def test_a_report_of_another_machine_does_not_count_here(tmp_path: Path) -> None:
     cpuinfo = tmp_path / "cpuinfo"
     cpuinfo.write_text("model name\t: Here\n")
-    told = {"cpu": "Here", "kernel": platform.release()}
-    assert machine.is_here({"machine": told}, cpuinfo)
-    assert not machine.is_here({"machine": {**told, "cpu": "There"}}, cpuinfo)
-    assert not machine.is_here({"machine": {**told, "kernel": "1.0"}}, cpuinfo)
+    message = {"cpu": "Here", "kernel": platform.release()}
+    assert machine.is_here({"machine": message}, cpuinfo)
+    assert not machine.is_here({"machine": {**message, "cpu": "There"}}, cpuinfo)
+    assert not machine.is_here({"machine": {**message, "kernel": "1.0"}}, cpuinfo)

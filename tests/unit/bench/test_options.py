@@ -17,16 +17,16 @@ def test_the_defaults() -> None:
 
 
 @pytest.mark.parametrize(
-    ("given", "message"),
+    ("arguments", "message"),
     [
         ({"rounds": 2}, "too few rounds"),
         ({"calls": -1}, "positive numbers"),
         ({"workload": "gem"}, "gem"),
     ],
 )
-def test_impossible_options_are_refused(given: dict[str, Any], message: str) -> None:
+def test_impossible_options_are_refused(arguments: dict[str, Any], message: str) -> None:
     with pytest.raises(UsageError, match=message):
-        BenchOptions(**given).check()
+        BenchOptions(**arguments).check()
 
 
 def test_a_list_with_commas_has_each_word_once() -> None:

@@ -19,12 +19,12 @@ def test_the_variables_and_the_output_of_a_measurement(monkeypatch: pytest.Monke
     monkeypatch.setenv("THEANO_FLAGS", "blas.ldflags=-lmine")
     monkeypatch.setenv("OPENBLAS_CORETYPE", "Prescott")
     monkeypatch.setenv("THEANO_STACKS_BLIS_ZEN5", "0")
-    told = answer(monkeypatch, "a warning\n" + json.dumps(found) + "\n")
+    message = answer(monkeypatch, "a warning\n" + json.dumps(found) + "\n")
     (series,) = probe.measure(candidate("mkl"), "gemm", 3, quick=True)
     assert series.samples == (100.123, 99.0)
-    assert {told[0][name] for name in probe.THREAD_VARIABLES} == {"3"}
-    assert told[0]["THEANO_FLAGS"] == told[0]["THEANORC"] == ""
-    assert not {"OPENBLAS_CORETYPE", "THEANO_STACKS_BLIS_ZEN5"} & set(told[0])
+    assert {message[0][name] for name in probe.THREAD_VARIABLES} == {"3"}
+    assert message[0]["THEANO_FLAGS"] == message[0]["THEANORC"] == ""
+    assert not {"OPENBLAS_CORETYPE", "THEANO_STACKS_BLIS_ZEN5"} & set(message[0])
 
 
 @pytest.mark.parametrize(

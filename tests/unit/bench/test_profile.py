@@ -44,7 +44,7 @@ def test_without_a_profile_there_is_none() -> None:
 def test_a_result_keeps_it() -> None:
     inner, outer = tables("Gemm", 2.0, 100, "C"), tables("Dot22", 1.0, 10, "Py")
     found = profiles.of_case(case(profile(inner, outer)))
-    kept = result(runs(BASE, [1.0], profile=found), BASE).model_dump_json(by_alias=True)
-    (run,) = Result.model_validate_json(kept).runs
+    stored = result(runs(BASE, [1.0], profile=found), BASE).model_dump_json(by_alias=True)
+    (run,) = Result.model_validate_json(stored).runs
     assert run.series[0].profile == found
-    assert Result.model_validate_json(kept).model_dump_json(by_alias=True) == kept
+    assert Result.model_validate_json(stored).model_dump_json(by_alias=True) == stored

@@ -235,18 +235,18 @@ def test_no_result_where_every_process_times_out(
 
 
 def test_scan_may_be_fixed_for_all(monkeypatch: pytest.MonkeyPatch) -> None:
-    seen: list[tuple[list[str], str | None]] = []
+    observed: list[tuple[list[str], str | None]] = []
 
     class Seen(TimedProgram):
-        def __init__(self, *given: Any, **named: Any) -> None:
-            seen.append((given[2], given[3].get("PYTHONPATH")))
-            super().__init__(*given, **named, start=Fake)
+        def __init__(self, *arguments: Any, **named: Any) -> None:
+            observed.append((arguments[2], arguments[3].get("PYTHONPATH")))
+            super().__init__(*arguments, **named, start=Fake)
 
     monkeypatch.setattr(rounds, "TimedProgram", Seen)
     chosen = (candidate("pip-default"), candidate("mkl", "pytensor-3.0.7"))
     rounds.run(dataclasses.replace(plan(fix_scan=True), candidates=chosen))
     sources = REPOSITORY / "recipes/theano-stacks-scan/src"
-    assert seen == [(["--fix-scan"], str(sources))] * 2
+    assert observed == [(["--fix-scan"], str(sources))] * 2
     assert (sources / "theano_stacks_scan.py").is_file()
-    (said,) = command.remarks([], True, 0.0, BenchOptions(fix_scan=True))
-    assert "theano_stacks_scan" in said
+    (output,) = command.remarks([], True, 0.0, BenchOptions(fix_scan=True))
+    assert "theano_stacks_scan" in output

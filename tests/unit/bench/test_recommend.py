@@ -35,8 +35,8 @@ def test_the_fastest_is_named() -> None:
 
 
 def test_equally_fast_variants_have_no_winner() -> None:
-    (said,) = recommend.winner_sentences(timed((MKL, FAST), (BLIS, ALIKE)), [MKL, BLIS])
-    assert "no clear winner: mkl, blis differ only by noise" in said
+    (output,) = recommend.winner_sentences(timed((MKL, FAST), (BLIS, ALIKE)), [MKL, BLIS])
+    assert "no clear winner: mkl, blis differ only by noise" in output
 
 
 def test_the_baseline_is_no_choice() -> None:
@@ -75,6 +75,6 @@ def test_a_variant_that_did_not_verify_is_never_timed(
     monkeypatch.setattr(rounds, "run", run)
     recommend.recommend(workspace, [MKL.variant])
     assert [c.variant.name for c in planned[0].candidates] == ["pip-default", "mkl"]
-    said = capsys.readouterr()
-    assert "left out: theano-1.0.5/openblas: not verified" in said.err
-    assert "mkl is the only verified variant" in said.out
+    output = capsys.readouterr()
+    assert "left out: theano-1.0.5/openblas: not verified" in output.err
+    assert "mkl is the only verified variant" in output.out

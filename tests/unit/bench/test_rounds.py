@@ -13,16 +13,19 @@ from unit.helpers.benching import plan
 
 
 def test_the_first_run_of_each_warms_up_and_is_not_kept(capsys: pytest.CaptureFixture[str]) -> None:
-    asked = []
+    requested = []
 
     def measure(one: Candidate, workload: str, threads: int) -> list[Series]:
-        asked.append((one.variant.name, threads, len(os.sched_getaffinity(0))))
-        return [Series(name="Gemm", unit="s", samples=(float(len(asked)),), graph=None)]
+        requested.append((one.variant.name, threads, len(os.sched_getaffinity(0))))
+        return [Series(name="Gemm", unit="s", samples=(float(len(requested)),), graph=None)]
 
     threads = min(2, len(os.sched_getaffinity(0)))
     found = rounds.run(plan("blis", "mkl", threads=(threads,), rounds=2), measure).runs
-    assert [(name, kept) for name, _, kept in asked[:2]] == [("blis", threads), ("mkl", threads)]
+    assert [(name, stored) for name, _, stored in requested[:2]] == [
+        ("blis", threads),
+        ("mkl", threads),
+    ]
     assert [run.round for run in found] == [1, 1, 2, 2]
     assert [run.series[0].samples for run in found] == [(3.0,), (4.0,), (5.0,), (6.0,)]
-    said = capsys.readouterr().err.splitlines()
-    assert said[0] == "warming up ..." and said[1].startswith("round 1 of 2 ... about")
+    output = capsys.readouterr().err.splitlines()
+    assert output[0] == "warming up ..." and output[1].startswith("round 1 of 2 ... about")

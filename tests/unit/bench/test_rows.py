@@ -64,8 +64,8 @@ def test_a_more_frequent_fast_graph_makes_no_winner() -> None:
 
 def test_different_graphs_are_a_remark() -> None:
     found = [*runs(BASE, SLOW, graph="a"), *runs(FAST, QUICK, graph="b")]
-    (said,) = bench_rows.graph_notes(bench_rows.rows(found, [BASE, FAST]))
-    assert said == f"Gemm, 2 threads: {FAST.id} has another graph than {BASE.id}"
+    (output,) = bench_rows.graph_notes(bench_rows.rows(found, [BASE, FAST]))
+    assert output == f"Gemm, 2 threads: {FAST.id} has another graph than {BASE.id}"
 
 
 def test_numba_is_compared_with_c_without_a_numba_reference() -> None:
@@ -80,8 +80,8 @@ def test_a_single_start_is_a_remark() -> None:
     found = [one.model_copy(update={"start": 1}) for one in [*runs(BASE, SLOW), *runs(FAST, QUICK)]]
     rows = bench_rows.rows(found, [BASE, FAST])
     assert rows[1].graphs.starts == 1
-    (said,) = bench_rows.graph_notes(rows)
-    assert said == (
+    (output,) = bench_rows.graph_notes(rows)
+    assert output == (
         f"Gemm, 2 threads: {FAST.id} was started once: the interval does not say what another "
         "start would give"
     )

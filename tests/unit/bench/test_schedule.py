@@ -63,9 +63,9 @@ def test_slow_workloads_start_once_on_all_threads_by_default() -> None:
     assert {turn.start for turn in schedule.turns(few)} == {1} and schedule.counts_of(
         "ntm", few
     ) == (2,)
-    asked = ntm_plan("blis", starts=9, every_count=True)
-    assert schedule.starts_of("ntm", asked) == 5, "no more than rounds"
-    assert schedule.counts_of("ntm", asked) == (1, 2)
+    requested = ntm_plan("blis", starts=9, every_count=True)
+    assert schedule.starts_of("ntm", requested) == 5, "no more than rounds"
+    assert schedule.counts_of("ntm", requested) == (1, 2)
     assert schedule.starts_of("lstm", few) == 5 and schedule.counts_of("lstm", few) == (1, 2)
     assert [turn.last for turn in schedule.turns(few)] == [False] * 5 + [True]
 

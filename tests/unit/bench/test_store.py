@@ -49,13 +49,13 @@ def test_a_broken_result_is_named_and_the_others_are_read(workspace: Workspace) 
     (good.parent / "who.json").write_text(lone)
     found, bad = store.read_all(workspace)
     assert [one.path for one in found] == [good]
-    said = {error.what.partition(": ")[0].rpartition("/")[2]: str(error) for error in bad}
-    assert "cut off or broken" in said["cut.json"]
-    assert "another schema\n  found:    2\n  fix:      this version reads" in said["new.json"]
-    assert "runs.0.series.0.unit" in said["odd.json"]
-    assert "host" in said["more.json"]
-    assert "not a result" in said["nan.json"]
-    assert "theano-1.0.5/fast, which is not among its subjects" in said["who.json"]
+    output = {error.what.partition(": ")[0].rpartition("/")[2]: str(error) for error in bad}
+    assert "cut off or broken" in output["cut.json"]
+    assert "another schema\n  found:    2\n  fix:      this version reads" in output["new.json"]
+    assert "runs.0.series.0.unit" in output["odd.json"]
+    assert "host" in output["more.json"]
+    assert "not a result" in output["nan.json"]
+    assert "theano-1.0.5/fast, which is not among its subjects" in output["who.json"]
 
 
 def test_a_file_that_cannot_be_read(tmp_path: Path) -> None:

@@ -22,8 +22,8 @@ def test_short_times_get_a_smaller_unit() -> None:
 def test_a_result_is_shown(capsys: pytest.CaptureFixture[str]) -> None:
     found = [*runs(BASE, [0.04] * 7, unit="s"), *runs(FAST, [0.01] * 7, unit="s")]
     bench_table.show(result(found, BASE, FAST, remarks=("it was noisy",)))
-    said = capsys.readouterr().out.splitlines()
-    assert said[2:] == [
+    output = capsys.readouterr().out.splitlines()
+    assert output[2:] == [
         "        median      quartiles  ratio  interval",
         "Gemm, 2 threads, ms",
         "  base    40.0    40.0 - 40.0",

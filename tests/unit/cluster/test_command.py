@@ -30,25 +30,25 @@ def test_a_named_machine_keeps_its_results_where_the_name_is_taken(
 def test_a_failure_ends_with_status_1_and_keeps_the_session(
     own_workspace: Workspace, capsys: pytest.CaptureFixture[str]
 ) -> None:
-    kept = open_session(own_workspace, ORDER)
-    kept.save("x", "a-1", Answer())
+    stored = open_session(own_workspace, ORDER)
+    stored.save("x", "a-1", Answer())
     found = command._Collected()
     outcome = Outcome(variant="f/v", status="failed", error=RemoteError(what="f/v failed"))
     found.add("a-1", Answer(outcomes=(outcome,)))
     with pytest.raises(StacksError, match="2 errors on the cluster") as caught:
-        command._finish(found, [UsageError("no worker")], kept)
-    assert caught.value.exit_code == 1 and kept.load("x")
-    said = capsys.readouterr().err
-    assert "error: a-1: f/v failed\n" in said and "error: no worker\n" in said
+        command._finish(found, [UsageError("no worker")], stored)
+    assert caught.value.exit_code == 1 and stored.load("x")
+    output = capsys.readouterr().err
+    assert "error: a-1: f/v failed\n" in output and "error: no worker\n" in output
 
 
 def test_a_missing_device_is_named_and_ends_the_session(own_workspace: Workspace) -> None:
-    kept = open_session(own_workspace, ORDER)
-    kept.save("x", "a-1", Answer())
+    stored = open_session(own_workspace, ORDER)
+    stored.save("x", "a-1", Answer())
     found = command._Collected()
     outcome = Outcome(variant="f/v", status="no device", error=RemoteError(what="no device"))
     found.add("a-1", Answer(outcomes=(outcome,)))
     with pytest.raises(StacksError, match="not everything could be verified") as caught:
-        command._finish(found, [], kept)
+        command._finish(found, [], stored)
     assert caught.value.exit_code == 3 and caught.value.found == "f/v: no device on a-1"
-    assert not kept.load("x")
+    assert not stored.load("x")

@@ -68,17 +68,17 @@ def job(variant: str, machine: str | None = None) -> Job:
 
 
 def done(fake: Fake, *jobs: Job) -> tuple[list[tuple[str, str]], list[str]]:
-    kept: list[tuple[str, str]] = []
+    stored: list[tuple[str, str]] = []
     failures = dispatch(
-        cast(Cluster, fake), jobs, lambda job, by, _: kept.append((job.name, by.name)), patience=0
+        cast(Cluster, fake), jobs, lambda job, by, _: stored.append((job.name, by.name)), patience=0
     )
-    return kept, [error.what for error in failures]
+    return stored, [error.what for error in failures]
 
 
 def test_jobs_go_to_whoever_is_free() -> None:
     fake = Fake(worker("a"), worker("b"))
-    kept, failures = done(fake, job("x"), job("y"), job("z"))
-    assert kept == [("x", "a"), ("y", "b"), ("z", "a")] and failures == []
+    stored, failures = done(fake, job("x"), job("y"), job("z"))
+    assert stored == [("x", "a"), ("y", "b"), ("z", "a")] and failures == []
     assert fake.sent[1][1].machine == "b"
 
 
@@ -100,8 +100,8 @@ def test_a_job_whose_worker_was_lost_goes_to_another_machine(
 ) -> None:
     fake = Fake(worker("a"), worker("b"))
     fake.answers["a"] = [LOST]
-    kept, failures = done(fake, job("x"))
-    assert fake.to == [("a", "x"), ("b", "x")] and kept == [("x", "b")] and failures == []
+    stored, failures = done(fake, job("x"))
+    assert fake.to == [("a", "x"), ("b", "x")] and stored == [("x", "b")] and failures == []
     assert "a: was lost; x will run again" in capsys.readouterr().err
 
 
@@ -116,8 +116,8 @@ def test_a_worker_that_is_not_there_any_more_is_lost() -> None:
 def test_a_job_that_takes_its_workers_with_it_is_given_up() -> None:
     fake = Fake(worker("a"), worker("b"))
     fake.answers = {"a": [LOST] * 9, "b": [LOST] * 9}
-    kept, failures = done(fake, job("x"))
-    assert len(fake.sent) == dispatch_module.TRIES and kept == []
+    stored, failures = done(fake, job("x"))
+    assert len(fake.sent) == dispatch_module.TRIES and stored == []
     assert failures == ["x: its worker was lost 3 times, last a"]
 
 
@@ -126,8 +126,8 @@ def test_a_machine_with_another_checkout_is_left_out_and_others_do_its_jobs(
 ) -> None:
     fake = Fake(worker("a"), worker("b"))
     fake.answers["a"] = [REFUSED]
-    kept, failures = done(fake, job("x"), job("y"), job("z"))
-    assert sorted(kept) == [("x", "b"), ("y", "b"), ("z", "b")] and failures == []
+    stored, failures = done(fake, job("x"), job("y"), job("z"))
+    assert sorted(stored) == [("x", "b"), ("y", "b"), ("z", "b")] and failures == []
     assert capsys.readouterr().err.count("a: is left out:\na: another checkout") == 1
 
 
@@ -141,8 +141,8 @@ def test_where_all_refuse_it_ends() -> None:
 def test_a_timing_that_was_refused_is_a_failure_of_its_own() -> None:
     fake = Fake(worker("a"), worker("b"))
     fake.answers["a"] = [REFUSED]
-    kept, failures = done(fake, job("x", "a"), job("y", "b"))
-    assert kept == [("y", "b")] and failures == ["a: another checkout"]
+    stored, failures = done(fake, job("x", "a"), job("y", "b"))
+    assert stored == [("y", "b")] and failures == ["a: another checkout"]
 
 
 def test_a_worker_without_this_project_is_an_error() -> None:
@@ -175,6 +175,6 @@ def test_an_interrupt_stops_the_running_jobs() -> None:
 
 
 def test_no_worker_at_all() -> None:
-    kept, failures = done(Fake(), job("x"))
-    assert kept == [] and failures == ["x: no worker is left"]
+    stored, failures = done(Fake(), job("x"))
+    assert stored == [] and failures == ["x: no worker is left"]
     assert ClusterError.exit_code == 1

@@ -12,7 +12,7 @@ from stacks.cluster import job
 def test_one_worker_of_a_machine_waits_for_the_other(monkeypatch: pytest.MonkeyPatch) -> None:
     entered = threading.Event()
     # capsys would lose what another thread writes while it is read.
-    monkeypatch.setattr(sys, "stderr", said := io.StringIO())
+    monkeypatch.setattr(sys, "stderr", output := io.StringIO())
 
     def other() -> None:
         with job.machine_lock("a machine of a test"):
@@ -21,7 +21,7 @@ def test_one_worker_of_a_machine_waits_for_the_other(monkeypatch: pytest.MonkeyP
     thread = threading.Thread(target=other)
     with job.machine_lock("a machine of a test"), job.machine_lock("another machine of a test"):
         thread.start()
-        while "waiting: another worker" not in said.getvalue():
+        while "waiting: another worker" not in output.getvalue():
             assert not entered.is_set()
     thread.join()
     assert entered.is_set()

@@ -11,9 +11,9 @@ from stacks.core.errors import UsageError
 
 def test_a_worker_has_one_thread_and_a_label(tmp_path: Path) -> None:
     words = programs.worker_command("tcp://s:1", "big", ["--interface", "ib0"])
-    told = dict(zip(words[2::2], words[3::2], strict=False))
+    message = dict(zip(words[2::2], words[3::2], strict=False))
     assert words[:2] == ["distributed.cli.dask_worker", "tcp://s:1"]
-    assert told["--nthreads"] == told["--nworkers"] == "1"
+    assert message["--nthreads"] == message["--nworkers"] == "1"
     assert words[words.index("--resources") + 1] == "theano-stacks=1 theano-stacks-machine-big=1"
     assert words[-2:] == ["--interface", "ib0"]
     boot = tmp_path / "boot_id"

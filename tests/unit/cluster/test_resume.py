@@ -10,8 +10,8 @@ from unit.helpers.cluster import ORDER
 def test_a_session_keeps_answers_until_it_is_finished(own_workspace: Workspace) -> None:
     first = open_session(own_workspace, ORDER)
     first.save("theano-1.0.5/mkl", "a-1", Answer(result=result(runs(BASE, [1.0] * 5), BASE)))
-    kept = open_session(own_workspace, ORDER).load("theano-1.0.5/mkl")
-    assert kept and kept.worker == "a-1" and kept.answer.result
+    stored = open_session(own_workspace, ORDER).load("theano-1.0.5/mkl")
+    assert stored and stored.worker == "a-1" and stored.answer.result
     assert first.load("theano-1.0.5/blis") is None
     other = ORDER.model_copy(update={"files": {"a": "2"}})
     assert open_session(own_workspace, other).load("theano-1.0.5/mkl") is None

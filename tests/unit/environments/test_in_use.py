@@ -96,8 +96,8 @@ def test_users_wait_for_a_removal_to_end(tmp_path: Path) -> None:
         assert line(cleaner) == "held\n"
         with start(USER, lock) as user:
             assert user.stderr
-            said = user.stderr.readline()
-            assert said == "waiting: `./invoke clean` removes what this uses\n"
+            output = user.stderr.readline()
+            assert output == "waiting: `./invoke clean` removes what this uses\n"
             cleaner.communicate("\n")
             assert line(user) == "held\n"
             # The file that it waited for is gone: it holds the one by that name now.

@@ -76,6 +76,6 @@ def test_files_that_are_not(tmp_path: Path) -> None:
     with pytest.raises(IntegrityError) as caught:
         prefix.check_files(tmp_path, {name: sha256(b"a") for name in names})
     assert caught.value.what.startswith("4 files")
-    told = str(caught.value.found)
-    assert sum(part in told for part in ("link: missing", "folder: missing", "none: missing",
+    message = str(caught.value.found)
+    assert sum(part in message for part in ("link: missing", "folder: missing", "none: missing",
                                          f"a: sha256 {sha256(b'b')}")) == 3  # fmt: skip

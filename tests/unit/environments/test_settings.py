@@ -95,8 +95,8 @@ def test_an_rc_file_that_overrides_the_variants_settings(
 def test_flags_that_override_the_variants_settings(
     workspace: Workspace, variant: Variant, home: Path
 ) -> None:
-    told = undone(variant, THEANO_FLAGS=" device=cuda , blas.ldflags=-la=b,floatX,x=1")
-    assert sorted(told) == [
+    message = undone(variant, THEANO_FLAGS=" device=cuda , blas.ldflags=-la=b,floatX,x=1")
+    assert sorted(message) == [
         "THEANO_FLAGS sets blas.ldflags to '-la=b', where the variant needs '-lopenblas'",
         "THEANO_FLAGS sets device to 'cuda', where the variant needs 'cpu'",
     ]
@@ -105,8 +105,8 @@ def test_flags_that_override_the_variants_settings(
 def test_rc_files_named_by_the_user(workspace: Workspace, variant: Variant, home: Path) -> None:
     (home / "mine").write_text("[blas]\nldflags = -lx\n")
     (home / ".theanorc").write_text("[blas]\nldflags = -ly\n")
-    assert len(told := undone(variant, THEANORC="/no/such:~/mine:")) == 1
-    assert told[0].startswith(f"{home}/mine sets blas.ldflags to '-lx'")
+    assert len(message := undone(variant, THEANORC="/no/such:~/mine:")) == 1
+    assert message[0].startswith(f"{home}/mine sets blas.ldflags to '-lx'")
 
 
 def test_an_environments_own_rc_file_overrides_nothing(
@@ -128,8 +128,8 @@ def hook(variant: Variant, prefix: Path, cpuinfo: str = "", **environ: str) -> d
         f"exec(open({str(source)!r}).read(), {{'open': lambda name: io.StringIO({cpuinfo!r})}}); "
         "print(json.dumps(dict(os.environ)))"
     )
-    said = subprocess.check_output([sys.executable, "-I", "-S", "-c", code], env=environ)
-    found: dict[str, str] = json.loads(said)
+    output = subprocess.check_output([sys.executable, "-I", "-S", "-c", code], env=environ)
+    found: dict[str, str] = json.loads(output)
     return found
 
 
@@ -218,10 +218,10 @@ def test_the_hook_leaves_another_environments_settings_out(
 
 def test_the_expectation_file_for_verify(variant: Variant, prefix: Path) -> None:
     settings.write(variant, prefix, Path("/final"), list(PACKAGES))
-    told = json.loads((prefix / settings.EXPECTATION).read_text())
-    assert told["flags"]["base_compiledir"] == "/final/var/compiledir"
-    assert told["packages"] == PACKAGES
-    assert (told["variant"], told["framework"], told["python"], told["baseline"]) == (
+    message = json.loads((prefix / settings.EXPECTATION).read_text())
+    assert message["flags"]["base_compiledir"] == "/final/var/compiledir"
+    assert message["packages"] == PACKAGES
+    assert (message["variant"], message["framework"], message["python"], message["baseline"]) == (
         "openblas",
         "theano-1.0.5",
         "3.9.2",

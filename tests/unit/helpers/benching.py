@@ -135,14 +135,14 @@ def write_report(workspace: Workspace, content: dict[str, Any]) -> Path:
 
 
 def answer(monkeypatch: pytest.MonkeyPatch, text: str) -> list[dict[str, str]]:
-    told: list[dict[str, str]] = []
+    message: list[dict[str, str]] = []
 
     def call(words: Sequence[object], env: dict[str, str], limit: float) -> str:
-        told.append(env)
+        message.append(env)
         return text
 
     monkeypatch.setattr(probe, "call", call)
-    return told
+    return message
 
 
 def written(workspace: Workspace, **more: Any) -> Path:

@@ -66,14 +66,14 @@ def timings(root: Path) -> str:
 
 def profile(*rows: tuple[str, str, float], compile_seconds: float = 10.0) -> Profile:
     """Return a profile of ten calls: (class, implementation, seconds of all of them)."""
-    kept = tuple({"name": n, "type": t, "seconds": s, "calls": 10} for n, t, s in rows)
+    stored = tuple({"name": n, "type": t, "seconds": s, "calls": 10} for n, t, s in rows)
     split = {"optimiser": 6.0, "validation": 2.0, "linker": 3.0, "import": 1.0, "modules": 0}
     return Profile.model_validate(
         {
             "calls": 10,
             "seconds": sum(seconds for *_, seconds in rows) + 0.05,
             "compile": {"total": compile_seconds, **split},
-            "rows": kept,
+            "rows": stored,
             "rest": {"classes": 3, "seconds": 0.05, "calls": 30},
         }
     )

@@ -85,12 +85,12 @@ class Site:
         if start := headers.get("range", "").removeprefix("bytes=").removesuffix("-"):
             if int(start) >= len(body):
                 return Answer(416, headers={"Content-Range": f"bytes */{len(body)}"})
-            told = f"bytes {start}-{len(body) - 1}/{len(body)}"
-            return Answer(206, body[int(start) :], {"Content-Range": told})
+            message = f"bytes {start}-{len(body) - 1}/{len(body)}"
+            return Answer(206, body[int(start) :], {"Content-Range": message})
         return Answer(200, body, {"Content-Type": self.kinds.get(path, "text/html")})
 
     def paths(self) -> list[str]:
-        return [asked.path for asked in self.asked]
+        return [requested.path for requested in self.asked]
 
 
 @contextmanager

@@ -38,7 +38,7 @@ STEP 4/11: ADD blas.tar /
 
 
 @pytest.mark.parametrize(
-    ("output", "told", "images", "new"),
+    ("output", "message", "images", "new"),
     [
         (
             OLDER_BUILDER,
@@ -57,7 +57,7 @@ STEP 4/11: ADD blas.tar /
 )
 def test_the_steps_of_each_builder(
     output: str,
-    told: list[str],
+    message: list[str],
     images: list[str],
     new: list[str],
     capsys: pytest.CaptureFixture[str],
@@ -65,6 +65,6 @@ def test_the_steps_of_each_builder(
     progress = _BuildLog()
     for line in output.splitlines():
         progress.add(line)
-    assert [line.strip() for line in capsys.readouterr().err.splitlines()][-2:] == told
+    assert [line.strip() for line in capsys.readouterr().err.splitlines()][-2:] == message
     assert (progress.images, progress.new) == (images, new)
     assert progress.in_step

@@ -63,7 +63,7 @@ def test_podman_by_the_name_of_docker(programs: Make) -> None:
 
 
 @pytest.mark.parametrize(
-    ("version", "buildx", "asked", "taken"),
+    ("version", "buildx", "requested", "taken"),
     [
         (OLD, False, None, "1"),
         (NEW, False, None, "0"),
@@ -74,11 +74,11 @@ def test_podman_by_the_name_of_docker(programs: Make) -> None:
     ],
 )
 def test_the_best_builder_that_docker_has(
-    programs: Make, version: Any, buildx: bool, asked: str | None, taken: str
+    programs: Make, version: Any, buildx: bool, requested: str | None, taken: str
 ) -> None:
     environ = programs("docker", version, buildx=buildx)
-    if asked is not None:
-        environ["DOCKER_BUILDKIT"] = asked
+    if requested is not None:
+        environ["DOCKER_BUILDKIT"] = requested
     assert engine.find(environ).environment["DOCKER_BUILDKIT"] == taken
 
 
@@ -119,7 +119,7 @@ def test_a_program_that_is_no_engine(programs: Make, answer: str) -> None:
 
 
 @pytest.mark.parametrize(
-    ("said", "what", "fix"),
+    ("output", "what", "fix"),
     [
         (
             "Cannot connect to the Docker daemon at unix:///var/run/docker.sock. Is the docker "
@@ -152,11 +152,11 @@ def test_a_program_that_is_no_engine(programs: Make, answer: str) -> None:
         ),
     ],
 )
-def test_what_engines_say_is_explained(programs: Make, said: str, what: str, fix: str) -> None:
+def test_what_engines_say_is_explained(programs: Make, output: str, what: str, fix: str) -> None:
     with pytest.raises(EngineError) as caught:
-        engine.find(programs("docker", f"warning: other\n{said}", status=1))
+        engine.find(programs("docker", f"warning: other\n{output}", status=1))
     assert caught.value.what == what
-    assert caught.value.found == said
+    assert caught.value.found == output
     assert caught.value.fix and fix in caught.value.fix
 
 

@@ -57,7 +57,7 @@ def test_an_image_that_has_more_is_as_expected(entries: dict[str, Entry]) -> Non
 
 
 @pytest.mark.parametrize(
-    ("change", "told"),
+    ("change", "message"),
     [
         ({"content": "0" * 64}, f"bin/tool: its content is {'0' * 64}, not a8076d3d"),
         ({"mode": 0o4755}, "bin/tool: its mode is 0o4755, not 0o755"),
@@ -67,13 +67,13 @@ def test_an_image_that_has_more_is_as_expected(entries: dict[str, Entry]) -> Non
     ],
 )
 def test_what_is_not_as_expected(
-    entries: dict[str, Entry], change: dict[str, object], told: str
+    entries: dict[str, Entry], change: dict[str, object], message: str
 ) -> None:
     found = {**entries, "bin/tool": replace(entries["bin/tool"], **change)}  # type: ignore[arg-type]
     with pytest.raises(IntegrityError) as caught:
         image_entries.check_entries(entries, found.items(), "theano-mkl:1.0.5")
     assert caught.value.what.startswith("1 files of theano-mkl:1.0.5 differ from the layers")
-    assert str(caught.value.found).startswith(told)
+    assert str(caught.value.found).startswith(message)
 
 
 def test_what_is_missing(entries: dict[str, Entry]) -> None:

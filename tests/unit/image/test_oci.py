@@ -156,17 +156,17 @@ def test_content_that_has_changed_since_is_not_packed(
 
 
 @pytest.mark.parametrize(
-    ("name", "told"),
+    ("name", "message"),
     [
         ("missing/image.tar", r"(?s)missing is no folder.*mkdir -p"),
         ("folder", r"(?s)folder is a folder.*folder/image.tar"),
     ],
 )
 def test_an_impossible_target_file_is_an_error(
-    workspace: Workspace, build: Path, base: Path, tmp_path: Path, name: str, told: str
+    workspace: Workspace, build: Path, base: Path, tmp_path: Path, name: str, message: str
 ) -> None:
     (tmp_path / "folder").mkdir()
-    with pytest.raises(UsageError, match=told):
+    with pytest.raises(UsageError, match=message):
         oci.write(workspace, VARIANT, tmp_path / name, base)
 
 

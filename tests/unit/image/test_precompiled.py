@@ -111,8 +111,8 @@ def test_starts_side_by_side_find_one_whole_folder(image: Image) -> None:
         )
         for _ in range(6)
     ]
-    said = {process.communicate()[0] for process in running}
-    assert len(said) == 1
+    output = {process.communicate()[0] for process in running}
+    assert len(output) == 1
     [folder] = (image.tmp / f"theano-{os.getuid()}").iterdir()
     assert (folder / "theano-stacks/compiledir/tmp1/module.so").is_file()
 
@@ -180,13 +180,13 @@ def test_a_devices_kernels_go_to_a_folder_of_the_users(
     workspace: Workspace, image: Image, variables: dict[str, str]
 ) -> None:
     precompiled.add_hook(load_variant(workspace, "gpuarray"), image.prefix, "gpuarray-0123")
-    said = subprocess.check_output(
+    output = subprocess.check_output(
         [sys.executable, "-c", PROGRAM + 'print(os.environ["POCL_CACHE_DIR"])', image.prefix],
         env={"TMPDIR": str(image.tmp), "THEANO_STACKS_MARCH": "native", **variables},
         text=True,
     )
     own = image.tmp / f"theano-{os.getuid()}" / "gpuarray-0123-native/pocl"
-    assert said.splitlines()[-1] == variables.get("POCL_CACHE_DIR", str(own))
+    assert output.splitlines()[-1] == variables.get("POCL_CACHE_DIR", str(own))
 
 
 def test_a_cpu_without_the_needed_flags_is_an_error(tmp_path: Path) -> None:

@@ -186,13 +186,13 @@ def test_an_index_that_is_not_packed(world: World) -> None:
 def test_a_mirror_that_is_chosen_later_is_asked_first(world: World) -> None:
     world.relock()
     path = f"/conda-forge/linux-64/{SOLVED[0].file_name}"
-    kept = f"/conda-forge/linux-64/{SOLVED[2].file_name}"
-    for name in [name for name in world.site.files if name != kept]:
+    stored = f"/conda-forge/linux-64/{SOLVED[2].file_name}"
+    for name in [name for name in world.site.files if name != stored]:
         world.site.files[f"/mirror{name}"] = world.site.files.pop(name)
     world.alias(f"{world.site.url}/mirror")
     world.make()
     assert f"/mirror{path}" in world.site.paths() and path not in world.site.paths()
-    assert world.site.paths().count(kept) == 1, "what the mirror has not is where it was locked"
+    assert world.site.paths().count(stored) == 1, "what the mirror has not is where it was locked"
 
 
 def test_bytes_that_differ_from_the_lock_are_an_error(world: World) -> None:

@@ -47,11 +47,11 @@ def test_the_table_names_the_ops_that_are_c_now(capsys: pytest.CaptureFixture[st
     profile_compare.show(
         report(case(SLOW), variant="pip-default"), report(case(FAST, seconds=0.008))
     )
-    said = capsys.readouterr().out
-    assert "ntm step, float32: pip-default on theano-1.0.5 -> openblas on theano-1.0.5" in said
-    assert "10.000 -> 8.000 ms, 0.800 of it" in said
-    assert "the graphs are the same" in said
-    assert "Py -> C" in said and "from Py to C: Dot22{inplace}; -150.000 ms a call" in said
+    output = capsys.readouterr().out
+    assert "ntm step, float32: pip-default on theano-1.0.5 -> openblas on theano-1.0.5" in output
+    assert "10.000 -> 8.000 ms, 0.800 of it" in output
+    assert "the graphs are the same" in output
+    assert "Py -> C" in output and "from Py to C: Dot22{inplace}; -150.000 ms a call" in output
 
 
 def test_different_graphs_of_one_framework_are_a_remark() -> None:
@@ -64,8 +64,8 @@ def test_different_graphs_of_one_framework_are_a_remark() -> None:
 
 def test_without_a_profile_the_calls_still_compare(capsys: pytest.CaptureFixture[str]) -> None:
     profile_compare.show(report(case(SLOW)), report(case(None)))
-    said = capsys.readouterr().out
-    assert "10.000 -> 10.000 ms" in said and "has no profile" in said
+    output = capsys.readouterr().out
+    assert "10.000 -> 10.000 ms" in output and "has no profile" in output
 
 
 def test_different_work_does_not_compare() -> None:
@@ -103,18 +103,18 @@ def test_transfers_and_operations_on_the_host_are_listed(
     outer["classes"].append(row("class", "theano.gpuarray.basic_ops.HostFromGpu", 0.1, 30, "C", 3))
     device = profile(tables("Dot22", 0.5, 400, "C", 4), outer)
     profile_compare.show(report(case(SLOW)), on_device(device))
-    said = capsys.readouterr().out
-    assert "host -> device     Gemm -> GpuGemm" in said
-    assert "gpu on opencl0:0: a profiled call took" in said
-    assert "other calls wait only at their end" in said
-    assert "transfers: 2 to the device, 3 from it, 10.000 ms a call" in said
-    assert "stayed on the host: Dot22 50.000 ms" in said
-    assert "from Py to C" not in said and "Gemm{inplace}(x0, y)" not in said
+    output = capsys.readouterr().out
+    assert "host -> device     Gemm -> GpuGemm" in output
+    assert "gpu on opencl0:0: a profiled call took" in output
+    assert "other calls wait only at their end" in output
+    assert "transfers: 2 to the device, 3 from it, 10.000 ms a call" in output
+    assert "stayed on the host: Dot22 50.000 ms" in output
+    assert "from Py to C" not in output and "Gemm{inplace}(x0, y)" not in output
 
 
 def test_two_devices_are_compared_by_their_own_names(capsys: pytest.CaptureFixture[str]) -> None:
     device = profile(tables("GpuDot22", 0.5, 400, "C", 4), tables("GpuGemm", 0.6, 10, "C"))
     profile_compare.show(on_device(device, host={}), on_device(device, host={}))
-    said = capsys.readouterr().out
-    assert "GpuGemm{inplace}(x0, y)" in said
-    assert said.count("stayed on the host: nothing that computes with floats") == 2
+    output = capsys.readouterr().out
+    assert "GpuGemm{inplace}(x0, y)" in output
+    assert output.count("stayed on the host: nothing that computes with floats") == 2

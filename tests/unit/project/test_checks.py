@@ -3,10 +3,10 @@ from __future__ import annotations
 import sys
 from pathlib import Path
 
-from stacks.project.checks import PARALLEL, clean_environment, commands
+from stacks.project.checks import PARALLEL, UNIT_PARALLEL, clean_environment, commands
 
 PYTEST = [sys.executable, "-m", "pytest"]
-UNIT = [*PYTEST, *PARALLEL, "tests/unit"]
+UNIT = [*PYTEST, *UNIT_PARALLEL, "tests/unit"]
 
 
 def integration(*options: str) -> list[str]:
@@ -44,7 +44,7 @@ def test_a_keyword_selects_tests_by_name() -> None:
 
 
 def test_tests_see_only_the_variables_that_the_readme_names() -> None:
-    seen = {
+    observed = {
         "PATH": "/bin",
         "PIP_INDEX_URL": "file:///index",
         "THEANO_STACKS_CACHE": "/cache",
@@ -52,7 +52,7 @@ def test_tests_see_only_the_variables_that_the_readme_names() -> None:
         "PYTHONUNBUFFERED": "1",
         "THEANO_FLAGS": "device=cuda",
     }
-    assert clean_environment(seen) == {
+    assert clean_environment(observed) == {
         "PATH": "/bin",
         "PIP_INDEX_URL": "file:///index",
         "THEANO_STACKS_CACHE": "/cache",

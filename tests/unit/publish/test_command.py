@@ -24,9 +24,9 @@ def test_every_figure_has_its_machine_versions_and_samples(tmp_path: Path) -> No
         "| theano-1.0.5 | fast | Gemm float64 2000 | 2 | 5 GFLOP/s | 5 - 5 | 7 in 7 rounds "
         "| 2.50 (2.50 - 2.50) | base |"
     ) in timings(tmp_path)
-    seen = " ".join(Reader(site(tmp_path)).text.split())
-    assert "fast Gemm float64 2000 5 GFLOP/s 2.50 (2.50 - 2.50) base 2 theano-1.0.5" in seen
-    for text in (timings(tmp_path), seen):
+    observed = " ".join(Reader(site(tmp_path)).text.split())
+    assert "fast Gemm float64 2000 5 GFLOP/s 2.50 (2.50 - 2.50) base 2 theano-1.0.5" in observed
+    for text in (timings(tmp_path), observed):
         assert "Here (Someone 1 2 3, microcode 0x1), 2 cores, 8 GiB; kernel 6.1, glibc 2.36" in text
         assert "numpy 1.22.4; lock " + "a" * 64 in text
         assert "float64 on 2 threads 10.0 GFLOP/s" in text
@@ -39,12 +39,12 @@ def test_a_timeout_has_a_row_without_a_figure(tmp_path: Path) -> None:
     keep(tmp_path, missing=(missing(FAST),))
     command.publish(at(tmp_path))
     assert "| theano-1.0.5 | fast | ntm, numba | 2 | no answer |  |  |  |  |\n" in timings(tmp_path)
-    seen = " ".join(Reader(site(tmp_path)).text.split())
+    observed = " ".join(Reader(site(tmp_path)).text.split())
     assert (
         "fast ntm, numba no answer 2 theano-1.0.5 had not compiled within 300 s, 287 s of them on "
         "a processor: it has no figure here-2-cores"
-    ) in seen
-    for text in (timings(tmp_path), seen):
+    ) in observed
+    for text in (timings(tmp_path), observed):
         assert "ntm, numba, 2 threads: theano-1.0.5/fast had not compiled within 300 s" in text
 
 
@@ -85,9 +85,9 @@ def test_text_of_results_is_escaped(tmp_path: Path) -> None:
     one = result(found, BASE, evil, machine=machine, remarks=(EVIL,))
     store.write(at(tmp_path), one)
     command.publish(at(tmp_path))
-    seen = Reader(site(tmp_path))
-    assert seen.tags.count("script") == 1 and seen.tags.count("style") == 1
-    assert EVIL in seen.text
+    observed = Reader(site(tmp_path))
+    assert observed.tags.count("script") == 1 and observed.tags.count("style") == 1
+    assert EVIL in observed.text
     written = timings(tmp_path)
     assert "<script>" not in written and "`x`" not in written.replace("\\`", "")
     (line,) = [line for line in written.splitlines() if "5 GFLOP/s" in line and "2000" in line]
@@ -112,8 +112,8 @@ def test_unreadable_results_are_named_and_left_out(
     with pytest.raises(UsageError, match="published without 2 of 3 results") as raised:
         command.publish(at(tmp_path))
     assert raised.value.exit_code == 2
-    said = capsys.readouterr().err
-    assert "cut.json: its JSON is cut off" in said and "another machine than the first" in said
+    output = capsys.readouterr().err
+    assert "cut.json: its JSON is cut off" in output and "another machine than the first" in output
     assert "2.50 (2.50 - 2.50)" in timings(tmp_path)
     assert "Elsewhere" not in timings(tmp_path) + site(tmp_path)
 

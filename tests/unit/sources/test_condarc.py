@@ -101,9 +101,9 @@ def test_how_servers_are_reached(rc: Path) -> None:
         "ssl_verify: false\nremote_max_retries: 7\n"
         "proxy_servers:\n  https: http://proxy:1\n  http://other: http://proxy:2\n"
     )
-    given = conda_web(threading.Event(), "https://example:8/c")
-    assert given.trusts("https://example:8/c/x") and not given.trusts("https://else/x")
-    assert given.retries == 7 and given.proxy == "http://proxy:1"
+    arguments = conda_web(threading.Event(), "https://example:8/c")
+    assert arguments.trusts("https://example:8/c/x") and not arguments.trusts("https://else/x")
+    assert arguments.retries == 7 and arguments.proxy == "http://proxy:1"
     assert conda_web(threading.Event(), "http://other/c").proxy == "http://proxy:2"
     bundle = rc.with_name("bundle.pem")
     bundle.write_text("")

@@ -60,10 +60,10 @@ def archive(site: Site, room: Path, monkeypatch: pytest.MonkeyPatch) -> Site:
 
 def gpgv_says(room: Path, monkeypatch: pytest.MonkeyPatch, *words: str, status: int = 0) -> None:
     """Have a gpgv on the PATH that says this; what it finds signed is what it is given."""
-    said = "".join(f"echo '[GNUPG:] {word}'\n" for word in words)
+    output = "".join(f"echo '[GNUPG:] {word}'\n" for word in words)
     (room / "bin").mkdir(exist_ok=True)
     program = room / "bin" / "gpgv"
-    program.write_text(f'#!/bin/sh\n{said}/bin/cp "$7" "$6"\nexit {status}\n')
+    program.write_text(f'#!/bin/sh\n{output}/bin/cp "$7" "$6"\nexit {status}\n')
     program.chmod(0o755)
     monkeypatch.setenv("PATH", f"{room / 'bin'}{os.pathsep}{os.environ['PATH']}")
 
@@ -148,9 +148,9 @@ def test_no_good_signature_is_refused(
     gpgv_says(room, monkeypatch, *words, status=2)
     with pytest.raises(IntegrityError) as caught:
         repin(workspace, [DebRequest("bookworm", "libfoo1")], [])
-    told = str(caught.value)
-    assert "dists/bookworm/InRelease: no good signature" in told
-    assert (words[0].split()[0] if words else "no signature") in told
+    message = str(caught.value)
+    assert "dists/bookworm/InRelease: no good signature" in message
+    assert (words[0].split()[0] if words else "no signature") in message
 
 
 def test_without_gpgv_the_package_is_named(

@@ -15,7 +15,7 @@ from unit.helpers.serving import BODY, POOL, Answer, Site, deb, part_of, sha256
 def test_a_partial_download_is_resumed(workspace: Workspace, mirror: Site) -> None:
     part = part_of(workspace, deb(), BODY[:1000])
     assert fetch(workspace, [deb()])[deb()].read_bytes() == BODY
-    assert [asked.headers.get("range") for asked in mirror.asked] == ["bytes=1000-"]
+    assert [requested.headers.get("range") for requested in mirror.asked] == ["bytes=1000-"]
     assert not part.exists()
 
 
@@ -42,8 +42,8 @@ def test_a_server_that_does_not_resume_sends_all_of_it(workspace: Workspace, mir
 
 def test_a_wrong_content_range_is_not_used(workspace: Workspace, mirror: Site) -> None:
     part_of(workspace, deb(), BODY[:1000])
-    told = {"Content-Range": f"bytes 0-{len(BODY) - 1}/{len(BODY)}"}
-    mirror.plans[f"/debian{POOL}"] = [Answer(206, BODY, told)]
+    message = {"Content-Range": f"bytes 0-{len(BODY) - 1}/{len(BODY)}"}
+    mirror.plans[f"/debian{POOL}"] = [Answer(206, BODY, message)]
     assert fetch(workspace, [deb()])[deb()].read_bytes() == BODY
 
 
@@ -52,7 +52,7 @@ def test_a_transfer_that_breaks_is_resumed(
 ) -> None:
     mirror.plans[f"/debian{POOL}"] = [Answer(200, BODY[:5000], announced=len(BODY))]
     assert fetch(workspace, [deb()])[deb()].read_bytes() == BODY
-    assert [asked.headers.get("range") for asked in mirror.asked] == [None, "bytes=5000-"]
+    assert [requested.headers.get("range") for requested in mirror.asked] == [None, "bytes=5000-"]
     assert len(pauses) == 1
 
 
@@ -100,10 +100,10 @@ def test_wrong_bytes_are_fetched_once_more_and_then_refused(
     mirror.files[f"/debian{POOL}"] = wrong
     with pytest.raises(IntegrityError) as caught:
         fetch(workspace, [deb()])
-    told = str(caught.value)
-    assert f"foo_1.0_amd64.deb from {mirror.url}/debian{POOL}" in told
-    assert f"expected: sha256 {sha256(BODY)}" in told
-    assert f"found:    sha256 {sha256(wrong)}" in told
+    message = str(caught.value)
+    assert f"foo_1.0_amd64.deb from {mirror.url}/debian{POOL}" in message
+    assert f"expected: sha256 {sha256(BODY)}" in message
+    assert f"found:    sha256 {sha256(wrong)}" in message
     assert len(mirror.asked) == 2
     assert list((room / "cache").rglob("foo*")) == []
 

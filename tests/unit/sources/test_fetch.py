@@ -27,9 +27,9 @@ def test_a_file_is_fetched_once(
     assert first[deb()].read_bytes() == BODY
     assert again == first
     assert mirror.paths() == [f"/debian{POOL}"]
-    told = capsys.readouterr().err.splitlines()
-    assert [line.split()[0] for line in told] == ["fetching", "fetched"]
-    assert "1 file, 1.0 MB" in told[0]
+    message = capsys.readouterr().err.splitlines()
+    assert [line.split()[0] for line in message] == ["fetching", "fetched"]
+    assert "1 file, 1.0 MB" in message[0]
 
 
 def test_a_flipped_byte_in_the_cache_is_thrown_away_and_fetched_again(
@@ -57,11 +57,11 @@ def test_a_flipped_byte_without_a_network_is_an_error(
 
 def test_offline_takes_the_cache_and_asks_nobody(workspace: Workspace, mirror: Site) -> None:
     fetch(workspace, [deb()])
-    asked = len(mirror.asked)
+    requested = len(mirror.asked)
     assert fetch(workspace, [deb()], offline=True)[deb()].read_bytes() == BODY
     with pytest.raises(FetchError, match=r"(?s)missing.*with a network"):
         fetch(workspace, [deb(b"other")], offline=True)
-    assert len(mirror.asked) == asked
+    assert len(mirror.asked) == requested
 
 
 def test_no_pins_need_nothing(workspace: Workspace) -> None:
@@ -122,9 +122,9 @@ def another(pin: DebPin) -> subprocess.Popen[str]:
 
 def test_two_processes_fetch_one_file_once(mirror: Site) -> None:
     both = [another(deb()), another(deb())]
-    said = [process.communicate() for process in both]
-    assert [process.returncode for process in both] == [0, 0], said
-    assert [out.split()[-1] for out, _ in said] == [str(len(BODY))] * 2
+    output = [process.communicate() for process in both]
+    assert [process.returncode for process in both] == [0, 0], output
+    assert [out.split()[-1] for out, _ in output] == [str(len(BODY))] * 2
     assert len(mirror.asked) == 1
 
 
@@ -132,24 +132,24 @@ def test_two_processes_fetch_one_file_once(mirror: Site) -> None:
 def test_a_stopped_fetch_is_resumed(
     workspace: Workspace, mirror: Site, blow: signal.Signals
 ) -> None:
-    asked, go_on = threading.Event(), threading.Event()
+    requested, go_on = threading.Event(), threading.Event()
     answer = mirror.answer
 
     def slow(path: str, headers: dict[str, str]) -> Answer:
         if "range" in headers:
-            asked.set()
+            requested.set()
             assert go_on.wait(60)
         return answer(path, headers)
 
     part = part_of(workspace, deb(), BODY[:5000])
     mirror.answer = slow  # type: ignore[method-assign]
     process = another(deb())
-    assert asked.wait(60)
+    assert requested.wait(60)
     process.send_signal(blow)
-    _, told = process.communicate()
+    _, message = process.communicate()
     go_on.set()
     assert process.returncode == (130 if blow is signal.SIGINT else -signal.SIGKILL)
-    assert "Traceback" not in told
+    assert "Traceback" not in message
     assert part.read_bytes()[:5000] == BODY[:5000]
     mirror.answer = answer  # type: ignore[method-assign]
     assert fetch(workspace, [deb()])[deb()].read_bytes() == BODY

@@ -100,11 +100,13 @@ def test_a_file_that_no_index_has(
     pin = IndexPin(**{**vars(wheel()), "filename": "foo_bar-9-py3-none-any.whl", "version": "9"})
     with pytest.raises(FetchError) as caught:
         fetch(workspace, [pin])
-    told = str(caught.value)
-    assert "Foo_Bar 9 (foo_bar-9-py3-none-any.whl) is not at: " in told
-    assert f"{index.url}/simple/foo-bar/, {index.url}/empty/foo-bar/ (has no such project)" in told
-    assert "/nosuch (has no such project)" in told
-    assert SECRET not in told
+    message = str(caught.value)
+    assert "Foo_Bar 9 (foo_bar-9-py3-none-any.whl) is not at: " in message
+    assert (
+        f"{index.url}/simple/foo-bar/, {index.url}/empty/foo-bar/ (has no such project)" in message
+    )
+    assert "/nosuch (has no such project)" in message
+    assert SECRET not in message
 
 
 def test_an_index_with_another_hash_is_an_error_before_any_download(
@@ -131,7 +133,7 @@ def test_the_indexs_password_goes_with_files_on_its_own_host_only(
     page = f'<a href="{index.url}/files/{WHEEL}">{WHEEL}</a>'
     index.files["/simple/foo-bar/"] = page.encode()
     fetch(workspace, [wheel()])
-    assert all("authorization" in asked.headers for asked in index.asked)
+    assert all("authorization" in requested.headers for requested in index.asked)
     with serving() as elsewhere:
         page = f'<a href="{elsewhere.url}/{WHEEL}">{WHEEL}</a>'
         index.files["/simple/foo-bar/"] = page.encode()

@@ -60,10 +60,10 @@ def test_other_bytes_than_the_index_announces_are_refused(
     offer(index, "0" * 64)
     with pytest.raises(IntegrityError) as caught:
         repin(workspace, [], [FileRequest("foo", "1.0", WHEEL)])
-    told = str(caught.value)
-    assert f"expected: sha256 {'0' * 64}" in told
-    assert f"found:    sha256 {sha256(BODY)}" in told
-    assert SECRET not in told
+    message = str(caught.value)
+    assert f"expected: sha256 {'0' * 64}" in message
+    assert f"found:    sha256 {sha256(BODY)}" in message
+    assert SECRET not in message
     assert list((room / "cache").rglob("foo*")) == []
 
 

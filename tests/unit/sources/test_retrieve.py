@@ -44,11 +44,11 @@ def test_the_error_for_a_dropped_version_has_a_fix(workspace: Workspace, mirror:
     others = [deb(b"%d" % n, f"/pool/{n}_1.0_amd64.deb") for n in range(12)]
     with pytest.raises(FetchError) as caught:
         fetch(workspace, [deb(), *others])
-    told = str(caught.value)
-    assert f"foo 1.0 of bullseye (foo_1.0_amd64.deb) is not at: {mirror.url}/debian" in told
-    assert "and 3 more" in told
-    assert "DEBIAN_SNAPSHOT_MIRROR" in told
-    assert "./invoke pin" in told
+    message = str(caught.value)
+    assert f"foo 1.0 of bullseye (foo_1.0_amd64.deb) is not at: {mirror.url}/debian" in message
+    assert "and 3 more" in message
+    assert "DEBIAN_SNAPSHOT_MIRROR" in message
+    assert "./invoke pin" in message
 
 
 def test_wrong_bytes_at_one_mirror_and_right_ones_at_the_next(

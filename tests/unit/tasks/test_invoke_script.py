@@ -122,8 +122,8 @@ def test_the_second_start_prepares_nothing(machine: Machine) -> None:
 def test_pip_checks_hashes_and_compiles_nothing(machine: Machine) -> None:
     machine.python()
     machine.run()
-    said = (machine.root / "installs").read_text()
-    assert "--require-hashes --no-deps --only-binary :all: -r" in said
+    output = (machine.root / "installs").read_text()
+    assert "--require-hashes --no-deps --only-binary :all: -r" in output
 
 
 def test_a_link_to_the_script_finds_its_checkout(machine: Machine) -> None:

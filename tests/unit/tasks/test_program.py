@@ -21,7 +21,7 @@ def run(*words: str) -> subprocess.CompletedProcess[str]:
 
 
 @pytest.mark.parametrize(
-    ("line", "told", "fix"),
+    ("line", "message", "fix"),
     [
         ("bild", "there is no task 'bild'", "did you mean `./invoke build`?"),
         ("qqqq", "there is no task 'qqqq'", "`./invoke` shows the tasks"),
@@ -38,12 +38,12 @@ def run(*words: str) -> subprocess.CompletedProcess[str]:
     ],
 )
 def test_a_mistyped_command_line_is_refused_with_a_suggestion(
-    line: str, told: str, fix: str
+    line: str, message: str, fix: str
 ) -> None:
     done = run(*line.split())
     assert done.returncode == 2
     assert done.stdout == ""
-    assert done.stderr.startswith(f"error: {told}\n")
+    assert done.stderr.startswith(f"error: {message}\n")
     assert f"  fix:      {fix}" in done.stderr
 
 
