@@ -9,7 +9,7 @@ from pathlib import Path
 from typing import Any
 
 from stacks.bench.result import MeasuredPackage, Subject
-from stacks.channel import offers as offers_module
+from stacks.channel.offers import read_channel
 from stacks.core.errors import StacksError, UsageError
 from stacks.core.workspace import Workspace
 from stacks.environments import in_use, prefix, settings
@@ -47,7 +47,7 @@ class Candidate:
 
 def candidates(workspace: Workspace, variants: Sequence[Variant]) -> list[Candidate]:
     """Return the variants that are built from their current locks."""
-    channel = offers_module.read_channel(workspace)
+    channel = read_channel(workspace)
     built = []
     for variant in variants:
         place = prefix.folder_of(workspace, variant)

@@ -7,9 +7,8 @@ from collections.abc import Callable
 from contextlib import suppress
 from pathlib import Path
 
-from stacks.channel import offers as offers_module
 from stacks.channel.build import build_packages
-from stacks.channel.offers import Channel
+from stacks.channel.offers import Channel, read_channel
 from stacks.core.console import display_path, step
 from stacks.core.errors import UsageError
 from stacks.core.workspace import Workspace
@@ -24,7 +23,7 @@ def read_lock(workspace: Workspace, variant: Variant) -> tuple[Channel, Lock]:
     """Return the channel and a variant's lock, and print two lines; StaleError if it is stale."""
     print(f"{variant.name} on {variant.framework.name}", file=sys.stderr, flush=True)
     with step("lock", "") as summaries:
-        channel = offers_module.read_channel(workspace)
+        channel = read_channel(workspace)
         locked = lock.check(workspace, variant, channel)
         summaries.append(_contents(len(locked.packages), len(locked.requirements)))
     return channel, locked
@@ -102,7 +101,7 @@ def ready_environment(
     """Return a variant and its built environment; UsageError if it is not built."""
     variant = load_variant(workspace, name, framework)
     target = prefix.folder_of(workspace, variant)
-    locked = lock.check(workspace, variant, offers_module.read_channel(workspace))
+    locked = lock.check(workspace, variant, read_channel(workspace))
     if not in_use.is_ready(workspace, variant, locked):
         raise UsageError(
             f"{variant.id} is not built" + (" from its current lock" if target.is_dir() else ""),

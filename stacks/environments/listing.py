@@ -6,7 +6,7 @@ import datetime
 from collections.abc import Sequence
 from typing import Any
 
-from stacks.channel import offers as offers_module
+from stacks.channel.offers import Channel, read_channel
 from stacks.core.console import print_table
 from stacks.core.errors import StacksError
 from stacks.core.workspace import Workspace
@@ -18,7 +18,7 @@ from stacks.variants.variant import Variant
 
 def show(workspace: Workspace, variants: Sequence[Variant]) -> None:
     """Print a line for each variant: lock, environment, last verification, speed."""
-    channel = offers_module.read_channel(workspace)
+    channel = read_channel(workspace)
     lines = []
     for variant in variants:
         locked, ready = _state(workspace, variant, channel)
@@ -30,9 +30,7 @@ def show(workspace: Workspace, variants: Sequence[Variant]) -> None:
     print("\nfloat64, float32: Gemm's GFLOP/s when it was last verified")
 
 
-def _state(
-    workspace: Workspace, variant: Variant, channel: offers_module.Channel
-) -> tuple[str, str]:
+def _state(workspace: Workspace, variant: Variant, channel: Channel) -> tuple[str, str]:
     try:
         locked = lock.check(workspace, variant, channel)
     except StacksError:

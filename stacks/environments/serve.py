@@ -9,19 +9,19 @@ from pathlib import Path
 from typing import BinaryIO
 
 from stacks.channel import build as channel_build
-from stacks.channel import offers as offers_module
+from stacks.channel.offers import PORT, read_channel
 from stacks.core.errors import UsageError
 from stacks.core.workspace import Workspace
 from stacks.locks import lock
 from stacks.variants.variant import all_variants
 
 
-def serve(workspace: Workspace, port: int = offers_module.PORT) -> None:
+def serve(workspace: Workspace, port: int = PORT) -> None:
     """Build every package of the locks and serve the channel to this machine until ctrl-C.
 
     Raises UsageError if the port is in use.
     """
-    channel = offers_module.read_channel(workspace)
+    channel = read_channel(workspace)
     names = {
         p.file_name
         for v in all_variants(workspace)

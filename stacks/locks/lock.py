@@ -14,9 +14,8 @@ from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass, field
 from pathlib import Path
 
-from stacks.channel import offers as offers_module
 from stacks.channel import solve as solver
-from stacks.channel.offers import Channel, Offer
+from stacks.channel.offers import URL, Channel, Offer
 from stacks.channel.package import Built
 from stacks.core.disk import replace_atomically
 from stacks.core.errors import StaleError, UsageError
@@ -47,7 +46,7 @@ class Lock:
     sha256: str
     sealed: str
     seal: str
-    channel: str = offers_module.URL
+    channel: str = URL
     sizes: Mapping[str, int] = field(default_factory=dict)
 
 
@@ -124,16 +123,16 @@ def write_files(
     conda_lock.write(
         folder / conda_lock.NAME,
         packages,
-        offers_module.URL,
+        URL,
         lambda sealed: content_hash(variant, offers, sealed),
     )
     for name, text in input_files(variant, pins).items():
         (folder / name).write_text(text)
 
 
-def input_files(variant: Variant, pins: Pins, channel: str = offers_module.URL) -> dict[str, str]:
+def input_files(variant: Variant, pins: Pins, channel: str = URL) -> dict[str, str]:
     """Return the texts of environment.yml and, for pip flavours, requirements.txt."""
-    served = channel == offers_module.URL
+    served = channel == URL
     note = "; `./invoke serve` answers at the channel's address" if served else ""
     lines = [
         f"# {variant.summary} on {variant.framework.summary}.",

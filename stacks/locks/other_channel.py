@@ -12,8 +12,8 @@ from pathlib import Path
 import rattler
 import zstandard
 
-from stacks.channel import offers as offers_module
 from stacks.channel import solve as solver
+from stacks.channel.offers import read_channel
 from stacks.core.disk import explain_disk_errors, scratch
 from stacks.core.errors import UsageError
 from stacks.core.workspace import Workspace
@@ -120,7 +120,7 @@ def relock(workspace: Workspace, variants: Sequence[Variant], channel: str) -> N
     Raises UsageError in the end with all variants that have no solution.
     """
     address = channel_address(channel)
-    pins = offers_module.read_channel(workspace).pins
+    pins = read_channel(workspace).pins
     errors = []
     with index_of(address) as index:
         for own in variants:

@@ -5,9 +5,9 @@ from __future__ import annotations
 import sys
 from collections.abc import Sequence
 
-from stacks.channel import offers as offers_module
 from stacks.channel import solve as solver
 from stacks.channel.build import build_packages
+from stacks.channel.offers import read_channel
 from stacks.core.errors import StaleError
 from stacks.core.workspace import Workspace
 from stacks.locks import lock
@@ -16,7 +16,7 @@ from stacks.variants.variant import Variant
 
 def relock(workspace: Workspace, variants: Sequence[Variant]) -> None:
     """Solve the variants, build the packages that are missing, and write the locks."""
-    channel = offers_module.read_channel(workspace)
+    channel = read_channel(workspace)
     solutions = {v.id: solver.solve(channel, v.conda_specs(), v.framework.glibc) for v in variants}
     offers = {offer.file_name: offer for offers in solutions.values() for offer in offers}
     built = build_packages(workspace, channel, offers.values())
@@ -27,7 +27,7 @@ def relock(workspace: Workspace, variants: Sequence[Variant]) -> None:
 
 def check_locks(workspace: Workspace, variants: Sequence[Variant]) -> None:
     """Raise StaleError with every variant whose committed lock is stale."""
-    channel = offers_module.read_channel(workspace)
+    channel = read_channel(workspace)
     stale = []
     for variant in variants:
         try:

@@ -2,7 +2,7 @@ from __future__ import annotations
 
 import pytest
 
-from stacks.channel import offers as offers_module
+from stacks.bench import candidates
 from stacks.core.workspace import Workspace
 from stacks.environments import prefix, settings
 from stacks.locks import lock
@@ -19,5 +19,5 @@ def built(own_workspace: Workspace, monkeypatch: pytest.MonkeyPatch) -> Workspac
         prefix, "is_ready", lambda workspace, variant, locked, target: target.is_dir()
     )
     monkeypatch.setattr(lock, "check", lambda workspace, variant, channel: LOCK)
-    monkeypatch.setattr(offers_module, "read_channel", lambda workspace: None)
+    monkeypatch.setattr(candidates, "read_channel", lambda workspace: None)
     return own_workspace
