@@ -111,9 +111,7 @@ def parse(path: Path, data: bytes, fix: str) -> Content:
         )
         channel = str(content["metadata"]["channels"][0]["url"])
     except (UsageError, ValueError, KeyError, IndexError, TypeError, AttributeError) as error:
-        raise UsageError(
-            f"{path} is not a lock of conda-lock", found=str(error), fix=fix
-        ) from error
+        raise UsageError(f"{path}: not a valid lock", found=str(error), fix=fix) from error
     return Content(packages, channel, sealed, seal)
 
 

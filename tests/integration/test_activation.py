@@ -131,7 +131,7 @@ def test_run_warns_of_settings_that_undo_the_variant(
     done = invoke("run", "-v", "openblas", "--", "true")
     assert done.returncode == 0
     [line] = [line for line in done.stderr.splitlines() if line.startswith("warning")]
-    assert warning in line and line.endswith("this is not openblas any more")
+    assert warning in line and line.endswith("this is no longer openblas")
 
 
 def test_an_environment_started_by_another_keeps_its_own_settings(

@@ -141,7 +141,7 @@ def test_a_changed_bit_anywhere_in_a_lock(
 @pytest.mark.parametrize("text", ["", "[]", "{", "package: 3", "metadata: {}\npackage: []\n"])
 def test_an_invalid_lock_file(tiny: Tiny, text: str) -> None:
     file_of(tiny, "by-conda", "conda-lock.yml").write_text(text)
-    with pytest.raises(UsageError, match=r"conda-lock.yml: not a lock"):
+    with pytest.raises(UsageError, match=r"conda-lock.yml: not a valid lock"):
         lock.check(tiny.workspace, tiny.variant("by-conda"), read_channel(tiny.workspace))
 
 
