@@ -10,11 +10,11 @@ from stacks.tasks.task import task
 
 @task(
     help={
-        "unit": "unit tests: no network (UNIT_TIME)",
-        "integration": "real channel, locks, environments, verification (INTEGRATION_TIME)",
-        "images": "images, with and without an engine (IMAGES_TIME)",
-        "browser": "the page of timings in Chromium (BROWSER_TIME)",
-        "faults": "interrupted, damaged and concurrent builds (FAULTS_TIME)",
+        "unit": "unit tests: no network (half a minute)",
+        "integration": "real channel, locks, environments, verification (16 min)",
+        "images": "images, with and without an engine (2.5 min)",
+        "browser": "the page of timings in Chromium (10 s)",
+        "faults": "interrupted, damaged and concurrent builds (1 min)",
         "keyword": "the tests whose names match, as in pytest -k",
     },
     protects=("build", "cache"),
@@ -28,7 +28,10 @@ def test(
     faults: bool = False,
     keyword: str = "",
 ) -> None:
-    """Check this project: style, types, imports, then all tests, or the parts that are named."""
+    """Check this project: style, types, imports, then all tests, or the named parts.
+
+    Times are of two cores with the sources in the cache.
+    """
     from stacks.project import checks
 
     chosen = {

@@ -69,7 +69,7 @@ def prepare(workspace: Workspace, point: str, target: Path) -> None:
     elif point == "linking":
         die_when(f".{target.name}.*.part/*/lib/*", target.parent)
     elif point == "checking":
-        patch(prefix, "check", die)
+        patch(prefix, "check_files", die)
     elif point == "pip begins":
         patch(pip_layer, "_pip_install", die)
     elif point == "pip runs":

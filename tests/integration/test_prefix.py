@@ -144,8 +144,12 @@ def test_environments_of_a_moved_checkout_are_not_ready(checkout: Checkout) -> N
 
 
 def test_tasks_that_need_a_built_environment(checkout: Checkout) -> None:
-    for task in ("run", "verify", "shell"):
-        done = checkout.invoke(task, "-v", "by-pip", "--", "true")
+    for words in (
+        ["run", "-v", "by-pip", "--", "true"],
+        ["verify", "-v", "by-pip"],
+        ["shell", "-v", "by-pip"],
+    ):
+        done = checkout.invoke(*words)
         assert done.returncode == 2
         assert "error: tiny/by-pip is not built\n" in done.stderr
         assert "fix:      ./invoke build" in done.stderr
