@@ -30,6 +30,6 @@ def test_a_written_lock_is_read_again(tmp_path: Path) -> None:
 
 @pytest.mark.parametrize("text", ["", "[]", "a: [", "version: 1\nmetadata: {}\npackage: []\n"])
 def test_other_content_is_refused_with_the_fix(text: str) -> None:
-    with pytest.raises(UsageError, match="not a lock") as caught:
+    with pytest.raises(UsageError, match="not a valid lock") as caught:
         conda_lock.parse(Path("x"), text.encode(), "lock again")
     assert caught.value.fix == "lock again"
