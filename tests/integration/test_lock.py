@@ -134,7 +134,7 @@ def test_a_changed_bit_anywhere_in_a_lock(
         if sound[position : position + 5].lower() == b"false":
             continue
         path.write_bytes(data)
-        with pytest.raises(StacksError, match=r"is stale|not a lock"):
+        with pytest.raises(StacksError, match=r"is stale|not a valid lock"):
             lock.check(tiny.workspace, variant, channel)
 
 
