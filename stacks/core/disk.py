@@ -109,23 +109,30 @@ def replace_atomically(target: Path) -> Iterator[Path]:
     The block makes a file or a folder there. If it fails, its output is removed and `target` stays
     as it was. A folder at `target` is replaced.
     """
+    with temporary_folder(target) as folder:
+        new = folder / target.name
+        yield new
+        old = folder / "replaced"
+        if target.is_dir() and not target.is_symlink():
+            target.rename(old)
+        try:
+            new.replace(target)
+        except OSError:
+            if old.exists():
+                old.rename(target)
+            raise
+
+
+@contextmanager
+def temporary_folder(target: Path) -> Iterator[Path]:
+    """Give a new folder beside `target`, on its file system; it is removed at the end."""
     with explain_disk_errors(target):
         target.parent.mkdir(parents=True, exist_ok=True)
         folder = Path(
             tempfile.mkdtemp(prefix=f".{target.name}.", suffix=".part", dir=target.parent)
         )
         try:
-            new = folder / target.name
-            yield new
-            old = folder / "replaced"
-            if target.is_dir() and not target.is_symlink():
-                target.rename(old)
-            try:
-                new.replace(target)
-            except OSError:
-                if old.exists():
-                    old.rename(target)
-                raise
+            yield folder
         finally:
             shutil.rmtree(folder, ignore_errors=True)
 

@@ -9,7 +9,7 @@ from pathlib import Path
 
 from stacks.core.disk import explain_disk_errors
 from stacks.core.workspace import Workspace
-from stacks.environments import in_use, prefix, reports
+from stacks.environments import in_use, prefix, repair, reports
 from stacks.environments.reports import report_path
 from stacks.variants.variant import Variant
 
@@ -31,6 +31,7 @@ def clean(workspace: Workspace, variants: Sequence[Variant] | None, *, cache: bo
             for v in variants
             for p in (
                 prefix.folder_of(workspace, v),
+                repair.folder_of_replaced(prefix.folder_of(workspace, v)),
                 report_path(workspace, v),
                 reports.workload_reports(workspace, v),
             )

@@ -17,6 +17,7 @@ from stacks.core.disk import fixed_umask, hold_lock, replace_atomically, sha256_
 from stacks.core.workspace import Workspace
 from stacks.environments import build as pipeline
 from stacks.environments import prefix, settings
+from stacks.environments.manifest import write_manifest
 from stacks.environments.part import Part
 from stacks.image import base, manifest, normalised, precompiled, sbom
 from stacks.image import config as image_config
@@ -160,8 +161,11 @@ def _make(
         for path, debs in ((SBOM, base.licences(workspace)), (SBOM_WITHOUT_BASE, {})):
             document = sbom.render(config, key, parts, lock, channel.pins, debs, site_packages)
             (made / "settings" / path[1:]).write_text(document)
-        for layer in _layers(made):
+        layers = _layers(made)
+        for layer in layers:
             normalised.normalise(layer.folder, WRITABLE)
+        write_manifest(*(layer.folder / within for layer in layers))
+        normalised.normalise(layers[-1].folder, WRITABLE)
 
 
 def _expect_no_folder(path: Path) -> None:

@@ -12,7 +12,7 @@ import pytest
 from integration.tiny import Builder, Tiny, flip, tree
 from stacks.core.disk import DiskError
 from stacks.core.errors import FetchError, IntegrityError
-from stacks.environments import prefix
+from stacks.environments import manifest
 
 KILLED = -9
 POINTS = ("unpacking", "linking", "checking", "pip begins", "pip runs", "pip ended", "settings")
@@ -47,7 +47,7 @@ def test_a_build_is_killed(tiny: Tiny, point: str) -> None:
 
 def test_a_build_is_killed_while_it_replaces_an_environment(tiny: Tiny) -> None:
     place = tiny.make("by-conda")
-    (place / prefix.READY).write_text("{}")
+    (place / manifest.READY).write_text("{}")
     assert ended(tiny.builder("by-conda", "swapping"))[0] == KILLED
     assert not tiny.is_ready("by-conda")
     tiny.make("by-conda")
@@ -130,29 +130,6 @@ def test_a_damaged_unpacked_package_is_unpacked_again(
     assert_sound(tiny, "by-conda")
 
 
-@pytest.mark.parametrize("where", ["file", "manifest", "no manifest", "a line fewer"])
-def test_a_damaged_layer_is_made_again(
-    tiny: Tiny, where: str, capfd: pytest.CaptureFixture[str]
-) -> None:
-    tiny.make("by-pip")
-    sound = tree(tiny.place("by-pip"))
-    shutil.rmtree(tiny.place("by-pip"))
-    manifest = tiny.cached("layers/*/manifest.json")
-    if where == "file":
-        flip(tiny.cached("layers/*/files/lib/python2.7/site-packages/six.py"))
-    elif where == "manifest":
-        flip(manifest)
-    elif where == "no manifest":
-        manifest.unlink()
-    else:
-        lines = json.loads(manifest.read_bytes())
-        del lines["lib/python2.7/site-packages/six.py"]
-        manifest.write_text(json.dumps(lines))
-    tiny.make("by-pip")
-    assert "damaged in the cache; installing with pip again" in capfd.readouterr().err
-    assert tree(tiny.place("by-pip")) == sound
-
-
 def test_files_written_in_an_environment_do_not_reach_the_cache(tiny: Tiny) -> None:
     place = tiny.make("by-pip")
     sound = tree(place)
@@ -167,7 +144,7 @@ def test_files_written_in_an_environment_do_not_reach_the_cache(tiny: Tiny) -> N
 @pytest.mark.parametrize("marker", [b"", b"{}", b'{"key": "of another lock"}', b"\xff"])
 def test_an_environment_with_another_marker_is_made_again(tiny: Tiny, marker: bytes) -> None:
     place = tiny.make("by-conda")
-    (place / prefix.READY).write_bytes(marker)
+    (place / manifest.READY).write_bytes(marker)
     (place / "left-over").touch()
     tiny.make("by-conda")
     assert not (place / "left-over").exists()

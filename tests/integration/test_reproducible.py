@@ -20,7 +20,7 @@ from stacks.core.disk import REPOSITORY
 from stacks.core.workspace import Workspace
 from stacks.environments import build as pipeline
 from stacks.environments import prefix, settings
-from stacks.environments.pip_layer import link_or_copy
+from stacks.environments.pip_install import link_or_copy
 from stacks.locks import lock
 from stacks.sources.fetch import fetch
 from stacks.variants.variant import all_variants, load_variant
