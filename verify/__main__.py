@@ -1,7 +1,8 @@
-"""Verify the environment of the Python that runs this program.
+"""Verify the environment of the Python that runs this program; `files`: any environment.
 
     PREFIX/bin/python verify [--full] [--json FILE] [--expect FILE] [--blas-threads N]
                          [--limit N] [--debug]
+    python verify files --prefix PREFIX [--full] [--json FILE]
     PREFIX/bin/python verify workload NAME [--calls N] [--profile-calls N] [--json FILE] ...
 
 Exit status: 0 all checks passed; 1 a check failed, hung or killed the process; 2 the suite cannot
@@ -30,6 +31,7 @@ if "verify" not in sys.modules:
 PROGRAMS = {
     "bench-probe": "verify.workloads.bench_probe",
     "device-probe": "verify.device.probe",
+    "files": "verify.checks.files_program",
     "threads-probe": "verify.blas.threads_probe",
     "workload": "verify.workloads.cli",
 }
