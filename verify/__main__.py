@@ -31,7 +31,7 @@ if "verify" not in sys.modules:
 PROGRAMS = {
     "bench-probe": "verify.workloads.bench_probe",
     "device-probe": "verify.device.probe",
-    "files": "verify.checks.files_program",
+    "files": "verify.files_cli",
     "threads-probe": "verify.blas.threads_probe",
     "workload": "verify.workloads.cli",
 }

@@ -39,9 +39,7 @@ def installed(prefix: Path, name: str, *files: str, by: str | None = "pip") -> N
 
 @pytest.mark.parametrize("installer", ["pip", "uv"])
 def test_what_pip_and_uv_installed_is_the_users(installer: str, prefix: Path) -> None:
-    installed(
-        prefix, "pandas-1.5.0", "pandas/a.py", "pandas/a,b.py", "../../../bin/x", by=installer
-    )
+    installed(prefix, "pandas-1.5.0", "a.py", "a,b.py", "../../../bin/x", by=installer)
     assert split(prefix) == ([f"pandas 1.5.0 by {installer} (5 files)"], [])
 
 
