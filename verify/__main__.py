@@ -13,6 +13,7 @@ from __future__ import absolute_import, division, print_function
 
 import importlib
 import os
+import signal
 import sys
 import types
 
@@ -39,6 +40,11 @@ PROGRAMS = {
 
 def main(argv):
     """Run the program that the first argument names, else the verification; return its status."""
+    parent = os.environ.pop("THEANO_STACKS_PARENT", "")
+    if parent.isdigit():
+        # The builder. A shell that has started the suite may end before it.
+        process = importlib.import_module("verify.core.process")
+        process.end_with_parent(int(parent), signal.SIGTERM)
     module = PROGRAMS.get(argv[0]) if argv else None
     program = importlib.import_module(module or "verify.cli")
     return program.main(argv[1:] if module else argv)

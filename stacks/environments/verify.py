@@ -152,6 +152,8 @@ def _verdict(report: Path) -> bool | None:
 
 def _attach(python: str, arguments: list[str], env: Mapping[str, str]) -> int:
     sys.stdout.flush()
+    # The suite ends when this process is killed.
+    env = {**env, "THEANO_STACKS_PARENT": str(os.getpid())}
     return run_attached([python, SUITE, *arguments], env=env)
 
 

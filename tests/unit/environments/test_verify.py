@@ -3,12 +3,16 @@
 from __future__ import annotations
 
 import json
+import os
+import subprocess
+import sys
 from contextlib import nullcontext
 from pathlib import Path
 from typing import Any
 
 import pytest
 
+from stacks.core.disk import REPOSITORY
 from stacks.core.errors import VerifyError
 from stacks.core.workspace import Workspace
 from stacks.environments import reports
@@ -139,6 +143,25 @@ def test_a_program_that_does_not_verify_never_passes(
 def test_true_is_not_a_verified_python() -> None:
     with pytest.raises(VerifyError, match="/bin/true could not be verified"):
         verification.verify_python("/bin/true")
+
+
+def test_the_suite_ends_with_a_killed_builder(prefix: Path, tmp_path: Path) -> None:
+    # The suite cannot know by itself whether it should outlive a shell that has started it.
+    code = "import sys; from stacks.environments.verify import verify_python\n"
+    code += "verify_python(sys.argv[1])"
+    # The framework that the suite imports.
+    add(tmp_path, "pytensor/__init__.py", "import time\nopen('pipe', 'w')\ntime.sleep(60)")
+    os.mkfifo(tmp_path / "pipe")
+    env = {**os.environ, "PYTHONPATH": f"{tmp_path}:{REPOSITORY}", "TMPDIR": str(tmp_path)}
+    words = [sys.executable, "-c", code, sys.executable]
+    with (
+        subprocess.Popen(words, cwd=tmp_path, env=env, stderr=subprocess.PIPE) as builder,
+        (tmp_path / "pipe").open(),
+    ):
+        builder.kill()
+        # Every process has the writing end.
+        builder.communicate(timeout=10)
+    assert not list(tmp_path.glob("theano-verify-*"))
 
 
 @pytest.mark.parametrize(("status", "check", "ok"), [(0, PASS, True), (1, FAIL, False)])

@@ -64,7 +64,8 @@ def test_what_is_not_of_the_suite_stays(tmp_path: Path, monkeypatch: pytest.Monk
 def test_a_folder_that_another_start_took_for_an_old_one_is_made_again(
     tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    mkdtemp, made = scratch.tempfile.mkdtemp, []
+    mkdtemp = scratch.tempfile.mkdtemp
+    made: list[str] = []
 
     def removed_at_once(prefix: str) -> str:
         made.append(mkdtemp(prefix=prefix))
