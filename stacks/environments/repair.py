@@ -12,6 +12,7 @@ from stacks.core.process import call
 from stacks.core.workspace import Workspace
 from stacks.environments import manifest, prefix
 from stacks.environments.part import Part
+from stacks.environments.verify import SUITE
 from stacks.locks.lock import Lock
 from stacks.variants.variant import Variant
 
@@ -49,9 +50,11 @@ def repair(
         prefix.fill(workspace, variant, lock, parts, sound, target, modules)
         aside = folder_of_replaced(target)
         faults = manifest.differences(target, sound)
-        for name in (*faults, manifest.NAME):
+        for name in faults:
             _put_back(sound, target, name, aside)
-        extra = _extra(workspace, target)
+        (target / manifest.NAME).parent.mkdir(parents=True, exist_ok=True)
+        (sound / manifest.NAME).replace(target / manifest.NAME)
+        extra = _extra(target)
         for name in extra:
             _move_aside(target, name, aside)
         ready = prefix.marker(workspace, variant, lock, target, own)
@@ -82,8 +85,8 @@ def _move_aside(target: Path, name: str, aside: Path) -> None:
     (target / name).rename(place)
 
 
-def _extra(workspace: Workspace, target: Path) -> list[str]:
+def _extra(target: Path) -> list[str]:
     """Return the paths of files that neither a package nor the user put into an environment."""
-    program: list[str | Path] = [sys.executable, workspace.suite, "files"]
+    program: list[str | Path] = [sys.executable, SUITE, "files"]
     names: list[str] = json.loads(call([*program, "--prefix", target, "--list-extra"]))
     return names

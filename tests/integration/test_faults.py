@@ -6,13 +6,15 @@ import json
 import os
 import shutil
 import subprocess
+from pathlib import Path
 
 import pytest
 
 from integration.tiny import Builder, Tiny, flip, tree
 from stacks.core.disk import DiskError
 from stacks.core.errors import FetchError, IntegrityError
-from stacks.environments import manifest
+from stacks.environments import build as pipeline
+from stacks.environments import manifest, repair
 
 KILLED = -9
 POINTS = ("unpacking", "linking", "checking", "pip begins", "pip runs", "pip ended", "settings")
@@ -139,6 +141,65 @@ def test_files_written_in_an_environment_do_not_reach_the_cache(tiny: Tiny) -> N
     shutil.rmtree(place)
     tiny.make("by-pip")
     assert tree(place) == sound
+
+
+SIX = "lib/python2.7/site-packages/six.py"
+
+
+def damage(place: Path) -> None:
+    """Change, remove and add files, as an accident or pip would."""
+    (place / "bin/python2.7").chmod(0o755)
+    with (place / "bin/python2.7").open("r+b") as file:
+        file.write(b"\0")
+    (place / "bin/python").unlink()
+    shutil.move(place / "lib/python2.7/json", place / "elsewhere")
+    (place / "lib/python2.7/json").symlink_to(place / "elsewhere")
+    (place / "lib/odd.so").touch()
+    (place / manifest.NAME).write_text("damaged")
+    (place / manifest.READY).unlink()
+
+
+@pytest.mark.parametrize("name", ["by-conda", "by-pip"])
+def test_a_damaged_environment_is_repaired(
+    name: str, tiny: Tiny, capfd: pytest.CaptureFixture[str]
+) -> None:
+    place = tiny.make(name)
+    sound = tree(place)
+    other = tiny.root / "prefixes" / "other"
+    pipeline.make_environment(tiny.workspace, tiny.variant(name), other)
+    before = tree(other)
+    mine = place / "lib/python2.7/site-packages/mine-1.dist-info"
+    mine.mkdir()
+    (mine / "INSTALLER").write_text("pip\n")
+    (mine / "RECORD").write_text("mine-1.dist-info/RECORD,,\n")
+    damage(place)
+    assert tree(other) != before, "the file systems of the tests have hard links"
+    pipeline.make_environment(tiny.workspace, tiny.variant(name), place, repair=True)
+    error = capfd.readouterr().err
+    for line in (
+        "put back: bin/python (missing)",
+        "put back: bin/python2.7 (changed)",
+        "moved away: lib/odd.so (extra)",
+    ):
+        assert line in error
+    assert (mine / "INSTALLER").is_file()
+    shutil.rmtree(mine)
+    assert tree(place) == sound
+    assert tiny.is_ready(name)
+    aside = repair.folder_of_replaced(place)
+    assert (aside / "bin/python2.7").read_bytes()[:1] == b"\0"
+    assert (aside / "lib/python2.7/json").is_symlink()
+    pipeline.make_environment(tiny.workspace, tiny.variant(name), other, repair=True)
+    assert tree(other) == before
+
+
+def test_a_sound_environment_needs_no_repair(tiny: Tiny, capfd: pytest.CaptureFixture[str]) -> None:
+    place = tiny.make("by-conda")
+    sound, inode = tree(place), (place / SIX).stat().st_ino
+    pipeline.make_environment(tiny.workspace, tiny.variant("by-conda"), place, repair=True)
+    assert "0 files" in capfd.readouterr().err
+    assert (tree(place), (place / SIX).stat().st_ino) == (sound, inode)
+    assert not repair.folder_of_replaced(place).exists()
 
 
 @pytest.mark.parametrize("marker", [b"", b"{}", b'{"key": "of another lock"}', b"\xff"])

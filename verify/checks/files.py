@@ -34,7 +34,7 @@ def check_prefix(prefix, expectation, full=False):
         return failed(NAME, str(error), fix)
     packages = expectation["packages"] if expectation else []
     locked = {package["name"]: package["version"] for package in packages}
-    added, damage = user_files.split(prefix, comparison, locked)
+    added, damage, _ = user_files.split(prefix, comparison, locked)
     differences = damage + comparison.differences
     if differences:
         count = (

@@ -11,7 +11,14 @@ from pathlib import Path
 import pytest
 
 from stacks.core.disk import REPOSITORY
-from unit.helpers.environments import EXPECTATION, MANIFEST, add, environment, write_manifest
+from unit.helpers.environments import (
+    EXPECTATION,
+    MANIFEST,
+    SITE_PACKAGES,
+    add,
+    environment,
+    write_manifest,
+)
 
 SUITE = REPOSITORY / "verify"
 
@@ -103,3 +110,22 @@ def test_it_imports_neither_numpy_nor_a_framework() -> None:
         [sys.executable, "-c", code, str(REPOSITORY)], capture_output=True, text=True, check=True
     )
     assert done.stdout == "[]\n"
+
+
+def test_files_to_move_away_are_listed(prefix: Path) -> None:
+    add(prefix, "lib/odd.so", "extra")
+    for name in ("pandas", "numpy"):
+        info = f"{SITE_PACKAGES}/{name}-9.dist-info"
+        add(prefix, f"{info}/INSTALLER", "pip\n")
+        add(prefix, f"{info}/RECORD", f"{name}9.py,,\n{name}-9.dist-info/RECORD,,\n")
+        add(prefix, f"{SITE_PACKAGES}/{name}9.py", "")
+    done = verified(prefix, "--list-extra")
+    assert (done.returncode, json.loads(done.stdout)) == (
+        0,
+        [
+            "lib/odd.so",
+            f"{SITE_PACKAGES}/numpy-9.dist-info/INSTALLER",
+            f"{SITE_PACKAGES}/numpy-9.dist-info/RECORD",
+            f"{SITE_PACKAGES}/numpy9.py",
+        ],
+    )
