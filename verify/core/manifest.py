@@ -52,7 +52,8 @@ def compare(prefix, full=False):
             problem = None if path.startswith(hidden) else "missing"
         if problem:
             differences.append(Difference(path, problem))
-        elif path in found and entry[0] == FILE:
+        # With another mode too: its bytes may differ as well.
+        if path in found and entry[0] == FILE and _has_size(found[path], entry[2]):
             readable.append(path)
     differences += _changed_contents(prefix, digest, entries, found, sorted(readable), full)
     extra = set(found) - set(entries) - folders
@@ -165,6 +166,10 @@ def _visible_problem(prefix, path, entry, status):
     if status.st_size != entry[2]:
         problems.append("{:,} bytes, not {:,}".format(status.st_size, entry[2]))
     return "changed: " + ", ".join(problems) if problems else None
+
+
+def _has_size(status, size):
+    return stat.S_ISREG(status.st_mode) and status.st_size == size
 
 
 def _kind(mode):

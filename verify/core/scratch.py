@@ -58,7 +58,12 @@ def _lock(handle):
 
 def _remove_unused():
     parent = tempfile.gettempdir()
-    for name in os.listdir(parent):
+    try:
+        names = os.listdir(parent)
+    except EnvironmentError:
+        # A folder may be usable without being readable.
+        return
+    for name in names:
         if not NAME.match(name):
             continue
         path = os.path.join(parent, name)

@@ -51,6 +51,11 @@ def supervise(name, run, limit=LIMIT):
         status = _forward_signals(guard)
         os.close(alive_writer)
         process.end_children(but=others)
+    return _end_as(name, status)
+
+
+def _end_as(name, status):
+    """Return the exit status of a wait status, or end by its signal."""
     if os.WIFSIGNALED(status):
         number = os.WTERMSIG(status)
         if number == signal.SIGKILL:
@@ -67,7 +72,12 @@ def _forward_signals(guard):
     """Pass signals on to the guard until it ends; return its wait status."""
 
     def forward(number, frame):
-        os.kill(guard, number)
+        try:
+            os.kill(guard, number)
+        except OSError as error:
+            # It has just ended.
+            if error.errno != errno.ESRCH:
+                raise
 
     old_handlers = _handle(("SIGINT",) + ENDING, forward)
     try:

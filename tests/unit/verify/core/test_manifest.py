@@ -82,6 +82,13 @@ def test_a_damaged_file_is_named(
     assert path == LIBRARY and found.startswith(problem)
 
 
+def test_a_file_with_other_bytes_and_another_mode_has_two_differences(prefix: Path) -> None:
+    add(prefix, LIBRARY, "A library", 0o755)
+    first, second = manifest.compare(str(prefix)).differences
+    assert first.problem.startswith("changed: SHA-256 ")
+    assert second.problem == "changed: mode 755, not 555"
+
+
 def test_a_link_to_another_place_and_a_file_in_place_of_a_link_are_named(prefix: Path) -> None:
     link = prefix / "lib/libz.so"
     link.unlink()
