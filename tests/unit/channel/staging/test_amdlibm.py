@@ -29,6 +29,10 @@ def test_the_header_has_a_loop_for_each_function_that_a_release_lacks() -> None:
             {"amd/include/amdlibm.h": b"", "amd/lib/libalm.so": elf_library()},
             "libalm.so without amd_vrsa_expf and amd_vrda_exp",
         ),
+        (
+            {"amd/include/amdlibm.h": b"", "amd/lib/libalm.so": b"\x7fELF garbage"},
+            "libalm.so: a broken ELF file",
+        ),
         (None, "cannot be unpacked safely"),
     ],
 )
@@ -47,3 +51,15 @@ def test_an_archive_without_amdlibm_is_refused(
     with pytest.raises(UsageError, match=r"a\.tar\.gz is not AMD LibM") as caught:
         amdlibm.stage(context)
     assert found in str(caught.value.found)
+
+
+def test_a_link_out_of_the_archive_is_refused(tmp_path: Path) -> None:
+    path = tmp_path / "a.tar.gz"
+    with tarfile.open(path, "w:gz") as archive:
+        info = tarfile.TarInfo("amd/include")
+        info.type, info.linkname = tarfile.SYMTYPE, "../../../secret"
+        archive.addfile(info)
+    context = make_context(tmp_path, EXTRA, [], {"a.tar.gz": path})
+    with pytest.raises(UsageError, match=r"a\.tar\.gz is not AMD LibM") as caught:
+        amdlibm.stage(context)
+    assert "amd/include: a link to ../../../secret" in str(caught.value.found)
