@@ -13,6 +13,8 @@ from pydantic_core import ErrorDetails
 from stacks.core.suggestions import nearest
 
 Keys = tuple[str | int, ...]
+# The most characters of a key or a value in a message.
+LONGEST = 100
 
 EXPECTED = {
     "string_type": "text",
@@ -55,7 +57,7 @@ def explain(
             yield Fault(
                 keys,
                 f"expected one of the keys {', '.join(names)}; "
-                f"found {str(loc[-1])!r}{_hint(str(loc[-1]), names)}",
+                f"found {shortened(str(loc[-1]))!r}{_hint(str(loc[-1]), names)}",
                 about_key=True,
             )
         elif kind in ("literal_error", "union_tag_invalid"):
@@ -86,11 +88,18 @@ def described(value: object) -> str:
         return f"the number {value}"
     if isinstance(value, dict):
         return "a mapping"
-    return "a list" if isinstance(value, list) else repr(value)
+    if isinstance(value, list):
+        return "a list"
+    return repr(shortened(value) if isinstance(value, str) else value)
+
+
+def shortened(text: str) -> str:
+    """Return a text as it is, or the beginning of one that is too long for a message."""
+    return text if len(text) <= LONGEST else f"{text[:LONGEST]}..."
 
 
 def _hint(name: object, names: Iterable[str]) -> str:
-    near = nearest(name, names) if isinstance(name, str) else None
+    near = nearest(name, names) if isinstance(name, str) and len(name) <= LONGEST else None
     return f": did you mean {near!r}?" if near else ""
 
 
