@@ -10,6 +10,7 @@ from typing import Any, Literal, get_args, get_origin
 from pydantic import BaseModel, ValidationError
 from pydantic_core import ErrorDetails
 
+from stacks.core.models import IN_WORDS
 from stacks.core.suggestions import nearest
 
 Keys = tuple[str | int, ...]
@@ -73,7 +74,8 @@ def explain(
         elif kind == "union_tag_not_found":
             yield Fault(keys, f"expected the key {ctx['discriminator']}, found none")
         else:
-            expected = EXPECTED[kind].format(**ctx) if kind in EXPECTED else detail["msg"]
+            template = IN_WORDS.get(ctx.get("pattern", ""), EXPECTED.get(kind, detail["msg"]))
+            expected = template.format(**ctx) if template == EXPECTED.get(kind) else template
             found = described(detail["input"])
             if kind == "string_type" and isinstance(detail["input"], (bool, int, float)):
                 found += ": put it in quotes"

@@ -127,7 +127,7 @@ def write_files(
         lambda sealed: content_hash(variant, offers, sealed),
     )
     for name, text in input_files(variant, pins).items():
-        (folder / name).write_text(text)
+        (folder / name).write_text(text, encoding="utf-8")
 
 
 def input_files(variant: Variant, pins: Pins, channel: str = URL) -> dict[str, str]:
@@ -185,7 +185,7 @@ def make_of_other_channel(
         )
         (folder / SIZES).write_text(json.dumps(sizes, indent=1, sort_keys=True) + "\n")
         for name, text in input_files(variant, pins, channel).items():
-            (folder / name).write_text(text)
+            (folder / name).write_text(text, encoding="utf-8")
 
 
 def read(workspace: Workspace, variant: Variant, pins: Pins) -> Lock:
@@ -246,7 +246,7 @@ def check(workspace: Workspace, variant: Variant, channel: Channel) -> Lock:
     changes = []
     for name, text in input_files(variant, channel.pins, lock.channel).items():
         path = folder / name
-        committed = path.read_text(errors="replace") if path.is_file() else None
+        committed = path.read_text(encoding="utf-8", errors="replace") if path.is_file() else None
         if committed != text:
             changes.append(f"{name} {'is missing' if committed is None else 'differs'}")
     offers: tuple[Offer, ...] = ()
