@@ -15,7 +15,7 @@ from pydantic import BaseModel, ConfigDict, Field
 _CONTROL = r"\x00-\x1f\x7f-\x9f\u2028-\u202e\u2066-\u2069"
 # Not empty, `.` or `..`.
 _STEP = rf"([^./{_CONTROL}][^/{_CONTROL}]*|\.[^./{_CONTROL}][^/{_CONTROL}]*|\.\.[^/{_CONTROL}]+)"
-_FILE = r"[A-Za-z0-9_+~][A-Za-z0-9._+~:!-]*"
+FILE = r"[A-Za-z0-9_+~][A-Za-z0-9._+~:!-]*"
 
 # Configuration files strip blanks at the ends, and begin a comment with `;` on Python 2.
 _ENDS = rf"[^\s;{_CONTROL}]"
@@ -29,8 +29,8 @@ FLAG = r"^[A-Za-z_][A-Za-z0-9_]*(\.[A-Za-z0-9_]+)*$"
 REQUIREMENT = r"^[A-Za-z0-9][A-Za-z0-9._-]*==[A-Za-z0-9][A-Za-z0-9._+!-]*$"
 VERSION = r"^[A-Za-z0-9][A-Za-z0-9._+~:!-]*$"
 SPEC = r"^[a-z0-9_][a-z0-9_.-]*([ =<>!~][A-Za-z0-9_.*+!=<>~,| -]*)?$"
-FILE_NAME = rf"^{_FILE}$"
-FILE_PATH = rf"^{_FILE}(/{_FILE})+$"
+FILE_NAME = rf"^{FILE}$"
+FILE_PATH = rf"^{FILE}(/{FILE})+$"
 RELATIVE_PATH = rf"^{_STEP}(/{_STEP})*$"
 CHANNEL = r"^[A-Za-z0-9/]([!-~]*[!-9;-~])?$"
 SHA256 = r"^[0-9a-f]{64}$"

@@ -17,6 +17,7 @@ from typing import Any
 import rattler
 
 from stacks.channel import rattler_errors
+from stacks.core import jsonfile
 from stacks.core.disk import (
     explain_disk_errors,
     fixed_umask,
@@ -63,7 +64,7 @@ def is_ready(
     own: the user's own packages that it must have; with None, any.
     """
     try:
-        marker = json.loads((target / READY).read_bytes())
+        marker = jsonfile.read(target / READY)
     except (OSError, ValueError):
         return False
     if not isinstance(marker, dict) or marker.keys() != {"key", "local"}:

@@ -19,7 +19,7 @@ from pydantic import Field
 
 from stacks.core import yamlfile
 from stacks.core.disk import fixed_umask, hold_lock, replace_atomically, scratch, sha256_of
-from stacks.core.models import Name, Strict
+from stacks.core.models import Strict
 from stacks.core.workspace import Workspace
 from stacks.image import normalised
 from stacks.sources import unpack
@@ -64,8 +64,8 @@ COPIES = {
 class BaseFile(Strict):
     """The content of docker/base.yaml: packages of one suite of Debian's archive."""
 
-    suite: Name
-    debs: tuple[Name, ...] = Field(strict=False, min_length=1)
+    suite: str
+    debs: tuple[str, ...] = Field(strict=False, min_length=1)
 
 
 def read_base_file(workspace: Workspace) -> BaseFile:

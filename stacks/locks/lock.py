@@ -17,6 +17,7 @@ from pathlib import Path
 from stacks.channel import solve as solver
 from stacks.channel.offers import URL, Channel, Offer
 from stacks.channel.package import Built
+from stacks.core import jsonfile
 from stacks.core.disk import replace_atomically
 from stacks.core.errors import StaleError, UsageError
 from stacks.core.workspace import Workspace
@@ -193,10 +194,9 @@ def read(workspace: Workspace, variant: Variant, pins: Pins) -> Lock:
     path = folder_of(workspace, variant) / conda_lock.NAME
     if not path.is_file():
         raise UsageError(f"{variant.id} is not locked", fix=f"run `{_command(variant)}`")
-    data = path.read_bytes()
-    content = conda_lock.parse(path, data, _fix(_command(variant)))
+    content = conda_lock.read(path, _fix(_command(variant)))
     texts = input_files(variant, pins, content.channel)
-    digest = hashlib.sha256(data)
+    digest = hashlib.sha256(content.data)
     for name in sorted(texts):
         digest.update(texts[name].encode())
     return Lock(
@@ -212,7 +212,7 @@ def read(workspace: Workspace, variant: Variant, pins: Pins) -> Lock:
 
 def _sizes(variant: Variant, path: Path) -> dict[str, int]:
     try:
-        return {str(name): int(size) for name, size in json.loads(path.read_bytes()).items()}
+        return {str(name): int(size) for name, size in jsonfile.read(path).items()}
     except (OSError, ValueError, TypeError, AttributeError) as error:
         raise UsageError(
             f"{path} does not contain the packages' sizes",

@@ -42,11 +42,11 @@ class FlavourFile(Strict):
     """
 
     summary: Line = Field(description="one line for people: lists, tables, file headers")
-    extends: Name | SkipJsonSchema[None] = Field(None, description="the flavour to begin with")
+    extends: Line | SkipJsonSchema[None] = Field(None, description="the flavour to begin with")
     python_packages: PythonPackages | SkipJsonSchema[None] = Field(
         None, description="where numpy, scipy and the framework come from"
     )
-    blas: Name | SkipJsonSchema[None] = Field(
+    blas: Line | SkipJsonSchema[None] = Field(
         None,
         description="a file of envs/blas by its name, or numpy: the framework has no BLAS of its "
         "own and calls NumPy",
@@ -61,7 +61,9 @@ class FlavourFile(Strict):
         {}, description="environment variables; {prefix} is the environment's own folder"
     )
     packages: Specs = Field((), description="more conda packages, as match specs")
-    frameworks: Names = Field((), description="the frameworks that it supports; default: all")
+    frameworks: tuple[Line, ...] = Field(
+        (), description="the frameworks that it supports; default: all"
+    )
     baseline: bool = Field(
         False, description="the slow path is expected: ratios are relative to this one"
     )
