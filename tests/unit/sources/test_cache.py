@@ -2,6 +2,7 @@ from __future__ import annotations
 
 from dataclasses import replace
 from pathlib import Path
+from typing import Any
 
 import pytest
 
@@ -26,7 +27,7 @@ def test_the_cache_is_addressed_by_content(workspace: Workspace, mirror: Site, r
     {"sha256": "../" * 3 + "x"}, {"sha256": ""},
 ])  # fmt: skip
 def test_a_pin_cannot_name_a_path_outside_its_folder(
-    workspace: Workspace, change: dict[str, str]
+    workspace: Workspace, change: dict[str, Any]
 ) -> None:
     with pytest.raises(IntegrityError, match="cannot be a file of the cache") as caught:
         cached_path(workspace, replace(deb(), **change))
