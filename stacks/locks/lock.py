@@ -20,6 +20,7 @@ from stacks.channel.package import Built
 from stacks.core import jsonfile
 from stacks.core.disk import replace_atomically
 from stacks.core.errors import StaleError, UsageError
+from stacks.core.process import quoted
 from stacks.core.workspace import Workspace
 from stacks.locks import conda_lock
 from stacks.locks.conda_lock import LockedPackage
@@ -226,7 +227,7 @@ def _command(variant: Variant, channel: str = "") -> str:
     if not variant.channel:
         return "./invoke lock"
     flavour = variant.name.partition("@")[0]
-    channel = channel or f"<the name or address of {variant.channel}>"
+    channel = quoted([channel]) if channel else f"<the name or address of {variant.channel}>"
     return f"./invoke lock --variant {flavour} --channel {channel}"
 
 
