@@ -92,7 +92,10 @@ def write(
         )
 
     put("")
-    put(seal(_split(yamlfile.parse(path, path.read_bytes())[0])[0]))
+    content, positions = yamlfile.parse(path, path.read_bytes())
+    # The values may come from another channel's index: what `read` would refuse is not written.
+    yamlfile.validate(content, positions, _File)
+    put(seal(_split(content)[0]))
 
 
 def _name_and_rest(spec: str) -> tuple[str, str]:

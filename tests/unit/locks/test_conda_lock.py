@@ -1,6 +1,8 @@
 from __future__ import annotations
 
+from dataclasses import replace
 from pathlib import Path
+from typing import Any
 
 import pytest
 
@@ -68,3 +70,12 @@ def test_a_bomb_is_refused_before_it_is_read(tmp_path: Path) -> None:
     path.write_text("package: " + "[" * 20_000)
     with pytest.raises(UsageError, match=r"conda-lock.yml:1:\d+: expected at most 32 levels"):
         conda_lock.read(path, "lock again")
+
+
+@pytest.mark.parametrize(
+    "change", [{"url": "http://here/noarch/.."}, {"name": "../six"}, {"version": "1\n2"}]
+)
+def test_what_an_index_cannot_name_is_not_locked(tmp_path: Path, change: dict[str, Any]) -> None:
+    path = tmp_path / conda_lock.NAME
+    with pytest.raises(UsageError, match=rf"{conda_lock.NAME}:\d+:\d+: package\[0\]"):
+        conda_lock.write(path, [replace(PACKAGE, **change)], "http://here", lambda text: "c" * 64)

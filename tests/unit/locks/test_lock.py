@@ -42,7 +42,9 @@ def test_pip_reads_the_pinned_files_and_nothing_else(
     path.write_text(lock.input_files(variant, pins)["requirements.txt"])
     parsed = list(parse_requirements(str(path), session=PipSession()))
     expected = lock.requirements_of(variant, pins)
-    assert [each.requirement for each in parsed] == [f"{p.name}=={p.version}" for p in expected]
+    assert [each.requirement.strip() for each in parsed] == [
+        f"{p.name}=={p.version}" for p in expected
+    ]
     assert [each.options for each in parsed] == [
         {"hashes": {"sha256": [p.sha256]}} for p in expected
     ]
