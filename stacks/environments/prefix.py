@@ -8,6 +8,7 @@ from collections.abc import Mapping, Sequence
 from pathlib import Path
 from typing import Any
 
+from stacks.core import jsonfile
 from stacks.core.disk import fixed_umask, hold_lock, replace_atomically, sha256_of
 from stacks.core.errors import IntegrityError
 from stacks.core.workspace import Workspace
@@ -47,7 +48,7 @@ def is_ready(
     own: the user's own packages that it must have; with None, any.
     """
     try:
-        found = json.loads((target / READY).read_bytes())
+        found = jsonfile.read(target / READY)
     except (OSError, ValueError):
         return False
     if not isinstance(found, dict) or found.keys() != {"key", "local"}:

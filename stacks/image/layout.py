@@ -12,7 +12,7 @@ from pathlib import Path
 from typing import Any
 
 from stacks.channel.offers import Channel
-from stacks.core import console
+from stacks.core import console, jsonfile
 from stacks.core.disk import fixed_umask, hold_lock, replace_atomically, sha256_of
 from stacks.core.workspace import Workspace
 from stacks.environments import build as pipeline
@@ -112,7 +112,7 @@ def sbom_in(layers: Sequence[Layer], *, locked_base: bool = True) -> bytes:
 def read_record(path: Path) -> dict[str, Any]:
     """Return the JSON object in a file, an empty one if the file is missing or damaged."""
     try:
-        record = json.loads(path.read_bytes())
+        record = jsonfile.read(path)
     except (OSError, ValueError):
         return {}
     return record if isinstance(record, dict) else {}

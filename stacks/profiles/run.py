@@ -12,6 +12,7 @@ from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
 
+from stacks.core import jsonfile
 from stacks.core.disk import write_atomically
 from stacks.core.errors import StacksError, UsageError
 from stacks.core.process import quoted, run_attached
@@ -148,7 +149,7 @@ def read_report(path: Path) -> dict[str, Any]:
     Raises UsageError if the file is missing, truncated, or of another kind or schema.
     """
     try:
-        report = json.loads(path.read_bytes())
+        report = jsonfile.read(path)
     except OSError as error:
         raise UsageError(f"{path}: {error.strerror}", fix="check the path") from error
     except ValueError as error:

@@ -7,7 +7,6 @@ of them treats an index that is down as an index without the file.
 from __future__ import annotations
 
 import ipaddress
-import json
 from collections.abc import Iterator
 from dataclasses import dataclass
 from html.parser import HTMLParser
@@ -15,6 +14,7 @@ from pathlib import Path
 from urllib.parse import unquote, urljoin, urlsplit
 from urllib.request import url2pathname
 
+from stacks.core import jsonfile
 from stacks.core.errors import FetchError
 from stacks.sources.download import get_document
 from stacks.sources.mirrors import PipSettings, public_url
@@ -163,7 +163,7 @@ def _link(base: str, href: str, filename: str | None, sha256: str | None) -> Ite
 
 def _json_links(body: bytes, base: str) -> Iterator[Link]:
     try:
-        for file in json.loads(body)["files"]:
+        for file in jsonfile.parse(body)["files"]:
             sha256 = file.get("hashes", {}).get("sha256")
             yield from _link(base, file["url"], file["filename"], sha256)
     except (ValueError, KeyError, TypeError, AttributeError) as error:
