@@ -21,7 +21,8 @@ def check_address(url: str, what: str, fix: str) -> str:
         _ = parts.port
     except ValueError as error:
         raise FetchError(f"{what}: it cannot be parsed: {error}", fix=fix) from error
-    if parts.scheme not in ("http", "https") or not (parts.hostname or "").strip("."):
+    host = (parts.hostname or "").strip(".")
+    if parts.scheme not in ("http", "https") or not host or not url.isprintable():
         raise FetchError(
             what, expected="http or https, and the name of a host", found=public_url(url), fix=fix
         )

@@ -233,9 +233,11 @@ def test_a_body_that_is_too_long_is_cut_at_the_pinned_size(
     part = room / "part"
     part.write_bytes(BODY[:1000])
     gained: list[int] = []
-    with raw_serving(drip(OK + head + BODY, b"x" * 100000)) as endless:
-        with pytest.raises(FetchError, match=rf"(?s)^{endless}: .*at most 1024000 bytes.*fix"):
-            download.download(hurried, endless, part, len(BODY), gained.append)
+    with (
+        raw_serving(drip(OK + head + BODY, b"x" * 100000)) as endless,
+        pytest.raises(FetchError, match=rf"(?s)^{endless}: .*at most 1024000 bytes.*fix"),
+    ):
+        download.download(hurried, endless, part, len(BODY), gained.append)
     assert part.stat().st_size <= len(BODY)
     assert 1000 + sum(gained) == part.stat().st_size
 
@@ -246,9 +248,11 @@ def test_a_resumed_body_that_is_too_long_leaves_what_was_there(room: Path, hurri
     head = (
         b"HTTP/1.1 206 x\r\nContent-Range: bytes 1000-9999999/*\r\nContent-Length: 9999000\r\n\r\n"
     )
-    with raw_serving(drip(head, b"x" * 1000)) as endless:
-        with pytest.raises(FetchError, match="sends too much"):
-            download.download(hurried, endless, part, len(BODY), lambda gained: None)
+    with (
+        raw_serving(drip(head, b"x" * 1000)) as endless,
+        pytest.raises(FetchError, match="sends too much"),
+    ):
+        download.download(hurried, endless, part, len(BODY), lambda gained: None)
     assert part.read_bytes() == BODY[:1000]
 
 
@@ -272,9 +276,11 @@ def test_a_folder_as_mirror_with_a_larger_file_is_an_error(
     ],
 )
 def test_a_document_that_is_too_long_is_refused(hurried: Web, head: bytes, body: bytes) -> None:
-    with raw_serving(drip(OK + head + body, b"", seconds=0)) as server:
-        with pytest.raises(FetchError, match=rf"(?s){server}.*too much.*at most 2000 bytes"):
-            get_document(hurried, server, "*/*", 2000)
+    with (
+        raw_serving(drip(OK + head + body, b"", seconds=0)) as server,
+        pytest.raises(FetchError, match=rf"(?s){server}.*too much.*at most 2000 bytes"),
+    ):
+        get_document(hurried, server, "*/*", 2000)
 
 
 def test_a_compressed_document_is_read(hurried: Web) -> None:
@@ -289,12 +295,16 @@ def test_a_body_that_is_not_compressed_as_it_says_is_an_error(
     hurried: Web, pauses: list[float], encoding: bytes
 ) -> None:
     head = b"Content-Encoding: " + encoding + b"\r\n\r\n"
-    with raw_serving(drip(OK + head + b"nonsense", b"", seconds=0)) as server:
-        with pytest.raises(FetchError, match=rf"(?s){server}.*fix"):
-            get_document(hurried, server, "*/*")
+    with (
+        raw_serving(drip(OK + head + b"nonsense", b"", seconds=0)) as server,
+        pytest.raises(FetchError, match=rf"(?s){server}.*fix"),
+    ):
+        get_document(hurried, server, "*/*")
 
 
 def test_a_document_that_drips_is_an_error(hurried: Web) -> None:
-    with raw_serving(drip(OK + b"\r\n", b"x")) as slow:
-        with pytest.raises(FetchError, match=f"{slow}: the server is too slow"):
-            get_document(hurried, slow, "*/*")
+    with (
+        raw_serving(drip(OK + b"\r\n", b"x")) as slow,
+        pytest.raises(FetchError, match=f"{slow}: the server is too slow"),
+    ):
+        get_document(hurried, slow, "*/*")
