@@ -4,6 +4,7 @@ import gzip
 import socket
 import threading
 import time
+from dataclasses import replace
 from pathlib import Path
 
 import pytest
@@ -308,3 +309,19 @@ def test_a_document_that_drips_is_an_error(hurried: Web) -> None:
         pytest.raises(FetchError, match=f"{slow}: the server is too slow"),
     ):
         get_document(hurried, slow, "*/*")
+
+
+@pytest.mark.parametrize(
+    ("head", "piece"), [(b"HTTP/1.1 200 OK\r\n", b"A: b\r\n"), (b"", b"\x16"), (b"", b"")]
+)
+def test_a_proxy_or_a_handshake_that_drips_is_an_error(
+    hurried: Web, room: Path, head: bytes, piece: bytes
+) -> None:
+    start = time.monotonic()
+    with raw_serving(drip(head, piece)) as slow:
+        through = replace(hurried, proxy=slow)
+        with pytest.raises(FetchError, match=r"no answer in time|connection"):
+            get_document(through, "https://mirror.invalid/x", "*/*")
+        with pytest.raises(FetchError, match=r"no answer in time|connection"):
+            get_document(hurried, slow.replace("http:", "https:"), "*/*")
+    assert time.monotonic() - start < 2
