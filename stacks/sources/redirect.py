@@ -22,7 +22,9 @@ def check_address(url: str, what: str, fix: str) -> str:
     except ValueError as error:
         raise FetchError(f"{what}: it cannot be parsed: {error}", fix=fix) from error
     host = (parts.hostname or "").strip(".")
-    if parts.scheme not in ("http", "https") or not host or not url.isprintable():
+    # Parsers differ on where a host ends that a backslash follows.
+    sound = host and url.isprintable() and "\\" not in parts.netloc
+    if parts.scheme not in ("http", "https") or not sound:
         raise FetchError(
             what, expected="http or https, and the name of a host", found=public_url(url), fix=fix
         )

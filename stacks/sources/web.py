@@ -136,7 +136,7 @@ def _environment_bundle() -> str | bool:
 
 def _least_rate() -> float:
     text = os.environ.get(RATE_VARIABLE, "10000")
-    if not re.fullmatch(r"[1-9]\d{0,8}", text):
+    if not re.fullmatch(r"[1-9][0-9]{0,8}", text):
         raise UsageError(
             f"{RATE_VARIABLE} is not a rate",
             expected="bytes per second, such as 1000",

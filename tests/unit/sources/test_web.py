@@ -5,9 +5,10 @@ from pathlib import Path
 
 import pytest
 
-from stacks.core.errors import FetchError, StacksError
+from stacks.core.errors import FetchError, StacksError, UsageError
 from stacks.core.workspace import Workspace
 from stacks.sources.fetch import fetch
+from stacks.sources.web import RATE_VARIABLE
 from unit.helpers.serving import (
     BODY,
     POOL,
@@ -109,6 +110,7 @@ LOCATIONS = [
     "http://a\xff\xfeb/",
     "http://" + "a" * 300 + "/",
     "http://.../",
+    "http://h\\@127.0.0.1/",
 ]
 
 
@@ -207,3 +209,12 @@ def test_a_garbled_answer_is_an_error_without_a_traceback(
             fetch(workspace, [deb(b"other")])
     assert str(e.value).replace("\n", "").isprintable()
     assert "Traceback" not in caplog.text + capfd.readouterr().err
+
+
+@pytest.mark.parametrize("text", ["", "0", "-1", "fast", "1e3", "\u0663"])
+def test_a_least_rate_that_is_no_number_is_an_error(
+    workspace: Workspace, mirror: Site, text: str, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setenv(RATE_VARIABLE, text)
+    with pytest.raises(UsageError, match=rf"(?s)^{RATE_VARIABLE} is not a rate.*such as 1000"):
+        fetch(workspace, [deb()])
