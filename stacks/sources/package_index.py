@@ -66,10 +66,11 @@ class FileQuery:
 
 
 def look_up(
-    web: Web, settings: PipSettings, project: str, files: frozenset[FileQuery]
+    web: Web, settings: PipSettings, project: str, files: frozenset[FileQuery], after: int = 0
 ) -> ProjectFiles:
     """Ask indexes, then find-links, in pip's order until all of the files are found.
 
+    after: how many of them to leave out, because they were asked before.
     An index without the project is skipped. Raises FetchError if one cannot be asked, unless the
     others have all files.
     """
@@ -80,7 +81,7 @@ def look_up(
     links: list[Link] = []
     tried: list[str] = []
     failures: list[FetchError] = []
-    for address, flat in addresses:
+    for address, flat in addresses[after:]:
         answer, label, failure = _ask(web, address, flat)
         links += [link for link in answer if link.filename in names]
         tried.append(label)

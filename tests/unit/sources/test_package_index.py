@@ -234,3 +234,27 @@ def test_what_is_no_sha256_counts_as_none(workspace: Workspace, index: Site) -> 
     page = f'<a href="/files/{WHEEL}#sha256=\x1b[31mred">x</a>'
     index.files["/simple/foo-bar/"] = page.encode()
     assert fetch(workspace, [wheel()])[wheel()].read_bytes() == BODY
+
+
+@pytest.mark.parametrize(
+    "answer", [Answer(403), Answer(404), Answer(302, headers={"Location": "http://[half/"})]
+)
+def test_after_an_index_whose_file_cannot_be_fetched_the_next_one_is_asked(
+    workspace: Workspace, index: Site, answer: Answer, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    configure(monkeypatch, f"{index.url}/own", f"{index.url}/empty", f"{index.url}/simple")
+    page = f'<a href="/own/{WHEEL}#sha256={sha256(BODY)}">x</a>'
+    index.files["/own/foo-bar/"] = page.encode()
+    index.plans[f"/own/{WHEEL}"] = [answer] * 9
+    assert fetch(workspace, [wheel()])[wheel()].read_bytes() == BODY
+    assert index.paths().count("/own/foo-bar/") == 1
+
+
+def test_the_first_failure_is_named_if_no_other_index_has_the_file(
+    workspace: Workspace, index: Site, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    configure(monkeypatch, f"{index.url}/simple", f"{index.url}/ill")
+    index.plans[f"/files/{WHEEL}"] = [Answer(403)]
+    index.plans["/ill/foo-bar/"] = [Answer(500)] * 99
+    with pytest.raises(FetchError, match=f"files/{WHEEL}: the server answered 403"):
+        fetch(workspace, [wheel()])
