@@ -215,9 +215,7 @@ def _record(part: Part, scratch: Path) -> rattler.RepoDataRecord:
     offer, built = part.offer, part.built
     path = scratch / "index.json"
     path.write_text(json.dumps(offer.index))
-    record = rattler.PackageRecord.from_index_json(
-        path, size=built.size, sha256=built.sha256, md5=built.md5
-    )
+    record = rattler.PackageRecord.from_index_json(path, size=built.size, sha256=built.sha256)
     channel = offer.url.rsplit("/", 2)[0]
     return rattler.RepoDataRecord(record, part.file_name, built.path.as_uri(), channel)
 
