@@ -13,8 +13,8 @@ import time
 from contextlib import suppress
 from pathlib import Path
 
-# Seconds between two attempts to take a lock.
-POLL = 0.05
+# Seconds between two attempts to take a lock, and before a message says who holds it.
+POLL, PATIENCE = 0.05, 0.2
 # How many processes a message names, and how many characters of each command line.
 NAMED, LONGEST = 3, 300
 # The end of the program that `./invoke` passes to Python, before the person's words.
@@ -30,7 +30,7 @@ def acquire(
     process holds it. Returns None after `limit` seconds. Raises OSError if the person may not write
     to the lock's folder.
     """
-    deadline = time.monotonic() + limit
+    began = time.monotonic()
     message = f"waiting: {waiting_for}" if waiting_for else ""
     while True:
         descriptor = _open(lock)
@@ -40,9 +40,10 @@ def acquire(
             os.close(descriptor)
             if not isinstance(error, BlockingIOError):
                 raise
-            if time.monotonic() >= deadline:
+            waited = time.monotonic() - began
+            if waited >= limit:
                 return None
-            if message:
+            if message and waited >= PATIENCE:
                 print(f"{message} by {holders(lock)}", file=sys.stderr, flush=True)
                 message = ""
             time.sleep(POLL)
