@@ -114,10 +114,9 @@ def _is_temporary(entry: os.DirEntry[str]) -> bool:
 def _is_stale_lock(entry: os.DirEntry[str]) -> bool:
     """Return whether an entry is the lock file of something that is missing."""
     match = LOCK.fullmatch(entry.name)
-    target = match and Path(entry.path).with_name(match[1])
-    return (
-        bool(target) and entry.is_file(follow_symlinks=False) and not os.path.lexists(str(target))
-    )
+    if not match or not entry.is_file(follow_symlinks=False):
+        return False
+    return not os.path.lexists(entry.path.removesuffix(entry.name) + match[1])
 
 
 def _is_of_rattler(entry: os.DirEntry[str]) -> bool:
