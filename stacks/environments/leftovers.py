@@ -131,7 +131,10 @@ def _is_partial(entry: os.DirEntry[str], oldest: float) -> bool:
     unpinned = entry.path.endswith(f"/unpinned/{entry.name}")
     if not (entry.name.endswith(".part") or unpinned) or not entry.is_file(follow_symlinks=False):
         return False
-    return entry.stat(follow_symlinks=False).st_mtime <= oldest
+    try:
+        return entry.stat(follow_symlinks=False).st_mtime <= oldest
+    except FileNotFoundError:
+        return False
 
 
 def remove(leftovers: Iterable[Path], area: Path) -> None:
