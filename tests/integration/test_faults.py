@@ -6,13 +6,14 @@ import json
 import os
 import shutil
 import subprocess
+import tempfile
 
 import pytest
 
 from integration.tiny import Builder, Tiny, flip, tree
 from stacks.core.disk import DiskError
 from stacks.core.errors import FetchError, IntegrityError
-from stacks.environments import prefix
+from stacks.environments import leftovers, prefix
 
 KILLED = -9
 POINTS = ("unpacking", "linking", "checking", "pip begins", "pip runs", "pip ended", "settings")
@@ -41,6 +42,21 @@ def test_a_build_is_killed(tiny: Tiny, point: str) -> None:
     status, out, _ = ended(tiny.builder("by-pip", point))
     assert (status, out) == (KILLED, "")
     assert not tiny.place("by-pip").exists()
+    tiny.make("by-pip")
+    assert_sound(tiny, "by-pip")
+
+
+@pytest.mark.parametrize("point", ["unpacking", "linking", "pip begins", "pip ended"])
+def test_what_a_killed_build_leaves_is_collected(
+    tiny: Tiny, point: str, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    sound = set(tiny.cache.glob("*/*"))
+    assert ended(tiny.builder("by-pip", point))[0] == KILLED
+    monkeypatch.setattr(tempfile, "tempdir", str(tiny.root / "scratch"))
+    leftovers.collect(tiny.workspace, ("cache",))
+    assert not list((tiny.root / "scratch").iterdir())
+    names = {path.name for path in set(tiny.cache.glob("*/*")) - sound}
+    assert not [name for name in names if name.startswith(".") and name != ".cache.lock"]
     tiny.make("by-pip")
     assert_sound(tiny, "by-pip")
 
