@@ -42,7 +42,7 @@ def repair(
     with (
         hold_lock(target, f"the environment {variant.id}"),
         fixed_umask(),
-        temporary_folder(target) as folder,
+        temporary_folder(target.parent, f".{target.name}.", ".part") as folder,
     ):
         sound = folder / target.name
         parts = [own.get(part.name, part) for part in parts]

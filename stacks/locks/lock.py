@@ -16,7 +16,6 @@ from pathlib import Path
 
 from stacks.channel import solve as solver
 from stacks.channel.offers import URL, Channel, Offer
-from stacks.channel.package import Built
 from stacks.core import jsonfile
 from stacks.core.disk import replace_atomically
 from stacks.core.errors import StaleError, UsageError
@@ -24,6 +23,7 @@ from stacks.core.process import quoted
 from stacks.core.workspace import Workspace
 from stacks.locks import conda_lock
 from stacks.locks.conda_lock import LockedPackage
+from stacks.locks.digests import Digests
 from stacks.sources.pins import IndexPin, Pins
 from stacks.variants.variant import Variant, on_other_channel
 
@@ -105,7 +105,7 @@ def content_hash(
 def write_files(
     variant: Variant,
     offers: tuple[Offer, ...],
-    built: Mapping[str, Built],
+    digests: Mapping[str, Digests],
     pins: Pins,
     folder: Path,
 ) -> None:
@@ -116,8 +116,8 @@ def write_files(
             version=offer.recipe.package.version,
             build=offer.build_string,
             url=offer.url,
-            sha256=built[offer.file_name].sha256,
-            md5=built[offer.file_name].md5,
+            sha256=digests[offer.file_name].sha256,
+            md5=digests[offer.file_name].md5,
             depends=offer.recipe.requirements.run,
         )
         for offer in offers
@@ -159,13 +159,13 @@ def input_files(variant: Variant, pins: Pins, channel: str = URL) -> dict[str, s
 
 
 def make(
-    workspace: Workspace, variant: Variant, channel: Channel, built: Mapping[str, Built]
+    workspace: Workspace, variant: Variant, channel: Channel, digests: Mapping[str, Digests]
 ) -> None:
-    """Solve a variant and replace its lock."""
+    """Solve a variant and replace its lock; `digests` are those of the packages, by file name."""
     offers = solver.solve(channel, variant.conda_specs(), variant.framework.glibc)
     with replace_atomically(folder_of(workspace, variant)) as folder:
         folder.mkdir()
-        write_files(variant, offers, built, channel.pins, folder)
+        write_files(variant, offers, digests, channel.pins, folder)
 
 
 def make_of_other_channel(

@@ -5,7 +5,6 @@ from __future__ import annotations
 import json
 import statistics
 import sys
-import tempfile
 from collections import Counter
 from collections.abc import Sequence
 from dataclasses import dataclass
@@ -13,7 +12,7 @@ from pathlib import Path
 from typing import Any
 
 from stacks.core import jsonfile
-from stacks.core.disk import write_atomically
+from stacks.core.disk import scratch, write_atomically
 from stacks.core.errors import StacksError, UsageError
 from stacks.core.process import quoted, run_attached
 from stacks.core.workspace import Workspace
@@ -122,8 +121,8 @@ def run(variant: Variant, prefix: Path, options: WorkloadOptions, *, quiet: bool
 
     Raises WorkloadError if the program's exit status is not 0.
     """
-    with tempfile.TemporaryDirectory(prefix="workload-") as folder:
-        path = Path(folder) / "report.json"
+    with scratch() as folder:
+        path = folder / "report.json"
         command: list[str | Path] = [prefix / "bin/python", *PROGRAM, *options.arguments()]
         command += ["--json", path, "--expect", prefix / settings.EXPECTATION]
         command += ["--quiet"] if quiet else []

@@ -7,7 +7,6 @@ import io
 import lzma
 import os
 import re
-import tempfile
 import threading
 from collections.abc import Callable, Sequence, Set
 from dataclasses import dataclass
@@ -15,6 +14,7 @@ from datetime import datetime
 from email.utils import parsedate_to_datetime
 from pathlib import Path
 
+from stacks.core.disk import scratch
 from stacks.core.errors import FetchError, IntegrityError, StacksError, UsageError
 from stacks.core.process import CommandError, call
 from stacks.sources.download import get_document
@@ -218,8 +218,8 @@ def _keyring() -> Path:
 def verified_text(signed: bytes, url: str) -> str:
     """Return the text of a clear-signed file after a check of its signature."""
     keyring = _keyring()
-    with tempfile.TemporaryDirectory() as folder:
-        (Path(folder) / "InRelease").write_bytes(signed)
+    with scratch() as folder:
+        (folder / "InRelease").write_bytes(signed)
         arguments = ["--status-fd", "1", "--keyring", str(keyring), "--output", f"{folder}/text"]
         try:
             # 2 also means that one of several signatures is by a key that is not in the keyring.

@@ -163,5 +163,6 @@ def _store(
             )
         target = cached_path(workspace, pinned)
         target.parent.mkdir(parents=True, exist_ok=True)
+        part.chmod(0o444)
         part.replace(target)
     return pinned

@@ -188,6 +188,7 @@ def _retrieve_from(url: str, web: Web, pin: Pin, target: Path, progress: Downloa
             + ("lock again" if isinstance(pin, CondaPin) else "`./invoke pin` shows it"),
         )
     with explain_disk_errors(target):
+        part.chmod(0o444)
         part.replace(target)
 
 

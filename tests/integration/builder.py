@@ -15,6 +15,7 @@ from collections.abc import Callable, Sequence
 from pathlib import Path
 from typing import Any, NoReturn
 
+from stacks.core import disk
 from stacks.core.errors import StacksError
 from stacks.core.workspace import Workspace
 from stacks.environments import build as pipeline
@@ -79,8 +80,7 @@ def prepare(workspace: Workspace, point: str, target: Path) -> None:
     elif point == "settings":
         patch(settings, "write", die_after(settings.write))
     elif point == "swapping":
-        replace = Path.replace
-        patch(Path, "replace", lambda p, t: die() if p.name == target.name else replace(p, t))
+        patch(disk, "exchange", die)
     elif point == "hold":
         patch(contents, "check", hold(contents.check))
     elif point.startswith("largest file "):

@@ -6,6 +6,7 @@ import json
 import os
 import shutil
 import subprocess
+import tempfile
 from pathlib import Path
 
 import pytest
@@ -14,7 +15,7 @@ from integration.tiny import Builder, Tiny, flip, tree
 from stacks.core.disk import DiskError
 from stacks.core.errors import FetchError, IntegrityError
 from stacks.environments import build as pipeline
-from stacks.environments import manifest, repair
+from stacks.environments import leftovers, manifest, repair
 
 KILLED = -9
 POINTS = ("unpacking", "linking", "checking", "pip begins", "pip runs", "pip ended", "settings")
@@ -47,6 +48,21 @@ def test_a_build_is_killed(tiny: Tiny, point: str) -> None:
     assert_sound(tiny, "by-pip")
 
 
+@pytest.mark.parametrize("point", ["unpacking", "linking", "pip begins", "pip ended"])
+def test_what_a_killed_build_leaves_is_collected(
+    tiny: Tiny, point: str, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    sound = set(tiny.cache.glob("*/*"))
+    assert ended(tiny.builder("by-pip", point))[0] == KILLED
+    monkeypatch.setattr(tempfile, "tempdir", str(tiny.root / "scratch"))
+    leftovers.collect(tiny.workspace, ("cache",))
+    assert not list((tiny.root / "scratch").iterdir())
+    names = {path.name for path in set(tiny.cache.glob("*/*")) - sound}
+    assert not [name for name in names if name.startswith(".") and name != ".cache.lock"]
+    tiny.make("by-pip")
+    assert_sound(tiny, "by-pip")
+
+
 def test_a_build_is_killed_while_it_replaces_an_environment(tiny: Tiny) -> None:
     place = tiny.make("by-conda")
     (place / manifest.READY).write_text("{}")
@@ -64,7 +80,8 @@ def test_concurrent_builds(tiny: Tiny) -> None:
     for line in second.stderr:
         if "waiting" in line:
             break
-    assert line == "waiting: the environment tiny/by-pip is being made\n"
+    holder = f"waiting: the environment tiny/by-pip is being made by process {first.pid}: "
+    assert line.startswith(holder)
     with first:
         out, _ = first.communicate("go on\n")
     made = tiny.place("by-pip").stat()
