@@ -180,8 +180,11 @@ def test_a_killed_process_leaves_no_process_and_no_folder(
         assert folder.is_dir() and guard != process.pid
         os.kill({"supervisor": process.pid, "guard": guard, "suite": suite}[killed], signal.SIGKILL)
         # Every process has the writing end of these pipes: this waits for the last of them.
-        process.communicate(timeout=10)
+        error = process.communicate(timeout=10)[1]
     assert not list(tmp_path.iterdir())
+    messages = {"supervisor": "", "guard": "a process of the suite was killed", "suite": "signal 9"}
+    assert messages[killed] in error
+    assert process.returncode == (-signal.SIGKILL if killed == "supervisor" else 1)
 
 
 def test_the_folder_of_a_run_that_was_killed_at_once_is_removed_by_the_next(
