@@ -259,7 +259,7 @@ def check_marks(room: Room, done: Done, label: str = "") -> None:
         if not any(path.is_relative_to(folder) for folder in allowed)
     ]
     check(done, not marks, f"written outside: {marks}")
-    loose = [path for path in (room.cache / "unpacked").glob(f"{MARK}*")]
+    loose = list((room.cache / "unpacked").glob(f"{MARK}*"))
     check(done, not loose, f"written beside the unpacked packages: {loose}")
 
 

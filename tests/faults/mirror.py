@@ -62,7 +62,7 @@ class Mirror:
             return BODIES[name]
         if kind == "simple":
             return self._index(rest.strip("/"))
-        pins = [*self.pins.debs, *self.pins.files]
+        pins: list[DebPin | IndexPin] = [*self.pins.debs, *self.pins.files]
         for pin in pins:
             if rest == (getattr(pin, "path", "") if kind == "debian" else pin.filename):
                 file = cached_path(self.workspace, pin)

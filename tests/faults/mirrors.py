@@ -210,14 +210,19 @@ def play(trial: Trial) -> None:
         else:
             answer(handler, body)
 
-    variables = {"DEBIAN_MIRROR": f"{url}/bad/debian", "PIP_INDEX_URL": f"{url}/bad/simple"}
+    variables = {
+        "DEBIAN_MIRROR": f"{url}/bad/debian",
+        "PIP_INDEX_URL": f"{url}/bad/simple",
+        # Bytes per second: a trial has seconds where a person has minutes.
+        "THEANO_STACKS_LEAST_RATE": "1000000",
+    }
     if second:
         variables |= {"DEBIAN_SNAPSHOT_MIRROR": f"{url}/debian"}
         variables |= {"PIP_EXTRA_INDEX_URL": f"{url}/simple"}
     words = ("fetch", "--pins", "pins.json")
     room.reference.mirror.fault = fault
     try:
-        done = room.run(*words, plan=Plan(pause=0.02, timeout=0.7), **variables)
+        done = room.run(*words, plan=Plan(pause=0.02, timeout=0.7), variables=variables)
     finally:
         room.reference.mirror.fault = None
     if done.status:

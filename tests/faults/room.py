@@ -122,7 +122,7 @@ class Room:
     def remove_environments(self) -> None:
         remove(self.root / "build")
 
-    def environment(self, plan: Plan, **variables: str) -> dict[str, str]:
+    def environment(self, plan: Plan, variables: Mapping[str, str]) -> dict[str, str]:
         url = self.reference.mirror.url
         return {
             **{name: os.environ[name] for name in ("PATH", "LANG") if name in os.environ},
@@ -143,23 +143,20 @@ class Room:
         self,
         *words: str,
         plan: Plan = Plan(),  # noqa: B008 - a frozen value
-        user: int | None = None,
-        **variables: str,
+        wrapper: Sequence[str] = (),
+        variables: Mapping[str, str] | None = None,
     ) -> subprocess.Popen[str]:
         """Start the program with a task's words, as the leader of a session of its own."""
         return subprocess.Popen(
-            [sys.executable, PROGRAM, *words],
+            [*wrapper, sys.executable, PROGRAM, *words],
             cwd=self.root,
-            env=self.environment(plan, **variables),
+            env=self.environment(plan, variables or {}),
             stdin=subprocess.DEVNULL,
             stdout=subprocess.PIPE,
             stderr=subprocess.PIPE,
             text=True,
             errors="backslashreplace",
             start_new_session=True,
-            user=user,
-            group=user,
-            extra_groups=() if user is not None else None,
         )
 
     def ended(self, process: subprocess.Popen[str]) -> Done:
@@ -177,18 +174,19 @@ class Room:
         return done
 
     def _keep(self, process: subprocess.Popen[str], out: str, err: str) -> Done:
-        words = tuple(str(word) for word in process.args[2:])  # type: ignore[index]
-        self.runs.append(Done(words, process.returncode, out, err))
+        words = [str(word) for word in process.args]  # type: ignore[union-attr]
+        words = words[words.index(str(PROGRAM)) + 1 :]
+        self.runs.append(Done(tuple(words), process.returncode, out, err))
         return self.runs[-1]
 
     def run(
         self,
         *words: str,
         plan: Plan = Plan(),  # noqa: B008 - a frozen value
-        user: int | None = None,
-        **variables: str,
+        wrapper: Sequence[str] = (),
+        variables: Mapping[str, str] | None = None,
     ) -> Done:
-        return self.ended(self.start(*words, plan=plan, user=user, **variables))
+        return self.ended(self.start(*words, plan=plan, wrapper=wrapper, variables=variables))
 
     def count(self, scene: str, *words: str) -> int:
         """Return how many events the undisturbed run has; the room is a copy again afterwards."""
