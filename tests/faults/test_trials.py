@@ -40,10 +40,18 @@ def test_trial(reference: Reference, seed: int, number: int) -> None:
     room = Room(reference)
     trial = Trial(seed, number, kind, room, randomness(seed, number))
     room.enter()
-    try:
-        KINDS[kind](trial)
-    except FailureError as failure:
+    failure = failure_of(trial)
+    if failure:
+        # Outside of the handler, so that no traceback of the injector is shown.
         pytest.fail(report(trial, failure), pytrace=False)
+
+
+def failure_of(trial: Trial) -> FailureError | None:
+    try:
+        KINDS[trial.kind](trial)
+    except FailureError as failure:
+        return failure
+    return None
 
 
 def report(trial: Trial, failure: FailureError) -> str:
@@ -52,3 +60,13 @@ def report(trial: Trial, failure: FailureError) -> str:
     story = "\n".join(trial.story)
     runs = "\n".join(str(done) for done in trial.room.runs)
     return f"{head}\nrepeat with: {trial.command}\n{story}\n{runs}"
+
+
+def test_a_block_of_trials_has_every_kind_once_in_an_order_of_the_seed() -> None:
+    kinds = list(KINDS)
+    first = [kind_of(1, number, kinds) for number in range(len(kinds))]
+    second = [kind_of(1, len(kinds) + number, kinds) for number in range(len(kinds))]
+    assert sorted(first) == sorted(second) == sorted(kinds)
+    assert first != second
+    assert first[17] == kind_of(1, 17, kinds)
+    assert randomness(1, 17).random() == randomness(1, 17).random() != randomness(2, 17).random()
