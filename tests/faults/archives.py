@@ -8,6 +8,7 @@ import io
 import json
 import lzma
 import tarfile
+import warnings
 import zipfile
 from collections.abc import Callable
 from dataclasses import dataclass
@@ -322,7 +323,10 @@ def play_wheel(trial: Trial) -> None:
          "hostile\\..\\x", "hostile", "hostile/a/b", f"hostile-1.0.data/purelib/{up}",
          f"{info}/METADATA", "hostile-1.0.data/data/site-packages/hostile/__init__.py")
     )  # fmt: skip
-    with zipfile.ZipFile(out, "w", random.choice((zipfile.ZIP_STORED, zipfile.ZIP_DEFLATED))) as z:
+    method = random.choice((zipfile.ZIP_STORED, zipfile.ZIP_DEFLATED))
+    with warnings.catch_warnings(), zipfile.ZipFile(out, "w", method) as z:
+        # Two members of one name are meant.
+        warnings.simplefilter("ignore")
         z.writestr("hostile/__init__.py", "")
         z.writestr(f"{info}/METADATA", "Metadata-Version: 2.1\nName: hostile\nVersion: 1.0\n")
         z.writestr(f"{info}/RECORD", "")
