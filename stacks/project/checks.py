@@ -5,6 +5,7 @@ from __future__ import annotations
 import os
 import sys
 from collections.abc import Collection, Iterator, Mapping
+from dataclasses import dataclass
 from pathlib import Path
 
 from stacks.core.disk import REPOSITORY
@@ -17,8 +18,13 @@ from stacks.core.venv import CLUSTER_LOCK, TEST_LOCK, prepare_tools
 PARALLEL = ["-n", "auto", "--maxprocesses", "4", "--dist", "loadscope", "--no-loadscope-reorder"]
 # Unit tests wait for processes more than they compute.
 UNIT_PARALLEL = ["-n", "4"]
+# Two: a trial uses one core all the time.
+TRIALS_PARALLEL = ["-n", "2"]
+# How many trials `./invoke test` has, and their seed: fixed, so that a failure is the change's own
+# and anybody sees the same one. Other seeds are for a person who looks for new faults.
+TRIALS, SEED = 60, 1
 # Parts of tests/integration that have a marker of their own.
-MARKED = ("images", "browser", "faults")
+MARKED = ("images", "browser")
 PARTS = ("unit", "integration", *MARKED)
 # What the tests may know of the machine: what the README names, and nothing else.
 KEPT_VARIABLES = frozenset(
@@ -45,20 +51,37 @@ KEPT_VARIABLES = frozenset(
 )
 
 
+@dataclass(frozen=True)
+class Trials:
+    """The trials of the fault injector: how many, of which seed; or only the one of a number."""
+
+    count: int = TRIALS
+    seed: int = SEED
+    number: int | None = None
+
+    @property
+    def options(self) -> list[str]:
+        """The options of tests/faults/conftest.py."""
+        options = ["--fault-trials", str(self.count), "--fault-seed", str(self.seed)]
+        return options + ([] if self.number is None else ["--fault-trial", str(self.number)])
+
+
 class CheckError(StacksError):
     """One of the project's own checks failed; its output stands above."""
 
 
-def test(parts: Collection[str] = (), keyword: str | None = None) -> None:
+def test(
+    parts: Collection[str] = (), keyword: str | None = None, trials: Trials | None = None
+) -> None:
     """Run the checks in order and stop at the first that fails.
 
-    With `parts` (of PARTS) or `keyword`, only the tests that they choose are run. Raises
+    With `parts` (of PARTS), `keyword` or `trials`, only the tests that they choose are run. Raises
     CheckError naming the command that failed.
     """
     for lock in (CLUSTER_LOCK, TEST_LOCK):
         prepare_tools(Path(sys.prefix), lock)
     environment = clean_environment(os.environ)
-    for command in commands(parts, keyword):
+    for command in commands(parts, keyword, trials):
         print(f"+ {quoted(command)}", file=sys.stderr, flush=True)
         status = run_attached(command, cwd=REPOSITORY, env=environment)
         if status != 0:
@@ -74,27 +97,34 @@ def clean_environment(variables: Mapping[str, str]) -> dict[str, str]:
     }
 
 
-def commands(parts: Collection[str], keyword: str | None) -> Iterator[list[str]]:
+def commands(
+    parts: Collection[str], keyword: str | None, trials: Trials | None
+) -> Iterator[list[str]]:
     """Yield the programs to run, with their arguments."""
     python = [sys.executable, "-m"]
-    if not (parts or keyword):
+    everything = not (parts or keyword or trials)
+    if everything:
         yield [*python, "ruff", "check"]
         yield [*python, "ruff", "format", "--check"]
         yield [*python, "mypy"]
         yield [str(Path(sys.prefix) / "bin/lint-imports"), "--no-cache"]
-    chosen = [part for part in PARTS if part in parts] or PARTS
+    chosen = [part for part in PARTS if part in parts or everything]
     marks = [part for part in chosen if part != "unit"]
     folders = [
         *(["tests/unit"] if "unit" in chosen else []),
         *(["tests/integration"] if marks else []),
     ]
     if keyword:
+        folders = folders or ["tests/unit", "tests/integration"]
         yield [*python, "pytest", "-k", keyword, *folders]
         return
     if "unit" in chosen:
         yield [*python, "pytest", *UNIT_PARALLEL, "tests/unit"]
     if marks:
         yield [*python, "pytest", *PARALLEL, *_marker_options(marks), "tests/integration"]
+    if everything or trials:
+        options = (trials or Trials()).options
+        yield [*python, "pytest", *TRIALS_PARALLEL, *options, "tests/faults"]
 
 
 def _marker_options(parts: Collection[str]) -> list[str]:

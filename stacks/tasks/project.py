@@ -11,10 +11,14 @@ from stacks.tasks.task import task
 @task(
     help={
         "unit": "unit tests: no network (half a minute)",
-        "integration": "real channel, locks, environments, verification (16 min)",
+        "integration": "real channel, locks, environments, verification; interrupted, damaged and "
+        "concurrent builds (17 min)",
         "images": "images, with and without an engine (2.5 min)",
         "browser": "the page of timings in Chromium (10 s)",
-        "faults": "interrupted, damaged and concurrent builds (1 min)",
+        "faults": "this many random faults: kills, damage, bad mirrors, full disks, hostile "
+        "archives and more (60: 2 min; without a choice of parts, 60 are run)",
+        "seed": "of the random choices of --faults (default: 1)",
+        "trial": "with --faults 1: the number of the one trial to repeat",
         "keyword": "the tests whose names match, as in pytest -k",
     },
     protects=("build", "cache"),
@@ -25,23 +29,23 @@ def test(
     integration: bool = False,
     images: bool = False,
     browser: bool = False,
-    faults: bool = False,
+    faults: int = 0,
+    seed: int = 1,
+    trial: int = -1,
     keyword: str = "",
 ) -> None:
     """Check this project: style, types, imports, then all tests, or the named parts.
 
     Times are of two cores with the sources in the cache.
     """
+    from stacks.core.errors import UsageError
     from stacks.project import checks
 
-    chosen = {
-        "unit": unit,
-        "integration": integration,
-        "images": images,
-        "browser": browser,
-        "faults": faults,
-    }
-    checks.test([part for part, wanted in chosen.items() if wanted], keyword or None)
+    chosen = {"unit": unit, "integration": integration, "images": images, "browser": browser}
+    if faults < 0 or (not faults and (seed, trial) != (1, -1)):
+        raise UsageError("--seed and --trial need --faults N", fix="add --faults 1")
+    trials = checks.Trials(faults, seed, trial if trial >= 0 else None) if faults else None
+    checks.test([part for part, wanted in chosen.items() if wanted], keyword or None, trials)
 
 
 @task(help={"check": "change nothing; fail where a committed schema is stale"})

@@ -29,13 +29,7 @@ MakePrefix = Callable[[str, str], Path]
 # The longest groups start first, so that no process is left alone with one at the end.
 LONG = ("engine", "test_reproducible", "test_workloads", "test_device")
 # The parts of `./invoke test` by group; all others are its part `integration`.
-MARKERS = {
-    "engine": "images",
-    "test_image": "images",
-    "test_page": "browser",
-    "test_faults": "faults",
-    "test_prefix": "faults",
-}
+MARKERS = {"engine": "images", "test_image": "images", "test_page": "browser"}
 
 
 def pytest_collection_modifyitems(items: list[pytest.Item]) -> None:

@@ -3,9 +3,10 @@ from __future__ import annotations
 import sys
 from pathlib import Path
 
-from stacks.project.checks import PARALLEL, UNIT_PARALLEL, clean_environment, commands
+from stacks.project.checks import PARALLEL, UNIT_PARALLEL, Trials, clean_environment, commands
 
 PYTEST = [sys.executable, "-m", "pytest"]
+FAULTS = [*PYTEST, "-n", "2"]
 UNIT = [*PYTEST, *UNIT_PARALLEL, "tests/unit"]
 
 
@@ -14,7 +15,7 @@ def integration(*options: str) -> list[str]:
 
 
 def test_all_checks_run_in_order_without_a_choice() -> None:
-    names = [" ".join(Path(word).name for word in words[:3]) for words in commands((), None)]
+    names = [" ".join(Path(word).name for word in words[:3]) for words in commands((), None, None)]
     assert [name.split(maxsplit=1)[1] for name in names] == [
         "-m ruff",
         "-m ruff",
@@ -22,25 +23,36 @@ def test_all_checks_run_in_order_without_a_choice() -> None:
         "--no-cache",
         "-m pytest",
         "-m pytest",
+        "-m pytest",
     ]
-    assert list(commands((), None))[-2:] == [UNIT, integration()]
+    trials = [*FAULTS, "--fault-trials", "60", "--fault-seed", "1", "tests/faults"]
+    assert list(commands((), None, None))[-3:] == [UNIT, integration(), trials]
 
 
 def test_parts_select_tests_by_folder_and_marker() -> None:
-    assert list(commands(["unit"], None)) == [UNIT]
-    assert list(commands(["images", "faults"], None)) == [integration("-m", "images or faults")]
-    assert list(commands(["integration"], None)) == [
-        integration("-m", "not (images or browser or faults)")
+    assert list(commands(["unit"], None, None)) == [UNIT]
+    both = integration("-m", "images or browser")
+    assert list(commands(["images", "browser"], None, None)) == [both]
+    assert list(commands(["integration"], None, None)) == [
+        integration("-m", "not (images or browser)")
     ]
-    assert list(commands(["browser", "integration"], None)) == [
-        integration("-m", "not (images or faults)")
+    assert list(commands(["browser", "integration"], None, None)) == [
+        integration("-m", "not (images)")
     ]
+
+
+def test_faults_select_random_trials_or_one_to_repeat() -> None:
+    many = [*FAULTS, "--fault-trials", "1000", "--fault-seed", "3", "tests/faults"]
+    assert list(commands((), None, Trials(1000, 3))) == [many]
+    assert list(commands(["unit"], None, Trials(1000, 3))) == [UNIT, many]
+    one = ["--fault-trials", "1", "--fault-seed", "3", "--fault-trial", "17"]
+    assert list(commands((), None, Trials(1, 3, 17))) == [[*FAULTS, *one, "tests/faults"]]
 
 
 def test_a_keyword_selects_tests_by_name() -> None:
     both = ["tests/unit", "tests/integration"]
-    assert list(commands((), "lock")) == [[*PYTEST, "-k", "lock", *both]]
-    assert list(commands(["unit"], "lock")) == [[*PYTEST, "-k", "lock", "tests/unit"]]
+    assert list(commands((), "lock", None)) == [[*PYTEST, "-k", "lock", *both]]
+    assert list(commands(["unit"], "lock", None)) == [[*PYTEST, "-k", "lock", "tests/unit"]]
 
 
 def test_tests_see_only_the_variables_that_the_readme_names() -> None:

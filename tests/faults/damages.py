@@ -1,0 +1,171 @@
+"""Changed, shortened, lengthened and missing files in the cache, in locks and in environments."""
+
+from __future__ import annotations
+
+import subprocess
+import sys
+from pathlib import Path
+from random import Random
+
+import pytest
+
+from faults.kills import skip_without_repair
+from faults.room import Done, Room, check, remove
+from faults.trial import Trial
+from stacks.core.disk import REPOSITORY
+
+WAYS = ("flip", "flip", "truncate", "delete", "append", "empty", "mode", "folder", "link")
+# Each area: the files that may be damaged, what must be made again, and the variant to make.
+AREAS = {
+    "sources": (("sources/*/*/*/six-*",), ("layers",), "by-pip"),
+    "packages": (("packages/*/*.conda",), (), "by-conda"),
+    "built": (("packages/*/built.json",), (), "by-conda"),
+    "unpacked": (("unpacked/*/*/**/*",), (), "by-conda"),
+    "paths": (("unpacked/*/info/*.json",), (), "by-conda"),
+    "layers": (("layers/**/*",), (), "by-pip"),
+}
+
+
+def damage(random: Random, path: Path, ways: tuple[str, ...] = WAYS) -> str:
+    """Damage one file, with no effect on other hard links; return what was done."""
+    way = random.choice(ways)
+    mode, data = path.stat().st_mode & 0o7777, path.read_bytes()
+    path.unlink()
+    if way == "flip":
+        place = random.randrange(len(data)) if data else 0
+        bit = 1 << random.randrange(8)
+        data = data[:place] + bytes([data[place] ^ bit]) + data[place + 1 :] if data else b"\1"
+        way = f"flip bit {bit:#x} of byte {place}"
+    elif way == "truncate":
+        data = data[: random.randrange(len(data))] if data else b"\0"
+    elif way == "append":
+        data += random.choice((b"\n", b"\0" * 4096, b"x" * 10, b"}"))
+    elif way == "empty":
+        data = b"" if data else b"\0"
+    elif way == "mode":
+        mode ^= random.choice((0o111, 0o200, 0o022, 0o4000))
+        way = f"mode {mode:o}"
+    if way == "delete":
+        return way
+    if way == "folder":
+        path.mkdir()
+    elif way == "link":
+        path.symlink_to("/etc/hostname")
+    else:
+        path.write_bytes(data)
+        path.chmod(mode)
+    return way
+
+
+def play_cache(trial: Trial, area: str) -> None:
+    """Damage a file of the cache; the environment made from it has the right bytes, or none is."""
+    room, random = trial.room, trial.random
+    patterns, removed, variant = AREAS[area]
+    room.remove_environments()
+    for name in removed:
+        remove(room.cache / name)
+    files = [path for pattern in patterns for path in room.cached(pattern)]
+    if not files:
+        pytest.skip(f"the cache has no {area}")
+    if area in ("packages", "built"):
+        # Python takes seconds to build again.
+        small = [path for path in files if not any(path.parent.glob("python-*"))]
+        files = small if random.random() < 0.8 else files
+    for _ in range(random.choice((1, 1, 1, 2, 5))):
+        path = random.choice(files)
+        if path.is_file():
+            ways = tuple(w for w in WAYS if w != "mode") if area in ("sources", "built") else WAYS
+            way = damage(random, path, ways)
+            trial.tell(f"{way}: {path.relative_to(room.root)}")
+    if area == "paths" and random.random() < 0.3:
+        add_entry(trial)
+    done = room.run("make", "--variant", variant)
+    room.check_result(done, variant)
+    room.check_undisturbed(variant)
+
+
+def add_entry(trial: Trial) -> None:
+    """Name one more file in a cached paths.json: it must not be installed."""
+    paths = trial.random.choice(
+        [p for p in trial.room.cached("unpacked/*/info/paths.json") if p.is_file()] or [None]
+    )
+    if paths is None:
+        return
+    extra = paths.parent.parent / "bin/extra"
+    extra.parent.mkdir(exist_ok=True)
+    extra.write_text("#!/bin/sh\n")
+    text = paths.read_text(errors="replace")
+    entry = '{"_path": "bin/extra", "path_type": "hardlink", "sha256": "", "size_in_bytes": 10},'
+    data = text.replace('"paths": [', f'"paths": [{entry}', 1)
+    paths.unlink()
+    paths.write_text(data)
+    trial.tell(f"bin/extra added to {paths.relative_to(trial.room.root)}")
+
+
+def play_environment(trial: Trial) -> None:
+    """Damage a finished environment; `files` names it, and a repair puts it right."""
+    room, random = trial.room, trial.random
+    variant = random.choice(("by-conda", "by-pip"))
+    place = room.place(variant)
+    files = sorted(
+        path
+        for path in place.rglob("*")
+        if path.is_file()
+        and not path.is_symlink()
+        and path.suffix not in (".pyc", ".pyo")
+        and path.relative_to(place).parts[0] != "var"
+    )
+    path = random.choice(files)
+    # A tenth hits what the rest depends on.
+    if random.random() < 0.1:
+        path = place / random.choice(
+            ("bin/python2.7", "etc/theanorc", "etc/theano-stacks/expect.json")
+        )
+        path = path if path.is_file() else files[0]
+    name = str(path.relative_to(place))
+    trial.tell(f"{damage(random, path)}: {variant}/{name}")
+    (place / "left-over.so").write_bytes(b"\x7fELF")
+    done = verify_files(room, variant)
+    check(done, done.status == 1, "`verify files` does not fail")
+    check(done, path.name in done.out + done.err, f"`verify files` does not name {name}")
+    check(done, "left-over.so" in done.out + done.err, "`verify files` does not name an extra file")
+    skip_without_repair()
+    repaired = room.run("make", "--variant", variant, "--repair")
+    check(repaired, repaired.status == 0, "the repair fails")
+    room.check_tree(repaired, variant)
+    done = verify_files(room, variant)
+    check(done, done.status == 0, "`verify files` fails after the repair")
+    room.check_undisturbed(variant)
+
+
+def verify_files(room: Room, variant: str) -> Done:
+    """Run the suite's comparison of an environment with its manifest."""
+    if not (REPOSITORY / "verify/checks/files.py").is_file():
+        pytest.skip("verify has no check `files` yet")
+    words = (str(REPOSITORY / "verify"), "files", "--prefix", str(room.place(variant)))
+    ended = subprocess.run(
+        [sys.executable, *words], capture_output=True, text=True, check=False, cwd=room.root,
+        errors="backslashreplace",
+        env={"PATH": "/usr/bin:/bin", "TMPDIR": str(room.temporary)},
+    )  # fmt: skip
+    done = Done(words, ended.returncode, ended.stdout, ended.stderr)
+    room.runs.append(done)
+    check(done, "Traceback" not in done.out + done.err, "a traceback")
+    return done
+
+
+def play_lock(trial: Trial) -> None:
+    """Damage a committed lock; the environment is the locked one, or the lock is named."""
+    room, random = trial.room, trial.random
+    variant = random.choice(("by-conda", "by-pip"))
+    folder = room.root / "envs/locks/tiny" / variant
+    path = random.choice(sorted(p for p in folder.iterdir() if p.is_file()))
+    data = path.read_bytes()
+    ways = tuple(way for way in WAYS if way != "mode")
+    trial.tell(f"{damage(random, path, ways)}: {path.relative_to(room.root)}")
+    room.remove_environments()
+    done = room.run("make", "--variant", variant)
+    room.check_result(done, variant, variant, path.name)
+    remove(path)
+    path.write_bytes(data)
+    room.check_undisturbed(variant)

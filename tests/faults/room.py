@@ -1,0 +1,356 @@
+"""The folder of one trial: a copy of a finished checkout and cache, and what must hold there."""
+
+from __future__ import annotations
+
+import hashlib
+import os
+import shutil
+import signal
+import stat
+import subprocess
+import sys
+import time
+from collections.abc import Callable, Iterator, Mapping, Sequence
+from dataclasses import dataclass, field
+from pathlib import Path
+
+from faults.mirror import Mirror
+from faults.plan import Plan
+from stacks.core.disk import REPOSITORY
+
+PROGRAM = Path(__file__).with_name("program.py")
+VARIANTS = ("by-conda", "by-pip")
+# How long processes may need to end after their parent, and a run at most; seconds.
+ENDING, LONGEST = 10.0, 120.0
+SHOWN = 6000
+BYTECODE = (".pyc", ".pyo")
+
+Tree = dict[str, tuple[str, int, str]]
+
+
+class FailureError(AssertionError):
+    """What a trial found."""
+
+
+@dataclass(frozen=True)
+class Done:
+    """A process that ended: its words, exit status and output."""
+
+    words: tuple[str, ...]
+    status: int
+    out: str
+    err: str
+
+    def __str__(self) -> str:
+        text = f"$ {' '.join(self.words)}\nexit status {self.status}\n"
+        return text + "".join(
+            f"--- {name}\n{_shortened(output)}"
+            for name, output in (("stdout", self.out), ("stderr", self.err))
+            if output
+        )
+
+
+@dataclass(frozen=True)
+class Reference:
+    """The finished checkout, at the path that each trial's copy gets.
+
+    trees: each environment's files. cached: the names in the cache. events: how many audited
+    events the undisturbed run of each scene has, counted at its first use.
+    """
+
+    base: Path
+    mirror: Mirror
+    trees: Mapping[str, Tree]
+    cached: frozenset[str]
+    events: dict[str, int] = field(default_factory=dict)
+
+    @property
+    def pristine(self) -> Path:
+        return self.base / "pristine"
+
+
+@dataclass
+class Room:
+    """A copy of the reference, with files beside it that nothing may touch."""
+
+    reference: Reference
+    runs: list[Done] = field(default_factory=list)
+    beside_before: Tree = field(default_factory=dict)
+
+    @property
+    def base(self) -> Path:
+        return self.reference.base
+
+    @property
+    def root(self) -> Path:
+        return self.base / "room"
+
+    @property
+    def cache(self) -> Path:
+        return self.root / "cache"
+
+    @property
+    def temporary(self) -> Path:
+        return self.base / "tmp"
+
+    @property
+    def beside(self) -> Path:
+        """The folder that stands for the rest of the machine; it has the home folder."""
+        return self.base / "beside"
+
+    def place(self, variant: str) -> Path:
+        return self.root / "build/prefixes/tiny" / variant
+
+    def enter(self) -> None:
+        """Make the copy, the empty temporary folder and the files beside."""
+        for path in (self.root, self.temporary, self.beside):
+            remove(path)
+        subprocess.run(["cp", "-a", self.reference.pristine, self.root], check=True)
+        self.temporary.mkdir()
+        for name in ("home/.profile", "etc/passwd", "evil/kept"):
+            path = self.beside / name
+            path.parent.mkdir(parents=True, exist_ok=True)
+            path.write_text("a person's\n")
+        (self.beside / "link").symlink_to("home")
+        self.beside_before = tree(self.beside)
+
+    def cached(self, pattern: str) -> list[Path]:
+        """Return the files of the cache that match, sorted; never locks."""
+        found = (p for p in self.cache.glob(pattern) if p.is_file() and not p.is_symlink())
+        return sorted(p for p in found if not p.name.endswith(".lock"))
+
+    def remove_environments(self) -> None:
+        remove(self.root / "build")
+
+    def environment(self, plan: Plan, variables: Mapping[str, str]) -> dict[str, str]:
+        url = self.reference.mirror.url
+        return {
+            **{name: os.environ[name] for name in ("PATH", "LANG") if name in os.environ},
+            "HOME": str(self.beside / "home"),
+            "TMPDIR": str(self.temporary),
+            "PYTHONPATH": os.pathsep.join((str(REPOSITORY), str(REPOSITORY / "tests"))),
+            "THEANO_STACKS_CACHE": str(self.cache),
+            "THEANO_STACKS_MODULES": "0",
+            "DEBIAN_MIRROR": f"{url}/debian",
+            "PIP_INDEX_URL": f"{url}/simple",
+            "PIP_CONFIG_FILE": os.devnull,
+            "FAULT_ROOT": str(self.root),
+            "FAULT_PLAN": plan.dumps(),
+            **variables,
+        }
+
+    def start(
+        self,
+        *words: str,
+        plan: Plan = Plan(),  # noqa: B008 - a frozen value
+        wrapper: Sequence[str] = (),
+        variables: Mapping[str, str] | None = None,
+    ) -> subprocess.Popen[str]:
+        """Start the program with a task's words, as the leader of a session of its own."""
+        return subprocess.Popen(
+            [*wrapper, sys.executable, PROGRAM, *words],
+            cwd=self.root,
+            env=self.environment(plan, variables or {}),
+            stdin=subprocess.DEVNULL,
+            stdout=subprocess.PIPE,
+            stderr=subprocess.PIPE,
+            text=True,
+            errors="backslashreplace",
+            start_new_session=True,
+        )
+
+    def ended(self, process: subprocess.Popen[str]) -> Done:
+        """Wait for a program; fail for a traceback or a process that does not end."""
+        try:
+            out, err = process.communicate(timeout=LONGEST)
+        except subprocess.TimeoutExpired:
+            os.killpg(process.pid, signal.SIGKILL)
+            out, err = process.communicate()
+            self._keep(process, out, err)
+            raise FailureError(f"it still ran after {LONGEST:.0f} s") from None
+        done = self._keep(process, out, err)
+        check(done, "Traceback" not in out + err, "a traceback")
+        check(done, "panicked" not in out + err, "a panic of native code")
+        return done
+
+    def _keep(self, process: subprocess.Popen[str], out: str, err: str) -> Done:
+        words = [str(word) for word in process.args]  # type: ignore[union-attr]
+        words = words[words.index(str(PROGRAM)) + 1 :]
+        self.runs.append(Done(tuple(words), process.returncode, out, err))
+        return self.runs[-1]
+
+    def run(
+        self,
+        *words: str,
+        plan: Plan = Plan(),  # noqa: B008 - a frozen value
+        wrapper: Sequence[str] = (),
+        variables: Mapping[str, str] | None = None,
+    ) -> Done:
+        return self.ended(self.start(*words, plan=plan, wrapper=wrapper, variables=variables))
+
+    def count(self, scene: str, *words: str) -> int:
+        """Return how many events the undisturbed run has; the room is a copy again afterwards."""
+        events = self.reference.events
+        if scene not in events:
+            file = self.base / "events"
+            self.run(*words, plan=Plan(count_file=str(file)))
+            events[scene] = int(file.read_text())
+            file.unlink()
+            self.runs.clear()
+            self.enter()
+        return events[scene]
+
+    def check_result(self, done: Done, variant: str, *names: str) -> None:
+        """Check that a run gave the right bytes, or a clear error that has one of the names."""
+        if done.status == 0:
+            self.check_tree(done, variant)
+        else:
+            self.check_error(done, *names)
+            self.check_nothing_half_made(done, variant)
+
+    def check_error(self, done: Done, *names: str) -> None:
+        """Check that a run ended with an error for people."""
+        check(done, done.status in (1, 2), "expected the exit status 0, 1 or 2")
+        check(done, "error: " in done.err, "expected a line `error: ...`")
+        check(done, "fix:" in done.err or "expected" in done.err, "the error says no fix")
+        named = not names or any(name in done.err for name in names)
+        check(done, named, f"the error names none of: {', '.join(names)}")
+
+    def check_nothing_half_made(self, done: Done, variant: str) -> None:
+        if self.place(variant).exists():
+            self.check_tree(done, variant)
+
+    def check_tree(self, done: Done, variant: str) -> None:
+        """Check that an environment has the reference's files, modes and links."""
+        found, expected = tree(self.place(variant)), self.reference.trees[variant]
+        faults = differences(found, expected)
+        check(done, not faults, f"{variant} differs from the reference: {'; '.join(faults[:5])}")
+
+    def check_surroundings(self) -> None:
+        """Check that no process is left and nothing outside of the room changed."""
+        last = self.runs[-1]
+        left = _ended_within(ENDING, lambda: list(_processes(self.root)))
+        for process in left:
+            os.kill(process[0], signal.SIGKILL)
+        check(last, not left, f"processes are left: {left}")
+        faults = differences(tree(self.beside), self.beside_before)
+        check(last, not faults, f"files outside of the folder changed: {'; '.join(faults[:5])}")
+        names = {p.name for p in self.base.iterdir()} - {"room", "pristine", "tmp", "beside"}
+        check(last, not names, f"new beside the room: {names}")
+
+    def check_undisturbed(self, *variants: str, anew: bool = True) -> None:
+        """Check that the next run makes the environments, and collects what the faults left.
+
+        anew: without the environments that are there.
+        """
+        self.check_surroundings()
+        if anew:
+            self.remove_environments()
+        for variant in variants or VARIANTS:
+            done = self.run("make", "--variant", variant)
+            check(done, done.status == 0, "the next undisturbed run fails")
+            self.check_tree(done, variant)
+        self.check_surroundings()
+        self.check_leftovers()
+
+    def check_leftovers(self) -> None:
+        """Check that nothing is left of the disturbed runs."""
+        last = self.runs[-1]
+        temporary = [p.name for p in self.temporary.iterdir()]
+        check(last, not temporary, f"left in the temporary folder: {temporary}")
+        extra = names_in(self.cache) - self.reference.cached
+        check(last, not extra, f"left in the cache: {', '.join(sorted(extra)[:5])}")
+        parts = [p for p in (self.root / "build").rglob(".*.part") if p.is_dir()]
+        check(last, not parts, f"left in build: {[p.name for p in parts]}")
+
+
+def check(done: Done, holds: bool, what: str) -> None:
+    if not holds:
+        raise FailureError(f"{what}\nafter: {' '.join(done.words)}")
+
+
+def tree(root: Path) -> Tree:
+    """Return kind, permission bits, and SHA-256 or target of each path below a folder."""
+    entries: Tree = {}
+    for path in sorted(root.rglob("*")):
+        if path.suffix in BYTECODE or path.name == "__pycache__":
+            continue
+        status = path.lstat()
+        mode = stat.S_IMODE(status.st_mode)
+        if stat.S_ISLNK(status.st_mode):
+            entry = ("link", 0, os.readlink(path))  # noqa: PTH115 - the text, unchanged
+        elif stat.S_ISREG(status.st_mode):
+            entry = ("file", mode, hashlib.sha256(path.read_bytes()).hexdigest())
+        else:
+            entry = ("folder" if stat.S_ISDIR(status.st_mode) else "other", mode, "")
+        entries[str(path.relative_to(root))] = entry
+    return entries
+
+
+def differences(found: Tree, expected: Tree) -> list[str]:
+    """Return one line for each path that is missing, extra or changed."""
+    return [
+        f"{name}: {_entry(expected.get(name))} became {_entry(found.get(name))}"
+        for name in sorted({*found, *expected})
+        if found.get(name) != expected.get(name)
+    ]
+
+
+def _entry(entry: tuple[str, int, str] | None) -> str:
+    return f"{entry[0]} {entry[1]:o} {entry[2][:12]}".strip() if entry else "nothing"
+
+
+def names_in(folder: Path) -> frozenset[str]:
+    """Return the relative names of what is in a folder, but for locks and bytecode."""
+    return frozenset(
+        str(path.relative_to(folder))
+        for path in folder.rglob("*")
+        if path.suffix not in (".lock", ".used", *BYTECODE)
+    )
+
+
+def remove(path: Path) -> None:
+    """Remove a file or a tree, whatever its modes are."""
+    if path.is_dir() and not path.is_symlink():
+        for folder in (path, *(p for p in path.rglob("*") if p.is_dir() and not p.is_symlink())):
+            folder.chmod(0o700)
+        shutil.rmtree(path)
+    else:
+        path.unlink(missing_ok=True)
+
+
+def needs_root() -> str | None:
+    """Return why a trial that needs root is skipped."""
+    return None if os.geteuid() == 0 else "needs root"
+
+
+def _processes(root: Path) -> Iterator[tuple[int, str]]:
+    needle = f"FAULT_ROOT={root}".encode()
+    for folder in Path("/proc").iterdir():
+        if not folder.name.isdigit() or int(folder.name) == os.getpid():
+            continue
+        try:
+            found = needle in (folder / "environ").read_bytes().split(b"\0")
+            command = (
+                (folder / "cmdline").read_bytes().replace(b"\0", b" ").decode(errors="replace")
+            )
+            is_zombie = (folder / "stat").read_text().rpartition(")")[2].split()[0] == "Z"
+        except OSError:
+            continue
+        if found and not is_zombie:
+            yield int(folder.name), command
+
+
+def _ended_within(
+    seconds: float, left: Callable[[], Sequence[tuple[int, str]]]
+) -> Sequence[tuple[int, str]]:
+    end = time.monotonic() + seconds
+    while (processes := left()) and time.monotonic() < end:
+        time.sleep(0.02)
+    return processes
+
+
+def _shortened(text: str) -> str:
+    if len(text) > SHOWN:
+        text = f"{text[: SHOWN // 2]}\n[...]\n{text[-SHOWN // 2 :]}"
+    return text if text.endswith("\n") else f"{text}\n"
