@@ -41,12 +41,12 @@ def test_a_link_out_of_the_package_is_refused(tmp_path: Path) -> None:
     """Inside of the deb it leads to a file of the deb."""
     path = deb(
         tmp_path / "liba.deb",
-        (member("./usr/pygpu/a.py", tarfile.SYMTYPE, "../../a/b/c"), b""),
+        (member("./usr/lib/pygpu/a.py", tarfile.SYMTYPE, "../../../a/b/c"), b""),
         (member("./a/b/c"), b""),
-        (member("./usr/pygpu/circle", tarfile.SYMTYPE, "."), b""),
+        (member("./usr/lib/pygpu/circle", tarfile.SYMTYPE, "."), b""),
     )
     recipe = [{"suite": "bullseye", "debs": ["liba"]}]
-    extra = EXTRA | {"files": {"usr/pygpu*": "."}}
+    extra = EXTRA | {"files": {"usr/lib/pygpu*": "lib"}}
     context = make_context(tmp_path, extra, recipe, {"liba": path})
     with pytest.raises(IntegrityError, match=r"pygpu/a\.py: the link leads out of the package"):
         debian_files.stage(context)
