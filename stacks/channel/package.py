@@ -2,14 +2,12 @@
 
 from __future__ import annotations
 
-import hashlib
 import json
 import logging
 import sys
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from pathlib import Path
-from typing import Any
 
 from stacks.channel.assemble import assemble, file_name, inputs_hash
 from stacks.channel.recipe import Recipe
@@ -21,15 +19,20 @@ from stacks.sources.pins import Pins
 
 @dataclass(frozen=True)
 class Built:
-    """A package in the cache: its file, hexadecimal digests, and size in bytes."""
+    """A package in the cache: its file and the SHA-256 of its bytes, in hexadecimal."""
 
     path: Path
     sha256: str
-    md5: str
-    size: int
+
+    @property
+    def size(self) -> int:
+        """The size of the file in bytes."""
+        return self.path.stat().st_size
 
 
 LOGGER = logging.getLogger(__name__)
+# The file beside a package with its SHA-256, by which damage is noticed.
+RECORD = "built.json"
 
 
 def cached_path(workspace: Workspace, recipe: Recipe, inputs: str) -> Path:
@@ -42,10 +45,11 @@ def cached(workspace: Workspace, recipe: Recipe, inputs: str) -> Built | None:
     path = cached_path(workspace, recipe, inputs)
     with explain_disk_errors(path):
         try:
-            built = Built(path, **json.loads((path.parent / "built.json").read_bytes()))
-            return built if sha256_of(path) == built.sha256 else None
-        except (FileNotFoundError, ValueError, TypeError):
+            recorded = json.loads((path.parent / RECORD).read_bytes())["sha256"]
+            digest = sha256_of(path)
+        except (FileNotFoundError, ValueError, KeyError, TypeError):
             return None
+    return Built(path, digest) if digest == recorded else None
 
 
 def build(workspace: Workspace, recipe: Recipe, pins: Pins, tools: Sequence[Recipe] = ()) -> Built:
@@ -98,16 +102,10 @@ def _add_to_cache(
     with replace_atomically(target) as folder:
         folder.mkdir()
         path = assemble(recipe, inputs, sources, folder, built_with)
-        description = _describe(path)
-        (folder / "built.json").write_text(json.dumps(description) + "\n")
-    LOGGER.info("built %s, %d bytes", path.name, description["size"])
-    return Built(target / path.name, **description)
-
-
-def _describe(path: Path) -> dict[str, Any]:
-    data = path.read_bytes()
-    return {
-        "sha256": hashlib.sha256(data).hexdigest(),
-        "md5": hashlib.md5(data, usedforsecurity=False).hexdigest(),
-        "size": len(data),
-    }
+        # build/channel has hard links to it: an edit there must not reach the cache.
+        path.chmod(0o444)
+        digest = sha256_of(path)
+        (folder / RECORD).write_text(json.dumps({"sha256": digest}) + "\n")
+    built = Built(target / path.name, digest)
+    LOGGER.info("built %s, %d bytes", path.name, built.size)
+    return built

@@ -13,7 +13,7 @@ from pydantic import Field
 
 from stacks.channel.stages import BLIS, Compiled, Extra, PoCL, PythonModules, ThinFront
 from stacks.core import yamlfile
-from stacks.core.models import Strict
+from stacks.core.models import FileName, Line, Name, Spec, Strict, Version
 from stacks.sources.pins import SOURCE_PREFIX, DebPin, IndexPin, Pins
 
 
@@ -42,15 +42,15 @@ class Build(Strict):
 class Debs(Strict):
     """Binary packages of one suite of Debian's archive."""
 
-    suite: str
-    debs: tuple[str, ...] = Field(strict=False, min_length=1)
+    suite: Name
+    debs: tuple[Name, ...] = Field(strict=False, min_length=1)
 
 
 class Archives(Strict):
     """Upstream source archives of Debian's source packages."""
 
-    suite: str
-    archives: tuple[str, ...] = Field(strict=False, min_length=1)
+    suite: Name
+    archives: tuple[Name, ...] = Field(strict=False, min_length=1)
 
     @property
     def names(self) -> tuple[str, ...]:
@@ -61,27 +61,27 @@ class Archives(Strict):
 class IndexFile(Strict):
     """One file of the Python package index."""
 
-    project: str
-    version: str
-    file: str
+    project: FileName
+    version: Version
+    file: FileName
 
 
 class Requirements(Strict):
     """Conda match specs."""
 
-    build: tuple[str, ...] = Field(
+    build: tuple[Name, ...] = Field(
         default=(), strict=False, description="names of the channel's packages that build this one"
     )
-    run: tuple[str, ...] = Field(default=(), strict=False)
-    run_constraints: tuple[str, ...] = Field(default=(), strict=False)
+    run: tuple[Spec, ...] = Field(default=(), strict=False)
+    run_constraints: tuple[Spec, ...] = Field(default=(), strict=False)
 
 
 class About(Strict):
     """Homepage, licence and summary of the software."""
 
-    homepage: str | None = None
-    license: str
-    summary: str
+    homepage: Line | None = None
+    license: Line
+    summary: Line
 
 
 class Recipe(Strict):

@@ -6,23 +6,23 @@ from typing import Annotated, Literal
 
 from pydantic import Field
 
-from stacks.core.models import Strict
+from stacks.core.models import SHA256, FileName, Line, RelativePath, Strict, Variable
 
 
 class Wheel(Strict):
     """Unpack a wheel; see staging/wheel.py."""
 
     stage: Literal["wheel"]
-    site_packages: str = "site-packages"
+    site_packages: RelativePath = "site-packages"
 
 
 class Sdist(Strict):
     """Copy a pure Python package out of a source archive; see staging/wheel.py."""
 
     stage: Literal["sdist"]
-    package: str
-    distribution: str
-    scripts: dict[str, str] = Field(default_factory=dict)
+    package: RelativePath
+    distribution: FileName
+    scripts: dict[FileName, RelativePath] = Field(default_factory=dict)
 
 
 class PythonModules(Strict):
@@ -35,15 +35,15 @@ class CPython(Strict):
     """Make Debian's Python relocatable; see staging/cpython.py."""
 
     stage: Literal["cpython"]
-    libraries: tuple[str, ...] = Field(strict=False)
+    libraries: tuple[RelativePath, ...] = Field(strict=False)
 
 
 class Libraries(Strict):
     """Take shared libraries out of debs; see staging/libraries.py."""
 
     stage: Literal["libraries"]
-    libraries: tuple[str, ...] = Field(default=(), strict=False)
-    links: dict[str, str] = Field(
+    libraries: tuple[RelativePath, ...] = Field(default=(), strict=False)
+    links: dict[FileName, RelativePath] = Field(
         default={}, description="link in lib/: its target there, or in that of a required package"
     )
 
@@ -52,17 +52,17 @@ class FrontLibraries(Strict):
     """Hide all but some functions of debs' libraries; see staging/front_libraries.py."""
 
     stage: Literal["front-libraries"]
-    functions: dict[str, dict[str, str]] = Field(
+    functions: dict[RelativePath, dict[Variable, Variable]] = Field(
         description="library of a deb: its remaining functions, and their new names"
     )
-    whole: tuple[str, ...] = Field(
+    whole: tuple[RelativePath, ...] = Field(
         default=(), strict=False, description="libraries whose other functions remain, too"
     )
-    serving: dict[str, tuple[str, ...]] = Field(
+    serving: dict[RelativePath, tuple[FileName, ...]] = Field(
         strict=False,
         description="library of a deb: the libraries with all other functions, in order",
     )
-    links: dict[str, str] = Field(default_factory=dict)
+    links: dict[FileName, RelativePath] = Field(default_factory=dict)
 
 
 class ThinFront(Strict):
@@ -70,14 +70,14 @@ class ThinFront(Strict):
 
     stage: Literal["thin-front"]
     library: str = Field(pattern=r"^lib[A-Za-z0-9_]+\.so\.[0-9]+$")
-    serving: str = Field(description="the library with all other functions")
-    links: dict[str, str] = Field(default_factory=dict)
+    serving: FileName = Field(description="the library with all other functions")
+    links: dict[FileName, RelativePath] = Field(default_factory=dict)
 
 
 class Edit(Strict):
     """The replacement of a text that occurs once in a file of a wheel."""
 
-    file: str = Field(description="below site_packages")
+    file: RelativePath = Field(description="below site_packages")
     old: str
     new: str
 
@@ -86,9 +86,9 @@ class RelinkedWheel(Strict):
     """Unpack a wheel and link it to libblas; see staging/relinked_wheel.py."""
 
     stage: Literal["relinked-wheel"]
-    site_packages: str
-    replaces: str = Field(description="the BLAS library in the wheel")
-    leave_out: tuple[str, ...] = Field(
+    site_packages: RelativePath
+    replaces: FileName = Field(description="the BLAS library in the wheel")
+    leave_out: tuple[RelativePath, ...] = Field(
         default=(), strict=False, description="patterns below site_packages: the wheel's own tests"
     )
     edits: tuple[Edit, ...] = Field(
@@ -100,8 +100,8 @@ class WheelLibraries(Strict):
     """Take shared libraries out of wheels; see staging/wheel_libraries.py."""
 
     stage: Literal["wheel-libraries"]
-    libraries: tuple[str, ...] = Field(strict=False)
-    links: dict[str, str] = Field(default_factory=dict)
+    libraries: tuple[RelativePath, ...] = Field(strict=False)
+    links: dict[FileName, RelativePath] = Field(default_factory=dict)
 
 
 class OpenBLASWheel(Strict):
@@ -114,23 +114,23 @@ class Compiler(Strict):
     """Relocate Debian's g++ with its sysroot; see staging/compiler.py."""
 
     stage: Literal["compiler"]
-    gcc: str
+    gcc: FileName
 
 
 class Object(Strict):
     """A file to compile: its path in the sources, and its own flags."""
 
-    file: str
-    flags: tuple[str, ...] = Field(default=(), strict=False)
+    file: RelativePath
+    flags: tuple[Line, ...] = Field(default=(), strict=False)
 
 
 class Linked(Strict):
     """How to compile and link a shared library."""
 
     library: str = Field(pattern=r"^lib[A-Za-z0-9_-]+\.so$")
-    flags: tuple[str, ...] = Field(strict=False, description="of every object")
+    flags: tuple[Line, ...] = Field(strict=False, description="of every object")
     objects: tuple[Object, ...] = Field(strict=False, min_length=1)
-    libraries: tuple[str, ...] = Field(
+    libraries: tuple[FileName, ...] = Field(
         default=(), strict=False, description="libraries to link with, without lib: m"
     )
 
@@ -139,17 +139,17 @@ class Compiled(Linked):
     """Compile a library of the project's own; see staging/compiled_library.py."""
 
     stage: Literal["compiled"]
-    headers: tuple[str, ...] = Field(strict=False)
-    licences: tuple[str, ...] = Field(strict=False, min_length=1)
+    headers: tuple[RelativePath, ...] = Field(strict=False)
+    licences: tuple[RelativePath, ...] = Field(strict=False, min_length=1)
 
 
 class BLIS(Strict):
     """Add the project's kernels to Debian's BLIS; see staging/blis.py."""
 
     stage: Literal["blis"]
-    build: str = Field(description="the folder of its library and header in the debs")
-    library: str
-    links: dict[str, str] = Field(default_factory=dict)
+    build: RelativePath = Field(description="the folder of its library and header in the debs")
+    library: FileName
+    links: dict[FileName, RelativePath] = Field(default_factory=dict)
     kernels: Linked
 
 
@@ -157,14 +157,14 @@ class DebianFiles(Strict):
     """Copy files of debs; see staging/debian_files.py."""
 
     stage: Literal["debian-files"]
-    files: dict[str, str] = Field(
+    files: dict[RelativePath, RelativePath] = Field(
         min_length=1, description="pattern of files or folders of the debs: folder of the prefix"
     )
-    left_out: tuple[str, ...] = Field(
+    left_out: tuple[RelativePath, ...] = Field(
         default=(), strict=False, description="patterns of file names to leave out of folders"
     )
-    links: dict[str, str] = Field(default_factory=dict)
-    search: tuple[str, ...] = Field(
+    links: dict[FileName, RelativePath] = Field(default_factory=dict)
+    search: tuple[RelativePath, ...] = Field(
         default=("lib",),
         strict=False,
         description="folders of the prefix for their RPATH, in order",
@@ -174,17 +174,19 @@ class DebianFiles(Strict):
 class Replaced(Strict):
     """The replacement of a function of a library; see staging/replaced_function.py."""
 
-    function: str = Field(description="its name; src/NAME.s replaces it")
+    function: Variable = Field(description="its name; src/NAME.s replaces it")
     room: int = Field(gt=0, description="bytes from its start to the next function")
-    sha256: str = Field(pattern=r"^[0-9a-f]{64}$", description="of those bytes")
-    calls: dict[str, int] = Field(description="name in src/NAME.s: its address in the library")
+    sha256: str = Field(pattern=SHA256, description="of those bytes")
+    calls: dict[Variable, int] = Field(description="name in src/NAME.s: its address in the library")
 
 
 class PoCL(Strict):
     """Take PoCL out of its wheel; see staging/pocl.py."""
 
     stage: Literal["pocl"]
-    gcc: str = Field(description="the version of the compiler package's GCC, as in its folders")
+    gcc: FileName = Field(
+        description="the version of the compiler package's GCC, as in its folders"
+    )
     replaced: Replaced | None = None
 
 
@@ -192,15 +194,15 @@ class Forwarding(Strict):
     """Make a library that needs one of the host's; see staging/forwarding_library.py."""
 
     stage: Literal["forwarding"]
-    library: str
-    stands_for: str
+    library: FileName
+    stands_for: FileName
 
 
 class UserTarball(Strict):
     """Package an archive that only the user has; see stacks/environments/user_packages.py."""
 
     stage: Literal["amdlibm"]
-    variable: str = Field(description="the environment variable that names the file")
+    variable: Variable = Field(description="the environment variable that names the file")
 
 
 Extra = Annotated[

@@ -7,7 +7,7 @@ import os
 import re
 import socket
 import sys
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 from pathlib import Path
 
 from stacks.bench.result import NAME
@@ -22,20 +22,31 @@ NAME_PREFIX, BOOT_PREFIX = f"{LABEL}-machine-", f"{LABEL}-boot-"
 BOOT_ID = Path("/proc/sys/kernel/random/boot_id")
 
 
-def worker(address: str, name: str, options: Sequence[str]) -> None:
+def worker(address: str, name: str, options: Sequence[str], *, insecure: bool = False) -> None:
     """Become a worker, until it is stopped or its scheduler goes away.
 
-    options: for `dask worker`. Raises UsageError for an invalid name.
+    options: for `dask worker`. insecure: others may reach it without TLS. Raises UsageError for an
+    invalid name, and for an address that others can reach.
     """
-    command = worker_command(address, name, options)
+    worker_command(address, name)
     prepare()
-    _run(command)
+    from stacks.cluster import addresses
+
+    listening = addresses.of_worker(address, options, insecure=insecure)
+    _run(worker_command(address, name, [*listening.words, *options]), listening.variables)
 
 
-def scheduler(options: Sequence[str]) -> None:
-    """Become a scheduler, until it is stopped; `options` go to `dask scheduler`."""
+def scheduler(options: Sequence[str], *, insecure: bool = False) -> None:
+    """Become a scheduler, until it is stopped; `options` go to `dask scheduler`.
+
+    insecure: others may reach it without TLS. Raises UsageError for an address that others can
+    reach.
+    """
     prepare()
-    _run(["distributed.cli.dask_scheduler", *options])
+    from stacks.cluster import addresses
+
+    listening = addresses.of_scheduler(options, insecure=insecure)
+    _run(["distributed.cli.dask_scheduler", *listening.words, *options], listening.variables)
 
 
 def worker_command(address: str, name: str, options: Sequence[str] = ()) -> list[str]:
@@ -71,11 +82,11 @@ def machine_label(name: str, boot_id: Path = BOOT_ID) -> str:
     )
 
 
-def _run(command: Sequence[str]) -> None:
+def _run(command: Sequence[str], variables: Mapping[str, str]) -> None:
     """Replace this process, so that signals of Slurm and Kubernetes reach dask itself."""
     sys.stdout.flush()
     sys.stderr.flush()
-    env = {**os.environ, "PYTHONPATH": str(REPOSITORY)}
+    env = {**os.environ, "PYTHONPATH": str(REPOSITORY), **variables}
     os.execve(sys.executable, [sys.executable, "-m", *command], env)  # noqa: S606
 
 

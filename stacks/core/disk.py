@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import errno
 import fcntl
+import glob
 import hashlib
 import os
 import shutil
@@ -14,8 +15,12 @@ from contextlib import contextmanager
 from pathlib import Path
 
 from stacks.core.errors import IntegrityError, StacksError
+from stacks.core.exchange import exchange
+from stacks.core.locking import acquire, acquire_folder
 
 REPOSITORY = Path(__file__).resolve().parents[2]
+# How the names of temporary folders in TMPDIR begin.
+SCRATCH = "theano-stacks-"
 
 
 class DiskError(StacksError):
@@ -104,30 +109,75 @@ def _other_folder(path: Path) -> str:
 
 @contextmanager
 def replace_atomically(target: Path) -> Iterator[Path]:
-    """Give a temporary path beside `target`; rename it onto `target` if the block succeeds.
+    """Give a temporary path beside `target`; put it in place of `target` if the block succeeds.
 
     The block makes a file or a folder there. If it fails, its output is removed and `target` stays
-    as it was. A folder at `target` is replaced.
+    as it was. A folder at `target` is exchanged for the new one in one step, where the file system
+    can do that.
     """
     with explain_disk_errors(target):
         target.parent.mkdir(parents=True, exist_ok=True)
-        folder = Path(
-            tempfile.mkdtemp(prefix=f".{target.name}.", suffix=".part", dir=target.parent)
-        )
-        try:
+        with temporary_folder(target.parent, f".{target.name}.", ".part") as folder:
             new = folder / target.name
             yield new
-            old = folder / "replaced"
-            if target.is_dir() and not target.is_symlink():
-                target.rename(old)
-            try:
+            if target.is_symlink() or not target.is_dir():
                 new.replace(target)
-            except OSError:
-                if old.exists():
-                    old.rename(target)
-                raise
-        finally:
-            shutil.rmtree(folder, ignore_errors=True)
+            elif not exchange(new, target):
+                _rename_twice(new, target)
+
+
+def _rename_twice(new: Path, target: Path) -> None:
+    """Put a path in place of a folder where the two cannot be exchanged."""
+    note = f"note: {target.parent}: its file system cannot exchange folders"
+    print(f"{note}: {target.name} is missing for a moment", file=sys.stderr, flush=True)
+    old = new.with_name("replaced")
+    target.rename(old)
+    try:
+        new.replace(target)
+    except OSError:
+        old.rename(target)
+        raise
+
+
+@contextmanager
+def temporary_folder(parent: Path, prefix: str, suffix: str = "") -> Iterator[Path]:
+    """Give a new folder in `parent` for the block, then remove it.
+
+    A lock on it tells others that it is in use, and ends with this process.
+    """
+    folder, descriptor = _new_folder(parent, prefix, suffix)
+    try:
+        yield folder
+    finally:
+        shutil.rmtree(folder, ignore_errors=True)
+        if descriptor is not None:
+            os.close(descriptor)
+
+
+def _new_folder(parent: Path, prefix: str, suffix: str) -> tuple[Path, int | None]:
+    while True:
+        folder = Path(tempfile.mkdtemp(prefix=prefix, suffix=suffix, dir=parent))
+        try:
+            return folder, acquire_folder(folder)
+        except (BlockingIOError, FileNotFoundError):
+            # Another process saw it without its lock, and removes it as left over.
+            continue
+        except OSError:
+            # A file system without such locks.
+            return folder, None
+
+
+def remove_leftover(folder: Path) -> bool:
+    """Remove a temporary folder unless a process uses it, and return whether it was removed."""
+    try:
+        descriptor = acquire_folder(folder)
+    except OSError:
+        return False
+    try:
+        shutil.rmtree(folder, ignore_errors=True)
+    finally:
+        os.close(descriptor)
+    return not folder.exists()
 
 
 def write_atomically(target: Path, data: bytes | str) -> None:
@@ -142,14 +192,14 @@ def scratch() -> Iterator[Path]:
     parent = Path(os.environ.get("TMPDIR") or "/tmp")  # noqa: S108
     with explain_disk_errors(parent):
         try:
-            folder = tempfile.TemporaryDirectory()
+            chosen = Path(tempfile.gettempdir())
         except FileNotFoundError as error:
             raise DiskError(
                 f"a temporary folder cannot be made: {error.strerror}",
                 fix="free some space there, or set TMPDIR to a folder that you may write",
             ) from error
-        with folder as name:
-            yield Path(name)
+        with temporary_folder(chosen, SCRATCH) as folder:
+            yield folder
 
 
 @contextmanager
@@ -166,17 +216,17 @@ def fixed_umask() -> Iterator[None]:
 def hold_lock(target: Path, what: str) -> Iterator[None]:
     """Hold the lock of `target` for the block; wait with a message while another process has it.
 
-    Temporary files of killed processes beside `target` are removed first.
+    Temporary folders of killed processes beside `target` are removed first.
     """
     with explain_disk_errors(target):
         target.parent.mkdir(parents=True, exist_ok=True)
-        with (target.parent / f".{target.name}.lock").open("a") as file:
-            try:
-                fcntl.flock(file, fcntl.LOCK_EX | fcntl.LOCK_NB)
-            except BlockingIOError:
-                print(f"waiting: {what} is being made", file=sys.stderr, flush=True)
-                fcntl.flock(file, fcntl.LOCK_EX)
+        lock = target.parent / f".{target.name}.lock"
+        descriptor = acquire(lock, fcntl.LOCK_EX, waiting_for=f"{what} is being made")
+        assert descriptor is not None
+        try:
             # Eight characters, as mkdtemp adds: `a` must not remove the files of `a.b`.
-            for left in target.parent.glob(f".{target.name}.{'?' * 8}.part"):
-                shutil.rmtree(left, ignore_errors=True)
+            for left in target.parent.glob(f".{glob.escape(target.name)}.{'?' * 8}.part"):
+                remove_leftover(left)
             yield
+        finally:
+            os.close(descriptor)

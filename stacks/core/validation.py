@@ -10,9 +10,12 @@ from typing import Any, Literal, get_args, get_origin
 from pydantic import BaseModel, ValidationError
 from pydantic_core import ErrorDetails
 
+from stacks.core.models import IN_WORDS
 from stacks.core.suggestions import nearest
 
 Keys = tuple[str | int, ...]
+# The most characters of a key or a value in a message.
+LONGEST = 100
 
 EXPECTED = {
     "string_type": "text",
@@ -55,7 +58,7 @@ def explain(
             yield Fault(
                 keys,
                 f"expected one of the keys {', '.join(names)}; "
-                f"found {str(loc[-1])!r}{_hint(str(loc[-1]), names)}",
+                f"found {shortened(str(loc[-1]))!r}{_hint(str(loc[-1]), names)}",
                 about_key=True,
             )
         elif kind in ("literal_error", "union_tag_invalid"):
@@ -71,7 +74,8 @@ def explain(
         elif kind == "union_tag_not_found":
             yield Fault(keys, f"expected the key {ctx['discriminator']}, found none")
         else:
-            expected = EXPECTED[kind].format(**ctx) if kind in EXPECTED else detail["msg"]
+            template = IN_WORDS.get(ctx.get("pattern", ""), EXPECTED.get(kind, detail["msg"]))
+            expected = template.format(**ctx) if template == EXPECTED.get(kind) else template
             found = described(detail["input"])
             if kind == "string_type" and isinstance(detail["input"], (bool, int, float)):
                 found += ": put it in quotes"
@@ -86,11 +90,18 @@ def described(value: object) -> str:
         return f"the number {value}"
     if isinstance(value, dict):
         return "a mapping"
-    return "a list" if isinstance(value, list) else repr(value)
+    if isinstance(value, list):
+        return "a list"
+    return repr(shortened(value) if isinstance(value, str) else value)
+
+
+def shortened(text: str) -> str:
+    """Return a text as it is, or the beginning of one that is too long for a message."""
+    return text if len(text) <= LONGEST else f"{text[:LONGEST]}..."
 
 
 def _hint(name: object, names: Iterable[str]) -> str:
-    near = nearest(name, names) if isinstance(name, str) else None
+    near = nearest(name, names) if isinstance(name, str) and len(name) <= LONGEST else None
     return f": did you mean {near!r}?" if near else ""
 
 

@@ -1,12 +1,15 @@
 """The one reader of YAML files; every error names the file, the line and the column.
 
 Only plain YAML 1.2 is taken: no tags, no anchors, no merge keys, no empty values, no key twice.
+Size, nesting and number of values are limited, so that no file takes all memory or time.
 """
 
 from __future__ import annotations
 
+import itertools
 import json
 import re
+import stat
 from collections.abc import Iterator
 from dataclasses import dataclass, field
 from pathlib import Path
@@ -16,11 +19,19 @@ import yaml
 from pydantic import BaseModel, ValidationError
 
 from stacks.core import validation
-from stacks.core.console import display_path
+from stacks.core.console import display_path, plural
 from stacks.core.errors import UsageError
 from stacks.core.validation import Keys
 
 M = TypeVar("M", bound=BaseModel)
+
+# A hundred times what the largest file of the project has; deeper nesting has no meaning.
+MAX_MEBIBYTES = 4
+MAX_DEPTH = 32
+MAX_VALUES = 100_000
+# Python itself refuses to parse an integer of more than 4300 digits.
+MAX_DIGITS = 1000
+MAX_FAULTS = 20
 
 # libyaml's parser: ten times as fast as one in Python.
 LOADER = getattr(yaml, "CSafeLoader", yaml.SafeLoader)
@@ -79,23 +90,43 @@ def load(path: Path, model: type[M]) -> M:
 
 def read(path: Path, model: type[M]) -> Document[M]:
     """Do as `load`, and keep the positions for later errors."""
+    content, positions = parse(path, read_bytes(path))
+    return Document(validate(content, positions, model), positions)
+
+
+def read_bytes(path: Path) -> bytes:
+    """Return a YAML file's bytes; UsageError if it is missing, too large, or not a file."""
     try:
-        data = path.read_bytes()
+        if not stat.S_ISREG(path.stat().st_mode):
+            raise UsageError(f"{display_path(path)}: not a file")
+        with path.open("rb") as file:
+            data = file.read((MAX_MEBIBYTES << 20) + 1)
     except FileNotFoundError:
         raise UsageError(f"{display_path(path)}: no such file") from None
     except OSError as error:
         raise UsageError(f"{display_path(path)}: {error.strerror}") from error
-    content, positions = parse(path, data)
+    if len(data) > MAX_MEBIBYTES << 20:
+        raise UsageError(f"{display_path(path)}: expected at most {MAX_MEBIBYTES} MiB, found more")
+    return data
+
+
+def validate(content: Any, positions: Positions, model: type[M]) -> M:
+    """Return parsed content as a model; UsageError with the position of each fault."""
     try:
-        value = model.model_validate_json(json.dumps(content))
+        return model.model_validate_json(json.dumps(content))
     except ValidationError as error:
         faults = validation.explain(error, model, {*positions.values, *positions.keys})
-        raise UsageError("\n".join(_message(fault, positions) for fault in faults)) from None
-    return Document(value, positions)
+        lines = [_message(fault, positions) for fault in itertools.islice(faults, MAX_FAULTS)]
+        if more := sum(1 for _ in faults):
+            lines.append(f"{display_path(positions.path)}: {plural(more, 'more fault')}")
+        raise UsageError("\n".join(lines)) from None
 
 
 def parse(path: Path, data: bytes) -> tuple[Any, Positions]:
-    """Return the plain values in a file's bytes and their positions; an empty file gives {}."""
+    """Return the plain values in a file's bytes and their positions; an empty file gives {}.
+
+    Raises UsageError with file and line.
+    """
     positions = Positions(path)
     try:
         value = _Reader(data.decode(), positions).document()
@@ -109,9 +140,11 @@ def parse(path: Path, data: bytes) -> tuple[Any, Positions]:
         what = error.problem if error.context is None else f"{error.problem}, {error.context}"
         where = positions.at(_position(error.problem_mark or error.context_mark))
         raise UsageError(f"{where}: expected YAML: {what}") from None
-    except (yaml.YAMLError, RecursionError) as error:
-        what = "too deeply nested" if isinstance(error, RecursionError) else str(error)
-        raise UsageError(f"{display_path(path)}: expected YAML: {what.splitlines()[0]}") from None
+    except yaml.YAMLError as error:
+        # A character that YAML forbids; its offset is in bytes.
+        what = str(error).splitlines()[0]
+        line = data[: getattr(error, "position", 0)].count(b"\n") + 1
+        raise UsageError(f"{display_path(path)}:{line}:1: expected YAML: {what}") from None
     positions.values.setdefault((), Position(1, 1))
     return value, positions
 
@@ -124,7 +157,9 @@ def _message(fault: validation.Fault, positions: Positions) -> str:
 
 def _prefix(keys: Keys) -> str:
     """Return keys as a person writes them, before a message: `extra.libraries[0]: `."""
-    text = "".join(f"[{key}]" if isinstance(key, int) else f".{key}" for key in keys)
+    text = "".join(
+        f"[{key}]" if isinstance(key, int) else f".{validation.shortened(key)}" for key in keys
+    )
     return f"{text.removeprefix('.')}: " if keys else ""
 
 
@@ -158,7 +193,15 @@ class _Reader:
         return value
 
     def _value(self, event: Any, keys: Keys) -> Any:
-        self._positions.values[keys] = _position(event.start_mark)
+        position = _position(event.start_mark)
+        # Checked while the events come: what follows is never read.
+        if len(keys) > MAX_DEPTH:
+            raise self._too_much(position, f"{MAX_DEPTH} levels of nesting")
+        if len(self._positions.values) >= MAX_VALUES:
+            raise self._too_much(position, f"{MAX_VALUES} values")
+        self._positions.values[keys] = position
+        if isinstance(event, yaml.AliasEvent):
+            raise self._refused(keys, "a value written out", f"the alias {event.anchor!r}")
         if event.anchor is not None:
             raise self._refused(keys, "a value written out", f"the anchor {event.anchor!r}")
         if event.tag not in (None, "!"):
@@ -183,7 +226,9 @@ class _Reader:
             name: Any = getattr(event, "value", None)
             if not _is_text_key(event):
                 self._positions.values[keys] = position
-                raise self._refused(keys, "a key that is text", f"{name!r}: put it in quotes")
+                alias = isinstance(event, yaml.AliasEvent)
+                found = f"the alias {event.anchor!r}" if alias else f"{name!r}: put it in quotes"
+                raise self._refused(keys, "a key that is text", found)
             inner = (*keys, name)
             if inner in self._positions.keys:
                 raise UsageError(
@@ -194,6 +239,9 @@ class _Reader:
             yield name, self._value(next(self._events), inner)
 
     def _scalar(self, text: str, keys: Keys) -> str | bool | int | float:
+        if len(text) > MAX_DIGITS and INTEGER.fullmatch(text):
+            found = f"{len(text)} characters"
+            raise self._refused(keys, f"a number of at most {MAX_DIGITS} digits", found)
         value = _plain(text)
         if value is None:
             self._positions.values[keys] = self._positions.keys.get(
@@ -204,6 +252,9 @@ class _Reader:
         if isinstance(value, str) and DATE.fullmatch(value):
             raise self._refused(keys, "text, a number, true or false", f"a date: {value}")
         return value
+
+    def _too_much(self, position: Position, limit: str) -> UsageError:
+        return UsageError(f"{self._positions.at(position)}: expected at most {limit}, found more")
 
     def _refused(self, keys: Keys, expected: str, found: str) -> UsageError:
         return UsageError(

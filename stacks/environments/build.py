@@ -3,16 +3,17 @@
 from __future__ import annotations
 
 import sys
-from collections.abc import Callable
+from collections.abc import Callable, Mapping
 from contextlib import suppress
 from pathlib import Path
 
 from stacks.channel.build import build_packages
 from stacks.channel.offers import Channel, read_channel
-from stacks.core.console import display_path, step
+from stacks.core.console import display_path, plural, step
 from stacks.core.errors import UsageError
 from stacks.core.workspace import Workspace
-from stacks.environments import accelerator, host, in_use, pip_layer, prefix, user_packages
+from stacks.environments import accelerator, host, in_use, prefix, user_packages
+from stacks.environments import repair as repairing
 from stacks.environments.part import Part
 from stacks.locks import lock
 from stacks.locks.lock import Lock
@@ -44,34 +45,51 @@ def parts_of(workspace: Workspace, variant: Variant, channel: Channel, locked: L
         with step("packages", f"{len(locked.packages)} from {locked.channel}"):
             parts = fetched_packages.parts_of(workspace, locked)
             return parts + accelerator.parts(workspace, variant, channel.pins)
-    wheels = pip_layer.missing_pins(
-        workspace, prefix.layer_key(variant, locked, locked.packages), locked.requirements
-    )
     offers = [channel.offers[package.file_name] for package in locked.packages]
-    built = build_packages(workspace, channel, offers, wheels)
+    built = build_packages(workspace, channel, offers, locked.requirements)
     return [Part(offer, built[offer.file_name]) for offer in offers]
 
 
-def make_environment(workspace: Workspace, variant: Variant, target: Path | None = None) -> Path:
+def make_environment(
+    workspace: Workspace, variant: Variant, target: Path | None = None, *, repair: bool = False
+) -> Path:
     """Return the folder of a variant's environment, made from its lock if it is not ready.
 
-    target: the folder instead of the one below build/. Raises a StacksError if the lock is stale,
-    a source is not available, bytes are not the pinned ones, or the disk is full or read-only.
+    target: the folder instead of the one below build/. repair: compare every file of an environment
+    that is there, and put back what differs. Raises a StacksError if the lock is stale, a source is
+    not available, bytes are not the pinned ones, or the disk is full or read-only.
     """
     channel, locked = read_lock(workspace, variant)
     if target is None:
         in_use.protect_build(workspace, variant)
         target = prefix.folder_of(workspace, variant)
     own = user_packages.packages(workspace, variant)
-    if prefix.is_ready(workspace, variant, locked, target, own):
+    repair = repair and target.is_dir()
+    if not repair and prefix.is_ready(workspace, variant, locked, target, own):
         print(f"  {'ready':<9}{display_path(target)}", file=sys.stderr, flush=True)
         return target
     if note := copying_note(workspace.cache, target):
         print(note, file=sys.stderr, flush=True)
     parts = parts_of(workspace, variant, channel, locked)
+    if repair:
+        with step("repair", "") as summaries:
+            faults = repairing.repair(workspace, variant, locked, parts, target, own)
+            summaries.append(f"{display_path(target)}: {plural(len(faults), 'file')}")
+        _show(faults, target)
+        return target
     with step("install", display_path(target)):
         prefix.make(workspace, variant, locked, parts, target, own)
     return target
+
+
+def _show(faults: Mapping[str, str], target: Path) -> None:
+    """Print what a repair changed."""
+    for name, fault in sorted(faults.items()):
+        done = "moved away" if fault == "extra" else "put back"
+        print(f"           {done}: {name} ({fault})", file=sys.stderr)
+    aside = repairing.folder_of_replaced(target)
+    if faults and aside.is_dir():
+        print(f"           what stood there is in {display_path(aside)}", file=sys.stderr)
 
 
 def device_of(path: Path) -> int:

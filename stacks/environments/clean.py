@@ -9,7 +9,7 @@ from pathlib import Path
 
 from stacks.core.disk import explain_disk_errors
 from stacks.core.workspace import Workspace
-from stacks.environments import in_use, prefix, reports
+from stacks.environments import in_use, leftovers, prefix, repair, reports
 from stacks.environments.reports import report_path
 from stacks.variants.variant import Variant
 
@@ -20,7 +20,8 @@ CACHED = ("bases", "layers", prefix.MODULES, "packages", "sources", "unpacked")
 def clean(workspace: Workspace, variants: Sequence[Variant] | None, *, cache: bool) -> None:
     """Remove environments and reports (all of build/ for None), and if requested the cache.
 
-    Other files in the cache's folder stay: a person may have chosen a shared one. Raises
+    Other files in the cache's folder stay: a person may have chosen a shared one. With the cache go
+    the leftovers of killed processes, which are counted, also those in TMPDIR. Raises
     in_use.InUseError, and removes nothing, if a process uses any of it.
     """
     if variants is None:
@@ -31,6 +32,7 @@ def clean(workspace: Workspace, variants: Sequence[Variant] | None, *, cache: bo
             for v in variants
             for p in (
                 prefix.folder_of(workspace, v),
+                repair.folder_of_replaced(prefix.folder_of(workspace, v)),
                 report_path(workspace, v),
                 reports.workload_reports(workspace, v),
             )
@@ -38,7 +40,7 @@ def clean(workspace: Workspace, variants: Sequence[Variant] | None, *, cache: bo
     if cache:
         paths += [workspace.cache / name for name in CACHED]
     existing = [path for path in paths if path.exists()]
-    if not existing:
+    if not existing and not (cache and any(leftovers.in_cache(workspace, resumed=0))):
         print("nothing to remove")
         return
     with ExitStack() as locks:
@@ -58,7 +60,12 @@ def clean(workspace: Workspace, variants: Sequence[Variant] | None, *, cache: bo
                     in_use.lock_of_cache(workspace), f"the cache {workspace.cache}"
                 )
             )
+            leftovers.collect_scratch()
+            leftovers.remove(leftovers.in_cache(workspace, resumed=0), workspace.cache)
         for path in filter(Path.exists, existing):
             print(f"removing {path}")
             with explain_disk_errors(path):
                 shutil.rmtree(path) if path.is_dir() else path.unlink()
+        if cache:
+            # The locks of what was removed.
+            leftovers.remove(leftovers.in_cache(workspace), workspace.cache)

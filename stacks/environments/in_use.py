@@ -3,25 +3,21 @@
 from __future__ import annotations
 
 import fcntl
-import glob
 import os
-import shlex
-import sys
 from collections.abc import Iterator
 from contextlib import contextmanager, suppress
 from pathlib import Path
 
 from stacks.core.disk import explain_disk_errors
 from stacks.core.errors import StacksError
+from stacks.core.locking import acquire, holders
 from stacks.core.workspace import Workspace
 from stacks.environments import prefix
 from stacks.locks.lock import Lock
 from stacks.variants.variant import Variant
 
-# How many processes a message names, and how many characters of each command line.
-NAMED, LONGEST = 3, 300
-# The end of the program that `./invoke` passes to Python, before the person's words.
-OWN_PROGRAM = "from stacks.tasks.program import main"
+# Seconds that a task waits for a removal: far more than that of the largest cache takes.
+LIMIT = 600.0
 
 _held: dict[Path, int] = {}
 
@@ -68,25 +64,27 @@ def is_ready(workspace: Workspace, variant: Variant, locked: Lock) -> bool:
     return prefix.is_ready(workspace, variant, locked, target)
 
 
-def hold_shared(lock: Path) -> None:
-    """Hold a lock until this process ends, shared with other users; wait while `clean` has it."""
+def hold_shared(lock: Path, limit: float = LIMIT) -> None:
+    """Hold a lock until this process ends, shared with other users; wait while `clean` has it.
+
+    A person without write permission holds none. Raises InUseError, with the process that has it,
+    after `limit` seconds.
+    """
     if lock in _held:
         return
     # A person without write permission makes nothing there, but can run programs.
     with suppress(OSError):
-        current = False
-        while not current:
-            lock.parent.mkdir(parents=True, exist_ok=True)
-            descriptor = _opened(lock)
-            try:
-                fcntl.flock(descriptor, fcntl.LOCK_SH | fcntl.LOCK_NB)
-            except BlockingIOError:
-                note = "waiting: `./invoke clean` removes what this uses"
-                print(note, file=sys.stderr, flush=True)
-                fcntl.flock(descriptor, fcntl.LOCK_SH)
-            current = _is_current(descriptor, lock)
-            if not current:
-                os.close(descriptor)
+        lock.parent.mkdir(parents=True, exist_ok=True)
+        descriptor = acquire(
+            lock, fcntl.LOCK_SH, waiting_for="what this uses is being removed", limit=limit
+        )
+        if descriptor is None:
+            raise InUseError(
+                f"{lock} is locked",
+                expected=f"a removal that ends within {limit:g} s",
+                found=holders(lock),
+                fix="wait until that process ends, or stop it; then run this again",
+            )
         _held[lock] = descriptor
 
 
@@ -104,67 +102,15 @@ def hold_exclusive(lock: Path, what: str) -> Iterator[None]:
     """
     with explain_disk_errors(lock):
         lock.parent.mkdir(parents=True, exist_ok=True)
-        current = False
-        while not current:
-            descriptor = os.open(lock, os.O_RDWR | os.O_CREAT, 0o666)
-            try:
-                fcntl.flock(descriptor, fcntl.LOCK_EX | fcntl.LOCK_NB)
-            except BlockingIOError:
-                processes = users(descriptor)
-                os.close(descriptor)
-                raise InUseError(
-                    f"{what} is in use: nothing was removed",
-                    found=processes,
-                    fix="wait until it ends, or stop it; then run this again",
-                ) from None
-            current = _is_current(descriptor, lock)
-            if not current:
-                os.close(descriptor)
+        descriptor = acquire(lock, fcntl.LOCK_EX, limit=0)
+        if descriptor is None:
+            raise InUseError(
+                f"{what} is in use: nothing was removed",
+                found=holders(lock),
+                fix="wait until it ends, or stop it; then run this again",
+            )
         try:
             yield
         finally:
             lock.unlink(missing_ok=True)
             os.close(descriptor)
-
-
-def users(descriptor: int) -> str:
-    """Return the other processes that have a file open, for a message."""
-    status = os.fstat(descriptor)
-    # Unlike Path.glob, it skips processes of other users and those that end meanwhile.
-    files = [path for path in glob.glob("/proc/[0-9]*/fd/*") if _is_same(path, status)]  # noqa: PTH207
-    numbers = sorted({int(path.split("/")[2]) for path in files} - {os.getpid()})
-    processes = [f"process {number}: {_command(Path(f'/proc/{number}'))}" for number in numbers]
-    more = f" and {len(processes) - NAMED} more" if len(processes) > NAMED else ""
-    return "; ".join(processes[:NAMED]) + more or "a process of another user or machine"
-
-
-def _opened(lock: Path) -> int:
-    try:
-        return os.open(lock, os.O_RDWR | os.O_CREAT, 0o666)
-    except OSError:
-        return os.open(lock, os.O_RDONLY)
-
-
-def _is_current(descriptor: int, lock: Path) -> bool:
-    """Return whether an open file still has its name: a holder of the lock may have removed it."""
-    return _is_same(lock, os.fstat(descriptor))
-
-
-def _is_same(path: str | Path, status: os.stat_result) -> bool:
-    try:
-        return os.path.samestat(os.stat(path), status)  # noqa: PTH116
-    except OSError:
-        return False
-
-
-def _command(process: Path) -> str:
-    try:
-        words = (process / "cmdline").read_bytes().decode(errors="replace").split("\0")[:-1]
-    except OSError:
-        return "it has ended"
-    for number, word in enumerate(words):
-        if OWN_PROGRAM in word:
-            words = ["./invoke", *words[number + 2 :]]
-            break
-    text = " ".join(shlex.join(words).split())
-    return text if len(text) <= LONGEST else text[:LONGEST] + " ..."

@@ -47,10 +47,7 @@ def parts_of(workspace: Workspace, lock: Lock) -> list[Part]:
     pins = pins_of(lock)
     paths = fetch(workspace, pins)
     return [
-        Part(
-            OtherChannelOffer(_index_of(paths[pin]), package.url),
-            Built(paths[pin], pin.sha256, package.md5, pin.size),
-        )
+        Part(OtherChannelOffer(_index_of(paths[pin]), package.url), Built(paths[pin], pin.sha256))
         for package, pin in zip(lock.packages, pins, strict=True)
     ]
 

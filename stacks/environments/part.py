@@ -2,17 +2,13 @@
 
 from __future__ import annotations
 
-import hashlib
-from collections.abc import Iterator
 from dataclasses import dataclass
+from functools import cached_property
 from typing import Any
 
-import rattler
-
+from stacks.channel.archive import Archive, Entry, read_archive
 from stacks.channel.offers import Offer
 from stacks.channel.package import Built
-
-NOTHING = hashlib.sha256().hexdigest()
 
 
 @dataclass(frozen=True)
@@ -45,37 +41,16 @@ class Part:
         """The archive's name without suffix, as in the name of its conda-meta record."""
         return self.file_name.removesuffix(".conda").removesuffix(".tar.bz2")
 
-    def files(self, python: str) -> dict[str, str]:
-        """Return the SHA-256 of each file by its path in the prefix, "" if it is unknown."""
-        digests = {}
-        for entry in self._entries():
-            name = entry.relative_path.as_posix()
-            if self.offer.index.get("noarch") == "python":
-                name = _noarch_path(name, python)
-            digest = (entry.sha256 or b"").hex()
-            # The target of a link may be in another package, which has its SHA-256.
-            is_link = entry.path_type.softlink and digest in ("", NOTHING)
-            if not (is_link and isinstance(self.offer, OtherChannelOffer)):
-                digests[name] = "" if is_link or entry.prefix_placeholder else digest
-        return digests
+    @cached_property
+    def archive(self) -> Archive:
+        """What the archive installs. Raises IntegrityError if it is not safe to install."""
+        return read_archive(self.built.path)
 
-    def rewritten(self) -> dict[str, str]:
-        """Return the SHA-256 in the archive of the files that the prefix's path is written into.
-
-        Only other channels' packages have such files.
-        """
-        if not isinstance(self.offer, OtherChannelOffer):
-            return {}
-        return {
-            entry.relative_path.as_posix(): (entry.sha256 or b"").hex()
-            for entry in self._entries()
-            if entry.prefix_placeholder
-        }
-
-    def _entries(self) -> Iterator[rattler.PathsEntry]:
-        for entry in rattler.PathsJson.from_package_archive(self.built.path).paths:
-            if not entry.path_type.directory:
-                yield entry
+    def files(self, python: str) -> dict[str, Entry]:
+        """Return each file by its path in an environment with this version of Python."""
+        if self.offer.index.get("noarch") != "python":
+            return dict(self.archive.files)
+        return {_noarch_path(name, python): each for name, each in self.archive.files.items()}
 
 
 def _noarch_path(name: str, python: str) -> str:

@@ -2,10 +2,10 @@
 
 from __future__ import annotations
 
-import json
 from pathlib import Path
 from typing import Any
 
+from stacks.core import jsonfile
 from stacks.core.workspace import Workspace
 from stacks.variants.variant import Variant
 
@@ -21,7 +21,7 @@ def read_report(workspace: Workspace, variant: Variant) -> dict[str, Any] | None
     It may be of schema 1, whose checks have another key in place of `fix`.
     """
     try:
-        report = json.loads(report_path(workspace, variant).read_bytes())
+        report = jsonfile.read(report_path(workspace, variant))
     except (OSError, ValueError):
         return None
     return report if isinstance(report, dict) else None

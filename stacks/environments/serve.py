@@ -5,11 +5,14 @@ from __future__ import annotations
 import functools
 import http.server
 import io
+import sys
+from collections.abc import Callable
 from pathlib import Path
 from typing import BinaryIO
 
 from stacks.channel import build as channel_build
 from stacks.channel.offers import PORT, read_channel
+from stacks.core.allowance import Allowance, limited_stream
 from stacks.core.errors import UsageError
 from stacks.core.workspace import Workspace
 from stacks.locks import lock
@@ -35,11 +38,14 @@ def serve(workspace: Workspace, port: int = PORT) -> None:
         server.serve_forever()
 
 
-def server_of(folder: Path, port: int) -> http.server.ThreadingHTTPServer:
-    """Return a server of a channel's folder on this machine; UsageError if the port is in use."""
+def server_of(folder: Path, port: int, seconds: float = 15.0) -> http.server.ThreadingHTTPServer:
+    """Return a server of a channel's folder on this machine; UsageError if the port is in use.
+
+    seconds: within which a client must send its request, and read each block of the answer.
+    """
     handler = functools.partial(_Handler, directory=str(folder))
     try:
-        return http.server.ThreadingHTTPServer(("127.0.0.1", port), handler)
+        return _Server(("127.0.0.1", port), handler, seconds)
     except (OSError, OverflowError) as error:
         raise UsageError(
             f"port {port} cannot be served",
@@ -48,16 +54,46 @@ def server_of(folder: Path, port: int) -> http.server.ThreadingHTTPServer:
         ) from error
 
 
+class _Server(http.server.ThreadingHTTPServer):
+    def __init__(
+        self, address: tuple[str, int], handler: Callable[..., _Handler], seconds: float
+    ) -> None:
+        super().__init__(address, handler)
+        self.seconds = seconds
+
+    def handle_error(self, request: object, client_address: object) -> None:
+        """Print one line: clients that break off are no failure of the server."""
+        print(f"a client broke off: {sys.exc_info()[1]}", file=sys.stderr)
+
+
 class _Handler(http.server.SimpleHTTPRequestHandler):
-    """Serves the channel's folder below /theano-stacks; logs only errors."""
+    """Serves the channel's folder below /theano-stacks, by GET and HEAD; logs only errors.
+
+    The base class limits the request line and each of at most 100 headers to 64 KiB.
+    """
+
+    server: _Server
+
+    def setup(self) -> None:
+        super().setup()
+        self.rfile.close()
+        self.connection.settimeout(self.server.seconds)
+        allowance = Allowance(self.server.seconds, 1)
+        self.rfile = limited_stream(self.connection, lambda: allowance.left)
 
     def translate_path(self, path: str) -> str:
-        prefix = "/theano-stacks/"
+        prefix, missing = "/theano-stacks/", str(Path(self.directory) / "no-such-path")
         if not path.startswith(prefix):
-            return str(Path(self.directory) / "no-such-path")
-        return super().translate_path(path[len(prefix) - 1 :])
+            return missing
+        file = super().translate_path(path[len(prefix) - 1 :])
+        # A link must not lead out of the folder; realpath accepts no null byte.
+        if "\0" in file or not Path(file).resolve().is_relative_to(Path(self.directory).resolve()):
+            return missing
+        return file
 
     def send_head(self) -> io.BytesIO | BinaryIO | None:
+        # The request took some of it.
+        self.connection.settimeout(self.server.seconds)
         # rattler sends If-Modified-Since, but does not accept the answer 304.
         del self.headers["If-Modified-Since"]
         return super().send_head()

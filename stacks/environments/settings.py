@@ -42,7 +42,7 @@ import sys
 
 PREFIX = getattr(sys, "base_prefix", sys.prefix)
 SETTINGS = os.path.join(PREFIX, "etc", "theanorc")
-OTHERS = os.environ.get("{rc_variable}", os.path.join("~", ".{module}rc"))
+OTHERS = os.environ.get({rc_variable!r}, os.path.join("~", ".{module}rc"))
 
 
 def _of_environment(name):
@@ -51,7 +51,7 @@ def _of_environment(name):
 
 # A program of another environment may have started this one: its settings end here.
 OWN = [name for name in OTHERS.split(os.pathsep) if not _of_environment(name)]
-os.environ["{rc_variable}"] = os.pathsep.join([SETTINGS] + OWN)
+os.environ[{rc_variable!r}] = os.pathsep.join([SETTINGS] + OWN)
 # The compiler's name in the settings is bare, because Theano cannot take a path with blanks in it.
 SCRIPTS = os.path.join(PREFIX, "bin")
 PATH = os.environ.get("PATH", os.defpath)
@@ -149,7 +149,8 @@ def write(
             ),
             modules=os.fsencode(modules) if modules and ACCELERATOR in variant.accelerator else b"",
             modules_variable=MODULES_VARIABLE,
-        )
+        ),
+        encoding="ascii",
     )
     (site_packages / "theano-stacks.pth").write_text(f"import {HOOK}\n")
     (prefix / EXPECTATION).write_text(

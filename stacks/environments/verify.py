@@ -2,13 +2,14 @@
 
 from __future__ import annotations
 
+import json
 import os
 import sys
 from collections.abc import Mapping
 from pathlib import Path
 from typing import NoReturn
 
-from stacks.core.disk import REPOSITORY, replace_atomically, write_atomically
+from stacks.core.disk import REPOSITORY, replace_atomically, scratch, write_atomically
 from stacks.core.errors import UsageError, VerifyError
 from stacks.core.process import CommandError, run_attached
 from stacks.core.workspace import Workspace
@@ -35,13 +36,24 @@ def verify_variant(
     VerifyError if a check failed or the suite could not run.
     """
     with replace_atomically(report_path(workspace, variant)) as report:
-        arguments = ["--expect", str(prefix / settings.EXPECTATION), "--json", str(report)]
-        arguments += _options(full, limit)
-        status = _run(prefix / "bin/python", arguments, environment(prefix))
-        if status not in (PASSED, FAILED, NO_DEVICE) or not report.is_file():
-            raise_for(status, f"{variant.id} could not be verified")
+        what = f"{variant.id} could not be verified"
+        # The environment's own Python may be damaged, so this one compares the files first.
+        words = ["files", "--prefix", str(prefix), "--json", str(report), *_options(full, 0)]
+        status = _attach(sys.executable, words, os.environ)
+        if status not in (PASSED, FAILED):
+            raise_for(status, what)
+        is_damaged = status == FAILED
+        if is_damaged and not report.is_file():
+            report_path(workspace, variant).unlink(missing_ok=True)
+            raise _damaged(variant)
+        if not is_damaged:
+            arguments = ["--expect", str(prefix / settings.EXPECTATION), *_options(full, limit)]
+            env = environment(prefix)
+            status = _verify(str(prefix / "bin/python"), arguments, env, report, what)
     if json_file:
         write_atomically(json_file, report_path(workspace, variant).read_bytes())
+    if is_damaged:
+        raise _damaged(variant)
     if status == FAILED:
         raise VerifyError(
             f"{variant.id} failed its verification",
@@ -49,6 +61,14 @@ def verify_variant(
         )
     if status == NO_DEVICE:
         raise_for(status, f"{variant.id} is verified but for its device")
+
+
+def _damaged(variant: Variant) -> VerifyError:
+    return VerifyError(
+        f"the environment of {variant.id} is damaged",
+        fix=f"./invoke build --variant {variant.name} --framework {variant.framework.name} "
+        "--repair",
+    )
 
 
 def verify_python(
@@ -64,14 +84,18 @@ def verify_python(
         raise UsageError(
             f"{python} is a folder", fix=f"give the interpreter: {path / 'bin' / 'python'}"
         )
-    arguments = ["--json", str(json_file)] if json_file else []
-    command = path if "/" in python else Path(python)
     # No file may be written into another environment, not even compiled modules.
     env = {**os.environ, "PYTHONDONTWRITEBYTECODE": "1"}
-    try:
-        status = _run(command, [*arguments, *_options(full, limit)], env)
-    except CommandError as error:
-        raise UsageError(error.what, fix=error.fix) from error
+    command = str(path) if "/" in python else python
+    with scratch() as folder:
+        report = folder / "report.json"
+        what = f"{python} could not be verified"
+        try:
+            status = _verify(command, _options(full, limit), env, report, what)
+        except CommandError as error:
+            raise UsageError(error.what, fix=error.fix) from error
+        if json_file:
+            write_atomically(json_file, report.read_bytes())
     if status != PASSED:
         raise_for(status, f"{python} did not pass")
 
@@ -90,8 +114,46 @@ def _options(full: bool, limit: int) -> list[str]:
     return [*(["--full"] if full else []), *(["--limit", str(limit)] if limit else [])]
 
 
-def _run(python: Path, arguments: list[str], env: Mapping[str, str]) -> int:
+def _verify(
+    python: str, arguments: list[str], env: Mapping[str, str], report: Path, what: str
+) -> int:
+    """Run the suite on an interpreter; return PASSED, FAILED or NO_DEVICE as its report has it.
+
+    report: the path for the report. Raises VerifyError `what` if the suite did not run to its end:
+    any other program may end with a status of the suite's.
+    """
+    status = _attach(python, [*arguments, "--json", str(report)], env)
+    if status not in (PASSED, FAILED, NO_DEVICE):
+        raise_for(status, what)
+    ok = _verdict(report)
+    if ok is (status != FAILED):
+        return status
+    reports = {None: "no report", True: "a report without failures", False: "a report of a failure"}
+    error = VerifyError(
+        what,
+        expected="a report that agrees with the exit status",
+        found=f"exit status {status} and {reports[ok]}",
+        fix=f"see the message above; without one, {python} is no Python that runs the suite",
+    )
+    error.exit_code = FAILED if status == FAILED else CANNOT_RUN
+    raise error
+
+
+def _verdict(report: Path) -> bool | None:
+    """Return whether all checks of a report passed, None if there is no valid report."""
+    try:
+        content = json.loads(report.read_bytes())
+        statuses = {check["status"] for check in content["checks"]}
+        ok = content["ok"]
+    except (OSError, ValueError, KeyError, TypeError, RecursionError):
+        return None
+    return ok if statuses and ok is ("fail" not in statuses) else None
+
+
+def _attach(python: str, arguments: list[str], env: Mapping[str, str]) -> int:
     sys.stdout.flush()
+    # The suite ends when this process is killed.
+    env = {**env, "THEANO_STACKS_PARENT": str(os.getpid())}
     return run_attached([python, SUITE, *arguments], env=env)
 
 

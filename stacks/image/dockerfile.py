@@ -3,13 +3,15 @@
 from __future__ import annotations
 
 import json
+import re
 from collections.abc import Mapping, Sequence
 from pathlib import Path
 
 import jinja2
 
 from stacks.core.disk import write_atomically
-from stacks.core.errors import StaleError
+from stacks.core.errors import StaleError, UsageError
+from stacks.core.models import IN_WORDS, LINE
 from stacks.core.workspace import Workspace
 from stacks.image import base
 from stacks.image.config import ImageConfig, config_of
@@ -71,6 +73,8 @@ def _pairs(values: Mapping[str, str]) -> list[str]:
 def _quoted(text: str) -> str:
     if text == BASE:
         return f'"{BASE}"'
+    if not re.fullmatch(LINE, text):
+        raise UsageError(f"{text!r} cannot be written in a Dockerfile", expected=IN_WORDS[LINE])
     for special in ("\\", '"', "$"):
         text = text.replace(special, f"\\{special}")
     return f'"{text}"'

@@ -12,11 +12,12 @@ from pathlib import Path
 from typing import Any
 
 from stacks.channel.offers import Channel
-from stacks.core import console
+from stacks.core import console, jsonfile
 from stacks.core.disk import fixed_umask, hold_lock, replace_atomically, sha256_of
 from stacks.core.workspace import Workspace
 from stacks.environments import build as pipeline
 from stacks.environments import prefix, settings
+from stacks.environments.manifest import write_manifest
 from stacks.environments.part import Part
 from stacks.image import base, manifest, normalised, precompiled, sbom
 from stacks.image import config as image_config
@@ -111,7 +112,7 @@ def sbom_in(layers: Sequence[Layer], *, locked_base: bool = True) -> bytes:
 def read_record(path: Path) -> dict[str, Any]:
     """Return the JSON object in a file, an empty one if the file is missing or damaged."""
     try:
-        record = json.loads(path.read_bytes())
+        record = jsonfile.read(path)
     except (OSError, ValueError):
         return {}
     return record if isinstance(record, dict) else {}
@@ -160,8 +161,11 @@ def _make(
         for path, debs in ((SBOM, base.licences(workspace)), (SBOM_WITHOUT_BASE, {})):
             document = sbom.render(config, key, parts, lock, channel.pins, debs, site_packages)
             (made / "settings" / path[1:]).write_text(document)
-        for layer in _layers(made):
+        layers = _layers(made)
+        for layer in layers:
             normalised.normalise(layer.folder, WRITABLE)
+        write_manifest(*(layer.folder / within for layer in layers))
+        normalised.normalise(layers[-1].folder, WRITABLE)
 
 
 def _expect_no_folder(path: Path) -> None:

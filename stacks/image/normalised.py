@@ -15,19 +15,25 @@ from stacks.core.reproducible import EPOCH
 def normalise(root: Path, folders: Mapping[str, int] | None = None) -> None:
     """Set the time of everything in a folder to EPOCH, and modes that do not depend on the umask.
 
-    Files get 755 or 644, folders 755 or, by their path below `root`, the mode in `folders`.
+    Files get 755 or 644, or where their owner cannot write, 555 or 444: these are links into the
+    cache. Folders get 755 or, by their path below `root`, the mode in `folders`.
     """
     modes = folders or {}
     for path in _walk(root):
         status = path.lstat()
         if not stat.S_ISLNK(status.st_mode):
-            executable = stat.S_ISDIR(status.st_mode) or status.st_mode & 0o100
-            mode = modes.get(str(path.relative_to(root)), 0o755 if executable else 0o644)
+            mode = modes.get(str(path.relative_to(root)), _mode(status.st_mode))
             if stat.S_IMODE(status.st_mode) != mode:
                 path.chmod(mode)
         # Most files are links into the cache, which have this time already.
         if status.st_mtime_ns != EPOCH * 10**9:
             os.utime(path, (EPOCH, EPOCH), follow_symlinks=False)
+
+
+def _mode(mode: int) -> int:
+    if stat.S_ISDIR(mode):
+        return 0o755
+    return (0o555 if mode & 0o100 else 0o444) | mode & 0o200
 
 
 def write(root: Path, out: IO[bytes]) -> None:

@@ -6,13 +6,19 @@ import json
 from collections.abc import Callable, Iterable
 from dataclasses import dataclass
 from pathlib import Path
-from typing import Any
+from typing import Annotated, Any
+
+from pydantic import BaseModel, ConfigDict, Field
 
 from stacks.core import yamlfile
 from stacks.core.errors import UsageError
+from stacks.core.models import FILE, ChannelName, FileName, Line, Md5, Name, Sha256, Version
 
 NAME = "conda-lock.yml"
 PLATFORM = "linux-64"
+# Its last part is the name of a file in the cache.
+URL = rf"^(https?|file)://[!-~]*/{FILE}$"
+_PackageName = Annotated[str, Field(pattern=r"^[a-z0-9_][a-z0-9_.-]*$")]
 
 
 @dataclass(frozen=True)
@@ -35,12 +41,16 @@ class LockedPackage:
 
 @dataclass(frozen=True)
 class Content:
-    """The content of a conda-lock.yml: `seal` is its content hash, `sealed` the rest."""
+    """The content of a conda-lock.yml: `seal` is its content hash, `sealed` the rest.
+
+    data: the file's bytes.
+    """
 
     packages: tuple[LockedPackage, ...]
     channel: str
     sealed: str
     seal: str
+    data: bytes
 
 
 def write(
@@ -82,7 +92,10 @@ def write(
         )
 
     put("")
-    put(seal(_split(yamlfile.parse(path, path.read_bytes())[0])[0]))
+    content, positions = yamlfile.parse(path, path.read_bytes())
+    # The values may come from another channel's index: what `read` would refuse is not written.
+    yamlfile.validate(content, positions, _File)
+    put(seal(_split(content)[0]))
 
 
 def _name_and_rest(spec: str) -> tuple[str, str]:
@@ -90,29 +103,65 @@ def _name_and_rest(spec: str) -> tuple[str, str]:
     return name, rest
 
 
-def parse(path: Path, data: bytes, fix: str) -> Content:
+class _Part(BaseModel):
+    """The keys of the format that are used here; there are more."""
+
+    model_config = ConfigDict(frozen=True, strict=True)
+
+
+class _Hashes(_Part):
+    sha256: Sha256
+    md5: Md5
+
+
+class _Package(_Part):
+    name: _PackageName
+    version: Version
+    build: FileName
+    url: str = Field(pattern=URL)
+    hash: _Hashes
+    dependencies: dict[_PackageName, Line]
+
+
+class _Channel(_Part):
+    url: ChannelName
+
+
+class _Metadata(_Part):
+    content_hash: dict[Name, str]
+    channels: tuple[_Channel, ...] = Field(min_length=1)
+
+
+class _File(_Part):
+    metadata: _Metadata
+    package: tuple[_Package, ...]
+
+
+def read(path: Path, fix: str) -> Content:
     """Return the content of a conda-lock.yml; UsageError, with the fix, if it is not valid."""
     try:
-        content, _ = yamlfile.parse(path, data)
+        data = yamlfile.read_bytes(path)
+        content, positions = yamlfile.parse(path, data)
+        file = yamlfile.validate(content, positions, _File)
         sealed, seal = _split(content)
-        packages = tuple(
-            LockedPackage(
-                name=str(entry["name"]),
-                version=str(entry["version"]),
-                build=str(entry["build"]),
-                url=str(entry["url"]),
-                sha256=str(entry["hash"]["sha256"]),
-                md5=str(entry["hash"]["md5"]),
-                depends=tuple(
-                    f"{name} {rest}".strip() for name, rest in entry["dependencies"].items()
-                ),
-            )
-            for entry in content["package"]
-        )
-        channel = str(content["metadata"]["channels"][0]["url"])
-    except (UsageError, ValueError, KeyError, IndexError, TypeError, AttributeError) as error:
+    except UsageError as error:
         raise UsageError(f"{path}: not a valid lock", found=str(error), fix=fix) from error
-    return Content(packages, channel, sealed, seal)
+    except KeyError as error:
+        found = f"no content hash for {error}"
+        raise UsageError(f"{path}: not a valid lock", found=found, fix=fix) from error
+    packages = tuple(
+        LockedPackage(
+            name=entry.name,
+            version=entry.version,
+            build=entry.build,
+            url=entry.url,
+            sha256=entry.hash.sha256,
+            md5=entry.hash.md5,
+            depends=tuple(f"{name} {rest}".strip() for name, rest in entry.dependencies.items()),
+        )
+        for entry in file.package
+    )
+    return Content(packages, file.metadata.channels[0].url, sealed, seal, data)
 
 
 def _split(content: Any) -> tuple[str, str]:

@@ -16,12 +16,14 @@ from pathlib import Path
 
 from stacks.channel import solve as solver
 from stacks.channel.offers import URL, Channel, Offer
-from stacks.channel.package import Built
+from stacks.core import jsonfile
 from stacks.core.disk import replace_atomically
 from stacks.core.errors import StaleError, UsageError
+from stacks.core.process import quoted
 from stacks.core.workspace import Workspace
 from stacks.locks import conda_lock
 from stacks.locks.conda_lock import LockedPackage
+from stacks.locks.digests import Digests
 from stacks.sources.pins import IndexPin, Pins
 from stacks.variants.variant import Variant, on_other_channel
 
@@ -103,7 +105,7 @@ def content_hash(
 def write_files(
     variant: Variant,
     offers: tuple[Offer, ...],
-    built: Mapping[str, Built],
+    digests: Mapping[str, Digests],
     pins: Pins,
     folder: Path,
 ) -> None:
@@ -114,8 +116,8 @@ def write_files(
             version=offer.recipe.package.version,
             build=offer.build_string,
             url=offer.url,
-            sha256=built[offer.file_name].sha256,
-            md5=built[offer.file_name].md5,
+            sha256=digests[offer.file_name].sha256,
+            md5=digests[offer.file_name].md5,
             depends=offer.recipe.requirements.run,
         )
         for offer in offers
@@ -127,7 +129,7 @@ def write_files(
         lambda sealed: content_hash(variant, offers, sealed),
     )
     for name, text in input_files(variant, pins).items():
-        (folder / name).write_text(text)
+        (folder / name).write_text(text, encoding="utf-8")
 
 
 def input_files(variant: Variant, pins: Pins, channel: str = URL) -> dict[str, str]:
@@ -157,13 +159,13 @@ def input_files(variant: Variant, pins: Pins, channel: str = URL) -> dict[str, s
 
 
 def make(
-    workspace: Workspace, variant: Variant, channel: Channel, built: Mapping[str, Built]
+    workspace: Workspace, variant: Variant, channel: Channel, digests: Mapping[str, Digests]
 ) -> None:
-    """Solve a variant and replace its lock."""
+    """Solve a variant and replace its lock; `digests` are those of the packages, by file name."""
     offers = solver.solve(channel, variant.conda_specs(), variant.framework.glibc)
     with replace_atomically(folder_of(workspace, variant)) as folder:
         folder.mkdir()
-        write_files(variant, offers, built, channel.pins, folder)
+        write_files(variant, offers, digests, channel.pins, folder)
 
 
 def make_of_other_channel(
@@ -185,7 +187,7 @@ def make_of_other_channel(
         )
         (folder / SIZES).write_text(json.dumps(sizes, indent=1, sort_keys=True) + "\n")
         for name, text in input_files(variant, pins, channel).items():
-            (folder / name).write_text(text)
+            (folder / name).write_text(text, encoding="utf-8")
 
 
 def read(workspace: Workspace, variant: Variant, pins: Pins) -> Lock:
@@ -193,10 +195,9 @@ def read(workspace: Workspace, variant: Variant, pins: Pins) -> Lock:
     path = folder_of(workspace, variant) / conda_lock.NAME
     if not path.is_file():
         raise UsageError(f"{variant.id} is not locked", fix=f"run `{_command(variant)}`")
-    data = path.read_bytes()
-    content = conda_lock.parse(path, data, _fix(_command(variant)))
+    content = conda_lock.read(path, _fix(_command(variant)))
     texts = input_files(variant, pins, content.channel)
-    digest = hashlib.sha256(data)
+    digest = hashlib.sha256(content.data)
     for name in sorted(texts):
         digest.update(texts[name].encode())
     return Lock(
@@ -212,7 +213,7 @@ def read(workspace: Workspace, variant: Variant, pins: Pins) -> Lock:
 
 def _sizes(variant: Variant, path: Path) -> dict[str, int]:
     try:
-        return {str(name): int(size) for name, size in json.loads(path.read_bytes()).items()}
+        return {str(name): int(size) for name, size in jsonfile.read(path).items()}
     except (OSError, ValueError, TypeError, AttributeError) as error:
         raise UsageError(
             f"{path} does not contain the packages' sizes",
@@ -226,7 +227,7 @@ def _command(variant: Variant, channel: str = "") -> str:
     if not variant.channel:
         return "./invoke lock"
     flavour = variant.name.partition("@")[0]
-    channel = channel or f"<the name or address of {variant.channel}>"
+    channel = quoted([channel]) if channel else f"<the name or address of {variant.channel}>"
     return f"./invoke lock --variant {flavour} --channel {channel}"
 
 
@@ -246,7 +247,7 @@ def check(workspace: Workspace, variant: Variant, channel: Channel) -> Lock:
     changes = []
     for name, text in input_files(variant, channel.pins, lock.channel).items():
         path = folder / name
-        committed = path.read_text(errors="replace") if path.is_file() else None
+        committed = path.read_text(encoding="utf-8", errors="replace") if path.is_file() else None
         if committed != text:
             changes.append(f"{name} {'is missing' if committed is None else 'differs'}")
     offers: tuple[Offer, ...] = ()

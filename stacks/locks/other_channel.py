@@ -20,7 +20,7 @@ from stacks.core.workspace import Workspace
 from stacks.locks.conda_lock import LockedPackage
 from stacks.locks.lock import make_of_other_channel
 from stacks.sources.condarc import ChannelAddress, channel_address, conda_web
-from stacks.sources.download import download
+from stacks.sources.download import LARGEST_FILE, download
 from stacks.sources.mirrors import public_url
 from stacks.sources.web import MissingError, Web
 from stacks.variants.variant import Variant, on_other_channel
@@ -106,7 +106,15 @@ def _download_index(web: Web, url: str, folder: Path) -> None:
     with explain_disk_errors(target):
         try:
             with packed.open("rb") as source, target.open("wb") as file:
-                zstandard.ZstdDecompressor().copy_stream(source, file)
+                blocks = zstandard.ZstdDecompressor().read_to_iter(source)
+                for block in blocks:
+                    file.write(block)
+                    if file.tell() > LARGEST_FILE:
+                        raise UsageError(
+                            f"{public_url(url)}/{packed.name} is too large",
+                            expected=f"at most {LARGEST_FILE} bytes, decompressed",
+                            fix="choose another channel",
+                        )
         except zstandard.ZstdError as error:
             raise UsageError(
                 f"{public_url(url)}/{packed.name} is not a zstd file", found=str(error)

@@ -11,17 +11,24 @@ from stacks.channel.offers import read_channel
 from stacks.core.errors import StaleError
 from stacks.core.workspace import Workspace
 from stacks.locks import lock
+from stacks.locks.digests import check_unchanged, digests_of
 from stacks.variants.variant import Variant
 
 
 def relock(workspace: Workspace, variants: Sequence[Variant]) -> None:
-    """Solve the variants, build the packages that are missing, and write the locks."""
+    """Solve the variants, build the packages that are missing, and write the locks.
+
+    Raises IntegrityError, and writes nothing, if a package has other bytes than a present lock
+    has under its name.
+    """
     channel = read_channel(workspace)
     solutions = {v.id: solver.solve(channel, v.conda_specs(), v.framework.glibc) for v in variants}
     offers = {offer.file_name: offer for offers in solutions.values() for offer in offers}
     built = build_packages(workspace, channel, offers.values())
+    digests = {name: digests_of(package.path) for name, package in built.items()}
+    check_unchanged(workspace, digests)
     for variant in variants:
-        lock.make(workspace, variant, channel, built)
+        lock.make(workspace, variant, channel, digests)
         print(f"  {'locked':<9}{variant.id}", file=sys.stderr)
 
 

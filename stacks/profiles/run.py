@@ -5,14 +5,14 @@ from __future__ import annotations
 import json
 import statistics
 import sys
-import tempfile
 from collections import Counter
 from collections.abc import Sequence
 from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
 
-from stacks.core.disk import write_atomically
+from stacks.core import jsonfile
+from stacks.core.disk import scratch, write_atomically
 from stacks.core.errors import StacksError, UsageError
 from stacks.core.process import quoted, run_attached
 from stacks.core.workspace import Workspace
@@ -121,8 +121,8 @@ def run(variant: Variant, prefix: Path, options: WorkloadOptions, *, quiet: bool
 
     Raises WorkloadError if the program's exit status is not 0.
     """
-    with tempfile.TemporaryDirectory(prefix="workload-") as folder:
-        path = Path(folder) / "report.json"
+    with scratch() as folder:
+        path = folder / "report.json"
         command: list[str | Path] = [prefix / "bin/python", *PROGRAM, *options.arguments()]
         command += ["--json", path, "--expect", prefix / settings.EXPECTATION]
         command += ["--quiet"] if quiet else []
@@ -148,7 +148,7 @@ def read_report(path: Path) -> dict[str, Any]:
     Raises UsageError if the file is missing, truncated, or of another kind or schema.
     """
     try:
-        report = json.loads(path.read_bytes())
+        report = jsonfile.read(path)
     except OSError as error:
         raise UsageError(f"{path}: {error.strerror}", fix="check the path") from error
     except ValueError as error:

@@ -2,8 +2,10 @@
 
 from __future__ import annotations
 
+from collections.abc import Set
+
 from stacks.channel.recipe import Archives, Debs, IndexFile, read_recipes
-from stacks.core.errors import StaleError
+from stacks.core.errors import StaleError, UsageError
 from stacks.core.workspace import Workspace
 from stacks.image import base
 from stacks.sources.debian_archive import DebRequest
@@ -22,14 +24,22 @@ def required_sources(workspace: Workspace) -> tuple[set[DebRequest], set[FileReq
     return debs, files
 
 
-def pin(workspace: Workspace, *, check: bool = False) -> None:
+def pin(workspace: Workspace, *, check: bool = False, expired: Set[str] = frozenset()) -> None:
     """Pin what the archives offer now and print the changes.
 
-    check: write nothing, and raise StaleError if the pins would change.
+    check: write nothing, and raise StaleError if the pins would change. expired: suites whose
+    archive has ended, so that its Valid-Until is past; UsageError if no recipe takes one of them.
     """
+    debs, files = required_sources(workspace)
+    suites = sorted({deb.suite for deb in debs})
+    if unknown := sorted(expired - set(suites)):
+        raise UsageError(
+            f"--expired: no recipe takes debs of {', '.join(unknown)}",
+            expected=f"some of: {', '.join(suites)}",
+        )
     path = workspace.sources_lock
     old = read_pins(path) if path.exists() else Pins(debs=(), files=())
-    new = repin(workspace, *required_sources(workspace))
+    new = repin(workspace, debs, files, expired=expired)
     changes = difference(old, new)
     print("\n".join(changes) if changes else "every pin is current")
     if check and changes:

@@ -3,29 +3,37 @@
 from __future__ import annotations
 
 import hashlib
+import io
 import lzma
 import os
 import re
-import tempfile
 import threading
-from collections.abc import Sequence, Set
+from collections.abc import Callable, Sequence, Set
 from dataclasses import dataclass
+from datetime import datetime
+from email.utils import parsedate_to_datetime
 from pathlib import Path
 
-from stacks.core.errors import FetchError, IntegrityError, UsageError
+from stacks.core.disk import scratch
+from stacks.core.errors import FetchError, IntegrityError, StacksError, UsageError
 from stacks.core.process import CommandError, call
 from stacks.sources.download import get_document
 from stacks.sources.mirrors import debian_mirrors, public_url
 from stacks.sources.parallel import parallel_map
 from stacks.sources.pins import SOURCE_PREFIX, DebPin
-from stacks.sources.web import MissingError, Web, environment_web
+from stacks.sources.web import MissingError, StoppedError, Web, environment_web
 
 PACKAGES = "main/binary-amd64/Packages.xz"
 SOURCES = "main/source/Sources.xz"
+# Bytes; main of Debian 13 has 55 MB of Packages.
+LARGEST_INDEX = 1 << 29
 KEYRINGS = (
     Path("/usr/share/keyrings/debian-archive-keyring.gpg"),
     Path("/usr/share/keyrings/debian-archive-keyring.pgp"),
 )
+
+# Returns the time now, with a zone.
+Clock = Callable[[], datetime]
 
 
 @dataclass(frozen=True, order=True)
@@ -36,17 +44,25 @@ class DebRequest:
     name: str
 
 
-def deb_pins(requests: Sequence[DebRequest], stop: threading.Event) -> tuple[DebPin, ...]:
+def deb_pins(
+    requests: Sequence[DebRequest], stop: threading.Event, expired: Set[str], clock: Clock
+) -> tuple[DebPin, ...]:
     """Return pins for what the mirrors have of each suite today, in the order of the requests.
 
-    Raises IntegrityError for a bad signature or bytes that differ from the signed ones, FetchError
-    for what is not available, UsageError for what does not exist.
+    expired: suites that are pinned though their Valid-Until is past. Raises IntegrityError for a
+    bad signature, an expired suite or bytes that differ from the signed ones, FetchError for what
+    is not available, UsageError for what does not exist.
     """
     web = environment_web(stop)
     names: dict[str, set[str]] = {}
     for deb in requests:
         names.setdefault(deb.suite, set()).add(deb.name)
-    packages = parallel_map(lambda suite: _packages(web, suite, names[suite]), list(names), stop)
+
+    def one(suite: str) -> dict[str, dict[str, str]]:
+        now = None if suite in expired else clock()
+        return _packages(web, suite, names[suite], now)
+
+    packages = parallel_map(one, list(names), stop)
     tables = dict(zip(names, packages, strict=True))
     pins = []
     for deb in requests:
@@ -69,33 +85,66 @@ def deb_pins(requests: Sequence[DebRequest], stop: threading.Event) -> tuple[Deb
     return tuple(pins)
 
 
-def _packages(web: Web, suite: str, names: Set[str]) -> dict[str, dict[str, str]]:
-    """Return the fields of packages of a suite, after a check of the archive's signature."""
-    missing: MissingError | None = None
+def _packages(
+    web: Web, suite: str, names: Set[str], now: datetime | None
+) -> dict[str, dict[str, str]]:
+    """Return the fields of packages of a suite from the first mirror that has it, signed."""
+    failures: list[StacksError] = []
     for root in debian_mirrors():
-        folder = f"{root}/dists/{suite}"
         try:
-            signed, _, _ = get_document(web, f"{folder}/InRelease", "*/*")
-        except MissingError as error:
-            missing = error
-            continue
-        release = verified_text(signed, f"{folder}/InRelease")
-        archives = {name for name in names if name.startswith(SOURCE_PREFIX)}
-        tables: dict[str, dict[str, str]] = {}
-        if names - archives:
-            tables |= _paragraphs(_index(web, folder, PACKAGES, release, suite), names)
-        if archives:
-            tables |= _archives(_index(web, folder, SOURCES, release, suite), archives)
-        return tables
+            return _packages_at(web, root, suite, names, now)
+        except StoppedError:
+            raise
+        except (FetchError, IntegrityError) as error:
+            failures.append(error)
+    for failure in failures:
+        if not isinstance(failure, MissingError):
+            raise failure
     raise UsageError(
         f"no mirror has the suite {suite}", fix="check the spelling of the suite"
-    ) from missing
+    ) from failures[0]
+
+
+def _packages_at(
+    web: Web, root: str, suite: str, names: Set[str], now: datetime | None
+) -> dict[str, dict[str, str]]:
+    folder = f"{root}/dists/{suite}"
+    signed, _, _ = get_document(web, f"{folder}/InRelease", "*/*")
+    release = verified_text(signed, f"{folder}/InRelease")
+    if now:
+        _check_date(release, now, suite, folder)
+    archives = {name for name in names if name.startswith(SOURCE_PREFIX)}
+    tables: dict[str, dict[str, str]] = {}
+    if names - archives:
+        tables |= _paragraphs(_index(web, folder, PACKAGES, release, suite), names)
+    if archives:
+        tables |= _archives(_index(web, folder, SOURCES, release, suite), archives)
+    return tables
+
+
+def _check_date(release: str, now: datetime, suite: str, folder: str) -> None:
+    """Raise IntegrityError if a Release file is past its Valid-Until (as apt, deb-release)."""
+    line = re.search(r"^Valid-Until: *(.*)$", release, re.MULTILINE)
+    if not line:
+        return
+    try:
+        current = now <= parsedate_to_datetime(line[1])
+    except (ValueError, TypeError, OverflowError):
+        current = False
+    if not current:
+        raise IntegrityError(
+            f"{public_url(folder)}/InRelease: {suite} has expired: the mirror is no longer updated",
+            expected=f"{now:%Y-%m-%d %H:%M:%S} UTC or later",
+            found=f"Valid-Until: {line[1]}",
+            fix="set DEBIAN_MIRROR to another mirror; if this archive has ended for good: "
+            f"./invoke pin --expired {suite}",
+        )
 
 
 def _index(web: Web, folder: str, name: str, release: str, suite: str) -> str:
     """Return the text of an index of a suite, checked against the signed InRelease."""
-    expected = _index_sha256(release, name, suite, folder)
-    packed, _, _ = get_document(web, f"{folder}/{name}", "*/*")
+    expected, size = _index_digest(release, name, suite, folder)
+    packed, _, _ = get_document(web, f"{folder}/{name}", "*/*", size)
     digest = hashlib.sha256(packed).hexdigest()
     if digest != expected:
         raise IntegrityError(
@@ -105,7 +154,19 @@ def _index(web: Web, folder: str, name: str, release: str, suite: str) -> str:
             fix="the mirror may be in the middle of an update: try again in an hour, or set "
             "DEBIAN_MIRROR to another",
         )
-    return lzma.decompress(packed).decode()
+    try:
+        with lzma.open(io.BytesIO(packed)) as file:
+            text = file.read(LARGEST_INDEX + 1)
+        if len(text) > LARGEST_INDEX:
+            raise ValueError("more text")
+        return text.decode()
+    except (lzma.LZMAError, EOFError, ValueError) as error:
+        raise IntegrityError(
+            f"{public_url(folder)}/{name} cannot be read",
+            expected=f"at most {LARGEST_INDEX} bytes of text, compressed by xz",
+            found=str(error),
+            fix="set DEBIAN_MIRROR to another mirror",
+        ) from error
 
 
 def _archives(text: str, names: Set[str]) -> dict[str, dict[str, str]]:
@@ -157,8 +218,8 @@ def _keyring() -> Path:
 def verified_text(signed: bytes, url: str) -> str:
     """Return the text of a clear-signed file after a check of its signature."""
     keyring = _keyring()
-    with tempfile.TemporaryDirectory() as folder:
-        (Path(folder) / "InRelease").write_bytes(signed)
+    with scratch() as folder:
+        (folder / "InRelease").write_bytes(signed)
         arguments = ["--status-fd", "1", "--keyring", str(keyring), "--output", f"{folder}/text"]
         try:
             # 2 also means that one of several signatures is by a key that is not in the keyring.
@@ -183,7 +244,8 @@ def verified_text(signed: bytes, url: str) -> str:
         return (Path(folder) / "text").read_text(encoding="utf-8")
 
 
-def _index_sha256(release: str, name: str, suite: str, folder: str) -> str:
+def _index_digest(release: str, name: str, suite: str, folder: str) -> tuple[str, int]:
+    """Return the SHA-256 and the size that a Release file has of an index."""
     names = re.findall(r"^(?:Suite|Codename): *(\S+)$", release, re.MULTILINE)
     if suite not in names:
         raise IntegrityError(
@@ -193,10 +255,10 @@ def _index_sha256(release: str, name: str, suite: str, folder: str) -> str:
             fix="set DEBIAN_MIRROR to another mirror",
         )
     sums = release.partition("\nSHA256:")[2]
-    line = re.search(rf"^ ([0-9a-f]{{64}}) +\d+ {re.escape(name)}$", sums, re.MULTILINE)
+    line = re.search(rf"^ ([0-9a-f]{{64}}) +(\d{{1,10}}) {re.escape(name)}$", sums, re.MULTILINE)
     if not line:
         raise UsageError(
             f"{public_url(folder)}/InRelease lists no {name}",
             fix="this suite cannot be used: it needs the component main for amd64",
         )
-    return line[1]
+    return line[1], int(line[2])

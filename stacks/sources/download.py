@@ -7,32 +7,37 @@ import random
 import shutil
 import sys
 import threading
-from collections.abc import Callable
+from collections.abc import Callable, Iterator
 from pathlib import Path
 from typing import TypeVar
 from urllib.parse import urlsplit
 from urllib.request import url2pathname
 
 import requests
-import urllib3
 
+from stacks.core.allowance import Allowance
 from stacks.core.disk import explain_disk_errors
 from stacks.core.errors import FetchError
 from stacks.sources.mirrors import public_url
+from stacks.sources.redirect import OTHER_SERVER
 from stacks.sources.web import (
+    BROKEN,
+    RATE_VARIABLE,
     MissingError,
     StoppedError,
     TransientError,
     Web,
     host_of,
     reason_of,
-    unreachable,
 )
 
 T = TypeVar("T")
 LOGGER = logging.getLogger(__name__)
 BLOCK = 1 << 18
 LONGEST_PAUSE = 30.0
+# Bytes: an index's page, after decompression; a file that has no pin yet.
+LARGEST_DOCUMENT = 64 << 20
+LARGEST_FILE = 2 << 30
 
 
 def pause(stop: threading.Event, seconds: float) -> None:
@@ -40,44 +45,106 @@ def pause(stop: threading.Event, seconds: float) -> None:
     stop.wait(seconds)
 
 
-def retry(web: Web, url: str, attempt: Callable[[], T], progressed: Callable[[], bool]) -> T:
+def retry(
+    web: Web,
+    url: str,
+    attempt: Callable[[Allowance], T],
+    progressed: Callable[[], bool] = lambda: False,
+) -> T:
     """Return what `attempt` returns; after each TransientError wait longer, with jitter.
 
-    The count of failures starts again after an attempt that made progress. The first wait for each
-    server prints a note.
+    The count of failures starts again after an attempt that made progress. All attempts and waits
+    share one allowance of time. The first wait for each server prints a note.
     """
     host = host_of(url)
+    allowance = web.allowance()
     failures = 0
     while True:
         if web.stop.is_set():
             raise StoppedError("stopped")
         try:
-            return attempt()
+            return attempt(allowance)
         except TransientError as error:
+            if allowance.left <= 0 and allowance.gained:
+                raise _slow(url, allowance) from error
             failures = 0 if progressed() else failures + 1
-            if failures > web.retries:
+            jitter = random.uniform(0.5, 1.0)  # noqa: S311  # no security depends on it
+            backoff = 0.25 * 2**failures * jitter
+            wait = min(LONGEST_PAUSE, max(backoff, error.after or 0.0))
+            if failures > web.retries or wait > allowance.left:
                 raise
             if host not in web.noted_hosts:
                 web.noted_hosts.add(host)
                 print(f"trying again: {error.what}", file=sys.stderr, flush=True)
-            jitter = random.uniform(0.5, 1.0)  # noqa: S311  # no security depends on it
-            backoff = 0.25 * 2**failures * jitter
-            pause(web.stop, min(LONGEST_PAUSE, max(backoff, error.after or 0.0)))
+            pause(web.stop, wait)
 
 
-def get_document(web: Web, url: str, accept: str) -> tuple[bytes, str, str]:
-    """Return a small document's bytes, its content type and its URL after redirects."""
+def _slow(url: str, allowance: Allowance) -> FetchError:
+    return FetchError(
+        f"{public_url(url)}: the server is too slow",
+        expected=f"{allowance.least_rate:.0f} bytes per second after {allowance.grace:.0f} s",
+        found=f"{allowance.gained} bytes in {allowance.elapsed:.0f} s",
+        fix=f"set another mirror or index; on a slow line, export {RATE_VARIABLE}=1000",
+    )
 
-    def attempt() -> tuple[bytes, str, str]:
-        with web.get(url, {"Accept": accept}) as response:
-            try:
-                return response.content, response.headers.get("Content-Type", ""), response.url
-            except OSError as error:
-                raise unreachable(url, error) from error
 
-    document = retry(web, url, attempt, lambda: False)
+def get_document(
+    web: Web, url: str, accept: str, limit: int = LARGEST_DOCUMENT
+) -> tuple[bytes, str, str]:
+    """Return a document's bytes, its content type and its URL after redirects.
+
+    limit: the most bytes, also after decompression; FetchError if there are more.
+    """
+
+    def attempt(allowance: Allowance) -> tuple[bytes, str, str]:
+        with web.get(url, {"Accept": accept}, allowance) as response:
+            content = b"".join(_blocks(web, url, response, allowance, limit, decode=True))
+            return content, response.headers.get("Content-Type", ""), response.url
+
+    document = retry(web, url, attempt)
     LOGGER.info("fetched %s, %d bytes", public_url(url), len(document[0]))
     return document
+
+
+def _blocks(
+    web: Web,
+    url: str,
+    response: requests.Response,
+    allowance: Allowance,
+    limit: int,
+    *,
+    decode: bool,
+) -> Iterator[bytes]:
+    """Give a body's blocks as they arrive; FetchError before there are more than `limit` bytes."""
+    if not decode and (response.raw.length_remaining or 0) > limit:
+        raise _too_much(url, limit)
+    length = 0
+    while True:
+        before = response.raw.tell()
+        try:
+            # read() would wait for a whole block, and lose what came before a timeout.
+            block = response.raw.read1(min(BLOCK, limit + 1 - length), decode_content=decode)
+        except BROKEN as error:
+            raise TransientError(
+                f"{public_url(url)}: {reason_of(error)}", fix=OTHER_SERVER
+            ) from error
+        if not block:
+            return
+        if web.stop.is_set():
+            raise StoppedError("stopped")
+        length += len(block)
+        if length > limit:
+            raise _too_much(url, limit)
+        allowance.gain(response.raw.tell() - before)
+        yield block
+
+
+def _too_much(url: str, limit: int) -> FetchError:
+    return FetchError(
+        f"{public_url(url)}: the server sends too much",
+        expected=f"at most {limit} bytes",
+        fix=OTHER_SERVER,
+    )
 
 
 def download(
@@ -85,12 +152,12 @@ def download(
 ) -> None:
     """Download a URL into the file `part`, resuming from the bytes that it has.
 
-    size: ends the transfer if a server sends more. advance: called with each change of the number
-    of bytes, negative for a loss. Raises what Web.get raises, and DiskError.
+    size: of the whole file; no more is written, nor more than LARGEST_FILE if it is None. advance:
+    called with each change of the number of bytes, negative for a loss. Raises what Web.get
+    raises, and DiskError.
     """
-    parts = urlsplit(url)
-    if parts.scheme == "file":
-        _copy(Path(url2pathname(parts.path)), url, part, advance)
+    if url.startswith("file:"):
+        _copy(url, part, size, advance)
     else:
         _retrieve(web, url, part, size, advance)
     LOGGER.info("fetched %s, %d bytes", public_url(url), _length(part))
@@ -105,74 +172,75 @@ def _retrieve(
         before, reached[0] = reached[0], _length(part)
         return reached[0] > before
 
-    retry(web, url, lambda: _transfer(web, url, part, size, advance), progressed)
+    def attempt(allowance: Allowance) -> None:
+        _transfer(web, url, part, size, advance, allowance)
+
+    retry(web, url, attempt, progressed)
 
 
 def _length(part: Path) -> int:
     return part.stat().st_size if part.exists() else 0
 
 
-def _copy(source: Path, url: str, part: Path, advance: Callable[[int], None]) -> None:
-    if not source.is_file():
-        raise MissingError(f"{public_url(url)}: no such file")
+def _discard(part: Path, advance: Callable[[int], None]) -> None:
     with explain_disk_errors(part):
         advance(-_length(part))
+        part.unlink(missing_ok=True)
+
+
+def _copy(url: str, part: Path, size: int | None, advance: Callable[[int], None]) -> None:
+    source = Path(url2pathname(urlsplit(url).path))
+    if not source.is_file():
+        raise MissingError(f"{public_url(url)}: no such file")
+    limit = LARGEST_FILE if size is None else size
+    if source.stat().st_size > limit:
+        raise _too_much(url, limit)
+    _discard(part, advance)
+    with explain_disk_errors(part):
         shutil.copyfile(source, part)
         advance(_length(part))
 
 
 def _transfer(
-    web: Web, url: str, part: Path, size: int | None, advance: Callable[[int], None]
+    web: Web,
+    url: str,
+    part: Path,
+    size: int | None,
+    advance: Callable[[int], None],
+    allowance: Allowance,
 ) -> None:
+    if size is not None and _length(part) > size:
+        _discard(part, advance)
     start = _length(part)
-    if size is not None and start == size:
+    if start == size:
         return
     # Some servers send a .tar.gz as a gzip-encoded tar; the pinned bytes are those on the wire.
     headers = {"Accept-Encoding": "identity"}
     if start:
         headers["Range"] = f"bytes={start}-"
-    with web.get(url, headers) as response:
+    with web.get(url, headers, allowance) as response:
         resumed = response.status_code == 206 and response.headers.get(
             "Content-Range", ""
         ).startswith(f"bytes {start}-")
         if start and not resumed:
-            with explain_disk_errors(part):
-                part.unlink()
-            advance(-start)
+            _discard(part, advance)
             start = 0
             if response.status_code in (206, 416):
-                raise TransientError(f"{public_url(url)}: the server cannot resume this file")
+                raise TransientError(
+                    f"{public_url(url)}: the server cannot resume this file", fix=OTHER_SERVER
+                )
         if response.status_code == 416:
             raise FetchError(
-                f"{public_url(url)}: the server answered 416 to a request for all of it"
+                f"{public_url(url)}: the server answered 416 to a request for all of it",
+                fix=OTHER_SERVER,
             )
-        _write(web, url, response, part, start, size, advance)
-
-
-def _write(
-    web: Web,
-    url: str,
-    response: requests.Response,
-    part: Path,
-    start: int,
-    size: int | None,
-    advance: Callable[[int], None],
-) -> None:
-    length = start
-    with explain_disk_errors(part), part.open("ab") as file:
-        while True:
-            try:
-                block = response.raw.read(BLOCK, decode_content=False)
-            except (OSError, urllib3.exceptions.HTTPError) as error:
-                raise TransientError(f"{public_url(url)}: {reason_of(error)}") from error
-            if not block:
-                break
-            if web.stop.is_set():
-                raise StoppedError("stopped")
-            file.write(block)
-            length += len(block)
-            advance(len(block))
-            if size is not None and length > size:
-                return
-    if size is not None and length < size:
-        raise TransientError(f"{public_url(url)}: the server sent {length} of {size} bytes")
+        limit = (LARGEST_FILE if size is None else size) - start
+        blocks = _blocks(web, url, response, allowance, limit, decode=False)
+        with explain_disk_errors(part), part.open("ab") as file:
+            for block in blocks:
+                file.write(block)
+                advance(len(block))
+    if size is not None and _length(part) < size:
+        raise TransientError(
+            f"{public_url(url)}: the server sent {_length(part)} of {size} bytes", fix=OTHER_SERVER
+        )

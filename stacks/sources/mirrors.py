@@ -9,7 +9,7 @@ import sys
 from collections.abc import Iterator
 from dataclasses import dataclass
 from pathlib import Path
-from urllib.parse import urlsplit
+from urllib.parse import quote, urlsplit
 
 from stacks.core.errors import FetchError
 from stacks.core.process import CommandError, call
@@ -36,9 +36,13 @@ class PipSettings:
 
 
 def public_url(url: str) -> str:
-    """Return a URL or path for messages: without user, password, query and fragment."""
-    parts = urlsplit(url)
-    return parts._replace(netloc=parts.netloc.rpartition("@")[2], query="", fragment="").geturl()
+    """Return a URL or path for messages: without user, password, query and fragment.
+
+    It may be one that cannot be parsed, and may come from a server: control characters are quoted.
+    """
+    address = re.split(r"[?#]", url, maxsplit=1)[0]
+    address = re.sub(r"//[^/]*@", "//", address, count=1)
+    return re.sub(r"[^\x20-\x7e]", lambda letter: quote(letter[0]), address)
 
 
 def valid_url(url: str, where: str) -> str:

@@ -7,18 +7,21 @@ of them treats an index that is down as an index without the file.
 from __future__ import annotations
 
 import ipaddress
-import json
+import re
 from collections.abc import Iterator
+from contextlib import suppress
 from dataclasses import dataclass
 from html.parser import HTMLParser
 from pathlib import Path
 from urllib.parse import unquote, urljoin, urlsplit
 from urllib.request import url2pathname
 
+from stacks.core import jsonfile
 from stacks.core.errors import FetchError
 from stacks.sources.download import get_document
 from stacks.sources.mirrors import PipSettings, public_url
 from stacks.sources.pins import canonical
+from stacks.sources.redirect import OTHER_SERVER, check_address
 from stacks.sources.web import MissingError, StoppedError, Web
 
 ACCEPT = (
@@ -63,10 +66,11 @@ class FileQuery:
 
 
 def look_up(
-    web: Web, settings: PipSettings, project: str, files: frozenset[FileQuery]
+    web: Web, settings: PipSettings, project: str, files: frozenset[FileQuery], after: int = 0
 ) -> ProjectFiles:
     """Ask indexes, then find-links, in pip's order until all of the files are found.
 
+    after: how many of them to leave out, because they were asked before.
     An index without the project is skipped. Raises FetchError if one cannot be asked, unless the
     others have all files.
     """
@@ -77,7 +81,7 @@ def look_up(
     links: list[Link] = []
     tried: list[str] = []
     failures: list[FetchError] = []
-    for address, flat in addresses:
+    for address, flat in addresses[after:]:
         answer, label, failure = _ask(web, address, flat)
         links += [link for link in answer if link.filename in names]
         tried.append(label)
@@ -148,25 +152,32 @@ def _same_user(url: str, address: str) -> str:
     return url
 
 
-def _link(base: str, href: str, filename: str | None, sha256: str | None) -> Iterator[Link]:
-    """Yield the link of an index's entry; nothing if its address cannot be parsed."""
+def _link(
+    page: str, base: str, href: str, filename: str | None, sha256: str | None
+) -> Iterator[Link]:
+    """Yield the link of an index's entry; nothing if its address is refused."""
     try:
         parts = urlsplit(urljoin(base, href))
-    except ValueError:
+        url = parts._replace(fragment="").geturl()
+        # A server may not name files of this machine.
+        if not page.startswith("file:"):
+            check_address(url, href, OTHER_SERVER)
+    except (ValueError, FetchError):
         return
-    fragment_sha256 = parts.fragment.partition("sha256=")[2].partition("&")[0]
-    url = _same_user(parts._replace(fragment="").geturl(), base)
+    digest = sha256 or parts.fragment.partition("sha256=")[2].partition("&")[0]
     yield Link(
-        filename or unquote(parts.path.rpartition("/")[2]), url, sha256 or fragment_sha256 or None
+        filename or unquote(parts.path.rpartition("/")[2]),
+        _same_user(url, base),
+        digest if re.fullmatch("[0-9a-f]{64}", digest) else None,
     )
 
 
 def _json_links(body: bytes, base: str) -> Iterator[Link]:
     try:
-        for file in json.loads(body)["files"]:
+        for file in jsonfile.parse(body)["files"]:
             sha256 = file.get("hashes", {}).get("sha256")
-            yield from _link(base, file["url"], file["filename"], sha256)
-    except (ValueError, KeyError, TypeError, AttributeError) as error:
+            yield from _link(base, base, file["url"], file["filename"], sha256)
+    except (ValueError, LookupError, TypeError, AttributeError) as error:
         raise FetchError(
             f"{public_url(base)}: the index's answer cannot be parsed",
             expected="JSON of the simple repository API",
@@ -184,13 +195,20 @@ class _Anchors(HTMLParser):
     def handle_starttag(self, tag: str, attrs: list[tuple[str, str | None]]) -> None:
         href = dict(attrs).get("href")
         if tag == "base" and href:
-            self.base = urljoin(self.base, href)
+            with suppress(ValueError):
+                self.base = urljoin(self.base, href)
         elif tag == "a" and href:
             self.hrefs.append(href)
 
 
 def _html_links(body: bytes, base: str) -> Iterator[Link]:
     anchors = _Anchors(base)
-    anchors.feed(body.decode("utf-8", errors="replace"))
+    try:
+        anchors.feed(body.decode("utf-8", errors="replace"))
+    except (AssertionError, ValueError, OverflowError) as error:
+        # The parser of the standard library asserts that a declaration is well formed.
+        raise FetchError(
+            f"{public_url(base)}: the page cannot be parsed", found=str(error), fix=OTHER_SERVER
+        ) from error
     for href in anchors.hrefs:
-        yield from _link(anchors.base, href, None, None)
+        yield from _link(base, anchors.base, href, None, None)

@@ -18,7 +18,7 @@ from pydantic import Field
 from stacks.core import yamlfile
 from stacks.core.disk import write_atomically
 from stacks.core.errors import UsageError
-from stacks.core.models import Strict
+from stacks.core.models import FileName, FilePath, Sha256, Strict, Version
 from stacks.core.validation import Keys
 
 
@@ -160,28 +160,25 @@ def read_pins(path: Path) -> Pins:
     )
 
 
-_PART = r"[A-Za-z0-9_+~:!-][A-Za-z0-9._+~:!-]*"
-_Name = Annotated[str, Field(pattern=r"^(src:)?[A-Za-z0-9][A-Za-z0-9._+-]*$")]
-_Version = Annotated[str, Field(pattern=r"^[A-Za-z0-9][A-Za-z0-9._+~:!-]*$")]
+_NAME = "[A-Za-z0-9][A-Za-z0-9._+-]*"
 _Size = Annotated[int, Field(ge=1)]
-_Sha256 = Annotated[str, Field(pattern=r"^[0-9a-f]{64}$")]
 
 
 class _Deb(Strict):
     suite: str = Field(pattern=r"^[a-z][a-z0-9-]*$")
-    name: _Name
-    version: _Version
-    path: str = Field(pattern=rf"^{_PART}(/{_PART})+$")
+    name: str = Field(pattern=rf"^(src:)?{_NAME}$")
+    version: Version
+    path: FilePath
     size: _Size
-    sha256: _Sha256
+    sha256: Sha256
 
 
 class _File(Strict):
-    name: _Name
-    version: _Version
-    filename: str = Field(pattern=rf"^{_PART}$")
+    name: str = Field(pattern=rf"^{_NAME}$")
+    version: Version
+    filename: FileName
     size: _Size
-    sha256: _Sha256
+    sha256: Sha256
 
 
 class _PinsFile(Strict):

@@ -3,15 +3,16 @@
 from __future__ import annotations
 
 import threading
-from collections.abc import Callable, Iterable
+from collections.abc import Callable, Iterable, Set
 from dataclasses import dataclass
+from datetime import datetime, timezone
 from pathlib import Path
 
 from stacks.core.disk import explain_disk_errors, hold_lock, sha256_of
 from stacks.core.errors import FetchError, IntegrityError
 from stacks.core.workspace import Workspace
 from stacks.sources.cache import cached_path, cached_sha256
-from stacks.sources.debian_archive import DebRequest, deb_pins
+from stacks.sources.debian_archive import Clock, DebRequest, deb_pins
 from stacks.sources.download import download
 from stacks.sources.mirrors import pip_settings, public_url
 from stacks.sources.package_index import FileQuery, Link
@@ -31,15 +32,23 @@ class FileRequest:
     filename: str
 
 
-def repin(workspace: Workspace, debs: Iterable[DebRequest], files: Iterable[FileRequest]) -> Pins:
+def repin(
+    workspace: Workspace,
+    debs: Iterable[DebRequest],
+    files: Iterable[FileRequest],
+    *,
+    expired: Set[str] = frozenset(),
+    clock: Clock = lambda: datetime.now(timezone.utc),
+) -> Pins:
     """Return pins for what the archive and the indexes have today.
 
-    Raises IntegrityError for a bad signature or bytes that differ from the index,
-    FetchError for what is not available, UsageError for what does not exist.
+    expired: suites whose signed Release file may be past its Valid-Until. Raises IntegrityError
+    for a bad signature, an expired suite or bytes that differ from the index, FetchError for what
+    is not available, UsageError for what does not exist.
     """
     stop = threading.Event()
     return Pins(
-        debs=deb_pins(sorted(set(debs)), stop),
+        debs=deb_pins(sorted(set(debs)), stop, expired, clock),
         files=_file_pins(workspace, sorted(set(files)), stop),
     )
 
@@ -154,5 +163,6 @@ def _store(
             )
         target = cached_path(workspace, pinned)
         target.parent.mkdir(parents=True, exist_ok=True)
+        part.chmod(0o444)
         part.replace(target)
     return pinned

@@ -4,8 +4,9 @@ from __future__ import annotations
 
 import sys
 import threading
-from collections.abc import Callable, Iterable, Sequence
+from collections.abc import Callable, Iterable, Iterator, Sequence
 from dataclasses import dataclass
+from functools import partial
 from pathlib import Path
 
 from stacks.core.disk import explain_disk_errors, hold_lock, sha256_of
@@ -23,11 +24,20 @@ from stacks.sources.web import MissingError, StoppedError, Web, environment_web,
 
 @dataclass(frozen=True)
 class Source:
-    """The URLs to try for a file, in order; `origins` are the mirrors or indexes, for messages."""
+    """The URLs to try for a file, in order; `origins` are the mirrors or indexes, for messages.
+
+    `more` finds further URLs, and is called if these fail.
+    """
 
     web: Web
     urls: tuple[str, ...]
     origins: tuple[str, ...]
+    more: Callable[[], tuple[str, ...]] = tuple
+
+    def all_urls(self) -> Iterator[str]:
+        """Give all URLs, the further ones too."""
+        yield from self.urls
+        yield from self.more()
 
 
 def retrieve(workspace: Workspace, pins: Sequence[Pin], stop: threading.Event) -> None:
@@ -80,8 +90,23 @@ def _index_sources(pins: Sequence[IndexPin], stop: threading.Event) -> dict[Pin,
     sources: dict[Pin, Source] = {}
     for pin in pins:
         project = projects[canonical(pin.name)]
-        sources[pin] = Source(web, _urls(pin, project.links_to(pin.filename)), project.tried)
+        urls = _urls(pin, project.links_to(pin.filename))
+        more = partial(_more_urls, web, settings, pin, len(project.tried))
+        sources[pin] = Source(web, urls, project.tried, more)
     return sources
+
+
+def _more_urls(web: Web, settings: PipSettings, pin: IndexPin, asked: int) -> tuple[str, ...]:
+    """Return a file's links at the indexes that were not asked before."""
+    query = FileQuery(pin.filename, pin.sha256)
+    try:
+        files = look_up(web, settings, pin.name, frozenset({query}), asked)
+        return _urls(pin, files.links_to(pin.filename))
+    except StoppedError:
+        raise
+    except (FetchError, IntegrityError):
+        # The first failure is the one to show.
+        return ()
 
 
 def _channel_sources(pins: Sequence[CondaPin], stop: threading.Event) -> dict[Pin, Source]:
@@ -123,7 +148,7 @@ def _retrieve_one(
             with explain_disk_errors(target):
                 target.unlink()
         failures: list[StacksError] = []
-        for url in source.urls:
+        for url in source.all_urls():
             failure = _try(url, source.web, pin, target, progress)
             if failure is None:
                 return False
@@ -163,6 +188,7 @@ def _retrieve_from(url: str, web: Web, pin: Pin, target: Path, progress: Downloa
             + ("lock again" if isinstance(pin, CondaPin) else "`./invoke pin` shows it"),
         )
     with explain_disk_errors(target):
+        part.chmod(0o444)
         part.replace(target)
 
 

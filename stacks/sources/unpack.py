@@ -1,51 +1,99 @@
-"""Unpack debs and tar archives, never outside of the target folder."""
+"""Unpack debs, tar archives and zip archives, never outside of the target folder.
+
+One function writes the members of all formats, by the same rules.
+"""
 
 from __future__ import annotations
 
-import gzip
-import io
-import lzma
+import errno
 import os
 import shutil
 import stat
+import struct
 import tarfile
+import zipfile
 import zlib
-from collections.abc import Iterator
+from collections.abc import Callable, Iterable, Iterator
 from contextlib import contextmanager
+from dataclasses import dataclass
+from functools import partial
+from lzma import LZMAError
 from pathlib import Path
-from typing import IO, TYPE_CHECKING, cast
+from typing import IO
 
-import zstandard
+from zstandard import ZstdError
 
 from stacks.core.disk import explain_disk_errors
 from stacks.core.errors import IntegrityError
+from stacks.sources import links
+from stacks.sources.streams import BrokenError, decompressed, limited, section_of_ar
 
-if TYPE_CHECKING:
-    from _typeshed import WriteableBuffer
+# The most that an archive may unpack to: the project's sources have 11 times their size.
+LEAST_LIMIT, LARGEST_RATIO = 64 << 20, 100
+# What the readers of the standard library and zstandard raise for broken archives.
+BROKEN = (
+    BrokenError,
+    tarfile.TarError,
+    zipfile.BadZipFile,
+    LZMAError,
+    zlib.error,
+    ZstdError,
+    struct.error,
+    EOFError,
+    ArithmeticError,
+    LookupError,
+    RuntimeError,
+    ValueError,
+)
+# Paths that no disk can have; no error number: gzip and bz2.
+BROKEN_NUMBERS = (None, errno.ENAMETOOLONG, errno.EINVAL, errno.EILSEQ, errno.ELOOP)
 
-_MAGIC = b"!<arch>\n"
-_HEADER = 60
 
+@dataclass(frozen=True)
+class _Member:
+    """A file, folder, link or hard link of an archive; `read` gives the content of a file."""
 
-class _UnsafeError(Exception):
-    """A fault inside an archive; _reported() adds the archive's path."""
+    name: str
+    kind: str
+    mode: int = 0
+    size: int = 0
+    target: str = ""
+    read: Callable[[], IO[bytes] | None] = lambda: None
 
 
 def unpack_deb(deb: Path, target: Path) -> None:
     """Write the files of a deb (deb(5)) into the folder `target`, which is made if missing.
 
-    Symbolic links are written unchanged and never followed; a hard link may only name a file in
-    `target`; owners and the setuid, setgid and sticky bits are dropped. Raises IntegrityError for
-    a deb that is broken, has a device, or names a path outside `target`; DiskError.
+    Symbolic links are written unchanged and never followed; where one is absolute, `/` stands for
+    `target`, and none may lead out of it. A hard link may only name a file in `target`. Owners and
+    the setuid, setgid and sticky bits are dropped. Raises IntegrityError for a deb that is broken,
+    has a device, unpacks to far more than its size, or names a path outside `target`; DiskError.
     """
-    with _folder(target), _reported(deb), deb.open("rb") as file, _member(file, "data.tar") as tar:
-        _extract(tar, target)
+    with _folder(target), _reported(deb), _tar_of_deb(deb, "data.tar") as stream:
+        _extract(_tar_members(stream), target, _limit(deb))
+        _check_links(target, absolute=True)
 
 
 def unpack_tar(archive: Path, target: Path) -> None:
-    """Write the files of a tar archive, compressed or not, as unpack_deb does those of a deb."""
-    with _folder(target), _reported(archive), tarfile.open(archive, mode="r|*") as tar:
-        _extract(tar, target)
+    """Write the files of a tar archive, compressed or not, as unpack_deb does those of a deb.
+
+    Raises IntegrityError for an absolute link, too.
+    """
+    with _folder(target), _reported(archive), archive.open("rb") as file:
+        _extract(_tar_members(_plain(file, archive)), target, _limit(archive))
+        _check_links(target, absolute=False)
+
+
+def unpack_zip(
+    archive: Path, target: Path, place: Callable[[str], str | None] = lambda name: name
+) -> None:
+    """Write the files of a zip archive as unpack_deb does those of a deb, with mode 644 or 755.
+
+    `place` returns the path below `target` of a member by its name, or None to leave it out.
+    Raises IntegrityError for a link, for two members of one path, and for a path that exists.
+    """
+    with _folder(target), _reported(archive), zipfile.ZipFile(archive) as file:
+        _extract(_zip_members(file, place), target, _limit(archive), replace=False)
 
 
 def read_control(deb: Path) -> bytes:
@@ -53,11 +101,12 @@ def read_control(deb: Path) -> bytes:
 
     Raises IntegrityError for a deb that is broken or has no such file.
     """
-    with _reported(deb), deb.open("rb") as file, _member(file, "control.tar") as tar:
-        for member in tar:
-            if _parts(member.name) == ("control",) and (content := tar.extractfile(member)):
+    with _reported(deb), _tar_of_deb(deb, "control.tar") as stream:
+        for member in _tar_members(stream):
+            content = member.read() if _parts(member.name) == ("control",) else None
+            if content:
                 return content.read()
-        raise _UnsafeError("it has no control file")
+        raise BrokenError("it has no control file")
 
 
 @contextmanager
@@ -65,15 +114,9 @@ def _reported(archive: Path) -> Iterator[None]:
     """Turn faults of an archive into an IntegrityError that names it."""
     try:
         yield
-    except (
-        _UnsafeError,
-        tarfile.TarError,
-        lzma.LZMAError,
-        gzip.BadGzipFile,
-        zlib.error,
-        zstandard.ZstdError,
-        EOFError,
-    ) as error:
+    except (*BROKEN, OSError) as error:
+        if isinstance(error, OSError) and error.errno not in BROKEN_NUMBERS:
+            raise
         raise IntegrityError(
             f"{archive}: cannot be unpacked safely: {error}",
             expected="an archive with ordinary files below one folder",
@@ -90,110 +133,131 @@ def _folder(target: Path) -> Iterator[None]:
         yield
 
 
+def _limit(archive: Path) -> int:
+    return LEAST_LIMIT + LARGEST_RATIO * archive.stat().st_size
+
+
+def _plain(file: IO[bytes], archive: Path) -> IO[bytes]:
+    return limited(decompressed(file), _limit(archive))
+
+
 @contextmanager
-def _member(file: IO[bytes], name: str) -> Iterator[tarfile.TarFile]:
-    """Give the tar archive `name`, compressed or not, of an open deb as a stream."""
-    if file.read(len(_MAGIC)) != _MAGIC:
-        raise _UnsafeError("it is not an ar archive")
-    while header := file.read(_HEADER):
-        member, size = _ar_header(header)
-        if member.startswith(name):
-            section = io.BufferedReader(_Section(file, size))
-            with _plain(member, section) as plain, tarfile.open(fileobj=plain, mode="r|") as tar:
-                yield tar
-            return
-        file.seek(size + size % 2, os.SEEK_CUR)
-    raise _UnsafeError(f"it has no {name}")
+def _tar_of_deb(deb: Path, name: str) -> Iterator[IO[bytes]]:
+    """Give the decompressed tar archive `name` of a deb as a stream."""
+    with deb.open("rb") as file:
+        yield _plain(section_of_ar(file, name), deb)
 
 
-def _ar_header(header: bytes) -> tuple[str, int]:
-    """Return the name and the size in bytes that an ar header (ar(5)) has."""
-    size = header[48:58].strip()
-    if len(header) != _HEADER or header[58:] != b"`\n" or not size.isdigit():
-        raise _UnsafeError("its ar header is broken")
-    return header[:16].decode("ascii", errors="replace").strip().rstrip("/"), int(size)
+class _Header(tarfile.TarInfo):
+    """A header of a tar archive; TarFile takes a broken one for the end of the archive."""
+
+    @classmethod
+    def fromtarfile(cls, tarfile_: tarfile.TarFile) -> _Header:
+        try:
+            return super().fromtarfile(tarfile_)
+        except tarfile.EOFHeaderError:  # type: ignore[attr-defined]
+            raise
+        except tarfile.HeaderError as error:
+            raise BrokenError(f"a header is broken: {error}") from error
 
 
-class _Section(io.RawIOBase):
-    """The next `size` bytes of a file."""
-
-    def __init__(self, file: IO[bytes], size: int) -> None:
-        self._file, self._left = file, size
-
-    def readable(self) -> bool:
-        return True
-
-    def readinto(self, buffer: WriteableBuffer) -> int:
-        view = memoryview(buffer)[: self._left]
-        block = self._file.read(len(view))
-        if len(block) < len(view):
-            raise EOFError("it is truncated")
-        view[:] = block
-        self._left -= len(block)
-        return len(block)
-
-
-def _plain(name: str, section: IO[bytes]) -> IO[bytes]:
-    """Return the decompressed bytes of NAME.tar.SUFFIX as a stream."""
-    match name.partition(".tar")[2]:
-        case "":
-            return section
-        case ".xz":
-            return lzma.open(section)
-        case ".gz":
-            return cast(IO[bytes], gzip.open(section))
-        case ".zst":
-            return zstandard.ZstdDecompressor().stream_reader(section)
-    raise _UnsafeError(f"{name}: the compression is unknown")
+def _tar_members(stream: IO[bytes]) -> Iterator[_Member]:
+    """Yield the members of a decompressed tar archive, then read its checksum at the end."""
+    with tarfile.open(fileobj=stream, mode="r|", encoding="utf-8", tarinfo=_Header) as tar:
+        for member in tar:
+            kind = "neither file, folder nor link"
+            if member.isreg() and not member.issparse():
+                kind = "file"
+            elif member.isdir():
+                kind = "folder"
+            elif member.issym():
+                kind = "link"
+            elif member.islnk():
+                kind = "hard link"
+            read = partial(tar.extractfile, member)
+            yield _Member(
+                member.name, kind, member.mode & 0o777, member.size, member.linkname, read
+            )
+    while stream.read(1 << 20):
+        pass
 
 
-def _extract(tar: tarfile.TarFile, target: Path) -> None:
-    modes: dict[Path, int] = {}
-    for member in tar:
+def _zip_members(file: zipfile.ZipFile, place: Callable[[str], str | None]) -> Iterator[_Member]:
+    for member in file.infolist():
+        _parts(member.orig_filename)
+        name = place(member.filename)
+        if name is None:
+            continue
+        mode = member.external_attr >> 16
+        kind = "folder" if member.is_dir() else "file"
+        if stat.S_IFMT(mode) not in (0, stat.S_IFREG, stat.S_IFDIR):
+            kind = "neither file nor folder"
+        executable = 0o755 if mode & 0o111 else 0o644
+        yield _Member(
+            name,
+            kind,
+            0o755 if kind == "folder" else executable,
+            member.file_size,
+            read=partial(file.open, member),
+        )
+
+
+def _extract(members: Iterable[_Member], target: Path, limit: int, *, replace: bool = True) -> None:
+    """Write members below `target`; `replace` says whether one may take the path of another."""
+    for member in members:
         parts = _parts(member.name)
+        limit -= member.size
+        if member.size < 0 or limit < 0:
+            raise BrokenError("it unpacks to far more than its size")
         if not parts:
             continue
         path = _inside(target, parts)
-        mode = member.mode & 0o777
-        if member.isdir():
+        if member.kind == "folder":
             _make_folder(path)
-            # Set at the end: a folder without write permission must be filled first.
-            modes[path] = mode
+            # With all rights of the owner, because folders are filled and pruned.
+            path.chmod(member.mode | 0o700)
             continue
         if _kind(path) == "folder":
-            raise _UnsafeError(f"{member.name}: a folder has the same path")
+            raise BrokenError(f"{member.name}: a folder has the same path")
+        if _kind(path) != "nothing" and not replace:
+            raise BrokenError(f"{member.name}: two files have this path")
         path.unlink(missing_ok=True)
-        if member.isreg():
-            source = tar.extractfile(member)
-            if source is None:
-                raise _UnsafeError(f"{member.name}: it has no content")
-            _write(path, source, mode)
-        elif member.issym():
-            path.symlink_to(member.linkname)
-        elif member.islnk():
-            linked = _inside(target, _parts(member.linkname))
+        if member.kind == "file":
+            _write(path, member)
+        elif member.kind == "link":
+            if not member.target.isprintable() or not member.target:
+                raise BrokenError(f"{member.name}: a link to {member.target!r}")
+            path.symlink_to(member.target)
+        elif member.kind == "hard link":
+            linked = _inside(target, _parts(member.target))
             if _kind(linked) != "file":
-                raise _UnsafeError(
-                    f"{member.name}: a hard link to {member.linkname}, which is no file"
+                raise BrokenError(
+                    f"{member.name}: a hard link to {member.target}, which is no file"
                 )
             os.link(linked, path, follow_symlinks=False)
         else:
-            raise _UnsafeError(f"{member.name}: neither file, folder nor link")
-    for folder, mode in modes.items():
-        folder.chmod(mode)
+            raise BrokenError(f"{member.name}: {member.kind}")
+
+
+def _check_links(target: Path, *, absolute: bool) -> None:
+    for link in links.leading_out(target, absolute=absolute):
+        name = link.relative_to(target)
+        raise BrokenError(f"{name}: a link to {link.readlink()}, which is outside of the folder")
 
 
 def _parts(name: str) -> tuple[str, ...]:
+    if not name.isprintable():
+        raise BrokenError(f"{name!r}: the path is not printable text in UTF-8")
     parts = tuple(part for part in name.split("/") if part not in ("", "."))
-    if name.startswith("/") or ".." in parts or "\0" in name:
-        raise _UnsafeError(f"{name}: the path is outside of the folder")
+    if name.startswith("/") or ".." in parts:
+        raise BrokenError(f"{name}: the path is outside of the folder")
     return parts
 
 
 def _inside(target: Path, parts: tuple[str, ...]) -> Path:
     """Return target/parts and make its parents; none of them may be a symbolic link."""
     if not parts:
-        raise _UnsafeError("a link to the folder itself")
+        raise BrokenError("a link to the folder itself")
     folder = target
     for part in parts[:-1]:
         folder = folder / part
@@ -216,10 +280,14 @@ def _make_folder(path: Path) -> None:
     if kind == "nothing":
         path.mkdir(mode=0o755)
     elif kind != "folder":
-        raise _UnsafeError(f"{path.name}: a {kind} is in the place of a folder")
+        raise BrokenError(f"{path.name}: a {kind} is in the place of a folder")
 
 
-def _write(path: Path, source: IO[bytes], mode: int) -> None:
-    with path.open("xb") as file:
+def _write(path: Path, member: _Member) -> None:
+    source = member.read()
+    if source is None:
+        raise BrokenError(f"{member.name}: it has no content")
+    with source, path.open("xb") as file:
         shutil.copyfileobj(source, file, 1 << 20)
-        os.fchmod(file.fileno(), mode)
+        # Readable for its owner, because files are copied.
+        os.fchmod(file.fileno(), member.mode | 0o400)

@@ -2,19 +2,27 @@
 
 from __future__ import annotations
 
+import http.client
 import os
 import re
 import threading
 from dataclasses import dataclass, field
-from urllib.parse import urlsplit
 
 import requests
 import urllib3
 
-from stacks.core.errors import FetchError
+from stacks.core.allowance import Allowance
+from stacks.core.errors import FetchError, UsageError
+from stacks.sources.connection import limited_session
 from stacks.sources.mirrors import PipSettings, public_url
+from stacks.sources.redirect import OTHER_SERVER, check_address, redirect_target
 
-_local = threading.local()
+RATE_VARIABLE = "THEANO_STACKS_LEAST_RATE"
+MOST_REDIRECTS = 10
+SPELLING = "check the spelling of the mirror or index"
+# What requests and urllib3 raise for a broken connection, a garbled answer or an address: not all
+# of their errors have a common base.
+BROKEN = (OSError, ValueError, urllib3.exceptions.HTTPError, http.client.HTTPException)
 
 
 class MissingError(FetchError):
@@ -35,9 +43,10 @@ class StoppedError(FetchError):
 
 @dataclass(frozen=True, kw_only=True)
 class Web:
-    """The access to servers: certificates, proxy, timeout (seconds), retries.
+    """The access to servers: certificates, proxy, timeout (seconds), retries, least rate (bytes/s).
 
-    The library `requests` also uses the environment's proxies and ~/.netrc.
+    A server below the least rate is left for the next one; up to eight downloads share a line. The
+    library `requests` also uses the environment's proxies and ~/.netrc.
     """
 
     stop: threading.Event
@@ -47,36 +56,57 @@ class Web:
     trusted_hosts: tuple[str, ...] = ()
     timeout: float = 15.0
     retries: int = 4
+    least_rate: float = field(default_factory=lambda: _least_rate())
     noted_hosts: set[str] = field(default_factory=set, compare=False)
+
+    def allowance(self) -> Allowance:
+        """Return the time for one file or document: four timeouts, and more for each byte."""
+        return Allowance(4 * self.timeout, self.least_rate)
 
     def trusts(self, url: str) -> bool:
         """Return whether the URL's host is one of the user's trusted hosts."""
-        return bool({urlsplit(url).hostname, host_of(url)} & set(self.trusted_hosts))
+        host = host_of(url)
+        return bool({host, re.sub(r":\d*$", "", host).strip("[]")} & set(self.trusted_hosts))
 
-    def get(self, url: str, headers: dict[str, str]) -> requests.Response:
-        """Request a URL once; the body is read from `.raw`.
+    def get(self, url: str, headers: dict[str, str], allowance: Allowance) -> requests.Response:
+        """Request a URL once; the body is read from `.raw`, within the allowance.
 
         Raises MissingError, TransientError or FetchError, without passwords in the message.
         """
-        trusted = self.trusts(url)
+        address = check_address(url, f"{public_url(url)} is not a valid address", SPELLING)
+        for _ in range(MOST_REDIRECTS + 1):
+            response = self._request(url, address, headers, allowance)
+            if not response.is_redirect:
+                if 200 <= response.status_code < 300 or response.status_code == 416:
+                    return response
+                response.close()
+                raise _refused(_via(url, address), response)
+            # Closed, not read: the body may have no end.
+            response.close()
+            location = response.headers["Location"]
+            address = redirect_target(url, address, location, trusted=self.trusts(location))
+        raise FetchError(
+            f"{public_url(url)}: redirected more than {MOST_REDIRECTS} times", fix=OTHER_SERVER
+        )
+
+    def _request(
+        self, url: str, address: str, headers: dict[str, str], allowance: Allowance
+    ) -> requests.Response:
+        trusted = self.trusts(address)
         if trusted:
             urllib3.disable_warnings(urllib3.exceptions.InsecureRequestWarning)
         try:
-            response = _session().get(
-                url,
+            return limited_session(allowance).get(
+                address,
                 headers=headers,
                 stream=True,
-                timeout=self.timeout,
+                timeout=max(0.001, min(self.timeout, allowance.left)),
                 verify=False if trusted else self.verify,
                 cert=self.client_cert,
                 proxies={"http": self.proxy, "https": self.proxy} if self.proxy else None,
             )
-        except OSError as error:
-            raise unreachable(url, error) from error
-        if response.ok or response.status_code == 416:
-            return response
-        response.close()
-        raise _refused(url, response)
+        except BROKEN as error:
+            raise unreachable(url, error, address) from error
 
 
 def environment_web(stop: threading.Event) -> Web:
@@ -104,41 +134,50 @@ def _environment_bundle() -> str | bool:
     return True
 
 
-def _session() -> requests.Session:
-    # Threads must not share a session.
-    if not hasattr(_local, "session"):
-        _local.session = requests.Session()
-        _local.session.headers["User-Agent"] = "theano-stacks"
-    session: requests.Session = _local.session
-    return session
+def _least_rate() -> float:
+    text = os.environ.get(RATE_VARIABLE, "10000")
+    if not re.fullmatch(r"[1-9][0-9]{0,8}", text):
+        raise UsageError(
+            f"{RATE_VARIABLE} is not a rate",
+            expected="bytes per second, such as 1000",
+            found=repr(text),
+        )
+    return float(text)
 
 
 def host_of(url: str) -> str:
-    """Return the host and port of a URL, without user and password."""
-    return urlsplit(url).netloc.rpartition("@")[2]
+    """Return the host and port of any URL, without user and password."""
+    return re.split(r"[/?#]", url.partition("//")[2], maxsplit=1)[0].rpartition("@")[2].lower()
 
 
-def unreachable(url: str, error: BaseException) -> FetchError:
-    """Return the error for a failed request; its message has no password."""
-    host = host_of(url)
+def _via(url: str, address: str) -> str:
+    if address == url:
+        return public_url(url)
+    return f"{public_url(url)}: redirected to {public_url(address)}"
+
+
+def unreachable(url: str, error: BaseException, address: str | None = None) -> FetchError:
+    """Return the error for a failed request; its message has no password.
+
+    address: where the URL was redirected to.
+    """
+    what = _via(url, address or url)
+    host = host_of(address or url)
     reason = reason_of(error)
     if isinstance(error, requests.exceptions.SSLError) or "certificate" in reason:
         return FetchError(
-            f"{public_url(url)}: no trusted connection to {host}: {reason}",
+            f"{what}: no trusted connection to {host}: {reason}",
             fix="export SSL_CERT_FILE=<the CA bundle of your network>",
         )
     if isinstance(error, ValueError):
         return FetchError(
-            f"{public_url(url)} is not a valid address",
-            fix="check the spelling of the mirror or index",
+            f"{what} is not a valid address", fix=OTHER_SERVER if address else SPELLING
         )
     if isinstance(error, OSError) and not isinstance(error, requests.RequestException):
-        return FetchError(
-            f"{public_url(url)}: {reason}", fix="check the CA bundle and the client certificate"
-        )
+        return FetchError(f"{what}: {reason}", fix="check the CA bundle and the client certificate")
     through = " through the proxy" if isinstance(error, requests.exceptions.ProxyError) else ""
     return TransientError(
-        f"{public_url(url)}: {host} cannot be reached{through}: {reason}",
+        f"{what}: {host} cannot be reached{through}: {reason}",
         fix="check the network, https_proxy and http_proxy; or set another mirror: "
         "DEBIAN_MIRROR for debs, conda's channel_alias for its packages, pip's index-url for the "
         "rest",
@@ -158,16 +197,26 @@ def reason_of(error: BaseException) -> str:
     return re.sub(r"^\[.*?\]\s*|\s*\(_ssl\.c:\d+\)$", "", text) or "the connection broke"
 
 
-def _refused(url: str, response: requests.Response) -> FetchError:
-    status = f"{public_url(url)}: the server answered {response.status_code} {response.reason}"
+def _refused(what: str, response: requests.Response) -> FetchError:
+    reason = "".join(filter(str.isprintable, response.reason or ""))[:80]
+    status = f"{what}: the server answered {response.status_code} {reason}".rstrip()
     if response.status_code in (404, 410):
         return MissingError(status)
     if response.status_code in (408, 425, 429) or response.status_code >= 500:
-        try:
-            after = urllib3.Retry().get_retry_after(response.raw)
-        except urllib3.exceptions.InvalidHeader:
-            after = None
-        return TransientError(status, fix="try again later, or set another mirror", after=after)
-    return FetchError(
-        status, fix="check the user and password for this server in your configuration or ~/.netrc"
-    )
+        return TransientError(
+            status, fix="try again later, or " + OTHER_SERVER, after=_after(response)
+        )
+    if response.status_code in (401, 403, 407):
+        return FetchError(
+            status,
+            fix="check the user and password for this server in your configuration or ~/.netrc",
+        )
+    return FetchError(status, fix=OTHER_SERVER)
+
+
+def _after(response: requests.Response) -> float | None:
+    """Return the seconds that a server asks to wait, None if it does not or is unclear."""
+    try:
+        return urllib3.Retry().get_retry_after(response.raw)
+    except (urllib3.exceptions.InvalidHeader, ValueError, OverflowError):
+        return None

@@ -5,18 +5,22 @@ from __future__ import annotations
 from invoke.context import Context
 
 from stacks.core.workspace import default_workspace
-from stacks.tasks.options import CHANNEL
+from stacks.tasks.options import CHANNEL, names_of
 from stacks.tasks.task import task
 
 
 @task(
-    help={"check": "write nothing; fail if the archives offer other versions"}, protects=("cache",)
+    help={
+        "check": "write nothing; fail if the archives offer other versions",
+        "expired": "suites whose archive has ended, so that its Valid-Until is past: bullseye,sid",
+    },
+    protects=("cache",),
 )
-def pin(context: Context, check: bool = False) -> None:
+def pin(context: Context, check: bool = False, expired: str = "") -> None:
     """Pin the current sources and show what changed."""
     from stacks.project import pinning
 
-    pinning.pin(default_workspace(), check=check)
+    pinning.pin(default_workspace(), check=check, expired=names_of(expired))
 
 
 @task(

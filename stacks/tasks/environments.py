@@ -20,6 +20,7 @@ from stacks.tasks.task import remainder, task
         "image's name)",
         "base": "another base for the image: an image's name, or with --to oci a tar archive of a "
         "root file system",
+        "repair": "put back the files of a built environment that are not the locked ones",
         "full": FULL,
         "json": JSON,
         "cluster": CLUSTER + "; without --variant, build all variants",
@@ -34,6 +35,7 @@ def build(
     to: str = "prefix",
     file: str = "",
     base: str = "",
+    repair: bool = False,
     full: bool = False,
     json: str = "",
     cluster: str = "",
@@ -47,10 +49,10 @@ def build(
     from stacks.variants.variant import load_variant, select
 
     if cluster:
-        if to != "prefix" or file or base or json:
+        if to != "prefix" or file or base or json or repair:
             raise UsageError(
                 "--cluster builds environments only, and stores their reports in build/cluster",
-                fix="leave out --to, --file, --base and --json",
+                fix="leave out --to, --file, --base, --json and --repair",
             )
         from stacks.cluster import programs
 
@@ -66,6 +68,8 @@ def build(
     chosen = load_variant(workspace, _on(channel, variant), framework or None)
     if file and to != "oci":
         raise UsageError("--file needs --to oci", fix="add --to oci")
+    if repair and to != "prefix":
+        raise UsageError("--repair is for environments; an image is never changed")
     if to == "docker":
         from stacks.image import docker
 
@@ -80,7 +84,7 @@ def build(
     elif base:
         raise UsageError("--base needs an image", fix="add --to docker or --to oci")
     else:
-        prefix = pipeline.make_environment(workspace, chosen)
+        prefix = pipeline.make_environment(workspace, chosen, repair=repair)
         verification.verify_variant(workspace, chosen, prefix, full=full, json_file=path_of(json))
 
 

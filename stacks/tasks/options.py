@@ -18,3 +18,8 @@ CLUSTER = "use the machines of the dask scheduler at this address; see docs/clus
 def path_of(text: str) -> Path | None:
     """Return the absolute path that an option names, None for an empty option."""
     return Path(text).expanduser().absolute() if text else None
+
+
+def names_of(text: str) -> frozenset[str]:
+    """Return the names in an option that lists them between commas."""
+    return frozenset(text.replace(",", " ").split())

@@ -80,9 +80,10 @@ def _write_log(task_name: str, error: BaseException) -> None:
 def _protect(what: Collection[str]) -> None:
     if not what:
         return
-    from stacks.environments import in_use
+    from stacks.environments import in_use, leftovers
 
     workspace = default_workspace()
+    leftovers.collect(workspace, what)
     if "build" in what:
         in_use.protect_build(workspace)
     if "cache" in what:

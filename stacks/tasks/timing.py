@@ -8,6 +8,10 @@ from stacks.core.workspace import default_workspace
 from stacks.tasks.options import CLUSTER, FRAMEWORK, JSON, VARIANT, path_of
 from stacks.tasks.task import remainder, task
 
+INSECURE_ADDRESS = (
+    "listen where others can reach it, without TLS: anyone there can run programs as you"
+)
+
 
 @task(
     help={
@@ -77,22 +81,23 @@ def bench(
         "address": "address of the scheduler, such as tcp://HOST:8786",
         "name": "name of this machine in progress and results (default: random); workers of the "
         "same name take turns",
+        "insecure_address": INSECURE_ADDRESS,
     },
     takes_command=True,
 )
-def worker(context: Context, address: str, name: str = "") -> None:
+def worker(context: Context, address: str, name: str = "", insecure_address: bool = False) -> None:
     """Work for a dask scheduler; words after -- go to `dask worker`."""
     from stacks.cluster import programs
 
-    programs.worker(address, name, remainder())
+    programs.worker(address, name, remainder(), insecure=insecure_address)
 
 
-@task(takes_command=True)
-def scheduler(context: Context) -> None:
-    """Run a dask scheduler; words after -- go to `dask scheduler`."""
+@task(help={"insecure_address": INSECURE_ADDRESS}, takes_command=True)
+def scheduler(context: Context, insecure_address: bool = False) -> None:
+    """Run a dask scheduler on loopback; words after -- go to `dask scheduler`."""
     from stacks.cluster import programs
 
-    programs.scheduler(remainder())
+    programs.scheduler(remainder(), insecure=insecure_address)
 
 
 @task(help={"machine": "show all results of this machine (default: the last of each machine)"})

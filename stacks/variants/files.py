@@ -7,7 +7,17 @@ from typing import Literal
 from pydantic import Field
 from pydantic.json_schema import SkipJsonSchema
 
-from stacks.core.models import Strict
+from stacks.core.models import (
+    AsciiLine,
+    Flag,
+    Line,
+    Name,
+    Requirement,
+    Setting,
+    Spec,
+    Strict,
+    Variable,
+)
 
 # The flag for `libm: amdlibm` in Theano and PyTensor.
 AMDLIBM_FLAG = "lib.amdlibm"
@@ -18,7 +28,10 @@ PythonPackages = Literal["pip", "conda"]
 Libm = Literal["glibc", "amdlibm"]
 Device = Literal["cpu", "opencl", "cuda"]
 FloatX = Literal["float32", "float64"]
-Specs = tuple[str, ...]
+Names = tuple[Name, ...]
+Specs = tuple[Spec, ...]
+# Python 2.7 reads them from a file of ASCII characters.
+Variables = dict[Variable, AsciiLine]
 
 
 class FlavourFile(Strict):
@@ -28,12 +41,12 @@ class FlavourFile(Strict):
     other key here replaces that of the extended flavour.
     """
 
-    summary: str = Field(description="one line for people: lists, tables, file headers")
-    extends: str | SkipJsonSchema[None] = Field(None, description="the flavour to begin with")
+    summary: Line = Field(description="one line for people: lists, tables, file headers")
+    extends: Line | SkipJsonSchema[None] = Field(None, description="the flavour to begin with")
     python_packages: PythonPackages | SkipJsonSchema[None] = Field(
         None, description="where numpy, scipy and the framework come from"
     )
-    blas: str | SkipJsonSchema[None] = Field(
+    blas: Line | SkipJsonSchema[None] = Field(
         None,
         description="a file of envs/blas by its name, or numpy: the framework has no BLAS of its "
         "own and calls NumPy",
@@ -43,12 +56,14 @@ class FlavourFile(Strict):
     floatX: FloatX = Field(  # noqa: N815 - the framework's own name for it
         "float64", description="the precision of the framework's default type"
     )
-    flags: dict[str, str] = Field({}, description="more flags of the framework, section.name")
-    environment: dict[str, str] = Field(
+    flags: dict[Flag, Setting] = Field({}, description="more flags of the framework, section.name")
+    environment: Variables = Field(
         {}, description="environment variables; {prefix} is the environment's own folder"
     )
     packages: Specs = Field((), description="more conda packages, as match specs")
-    frameworks: Specs = Field((), description="the frameworks that it supports; default: all")
+    frameworks: tuple[Line, ...] = Field(
+        (), description="the frameworks that it supports; default: all"
+    )
     baseline: bool = Field(
         False, description="the slow path is expected: ratios are relative to this one"
     )
@@ -57,9 +72,9 @@ class FlavourFile(Strict):
 class FrameworkFile(Strict):
     """Which Theano, or descendant of it, on which Python, with what."""
 
-    summary: str
+    summary: Line
     module: str = Field(pattern=r"^[a-z_][a-z0-9_]*$", description="what a program imports")
-    version: str
+    version: str = Field(pattern=r"^[0-9][0-9A-Za-z.]*$")
     default: bool = Field(
         False, exclude=True, description="used if no framework is named; exactly one is the default"
     )
@@ -71,7 +86,7 @@ class FrameworkFile(Strict):
     )
     has_device: bool = Field(True, description="it has the flag `device`")
     # The default value is left out of the input of a lock's hash.
-    amdlibm_flag: str = Field(
+    amdlibm_flag: Flag = Field(
         AMDLIBM_FLAG,
         exclude_if=lambda name: name == AMDLIBM_FLAG,
         description="the flag that `libm: amdlibm` sets, section.name",
@@ -79,18 +94,18 @@ class FrameworkFile(Strict):
     libblas: bool = Field(
         False, description="NumPy and SciPy of its conda flavours are linked to the package libblas"
     )
-    flags_variable: str = Field(description="environment variable that holds flags")
-    rc_variable: str = Field(description="environment variable that names configuration files")
+    flags_variable: Variable = Field(description="environment variable that holds flags")
+    rc_variable: Variable = Field(description="environment variable that names configuration files")
     base: Specs = Field(description="conda packages that every flavour gets")
     # Left out of a lock's hash where a framework has none.
-    accelerator: Specs = Field(
+    accelerator: Names = Field(
         (),
         exclude_if=lambda names: not names,
         description="packages of the project's own channel, by name, that every flavour but the "
         "baseline gets: they shorten the framework's compilation",
     )
     packages: Specs = Field(description="conda packages of the flavours that take them from conda")
-    pip: tuple[str, ...] = Field(
+    pip: tuple[Requirement, ...] = Field(
         description="name==version of what pip flavours install, in this order"
     )
 
@@ -101,16 +116,18 @@ class CondaForge(Strict):
     packages: Specs = Field(
         min_length=1, description="match specs of its conda packages: the library and its .so link"
     )
-    environment: dict[str, str] = Field({}, description="environment variables that differ there")
+    environment: Variables = Field({}, description="environment variables that differ there")
 
 
 class Processor(Strict):
     """A processor that a library does not know, and the variables that select fast kernels."""
 
-    vendor: str = Field(description="vendor_id of /proc/cpuinfo")
+    vendor: AsciiLine = Field(description="vendor_id of /proc/cpuinfo")
     family: int = Field(description="cpu family of /proc/cpuinfo")
-    flags: Specs = Field(min_length=1, description="flags of /proc/cpuinfo; it has all of them")
-    environment: dict[str, str] = Field(
+    flags: tuple[AsciiLine, ...] = Field(
+        min_length=1, description="flags of /proc/cpuinfo; it has all of them"
+    )
+    environment: Variables = Field(
         min_length=1, description="environment variables, set on that processor unless already set"
     )
 
@@ -118,18 +135,18 @@ class Processor(Strict):
 class BlasFile(Strict):
     """A BLAS library and the framework's settings for it."""
 
-    summary: str
-    package: str = Field(description="the conda package, as a match spec")
-    ldflags: str = Field(description="the framework's blas.ldflags")
-    libraries: tuple[str, ...] = Field(
+    summary: Line
+    package: Spec = Field(description="the conda package, as a match spec")
+    ldflags: Setting = Field(description="the framework's blas.ldflags")
+    libraries: tuple[Line, ...] = Field(
         min_length=1, description="shell patterns; the file that serves the calls must match one"
     )
-    threads: tuple[str, ...] = Field(
+    threads: tuple[Variable, ...] = Field(
         (),
         description="for a library whose default is one thread: the variables with the number of "
         "threads; if none is set, the first gets the number of usable cores",
     )
-    environment: dict[str, str] = Field({}, description="environment variables")
+    environment: Variables = Field({}, description="environment variables")
     processors: tuple[Processor, ...] = Field(
         (), description="processors for which it has fast kernels, but selects slow ones"
     )

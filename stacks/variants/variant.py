@@ -7,6 +7,7 @@ envs/blas/NAME.yaml         a BLAS library, and how Theano reaches it
 
 from __future__ import annotations
 
+import re
 from pathlib import Path
 
 from pydantic import Field
@@ -14,7 +15,7 @@ from pydantic import Field
 from stacks.core import yamlfile
 from stacks.core.console import display_path
 from stacks.core.errors import UsageError
-from stacks.core.models import Strict
+from stacks.core.models import IN_WORDS, NAME, Strict
 from stacks.core.suggestions import unknown
 from stacks.core.workspace import Workspace
 from stacks.variants.files import (
@@ -209,7 +210,16 @@ def on_framework(workspace: Workspace, name: str | None = None) -> tuple[Variant
 
 
 def _names(folder: Path) -> tuple[str, ...]:
-    return tuple(sorted(path.stem for path in folder.glob("*.yaml")))
+    names = sorted(path.stem for path in folder.glob("*.yaml"))
+    for name in names:
+        _check_name(name, f"{display_path(folder)}: the name of a file")
+    return tuple(names)
+
+
+def _check_name(name: str, what: str) -> None:
+    """Raise UsageError unless a name is valid: it becomes a part of paths and commands."""
+    if not re.fullmatch(NAME, name):
+        raise UsageError(f"{what} is not valid", expected=IN_WORDS[NAME], found=repr(name))
 
 
 def _framework(name: str, envs: Path) -> Framework:
@@ -298,6 +308,7 @@ def on_other_channel(variant: Variant, channel: str) -> Variant:
 
     Raises UsageError for a variant that needs a package of this project's channel.
     """
+    _check_name(channel, f"{variant.name}@{channel}: the name of a channel")
     if variant.libm == "amdlibm":
         raise UsageError(
             f"{variant.id} is not available with another channel's packages",

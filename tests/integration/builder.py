@@ -15,10 +15,11 @@ from collections.abc import Callable, Sequence
 from pathlib import Path
 from typing import Any, NoReturn
 
+from stacks.core import disk
 from stacks.core.errors import StacksError
 from stacks.core.workspace import Workspace
 from stacks.environments import build as pipeline
-from stacks.environments import pip_layer, prefix, settings
+from stacks.environments import contents, pip_install, settings
 from stacks.variants.variant import load_variant
 
 
@@ -69,20 +70,19 @@ def prepare(workspace: Workspace, point: str, target: Path) -> None:
     elif point == "linking":
         die_when(f".{target.name}.*.part/*/lib/*", target.parent)
     elif point == "checking":
-        patch(prefix, "check_files", die)
+        patch(contents, "check", die)
     elif point == "pip begins":
-        patch(pip_layer, "_pip_install", die)
+        patch(pip_install, "_pip_install", die)
     elif point == "pip runs":
-        patch(pip_layer, "call", die_with_pip_running)
+        patch(pip_install, "call", die_with_pip_running)
     elif point == "pip ended":
-        patch(pip_layer, "_make_relocatable", die)
+        patch(pip_install, "_make_relocatable", die)
     elif point == "settings":
         patch(settings, "write", die_after(settings.write))
     elif point == "swapping":
-        replace = Path.replace
-        patch(Path, "replace", lambda p, t: die() if p.name == target.name else replace(p, t))
+        patch(disk, "exchange", die)
     elif point == "hold":
-        patch(prefix, "check_files", hold(prefix.check_files))
+        patch(contents, "check", hold(contents.check))
     elif point.startswith("largest file "):
         signal.signal(signal.SIGXFSZ, signal.SIG_IGN)
         size = int(point.rsplit(" ", 1)[1])

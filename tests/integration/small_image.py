@@ -73,9 +73,9 @@ def start(root: Path, play: str) -> subprocess.Popen[str]:
 
 
 def wait_for(line: str, process: subprocess.Popen[str]) -> bool:
-    """Read a process's standard error up to a line; return whether the line came."""
+    """Read a process's standard error up to a line that begins so; return whether it came."""
     assert process.stderr
-    return any(text.rstrip() == line for text in process.stderr)
+    return any(text.startswith(line) for text in process.stderr)
 
 
 def main(root: str, play: str) -> int:

@@ -6,13 +6,16 @@ import json
 import os
 import shutil
 import subprocess
+import tempfile
+from pathlib import Path
 
 import pytest
 
 from integration.tiny import Builder, Tiny, flip, tree
 from stacks.core.disk import DiskError
 from stacks.core.errors import FetchError, IntegrityError
-from stacks.environments import prefix
+from stacks.environments import build as pipeline
+from stacks.environments import leftovers, manifest, repair
 
 KILLED = -9
 POINTS = ("unpacking", "linking", "checking", "pip begins", "pip runs", "pip ended", "settings")
@@ -45,9 +48,24 @@ def test_a_build_is_killed(tiny: Tiny, point: str) -> None:
     assert_sound(tiny, "by-pip")
 
 
+@pytest.mark.parametrize("point", ["unpacking", "linking", "pip begins", "pip ended"])
+def test_what_a_killed_build_leaves_is_collected(
+    tiny: Tiny, point: str, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    sound = set(tiny.cache.glob("*/*"))
+    assert ended(tiny.builder("by-pip", point))[0] == KILLED
+    monkeypatch.setattr(tempfile, "tempdir", str(tiny.root / "scratch"))
+    leftovers.collect(tiny.workspace, ("cache",))
+    assert not list((tiny.root / "scratch").iterdir())
+    names = {path.name for path in set(tiny.cache.glob("*/*")) - sound}
+    assert not [name for name in names if name.startswith(".") and name != ".cache.lock"]
+    tiny.make("by-pip")
+    assert_sound(tiny, "by-pip")
+
+
 def test_a_build_is_killed_while_it_replaces_an_environment(tiny: Tiny) -> None:
     place = tiny.make("by-conda")
-    (place / prefix.READY).write_text("{}")
+    (place / manifest.READY).write_text("{}")
     assert ended(tiny.builder("by-conda", "swapping"))[0] == KILLED
     assert not tiny.is_ready("by-conda")
     tiny.make("by-conda")
@@ -62,7 +80,8 @@ def test_concurrent_builds(tiny: Tiny) -> None:
     for line in second.stderr:
         if "waiting" in line:
             break
-    assert line == "waiting: the environment tiny/by-pip is being made\n"
+    holder = f"waiting: the environment tiny/by-pip is being made by process {first.pid}: "
+    assert line.startswith(holder)
     with first:
         out, _ = first.communicate("go on\n")
     made = tiny.place("by-pip").stat()
@@ -130,29 +149,6 @@ def test_a_damaged_unpacked_package_is_unpacked_again(
     assert_sound(tiny, "by-conda")
 
 
-@pytest.mark.parametrize("where", ["file", "manifest", "no manifest", "a line fewer"])
-def test_a_damaged_layer_is_made_again(
-    tiny: Tiny, where: str, capfd: pytest.CaptureFixture[str]
-) -> None:
-    tiny.make("by-pip")
-    sound = tree(tiny.place("by-pip"))
-    shutil.rmtree(tiny.place("by-pip"))
-    manifest = tiny.cached("layers/*/manifest.json")
-    if where == "file":
-        flip(tiny.cached("layers/*/files/lib/python2.7/site-packages/six.py"))
-    elif where == "manifest":
-        flip(manifest)
-    elif where == "no manifest":
-        manifest.unlink()
-    else:
-        lines = json.loads(manifest.read_bytes())
-        del lines["lib/python2.7/site-packages/six.py"]
-        manifest.write_text(json.dumps(lines))
-    tiny.make("by-pip")
-    assert "damaged in the cache; installing with pip again" in capfd.readouterr().err
-    assert tree(tiny.place("by-pip")) == sound
-
-
 def test_files_written_in_an_environment_do_not_reach_the_cache(tiny: Tiny) -> None:
     place = tiny.make("by-pip")
     sound = tree(place)
@@ -164,10 +160,69 @@ def test_files_written_in_an_environment_do_not_reach_the_cache(tiny: Tiny) -> N
     assert tree(place) == sound
 
 
+SIX = "lib/python2.7/site-packages/six.py"
+
+
+def damage(place: Path) -> None:
+    """Change, remove and add files, as an accident or pip would."""
+    (place / "bin/python2.7").chmod(0o755)
+    with (place / "bin/python2.7").open("r+b") as file:
+        file.write(b"\0")
+    (place / "bin/python").unlink()
+    shutil.move(place / "lib/python2.7/json", place / "elsewhere")
+    (place / "lib/python2.7/json").symlink_to(place / "elsewhere")
+    (place / "lib/odd.so").touch()
+    (place / manifest.NAME).write_text("damaged")
+    (place / manifest.READY).unlink()
+
+
+@pytest.mark.parametrize("name", ["by-conda", "by-pip"])
+def test_a_damaged_environment_is_repaired(
+    name: str, tiny: Tiny, capfd: pytest.CaptureFixture[str]
+) -> None:
+    place = tiny.make(name)
+    sound = tree(place)
+    other = tiny.root / "prefixes" / "other"
+    pipeline.make_environment(tiny.workspace, tiny.variant(name), other)
+    before = tree(other)
+    mine = place / "lib/python2.7/site-packages/mine-1.dist-info"
+    mine.mkdir()
+    (mine / "INSTALLER").write_text("pip\n")
+    (mine / "RECORD").write_text("mine-1.dist-info/RECORD,,\n")
+    damage(place)
+    assert tree(other) != before, "the file systems of the tests have hard links"
+    pipeline.make_environment(tiny.workspace, tiny.variant(name), place, repair=True)
+    error = capfd.readouterr().err
+    for line in (
+        "put back: bin/python (missing)",
+        "put back: bin/python2.7 (changed)",
+        "moved away: lib/odd.so (extra)",
+    ):
+        assert line in error
+    assert (mine / "INSTALLER").is_file()
+    shutil.rmtree(mine)
+    assert tree(place) == sound
+    assert tiny.is_ready(name)
+    aside = repair.folder_of_replaced(place)
+    assert (aside / "bin/python2.7").read_bytes()[:1] == b"\0"
+    assert (aside / "lib/python2.7/json").is_symlink()
+    pipeline.make_environment(tiny.workspace, tiny.variant(name), other, repair=True)
+    assert tree(other) == before
+
+
+def test_a_sound_environment_needs_no_repair(tiny: Tiny, capfd: pytest.CaptureFixture[str]) -> None:
+    place = tiny.make("by-conda")
+    sound, inode = tree(place), (place / SIX).stat().st_ino
+    pipeline.make_environment(tiny.workspace, tiny.variant("by-conda"), place, repair=True)
+    assert "0 files" in capfd.readouterr().err
+    assert (tree(place), (place / SIX).stat().st_ino) == (sound, inode)
+    assert not repair.folder_of_replaced(place).exists()
+
+
 @pytest.mark.parametrize("marker", [b"", b"{}", b'{"key": "of another lock"}', b"\xff"])
 def test_an_environment_with_another_marker_is_made_again(tiny: Tiny, marker: bytes) -> None:
     place = tiny.make("by-conda")
-    (place / prefix.READY).write_bytes(marker)
+    (place / manifest.READY).write_bytes(marker)
     (place / "left-over").touch()
     tiny.make("by-conda")
     assert not (place / "left-over").exists()

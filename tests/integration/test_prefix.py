@@ -20,7 +20,7 @@ from stacks.core.errors import UsageError
 from stacks.core.workspace import Workspace
 from stacks.environments import build as pipeline
 from stacks.environments.build import device_of
-from stacks.environments.prefix import READY
+from stacks.environments.manifest import READY
 from stacks.variants.variant import load_variant
 
 CHECKOUT = ("recipes", "stacks", "verify", "tasks.py", "pyproject.toml")
@@ -87,9 +87,8 @@ def test_an_environment_on_another_file_system_is_copied_with_a_note(
     copied = pipeline.make_environment(tiny.workspace, variant, target)
     [note] = [line for line in capfd.readouterr().err.splitlines() if line.startswith("note:")]
     assert f"the cache {tiny.cache} is on another file system" in note
-    for name in ("lib/python2.7/os.py", "lib/python2.7/site-packages/six.py"):
-        assert (shared / name).stat().st_nlink > 1
-        assert (copied / name).stat().st_nlink == 1
+    assert (shared / "lib/python2.7/os.py").stat().st_nlink > 1
+    assert (copied / "lib/python2.7/os.py").stat().st_nlink == 1
     subprocess.run([copied / "bin/python", "-c", "import six"], check=True)
     pipeline.make_environment(tiny.workspace, variant, target)
     assert "note:" not in capfd.readouterr().err, "nothing was copied"

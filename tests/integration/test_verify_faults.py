@@ -3,11 +3,15 @@
 import json
 import os
 import re
+import shutil
 import subprocess
+import sys
+import zipfile
 from collections.abc import Callable
 from pathlib import Path
 
 import pytest
+from unit.helpers.environments import write_manifest
 
 from integration.checking import checked, compiled, edited
 from stacks.environments.settings import EXPECTATION
@@ -183,6 +187,68 @@ def test_another_version_than_the_locked_one(good: Path, tmp_path: Path) -> None
     assert versions.status == "fail"
     assert "locked: 0.0.1" in versions.detail
     assert "theano 1.0.5, locked: 9.9" in versions.detail
+
+
+@pytest.fixture
+def own(prefix: Prefix, tmp_path: Path) -> Path:
+    """Give a copy of an environment, for the test to damage."""
+    place, copy = prefix("theano-1.0.5", "openblas"), tmp_path / "environment"
+    shutil.copytree(place, copy, symlinks=True, copy_function=os.link)
+    write_manifest(copy)
+    return copy
+
+
+def test_a_numpy_that_pip_replaced(own: Path, tmp_path: Path) -> None:
+    assert [check.status for check in checked(own, "files", "versions")] == ["pass", "pass"]
+    wheel = tmp_path / "numpy-99.0-py3-none-any.whl"
+    info = "numpy-99.0.dist-info"
+    with zipfile.ZipFile(wheel, "w") as archive:
+        archive.writestr("more_numpy.py", "")
+        archive.writestr(f"{info}/METADATA", "Metadata-Version: 2.1\nName: numpy\nVersion: 99.0\n")
+        archive.writestr(f"{info}/WHEEL", "Wheel-Version: 1.0\nTag: py3-none-any\n")
+        archive.writestr(f"{info}/RECORD", f"more_numpy.py,,\n{info}/RECORD,,\n")
+    site_packages = own / "lib/python3.9/site-packages"
+    # As pip leaves the module where it finds no RECORD of it: the rest of the suite runs.
+    shutil.rmtree(next(site_packages.glob("numpy-1*.dist-info")))
+    pip: list[str | Path] = [
+        own / "bin/python",
+        "-m",
+        "pip",
+        "install",
+        "--no-index",
+        "--no-deps",
+        wheel,
+    ]
+    subprocess.run(pip, check=True, stdout=subprocess.DEVNULL)
+    files, versions = checked(own, "files", "versions")
+    assert files.status == versions.status == "fail"
+    assert "\nnumpy 99.0, installed by pip, replaces the locked numpy 1." in files.detail
+    assert "more_numpy.py" not in files.detail
+    assert "numpy 1." in versions.detail and "and 99.0, locked: 1." in versions.detail
+
+
+def test_a_changed_python_is_named_without_starting_it(own: Path) -> None:
+    python = own / "bin/python3.9"
+    data = bytearray(python.read_bytes())
+    data[len(data) // 2] ^= 1
+    python.unlink()
+    python.write_bytes(data)
+    python.chmod(0o555)
+    done = subprocess.run(
+        [sys.executable, SUITE, "files", "--prefix", own],
+        capture_output=True,
+        text=True,
+        check=False,
+    )
+    assert (done.returncode, done.stderr) == (1, "")
+    assert "bin/python3.9: changed: " in done.stdout
+
+
+@pytest.mark.parametrize("flags", ["-lopenblas -lnothere", "-lnothere -lopenblas"])
+def test_flags_that_do_not_link(flags: str, good: Path) -> None:
+    (ldflags,) = checked(good, "ldflags", THEANO_FLAGS=f"blas.ldflags={flags}")
+    assert ldflags.status == "fail" and "cannot find -lnothere" in ldflags.detail
+    assert ldflags.fix == "remove blas.ldflags from THEANO_FLAGS"
 
 
 def test_another_library_than_the_expected_one(good: Path, tmp_path: Path) -> None:

@@ -137,12 +137,17 @@ def flip(path: Path, position: int | None = None) -> None:
 
 
 def tree(root: Path) -> dict[str, tuple[str, int]]:
-    """Return the content of every file below a folder, or the link's text, and its mode."""
+    """Return the content of every file below a folder, or the link's text, and its mode.
+
+    Without what changes in an environment that is used: var and bytecode.
+    """
     return {
         str(p.relative_to(root)): (
             os.readlink(p) if p.is_symlink() else p.read_bytes().hex(),  # noqa: PTH115
             p.lstat().st_mode,
         )
         for p in sorted(root.rglob("*"))
-        if (p.is_symlink() or p.is_file()) and p.suffix not in (".pyc", ".pyo")
+        if (p.is_symlink() or p.is_file())
+        and p.suffix not in (".pyc", ".pyo")
+        and not p.is_relative_to(root / "var")
     }

@@ -44,8 +44,8 @@ def run(context: Any, names: Sequence[str]) -> None:
     kernels, numerics, one_blas = modules("blas.kernels", "blas.numerics", "blas.one_blas")
     operations, serving = modules("blas.operations", "blas.serving")
     speed, threads = modules("blas.speed", "blas.threads")
-    known_faults, scan, settings, versions = modules(
-        "checks.known_faults", "checks.scan", "checks.settings", "checks.versions"
+    files, known_faults, scan, settings, versions = modules(
+        "checks.files", "checks.known_faults", "checks.scan", "checks.settings", "checks.versions"
     )
     accuracy, calls, libm, registers = modules(
         "elementwise.accuracy", "elementwise.calls", "elementwise.libm", "elementwise.registers"
@@ -57,6 +57,7 @@ def run(context: Any, names: Sequence[str]) -> None:
         return speed.check_speed(context, "float64")
 
     checks = {
+        "files": files.check,
         "versions": versions.check,
         "settings": settings.check,
         "ldflags": serving.check_ldflags,

@@ -11,7 +11,7 @@ from stacks.channel import build as package_builds
 from stacks.channel.offers import Channel
 from stacks.core.disk import REPOSITORY
 from stacks.core.workspace import Workspace
-from stacks.environments.pip_layer import link_or_copy
+from stacks.environments.pip_install import link_or_copy
 from stacks.locks.lock import Lock
 from stacks.sources.fetch import fetch
 

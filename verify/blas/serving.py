@@ -5,10 +5,12 @@ from __future__ import absolute_import, division, print_function
 import fnmatch
 import importlib
 import os
+import shlex
 
 from verify.blas import bindings, library
 from verify.blas import operations as blas_operations
-from verify.core.fixes import blas_link_flags, config_file, config_lines, ldflags_fix
+from verify.core import native
+from verify.core.fixes import blas_link_flags, compiler_fix, config_file, config_lines, ldflags_fix
 from verify.core.framework import is_installed
 from verify.core.report import failed, passed, skipped
 
@@ -28,9 +30,25 @@ def check_ldflags(context):
             "remove blas.ldflags from %s and from %s"
             % (context.framework.flags_variable, config_file(context)),
         )
-    if value:
-        return passed(name, value)
-    return failed(name, "empty: matrix products go through NumPy", ldflags_fix(context))
+    if not value:
+        return failed(name, "empty: matrix products go through NumPy", ldflags_fix(context))
+    try:
+        message = native.link(context.framework.flag("cxx"), value, context.folder)
+    except native.NoCompilerError as error:
+        return failed(name, "%s: %s" % (value, error), compiler_fix(context))
+    if message:
+        return failed(name, "%s does not link: %s" % (value, message), ldflags_fix(context))
+    # The linker finds the library in another folder. The serving library is checked by itself.
+    missing = [word[2:] for word in shlex.split(value) if word.startswith("-L")]
+    missing = [folder for folder in missing if folder and not os.path.isdir(folder)]
+    return passed(name, value + _ignored(missing))
+
+
+def _ignored(folders):
+    if not folders:
+        return ""
+    verb = "which does not exist" if len(folders) == 1 else "which do not exist"
+    return "; the linker ignores %s, %s" % (", ".join(folders), verb)
 
 
 def find(context):

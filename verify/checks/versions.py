@@ -7,10 +7,10 @@ import importlib
 import json
 import os
 import platform
-import re
 import sys
 
 from verify.core.report import failed, passed, skipped
+from verify.core.user_files import normal
 
 NAME = "versions"
 # In the report of a diagnosis, where no lock names the packages.
@@ -50,24 +50,44 @@ def _packages(context):
 
 def _versions(package):
     """Return the versions that a package's metadata and its module give, or None."""
-    versions = [installed(package["name"])]
+    name = package["name"]
+    versions = _distributions(name) or [_conda_version(name)]
     if package.get("module"):
         try:
             module = importlib.import_module(package["module"])
         except ImportError:
             return None
         versions.append(getattr(module, "__version__", None))
+    elif name in DIAGNOSED:
+        # The metadata of a package that pip has replaced may be those of the one before.
+        versions.append(getattr(sys.modules.get(name), "__version__", None))
     return [version for version in versions if version] or None
 
 
 def installed(name):
     """Return the version in a package's dist-info or conda record, or None."""
-    normal_name = _normal(name)
+    return (_distributions(name) or [_conda_version(name)])[0]
+
+
+def _distributions(name):
+    """Return the versions of a distribution in the folder that Python imports it from.
+
+    More than one if an installer has left the metadata of the one that it replaced.
+    """
     for folder in sys.path:
-        for path in glob.glob(os.path.join(folder, "*.dist-info")):
-            stem = os.path.basename(path)[: -len(".dist-info")]
-            if "-" in stem and _normal(stem.rsplit("-", 1)[0]) == normal_name:
-                return stem.rsplit("-", 1)[1]
+        stems = [
+            os.path.basename(path)[: -len(".dist-info")].rpartition("-")
+            for path in glob.glob(os.path.join(folder, "*.dist-info"))
+        ]
+        versions = [
+            version for other, dash, version in stems if dash and normal(other) == normal(name)
+        ]
+        if versions:
+            return sorted(versions)
+    return []
+
+
+def _conda_version(name):
     for path in glob.glob(os.path.join(sys.prefix, "conda-meta", str(name) + "-*.json")):
         with open(path) as file:
             record = json.load(file)
@@ -93,7 +113,3 @@ def packages(context):
 
 def _public(version):
     return version.split("+")[0]
-
-
-def _normal(name):
-    return re.sub(r"[-_.]+", "-", name).lower()

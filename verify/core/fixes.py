@@ -36,7 +36,11 @@ def config_file(context):
 
 def ldflags_fix(context):
     """Return how to link the framework with a fast BLAS on this machine."""
+    remove = "remove blas.ldflags from %s" % context.framework.flags_variable
+    is_overridden = "blas" in context.user_flags and "ldflags" in context.user_flags
     if context.expectation and context.expectation["blas"]:
+        if is_overridden:
+            return remove
         return "put the environment's own setting back into %s:\n%s" % (
             config_file(context),
             config_lines("blas", "ldflags", context.expectation["blas"]["ldflags"]),
@@ -44,9 +48,8 @@ def ldflags_fix(context):
     value = blas_link_flags()
     lines = config_lines("blas", "ldflags", value or "-lopenblas")
     fix = "put these lines into %s:\n%s" % (config_file(context), lines)
-    flags = context.user_flags
-    if "blas" in flags and "ldflags" in flags:
-        fix = "remove blas.ldflags from %s, then %s" % (context.framework.flags_variable, fix)
+    if is_overridden:
+        fix = "%s, then %s" % (remove, fix)
     if value:
         return fix
     return (

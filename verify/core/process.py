@@ -4,6 +4,7 @@ from __future__ import absolute_import, division, print_function
 
 import collections
 import ctypes
+import errno
 import os
 import signal
 import subprocess
@@ -11,8 +12,9 @@ import sys
 import threading
 
 SUITE = os.path.dirname(os.path.dirname(os.path.abspath(__file__)))
-# PR_SET_PDEATHSIG of prctl(2).
-SET_PARENT_DEATH_SIGNAL = 1
+# Of prctl(2). Loaded here: a process that was just forked must not wait for the loader's lock.
+_prctl = ctypes.CDLL(None).prctl
+SET_PARENT_DEATH_SIGNAL, SET_CHILD_SUBREAPER = 1, 36
 
 Done = collections.namedtuple("Done", "status output timed_out")
 
@@ -67,8 +69,14 @@ def follow(command, seconds, environment, each):
 
 
 def _start(command, environment):
+    # The program ends with the thread that starts it. That is the main one: it waits for the end.
+    parent = os.getpid()
     return subprocess.Popen(
-        command, env=environment, stdout=subprocess.PIPE, stderr=subprocess.STDOUT
+        command,
+        env=environment,
+        stdout=subprocess.PIPE,
+        stderr=subprocess.STDOUT,
+        preexec_fn=lambda: end_with_parent(parent),
     )
 
 
@@ -91,11 +99,50 @@ def _stop(timer):
     timer.join()
 
 
-def end_with_parent(parent=None):
-    """Have Linux kill this process when its parent ends, for whatever reason.
+def end_with_parent(parent=None, number=signal.SIGKILL):
+    """Have Linux send this process a signal when its parent ends, for whatever reason.
 
     parent: the parent's process id if it is known: it may have ended before this call.
     """
-    ctypes.CDLL(None).prctl(SET_PARENT_DEATH_SIGNAL, int(signal.SIGKILL), 0, 0, 0)
+    _prctl(SET_PARENT_DEATH_SIGNAL, int(number), 0, 0, 0)
     if parent is not None and os.getppid() != parent:
-        os.kill(os.getpid(), signal.SIGKILL)
+        os.kill(os.getpid(), number)
+
+
+def adopt_orphans():
+    """Have Linux make this process the parent of its descendants whose own parent ends."""
+    _prctl(SET_CHILD_SUBREAPER, 1, 0, 0, 0)
+
+
+def children():
+    """Return the process ids of this process's children, as /proc has them."""
+    found, own = set(), str(os.getpid())
+    for name in os.listdir("/proc") if os.path.isdir("/proc") else ():
+        if name.isdigit():
+            try:
+                with open("/proc/%s/stat" % name, "rb") as file:
+                    # The name before it, in brackets, may have any character.
+                    parent = file.read().rpartition(b")")[2].split()[1].decode("ascii")
+            except (EnvironmentError, IndexError):
+                continue
+            if parent == own:
+                found.add(int(name))
+    return found
+
+
+def end_children(but=frozenset()):
+    """Kill all children, and their descendants where this process adopts orphans.
+
+    but: the process ids of those that live on.
+    """
+    while True:
+        left = children() - but
+        if not left:
+            return
+        for pid in left:
+            try:
+                os.kill(pid, signal.SIGKILL)
+                os.waitpid(pid, 0)
+            except OSError as error:
+                if error.errno not in (errno.ESRCH, errno.ECHILD, errno.EINTR):
+                    raise

@@ -1,8 +1,9 @@
 """Supervise the suite from a process of its own, in case a library that it calls never returns.
 
 The suite's process cannot watch itself: compiled code of a framework that hangs holds the
-interpreter's lock, so no other thread runs. The supervisor is the parent, because process 1 of a
-container cannot be killed by a child.
+interpreter's lock, so no other thread runs. The guard is its parent, because process 1 of a
+container cannot be killed by a child. The supervisor, which the user has started, is the parent of
+the guard: whichever of them is killed, another one ends all processes and removes the folder.
 """
 
 from __future__ import absolute_import, division, print_function
@@ -14,10 +15,9 @@ import select
 import shutil
 import signal
 import sys
-import tempfile
 import time
 
-from verify.core import process, progress
+from verify.core import process, progress, scratch
 
 FAILED, INTERRUPTED = 1, 130
 # Seconds without progress. The longest step of a healthy suite, with --full on a slow machine,
@@ -37,52 +37,108 @@ def supervise(name, run, limit=LIMIT):
     The folder is temporary and removed at the end. If the child makes no progress for `limit`
     seconds, or dies, print at which step, and return the status of a failed check.
     """
-    folder, parent = tempfile.mkdtemp(prefix=name + "-"), os.getpid()
+    with scratch.folder() as folder:
+        others = process.children()
+        process.adopt_orphans()
+        alive, alive_writer = _pipe()
+        sys.stdout.flush()
+        sys.stderr.flush()
+        guard = os.fork()
+        if not guard:
+            os.close(alive_writer)
+            _guard(name, run, limit, folder, alive)
+        os.close(alive)
+        status = _forward_signals(guard)
+        os.close(alive_writer)
+        process.end_children(but=others)
+    return _end_as(name, status)
+
+
+def _end_as(name, status):
+    """Return the exit status of a wait status, or end by its signal."""
+    if os.WIFSIGNALED(status):
+        number = os.WTERMSIG(status)
+        if number == signal.SIGKILL:
+            sys.stderr.write("%s: a process of the suite was killed\n  fix: run it again\n" % name)
+            return FAILED
+        signal.signal(number, signal.SIG_DFL)
+        os.kill(os.getpid(), number)
+        # Process 1 of a container survives the signal.
+        return 128 + number
+    return os.WEXITSTATUS(status)
+
+
+def _forward_signals(guard):
+    """Pass signals on to the guard until it ends; return its wait status."""
+
+    def forward(number, frame):
+        try:
+            os.kill(guard, number)
+        except OSError as error:
+            # It has just ended.
+            if error.errno != errno.ESRCH:
+                raise
+
+    old_handlers = _handle(("SIGINT",) + ENDING, forward)
     try:
-        status = _supervise(name, run, limit, folder, parent)
+        while True:
+            try:
+                return os.waitpid(guard, 0)[1]
+            except OSError as error:
+                # Python 2 does not resume waitpid after a signal.
+                if error.errno != errno.EINTR:
+                    raise
     finally:
-        # The child leaves this function too, and its framework's exit handlers need the folder.
-        if os.getpid() == parent:
-            shutil.rmtree(folder, True)
+        _restore(old_handlers)
+
+
+def _guard(name, run, limit, folder, alive):
+    """Run the suite in a child process of this one; end with its exit status or signal."""
+    process.adopt_orphans()
+    # In the child this raises SystemExit.
+    status = _supervise(name, run, limit, folder, alive)
+    process.end_children()
+    shutil.rmtree(folder, True)
     if status < 0:
         signal.signal(-status, signal.SIG_DFL)
-        os.kill(parent, -status)
-        # Process 1 of a container survives the signal.
-        return 128 - status
-    return status
+        os.kill(os.getpid(), -status)
+    os._exit(status)
 
 
-def _supervise(name, run, limit, folder, parent):
+def _handle(names, handler):
+    """Install a handler for signals; return {number: the handler before}."""
+    old_handlers = {}
+    for signal_name in names:
+        number = getattr(signal, signal_name)
+        # A signal that a shell's `&` or nohup ignores stays ignored.
+        if signal.getsignal(number) != signal.SIG_IGN:
+            old_handlers[number] = signal.signal(number, handler)
+    return old_handlers
+
+
+def _restore(handlers):
+    for number, handler in handlers.items():
+        signal.signal(number, handler)
+
+
+def _supervise(name, run, limit, folder, alive):
     steps, step_writer = _pipe()
     wakeups, wakeup_writer = _pipe()
-    signals, old_handlers = [], {}
+    signals, guard = [], os.getpid()
 
     def on_signal(number, frame):
         signals.append(number)
         os.write(wakeup_writer, b"!")
 
-    for signal_name in ("SIGCHLD", "SIGINT") + ENDING:
-        number = getattr(signal, signal_name)
-        # A signal that a shell's `&` or nohup ignores stays ignored.
-        if signal.getsignal(number) != signal.SIG_IGN:
-            old_handlers[number] = signal.signal(number, on_signal)
-    sys.stdout.flush()
-    sys.stderr.flush()
+    old_handlers = _handle(("SIGCHLD", "SIGINT") + ENDING, on_signal)
     child = os.fork()
     if not child:
-        for number, handler in old_handlers.items():
-            signal.signal(number, handler)
-        process.end_with_parent(parent)
+        _restore(old_handlers)
+        process.end_with_parent(guard)
         progress.supervisor = step_writer
         sys.exit(run(folder))
     os.close(step_writer)
-    try:
-        return _Supervisor(name, child, limit).run(steps, wakeups, signals)
-    finally:
-        for number, handler in old_handlers.items():
-            signal.signal(number, handler)
-        for descriptor in (steps, wakeups, wakeup_writer):
-            os.close(descriptor)
+    return _Supervisor(name, child, limit).run(steps, wakeups, alive, signals)
 
 
 class _Supervisor(object):
@@ -91,9 +147,13 @@ class _Supervisor(object):
         self.step = "starting"
         self.status = None
 
-    def run(self, steps, wakeups, signals):
-        """Wait for the child to end, or end it; return the exit status."""
-        sources, quiet_parts = [steps, wakeups], 0
+    def run(self, steps, wakeups, alive, signals):
+        """Wait for the child to end, or end it; return the exit status.
+
+        Negative: the signal that this process is to end by. alive: a pipe that ends with the
+        supervisor's process.
+        """
+        sources, quiet_parts = [steps, alive, wakeups], 0
         while not self.ended():
             readable = _readable(sources, self.limit / float(PARTS))
             quiet_parts = 0 if readable else quiet_parts + 1
@@ -101,13 +161,15 @@ class _Supervisor(object):
                 sources.remove(steps)
             if wakeups in readable:
                 os.read(wakeups, 1024)
+            if alive in readable:
+                self.kill()
+                return FAILED
             while signals:
                 number = signals.pop(0)
                 if number == signal.SIGINT:
                     return self.interrupt()
                 if number != signal.SIGCHLD:
                     self.kill()
-                    # Negative: the signal that this process is to die by.
                     return -number
             if quiet_parts >= PARTS:
                 return self.report_hang()

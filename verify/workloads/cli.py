@@ -7,15 +7,13 @@ import importlib
 import io
 import json
 import os
-import shutil
-import tempfile
 
 from verify import table
 from verify.blas import threads
 from verify.context import Context
 from verify.core import expectation as expectations
 from verify.core import framework as frameworks
-from verify.core import process, program, report
+from verify.core import process, program, report, scratch
 from verify.device import check as device_check
 from verify.workloads import server as workload_server
 
@@ -155,13 +153,10 @@ def _open(requested, expectation):
 
     A process of its own tries first: the framework runs without a missing device, or hangs with it.
     """
-    folder = tempfile.mkdtemp(prefix="workload-")
-    try:
+    with scratch.folder() as folder:
         user_flags = os.environ.get("THEANO_FLAGS", "")
         context = Context(None, expectation, folder, user_flags, requested_device=requested)
         check = device_check.check(context)
-    finally:
-        shutil.rmtree(folder, True)
     return context.device, None if context.device else check.detail
 
 

@@ -18,6 +18,7 @@ from pathlib import Path
 
 from stacks.channel.staging.build_context import BuildContext
 from stacks.channel.staging.elf import elf_files, exported, is_elf, set_rpath
+from stacks.channel.staging.tree import check_links, copy_tree
 from stacks.core.errors import IntegrityError, UsageError
 from stacks.sources.unpack import unpack_tar
 
@@ -60,7 +61,10 @@ def stage(context: BuildContext) -> None:
     home = _unpack(tarball, context.scratch)
     library = _library(home)
     assert library is not None
-    symbols = set(exported(library, "amd_")) if is_elf(library) else set()
+    try:
+        symbols = set(exported(library, "amd_")) if is_elf(library) else set()
+    except IntegrityError as error:
+        raise _not_amdlibm(tarball, error.what) from error
     if not symbols.issuperset(REQUIRED):
         raise _not_amdlibm(tarball, f"{library.name} without {' and '.join(REQUIRED)}")
     target = context.root / "lib"
@@ -71,7 +75,8 @@ def stage(context: BuildContext) -> None:
             (target / path.name).chmod(0o755)
     if library.name != LIBRARIES[0]:
         (target / LIBRARIES[0]).symlink_to(library.name)
-    shutil.copytree(home / "include", context.root / "include/amdlibm")
+    copy_tree(home / "include", context.root / "include/amdlibm")
+    check_links(context.root)
     (context.root / "include/amdlibm.h").write_text(header(symbols))
     context.licences.mkdir(parents=True)
     for path in sorted(p for p in home.iterdir() if p.is_file()):

@@ -7,7 +7,6 @@ Debian's layout, and bin/g++ runs the compiler in it with that folder as its sys
 from __future__ import annotations
 
 import os
-import shutil
 from collections.abc import Iterator
 from pathlib import Path
 
@@ -15,7 +14,7 @@ from stacks.channel.stages import Compiler
 from stacks.channel.staging.build_context import BuildContext
 from stacks.channel.staging.debian import MULTIARCH, copy_licences, unpack_all
 from stacks.channel.staging.elf import elf_files, set_rpath
-from stacks.core.errors import IntegrityError
+from stacks.channel.staging.tree import check_links, remove, remove_broken_links
 
 # The prefix's headers and libraries come last, so that the caller's options win.
 WRAPPER = """\
@@ -72,7 +71,8 @@ def stage(context: BuildContext) -> None:
     (root / "lib64/ld-linux-x86-64.so.2").symlink_to(f"../lib/{MULTIARCH}/ld-linux-x86-64.so.2")
     for tool in TOOLS:
         (root / "usr/bin" / tool).symlink_to(programs[tool])
-    _keep_links_inside(root)
+    check_links(root)
+    remove_broken_links(root)
     # Debian has zlib beside the C library, where the compiler's own programs must not look.
     for path in (root / "lib" / MULTIARCH).glob("libz.so.*"):
         path.rename(root / "usr/lib" / MULTIARCH / path.name)
@@ -92,28 +92,7 @@ def _prune(root: Path, gcc: Path, programs: set[str]) -> None:
         path for path in (root / "usr/lib" / MULTIARCH).glob("*.a") if path.name not in ARCHIVES
     ]
     for path in paths:
-        if path.is_dir() and not path.is_symlink():
-            shutil.rmtree(path)
-        else:
-            path.unlink(missing_ok=True)
-
-
-def _keep_links_inside(root: Path) -> None:
-    """Make absolute links relative to the sysroot, and remove those whose target was left out."""
-    links = [path for path in sorted(root.rglob("*")) if path.is_symlink()]
-    for path in links:
-        target = path.readlink()
-        if target.is_absolute():
-            path.unlink()
-            path.symlink_to(os.path.relpath(root / target.relative_to("/"), path.parent))
-    for path in links:
-        if not path.exists():
-            path.unlink()
-        elif not path.resolve().is_relative_to(root.resolve()):
-            raise IntegrityError(
-                f"{path.relative_to(root)}: the link leads out of the sysroot",
-                found=path.readlink(),
-            )
+        remove(path)
 
 
 def _own_programs(root: Path, gcc: Path) -> Iterator[Path]:

@@ -15,6 +15,7 @@ from stacks.channel.staging.build_context import BuildContext
 from stacks.channel.staging.debian import MULTIARCH, copy_libraries, copy_licences, unpack_all
 from stacks.channel.staging.elf import elf_files, set_rpath
 from stacks.channel.staging.replace_text import replace_once
+from stacks.channel.staging.tree import check_links, copy_tree, remove, remove_broken_links
 from stacks.core.errors import IntegrityError
 
 # Texts that occur once in a file of the standard library, (file, old, new), by Python's version.
@@ -179,8 +180,12 @@ def stage(context: BuildContext) -> None:
     source = context.scratch / "debs"
     unpack_all(context, source)
     library = context.root / f"lib/python{version}"
-    shutil.copytree(source / f"usr/lib/python{version}", library, symlinks=True)
-    _prune(library)
+    # Before the copy: a link of the debs leads to a file of theirs only in their own tree.
+    _prune(source / f"usr/lib/python{version}")
+    copy_tree(source / f"usr/lib/python{version}", library)
+    copy_tree(source / f"usr/include/python{version}", context.root / f"include/python{version}")
+    check_links(context.root)
+    remove_broken_links(library)
     (library / "site-packages").mkdir()
     (library / "site-packages/README.txt").write_text("Third-party packages go here.\n")
     _copy_interpreter(source, context.root, version)
@@ -199,19 +204,12 @@ def stage(context: BuildContext) -> None:
 
 def _prune(library: Path) -> None:
     for name in LEFT_OUT:
-        path = library / name
-        if path.is_dir():
-            shutil.rmtree(path)
-        else:
-            path.unlink(missing_ok=True)
+        remove(library / name)
     compiled = [*library.rglob("*.pyc"), *library.rglob("*.pyo")]
     modules = [p for name in LEFT_OUT_MODULES for p in (library / "lib-dynload").glob(name)]
     static = [p for c in library.glob("config*") for p in c.glob("*") if p.suffix in (".a", ".o")]
     for path in [*compiled, *modules, *static]:
-        path.unlink()
-    for path in library.rglob("*"):
-        if path.is_symlink() and not path.exists():
-            path.unlink()
+        remove(path)
 
 
 def _copy_interpreter(source: Path, root: Path, version: str) -> None:
@@ -219,11 +217,10 @@ def _copy_interpreter(source: Path, root: Path, version: str) -> None:
     shutil.copy2(source / f"usr/bin/python{version}", root / f"bin/python{version}")
     for link in ("python", f"python{version[0]}"):
         (root / "bin" / link).symlink_to(f"python{version}")
-    headers = root / f"include/python{version}"
-    shutil.copytree(source / f"usr/include/python{version}", headers)
     # Debian's own pyconfig.h only includes the one for the architecture.
     shutil.copyfile(
-        source / f"usr/include/{MULTIARCH}/python{version}/pyconfig.h", headers / "pyconfig.h"
+        source / f"usr/include/{MULTIARCH}/python{version}/pyconfig.h",
+        root / f"include/python{version}/pyconfig.h",
     )
 
 

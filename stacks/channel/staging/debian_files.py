@@ -9,6 +9,7 @@ from stacks.channel.stages import DebianFiles
 from stacks.channel.staging.build_context import BuildContext
 from stacks.channel.staging.debian import copy_licences, unpack_all
 from stacks.channel.staging.elf import elf_files, set_rpath
+from stacks.channel.staging.tree import check_links, copy_tree
 from stacks.core.errors import UsageError
 
 
@@ -24,6 +25,7 @@ def stage(context: BuildContext) -> None:
     unpack_all(context, source)
     for pattern, target in extra.files.items():
         _copy(source, pattern, context.root / target, extra.left_out)
+    check_links(context.root)
     for link, target in extra.links.items():
         (context.root / "lib" / link).symlink_to(target)
     copy_licences(source, context)
@@ -40,6 +42,6 @@ def _copy(source: Path, pattern: str, target: Path, left_out: tuple[str, ...]) -
     target.mkdir(parents=True, exist_ok=True)
     for path in matches:
         if path.is_dir():
-            shutil.copytree(path, target / path.name, ignore=shutil.ignore_patterns(*left_out))
+            copy_tree(path, target / path.name, left_out)
         else:
             shutil.copy2(path, target / path.name, follow_symlinks=False)

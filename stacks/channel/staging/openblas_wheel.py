@@ -6,13 +6,13 @@ needs nothing but the C library: gfortran's run time is linked in.
 
 from __future__ import annotations
 
-import zipfile
-from pathlib import Path
+from pathlib import PurePosixPath
 
 from stacks.channel.staging.build_context import BuildContext
 from stacks.channel.staging.elf import PATCHELF, exported
 from stacks.core.errors import IntegrityError
 from stacks.core.process import call
+from stacks.sources.unpack import unpack_zip
 
 PREFIX = "scipy_"
 SONAME = "libopenblas.so.0"
@@ -26,12 +26,13 @@ def stage(context: BuildContext) -> None:
     [wheel] = context.files
     version = context.recipe.package.version
     library = context.root / "lib" / f"libopenblasp-r{version}.so"
-    library.parent.mkdir(parents=True)
-    context.licences.mkdir(parents=True)
-    with zipfile.ZipFile(wheel) as archive:
-        names = {Path(n).name: n for n in archive.namelist()}
-        library.write_bytes(archive.read(names["libscipy_openblas.so"]))
-        (context.licences / "LICENSE.txt").write_bytes(archive.read(names["LICENSE.txt"]))
+    places = {"libscipy_openblas.so": library, "LICENSE.txt": context.licences / "LICENSE.txt"}
+
+    def place(member: str) -> str | None:
+        path = places.get(PurePosixPath(member).name)
+        return str(path.relative_to(context.root)) if path else None
+
+    unpack_zip(wheel, context.root, place)
     library.chmod(0o755)
     renames = context.scratch / "renames"
     symbols = exported(library, PREFIX)

@@ -13,11 +13,11 @@ One of its functions is replaced: see recipes/pocl/src.
 
 from __future__ import annotations
 
-import shutil
-
 from stacks.channel.stages import PoCL
 from stacks.channel.staging.build_context import BuildContext
+from stacks.channel.staging.dist_info import write_record
 from stacks.channel.staging.replaced_function import replace_function
+from stacks.channel.staging.tree import copy_tree
 from stacks.channel.staging.wheel import unpack_wheel
 from stacks.core.errors import IntegrityError
 
@@ -41,7 +41,7 @@ def stage(context: BuildContext) -> None:
     assert isinstance(extra, PoCL)
     [wheel] = context.files
     folder = context.root / "lib/pocl"
-    unpack_wheel(wheel, folder, ".", folder)
+    dist_info = unpack_wheel(wheel, folder, ".", folder)
     libraries = sorted((folder / "pyopencl/.libs").glob("libpocl-*.so"))
     data = folder / "pocl_binary_distribution/.libs/share/pocl"
     if len(libraries) != 1 or not data.is_dir():
@@ -60,6 +60,7 @@ def stage(context: BuildContext) -> None:
     linker = context.root / "bin" / f"{TARGET}-ld"
     linker.write_text(LINKER.format(gcc=extra.gcc))
     linker.chmod(0o755)
-    shutil.copytree(data / "licenses", context.licences)
+    copy_tree(data / "licenses", context.licences)
     for path in folder.rglob("*.so*"):
         path.chmod(0o755)
+    write_record(context.root, dist_info)

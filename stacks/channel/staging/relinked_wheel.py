@@ -9,14 +9,15 @@ library of the channel has.
 from __future__ import annotations
 
 import re
-import shutil
 from pathlib import Path
 
 from stacks.channel.stages import RelinkedWheel
 from stacks.channel.staging.build_context import BuildContext
+from stacks.channel.staging.dist_info import write_record
 from stacks.channel.staging.elf import PATCHELF, elf_files, imported, needed
 from stacks.channel.staging.replace_text import replace_once
 from stacks.channel.staging.shortened_elf import shorten
+from stacks.channel.staging.tree import remove
 from stacks.channel.staging.wheel import unpack_wheel
 from stacks.core.errors import IntegrityError
 from stacks.core.process import call
@@ -55,7 +56,7 @@ def stage(context: BuildContext) -> None:
     extra = context.recipe.extra
     assert isinstance(extra, RelinkedWheel)
     [wheel] = context.files
-    unpack_wheel(wheel, context.root, extra.site_packages, context.root / "bin")
+    dist_info = unpack_wheel(wheel, context.root, extra.site_packages, context.root / "bin")
     modules = [path for path in elf_files(context.root) if extra.replaces in needed(path)]
     if not modules:
         raise IntegrityError(
@@ -74,6 +75,7 @@ def stage(context: BuildContext) -> None:
         shorten(path)
     for config in sorted((context.root / extra.site_packages).glob("numpy/**/__config__.py")):
         _write_config(config)
+    write_record(context.root, dist_info)
 
 
 def _relink(module: Path, replaced: str, renames: Path) -> None:
@@ -105,14 +107,20 @@ def _relink(module: Path, replaced: str, renames: Path) -> None:
 
 def _remove_library(root: Path, replaced: str) -> None:
     """Remove the library, and then those in its folder that nothing needs any longer."""
-    [library] = root.rglob(replaced)
-    folder = library.parent
-    library.unlink()
+    folders = {path.parent for path in root.rglob(replaced)}
+    if len(folders) != 1:
+        raise IntegrityError(
+            f"the wheel has the library {replaced} {len(folders)} times",
+            expected="once",
+            fix="correct `extra.replaces` in the recipe",
+        )
+    [folder] = folders
+    (folder / replaced).unlink()
     while True:
         names = {name for path in elf_files(root) for name in needed(path)}
         unused = [path for path in sorted(folder.iterdir()) if path.name not in names]
         for path in unused:
-            path.unlink()
+            remove(path)
         if not unused:
             break
     if not any(folder.iterdir()):
@@ -126,17 +134,14 @@ def _leave_out(folder: Path, pattern: str) -> None:
             f"the wheel has no {pattern}", fix="correct `extra.leave_out` in the recipe"
         )
     for path in matches:
-        if path.is_dir():
-            shutil.rmtree(path)
-        else:
-            path.unlink()
+        remove(path)
 
 
 def _write_config(config: Path) -> None:
     """Replace the sections of a __config__.py by CONFIG."""
     text = config.read_text(encoding="utf-8")
     lines = [line for line in text.splitlines() if not re.match(r"\w+_info ?= ?\{", line)]
-    head = next(i for i, line in enumerate(lines) if line.startswith("def "))
+    head = next((i for i, line in enumerate(lines) if line.startswith("def ")), len(lines))
     imports = "import os\nimport sys\n"
     body = "\n".join([*lines[:head], imports + CONFIG, *lines[head:]])
     config.write_text(body + "\n", encoding="utf-8")

@@ -10,12 +10,12 @@ import hashlib
 import shutil
 from pathlib import Path
 
-from elftools.elf.elffile import ELFFile
 from elftools.elf.sections import SymbolTableSection
 
 from stacks.channel.stages import Replaced
 from stacks.channel.staging.build_context import BuildContext
 from stacks.channel.staging.compiled_library import gcc
+from stacks.channel.staging.elf import opened
 from stacks.core.errors import IntegrityError
 
 # INT3, which ends the program, fills the rest of the old function.
@@ -53,8 +53,7 @@ def replace_function(context: BuildContext, library: Path, replaced: Replaced) -
 
 def _locate(library: Path, name: str) -> tuple[int, int]:
     """Return (address, offset in the file) of a dynamic function."""
-    with library.open("rb") as file:
-        elf = ELFFile(file)
+    with opened(library) as elf:
         table = elf.get_section_by_name(".dynsym")
         symbols = table.get_symbol_by_name(name) if isinstance(table, SymbolTableSection) else None
         for symbol in symbols or ():

@@ -13,6 +13,8 @@ import struct
 from dataclasses import dataclass
 from pathlib import Path
 
+from stacks.core.errors import IntegrityError
+
 HEADER = struct.Struct("<16sHHIQQQIHHHHHH")
 SEGMENT = struct.Struct("<IIQQQQQQ")
 SECTION = struct.Struct("<IIQQQQIIQQ")
@@ -39,13 +41,18 @@ def shorten(path: Path) -> None:
     """Remove a 64-bit ELF file's largest piece that neither the loader nor the headers need.
 
     That is debug information and the symbol tables for linkers. The file is unchanged where it has
-    no such piece.
+    no such piece. Raises IntegrityError where it is broken.
     """
     data = bytearray(path.read_bytes())
-    header = list(HEADER.unpack_from(data))
-    segments = _table(data, SEGMENT, header[SEGMENTS_AT], header[SEGMENTS])
-    sections = _table(data, SECTION, header[SECTIONS_AT], header[SECTIONS])
-    piece = _largest_piece(header, segments, sections, len(data))
+    try:
+        header = list(HEADER.unpack_from(data))
+        segments = _table(data, SEGMENT, header[SEGMENTS_AT], header[SEGMENTS])
+        sections = _table(data, SECTION, header[SECTIONS_AT], header[SECTIONS])
+        piece = _largest_piece(header, segments, sections, len(data))
+    except (struct.error, IndexError, OverflowError) as error:
+        raise IntegrityError(
+            f"{path.name}: a broken ELF file: {error}", fix="pin another version of its source"
+        ) from error
     if piece is None:
         return
     for section in sections:

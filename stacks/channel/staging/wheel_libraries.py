@@ -7,11 +7,11 @@ prefix's libraries, and NVIDIA's libraries find one another in their own folder.
 from __future__ import annotations
 
 import re
-import zipfile
 
 from stacks.channel.stages import WheelLibraries
 from stacks.channel.staging.build_context import BuildContext
 from stacks.core.errors import UsageError
+from stacks.sources.unpack import unpack_zip
 
 LIBRARY = re.compile(r"(?:[^/]+\.data/data|nvidia/[^/]+)/lib/([^/]+)")
 LICENCE = re.compile(r"(?:.*/licensing/|[^/]+\.dist-info/(?:licenses/)?)([^/]+\.txt)")
@@ -29,14 +29,19 @@ def stage(context: BuildContext) -> None:
     folder = context.root / "lib"
     folder.mkdir()
     context.licences.mkdir(parents=True)
+    licences = context.licences.relative_to(context.root)
+
+    def place(member: str) -> str | None:
+        if (match := LIBRARY.fullmatch(member)) and match[1] in extra.libraries:
+            return f"lib/{match[1]}"
+        if (match := LICENCE.fullmatch(member)) and match[1] not in OTHER:
+            return f"{licences}/{match[1]}"
+        return None
+
     for wheel in context.files:
-        with zipfile.ZipFile(wheel) as archive:
-            for name in archive.namelist():
-                if (match := LIBRARY.fullmatch(name)) and match[1] in extra.libraries:
-                    (folder / match[1]).write_bytes(archive.read(name))
-                    (folder / match[1]).chmod(0o755)
-                elif (match := LICENCE.fullmatch(name)) and match[1] not in OTHER:
-                    (context.licences / match[1]).write_bytes(archive.read(name))
+        unpack_zip(wheel, context.root, place)
+    for path in folder.iterdir():
+        path.chmod(0o755)
     missing = [name for name in extra.libraries if not (folder / name).is_file()]
     if missing:
         raise UsageError(

@@ -1,6 +1,8 @@
 from __future__ import annotations
 
+import errno
 import json
+from collections.abc import Callable
 from dataclasses import replace
 from pathlib import Path
 
@@ -68,20 +70,22 @@ def test_the_code_of_a_stage_is_its_module_and_what_that_imports() -> None:
         return [path.name for path in assemble.code_of(stage)]
 
     assert names("libraries") == ["build_context.py", "debian.py", "elf.py", "libraries.py"]
-    assert names("sdist") == ["build_context.py", "wheel.py"]
+    assert names("sdist") == ["build_context.py", "dist_info.py", "tree.py", "wheel.py"]
     assert names("relinked-wheel") == [
         "build_context.py",
+        "dist_info.py",
         "elf.py",
         "relinked_wheel.py",
         "replace_text.py",
         "shortened_elf.py",
+        "tree.py",
         "wheel.py",
     ]
 
 
 def test_the_hash_covers_the_code_that_unpacks_and_packs() -> None:
     names = [Path(file).name for file in assemble.DECIDING]
-    assert names == ["unpack.py", "reproducible.py", "assemble.py"]
+    assert names == ["unpack.py", "streams.py", "links.py", "reproducible.py", "assemble.py"]
 
 
 def test_a_link_to_another_package_is_packed_and_a_broken_one_refused(
@@ -99,4 +103,58 @@ def test_a_link_to_another_package_is_packed_and_a_broken_one_refused(
     assert path.name == "small-1.0-h0000000_0.conda"
     monkeypatch.setitem(STAGES, "wheel", stage)
     with pytest.raises(IntegrityError, match=r"lib/liba\.so: a link to nothing"):
+        assemble.assemble(recipe, "0" * 64, {}, tmp_path)
+
+
+@pytest.mark.parametrize("target", ["../outside", "/OUTSIDE", "../../{name}/lib/a"])
+def test_a_link_out_of_the_package_is_refused_and_not_touched(
+    recipe: Recipe, target: str, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    outside = tmp_path / "outside"
+
+    def stage(context: BuildContext) -> None:
+        (context.root / "lib").mkdir()
+        text = target.replace("/OUTSIDE", str(outside)).format(name=context.root.name)
+        text = text.replace("../outside", "../../../outside")
+        (context.root / "lib/liba.so").symlink_to(text)
+
+    monkeypatch.setitem(STAGES, "libraries", stage)
+    extra = {"stage": "libraries", "links": {"liba.so": "liba.so.1"}}
+    linking = Recipe.model_validate_json(json.dumps({**DATA, "build": {}, "extra": extra}))
+    with pytest.raises(IntegrityError, match=r"small 1\.0: lib/liba\.so: the link leads out"):
+        assemble.assemble(linking, "0" * 64, {}, tmp_path)
+    assert list(tmp_path.iterdir()) == []
+
+
+@pytest.mark.parametrize(
+    ("fault", "found"),
+    [
+        (lambda root: (root / "missing").read_text(), "No such file or directory: 'root/missing'"),
+        (lambda root: (root / ".").read_bytes(), "Is a directory"),
+        (lambda root: root.mkdir(), "File exists: 'root'"),
+        (lambda root: b"\xe9".decode(), "can't decode byte 0xe9"),
+    ],
+)
+def test_sources_of_another_layout_are_named_without_a_traceback(
+    recipe: Recipe,
+    fault: Callable[[Path], object],
+    found: str,
+    tmp_path: Path,
+    monkeypatch: pytest.MonkeyPatch,
+) -> None:
+    monkeypatch.setitem(STAGES, "wheel", lambda context: fault(context.root))
+    message = r"small 1\.0: its sources have other files than the stage wheel expects"
+    with pytest.raises(IntegrityError, match=message) as caught:
+        assemble.assemble(recipe, "0" * 64, {}, tmp_path)
+    assert found in str(caught.value.found)
+
+
+def test_a_full_disk_is_no_fault_of_the_sources(
+    recipe: Recipe, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    def stage(context: BuildContext) -> None:
+        raise OSError(errno.ENOSPC, "No space left on device")
+
+    monkeypatch.setitem(STAGES, "wheel", stage)
+    with pytest.raises(OSError, match="No space left"):
         assemble.assemble(recipe, "0" * 64, {}, tmp_path)

@@ -3,6 +3,7 @@ from __future__ import annotations
 import json
 import os
 import shutil
+import stat
 from pathlib import Path
 
 import pytest
@@ -70,6 +71,26 @@ def test_a_built_package_is_returned_from_the_cache(
     assert package.build(workspace, recipe, PINS) == built
 
 
+def test_a_package_is_read_only_in_the_cache(
+    workspace: Workspace, recipe: Recipe, staged: Path
+) -> None:
+    built = package.build(workspace, recipe, PINS)
+    assert stat.S_IMODE(built.path.stat().st_mode) == 0o444
+
+
+def test_the_record_holds_what_damage_is_noticed_by(
+    workspace: Workspace, recipe: Recipe, staged: Path
+) -> None:
+    built = package.build(workspace, recipe, PINS)
+    record = built.path.parent / "built.json"
+    assert json.loads(record.read_bytes()) == {"sha256": built.sha256}
+    # The record of an earlier version: its other figures are not believed.
+    record.write_text(json.dumps({"sha256": built.sha256, "md5": "0" * 32, "size": 1}))
+    inputs = assemble.inputs_hash(recipe, [PIN])
+    assert package.cached(workspace, recipe, inputs) == built
+    assert built.size == built.path.stat().st_size
+
+
 def test_the_bytes_do_not_depend_on_the_umask(
     workspace: Workspace, recipe: Recipe, staged: Path
 ) -> None:
@@ -82,7 +103,9 @@ def test_the_bytes_do_not_depend_on_the_umask(
         os.umask(before)
 
 
-@pytest.mark.parametrize("damage", ["flip", "no json", "other json", "missing", "no description"])
+@pytest.mark.parametrize(
+    "damage", ["flip", "no json", "a list", "other json", "missing", "no description"]
+)
 def test_a_damaged_package_is_built_again(
     workspace: Workspace,
     damage: str,
@@ -93,13 +116,15 @@ def test_a_damaged_package_is_built_again(
     built = package.build(workspace, recipe, PINS)
     description = built.path.parent / "built.json"
     if damage == "flip":
-        built.path.write_bytes(built.path.read_bytes()[:-1] + b"x")
+        data = built.path.read_bytes()
+        built.path.unlink()
+        built.path.write_bytes(data[:-1] + b"x")
     elif damage == "missing":
         built.path.unlink()
     elif damage == "no description":
         description.unlink()
     else:
-        description.write_text("{" if damage == "no json" else '{"other": 1}')
+        description.write_text({"no json": "{", "a list": "[1]"}.get(damage, '{"other": 1}'))
     assert package.cached(workspace, recipe, assemble.inputs_hash(recipe, [PIN])) is None
     assert package.build(workspace, recipe, PINS) == built
     assert sha256(built.path.read_bytes()) == built.sha256

@@ -64,6 +64,28 @@ def test_a_mistake_is_reported_with_its_line(
     assert message in caught.value.what
 
 
+@pytest.mark.parametrize(
+    "extra",
+    [
+        "{stage: wheel, site_packages: ../../etc}",
+        "{stage: wheel, site_packages: /etc}",
+        "{stage: sdist, package: .., distribution: x}",
+        "{stage: sdist, package: x, distribution: x, scripts: {../x: a}}",
+        "{stage: libraries, links: {../x.so: a}}",
+        "{stage: libraries, links: {x.so: ../../a}}",
+        "{stage: debian-files, files: {usr/lib: ../lib}}",
+        "{stage: debian-files, files: {/etc/*: lib}}",
+        '{stage: libraries, libraries: ["a\\nb"]}',
+        '{stage: forwarding, library: "-x", stands_for: y}',
+        "{stage: amdlibm, variable: A B}",
+    ],
+)
+def test_a_stage_names_no_path_outside_its_folders(tmp_path: Path, extra: str) -> None:
+    path = write(tmp_path, RECIPE.partition("extra:")[0] + f"extra: {extra}\n")
+    with pytest.raises(UsageError, match=rf"^{path}:11:\d+: extra\."):
+        read_recipes(tmp_path)
+
+
 def test_a_source_that_is_not_pinned_is_an_error(tmp_path: Path) -> None:
     write(tmp_path, RECIPE)
     with pytest.raises(UsageError, match=r"no file six-1.16.0.* is pinned"):

@@ -5,10 +5,12 @@ import os
 import subprocess
 import sys
 import tempfile
+import threading
 from pathlib import Path
 
 import pytest
 
+from stacks.core import disk
 from stacks.core.disk import (
     REPOSITORY,
     DiskError,
@@ -16,12 +18,15 @@ from stacks.core.disk import (
     check_sha256,
     explain_disk_errors,
     hold_lock,
+    remove_leftover,
     replace_atomically,
     scratch,
     sha256_of,
+    temporary_folder,
     write_atomically,
 )
 from stacks.core.errors import IntegrityError
+from stacks.core.locking import acquire_folder
 
 
 def names(folder: Path) -> list[str]:
@@ -63,6 +68,121 @@ def test_a_block_that_makes_nothing_leaves_the_old(tmp_path: Path) -> None:
     with pytest.raises(FileNotFoundError), replace_atomically(target):
         pass
     assert (names(target), names(tmp_path)) == (["old"], ["folder"])
+
+
+def test_a_folder_is_never_missing_while_it_is_replaced(tmp_path: Path) -> None:
+    target = tmp_path / "folder"
+    target.mkdir()
+    ended, missing = threading.Event(), []
+
+    def watch() -> None:
+        while not ended.is_set():
+            try:
+                target.stat()
+            except FileNotFoundError as error:
+                missing.append(error)
+
+    watcher = threading.Thread(target=watch)
+    watcher.start()
+    for number in range(1000):
+        with replace_atomically(target) as made:
+            made.mkdir()
+            (made / str(number)).touch()
+    ended.set()
+    watcher.join()
+    assert not missing
+    assert (names(target), names(tmp_path)) == (["999"], ["folder"])
+
+
+def test_a_file_system_without_an_exchange_is_named(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
+) -> None:
+    monkeypatch.setattr(disk, "exchange", lambda first, second: False)
+    test_a_folder_takes_the_place_of_another(tmp_path)
+    assert capsys.readouterr().err == (
+        f"note: {tmp_path}: its file system cannot exchange folders: folder is missing for a "
+        "moment\n"
+    )
+    (tmp_path / "new").mkdir()
+    test_a_block_that_makes_nothing_leaves_the_old(tmp_path / "new")
+
+
+DYING = """
+import os, signal, sys
+from pathlib import Path
+from stacks.core import disk
+exchange = disk.exchange
+def die(first, second):
+    if sys.argv[2] == "after":
+        exchange(first, second)
+    os.kill(os.getpid(), signal.SIGKILL)
+disk.exchange = die
+with disk.replace_atomically(Path(sys.argv[1])) as made:
+    made.mkdir()
+    (made / "new").touch()
+"""
+
+
+@pytest.mark.parametrize(("moment", "content"), [("before", "old"), ("after", "new")])
+def test_a_killed_replacement_leaves_the_old_or_the_new(
+    moment: str, content: str, tmp_path: Path
+) -> None:
+    target = tmp_path / "folder"
+    target.mkdir()
+    (target / "old").touch()
+    command = [sys.executable, "-c", DYING, str(target), moment]
+    assert subprocess.run(command, cwd=REPOSITORY, check=False).returncode == -9
+    assert names(target) == [content]
+    [left, _] = names(tmp_path)
+    assert left.endswith(".part")
+    with hold_lock(target, "it"):
+        assert names(tmp_path) == [".folder.lock", "folder"]
+
+
+def test_a_temporary_folder_in_use_is_not_removed(tmp_path: Path) -> None:
+    with replace_atomically(tmp_path / "a") as made:
+        made.touch()
+        assert not remove_leftover(made.parent)
+        with hold_lock(tmp_path / "a", "it"):
+            assert made.exists()
+    assert names(tmp_path) == [".a.lock", "a"]
+
+
+def test_a_link_in_place_of_a_leftover_is_not_followed(tmp_path: Path) -> None:
+    (tmp_path / "real/file").mkdir(parents=True)
+    link = tmp_path / ".a.12345678.part"
+    link.symlink_to("real")
+    assert not remove_leftover(link)
+    assert names(tmp_path / "real") == ["file"]
+
+
+def test_a_temporary_folder_that_was_taken_as_left_over_is_made_again(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    made: list[Path] = []
+
+    def acquire_after_removal(folder: Path) -> int:
+        if not made:
+            folder.rmdir()
+        made.append(folder)
+        return acquire_folder(folder)
+
+    monkeypatch.setattr(disk, "acquire_folder", acquire_after_removal)
+    with temporary_folder(tmp_path, "x-") as folder:
+        assert folder.is_dir() and folder == made[1]
+    assert names(tmp_path) == []
+
+
+def test_a_file_system_without_locks_of_folders(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    def refuse(folder: Path) -> int:
+        raise OSError(errno.ENOLCK, "No locks available")
+
+    monkeypatch.setattr(disk, "acquire_folder", refuse)
+    with temporary_folder(tmp_path, "x-") as folder:
+        assert not remove_leftover(folder)
+    assert names(tmp_path) == []
 
 
 def test_a_link_is_replaced_and_not_followed(tmp_path: Path) -> None:
@@ -117,7 +237,7 @@ def test_no_space_for_temporary_files(monkeypatch: pytest.MonkeyPatch) -> None:
     def none() -> None:
         raise FileNotFoundError(errno.ENOENT, "No usable temporary directory found in [...]")
 
-    monkeypatch.setattr(tempfile, "TemporaryDirectory", none)
+    monkeypatch.setattr(tempfile, "gettempdir", none)
     with pytest.raises(DiskError, match=r"(?s)No usable.*set TMPDIR"), scratch():
         pass
 
@@ -152,7 +272,8 @@ def test_a_lock_is_waited_for_and_what_was_left_is_removed(tmp_path: Path) -> No
             cwd=REPOSITORY,
         ) as second:
             assert second.stderr
-            assert second.stderr.readline() == "waiting: it is being made\n"
+            holder = f"waiting: it is being made by process {first.pid}: "
+            assert second.stderr.readline().startswith(holder)
             first.stdin.write("\n")
             first.stdin.close()
             assert second.communicate("\n")[0] == "held\n"

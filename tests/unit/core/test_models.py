@@ -3,8 +3,9 @@ from __future__ import annotations
 from typing import Any
 
 import pytest
-from pydantic import ValidationError
+from pydantic import TypeAdapter, ValidationError
 
+from stacks.core import models
 from stacks.core.models import Strict
 
 
@@ -21,3 +22,62 @@ def test_no_conversion_and_no_unknown_key(content: dict[str, Any]) -> None:
 def test_a_model_is_frozen() -> None:
     with pytest.raises(ValidationError):
         Model(number=1).number = 2
+
+
+NASTY = (
+    "a\nb", "a\r[blas]", "a\n[global]\ncxx = evil", "a\0", "a\x1b[2J", "a\x85b", "a\u2028b",
+    "a\u202egnp",
+)  # fmt: skip
+
+
+def valid(kind: Any, text: str) -> bool:
+    try:
+        TypeAdapter(kind).validate_python(text)
+    except ValidationError:
+        return False
+    return True
+
+
+@pytest.mark.parametrize(
+    "kind",
+    [
+        models.Line, models.AsciiLine, models.Setting, models.Name, models.Variable, models.Flag,
+        models.Version, models.Spec, models.Requirement, models.FileName, models.FilePath,
+        models.RelativePath, models.ChannelName, models.Sha256, models.Md5,
+    ],
+)  # fmt: skip
+@pytest.mark.parametrize("text", NASTY)
+def test_no_value_of_a_file_has_more_than_one_line(kind: Any, text: str) -> None:
+    assert not valid(kind, text)
+
+
+@pytest.mark.parametrize(
+    ("kind", "accepted", "refused"),
+    [
+        (models.Line, ["", 'Theano\'s `é` $HOME # % \\ "x"'], []),
+        (models.AsciiLine, ["", "{prefix}/var"], ["é"]),
+        (models.Setting, ["", "-O2 -DX=%s", "é"], ["a ; b", " a", "a "]),
+        (models.Name, ["theano-1.0.5", "mkl"], ["", "a b", "../a", "-a", ".a", "A", "a;b", "$a"]),
+        (models.Variable, ["MKL_NUM"], ["A B", "1A", "A=1", 'A"]', ""]),
+        (models.Flag, ["floatX", "blas.ldflags"], ["a]", "[a", "a.", ".a", "a=b", "#a"]),
+        (
+            models.Spec,
+            ["numpy", "numpy ==1.2", "x>=1,<2", "libblas=*=*mkl", "__glibc >=2.1|2.0"],
+            ["- x", "a: b", "a # b", "{a}", "&a", "'a'", "a;b", "-e ."],
+        ),
+        (models.Requirement, ["Theano==1.0.5"], ["a", "-r==1", "a==1 --hash=x", "a==1;b", "a @ b"]),
+        (models.FileName, ["a-1.whl", "_x-1.conda"], ["", ".", "..", "a/b", "/a", "-a", "a b"]),
+        (models.FilePath, ["pool/a/a_1.deb"], ["/pool/a", "pool/../../a", "a", "a//b", "a/"]),
+        (models.RelativePath, ["lib/a.so*", ".a/..b"], ["", "..", "a/../b", "/a", "a//b", "./a"]),
+        (models.ChannelName, ["conda-forge", "http://h/c", "/a"], ["- a", "a:", "{a}", "a b"]),
+        (models.Sha256, ["0" * 64], ["0" * 63, "A" * 64, "../" + "0" * 61]),
+    ],
+)
+def test_what_each_kind_of_text_accepts(kind: Any, accepted: list[str], refused: list[str]) -> None:
+    assert [text for text in accepted if not valid(kind, text)] == []
+    assert [text for text in refused if valid(kind, text)] == []
+
+
+def test_every_pattern_has_words_for_messages() -> None:
+    patterns = {name for name, value in vars(models).items() if name.isupper() and name[0] != "_"}
+    assert {vars(models)[name] for name in patterns - {"FILE", "IN_WORDS"}} == set(models.IN_WORDS)

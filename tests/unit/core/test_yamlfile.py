@@ -2,6 +2,10 @@
 
 from __future__ import annotations
 
+import os
+import time
+import tracemalloc
+from collections.abc import Callable
 from pathlib import Path
 from typing import Annotated, Literal
 
@@ -164,7 +168,24 @@ def test_yes_and_no_are_text_as_in_yaml_1_2(file: Path) -> None:
             "name: a: b\n",
             "r.yaml:1:8: expected YAML: mapping values are not allowed in this context",
         ),
-        ("[" * 5000, "r.yaml: expected YAML: too deeply nested"),
+        (
+            "name: a\nsource:\n- {suite: s, debs: [x, &b [y]]}\n",
+            "r.yaml:3:24: source[0].debs[1]: expected a value written out, found the anchor 'b'",
+        ),
+        (
+            "name: a\nsource:\n- {suite: s, debs: *b}\n",
+            "r.yaml:3:20: source[0].debs: expected a value written out, found the alias 'b'",
+        ),
+        ("name: a\n*b : c\n", "r.yaml:2:1: expected a key that is text, found the alias 'b'"),
+        (
+            "number: " + "9" * 5000,
+            "r.yaml:1:9: number: expected a number of at most 1000 digits, found 5000 characters",
+        ),
+        (
+            "name: é\nnumber: \x01\n",
+            "r.yaml:2:1: expected YAML: unacceptable character #x0001: "
+            "control characters are not allowed",
+        ),
         (
             b"name: a\nprecision: \xff\n",
             "r.yaml:2:1: expected text in UTF-8, found a byte that is not: 0xff",
@@ -189,3 +210,70 @@ def test_keeps_the_places_for_errors_that_show_later(file: Path) -> None:
     where = yamlfile.read(file, Recipe).positions.where
     assert where(("extra", "links", "x")) == "r.yaml:4:14"
     assert where(("source", 3)) == "r.yaml:1:1"
+
+
+DEEP = "expected at most 32 levels of nesting, found more"
+
+
+@pytest.mark.parametrize(
+    ("text", "message"),
+    [
+        ("name: a\nsource: " + "[" * 20_000 + "]" * 20_000, f"r.yaml:2:41: {DEEP}"),
+        ("name: a\nsource:\n" + "- " * 20_000 + "x", f"r.yaml:3:65: {DEEP}"),
+        ("{a: " * 20_000, f"r.yaml:1:133: {DEEP}"),
+        (
+            "name: a\nsource:\n" + "- [1, 2]\n" * 400_000,
+            "r.yaml:335:4: expected at most 1000 values, found more",
+        ),
+        (
+            "".join(f"k{i}: 1\n" for i in range(200_000)),
+            "r.yaml:1000:7: expected at most 1000 values, found more",
+        ),
+    ],
+    ids=["flow", "block", "mappings", "values", "keys"],
+)
+def test_a_yaml_bomb_is_refused_in_little_time_and_memory(
+    file: Path, text: str, message: str, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr(yamlfile, "MAX_VALUES", 1000)
+    tracemalloc.start()
+    began = time.process_time()
+    try:
+        assert fault(file, text) == message
+        assert tracemalloc.get_traced_memory()[1] < 20 << 20
+    finally:
+        tracemalloc.stop()
+    assert time.process_time() - began < 10
+
+
+def test_a_file_of_100_mb_is_refused_unread(file: Path) -> None:
+    with file.open("wb") as out:
+        out.truncate(100 << 20)
+    tracemalloc.start()
+    try:
+        with pytest.raises(UsageError, match=r"^r\.yaml: expected at most 4 MiB, found more$"):
+            yamlfile.load(file, Recipe)
+        assert tracemalloc.get_traced_memory()[1] < 16 << 20
+    finally:
+        tracemalloc.stop()
+
+
+@pytest.mark.parametrize("make", [os.mkfifo, Path.mkdir])
+def test_what_is_no_file_is_refused_without_waiting(
+    file: Path, make: Callable[[Path], None]
+) -> None:
+    make(file)
+    with pytest.raises(UsageError, match=r"^r\.yaml: not a file$"):
+        yamlfile.load(file, Recipe)
+
+
+def test_long_keys_and_values_are_cut_in_messages(file: Path) -> None:
+    message = fault(file, f"? {'n' * 100_000}\n: 1\nname: {'A' * 100_000}\n")
+    assert len(message) < 1000
+    assert "r.yaml:1:3: " in message and "r.yaml:3:7: " in message
+
+
+def test_of_many_faults_the_first_are_listed(file: Path) -> None:
+    lines = fault(file, "name: a\n" + "".join(f"k{i}: 1\n" for i in range(5000))).splitlines()
+    assert len(lines) == 21
+    assert lines[-1] == "r.yaml: 4980 more faults"

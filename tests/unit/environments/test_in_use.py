@@ -97,7 +97,8 @@ def test_users_wait_for_a_removal_to_end(tmp_path: Path) -> None:
         with start(USER, lock) as user:
             assert user.stderr
             output = user.stderr.readline()
-            assert output == "waiting: `./invoke clean` removes what this uses\n"
+            holder = f"waiting: what this uses is being removed by process {cleaner.pid}: "
+            assert output.startswith(holder)
             cleaner.communicate("\n")
             assert line(user) == "held\n"
             # The file that it waited for is gone: it holds the one by that name now.
@@ -121,19 +122,16 @@ def test_no_lock_is_held_where_it_cannot_be_created(tmp_path: Path) -> None:
     assert lock not in in_use._held
 
 
-def test_our_own_program_is_named_as_a_person_types_it(tmp_path: Path) -> None:
-    folder = tmp_path / "1"
-    folder.mkdir()
-    words = [b"python", b"-I", b"-c", f"{in_use.OWN_PROGRAM}\nmain()".encode(), b"/here", b"build"]
-    (folder / "cmdline").write_bytes(b"\0".join([*words, b"-v", b"a b"]) + b"\0")
-    assert in_use._command(folder) == "./invoke build -v 'a b'"
-    (folder / "cmdline").write_bytes(b"\0".join([b"x" * (in_use.LONGEST + 1)]) + b"\0")
-    assert in_use._command(folder) == "x" * in_use.LONGEST + " ..."
-    assert in_use._command(tmp_path / "2") == "it has ended"
-
-
-def test_the_words_by_which_our_own_program_is_known() -> None:
-    assert in_use.OWN_PROGRAM in (REPOSITORY / "invoke").read_text()
+def test_a_removal_that_does_not_end_is_named(tmp_path: Path) -> None:
+    lock = tmp_path / "lock"
+    with start(CLEANER, lock) as cleaner:
+        assert line(cleaner) == "held\n"
+        with pytest.raises(InUseError) as caught:
+            in_use.hold_shared(lock, limit=0.1)
+        assert str(caught.value.found).startswith(f"process {cleaner.pid}: ")
+        assert caught.value.expected == "a removal that ends within 0.1 s"
+        cleaner.communicate("\n")
+    assert lock not in in_use._held
 
 
 def test_an_environment_removed_meanwhile_is_not_ready(

@@ -3,6 +3,9 @@ from __future__ import annotations
 import http.client
 import socket
 import threading
+import time
+from collections.abc import Iterator
+from contextlib import contextmanager, suppress
 from pathlib import Path
 
 import pytest
@@ -33,3 +36,152 @@ def test_a_port_in_use_is_refused(tmp_path: Path) -> None:
         with pytest.raises(UsageError, match=f"port {port} cannot be served") as caught:
             server_of(tmp_path, port)
     assert caught.value.fix and "--port" in caught.value.fix
+
+
+@contextmanager
+def serving(folder: Path, seconds: float = 15.0) -> Iterator[int]:
+    """Serve a folder; give the port."""
+    with server_of(folder, 0, seconds) as server:
+        threading.Thread(target=server.serve_forever, args=(0.01,), daemon=True).start()
+        try:
+            yield server.server_port
+        finally:
+            server.shutdown()
+
+
+def answer(port: int, request: bytes) -> bytes:
+    """Return all that the server sends for the bytes of a request."""
+    with socket.create_connection(("127.0.0.1", port)) as connection:
+        with suppress(ConnectionError):
+            connection.sendall(request)
+        blocks = []
+        with suppress(ConnectionError):
+            while block := connection.recv(1 << 16):
+                blocks.append(block)
+    return b"".join(blocks)
+
+
+@pytest.fixture
+def folder(tmp_path: Path) -> Path:
+    """Give a channel with one file, beside a secret."""
+    folder = tmp_path / "channel"
+    folder.mkdir()
+    (folder / "a").write_text("text")
+    (tmp_path / "secret").write_text("secret")
+    return folder
+
+
+@pytest.mark.parametrize(
+    "path",
+    [
+        "/secret",
+        "//secret",
+        "../secret",
+        "/theano-stacks/../secret",
+        "/theano-stacks/%2e%2e/secret",
+        "/theano-stacks/%2E%2E%2Fsecret",
+        "/theano-stacks/..%2fsecret",
+        "/theano-stacks/%252e%252e/secret",
+        "/theano-stacks/..\\secret",
+        "/theano-stacks/a/../../secret",
+        "/theano-stacks//{parent}/secret",
+        "/theano-stacks/%2f{parent}/secret",
+        "/theano-stacks/file",
+        "/theano-stacks/folder/secret",
+        "/theano-stacks/folder/",
+        "/theano-stacks/a%00",
+        "/theano-stacks/%ff%fe",
+        "http://127.0.0.1/theano-stacks/../secret",
+    ],
+)
+def test_no_path_leaves_the_folder(
+    folder: Path, path: str, capfd: pytest.CaptureFixture[str]
+) -> None:
+    (folder / "file").symlink_to(folder.parent / "secret")
+    (folder / "folder").symlink_to(folder.parent)
+    with serving(folder) as port:
+        request = f"GET {path.format(parent=folder.parent)} HTTP/1.1\r\n\r\n"
+        received = answer(port, request.encode())
+    assert received.startswith(b"HTTP/1.0 404 ")
+    assert b"secret" not in received
+    assert "Traceback" not in capfd.readouterr().err
+
+
+@pytest.mark.parametrize("method", ["POST", "PUT", "DELETE", "OPTIONS", "CONNECT", "X\x1b[31m"])
+def test_only_get_and_head_are_answered(folder: Path, method: str) -> None:
+    with serving(folder) as port:
+        received = answer(port, f"{method} /theano-stacks/a HTTP/1.1\r\n\r\n".encode())
+        head = answer(port, b"HEAD /theano-stacks/a HTTP/1.1\r\n\r\n")
+    assert received.startswith(b"HTTP/1.0 501 ")
+    assert head.startswith(b"HTTP/1.0 200 ") and head.endswith(b"\r\n\r\n")
+
+
+def test_only_this_machine_reaches_it(folder: Path) -> None:
+    with server_of(folder, 0) as server:
+        assert server.server_address[0] == "127.0.0.1"
+
+
+@pytest.mark.parametrize(
+    ("request_text", "status"),
+    [
+        (b"GET /" + b"a" * 70_000 + b" HTTP/1.1\r\n\r\n", b"414"),
+        (b"GET /theano-stacks/a HTTP/1.1\r\nA: " + b"a" * 70_000 + b"\r\n\r\n", b"431"),
+        (b"GET /theano-stacks/a HTTP/1.1\r\n" + b"A: b\r\n" * 101 + b"\r\n", b"431"),
+        (b"GET /theano-stacks/a HTTP/x\r\n\r\n", b"400"),
+        (b"\x00\xff\x1b[31m\r\n\r\n", b"400"),
+        (b"GET /theano-stacks/a HTTP/1.1\r\nno colon\r\nIf-Modified-Since: \xff\r\n\r\n", b"200"),
+    ],
+)
+def test_a_request_has_limits(
+    folder: Path, request_text: bytes, status: bytes, capfd: pytest.CaptureFixture[str]
+) -> None:
+    with serving(folder) as port:
+        received = answer(port, request_text)
+    # The client may lose the answer when the server closes before it has read the request.
+    assert status in received[:400] or (not received and len(request_text) > 1 << 16)
+    assert "Traceback" not in capfd.readouterr().err
+
+
+@pytest.mark.parametrize("piece", [b"", b"G", b"A: b\r\n"])
+def test_a_client_that_drips_is_cut(
+    folder: Path, piece: bytes, capfd: pytest.CaptureFixture[str]
+) -> None:
+    start = time.monotonic()
+    with (
+        serving(folder, 0.3) as port,
+        socket.create_connection(("127.0.0.1", port)) as connection,
+        suppress(ConnectionError),
+    ):
+        if len(piece) > 1:
+            connection.sendall(b"GET /theano-stacks/a HTTP/1.1\r\n")
+        connection.settimeout(0.02)
+        for _ in range(80):
+            connection.sendall(piece)
+            with suppress(TimeoutError):
+                assert not connection.recv(1), "an answer to half a request"
+                break
+        else:
+            pytest.fail("the server still waits")
+    assert time.monotonic() - start < 1.5
+    assert "Traceback" not in capfd.readouterr().err
+
+
+def test_a_client_that_does_not_read_is_cut_in_one_line(
+    folder: Path, capfd: pytest.CaptureFixture[str]
+) -> None:
+    with (folder / "large").open("wb") as file:
+        file.truncate(50_000_000)
+    request = b"GET /theano-stacks/large HTTP/1.1\r\n\r\n"
+    with serving(folder, 0.2) as port:
+        for _ in range(2):
+            with socket.create_connection(("127.0.0.1", port)) as connection:
+                connection.sendall(request)
+        with socket.create_connection(("127.0.0.1", port)) as connection:
+            connection.sendall(request)
+            deadline = time.monotonic() + 1.5
+            message = ""
+            while "timed out" not in message and time.monotonic() < deadline:
+                message += capfd.readouterr().err
+                time.sleep(0.01)
+    assert "timed out" in message
+    assert "Traceback" not in message

@@ -2,15 +2,18 @@ from __future__ import annotations
 
 import configparser
 import json
+import shutil
 import subprocess
 import sys
 from pathlib import Path
 
 import pytest
+from pydantic import ValidationError
 
 from stacks.core.errors import UsageError
 from stacks.core.workspace import Workspace
 from stacks.environments import settings
+from stacks.variants.files import FlavourFile, Processor
 from stacks.variants.variant import Variant, load_variant
 
 PACKAGES = [{"name": "python", "version": "3.9.2", "sha256": "0" * 64, "manager": "conda"}]
@@ -273,3 +276,66 @@ def test_kernels_for_a_processor_that_the_library_does_not_know(
 ) -> None:
     assert chosen(workspace, prefix, cpuinfo) == kernels
     assert chosen(workspace, prefix, cpuinfo, BLIS_ARCH_TYPE="3") == "3"
+
+
+# What a file of envs/ may hold, and each language has a meaning for.
+NASTY = 'it\'s "quoted" """ $HOME `id` $(id) %s %(x)s {prefix}/x {0} \\ # [global] a=b: c, d'
+
+
+def nasty(variant: Variant) -> Variant:
+    """Return a variant whose every free text is nasty, but valid."""
+    assert variant.blas
+    processor = Processor(vendor=NASTY, family=0, flags=(NASTY,), environment={"A": NASTY})
+    blas = variant.blas.model_copy(update={"ldflags": NASTY, "processors": (processor,)})
+    changes = {"summary": NASTY, "flags": {"gcc.cxxflags": NASTY}, "variables": {"NASTY": NASTY}}
+    return Variant.model_validate({**dict(variant), **changes, "blas": blas})
+
+
+def test_nasty_values_come_out_of_theanos_parser_as_they_are(variant: Variant) -> None:
+    text = settings.rc_text(nasty(variant), settings.flags_of(nasty(variant), Path("/p")))
+    found = flags(text)
+    assert found["gcc.cxxflags"] == found["blas.ldflags"] == NASTY
+    assert sorted(found) == [
+        "blas.ldflags", "gcc.cxxflags", "global.base_compiledir", "global.cxx", "global.device",
+        "global.floatx",
+    ]  # fmt: skip
+
+
+@pytest.mark.parametrize("flag", ["DEFAULT.cxx", "floatX\n", "a]\n[global]\ncxx"])
+def test_a_flag_cannot_open_another_section(variant: Variant, flag: str) -> None:
+    with pytest.raises(ValidationError):
+        FlavourFile.model_validate_json(json.dumps({"summary": "a", "flags": {flag: "evil"}}))
+
+
+def pythons() -> list[str]:
+    """Return this Python, and Python 2.7 where the machine has it."""
+    old = shutil.which("python2.7")
+    # A version manager has a program of this name that finds no Python.
+    usable = old and subprocess.run([old, "-c", ""], env={}, capture_output=True).returncode == 0
+    return [sys.executable, *([old] if old and usable else [])]
+
+
+@pytest.mark.parametrize("python", pythons())
+def test_nasty_values_come_out_of_the_hook_as_they_are(
+    variant: Variant, tmp_path: Path, python: str
+) -> None:
+    prefix = tmp_path / "prefix"
+    site_packages = prefix / "lib/python3.9/site-packages"
+    site_packages.mkdir(parents=True)
+    settings.write(nasty(variant), prefix, prefix, PACKAGES)
+    hook = (site_packages / f"{settings.HOOK}.py").read_bytes()
+    program = (
+        "import os, runpy, sys, json\n"
+        f"sys.prefix = sys.base_prefix = {str(prefix)!r}\n"
+        "found = runpy.run_path(sys.argv[1])\n"
+        "sys.stdout.write(json.dumps([os.environ['NASTY'], found['PROCESSORS']]))\n"
+    )
+    path = tmp_path / "hook.py"
+    path.write_bytes(hook)
+    done = subprocess.run(
+        [python, "-c", program, str(path)], capture_output=True, text=True, check=False, env={}
+    )
+    assert done.stderr == ""
+    value, [processor] = json.loads(done.stdout)
+    assert value == NASTY.replace("{prefix}", str(prefix))
+    assert processor == [NASTY, "0", [NASTY], [["A", NASTY]]]

@@ -2,18 +2,24 @@
 
 from __future__ import annotations
 
+import json
+import os
+import subprocess
+import sys
 from contextlib import nullcontext
 from pathlib import Path
 from typing import Any
 
 import pytest
 
+from stacks.core.disk import REPOSITORY
 from stacks.core.errors import VerifyError
 from stacks.core.workspace import Workspace
 from stacks.environments import reports
 from stacks.environments import verify as verification
 from stacks.image import docker
 from stacks.variants.variant import Variant, load_variant
+from unit.helpers.environments import EXPECTATION, add, environment, write_manifest
 
 
 @pytest.fixture
@@ -35,19 +41,150 @@ def kept(workspace: Workspace, variant: Variant) -> Path:
     return path
 
 
+@pytest.fixture
+def prefix(tmp_path: Path) -> Path:
+    """Give an environment with a manifest, whose Python exits with status 1."""
+    return with_python(tmp_path / "environment", "exit 1")
+
+
+def with_python(prefix: Path, script: str) -> Path:
+    if not prefix.exists():
+        environment(prefix)
+    add(prefix, "bin/python", f"#!/bin/sh\n{script}\n", 0o555)
+    write_manifest(prefix)
+    return prefix
+
+
 def test_of_an_environment(
+    workspace: Workspace, variant: Variant, kept: Path, tmp_path: Path, prefix: Path
+) -> None:
+    with pytest.raises(VerifyError, match="/openblas could not be verified") as caught:
+        verification.verify_variant(workspace, variant, prefix, json_file=tmp_path / "report.json")
+    assert caught.value.exit_code == 1 and "see the message above" in str(caught.value.fix)
+    assert kept.read_text() == "{}" and not (tmp_path / "report.json").exists()
+
+
+def test_a_damaged_environment_is_not_started(
+    workspace: Workspace,
+    variant: Variant,
+    kept: Path,
+    prefix: Path,
+    tmp_path: Path,
+    capfd: pytest.CaptureFixture[str],
+) -> None:
+    add(prefix, "bin/python", f"#!/bin/sh\ntouch {tmp_path}/started\n", 0o555)
+    with pytest.raises(VerifyError, match="/openblas is damaged") as caught:
+        verification.verify_variant(workspace, variant, prefix, json_file=tmp_path / "report.json")
+    assert caught.value.exit_code == 1
+    assert caught.value.fix == (
+        f"./invoke build --variant openblas --framework {variant.framework.name} --repair"
+    )
+    assert not (tmp_path / "started").exists()
+    assert "bin/python: changed" in capfd.readouterr().out
+    for path in (kept, tmp_path / "report.json"):
+        assert json.loads(path.read_text())["checks"][0]["name"] == "files"
+
+
+def test_the_last_report_of_an_environment_without_a_name_is_removed(
+    workspace: Workspace, variant: Variant, kept: Path, prefix: Path
+) -> None:
+    (prefix / EXPECTATION).unlink()
+    with pytest.raises(VerifyError, match="/openblas is damaged"):
+        verification.verify_variant(workspace, variant, prefix)
+    assert not kept.exists()
+
+
+def test_without_a_manifest_and_an_expectation_it_cannot_run(
     workspace: Workspace, variant: Variant, kept: Path, tmp_path: Path
 ) -> None:
-    python = tmp_path / "bin/python"
-    python.parent.mkdir()
-    python.write_text("#!/bin/sh\nexit 1\n")
-    python.chmod(0o755)
     with pytest.raises(VerifyError, match="/openblas could not be verified") as caught:
-        verification.verify_variant(
-            workspace, variant, tmp_path, json_file=tmp_path / "report.json"
-        )
-    assert caught.value.exit_code == 1 and "the table above has a fix" in str(caught.value.fix)
+        verification.verify_variant(workspace, variant, tmp_path)
+    assert caught.value.exit_code == 2 and kept.read_text() == "{}"
+
+
+PASS, FAIL = (
+    {"name": "x", "status": status, "detail": "", "fix": None} for status in ("pass", "fail")
+)
+REPORT = 'while test "$1" != --json; do shift; done; cat > "$2" <<E\n{}\nE\nexit {}'
+
+
+def reporting(status: int, content: object) -> str:
+    return REPORT.format(content if isinstance(content, str) else json.dumps(content), status)
+
+
+@pytest.mark.parametrize(
+    ("script", "found"),
+    [
+        ("exit 0", "exit status 0 and no report"),
+        ("echo all checks passed", "exit status 0 and no report"),
+        ("exit 3", "exit status 3 and no report"),
+        (reporting(0, "{"), "exit status 0 and no report"),
+        (reporting(0, {"ok": True}), "exit status 0 and no report"),
+        (reporting(0, {"ok": True, "checks": []}), "exit status 0 and no report"),
+        (reporting(0, {"ok": True, "checks": [FAIL]}), "exit status 0 and no report"),
+        (reporting(0, {"ok": False, "checks": [FAIL]}), "exit status 0 and a report of"),
+        (reporting(1, {"ok": True, "checks": [PASS]}), "exit status 1 and a report without"),
+    ],
+)
+def test_a_program_that_does_not_verify_never_passes(
+    script: str, found: str, workspace: Workspace, variant: Variant, kept: Path, tmp_path: Path
+) -> None:
+    prefix = with_python(tmp_path / "environment", script)
+    python = str(prefix / "bin/python")
+    with pytest.raises(VerifyError, match="could not be verified") as caught:
+        verification.verify_python(python, json_file=tmp_path / "report.json")
+    assert str(caught.value.found).startswith(found) and caught.value.exit_code in (1, 2)
+    with pytest.raises(VerifyError, match="could not be verified") as caught:
+        verification.verify_variant(workspace, variant, prefix, json_file=tmp_path / "report.json")
+    assert str(caught.value.found).startswith(found)
     assert kept.read_text() == "{}" and not (tmp_path / "report.json").exists()
+
+
+def test_true_is_not_a_verified_python() -> None:
+    with pytest.raises(VerifyError, match="/bin/true could not be verified"):
+        verification.verify_python("/bin/true")
+
+
+def test_the_suite_ends_with_a_killed_builder(prefix: Path, tmp_path: Path) -> None:
+    # The suite cannot know by itself whether it should outlive a shell that has started it.
+    code = "import sys; from stacks.environments.verify import verify_python\n"
+    code += "verify_python(sys.argv[1])"
+    # The framework that the suite imports.
+    add(tmp_path, "pytensor/__init__.py", "import time\nopen('pipe', 'w')\ntime.sleep(60)")
+    os.mkfifo(tmp_path / "pipe")
+    env = {**os.environ, "PYTHONPATH": f"{tmp_path}:{REPOSITORY}", "TMPDIR": str(tmp_path)}
+    words = [sys.executable, "-c", code, sys.executable]
+    with (
+        subprocess.Popen(words, cwd=tmp_path, env=env, stderr=subprocess.PIPE) as builder,
+        (tmp_path / "pipe").open(),
+    ):
+        builder.kill()
+        # Every process has the writing end.
+        builder.communicate(timeout=10)
+    assert not list(tmp_path.glob("theano-verify-*"))
+
+
+@pytest.mark.parametrize(("status", "check", "ok"), [(0, PASS, True), (1, FAIL, False)])
+def test_a_report_that_agrees_is_stored(
+    status: int,
+    check: object,
+    ok: bool,
+    workspace: Workspace,
+    variant: Variant,
+    kept: Path,
+    tmp_path: Path,
+) -> None:
+    content = {"ok": ok, "checks": [check]}
+    prefix = with_python(tmp_path / "environment", reporting(status, content))
+    failure = nullcontext() if ok else pytest.raises(VerifyError, match=r"did not pass|failed")
+    for path in (kept, tmp_path / "a.json", tmp_path / "b.json"):
+        path.unlink(missing_ok=True)
+    with failure:
+        verification.verify_variant(workspace, variant, prefix, json_file=tmp_path / "a.json")
+    with failure:
+        verification.verify_python(str(prefix / "bin/python"), json_file=tmp_path / "b.json")
+    for path in (kept, tmp_path / "a.json", tmp_path / "b.json"):
+        assert json.loads(path.read_text()) == content
 
 
 def test_of_an_image(

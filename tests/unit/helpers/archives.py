@@ -1,10 +1,11 @@
-"""Debs and tar archives made in memory."""
+"""Debs, tar archives and zip archives made in memory."""
 
 from __future__ import annotations
 
 import io
 import lzma
 import tarfile
+import zipfile
 from collections.abc import Callable
 from pathlib import Path
 
@@ -48,4 +49,14 @@ def deb(
             (f"data.tar{suffix}", compress(tar(*members))),
         )
     )
+    return path
+
+
+def zip_of(path: Path, *members: tuple[str, bytes, int]) -> Path:
+    """Write an uncompressed zip archive of (name, content, mode)."""
+    with zipfile.ZipFile(path, "w") as archive:
+        for name, content, mode in members:
+            info = zipfile.ZipInfo(name)
+            info.external_attr = mode << 16
+            archive.writestr(info, content)
     return path

@@ -4,8 +4,10 @@ from __future__ import annotations
 
 import hashlib
 import socket
+import socketserver
 import threading
-from collections.abc import Iterator
+import time
+from collections.abc import Callable, Iterator
 from contextlib import contextmanager, suppress
 from dataclasses import dataclass, field
 from http.server import BaseHTTPRequestHandler, ThreadingHTTPServer
@@ -121,3 +123,41 @@ def serving() -> Iterator[Site]:
     finally:
         server.shutdown()
         server.server_close()
+
+
+@contextmanager
+def raw_serving(answer: Callable[[socket.socket], None]) -> Iterator[str]:
+    """Serve `answer(connection)` after each request's headers; give the server's address."""
+
+    class Handler(socketserver.StreamRequestHandler):
+        def handle(self) -> None:
+            while self.rfile.readline().strip():
+                pass
+            # A client that has seen enough closes the connection.
+            with suppress(OSError):
+                answer(self.connection)
+
+    class Server(socketserver.ThreadingTCPServer):
+        daemon_threads = True
+        # A slow answer must not hold up the end of its test.
+        block_on_close = False
+
+    server = Server(("127.0.0.1", 0), Handler)
+    threading.Thread(target=server.serve_forever, args=(0.01,), daemon=True).start()
+    try:
+        yield f"http://127.0.0.1:{server.server_address[1]}"
+    finally:
+        server.shutdown()
+        server.server_close()
+
+
+def drip(head: bytes, piece: bytes, seconds: float = 3.0) -> Callable[[socket.socket], None]:
+    """Return an answer that sends `head` at once, and then a piece every 20 ms."""
+
+    def answer(connection: socket.socket) -> None:
+        connection.sendall(head)
+        for _ in range(int(seconds / 0.02)):
+            time.sleep(0.02)
+            connection.sendall(piece)
+
+    return answer

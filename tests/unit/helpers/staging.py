@@ -14,6 +14,7 @@ from stacks.channel.staging.build_context import BuildContext
 from unit.helpers.archives import deb, member
 
 WHEEL = "a-1-py3-none-any.whl"
+METADATA = "Metadata-Version: 2.1\nName: a\nVersion: 1\n"
 # A compiler that writes a real library, whatever it gets, and records its arguments and variables.
 GCC = """\
 #!/bin/sh
@@ -47,9 +48,9 @@ def make_context(
 def wheel_context(
     tmp_path: Path, extra: Mapping[str, Any], files: Mapping[str, str | bytes]
 ) -> BuildContext:
-    """Return the context of a package whose one source is a wheel with these files."""
+    """Return the context of a package whose one source is a wheel with these and METADATA."""
     with zipfile.ZipFile(tmp_path / WHEEL, "w") as archive:
-        for name, content in files.items():
+        for name, content in {"a-1.dist-info/METADATA": METADATA, **files}.items():
             archive.writestr(name, content)
     source = [{"project": "a", "version": "1", "file": WHEEL}]
     return make_context(tmp_path, extra, source, {WHEEL: tmp_path / WHEEL})

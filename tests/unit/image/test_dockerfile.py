@@ -1,11 +1,12 @@
 from __future__ import annotations
 
+import re
 from dataclasses import replace
 from pathlib import Path
 
 import pytest
 
-from stacks.core.errors import StaleError
+from stacks.core.errors import StaleError, UsageError
 from stacks.core.workspace import Workspace
 from stacks.image import dockerfile
 from stacks.image.config import ImageConfig
@@ -49,6 +50,60 @@ WORKDIR /work
 ENTRYPOINT ["/usr/local/bin/theano-stacks", "it's"]
 CMD []
 """
+
+
+def arguments(instruction: str) -> dict[str, str]:
+    """Return the pairs of an ENV or LABEL as BuildKit's lexer splits and expands them.
+
+    In double quotes a backslash escapes a quote, a dollar and itself; `$` expands a variable.
+    """
+    found, name, text, quoted = {}, "", "", False
+    characters = iter(instruction.split(" ", 1)[1] + " ")
+    for character in characters:
+        if character == '"':
+            quoted = not quoted
+        elif character == "\\" and quoted:
+            following = next(characters)
+            text += following if following in '\\"$' else character + following
+        elif character == "$":
+            text += "<expanded>"
+        elif character == "=" and not name:
+            name, text = text, ""
+        elif character == " " and not quoted:
+            if name:
+                found[name] = text
+            name, text = "", ""
+        else:
+            text += character
+    assert not quoted
+    return found
+
+
+def instructions(text: str) -> list[str]:
+    """Return the instructions of a Dockerfile, as its parser joins lines and drops comments."""
+    lines = [line for line in text.splitlines() if line.strip() and not line.startswith("#")]
+    return "\n".join(lines).replace("\\\n", "").splitlines()
+
+
+NASTY = 'it\'s "quoted" $HOME ${BASE} `id` $(id) <<EOF # a=b \\n {{ config }} {% raw %} \\'
+
+
+def test_nasty_values_come_out_of_the_dockerfile_as_they_are(workspace: Workspace) -> None:
+    variant = load_variant(workspace, "mkl", "theano-1.0.5")
+    plain = instructions(dockerfile.text_of(workspace, variant))
+    text = dockerfile.text_of(workspace, variant.model_copy(update={"summary": NASTY}))
+    found = instructions(text)
+    assert [line.split()[0] for line in found] == [line.split()[0] for line in plain]
+    [label] = [line for line in found if line.startswith("LABEL")]
+    assert arguments(label)["org.opencontainers.image.description"].startswith(f"{NASTY}, on ")
+    # No comment at the top is one of the parser's directives (`# syntax=`, `# escape=`).
+    assert not re.match(r"#\s*\w+\s*=", text)
+
+
+def test_a_value_of_two_lines_is_refused(workspace: Workspace) -> None:
+    variant = load_variant(workspace, "mkl", "theano-1.0.5")
+    with pytest.raises(UsageError, match="cannot be written in a Dockerfile"):
+        dockerfile.text_of(workspace, variant.model_copy(update={"summary": "a\nRUN evil"}))
 
 
 def own_docker(workspace: Workspace, root: Path) -> Workspace:

@@ -252,6 +252,16 @@ def test_an_invalid_index_is_an_error(world: World, content: bytes | None, messa
         world.relock()
 
 
+def test_an_index_that_decompresses_without_end_is_an_error(
+    world: World, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr(other_channel, "LARGEST_FILE", 1_000_000)
+    name = "/conda-forge/linux-64/repodata.json.zst"
+    world.site.files[name] = zstandard.compress(bytes(100_000_000))
+    with pytest.raises(UsageError, match=rf"(?s){name}.*too large.*at most 1000000 bytes.*fix"):
+        world.relock()
+
+
 def test_a_package_without_a_hash_cannot_be_locked(world: World) -> None:
     name = "/conda-forge/noarch/repodata.json.zst"
     index = json.loads(zstandard.decompress(world.site.files[name]))

@@ -22,8 +22,6 @@ EXCEPTIONS = {
     "stacks/core/validation.py": "its messages name lines: tests/unit/core/test_yamlfile.py",
     "stacks/environments/other_channel.py": "tests/unit/locks/test_other_channel.py installs by it",
     "stacks/image/reproduce.py": "tests/integration/test_image.py makes two images by it",
-    "stacks/locks/lock.py": LOCKS,
-    "stacks/locks/update.py": LOCKS,
     "stacks/publish/markdown.py": PAGE,
     "stacks/publish/page.py": PAGE,
     "stacks/publish/svg.py": "tests/unit/publish/test_plots.py measures its drawings",

@@ -3,6 +3,8 @@ from __future__ import annotations
 import hashlib
 import lzma
 import os
+from collections.abc import Iterator, Set
+from datetime import datetime, timezone
 from pathlib import Path
 
 import pytest
@@ -13,7 +15,7 @@ from stacks.sources import debian_archive
 from stacks.sources.debian_archive import DebRequest
 from stacks.sources.pins import DebPin, Pins
 from stacks.sources.repin import repin
-from unit.helpers.serving import Site
+from unit.helpers.serving import Answer, Site, serving
 
 PACKAGES = b"""\
 Package: libfoo1-dev
@@ -190,3 +192,111 @@ def test_a_suite_or_package_that_does_not_exist(workspace: Workspace, archive: S
         repin(workspace, [DebRequest("bookworm", "libfoo2")], [])
     with pytest.raises(UsageError, match="no mirror has the suite bokworm"):
         repin(workspace, [DebRequest("bokworm", "libfoo1")], [])
+
+
+@pytest.fixture
+def second(archive: Site, monkeypatch: pytest.MonkeyPatch) -> Iterator[Site]:
+    """Give a second mirror with the same suite."""
+    with serving() as second:
+        second.files |= archive.files
+        monkeypatch.setenv("DEBIAN_SNAPSHOT_MIRROR", f"{second.url}/debian")
+        yield second
+
+
+IN_RELEASE = "/debian/dists/bookworm/InRelease"
+PACKAGES_XZ = "/debian/dists/bookworm/main/binary-amd64/Packages.xz"
+
+
+@pytest.mark.parametrize("path", [IN_RELEASE, PACKAGES_XZ])
+@pytest.mark.parametrize(
+    "answer",
+    [
+        Answer(500),
+        Answer(403),
+        Answer(302, headers={"Location": "http://[half/"}),
+        Answer(200, b"other bytes"),
+    ],
+)
+def test_after_a_bad_mirror_the_next_one_is_asked(
+    workspace: Workspace, archive: Site, second: Site, path: str, answer: Answer
+) -> None:
+    archive.plans[path] = [answer] * 9
+    assert len(repin(workspace, [DebRequest("bookworm", "libfoo1")], []).debs) == 1
+
+
+def test_without_a_good_mirror_the_error_is_that_of_the_first(
+    workspace: Workspace, archive: Site, second: Site
+) -> None:
+    archive.plans[PACKAGES_XZ] = [Answer(403)]
+    del second.files[IN_RELEASE]
+    with pytest.raises(FetchError, match=f"^{archive.url}.*Packages.xz: the server answered 403"):
+        repin(workspace, [DebRequest("bookworm", "libfoo1")], [])
+
+
+@pytest.mark.parametrize("packed", [lzma.compress(bytes(3_000_000)), b"no xz", PACKED[:-9]])
+def test_an_index_that_cannot_be_decompressed_is_an_error(
+    workspace: Workspace, archive: Site, packed: bytes, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr(debian_archive, "LARGEST_INDEX", 2_000_000)
+    archive.files[IN_RELEASE] = release(packed=packed)
+    archive.files[PACKAGES_XZ] = packed
+    with pytest.raises(IntegrityError, match=rf"(?s){archive.url}.*Packages.xz.*found.*fix"):
+        repin(workspace, [DebRequest("bookworm", "libfoo1")], [])
+
+
+def test_no_more_of_an_index_is_read_than_the_signed_size(
+    workspace: Workspace, archive: Site
+) -> None:
+    archive.files[PACKAGES_XZ] = PACKED + b"more"
+    with pytest.raises(FetchError, match=f"(?s)too much.*at most {len(PACKED)} bytes"):
+        repin(workspace, [DebRequest("bookworm", "libfoo1")], [])
+
+
+def limited(until: str) -> bytes:
+    return f"Valid-Until: {until}\n".encode() + release()
+
+
+SATURDAY = "Sat, 10 Jan 2026 08:00:00 UTC"
+REQUEST = [DebRequest("bookworm", "libfoo1")]
+
+
+def pins_at(workspace: Workspace, day: int, expired: Set[str] = frozenset()) -> Pins:
+    clock = datetime(2026, 1, day, 8, 0, 1, tzinfo=timezone.utc)
+    return repin(workspace, REQUEST, [], expired=expired, clock=lambda: clock)
+
+
+def test_a_release_past_its_valid_until_is_refused(workspace: Workspace, archive: Site) -> None:
+    archive.files[IN_RELEASE] = limited(SATURDAY)
+    assert len(pins_at(workspace, 9).debs) == 1
+    with pytest.raises(IntegrityError) as caught:
+        pins_at(workspace, 10)
+    message = str(caught.value)
+    assert message.startswith(f"{archive.url}{IN_RELEASE}: bookworm has expired")
+    assert f"Valid-Until: {SATURDAY}" in message
+    assert "2026-01-10 08:00:01" in message
+    assert "--expired bookworm" in message
+
+
+def test_an_archive_that_has_ended_is_pinned_if_its_suite_is_named(
+    workspace: Workspace, archive: Site
+) -> None:
+    archive.files[IN_RELEASE] = limited(SATURDAY)
+    assert len(pins_at(workspace, 31, {"bookworm"}).debs) == 1
+    with pytest.raises(IntegrityError, match="has expired"):
+        pins_at(workspace, 31, {"bullseye"})
+
+
+def test_after_a_mirror_that_is_no_longer_updated_the_next_one_is_asked(
+    workspace: Workspace, archive: Site, second: Site
+) -> None:
+    archive.files[IN_RELEASE] = limited(SATURDAY)
+    assert len(pins_at(workspace, 31).debs) == 1
+
+
+@pytest.mark.parametrize("until", ["soon", "Sat, 99 Jan 2026", "Sat, 10 Jan 99999999 08:00:00 UTC"])
+def test_a_valid_until_that_is_no_date_is_refused(
+    workspace: Workspace, archive: Site, until: str
+) -> None:
+    archive.files[IN_RELEASE] = limited(until)
+    with pytest.raises(IntegrityError, match=f"Valid-Until: {until}"):
+        pins_at(workspace, 9)

@@ -181,3 +181,80 @@ def test_find_links_can_be_a_folder_or_a_page(
     index.files[f"/files/{WHEEL}"] = b"3"
     configure(monkeypatch, find_links=(f"{index.url}/links.html",))
     assert fetch(workspace, [wheel(b"3")])[wheel(b"3")].read_bytes() == b"3"
+
+
+HOSTILE_LINKS = ["http://[half/", "http://h:99999/", "http://a\x01b/", "file:///etc/", "ftp://h/"]
+
+
+@pytest.mark.parametrize("base", ["", *HOSTILE_LINKS])
+@pytest.mark.parametrize("folder", HOSTILE_LINKS)
+def test_hostile_links_do_not_hide_the_next_index(
+    workspace: Workspace, index: Site, base: str, folder: str, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    configure(monkeypatch, f"{index.url}/own", f"{index.url}/simple")
+    page = f'<base href="{base}"><a href="{folder}{WHEEL}">x</a>'
+    index.files["/own/foo-bar/"] = page.encode()
+    assert fetch(workspace, [wheel()])[wheel()].read_bytes() == BODY
+
+
+@pytest.mark.parametrize("folder", ["file:{0}", "file://localhost{0}", "FILE:{0}"])
+def test_an_index_on_a_server_cannot_name_files_of_this_machine(
+    workspace: Workspace, index: Site, room: Path, folder: str
+) -> None:
+    (room / WHEEL).write_bytes(b"own")
+    page = f'<a href="{folder.format(room)}/{WHEEL}">x</a>'
+    index.files["/simple/foo-bar/"] = page.encode()
+    with pytest.raises(FetchError, match="is not at"):
+        fetch(workspace, [wheel(b"own")])
+
+
+@pytest.mark.parametrize(
+    ("kind", "page"),
+    [
+        ("json", b"[" * 200_000),
+        ("json", b'{"files": 3}'),
+        ("json", b'{"files": [3]}'),
+        ("json", b'{"files": [{"filename": 3, "url": 4}]}'),
+        ("json", b"\xff\xfe\x00"),
+        ("html", b"<![foo[ x ]]><!doctype [<!x"),
+        ("html", b"<a href='\xff\x00'>&#99999999999;</a>"),
+        ("\xff/json; charset=\x01", b"<a>"),
+    ],
+)
+def test_a_garbled_page_does_not_hide_the_next_index(
+    workspace: Workspace, index: Site, kind: str, page: bytes, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    configure(monkeypatch, f"{index.url}/own", f"{index.url}/simple")
+    index.files["/own/foo-bar/"] = page
+    index.kinds["/own/foo-bar/"] = kind
+    assert fetch(workspace, [wheel()])[wheel()].read_bytes() == BODY
+
+
+def test_what_is_no_sha256_counts_as_none(workspace: Workspace, index: Site) -> None:
+    page = f'<a href="/files/{WHEEL}#sha256=\x1b[31mred">x</a>'
+    index.files["/simple/foo-bar/"] = page.encode()
+    assert fetch(workspace, [wheel()])[wheel()].read_bytes() == BODY
+
+
+@pytest.mark.parametrize(
+    "answer", [Answer(403), Answer(404), Answer(302, headers={"Location": "http://[half/"})]
+)
+def test_after_an_index_whose_file_cannot_be_fetched_the_next_one_is_asked(
+    workspace: Workspace, index: Site, answer: Answer, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    configure(monkeypatch, f"{index.url}/own", f"{index.url}/empty", f"{index.url}/simple")
+    page = f'<a href="/own/{WHEEL}#sha256={sha256(BODY)}">x</a>'
+    index.files["/own/foo-bar/"] = page.encode()
+    index.plans[f"/own/{WHEEL}"] = [answer] * 9
+    assert fetch(workspace, [wheel()])[wheel()].read_bytes() == BODY
+    assert index.paths().count("/own/foo-bar/") == 1
+
+
+def test_the_first_failure_is_named_if_no_other_index_has_the_file(
+    workspace: Workspace, index: Site, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    configure(monkeypatch, f"{index.url}/simple", f"{index.url}/ill")
+    index.plans[f"/files/{WHEEL}"] = [Answer(403)]
+    index.plans["/ill/foo-bar/"] = [Answer(500)] * 99
+    with pytest.raises(FetchError, match=f"files/{WHEEL}: the server answered 403"):
+        fetch(workspace, [wheel()])

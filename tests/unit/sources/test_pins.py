@@ -114,6 +114,17 @@ GOOD_FILE = "- {name: a, version: '1.0', filename: a.whl, size: 1, sha256: " + "
         ),
         (f"debs: []\nfiles:\n{GOOD_FILE.replace('a.whl', 'b/a.whl')}", 3, "filename: expected"),
         (f"debs: []\nfiles:\n{GOOD_FILE.replace('a.whl', '..')}", 3, "filename: expected"),
+        (f"debs: []\nfiles:\n{GOOD_FILE.replace('a.whl', '-a.whl')}", 3, "filename: expected"),
+        (f"debs: []\nfiles:\n{GOOD_FILE.replace('a.whl', '~a b')}", 3, "filename: expected"),
+        (f"debs: []\nfiles:\n{GOOD_FILE.replace('name: a', 'name: -r')}", 3, "name: expected"),
+        (f"debs: []\nfiles:\n{GOOD_FILE.replace('name: a', 'name: src:a')}", 3, "name: expected"),
+        (f"debs: []\nfiles:\n{GOOD_FILE.replace('1.0', '1 --hash=x')}", 3, "version: expected"),
+        (f"debs: []\nfiles:\n{GOOD_FILE.replace('1.0', '1;x')}", 3, "version: expected"),
+        (
+            "debs: []\nfiles:\n" + GOOD_FILE.replace("'1.0'", '"1\\n--index-url http://x"'),
+            3,
+            "version: expected a version, found",
+        ),
         (f"debs: []\nfiles:\n{GOOD_FILE}\n{GOOD_FILE}", 4, "a.whl is pinned twice"),
     ],
 )

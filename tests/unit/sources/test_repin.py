@@ -1,5 +1,6 @@
 from __future__ import annotations
 
+import stat
 from pathlib import Path
 
 import pytest
@@ -41,6 +42,7 @@ def test_a_file_is_pinned_by_its_own_bytes(
     offer(index, digest)
     assert repin(workspace, [], [FileRequest("foo", "1.0", WHEEL)]) == Pins(files=(PINNED,))
     assert cached_path(workspace, PINNED).read_bytes() == BODY
+    assert stat.S_IMODE(cached_path(workspace, PINNED).stat().st_mode) == 0o444
 
 
 def test_a_file_in_the_cache_is_not_fetched_again(workspace: Workspace, index: Site) -> None:

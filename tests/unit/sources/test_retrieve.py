@@ -1,5 +1,6 @@
 from __future__ import annotations
 
+import stat
 from pathlib import Path
 
 import pytest
@@ -17,6 +18,11 @@ def test_one_file_in_two_suites_is_fetched_once(workspace: Workspace, mirror: Si
     other = DebPin(**{**vars(deb()), "suite": "bookworm"})
     assert len(fetch(workspace, [deb(), other])) == 2
     assert len(mirror.asked) == 1
+
+
+def test_a_file_is_read_only_in_the_cache(workspace: Workspace, mirror: Site) -> None:
+    [path] = fetch(workspace, [deb()]).values()
+    assert stat.S_IMODE(path.stat().st_mode) == 0o444
 
 
 def test_many_files_come_in_one_go(workspace: Workspace, mirror: Site) -> None:

@@ -1,9 +1,13 @@
 from __future__ import annotations
 
+import bz2
 import gzip
 import io
 import lzma
+import random
+import shutil
 import tarfile
+import zipfile
 from collections.abc import Callable
 from pathlib import Path
 
@@ -11,7 +15,8 @@ import pytest
 import zstandard
 
 from stacks.core.errors import IntegrityError
-from stacks.sources.unpack import read_control, unpack_deb, unpack_tar
+from stacks.sources import unpack
+from stacks.sources.unpack import read_control, unpack_deb, unpack_tar, unpack_zip
 from unit.helpers.archives import ar, deb, member, tar
 
 FOLDER = member("./usr", tarfile.DIRTYPE, mode=0o755)
@@ -60,15 +65,14 @@ def test_special_bits_are_dropped(tmp_path: Path) -> None:
     assert (tmp_path / "out/d/su").stat().st_mode & 0o7777 == 0o755
 
 
-def test_a_folder_without_write_permission_is_filled(tmp_path: Path) -> None:
+def test_a_folder_without_write_permission_is_filled_and_can_be_pruned(tmp_path: Path) -> None:
     archive = deb(
         tmp_path / "a.deb",
         (member("./d", tarfile.DIRTYPE, mode=0o555), b""),
         (member("./d/file"), b"x"),
     )
     unpack_deb(archive, tmp_path / "out")
-    assert (tmp_path / "out/d").stat().st_mode & 0o777 == 0o555
-    (tmp_path / "out/d").chmod(0o755)
+    assert (tmp_path / "out/d").stat().st_mode & 0o777 == 0o755
 
 
 def test_absolute_links_are_written_unchanged(tmp_path: Path) -> None:
@@ -112,6 +116,22 @@ def test_two_debs_are_unpacked_into_one_folder(tmp_path: Path) -> None:
         ([member("./fifo", tarfile.FIFOTYPE)], "neither file"),
         ([member("./d", tarfile.DIRTYPE), member("./d")], "a folder has"),
         ([member("./f"), member("./f/g")], "a file is in"),
+        ([member("./l", tarfile.SYMTYPE, "../outside")], "outside of"),
+        ([member("./a/l", tarfile.SYMTYPE, "../../outside/secret")], "outside of"),
+        ([member("./l", tarfile.SYMTYPE, "/../outside")], "outside of"),
+        ([member("./l", tarfile.SYMTYPE, "l")], "outside of"),
+        (
+            [
+                member("./a/b/up", tarfile.SYMTYPE, "../.."),
+                member("./l", tarfile.SYMTYPE, "a/b/up/../outside"),
+            ],
+            "outside of",
+        ),
+        ([member("./l", tarfile.SYMTYPE, "a\nb")], "a link to"),
+        ([member("./l", tarfile.SYMTYPE, "")], "a link to"),
+        ([member("./a\nb")], "not printable"),
+        ([member("./" + "a" * 300)], "too long"),
+        ([member("./sparse", tarfile.GNUTYPE_SPARSE)], "neither file"),
     ],
 )
 def test_nothing_is_written_outside_of_the_folder(
@@ -167,6 +187,134 @@ def test_a_broken_deb_is_refused(tmp_path: Path, body: bytes) -> None:
     (tmp_path / "a.deb").write_bytes(body)
     with pytest.raises(IntegrityError, match=r"(?s)a\.deb: cannot be unpacked.*fix"):
         unpack_deb(tmp_path / "a.deb", tmp_path / "out")
+
+
+@pytest.mark.parametrize("offset", [0, 1024])
+def test_a_broken_header_is_not_the_end_of_the_archive(offset: int, tmp_path: Path) -> None:
+    """tarfile itself would leave out this member and those behind it, without an error."""
+    data = bytearray(tar((member("./a"), b"1"), (member("./b"), b"2")))
+    data[offset : offset + 5] = b"./evi"
+    (tmp_path / "a.deb").write_bytes(ar(("data.tar", bytes(data))))
+    with pytest.raises(IntegrityError, match=r"a\.deb: .*a header is broken"):
+        unpack_deb(tmp_path / "a.deb", tmp_path / "out")
+
+
+def test_an_archive_without_its_end_is_refused(tmp_path: Path) -> None:
+    whole = tar((member("./a"), b"1"), (member("./b"), b"2"))
+    (tmp_path / "a.tar").write_bytes(whole[:1024])
+    with pytest.raises(IntegrityError, match=r"a\.tar: .*a header is broken"):
+        unpack_tar(tmp_path / "a.tar", tmp_path / "out")
+
+
+def test_a_checksum_behind_the_last_member_is_compared(tmp_path: Path) -> None:
+    data = bytearray(gzip.compress(GOOD))
+    data[-5] ^= 1
+    (tmp_path / "a.tar.gz").write_bytes(data)
+    with pytest.raises(IntegrityError, match=r"a\.tar\.gz: .*CRC"):
+        unpack_tar(tmp_path / "a.tar.gz", tmp_path / "out")
+
+
+@pytest.mark.parametrize("size", [b"-1        ", b"+5        ", b"0x10      ", b"99999999  "])
+def test_a_wrong_size_in_an_ar_header_is_refused(size: bytes, tmp_path: Path) -> None:
+    body = ar(("data.tar", GOOD))
+    (tmp_path / "a.deb").write_bytes(body[:56] + size + body[66:])
+    with pytest.raises(IntegrityError, match=r"a\.deb: cannot be unpacked"):
+        unpack_deb(tmp_path / "a.deb", tmp_path / "out")
+
+
+def test_a_negative_size_in_a_tar_header_is_refused(tmp_path: Path) -> None:
+    header = bytearray(tar((member("./a"), b""))[:512])
+    header[124:136] = b"\xff" * 11 + b"\x00"
+    header[148:156] = b"%06o\0 " % (sum(header[:148]) + sum(header[156:]) + 8 * 32)
+    (tmp_path / "a.tar").write_bytes(bytes(header) + bytes(9 * 512))
+    with pytest.raises(IntegrityError, match=r"a\.tar: cannot be unpacked"):
+        unpack_tar(tmp_path / "a.tar", tmp_path / "out")
+
+
+def test_a_name_in_latin_1_is_refused(tmp_path: Path) -> None:
+    data = tar((member("./na\u00efve"), b"1")).replace(b"\xc3\xaf", b"\xef\0")
+    header = bytearray(data[:512])
+    header[148:156] = b" " * 8
+    header[148:156] = b"%06o\0 " % sum(header)
+    (tmp_path / "a.tar").write_bytes(bytes(header) + data[512:])
+    with pytest.raises(IntegrityError, match=r"a\.tar: .*not printable text in UTF-8"):
+        unpack_tar(tmp_path / "a.tar", tmp_path / "out")
+
+
+def test_a_decompression_bomb_is_refused(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(unpack, "LEAST_LIMIT", 1 << 16)
+    for compress in (gzip.compress, lzma.compress, zstandard.compress, bz2.compress):
+        (tmp_path / "a").write_bytes(compress(tar((member("./bomb"), bytes(20 << 20)))))
+        with pytest.raises(IntegrityError, match="unpacks to far more than its size"):
+            unpack_tar(tmp_path / "a", tmp_path / "out")
+    assert sum(path.stat().st_size for path in (tmp_path / "out").iterdir()) < 1 << 20
+
+
+def test_an_absolute_link_of_a_tar_archive_is_refused(tmp_path: Path) -> None:
+    (tmp_path / "a.tar").write_bytes(tar((member("./l", tarfile.SYMTYPE, "/usr"), b"")))
+    with pytest.raises(IntegrityError, match=r"a\.tar: .*l: a link to /usr"):
+        unpack_tar(tmp_path / "a.tar", tmp_path / "out")
+
+
+def test_a_file_that_is_missing_is_not_a_broken_archive(tmp_path: Path) -> None:
+    with pytest.raises(FileNotFoundError):
+        unpack_tar(tmp_path / "a.tar", tmp_path / "out")
+
+
+def archives() -> list[bytes]:
+    """Return small archives of each format that unpack."""
+    members = [
+        (FOLDER, b""),
+        (member("./usr/" + "long" * 30), b"1" * 700),
+        (member("./usr/l", tarfile.SYMTYPE, "tool"), b""),
+        (member("./usr/h", tarfile.LNKTYPE, "./usr/" + "long" * 30), b""),
+    ]
+    pax = io.BytesIO()
+    with tarfile.open(fileobj=pax, mode="w", format=tarfile.PAX_FORMAT) as file:
+        file.addfile(member("./" + "\u00e9" * 120))
+    plain = [tar(*members), pax.getvalue()]
+    compressors = (bytes, gzip.compress, lzma.compress, bz2.compress, zstandard.compress)
+    compressed = [compress(data) for data in plain for compress in compressors]
+    debs = [ar(("debian-binary", b"2.0\n"), ("data.tar", data)) for data in compressed]
+    zipped = io.BytesIO()
+    with zipfile.ZipFile(zipped, "w", zipfile.ZIP_DEFLATED) as zip_file:
+        for name in ("a/b.py", "\u00e9/c", "d/"):
+            zip_file.writestr(name, b"content" * 99)
+    return [*compressed, *debs, *[zipped.getvalue()] * 8]
+
+
+def test_damaged_archives_are_unpacked_or_refused(tmp_path: Path) -> None:
+    """No damage gives another error, or writes outside of the folder."""
+    generator, originals = random.Random(16), archives()
+    refused = 0
+    for number in range(600):
+        data = bytearray(generator.choice(originals))
+        for _ in range(generator.choice((1, 1, 3, 20))):
+            start = generator.randrange(len(data))
+            match generator.randrange(4):
+                case 0:
+                    data[start] ^= 1 << generator.randrange(8)
+                case 1:
+                    del data[start : start + generator.randrange(1, 600)]
+                case 2:
+                    data[start:start] = generator.randbytes(generator.randrange(1, 30))
+                case _:
+                    data[start : start + 8] = generator.choice(
+                        (b"\xff" * 8, b"\0" * 8, b"-1 ../\n/")
+                    )
+            data = data or bytearray(b"x")
+        work = tmp_path / str(number)
+        work.mkdir()
+        (work / "archive").write_bytes(data)
+        unpacker = unpack_deb if data.startswith(b"!<") else unpack_tar
+        unpacker = unpack_zip if data.startswith(b"PK") else unpacker
+        try:
+            unpacker(work / "archive", work / "out")
+        except IntegrityError:
+            refused += 1
+        assert {path.name for path in work.iterdir()} <= {"archive", "out"}, number
+        shutil.rmtree(work)
+    assert refused > 300
 
 
 def test_a_tar_archive_is_unpacked_inside_of_the_folder(tmp_path: Path) -> None:

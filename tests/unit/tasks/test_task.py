@@ -8,6 +8,8 @@ import subprocess
 import sys
 from pathlib import Path
 
+import pytest
+
 from stacks.core.disk import REPOSITORY
 
 TASKS = """\
@@ -43,6 +45,10 @@ def stopped(context):
 def echo(context, size="1"):
     "Say it again."
     print(size, remainder())
+
+@task(protects=("cache",))
+def building(context):
+    print("built")
 
 @task()
 def much(context):
@@ -106,3 +112,22 @@ def test_every_task_has_a_line_for_the_list() -> None:
     listed = json.loads(subprocess.check_output(command, cwd=REPOSITORY, text=True))
     assert "test" in {task["name"] for task in listed["tasks"]}
     assert [task["name"] for task in listed["tasks"] if not task["help"]] == []
+
+
+def test_a_task_begins_with_the_removal_of_leftovers(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    cache = tmp_path / "cache"
+    monkeypatch.setenv("THEANO_STACKS_CACHE", str(cache))
+    monkeypatch.setenv("TMPDIR", str(tmp_path))
+    left = (cache / "packages/.a.12345678.part", tmp_path / "theano-stacks-12345678")
+    for folder in left:
+        (folder / "a").mkdir(parents=True)
+    result = run(tmp_path, "building")
+    assert (result.returncode, result.stdout) == (0, "built\n")
+    note = "removed what killed processes left in"
+    assert result.stderr.splitlines() == [
+        f"{note} {tmp_path}: 1 entry, 0.0 MB",
+        f"{note} {cache}: 1 entry, 0.0 MB",
+    ]
+    assert not any(folder.exists() for folder in left)

@@ -327,3 +327,65 @@ def test_every_conda_flavour_of_theano_has_one_blas(workspace: Workspace) -> Non
     conda = [v for v in all_variants(workspace) if v.python_packages == "conda"]
     assert {v.one_blas for v in conda if v.framework.module == "theano"} == {True}
     assert {v.one_blas for v in conda if v.framework.module == "pytensor"} == {False}
+
+
+NASTY = "fast\\n[global]\\ncxx = evil"
+
+
+@pytest.mark.parametrize(
+    ("file", "line"),
+    [
+        ("variants/a", 'summary: "{}"'),
+        ("variants/a", 'flags: {{blas.ldflags: "{}"}}'),
+        ("variants/a", 'flags: {{"{}": x}}'),
+        ("variants/a", 'environment: {{X: "{}"}}'),
+        ("variants/a", 'environment: {{"{}": x}}'),
+        ("variants/a", 'packages: ["{}"]'),
+        ("blas/openblas", 'summary: "{}"'),
+        ("blas/openblas", 'package: "{}"'),
+        ("blas/openblas", 'ldflags: "{}"'),
+        ("blas/openblas", 'libraries: ["{}"]'),
+        ("blas/openblas", 'threads: ["{}"]'),
+        ("frameworks/theano-2", 'summary: "{}"'),
+        ("frameworks/theano-2", 'version: "{}"'),
+        ("frameworks/theano-2", 'rc_variable: "{}"'),
+        ("frameworks/theano-2", 'flags_variable: "{}"'),
+        ("frameworks/theano-2", 'amdlibm_flag: "{}"'),
+        ("frameworks/theano-2", 'base: ["{}"]'),
+        ("frameworks/theano-2", 'accelerator: ["{}"]'),
+        ("frameworks/theano-2", 'pip: ["{}"]'),
+    ],
+)
+def test_a_value_that_would_inject_lines_is_refused_with_file_and_line(
+    workspace: Workspace, envs: Path, write: Write, file: str, line: str
+) -> None:
+    key = line.partition(":")[0]
+    texts = {
+        "variants/a": "summary: a\npython_packages: pip\nblas: openblas\n",
+        "blas/openblas": BLAS.format("openblas"),
+        "frameworks/theano-2": FRAMEWORK.format(version="2") + "default: true\n",
+    }
+    kept = [one for one in texts[file].splitlines() if not one.startswith(f"{key}:")]
+    write("variants/a", texts["variants/a"])
+    write(file, "\n".join([*kept, line.format(NASTY)]) + "\n")
+    message = refused(workspace, envs, "a", "theano-2")
+    assert message.startswith(f"envs/{file}.yaml:{len(kept) + 1}:")
+    assert r"found 'fast\n[global]\ncxx = evil'" in message or "the name of a" in message
+
+
+@pytest.mark.parametrize("name", ["a b", "a;reboot", "a\nRUN evil", "$(evil)", "-a", "A"])
+def test_a_file_whose_name_cannot_be_in_a_command_is_refused(
+    workspace: Workspace, envs: Path, write: Write, name: str
+) -> None:
+    write(f"variants/{name}", BASE)
+    message = refused(workspace, envs, "base")
+    assert message.startswith("envs/variants: the name of a file is not valid\n")
+    assert repr(name) in message
+
+
+@pytest.mark.parametrize("channel", ["../../x", "a b", "a\nb", "/etc"])
+def test_the_name_of_a_channel_stays_in_its_folder(
+    workspace: Workspace, envs: Path, write: Write, channel: str
+) -> None:
+    message = refused(workspace, envs, f"base@{channel}")
+    assert f"base@{channel}: the name of a channel is not valid" in message

@@ -1,23 +1,49 @@
 from __future__ import annotations
 
+import tarfile
 from pathlib import Path
 
 import pytest
 
 from stacks.channel.staging import compiler
+from stacks.channel.staging.debian import MULTIARCH
 from stacks.core.errors import IntegrityError
+from unit.helpers.archives import deb, member
+from unit.helpers.staging import make_context, tree
+
+EXTRA = {"stage": "compiler", "gcc": "10"}
+GCC = f"usr/lib/gcc/{MULTIARCH}/10"
 
 
-def test_links_of_a_sysroot_stay_inside(tmp_path: Path) -> None:
-    root = tmp_path / "root"
-    (root / "usr/lib").mkdir(parents=True)
-    (root / "usr/lib/real").touch()
-    (root / "usr/lib/absolute").symlink_to("/usr/lib/real")
-    (root / "usr/lib/dangling").symlink_to("left-out")
-    compiler._keep_links_inside(root)
-    assert str((root / "usr/lib/absolute").readlink()) == "real"
-    assert not (root / "usr/lib/dangling").is_symlink()
-    (tmp_path / "outside").touch()
-    (root / "usr/lib/evil").symlink_to("../../../outside")
-    with pytest.raises(IntegrityError, match="leads out of the sysroot"):
-        compiler._keep_links_inside(root)
+def stage(tmp_path: Path, *links: tuple[str, str]) -> Path:
+    """Stage a compiler of empty files with links, and return its sysroot."""
+    files = [f"usr/bin/{MULTIARCH}-g++-10", f"{GCC}/cc1plus", f"lib/{MULTIARCH}/libc.so.6"]
+    path = deb(
+        tmp_path / "liba.deb",
+        *[(member(f"./{name}"), b"") for name in files],
+        *[(member(f"./{name}", tarfile.SYMTYPE, target), b"") for name, target in links],
+    )
+    source = [{"suite": "bullseye", "debs": ["liba"]}]
+    context = make_context(tmp_path, EXTRA, source, {"liba": path})
+    compiler.stage(context)
+    return context.root / "lib/gxx-sysroot"
+
+
+def test_absolute_links_lead_into_the_sysroot_and_broken_ones_are_removed(tmp_path: Path) -> None:
+    library = f"usr/lib/{MULTIARCH}/libc.so"
+    root = stage(
+        tmp_path,
+        (library, f"/lib/{MULTIARCH}/libc.so.6"),
+        (f"usr/lib/{MULTIARCH}/liblto.so", "left-out"),
+    )
+    assert str((root / library).readlink()) == f"../../../lib/{MULTIARCH}/libc.so.6"
+    assert not (root / f"usr/lib/{MULTIARCH}/liblto.so").is_symlink()
+
+
+def test_nothing_outside_of_the_sysroot_is_removed(tmp_path: Path) -> None:
+    """The stage removes lto1 from GCC's folder, which is a link here."""
+    (tmp_path / "outside").mkdir()
+    (tmp_path / "outside/lto1").touch()
+    with pytest.raises(IntegrityError, match="outside of the folder"):
+        stage(tmp_path, (f"usr/lib/{MULTIARCH}/evil", "../../../../../../../outside"))
+    assert tree(tmp_path / "outside") == ["lto1"]

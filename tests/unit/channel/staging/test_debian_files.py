@@ -1,14 +1,16 @@
 from __future__ import annotations
 
+import tarfile
 from pathlib import Path
 
 import pytest
 
 from stacks.channel.staging import debian_files
 from stacks.channel.staging.elf import PATCHELF
-from stacks.core.errors import UsageError
+from stacks.core.errors import IntegrityError, UsageError
 from stacks.core.process import call
-from unit.helpers.staging import deb_context, elf_library, tree
+from unit.helpers.archives import deb, member
+from unit.helpers.staging import deb_context, elf_library, make_context, tree
 
 EXTRA = {
     "stage": "debian-files",
@@ -32,4 +34,19 @@ def test_folders_are_copied_without_the_files_to_leave_out(tmp_path: Path) -> No
 def test_a_pattern_without_a_match_is_an_error(tmp_path: Path) -> None:
     context = deb_context(tmp_path, EXTRA, {"usr/other": b""})
     with pytest.raises(UsageError, match=r"no usr/pygpu\* in the recipe's debs"):
+        debian_files.stage(context)
+
+
+def test_a_link_out_of_the_package_is_refused(tmp_path: Path) -> None:
+    """Inside of the deb it leads to a file of the deb."""
+    path = deb(
+        tmp_path / "liba.deb",
+        (member("./usr/pygpu/a.py", tarfile.SYMTYPE, "../../a/b/c"), b""),
+        (member("./a/b/c"), b""),
+        (member("./usr/pygpu/circle", tarfile.SYMTYPE, "."), b""),
+    )
+    recipe = [{"suite": "bullseye", "debs": ["liba"]}]
+    extra = EXTRA | {"files": {"usr/pygpu*": "."}}
+    context = make_context(tmp_path, extra, recipe, {"liba": path})
+    with pytest.raises(IntegrityError, match=r"pygpu/a\.py: the link leads out of the package"):
         debian_files.stage(context)

@@ -1,9 +1,11 @@
 from __future__ import annotations
 
+import random
 import shutil
 import sys
 from pathlib import Path
 
+import pytest
 from elftools.elf.dynamic import DynamicSection
 from elftools.elf.elffile import ELFFile
 
@@ -16,6 +18,8 @@ from stacks.channel.staging.elf import (
     needed,
     set_rpath,
 )
+from stacks.channel.staging.shortened_elf import shorten
+from stacks.core.errors import IntegrityError
 from unit.helpers.staging import elf_library
 
 
@@ -51,3 +55,35 @@ def test_symbols_and_needs_of_a_library(tmp_path: Path) -> None:
     assert "PyInit__speedups" not in imported(library)
     assert "PyUnicode_New" in imported(library)
     assert "libc.so.6" in needed(library)
+
+
+@pytest.mark.parametrize(
+    "data",
+    [
+        b"\x7fELF",
+        b"\x7fELF\2\1\1" + bytes(57),
+        elf_library()[:100],
+        elf_library()[:40] + b"\xff" * 8 + elf_library()[48:],
+    ],
+)
+def test_a_broken_elf_file_is_named(data: bytes, tmp_path: Path) -> None:
+    (tmp_path / "liba.so").write_bytes(data)
+    for function in (exported, imported, shorten):
+        with pytest.raises(IntegrityError, match=r"liba\.so: a broken ELF file"):
+            function(tmp_path / "liba.so")
+
+
+def test_damage_of_an_elf_file_gives_no_other_error(tmp_path: Path) -> None:
+    generator, refused = random.Random(16), 0
+    for _ in range(60):
+        data = bytearray(elf_library())
+        start = generator.randrange(16, 64)
+        value = generator.choice((b"\xff" * 8, bytes(8), b"\xff\xff\xff\x7f"))
+        data[start : start + len(value)] = value
+        for function in (exported, imported, needed, is_dynamic, shorten):
+            (tmp_path / "liba.so").write_bytes(data)
+            try:
+                function(tmp_path / "liba.so")
+            except IntegrityError:
+                refused += 1
+    assert refused > 50

@@ -19,6 +19,8 @@ def test_pocl_is_registered_and_has_a_linker_with_the_compilers_sysroot(tmp_path
     assert (context.root / "etc/OpenCL/vendors/pocl.icd").read_text() == "libpocl-1.so\n"
     assert (context.root / "lib/pocl/pyopencl/.libs/libpocl-1.so").stat().st_mode & 0o111
     assert (context.root / "share/licenses/a/POCL.COPYING").is_file()
+    record = (context.root / "lib/pocl/a-1.dist-info/RECORD").read_text()
+    assert "\n../../etc/OpenCL/vendors/pocl.icd,sha256=" in record
     linker = context.root / "bin/x86_64-unknown-linux-gnu-ld"
     assert linker.stat().st_mode & 0o111
     assert '--sysroot="$sysroot"' in linker.read_text()

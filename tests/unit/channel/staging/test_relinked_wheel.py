@@ -1,5 +1,7 @@
 from __future__ import annotations
 
+import base64
+import hashlib
 import re
 from pathlib import Path
 
@@ -42,8 +44,22 @@ def test_a_wheel_is_linked_to_libblas(tmp_path: Path) -> None:
     assert tree(folder) == ["__config__.py", "a.py", "core/m.so"]
     assert "libblas.so.3" in needed(folder / "core/m.so")
     assert (folder / "a.py").read_text() == "two"
+    record = (folder.parent / "a-1.dist-info/RECORD").read_text()
+    for path in (folder / "a.py", folder / "core/m.so", folder / "__config__.py"):
+        digest = base64.urlsafe_b64encode(hashlib.sha256(path.read_bytes()).digest()).decode()
+        name = path.relative_to(folder.parent)
+        assert f"{name},sha256={digest.rstrip('=')},{path.stat().st_size}\n" in record
+    assert len(record.splitlines()) == 6 and OPENBLAS not in record
     config = (folder / "__config__.py").read_text()
     assert "{'a': 1}" not in config and '"libraries": ["cblas", "blas"]' in config
+
+
+def test_a_wheel_with_two_copies_of_the_library_is_refused(tmp_path: Path) -> None:
+    for folder in ("a", "b"):
+        (tmp_path / folder).mkdir()
+        (tmp_path / folder / OPENBLAS).touch()
+    with pytest.raises(IntegrityError, match=r"libopenblasp-r0-1\.so 2 times"):
+        relinked_wheel._remove_library(tmp_path, OPENBLAS)
 
 
 def test_a_module_that_needs_no_such_library_is_refused(tmp_path: Path) -> None:

@@ -5,7 +5,7 @@ from pathlib import Path
 import pytest
 
 from stacks.channel.staging import wheel_libraries
-from stacks.core.errors import UsageError
+from stacks.core.errors import IntegrityError, UsageError
 from unit.helpers.staging import tree, wheel_context
 
 EXTRA = {"stage": "wheel-libraries", "libraries": ["liba.so.1"], "links": {"liba.so": "liba.so.1"}}
@@ -47,3 +47,9 @@ def test_a_library_that_the_wheel_lacks_is_an_error(tmp_path: Path) -> None:
     context = wheel_context(tmp_path, EXTRA, {"mkl-1.data/data/lib/libb.so.1": ""})
     with pytest.raises(UsageError, match=r"no library liba\.so\.1 in the recipe's wheels"):
         wheel_libraries.stage(context)
+
+
+def test_two_libraries_of_one_name_are_refused(tmp_path: Path) -> None:
+    files = {"nvidia/a/lib/liba.so.1": "a", "nvidia/b/lib/liba.so.1": "b"}
+    with pytest.raises(IntegrityError, match=r"whl: .*lib/liba\.so\.1: two files have this path"):
+        wheel_libraries.stage(wheel_context(tmp_path, EXTRA, files))

@@ -1,5 +1,7 @@
 """Which library the framework's matrix products call."""
 
+import shutil
+from pathlib import Path
 from typing import Any
 
 import pytest
@@ -97,12 +99,43 @@ def test_a_variable_of_the_loader_is_named(monkeypatch: pytest.MonkeyPatch) -> N
     [("-lx", False, "pass"), ("", False, "fail"), ("", True, "pass"), ("-lx", True, "fail")],
 )
 def test_ldflags_are_set_unless_in_the_baseline(
-    ldflags: str, is_baseline: bool, status: str
+    ldflags: str, is_baseline: bool, status: str, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    where = context(is_baseline=is_baseline)
+    monkeypatch.setattr(serving.native, "link", lambda *arguments: None)
+    where = context(is_baseline=is_baseline, folder="/none")
     where.framework.flag = {"blas.ldflags": ldflags}.get
     assert serving.check_ldflags(where).status == status
 
 
 def test_numba_is_skipped_with_another_linker() -> None:
     assert serving.check_numba(context()).detail == "linker=cvm: numba is not used"
+
+
+def ldflags_check(value: str, folder: Path, cxx: str = "g++") -> Any:
+    flags = {"blas.ldflags": value, "cxx": cxx}
+    where = context(folder=str(folder), is_baseline=False)
+    where.framework.flag = flags.get
+    return serving.check_ldflags(where)
+
+
+@pytest.mark.skipif(not shutil.which("g++"), reason="no g++")
+def test_flags_that_do_not_link_fail_with_the_linkers_message(tmp_path: Path) -> None:
+    found = ldflags_check("-lm -lnothere", tmp_path)
+    assert found.status == "fail"
+    assert found.detail.startswith("-lm -lnothere does not link: ")
+    assert "cannot find -lnothere" in found.detail
+
+
+@pytest.mark.skipif(not shutil.which("g++"), reason="no g++")
+def test_a_folder_that_the_linker_ignores_is_named(tmp_path: Path) -> None:
+    missing = tmp_path / "none"
+    found = ldflags_check(f"-L{missing} -L{tmp_path} -lm", tmp_path)
+    assert (found.status, found.detail) == (
+        "pass",
+        f"-L{missing} -L{tmp_path} -lm; the linker ignores {missing}, which does not exist",
+    )
+
+
+def test_without_a_compiler_nothing_links(tmp_path: Path) -> None:
+    found = ldflags_check("-lm", tmp_path, cxx="")
+    assert (found.status, found.detail) == ("fail", "-lm: the framework has no C++ compiler")

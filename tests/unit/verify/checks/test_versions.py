@@ -3,7 +3,9 @@
 import importlib
 import json
 import platform
+import sys
 from pathlib import Path
+from types import SimpleNamespace
 from typing import Any
 
 import pytest
@@ -94,3 +96,22 @@ def test_the_packages_of_a_lock_are_reported_with_their_digests() -> None:
     assert versions.packages(context(expectation=locked)) == [
         {"name": "numpy", "version": "1", "sha256": "00"}
     ]
+
+
+def test_two_distributions_of_one_name_fail(tmp_path: Path) -> None:
+    # As pip leaves them where it does not find the RECORD of the first.
+    (tmp_path / "Some.Dist-1.10.dist-info").mkdir()
+    locked = expectation(package("some-dist", "1.2.3"))
+    check = versions.check(context(expectation=locked))
+    assert (check.status, check.detail) == ("fail", "some-dist 1.10 and 1.2.3+cpu, locked: 1.2.3")
+
+
+def test_an_imported_module_of_another_version_than_its_metadata_fails(
+    monkeypatch: pytest.MonkeyPatch,
+) -> None:
+    monkeypatch.setattr(versions, "DIAGNOSED", ("some-dist",))
+    monkeypatch.setitem(sys.modules, "some-dist", SimpleNamespace(__version__="9"))
+    locked = expectation(package("some-dist", "1.2.3"))
+    assert versions.check(context(expectation=locked)).detail == (
+        "some-dist 1.2.3+cpu and 9, locked: 1.2.3"
+    )

@@ -81,6 +81,12 @@ def test_an_environments_own_ldflags_are_put_back(no_library: None) -> None:
     )
 
 
+def test_an_environments_own_ldflags_come_back_when_the_flags_variable_has_none() -> None:
+    expectation = {"blas": {"ldflags": "-lmkl_rt"}}
+    fix = fixes.ldflags_fix(context(expectation=expectation, user_flags="blas.ldflags=-lx"))
+    assert fix == "remove blas.ldflags from THEANO_FLAGS"
+
+
 def test_a_missing_compiler_is_installed_or_its_flag_removed(no_library: None) -> None:
     assert fixes.compiler_fix(context(user_flags="mode=x, cxx=")) == "remove cxx= from THEANO_FLAGS"
     assert "Ubuntu: g++" in fixes.compiler_fix(context(user_flags="gcc.cxxflags=-O3"))

@@ -30,3 +30,26 @@ def test_the_reason_why_it_cannot_be_compiled(compiler: str, reason: str, tmp_pa
     with pytest.raises(native.NoCompilerError) as caught:
         native.load(compiler, "x.c", str(tmp_path))
     assert str(caught.value) == reason
+
+
+def test_flags_that_link_give_no_message(tmp_path: Path) -> None:
+    if not shutil.which("g++"):
+        pytest.skip("no g++")
+    assert native.link("g++", "-lm -Wl,-rpath,'/a folder'", str(tmp_path)) is None
+
+
+@pytest.mark.parametrize("flags", ["-lnothere", "-lm -lnothere", "-lnothere -lm", "-L. -lnothere"])
+def test_flags_that_do_not_link_give_the_linkers_message(flags: str, tmp_path: Path) -> None:
+    if not shutil.which("g++"):
+        pytest.skip("no g++")
+    message = native.link("g++", flags, str(tmp_path))
+    assert message is not None and "cannot find -lnothere" in message
+
+
+def test_flags_without_a_compiler_cannot_be_tried(tmp_path: Path) -> None:
+    with pytest.raises(native.NoCompilerError):
+        native.link("", "-lm", str(tmp_path))
+
+
+def test_unbalanced_quotes_are_named(tmp_path: Path) -> None:
+    assert native.link("g++", "-L'/x -lm", str(tmp_path)) == "No closing quotation"

@@ -1,8 +1,11 @@
 """Programs with a time limit."""
 
 import importlib
+import os
+import select
 import subprocess
 import sys
+from pathlib import Path
 
 import pytest
 
@@ -61,3 +64,34 @@ def test_a_process_whose_parent_has_ended_already_is_killed() -> None:
         [sys.executable, "-c", code, root], capture_output=True, text=True, check=False
     )
     assert (done.returncode, done.stdout) == (-9, "")
+
+
+@pytest.mark.parametrize("function", ["call(words, 600)", "follow(words, 600, None, print)"])
+def test_a_program_ends_with_a_killed_parent(function: str, tmp_path: Path) -> None:
+    code = "import sys; sys.path[:0] = sys.argv[1:]\nfrom verify.core import process\n"
+    code += "words = ['sh', '-c', 'exec >pipe; echo started; exec sleep 60']\nprocess." + function
+    os.mkfifo(tmp_path / "pipe")
+    root = process.SUITE.rpartition("/")[0]
+    with (
+        subprocess.Popen([sys.executable, "-c", code, root], cwd=tmp_path) as parent,
+        (tmp_path / "pipe").open() as pipe,
+    ):
+        assert pipe.readline() == "started\n"
+        parent.kill()
+        # It has the pipe's writing end until it ends.
+        assert select.select([pipe], [], [], 10)[0]
+        assert pipe.read() == ""
+
+
+def test_children_are_ended_but_those_named() -> None:
+    code = "import subprocess, sys; sys.path[:0] = sys.argv[1:]\nfrom verify.core import process\n"
+    code += "process.adopt_orphans()\n"
+    code += "first = subprocess.Popen(['sleep', '60'])\nkept = process.children()\n"
+    code += "subprocess.call(['sh', '-c', '(sleep 60 & sleep 60) & true'])\n"
+    code += "process.end_children(but=kept)\n"
+    code += "print(process.children() == kept == {first.pid}); first.kill()"
+    root = process.SUITE.rpartition("/")[0]
+    done = subprocess.run(
+        [sys.executable, "-c", code, root], capture_output=True, text=True, check=False, timeout=30
+    )
+    assert (done.stdout, done.stderr) == ("True\n", "")

@@ -6,7 +6,7 @@ import os
 import signal
 import subprocess
 import sys
-from collections.abc import Callable
+from collections.abc import Callable, Sequence
 from pathlib import Path
 
 import pytest
@@ -58,10 +58,13 @@ Start = Callable[..., "subprocess.Popen[str]"]
 def start(tmp_path: Path) -> Start:
     """Give a function that starts a program whose suite is one statement."""
 
-    def started(part: str, limit: float = 60, session: bool = False) -> subprocess.Popen[str]:
+    def started(
+        part: str, limit: float = 60, session: bool = False, wrapper: Sequence[str] = ()
+    ) -> subprocess.Popen[str]:
         text = PROGRAM.format(part=part, limit=limit)
         return subprocess.Popen(
-            [sys.executable, "-c", text, str(REPOSITORY)],
+            [*wrapper, sys.executable, "-c", text, str(REPOSITORY)],
+            stdin=subprocess.DEVNULL,
             env={**os.environ, "TMPDIR": str(tmp_path)},
             stdout=subprocess.PIPE,
             stderr=subprocess.PIPE,
@@ -158,6 +161,60 @@ def test_the_suite_does_not_outlive_a_killed_supervisor(start: Start) -> None:
         process.kill()
         process.communicate()
     assert process.returncode == -signal.SIGKILL
+
+
+# Like a compiler that the framework has started, which starts programs too.
+COMPILING = "import subprocess; subprocess.call(['sh', '-c', 'echo 1; sleep 60 & sleep 60'])"
+
+
+@pytest.mark.parametrize("killed", ["supervisor", "guard", "suite"])
+def test_a_killed_process_leaves_no_process_and_no_folder(
+    killed: str, start: Start, tmp_path: Path
+) -> None:
+    with start(COMPILING) as process:
+        assert process.stdout
+        folder, suite = begun(process)
+        process.stdout.readline()
+        status = Path(f"/proc/{suite}/status").read_text()
+        guard = int(status.partition("PPid:")[2].split()[0])
+        assert folder.is_dir() and guard != process.pid
+        os.kill({"supervisor": process.pid, "guard": guard, "suite": suite}[killed], signal.SIGKILL)
+        # Every process has the writing end of these pipes: this waits for the last of them.
+        error = process.communicate(timeout=10)[1]
+    assert not list(tmp_path.iterdir())
+    messages = {"supervisor": "", "guard": "a process of the suite was killed", "suite": "signal 9"}
+    assert messages[killed] in error
+    assert process.returncode == (-signal.SIGKILL if killed == "supervisor" else 1)
+
+
+def test_the_folder_of_a_run_that_was_killed_at_once_is_removed_by_the_next(
+    start: Start, tmp_path: Path
+) -> None:
+    with start(COMPILING, session=True) as process:
+        folder, _ = begun(process)
+        os.killpg(process.pid, signal.SIGKILL)
+        process.communicate(timeout=10)
+    assert list(tmp_path.iterdir()) == [folder]
+    with start("return 0") as process:
+        process.communicate(timeout=10)
+    assert not list(tmp_path.iterdir())
+
+
+def test_programs_of_a_suite_that_ends_are_ended(start: Start) -> None:
+    part = COMPILING.replace("call", "Popen") + "; sys.stdin.read(); return 0"
+    with start(part) as process:
+        assert process.communicate(timeout=10)[0].splitlines()[-1] == "folder True"
+    assert process.returncode == 0
+
+
+def test_other_children_of_the_supervisor_live_on(start: Start, tmp_path: Path) -> None:
+    script = 'sleep 60 & echo $!; exec "$@"'
+    with start("return 0", wrapper=["sh", "-c", script, "sh"]) as process:
+        assert process.stdout
+        other = int(process.stdout.readline())
+        # The other program holds the pipes.
+        assert process.wait(timeout=10) == 0
+        os.kill(other, signal.SIGKILL)
 
 
 def test_ignored_signals_stay_ignored(start: Start) -> None:

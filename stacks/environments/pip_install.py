@@ -1,4 +1,4 @@
-"""The files that pip installs on top of the conda packages, cached for the next environment."""
+"""Installing pinned files with pip, on top of the conda packages."""
 
 from __future__ import annotations
 
@@ -6,16 +6,14 @@ import base64
 import csv
 import hashlib
 import io
-import json
 import os
 import shutil
-import sys
 from collections.abc import Mapping, Sequence
 from pathlib import Path
 
 from stacks.channel.staging.wheel import SHEBANG
 from stacks.core import reproducible
-from stacks.core.disk import hold_lock, replace_atomically, scratch, sha256_of
+from stacks.core.disk import scratch
 from stacks.core.errors import IntegrityError
 from stacks.core.process import call
 from stacks.core.workspace import Workspace
@@ -23,70 +21,19 @@ from stacks.sources.fetch import fetch
 from stacks.sources.pins import IndexPin
 
 
-def key_of(conda_packages: Sequence[str], pins: Sequence[IndexPin]) -> str:
-    """Return the name of a layer: the hash of its inputs."""
-    code = [sha256_of(Path(file)) for file in (__file__, reproducible.__file__)]
-    inputs = [code, sorted(conda_packages), [pin.sha256 for pin in pins]]
-    return hashlib.sha256(json.dumps(inputs).encode()).hexdigest()
+def add(workspace: Workspace, prefix: Path, pins: Sequence[IndexPin]) -> None:
+    """Install the pinned files into a prefix with its own pip, which checks their hashes.
 
-
-def missing_pins(workspace: Workspace, key: str, pins: Sequence[IndexPin]) -> tuple[IndexPin, ...]:
-    """Return the files that pip needs: none if the cache has the layer."""
-    return () if _folder(workspace, key).is_dir() else tuple(pins)
-
-
-def _folder(workspace: Workspace, key: str) -> Path:
-    return workspace.cache / "layers" / key
-
-
-def add(workspace: Workspace, prefix: Path, key: str, pins: Sequence[IndexPin]) -> dict[str, str]:
-    """Install the pinned files into a prefix and return the SHA-256 of each file by its path.
-
-    The files are linked from the cache's layer; if that is missing or damaged, pip installs them
-    and the layer is made. Raises FetchError, IntegrityError or CommandError (pip's output).
+    Raises FetchError, IntegrityError or CommandError (pip's output).
     """
-    layer = _folder(workspace, key)
-    with hold_lock(layer, "the files that pip installs"):
-        if layer.is_dir():
-            manifest = _read(layer)
-            if manifest is not None:
-                _link(layer / "files", prefix, manifest)
-                return manifest
-            print(f"{layer}: damaged in the cache; installing with pip again", file=sys.stderr)
-            shutil.rmtree(layer)
-        files = fetch(workspace, pins)
-        before = _tree(prefix)
-        with scratch() as folder:
-            # Python 2.7's pip fails if the path of its prefix is not ASCII.
-            alias = folder / "prefix"
-            alias.symlink_to(prefix.absolute())
-            _pip_install(alias, [(pin, files[pin]) for pin in pins], folder)
-        made = sorted(_tree(prefix) - before)
-        _make_relocatable(prefix, made, (alias, prefix))
-        manifest = {name: sha256_of(prefix / name) for name in made}
-        with replace_atomically(layer) as folder:
-            _link(prefix, folder / "files", manifest)
-            (folder / "manifest.json").write_text(json.dumps(manifest, indent=0, sort_keys=True))
-    return manifest
-
-
-def _read(layer: Path) -> dict[str, str] | None:
-    try:
-        manifest: dict[str, str] = json.loads((layer / "manifest.json").read_bytes())
-        whole = all(
-            sha256_of(layer / "files" / name) == digest for name, digest in manifest.items()
-        )
-        # A damaged name may be another file's: then one file is missing from the manifest.
-        complete = _tree(layer / "files") == set(manifest)
-    except (OSError, ValueError, AttributeError, TypeError):
-        return None
-    return manifest if whole and complete else None
-
-
-def _link(source: Path, target: Path, manifest: Mapping[str, str]) -> None:
-    for name in manifest:
-        (target / name).parent.mkdir(parents=True, exist_ok=True)
-        link_or_copy(source / name, target / name)
+    files = fetch(workspace, pins)
+    before = _tree(prefix)
+    with scratch() as folder:
+        # Python 2.7's pip fails if the path of its prefix is not ASCII.
+        alias = folder / "prefix"
+        alias.symlink_to(prefix.absolute())
+        _pip_install(alias, [(pin, files[pin]) for pin in pins], folder)
+    _make_relocatable(prefix, sorted(_tree(prefix) - before), (alias, prefix))
 
 
 def link_or_copy(source: Path, target: Path) -> None:

@@ -1,0 +1,82 @@
+"""The dist-info folder of a Python package: its name, and the record of what is installed.
+
+They let pip and importlib.metadata list, replace and remove the same files as conda: "Recording
+installed projects" in the packaging specifications (PEP 376, 427 and 627).
+"""
+
+from __future__ import annotations
+
+import base64
+import csv
+import email.parser
+import hashlib
+import io
+import os
+import re
+from pathlib import Path
+
+from stacks.core.errors import IntegrityError
+
+NAME = re.compile(r"[A-Za-z0-9]([A-Za-z0-9._-]*[A-Za-z0-9])?")
+VERSION = re.compile(r"[A-Za-z0-9.!+_-]+")
+# Where a noarch package's folders are installed; of the path only the number of folders matters.
+INSTALLED = (("site-packages/", "lib/python/site-packages/"), ("python-scripts/", "bin/"))
+
+
+def normalised(dist_info: Path, archive: str) -> Path:
+    """Rename a dist-info folder to its normalised name, and return its new path.
+
+    Name and version are those of its METADATA. Raises IntegrityError, which names `archive`, where
+    they are missing or broken.
+    """
+    metadata = dist_info / "METADATA"
+    data = metadata.read_bytes() if metadata.is_file() else b""
+    message = email.parser.HeaderParser().parsestr(data.decode("utf-8", "replace"))
+    name, version = str(message["Name"] or ""), str(message["Version"] or "")
+    if not (_is_utf8(data) and NAME.fullmatch(name) and VERSION.fullmatch(version)):
+        raise IntegrityError(
+            f"{archive}: the package's metadata is broken",
+            expected="METADATA or PKG-INFO in UTF-8 with Name and Version",
+            found=f"Name {name!r}, Version {version!r}" if _is_utf8(data) else "not UTF-8",
+            fix="pin another version",
+        )
+    name = re.sub(r"[-_.]+", "_", name).lower()
+    return dist_info.rename(dist_info.with_name(f"{name}-{version.replace('-', '_')}.dist-info"))
+
+
+def _is_utf8(data: bytes) -> bool:
+    try:
+        data.decode()
+    except UnicodeDecodeError:
+        return False
+    return True
+
+
+def write_record(root: Path, dist_info: Path) -> None:
+    """Write INSTALLER and RECORD for all files below `root`, the prefix of one package.
+
+    Nothing may change a file afterwards. The paths are relative to the folder of `dist_info`, as
+    they are when the package is installed.
+    """
+    (dist_info / "INSTALLER").write_text("conda\n")
+    record = dist_info / "RECORD"
+    record.write_bytes(b"")
+    site = _installed(dist_info.parent.relative_to(root).as_posix() + "/")
+    rows = []
+    for path in root.rglob("*"):
+        if not path.is_file():
+            continue
+        name = os.path.relpath(_installed(path.relative_to(root).as_posix()), site)
+        data = path.read_bytes()
+        digest = base64.urlsafe_b64encode(hashlib.sha256(data).digest()).rstrip(b"=").decode()
+        rows.append((name, "", "") if path == record else (name, f"sha256={digest}", len(data)))
+    text = io.StringIO()
+    csv.writer(text, lineterminator="\n").writerows(sorted(rows))
+    record.write_text(text.getvalue(), encoding="utf-8")
+
+
+def _installed(name: str) -> str:
+    for folder, target in INSTALLED:
+        if name.startswith(folder):
+            return target + name.removeprefix(folder)
+    return name

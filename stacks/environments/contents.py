@@ -1,0 +1,154 @@
+"""The files that an environment's packages install, and what differs from them on disk."""
+
+from __future__ import annotations
+
+import os
+import posixpath
+import re
+import stat
+from collections.abc import Collection, Iterator, Mapping, Sequence
+from concurrent.futures import ThreadPoolExecutor
+from dataclasses import dataclass
+from pathlib import Path
+
+from stacks.channel.archive import Entry, parents
+from stacks.core.disk import sha256_of
+from stacks.core.errors import IntegrityError
+from stacks.environments.part import Part
+
+# How rattler names the second of two packages' files with one path.
+CLOBBERED = re.compile(r"(.+)__clobber-from-.+")
+RECORDS = "conda-meta"
+# What rattler writes beside the packages' files.
+GENERATED = (f"{RECORDS}/history", "CACHEDIR.TAG")
+
+
+@dataclass(frozen=True)
+class Contents:
+    """The files of all packages by path: more than one entry where packages have the same path.
+
+    generated: the paths of files that an installation writes by itself.
+    """
+
+    files: Mapping[str, tuple[Entry, ...]]
+    generated: Collection[str]
+
+
+def contents_of(parts: Sequence[Part], python: str) -> Contents:
+    """Return what the packages install together.
+
+    Raises IntegrityError, before anything is written, for a package whose paths lead out of the
+    environment, by themselves or through a link of another package.
+    """
+    with ThreadPoolExecutor(cores()) as pool:
+        # Reading in parallel; each part keeps what it read.
+        for _ in pool.map(lambda part: part.archive, parts):
+            pass
+    files: dict[str, tuple[Entry, ...]] = {}
+    owners: dict[str, str] = {}
+    generated = set(GENERATED)
+    for part in parts:
+        generated |= {f"{RECORDS}/{part.stem}.json", *part.archive.scripts}
+        for name, entry in part.files(python).items():
+            if entry.target is not None:
+                _check_target(part, name, entry.target)
+            same = files.get(name, ())
+            files[name] = same if entry in same else (*same, entry)
+            owners[name] = part.file_name
+    for name in (*files, *generated):
+        for folder in parents(name):
+            if folder in files:
+                raise IntegrityError(
+                    f"{owners.get(name, name)} is refused: {name} leads through {folder}",
+                    expected="a folder",
+                    found=f"a file or link of {owners[folder]}",
+                    fix="lock another build of one of the two packages",
+                )
+    return Contents(files, generated)
+
+
+def _check_target(part: Part, name: str, target: str) -> None:
+    """Raise IntegrityError for a symbolic link that leads out of the environment."""
+    path = posixpath.normpath(posixpath.join(posixpath.dirname(name), target))
+    if target.startswith("/") or path == ".." or path.startswith("../"):
+        raise IntegrityError(
+            f"{part.file_name} is refused: the link {name} leads out of the environment",
+            expected="a target inside the environment",
+            found=target,
+            fix="lock another build of this package, or take it from another channel",
+        )
+
+
+def check(prefix: Path, contents: Contents) -> None:
+    """Compare a folder with what its packages install, and make the packages' files read-only.
+
+    The files may be hard links into the cache: an edit through one of them would change every
+    environment. Raises IntegrityError if a file is missing, differs, or is of no package.
+    """
+    present = dict(walk(prefix))
+    names = sorted(present)
+
+    def faults_of(part: Sequence[str]) -> list[str]:
+        return [
+            f"{name}: {fault}"
+            for name in part
+            if (fault := _fault(prefix / name, name, present[name], contents))
+        ]
+
+    faults = [f"{name}: missing" for name in sorted(contents.files.keys() - present.keys())]
+    with ThreadPoolExecutor(cores()) as pool:
+        for some in pool.map(faults_of, (names[i :: cores()] for i in range(cores()))):
+            faults += some
+    if faults:
+        raise IntegrityError(
+            f"{len(faults)} files of {prefix.name} are not the locked ones",
+            found="; ".join(faults[:3]),
+            fix="run the command again; if it persists, check the disk and its file system",
+        )
+    for name in contents.files:
+        status = present[name]
+        mode = 0o555 if status.st_mode & 0o100 else 0o444
+        if stat.S_ISREG(status.st_mode) and stat.S_IMODE(status.st_mode) != mode:
+            (prefix / name).chmod(mode)
+
+
+def _fault(path: Path, name: str, status: os.stat_result, contents: Contents) -> str | None:
+    """Return what is wrong with a file, None if nothing is."""
+    entries = contents.files.get(name)
+    if entries is None:
+        clobbered = CLOBBERED.fullmatch(name)
+        if name in contents.generated or (clobbered and clobbered[1] in contents.files):
+            return None if stat.S_ISREG(status.st_mode) else "not a file"
+        return "in no package"
+    if stat.S_ISLNK(status.st_mode):
+        target = os.readlink(path)  # noqa: PTH115 - as it is written, not normalised
+        return None if target in [e.target for e in entries] else f"a link to {target}"
+    candidates = [entry for entry in entries if entry.target is None]
+    if not stat.S_ISREG(status.st_mode) or not candidates:
+        return "another kind of file"
+    if bool(status.st_mode & 0o111) not in [entry.executable for entry in candidates]:
+        return f"mode {stat.S_IMODE(status.st_mode):o}"
+    if any(entry.is_rewritten for entry in candidates):
+        return None
+    digest = sha256_of(path)
+    digests = [entry.sha256 for entry in candidates]
+    return None if digest in digests else f"sha256 {digest}, not {digests[0]}"
+
+
+def walk(prefix: Path) -> Iterator[tuple[str, os.stat_result]]:
+    """Yield the path and status of everything below a folder that is no folder."""
+    queue = [""]
+    while queue:
+        folder = queue.pop()
+        with os.scandir(prefix / folder) as entries:
+            for entry in entries:
+                name = f"{folder}/{entry.name}" if folder else entry.name
+                if entry.is_dir(follow_symlinks=False):
+                    queue.append(name)
+                else:
+                    yield name, entry.stat(follow_symlinks=False)
+
+
+def cores() -> int:
+    """Return the number of processors that this process may use."""
+    return len(os.sched_getaffinity(0))

@@ -1,0 +1,129 @@
+"""Installing conda packages into a folder, checked against their archives."""
+
+from __future__ import annotations
+
+import asyncio
+import glob
+import json
+import shutil
+import sys
+from collections.abc import Mapping, Sequence
+from pathlib import Path
+
+import rattler
+
+from stacks.channel import rattler_errors
+from stacks.channel.archive import INFO
+from stacks.core.disk import explain_disk_errors, hold_lock, sha256_of
+from stacks.core.errors import IntegrityError
+from stacks.environments import contents
+from stacks.environments.contents import RECORDS, Contents
+from stacks.environments.part import Part
+from stacks.variants.variant import Variant
+
+
+def install(
+    packages: Path, variant: Variant, parts: Sequence[Part], prefix: Path, target: Path
+) -> None:
+    """Install the parts into the new folder `prefix`, to be renamed to `target`.
+
+    packages: the cache's folder of unpacked packages; what is damaged there is unpacked again.
+    Nothing is written for a package that is not safe to install. Raises IntegrityError.
+    """
+    expected = contents.contents_of(parts, variant.framework.python)
+    # One build must not remove damaged files while another links them.
+    with hold_lock(packages, "an environment from the same cache"):
+        made = prefix.with_name("first")
+        try:
+            _link(variant, parts, expected, packages, made, target)
+        except (IntegrityError, rattler_errors.CondaError) as error:
+            print(f"{packages}: damaged ({error.found}); unpacking again", file=sys.stderr)
+            with explain_disk_errors(packages):
+                for part in parts:
+                    for path in packages.glob(f"{glob.escape(part.stem)}*"):
+                        if path.is_dir() and not path.is_symlink():
+                            shutil.rmtree(path)
+                        else:
+                            path.unlink()
+            # Another folder: rattler may still link files into the first one.
+            made = prefix.with_name("second")
+            _link(variant, parts, expected, packages, made, target)
+    made.rename(prefix)
+    _remove_machine_paths(prefix / RECORDS, {part.file_name: part.offer.url for part in parts})
+
+
+def _link(
+    variant: Variant,
+    parts: Sequence[Part],
+    expected: Contents,
+    packages: Path,
+    prefix: Path,
+    target: Path,
+) -> None:
+    """Unpack packages that are not in the folder `packages`, link them, and check the files."""
+    with rattler_errors.translated(packages, f"the packages of {variant.id} cannot be installed"):
+        asyncio.run(
+            rattler.install(
+                [_record(part, prefix.parent) for part in parts],
+                prefix,
+                cache_dir=packages,
+                show_progress=False,
+                alternative_target_prefix=target,
+            )
+        )
+    contents.check(prefix, expected)
+    for part in parts:
+        _check_unpacked(prefix, part)
+
+
+def _check_unpacked(prefix: Path, part: Part) -> None:
+    """Check what rattler read in the cache: descriptions, and files that it wrote a path into."""
+    record = json.loads((prefix / RECORDS / f"{part.stem}.json").read_bytes())
+    unpacked = Path(record["extracted_package_dir"])
+    _check_digests(unpacked, {name: part.archive.info.get(name) for name in INFO})
+    rewritten = {n: entry.sha256 for n, entry in part.archive.files.items() if entry.is_rewritten}
+    if rewritten:
+        _check_digests(unpacked, rewritten)
+        entries = record["paths_data"]["paths"]
+        digests = {e["_path"]: e["sha256_in_prefix"] for e in entries if "prefix_placeholder" in e}
+        _check_digests(prefix, digests)
+
+
+def _check_digests(folder: Path, expected: Mapping[str, str | None]) -> None:
+    """Raise IntegrityError unless each file has its SHA-256, or is missing for None."""
+    for name, digest in expected.items():
+        path = folder / name
+        actual = sha256_of(path) if path.is_file() else None
+        if actual != digest:
+            raise IntegrityError(
+                f"{path}: it is not that of the locked package",
+                expected=f"sha256 {digest}" if digest else "no such file",
+                found=f"{name}: sha256 {actual}" if actual else f"{name}: missing",
+                fix="run the command again; if it persists, check the disk and its file system",
+            )
+
+
+def _record(part: Part, scratch: Path) -> rattler.RepoDataRecord:
+    offer, built = part.offer, part.built
+    path = scratch / "index.json"
+    path.write_text(json.dumps(offer.index))
+    record = rattler.PackageRecord.from_index_json(path, size=built.size, sha256=built.sha256)
+    channel = offer.url.rsplit("/", 2)[0]
+    return rattler.RepoDataRecord(record, part.file_name, built.path.as_uri(), channel)
+
+
+def _remove_machine_paths(folder: Path, urls: Mapping[str, str]) -> None:
+    """Remove the paths of this machine from conda's records, and sort their keys.
+
+    urls: the address of each archive in locks, by file name.
+    """
+    for path in sorted(folder.glob("*.json")):
+        record = json.loads(path.read_bytes())
+        for name in ("extracted_package_dir", "package_tarball_full_path", "link"):
+            record.pop(name, None)
+        record["url"] = urls[record["fn"]]
+        path.unlink()
+        path.write_text(json.dumps(record, sort_keys=True) + "\n")
+    history = folder / "history"
+    history.unlink(missing_ok=True)
+    history.touch()

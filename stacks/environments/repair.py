@@ -1,0 +1,92 @@
+"""Putting back the files of an environment that are not the locked ones."""
+
+from __future__ import annotations
+
+import json
+import sys
+from collections.abc import Mapping, Sequence
+from pathlib import Path
+
+from stacks.core.disk import fixed_umask, hold_lock, temporary_folder, write_atomically
+from stacks.core.process import call
+from stacks.core.workspace import Workspace
+from stacks.environments import manifest, prefix
+from stacks.environments.part import Part
+from stacks.environments.verify import SUITE
+from stacks.locks.lock import Lock
+from stacks.variants.variant import Variant
+
+
+def folder_of_replaced(target: Path) -> Path:
+    """Return the folder that keeps what a repair takes out of an environment."""
+    return target.with_name(f"{target.name}.replaced")
+
+
+def repair(
+    workspace: Workspace,
+    variant: Variant,
+    lock: Lock,
+    parts: Sequence[Part],
+    target: Path,
+    own: Mapping[str, Part],
+) -> dict[str, str]:
+    """Make the environment `target` equal to its lock again; leave what the user has added.
+
+    A sound environment is made beside it, and only files that differ are moved from there. A kill
+    leaves some of them for the next repair. Nothing is deleted: what stood in their place, and
+    files that neither a package nor the user put there, go to folder_of_replaced().
+
+    own: as for prefix.make. Returns what was wrong, by path: "changed", "missing" or "extra".
+    """
+    prefix.check_parts(lock, parts)
+    with (
+        hold_lock(target, f"the environment {variant.id}"),
+        fixed_umask(),
+        temporary_folder(target.parent, f".{target.name}.", ".part") as folder,
+    ):
+        sound = folder / target.name
+        parts = [own.get(part.name, part) for part in parts]
+        modules = workspace.cache / prefix.MODULES
+        prefix.fill(workspace, variant, lock, parts, sound, target, modules)
+        aside = folder_of_replaced(target)
+        faults = manifest.differences(target, sound)
+        for name in faults:
+            _put_back(sound, target, name, aside)
+        (target / manifest.NAME).parent.mkdir(parents=True, exist_ok=True)
+        (sound / manifest.NAME).replace(target / manifest.NAME)
+        extra = _extra(target)
+        for name in extra:
+            _move_aside(target, name, aside)
+        ready = prefix.marker(workspace, variant, lock, target, own)
+        write_atomically(target / manifest.READY, ready)
+    return faults | dict.fromkeys(extra, "extra")
+
+
+def _put_back(sound: Path, target: Path, name: str, aside: Path) -> None:
+    """Move a file from the sound environment to its place; first move aside what stands there."""
+    outer = Path(name).parents
+    for folder in [str(each) for each in reversed(outer) if each != Path()]:
+        # Never write through a link that stands in a folder's place.
+        if (target / folder).is_symlink() or (target / folder).is_file():
+            _move_aside(target, folder, aside)
+        (target / folder).mkdir(exist_ok=True)
+    if (target / name).is_symlink() or (target / name).exists():
+        _move_aside(target, name, aside)
+    (sound / name).rename(target / name)
+
+
+def _move_aside(target: Path, name: str, aside: Path) -> None:
+    place = aside / name
+    number = 1
+    while place.is_symlink() or place.exists():
+        number += 1
+        place = aside / f"{name}.{number}"
+    place.parent.mkdir(parents=True, exist_ok=True)
+    (target / name).rename(place)
+
+
+def _extra(target: Path) -> list[str]:
+    """Return the paths of files that neither a package nor the user put into an environment."""
+    program: list[str | Path] = [sys.executable, SUITE, "files"]
+    names: list[str] = json.loads(call([*program, "--prefix", target, "--list-extra"]))
+    return names

@@ -1,0 +1,106 @@
+from __future__ import annotations
+
+from pathlib import Path
+
+import pytest
+
+from stacks.core.errors import IntegrityError
+from stacks.environments import contents
+from stacks.environments.part import Part
+from unit.helpers.conda import Member, conda, file, link, part_of
+
+FILES = ("bin/run", "lib/a", "lib/b", "conda-meta/odd-1-0.json", "conda-meta/history")
+
+
+def part(folder: Path, name: str, *members: Member) -> Part:
+    (folder / name).mkdir()
+    return part_of(conda(folder / name, *members, name=name), name=name)
+
+
+@pytest.fixture
+def odd(tmp_path: Path) -> Part:
+    members = [file("bin/run", b"run", 0o755), file("lib/a"), link("lib/b", "a")]
+    return part(tmp_path, "odd", *members)
+
+
+@pytest.fixture
+def prefix(tmp_path: Path) -> Path:
+    folder = tmp_path / "environment"
+    for name, body in (("bin/run", "run"), ("lib/a", "body\n"), *((n, "") for n in FILES[3:])):
+        (folder / name).parent.mkdir(parents=True, exist_ok=True)
+        (folder / name).write_text(body)
+    (folder / "bin/run").chmod(0o755)
+    (folder / "lib/b").symlink_to("a")
+    return folder
+
+
+def faults(prefix: Path, *parts: Part) -> str:
+    with pytest.raises(IntegrityError, match="files of environment are not the locked") as caught:
+        contents.check(prefix, contents.contents_of(parts, "3.9"))
+    return str(caught.value.found)
+
+
+def test_files_of_a_sound_environment_become_read_only(prefix: Path, odd: Part) -> None:
+    contents.check(prefix, contents.contents_of([odd], "3.9"))
+    assert (prefix / "bin/run").stat().st_mode & 0o7777 == 0o555
+    assert (prefix / "lib/a").stat().st_mode & 0o7777 == 0o444
+
+
+def test_differences_are_named(prefix: Path, odd: Part) -> None:
+    (prefix / "lib/a").write_text("bodY\n")
+    (prefix / "bin/run").unlink()
+    (prefix / "lib/c").touch()
+    found = faults(prefix, odd)
+    assert found.startswith("bin/run: missing; lib/a: sha256 ")
+    assert found.endswith("; lib/c: in no package")
+
+
+def test_a_changed_mode_is_named(prefix: Path, odd: Part) -> None:
+    (prefix / "lib/a").chmod(0o755)
+    assert faults(prefix, odd) == "lib/a: mode 755"
+
+
+@pytest.mark.parametrize("target", ["./a", "/etc/passwd"])
+def test_a_changed_link_is_named(target: str, prefix: Path, odd: Part) -> None:
+    (prefix / "lib/b").unlink()
+    (prefix / "lib/b").symlink_to(target)
+    assert faults(prefix, odd) == f"lib/b: a link to {target}"
+
+
+def test_another_kind_of_file_is_named(prefix: Path, odd: Part) -> None:
+    (prefix / "lib/b").unlink()
+    (prefix / "lib/b").write_text("body\n")
+    assert faults(prefix, odd) == "lib/b: another kind of file"
+
+
+def test_two_packages_with_one_path(prefix: Path, tmp_path: Path, odd: Part) -> None:
+    """rattler keeps one of the files, and the other one under another name."""
+    both = [odd, part(tmp_path, "other", file("lib/a", b"other"))]
+    for part_ in both:
+        (prefix / f"conda-meta/{part_.stem}.json").touch()
+    (prefix / "lib/a__clobber-from-other").write_text("other")
+    contents.check(prefix, contents.contents_of(both, "3.9"))
+    (prefix / "lib/a").chmod(0o644)
+    (prefix / "lib/a").write_text("neither")
+    assert faults(prefix, *both).startswith("lib/a: sha256")
+
+
+def test_a_path_through_a_link_of_another_package(tmp_path: Path) -> None:
+    first = part(tmp_path, "first", link("lib", "share"), file("share/a"))
+    second = part(tmp_path, "second", file("lib/a"))
+    with pytest.raises(IntegrityError, match="is refused: lib/a leads through lib"):
+        contents.contents_of([first, second], "3.9")
+
+
+@pytest.mark.parametrize(
+    ("name", "target"), [("a", "/usr"), ("a", ".."), ("lib/a", "../.."), ("lib/a", "b/../../../x")]
+)
+def test_a_link_out_of_the_environment(name: str, target: str, tmp_path: Path) -> None:
+    with pytest.raises(IntegrityError, match=f"the link {name} leads out of the environment"):
+        contents.contents_of([part(tmp_path, "odd", link(name, target))], "3.9")
+
+
+def test_files_of_a_noarch_package(tmp_path: Path) -> None:
+    path = conda(tmp_path, file("site-packages/a.py"), file("python-scripts/run"), noarch="python")
+    found = contents.contents_of([part_of(path, noarch="python")], "3.9")
+    assert sorted(found.files) == ["bin/run", "lib/python3.9/site-packages/a.py"]

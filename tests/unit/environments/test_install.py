@@ -1,0 +1,123 @@
+from __future__ import annotations
+
+import json
+from pathlib import Path
+
+import pytest
+
+from stacks.core.errors import IntegrityError
+from stacks.core.workspace import Workspace
+from stacks.environments import install
+from stacks.environments.part import Part
+from stacks.variants.variant import Variant, load_variant
+from unit.helpers.conda import Member, conda, file, link, listed, part_of
+
+
+@pytest.fixture
+def variant(workspace: Workspace) -> Variant:
+    return load_variant(workspace, "openblas", "theano-1.0.5")
+
+
+def make(variant: Variant, folder: Path, *parts: Part) -> Path:
+    made = folder / "scratch" / "environment"
+    made.parent.mkdir()
+    install.install(folder / "unpacked", variant, parts, made, folder / "final")
+    return made
+
+
+def below(folder: Path) -> set[str]:
+    return {str(path.relative_to(folder)) for path in folder.rglob("*") if not path.is_dir()}
+
+
+HOSTILE = [
+    ([file("lib/a")], [{"_path": "../odd-1-0/lib/a", "path_type": "hardlink"}]),
+    ([link("lib", "../../.."), file("lib/outside")], None),
+    ([link("lib", "../../../outside")], None),
+    ([link("lib", "/")], None),
+]
+
+
+@pytest.mark.parametrize(("members", "paths"), HOSTILE)
+def test_a_package_that_leads_out_of_the_environment(
+    members: list[Member], paths: list[object] | None, variant: Variant, tmp_path: Path
+) -> None:
+    path = conda(tmp_path, *members, paths=paths)
+    with pytest.raises(IntegrityError, match=r"odd-1-0\.conda is refused: "):
+        make(variant, tmp_path, part_of(path))
+    assert below(tmp_path) == {"odd-1-0.conda"}
+
+
+def test_an_installation(variant: Variant, tmp_path: Path) -> None:
+    members = [file("bin/run", b"run", 0o775), file("lib/a", mode=0o600), link("lib/b", "a")]
+    rewritten = file("etc/path", b"root=/placeholder/x\n")
+    paths = listed([*members, rewritten])
+    paths[-1] |= {"prefix_placeholder": "/placeholder", "file_mode": "text"}
+    made = make(variant, tmp_path, part_of(conda(tmp_path, *members, rewritten, paths=paths)))
+    assert (made / "etc/path").read_text() == f"root={tmp_path}/final/x\n"
+    assert {name: f"{(made / name).stat().st_mode & 0o777:o}" for name in ("bin/run", "lib/a")} == {
+        "bin/run": "555",
+        "lib/a": "444",
+    }
+    record = json.loads((made / "conda-meta/odd-1-0.json").read_bytes())
+    assert not [value for value in record.values() if str(tmp_path) in str(value)]
+
+
+def damage_list(unpacked: Path) -> None:
+    path = unpacked / "info/paths.json"
+    content = json.loads(path.read_bytes())
+    (unpacked / "more").write_bytes(b"body\n")
+    content["paths"] += listed([file("more")])
+    path.write_text(json.dumps(content))
+
+
+def damage_placeholder(unpacked: Path) -> None:
+    path = unpacked / "info/paths.json"
+    path.write_text(path.read_text().replace("/placeholder", "=/placeholder"))
+
+
+def damage_mode(unpacked: Path) -> None:
+    (unpacked / "lib/a").chmod(0o755)
+
+
+def damage_content(unpacked: Path) -> None:
+    (unpacked / "lib/a").chmod(0o644)
+    (unpacked / "lib/a").write_bytes(b"bodY\n")
+
+
+def damage_link(unpacked: Path) -> None:
+    (unpacked / "lib/b").unlink()
+    (unpacked / "lib/b").symlink_to("/etc/passwd")
+
+
+def damage_kind(unpacked: Path) -> None:
+    (unpacked / "lib/a").unlink()
+    (unpacked / "lib/a").symlink_to("../etc/path")
+
+
+@pytest.mark.parametrize(
+    ("damage", "found"),
+    [
+        (damage_list, "more: in no package"),
+        (damage_placeholder, "info/paths.json: sha256"),
+        (damage_mode, "lib/a: mode 755"),
+        (damage_content, "lib/a: sha256"),
+        (damage_link, "lib/b: a link to /etc/passwd"),
+        (damage_kind, "lib/a: a link to ../etc/path"),
+    ],
+)
+def test_a_damaged_cache_is_unpacked_again(
+    damage: object, found: str, variant: Variant, tmp_path: Path, capsys: pytest.CaptureFixture[str]
+) -> None:
+    assert callable(damage)
+    members = [file("lib/a"), link("lib/b", "a"), file("etc/path", b"root=/placeholder/x\n")]
+    paths = listed(members)
+    paths[-1] |= {"prefix_placeholder": "/placeholder", "file_mode": "text"}
+    part = part_of(conda(tmp_path, *members, paths=paths))
+    first = make(variant, tmp_path, part)
+    sound = {name: (first / name).read_bytes() for name in below(first)}
+    (tmp_path / "scratch").rename(tmp_path / "before")
+    damage(tmp_path / "unpacked/odd-1-0")
+    second = make(variant, tmp_path, part)
+    assert f"damaged ({found}" in capsys.readouterr().err
+    assert {name: (second / name).read_bytes() for name in below(second)} == sound
+    assert (second / "lib/a").stat().st_mode & 0o777 == 0o444

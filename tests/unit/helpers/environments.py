@@ -1,0 +1,85 @@
+"""Small environments with a manifest, as the builder makes them, and manifests of real ones."""
+
+from __future__ import annotations
+
+import hashlib
+import json
+import os
+from pathlib import Path
+
+MANIFEST = "etc/theano-stacks/files.json"
+EXPECTATION = "etc/theano-stacks/expect.json"
+SITE_PACKAGES = "lib/python3.9/site-packages"
+PROGRAM = "print('a program')\n"
+
+
+def environment(prefix: Path) -> Path:
+    """Make an environment of a few files in a folder; return the folder."""
+    for name, text in {
+        "bin/python": PROGRAM,
+        "lib/libz.so.1": "a library",
+        f"{SITE_PACKAGES}/numpy/__init__.py": "__version__ = '1.22.4'\n",
+        f"{SITE_PACKAGES}/numpy-1.22.4.dist-info/RECORD": "numpy/__init__.py,,\n",
+        f"{SITE_PACKAGES}/numpy-1.22.4.dist-info/INSTALLER": "conda\n",
+        "conda-meta/numpy-1.22.4-0.json": "{}",
+        "conda-meta/history": "",
+        EXPECTATION: json.dumps(expectation()),
+    }.items():
+        add(prefix, name, text, 0o555)
+    (prefix / "lib/libz.so").symlink_to("libz.so.1")
+    (prefix / "var/compiledir").mkdir(parents=True)
+    write_manifest(prefix)
+    return prefix
+
+
+def add(prefix: Path, name: str, text: str = "", mode: int = 0o644) -> Path:
+    """Write a file of an environment, in place of any before; return its path."""
+    path = prefix / name
+    path.parent.mkdir(parents=True, exist_ok=True)
+    path.unlink(missing_ok=True)
+    path.write_text(text)
+    path.chmod(mode)
+    return path
+
+
+def expectation() -> dict[str, object]:
+    """Return the content of the environment's expectation file."""
+    package = {"name": "numpy", "version": "1.22.4", "sha256": "00", "manager": "conda"}
+    return {
+        "schema": 1,
+        "variant": "openblas",
+        "framework": "theano-1.0.5",
+        "module": "theano",
+        "version": "1.0.5",
+        "python": "3.9.2",
+        "baseline": False,
+        "blas": None,
+        "floatX": "float64",
+        "flags": {},
+        "packages": [package],
+    }
+
+
+def write_manifest(prefix: Path) -> None:
+    """Write the manifest of all files below a folder, as the builder does."""
+    ignored = {MANIFEST, "etc/theano-stacks/ready.json", "conda-meta/history"}
+    entries: dict[str, object] = {}
+    for folder, folders, names in os.walk(prefix):
+        if Path(folder) == prefix:
+            folders.remove("var")
+        for name in [*names, *folders]:
+            path = Path(folder, name)
+            relative = path.relative_to(prefix).as_posix()
+            if path.is_symlink():
+                entries[relative] = ["link", str(path.readlink())]
+            elif path.is_file() and relative not in ignored:
+                data, mode = path.read_bytes(), path.stat().st_mode & 0o7777
+                entries[relative] = [
+                    "file",
+                    f"{mode:o}",
+                    len(data),
+                    hashlib.sha256(data).hexdigest(),
+                ]
+    body = json.dumps(entries, indent=None) + "\n"
+    header = {"schema": 1, "sha256": hashlib.sha256(body.encode()).hexdigest()}
+    (prefix / MANIFEST).write_text(json.dumps(header) + "\n" + body)

@@ -1,0 +1,60 @@
+"""Are the environment's files the ones that the builder has installed?
+
+This imports neither NumPy nor the framework, because their files may be damaged.
+"""
+
+from __future__ import absolute_import, division, print_function
+
+import os
+import sys
+
+from verify.core import manifest, process, user_files
+from verify.core.report import failed, passed, skipped
+
+NAME = "files"
+
+
+def check(context):
+    """Check every file of the environment that runs the suite against its manifest."""
+    if not context.expectation:
+        return skipped(NAME, "this environment has no manifest of its files")
+    return check_prefix(getattr(sys, "base_prefix", sys.prefix), context.expectation, context.full)
+
+
+def check_prefix(prefix, expectation, full=False):
+    """Check every file of an environment's folder against its manifest.
+
+    expectation: the builder's, or None if it is damaged. full: also read the files that have not
+    changed since they were last read.
+    """
+    fix = repair(expectation)
+    try:
+        comparison = manifest.compare(prefix, full)
+    except manifest.ManifestError as error:
+        return failed(NAME, str(error), fix)
+    packages = expectation["packages"] if expectation else []
+    locked = {package["name"]: package["version"] for package in packages}
+    added, damage, _ = user_files.split(prefix, comparison, locked)
+    differences = damage + comparison.differences
+    if differences:
+        count = (
+            "1 difference" if len(differences) == 1 else "{:,} differences".format(len(differences))
+        )
+        lines = [count + " from what was installed"] + [_line(*each) for each in differences]
+        return failed(NAME, "\n".join(lines), fix)
+    detail = "{:,} as installed".format(len(comparison.entries))
+    return passed(NAME, "; ".join([detail] + (["added since: " + ", ".join(added)] * bool(added))))
+
+
+def repair(expectation):
+    """Return how to put an environment's files back."""
+    if not os.path.exists(os.path.join(os.path.dirname(process.SUITE), "invoke")):
+        return "start a new container from the image, by its digest"
+    names = (
+        (expectation["variant"], expectation["framework"]) if expectation else ("NAME", "FRAMEWORK")
+    )
+    return "./invoke build --variant %s --framework %s --repair" % names
+
+
+def _line(path, problem):
+    return "%s: %s" % (manifest.display(path), problem) if path else problem

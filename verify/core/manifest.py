@@ -1,0 +1,229 @@
+"""Compare the files of an environment with its manifest, which the builder has written.
+
+Paths are bytes, relative to the environment: names need not be text in the user's locale.
+"""
+
+from __future__ import absolute_import, division, print_function
+
+import collections
+import hashlib
+import os
+import stat
+import threading
+import time
+
+from verify.core import checked, machine, sealed
+
+MANIFEST = "etc/theano-stacks/files.json"
+# Not in the manifest. Programs write below var; the builder writes the others after it.
+IGNORED_FOLDER = b"var"
+IGNORED = (b"etc/theano-stacks/files.json", b"etc/theano-stacks/ready.json", b"conda-meta/history")
+FILE, LINK = "file", "link"
+CHUNK = 1 << 20
+MOST_THREADS = 8
+
+Difference = collections.namedtuple("Difference", "path problem")
+# entries: {path: ["file", mode, size, SHA-256] or ["link", target]} of the manifest.
+# found: {path: lstat result} of all files but folders.
+# differences: [Difference] of the manifest's files. extra: the paths that it does not have.
+Comparison = collections.namedtuple("Comparison", "entries found differences extra")
+
+
+class ManifestError(Exception):
+    """The manifest is missing or damaged; the text says which."""
+
+
+def compare(prefix, full=False):
+    """Return the Comparison of an environment's folder with its manifest. Raises ManifestError.
+
+    full: read every file; else only those that have changed since they were last read.
+    """
+    prefix = to_bytes(prefix)
+    digest, entries = load(prefix)
+    found, unreadable = scan(prefix)
+    differences = _replaced_folders(entries, found) + unreadable
+    folders = {difference.path for difference in differences}
+    hidden = tuple(folder + b"/" for folder in folders)
+    readable = []
+    for path, entry in entries.items():
+        if path in found:
+            problem = _visible_problem(prefix, path, entry, found[path])
+        else:
+            problem = None if path.startswith(hidden) else "missing"
+        if problem:
+            differences.append(Difference(path, problem))
+        # With another mode too: its bytes may differ as well.
+        if path in found and entry[0] == FILE and _has_size(found[path], entry[2]):
+            readable.append(path)
+    differences += _changed_contents(prefix, digest, entries, found, sorted(readable), full)
+    extra = set(found) - set(entries) - folders
+    return Comparison(entries, found, sorted(differences), sorted(extra))
+
+
+def _changed_contents(prefix, digest, entries, found, paths, full):
+    """Return a Difference for each of the paths whose bytes differ; write the record of the rest.
+
+    digest: the manifest's.
+    """
+    known = {} if full else checked.load(prefix, digest)
+    keys = {path: checked.key(found[path]) for path in paths}
+    start = time.time()
+    contents = digests(prefix, [path for path in paths if known.get(path) != keys[path]])
+    differences = [
+        Difference(path, error or "changed: SHA-256 %s..., not %s..." % (have[:12], want[:12]))
+        for path, (have, error) in contents.items()
+        for want in (entries[path][3],)
+        if have != want
+    ]
+    wrong = {difference.path for difference in differences}
+    good = {
+        path: keys[path]
+        for path in paths
+        if path not in wrong
+        # A file that changes again within one tick of the clock keeps its times.
+        and (path not in contents or found[path].st_ctime < start - 1)
+    }
+    if good != known:
+        checked.store(prefix, digest, good)
+    return differences
+
+
+def load(prefix):
+    """Return (SHA-256, entries) of the manifest of an environment's folder. Raises ManifestError.
+
+    The SHA-256 is that of the entries' text.
+    """
+    try:
+        digest, content = sealed.read(os.path.join(to_bytes(prefix), to_bytes(MANIFEST)))
+    except sealed.SealError as error:
+        raise ManifestError("%s %s" % (MANIFEST, error))
+    return digest, {to_bytes(path): entry for path, entry in content.items()}
+
+
+def scan(prefix):
+    """Return ({path: lstat result}, [Difference]) of the files below a folder, links not followed.
+
+    The differences are the folders that cannot be read.
+    """
+    found, unreadable, folders = {}, [], [b""]
+    while folders:
+        folder = folders.pop()
+        try:
+            children = list(_children(os.path.join(prefix, folder)))
+        except EnvironmentError as error:
+            unreadable.append(_unreadable(folder, error))
+            continue
+        for name, status in children:
+            path = os.path.join(folder, name)
+            if path == IGNORED_FOLDER or path in IGNORED:
+                continue
+            if stat.S_ISDIR(status.st_mode):
+                folders.append(path)
+            else:
+                found[path] = status
+    return found, unreadable
+
+
+def _children(folder):
+    """Yield (name, lstat result) of each entry of a folder. Raises OSError."""
+    if hasattr(os, "scandir"):
+        with os.scandir(folder) as entries:
+            for entry in entries:
+                yield entry.name, entry.stat(follow_symlinks=False)
+    else:
+        for name in os.listdir(folder):
+            yield name, os.lstat(os.path.join(folder, name))
+
+
+def _replaced_folders(entries, found):
+    """Return a Difference for each file or link where the manifest has a folder."""
+    folders = set()
+    for path in entries:
+        path = os.path.dirname(path)
+        while path and path not in folders:
+            folders.add(path)
+            path = os.path.dirname(path)
+    return [
+        Difference(path, "changed: a %s, not a folder" % _kind(found[path].st_mode))
+        for path in sorted(folders.intersection(found))
+    ]
+
+
+def _visible_problem(prefix, path, entry, status):
+    """Return what differs between an entry and a file without reading it, or None."""
+    kind = _kind(status.st_mode)
+    if kind != entry[0]:
+        return "changed: a %s, not a %s" % (kind, entry[0])
+    if kind == LINK:
+        target = os.readlink(os.path.join(prefix, path))
+        if target == to_bytes(entry[1]):
+            return None
+        return "changed: a link to %s, not to %s" % (display(target), entry[1])
+    mode = stat.S_IMODE(status.st_mode)
+    problems = []
+    if mode != int(entry[1], 8):
+        problems.append("mode %03o, not %s" % (mode, entry[1]))
+    if status.st_size != entry[2]:
+        problems.append("{:,} bytes, not {:,}".format(status.st_size, entry[2]))
+    return "changed: " + ", ".join(problems) if problems else None
+
+
+def _has_size(status, size):
+    return stat.S_ISREG(status.st_mode) and status.st_size == size
+
+
+def _kind(mode):
+    if stat.S_ISREG(mode):
+        return FILE
+    return LINK if stat.S_ISLNK(mode) else "pipe, socket or device"
+
+
+def digests(prefix, paths):
+    """Return {path: (SHA-256 in hexadecimal, None) or (None, why it cannot be read)}."""
+    results, pending, lock = {}, iter(paths), threading.Lock()
+
+    def work():
+        while True:
+            with lock:
+                path = next(pending, None)
+            if path is None:
+                return
+            try:
+                results[path] = _sha256(os.path.join(prefix, path)), None
+            except EnvironmentError as error:
+                results[path] = None, _unreadable(path, error).problem
+
+    count = min(machine.usable_cores(), MOST_THREADS, len(paths))
+    threads = [threading.Thread(target=work) for _ in range(count)]
+    for thread in threads:
+        thread.daemon = True
+        thread.start()
+    for thread in threads:
+        thread.join()
+    return results
+
+
+def _sha256(path):
+    digest = hashlib.sha256()
+    # The file may have become a link or a pipe since it was listed.
+    handle = os.open(path, os.O_RDONLY | os.O_NOFOLLOW | os.O_NONBLOCK)
+    with os.fdopen(handle, "rb") as file:
+        for chunk in iter(lambda: file.read(CHUNK), b""):
+            digest.update(chunk)
+    return digest.hexdigest()
+
+
+def _unreadable(path, error):
+    return Difference(path, "cannot be read: %s" % error.strerror)
+
+
+def to_bytes(path):
+    """Return a path as bytes: text of JSON or of a command line is UTF-8."""
+    if isinstance(path, bytes):
+        return path
+    return path.encode("utf-8", "strict" if bytes is str else "surrogateescape")
+
+
+def display(path):
+    """Return a path of bytes as text for a person."""
+    return path.decode("utf-8", "replace")

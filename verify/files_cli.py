@@ -1,0 +1,110 @@
+"""The check `files` as a program, for any Python: the environment's own may be damaged.
+
+    python verify files --prefix PREFIX [--full] [--json FILE]
+    python verify files --prefix PREFIX --list-extra
+
+Exit status: 0 the files are as installed; 1 they are not, and standard output and FILE say how;
+2 it cannot run. The second form prints, as JSON, the files that neither the builder nor the user
+accounts for; `build --repair` moves them away.
+"""
+
+from __future__ import absolute_import, division, print_function
+
+import argparse
+import json
+import os
+
+from verify import table
+from verify.checks import files
+from verify.core import expectation as expectations
+from verify.core import machine, manifest, program, progress, report, user_files
+
+EXPECTATION = "etc/theano-stacks/expect.json"
+PASSED, FAILED = 0, 1
+
+
+def main(argv):
+    """Check the files of a folder; return the exit status."""
+    parser = argparse.ArgumentParser(
+        prog="verify files", description="Compare the files of an environment with its manifest."
+    )
+    parser.add_argument("--prefix", metavar="PREFIX", required=True, help="the environment")
+    parser.add_argument("--full", action="store_true", help="read also what has not changed")
+    parser.add_argument("--json", metavar="FILE", help="write a report of differences to FILE")
+    parser.add_argument("--list-extra", action="store_true", help="print the files to move away")
+    parser.add_argument("--debug", action="store_true", help="print tracebacks")
+    return program.exit_status("verify files", run, parser.parse_args(argv))
+
+
+def run(arguments):
+    """Check the files; on a difference print the table's lines and write the report."""
+    path = os.path.join(arguments.prefix, EXPECTATION)
+    if not os.path.exists(path) and not os.path.exists(
+        os.path.join(arguments.prefix, manifest.MANIFEST)
+    ):
+        raise expectations.ExpectationError("%s is not an environment" % arguments.prefix)
+    try:
+        expectation = expectations.load(path)
+    except expectations.ExpectationError:
+        # The manifest shows whether it is damaged.
+        expectation = None
+    if arguments.list_extra:
+        return list_extra(arguments.prefix, expectation)
+    progress.note("comparing the files with the manifest")
+    try:
+        check = files.check_prefix(arguments.prefix, expectation, arguments.full)
+    finally:
+        progress.end()
+    if check.status != report.FAIL:
+        if expectation is None:
+            expectations.load(path)
+        return PASSED
+    lines = table.check_lines([check._asdict()], table.terminal_width(), table.wants_colour())
+    table.show("\n".join(lines) + "\n")
+    if arguments.json and expectation:
+        report.write(arguments.json, document(expectation, check))
+    return FAILED
+
+
+def list_extra(prefix, expectation):
+    """Print the paths of files that are damage and not in the manifest; return the exit status."""
+    packages = expectation["packages"] if expectation else []
+    locked = {package["name"]: package["version"] for package in packages}
+    try:
+        comparison = manifest.compare(prefix)
+    except manifest.ManifestError as error:
+        raise expectations.ExpectationError("%s: %s" % (prefix, error))
+    paths = user_files.split(prefix, comparison, locked)[2]
+    # Python 2 has no such function, and paths of bytes that are text.
+    decode = getattr(os, "fsdecode", manifest.display)
+    print(json.dumps([decode(path) for path in paths]))
+    return PASSED
+
+
+def document(expectation, check):
+    """Return the report of an environment whose Python was not started."""
+    flags = expectation["flags"]
+    return report.document(
+        variant=expectation["variant"],
+        framework={
+            "name": expectation["framework"],
+            "module": expectation["module"],
+            "version": expectation["version"],
+            "python": expectation["python"],
+        },
+        machine=machine.describe({}),
+        settings={
+            "floatX": expectation["floatX"],
+            "ldflags": flags.get("blas.ldflags", ""),
+            "cxx": flags.get("cxx", ""),
+            "mode": flags.get("mode", ""),
+            "linker": flags.get("linker", ""),
+            "threads": None,
+        },
+        packages=[
+            {key: package[key] for key in ("name", "version", "sha256")}
+            for package in expectation["packages"]
+        ],
+        checks=[check],
+        timings=[],
+    )
