@@ -29,6 +29,9 @@ from stacks.variants.variant import load_variant, on_other_channel
 
 # A file of this name may only be in an environment, in an unpacked package, or in an archive.
 MARK = "pwned"
+HOSTILE = "six-1.16.0-evil_0"
+# A link to the folder beside the room, in a package that is installed with the hostile one.
+SHARED_LINK = "share/shared"
 PLACEHOLDER = "/opt/anaconda1anaconda2anaconda3" * 3
 # The other packages that the small flavour has, in the smallest form.
 OTHERS = {
@@ -94,9 +97,11 @@ def hostile(random: Random, room: Room, contents: Contents) -> str:
     """Add something hostile to the members and paths; return what it is."""
     name, target = outside(random, room), random.choice((str(room.beside), "../" * 12, "/", ".."))
     way = random.choice(
-        ("member", "listed", "listed with prefix", "through a link", "through a listed link",
-         "hard link", "read outside", "device", "file and folder", "link loop", "link is a file",
-         "twice", "long name", "odd name", "script", "settings", "link out")
+        ("member", "listed", "listed from its own folder", "listed from its own folder",
+         "through another package's link", "through another package's link",
+         "listed with prefix", "through a link", "through a listed link", "hard link",
+         "read outside", "device", "file and folder", "link loop", "link is a file", "twice",
+         "long name", "odd name", "script", "settings", "link out")
     )  # fmt: skip
     if way == "member":
         contents.add(name)
@@ -104,6 +109,16 @@ def hostile(random: Random, room: Room, contents: Contents) -> str:
     elif way == "listed":
         contents.add(f"lib/{MARK}")
         contents.list(name)
+    elif way == "listed from its own folder":
+        # The file is found, because the path leads out of the unpacked package and back.
+        contents.add(f"lib/{MARK}")
+        folders = room.cache.joinpath(f"unpacked/{HOSTILE}").parts
+        up = random.randint(2, 4)
+        name = "/".join((*[".."] * up, *folders[-up:], f"lib/{MARK}"))
+        contents.list(name)
+    elif way == "through another package's link":
+        contents.add(f"{SHARED_LINK}/{MARK}")
+        contents.list(f"{SHARED_LINK}/{MARK}")
     elif way == "listed with prefix":
         contents.add(f"lib/{MARK}", PLACEHOLDER.encode())
         contents.list(name, PLACEHOLDER.encode(), prefix_placeholder=PLACEHOLDER, file_mode="text")
@@ -166,8 +181,8 @@ def hostile(random: Random, room: Room, contents: Contents) -> str:
 
 
 def spoiled(random: Random, data: bytes) -> tuple[bytes, str]:
-    """Return damaged bytes of an archive, a third of the time; and what was done."""
-    way = random.choice(("", "", "", "flip", "cut", "garbage"))
+    """Return damaged bytes of an archive, a quarter of the time; and what was done."""
+    way = random.choice(("flip", "cut", "garbage")) if random.random() < 0.25 else ""
     if way == "flip":
         changed = bytearray(data)
         for _ in range(random.choice((1, 3, 30))):
@@ -204,6 +219,11 @@ def _fill_other(files: dict[str, bytes], contents: Contents) -> None:
         contents.list(name, data)
 
 
+def _fill_link(target: str, contents: Contents) -> None:
+    contents.add(SHARED_LINK, kind=tarfile.SYMTYPE, link=target)
+    contents.list(SHARED_LINK, b"", path_type="softlink")
+
+
 def play_conda(trial: Trial) -> None:
     """Install a hostile package of another channel."""
     room, random = trial.room, trial.random
@@ -218,12 +238,14 @@ def play_conda(trial: Trial) -> None:
         name: (version, conda_archive(name, version, partial(_fill_other, files)))
         for name, (version, files) in OTHERS.items()
     }
+    link = partial(_fill_link, str(room.beside))
+    packages["wheel"] = ("0.37.1", conda_archive("wheel", "0.37.1", link))
     data, what = spoiled(random, conda_archive("six", "1.16.0", fill, noarch=random.random() < 0.3))
     trial.tell(what)
     label = lock_packages(room, {**packages, "six": ("1.16.0", data)})
     done = room.run("make", "--variant", label)
     if done.status:
-        room.check_error(done, "six", label)
+        room.check_error(done, "six", "wheel", label)
     check_marks(room, done, label)
     if done.status:
         check(done, not room.place(label).exists(), "a refused package left an environment")
