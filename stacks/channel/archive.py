@@ -53,10 +53,11 @@ class Entry:
 class Archive:
     """What a package installs: its files by their paths, and the scripts written for it.
 
-    info: the SHA-256 of each of its own descriptions that decide an installation.
+    index: its info/index.json. info: the SHA-256 of each description that decides an installation.
     """
 
     files: Mapping[str, Entry]
+    index: Mapping[str, Any]
     info: Mapping[str, str]
     scripts: tuple[str, ...] = ()
 
@@ -174,7 +175,7 @@ class _Members:
             files[name] = replace(entry, is_rewritten=rewritten)
         self._check_index()
         info = {name: self.entries[name].sha256 for name in INFO if name in self.metadata}
-        return Archive(files, info, tuple(self._scripts()))
+        return Archive(files, self.metadata[INDEX], info, tuple(self._scripts()))
 
     def _listed(self) -> Iterator[tuple[str, bool]]:
         """Yield the path of each file to install, and whether a path is written into it."""

@@ -92,6 +92,8 @@ def disk_error(error: OSError, path: Path) -> DiskError | None:
         errno.EACCES: f"{other} that you may write",
         errno.EPERM: f"{other} that you may write",
         errno.ENOTDIR: "a file stands where a folder is needed: move it away",
+        errno.EISDIR: "a folder stands where a file is needed: move it away",
+        errno.ELOOP: "a symbolic link leads to itself: remove it",
     }.get(error.errno or 0)
     return DiskError(f"{path}: {error.strerror}", fix=fix) if fix else None
 

@@ -2,14 +2,7 @@
 
 from __future__ import annotations
 
-import asyncio
-import json
-from pathlib import Path
-from typing import Any
-
-import rattler
-
-from stacks.channel import rattler_errors
+from stacks.channel.archive import read_archive
 from stacks.channel.package import Built
 from stacks.core.workspace import Workspace
 from stacks.environments.part import OtherChannelOffer, Part
@@ -43,20 +36,15 @@ def _in_channel(address: ChannelAddress, url: str) -> str:
 
 
 def parts_of(workspace: Workspace, lock: Lock) -> list[Part]:
-    """Return the packages of a lock; fetch those missing from the cache."""
+    """Return the packages of a lock; fetch those missing from the cache.
+
+    Raises IntegrityError for an archive that is damaged or not safe to install.
+    """
     pins = pins_of(lock)
     paths = fetch(workspace, pins)
     return [
-        Part(OtherChannelOffer(_index_of(paths[pin]), package.url), Built(paths[pin], pin.sha256))
+        Part(
+            OtherChannelOffer(read_archive(paths[pin]), package.url), Built(paths[pin], pin.sha256)
+        )
         for package, pin in zip(lock.packages, pins, strict=True)
     ]
-
-
-def _index_of(path: Path) -> dict[str, Any]:
-    """Return the content of a package's index.json."""
-    with rattler_errors.translated(path, f"{path.name} cannot be read"):
-        record = asyncio.run(rattler.RepoDataRecord.from_package_archive(path))
-    index: dict[str, Any] = json.loads(record.to_json())
-    for name in ("fn", "url", "channel", "sha256", "size"):
-        del index[name]
-    return index

@@ -13,10 +13,15 @@ from stacks.channel.package import Built
 
 @dataclass(frozen=True)
 class OtherChannelOffer:
-    """A package of another channel: its index.json and its address in the lock."""
+    """A package of another channel: its archive's content and its address in the lock."""
 
-    index: dict[str, Any]
+    archive: Archive
     url: str
+
+    @property
+    def index(self) -> dict[str, Any]:
+        """The package's index.json."""
+        return dict(self.archive.index)
 
 
 @dataclass(frozen=True)
@@ -44,6 +49,8 @@ class Part:
     @cached_property
     def archive(self) -> Archive:
         """What the archive installs. Raises IntegrityError if it is not safe to install."""
+        if isinstance(self.offer, OtherChannelOffer):
+            return self.offer.archive
         return read_archive(self.built.path)
 
     def files(self, python: str) -> dict[str, Entry]:

@@ -36,6 +36,7 @@ KEPT_VARIABLES = frozenset(
         "CI",
         "DOCKER_HOST",
         "THEANO_STACKS_CACHE",
+        "THEANO_STACKS_LEAST_RATE",
         "XDG_CACHE_HOME",
         "DEBIAN_MIRROR",
         "DEBIAN_SNAPSHOT_MIRROR",

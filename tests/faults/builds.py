@@ -16,9 +16,8 @@ from faults.trial import Trial
 PREPARED = {
     "all cached": without(),
     "not unpacked": without("unpacked"),
-    "no layers": without("layers/*"),
     "small packages not built": without_small_packages,
-    "no sources and layers": without("sources/*", "layers/*"),
+    "no sources": without("sources/*"),
 }
 # `nobody` of every Linux. It may read everything, so that it can run this Python wherever that is.
 OTHER_USER = 65534

@@ -2,19 +2,15 @@
 
 from __future__ import annotations
 
-import inspect
 import json
 import signal
 from collections.abc import Callable
 from dataclasses import asdict, dataclass
 
-import pytest
-
 from faults.mirror import INVENTED
 from faults.plan import Plan
-from faults.room import Room, check, remove
+from faults.room import MARKER, Room, check, remove
 from faults.trial import Trial
-from stacks.environments import build as pipeline
 
 SIGNALS = (signal.SIGKILL, signal.SIGKILL, signal.SIGTERM, signal.SIGINT)
 # The exit statuses of a run that a signal ended; 130 is that of the tasks.
@@ -47,7 +43,7 @@ def without(*patterns: str) -> Callable[[Room], None]:
 
 
 def prepare_fetch(room: Room) -> None:
-    without("sources/*", "layers/*")(room)
+    without("sources/*")(room)
     (room.root / "pins.json").write_text(json.dumps([asdict(pin) for pin in INVENTED]))
 
 
@@ -65,7 +61,7 @@ def without_small_packages(room: Room) -> None:
 
 def spoil_marker(room: Room) -> None:
     """Have the environment made again in place of the one that is there."""
-    marker = room.place("by-conda") / "etc/theano-stacks/ready.json"
+    marker = room.place("by-conda") / MARKER
     marker.unlink()
     marker.write_text("{}")
 
@@ -75,7 +71,7 @@ SCENES = {
     "unpack": Scene(("make", "--variant", "by-conda"), without("unpacked")),
     "package": Scene(("make", "--variant", "by-conda"), without_small_packages),
     "link": Scene(("make", "--variant", "by-conda"), without()),
-    "pip": Scene(("make", "--variant", "by-pip"), without("layers/*"), ("by-pip",)),
+    "pip": Scene(("make", "--variant", "by-pip"), without(), ("by-pip",)),
     "replace": Scene(("make", "--variant", "by-conda"), spoil_marker),
     "verify": Scene(("verify", "--variant", "by-conda"), lambda room: None),
     "repair": Scene(("make", "--variant", "by-conda", "--repair"), damage_environment),
@@ -84,8 +80,6 @@ SCENES = {
 
 def play(trial: Trial, name: str) -> None:
     """Strike a run at a random moment; the next one must make the same environment."""
-    if name == "repair":
-        skip_without_repair()
     room, random, scene = trial.room, trial.random, SCENES[name]
     chosen = random.choice(SIGNALS)
     part, group = random.random(), random.random() < 0.5
@@ -122,8 +116,3 @@ def _count(trial: Trial, name: str, scene: Scene) -> int:
     if not known:
         scene.prepare(trial.room)
     return total
-
-
-def skip_without_repair() -> None:
-    if "repair" not in inspect.signature(pipeline.make_environment).parameters:
-        pytest.skip("make_environment() has no repair yet")

@@ -45,6 +45,7 @@ def test_the_files_of_an_archive(tmp_path: Path) -> None:
         "lib/c": Entry(False, 5, sha256(BODY)),
     }
     assert archive.scripts == ("bin/odd",)
+    assert archive.index["name"] == "odd"
     assert sorted(archive.info) == ["info/index.json", "info/link.json", "info/paths.json"]
 
 

@@ -203,6 +203,8 @@ def test_a_link_is_replaced_and_not_followed(tmp_path: Path) -> None:
         (errno.EACCES, "set THEANO_STACKS_CACHE to a folder that you may write"),
         (errno.EPERM, "set THEANO_STACKS_CACHE to a folder that you may write"),
         (errno.ENOTDIR, "a file stands where a folder is needed"),
+        (errno.EISDIR, "a folder stands where a file is needed"),
+        (errno.ELOOP, "a symbolic link leads to itself"),
     ],
 )
 def test_refusals_of_the_disk(number: int, fix: str) -> None:

@@ -14,7 +14,7 @@ FILES = ("bin/run", "lib/a", "lib/b", "conda-meta/odd-1-0.json", "conda-meta/his
 
 def part(folder: Path, name: str, *members: Member) -> Part:
     (folder / name).mkdir()
-    return part_of(conda(folder / name, *members, name=name), name=name)
+    return part_of(conda(folder / name, *members, name=name))
 
 
 @pytest.fixture
@@ -102,5 +102,5 @@ def test_a_link_out_of_the_environment(name: str, target: str, tmp_path: Path) -
 
 def test_files_of_a_noarch_package(tmp_path: Path) -> None:
     path = conda(tmp_path, file("site-packages/a.py"), file("python-scripts/run"), noarch="python")
-    found = contents.contents_of([part_of(path, noarch="python")], "3.9")
+    found = contents.contents_of([part_of(path)], "3.9")
     assert sorted(found.files) == ["bin/run", "lib/python3.9/site-packages/a.py"]

@@ -13,6 +13,7 @@ from typing import Any
 
 import zstandard
 
+from stacks.channel.archive import read_archive
 from stacks.channel.package import Built
 from stacks.core.disk import sha256_of
 from stacks.environments.part import OtherChannelOffer, Part
@@ -74,9 +75,7 @@ def write_conda(path: Path, sections: dict[str, bytes]) -> Path:
     return path
 
 
-def part_of(path: Path, **index: Any) -> Part:
+def part_of(path: Path) -> Part:
     """Return the package of an archive, as that of another channel."""
-    index = {"name": "odd", "version": "1", "build": "0", "build_number": 0, "depends": [],
-             "subdir": "noarch", **index}  # fmt: skip
-    built = Built(path, sha256_of(path))
-    return Part(OtherChannelOffer(index, f"http://channel/noarch/{path.name}"), built)
+    offer = OtherChannelOffer(read_archive(path), f"http://channel/noarch/{path.name}")
+    return Part(offer, Built(path, sha256_of(path)))
