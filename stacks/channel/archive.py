@@ -29,6 +29,10 @@ BLOCK = 1 << 20
 # The largest info/ file that is read into memory, in bytes; numpy's paths.json has 0.4 MB.
 LARGEST = 64 << 20
 PATHS, INDEX, LINK = INFO = ("info/paths.json", "info/index.json", "info/link.json")
+# The largest long name or extended header, in bytes; tarfile reads them into memory.
+LONGEST = 1 << 20
+# Kinds of members that tar readers disagree on: global and Solaris headers, files with holes.
+AMBIGUOUS = (tarfile.XGLTYPE, tarfile.SOLARIS_XHDTYPE, tarfile.GNUTYPE_SPARSE, tarfile.CONTTYPE)
 # What a tool writes into file names and scripts: CEP 26 for the first, the wheel format's
 # specification of entry points for the second.
 PLAIN = re.compile(r"[A-Za-z0-9_.+!-]+")
@@ -53,16 +57,39 @@ class Entry:
 class Archive:
     """What a package installs: its files by their paths, and the scripts written for it.
 
-    info: the SHA-256 of each of its own descriptions that decide an installation.
+    info: the SHA-256 of each of its own descriptions that decide an installation. index: its
+    info/index.json.
     """
 
     files: Mapping[str, Entry]
     info: Mapping[str, str]
+    index: Mapping[str, Any]
     scripts: tuple[str, ...] = ()
 
 
 class _UnsafeError(Exception):
     """A fault inside an archive; _reported() adds the archive's name."""
+
+
+class _StrictTarInfo(tarfile.TarInfo):
+    """A member of a tar archive; tarfile takes a broken header for the end of the archive."""
+
+    @classmethod
+    def frombuf(cls, buf: bytes | bytearray, encoding: str, errors: str) -> _StrictTarInfo:
+        if not any(buf):
+            return super().frombuf(buf, encoding, errors)
+        try:
+            header = super().frombuf(buf, encoding, errors)
+        except tarfile.TarError as error:
+            raise _UnsafeError(f"a tar header is broken: {error}") from error
+        if header.type in AMBIGUOUS:
+            raise _UnsafeError(
+                f"a header of the kind {header.type!r}, which readers read in two ways"
+            )
+        is_extended = header.type not in tarfile.REGULAR_TYPES
+        if is_extended and not 0 <= header.size <= LONGEST:
+            raise _UnsafeError(f"a name or header of {header.size} bytes")
+        return header
 
 
 def read_archive(path: Path) -> Archive:
@@ -77,6 +104,7 @@ def read_archive(path: Path) -> Archive:
         for tar in _tars(path):
             for member in tar:
                 members.add(tar, member)
+            _check_end(tar)
         return members.archive()
 
 
@@ -112,7 +140,7 @@ def _reported(path: Path) -> Iterator[None]:
 def _tars(path: Path) -> Iterator[tarfile.TarFile]:
     """Yield the tar archives in a conda archive, as streams."""
     if path.name.endswith(".tar.bz2"):
-        with tarfile.open(path, mode="r|bz2", bufsize=BLOCK) as tar:
+        with tarfile.open(path, mode="r|bz2", bufsize=BLOCK, tarinfo=_StrictTarInfo) as tar:
             yield tar
         return
     with zipfile.ZipFile(path) as archive:
@@ -123,8 +151,21 @@ def _tars(path: Path) -> Iterator[tarfile.TarFile]:
         for name in sorted(names):
             with archive.open(name) as packed:
                 plain = zstandard.ZstdDecompressor().stream_reader(packed, read_size=BLOCK)
-                with plain, tarfile.open(fileobj=plain, mode="r|", bufsize=BLOCK) as tar:
+                with (
+                    plain,
+                    tarfile.open(
+                        fileobj=plain, mode="r|", bufsize=BLOCK, tarinfo=_StrictTarInfo
+                    ) as tar,
+                ):
                     yield tar
+
+
+def _check_end(tar: tarfile.TarFile) -> None:
+    """Raise _UnsafeError if data follow the end of a tar archive: other readers may go on."""
+    assert tar.fileobj is not None
+    while block := tar.fileobj.read(BLOCK):
+        if any(block):
+            raise _UnsafeError("data follow the end of a tar archive")
 
 
 @dataclass
@@ -137,6 +178,8 @@ class _Members:
 
     def add(self, tar: tarfile.TarFile, member: tarfile.TarInfo) -> None:
         name = checked_path(member.name)
+        if member.issparse():
+            raise _UnsafeError(f"{name!r} has holes, which readers read in two ways")
         if member.isdir():
             self.folders.add(name)
             return
@@ -174,7 +217,7 @@ class _Members:
             files[name] = replace(entry, is_rewritten=rewritten)
         self._check_index()
         info = {name: self.entries[name].sha256 for name in INFO if name in self.metadata}
-        return Archive(files, info, tuple(self._scripts()))
+        return Archive(files, info, self.metadata[INDEX], tuple(self._scripts()))
 
     def _listed(self) -> Iterator[tuple[str, bool]]:
         """Yield the path of each file to install, and whether a path is written into it."""
@@ -196,13 +239,18 @@ class _Members:
             if not isinstance(index.get(key), str) or not PLAIN.fullmatch(index[key]):
                 raise _UnsafeError(f"{INDEX}: {key} is not plain: {index.get(key)!r:.200}")
         if folder := index.get("python_site_packages_path"):
+            if not isinstance(folder, str):
+                raise _UnsafeError(f"{INDEX}: python_site_packages_path is not text")
             checked_path(folder)
 
     def _scripts(self) -> Iterator[str]:
         """Yield the names of the scripts that an installation writes into bin/."""
         link = self.metadata.get(LINK, {})
-        noarch = link.get("noarch") if isinstance(link, dict) else None
-        for text in (noarch or {}).get("entry_points", ()):
+        noarch = link.get("noarch", {}) if isinstance(link, dict) else None
+        points = noarch.get("entry_points", []) if isinstance(noarch, dict) else None
+        if not isinstance(points, list):
+            raise _UnsafeError(f"{LINK}: no list of entry points: {link!r:.200}")
+        for text in points:
             match = ENTRY_POINT.fullmatch(text) if isinstance(text, str) else None
             if match is None or not match[1].strip("."):
                 raise _UnsafeError(f"{LINK}: an entry point is not plain: {text!r:.200}")
