@@ -228,8 +228,11 @@ class _Members:
             name = item.get("_path") if isinstance(item, dict) else None
             if not isinstance(name, str) or checked_path(name) != name:
                 raise _UnsafeError(f"{PATHS} has an entry without a plain path: {item!r:.200}")
+            placeholder = item.get("prefix_placeholder")
+            if placeholder is not None and not (isinstance(placeholder, str) and placeholder):
+                raise _UnsafeError(f"{name!r} has no text to be replaced: {placeholder!r:.200}")
             if item.get("path_type") != "directory":
-                yield name, "prefix_placeholder" in item
+                yield name, placeholder is not None
 
     def _check_index(self) -> None:
         index = self.metadata.get(INDEX)

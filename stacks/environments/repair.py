@@ -57,6 +57,8 @@ def repair(
         faults = manifest.differences(target, sound)
         for name in faults:
             _put_back(sound, target, name, aside)
+        if not os.path.lexists(target / "var"):
+            (sound / "var").rename(target / "var")
         _put_manifest(sound, target, aside)
         extra = _extra(target)
         for name in extra:

@@ -98,6 +98,14 @@ def test_members_that_are_refused(members: list[Member], message: str, tmp_path:
         ({"_path": 1}, "without a plain path"),
         ("lib/a", "without a plain path"),
         (
+            {"_path": "lib/a", "path_type": "hardlink", "prefix_placeholder": ""},
+            "'lib/a' has no text to be replaced",
+        ),
+        (
+            {"_path": "lib/a", "path_type": "hardlink", "prefix_placeholder": 1},
+            "'lib/a' has no text to be replaced",
+        ),
+        (
             {"_path": "lib/link", "path_type": "softlink", "prefix_placeholder": "/x"},
             "'lib/link' is a link into which a path should be written",
         ),
