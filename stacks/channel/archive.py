@@ -29,6 +29,10 @@ BLOCK = 1 << 20
 # The largest info/ file that is read into memory, in bytes; numpy's paths.json has 0.4 MB.
 LARGEST = 64 << 20
 PATHS, INDEX, LINK = INFO = ("info/paths.json", "info/index.json", "info/link.json")
+# The largest long name or extended header, in bytes; tarfile reads them into memory.
+LONGEST = 1 << 20
+# Kinds of members that tar readers disagree on: global and Solaris headers, files with holes.
+AMBIGUOUS = (tarfile.XGLTYPE, tarfile.SOLARIS_XHDTYPE, tarfile.GNUTYPE_SPARSE, tarfile.CONTTYPE)
 # What a tool writes into file names and scripts: CEP 26 for the first, the wheel format's
 # specification of entry points for the second.
 PLAIN = re.compile(r"[A-Za-z0-9_.+!-]+")
@@ -66,6 +70,27 @@ class _UnsafeError(Exception):
     """A fault inside an archive; _reported() adds the archive's name."""
 
 
+class _StrictTarInfo(tarfile.TarInfo):
+    """A member of a tar archive; tarfile takes a broken header for the end of the archive."""
+
+    @classmethod
+    def frombuf(cls, buf: bytes | bytearray, encoding: str, errors: str) -> _StrictTarInfo:
+        if not any(buf):
+            return super().frombuf(buf, encoding, errors)
+        try:
+            header = super().frombuf(buf, encoding, errors)
+        except tarfile.TarError as error:
+            raise _UnsafeError(f"a tar header is broken: {error}") from error
+        if header.type in AMBIGUOUS:
+            raise _UnsafeError(
+                f"a header of the kind {header.type!r}, which readers read in two ways"
+            )
+        is_extended = header.type not in tarfile.REGULAR_TYPES
+        if is_extended and not 0 <= header.size <= LONGEST:
+            raise _UnsafeError(f"a name or header of {header.size} bytes")
+        return header
+
+
 def read_archive(path: Path) -> Archive:
     """Return what a .conda or .tar.bz2 archive installs.
 
@@ -78,6 +103,7 @@ def read_archive(path: Path) -> Archive:
         for tar in _tars(path):
             for member in tar:
                 members.add(tar, member)
+            _check_end(tar)
         return members.archive()
 
 
@@ -113,7 +139,7 @@ def _reported(path: Path) -> Iterator[None]:
 def _tars(path: Path) -> Iterator[tarfile.TarFile]:
     """Yield the tar archives in a conda archive, as streams."""
     if path.name.endswith(".tar.bz2"):
-        with tarfile.open(path, mode="r|bz2", bufsize=BLOCK) as tar:
+        with tarfile.open(path, mode="r|bz2", bufsize=BLOCK, tarinfo=_StrictTarInfo) as tar:
             yield tar
         return
     with zipfile.ZipFile(path) as archive:
@@ -124,8 +150,21 @@ def _tars(path: Path) -> Iterator[tarfile.TarFile]:
         for name in sorted(names):
             with archive.open(name) as packed:
                 plain = zstandard.ZstdDecompressor().stream_reader(packed, read_size=BLOCK)
-                with plain, tarfile.open(fileobj=plain, mode="r|", bufsize=BLOCK) as tar:
+                with (
+                    plain,
+                    tarfile.open(
+                        fileobj=plain, mode="r|", bufsize=BLOCK, tarinfo=_StrictTarInfo
+                    ) as tar,
+                ):
                     yield tar
+
+
+def _check_end(tar: tarfile.TarFile) -> None:
+    """Raise _UnsafeError if data follow the end of a tar archive: other readers may go on."""
+    assert tar.fileobj is not None
+    while block := tar.fileobj.read(BLOCK):
+        if any(block):
+            raise _UnsafeError("data follow the end of a tar archive")
 
 
 @dataclass
@@ -138,6 +177,8 @@ class _Members:
 
     def add(self, tar: tarfile.TarFile, member: tarfile.TarInfo) -> None:
         name = checked_path(member.name)
+        if member.issparse():
+            raise _UnsafeError(f"{name!r} has holes, which readers read in two ways")
         if member.isdir():
             self.folders.add(name)
             return
@@ -186,8 +227,11 @@ class _Members:
             name = item.get("_path") if isinstance(item, dict) else None
             if not isinstance(name, str) or checked_path(name) != name:
                 raise _UnsafeError(f"{PATHS} has an entry without a plain path: {item!r:.200}")
+            placeholder = item.get("prefix_placeholder")
+            if placeholder is not None and not (isinstance(placeholder, str) and placeholder):
+                raise _UnsafeError(f"{name!r} has no text to be replaced: {placeholder!r:.200}")
             if item.get("path_type") != "directory":
-                yield name, "prefix_placeholder" in item
+                yield name, placeholder is not None
 
     def _check_index(self) -> None:
         index = self.metadata.get(INDEX)
@@ -197,13 +241,18 @@ class _Members:
             if not isinstance(index.get(key), str) or not PLAIN.fullmatch(index[key]):
                 raise _UnsafeError(f"{INDEX}: {key} is not plain: {index.get(key)!r:.200}")
         if folder := index.get("python_site_packages_path"):
+            if not isinstance(folder, str):
+                raise _UnsafeError(f"{INDEX}: python_site_packages_path is not text")
             checked_path(folder)
 
     def _scripts(self) -> Iterator[str]:
         """Yield the names of the scripts that an installation writes into bin/."""
         link = self.metadata.get(LINK, {})
-        noarch = link.get("noarch") if isinstance(link, dict) else None
-        for text in (noarch or {}).get("entry_points", ()):
+        noarch = link.get("noarch", {}) if isinstance(link, dict) else None
+        points = noarch.get("entry_points", []) if isinstance(noarch, dict) else None
+        if not isinstance(points, list):
+            raise _UnsafeError(f"{LINK}: no list of entry points: {link!r:.200}")
+        for text in points:
             match = ENTRY_POINT.fullmatch(text) if isinstance(text, str) else None
             if match is None or not match[1].strip("."):
                 raise _UnsafeError(f"{LINK}: an entry point is not plain: {text!r:.200}")

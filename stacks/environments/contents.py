@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import os
-import posixpath
 import re
 import stat
 from collections.abc import Collection, Iterator, Mapping, Sequence
@@ -19,6 +18,10 @@ from stacks.environments.part import Part
 # How rattler names the second of two packages' files with one path.
 CLOBBERED = re.compile(r"(.+)__clobber-from-.+")
 RECORDS = "conda-meta"
+# What decides the paths that an installation writes, and the record's name.
+DECISIVE = ("name", "version", "build", "python_site_packages_path")
+# More steps than any path of a sound package has.
+STEPS = 1000
 # What rattler writes beside the packages' files.
 GENERATED = (f"{RECORDS}/history", "CACHEDIR.TAG")
 
@@ -47,14 +50,31 @@ def contents_of(parts: Sequence[Part], python: str) -> Contents:
     files: dict[str, tuple[Entry, ...]] = {}
     owners: dict[str, str] = {}
     generated = set(GENERATED)
+    links: dict[str, str] = {}
     for part in parts:
         generated |= {f"{RECORDS}/{part.stem}.json", *part.archive.scripts}
         for name, entry in part.files(python).items():
             if entry.target is not None:
-                _check_target(part, name, entry.target)
+                links[name] = entry.target
             same = files.get(name, ())
             files[name] = same if entry in same else (*same, entry)
             owners[name] = part.file_name
+    for name, entries in files.items():
+        targets = [entry.target for entry in entries if entry.target is not None]
+        if any(_leads_out(name, target, links) for target in targets):
+            raise IntegrityError(
+                f"{owners[name]} is refused: the link {name} leads out of the environment",
+                expected="a target inside the environment",
+                found=", ".join(targets),
+                fix="lock another build of this package, or take it from another channel",
+            )
+    # rattler would write through a hard or symbolic link, into the cache.
+    for name in sorted(generated & files.keys()):
+        raise IntegrityError(
+            f"{owners[name]} is refused: {name} is also written by the installation",
+            expected="a path of its own",
+            fix="lock another build of one of the packages that have it",
+        )
     for name in (*files, *generated):
         for folder in parents(name):
             if folder in files:
@@ -67,16 +87,28 @@ def contents_of(parts: Sequence[Part], python: str) -> Contents:
     return Contents(files, generated)
 
 
-def _check_target(part: Part, name: str, target: str) -> None:
-    """Raise IntegrityError for a symbolic link that leads out of the environment."""
-    path = posixpath.normpath(posixpath.join(posixpath.dirname(name), target))
-    if target.startswith("/") or path == ".." or path.startswith("../"):
-        raise IntegrityError(
-            f"{part.file_name} is refused: the link {name} leads out of the environment",
-            expected="a target inside the environment",
-            found=target,
-            fix="lock another build of this package, or take it from another channel",
-        )
+def _leads_out(name: str, target: str, links: Mapping[str, str]) -> bool:
+    """Return whether a link leads out of the environment, by itself or by way of other links."""
+    place, steps = name.split("/")[:-1], target.split("/")[::-1]
+    if target.startswith("/"):
+        return True
+    for _ in range(STEPS):
+        if not steps:
+            return False
+        step = steps.pop()
+        if step == "..":
+            if not place:
+                return True
+            place.pop()
+        elif step not in ("", "."):
+            place.append(step)
+            if (further := links.get("/".join(place))) is not None:
+                if further.startswith("/"):
+                    return True
+                place.pop()
+                steps += further.split("/")[::-1]
+    # A loop leads nowhere.
+    return ".." in steps
 
 
 def check(prefix: Path, contents: Contents) -> None:
@@ -114,10 +146,10 @@ def check(prefix: Path, contents: Contents) -> None:
 
 def _fault(path: Path, name: str, status: os.stat_result, contents: Contents) -> str | None:
     """Return what is wrong with a file, None if nothing is."""
-    entries = contents.files.get(name)
-    if entries is None:
-        clobbered = CLOBBERED.fullmatch(name)
-        if name in contents.generated or (clobbered and clobbered[1] in contents.files):
+    clobbered = CLOBBERED.fullmatch(name)
+    entries = contents.files.get(name) or (clobbered and contents.files.get(clobbered[1]))
+    if not entries:
+        if name in contents.generated:
             return None if stat.S_ISREG(status.st_mode) else "not a file"
         return "in no package"
     if stat.S_ISLNK(status.st_mode):

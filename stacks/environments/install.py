@@ -8,13 +8,16 @@ import json
 import shutil
 import sys
 from collections.abc import Mapping, Sequence
+from concurrent.futures import ThreadPoolExecutor
 from pathlib import Path
 
 import rattler
+from rattler.package_cache import PackageCache, PackageCacheLayer, ValidationMode
+from rattler.package_streaming import extract
 
 from stacks.channel import rattler_errors
 from stacks.channel.archive import INFO
-from stacks.core.disk import explain_disk_errors, hold_lock, sha256_of
+from stacks.core.disk import explain_disk_errors, hold_lock, sha256_of, temporary_folder
 from stacks.core.errors import IntegrityError
 from stacks.environments import contents
 from stacks.environments.contents import RECORDS, Contents
@@ -62,28 +65,52 @@ def _link(
 ) -> None:
     """Unpack packages that are not in the folder `packages`, link them, and check the files."""
     with rattler_errors.translated(packages, f"the packages of {variant.id} cannot be installed"):
+        packages.mkdir(parents=True, exist_ok=True)
+        with ThreadPoolExecutor(contents.cores()) as pool:
+            for _ in pool.map(lambda part: _unpack(packages, part), parts):
+                pass
+        # Without a validation of its own, which unpacks a package again.
+        layer = PackageCacheLayer(packages).with_validation_mode(ValidationMode.skip())
         asyncio.run(
             rattler.install(
                 [_record(part, prefix.parent) for part in parts],
                 prefix,
-                cache_dir=packages,
+                package_cache=PackageCache.from_layers([layer]),
                 show_progress=False,
                 alternative_target_prefix=target,
             )
         )
     contents.check(prefix, expected)
     for part in parts:
-        _check_unpacked(prefix, part)
+        _check_written(prefix, part)
 
 
-def _check_unpacked(prefix: Path, part: Part) -> None:
-    """Check what rattler read in the cache: descriptions, and files that it wrote a path into."""
+def _unpack(packages: Path, part: Part) -> None:
+    """Unpack a package if the cache lacks it; check the files that decide how it is linked.
+
+    Readers of tar and zip archives disagree on hostile ones: what rattler has unpacked counts, and
+    it must be what read_archive has checked, before anything is linked.
+    """
+    folder = packages / part.stem
+    if folder.is_symlink():
+        raise IntegrityError(
+            f"{folder}: it is a link", expected="a folder", found=f"{part.stem}: a link"
+        )
+    if not folder.exists():
+        with temporary_folder(packages, f".{part.stem}.", ".part") as scratch:
+            extract(part.built.path, scratch / part.stem)
+            (scratch / part.stem).rename(folder)
+    # rattler would unpack again a folder whose lock file has another SHA-256.
+    (packages / f"{part.stem}.lock").unlink(missing_ok=True)
+    files = part.archive.files.items()
+    rewritten = {name: entry.sha256 for name, entry in files if entry.is_rewritten}
+    _check_digests(folder, {name: part.archive.info.get(name) for name in INFO} | rewritten)
+
+
+def _check_written(prefix: Path, part: Part) -> None:
+    """Check the files that rattler wrote a path into."""
     record = json.loads((prefix / RECORDS / f"{part.stem}.json").read_bytes())
-    unpacked = Path(record["extracted_package_dir"])
-    _check_digests(unpacked, {name: part.archive.info.get(name) for name in INFO})
-    rewritten = {n: entry.sha256 for n, entry in part.archive.files.items() if entry.is_rewritten}
-    if rewritten:
-        _check_digests(unpacked, rewritten)
+    if any(entry.is_rewritten for entry in part.archive.files.values()):
         entries = record["paths_data"]["paths"]
         digests = {e["_path"]: e["sha256_in_prefix"] for e in entries if "prefix_placeholder" in e}
         _check_digests(prefix, digests)

@@ -57,7 +57,11 @@ def differences(prefix: Path, sound: Path) -> dict[str, str]:
     def fault(name: str) -> str | None:
         if name not in present:
             return "missing"
-        return None if _entry(prefix / name, present[name]) == listed[name] else "changed"
+        try:
+            return None if _entry(prefix / name, present[name]) == listed[name] else "changed"
+        except OSError:
+            # A repair replaces what cannot be read.
+            return "changed"
 
     with ThreadPoolExecutor(contents.cores()) as pool:
         return {n: text for n, text in zip(names, pool.map(fault, names), strict=True) if text}

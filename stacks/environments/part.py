@@ -9,6 +9,7 @@ from typing import Any
 from stacks.channel.archive import Archive, Entry, read_archive
 from stacks.channel.offers import Offer
 from stacks.channel.package import Built
+from stacks.core.errors import IntegrityError
 
 
 @dataclass(frozen=True)
@@ -54,10 +55,22 @@ class Part:
         return read_archive(self.built.path)
 
     def files(self, python: str) -> dict[str, Entry]:
-        """Return each file by its path in an environment with this version of Python."""
+        """Return each file by its path in an environment with this version of Python.
+
+        Raises IntegrityError if two files get one path.
+        """
         if self.offer.index.get("noarch") != "python":
             return dict(self.archive.files)
-        return {_noarch_path(name, python): each for name, each in self.archive.files.items()}
+        files: dict[str, Entry] = {}
+        for name, entry in self.archive.files.items():
+            path = _noarch_path(name, python)
+            if path in files:
+                raise IntegrityError(
+                    f"{self.file_name} is refused: two files are installed as {path}",
+                    fix="lock another build of this package, or take it from another channel",
+                )
+            files[path] = entry
+        return files
 
 
 def _noarch_path(name: str, python: str) -> str:

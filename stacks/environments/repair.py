@@ -3,6 +3,8 @@
 from __future__ import annotations
 
 import json
+import os
+import stat
 import sys
 from collections.abc import Mapping, Sequence
 from pathlib import Path
@@ -19,7 +21,9 @@ from stacks.variants.variant import Variant
 
 def folder_of_replaced(target: Path) -> Path:
     """Return the folder that keeps what a repair takes out of an environment."""
-    return target.with_name(f"{target.name}.replaced")
+    # A link may lead to another file system.
+    place = target.resolve()
+    return place.with_name(f"{place.name}.replaced")
 
 
 def repair(
@@ -42,18 +46,20 @@ def repair(
     with (
         hold_lock(target, f"the environment {variant.id}"),
         fixed_umask(),
-        temporary_folder(target.parent, f".{target.name}.", ".part") as folder,
+        temporary_folder(target.resolve().parent, f".{target.name}.", ".part") as folder,
     ):
         sound = folder / target.name
         parts = [own.get(part.name, part) for part in parts]
         modules = workspace.cache / prefix.MODULES
         prefix.fill(workspace, variant, lock, parts, sound, target, modules)
         aside = folder_of_replaced(target)
+        _open_folders(target)
         faults = manifest.differences(target, sound)
         for name in faults:
             _put_back(sound, target, name, aside)
-        (target / manifest.NAME).parent.mkdir(parents=True, exist_ok=True)
-        (sound / manifest.NAME).replace(target / manifest.NAME)
+        if not os.path.lexists(target / "var"):
+            (sound / "var").rename(target / "var")
+        _put_manifest(sound, target, aside)
         extra = _extra(target)
         for name in extra:
             _move_aside(target, name, aside)
@@ -67,12 +73,37 @@ def _put_back(sound: Path, target: Path, name: str, aside: Path) -> None:
     outer = Path(name).parents
     for folder in [str(each) for each in reversed(outer) if each != Path()]:
         # Never write through a link that stands in a folder's place.
-        if (target / folder).is_symlink() or (target / folder).is_file():
+        if os.path.lexists(target / folder) and not _is_folder(target / folder):
             _move_aside(target, folder, aside)
         (target / folder).mkdir(exist_ok=True)
-    if (target / name).is_symlink() or (target / name).exists():
+    if os.path.lexists(target / name):
         _move_aside(target, name, aside)
     (sound / name).rename(target / name)
+
+
+def _put_manifest(sound: Path, target: Path, aside: Path) -> None:
+    """Replace the manifest; a kill leaves the old one or the new one."""
+    (target / manifest.NAME).parent.mkdir(parents=True, exist_ok=True)
+    if (target / manifest.NAME).is_dir():
+        _move_aside(target, manifest.NAME, aside)
+    (sound / manifest.NAME).replace(target / manifest.NAME)
+
+
+def _open_folders(target: Path) -> None:
+    """Give the owner access to the folders of an environment; not below var, the user's."""
+    target.chmod(target.stat().st_mode | stat.S_IRWXU)
+    for parent, names, _ in os.walk(target):
+        if Path(parent) == target and "var" in names:
+            names.remove("var")
+        for name in names:
+            folder = Path(parent, name)
+            mode = folder.lstat().st_mode
+            if stat.S_ISDIR(mode) and mode & stat.S_IRWXU != stat.S_IRWXU:
+                folder.chmod(mode | stat.S_IRWXU)
+
+
+def _is_folder(path: Path) -> bool:
+    return path.is_dir() and not path.is_symlink()
 
 
 def _move_aside(target: Path, name: str, aside: Path) -> None:

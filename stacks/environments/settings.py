@@ -133,11 +133,12 @@ def write(
     it.
     """
     flags = flags_of(variant, final, compiler_of(prefix))
-    (prefix / FOLDER).mkdir(parents=True)
-    (prefix / COMPILE_FOLDER).mkdir(parents=True)
-    (prefix / RC_FILE).write_text(rc_text(variant, flags), encoding="utf-8")
+    (prefix / FOLDER).mkdir(parents=True, exist_ok=True)
+    (prefix / COMPILE_FOLDER).mkdir(parents=True, exist_ok=True)
+    _write(prefix / RC_FILE, rc_text(variant, flags))
     site_packages = prefix / f"lib/python{variant.framework.python}/site-packages"
-    (site_packages / f"{HOOK}.py").write_text(
+    _write(
+        site_packages / f"{HOOK}.py",
         HOOK_SOURCE.format(
             module=variant.framework.module,
             rc_variable=variant.framework.rc_variable,
@@ -150,12 +151,18 @@ def write(
             modules=os.fsencode(modules) if modules and ACCELERATOR in variant.accelerator else b"",
             modules_variable=MODULES_VARIABLE,
         ),
-        encoding="ascii",
     )
-    (site_packages / "theano-stacks.pth").write_text(f"import {HOOK}\n")
-    (prefix / EXPECTATION).write_text(
-        json.dumps(expectation(variant, flags, packages), indent=1, sort_keys=True) + "\n"
+    _write(site_packages / "theano-stacks.pth", f"import {HOOK}\n")
+    _write(
+        prefix / EXPECTATION,
+        json.dumps(expectation(variant, flags, packages), indent=1, sort_keys=True) + "\n",
     )
+
+
+def _write(path: Path, text: str) -> None:
+    """Write a new file; a package's own may be a hard link into the cache."""
+    path.unlink(missing_ok=True)
+    path.write_text(text, encoding="utf-8")
 
 
 def compiler_of(prefix: Path) -> str:

@@ -26,11 +26,12 @@ def load(prefix, manifest):
     """
     try:
         content = sealed.read(os.path.join(prefix, RECORD))[1]
-    except sealed.SealError:
+        if content["manifest"] != manifest:
+            return {}
+        return {path.encode("utf-8"): value + "" for path, value in content["files"].items()}
+    # A user may write anything there.
+    except (sealed.SealError, AttributeError, KeyError, TypeError, ValueError):
         return {}
-    if content["manifest"] != manifest:
-        return {}
-    return {path.encode("utf-8"): value for path, value in content["files"].items()}
 
 
 def store(prefix, manifest, keys):

@@ -4,6 +4,8 @@ from __future__ import absolute_import, division, print_function
 
 import io
 import json
+import os
+import stat
 
 from verify.core import report
 
@@ -33,11 +35,15 @@ class ExpectationError(Exception):
 def load(path):
     """Return the content of an expectation file as a dictionary. Raises ExpectationError."""
     try:
+        # A pipe or a device in its place would never end.
+        if not stat.S_ISREG(os.stat(path).st_mode):
+            raise ExpectationError("%s: not a regular file" % path)
         with io.open(path, encoding="utf-8") as file:
             content = json.load(file)
     except (OSError, IOError) as error:
         raise ExpectationError("%s: %s" % (path, error.strerror))
-    except ValueError as error:
+    # Python raises RuntimeError for too many levels.
+    except (ValueError, RuntimeError) as error:
         raise ExpectationError("%s: not JSON: %s" % (path, error))
     try:
         _check(content, KEYS, "")

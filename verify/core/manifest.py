@@ -8,6 +8,7 @@ from __future__ import absolute_import, division, print_function
 import collections
 import hashlib
 import os
+import re
 import stat
 import threading
 import time
@@ -20,6 +21,7 @@ IGNORED_FOLDER = b"var"
 IGNORED = (b"etc/theano-stacks/files.json", b"etc/theano-stacks/ready.json", b"conda-meta/history")
 FILE, LINK = "file", "link"
 CHUNK = 1 << 20
+CONTROL = re.compile(b"[\x00-\x1f\x7f-\xc2\x9f]".decode("utf-8"))
 MOST_THREADS = 8
 
 Difference = collections.namedtuple("Difference", "path problem")
@@ -97,7 +99,24 @@ def load(prefix):
         digest, content = sealed.read(os.path.join(to_bytes(prefix), to_bytes(MANIFEST)))
     except sealed.SealError as error:
         raise ManifestError("%s %s" % (MANIFEST, error))
-    return digest, {to_bytes(path): entry for path, entry in content.items()}
+    try:
+        return digest, {to_bytes(path): _checked_entry(entry) for path, entry in content.items()}
+    except (AttributeError, KeyError, TypeError, ValueError):
+        raise ManifestError("%s is damaged: an entry has another form" % MANIFEST)
+
+
+def _checked_entry(entry):
+    """Return an entry of the manifest. Raises TypeError or ValueError if it has another form."""
+    if entry[:1] == [LINK]:
+        _, target = entry
+        to_bytes(target)
+    else:
+        kind, mode, size, digest = entry
+        int(mode, 8)
+        digest + mode
+        if kind != FILE or not isinstance(size, int):
+            raise ValueError(entry)
+    return entry
 
 
 def scan(prefix):
@@ -158,7 +177,7 @@ def _visible_problem(prefix, path, entry, status):
         target = os.readlink(os.path.join(prefix, path))
         if target == to_bytes(entry[1]):
             return None
-        return "changed: a link to %s, not to %s" % (display(target), entry[1])
+        return "changed: a link to %s, not to %s" % (display(target), printable(entry[1]))
     mode = stat.S_IMODE(status.st_mode)
     problems = []
     if mode != int(entry[1], 8):
@@ -225,5 +244,10 @@ def to_bytes(path):
 
 
 def display(path):
-    """Return a path of bytes as text for a person."""
-    return path.decode("utf-8", "replace")
+    """Return a path of bytes as text for a person, with `?` for control characters."""
+    return printable(path.decode("utf-8", "replace"))
+
+
+def printable(text):
+    """Return text with `?` for the characters that would control a terminal."""
+    return CONTROL.sub("?", text)

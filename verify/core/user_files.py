@@ -9,7 +9,7 @@ import os
 import re
 import stat
 
-from verify.core.manifest import Difference, display, to_bytes
+from verify.core.manifest import Difference, display, printable, to_bytes
 
 INSTALLERS = ("pip", "uv")
 
@@ -59,11 +59,14 @@ def _installed(prefix, files, entries):
             stem = display(os.path.basename(folder))[: -len(".dist-info")]
             name, _, version = stem.partition("-")
             if installer in INSTALLERS:
-                yield name, version, installer, path, set(_of_record(prefix, folder))
+                record = os.path.join(folder, b"RECORD")
+                # A link or a pipe in its place may never end.
+                paths = _of_record(prefix, folder) if record in files else ()
+                yield name, version, installer, path, set(paths)
         elif folder == b"conda-meta" and base.endswith(b".json"):
             record = _conda_record(_text(prefix, path))
             if record:
-                yield record[0], record[1], "conda", path, set(map(to_bytes, record[2]))
+                yield record[0], record[1], "conda", path, set(record[2])
 
 
 def _of_record(prefix, folder):
@@ -85,8 +88,12 @@ def _of_record(prefix, folder):
 def _conda_record(text):
     try:
         record = json.loads(text)
-        return record["name"], record["version"], ["%s" % path for path in record["files"]]
-    except (ValueError, KeyError, TypeError):
+        if not isinstance(record["files"], list):
+            return None
+        paths = [to_bytes(path) for path in record["files"]]
+        return printable(record["name"]), printable(record["version"]), paths
+    # Python raises RuntimeError for too many levels.
+    except (AttributeError, ValueError, KeyError, TypeError, RuntimeError):
         return None
 
 

@@ -4,10 +4,12 @@ import io
 import json
 import random
 import tarfile
+import zipfile
 from pathlib import Path
 from typing import Any
 
 import pytest
+import zstandard
 
 from stacks.channel.archive import Entry, read_archive
 from stacks.core.errors import IntegrityError
@@ -97,6 +99,14 @@ def test_members_that_are_refused(members: list[Member], message: str, tmp_path:
         ({"_path": 1}, "without a plain path"),
         ("lib/a", "without a plain path"),
         (
+            {"_path": "lib/a", "path_type": "hardlink", "prefix_placeholder": ""},
+            "'lib/a' has no text to be replaced",
+        ),
+        (
+            {"_path": "lib/a", "path_type": "hardlink", "prefix_placeholder": 1},
+            "'lib/a' has no text to be replaced",
+        ),
+        (
             {"_path": "lib/link", "path_type": "softlink", "prefix_placeholder": "/x"},
             "'lib/link' is a link into which a path should be written",
         ),
@@ -132,6 +142,63 @@ def test_an_archive_without_its_descriptions(tmp_path: Path) -> None:
     path = tmp_path / "odd-1-0.conda"
     refused(write_conda(path, {"info": tar(), "pkg": tar()}), "no info/paths.json")
     refused(write_conda(path, {"pkg": tar()}), "not exactly one info-*.tar.zst")
+
+
+@pytest.mark.parametrize(
+    "content",
+    [{"noarch": "python"}, {"noarch": ["python"]}, {"noarch": {"entry_points": None}}, [], "x"],
+)
+def test_a_description_of_entry_points_that_is_refused(content: object, tmp_path: Path) -> None:
+    info = [file("info/link.json", json.dumps(content).encode())]
+    refused(conda(tmp_path, info=info), "info/link.json: ")
+
+
+@pytest.mark.parametrize("folder", [1, {"a": 1}])
+def test_a_folder_for_python_packages_that_is_no_text(folder: object, tmp_path: Path) -> None:
+    path = conda(tmp_path, python_site_packages_path=folder)
+    refused(path, "python_site_packages_path is not text")
+
+
+def test_data_that_only_some_readers_see_is_refused(tmp_path: Path) -> None:
+    broken = bytearray(member("zz").tobuf(tarfile.GNU_FORMAT))
+    broken[124] = 0x81
+    for rest in (bytes(broken), bytes(1024) + tar(file("lib/b"))):
+        path = conda(tmp_path, file("lib/a"))
+        with zipfile.ZipFile(path) as archive:
+            packed = archive.read("info-odd-1-0.tar.zst")
+        info = zstandard.ZstdDecompressor().decompressobj().decompress(packed)
+        write_conda(
+            path, {"info": info, "pkg": tar(file("lib/a")).rstrip(b"\0") + bytes(507) + rest}
+        )
+        with pytest.raises(IntegrityError):
+            read_archive(path)
+
+
+@pytest.mark.parametrize("kind", [tarfile.XGLTYPE, tarfile.SOLARIS_XHDTYPE, tarfile.GNUTYPE_SPARSE])
+def test_members_that_readers_treat_differently_are_refused(kind: bytes, tmp_path: Path) -> None:
+    members = [(member("odd", kind), b"14 path=lib/b\n"), file("lib/c")]
+    refused(conda(tmp_path, file("lib/a"), *members, paths=[]), "a header of the kind ")
+
+
+@pytest.mark.parametrize("kind", [tarfile.GNUTYPE_LONGNAME, tarfile.XHDTYPE])
+def test_a_name_that_would_fill_the_memory_is_refused(kind: bytes, tmp_path: Path) -> None:
+    members = [(member("odd", kind), bytes(2 << 20)), file("lib/c")]
+    refused(conda(tmp_path, *members, paths=[]), "a name or header of 2097152 bytes")
+
+
+def test_a_file_with_holes_is_refused(tmp_path: Path) -> None:
+    records = b"".join(
+        b"%d %s\n" % (len(text) + 4, text)
+        for text in (
+            b"GNU.sparse.major=1",
+            b"GNU.sparse.minor=0",
+            b"GNU.sparse.name=lib/b",
+            b"GNU.sparse.realsize=4",
+        )
+    )
+    body = b"1\n0\n4\n".ljust(512, b"\0") + b"body"
+    members = [(member("odd", tarfile.XHDTYPE), records), file("lib/c", body)]
+    refused(conda(tmp_path, *members, paths=[]), "'lib/b' has holes")
 
 
 def test_broken_archives(tmp_path: Path) -> None:

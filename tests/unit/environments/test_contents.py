@@ -1,5 +1,6 @@
 from __future__ import annotations
 
+import json
 from pathlib import Path
 
 import pytest
@@ -104,3 +105,47 @@ def test_files_of_a_noarch_package(tmp_path: Path) -> None:
     path = conda(tmp_path, file("site-packages/a.py"), file("python-scripts/run"), noarch="python")
     found = contents.contents_of([part_of(path)], "3.9")
     assert sorted(found.files) == ["bin/run", "lib/python3.9/site-packages/a.py"]
+
+
+def test_a_link_that_leads_out_by_way_of_another_one(tmp_path: Path) -> None:
+    odd = part(tmp_path, "odd", link("p/q/up", "../.."), link("p/q/s", "up/../x"))
+    with pytest.raises(IntegrityError, match="the link p/q/s leads out of the environment"):
+        contents.contents_of([odd], "3.9")
+
+
+def test_links_that_stay_inside_by_way_of_others(tmp_path: Path) -> None:
+    links = [
+        link("lib64", "lib"),
+        link("lib/deep/up", "../../lib64/../share"),
+        link("loop", "loop"),
+    ]
+    found = contents.contents_of([part(tmp_path, "odd", *links)], "3.9")
+    assert sorted(found.files) == ["lib/deep/up", "lib64", "loop"]
+
+
+def test_two_files_of_a_noarch_package_with_one_path(tmp_path: Path) -> None:
+    members = [link("lib/python3.9/site-packages/a", "/"), file("site-packages/a")]
+    odd = part_of(conda(tmp_path, *members, noarch="python"))
+    with pytest.raises(IntegrityError, match="two files are installed as lib/"):
+        contents.contents_of([odd], "3.9")
+
+
+@pytest.mark.parametrize("script", ["python", "python3.9"])
+def test_a_script_in_place_of_a_packages_file(script: str, tmp_path: Path) -> None:
+    """rattler would write it through the link into the cache."""
+    python = part(
+        tmp_path, "python", file("bin/python3.9", b"elf"), link("bin/python", "python3.9")
+    )
+    points = json.dumps({"noarch": {"type": "python", "entry_points": [f"{script} = a:main"]}})
+    info = [file("info/link.json", points.encode())]
+    odd = part_of(conda(tmp_path, info=info, noarch="python"))
+    with pytest.raises(IntegrityError, match=f"bin/{script} is also written by the installation"):
+        contents.contents_of([python, odd], "3.9")
+
+
+def test_a_clobbered_file_is_compared(prefix: Path, tmp_path: Path, odd: Part) -> None:
+    both = [odd, part(tmp_path, "other", file("lib/a", b"other"))]
+    for part_ in both:
+        (prefix / f"conda-meta/{part_.stem}.json").touch()
+    (prefix / "lib/a__clobber-from-other").write_text("neither")
+    assert faults(prefix, *both).startswith("lib/a__clobber-from-other: sha256")

@@ -1,6 +1,8 @@
 from __future__ import annotations
 
 import json
+import os
+import tarfile
 from pathlib import Path
 
 import pytest
@@ -10,6 +12,7 @@ from stacks.core.workspace import Workspace
 from stacks.environments import install
 from stacks.environments.part import Part
 from stacks.variants.variant import Variant, load_variant
+from unit.helpers.archives import member
 from unit.helpers.conda import Member, conda, file, link, listed, part_of
 
 
@@ -97,7 +100,7 @@ def damage_kind(unpacked: Path) -> None:
 @pytest.mark.parametrize(
     ("damage", "found"),
     [
-        (damage_list, "more: in no package"),
+        (damage_list, "info/paths.json: sha256"),
         (damage_placeholder, "info/paths.json: sha256"),
         (damage_mode, "lib/a: mode 755"),
         (damage_content, "lib/a: sha256"),
@@ -121,3 +124,58 @@ def test_a_damaged_cache_is_unpacked_again(
     assert f"damaged ({found}" in capsys.readouterr().err
     assert {name: (second / name).read_bytes() for name in below(second)} == sound
     assert (second / "lib/a").stat().st_mode & 0o777 == 0o444
+
+
+def extended(path: bytes) -> bytes:
+    return b"%d path=%s\n" % (len(path) + 9, path)
+
+
+def second_list(*more: Member) -> list[Member]:
+    """Return members by which rattler reads another list of paths than Python."""
+    entries = listed([file("lib/a")])
+    entries[0]["_path"] = "../odd-1-0/lib/a"
+    evil = json.dumps({"paths": entries, "paths_version": 1}).encode()
+    return [file("lib/a"), *more, file("q", evil)]
+
+
+SMUGGLED = {
+    "two kinds of long names": second_list(
+        (member("x", tarfile.XHDTYPE), extended(b"lib/b")),
+        (member("././@LongLink", tarfile.GNUTYPE_LONGNAME), b"info/paths.json\0"),
+    ),
+    "one key twice": second_list(
+        (member("x", tarfile.XHDTYPE), extended(b"info/paths.json") + extended(b"lib/b"))
+    ),
+}
+
+
+@pytest.mark.parametrize("name", ["two kinds of long names", "one key twice"])
+def test_a_list_of_paths_that_only_rattler_sees(
+    name: str, variant: Variant, tmp_path: Path
+) -> None:
+    """Tar readers disagree on such members: what was unpacked counts, before it is linked."""
+    path = conda(tmp_path, *SMUGGLED[name], paths=listed([file("lib/a")]))
+    with pytest.raises(IntegrityError):
+        make(variant, tmp_path, part_of(path))
+    assert not (tmp_path / "scratch/odd-1-0").exists()
+    assert not (tmp_path / "scratch/environment").exists()
+
+
+@pytest.mark.parametrize("kind", ["pipe", "link"])
+def test_a_cached_package_that_is_no_folder_of_files(
+    kind: str, variant: Variant, tmp_path: Path
+) -> None:
+    part = part_of(conda(tmp_path, file("lib/a")))
+    make(variant, tmp_path, part)
+    (tmp_path / "scratch").rename(tmp_path / "before")
+    unpacked = tmp_path / "unpacked/odd-1-0"
+    if kind == "link":
+        unpacked.rename(tmp_path / "elsewhere")
+        unpacked.symlink_to(tmp_path / "elsewhere")
+    else:
+        (unpacked / "info/paths.json").unlink()
+        os.mkfifo(unpacked / "info/paths.json")
+    made = make(variant, tmp_path, part)
+    assert (made / "lib/a").read_bytes() == b"body\n"
+    assert unpacked.is_dir() and not unpacked.is_symlink()
+    assert (made / "lib/a").samefile(unpacked / "lib/a")

@@ -60,3 +60,13 @@ def test_differences_between_environments(prefix: Path, tmp_path: Path) -> None:
     (other / "bin/again").symlink_to("./run")
     (other / "extra").touch()
     assert manifest.differences(other, prefix) == {}
+
+
+def test_a_file_that_cannot_be_read_is_changed(
+    prefix: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    def refuse(path: Path) -> str:
+        raise PermissionError(13, "Permission denied", str(path))
+
+    monkeypatch.setattr(manifest, "sha256_of", refuse)
+    assert manifest.differences(prefix, prefix) == {"bin/run": "changed"}

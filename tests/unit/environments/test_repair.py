@@ -1,10 +1,11 @@
 from __future__ import annotations
 
+import os
 from pathlib import Path
 
 import pytest
 
-from stacks.environments import repair
+from stacks.environments import manifest, repair
 
 
 @pytest.fixture
@@ -70,3 +71,41 @@ def test_something_else_in_a_folders_place(
     assert not (target / "lib").is_symlink()
     assert (aside / "lib").is_symlink() == (kind == "link")
     assert list(outside.iterdir()) == []
+
+
+@pytest.mark.parametrize("name", ["lib", "lib/a", "lib/link"])
+def test_a_pipe_is_moved_away(name: str, sound: Path, target: Path) -> None:
+    (target / name).parent.mkdir(exist_ok=True)
+    os.mkfifo(target / name)
+    aside = put_back(sound, target, "lib/link" if name == "lib/link" else "lib/a")
+    assert (aside / name).is_fifo()
+    assert (target / "lib").is_dir()
+
+
+def test_folders_without_access_are_opened(target: Path, tmp_path: Path) -> None:
+    (target / "lib/deep").mkdir(parents=True)
+    (target / "var/mine").mkdir(parents=True)
+    (tmp_path / "outside").mkdir(mode=0o500)
+    (target / "link").symlink_to(tmp_path / "outside")
+    for name, mode in (("lib/deep", 0), ("lib", 0o555), ("var/mine", 0o500)):
+        (target / name).chmod(mode)
+    repair._open_folders(target)
+    modes = [
+        f"{(target / n).stat().st_mode & 0o777:o}" for n in ("lib", "lib/deep", "var/mine", "link")
+    ]
+    assert modes == ["755", "700", "500", "500"]
+
+
+def test_a_folder_in_place_of_the_manifest_is_moved_away(sound: Path, target: Path) -> None:
+    for folder in (sound, target):
+        (folder / manifest.NAME).parent.mkdir(parents=True)
+    (sound / manifest.NAME).write_text("sound")
+    (target / manifest.NAME).mkdir()
+    repair._put_manifest(sound, target, repair.folder_of_replaced(target))
+    assert (target / manifest.NAME).read_text() == "sound"
+
+
+def test_replaced_files_stay_on_the_file_system_of_a_linked_environment(tmp_path: Path) -> None:
+    (tmp_path / "disk/environment").mkdir(parents=True)
+    (tmp_path / "link").symlink_to("disk/environment")
+    assert repair.folder_of_replaced(tmp_path / "link") == tmp_path / "disk/environment.replaced"

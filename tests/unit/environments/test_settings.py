@@ -339,3 +339,29 @@ def test_nasty_values_come_out_of_the_hook_as_they_are(
     value, [processor] = json.loads(done.stdout)
     assert value == NASTY.replace("{prefix}", str(prefix))
     assert processor == [NASTY, "0", [NASTY], [["A", NASTY]]]
+
+
+@pytest.mark.parametrize("kind", ["hard link", "link"])
+def test_settings_are_not_written_through_a_packages_file(
+    kind: str, variant: Variant, tmp_path: Path
+) -> None:
+    prefix, cached = tmp_path / "hostile", tmp_path / "cached"
+    cached.write_text("another environment's")
+    site_packages = f"lib/python{variant.framework.python}/site-packages"
+    names = (
+        settings.RC_FILE,
+        settings.EXPECTATION,
+        f"{site_packages}/{settings.HOOK}.py",
+        f"{site_packages}/theano-stacks.pth",
+    )
+    for name in names:
+        (prefix / name).parent.mkdir(parents=True, exist_ok=True)
+        if kind == "link":
+            (prefix / name).symlink_to(cached)
+        else:
+            (prefix / name).hardlink_to(cached)
+    packages = [{"name": "python", "version": "3.9.1", "sha256": "00", "manager": "conda"}]
+    settings.write(variant, prefix, prefix, packages)
+    assert cached.read_text() == "another environment's"
+    assert all((prefix / name).stat().st_nlink == 1 for name in names)
+    assert not any((prefix / name).is_symlink() for name in names)

@@ -59,3 +59,13 @@ def test_the_key_of_a_file_changes_with_its_inode_size_and_times(tmp_path: Path)
     keys.append(checked.key(path.lstat()))
     assert len(set(keys)) == 3
     assert len(keys[-1].split()) == 4 and " 6 1.000000 " in keys[-1]
+
+
+@pytest.mark.parametrize(
+    "content",
+    [[], {}, {"manifest": "00"}, {"manifest": "00", "files": []},
+     {"manifest": "00", "files": {"\ud800": "1"}}, {"manifest": "00", "files": {"a": {}}}],
+)  # fmt: skip
+def test_a_record_of_another_form_is_empty(content: object, prefix: bytes, tmp_path: Path) -> None:
+    (tmp_path / "var/checked.json").write_bytes(sealed.text(content))
+    assert checked.load(prefix, "00") == {}

@@ -2,6 +2,7 @@
 
 import importlib
 import json
+import os
 from pathlib import Path
 
 import pytest
@@ -57,3 +58,16 @@ def test_a_missing_file_and_one_that_is_not_json(tmp_path: Path) -> None:
     (tmp_path / "text").write_text("{")
     with pytest.raises(expectation.ExpectationError, match="text: not JSON"):
         expectation.load(str(tmp_path / "text"))
+
+
+def test_a_file_that_would_never_end_is_refused(tmp_path: Path) -> None:
+    os.mkfifo(tmp_path / "expect.json")
+    with pytest.raises(expectation.ExpectationError, match="not a regular file"):
+        expectation.load(str(tmp_path / "expect.json"))
+
+
+def test_a_file_of_too_many_levels_is_refused(tmp_path: Path) -> None:
+    path = tmp_path / "expect.json"
+    path.write_text("[" * 200_000)
+    with pytest.raises(expectation.ExpectationError, match="not JSON"):
+        expectation.load(str(path))

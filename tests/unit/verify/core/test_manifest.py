@@ -15,6 +15,7 @@ from unit.helpers.environments import MANIFEST, SITE_PACKAGES, add, environment
 
 manifest = importlib.import_module("verify.core.manifest")
 checked = importlib.import_module("verify.core.checked")
+sealed = importlib.import_module("verify.core.sealed")
 
 LIBRARY = "lib/libz.so.1"
 
@@ -214,3 +215,31 @@ def test_a_file_that_changed_just_now_is_not_recorded(
     monkeypatch.setattr(manifest.time, "time", lambda: now + 0.9)
     assert differences(prefix) == {}
     assert not (prefix / checked.RECORD.decode()).exists()
+
+
+@pytest.mark.parametrize(
+    "content",
+    [
+        [],
+        {"a": []},
+        {"a": ["file"]},
+        {"a": ["file", "855", 3, "00"]},
+        {"a": ["file", 555, 3, "00"]},
+        {"a": ["file", "555", "3", "00"]},
+        {"a": ["file", "555", 3, None]},
+        {"a": ["link", 1]},
+        {"a": ["other"]},
+        {"a": {"file": 1}},
+        {"\ud800": ["link", "a"]},
+        {"a": ["link", "\ud800"]},
+    ],
+)
+def test_a_manifest_of_another_form_is_an_error(content: object, prefix: Path) -> None:
+    add(prefix, "a")
+    (prefix / MANIFEST).write_bytes(sealed.text(content))
+    with pytest.raises(manifest.ManifestError, match=f"^{MANIFEST} is damaged"):
+        manifest.compare(str(prefix))
+
+
+def test_a_name_cannot_write_lines_or_colours_to_a_terminal() -> None:
+    assert manifest.display(b"lib/a\npass  files\x1b[2J\xc2\x9b\x7f") == "lib/a?pass  files?[2J??"

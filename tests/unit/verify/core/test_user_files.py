@@ -5,6 +5,7 @@ from __future__ import annotations
 import csv
 import importlib
 import json
+import os
 from pathlib import Path
 
 import pytest
@@ -115,3 +116,39 @@ def test_compiled_python_is_the_users(prefix: Path) -> None:
         f"{SITE_PACKAGES}/__pycache__",
         f"{SITE_PACKAGES}/sitecustomize.pyc",
     ]
+
+
+@pytest.mark.parametrize("kind", ["pipe", "endless"])
+def test_a_record_that_would_never_end_is_not_read(kind: str, prefix: Path) -> None:
+    installed(prefix, "pandas-1.5.0", "pandas.py")
+    record = prefix / SITE_PACKAGES / "pandas-1.5.0.dist-info/RECORD"
+    record.unlink()
+    if kind == "pipe":
+        os.mkfifo(record)
+    else:
+        record.symlink_to("/dev/zero")
+    assert f"{SITE_PACKAGES}/pandas.py" in split(prefix)[1]
+
+
+@pytest.mark.parametrize(
+    "content",
+    [
+        {"name": 1, "version": "1", "files": []},
+        {"name": "zlib", "version": {}, "files": []},
+        {"name": "zlib", "version": "1", "files": ["\ud800"]},
+        {"name": "zlib", "version": "1", "files": {"lib/odd": 1}},
+    ],
+)
+def test_a_conda_record_of_wrong_types_is_damage(content: object, prefix: Path) -> None:
+    conda_record(prefix, content)
+    assert split(prefix) == ([], ["conda-meta/zlib-1.2-0.json"])
+
+
+def test_a_conda_record_of_too_many_levels_is_damage(prefix: Path) -> None:
+    add(prefix, "conda-meta/zlib-1.2-0.json", "[" * 200_000)
+    assert split(prefix) == ([], ["conda-meta/zlib-1.2-0.json"])
+
+
+def test_a_name_of_a_conda_record_writes_no_lines(prefix: Path) -> None:
+    conda_record(prefix, {"name": "a\npass", "version": "\x1b[2J", "files": []})
+    assert split(prefix) == (["a?pass ?[2J by conda (1 files)"], [])
