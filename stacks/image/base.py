@@ -145,6 +145,7 @@ def make(root: Path, debs: Mapping[str, Path]) -> None:
         unpacked = root.with_name(name)
         unpack.unpack_deb(debs[name], unpacked)
         _merge(unpacked, root, debs[name])
+        links.make_relative(root)
         shutil.rmtree(unpacked)
         # Scanners look here for the packages of an image without dpkg.
         _write(root, f"var/lib/dpkg/status.d/{name}", unpack.read_control(debs[name]))
@@ -173,13 +174,14 @@ def make(root: Path, debs: Mapping[str, Path]) -> None:
 
 
 def _inside(root: Path, name: str) -> Path:
-    """Return the path below `root` that a name stands for in a container."""
-    path = links.resolve(root, name)
-    if path is None:
+    """Return the path without links that a name stands for in a root whose links are relative."""
+    path = Path(os.path.realpath(root / name))
+    # A circle is left as it is.
+    if path.is_symlink() or not path.is_relative_to(root.resolve()):
         raise IntegrityError(
-            f"the base cannot be made: {name} leads out of its root",
-            expected="a path inside of the root",
-            found="links of its packages that lead out or in a circle",
+            f"the base cannot be made: {name} is not inside of its root",
+            expected="links of its packages that lead to what is in the root",
+            found=path,
             fix="pin other versions of the packages: ./invoke pin",
         )
     return path
@@ -215,7 +217,7 @@ def _merge(unpacked: Path, root: Path, deb: Path) -> None:
         except (FileExistsError, IsADirectoryError, NotADirectoryError) as error:
             raise IntegrityError(
                 f"{deb.name} does not fit the packages before it: "
-                f"{Path(error.filename2 or error.filename).relative_to(root)}",
+                f"{Path(error.filename2 or error.filename).relative_to(root.resolve())}",
                 expected="a file where they have a file, a folder where they have a folder",
                 found=error.strerror,
                 fix="pin another version of this package: ./invoke pin",

@@ -26,33 +26,24 @@ def leading_out(root: Path, *, absolute: bool = False) -> list[Path]:
 
     absolute: whether `/` stands for `root`; else an absolute link leads out.
     """
-    return [
-        link
-        for link in _links(root)
-        if resolve(root, str(link.relative_to(root)), absolute=absolute) is None
-    ]
+    return [link for link in _links(root) if not _stays_inside(root, link, absolute)]
 
 
 def _links(root: Path) -> Iterator[Path]:
     return (path for path in sorted(root.rglob("*")) if path.is_symlink())
 
 
-def resolve(root: Path, name: str, *, absolute: bool = True) -> Path | None:
-    """Return the path without links that a relative `name` stands for below `root`.
-
-    It need not exist. absolute: whether `/` in a link stands for `root`; else such a link leads
-    out. Returns None for a path that leads out of `root` or in a circle.
-    """
-    place: list[str] = []
-    rest, followed = name.split("/"), 0
-    # Step by step, because `..` leads to another folder behind a link.
+def _stays_inside(root: Path, link: Path, absolute: bool) -> bool:
+    """Follow a link step by step, because `..` leads to another folder behind a link."""
+    *place, name = link.relative_to(root).parts
+    rest, followed = [name], 0
     while rest:
         part = rest.pop(0)
         if part in ("", "."):
             continue
         if part == "..":
             if not place:
-                return None
+                return False
             place.pop()
             continue
         path = root.joinpath(*place, part)
@@ -62,10 +53,10 @@ def resolve(root: Path, name: str, *, absolute: bool = True) -> Path | None:
         target = os.fspath(path.readlink())
         if target.startswith("/"):
             if not absolute:
-                return None
+                return False
             place = []
         rest[:0] = target.split("/")
         followed += 1
         if followed > LONGEST_CHAIN:
-            return None
-    return root.joinpath(*place)
+            return False
+    return True

@@ -187,7 +187,7 @@ def test_files_of_a_package_behind_a_link_of_another_stay_in_the_root(
     second = deb(tmp_path / "b_1_all.deb", CONTROL, "opt/x/new")
     root = made_from(tmp_path, first, second)
     assert content(outside) == before
-    assert (root / "opt/x").readlink() == outside
+    assert (root / "opt/x").readlink() == Path(f"..{outside}")
     assert (root / str(outside).lstrip("/") / "new").read_text() == "opt/x/new\n"
 
 
@@ -198,4 +198,23 @@ def test_a_file_and_a_folder_of_one_path(names: tuple[str, str], tmp_path: Path)
         for package, name in zip("ab", names, strict=True)
     ]
     with pytest.raises(IntegrityError, match=r"b_1_all\.deb does not fit .*: opt/x"):
+        made_from(tmp_path, *debs)
+
+
+@pytest.mark.parametrize(
+    ("first", "second"),
+    [
+        ({"etc/x": "passwd"}, {"etc/passwd": "x"}),
+        ({"usr/deep/up": "../.."}, {"etc/passwd": "../usr/deep/up/../outside/file"}),
+    ],
+)
+def test_links_of_two_packages_that_lead_out_or_in_a_circle(
+    first: dict[str, str], second: dict[str, str], tmp_path: Path
+) -> None:
+    """Each of them stays inside of its own package."""
+    debs = [
+        deb(tmp_path / f"{package}_1_all.deb", CONTROL, links=symlinks)
+        for package, symlinks in zip("ab", (first, second), strict=True)
+    ]
+    with pytest.raises(IntegrityError, match=r"etc/passwd is not inside of its root"):
         made_from(tmp_path, *debs)
