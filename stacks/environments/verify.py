@@ -125,15 +125,26 @@ def _verify(
     status = _attach(python, [*arguments, "--json", str(report)], env)
     if status not in (PASSED, FAILED, NO_DEVICE):
         raise_for(status, what)
+    check_report(
+        status,
+        report,
+        what,
+        f"see the message above; without one, {python} is no Python that runs the suite",
+    )
+    return status
+
+
+def check_report(status: int, report: Path, what: str, fix: str) -> None:
+    """Raise VerifyError `what` unless a report agrees with PASSED, FAILED or NO_DEVICE."""
     ok = _verdict(report)
     if ok is (status != FAILED):
-        return status
+        return
     reports = {None: "no report", True: "a report without failures", False: "a report of a failure"}
     error = VerifyError(
         what,
         expected="a report that agrees with the exit status",
         found=f"exit status {status} and {reports[ok]}",
-        fix=f"see the message above; without one, {python} is no Python that runs the suite",
+        fix=fix,
     )
     error.exit_code = FAILED if status == FAILED else CANNOT_RUN
     raise error

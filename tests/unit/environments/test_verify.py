@@ -8,7 +8,6 @@ import subprocess
 import sys
 from contextlib import nullcontext
 from pathlib import Path
-from typing import Any
 
 import pytest
 
@@ -17,7 +16,6 @@ from stacks.core.errors import VerifyError
 from stacks.core.workspace import Workspace
 from stacks.environments import reports
 from stacks.environments import verify as verification
-from stacks.image import docker
 from stacks.variants.variant import Variant, load_variant
 from unit.helpers.environments import EXPECTATION, add, environment, write_manifest
 
@@ -185,27 +183,3 @@ def test_a_report_that_agrees_is_stored(
         verification.verify_python(str(prefix / "bin/python"), json_file=tmp_path / "b.json")
     for path in (kept, tmp_path / "a.json", tmp_path / "b.json"):
         assert json.loads(path.read_text()) == content
-
-
-def test_of_an_image(
-    workspace: Workspace,
-    variant: Variant,
-    kept: Path,
-    tmp_path: Path,
-    monkeypatch: pytest.MonkeyPatch,
-) -> None:
-    class Engine:
-        def attach(self, *arguments: str, output: Any) -> int:
-            return 1
-
-    report = docker.report_path(workspace, variant)
-    report.parent.mkdir(parents=True)
-    report.write_text("{}")
-    monkeypatch.setattr(docker, "_container", lambda engine: nullcontext("name"))
-    engine: Any = Engine()
-    with pytest.raises(VerifyError, match="openblas wrote no report") as caught:
-        docker.verify(
-            workspace, engine, "x", variant, full=False, json_file=tmp_path / "report.json"
-        )
-    assert caught.value.exit_code == 1
-    assert report.read_text() == "{}" and not (tmp_path / "report.json").exists()
