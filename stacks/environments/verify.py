@@ -110,6 +110,11 @@ def environment(prefix: Path) -> dict[str, str]:
     }
 
 
+def ending_with_this_process(env: Mapping[str, str]) -> dict[str, str]:
+    """Return variables by which a program of the suite ends when this process is killed."""
+    return {**env, "THEANO_STACKS_PARENT": str(os.getpid())}
+
+
 def _options(full: bool, limit: int) -> list[str]:
     return [*(["--full"] if full else []), *(["--limit", str(limit)] if limit else [])]
 
@@ -163,9 +168,7 @@ def _verdict(report: Path) -> bool | None:
 
 def _attach(python: str, arguments: list[str], env: Mapping[str, str]) -> int:
     sys.stdout.flush()
-    # The suite ends when this process is killed.
-    env = {**env, "THEANO_STACKS_PARENT": str(os.getpid())}
-    return run_attached([python, SUITE, *arguments], env=env)
+    return run_attached([python, SUITE, *arguments], env=ending_with_this_process(env))
 
 
 def raise_for(status: int, what: str) -> NoReturn:
