@@ -59,7 +59,8 @@ def environment_of(candidate: Candidate, threads: int) -> dict[str, str]:
     env = {name: value for name, value in inherited if not name.startswith(LIBRARY_VARIABLES)}
     framework = candidate.variant.framework
     own = {framework.flags_variable: "", framework.rc_variable: ""}
-    return env | dict.fromkeys(THREAD_VARIABLES, str(threads)) | own
+    env |= dict.fromkeys(THREAD_VARIABLES, str(threads)) | own
+    return verification.ending_with_this_process(env)
 
 
 def measure(

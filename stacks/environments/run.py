@@ -17,10 +17,19 @@ from stacks.variants.variant import Variant
 LOGGER = logging.getLogger(__name__)
 
 
-def warn_of_overrides(variant: Variant, prefix: Path) -> None:
-    """Print on standard error which of the user's own settings override the variant's."""
+def warn(variant: Variant, prefix: Path) -> None:
+    """Print on standard error which settings override the variant's, and one that is missing."""
     for line in settings.undone(variant, prefix, os.environ):
         print(f"warning: {line}: this is no longer {variant.name}", file=sys.stderr)
+    folder, flags = prefix / settings.COMPILE_FOLDER, variant.framework.flags_variable
+    is_given = "base_compiledir" in os.environ.get(flags, "")
+    # An environment of another user.
+    if folder.is_dir() and not os.access(folder, os.W_OK) and not is_given:
+        print(
+            f"warning: you may not write compiled modules to {folder}: name a folder of your own, "
+            f"{flags}=base_compiledir=FOLDER",
+            file=sys.stderr,
+        )
 
 
 def run(variant: Variant, prefix: Path, command: Sequence[str]) -> None:
@@ -34,13 +43,13 @@ def run(variant: Variant, prefix: Path, command: Sequence[str]) -> None:
             expected="a command after --",
             fix=f"./invoke run --variant {variant.name} -- python train.py",
         )
-    warn_of_overrides(variant, prefix)
+    warn(variant, prefix)
     _replace_by(list(command), environment(prefix))
 
 
 def shell(variant: Variant, prefix: Path) -> None:
     """Replace this process by an interactive shell whose prompt names the variant."""
-    warn_of_overrides(variant, prefix)
+    warn(variant, prefix)
     env = environment(prefix)
     program = env.get("SHELL", "/bin/sh")
     prompt = f"({variant.name}) "

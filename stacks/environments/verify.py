@@ -110,6 +110,11 @@ def environment(prefix: Path) -> dict[str, str]:
     }
 
 
+def ending_with_this_process(env: Mapping[str, str]) -> dict[str, str]:
+    """Return variables by which a program of the suite ends when this process is killed."""
+    return {**env, "THEANO_STACKS_PARENT": str(os.getpid())}
+
+
 def _options(full: bool, limit: int) -> list[str]:
     return [*(["--full"] if full else []), *(["--limit", str(limit)] if limit else [])]
 
@@ -125,15 +130,26 @@ def _verify(
     status = _attach(python, [*arguments, "--json", str(report)], env)
     if status not in (PASSED, FAILED, NO_DEVICE):
         raise_for(status, what)
+    check_report(
+        status,
+        report,
+        what,
+        f"see the message above; without one, {python} is no Python that runs the suite",
+    )
+    return status
+
+
+def check_report(status: int, report: Path, what: str, fix: str) -> None:
+    """Raise VerifyError `what` unless a report agrees with PASSED, FAILED or NO_DEVICE."""
     ok = _verdict(report)
     if ok is (status != FAILED):
-        return status
+        return
     reports = {None: "no report", True: "a report without failures", False: "a report of a failure"}
     error = VerifyError(
         what,
         expected="a report that agrees with the exit status",
         found=f"exit status {status} and {reports[ok]}",
-        fix=f"see the message above; without one, {python} is no Python that runs the suite",
+        fix=fix,
     )
     error.exit_code = FAILED if status == FAILED else CANNOT_RUN
     raise error
@@ -152,9 +168,7 @@ def _verdict(report: Path) -> bool | None:
 
 def _attach(python: str, arguments: list[str], env: Mapping[str, str]) -> int:
     sys.stdout.flush()
-    # The suite ends when this process is killed.
-    env = {**env, "THEANO_STACKS_PARENT": str(os.getpid())}
-    return run_attached([python, SUITE, *arguments], env=env)
+    return run_attached([python, SUITE, *arguments], env=ending_with_this_process(env))
 
 
 def raise_for(status: int, what: str) -> NoReturn:

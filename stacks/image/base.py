@@ -19,10 +19,11 @@ from pydantic import Field
 
 from stacks.core import yamlfile
 from stacks.core.disk import fixed_umask, hold_lock, replace_atomically, scratch, sha256_of
+from stacks.core.errors import IntegrityError
 from stacks.core.models import Strict
 from stacks.core.workspace import Workspace
 from stacks.image import normalised
-from stacks.sources import unpack
+from stacks.sources import links, unpack
 from stacks.sources.fetch import fetch
 from stacks.sources.pins import DebPin, read_pins
 
@@ -132,48 +133,92 @@ def licences(workspace: Workspace) -> dict[DebPin, tuple[str, ...]]:
 
 
 def make(root: Path, debs: Mapping[str, Path]) -> None:
-    """Make the base in the folder `root` from debs, by package name."""
+    """Make the base in the folder `root` from debs, by package name.
+
+    A link of a package stands for a path below `root`, never for one of this machine. Raises
+    IntegrityError for debs that do not fit together or lack a file that the base needs.
+    """
     for folder in MERGED:
         (root / "usr" / folder).mkdir(parents=True)
         (root / folder).symlink_to(f"usr/{folder}")
     for name in sorted(debs):
         unpacked = root.with_name(name)
         unpack.unpack_deb(debs[name], unpacked)
-        _merge(unpacked, root)
+        _merge(unpacked, root, debs[name])
+        links.make_relative(root)
         shutil.rmtree(unpacked)
         # Scanners look here for the packages of an image without dpkg.
-        status = root / "var/lib/dpkg/status.d" / name
-        status.parent.mkdir(parents=True, exist_ok=True)
-        status.write_bytes(unpack.read_control(debs[name]))
+        _write(root, f"var/lib/dpkg/status.d/{name}", unpack.read_control(debs[name]))
     for copy, source in COPIES.items():
-        (root / copy).parent.mkdir(parents=True, exist_ok=True)
-        shutil.copyfile(root / source, root / copy)
-    certificates = sorted((root / "usr/share/ca-certificates/mozilla").glob("*.crt"))
+        _write(root, copy, _content(root, source))
+    mozilla = "usr/share/ca-certificates/mozilla"
+    certificates = sorted(path.name for path in _inside(root, mozilla).glob("*.crt"))
+    bundle = b"".join(_content(root, f"{mozilla}/{name}") for name in certificates)
     for folder in FOLDERS:
-        (root / folder).mkdir(parents=True, exist_ok=True)
-    (root / MARKER).touch()
-    bundle = b"".join(path.read_bytes() for path in certificates)
-    (root / "etc/ssl/certs/ca-certificates.crt").write_bytes(bundle)
+        _inside(root, folder).mkdir(parents=True, exist_ok=True)
+    for name, data in ((MARKER, b""), ("etc/ssl/certs/ca-certificates.crt", bundle)):
+        _write(root, name, data)
     for link, destination in LINKS.items():
-        (root / link).parent.mkdir(parents=True, exist_ok=True)
-        if (root / link).is_dir():
-            (root / link).rmdir()
-        (root / link).symlink_to(destination)
+        path = _inside(root, str(Path(link).parent)) / Path(link).name
+        path.parent.mkdir(parents=True, exist_ok=True)
+        if path.is_dir() and not path.is_symlink():
+            path.rmdir()
+        path.unlink(missing_ok=True)
+        path.symlink_to(destination)
     for folder in LEFT_OUT:
-        shutil.rmtree(root / folder, ignore_errors=True)
-    for path in (root / "usr/share/doc").rglob("*"):
+        shutil.rmtree(_inside(root, folder), ignore_errors=True)
+    for path in _inside(root, "usr/share/doc").rglob("*"):
         if path.is_symlink() or (path.is_file() and path.name != "copyright"):
             path.unlink()
     normalised.normalise(root, FOLDERS)
 
 
-def _merge(unpacked: Path, root: Path) -> None:
+def _inside(root: Path, name: str) -> Path:
+    """Return the path without links that a name stands for in a root whose links are relative."""
+    path = Path(os.path.realpath(root / name))
+    # A circle is left as it is.
+    if path.is_symlink() or not path.is_relative_to(root.resolve()):
+        raise IntegrityError(
+            f"the base cannot be made: {name} is not inside of its root",
+            expected="links of its packages that lead to what is in the root",
+            found=path,
+            fix="pin other versions of the packages: ./invoke pin",
+        )
+    return path
+
+
+def _write(root: Path, name: str, data: bytes) -> None:
+    path = _inside(root, name)
+    path.parent.mkdir(parents=True, exist_ok=True)
+    path.write_bytes(data)
+
+
+def _content(root: Path, name: str) -> bytes:
+    path = _inside(root, name)
+    if not path.is_file():
+        raise IntegrityError(
+            f"the base cannot be made: its packages have no {name}",
+            fix="add the package that has it to docker/base.yaml, or pin another version",
+        )
+    return path.read_bytes()
+
+
+def _merge(unpacked: Path, root: Path, deb: Path) -> None:
     """Move an unpacked package's files into the root, those of /bin into /usr/bin."""
     for folder, folders, names in os.walk(unpacked):
         relative = Path(folder).relative_to(unpacked)
         above = "usr" if relative.parts and relative.parts[0] in MERGED else ""
-        target = root / above / relative
-        target.mkdir(parents=True, exist_ok=True)
-        links = [name for name in folders if (Path(folder) / name).is_symlink()]
-        for name in (*names, *links):
-            (Path(folder) / name).replace(target / name)
+        target = _inside(root, str(Path(above, relative)))
+        symlinks = [name for name in folders if (Path(folder) / name).is_symlink()]
+        try:
+            target.mkdir(parents=True, exist_ok=True)
+            for name in (*names, *symlinks):
+                (Path(folder) / name).replace(target / name)
+        except (FileExistsError, IsADirectoryError, NotADirectoryError) as error:
+            raise IntegrityError(
+                f"{deb.name} does not fit the packages before it: "
+                f"{Path(error.filename2 or error.filename).relative_to(root.resolve())}",
+                expected="a file where they have a file, a folder where they have a folder",
+                found=error.strerror,
+                fix="pin another version of this package: ./invoke pin",
+            ) from error

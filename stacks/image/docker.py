@@ -17,7 +17,7 @@ from pathlib import Path
 from stacks.core.console import step
 from stacks.core.disk import hold_lock, replace_atomically, scratch, write_atomically
 from stacks.core.workspace import Workspace
-from stacks.environments.verify import FAILED, NO_DEVICE, PASSED, raise_for
+from stacks.environments.verify import FAILED, NO_DEVICE, PASSED, check_report, raise_for
 from stacks.image import base, dockerfile, layout, manifest, normalised
 from stacks.image import engine as engines
 from stacks.image import entries as image_entries
@@ -273,10 +273,11 @@ def verify(
         options = ["--name", container, *CONFINED, image, *command]
         with report.open("wb") as file:
             status = engine.attach("run", *options, output=file)
+        what = f"the image of {variant.id} could not be verified"
         if status not in (PASSED, FAILED, NO_DEVICE):
-            raise_for(status, f"the image of {variant.id} could not be verified (status {status})")
-        if not report.stat().st_size:
-            raise_for(status, f"the verification of the image of {variant.id} wrote no report")
+            raise_for(status, f"{what} (status {status})")
+        fix = "see the message above; without one, the image's entry program is not the suite's"
+        check_report(status, report, what, fix)
     if json_file:
         write_atomically(json_file, report_path(workspace, variant).read_bytes())
     if status == FAILED:

@@ -18,7 +18,13 @@ from stacks.core.process import quoted, run_attached
 from stacks.core.workspace import Workspace
 from stacks.environments import settings
 from stacks.environments.reports import workload_reports
-from stacks.environments.verify import INTERRUPTED, NO_DEVICE, SUITE, environment
+from stacks.environments.verify import (
+    INTERRUPTED,
+    NO_DEVICE,
+    SUITE,
+    ending_with_this_process,
+    environment,
+)
 from stacks.variants.variant import Variant, load_variant
 
 PROGRAM = (SUITE, "workload")
@@ -127,7 +133,7 @@ def run(variant: Variant, prefix: Path, options: WorkloadOptions, *, quiet: bool
         command += ["--json", path, "--expect", prefix / settings.EXPECTATION]
         command += ["--quiet"] if quiet else []
         sys.stdout.flush()
-        status = run_attached(command, env=environment(prefix))
+        status = run_attached(command, env=ending_with_this_process(environment(prefix)))
         if status == INTERRUPTED:
             raise KeyboardInterrupt
         if status != 0:

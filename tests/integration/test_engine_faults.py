@@ -86,12 +86,22 @@ def test_a_verification_that_fails(
     with pytest.raises(VerifyError, match="/small-test failed its verification"):
         small(FAILS, json_file=tmp_path / "report.json")
     assert state(engine) == before
-    assert json.loads((tmp_path / "report.json").read_text()) == {}
+    assert json.loads((tmp_path / "report.json").read_text())["ok"] is False
 
 
 def test_a_verification_that_cannot_run(small: Build, before: State, engine: Engine) -> None:
     with pytest.raises(VerifyError, match=r"could not be verified \(status 2\)"):
         small(BREAKS)
+    assert state(engine) == before
+
+
+def test_an_image_that_only_exits_with_0(
+    small: Build, before: State, engine: Engine, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr(small_image, "ENTRY", "#!/bin/sh\n{play} {report:.0}\n")
+    with pytest.raises(VerifyError, match="could not be verified") as caught:
+        small("exit 0 # and no report")
+    assert caught.value.found == "exit status 0 and no report"
     assert state(engine) == before
 
 

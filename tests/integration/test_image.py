@@ -6,6 +6,7 @@ import json
 import os
 import stat
 import subprocess
+import sys
 from pathlib import Path
 
 import pytest
@@ -96,6 +97,23 @@ def test_every_file_has_the_epochs_time_and_no_setuid_bit(layers: tuple[Layer, .
             assert found.st_mtime == 1704067200, path
             assert not found.st_mode & (stat.S_ISUID | stat.S_ISGID), path
             assert path.is_symlink() or not found.st_mode & stat.S_IWOTH, path
+
+
+def test_the_manifest_has_every_file_of_the_environment(root: Path) -> None:
+    prefix = root / "opt/theano"
+    suite = root / layout.SHARE[1:] / "verify"
+    subprocess.run([sys.executable, suite, "files", "--prefix", prefix, "--full"], check=True)
+    listed = set(json.loads((prefix / "etc/theano-stacks/files.json").read_text().splitlines()[1]))
+    present = {
+        str(path.relative_to(prefix))
+        for path in prefix.rglob("*")
+        if path.is_symlink() or path.is_file()
+    }
+    # What programs write, and the manifest itself.
+    rest = {name for name in present if not name.startswith("var/")} - listed
+    assert rest <= {"etc/theano-stacks/files.json", "conda-meta/history"}
+    own = {"sbom.cdx.json", "sbom-without-base.cdx.json", "bashrc", "verify/suite.py"}
+    assert {f"share/theano-stacks/{name}" for name in own} <= listed
 
 
 def test_a_first_program_compiles_nothing(workspace: Workspace, root: Path, tmp_path: Path) -> None:

@@ -3,9 +3,11 @@
 from __future__ import annotations
 
 import json
+import re
 import subprocess
 from collections.abc import Callable
 from pathlib import Path
+from typing import Any, cast
 
 import pytest
 
@@ -63,6 +65,12 @@ def run(image: str, engine: Engine) -> Run:
     return run
 
 
+def files_of(report: dict[str, Any]) -> dict[str, Any]:
+    """Return the report's check of the environment's files."""
+    [check] = [check for check in report["checks"] if check["name"] == "files"]
+    return cast("dict[str, Any]", check)
+
+
 def test_the_image_was_verified(workspace: Workspace, image: str) -> None:
     report = json.loads(
         docker.report_path(
@@ -70,12 +78,42 @@ def test_the_image_was_verified(workspace: Workspace, image: str) -> None:
         ).read_bytes()
     )
     assert report["ok"] and report["variant"] == "openblas"
+    assert re.fullmatch(r"[\d,]+ as installed", files_of(report)["detail"])
 
 
 def test_verify_as_another_user_without_capabilities(run: Run) -> None:
     done = run("verify", options=(*CONFINED, "--user", "12345:0"))
     assert done.returncode == 0, done.stdout + done.stderr
     assert "checks passed" in done.stdout.splitlines()[-1]
+
+
+def test_what_changes_in_a_container_is_named(run: Run) -> None:
+    change = """
+    cd /opt/theano
+    mode=$(stat -c %a share/theano-stacks/sbom.cdx.json)
+    sed -i s/libc6/libc7/ share/theano-stacks/sbom.cdx.json
+    chmod "$mode" share/theano-stacks/sbom.cdx.json
+    chmod 777 share/theano-stacks/verify/table.py
+    ln -sf libz.so.2 lib/libopenblas.so.0
+    rm etc/theanorc
+    touch lib/python3.9/site-packages/extra.py
+    exec theano-stacks verify --json
+    """
+    done = run("sh", "-c", change, options=("--user", "0"))
+    assert done.returncode == 1, done.stderr
+    check = files_of(json.loads(done.stdout))
+    assert check["status"] == "fail"
+    first, *lines = check["detail"].splitlines()
+    assert first == "5 differences from what was installed"
+    for path, problem in {
+        "etc/theanorc": "missing",
+        "lib/libopenblas.so.0": "changed: a link to libz.so.2",
+        "lib/python3.9/site-packages/extra.py": "extra",
+        "share/theano-stacks/sbom.cdx.json": "changed: SHA-256",
+        "share/theano-stacks/verify/table.py": "changed: mode 777",
+    }.items():
+        assert any(line.startswith(f"{path}: {problem}") for line in lines), check["detail"]
+    assert check["fix"] == "start a new container from the image, by its digest"
 
 
 @pytest.mark.parametrize("user", ["", "4321:4321"])

@@ -1,12 +1,14 @@
 from __future__ import annotations
 
 import json
+from pathlib import Path
 
 import pytest
 
 from stacks.bench import probe, program
 from stacks.core.errors import StacksError, UsageError
 from unit.helpers.benching import answer, candidate
+from unit.helpers.killed import kill_during_import, slow_environment
 
 
 def test_an_unknown_workload_is_refused() -> None:
@@ -44,3 +46,13 @@ def test_how_often_a_program_is_called() -> None:
     assert [probe.calls_of("ntm", quick) for quick in (True, False)] == [20, 100]
     assert probe.calls_of("check_blas", True) == 10
     assert program.profile_calls("check_blas") == 1
+
+
+def test_a_probe_ends_with_a_killed_bench(tmp_path: Path) -> None:
+    code = (
+        "import sys, dataclasses, pathlib; from stacks.bench import probe\n"
+        "from unit.helpers.benching import candidate\n"
+        "built = dataclasses.replace(candidate('mkl'), place=pathlib.Path(sys.argv[1]))\n"
+        "probe.measure(built, 'gemm', 1, quick=True)"
+    )
+    kill_during_import(tmp_path, code, slow_environment(tmp_path))

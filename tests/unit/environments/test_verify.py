@@ -3,23 +3,18 @@
 from __future__ import annotations
 
 import json
-import os
-import subprocess
-import sys
 from contextlib import nullcontext
 from pathlib import Path
-from typing import Any
 
 import pytest
 
-from stacks.core.disk import REPOSITORY
 from stacks.core.errors import VerifyError
 from stacks.core.workspace import Workspace
 from stacks.environments import reports
 from stacks.environments import verify as verification
-from stacks.image import docker
 from stacks.variants.variant import Variant, load_variant
 from unit.helpers.environments import EXPECTATION, add, environment, write_manifest
+from unit.helpers.killed import kill_during_import, slow_environment
 
 
 @pytest.fixture
@@ -145,22 +140,11 @@ def test_true_is_not_a_verified_python() -> None:
         verification.verify_python("/bin/true")
 
 
-def test_the_suite_ends_with_a_killed_builder(prefix: Path, tmp_path: Path) -> None:
+def test_the_suite_ends_with_a_killed_builder(tmp_path: Path) -> None:
     # The suite cannot know by itself whether it should outlive a shell that has started it.
     code = "import sys; from stacks.environments.verify import verify_python\n"
     code += "verify_python(sys.argv[1])"
-    # The framework that the suite imports.
-    add(tmp_path, "pytensor/__init__.py", "import time\nopen('pipe', 'w')\ntime.sleep(60)")
-    os.mkfifo(tmp_path / "pipe")
-    env = {**os.environ, "PYTHONPATH": f"{tmp_path}:{REPOSITORY}", "TMPDIR": str(tmp_path)}
-    words = [sys.executable, "-c", code, sys.executable]
-    with (
-        subprocess.Popen(words, cwd=tmp_path, env=env, stderr=subprocess.PIPE) as builder,
-        (tmp_path / "pipe").open(),
-    ):
-        builder.kill()
-        # Every process has the writing end.
-        builder.communicate(timeout=10)
+    kill_during_import(tmp_path, code, slow_environment(tmp_path) / "bin/python")
     assert not list(tmp_path.glob("theano-verify-*"))
 
 
@@ -185,27 +169,3 @@ def test_a_report_that_agrees_is_stored(
         verification.verify_python(str(prefix / "bin/python"), json_file=tmp_path / "b.json")
     for path in (kept, tmp_path / "a.json", tmp_path / "b.json"):
         assert json.loads(path.read_text()) == content
-
-
-def test_of_an_image(
-    workspace: Workspace,
-    variant: Variant,
-    kept: Path,
-    tmp_path: Path,
-    monkeypatch: pytest.MonkeyPatch,
-) -> None:
-    class Engine:
-        def attach(self, *arguments: str, output: Any) -> int:
-            return 1
-
-    report = docker.report_path(workspace, variant)
-    report.parent.mkdir(parents=True)
-    report.write_text("{}")
-    monkeypatch.setattr(docker, "_container", lambda engine: nullcontext("name"))
-    engine: Any = Engine()
-    with pytest.raises(VerifyError, match="openblas wrote no report") as caught:
-        docker.verify(
-            workspace, engine, "x", variant, full=False, json_file=tmp_path / "report.json"
-        )
-    assert caught.value.exit_code == 1
-    assert report.read_text() == "{}" and not (tmp_path / "report.json").exists()

@@ -3,10 +3,12 @@ from __future__ import annotations
 import io
 import lzma
 import tarfile
+from collections.abc import Mapping
 from pathlib import Path
 
 import pytest
 
+from stacks.core.errors import IntegrityError
 from stacks.core.workspace import Workspace
 from stacks.image import base
 from unit.helpers.archives import ar, member, tar
@@ -14,11 +16,13 @@ from unit.helpers.archives import ar, member, tar
 CONTROL = b"Package: base-files\nVersion: 12.4\nArchitecture: amd64\n"
 
 
-def deb(path: Path, control: bytes, *names: str) -> Path:
-    folders = {str(parent) for name in names for parent in Path(name).parents} - {"."}
+def deb(path: Path, control: bytes, *names: str, links: Mapping[str, object] = {}) -> Path:
+    paths = (*names, *links)
+    folders = {str(parent) for name in paths for parent in Path(name).parents} - {"."}
     members = [
         *((member(f"./{f}", tarfile.DIRTYPE, mode=0o755), b"") for f in sorted(folders)),
         *((member(f"./{name}"), f"{name}\n".encode()) for name in names),
+        *((member(f"./{n}", tarfile.SYMTYPE, str(target)), b"") for n, target in links.items()),
     ]
     body = tar(*members)
     path.write_bytes(
@@ -104,3 +108,113 @@ def test_the_licences_that_copyright_files_name(workspace: Workspace) -> None:
     found = base.licences(workspace)
     assert found[first] == ("BSD-3", "GPL-2+")
     assert found[second] == ()
+
+
+def made_from(folder: Path, *debs: Path) -> Path:
+    """Make the base from debs in this order, and from one that has what every base needs."""
+    needed = deb(folder / "z_1_all.deb", CONTROL, *base.COPIES.values())
+    root = folder / "made" / "root"
+    root.parent.mkdir()
+    base.make(root, {path.name: path for path in (*debs, needed)})
+    return root
+
+
+@pytest.fixture
+def outside(tmp_path: Path) -> Path:
+    """Give a folder of the machine that makes the base."""
+    folder = tmp_path / "outside"
+    (folder / "doc").mkdir(parents=True)
+    (folder / "file").write_text("of this machine")
+    (folder / "doc/README").write_text("of this machine")
+    return folder
+
+
+def content(folder: Path) -> dict[str, str]:
+    return {
+        str(path.relative_to(folder)): path.read_text() if path.is_file() else ""
+        for path in folder.rglob("*")
+    }
+
+
+def test_an_absolute_link_names_a_file_of_the_root(tmp_path: Path) -> None:
+    links = {"usr/share/libc-bin/nsswitch.conf": "/usr/share/real/nsswitch.conf"}
+    names = [*set(base.COPIES.values()).difference(links), "usr/share/real/nsswitch.conf"]
+    package = deb(tmp_path / "a_1_all.deb", CONTROL, *names, links=links)
+    root = tmp_path / "root"
+    base.make(root, {"a": package})
+    assert (root / "etc/nsswitch.conf").read_text() == "usr/share/real/nsswitch.conf\n"
+
+
+@pytest.mark.parametrize(
+    "name", ["usr/share/libc-bin/nsswitch.conf", "usr/share/ca-certificates/mozilla/A.crt"]
+)
+def test_a_file_of_this_machine_never_gets_into_the_base(
+    name: str, tmp_path: Path, outside: Path
+) -> None:
+    names = set(base.COPIES.values()).difference([name])
+    package = deb(tmp_path / "a_1_all.deb", CONTROL, *names, links={name: outside / "file"})
+    with pytest.raises(IntegrityError, match=f"no {name}"):
+        base.make(tmp_path / "root", {"a": package})
+
+
+@pytest.mark.parametrize(
+    ("link", "target"),
+    [
+        ("etc/passwd", "file"),
+        ("etc/ssl", ""),
+        ("etc/theano-stacks-base", "new"),
+        ("usr/share", ""),
+        ("usr/share/doc", "doc"),
+        ("usr/share/man", "doc"),
+        ("var/lib/dpkg", ""),
+        ("var/run", "doc"),
+    ],
+)
+def test_a_link_to_this_machine_changes_nothing_there(
+    link: str, target: str, tmp_path: Path, outside: Path
+) -> None:
+    before = content(outside)
+    package = deb(tmp_path / "a_1_all.deb", CONTROL, links={link: outside / target})
+    made_from(tmp_path, package)
+    assert content(outside) == before
+
+
+def test_files_of_a_package_behind_a_link_of_another_stay_in_the_root(
+    tmp_path: Path, outside: Path
+) -> None:
+    before = content(outside)
+    first = deb(tmp_path / "a_1_all.deb", CONTROL, links={"opt/x": outside})
+    second = deb(tmp_path / "b_1_all.deb", CONTROL, "opt/x/new")
+    root = made_from(tmp_path, first, second)
+    assert content(outside) == before
+    assert (root / "opt/x").readlink() == Path(f"..{outside}")
+    assert (root / str(outside).lstrip("/") / "new").read_text() == "opt/x/new\n"
+
+
+@pytest.mark.parametrize("names", [("opt/x", "opt/x/y"), ("opt/x/y", "opt/x")])
+def test_a_file_and_a_folder_of_one_path(names: tuple[str, str], tmp_path: Path) -> None:
+    debs = [
+        deb(tmp_path / f"{package}_1_all.deb", CONTROL, name)
+        for package, name in zip("ab", names, strict=True)
+    ]
+    with pytest.raises(IntegrityError, match=r"b_1_all\.deb does not fit .*: opt/x"):
+        made_from(tmp_path, *debs)
+
+
+@pytest.mark.parametrize(
+    ("first", "second"),
+    [
+        ({"etc/x": "passwd"}, {"etc/passwd": "x"}),
+        ({"usr/deep/up": "../.."}, {"etc/passwd": "../usr/deep/up/../outside/file"}),
+    ],
+)
+def test_links_of_two_packages_that_lead_out_or_in_a_circle(
+    first: dict[str, str], second: dict[str, str], tmp_path: Path
+) -> None:
+    """Each of them stays inside of its own package."""
+    debs = [
+        deb(tmp_path / f"{package}_1_all.deb", CONTROL, links=symlinks)
+        for package, symlinks in zip("ab", (first, second), strict=True)
+    ]
+    with pytest.raises(IntegrityError, match=r"etc/passwd is not inside of its root"):
+        made_from(tmp_path, *debs)

@@ -13,6 +13,7 @@ from stacks.core.errors import UsageError
 from stacks.core.workspace import Workspace
 from stacks.environments.verify import SUITE
 from stacks.profiles import run as profile_runs
+from unit.helpers.killed import kill_during_import, slow_environment
 from unit.helpers.profiles import case, profile, report, tables
 
 SLOW = profile(tables("Dot22", 2.0, 400, "Py", 4), tables("Gemm", 0.4, 10, "C"))
@@ -32,6 +33,18 @@ def test_workload_options_become_the_programs_words() -> None:
     assert options.arguments() == [
         "lstm", "--calls", "5", "--case", "merged", "--linker", "numba", "--small",
     ]  # fmt: skip
+
+
+def test_a_workload_ends_with_a_killed_profile(tmp_path: Path) -> None:
+    code = (
+        "import sys, pathlib; from stacks.profiles import run\n"
+        "from stacks.core.workspace import default_workspace\n"
+        "from stacks.variants.variant import load_variant\n"
+        "variant = load_variant(default_workspace(), 'openblas')\n"
+        "prefix, options = pathlib.Path(sys.argv[1]), run.WorkloadOptions('logreg')\n"
+        "run.run(variant, prefix, options, quiet=True)"
+    )
+    kill_during_import(tmp_path, code, slow_environment(tmp_path))
 
 
 def test_the_error_for_an_unknown_workload_lists_the_known_ones() -> None:
