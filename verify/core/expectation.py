@@ -37,7 +37,8 @@ def load(path):
             content = json.load(file)
     except (OSError, IOError) as error:
         raise ExpectationError("%s: %s" % (path, error.strerror))
-    except ValueError as error:
+    # Python raises RuntimeError for too many levels.
+    except (ValueError, RuntimeError) as error:
         raise ExpectationError("%s: not JSON: %s" % (path, error))
     try:
         _check(content, KEYS, "")
