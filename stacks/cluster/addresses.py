@@ -28,7 +28,7 @@ INSECURE = "--insecure-address"
 
 @dataclass(frozen=True)
 class Listening:
-    """What makes dask listen where it may: more words of its command, and variables."""
+    """What decides where dask listens: more words of its command, and environment variables."""
 
     words: tuple[str, ...]
     variables: Mapping[str, str]
@@ -40,7 +40,7 @@ def of_scheduler(options: Sequence[str], *, insecure: bool = False) -> Listening
     Raises UsageError for an address that others can reach, without TLS and without `insecure`.
     """
     given = _given(dask_scheduler.main, options)
-    words = _default_host(given, LOOPBACK) + _default_dashboard(given, DASHBOARD_PORT)
+    words = _default_host(given) + _default_dashboard(given, DASHBOARD_PORT)
     return Listening(words, _protection("scheduler", given, (), insecure=insecure))
 
 
@@ -51,7 +51,7 @@ def of_worker(address: str, options: Sequence[str], *, insecure: bool = False) -
     """
     given = _given(dask_worker.main, options)
     near = is_loopback(address)
-    words = (_default_host(given, LOOPBACK) if near else ()) + _default_dashboard(given, 0)
+    words = (_default_host(given) if near else ()) + _default_dashboard(given, 0)
     # A scheduler elsewhere sends programs to the worker, and needs to reach it.
     exposed = () if near else (address,)
     return Listening(words, _protection("worker", given, exposed, insecure=insecure))
@@ -88,8 +88,8 @@ def _given(command: click.Command, options: Sequence[str]) -> dict[str, Any]:
     }
 
 
-def _default_host(given: Mapping[str, Any], host: str) -> tuple[str, ...]:
-    return () if {"host", "interface", "listen_address"} & {*given} else ("--host", host)
+def _default_host(given: Mapping[str, Any]) -> tuple[str, ...]:
+    return () if {"host", "interface", "listen_address"} & {*given} else ("--host", LOOPBACK)
 
 
 def _default_dashboard(given: Mapping[str, Any], port: int) -> tuple[str, ...]:
@@ -100,14 +100,16 @@ def _default_dashboard(given: Mapping[str, Any], port: int) -> tuple[str, ...]:
 def _protection(
     role: str, given: Mapping[str, Any], exposed: Sequence[str], *, insecure: bool
 ) -> Mapping[str, str]:
-    """Return the variables that make dask insist on TLS, if it is to; refuse what needs it."""
+    """Return the variables that make dask insist on TLS where it is used.
+
+    exposed: addresses that others can reach, besides those in the options.
+    """
+    if insecure:
+        return {}
     hosts = [given[name] for name in ("host", "listen_address") if name in given]
     exposed = [*exposed, *(host for host in hosts if not is_loopback(host))]
     if given.get("interface", "lo") != "lo":
         exposed.append(given["interface"])
-    files = [f"tls_{name}" for name in ("ca_file", "cert", "key")]
-    if insecure:
-        return {}
     dashboard = str(given.get("dashboard_address", LOOPBACK))
     # A number alone is a port, on every address.
     if dashboard.isdecimal() or not is_loopback(dashboard):
@@ -119,9 +121,9 @@ def _protection(
         schemes = {"tcp"}
     encrypted = schemes <= {"tls"} and _has_certificates(role, given)
     if exposed and not encrypted:
-        found = f"{', '.join(dict.fromkeys(exposed))} without TLS"
-        raise _refused(role, found)
-    return ENCRYPTED if encrypted and (exposed or {*files} & {*given}) else {}
+        raise _refused(role, f"{', '.join(dict.fromkeys(exposed))} without TLS")
+    asks_for_tls = exposed or {"tls_ca_file", "tls_cert", "tls_key"} & {*given}
+    return ENCRYPTED if encrypted and asks_for_tls else {}
 
 
 def _has_certificates(role: str, given: Mapping[str, Any]) -> bool:

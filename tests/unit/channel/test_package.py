@@ -136,13 +136,14 @@ def test_a_package_that_cannot_be_read_is_a_disk_error(
     workspace: Workspace, recipe: Recipe, staged: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     built = package.build(workspace, recipe, PINS)
+    inputs = assemble.inputs_hash(recipe, [PIN])
 
     def refuse(path: Path, *_: object, **__: object) -> None:
         raise PermissionError(13, "Permission denied", str(path))
 
     monkeypatch.setattr(Path, "open", refuse)
     with pytest.raises(DiskError, match=rf"(?s){built.path.parent}.*THEANO_STACKS_CACHE"):
-        package.cached(workspace, recipe, assemble.inputs_hash(recipe, [PIN]))
+        package.cached(workspace, recipe, inputs)
 
 
 def test_a_broken_link_is_an_error_that_leaves_nothing_in_the_cache(
