@@ -229,11 +229,11 @@ def parents(name: str) -> Iterator[str]:
 
 def _digest(content: IO[bytes], *, keep: bool) -> tuple[str, bytes | None]:
     """Return the SHA-256 of a member, and with `keep` its bytes."""
-    digest, kept = hashlib.sha256(), io.BytesIO()
+    digest, copy = hashlib.sha256(), io.BytesIO()
     while block := content.read(BLOCK):
         digest.update(block)
         if keep:
-            kept.write(block)
-            if kept.tell() > LARGEST:
+            copy.write(block)
+            if copy.tell() > LARGEST:
                 raise _UnsafeError("its metadata is too large")
-    return digest.hexdigest(), kept.getvalue() if keep else None
+    return digest.hexdigest(), copy.getvalue() if keep else None
