@@ -37,8 +37,7 @@ def load(path):
             content = json.load(file)
     except (OSError, IOError) as error:
         raise ExpectationError("%s: %s" % (path, error.strerror))
-    # Python raises RuntimeError for too many levels.
-    except (ValueError, RuntimeError) as error:
+    except ValueError as error:
         raise ExpectationError("%s: not JSON: %s" % (path, error))
     try:
         _check(content, KEYS, "")

@@ -86,7 +86,7 @@ def _conda_record(text):
     try:
         record = json.loads(text)
         return record["name"], record["version"], ["%s" % path for path in record["files"]]
-    except (ValueError, KeyError, TypeError, RuntimeError):
+    except (ValueError, KeyError, TypeError):
         return None
 
 

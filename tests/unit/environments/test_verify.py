@@ -33,7 +33,7 @@ def variant(workspace: Workspace) -> Variant:
 
 
 @pytest.fixture
-def last_report(workspace: Workspace, variant: Variant) -> Path:
+def kept(workspace: Workspace, variant: Variant) -> Path:
     """Give the report of an earlier verification."""
     path = reports.report_path(workspace, variant)
     path.parent.mkdir(parents=True)
@@ -56,18 +56,18 @@ def with_python(prefix: Path, script: str) -> Path:
 
 
 def test_of_an_environment(
-    workspace: Workspace, variant: Variant, last_report: Path, tmp_path: Path, prefix: Path
+    workspace: Workspace, variant: Variant, kept: Path, tmp_path: Path, prefix: Path
 ) -> None:
     with pytest.raises(VerifyError, match="/openblas could not be verified") as caught:
         verification.verify_variant(workspace, variant, prefix, json_file=tmp_path / "report.json")
     assert caught.value.exit_code == 1 and "see the message above" in str(caught.value.fix)
-    assert last_report.read_text() == "{}" and not (tmp_path / "report.json").exists()
+    assert kept.read_text() == "{}" and not (tmp_path / "report.json").exists()
 
 
 def test_a_damaged_environment_is_not_started(
     workspace: Workspace,
     variant: Variant,
-    last_report: Path,
+    kept: Path,
     prefix: Path,
     tmp_path: Path,
     capfd: pytest.CaptureFixture[str],
@@ -81,25 +81,25 @@ def test_a_damaged_environment_is_not_started(
     )
     assert not (tmp_path / "started").exists()
     assert "bin/python: changed" in capfd.readouterr().out
-    for path in (last_report, tmp_path / "report.json"):
+    for path in (kept, tmp_path / "report.json"):
         assert json.loads(path.read_text())["checks"][0]["name"] == "files"
 
 
 def test_the_last_report_of_an_environment_without_a_name_is_removed(
-    workspace: Workspace, variant: Variant, last_report: Path, prefix: Path
+    workspace: Workspace, variant: Variant, kept: Path, prefix: Path
 ) -> None:
     (prefix / EXPECTATION).unlink()
     with pytest.raises(VerifyError, match="/openblas is damaged"):
         verification.verify_variant(workspace, variant, prefix)
-    assert not last_report.exists()
+    assert not kept.exists()
 
 
 def test_without_a_manifest_and_an_expectation_it_cannot_run(
-    workspace: Workspace, variant: Variant, last_report: Path, tmp_path: Path
+    workspace: Workspace, variant: Variant, kept: Path, tmp_path: Path
 ) -> None:
     with pytest.raises(VerifyError, match="/openblas could not be verified") as caught:
         verification.verify_variant(workspace, variant, tmp_path)
-    assert caught.value.exit_code == 2 and last_report.read_text() == "{}"
+    assert caught.value.exit_code == 2 and kept.read_text() == "{}"
 
 
 PASS, FAIL = (
@@ -127,12 +127,7 @@ def reporting(status: int, content: object) -> str:
     ],
 )
 def test_a_program_that_does_not_verify_never_passes(
-    script: str,
-    found: str,
-    workspace: Workspace,
-    variant: Variant,
-    last_report: Path,
-    tmp_path: Path,
+    script: str, found: str, workspace: Workspace, variant: Variant, kept: Path, tmp_path: Path
 ) -> None:
     prefix = with_python(tmp_path / "environment", script)
     python = str(prefix / "bin/python")
@@ -142,7 +137,7 @@ def test_a_program_that_does_not_verify_never_passes(
     with pytest.raises(VerifyError, match="could not be verified") as caught:
         verification.verify_variant(workspace, variant, prefix, json_file=tmp_path / "report.json")
     assert str(caught.value.found).startswith(found)
-    assert last_report.read_text() == "{}" and not (tmp_path / "report.json").exists()
+    assert kept.read_text() == "{}" and not (tmp_path / "report.json").exists()
 
 
 def test_true_is_not_a_verified_python() -> None:
@@ -176,26 +171,26 @@ def test_a_report_that_agrees_is_stored(
     ok: bool,
     workspace: Workspace,
     variant: Variant,
-    last_report: Path,
+    kept: Path,
     tmp_path: Path,
 ) -> None:
     content = {"ok": ok, "checks": [check]}
     prefix = with_python(tmp_path / "environment", reporting(status, content))
     failure = nullcontext() if ok else pytest.raises(VerifyError, match=r"did not pass|failed")
-    for path in (last_report, tmp_path / "a.json", tmp_path / "b.json"):
+    for path in (kept, tmp_path / "a.json", tmp_path / "b.json"):
         path.unlink(missing_ok=True)
     with failure:
         verification.verify_variant(workspace, variant, prefix, json_file=tmp_path / "a.json")
     with failure:
         verification.verify_python(str(prefix / "bin/python"), json_file=tmp_path / "b.json")
-    for path in (last_report, tmp_path / "a.json", tmp_path / "b.json"):
+    for path in (kept, tmp_path / "a.json", tmp_path / "b.json"):
         assert json.loads(path.read_text()) == content
 
 
 def test_of_an_image(
     workspace: Workspace,
     variant: Variant,
-    last_report: Path,
+    kept: Path,
     tmp_path: Path,
     monkeypatch: pytest.MonkeyPatch,
 ) -> None:

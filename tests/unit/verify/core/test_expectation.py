@@ -48,7 +48,6 @@ def test_an_invalid_file_is_refused_by_key(
 def test_a_missing_file_and_one_that_is_not_json(tmp_path: Path) -> None:
     with pytest.raises(expectation.ExpectationError, match="nowhere: No such file"):
         expectation.load(str(tmp_path / "nowhere"))
-    for text in ("{", "[" * 100_000):
-        (tmp_path / "text").write_text(text)
-        with pytest.raises(expectation.ExpectationError, match="text: not JSON"):
-            expectation.load(str(tmp_path / "text"))
+    (tmp_path / "text").write_text("{")
+    with pytest.raises(expectation.ExpectationError, match="text: not JSON"):
+        expectation.load(str(tmp_path / "text"))

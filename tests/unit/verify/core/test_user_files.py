@@ -104,11 +104,6 @@ def test_a_damaged_conda_record_is_damage(content: object, prefix: Path) -> None
     assert split(prefix) == ([], ["conda-meta/zlib-1.2-0.json"])
 
 
-def test_a_conda_record_of_many_levels_is_damage(prefix: Path) -> None:
-    add(prefix, "conda-meta/zlib-1.2-0.json", "[" * 100_000)
-    assert split(prefix) == ([], ["conda-meta/zlib-1.2-0.json"])
-
-
 def test_compiled_python_is_the_users(prefix: Path) -> None:
     add(prefix, f"{SITE_PACKAGES}/numpy/__pycache__/__init__.cpython-39.pyc")
     add(prefix, f"{SITE_PACKAGES}/numpy/__init__.pyc")
