@@ -1,14 +1,13 @@
 """What a conda archive would write into an environment, read without unpacking it.
 
-An archive of another channel is a stranger's. Its paths are decided here, before any tool unpacks
-or links it: a path that leads out of the environment is refused.
+An archive of another channel is not trusted: a path that leads out of the environment is refused
+here, before any tool unpacks or links it.
 """
 
 from __future__ import annotations
 
 import hashlib
 import io
-import json
 import lzma
 import re
 import tarfile
@@ -22,6 +21,7 @@ from typing import IO, Any
 
 import zstandard
 
+from stacks.core import jsonfile
 from stacks.core.disk import explain_disk_errors
 from stacks.core.errors import IntegrityError
 
@@ -123,7 +123,9 @@ def _reported(path: Path) -> Iterator[None]:
         EOFError,
         OSError,
         ValueError,
+        AttributeError,
         KeyError,
+        TypeError,
         RuntimeError,
     ) as error:
         if isinstance(error, FileNotFoundError):
@@ -139,23 +141,19 @@ def _reported(path: Path) -> Iterator[None]:
 def _tars(path: Path) -> Iterator[tarfile.TarFile]:
     """Yield the tar archives in a conda archive, as streams."""
     if path.name.endswith(".tar.bz2"):
-        with tarfile.open(path, mode="r|bz2", bufsize=BLOCK, tarinfo=_StrictTarInfo) as tar:
+        with tarfile.open(path, mode="r|bz2", tarinfo=_StrictTarInfo) as tar:
             yield tar
         return
     with zipfile.ZipFile(path) as archive:
         names = [name for name in archive.namelist() if name.endswith(".tar.zst")]
         for section in ("info", "pkg"):
-            if sum(name.startswith(f"{section}-") for name in names) != 1:
-                raise _UnsafeError(f"it has not exactly one {section}-*.tar.zst")
+            count = sum(name.startswith(f"{section}-") for name in names)
+            if count != 1:
+                raise _UnsafeError(f"it has {count} {section}-*.tar.zst, not one")
         for name in sorted(names):
             with archive.open(name) as packed:
                 plain = zstandard.ZstdDecompressor().stream_reader(packed, read_size=BLOCK)
-                with (
-                    plain,
-                    tarfile.open(
-                        fileobj=plain, mode="r|", bufsize=BLOCK, tarinfo=_StrictTarInfo
-                    ) as tar,
-                ):
+                with plain, tarfile.open(fileobj=plain, mode="r|", tarinfo=_StrictTarInfo) as tar:
                     yield tar
 
 
@@ -189,14 +187,14 @@ class _Members:
         elif member.islnk():
             linked = self.entries.get(checked_path(member.linkname))
             if linked is None or linked.target is not None:
-                raise _UnsafeError(f"{name!r} is a hard link to no file of it")
+                raise _UnsafeError(f"{name!r} is a hard link to a missing file")
             self.entries[name] = linked
         elif member.isreg():
             content = tar.extractfile(member)
             assert content is not None
             digest, data = _digest(content, keep=name in INFO)
             if data is not None:
-                self.metadata[name] = json.loads(data)
+                self.metadata[name] = jsonfile.parse(data)
             self.entries[name] = Entry(bool(member.mode & 0o111), member.size, digest)
         else:
             raise _UnsafeError(f"{name!r} is neither file, folder nor link")
@@ -210,9 +208,9 @@ class _Members:
         for name, rewritten in self._listed():
             entry = self.entries.get(name)
             if entry is None:
-                raise _UnsafeError(f"{PATHS} names {name!r}, which it does not have")
+                raise _UnsafeError(f"{PATHS} names {name!r}, which is missing")
             if rewritten and entry.target is not None:
-                raise _UnsafeError(f"{name!r} is a link into which a path should be written")
+                raise _UnsafeError(f"{name!r} is a link, so no path can be written into it")
             files[name] = replace(entry, is_rewritten=rewritten)
         self._check_index()
         info = {name: self.entries[name].sha256 for name in INFO if name in self.metadata}
@@ -276,11 +274,11 @@ def parents(name: str) -> Iterator[str]:
 
 def _digest(content: IO[bytes], *, keep: bool) -> tuple[str, bytes | None]:
     """Return the SHA-256 of a member, and with `keep` its bytes."""
-    digest, kept = hashlib.sha256(), io.BytesIO()
+    digest, copy = hashlib.sha256(), io.BytesIO()
     while block := content.read(BLOCK):
         digest.update(block)
         if keep:
-            kept.write(block)
-            if kept.tell() > LARGEST:
+            copy.write(block)
+            if copy.tell() > LARGEST:
                 raise _UnsafeError("its metadata is too large")
-    return digest.hexdigest(), kept.getvalue() if keep else None
+    return digest.hexdigest(), copy.getvalue() if keep else None

@@ -11,6 +11,7 @@ from pathlib import Path
 
 from stacks.channel.assemble import assemble, file_name, inputs_hash
 from stacks.channel.recipe import Recipe
+from stacks.core import jsonfile
 from stacks.core.disk import explain_disk_errors, hold_lock, replace_atomically, sha256_of
 from stacks.core.workspace import Workspace
 from stacks.sources.fetch import fetch
@@ -45,7 +46,7 @@ def cached(workspace: Workspace, recipe: Recipe, inputs: str) -> Built | None:
     path = cached_path(workspace, recipe, inputs)
     with explain_disk_errors(path):
         try:
-            recorded = json.loads((path.parent / RECORD).read_bytes())["sha256"]
+            recorded = jsonfile.read(path.parent / RECORD)["sha256"]
             digest = sha256_of(path)
         except (FileNotFoundError, ValueError, KeyError, TypeError):
             return None

@@ -28,7 +28,7 @@ INSECURE = "--insecure-address"
 
 @dataclass(frozen=True)
 class Listening:
-    """What makes dask listen where it may: more words of its command, and variables."""
+    """What decides where dask listens: more words of its command, and environment variables."""
 
     words: tuple[str, ...]
     variables: Mapping[str, str]
@@ -39,9 +39,9 @@ def of_scheduler(options: Sequence[str], *, insecure: bool = False) -> Listening
 
     Raises UsageError for an address that others can reach, without TLS and without `insecure`.
     """
-    given = _given(dask_scheduler.main, options)
-    words = _default_host(given, LOOPBACK) + _default_dashboard(given, DASHBOARD_PORT)
-    return Listening(words, _protection("scheduler", given, (), insecure=insecure))
+    parsed = _parsed(dask_scheduler.main, options)
+    words = _default_host(parsed) + _default_dashboard(parsed, DASHBOARD_PORT)
+    return Listening(words, _protection("scheduler", parsed, (), insecure=insecure))
 
 
 def of_worker(address: str, options: Sequence[str], *, insecure: bool = False) -> Listening:
@@ -49,12 +49,12 @@ def of_worker(address: str, options: Sequence[str], *, insecure: bool = False) -
 
     That is on loopback for a scheduler there. Raises UsageError as `of_scheduler` does.
     """
-    given = _given(dask_worker.main, options)
+    parsed = _parsed(dask_worker.main, options)
     near = is_loopback(address)
-    words = (_default_host(given, LOOPBACK) if near else ()) + _default_dashboard(given, 0)
+    words = (_default_host(parsed) if near else ()) + _default_dashboard(parsed, 0)
     # A scheduler elsewhere sends programs to the worker, and needs to reach it.
     exposed = () if near else (address,)
-    return Listening(words, _protection("worker", given, exposed, insecure=insecure))
+    return Listening(words, _protection("worker", parsed, exposed, insecure=insecure))
 
 
 def is_loopback(address: str) -> bool:
@@ -72,7 +72,7 @@ def is_loopback(address: str) -> bool:
     return bool(addresses) and all(each.is_loopback for each in addresses)
 
 
-def _given(command: click.Command, options: Sequence[str]) -> dict[str, Any]:
+def _parsed(command: click.Command, options: Sequence[str]) -> dict[str, Any]:
     """Return the options that a person gave, by dask's own names, as dask will parse them."""
     try:
         context = command.make_context(f"dask {command.name}", list(options))
@@ -88,47 +88,49 @@ def _given(command: click.Command, options: Sequence[str]) -> dict[str, Any]:
     }
 
 
-def _default_host(given: Mapping[str, Any], host: str) -> tuple[str, ...]:
-    return () if {"host", "interface", "listen_address"} & {*given} else ("--host", host)
+def _default_host(parsed: Mapping[str, Any]) -> tuple[str, ...]:
+    return () if {"host", "interface", "listen_address"} & {*parsed} else ("--host", LOOPBACK)
 
 
-def _default_dashboard(given: Mapping[str, Any], port: int) -> tuple[str, ...]:
+def _default_dashboard(parsed: Mapping[str, Any], port: int) -> tuple[str, ...]:
     # It has no TLS by default, and dask serves pages there also with --no-dashboard.
-    return () if "dashboard_address" in given else ("--dashboard-address", f"{LOOPBACK}:{port}")
+    return () if "dashboard_address" in parsed else ("--dashboard-address", f"{LOOPBACK}:{port}")
 
 
 def _protection(
-    role: str, given: Mapping[str, Any], exposed: Sequence[str], *, insecure: bool
+    role: str, parsed: Mapping[str, Any], exposed: Sequence[str], *, insecure: bool
 ) -> Mapping[str, str]:
-    """Return the variables that make dask insist on TLS, if it is to; refuse what needs it."""
-    hosts = [given[name] for name in ("host", "listen_address") if name in given]
-    exposed = [*exposed, *(host for host in hosts if not is_loopback(host))]
-    if given.get("interface", "lo") != "lo":
-        exposed.append(given["interface"])
-    files = [f"tls_{name}" for name in ("ca_file", "cert", "key")]
+    """Return the variables that make dask insist on TLS where it is used.
+
+    exposed: addresses that others can reach, besides those in the options.
+    """
     if insecure:
         return {}
-    dashboard = str(given.get("dashboard_address", LOOPBACK))
+    hosts = [parsed[name] for name in ("host", "listen_address") if name in parsed]
+    exposed = [*exposed, *(host for host in hosts if not is_loopback(host))]
+    if parsed.get("interface", "lo") != "lo":
+        exposed.append(parsed["interface"])
+    dashboard = str(parsed.get("dashboard_address", LOOPBACK))
     # A number alone is a port, on every address.
     if dashboard.isdecimal() or not is_loopback(dashboard):
         raise _refused(role, f"its dashboard would listen on {dashboard}, which has no TLS")
     schemes = {address.partition("://")[0] for address in [*exposed, *hosts] if "://" in address}
-    schemes |= {given["protocol"]} if "protocol" in given else set()
+    schemes |= {parsed["protocol"]} if "protocol" in parsed else set()
     if role == "worker" and exposed and not schemes:
         # Dask would take an address without a scheme for tcp.
         schemes = {"tcp"}
-    encrypted = schemes <= {"tls"} and _has_certificates(role, given)
+    encrypted = schemes <= {"tls"} and _has_certificates(role, parsed)
     if exposed and not encrypted:
-        found = f"{', '.join(dict.fromkeys(exposed))} without TLS"
-        raise _refused(role, found)
-    return ENCRYPTED if encrypted and (exposed or {*files} & {*given}) else {}
+        raise _refused(role, f"{', '.join(dict.fromkeys(exposed))} without TLS")
+    asks_for_tls = exposed or {"tls_ca_file", "tls_cert", "tls_key"} & {*parsed}
+    return ENCRYPTED if encrypted and asks_for_tls else {}
 
 
-def _has_certificates(role: str, given: Mapping[str, Any]) -> bool:
+def _has_certificates(role: str, parsed: Mapping[str, Any]) -> bool:
     """Return whether the options or dask's configuration have a CA and a certificate."""
     configured: Any = distributed.Security()
-    authority = given.get("tls_ca_file") or configured.tls_ca_file
-    certificate = given.get("tls_cert") or getattr(configured, f"tls_{role}_cert")
+    authority = parsed.get("tls_ca_file") or configured.tls_ca_file
+    certificate = parsed.get("tls_cert") or getattr(configured, f"tls_{role}_cert")
     return bool(authority and certificate)
 
 

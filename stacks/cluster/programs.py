@@ -28,6 +28,7 @@ def worker(address: str, name: str, options: Sequence[str], *, insecure: bool = 
     options: for `dask worker`. insecure: others may reach it without TLS. Raises UsageError for an
     invalid name, and for an address that others can reach.
     """
+    # An invalid name is an error before the tools are installed.
     worker_command(address, name)
     prepare()
     from stacks.cluster import addresses

@@ -14,7 +14,7 @@ from collections.abc import Iterator
 from contextlib import contextmanager
 from pathlib import Path
 
-from stacks.core.errors import IntegrityError, StacksError
+from stacks.core.errors import StacksError
 from stacks.core.exchange import exchange
 from stacks.core.locking import acquire, acquire_folder
 
@@ -51,18 +51,6 @@ def sha256_of(path: Path) -> str:
         while block := file.read(1 << 20):
             digest.update(block)
     return digest.hexdigest()
-
-
-def check_sha256(path: Path, expected: str, *, fix: str) -> None:
-    """Raise IntegrityError unless the file's SHA-256 is the expected one."""
-    digest = sha256_of(path)
-    if digest != expected:
-        raise IntegrityError(
-            f"{path}: its bytes are not the pinned ones",
-            expected=f"sha256 {expected}",
-            found=f"sha256 {digest}",
-            fix=fix,
-        )
 
 
 @contextmanager

@@ -89,7 +89,7 @@ def _show(faults: Mapping[str, str], target: Path) -> None:
         print(f"           {done}: {name} ({fault})", file=sys.stderr)
     aside = repairing.folder_of_replaced(target)
     if faults and aside.is_dir():
-        print(f"           what stood there is in {display_path(aside)}", file=sys.stderr)
+        print(f"           the replaced files are in {display_path(aside)}", file=sys.stderr)
 
 
 def device_of(path: Path) -> int:

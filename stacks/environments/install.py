@@ -123,7 +123,7 @@ def _check_digests(folder: Path, expected: Mapping[str, str | None]) -> None:
         actual = sha256_of(path) if path.is_file() else None
         if actual != digest:
             raise IntegrityError(
-                f"{path}: it is not that of the locked package",
+                f"{path} differs from the locked package",
                 expected=f"sha256 {digest}" if digest else "no such file",
                 found=f"{name}: sha256 {actual}" if actual else f"{name}: missing",
                 fix="run the command again; if it persists, check the disk and its file system",

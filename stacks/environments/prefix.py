@@ -115,15 +115,16 @@ def fill(
 ) -> None:
     """Make an environment in the new folder `prefix`, to be renamed to `target`.
 
+    To be called under a fixed umask.
+
     modules: the folder of compiled modules that it shares with others, if any. Raises
     IntegrityError if a file is not the locked one, or a package is not safe to install.
     """
-    with fixed_umask():
-        install.install(workspace.cache / "unpacked", variant, parts, prefix, target)
-        if lock.requirements:
-            pip_install.add(workspace, prefix, lock.requirements)
-        settings.write(variant, prefix, target, _packages(parts, lock), modules)
-        manifest.write_manifest(prefix)
+    install.install(workspace.cache / "unpacked", variant, parts, prefix, target)
+    if lock.requirements:
+        pip_install.add(workspace, prefix, lock.requirements)
+    settings.write(variant, prefix, target, _packages(parts, lock), modules)
+    manifest.write_manifest(prefix)
 
 
 def hash_of(own: Mapping[str, Part]) -> str | None:

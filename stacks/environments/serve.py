@@ -62,8 +62,8 @@ class _Server(http.server.ThreadingHTTPServer):
         self.seconds = seconds
 
     def handle_error(self, request: object, client_address: object) -> None:
-        """Print one line: clients that break off are no failure of the server."""
-        print(f"a client broke off: {sys.exc_info()[1]}", file=sys.stderr)
+        """Print one line: a lost connection is no failure of the server."""
+        print(f"a client disconnected: {sys.exc_info()[1]}", file=sys.stderr)
 
 
 class _Handler(http.server.SimpleHTTPRequestHandler):

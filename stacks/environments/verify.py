@@ -2,13 +2,13 @@
 
 from __future__ import annotations
 
-import json
 import os
 import sys
 from collections.abc import Mapping
 from pathlib import Path
 from typing import NoReturn
 
+from stacks.core import jsonfile
 from stacks.core.disk import REPOSITORY, replace_atomically, scratch, write_atomically
 from stacks.core.errors import UsageError, VerifyError
 from stacks.core.process import CommandError, run_attached
@@ -158,10 +158,10 @@ def check_report(status: int, report: Path, what: str, fix: str) -> None:
 def _verdict(report: Path) -> bool | None:
     """Return whether all checks of a report passed, None if there is no valid report."""
     try:
-        content = json.loads(report.read_bytes())
+        content = jsonfile.read(report)
         statuses = {check["status"] for check in content["checks"]}
         ok = content["ok"]
-    except (OSError, ValueError, KeyError, TypeError, RecursionError):
+    except (OSError, ValueError, KeyError, TypeError):
         return None
     return ok if statuses and ok is ("fail" not in statuses) else None
 

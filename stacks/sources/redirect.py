@@ -34,8 +34,8 @@ def check_address(url: str, what: str, fix: str) -> str:
 def redirect_target(origin: str, address: str, location: str, *, trusted: bool = False) -> str:
     """Return the URL that the answer of `address` redirects to, with the header's `location`.
 
-    Refused are other schemes, and http after https, as by apt, unless `trusted`. User and password
-    go along on the same host only. Raises FetchError that names `origin`, the URL asked first.
+    Other schemes are refused, and http after https, as by apt, unless `trusted`. User and password
+    are sent to the same host only. Raises FetchError that names `origin`, the URL asked first.
     """
     what = f"{public_url(origin)}: redirected to an address that is refused"
     # http.client decodes headers as Latin-1; other letters in addresses are sent as UTF-8.

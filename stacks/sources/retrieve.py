@@ -96,11 +96,11 @@ def _index_sources(pins: Sequence[IndexPin], stop: threading.Event) -> dict[Pin,
     return sources
 
 
-def _more_urls(web: Web, settings: PipSettings, pin: IndexPin, asked: int) -> tuple[str, ...]:
+def _more_urls(web: Web, settings: PipSettings, pin: IndexPin, after: int) -> tuple[str, ...]:
     """Return a file's links at the indexes that were not asked before."""
     query = FileQuery(pin.filename, pin.sha256)
     try:
-        files = look_up(web, settings, pin.name, frozenset({query}), asked)
+        files = look_up(web, settings, pin.name, frozenset({query}), after)
         return _urls(pin, files.links_to(pin.filename))
     except StoppedError:
         raise

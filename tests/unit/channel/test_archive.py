@@ -79,8 +79,8 @@ def test_the_files_of_an_older_archive(tmp_path: Path) -> None:
         ([file("a"), file("a", b"other")], "two files have the path 'a'"),
         ([file("a"), file("./a", b"other")], "two files have the path 'a'"),
         ([link("a", "/etc/passwd", tarfile.LNKTYPE)], "'/etc/passwd' is outside"),
-        ([link("a", "b", tarfile.LNKTYPE)], "'a' is a hard link to no file"),
-        ([link("b", "x"), link("a", "b", tarfile.LNKTYPE)], "'a' is a hard link to no file"),
+        ([link("a", "b", tarfile.LNKTYPE)], "'a' is a hard link to a missing file"),
+        ([link("b", "x"), link("a", "b", tarfile.LNKTYPE)], "'a' is a hard link to a missing file"),
         ([(member("pipe", tarfile.FIFOTYPE), b"")], "'pipe' is neither file, folder nor link"),
         ([(member("disk", tarfile.BLKTYPE), b"")], "'disk' is neither file, folder nor link"),
     ],
@@ -94,7 +94,7 @@ def test_members_that_are_refused(members: list[Member], message: str, tmp_path:
     [
         ({"_path": "../outside", "path_type": "hardlink"}, "is outside of the environment"),
         ({"_path": "/etc/passwd", "path_type": "hardlink"}, "is outside of the environment"),
-        ({"_path": "lib/none", "path_type": "hardlink"}, "'lib/none', which it does not have"),
+        ({"_path": "lib/none", "path_type": "hardlink"}, "'lib/none', which is missing"),
         ({"_path": "./lib/a", "path_type": "hardlink"}, "without a plain path"),
         ({"_path": 1}, "without a plain path"),
         ("lib/a", "without a plain path"),
@@ -108,7 +108,7 @@ def test_members_that_are_refused(members: list[Member], message: str, tmp_path:
         ),
         (
             {"_path": "lib/link", "path_type": "softlink", "prefix_placeholder": "/x"},
-            "'lib/link' is a link into which a path should be written",
+            "'lib/link' is a link, so no path can be written into it",
         ),
     ],
 )
@@ -127,6 +127,13 @@ def test_entry_points_that_are_refused(point: object, tmp_path: Path) -> None:
     refused(conda(tmp_path, info=info), "an entry point is not plain")
 
 
+@pytest.mark.parametrize(
+    "text", ['{"noarch": "python"}', '{"noarch": {"entry_points": 1}}', "[" * 100_000]
+)
+def test_descriptions_of_another_form(text: str, tmp_path: Path) -> None:
+    refused(conda(tmp_path, info=[file("info/link.json", text.encode())]), "")
+
+
 @pytest.mark.parametrize("key", ["name", "version", "build"])
 def test_names_that_are_refused(key: str, tmp_path: Path) -> None:
     index: dict[str, Any] = {key: "../../odd"}
@@ -141,7 +148,7 @@ def test_a_folder_for_python_packages_that_is_refused(tmp_path: Path) -> None:
 def test_an_archive_without_its_descriptions(tmp_path: Path) -> None:
     path = tmp_path / "odd-1-0.conda"
     refused(write_conda(path, {"info": tar(), "pkg": tar()}), "no info/paths.json")
-    refused(write_conda(path, {"pkg": tar()}), "not exactly one info-*.tar.zst")
+    refused(write_conda(path, {"pkg": tar()}), "it has 0 info-*.tar.zst, not one")
 
 
 @pytest.mark.parametrize(

@@ -104,7 +104,7 @@ def test_the_bytes_do_not_depend_on_the_umask(
 
 
 @pytest.mark.parametrize(
-    "damage", ["flip", "no json", "a list", "other json", "missing", "no description"]
+    "damage", ["flip", "no json", "a list", "deep", "other json", "missing", "no description"]
 )
 def test_a_damaged_package_is_built_again(
     workspace: Workspace,
@@ -124,7 +124,8 @@ def test_a_damaged_package_is_built_again(
     elif damage == "no description":
         description.unlink()
     else:
-        description.write_text({"no json": "{", "a list": "[1]"}.get(damage, '{"other": 1}'))
+        texts = {"no json": "{", "a list": "[1]", "deep": "[" * 100_000, "other json": '{"a": 1}'}
+        description.write_text(texts[damage])
     assert package.cached(workspace, recipe, assemble.inputs_hash(recipe, [PIN])) is None
     assert package.build(workspace, recipe, PINS) == built
     assert sha256(built.path.read_bytes()) == built.sha256
@@ -135,13 +136,14 @@ def test_a_package_that_cannot_be_read_is_a_disk_error(
     workspace: Workspace, recipe: Recipe, staged: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     built = package.build(workspace, recipe, PINS)
+    inputs = assemble.inputs_hash(recipe, [PIN])
 
-    def refuse(path: Path) -> bytes:
+    def refuse(path: Path, *_: object, **__: object) -> None:
         raise PermissionError(13, "Permission denied", str(path))
 
-    monkeypatch.setattr(Path, "read_bytes", refuse)
+    monkeypatch.setattr(Path, "open", refuse)
     with pytest.raises(DiskError, match=rf"(?s){built.path.parent}.*THEANO_STACKS_CACHE"):
-        package.cached(workspace, recipe, assemble.inputs_hash(recipe, [PIN]))
+        package.cached(workspace, recipe, inputs)
 
 
 def test_a_broken_link_is_an_error_that_leaves_nothing_in_the_cache(

@@ -7,19 +7,13 @@ from pathlib import Path
 
 import pytest
 
+from unit.helpers import environments
+
 expectation = importlib.import_module("verify.core.expectation")
 
 GOOD = {
-    "schema": 1,
-    "variant": "openblas",
-    "framework": "theano-1.0.5",
-    "module": "theano",
-    "version": "1.0.5",
-    "python": "3.9.2",
-    "baseline": False,
+    **environments.expectation(),
     "blas": {"name": "openblas", "ldflags": "-lopenblas", "libraries": ["libopenblas*"]},
-    "floatX": "float64",
-    "flags": {},
     "packages": [{"name": "numpy", "version": "1", "sha256": "00", "manager": "pip"}],
 }
 
