@@ -23,7 +23,7 @@ SCHEMA = 1
 CHANGING = ("var/", "conda-meta/history")
 
 # As the text above says.
-Entry = list[str | int]
+Row = list[str | int]
 
 
 def write_manifest(*folders: Path) -> None:
@@ -50,7 +50,7 @@ def differences(prefix: Path, sound: Path) -> dict[str, str]:
 
     "missing" or "changed", by path.
     """
-    listed: dict[str, Entry] = json.loads((sound / NAME).read_bytes().split(b"\n")[1])
+    listed: dict[str, Row] = json.loads((sound / NAME).read_bytes().split(b"\n")[1])
     present = dict(contents.walk(prefix))
     names = sorted(listed)
 
@@ -67,7 +67,7 @@ def differences(prefix: Path, sound: Path) -> dict[str, str]:
         return {n: text for n, text in zip(names, pool.map(fault, names), strict=True) if text}
 
 
-def _entry(path: Path, status: os.stat_result) -> Entry:
+def _entry(path: Path, status: os.stat_result) -> Row:
     if stat.S_ISLNK(status.st_mode):
         return ["link", os.readlink(path)]  # noqa: PTH115 - as it is written, not normalised
     if not stat.S_ISREG(status.st_mode):
