@@ -48,7 +48,7 @@ def cached(workspace: Workspace, recipe: Recipe, inputs: str) -> Built | None:
         try:
             recorded = jsonfile.read(path.parent / RECORD)["sha256"]
             digest = sha256_of(path)
-        except (FileNotFoundError, ValueError, KeyError, TypeError):
+        except (FileNotFoundError, IsADirectoryError, ValueError, KeyError, TypeError):
             return None
     return Built(path, digest) if digest == recorded else None
 

@@ -41,7 +41,10 @@ def translated(path: Path, what: str) -> Iterator[None]:
     with explain_disk_errors(path):
         try:
             yield
-        except FAILURES as error:
+        except (*FAILURES, OSError) as error:
+            # rattler's own OSErrors have the number in their text only.
+            if isinstance(error, OSError) and error.errno:
+                raise
             number = re.search(r"\(os error (\d+)\)", str(error))
             disk = number and disk_error(OSError(int(number.group(1)), str(error)), path)
             raise disk or CondaError(what, found=str(error)) from error

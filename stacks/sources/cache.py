@@ -30,10 +30,15 @@ def cached_path(workspace: Workspace, pin: Pin) -> Path:
 
 
 def cached_sha256(workspace: Workspace, pin: Pin) -> str | None:
-    """Return the SHA-256 of the cached bytes of a pinned file, None if there are none."""
+    """Return the SHA-256 of the cached bytes of a pinned file, None if there are none.
+
+    It is "a folder" if one stands in the file's place.
+    """
     path = cached_path(workspace, pin)
     with explain_disk_errors(path):
         try:
             return sha256_of(path)
         except FileNotFoundError:
             return None
+        except IsADirectoryError:
+            return "a folder"

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import shutil
 import sys
 import threading
 from collections.abc import Callable, Iterable, Iterator, Sequence
@@ -146,7 +147,7 @@ def _retrieve_one(
             note = f"{target}: deleted: expected sha256 {pin.sha256}, found {digest}"
             print(note, file=sys.stderr, flush=True)
             with explain_disk_errors(target):
-                target.unlink()
+                shutil.rmtree(target) if target.is_dir() else target.unlink()
         failures: list[StacksError] = []
         for url in source.all_urls():
             failure = _try(url, source.web, pin, target, progress)

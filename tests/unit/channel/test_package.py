@@ -104,7 +104,8 @@ def test_the_bytes_do_not_depend_on_the_umask(
 
 
 @pytest.mark.parametrize(
-    "damage", ["flip", "no json", "a list", "deep", "other json", "missing", "no description"]
+    "damage",
+    ["flip", "folder", "no json", "a list", "deep", "other json", "missing", "no description"],
 )
 def test_a_damaged_package_is_built_again(
     workspace: Workspace,
@@ -121,6 +122,9 @@ def test_a_damaged_package_is_built_again(
         built.path.write_bytes(data[:-1] + b"x")
     elif damage == "missing":
         built.path.unlink()
+    elif damage == "folder":
+        built.path.unlink()
+        built.path.mkdir()
     elif damage == "no description":
         description.unlink()
     else:

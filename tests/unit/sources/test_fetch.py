@@ -42,6 +42,16 @@ def test_a_flipped_byte_in_the_cache_is_thrown_away_and_fetched_again(
     assert len(mirror.asked) == 2
 
 
+def test_a_folder_in_place_of_a_cached_file_is_thrown_away(
+    workspace: Workspace, mirror: Site, capsys: pytest.CaptureFixture[str]
+) -> None:
+    path = fetch(workspace, [deb()])[deb()]
+    path.unlink()
+    path.mkdir()
+    assert fetch(workspace, [deb()])[deb()].read_bytes() == BODY
+    assert "found a folder" in capsys.readouterr().err
+
+
 def test_a_flipped_byte_without_a_network_is_an_error(
     workspace: Workspace, mirror: Site, monkeypatch: pytest.MonkeyPatch
 ) -> None:
