@@ -18,8 +18,6 @@ from stacks.environments.part import Part
 # How rattler names the second of two packages' files with one path.
 CLOBBERED = re.compile(r"(.+)__clobber-from-.+")
 RECORDS = "conda-meta"
-# What decides the paths that an installation writes, and the record's name.
-DECISIVE = ("name", "version", "build", "python_site_packages_path")
 # More steps than any path of a sound package has.
 STEPS = 1000
 # What rattler writes beside the packages' files.
