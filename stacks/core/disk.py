@@ -19,8 +19,8 @@ from stacks.core.exchange import exchange
 from stacks.core.locking import acquire, acquire_folder
 
 REPOSITORY = Path(__file__).resolve().parents[2]
-# How the names of temporary folders in TMPDIR begin.
-SCRATCH = "theano-stacks-"
+# How the names of temporary folders in TMPDIR begin; no person's or program's own begin so.
+SCRATCH = "theano-stacks-scratch-"
 
 
 class DiskError(StacksError):

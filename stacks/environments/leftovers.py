@@ -26,6 +26,7 @@ CACHE = {"": 0, "bases": 0, "layers": 0, "packages": 0, "sources": 3, "unpacked"
 BUILD = {"": 0, "cluster": 1, "images": 2, "prefixes": 1, "reports": 3}
 # What replace_atomically makes, and `reproduce`.
 TEMPORARY = re.compile(r"\..+\.[a-z0-9_]{8}\.part|reproduce-[a-z0-9_]{8}")
+IN_SCRATCH = re.compile(f"{SCRATCH}[a-z0-9_]{{8}}")
 LOCK = re.compile(r"\.(.+)\.(?:lock|used)")
 # A download resumes within a week after its last byte.
 RESUMED = 7 * 24 * 3600.0
@@ -84,7 +85,7 @@ def collect_scratch() -> None:
 
 def _in_scratch(folder: Path) -> Iterator[Path]:
     for entry in _entries(folder, 0):
-        if entry.name.startswith(SCRATCH) and _is_folder(entry):
+        if IN_SCRATCH.fullmatch(entry.name) and _is_folder(entry):
             with suppress(FileNotFoundError):
                 if entry.stat(follow_symlinks=False).st_uid == os.geteuid():
                     yield Path(entry.path)

@@ -41,7 +41,6 @@ def pytest_generate_tests(metafunc: pytest.Metafunc) -> None:
 @pytest.fixture(scope="session")
 def reference() -> Iterator[Reference]:
     """Make the two small environments once, at the path that each copy gets."""
-    # Not theano-stacks-*: any run of the product may collect that as a leftover.
     base = Path(tempfile.mkdtemp(prefix="fault-trials-"))
     # Another user must reach it, too.
     base.chmod(0o755)

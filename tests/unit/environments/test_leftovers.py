@@ -167,7 +167,7 @@ def test_a_running_process_keeps_its_temporary_folders_and_a_killed_one_does_not
     with process(HOLDER, target) as holder:
         assert holder.stdout
         folder = Path(holder.stdout.readline().strip())
-        assert folder.parent == scratch_folder and folder.name.startswith("theano-stacks-")
+        assert folder.parent == scratch_folder and folder.name.startswith("theano-stacks-scratch-")
         [part] = target.parent.glob(".0a1b.*.part")
         leftovers.collect(own_workspace, ("cache",))
         assert folder.is_dir() and part.is_dir()
@@ -184,12 +184,24 @@ def test_links_are_not_followed(own_workspace: Workspace, scratch_folder: Path) 
     (packages / ".a.12345678.part").symlink_to(outside)
     (own_workspace.cache / "sources").mkdir()
     (own_workspace.cache / "sources/link").symlink_to(outside)
-    (scratch_folder / "theano-stacks-link").symlink_to(outside)
+    (scratch_folder / "theano-stacks-scratch-12345679").symlink_to(outside)
     fill(packages, (".b.12345678.part/b/file",))
     (packages / ".b.12345678.part/b/link").symlink_to(outside)
     leftovers.collect(own_workspace, ("cache",))
     assert files(outside) == {"file", ".x.12345678.part/file", "sub/.gone.lock"}
     assert not (packages / ".b.12345678.part").exists()
+
+
+@pytest.mark.parametrize(
+    "name", ["theano-stacks-main", "theano-stacks-12345678", "theano-stacks-scratch-notes"]
+)
+def test_other_folders_in_tmpdir_stay(
+    name: str, own_workspace: Workspace, scratch_folder: Path
+) -> None:
+    """A checkout, or the folder in which a running program compiles."""
+    fill(scratch_folder, (f"{name}/file",))
+    leftovers.collect(own_workspace, ("cache", "build"))
+    assert (scratch_folder / name / "file").exists()
 
 
 def test_a_lock_file_in_use_stays(own_workspace: Workspace) -> None:
@@ -206,7 +218,7 @@ def test_a_lock_file_in_use_stays(own_workspace: Workspace) -> None:
 def test_a_clean_of_the_cache_counts_and_removes_leftovers(
     filled: Workspace, scratch_folder: Path, capsys: pytest.CaptureFixture[str]
 ) -> None:
-    fill(scratch_folder, ("theano-stacks-12345678/file", "other/file"))
+    fill(scratch_folder, ("theano-stacks-scratch-12345678/file", "other/file"))
     clean(filled, [], cache=True)
     left = "removed what killed processes left in"
     # With the young download, which would resume.

@@ -120,7 +120,7 @@ def test_a_task_begins_with_the_removal_of_leftovers(
     cache = tmp_path / "cache"
     monkeypatch.setenv("THEANO_STACKS_CACHE", str(cache))
     monkeypatch.setenv("TMPDIR", str(tmp_path))
-    left = (cache / "packages/.a.12345678.part", tmp_path / "theano-stacks-12345678")
+    left = (cache / "packages/.a.12345678.part", tmp_path / "theano-stacks-scratch-12345678")
     for folder in left:
         (folder / "a").mkdir(parents=True)
     result = run(tmp_path, "building")
