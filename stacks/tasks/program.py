@@ -16,10 +16,22 @@ from stacks.core.console import show_error
 from stacks.core.disk import REPOSITORY
 from stacks.core.errors import StacksError, UsageError
 from stacks.core.suggestions import nearest
+from stacks.tasks.task import INTERRUPTED
 
 
 class Program(invoke.program.Program):
     """invoke's program for this project's tasks."""
+
+    def run(self, argv: list[str] | str | None = None, exit: bool = True) -> None:
+        """Run the command line; an interrupt before a task begins ends like one in a task."""
+        try:
+            super().run(argv, exit)
+        except SystemExit as end:
+            # invoke ends silently, with the status of a failure.
+            if not isinstance(end.__context__, KeyboardInterrupt):
+                raise
+            print("\ninterrupted", file=sys.stderr)
+            raise SystemExit(INTERRUPTED) from None
 
     def core_args(self) -> list[Argument]:
         """Return invoke's own options, and --verbose."""

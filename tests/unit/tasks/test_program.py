@@ -6,6 +6,7 @@ import sys
 import pytest
 
 from stacks.core.disk import REPOSITORY
+from stacks.tasks.program import Program
 
 RUN = f"""\
 import sys
@@ -68,3 +69,15 @@ def test_verbose_is_accepted_before_and_after_the_task(words: tuple[str, ...]) -
 def test_short_variant_option_is_not_verbose() -> None:
     done = run("build", "-v", "no-such")
     assert done.returncode == 2 and "unknown variant" in done.stderr
+
+
+def test_an_interrupt_before_a_task_begins(
+    monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
+) -> None:
+    def interrupt(program: Program) -> None:
+        raise KeyboardInterrupt
+
+    monkeypatch.setattr(Program, "parse_tasks", interrupt)
+    with pytest.raises(SystemExit) as caught:
+        Program(name="Invoke", binary="./invoke").run(["./invoke", "list"])
+    assert (caught.value.code, capsys.readouterr().err) == (130, "\ninterrupted\n")
