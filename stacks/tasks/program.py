@@ -22,7 +22,7 @@ from stacks.tasks.task import INTERRUPTED
 class Program(invoke.program.Program):
     """invoke's program for this project's tasks."""
 
-    def run(self, argv: list[str] | str | None = None, exit: bool = True) -> None:
+    def run(self, argv: list[str] | None = None, exit: bool = True) -> None:
         """Run the command line; an interrupt before a task begins ends like one in a task."""
         try:
             super().run(argv, exit)
