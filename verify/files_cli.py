@@ -68,13 +68,11 @@ def run(arguments):
 
 def list_extra(prefix, expectation):
     """Print the paths of files that are damage and not in the manifest; return the exit status."""
-    packages = expectation["packages"] if expectation else []
-    locked = {package["name"]: package["version"] for package in packages}
     try:
         comparison = manifest.compare(prefix)
     except manifest.ManifestError as error:
         raise expectations.ExpectationError("%s: %s" % (prefix, error))
-    paths = user_files.split(prefix, comparison, locked)[2]
+    paths = user_files.split(prefix, comparison, files.locked_versions(expectation))[2]
     # Python 2 has no such function, and paths of bytes that are text.
     decode = getattr(os, "fsdecode", manifest.display)
     print(json.dumps([decode(path) for path in paths]))

@@ -32,9 +32,7 @@ def check_prefix(prefix, expectation, full=False):
         comparison = manifest.compare(prefix, full)
     except manifest.ManifestError as error:
         return failed(NAME, str(error), fix)
-    packages = expectation["packages"] if expectation else []
-    locked = {package["name"]: package["version"] for package in packages}
-    added, damage, _ = user_files.split(prefix, comparison, locked)
+    added, damage, _ = user_files.split(prefix, comparison, locked_versions(expectation))
     differences = damage + comparison.differences
     if differences:
         count = (
@@ -44,6 +42,12 @@ def check_prefix(prefix, expectation, full=False):
         return failed(NAME, "\n".join(lines), fix)
     detail = "{:,} as installed".format(len(comparison.entries))
     return passed(NAME, "; ".join([detail] + (["added since: " + ", ".join(added)] * bool(added))))
+
+
+def locked_versions(expectation):
+    """Return {name: version} of the locked packages; none without an expectation."""
+    packages = expectation["packages"] if expectation else []
+    return {package["name"]: package["version"] for package in packages}
 
 
 def repair(expectation):

@@ -22,7 +22,7 @@ DAY = 24 * 3600.0
 # Each is a folder if it ends in a slash.
 LEFT = (
     ".sources.12345678.part/x",
-    "packages/.0a1b.1_2345ab.part/0a1b/stage-x/root/file",
+    "packages/.0a1b.1_2345ab.part/0a1b/stage-x/tree/file",
     "packages/.gone.lock",
     "layers/.0a1b.12345678.part/",
     "bases/.0a1b.tar.12345678.part/0a1b.tar",
