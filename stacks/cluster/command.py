@@ -119,9 +119,12 @@ def _run(workspace: Workspace, address: str, order: Order) -> tuple[_Collected, 
     collected = _Collected()
 
     def take(job: Job, worker: Worker, answer: Answer) -> None:
-        answer = _saved(workspace, order, worker, answer)
+        answer, path = _saved(workspace, order, worker, answer)
         if answer.result or answer.complete:
             session.save(job.key, worker.name, answer)
+        # Said only now: whoever interrupts after this line does not repeat the job.
+        if path:
+            print_line(worker.name, f"stored in {path.relative_to(workspace.root)}")
         collected.add(worker.name, answer)
 
     with connect.connected(address, print_line) as cluster:
@@ -143,8 +146,13 @@ def _jobs(order: Order, workers: Sequence[Worker]) -> list[Job]:
     ]
 
 
-def _saved(workspace: Workspace, order: Order, worker: Worker, answer: Answer) -> Answer:
-    """Write the reports of an answer or its result, and return it with the result's new name."""
+def _saved(
+    workspace: Workspace, order: Order, worker: Worker, answer: Answer
+) -> tuple[Answer, Path | None]:
+    """Write the reports of an answer or its result.
+
+    Return the answer with the result's new name, and the result's path if there is one.
+    """
     if order.timing is None:
         folder = _reports(workspace) / slug(worker.custom_name or worker.name)
         for outcome in answer.outcomes:
@@ -152,11 +160,10 @@ def _saved(workspace: Workspace, order: Order, worker: Worker, answer: Answer) -
                 path = folder / f"{outcome.variant}.json"
                 write_atomically(path, json.dumps(outcome.report, indent=2, sort_keys=True) + "\n")
     if answer.result is None:
-        return answer
+        return answer, None
     result = _with_machine_name(workspace, answer.result, worker)
     path = store.write(workspace, result)
-    print_line(worker.name, f"stored in {path.relative_to(workspace.root)}")
-    return answer.model_copy(update={"result": result})
+    return answer.model_copy(update={"result": result}), path
 
 
 def _workers(cluster: Cluster, address: str) -> list[Worker]:
