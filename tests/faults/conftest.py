@@ -22,6 +22,9 @@ from stacks.locks.lock import Lock
 from stacks.sources.cache import cached_path
 from stacks.sources.fetch import fetch
 
+# What the trials of all workers need in memory, in bytes.
+NEEDED = 2 << 30
+
 
 def pytest_addoption(parser: pytest.Parser) -> None:
     group = parser.getgroup("faults")
@@ -41,7 +44,7 @@ def pytest_generate_tests(metafunc: pytest.Metafunc) -> None:
 @pytest.fixture(scope="session")
 def reference() -> Iterator[Reference]:
     """Make the two small environments once, at the path that each copy gets."""
-    base = Path(tempfile.mkdtemp(prefix="fault-trials-"))
+    base = Path(tempfile.mkdtemp(prefix="fault-trials-", dir=memory()))
     # Another user must reach it, too.
     base.chmod(0o755)
     try:
@@ -63,6 +66,20 @@ def reference() -> Iterator[Reference]:
             yield Reference(base, mirror, trees, cached)
     finally:
         remove(base)
+
+
+def memory() -> str | None:
+    """Return the folder in memory if it can hold the trials; else None, the usual folder.
+
+    A copy of 4,600 files, which each trial begins with, takes a tenth of the time there.
+    """
+    folder = "/dev/shm"
+    if not os.access(folder, os.W_OK | os.X_OK):
+        return None
+    status = os.statvfs(folder)
+    # Containers often have a small one, from which nothing may be run.
+    fits = status.f_bavail * status.f_frsize >= NEEDED and not status.f_flag & os.ST_NOEXEC
+    return folder if fits else None
 
 
 def keep_sources(tiny: Tiny, room: Room) -> None:
