@@ -45,30 +45,22 @@ def verify_variant(
         is_damaged = status == FAILED
         if is_damaged and not report.is_file():
             report_path(workspace, variant).unlink(missing_ok=True)
-            raise _damaged(variant)
+            raise VerifyError(
+                f"the environment of {variant.id} is damaged",
+                fix=f"./invoke build --variant {variant.name} "
+                f"--framework {variant.framework.name} --repair",
+            )
         if not is_damaged:
             arguments = ["--expect", str(prefix / settings.EXPECTATION), *_options(full, limit)]
             env = environment(prefix)
             status = _verify(str(prefix / "bin/python"), arguments, env, report, what)
     if json_file:
         write_atomically(json_file, report_path(workspace, variant).read_bytes())
-    if is_damaged:
-        raise _damaged(variant)
     if status == FAILED:
-        raise VerifyError(
-            f"{variant.id} failed its verification",
-            fix="the table above has a fix for each check that failed",
-        )
+        reason = "is damaged" if is_damaged else "failed its verification"
+        raise_for(status, f"{variant.id} {reason}")
     if status == NO_DEVICE:
         raise_for(status, f"{variant.id} is verified but for its device")
-
-
-def _damaged(variant: Variant) -> VerifyError:
-    return VerifyError(
-        f"the environment of {variant.id} is damaged",
-        fix=f"./invoke build --variant {variant.name} --framework {variant.framework.name} "
-        "--repair",
-    )
 
 
 def verify_python(

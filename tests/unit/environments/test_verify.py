@@ -71,11 +71,11 @@ def test_a_damaged_environment_is_not_started(
     with pytest.raises(VerifyError, match="/openblas is damaged") as caught:
         verification.verify_variant(workspace, variant, prefix, json_file=tmp_path / "report.json")
     assert caught.value.exit_code == 1
-    assert caught.value.fix == (
-        f"./invoke build --variant openblas --framework {variant.framework.name} --repair"
-    )
+    assert caught.value.fix == "the table above has a fix for each check that failed"
     assert not (tmp_path / "started").exists()
-    assert "bin/python: changed" in capfd.readouterr().out
+    table = capfd.readouterr().out
+    assert "bin/python: changed" in table
+    assert f"build --variant openblas --framework {variant.framework.name} --repair" in table
     for path in (kept, tmp_path / "report.json"):
         assert json.loads(path.read_text())["checks"][0]["name"] == "files"
 
