@@ -20,6 +20,7 @@ from stacks.sources.download import get_document
 from stacks.sources.mirrors import public_url
 from stacks.sources.parallel import parallel_map
 from stacks.sources.pins import SOURCE_PREFIX, DebPin
+from stacks.sources.retrieve import address_wheel
 from stacks.sources.signature import ANOTHER_MIRROR, Keys, archive_keys, verified_text
 from stacks.sources.web import MissingError, StoppedError, Web, environment_web
 
@@ -73,10 +74,11 @@ def deb_pins(
     """
     if not requests:
         return ()
+    wheel = address_wheel(workspace)
     archive = Archive(
         environment_web(stop),
-        tuple(mirror.url for mirror in current_mirrors(workspace)),
-        EndedReleases(workspace),
+        tuple(mirror.url for mirror in current_mirrors(wheel)),
+        EndedReleases(wheel),
         archive_keys(),
     )
     names: dict[str, set[str]] = {}

@@ -6,22 +6,23 @@ import os
 import threading
 from collections.abc import Callable, Iterator
 from dataclasses import dataclass
+from pathlib import Path
 
 from stacks.core.console import display_path
 from stacks.core.errors import FetchError, StacksError
 from stacks.core.user_config import config_path, read_config
-from stacks.core.workspace import Workspace
 from stacks.sources import known_addresses
-from stacks.sources.fetch import fetch
 from stacks.sources.known_addresses import Addresses, wheel_addresses
 from stacks.sources.mirrors import public_url, valid_url
-from stacks.sources.pins import read_pins
 from stacks.sources.web import StoppedError
 
 # A wheel of the package index whose settings have the addresses; it is read, never installed.
 WHEEL_NAME, WHEEL_VERSION = "debops", "3.3.2"
 WHEEL_FILE = f"{WHEEL_NAME}-{WHEEL_VERSION}-py2.py3-none-any.whl"
 WHEEL_ORIGIN = f"the wheel {WHEEL_NAME} {WHEEL_VERSION}"
+
+# Returns the path of that wheel, which is fetched if it is missing.
+Wheel = Callable[[], Path]
 
 
 @dataclass(frozen=True)
@@ -37,7 +38,7 @@ class Mirror:
         return f"{public_url(self.url)} ({self.origin})"
 
 
-def current_mirrors(workspace: Workspace) -> tuple[Mirror, ...]:
+def current_mirrors(wheel: Wheel) -> tuple[Mirror, ...]:
     """Return the mirrors to ask first.
 
     DEBIAN_MIRROR, else the user's configuration, else what the machine's own tools know, else the
@@ -48,8 +49,7 @@ def current_mirrors(workspace: Workspace) -> tuple[Mirror, ...]:
     mirrors = [*(next(filter(None, map(tuple, _choices())), ())), *snapshot]
     if not mirrors:
         try:
-            urls = _of_wheel(workspace).current
-            mirrors = [Mirror(url, WHEEL_ORIGIN) for url in urls]
+            mirrors = [Mirror(url, WHEEL_ORIGIN) for url in wheel_addresses(wheel()).current]
         except StoppedError:
             raise
         except StacksError as error:
@@ -59,22 +59,22 @@ def current_mirrors(workspace: Workspace) -> tuple[Mirror, ...]:
     return _unique(mirrors)
 
 
-def ended_mirrors(workspace: Workspace) -> tuple[Mirror, ...]:
+def ended_mirrors(wheel: Wheel) -> tuple[Mirror, ...]:
     """Return the archives of ended releases, which have what the mirrors dropped.
 
     Raises StacksError if no address is known.
     """
     mirrors = [Mirror(url, "debootstrap") for url in known_addresses.debootstrap().ended]
     if not mirrors:
-        mirrors = [Mirror(url, WHEEL_ORIGIN) for url in _of_wheel(workspace).ended]
+        mirrors = [Mirror(url, WHEEL_ORIGIN) for url in wheel_addresses(wheel()).ended]
     return _unique(mirrors)
 
 
 class EndedReleases:
     """The archives of ended releases, looked up once when first asked for; thread-safe."""
 
-    def __init__(self, workspace: Workspace) -> None:
-        self._workspace = workspace
+    def __init__(self, wheel: Wheel) -> None:
+        self._wheel = wheel
         self._lock = threading.Lock()
         self._found: tuple[tuple[str, ...], str | None] | None = None
 
@@ -82,7 +82,7 @@ class EndedReleases:
         with self._lock:
             if self._found is None:
                 try:
-                    mirrors = ended_mirrors(self._workspace)
+                    mirrors = ended_mirrors(self._wheel)
                     self._found = tuple(mirror.url for mirror in mirrors), None
                 except StoppedError:
                     raise
@@ -126,12 +126,6 @@ def _of_config() -> Iterator[Mirror]:
 def _of_machine(origin: str, read: Callable[[], Addresses]) -> Iterator[Mirror]:
     for url in read().current:
         yield Mirror(url, origin)
-
-
-def _of_wheel(workspace: Workspace) -> Addresses:
-    """Return the addresses of the pinned wheel, fetched from the package index if missing."""
-    pin = read_pins(workspace.sources_lock).file(WHEEL_FILE)
-    return wheel_addresses(fetch(workspace, [pin])[pin])
 
 
 def _unique(mirrors: list[Mirror]) -> tuple[Mirror, ...]:

@@ -14,12 +14,12 @@ from stacks.core.disk import explain_disk_errors, hold_lock, sha256_of
 from stacks.core.errors import FetchError, IntegrityError, StacksError
 from stacks.core.workspace import Workspace
 from stacks.sources.cache import cached_path, cached_sha256
-from stacks.sources.debian_mirrors import EndedReleases, current_mirrors
+from stacks.sources.debian_mirrors import WHEEL_FILE, EndedReleases, Wheel, current_mirrors
 from stacks.sources.download import download
 from stacks.sources.mirrors import PipSettings, pip_settings, public_url
 from stacks.sources.package_index import FileQuery, Link, ProjectFiles, look_up
 from stacks.sources.parallel import parallel_map
-from stacks.sources.pins import CondaPin, DebPin, IndexPin, Pin, canonical, total_size
+from stacks.sources.pins import CondaPin, DebPin, IndexPin, Pin, canonical, read_pins, total_size
 from stacks.sources.progress import DownloadProgress, download_progress
 from stacks.sources.web import MissingError, StoppedError, Web, environment_web, pip_web
 
@@ -63,6 +63,19 @@ def retrieve(workspace: Workspace, pins: Sequence[Pin], stop: threading.Event) -
     _raise_missing([pin for pin, absent in zip(pins, missing, strict=True) if absent], sources)
 
 
+def address_wheel(workspace: Workspace) -> Wheel:
+    """Return the function that gives the wheel with the addresses of Debian's archive."""
+
+    def wheel() -> Path:
+        pin = read_pins(workspace.sources_lock).file(WHEEL_FILE)
+        if cached_sha256(workspace, pin) != pin.sha256:
+            # Its failure must not stop the run that it is for.
+            retrieve(workspace, [pin], threading.Event())
+        return cached_path(workspace, pin)
+
+    return wheel
+
+
 def project_files(
     web: Web, settings: PipSettings, queries: Iterable[tuple[str, FileQuery]]
 ) -> dict[str, ProjectFiles]:
@@ -82,9 +95,10 @@ def _deb_sources(
 ) -> dict[Pin, Source]:
     if not pins:
         return {}
-    web, mirrors = environment_web(stop), current_mirrors(workspace)
+    wheel = address_wheel(workspace)
+    web, mirrors = environment_web(stop), current_mirrors(wheel)
     origins = tuple(public_url(mirror.url) for mirror in mirrors)
-    ended = EndedReleases(workspace)
+    ended = EndedReleases(wheel)
 
     def archived(pin: DebPin) -> tuple[str, ...]:
         return tuple(f"{root}/{pin.path}" for root in ended.roots())
@@ -231,7 +245,10 @@ def _raise_missing(pins: Sequence[Pin], sources: dict[Pin, Source]) -> None:
     lines = []
     for pin in shown_pins:
         suite = f" of {pin.suite}" if isinstance(pin, DebPin) else ""
-        origins = ", ".join((*sources[pin].origins, *sources[pin].archives())) or "no index: pip's no-index is set"
+        origins = (
+            ", ".join((*sources[pin].origins, *sources[pin].archives()))
+            or "no index: pip's no-index is set"
+        )
         lines.append(f"{pin.name} {pin.version}{suite} ({pin.filename}) is not at: {origins}")
     if len(pins) > len(shown_pins):
         lines.append(f"and {len(pins) - len(shown_pins)} more")

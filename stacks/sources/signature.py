@@ -29,7 +29,9 @@ def archive_keys() -> Keys:
     Raises FetchError if the file is missing or has no keys.
     """
     path = Path(os.environ.get("DEBIAN_KEYRING") or KEYRING).absolute()
-    fix = "set DEBIAN_KEYRING to the keyring of Debian's package debian-archive-keyring, or unset it"
+    fix = (
+        "set DEBIAN_KEYRING to the keyring of Debian's package debian-archive-keyring, or unset it"
+    )
     with explain_disk_errors(path):
         try:
             content = path.read_bytes()
@@ -44,7 +46,9 @@ def archive_keys() -> Keys:
         keys = tuple(Cert.split_bytes(content))
     # What pysequoia raises for bytes that are no keys.
     except (RuntimeError, ValueError) as error:
-        raise FetchError(f"{path} is not an OpenPGP keyring", found=reason(error), fix=fix) from error
+        raise FetchError(
+            f"{path} is not an OpenPGP keyring", found=reason(error), fix=fix
+        ) from error
     if not keys:
         raise FetchError(f"{path} has no keys", fix=fix)
     return keys

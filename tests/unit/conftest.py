@@ -59,7 +59,7 @@ def room(
     return tmp_path
 
 
-def no_ended_mirrors(workspace: Workspace) -> tuple[debian_mirrors.Mirror, ...]:
+def no_ended_mirrors(wheel: debian_mirrors.Wheel) -> tuple[debian_mirrors.Mirror, ...]:
     """Stand for a machine on which the archive of ended releases is not known."""
     raise FetchError("no test may ask for it")
 

@@ -211,8 +211,6 @@ def second(archive: Site, monkeypatch: pytest.MonkeyPatch) -> Iterator[Site]:
         yield second
 
 
-
-
 @pytest.mark.parametrize("path", [IN_RELEASE, PACKAGES_XZ])
 @pytest.mark.parametrize(
     "answer",
