@@ -7,6 +7,7 @@ import pytest
 
 from stacks.channel import places
 from stacks.channel.places import CHANNEL, VENDOR, Kind, Place, place_at, places_of, release_address
+from stacks.core import yamlfile
 from stacks.core.errors import UsageError
 from stacks.core.workspace import Workspace
 
@@ -73,7 +74,7 @@ def test_a_checkout_without_a_remote_or_git_has_no_release(
 
 def test_the_committed_list_can_be_read() -> None:
     root = Path(places.__file__).parents[2]
-    assert places.yamlfile.load(root / places.COMMITTED, places._Channels).channels == ()
+    assert yamlfile.load(root / places.COMMITTED, places._Channels).channels == ()
 
 
 @pytest.mark.parametrize(

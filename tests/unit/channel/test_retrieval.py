@@ -209,6 +209,10 @@ def test_a_release_that_does_not_answer_soon_costs_no_word(
     capsys: pytest.CaptureFixture[str],
 ) -> None:
     monkeypatch.setattr(retrieval, "LONGEST_LOOKUP", 0.05)
-    with raw_serving(lambda connection: [connection.recv(1), None][1]) as address:
+
+    def silent(connection: socket.socket) -> None:
+        connection.recv(1)
+
+    with raw_serving(silent) as address:
         assert retrieve(workspace, Place(address, Kind.RELEASE, configured=False)) == {}
     assert warnings_of(capsys) == []
