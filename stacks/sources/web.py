@@ -111,14 +111,14 @@ class Web:
 
 def environment_web(stop: threading.Event) -> Web:
     """Return the access to Debian's mirrors: the environment's CA bundle and proxies."""
-    return Web(stop=stop, verify=_environment_bundle())
+    return Web(stop=stop, verify=environment_bundle())
 
 
 def pip_web(stop: threading.Event, settings: PipSettings) -> Web:
     """Return the access to package indexes as pip is configured, else as the environment is."""
     return Web(
         stop=stop,
-        verify=settings.cert or _environment_bundle(),
+        verify=settings.cert or environment_bundle(),
         client_cert=settings.client_cert,
         proxy=settings.proxy,
         trusted_hosts=settings.trusted_hosts,
@@ -127,7 +127,7 @@ def pip_web(stop: threading.Event, settings: PipSettings) -> Web:
     )
 
 
-def _environment_bundle() -> str | bool:
+def environment_bundle() -> str | bool:
     for name in ("REQUESTS_CA_BUNDLE", "CURL_CA_BUNDLE", "SSL_CERT_FILE"):
         if bundle := os.environ.get(name):
             return bundle
