@@ -1,4 +1,4 @@
-"""The digests that a lock has of each package, computed from the package's bytes."""
+"""The digests and the size that a lock has of each package, computed from the package's bytes."""
 
 from __future__ import annotations
 
@@ -14,20 +14,22 @@ from stacks.locks import conda_lock
 
 @dataclass(frozen=True)
 class Digests:
-    """The digests of a file, in hexadecimal."""
+    """The digests of a file, in hexadecimal, and its size in bytes."""
 
     sha256: str
     md5: str
+    size: int
 
 
 def digests_of(path: Path) -> Digests:
-    """Return the digests of a file, which is read once."""
-    sha256, md5 = hashlib.sha256(), hashlib.md5(usedforsecurity=False)
+    """Return the digests and the size of a file, which is read once."""
+    sha256, md5, size = hashlib.sha256(), hashlib.md5(usedforsecurity=False), 0
     with path.open("rb") as file:
         while block := file.read(1 << 20):
             sha256.update(block)
             md5.update(block)
-    return Digests(sha256.hexdigest(), md5.hexdigest())
+            size += len(block)
+    return Digests(sha256.hexdigest(), md5.hexdigest(), size)
 
 
 def check_unchanged(workspace: Workspace, digests: Mapping[str, Digests]) -> None:

@@ -1,9 +1,9 @@
 """Locks: the exact packages of each variant.
 
-A lock is three committed files: conda-lock.yml (stacks/locks/conda_lock.py), the environment.yml
-that it was solved from, and for pip flavours a requirements.txt with hashes. For another
-channel's packages, sizes.json has the bytes of each; the folder's name ends in the channel's
-(mkl@NAME).
+A lock is four committed files: conda-lock.yml (stacks/locks/conda_lock.py), sizes.json with the
+number of bytes of each package, the environment.yml that it was solved from, and for pip flavours
+a requirements.txt with hashes. The name of a lock's folder ends in the channel's if that is another
+than the project's (mkl@NAME).
 """
 
 from __future__ import annotations
@@ -39,8 +39,8 @@ RESTORE = "if nobody meant to change it: `git checkout -- envs/locks`"
 class Lock:
     """A variant's lock, read from its files.
 
-    seal: the content hash in conda-lock.yml. sealed: the rest of that file. sizes: the bytes of
-    each package, for another channel.
+    seal: the content hash in conda-lock.yml. sealed: the rest of that file. sizes: the number of
+    bytes of each package, by file name.
     """
 
     packages: tuple[LockedPackage, ...]
@@ -85,19 +85,18 @@ def requirements_of(variant: Variant, pins: Pins) -> tuple[IndexPin, ...]:
 
 
 def content_hash(
-    variant: Variant, offers: Sequence[Offer], sealed: str, sizes: Mapping[str, int] | None = None
+    variant: Variant, offers: Sequence[Offer], sealed: str, sizes: Mapping[str, int]
 ) -> str:
     """Return the SHA-256 of a lock's inputs and content.
 
-    That is the variant, the packages' inputs, and conda-lock.yml without this hash: a changed digit
-    in a package's hash is found without a build of the package. For packages of another channel,
-    the sizes replace the inputs.
+    That is the variant, the packages' inputs (none for another channel's), conda-lock.yml without
+    this hash, and the sizes: a changed digit in a package's hash is found without a build of it.
     """
     inputs = {
         "variant": json.loads(variant.model_dump_json()),
         "packages": {offer.file_name: offer.inputs for offer in offers},
         "lock": sealed,
-        **({"sizes": dict(sizes)} if sizes else {}),
+        "sizes": dict(sizes),
     }
     return hashlib.sha256(json.dumps(inputs, sort_keys=True).encode()).hexdigest()
 
@@ -122,13 +121,27 @@ def write_files(
         )
         for offer in offers
     ]
+    sizes = {offer.file_name: digests[offer.file_name].size for offer in offers}
+    _write(variant, offers, packages, sizes, pins, folder, URL)
+
+
+def _write(
+    variant: Variant,
+    offers: Sequence[Offer],
+    packages: Sequence[LockedPackage],
+    sizes: Mapping[str, int],
+    pins: Pins,
+    folder: Path,
+    channel: str,
+) -> None:
     conda_lock.write(
         folder / conda_lock.NAME,
         packages,
-        URL,
-        lambda sealed: content_hash(variant, offers, sealed),
+        channel,
+        lambda sealed: content_hash(variant, offers, sealed, sizes),
     )
-    for name, text in input_files(variant, pins).items():
+    (folder / SIZES).write_text(json.dumps(sizes, indent=1, sort_keys=True) + "\n")
+    for name, text in input_files(variant, pins, channel).items():
         (folder / name).write_text(text, encoding="utf-8")
 
 
@@ -179,15 +192,7 @@ def make_of_other_channel(
     """Write the lock of a variant with another channel's packages."""
     with replace_atomically(folder_of(workspace, variant)) as folder:
         folder.mkdir()
-        conda_lock.write(
-            folder / conda_lock.NAME,
-            packages,
-            channel,
-            lambda sealed: content_hash(variant, (), sealed, sizes),
-        )
-        (folder / SIZES).write_text(json.dumps(sizes, indent=1, sort_keys=True) + "\n")
-        for name, text in input_files(variant, pins, channel).items():
-            (folder / name).write_text(text, encoding="utf-8")
+        _write(variant, (), packages, sizes, pins, folder, channel)
 
 
 def read(workspace: Workspace, variant: Variant, pins: Pins) -> Lock:
@@ -207,14 +212,15 @@ def read(workspace: Workspace, variant: Variant, pins: Pins) -> Lock:
         content.sealed,
         content.seal,
         content.channel,
-        _sizes(variant, path.with_name(SIZES)) if variant.channel else {},
+        _sizes(variant, path.with_name(SIZES), content.packages),
     )
 
 
-def _sizes(variant: Variant, path: Path) -> dict[str, int]:
+def _sizes(variant: Variant, path: Path, packages: Sequence[LockedPackage]) -> dict[str, int]:
     try:
-        return {str(name): int(size) for name, size in jsonfile.read(path).items()}
-    except (OSError, ValueError, TypeError, AttributeError) as error:
+        sizes = jsonfile.read(path)
+        return {package.file_name: int(sizes[package.file_name]) for package in packages}
+    except (OSError, ValueError, TypeError, KeyError) as error:
         raise UsageError(
             f"{path} does not contain the packages' sizes",
             found=str(error),

@@ -37,13 +37,13 @@ def test_the_digests_are_of_the_bytes(tmp_path: Path) -> None:
     data = bytes(range(256)) * 10_000
     path.write_bytes(data)
     md5 = hashlib.md5(data, usedforsecurity=False).hexdigest()
-    assert digests_of(path) == Digests(hashlib.sha256(data).hexdigest(), md5)
+    assert digests_of(path) == Digests(hashlib.sha256(data).hexdigest(), md5, len(data))
 
 
 def test_other_bytes_under_a_locked_name_are_refused(locked: Workspace) -> None:
-    check_unchanged(locked, {NAME: Digests(LOCKED, ""), "other.conda": Digests("d" * 64, "")})
+    check_unchanged(locked, {NAME: Digests(LOCKED, "", 1), "other.conda": Digests("d" * 64, "", 1)})
     with pytest.raises(IntegrityError) as caught:
-        check_unchanged(locked, {NAME: Digests("c" * 64, "")})
+        check_unchanged(locked, {NAME: Digests("c" * 64, "", 1)})
     lock = locked.locks / "tiny/by-conda/conda-lock.yml"
     assert caught.value.what == f"{NAME} in the cache has other bytes than in {lock}"
     assert (caught.value.expected, caught.value.found) == (f"sha256 {LOCKED}", f"sha256 {'c' * 64}")
@@ -51,10 +51,10 @@ def test_other_bytes_under_a_locked_name_are_refused(locked: Workspace) -> None:
 
 def test_a_lock_that_cannot_be_read_is_written_again(locked: Workspace) -> None:
     (locked.locks / "tiny/by-conda/conda-lock.yml").write_text("{")
-    check_unchanged(locked, {NAME: Digests("c" * 64, "")})
+    check_unchanged(locked, {NAME: Digests("c" * 64, "", 1)})
 
 
 def test_locks_of_other_channels_name_other_packages(tmp_path: Path) -> None:
     workspace = Workspace(tmp_path, tmp_path / "cache")
     write_lock(workspace.locks / "tiny/mkl@other")
-    check_unchanged(workspace, {NAME: Digests("c" * 64, "")})
+    check_unchanged(workspace, {NAME: Digests("c" * 64, "", 1)})
