@@ -6,7 +6,7 @@ import shutil
 import sys
 import threading
 from collections.abc import Callable, Iterable, Iterator, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from functools import partial
 from pathlib import Path
 
@@ -14,7 +14,13 @@ from stacks.core.disk import explain_disk_errors, hold_lock, sha256_of
 from stacks.core.errors import FetchError, IntegrityError, StacksError
 from stacks.core.workspace import Workspace
 from stacks.sources.cache import cached_path, cached_sha256
-from stacks.sources.debian_mirrors import WHEEL_FILE, EndedReleases, Wheel, current_mirrors
+from stacks.sources.debian_mirrors import (
+    WHEEL_FILE,
+    WHEEL_ORIGIN,
+    EndedReleases,
+    Wheel,
+    current_mirrors,
+)
 from stacks.sources.download import download
 from stacks.sources.mirrors import PipSettings, pip_settings, public_url
 from stacks.sources.package_index import FileQuery, Link, ProjectFiles, look_up
@@ -69,6 +75,8 @@ def address_wheel(workspace: Workspace) -> Wheel:
     def wheel() -> Path:
         pin = read_pins(workspace.sources_lock).file(WHEEL_FILE)
         if cached_sha256(workspace, pin) != pin.sha256:
+            note = f"fetching the addresses of Debian's archive: {WHEEL_ORIGIN}, once"
+            print(note, file=sys.stderr, flush=True)
             # Its failure must not stop the run that it is for.
             retrieve(workspace, [pin], threading.Event())
         return cached_path(workspace, pin)
@@ -96,7 +104,8 @@ def _deb_sources(
     if not pins:
         return {}
     wheel = address_wheel(workspace)
-    web, mirrors = environment_web(stop), current_mirrors(wheel)
+    mirrors = current_mirrors(wheel)
+    web = replace(environment_web(stop), roots=tuple(mirror.url for mirror in mirrors))
     origins = tuple(public_url(mirror.url) for mirror in mirrors)
     ended = EndedReleases(wheel)
 
