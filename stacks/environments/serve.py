@@ -20,12 +20,11 @@ from typing import BinaryIO
 from stacks.channel import build as channel_build
 from stacks.channel.index import Entry, index_files
 from stacks.channel.offers import PORT, Channel, read_channel
-from stacks.channel.package import Locked
 from stacks.core.allowance import Allowance, limited_stream
 from stacks.core.disk import replace_atomically
 from stacks.core.errors import IntegrityError, StacksError, UsageError
 from stacks.core.workspace import Workspace
-from stacks.locks.locked import entries_of
+from stacks.locks.locked import digests_of, entries_of
 from stacks.variants.variant import all_variants
 
 # Makes the file at a path of the channel's folder, if the channel has it.
@@ -67,11 +66,10 @@ def maker(workspace: Workspace, channel: Channel, entries: tuple[Entry, ...]) ->
         with locks[path]:
             if target.exists():
                 return
-            name = entry.offer.file_name
-            locked = {name: Locked(entry.sha256, entry.size)}
-            package = channel_build.build_missing(workspace, channel, [entry.offer], locked=locked)[
-                name
-            ]
+            built = channel_build.build_missing(
+                workspace, channel, [entry.offer], locked=digests_of([entry])
+            )
+            package = built[entry.offer.file_name]
             if package.sha256 != entry.sha256:
                 raise IntegrityError(
                     f"{path} was built with other bytes than the locked ones",

@@ -6,6 +6,7 @@ from collections.abc import Iterable
 
 from stacks.channel.index import Entry
 from stacks.channel.offers import Channel
+from stacks.channel.package import Locked
 from stacks.core.workspace import Workspace
 from stacks.locks import lock
 from stacks.variants.variant import Variant
@@ -27,3 +28,8 @@ def entries_of(
                 channel.offers[name], package.sha256, package.md5, locked.sizes[name]
             )
     return tuple(entries[name] for name in sorted(entries))
+
+
+def digests_of(entries: Iterable[Entry]) -> dict[str, Locked]:
+    """Return the bytes of packages as locked, by file name."""
+    return {entry.offer.file_name: Locked(entry.sha256, entry.size) for entry in entries}

@@ -29,7 +29,7 @@ from stacks.core.process import CommandError, call
 from stacks.core.reproducible import EPOCH
 from stacks.core.workspace import Workspace
 from stacks.locks import lock
-from stacks.locks.locked import entries_of
+from stacks.locks.locked import digests_of, entries_of
 from stacks.sources.fetch import fetch
 from stacks.sources.pins import Pin
 from stacks.sources.vendored import VARIABLE, vendored_path
@@ -62,7 +62,8 @@ def vendor(
     entries = entries_of(workspace, channel, variants)
     wheels = {pin for v in variants for pin in lock.read(workspace, v, channel.pins).requirements}
     pins: set[Pin] = {*wheels, *(_sources(channel, entries) if sources else ())}
-    built = build_packages(workspace, channel, [entry.offer for entry in entries])
+    offers = [entry.offer for entry in entries]
+    built = build_packages(workspace, channel, offers, locked=digests_of(entries))
     files = fetch(workspace, pins)
     with step("vendor", display_path(folder)), fixed_umask(), replace_atomically(folder) as new:
         for entry in entries:

@@ -15,6 +15,7 @@ from stacks.core.console import display_path, plural, step
 from stacks.core.disk import explain_disk_errors, fixed_umask, replace_atomically, sha256_of
 from stacks.core.errors import IntegrityError, UsageError
 from stacks.core.workspace import Workspace
+from stacks.locks.locked import digests_of
 from stacks.locks.publication import DIGESTS, Publication, publication, source_path
 from stacks.publish import signature
 from stacks.sources.fetch import fetch
@@ -56,7 +57,8 @@ def prepare(workspace: Workspace, include: Collection[str]) -> tuple[Publication
     channel = read_channel(workspace)
     _check_names(channel, include)
     found = publication(workspace, channel, all_variants(workspace), include)
-    built = build_packages(workspace, channel, [entry.offer for entry in found.entries])
+    offers = [entry.offer for entry in found.entries]
+    built = build_packages(workspace, channel, offers, locked=digests_of(found.entries))
     paths = {}
     for entry in found.entries:
         package = built[entry.offer.file_name]

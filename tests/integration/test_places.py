@@ -26,7 +26,7 @@ from integration.workspaces import workspace_below
 from stacks.channel import package
 from stacks.channel.build import build_packages
 from stacks.channel.offers import read_channel
-from stacks.channel.places import CHANNEL, VENDOR
+from stacks.channel.places import CHANNEL
 from stacks.core.disk import REPOSITORY
 from stacks.core.errors import FetchError
 from stacks.core.workspace import Workspace
@@ -36,6 +36,7 @@ from stacks.environments.serve import write_channel
 from stacks.locks import lock
 from stacks.locks.locked import entries_of
 from stacks.sources.fetch import fetch
+from stacks.sources.vendored import VARIABLE as VENDOR
 from stacks.variants.variant import Variant, load_variant
 
 DEAD = "http://127.0.0.1:9"
