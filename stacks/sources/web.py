@@ -16,6 +16,7 @@ from stacks.core.errors import FetchError, UsageError
 from stacks.sources.connection import limited_session
 from stacks.sources.mirrors import PipSettings, public_url
 from stacks.sources.redirect import OTHER_SERVER, check_address, redirect_target
+from stacks.sources.servers import Server, Servers
 
 RATE_VARIABLE = "THEANO_STACKS_LEAST_RATE"
 MOST_REDIRECTS = 10
@@ -35,6 +36,10 @@ class TransientError(FetchError):
     def __init__(self, what: str, *, fix: str | None = None, after: float | None = None) -> None:
         super().__init__(what, fix=fix)
         self.after = after
+
+
+class UnreachableError(TransientError):
+    """No answer came at all."""
 
 
 class StoppedError(FetchError):
@@ -58,10 +63,15 @@ class Web:
     retries: int = 4
     least_rate: float = field(default_factory=lambda: _least_rate())
     noted_hosts: set[str] = field(default_factory=set, compare=False)
+    servers: Servers = field(default_factory=Servers, compare=False)
 
     def allowance(self) -> Allowance:
         """Return the time for one file or document: four timeouts, and more for each byte."""
         return Allowance(4 * self.timeout, self.least_rate)
+
+    def server(self, url: str) -> Server:
+        """Return what this run has learnt of a URL's server."""
+        return self.servers.at(host_of(url))
 
     def trusts(self, url: str) -> bool:
         """Return whether the URL's host is one of the user's trusted hosts."""
@@ -76,6 +86,7 @@ class Web:
         address = check_address(url, f"{public_url(url)} is not a valid address", SPELLING)
         for _ in range(MOST_REDIRECTS + 1):
             response = self._request(url, address, headers, allowance)
+            self.server(url).answers()
             if not response.is_redirect:
                 if 200 <= response.status_code < 300 or response.status_code == 416:
                     return response
@@ -176,10 +187,10 @@ def unreachable(url: str, error: BaseException, address: str | None = None) -> F
     if isinstance(error, OSError) and not isinstance(error, requests.RequestException):
         return FetchError(f"{what}: {reason}", fix="check the CA bundle and the client certificate")
     through = " through the proxy" if isinstance(error, requests.exceptions.ProxyError) else ""
-    return TransientError(
+    return UnreachableError(
         f"{what}: {host} cannot be reached{through}: {reason}",
         fix="check the network, https_proxy and http_proxy; or set another mirror: "
-        "DEBIAN_MIRROR for debs, conda's channel_alias for its packages, pip's index-url for the "
+        "./invoke configure --debian-mirror for debs, conda's channel_alias for its packages, pip's index-url for the "
         "rest",
     )
 
