@@ -17,9 +17,11 @@ from stacks.core.workspace import Workspace
 from stacks.sources import alive, suites
 from stacks.sources.alive import Holdings, Place
 from stacks.sources.debian_archive import Clock
+from stacks.sources.debian_mirrors import EndedReleases, current_mirrors
 from stacks.sources.fetch import fetch
-from stacks.sources.mirrors import debian_mirrors, public_url
+from stacks.sources.mirrors import public_url
 from stacks.sources.pins import SOURCE_PREFIX, DebPin, Pin, Pins, read_pins
+from stacks.sources.retrieve import address_wheel
 from stacks.sources.web import StoppedError, Web, environment_web
 
 # Each file should be at so many places: one may go at any time.
@@ -48,7 +50,7 @@ def report(
     place only or at none, FetchError if no place answers.
     """
     pins, stop = read_pins(workspace.sources_lock), threading.Event()
-    web, roots = environment_web(stop), debian_mirrors()
+    web, roots = environment_web(stop), _archive_roots(workspace)
     places = [alive.mirror_place(web, root, pins.debs) for root in roots]
     places += alive.index_places(pins.files, stop)
     with step("asked", f"{plural(len(places), 'place')} for {_count(pins)} files"):
@@ -60,6 +62,17 @@ def report(
     if path:
         write_atomically(path, as_json(groups, holdings))
     _require_enough(groups, holdings)
+
+
+def _archive_roots(workspace: Workspace) -> tuple[str, ...]:
+    """Return the roots of Debian's archive: the mirrors, then the archives of ended releases."""
+    wheel = address_wheel(workspace)
+    ended = EndedReleases(wheel)
+    if not ended.roots():
+        print(f"warning: not asked: {', '.join(ended.origins())}", file=sys.stderr)
+    return tuple(
+        dict.fromkeys((*(mirror.url for mirror in current_mirrors(wheel)), *ended.roots()))
+    )
 
 
 def _count(pins: Pins) -> int:

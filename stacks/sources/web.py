@@ -193,8 +193,8 @@ def unreachable(url: str, error: BaseException, address: str | None = None) -> F
     return UnreachableError(
         f"{what}: {host} cannot be reached{through}: {reason}",
         fix="check the network, https_proxy and http_proxy; or set another mirror: "
-        "./invoke configure --debian-mirror for debs, conda's channel_alias for its packages, pip's index-url for the "
-        "rest",
+        "`./invoke configure --debian-mirror` or DEBIAN_MIRROR for debs, conda's channel_alias for "
+        "its packages, pip's index-url for the rest",
     )
 
 

@@ -10,6 +10,7 @@ from stacks.core.errors import FetchError, ScarceError
 from stacks.core.workspace import Workspace
 from stacks.project import alive
 from stacks.sources import alive as sources_alive
+from stacks.sources import debian_mirrors
 from stacks.sources.mirrors import PipSettings
 from stacks.sources.pins import SOURCE_PREFIX, DebPin, IndexPin, Pins, write_pins
 from stacks.sources.suites import PACKAGE
@@ -69,15 +70,19 @@ def full(
             site.files[f"{root}/{pin.path}"] = body
         site.files[f"{root}/foo/"] = b'<a href="foo-1.whl">x</a>'
         site.files[f"{root}/foo/foo-1.whl"] = b"w"
-    monkeypatch.setattr(alive, "debian_mirrors", lambda: (f"{site.url}/one", f"{site.url}/two"))
     indexes(monkeypatch, f"{site.url}/one", f"{site.url}/two")
-    monkeypatch.setenv("DEBIAN_MIRROR", f"{site.url}/one")
+    mirrors(monkeypatch, f"{site.url}/one", f"{site.url}/two")
     return site
 
 
 def indexes(monkeypatch: pytest.MonkeyPatch, *urls: str) -> None:
     settings = PipSettings(index_urls=urls, retries=0)
     monkeypatch.setattr(sources_alive, "pip_settings", lambda: settings)
+
+
+def mirrors(monkeypatch: pytest.MonkeyPatch, first: str, second: str = "") -> None:
+    monkeypatch.setenv("DEBIAN_MIRROR", first)
+    monkeypatch.setenv("DEBIAN_SNAPSHOT_MIRROR", second)
 
 
 def report(own: Workspace, path: Path | None = None) -> None:
@@ -145,7 +150,7 @@ def test_a_dead_mirror_is_named_and_does_not_count(
     own: Workspace, full: Site, monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
 ) -> None:
     dead = f"http://127.0.0.1:{closed_port()}"
-    monkeypatch.setattr(alive, "debian_mirrors", lambda: (dead, f"{full.url}/two"))
+    mirrors(monkeypatch, dead, f"{full.url}/two")
     with pytest.raises(ScarceError, match="4 pinned files"):
         report(own)
     out = capsys.readouterr().out
@@ -156,7 +161,7 @@ def test_no_network_is_no_news_of_the_files(
     own: Workspace, monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
 ) -> None:
     dead = f"http://127.0.0.1:{closed_port()}"
-    monkeypatch.setattr(alive, "debian_mirrors", lambda: (dead,))
+    mirrors(monkeypatch, dead)
     indexes(monkeypatch, dead)
     with pytest.raises(FetchError, match="none of 2 places answers") as caught:
         report(own)
@@ -206,6 +211,17 @@ def test_two_servers_are_asked_each_for_itself(
 ) -> None:
     with serving() as second:
         second.files = {k.removeprefix("/two"): v for k, v in full.files.items()}
-        monkeypatch.setattr(alive, "debian_mirrors", lambda: (f"{full.url}/one", second.url))
+        mirrors(monkeypatch, f"{full.url}/one", second.url)
         report(own)
         assert second.heads == 4
+
+
+def test_the_archive_of_ended_releases_is_a_place(
+    own: Workspace, full: Site, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setenv("DEBIAN_SNAPSHOT_MIRROR", "")
+    with pytest.raises(ScarceError):
+        report(own)
+    ended = debian_mirrors.Mirror(f"{full.url}/two", "a test")
+    monkeypatch.setattr(debian_mirrors, "ended_mirrors", lambda _: (ended,))
+    report(own)

@@ -83,7 +83,7 @@ def ask_for_issue(
 ) -> subprocess.CompletedProcess[str]:
     (runner.folder / "sources.txt").write_text(REPORT)
     runner.program(
-        "gh", f'case "$*" in *.has_issues) echo {has_issues};; *select*) echo {number};; esac'
+        "gh", f'case "$*" in *.has_issues) echo {has_issues};; *select*) printf "{number}";; esac'
     )
     variables = {"STATUS": status, "TITLE": "T", "GITHUB_REPOSITORY": "me/fork"}
     return runner.run("alive.yml", "issue", "Open, update or close the issue", **variables)
@@ -98,7 +98,7 @@ def test_an_issue_is_opened_with_the_report_as_plain_text(runner: Runner) -> Non
 
 
 def test_an_open_issue_is_updated(runner: Runner) -> None:
-    assert ask_for_issue(runner, "4", number="17").returncode == 0
+    assert ask_for_issue(runner, "4", number="17\\n18\\n").returncode == 0
     assert runner.calls[-1] == "gh api --method PATCH repos/me/fork/issues/17 -F body=@body.md"
 
 
@@ -109,6 +109,15 @@ def test_the_issue_is_closed_when_all_is_well(runner: Runner) -> None:
 
 def test_nothing_is_opened_when_all_is_well(runner: Runner) -> None:
     assert ask_for_issue(runner, "0").returncode == 0
+    assert not any("--method" in call for call in runner.calls)
+
+
+def test_a_failed_search_opens_no_second_issue(runner: Runner) -> None:
+    (runner.folder / "sources.txt").write_text(REPORT)
+    runner.program("gh", 'case "$*" in *.has_issues) echo true;; *select*) exit 1;; esac')
+    variables = {"STATUS": "4", "TITLE": "T", "GITHUB_REPOSITORY": "me/fork"}
+    done = runner.run("alive.yml", "issue", "Open, update or close the issue", **variables)
+    assert done.returncode == 1
     assert not any("--method" in call for call in runner.calls)
 
 
