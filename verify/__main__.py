@@ -45,10 +45,17 @@ def main(argv):
         # The builder. A shell that has started the suite may end before it.
         process = importlib.import_module("verify.core.process")
         process.end_with_parent(int(parent), signal.SIGTERM)
+    if os.environ.pop("THEANO_STACKS_INTERRUPT", ""):
+        # The builder has it ignored until here: Python prints a traceback while it starts.
+        signal.signal(signal.SIGINT, signal.default_int_handler)
     module = PROGRAMS.get(argv[0]) if argv else None
     program = importlib.import_module(module or "verify.cli")
     return program.main(argv[1:] if module else argv)
 
 
 if __name__ == "__main__":
-    sys.exit(main(sys.argv[1:]))
+    try:
+        sys.exit(main(sys.argv[1:]))
+    except KeyboardInterrupt:
+        sys.stderr.write("interrupted\n")
+        sys.exit(130)

@@ -103,6 +103,10 @@ def run_streaming(
         raise _failed(arguments, "\n".join(tail), (0,), process.returncode)
 
 
+def _ignore_interrupt() -> None:
+    signal.signal(signal.SIGINT, signal.SIG_IGN)
+
+
 @contextmanager
 def run_piped(
     arguments: Sequence[str | Path], *, env: Mapping[str, str] | None = None
@@ -141,15 +145,24 @@ def run_attached(
     cwd: Path | None = None,
     env: Mapping[str, str] | None = None,
     output: IO[bytes] | None = None,
+    ignores_interrupt: bool = False,
 ) -> int:
     """Run a program on the user's own terminal and return its exit status.
 
-    output: the file for its standard output, if not the terminal. Raises CommandError if the
+    output: the file for its standard output, if not the terminal. ignores_interrupt: start it with
+    ctrl-C ignored; it is killed soon after one that it still ignores. Raises CommandError if the
     program cannot be started.
     """
     words = _logged(arguments)
     try:
-        return subprocess.run(words, cwd=cwd, env=env, stdout=output, check=False).returncode
+        return subprocess.run(
+            words,
+            cwd=cwd,
+            env=env,
+            stdout=output,
+            check=False,
+            preexec_fn=_ignore_interrupt if ignores_interrupt else None,
+        ).returncode
     except OSError as error:
         raise cannot_run(words, error, "check the spelling of its path or name") from error
 

@@ -3,8 +3,9 @@
 from __future__ import annotations
 
 import os
+import signal
 import sys
-from collections.abc import Mapping
+from collections.abc import Mapping, Sequence
 from pathlib import Path
 from typing import NoReturn
 
@@ -39,7 +40,7 @@ def verify_variant(
         what = f"{variant.id} could not be verified"
         # The environment's own Python may be damaged, so this one compares the files first.
         words = ["files", "--prefix", str(prefix), "--json", str(report), *_options(full, 0)]
-        status = _attach(sys.executable, words, os.environ)
+        status = run_suite(sys.executable, words, os.environ)
         if status not in (PASSED, FAILED):
             raise_for(status, what)
         is_damaged = status == FAILED
@@ -119,7 +120,7 @@ def _verify(
     report: the path for the report. Raises VerifyError `what` if the suite did not run to its end:
     any other program may end with a status of the suite's.
     """
-    status = _attach(python, [*arguments, "--json", str(report)], env)
+    status = run_suite(python, [*arguments, "--json", str(report)], env)
     if status not in (PASSED, FAILED, NO_DEVICE):
         raise_for(status, what)
     check_report(
@@ -158,9 +159,18 @@ def _verdict(report: Path) -> bool | None:
     return ok if statuses and ok is ("fail" not in statuses) else None
 
 
-def _attach(python: str, arguments: list[str], env: Mapping[str, str]) -> int:
+def run_suite(python: str | Path, arguments: Sequence[str | Path], env: Mapping[str, str]) -> int:
+    """Run a program of the suite on the user's own terminal and return its exit status.
+
+    Raises CommandError if Python cannot be started.
+    """
     sys.stdout.flush()
-    return run_attached([python, SUITE, *arguments], env=ending_with_this_process(env))
+    env = ending_with_this_process(env)
+    # A Python that is interrupted before it runs any program prints a traceback.
+    interruptible = signal.getsignal(signal.SIGINT) is not signal.SIG_IGN
+    if interruptible:
+        env["THEANO_STACKS_INTERRUPT"] = "1"
+    return run_attached([python, SUITE, *arguments], env=env, ignores_interrupt=interruptible)
 
 
 def raise_for(status: int, what: str) -> NoReturn:

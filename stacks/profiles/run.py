@@ -14,20 +14,14 @@ from typing import Any
 from stacks.core import jsonfile
 from stacks.core.disk import scratch, write_atomically
 from stacks.core.errors import StacksError, UsageError
-from stacks.core.process import quoted, run_attached
+from stacks.core.process import quoted
 from stacks.core.workspace import Workspace
 from stacks.environments import settings
 from stacks.environments.reports import workload_reports
-from stacks.environments.verify import (
-    INTERRUPTED,
-    NO_DEVICE,
-    SUITE,
-    ending_with_this_process,
-    environment,
-)
+from stacks.environments.verify import INTERRUPTED, NO_DEVICE, environment, run_suite
 from stacks.variants.variant import Variant, load_variant
 
-PROGRAM = (SUITE, "workload")
+PROGRAM = "workload"
 # 1 differs in a key that no reader uses.
 SCHEMAS = (1, 2)
 WORKLOADS = ("ntm", "gibbs", "scan_gc", "lstm", "logreg", "check_blas")
@@ -118,7 +112,7 @@ def profile(
     if json_file:
         write_atomically(json_file, text)
     if compiles > 1:
-        run_attached([prefix / "bin/python", *PROGRAM, "--show", path], env=environment(prefix))
+        run_suite(prefix / "bin/python", [PROGRAM, "--show", path], environment(prefix))
         print("\n".join(graph_lines(reports)))
 
 
@@ -129,11 +123,10 @@ def run(variant: Variant, prefix: Path, options: WorkloadOptions, *, quiet: bool
     """
     with scratch() as folder:
         path = folder / "report.json"
-        command: list[str | Path] = [prefix / "bin/python", *PROGRAM, *options.arguments()]
-        command += ["--json", path, "--expect", prefix / settings.EXPECTATION]
-        command += ["--quiet"] if quiet else []
-        sys.stdout.flush()
-        status = run_attached(command, env=ending_with_this_process(environment(prefix)))
+        arguments: list[str | Path] = [PROGRAM, *options.arguments()]
+        arguments += ["--json", path, "--expect", prefix / settings.EXPECTATION]
+        arguments += ["--quiet"] if quiet else []
+        status = run_suite(prefix / "bin/python", arguments, environment(prefix))
         if status == INTERRUPTED:
             raise KeyboardInterrupt
         if status != 0:

@@ -2,8 +2,11 @@
 
 from __future__ import annotations
 
+import atexit
+import os
 import sys
 from collections.abc import Mapping, Sequence
+from contextlib import suppress
 
 import invoke
 import invoke.program
@@ -99,7 +102,30 @@ def command_line_error(
 def main() -> None:
     """Run the tasks of the command line."""
     program = Program(name="Invoke", binary="./invoke", version=invoke.__version__)
-    program.run(["./invoke", "--search-root", str(REPOSITORY), *sys.argv[1:]])
+    run_to_end(program, ["./invoke", "--search-root", str(REPOSITORY), *sys.argv[1:]])
+
+
+def run_to_end(program: Program, words: list[str]) -> None:
+    """Run a command line; the process then ends, without the interpreter's own end.
+
+    rattler's threads use the interpreter until then, and about once in 1,000 times it aborts.
+    """
+    status = 1
+    # The first to be registered runs last, after those of libraries.
+    atexit.register(lambda: _end(status))
+    try:
+        program.run(words)
+        status = 0
+    except SystemExit as end:
+        status = end.code if isinstance(end.code, int) else int(end.code is not None)
+        raise
+
+
+def _end(status: int) -> None:
+    with suppress(OSError):
+        sys.stdout.flush()
+        sys.stderr.flush()
+    os._exit(status)
 
 
 if __name__ == "__main__":

@@ -31,7 +31,7 @@ from stacks.core.workspace import default_workspace  # noqa: E402
 from stacks.sources import web  # noqa: E402
 from stacks.tasks import channel as channel_tasks  # noqa: E402
 from stacks.tasks import environments as environment_tasks  # noqa: E402
-from stacks.tasks.program import Program  # noqa: E402
+from stacks.tasks.program import Program, run_to_end  # noqa: E402
 from stacks.tasks.task import task  # noqa: E402
 
 # These are counted wherever they happen; `open` only for files of the room, so that imports do
@@ -156,7 +156,7 @@ def main() -> None:
     injector = Injector(plan)
     sys.addaudithook(injector.audit)
     try:
-        program.run(["./invoke", *sys.argv[1:]])
+        run_to_end(program, ["./invoke", *sys.argv[1:]])
     finally:
         if plan.count_file:
             Path(plan.count_file).write_text(str(injector.count))

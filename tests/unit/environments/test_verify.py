@@ -3,6 +3,8 @@
 from __future__ import annotations
 
 import json
+import os
+import signal
 from contextlib import nullcontext
 from pathlib import Path
 
@@ -169,3 +171,13 @@ def test_a_report_that_agrees_is_stored(
         verification.verify_python(str(prefix / "bin/python"), json_file=tmp_path / "b.json")
     for path in (kept, tmp_path / "a.json", tmp_path / "b.json"):
         assert json.loads(path.read_text()) == content
+
+
+def test_ctrl_c_is_ignored_until_the_suite_runs(tmp_path: Path) -> None:
+    mask = 1 << (signal.SIGINT - 1)
+    python = tmp_path / "python"
+    python.write_text(f"#!/bin/sh\ngrep SigIgn /proc/$$/status > {tmp_path}/ignored\n")
+    python.chmod(0o755)
+    assert verification.run_suite(python, ["files"], os.environ) == 0
+    ignored = int((tmp_path / "ignored").read_text().split()[1], 16)
+    assert ignored & mask

@@ -21,7 +21,10 @@ SLOW = profile(tables("Dot22", 2.0, 400, "Py", 4), tables("Gemm", 0.4, 10, "C"))
 
 def program(*words: str | Path) -> subprocess.CompletedProcess[str]:
     return subprocess.run(
-        [sys.executable, *profile_runs.PROGRAM, *words], capture_output=True, text=True, check=False
+        [sys.executable, SUITE, profile_runs.PROGRAM, *words],
+        capture_output=True,
+        text=True,
+        check=False,
     )
 
 

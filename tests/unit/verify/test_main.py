@@ -1,6 +1,8 @@
 """The program that Python runs when it is given the folder `verify`."""
 
 import importlib
+import os
+import signal
 import subprocess
 import sys
 
@@ -33,3 +35,21 @@ def test_no_bytecode_is_written() -> None:
     before = sorted((REPOSITORY / "verify").rglob("*"))
     verify("--help")
     assert sorted((REPOSITORY / "verify").rglob("*")) == before
+
+
+def test_the_suite_takes_ctrl_c_that_was_ignored_while_python_started(
+    monkeypatch: pytest.MonkeyPatch,
+) -> None:
+    monkeypatch.setattr(sys, "dont_write_bytecode", True)
+    main = importlib.import_module("verify.__main__").main
+    before = signal.signal(signal.SIGINT, signal.SIG_IGN)
+    try:
+        for name in ("", "1"):
+            monkeypatch.setenv("THEANO_STACKS_INTERRUPT", name)
+            with pytest.raises(SystemExit):
+                main(["files", "--help"])
+            expected = signal.default_int_handler if name else signal.SIG_IGN
+            assert signal.getsignal(signal.SIGINT) is expected
+            assert "THEANO_STACKS_INTERRUPT" not in os.environ
+    finally:
+        signal.signal(signal.SIGINT, before)
