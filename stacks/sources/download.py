@@ -24,6 +24,7 @@ from stacks.sources.web import (
     BROKEN,
     RATE_VARIABLE,
     MissingError,
+    SilentError,
     StoppedError,
     TransientError,
     UnreachableError,
@@ -60,7 +61,7 @@ def retry(
 
     The count of failures starts again after an attempt that made progress. All attempts and waits
     share one allowance of time. The first wait for each server prints a note. A server that never
-    answered is given up after two timeouts; one that was given up is not asked again.
+    answered is given up after the second timeout; one that was given up is not asked again.
     """
     server = web.server(url)
     with server.turn(web.stop):
@@ -91,8 +92,9 @@ def _tries(
             jitter = random.uniform(0.5, 1.0)  # noqa: S311  # no security depends on it
             backoff = 0.25 * 2**failures * jitter
             wait = min(LONGEST_PAUSE, max(backoff, error.after or 0.0))
-            silent = not server.answered and allowance.elapsed >= 2 * web.timeout
-            if failures > web.retries or wait > allowance.left or silent:
+            hopeless = isinstance(error, SilentError) and not server.answered
+            retries = min(1, web.retries) if hopeless else web.retries
+            if failures > retries or wait > allowance.left:
                 raise
             if host not in web.noted_hosts:
                 web.noted_hosts.add(host)

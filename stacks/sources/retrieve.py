@@ -14,7 +14,13 @@ from stacks.core.disk import explain_disk_errors, hold_lock, sha256_of
 from stacks.core.errors import FetchError, IntegrityError, StacksError
 from stacks.core.workspace import Workspace
 from stacks.sources.cache import cached_path, cached_sha256
-from stacks.sources.debian_mirrors import WHEEL_FILE, EndedReleases, Wheel, current_mirrors
+from stacks.sources.debian_mirrors import (
+    WHEEL_FILE,
+    WHEEL_ORIGIN,
+    EndedReleases,
+    Wheel,
+    current_mirrors,
+)
 from stacks.sources.download import download
 from stacks.sources.mirrors import PipSettings, pip_settings, public_url
 from stacks.sources.package_index import FileQuery, Link, ProjectFiles, look_up
@@ -69,6 +75,8 @@ def address_wheel(workspace: Workspace) -> Wheel:
     def wheel() -> Path:
         pin = read_pins(workspace.sources_lock).file(WHEEL_FILE)
         if cached_sha256(workspace, pin) != pin.sha256:
+            note = f"fetching the addresses of Debian's archive: {WHEEL_ORIGIN}, once"
+            print(note, file=sys.stderr, flush=True)
             # Its failure must not stop the run that it is for.
             retrieve(workspace, [pin], threading.Event())
         return cached_path(workspace, pin)

@@ -20,6 +20,7 @@ from stacks.sources.servers import Server, Servers
 
 RATE_VARIABLE = "THEANO_STACKS_LEAST_RATE"
 MOST_REDIRECTS = 10
+NO_ANSWER = "no answer in time"
 SPELLING = "check the spelling of the mirror or index"
 # What requests and urllib3 raise for a broken connection, a garbled answer or an address: not all
 # of their errors have a common base.
@@ -40,6 +41,10 @@ class TransientError(FetchError):
 
 class UnreachableError(TransientError):
     """No answer came at all."""
+
+
+class SilentError(UnreachableError):
+    """No answer came in time."""
 
 
 class StoppedError(FetchError):
@@ -190,7 +195,7 @@ def unreachable(url: str, error: BaseException, address: str | None = None) -> F
     if isinstance(error, OSError) and not isinstance(error, requests.RequestException):
         return FetchError(f"{what}: {reason}", fix="check the CA bundle and the client certificate")
     through = " through the proxy" if isinstance(error, requests.exceptions.ProxyError) else ""
-    return UnreachableError(
+    return (SilentError if reason == NO_ANSWER else UnreachableError)(
         f"{what}: {host} cannot be reached{through}: {reason}",
         fix="check the network, https_proxy and http_proxy; or set another mirror: "
         "`./invoke configure --debian-mirror` or DEBIAN_MIRROR for debs, conda's channel_alias for "
@@ -201,7 +206,7 @@ def unreachable(url: str, error: BaseException, address: str | None = None) -> F
 def reason_of(error: BaseException) -> str:
     """Return the text of the innermost cause: outer ones may contain the URL."""
     if isinstance(error, (requests.Timeout, urllib3.exceptions.TimeoutError)):
-        return "no answer in time"
+        return NO_ANSWER
     innermost: BaseException | None = error
     text = ""
     while innermost is not None:
