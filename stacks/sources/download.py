@@ -152,6 +152,8 @@ def size_at(web: Web, url: str) -> int | None:
         headers = {"Accept-Encoding": "identity"}
         with web.get(url, headers, allowance, method="HEAD") as response:
             length = response.headers.get("Content-Length")
+            # There is no body, but only a read hands the connection on to the next request.
+            response.raw.read()
             return None if length is None else int(length)
 
     return retry(web, url, attempt)

@@ -1,6 +1,7 @@
 from __future__ import annotations
 
 import threading
+from http.server import BaseHTTPRequestHandler, ThreadingHTTPServer
 from pathlib import Path
 
 import pytest
@@ -43,6 +44,36 @@ def test_a_mirror_is_asked_for_the_size_only(site: Site) -> None:
     holdings = holdings_at(f"{site.url}/debian", here, gone)
     assert holdings == alive.Holdings(f"{site.url}/debian", frozenset({here}))
     assert (site.heads, len(site.asked)) == (2, 2)
+
+
+def test_a_place_is_asked_over_one_connection() -> None:
+    connections = []
+
+    class Handler(BaseHTTPRequestHandler):
+        protocol_version = "HTTP/1.1"
+
+        def setup(self) -> None:
+            connections.append(self.client_address)
+            super().setup()
+
+        def do_HEAD(self) -> None:
+            self.send_response(200)
+            self.send_header("Content-Length", str(len(BODY)))
+            self.end_headers()
+
+        def log_message(self, format: str, *args: object) -> None:
+            """Say nothing."""
+
+    server = ThreadingHTTPServer(("127.0.0.1", 0), Handler)
+    threading.Thread(target=server.serve_forever, args=(0.01,), daemon=True).start()
+    try:
+        pins = [deb(path=f"pool/{number}.deb") for number in range(20)]
+        holdings = holdings_at(f"http://127.0.0.1:{server.server_port}", *pins)
+    finally:
+        server.shutdown()
+        server.server_close()
+    assert holdings.held == set(pins)
+    assert len(connections) == 1
 
 
 def test_a_file_of_another_size_is_not_held(site: Site) -> None:
