@@ -1,25 +1,21 @@
-"""Building the channel's packages in parallel, and its index."""
+"""Building the channel's packages in parallel."""
 
 from __future__ import annotations
 
-import asyncio
 import logging
 import multiprocessing
 import os
 import signal
 import threading
-from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
+from collections.abc import Callable, Iterable, Iterator, Sequence
 from concurrent.futures import ProcessPoolExecutor, as_completed
 from concurrent.futures.process import BrokenProcessPool
-
-from rattler.index import index_fs
 
 from stacks.channel import assemble, package
 from stacks.channel.offers import Channel, Offer
 from stacks.channel.package import Built
 from stacks.core import log
 from stacks.core.console import step
-from stacks.core.disk import replace_atomically
 from stacks.core.errors import StacksError
 from stacks.core.workspace import Workspace
 from stacks.sources.fetch import fetch
@@ -125,20 +121,6 @@ def _begin_worker() -> None:
         os._exit(1)
 
     threading.Thread(target=follow, daemon=True).start()
-
-
-def write_index(workspace: Workspace, channel: Channel, built: Mapping[str, Built]) -> None:
-    """Write the channel's folder, with packages and index, for any conda client."""
-    with replace_atomically(workspace.channel) as folder:
-        for name, each in built.items():
-            target = folder / channel.offers[name].recipe.subdir / name
-            target.parent.mkdir(parents=True, exist_ok=True)
-            try:
-                os.link(each.path, target)
-            except OSError:
-                target.write_bytes(each.path.read_bytes())
-        (folder / "noarch").mkdir(parents=True, exist_ok=True)
-        asyncio.run(index_fs(folder))
 
 
 def build_packages(
