@@ -14,6 +14,7 @@ from stacks.core.console import plural, print_table, step
 from stacks.core.disk import write_atomically
 from stacks.core.errors import FetchError, ScarceError, StacksError
 from stacks.core.workspace import Workspace
+from stacks.project import alive_packages
 from stacks.sources import alive, suites
 from stacks.sources.alive import Holdings, Place
 from stacks.sources.debian_archive import Clock
@@ -44,7 +45,7 @@ def report(
     path: Path | None = None,
     clock: Clock = lambda: datetime.now(timezone.utc),
 ) -> None:
-    """Ask every mirror and index for the pinned files, and print where they are.
+    """Ask every mirror, index and channel for the pinned files, and print where they are.
 
     path: also write what each place has there, as JSON. Raises ScarceError if a file is at one
     place only or at none, FetchError if no place answers.
@@ -53,11 +54,16 @@ def report(
     web, roots = environment_web(stop), _archive_roots(workspace)
     places = [alive.mirror_place(web, root, pins.debs) for root in roots]
     places += alive.index_places(pins.files, stop)
-    with step("asked", f"{plural(len(places), 'place')} for {_count(pins)} files"):
-        holdings = alive.survey(places, stop)
-    _require_an_answer(places, holdings)
-    warnings = _warnings(workspace, pins, web, roots, clock())
-    groups = _groups(pins, warnings)
+    published = alive_packages.published(workspace, pins, web)
+    places += published.places
+    count = len(pins.debs) + len(pins.files) + len(published.packages)
+    with step("asked", f"{plural(len(places), 'place')} for {count} files"):
+        answers = alive.survey(places, stop)
+    _require_an_answer(places, answers)
+    holdings = alive_packages.with_packages(answers, published)
+    groups = _groups(pins, _warnings(workspace, pins, web, roots, clock()))
+    if published.packages:
+        groups.append(Group("packages made of these", published.packages))
     _print(groups, holdings)
     if path:
         write_atomically(path, as_json(groups, holdings))
@@ -73,10 +79,6 @@ def _archive_roots(workspace: Workspace) -> tuple[str, ...]:
     return tuple(
         dict.fromkeys((*(mirror.url for mirror in current_mirrors(wheel)), *ended.roots()))
     )
-
-
-def _count(pins: Pins) -> int:
-    return len(pins.debs) + len(pins.files)
 
 
 def _require_an_answer(places: Sequence[Place], holdings: Sequence[Holdings]) -> None:
@@ -199,8 +201,8 @@ def _require_enough(groups: Sequence[Group], holdings: Sequence[Holdings]) -> No
             f"{plural(len(scarce), 'pinned file')} can be had at fewer than {ENOUGH} places",
             expected=f"{ENOUGH} places or more for each",
             found=f"{len(scarce) - gone} at one place, {gone} at none",
-            fix="keep a copy while you can; or name further places: DEBIAN_SNAPSHOT_MIRROR, "
-            "and pip's extra-index-url or find-links",
+            fix="keep a copy while you can; or name further places: DEBIAN_SNAPSHOT_MIRROR, pip's "
+            "extra-index-url or find-links, THEANO_STACKS_CHANNEL",
         )
 
 

@@ -11,7 +11,7 @@ from stacks.sources.download import size_at
 from stacks.sources.mirrors import PipSettings, pip_settings, public_url
 from stacks.sources.package_index import FileQuery, Link, look_up
 from stacks.sources.parallel import parallel_map
-from stacks.sources.pins import DebPin, IndexPin, Pin, canonical
+from stacks.sources.pins import CondaPin, DebPin, IndexPin, Pin, canonical
 from stacks.sources.web import MissingError, StoppedError, TransientError, Web, pip_web
 
 
@@ -79,6 +79,18 @@ def mirror_place(web: Web, root: str, pins: Sequence[DebPin]) -> Place:
         _check_size(web, f"{root}/{pin.path}", pin)
 
     return Place(public_url(root), tuple(pins), check)
+
+
+def channel_place(
+    web: Web, name: str, packages: Sequence[CondaPin], url_of: Callable[[CondaPin], str]
+) -> Place:
+    """Return the place that a channel of conda packages is; url_of(package) is its URL there."""
+
+    def check(pin: Pin) -> None:
+        assert isinstance(pin, CondaPin)
+        _check_size(web, url_of(pin), pin)
+
+    return Place(name, tuple(packages), check)
 
 
 def index_places(pins: Sequence[IndexPin], stop: threading.Event) -> list[Place]:

@@ -8,13 +8,15 @@ import pytest
 
 from stacks.core.errors import FetchError, ScarceError
 from stacks.core.workspace import Workspace
-from stacks.project import alive
+from stacks.project import alive, alive_packages
+from stacks.project.alive_packages import Published
 from stacks.sources import alive as sources_alive
 from stacks.sources import debian_mirrors
 from stacks.sources.mirrors import PipSettings
-from stacks.sources.pins import SOURCE_PREFIX, DebPin, IndexPin, Pins, write_pins
+from stacks.sources.pins import SOURCE_PREFIX, CondaPin, DebPin, IndexPin, Pins, write_pins
 from stacks.sources.suites import PACKAGE
 from stacks.sources.suites import TABLE as TABLE_PATH
+from stacks.sources.web import Web
 from unit.helpers.archives import deb, member
 from unit.helpers.serving import Site, closed_port, serving, sha256
 
@@ -225,3 +227,38 @@ def test_the_archive_of_ended_releases_is_a_place(
     ended = debian_mirrors.Mirror(f"{full.url}/two", "a test")
     monkeypatch.setattr(debian_mirrors, "ended_mirrors", lambda _: (ended,))
     report(own)
+
+
+def test_published_packages_stand_for_their_sources(
+    own: Workspace,
+    full: Site,
+    pins: Pins,
+    monkeypatch: pytest.MonkeyPatch,
+    capsys: pytest.CaptureFixture[str],
+) -> None:
+    monkeypatch.setenv("DEBIAN_SNAPSHOT_MIRROR", "")
+    package = CondaPin(
+        name="made",
+        version="1",
+        filename="made-1-0.conda",
+        size=4,
+        sha256=sha256(b"made"),
+        urls=("linux-64/made-1-0.conda",),
+    )
+
+    def published(workspace: Workspace, pins: Pins, web: Web) -> Published:
+        root = f"{full.url}/channel"
+        place = sources_alive.channel_place(web, root, [package], lambda p: f"{root}/{p.urls[0]}")
+        return Published((place,), (package,), {package: pins.debs[1:3]})
+
+    monkeypatch.setattr(alive_packages, "published", published)
+    full.files["/channel/linux-64/made-1-0.conda"] = b"made"
+    with pytest.raises(ScarceError):
+        report(own)
+    assert rows(capsys.readouterr().out)[1:6] == [
+        "debs of bookworm 1 0 1 0",
+        "debs of bullseye support ended 2026-08-31 2 2 0 0",
+        "source archives of forky not released: its files change every day 1 0 1 0",
+        "files of the package index 1 1 0 0",
+        "packages made of these 1 1 0 0",
+    ]
