@@ -9,7 +9,7 @@ import re
 import sys
 import threading
 from collections.abc import Callable, Iterator, Sequence, Set
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from datetime import datetime
 from email.utils import parsedate_to_datetime
 
@@ -75,11 +75,9 @@ def deb_pins(
     if not requests:
         return ()
     wheel = address_wheel(workspace)
+    roots = tuple(mirror.url for mirror in current_mirrors(wheel))
     archive = Archive(
-        environment_web(stop),
-        tuple(mirror.url for mirror in current_mirrors(wheel)),
-        EndedReleases(wheel),
-        archive_keys(),
+        replace(environment_web(stop), roots=roots), roots, EndedReleases(wheel), archive_keys()
     )
     names: dict[str, set[str]] = {}
     for deb in requests:

@@ -6,7 +6,7 @@ import shutil
 import sys
 import threading
 from collections.abc import Callable, Iterable, Iterator, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from functools import partial
 from pathlib import Path
 
@@ -104,7 +104,8 @@ def _deb_sources(
     if not pins:
         return {}
     wheel = address_wheel(workspace)
-    web, mirrors = environment_web(stop), current_mirrors(wheel)
+    mirrors = current_mirrors(wheel)
+    web = replace(environment_web(stop), roots=tuple(mirror.url for mirror in mirrors))
     origins = tuple(public_url(mirror.url) for mirror in mirrors)
     ended = EndedReleases(wheel)
 

@@ -50,13 +50,13 @@ class Server:
 
 
 class Servers:
-    """The servers of one run, by host and port."""
+    """The servers of one run, each by its host and port, or by a mirror's root."""
 
     def __init__(self) -> None:
         self._lock = threading.Lock()
         self._servers: dict[str, Server] = {}
 
-    def at(self, host: str) -> Server:
-        """Return the server of a host."""
+    def at(self, place: str) -> Server:
+        """Return the server at a place."""
         with self._lock:
-            return self._servers.setdefault(host, Server())
+            return self._servers.setdefault(place, Server())

@@ -55,6 +55,7 @@ class StoppedError(FetchError):
 class Web:
     """The access to servers: certificates, proxy, timeout (seconds), retries, least rate (bytes/s).
 
+    roots: of the mirrors and indexes; one that fails is left out for the rest of the run.
     A server below the least rate is left for the next one; up to eight downloads share a line. The
     library `requests` also uses the environment's proxies and ~/.netrc.
     """
@@ -68,6 +69,7 @@ class Web:
     retries: int = 4
     least_rate: float = field(default_factory=lambda: _least_rate())
     noted_hosts: set[str] = field(default_factory=set, compare=False)
+    roots: tuple[str, ...] = ()
     servers: Servers = field(default_factory=Servers, compare=False)
 
     def allowance(self) -> Allowance:
@@ -75,8 +77,12 @@ class Web:
         return Allowance(4 * self.timeout, self.least_rate)
 
     def server(self, url: str) -> Server:
-        """Return what this run has learnt of a URL's server."""
-        return self.servers.at(host_of(url))
+        """Return what this run has learnt of a URL's mirror or index, or else of its host.
+
+        One host may serve several: a company's proxy for many archives does.
+        """
+        roots = [root for root in self.roots if url.startswith(f"{root.rstrip('/')}/")]
+        return self.servers.at(max(roots, key=len, default=host_of(url)))
 
     def trusts(self, url: str) -> bool:
         """Return whether the URL's host is one of the user's trusted hosts."""
@@ -130,23 +136,25 @@ class Web:
 
 def environment_web(stop: threading.Event) -> Web:
     """Return the access to Debian's mirrors: the environment's CA bundle and proxies."""
-    return Web(stop=stop, verify=_environment_bundle())
+    return Web(stop=stop, verify=environment_bundle())
 
 
 def pip_web(stop: threading.Event, settings: PipSettings) -> Web:
     """Return the access to package indexes as pip is configured, else as the environment is."""
     return Web(
         stop=stop,
-        verify=settings.cert or _environment_bundle(),
+        verify=settings.cert or environment_bundle(),
         client_cert=settings.client_cert,
         proxy=settings.proxy,
         trusted_hosts=settings.trusted_hosts,
         timeout=settings.timeout,
         retries=settings.retries,
+        roots=settings.index_urls,
     )
 
 
-def _environment_bundle() -> str | bool:
+def environment_bundle() -> str | bool:
+    """Return the CA bundle that the environment names, or True for the usual one."""
     for name in ("REQUESTS_CA_BUNDLE", "CURL_CA_BUNDLE", "SSL_CERT_FILE"):
         if bundle := os.environ.get(name):
             return bundle

@@ -67,6 +67,38 @@ def lock(
 
 
 @task(
+    name="publish-channel",
+    help={
+        "to": "the folder to write, or oci://HOST/NAME: a registry",
+        "include": "packages that are published only on request, such as mkl",
+        "key": "the private key that signs the list of digests",
+        "check": "write nothing; fail if a file of the folder differs from the locks",
+        "new-key": "make a private key, in this file, and the public one in the repository",
+    },
+    protects=("cache",),
+)
+def publish_channel(
+    context: Context,
+    to: str = "",
+    include: str = "",
+    key: str = "",
+    check: bool = False,
+    new_key: str = "",
+) -> None:
+    """Write the channel's packages for others: a static channel, or a registry."""
+    from stacks.publish import channel_command
+
+    channel_command.publish_channel(
+        default_workspace(),
+        to,
+        include=names_of(include),
+        key=path_of(key),
+        check=check,
+        new_key=path_of(new_key),
+    )
+
+
+@task(
     help={"port": "port to listen on, on this machine only (default: 8420, as in the locks)"},
     protects=("build", "cache"),
 )
