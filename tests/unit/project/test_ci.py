@@ -59,9 +59,21 @@ def test_the_values_of_a_job(workspace: Workspace) -> None:
         "image": "theano-mkl",
         "tags": "1.0.5 latest",
         "device": "cpu",
+        "publish": "on request",
         "runner": "ubuntu-24.04",
     }
     assert second["baseline"] == second["flavour"] == "pip-default"
+
+
+def test_an_image_is_published_as_its_strictest_package(workspace: Workspace) -> None:
+    jobs = ci.matrix(workspace, all_variants(workspace))["include"]
+    terms = {job["flavour"]: job["publish"] for job in jobs}
+    assert {flavour for flavour in terms if terms[flavour] == "no"} == {"gpuarray-cuda"}
+    assert {flavour for flavour in terms if terms[flavour] == "on request"} == {
+        "mkl",
+        "mkl-amdlibm",
+    }
+    assert terms["openblas"] == terms["pip-default"] == "yes"
 
 
 def test_only_the_generated_lines_of_a_workflow_change(own_workspace: Workspace) -> None:
