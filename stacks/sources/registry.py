@@ -13,16 +13,17 @@ import json
 import os
 import re
 import threading
+from collections.abc import Callable, Mapping
 from dataclasses import dataclass
 from pathlib import Path
-from typing import Any
 from urllib.parse import urlencode, urlsplit
-
-import requests
+from urllib.request import parse_http_list, parse_keqv_list
 
 from stacks.core.errors import FetchError, UsageError
 from stacks.sources.mirrors import public_url
 
+# Returns the bytes of a document, by its URL and the headers of the request.
+Get = Callable[[str, Mapping[str, str]], bytes]
 # The specification's form of a repository's name, and a host with an optional port.
 _NAME = r"[a-z0-9]+(?:[._-][a-z0-9]+)*(?:/[a-z0-9]+(?:[._-][a-z0-9]+)*)*"
 _HOST = r"[A-Za-z0-9.-]+(?::[0-9]{1,5})?|\[[0-9a-f:]+\](?::[0-9]{1,5})?"
@@ -92,10 +93,10 @@ class Tokens:
         path = urlsplit(url).path.removeprefix("/v2/")
         return re.split(r"/(?:blobs|manifests|tags)/", path)[0]
 
-    def answer(self, url: str, challenge: str, get: Any) -> bool:
+    def answer(self, url: str, challenge: str, get: Get) -> bool:
         """Get what a registry asks for in the header WWW-Authenticate; return whether it is new.
 
-        get: a function of a URL and headers that returns a document's bytes; its errors are raised.
+        What `get` raises is raised.
         """
         kind, _, rest = challenge.partition(" ")
         if not self._is_own(url):
@@ -112,9 +113,9 @@ class Tokens:
             self._tokens[repository] = token
         return fresh
 
-    def _bearer(self, rest: str, repository: str, user: str | None, get: Any) -> str:
-        fields = requests.utils.parse_dict_header(rest)
-        realm = str(fields.get("realm") or "")
+    def _bearer(self, rest: str, repository: str, user: str | None, get: Get) -> str:
+        fields = parse_keqv_list([word for word in parse_http_list(rest) if "=" in word])
+        realm = fields.get("realm", "")
         if not re.match(r"https?://", realm):
             raise FetchError(
                 f"{self.registry.root}: it names no address of tokens", found=public_url(realm)
@@ -122,8 +123,8 @@ class Tokens:
         # A password does not go to a server without TLS unless the registry itself has none.
         trusted = realm.startswith("https:") or self.registry.root.startswith("http:")
         query = {"scope": f"repository:{repository}:{self.access}"}
-        if service := fields.get("service"):
-            query["service"] = str(service)
+        if "service" in fields:
+            query["service"] = fields["service"]
         joint = "&" if "?" in realm else "?"
         headers = {"Authorization": f"Basic {user}"} if user and trusted else {}
         try:
