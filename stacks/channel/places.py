@@ -9,12 +9,11 @@ from __future__ import annotations
 import os
 import re
 from collections.abc import Iterator
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from pathlib import Path
 from urllib.parse import quote, urlsplit
 from urllib.request import url2pathname
 
-from stacks.channel.offers import Offer
 from stacks.core import yamlfile
 from stacks.core.console import display_path
 from stacks.core.errors import FetchError, UsageError
@@ -22,8 +21,10 @@ from stacks.core.models import Line, Strict
 from stacks.core.process import CommandError, call
 from stacks.core.workspace import Workspace
 from stacks.sources.mirrors import public_url, valid_url
-from stacks.sources.registry import Registry, is_registry, registry_at
+from stacks.sources.pins import CondaPin
+from stacks.sources.registry import Registry, Tokens, is_registry, registry_at
 from stacks.sources.vendored import vendored_folder
+from stacks.sources.web import Web
 
 CHANNEL = "THEANO_STACKS_CHANNEL"
 # The committed list of published channels, in the checkout's folder.
@@ -76,13 +77,17 @@ class Place:
         """The beginning of all addresses of the place's files."""
         return self.registry.root if self.registry else self.address
 
-    def url(self, offer: Offer, sha256: str) -> str:
-        """Return the address of a package with these bytes."""
-        subdir = offer.recipe.subdir
+    def url(self, subdir: str, package: CondaPin) -> str:
+        """Return the address of a package."""
         if self.registry:
-            return self.registry.blob(subdir, offer.recipe.package.name, sha256)
+            return self.registry.blob(subdir, package.name, package.sha256)
         folder = "" if self.release else f"{subdir}/"
-        return f"{self.address}/{folder}{quote(offer.file_name, safe='+!')}"
+        return f"{self.address}/{folder}{quote(package.filename, safe='+!')}"
+
+    def access(self, web: Web) -> Web:
+        """Return an access to servers as an access to this place."""
+        tokens = Tokens(self.registry) if self.registry else None
+        return replace(web, roots=(self.root,), tokens=tokens)
 
     @property
     def list_url(self) -> str:

@@ -26,7 +26,6 @@ from stacks.sources.download import download, get_document
 from stacks.sources.parallel import parallel_map
 from stacks.sources.pins import CondaPin
 from stacks.sources.progress import DownloadProgress, download_progress
-from stacks.sources.registry import Tokens
 from stacks.sources.web import MissingError, StoppedError, Web, environment_web, host_of
 
 T = TypeVar("T")
@@ -76,13 +75,7 @@ def _retrieve_from(
     """Return the packages that came from one place."""
     stop = threading.Event()
     retries = RETRIES if place.configured else 0
-    web = replace(
-        environment_web(stop),
-        timeout=TIMEOUT,
-        retries=retries,
-        roots=(place.root,),
-        tokens=Tokens(place.registry) if place.registry else None,
-    )
+    web = place.access(replace(environment_web(stop), timeout=TIMEOUT, retries=retries))
     # The one warning below takes the place of the note of each server's first wait.
     web.noted_hosts.add(host_of(place.root))
     visit = _Visit(place, web)
@@ -187,15 +180,15 @@ def _download(
     workspace: Workspace, visit: _Visit, offer: Offer, locked: Locked, progress: DownloadProgress
 ) -> Path:
     """Return a file with the package's bytes, or raise IntegrityError; parts resume next time."""
-    url = visit.place.url(offer, locked.sha256)
     pin = CondaPin(
         name=offer.recipe.package.name,
         version=offer.recipe.package.version,
         filename=offer.file_name,
         size=locked.size,
         sha256=locked.sha256,
-        urls=(url,),
+        urls=(),
     )
+    url = visit.place.url(offer.recipe.subdir, pin)
     target = cached_path(workspace, pin)
     part = target.with_name(f"{target.name}.part")
     with explain_disk_errors(part):

@@ -6,17 +6,15 @@ from pathlib import Path
 import pytest
 
 from stacks.channel import places
-from stacks.channel.offers import read_channel
 from stacks.channel.places import CHANNEL, Place, place_at, places_of, release_address
 from stacks.core import yamlfile
 from stacks.core.errors import UsageError
 from stacks.core.workspace import Workspace
+from stacks.sources.pins import CondaPin
 from stacks.sources.vendored import VARIABLE as VENDOR
-from unit.helpers.checkout import CHECKOUT
 
-OFFERS = read_channel(CHECKOUT).offers.values()
-SIX = next(offer for offer in OFFERS if offer.recipe.package.name == "six")
-FILE, SHA256 = SIX.file_name, "a" * 64
+SHA256, FILE = "a" * 64, "six-1.16.0-py_0.conda"
+SIX = CondaPin(name="six", version="1.16.0", filename=FILE, size=9, sha256=SHA256, urls=())
 
 
 @pytest.fixture
@@ -94,12 +92,12 @@ def test_the_committed_list_can_be_read() -> None:
     ],
 )
 def test_a_static_channel_has_folders_and_a_registry_has_blobs(address: str, url: str) -> None:
-    assert place_at(address, "here").url(SIX, SHA256) == url
+    assert place_at(address, "here").url("noarch", SIX) == url
 
 
 def test_a_release_has_flat_names() -> None:
     place = Place("https://h.example/r", release=True)
-    assert place.url(SIX, SHA256) == f"https://h.example/r/{FILE}"
+    assert place.url("noarch", SIX) == f"https://h.example/r/{FILE}"
 
 
 def test_a_folder_may_have_any_name(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
