@@ -146,7 +146,7 @@ def place_at(address: str, where: str) -> Place:
         return Place(Path(address).expanduser().absolute().as_uri())
     raise UsageError(
         f"{where} has an address that cannot be used",
-        expected="a folder, file:, http://, https:// or oci://",
+        expected="a folder, file:, http://, https:// or oci://HOST/NAME",
         found=public_url(address),
         fix="correct it, or leave it out",
     )
