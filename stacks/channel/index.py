@@ -63,8 +63,13 @@ def index_files(entries: Iterable[Entry]) -> dict[str, bytes]:
     return files
 
 
-def digest_list(entries: Iterable[Entry], files: Mapping[str, bytes]) -> str:
-    """Return lines as sha256sum prints them, for the packages and the index files, by path."""
-    digests = {entry.path: entry.sha256 for entry in entries}
+def digest_list(
+    entries: Iterable[Entry], files: Mapping[str, bytes], others: Mapping[str, str]
+) -> str:
+    """Return lines as sha256sum prints them, by path.
+
+    files: the bytes of the index files. others: the SHA-256 of further files.
+    """
+    digests = {**others, **{entry.path: entry.sha256 for entry in entries}}
     digests |= {path: hashlib.sha256(data).hexdigest() for path, data in files.items()}
     return "".join(f"{digest}  {path}\n" for path, digest in sorted(digests.items()))

@@ -9,7 +9,7 @@ from __future__ import annotations
 from pathlib import Path
 from typing import Literal
 
-from pydantic import Field
+from pydantic import Field, model_validator
 
 from stacks.channel.stages import BLIS, Compiled, Extra, PoCL, PythonModules, ThinFront
 from stacks.core import yamlfile
@@ -77,11 +77,19 @@ class Requirements(Strict):
 
 
 class About(Strict):
-    """Homepage, licence and summary of the software."""
+    """Homepage, licence and summary of the software, and whether its package may be republished."""
 
     homepage: Line | None = None
     license: Line
     summary: Line
+    republish: Literal["yes", "with sources", "on request", "no"]
+    conditions: Line = Field(default="", description="why not simply yes, for people")
+
+    @model_validator(mode="after")
+    def _check_conditions(self) -> About:
+        if (self.republish == "yes") == bool(self.conditions):
+            raise ValueError("`conditions` must say why `republish` is not simply `yes`")
+        return self
 
 
 class Recipe(Strict):

@@ -39,8 +39,8 @@ def test_the_order_of_the_entries_does_not_matter() -> None:
 
 def test_the_list_has_the_digest_of_each_file() -> None:
     files = index_files(entries())
-    lines = digest_list(entries(), files).splitlines()
-    assert len(lines) == 6
+    lines = digest_list(entries(), files, {"sources/a.dsc": "c" * 64}).splitlines()
+    assert len(lines) == 7 and lines[-1] == "c" * 64 + "  sources/a.dsc"
     assert [line[66:] for line in lines] == sorted(line[66:] for line in lines)
     digest = hashlib.sha256(files["noarch/repodata.json.zst"]).hexdigest()
     assert f"{digest}  noarch/repodata.json.zst" in lines
