@@ -83,7 +83,7 @@ def packed_root() -> Path:
     if os.geteuid() or missing:
         pytest.skip(f"no bare machine: {', '.join(missing) or 'only root'} can make one")
     workspace = default_workspace()
-    target = workspace.cache / "test-roots" / "bookworm.tar"
+    target = workspace.cache / "bases" / "debootstrap-bookworm.tar"
     with hold_lock(target, "the root of a bare machine"):
         if not target.is_file():
             with replace_atomically(target) as made:
