@@ -20,6 +20,7 @@ from typing import BinaryIO
 from stacks.channel import build as channel_build
 from stacks.channel.index import Entry, index_files
 from stacks.channel.offers import PORT, Channel, read_channel
+from stacks.channel.package import Locked
 from stacks.core.allowance import Allowance, limited_stream
 from stacks.core.disk import replace_atomically
 from stacks.core.errors import IntegrityError, StacksError, UsageError
@@ -66,8 +67,11 @@ def maker(workspace: Workspace, channel: Channel, entries: tuple[Entry, ...]) ->
         with locks[path]:
             if target.exists():
                 return
-            built = channel_build.build_missing(workspace, channel, [entry.offer])
-            package = built[entry.offer.file_name]
+            name = entry.offer.file_name
+            locked = {name: Locked(entry.sha256, entry.size)}
+            package = channel_build.build_missing(workspace, channel, [entry.offer], locked=locked)[
+                name
+            ]
             if package.sha256 != entry.sha256:
                 raise IntegrityError(
                     f"{path} was built with other bytes than the locked ones",

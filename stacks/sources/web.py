@@ -94,14 +94,16 @@ class Web:
         host = host_of(url)
         return bool({host, re.sub(r":\d*$", "", host).strip("[]")} & set(self.trusted_hosts))
 
-    def get(self, url: str, headers: dict[str, str], allowance: Allowance) -> requests.Response:
+    def get(
+        self, url: str, headers: dict[str, str], allowance: Allowance, method: str = "GET"
+    ) -> requests.Response:
         """Request a URL once; the body is read from `.raw`, within the allowance.
 
         Raises MissingError, TransientError or FetchError, without passwords in the message.
         """
         address = check_address(url, f"{public_url(url)} is not a valid address", SPELLING)
         for _ in range(MOST_REDIRECTS + 1):
-            response = self._request(url, address, headers, allowance)
+            response = self._request(method, url, address, headers, allowance)
             self.server(url).answers()
             if response.status_code == 401 and self._gets_token(address, response, allowance):
                 response = self._request(url, address, headers, allowance)
@@ -131,13 +133,14 @@ class Web:
         return self.tokens.answer(address, response.headers.get("WWW-Authenticate", ""), get)
 
     def _request(
-        self, url: str, address: str, headers: dict[str, str], allowance: Allowance
+        self, method: str, url: str, address: str, headers: dict[str, str], allowance: Allowance
     ) -> requests.Response:
         trusted = self.trusts(address)
         if trusted:
             urllib3.disable_warnings(urllib3.exceptions.InsecureRequestWarning)
         try:
-            return limited_session(allowance).get(
+            return limited_session(allowance).request(
+                method,
                 address,
                 headers={**headers, **(self.tokens.headers(address) if self.tokens else {})},
                 stream=True,

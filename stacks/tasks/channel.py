@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from invoke.context import Context
 
+from stacks.core.errors import UsageError
 from stacks.core.workspace import default_workspace
 from stacks.tasks.options import CHANNEL, names_of, path_of
 from stacks.tasks.task import task
@@ -13,14 +14,27 @@ from stacks.tasks.task import task
     help={
         "check": "write nothing; fail if the archives offer other versions",
         "expired": "suites whose archive has ended, so that its Valid-Until is past: bullseye,sid",
+        "alive": "pin nothing; ask each mirror and index which pinned files it still has; exit "
+        "status 4 if a file is at one place only, or at none",
+        "json": "with --alive: also write what each place has to this file, as JSON",
     },
     protects=("cache",),
 )
-def pin(context: Context, check: bool = False, expired: str = "") -> None:
+def pin(
+    context: Context, check: bool = False, expired: str = "", alive: bool = False, json: str = ""
+) -> None:
     """Pin the current sources and show what changed."""
+    from stacks.project import alive as survival
     from stacks.project import pinning
 
-    pinning.pin(default_workspace(), check=check, expired=names_of(expired))
+    if alive and (check or expired):
+        raise UsageError("--alive pins nothing: it goes with --json only")
+    if json and not alive:
+        raise UsageError("--json goes with --alive only")
+    if alive:
+        survival.report(default_workspace(), path=path_of(json))
+    else:
+        pinning.pin(default_workspace(), check=check, expired=names_of(expired))
 
 
 @task(
