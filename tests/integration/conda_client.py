@@ -5,7 +5,6 @@ That code calls itself by two names, so it is laid out here under its own alone.
 
 from __future__ import annotations
 
-import json
 import os
 import shutil
 import subprocess
@@ -13,7 +12,6 @@ import sys
 from dataclasses import dataclass
 from importlib.util import find_spec
 from pathlib import Path
-from typing import Any
 
 _VENDOR = "conda_lock._vendor"
 _PROGRAM = "import sys; from conda.cli.main import main; sys.exit(main(*sys.argv[1:]))"
@@ -22,9 +20,10 @@ SECONDS = 120
 
 @dataclass(frozen=True)
 class Conda:
-    """conda with a home, a cache and settings of its own, all below one folder."""
+    """conda's code, and a folder for its home, cache and settings."""
 
-    root: Path
+    code: Path
+    home: Path
 
     def run(self, *words: str | Path) -> subprocess.CompletedProcess[str]:
         """Run a command of conda with the classic solver and return its result."""
@@ -32,14 +31,16 @@ class Conda:
             [sys.executable, "-c", _PROGRAM, *map(str, words)],
             env={
                 "PATH": os.environ["PATH"],
-                "HOME": str(self.root / "home"),
-                "PYTHONPATH": str(self.root / "code"),
+                "HOME": str(self.home),
+                "PYTHONPATH": str(self.code),
                 "PYTHONDONTWRITEBYTECODE": "1",
                 "LC_ALL": "C.UTF-8",
                 "CONDARC": os.devnull,
                 "CONDA_SOLVER": "classic",
-                "CONDA_PKGS_DIRS": str(self.root / "home/packages"),
-                "CONDA_ENVS_PATH": str(self.root / "home/environments"),
+                # Its default has no wheel.
+                "CONDA_SAT_SOLVER": "pysat",
+                "CONDA_PKGS_DIRS": str(self.home / "packages"),
+                "CONDA_ENVS_PATH": str(self.home / "environments"),
                 "CONDA_NUMBER_CHANNEL_NOTICES": "0",
                 "CONDA_REPORT_ERRORS": "false",
                 "CONDA_REMOTE_MAX_RETRIES": "1",
@@ -50,23 +51,21 @@ class Conda:
             check=False,
         )
 
-    def json(self, *words: str | Path) -> Any:
-        """Run a command that must succeed and return its answer."""
-        done = self.run(*words, "--json")
+    def succeed(self, *words: str | Path) -> str:
+        """Run a command that must succeed and return what it prints."""
+        done = self.run(*words)
         assert done.returncode == 0, done.stdout + done.stderr
-        return json.loads(done.stdout)
+        return done.stdout
 
 
-def lay_out(root: Path) -> Conda:
-    """Copy conda's code below a folder, and return it as a program."""
+def lay_out(code: Path) -> None:
+    """Copy conda's code into a folder for PYTHONPATH."""
     spec = find_spec(_VENDOR)
     assert spec and spec.submodule_search_locations
-    source, code = Path(spec.submodule_search_locations[0]) / "conda", root / "code/conda"
-    shutil.copytree(source, code, ignore=shutil.ignore_patterns("__pycache__"))
+    source = Path(spec.submodule_search_locations[0]) / "conda"
+    shutil.copytree(source, code / "conda", ignore=shutil.ignore_patterns("__pycache__"))
     for path in code.rglob("*.py"):
         text = path.read_text(encoding="utf-8")
         if _VENDOR in text:
-            text = text.replace(f"{_VENDOR}.conda", "conda").replace(f"{_VENDOR}.", "")
-            path.write_text(text.replace(f"from {_VENDOR} import", "import"), encoding="utf-8")
-    (root / "home").mkdir()
-    return Conda(root)
+            text = text.replace(f"{_VENDOR}.conda", "conda")
+            path.write_text(text, encoding="utf-8")
