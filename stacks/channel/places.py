@@ -22,8 +22,9 @@ from stacks.core.models import Line, Strict
 from stacks.core.process import CommandError, call
 from stacks.core.workspace import Workspace
 from stacks.sources.mirrors import public_url, valid_url
+from stacks.sources.registry import Registry, is_registry, registry_at
+from stacks.sources.vendored import VARIABLE, vendored_folder
 
-VENDOR = "THEANO_STACKS_VENDOR"
 CHANNEL = "THEANO_STACKS_CHANNEL"
 # The committed list of published channels, in the checkout's folder.
 COMMITTED = "channels.yaml"
@@ -48,6 +49,7 @@ class Kind(Enum):
 
     STATIC = "linux-64/FILE, noarch/FILE"
     RELEASE = "FILE, and a list of them"
+    REGISTRY = "the SHA-256 of each package"
 
 
 @dataclass(frozen=True)
@@ -74,10 +76,22 @@ class Place:
             return None
         return Path(url2pathname(urlsplit(self.address).path))
 
-    def url(self, subdir: str, file_name: str) -> str:
+    @property
+    def registry(self) -> Registry | None:
+        """The registry, if the place is one."""
+        return registry_at(self.address, self.address) if self.kind is Kind.REGISTRY else None
+
+    def url(self, subdir: str, file_name: str, sha256: str) -> str:
         """Return the address of a package."""
+        if registry := self.registry:
+            return registry.blob(subdir, file_name.rsplit("-", 2)[0], sha256)
         folder = "" if self.kind is Kind.RELEASE else f"{subdir}/"
         return f"{self.address}/{folder}{quote(file_name, safe='+!')}"
+
+    @property
+    def list_url(self) -> str:
+        """Return the address of the list of a release's files."""
+        return f"{self.address}/{LIST}"
 
 
 class _Channels(Strict):
@@ -99,8 +113,8 @@ def places_of(workspace: Workspace) -> tuple[Place, ...]:
 
 
 def _all(workspace: Workspace) -> Iterator[Place]:
-    if vendored := os.environ.get(VENDOR):
-        yield place_at(str(Path(vendored).expanduser().absolute() / "channel"), VENDOR)
+    if vendored := vendored_folder():
+        yield place_at(str(vendored / "channel"), VARIABLE)
     for address in re.split(r"[\s,]+", os.environ.get(CHANNEL, "")):
         if address:
             yield place_at(address, CHANNEL)
@@ -115,6 +129,9 @@ def _all(workspace: Workspace) -> Iterator[Place]:
 
 def place_at(address: str, where: str) -> Place:
     """Return the place at an address, which was set `where`; UsageError if it cannot be one."""
+    if is_registry(address):
+        registry_at(address, where)
+        return Place(address.rstrip("/"), Kind.REGISTRY)
     if re.match(r"https?://", address):
         try:
             host = urlsplit(valid_url(address, where)).hostname
@@ -128,7 +145,7 @@ def place_at(address: str, where: str) -> Place:
         return Place(Path(address).expanduser().absolute().as_uri())
     raise UsageError(
         f"{where} has an address that cannot be used",
-        expected="a folder, file:, http:// or https://",
+        expected="a folder, file:, http://, https:// or oci://HOST/NAME",
         found=public_url(address),
         fix="correct it, or leave it out",
     )

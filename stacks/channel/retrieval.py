@@ -16,7 +16,7 @@ from typing import TypeVar
 from stacks.channel import package
 from stacks.channel.offers import Offer
 from stacks.channel.package import Locked
-from stacks.channel.places import LIST, Kind, Place
+from stacks.channel.places import Kind, Place
 from stacks.core.disk import explain_disk_errors, sha256_of
 from stacks.core.errors import FetchError, IntegrityError, StacksError
 from stacks.core.models import SHA256
@@ -26,6 +26,7 @@ from stacks.sources.download import download, get_document
 from stacks.sources.parallel import parallel_map
 from stacks.sources.pins import CondaPin
 from stacks.sources.progress import DownloadProgress, download_progress
+from stacks.sources.registry import Tokens
 from stacks.sources.web import MissingError, StoppedError, Web, environment_web, host_of
 
 T = TypeVar("T")
@@ -75,7 +76,8 @@ def _retrieve_from(
     """Return the packages that came from one place."""
     stop = threading.Event()
     retries = RETRIES if place.configured else 0
-    web = replace(environment_web(stop), timeout=TIMEOUT, retries=retries)
+    tokens = Tokens(place.registry) if place.registry else None
+    web = replace(environment_web(stop), timeout=TIMEOUT, retries=retries, tokens=tokens)
     # The one warning below takes the place of the note of each server's first wait.
     web.noted_hosts.add(host_of(place.address))
     visit = _Visit(place, web)
@@ -111,7 +113,7 @@ def _report(visit: _Visit) -> None:
 
 def _listed(visit: _Visit) -> frozenset[str]:
     """Return the names of the files that a release has; none if it does not answer soon."""
-    url = visit.place.url("", LIST)
+    url = visit.place.list_url
     try:
         data = _within(
             LONGEST_LOOKUP, lambda: get_document(visit.web, url, "text/plain", LARGEST_LIST)[0]
@@ -180,7 +182,7 @@ def _download(
     workspace: Workspace, visit: _Visit, offer: Offer, locked: Locked, progress: DownloadProgress
 ) -> Path:
     """Return a file with the package's bytes, or raise IntegrityError; parts resume next time."""
-    url = visit.place.url(offer.recipe.subdir, offer.file_name)
+    url = visit.place.url(offer.recipe.subdir, offer.file_name, locked.sha256)
     pin = CondaPin(
         name=offer.recipe.package.name,
         version=offer.recipe.package.version,

@@ -73,13 +73,13 @@ def published(workspace: Workspace, pins: Pins, web: Web) -> Published:
 
 def _url(place: places.Place, package: CondaPin) -> str:
     subdir, _, file_name = package.urls[0].partition("/")
-    return place.url(subdir, file_name)
+    return place.url(subdir, file_name, package.sha256)
 
 
 def _is_published(place: places.Place, web: Web) -> bool:
     """Return whether a channel that nobody configured exists: most repositories have none."""
     try:
-        size_at(replace(web, retries=0), place.url("", places.LIST))
+        size_at(replace(web, retries=0), place.list_url)
     except StoppedError:
         raise
     except FetchError:

@@ -8,13 +8,13 @@ import sys
 from collections.abc import Collection, Mapping
 from pathlib import Path
 
-from stacks.channel.build import build_packages
 from stacks.channel.index import Entry
 from stacks.channel.offers import Channel, read_channel
 from stacks.core.console import display_path, plural, step
 from stacks.core.disk import explain_disk_errors, fixed_umask, replace_atomically, sha256_of
 from stacks.core.errors import IntegrityError, UsageError
 from stacks.core.workspace import Workspace
+from stacks.locks.locked import packages_of
 from stacks.locks.publication import DIGESTS, Publication, publication, source_path
 from stacks.publish import signature
 from stacks.sources.fetch import fetch
@@ -56,18 +56,7 @@ def prepare(workspace: Workspace, include: Collection[str]) -> tuple[Publication
     channel = read_channel(workspace)
     _check_names(channel, include)
     found = publication(workspace, channel, all_variants(workspace), include)
-    built = build_packages(workspace, channel, [entry.offer for entry in found.entries])
-    paths = {}
-    for entry in found.entries:
-        package = built[entry.offer.file_name]
-        if package.sha256 != entry.sha256:
-            raise IntegrityError(
-                f"{entry.path} has other bytes than in the locks",
-                expected=f"sha256 {entry.sha256}",
-                found=f"sha256 {package.sha256}",
-                fix="`./invoke clean --cache` and try again; if it persists, please report it",
-            )
-        paths[entry.path] = package.path
+    paths = packages_of(workspace, channel, found.entries)
     sources = fetch(workspace, found.sources)
     return found, paths | {source_path(pin): sources[pin] for pin in found.sources}
 

@@ -106,7 +106,7 @@ class Web:
             response = self._request(method, url, address, headers, allowance)
             self.server(url).answers()
             if response.status_code == 401 and self._gets_token(address, response, allowance):
-                response = self._request(url, address, headers, allowance)
+                response = self._request(method, url, address, headers, allowance)
             if not response.is_redirect:
                 if 200 <= response.status_code < 300 or response.status_code == 416:
                     return response

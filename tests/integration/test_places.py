@@ -26,7 +26,7 @@ from integration.workspaces import workspace_below
 from stacks.channel import package
 from stacks.channel.build import build_packages
 from stacks.channel.offers import read_channel
-from stacks.channel.places import CHANNEL, VENDOR
+from stacks.channel.places import CHANNEL
 from stacks.core.disk import REPOSITORY
 from stacks.core.errors import FetchError
 from stacks.core.workspace import Workspace
@@ -36,6 +36,7 @@ from stacks.environments.serve import write_channel
 from stacks.locks import lock
 from stacks.locks.locked import entries_of
 from stacks.sources.fetch import fetch
+from stacks.sources.vendored import VARIABLE
 from stacks.variants.variant import Variant, load_variant
 
 DEAD = "http://127.0.0.1:9"
@@ -47,7 +48,7 @@ DAY = datetime.timedelta(days=1)
 def no_other_place(monkeypatch: pytest.MonkeyPatch) -> None:
     """Have no place that a test does not name, and neither Debian's archive nor an index."""
     for name, value in {
-        VENDOR: "",
+        VARIABLE: "",
         CHANNEL: "",
         "DEBIAN_MIRROR": f"{DEAD}/debian",
         "DEBIAN_SNAPSHOT_MIRROR": "",
@@ -159,7 +160,7 @@ def test_the_vendored_folder_comes_first(
     capsys: pytest.CaptureFixture[str],
 ) -> None:
     shutil.copytree(published, tmp_path / "carried/channel")
-    monkeypatch.setenv(VENDOR, str(tmp_path / "carried"))
+    monkeypatch.setenv(VARIABLE, str(tmp_path / "carried"))
     monkeypatch.setenv(CHANNEL, DEAD)
     tiny.make("by-conda")
     errors = capsys.readouterr().err
@@ -243,7 +244,7 @@ def test_in_2036_without_debian_and_the_package_index(
 ) -> None:
     if place == "vendored":
         shutil.copytree(published, tmp_path / "carried/channel")
-        monkeypatch.setenv(VENDOR, str(tmp_path / "carried"))
+        monkeypatch.setenv(VARIABLE, str(tmp_path / "carried"))
     monkeypatch.setenv("REQUESTS_CA_BUNDLE", str(certificate))
     with https_serving(published, certificate) as address:
         monkeypatch.setenv(CHANNEL, address)

@@ -6,10 +6,11 @@ from pathlib import Path
 import pytest
 
 from stacks.channel import places
-from stacks.channel.places import CHANNEL, VENDOR, Kind, Place, place_at, places_of, release_address
+from stacks.channel.places import CHANNEL, Kind, Place, place_at, places_of, release_address
 from stacks.core import yamlfile
 from stacks.core.errors import UsageError
 from stacks.core.workspace import Workspace
+from stacks.sources.vendored import VARIABLE
 
 FILE = "six-1.16.0-pyhe12db16_0.conda"
 
@@ -17,7 +18,7 @@ FILE = "six-1.16.0-pyhe12db16_0.conda"
 @pytest.fixture
 def own(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Workspace:
     """Give a checkout without places."""
-    for name in (VENDOR, CHANNEL):
+    for name in (VARIABLE, CHANNEL):
         monkeypatch.delenv(name, raising=False)
     return Workspace(tmp_path / "checkout", tmp_path / "cache")
 
@@ -42,7 +43,8 @@ def test_the_order_is_vendored_environment_committed_release(
     git(root, "init", "-q")
     git(root, "remote", "add", "origin", "git@github.com:someone/stacks.git")
     (root / "channels.yaml").write_text("channels: ['https://c.example/x/']\n")
-    monkeypatch.setenv(VENDOR, str(tmp_path / "carried"))
+    (tmp_path / "carried").mkdir()
+    monkeypatch.setenv(VARIABLE, str(tmp_path / "carried"))
     monkeypatch.setenv(CHANNEL, f"http://a.example/x/, {tmp_path}/b\nhttps://c.example/x")
     asked = places_of(own)
     assert [place.address for place in asked] == [
@@ -86,12 +88,12 @@ def test_the_committed_list_can_be_read() -> None:
     ],
 )
 def test_a_static_channel_has_a_folder_for_each_subdir(address: str, url: str) -> None:
-    assert place_at(address, "here").url("noarch", FILE) == url
+    assert place_at(address, "here").url("noarch", FILE, "a" * 64) == url
 
 
 def test_a_release_has_flat_names() -> None:
     place = Place("https://h.example/r", Kind.RELEASE)
-    assert place.url("noarch", FILE) == f"https://h.example/r/{FILE}"
+    assert place.url("noarch", FILE, "a" * 64) == f"https://h.example/r/{FILE}"
 
 
 def test_a_folder_may_have_any_name(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:

@@ -19,8 +19,8 @@ source:
     version: 1.16.0
     file: six-1.16.0-py2.py3-none-any.whl
 about:
-  license: MIT
-  summary: One source for Python 2 and 3
+  {license: MIT, republish: "yes",
+  summary: One source for Python 2 and 3}
 extra:
   stage: wheel
 """

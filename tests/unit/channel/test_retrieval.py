@@ -24,7 +24,7 @@ def offer(name: str) -> Offer:
         "package": {"name": name, "version": "1.0"},
         "build": {"label": "py", "noarch": "python", "number": 0},
         "source": [],
-        "about": {"license": "MIT", "summary": name},
+        "about": {"license": "MIT", "summary": name, "republish": "yes"},
         "extra": {"stage": "wheel"},
     }
     return Offer(Recipe.model_validate_json(json.dumps(data)), sha256(name.encode()))
