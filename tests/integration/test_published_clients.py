@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import json
+import shutil
 from collections.abc import Callable, Iterator
 from pathlib import Path
 
@@ -13,11 +14,14 @@ from rattler.exceptions import InstallerError
 from integration import conda_client
 from integration.conda_client import Conda
 from integration.published import Published, locked_by, published
+from integration.test_places import packages, share_sources
 from integration.test_serve import install, solve
 from integration.tiny import Tiny, flip
 from stacks.channel.offers import URL
+from stacks.channel.places import CHANNEL
 from stacks.core.disk import sha256_of
 from stacks.core.errors import IntegrityError
+from stacks.core.workspace import Workspace
 from stacks.publish.channel import check_folder
 
 PACKAGES = {"six", "python", "pip", "setuptools", "wheel"}
@@ -57,7 +61,7 @@ def environment_file(tiny: Tiny, channel: Published, path: Path) -> Path:
 
 
 def rewrite_index(
-    channel: Published, change: Callable[[dict[str, dict[str, object]]], None]
+    channel: Published, change: Callable[[dict[str, dict[str, object]]], object]
 ) -> None:
     """Change the packages of the published index of noarch, in both forms."""
     path = channel.folder / "noarch/repodata.json"
@@ -171,7 +175,7 @@ def test_an_old_index_cannot_give_what_it_lacks(
 ) -> None:
     file = environment_file(tiny, channel, tmp_path / "environment.yml")
     name = channel.package("six").name
-    rewrite_index(channel, lambda packages: packages.pop(name) and None)
+    rewrite_index(channel, lambda known: known.pop(name))
     done = conda.run("env", "create", "-f", file, "-p", tmp_path / "conda")
     assert done.returncode != 0 and "six" in done.stderr
     assert not (tmp_path / "conda/conda-meta").exists()
@@ -182,3 +186,46 @@ def test_an_old_index_cannot_give_what_it_lacks(
     assert names(tmp_path / "environment") == PACKAGES
     with pytest.raises(IntegrityError, match=r"noarch/repodata\.json: changed"):
         check_folder(tiny.workspace, channel.folder)
+
+
+@pytest.mark.parametrize(
+    ("fault", "warning"),
+    [
+        ("changed package", "its bytes are not the locked ones"),
+        ("changed index", ""),
+        ("missing package", ""),
+        ("old index", ""),
+    ],
+)
+def test_a_build_takes_the_locked_bytes_whatever_the_channel_has(
+    workspace: Workspace,
+    tiny: Tiny,
+    channel: Published,
+    monkeypatch: pytest.MonkeyPatch,
+    capsys: pytest.CaptureFixture[str],
+    fault: str,
+    warning: str,
+) -> None:
+    share_sources(workspace, tiny)
+    sound = packages(channel.folder)
+    six = channel.package("six")
+    if fault == "changed package":
+        flip(six)
+    elif fault == "changed index":
+        rewrite_index(channel, lambda known: known[six.name].update(sha256="0" * 64))
+    elif fault == "missing package":
+        six.unlink()
+    else:
+        rewrite_index(channel, lambda known: known.clear())
+    shutil.rmtree(tiny.cache / "packages")
+    monkeypatch.setenv("THEANO_STACKS_VENDOR", "")
+    monkeypatch.setenv(CHANNEL, channel.address)
+    monkeypatch.setenv("DEBIAN_MIRROR", "http://127.0.0.1:9/debian")
+    capsys.readouterr()
+    place = tiny.make("by-conda")
+    assert packages(tiny.cache) == sound
+    assert names(place) == PACKAGES
+    errors = capsys.readouterr().err
+    built = 1 if fault.endswith("package") else 0
+    assert f"{built} packages built, {5 - built} fetched from {channel.address}" in errors
+    assert errors.count("warning: ") == (1 if warning else 0) and warning in errors
