@@ -8,7 +8,6 @@ import sys
 from collections.abc import Collection, Mapping
 from pathlib import Path
 
-from stacks.channel.index import Entry
 from stacks.channel.offers import Channel, read_channel
 from stacks.core.console import display_path, plural, step
 from stacks.core.disk import explain_disk_errors, fixed_umask, replace_atomically, sha256_of
@@ -90,16 +89,12 @@ def report(found: Publication, signed: bytes | None) -> None:
         f"{plural(len(found.sources), 'file')} of sources, {sources / 1e6:.1f} MB"
     )
     for entry in found.left_out:
-        print(f"left out: {entry.offer.recipe.package.name} ({_reason(entry)})")
+        name, about = entry.offer.recipe.package.name, entry.offer.recipe.about
+        added = f"; --include {name} adds it" if about.republish == "on request" else ""
+        print(f"left out: {name}: {about.conditions}{added}")
     if signed is None:
         print(f"not signed: no --key was given; {DIGESTS} lists the digest of each file")
     sys.stdout.flush()
-
-
-def _reason(entry: Entry) -> str:
-    about = entry.offer.recipe.about
-    hint = " --include adds it" if about.republish == "on request" else ""
-    return f"{about.republish}: {about.conditions}{hint}"
 
 
 def check_folder(workspace: Workspace, folder: Path, *, include: Collection[str] = ()) -> None:
