@@ -98,9 +98,9 @@ def report(found: Publication, signed: bytes | None) -> None:
         f"{plural(len(found.sources), 'file')} of sources, {sources / 1e6:.1f} MB"
     )
     for entry in found.left_out:
-        name, about = entry.offer.recipe.package.name, entry.offer.recipe.about
-        added = f"; --include {name} adds it" if about.republish == "on request" else ""
-        print(f"left out: {name}: {about.conditions}{added}")
+        about, name = entry.offer.recipe.about, entry.offer.recipe.package.name
+        hint = f"; --include {name} adds it" if about.republish == "on request" else ""
+        print(f"left out: {name} ({about.republish}: {about.conditions}{hint})")
     if signed is None:
         print(f"not signed: no --key was given; {DIGESTS} lists the digest of each file")
     sys.stdout.flush()
