@@ -70,8 +70,11 @@ def registry_with_tls(folder: Path, certificate: Path) -> Iterator[Running]:
 
 
 @contextmanager
-def registry_with_tokens(folder: Path) -> Iterator[Running]:
-    """Run a registry with TLS: anyone may pull by an anonymous token, USER may push."""
+def registry_with_tokens(folder: Path, port: int = 0) -> Iterator[Running]:
+    """Run a registry with TLS: anyone may pull by an anonymous token, USER may push.
+
+    port: by default any free one.
+    """
     folder.mkdir(parents=True, exist_ok=True)
     key = rsa.generate_private_key(65537, 2048)
     certificate = _certificate(key)
@@ -80,7 +83,7 @@ def registry_with_tokens(folder: Path) -> Iterator[Running]:
     (folder / "key.pem").write_bytes(
         key.private_bytes(Encoding.PEM, PrivateFormat.TraditionalOpenSSL, NoEncryption())
     )
-    port = closed_port()
+    port = port or closed_port()
     running = Running(f"localhost:{port}", folder / "data", folder / "ca.pem")
     with _serving_tokens(folder, key, certificate, running) as realm:
         tls = f"  tls: {{certificate: {folder}/ca.pem, key: {folder}/key.pem}}\n"
@@ -141,7 +144,7 @@ def _certificate(key: rsa.RSAPrivateKey) -> x509.Certificate:
         .not_valid_before(now - HOUR)
         .not_valid_after(now + HOUR)
         .add_extension(x509.SubjectAlternativeName([x509.DNSName("localhost")]), critical=False)
-        .add_extension(x509.BasicConstraints(ca=True, path_length=None), critical=True)
+        .add_extension(x509.BasicConstraints(ca=False, path_length=None), critical=True)
         .sign(key, hashes.SHA256())
     )
 
