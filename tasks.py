@@ -3,7 +3,7 @@
 from stacks.tasks.channel import lock, pin, serve
 from stacks.tasks.environments import build, clean, list_, recommend, run, shell, verify
 from stacks.tasks.images import base, matrix, render, reproduce
-from stacks.tasks.project import schema, test
+from stacks.tasks.project import configure, schema, test
 from stacks.tasks.timing import bench, compare, profile, publish, results, scheduler, worker
 
 __all__ = [
@@ -12,6 +12,7 @@ __all__ = [
     "build",
     "clean",
     "compare",
+    "configure",
     "list_",
     "lock",
     "matrix",

@@ -38,6 +38,7 @@ KEPT_VARIABLES = frozenset(
         "THEANO_STACKS_CACHE",
         "THEANO_STACKS_LEAST_RATE",
         "XDG_CACHE_HOME",
+        "XDG_CONFIG_HOME",
         "DEBIAN_MIRROR",
         "DEBIAN_SNAPSHOT_MIRROR",
         "HTTP_PROXY",

@@ -9,18 +9,23 @@ from stacks.core.errors import StaleError, UsageError
 from stacks.core.workspace import Workspace
 from stacks.image import base
 from stacks.sources.debian_archive import DebRequest
+from stacks.sources.debian_mirrors import WHEEL_FILE, WHEEL_NAME, WHEEL_VERSION
 from stacks.sources.pins import Pins, read_pins, write_pins
 from stacks.sources.repin import FileRequest, difference, repin
 
 
 def required_sources(workspace: Workspace) -> tuple[set[DebRequest], set[FileRequest]]:
-    """Return every deb and file that the recipes and the images' base name."""
+    """Return every deb and file that the recipes and the images' base name.
+
+    With them is the wheel that has the addresses of Debian's archive.
+    """
     sources = [s for recipe in read_recipes(workspace.recipes).values() for s in recipe.source]
     content = base.read_base_file(workspace)
     debs = {DebRequest(s.suite, n) for s in sources if isinstance(s, Debs) for n in s.debs}
     debs |= {DebRequest(s.suite, n) for s in sources if isinstance(s, Archives) for n in s.names}
     debs |= {DebRequest(content.suite, name) for name in content.debs}
     files = {FileRequest(s.project, s.version, s.file) for s in sources if isinstance(s, IndexFile)}
+    files.add(FileRequest(WHEEL_NAME, WHEEL_VERSION, WHEEL_FILE))
     return debs, files
 
 

@@ -5,32 +5,31 @@ from __future__ import annotations
 import hashlib
 import io
 import lzma
-import os
 import re
+import sys
 import threading
-from collections.abc import Callable, Sequence, Set
-from dataclasses import dataclass
+from collections.abc import Callable, Iterator, Sequence, Set
+from dataclasses import dataclass, replace
 from datetime import datetime
 from email.utils import parsedate_to_datetime
-from pathlib import Path
 
-from stacks.core.disk import scratch
 from stacks.core.errors import FetchError, IntegrityError, StacksError, UsageError
-from stacks.core.process import CommandError, call
+from stacks.core.workspace import Workspace
+from stacks.sources.debian_mirrors import EndedReleases, current_mirrors
 from stacks.sources.download import get_document
-from stacks.sources.mirrors import debian_mirrors, public_url
+from stacks.sources.mirrors import public_url
 from stacks.sources.parallel import parallel_map
 from stacks.sources.pins import SOURCE_PREFIX, DebPin
+from stacks.sources.retrieve import address_wheel
+from stacks.sources.signature import ANOTHER_MIRROR, Keys, archive_keys, verified_text
 from stacks.sources.web import MissingError, StoppedError, Web, environment_web
 
 PACKAGES = "main/binary-amd64/Packages.xz"
 SOURCES = "main/source/Sources.xz"
 # Bytes; main of Debian 13 has 55 MB of Packages.
 LARGEST_INDEX = 1 << 29
-KEYRINGS = (
-    Path("/usr/share/keyrings/debian-archive-keyring.gpg"),
-    Path("/usr/share/keyrings/debian-archive-keyring.pgp"),
-)
+# Suites whose packages change every day.
+MOVING = ("testing", "unstable", "experimental")
 
 # Returns the time now, with a zone.
 Clock = Callable[[], datetime]
@@ -44,8 +43,28 @@ class DebRequest:
     name: str
 
 
+@dataclass(frozen=True)
+class Archive:
+    """The access to Debian's archive: the mirrors' roots, what they dropped, and its keys."""
+
+    web: Web
+    roots: tuple[str, ...]
+    ended: EndedReleases
+    keys: Keys
+
+    def all_roots(self, failures: Sequence[StacksError]) -> Iterator[str]:
+        """Give the mirrors; then, if one lacks the suite, the archives of ended releases."""
+        yield from self.roots
+        if any(isinstance(failure, MissingError) for failure in failures):
+            yield from self.ended.roots()
+
+
 def deb_pins(
-    requests: Sequence[DebRequest], stop: threading.Event, expired: Set[str], clock: Clock
+    workspace: Workspace,
+    requests: Sequence[DebRequest],
+    stop: threading.Event,
+    expired: Set[str],
+    clock: Clock,
 ) -> tuple[DebPin, ...]:
     """Return pins for what the mirrors have of each suite today, in the order of the requests.
 
@@ -53,14 +72,20 @@ def deb_pins(
     bad signature, an expired suite or bytes that differ from the signed ones, FetchError for what
     is not available, UsageError for what does not exist.
     """
-    web = environment_web(stop)
+    if not requests:
+        return ()
+    wheel = address_wheel(workspace)
+    roots = tuple(mirror.url for mirror in current_mirrors(wheel))
+    archive = Archive(
+        replace(environment_web(stop), roots=roots), roots, EndedReleases(wheel), archive_keys()
+    )
     names: dict[str, set[str]] = {}
     for deb in requests:
         names.setdefault(deb.suite, set()).add(deb.name)
 
     def one(suite: str) -> dict[str, dict[str, str]]:
         now = None if suite in expired else clock()
-        return _packages(web, suite, names[suite], now)
+        return _packages(archive, suite, names[suite], now)
 
     packages = parallel_map(one, list(names), stop)
     tables = dict(zip(names, packages, strict=True))
@@ -86,13 +111,13 @@ def deb_pins(
 
 
 def _packages(
-    web: Web, suite: str, names: Set[str], now: datetime | None
+    archive: Archive, suite: str, names: Set[str], now: datetime | None
 ) -> dict[str, dict[str, str]]:
     """Return the fields of packages of a suite from the first mirror that has it, signed."""
     failures: list[StacksError] = []
-    for root in debian_mirrors():
+    for root in archive.all_roots(failures):
         try:
-            return _packages_at(web, root, suite, names, now)
+            return _packages_at(archive, root, suite, names, now)
         except StoppedError:
             raise
         except (FetchError, IntegrityError) as error:
@@ -106,13 +131,14 @@ def _packages(
 
 
 def _packages_at(
-    web: Web, root: str, suite: str, names: Set[str], now: datetime | None
+    archive: Archive, root: str, suite: str, names: Set[str], now: datetime | None
 ) -> dict[str, dict[str, str]]:
-    folder = f"{root}/dists/{suite}"
+    web, folder = archive.web, f"{root}/dists/{suite}"
     signed, _, _ = get_document(web, f"{folder}/InRelease", "*/*")
-    release = verified_text(signed, f"{folder}/InRelease")
+    release = verified_text(signed, f"{folder}/InRelease", archive.keys)
     if now:
         _check_date(release, now, suite, folder)
+    _warn_if_moving(release, suite)
     archives = {name for name in names if name.startswith(SOURCE_PREFIX)}
     tables: dict[str, dict[str, str]] = {}
     if names - archives:
@@ -120,6 +146,18 @@ def _packages_at(
     if archives:
         tables |= _archives(_index(web, folder, SOURCES, release, suite), archives)
     return tables
+
+
+def _warn_if_moving(release: str, suite: str) -> None:
+    kind = re.search(r"^Suite: *(\S+)$", release, re.MULTILINE)
+    if kind and kind[1].partition("-")[0] in MOVING:
+        known = suite if suite == kind[1] else f"{suite} is {kind[1]}"
+        print(
+            f"warning: {known}: its packages change every day and mirrors drop the pinned ones; "
+            "pin from a released suite",
+            file=sys.stderr,
+            flush=True,
+        )
 
 
 def _check_date(release: str, now: datetime, suite: str, folder: str) -> None:
@@ -136,7 +174,7 @@ def _check_date(release: str, now: datetime, suite: str, folder: str) -> None:
             f"{public_url(folder)}/InRelease: {suite} has expired: the mirror is no longer updated",
             expected=f"{now:%Y-%m-%d %H:%M:%S} UTC or later",
             found=f"Valid-Until: {line[1]}",
-            fix="set DEBIAN_MIRROR to another mirror; if this archive has ended for good: "
+            fix=f"{ANOTHER_MIRROR}; if this archive has ended for good: "
             f"./invoke pin --expired {suite}",
         )
 
@@ -151,8 +189,8 @@ def _index(web: Web, folder: str, name: str, release: str, suite: str) -> str:
             f"{public_url(folder)}/{name} differs from the signed InRelease",
             expected=f"sha256 {expected}",
             found=f"sha256 {digest}",
-            fix="the mirror may be in the middle of an update: try again in an hour, or set "
-            "DEBIAN_MIRROR to another",
+            fix="the mirror may be in the middle of an update: try again in an hour; or "
+            + ANOTHER_MIRROR,
         )
     try:
         with lzma.open(io.BytesIO(packed)) as file:
@@ -165,7 +203,7 @@ def _index(web: Web, folder: str, name: str, release: str, suite: str) -> str:
             f"{public_url(folder)}/{name} cannot be read",
             expected=f"at most {LARGEST_INDEX} bytes of text, compressed by xz",
             found=str(error),
-            fix="set DEBIAN_MIRROR to another mirror",
+            fix=ANOTHER_MIRROR,
         ) from error
 
 
@@ -202,48 +240,6 @@ def _paragraphs(text: str, names: Set[str]) -> dict[str, dict[str, str]]:
     return fields_of
 
 
-def _keyring() -> Path:
-    name = os.environ.get("DEBIAN_KEYRING")
-    for keyring in [Path(name).absolute()] if name else KEYRINGS:
-        if keyring.is_file():
-            return keyring
-    raise FetchError(
-        "the keys of Debian's archive are missing",
-        expected=name or " or ".join(str(keyring) for keyring in KEYRINGS),
-        found="no such file",
-        fix="install the Debian package debian-archive-keyring, or set DEBIAN_KEYRING to its file",
-    )
-
-
-def verified_text(signed: bytes, url: str) -> str:
-    """Return the text of a clear-signed file after a check of its signature."""
-    keyring = _keyring()
-    with scratch() as folder:
-        (folder / "InRelease").write_bytes(signed)
-        arguments = ["--status-fd", "1", "--keyring", str(keyring), "--output", f"{folder}/text"]
-        try:
-            # 2 also means that one of several signatures is by a key that is not in the keyring.
-            status = call(["gpgv", *arguments, f"{folder}/InRelease"], accepted=(0, 1, 2))
-        except CommandError as error:
-            raise FetchError(
-                "the archive's signature cannot be checked: gpgv is missing",
-                fix="install the Debian package gpgv",
-            ) from error
-        keywords = re.findall(r"^\[GNUPG:\] ([A-Z]+)", status, re.MULTILINE)
-        if "GOODSIG" not in keywords or "BADSIG" in keywords:
-            raise IntegrityError(
-                f"{public_url(url)}: no good signature of Debian's archive",
-                expected=f"a good signature by a key in {keyring}",
-                found=", ".join(
-                    word for word in keywords if word.endswith(("SIG", "PUBKEY", "DATA"))
-                )
-                or "no signature",
-                fix="set DEBIAN_MIRROR to another mirror; with NO_PUBKEY or EXPKEYSIG a newer "
-                "debian-archive-keyring is needed",
-            )
-        return (Path(folder) / "text").read_text(encoding="utf-8")
-
-
 def _index_digest(release: str, name: str, suite: str, folder: str) -> tuple[str, int]:
     """Return the SHA-256 and the size that a Release file has of an index."""
     names = re.findall(r"^(?:Suite|Codename): *(\S+)$", release, re.MULTILINE)
@@ -252,7 +248,7 @@ def _index_digest(release: str, name: str, suite: str, folder: str) -> tuple[str
             f"{public_url(folder)}/InRelease is signed, but for another suite",
             expected=suite,
             found=", ".join(names),
-            fix="set DEBIAN_MIRROR to another mirror",
+            fix=ANOTHER_MIRROR,
         )
     sums = release.partition("\nSHA256:")[2]
     line = re.search(rf"^ ([0-9a-f]{{64}}) +(\d{{1,10}}) {re.escape(name)}$", sums, re.MULTILINE)

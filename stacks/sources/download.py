@@ -24,8 +24,10 @@ from stacks.sources.web import (
     BROKEN,
     RATE_VARIABLE,
     MissingError,
+    SilentError,
     StoppedError,
     TransientError,
+    UnreachableError,
     Web,
     host_of,
     reason_of,
@@ -38,6 +40,10 @@ LONGEST_PAUSE = 30.0
 # Bytes: an index's page, after decompression; a file that has no pin yet.
 LARGEST_DOCUMENT = 64 << 20
 LARGEST_FILE = 2 << 30
+
+
+class SlowError(FetchError):
+    """The bytes came below the least rate."""
 
 
 def pause(stop: threading.Event, seconds: float) -> None:
@@ -54,14 +60,29 @@ def retry(
     """Return what `attempt` returns; after each TransientError wait longer, with jitter.
 
     The count of failures starts again after an attempt that made progress. All attempts and waits
-    share one allowance of time. The first wait for each server prints a note.
+    share one allowance of time. The first wait for each server prints a note. A server that never
+    answered is given up after the second timeout; one that was given up is not asked again.
     """
-    host = host_of(url)
+    server = web.server(url)
+    with server.turn(web.stop):
+        try:
+            return _tries(web, url, attempt, progressed)
+        except (UnreachableError, SlowError) as error:
+            server.fails(server.failure or error)
+            raise
+
+
+def _tries(
+    web: Web, url: str, attempt: Callable[[Allowance], T], progressed: Callable[[], bool]
+) -> T:
+    host, server = host_of(url), web.server(url)
     allowance = web.allowance()
     failures = 0
     while True:
         if web.stop.is_set():
             raise StoppedError("stopped")
+        if server.failure:
+            raise _not_asked(url, server.failure)
         try:
             return attempt(allowance)
         except TransientError as error:
@@ -71,7 +92,9 @@ def retry(
             jitter = random.uniform(0.5, 1.0)  # noqa: S311  # no security depends on it
             backoff = 0.25 * 2**failures * jitter
             wait = min(LONGEST_PAUSE, max(backoff, error.after or 0.0))
-            if failures > web.retries or wait > allowance.left:
+            hopeless = isinstance(error, SilentError) and not server.answered
+            retries = min(1, web.retries) if hopeless else web.retries
+            if failures > retries or wait > allowance.left:
                 raise
             if host not in web.noted_hosts:
                 web.noted_hosts.add(host)
@@ -79,8 +102,16 @@ def retry(
             pause(web.stop, wait)
 
 
-def _slow(url: str, allowance: Allowance) -> FetchError:
+def _not_asked(url: str, failure: FetchError) -> FetchError:
     return FetchError(
+        f"{public_url(url)}: not asked, as its server failed before in this run",
+        found=failure.what,
+        fix=failure.fix,
+    )
+
+
+def _slow(url: str, allowance: Allowance) -> SlowError:
+    return SlowError(
         f"{public_url(url)}: the server is too slow",
         expected=f"{allowance.least_rate:.0f} bytes per second after {allowance.grace:.0f} s",
         found=f"{allowance.gained} bytes in {allowance.elapsed:.0f} s",
@@ -95,6 +126,9 @@ def get_document(
 
     limit: the most bytes, also after decompression; FetchError if there are more.
     """
+
+    if url.startswith("file:"):
+        return _document_of_disk(url, limit), "", url
 
     def attempt(allowance: Allowance) -> tuple[bytes, str, str]:
         with web.get(url, {"Accept": accept}, allowance) as response:
@@ -188,13 +222,24 @@ def _discard(part: Path, advance: Callable[[int], None]) -> None:
         part.unlink(missing_ok=True)
 
 
-def _copy(url: str, part: Path, size: int | None, advance: Callable[[int], None]) -> None:
+def _on_disk(url: str, limit: int) -> Path:
+    """Return the path of a file: URL; MissingError or FetchError if it is not one of that size."""
     source = Path(url2pathname(urlsplit(url).path))
     if not source.is_file():
         raise MissingError(f"{public_url(url)}: no such file")
-    limit = LARGEST_FILE if size is None else size
     if source.stat().st_size > limit:
         raise _too_much(url, limit)
+    return source
+
+
+def _document_of_disk(url: str, limit: int) -> bytes:
+    source = _on_disk(url, limit)
+    with explain_disk_errors(source):
+        return source.read_bytes()
+
+
+def _copy(url: str, part: Path, size: int | None, advance: Callable[[int], None]) -> None:
+    source = _on_disk(url, LARGEST_FILE if size is None else size)
     _discard(part, advance)
     with explain_disk_errors(part):
         shutil.copyfile(source, part)

@@ -1,24 +1,15 @@
-"""Mirrors and indexes from the user's own configuration of pip, apt and the environment."""
+"""Package indexes from the user's own configuration of pip, and URLs for messages."""
 
 from __future__ import annotations
 
 import ast
-import os
 import re
 import sys
-from collections.abc import Iterator
 from dataclasses import dataclass
-from pathlib import Path
 from urllib.parse import quote, urlsplit
 
 from stacks.core.errors import FetchError
 from stacks.core.process import CommandError, call
-
-APT = Path("/etc/apt")
-_SUITES = re.compile(
-    r"(buster|bullseye|bookworm|trixie|forky|duke|sid|unstable|testing|(old)*stable)(-\w+)*"
-)
-_COMMENT = re.compile(r"(^|\s)#.*")
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -107,74 +98,3 @@ def _default_index() -> str:
             fix="export PIP_INDEX_URL=<the address of a package index>",
         ) from error
     return str(PyPI.simple_url)
-
-
-def debian_mirrors() -> tuple[str, ...]:
-    """Return the roots of Debian's archive to ask, in order.
-
-    DEBIAN_MIRROR, else what the host's apt uses; then DEBIAN_SNAPSHOT_MIRROR. Raises FetchError
-    if there is none.
-    """
-    mirror = os.environ.get("DEBIAN_MIRROR")
-    roots = [valid_url(mirror, "DEBIAN_MIRROR")] if mirror else _apt_uris()
-    if snapshot := os.environ.get("DEBIAN_SNAPSHOT_MIRROR"):
-        roots.append(valid_url(snapshot, "DEBIAN_SNAPSHOT_MIRROR"))
-    mirrors = tuple(dict.fromkeys(root.rstrip("/") for root in roots))
-    if not mirrors:
-        raise FetchError(
-            "no mirror of Debian's archive is known",
-            expected="DEBIAN_MIRROR in the environment, or a Debian system's apt sources",
-            fix="export DEBIAN_MIRROR=<the address of any mirror of Debian's archive>",
-        )
-    return mirrors
-
-
-def _apt_uris() -> list[str]:
-    """Return the archive roots that the host's apt takes Debian's main component from."""
-    files = [APT / "sources.list", *sorted((APT / "sources.list.d").glob("*.list"))]
-    entries = [entry for file in files for entry in _one_line_entries(_text(file))]
-    for file in sorted((APT / "sources.list.d").glob("*.sources")):
-        entries += _deb822_entries(_text(file))
-    return [
-        valid_url(uri, "apt's sources")
-        for uri, suites, components in entries
-        if re.match(r"https?://|file:", uri)
-        and not uri.rstrip("/").endswith(("/ubuntu", "-ports", "-security"))
-        and any(_SUITES.fullmatch(suite) for suite in suites)
-        and "main" in components
-    ]
-
-
-def _text(file: Path) -> str:
-    try:
-        return file.read_text(encoding="utf-8", errors="replace")
-    except OSError:
-        return ""
-
-
-_Entry = tuple[str, list[str], list[str]]
-
-
-def _one_line_entries(text: str) -> Iterator[_Entry]:
-    """Read `deb [options] uri suite component...` lines."""
-    for line in text.splitlines():
-        words = re.sub(r"\[.*?\]", " ", _COMMENT.sub("", line)).split()
-        if len(words) > 3 and words[0] == "deb":
-            yield words[1], [words[2]], words[3:]
-
-
-def _deb822_entries(text: str) -> Iterator[_Entry]:
-    """Read stanzas of `Key: values`, continued by indented lines."""
-    lines = [line for line in text.splitlines() if not line.startswith("#")]
-    for stanza in re.split(r"\n\s*\n", "\n".join(lines)):
-        fields: dict[str, list[str]] = {}
-        key = ""
-        for line in stanza.splitlines():
-            if not line[:1].isspace():
-                key, _, line = line.partition(":")
-                key = key.strip().lower()
-            fields.setdefault(key, []).extend(line.split())
-        enabled = "".join(fields.get("enabled", [])).lower() not in ("no", "false", "0", "off")
-        if enabled and "deb" in fields.get("types", []):
-            for uri in fields.get("uris", []):
-                yield uri, fields.get("suites", []), fields.get("components", [])

@@ -48,7 +48,7 @@ def repin(
     """
     stop = threading.Event()
     return Pins(
-        debs=deb_pins(sorted(set(debs)), stop, expired, clock),
+        debs=deb_pins(workspace, sorted(set(debs)), stop, expired, clock),
         files=_file_pins(workspace, sorted(set(files)), stop),
     )
 

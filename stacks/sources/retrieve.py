@@ -6,7 +6,7 @@ import shutil
 import sys
 import threading
 from collections.abc import Callable, Iterable, Iterator, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from functools import partial
 from pathlib import Path
 
@@ -14,11 +14,18 @@ from stacks.core.disk import explain_disk_errors, hold_lock, sha256_of
 from stacks.core.errors import FetchError, IntegrityError, StacksError
 from stacks.core.workspace import Workspace
 from stacks.sources.cache import cached_path, cached_sha256
+from stacks.sources.debian_mirrors import (
+    WHEEL_FILE,
+    WHEEL_ORIGIN,
+    EndedReleases,
+    Wheel,
+    current_mirrors,
+)
 from stacks.sources.download import download
-from stacks.sources.mirrors import PipSettings, debian_mirrors, pip_settings, public_url
+from stacks.sources.mirrors import PipSettings, pip_settings, public_url
 from stacks.sources.package_index import FileQuery, Link, ProjectFiles, look_up
 from stacks.sources.parallel import parallel_map
-from stacks.sources.pins import CondaPin, DebPin, IndexPin, Pin, canonical, total_size
+from stacks.sources.pins import CondaPin, DebPin, IndexPin, Pin, canonical, read_pins, total_size
 from stacks.sources.progress import DownloadProgress, download_progress
 from stacks.sources.web import MissingError, StoppedError, Web, environment_web, pip_web
 
@@ -27,18 +34,23 @@ from stacks.sources.web import MissingError, StoppedError, Web, environment_web,
 class Source:
     """The URLs to try for a file, in order; `origins` are the mirrors or indexes, for messages.
 
-    `more` finds further URLs, and is called if these fail.
+    `more` finds further URLs, and is called if these fail. `archived` has what mirrors have
+    dropped, and is called if one of them answers that it lacks the file.
     """
 
     web: Web
     urls: tuple[str, ...]
     origins: tuple[str, ...]
     more: Callable[[], tuple[str, ...]] = tuple
+    archived: Callable[[], tuple[str, ...]] = tuple
+    archives: Callable[[], tuple[str, ...]] = tuple
 
-    def all_urls(self) -> Iterator[str]:
-        """Give all URLs, the further ones too."""
+    def all_urls(self, failures: Sequence[StacksError]) -> Iterator[str]:
+        """Give all URLs, the further ones too; `failures` grows with those that failed."""
         yield from self.urls
         yield from self.more()
+        if any(isinstance(failure, MissingError) for failure in failures):
+            yield from self.archived()
 
 
 def retrieve(workspace: Workspace, pins: Sequence[Pin], stop: threading.Event) -> None:
@@ -47,7 +59,7 @@ def retrieve(workspace: Workspace, pins: Sequence[Pin], stop: threading.Event) -
     Raises FetchError, IntegrityError or DiskError; finished files stay, and partial downloads
     resume next time.
     """
-    sources = _deb_sources([pin for pin in pins if isinstance(pin, DebPin)], stop)
+    sources = _deb_sources(workspace, [pin for pin in pins if isinstance(pin, DebPin)], stop)
     sources |= _index_sources([pin for pin in pins if isinstance(pin, IndexPin)], stop)
     sources |= _channel_sources([pin for pin in pins if isinstance(pin, CondaPin)], stop)
     with download_progress(len(pins), total_size(pins)) as progress:
@@ -55,6 +67,21 @@ def retrieve(workspace: Workspace, pins: Sequence[Pin], stop: threading.Event) -
             lambda pin: _retrieve_one(workspace, pin, sources[pin], progress), pins, stop
         )
     _raise_missing([pin for pin, absent in zip(pins, missing, strict=True) if absent], sources)
+
+
+def address_wheel(workspace: Workspace) -> Wheel:
+    """Return the function that gives the wheel with the addresses of Debian's archive."""
+
+    def wheel() -> Path:
+        pin = read_pins(workspace.sources_lock).file(WHEEL_FILE)
+        if cached_sha256(workspace, pin) != pin.sha256:
+            note = f"fetching the addresses of Debian's archive: {WHEEL_ORIGIN}, once"
+            print(note, file=sys.stderr, flush=True)
+            # Its failure must not stop the run that it is for.
+            retrieve(workspace, [pin], threading.Event())
+        return cached_path(workspace, pin)
+
+    return wheel
 
 
 def project_files(
@@ -71,13 +98,29 @@ def project_files(
     return dict(zip(projects, parallel_map(one, list(projects), web.stop), strict=True))
 
 
-def _deb_sources(pins: Sequence[DebPin], stop: threading.Event) -> dict[Pin, Source]:
+def _deb_sources(
+    workspace: Workspace, pins: Sequence[DebPin], stop: threading.Event
+) -> dict[Pin, Source]:
     if not pins:
         return {}
-    web, roots = environment_web(stop), debian_mirrors()
-    origins = tuple(public_url(root) for root in roots)
+    wheel = address_wheel(workspace)
+    mirrors = current_mirrors(wheel)
+    web = replace(environment_web(stop), roots=tuple(mirror.url for mirror in mirrors))
+    origins = tuple(public_url(mirror.url) for mirror in mirrors)
+    ended = EndedReleases(wheel)
+
+    def archived(pin: DebPin) -> tuple[str, ...]:
+        return tuple(f"{root}/{pin.path}" for root in ended.roots())
+
     return {
-        pin: Source(web, tuple(f"{root}/{pin.path}" for root in roots), origins) for pin in pins
+        pin: Source(
+            web,
+            tuple(f"{mirror.url}/{pin.path}" for mirror in mirrors),
+            origins,
+            archived=partial(archived, pin),
+            archives=ended.origins,
+        )
+        for pin in pins
     }
 
 
@@ -149,7 +192,7 @@ def _retrieve_one(
             with explain_disk_errors(target):
                 shutil.rmtree(target) if target.is_dir() else target.unlink()
         failures: list[StacksError] = []
-        for url in source.all_urls():
+        for url in source.all_urls(failures):
             failure = _try(url, source.web, pin, target, progress)
             if failure is None:
                 return False
@@ -211,7 +254,10 @@ def _raise_missing(pins: Sequence[Pin], sources: dict[Pin, Source]) -> None:
     lines = []
     for pin in shown_pins:
         suite = f" of {pin.suite}" if isinstance(pin, DebPin) else ""
-        origins = ", ".join(sources[pin].origins) or "no index: pip's no-index is set"
+        origins = (
+            ", ".join((*sources[pin].origins, *sources[pin].archives()))
+            or "no index: pip's no-index is set"
+        )
         lines.append(f"{pin.name} {pin.version}{suite} ({pin.filename}) is not at: {origins}")
     if len(pins) > len(shown_pins):
         lines.append(f"and {len(pins) - len(shown_pins)} more")

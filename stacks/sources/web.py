@@ -16,9 +16,11 @@ from stacks.core.errors import FetchError, UsageError
 from stacks.sources.connection import limited_session
 from stacks.sources.mirrors import PipSettings, public_url
 from stacks.sources.redirect import OTHER_SERVER, check_address, redirect_target
+from stacks.sources.servers import Server, Servers
 
 RATE_VARIABLE = "THEANO_STACKS_LEAST_RATE"
 MOST_REDIRECTS = 10
+NO_ANSWER = "no answer in time"
 SPELLING = "check the spelling of the mirror or index"
 # What requests and urllib3 raise for a broken connection, a garbled answer or an address: not all
 # of their errors have a common base.
@@ -37,6 +39,14 @@ class TransientError(FetchError):
         self.after = after
 
 
+class UnreachableError(TransientError):
+    """No answer came at all."""
+
+
+class SilentError(UnreachableError):
+    """No answer came in time."""
+
+
 class StoppedError(FetchError):
     """The work was stopped: another thread failed, or the user pressed ctrl-C."""
 
@@ -45,6 +55,7 @@ class StoppedError(FetchError):
 class Web:
     """The access to servers: certificates, proxy, timeout (seconds), retries, least rate (bytes/s).
 
+    roots: of the mirrors and indexes; one that fails is left out for the rest of the run.
     A server below the least rate is left for the next one; up to eight downloads share a line. The
     library `requests` also uses the environment's proxies and ~/.netrc.
     """
@@ -58,10 +69,20 @@ class Web:
     retries: int = 4
     least_rate: float = field(default_factory=lambda: _least_rate())
     noted_hosts: set[str] = field(default_factory=set, compare=False)
+    roots: tuple[str, ...] = ()
+    servers: Servers = field(default_factory=Servers, compare=False)
 
     def allowance(self) -> Allowance:
         """Return the time for one file or document: four timeouts, and more for each byte."""
         return Allowance(4 * self.timeout, self.least_rate)
+
+    def server(self, url: str) -> Server:
+        """Return what this run has learnt of a URL's mirror or index, or else of its host.
+
+        One host may serve several: a company's proxy for many archives does.
+        """
+        roots = [root for root in self.roots if url.startswith(f"{root.rstrip('/')}/")]
+        return self.servers.at(max(roots, key=len, default=host_of(url)))
 
     def trusts(self, url: str) -> bool:
         """Return whether the URL's host is one of the user's trusted hosts."""
@@ -76,6 +97,7 @@ class Web:
         address = check_address(url, f"{public_url(url)} is not a valid address", SPELLING)
         for _ in range(MOST_REDIRECTS + 1):
             response = self._request(url, address, headers, allowance)
+            self.server(url).answers()
             if not response.is_redirect:
                 if 200 <= response.status_code < 300 or response.status_code == 416:
                     return response
@@ -124,6 +146,7 @@ def pip_web(stop: threading.Event, settings: PipSettings) -> Web:
         trusted_hosts=settings.trusted_hosts,
         timeout=settings.timeout,
         retries=settings.retries,
+        roots=settings.index_urls,
     )
 
 
@@ -176,18 +199,18 @@ def unreachable(url: str, error: BaseException, address: str | None = None) -> F
     if isinstance(error, OSError) and not isinstance(error, requests.RequestException):
         return FetchError(f"{what}: {reason}", fix="check the CA bundle and the client certificate")
     through = " through the proxy" if isinstance(error, requests.exceptions.ProxyError) else ""
-    return TransientError(
+    return (SilentError if reason == NO_ANSWER else UnreachableError)(
         f"{what}: {host} cannot be reached{through}: {reason}",
         fix="check the network, https_proxy and http_proxy; or set another mirror: "
-        "DEBIAN_MIRROR for debs, conda's channel_alias for its packages, pip's index-url for the "
-        "rest",
+        "`./invoke configure --debian-mirror` or DEBIAN_MIRROR for debs, conda's channel_alias for "
+        "its packages, pip's index-url for the rest",
     )
 
 
 def reason_of(error: BaseException) -> str:
     """Return the text of the innermost cause: outer ones may contain the URL."""
     if isinstance(error, (requests.Timeout, urllib3.exceptions.TimeoutError)):
-        return "no answer in time"
+        return NO_ANSWER
     innermost: BaseException | None = error
     text = ""
     while innermost is not None:

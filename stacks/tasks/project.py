@@ -1,4 +1,4 @@
-"""The project's own checks and schemas."""
+"""The user's configuration; the project's own checks and schemas."""
 
 from __future__ import annotations
 
@@ -58,3 +58,25 @@ def schema(context: Context, check: bool = False) -> None:
         schemas.check(workspace)
     else:
         schemas.write(workspace)
+
+
+@task(
+    help={
+        "debian-mirror": "use this mirror of Debian's archive from now on, such as "
+        "https://HOST/debian; it is tried before it is saved. DEBIAN_MIRROR goes before it",
+        "no-debian-mirror": "remove the mirror from the configuration",
+    }
+)
+def configure(context: Context, debian_mirror: str = "", no_debian_mirror: bool = False) -> None:
+    """Show or change your configuration, which is kept outside of the checkout."""
+    from stacks.core.errors import UsageError
+    from stacks.project import configure as configuration
+
+    if debian_mirror and no_debian_mirror:
+        raise UsageError("--debian-mirror and --no-debian-mirror exclude each other")
+    if debian_mirror:
+        configuration.set_debian_mirror(default_workspace(), debian_mirror)
+    elif no_debian_mirror:
+        configuration.remove_debian_mirror()
+    else:
+        configuration.show(default_workspace())

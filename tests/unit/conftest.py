@@ -8,8 +8,9 @@ import common  # noqa: F401
 import pytest
 
 from stacks.core.disk import REPOSITORY
+from stacks.core.errors import FetchError
 from stacks.core.workspace import Workspace
-from stacks.sources import download
+from stacks.sources import debian_mirrors, download
 from unit.helpers.serving import BODY, POOL, Site, serving
 
 
@@ -53,7 +54,14 @@ def room(
         if name.lower().endswith("_proxy") or name.startswith("DEBIAN_"):
             monkeypatch.delenv(name)
     monkeypatch.setenv("THEANO_STACKS_CACHE", str(workspace.cache))
+    monkeypatch.setenv("XDG_CONFIG_HOME", str(tmp_path / "config"))
+    monkeypatch.setattr(debian_mirrors, "ended_mirrors", no_ended_mirrors)
     return tmp_path
+
+
+def no_ended_mirrors(wheel: debian_mirrors.Wheel) -> tuple[debian_mirrors.Mirror, ...]:
+    """Stand for a machine on which the archive of ended releases is not known."""
+    raise FetchError("no test may ask for it")
 
 
 @pytest.fixture

@@ -5,13 +5,19 @@ from pathlib import Path
 
 import pytest
 
-from stacks.core.errors import FetchError
+from stacks.core.errors import FetchError, IntegrityError
 from stacks.core.workspace import Workspace
+from stacks.sources import debian_mirrors, known_addresses, retrieve
+from stacks.sources.debian_mirrors import WHEEL_FILE
 from stacks.sources.fetch import fetch
-from stacks.sources.pins import DebPin
-from unit.helpers.serving import BODY, POOL, Site, deb
+from stacks.sources.mirrors import PipSettings
+from stacks.sources.pins import DebPin, IndexPin, Pins, write_pins
+from unit.helpers.serving import BODY, POOL, Site, closed_port, deb, sha256
+from unit.sources.test_known_addresses import SETTINGS, wheel_with
 
 pytestmark = pytest.mark.usefixtures("room")
+# The fixture `room` has another one in its place.
+ENDED_MIRRORS = debian_mirrors.ended_mirrors
 
 
 def test_one_file_in_two_suites_is_fetched_once(workspace: Workspace, mirror: Site) -> None:
@@ -66,13 +72,95 @@ def test_wrong_bytes_at_one_mirror_and_right_ones_at_the_next(
     assert fetch(workspace, [deb()])[deb()].read_bytes() == BODY
 
 
-def test_no_mirror_at_all(
-    workspace: Workspace, monkeypatch: pytest.MonkeyPatch, room: Path
-) -> None:
+@pytest.fixture
+def bare(room: Path, monkeypatch: pytest.MonkeyPatch) -> Path:
+    """Have a machine that knows no mirror; give the folder that it would know them from."""
     monkeypatch.delenv("DEBIAN_MIRROR", raising=False)
-    monkeypatch.setattr("stacks.sources.mirrors.APT", room)
-    with pytest.raises(FetchError, match="export DEBIAN_MIRROR="):
-        fetch(workspace, [deb()])
+    for name in ("APT", "TEMPLATE", "DEBOOTSTRAP", "DEBOOTSTRAP_SCRIPTS"):
+        monkeypatch.setattr(known_addresses, name, room / name)
+    return room
+
+
+def carried(
+    workspace: Workspace, site: Site, room: Path, monkeypatch: pytest.MonkeyPatch
+) -> Workspace:
+    """Have a package index with a wheel that names two folders of `site`; give its checkout."""
+    text = SETTINGS.replace("http://a.test", f"{site.url}/current")
+    text = text.replace("http://old.test", f"{site.url}/ended")
+    body = wheel_with(room, text).read_bytes()
+    page = f'<a href="/files/{WHEEL_FILE}#sha256={sha256(body)}">{WHEEL_FILE}</a>'
+    site.files["/simple/debops/"] = page.encode()
+    site.files[f"/files/{WHEEL_FILE}"] = body
+    settings = PipSettings(index_urls=(f"{site.url}/simple",), retries=0)
+    monkeypatch.setattr(retrieve, "pip_settings", lambda: settings)
+    monkeypatch.setattr(debian_mirrors, "ended_mirrors", ENDED_MIRRORS)
+    checkout = Workspace(room / "checkout", workspace.cache)
+    pin = IndexPin(
+        name="debops", version="3.3.2", filename=WHEEL_FILE, size=len(body), sha256=sha256(body)
+    )
+    write_pins(checkout.sources_lock, Pins(files=(pin,)))
+    return checkout
+
+
+def test_on_a_machine_without_a_mirror_the_pinned_wheel_names_one(
+    workspace: Workspace, site: Site, bare: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    checkout = carried(workspace, site, bare, monkeypatch)
+    site.files[f"/current/debian{POOL}"] = BODY
+    assert fetch(checkout, [deb()])[deb()].read_bytes() == BODY
+    assert site.paths() == ["/simple/debops/", f"/files/{WHEEL_FILE}", f"/current/debian{POOL}"]
+
+
+def test_what_the_mirror_dropped_comes_from_the_archive_of_ended_releases(
+    workspace: Workspace, mirror: Site, room: Path, bare: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setenv("DEBIAN_MIRROR", f"{mirror.url}/debian")
+    checkout = carried(workspace, mirror, room, monkeypatch)
+    kept = deb(b"kept", "/pool/kept_1.0_amd64.deb")
+    mirror.files[f"/debian/{kept.path}"] = b"kept"
+    fetch(checkout, [kept])
+    assert len(mirror.asked) == 1
+    mirror.files[f"/ended/debian{POOL}"] = mirror.files.pop(f"/debian{POOL}")
+    assert fetch(checkout, [deb()])[deb()].read_bytes() == BODY
+    wrong = deb(b"other bytes", "/pool/wrong_1.0_amd64.deb")
+    mirror.files[f"/ended/debian/{wrong.path}"] = b"wrong bytes"
+    with pytest.raises(IntegrityError, match=r"wrong_1\.0.*/ended/debian/pool.*not the pinned"):
+        fetch(checkout, [wrong])
+
+
+def test_the_archive_of_ended_releases_is_named_where_it_lacks_a_file(
+    workspace: Workspace, mirror: Site, room: Path, bare: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setenv("DEBIAN_MIRROR", f"{mirror.url}/debian")
+    checkout = carried(workspace, mirror, room, monkeypatch)
+    mirror.files.pop(f"/debian{POOL}")
+    with pytest.raises(FetchError) as caught:
+        fetch(checkout, [deb()])
+    assert f"is not at: {mirror.url}/debian, {mirror.url}/ended/debian\n" in str(caught.value)
+
+
+def test_a_mirror_that_is_away_is_not_one_that_dropped_a_file(
+    workspace: Workspace, site: Site, bare: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    checkout = carried(workspace, site, bare, monkeypatch)
+    monkeypatch.setenv("DEBIAN_MIRROR", f"http://127.0.0.1:{closed_port()}/debian")
+    with pytest.raises(FetchError, match="cannot be reached"):
+        fetch(checkout, [deb()])
+    assert not site.asked
+
+
+def test_no_mirror_and_no_wheel(
+    workspace: Workspace, site: Site, bare: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    checkout = carried(workspace, site, bare, monkeypatch)
+    body = site.files[f"/files/{WHEEL_FILE}"]
+    site.files.clear()
+    with pytest.raises(FetchError, match=r"(?s)^no mirror of Debian's.*debops.*export DEBIAN_MIR"):
+        fetch(checkout, [deb()])
+    site.files["/simple/debops/"] = f'<a href="/files/{WHEEL_FILE}">{WHEEL_FILE}</a>'.encode()
+    site.files[f"/files/{WHEEL_FILE}"] = b"!" * len(body)
+    with pytest.raises(FetchError, match=r"(?s)^no mirror of Debian's.*not the pinned ones, twice"):
+        fetch(checkout, [deb()])
 
 
 def test_a_mirror_can_be_a_folder(

@@ -1,0 +1,137 @@
+"""A machine with Python and little else: a root of Debian 12, made once and kept in the cache."""
+
+from __future__ import annotations
+
+import os
+import shlex
+import shutil
+import subprocess
+import tarfile
+from dataclasses import dataclass
+from pathlib import Path
+
+import pytest
+
+from stacks.core.disk import REPOSITORY, hold_lock, replace_atomically
+from stacks.core.errors import StacksError
+from stacks.core.workspace import default_workspace
+from stacks.sources.debian_mirrors import current_mirrors
+from stacks.sources.mirrors import pip_settings
+from stacks.sources.retrieve import address_wheel
+from stacks.sources.signature import KEYRING
+
+# What Debian's tools know of its archive and its keys, and what other places of a mirror are.
+REMOVED = (
+    "etc/apt",
+    "var/lib/apt",
+    "usr/bin/apt-get",
+    "usr/bin/gpgv",
+    "usr/share/keyrings",
+    "usr/share/debootstrap",
+    "usr/share/python-apt",
+)
+BUNDLE = "etc/ssl/certs/ca-certificates.crt"
+HOME, PERSON = "home/new", "1000:1000"
+PROXIES = ("http_proxy", "https_proxy", "no_proxy")
+
+
+@dataclass(frozen=True)
+class BareMachine:
+    """A root folder, in which a person without any right has a copy of this checkout."""
+
+    root: Path
+
+    @property
+    def home(self) -> Path:
+        return self.root / HOME
+
+    def run(self, command: str) -> subprocess.CompletedProcess[str]:
+        """Run a shell command as the person, in the checkout; its mounts end with it."""
+        variables = {"HOME": f"/{HOME}", "PATH": "/usr/bin:/bin", "LANG": "C.UTF-8"}
+        variables |= {name: os.environ[name] for name in PROXIES if name in os.environ}
+        settings = [f"{name}={value}" for name, value in variables.items()]
+        chroot = ["chroot", f"--userspec={PERSON}", str(self.root), "env", "-i", *settings]
+        inside = shlex.join([*chroot, "sh", "-c", f"cd /{HOME}/theano-stacks && {command}"])
+        mounts = f"mount -t proc proc {self.root}/proc && mount -t tmpfs tmpfs {self.root}/dev/shm"
+        return subprocess.run(
+            ["unshare", "--mount", "--pid", "--fork", "sh", "-c", f"{mounts} && exec {inside}"],
+            stdin=subprocess.DEVNULL,
+            capture_output=True,
+            text=True,
+            check=False,
+        )
+
+
+def bare_machine(folder: Path) -> BareMachine:
+    """Make the machine in a folder; skip the test where that cannot be done."""
+    machine = BareMachine(folder / "root")
+    machine.root.mkdir()
+    subprocess.run(["tar", "-C", machine.root, "-xf", packed_root()], check=True)
+    for name in REMOVED:
+        path = machine.root / name
+        shutil.rmtree(path) if path.is_dir() else path.unlink(missing_ok=True)
+    give_network(machine.root)
+    checkout = machine.home / "theano-stacks"
+    listed = subprocess.run(
+        ["git", "-C", REPOSITORY, "ls-files", "-z", "--cached", "--others", "--exclude-standard"],
+        stdout=subprocess.PIPE,
+        check=True,
+    )
+    for name in filter(None, listed.stdout.decode().split("\0")):
+        source, target = REPOSITORY / name, checkout / name
+        if source.is_file():
+            target.parent.mkdir(parents=True, exist_ok=True)
+            shutil.copy2(source, target)
+    subprocess.run(["chown", "-R", PERSON, machine.home], check=True)
+    return machine
+
+
+def packed_root() -> Path:
+    """Return a tar archive of a root as debootstrap makes it: about a minute, once."""
+    missing = [name for name in ("debootstrap", "unshare", "chroot") if not shutil.which(name)]
+    if os.geteuid() or missing:
+        pytest.skip(f"no bare machine: {', '.join(missing) or 'only root'} can make one")
+    workspace = default_workspace()
+    target = workspace.cache / "test-roots" / "bookworm.tar"
+    with hold_lock(target, "the root of a bare machine"):
+        if not target.is_file():
+            with replace_atomically(target) as made:
+                make_root(made, current_mirror())
+    return target
+
+
+def current_mirror() -> str:
+    try:
+        return current_mirrors(address_wheel(default_workspace()))[0].url
+    except StacksError as error:
+        pytest.skip(f"no bare machine: {error.what}")
+
+
+def make_root(target: Path, mirror: str) -> None:
+    root = target.with_name("root")
+    words = ["debootstrap", "--variant=minbase", "--include=python3-venv,ca-certificates"]
+    words += [f"--keyring={KEYRING}", "bookworm", str(root), mirror]
+    try:
+        done = subprocess.run(words, capture_output=True, text=True, check=False, timeout=600)
+        if done.returncode:
+            last = (done.stdout + done.stderr).strip().splitlines()[-1:]
+            pytest.skip(f"no bare machine: debootstrap fails here: {''.join(last)}")
+        with tarfile.open(target, "w") as archive:
+            archive.add(root, ".")
+    finally:
+        shutil.rmtree(root, ignore_errors=True)
+
+
+def give_network(root: Path) -> None:
+    """Give a root what a network's operator would: name servers, a CA bundle, an index for pip."""
+    shutil.copyfile("/etc/resolv.conf", root / "etc" / "resolv.conf")
+    settings = pip_settings()
+    bundle = settings.cert or os.environ.get("SSL_CERT_FILE") or f"/{BUNDLE}"
+    if Path(bundle).is_file():
+        shutil.copyfile(bundle, root / BUNDLE)
+    first, *more = [url for url in settings.index_urls if url.startswith("http")]
+    lines = ["[global]", f"cert = /{BUNDLE}", f"index-url = {first}"]
+    lines += [f"extra-index-url = {' '.join(more)}"] if more else []
+    lines += [f"trusted-host = {' '.join(settings.trusted_hosts)}"]
+    lines += [f"proxy = {settings.proxy}"] if settings.proxy else []
+    (root / "etc" / "pip.conf").write_text("\n".join(lines) + "\n")

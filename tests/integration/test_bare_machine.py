@@ -1,0 +1,64 @@
+"""README's first command on a machine that knows no mirror of Debian's archive and has no gpg."""
+
+from __future__ import annotations
+
+import json
+import shlex
+
+import pytest
+
+from integration.bare_machine import REMOVED, BareMachine, bare_machine
+from stacks.sources.debian_mirrors import WHEEL_FILE
+
+
+@pytest.fixture(scope="module")
+def machine(tmp_path_factory: pytest.TempPathFactory) -> BareMachine:
+    return bare_machine(tmp_path_factory.mktemp("bare"))
+
+
+def test_the_first_command_of_the_readme_makes_a_verified_environment(machine: BareMachine) -> None:
+    assert not [name for name in REMOVED if (machine.root / name).exists()]
+    done = machine.run("./invoke build --variant pip-openblas")
+    assert done.returncode == 0, done.stdout + done.stderr
+    assert "pip-openblas on theano-1.0.5: 24 checks passed" in done.stdout
+    assert "the addresses of Debian's archive: the wheel debops" in done.stderr
+    assert "warning" not in done.stderr.lower()
+    reports = machine.home / "theano-stacks" / "build" / "reports"
+    [report] = [json.loads(path.read_text()) for path in reports.rglob("*.json")]
+    assert report["ok"]
+    assert "fail" not in {check["status"] for check in report["checks"]}
+    cached = {path.name for path in (machine.home / ".cache" / "theano-stacks").rglob("*.whl")}
+    assert WHEEL_FILE in cached
+    # The second time all is in place, and no address is needed.
+    again = machine.run("./invoke run --variant pip-openblas -- python -c 'import theano'")
+    assert again.returncode == 0, again.stderr
+
+
+def test_the_mirror_in_use_is_shown_and_can_be_configured(machine: BareMachine) -> None:
+    shown = machine.run("./invoke configure")
+    assert shown.returncode == 0, shown.stderr
+    assert shown.stdout.count("(the wheel debops 3.3.2)") == 2
+    [address] = [
+        line.split()[1] for line in shown.stdout.splitlines() if line.startswith("  mirror: ")
+    ]
+    saved = machine.run(f"./invoke configure --debian-mirror {address}")
+    assert saved.returncode == 0, saved.stderr
+    assert f"{address} has " in saved.stdout
+    assert "config.yaml)" in machine.run("./invoke configure").stdout
+    removed = machine.run("./invoke configure --no-debian-mirror")
+    assert removed.returncode == 0, removed.stderr
+    assert not list((machine.home / ".config").rglob("*.yaml"))
+
+
+PIN = """\
+from stacks.core.workspace import default_workspace
+from stacks.sources.debian_archive import DebRequest
+from stacks.sources.repin import repin
+print(repin(default_workspace(), [DebRequest("bookworm", "hostname")], []).debs[0].path)
+"""
+
+
+def test_a_suite_is_pinned_by_its_signature_without_gpg(machine: BareMachine) -> None:
+    done = machine.run(f"PYTHONPATH=. .venv/bin/python -c {shlex.quote(PIN)}")
+    assert done.returncode == 0, done.stderr
+    assert done.stdout.startswith("pool/main/h/hostname/hostname_")
