@@ -76,19 +76,41 @@ class Requirements(Strict):
     run_constraints: tuple[Spec, ...] = Field(default=(), strict=False)
 
 
+class Sources(Strict):
+    """All files of Debian's source packages."""
+
+    suite: Name
+    sources: tuple[Name, ...] = Field(strict=False, min_length=1)
+
+
 class About(Strict):
-    """Homepage, licence and summary of the software, and whether its package may be republished."""
+    """Homepage, licence and summary of the software, and whether it may be published again.
+
+    What concerns publishing decides no byte of the package, so it is in no hash.
+    """
 
     homepage: Line | None = None
     license: Line
     summary: Line
-    republish: Literal["yes", "with sources", "on request", "no"]
-    conditions: Line = Field(default="", description="why not simply yes, for people")
+    republish: Literal["yes", "with sources", "on request", "no"] = Field(
+        exclude=True, description="whether the licences allow publishing the package"
+    )
+    conditions: Line = Field(
+        default="", exclude=True, description="what must go with it, or why it must not be done"
+    )
+    sources: tuple[Sources, ...] = Field(
+        default=(),
+        strict=False,
+        exclude=True,
+        description="source packages of the parts whose licences ask for their source",
+    )
 
     @model_validator(mode="after")
-    def _check_conditions(self) -> About:
-        if (self.republish == "yes") == bool(self.conditions):
-            raise ValueError("`conditions` must say why `republish` is not simply `yes`")
+    def _conditions_are_said(self) -> About:
+        if self.republish != "yes" and not self.conditions:
+            raise ValueError("say the conditions of what is not simply republished")
+        if self.sources and self.republish != "with sources":
+            raise ValueError("sources go with a package that is republished `with sources`")
         return self
 
 

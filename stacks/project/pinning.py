@@ -15,6 +15,16 @@ from stacks.sources.pins import Pins, read_pins, write_pins
 from stacks.sources.repin import FileRequest, difference, repin
 
 
+def source_packages(workspace: Workspace) -> set[DebRequest]:
+    """Return every source package that is published with a package, by the recipes."""
+    return {
+        DebRequest(each.suite, name)
+        for recipe in read_recipes(workspace.recipes).values()
+        for each in recipe.about.sources
+        for name in each.sources
+    }
+
+
 def required_sources(workspace: Workspace) -> tuple[set[DebRequest], set[FileRequest]]:
     """Return every deb and file that the recipes and the images' base name.
 
@@ -38,7 +48,8 @@ def pin(workspace: Workspace, *, check: bool = False, expired: Set[str] = frozen
     archive has ended, so that its Valid-Until is past; UsageError if no recipe takes one of them.
     """
     debs, files = required_sources(workspace)
-    names = sorted({deb.suite for deb in debs})
+    sources = source_packages(workspace)
+    names = sorted({deb.suite for deb in debs | sources})
     if unknown := sorted(expired - set(names)):
         raise UsageError(
             f"--expired: no recipe takes debs of {', '.join(unknown)}",
@@ -46,7 +57,7 @@ def pin(workspace: Workspace, *, check: bool = False, expired: Set[str] = frozen
         )
     path = workspace.sources_lock
     old = read_pins(path) if path.exists() else Pins(debs=(), files=())
-    new = repin(workspace, debs, files, expired=expired)
+    new = repin(workspace, debs, files, sources=sources, expired=expired)
     changes = difference(old, new)
     print("\n".join(changes) if changes else "every pin is current")
     if check and changes:

@@ -46,7 +46,7 @@ build: {{noarch: python}}
 source:
   - {source}
 requirements: {{run: [python]}}
-about: {{license: MIT, summary: Hostile}}
+about: {{license: MIT, summary: Hostile, republish: "yes"}}
 extra: {extra}
 """
 DEB_RECIPE = RECIPE.format(

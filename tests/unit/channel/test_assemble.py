@@ -21,7 +21,7 @@ DATA = {
     "package": {"name": "small", "version": "1.0"},
     "build": {"label": "py", "noarch": "python", "number": 3},
     "source": [{"project": "small", "version": "1.0", "file": "small-1.0.whl"}],
-    "about": {"license": "MIT", "summary": "small"},
+    "about": {"license": "MIT", "summary": "small", "republish": "yes"},
     "extra": {"stage": "wheel"},
 }
 PIN = IndexPin(

@@ -21,6 +21,7 @@ source:
 about:
   license: MIT
   summary: One source for Python 2 and 3
+  republish: "yes"
 extra:
   stage: wheel
 """
@@ -46,7 +47,7 @@ def test_a_recipe(workspace: Workspace, tmp_path: Path) -> None:
     ("old", "new", "line", "message"),
     [
         ("  summary", "  sumary", 10, "summary"),
-        ("stage: wheel", "stage: weel", 12, "wheel"),
+        ("stage: wheel", "stage: weel", 13, "wheel"),
         ("name: six", "name: Six", 2, "name"),
         ("version: 1.16.0\nsource", "version: 1.16\nsource", 3, "version"),
         ("    file:", "    fiel:", 7, "file"),
@@ -82,7 +83,7 @@ def test_a_mistake_is_reported_with_its_line(
 )
 def test_a_stage_names_no_path_outside_its_folders(tmp_path: Path, extra: str) -> None:
     path = write(tmp_path, RECIPE.partition("extra:")[0] + f"extra: {extra}\n")
-    with pytest.raises(UsageError, match=rf"^{path}:11:\d+: extra\."):
+    with pytest.raises(UsageError, match=rf"^{path}:12:\d+: extra\."):
         read_recipes(tmp_path)
 
 

@@ -33,7 +33,7 @@ def make_context(
     content = {
         "package": {"name": "a", "version": "1"},
         "source": source,
-        "about": {"license": "MIT", "summary": "a"},
+        "about": {"license": "MIT", "summary": "a", "republish": "yes"},
         "extra": extra,
     }
     recipe = Recipe.model_validate_json(json.dumps(content)).model_copy(
