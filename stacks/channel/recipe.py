@@ -11,10 +11,22 @@ from typing import Literal
 
 from pydantic import Field, model_validator
 
-from stacks.channel.stages import BLIS, Compiled, Extra, PoCL, PythonModules, ThinFront
+from stacks.channel.stages import (
+    BLIS,
+    Compiled,
+    Extra,
+    Forwarding,
+    PoCL,
+    PythonModules,
+    RelinkedWheel,
+    ThinFront,
+)
 from stacks.core import yamlfile
 from stacks.core.models import FileName, Line, Name, Spec, Strict, Version
 from stacks.sources.pins import DebPin, IndexPin, Pins
+
+# Stages that take files of the recipe's folder src/.
+OWN_CODE = (BLIS, Compiled, Forwarding, PoCL, PythonModules, ThinFront)
 
 
 class RecipePackage(Strict):
@@ -134,10 +146,14 @@ class Recipe(Strict):
     def own_sources(self) -> tuple[Path, ...]:
         """Return the project's own source files in the recipe's folder src/, sorted.
 
-        Bytecode beside Python files is not one of them.
+        Bytecode beside Python files is not one of them. Of a wheel they are the licences that it
+        lacks.
         """
-        own = isinstance(self.extra, BLIS | Compiled | PoCL | PythonModules | ThinFront)
-        if self.recipes is None or not own:
+        if self.recipes is None:
+            return ()
+        if isinstance(self.extra, RelinkedWheel):
+            return tuple(sorted(self.own_folder / name for name in self.extra.licences))
+        if not isinstance(self.extra, OWN_CODE):
             return ()
         files = (path for path in self.own_folder.rglob("*") if path.is_file())
         return tuple(sorted(path for path in files if path.suffix not in (".pyc", ".pyo")))

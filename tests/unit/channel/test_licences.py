@@ -8,6 +8,7 @@ import pytest
 
 from stacks.channel.licences import may_republish, sources_of
 from stacks.channel.recipe import Debs, Recipe, read_recipes
+from stacks.channel.stages import BLIS, Compiled, Forwarding, PythonModules, ThinFront
 from stacks.core.errors import UsageError
 from stacks.core.workspace import Workspace
 from stacks.sources.pins import DebPin, Pins, read_pins
@@ -15,6 +16,7 @@ from stacks.sources.pins import DebPin, Pins, read_pins
 # Debian's source packages of debs that are in packages with copyleft parts, with the licences that
 # their copyright files name for these debs: none asks for the source.
 PERMISSIVE = {
+    "base-files": "the texts of licences",
     "bzip2": "bzip2-1.0.6",
     "expat": "MIT",
     "isl": "MIT",
@@ -134,3 +136,12 @@ def test_no_package_with_copyleft_parts_is_published_without_a_word(workspace: W
 def test_the_fields_for_publishing_are_in_no_hash(workspace: Workspace) -> None:
     for each in read_recipes(workspace.recipes).values():
         assert set(each.model_dump(mode="json")["about"]) == {"homepage", "license", "summary"}
+
+
+def test_the_projects_own_code_is_packaged_with_the_projects_licence(workspace: Workspace) -> None:
+    licence = (workspace.root / "LICENSE").read_bytes()
+    for name, each in read_recipes(workspace.recipes).items():
+        sources = each.own_sources()
+        own = [path for path in sources if path.name.startswith("LICENSE-")]
+        if isinstance(each.extra, Forwarding | PythonModules | ThinFront | BLIS | Compiled):
+            assert [path.read_bytes() for path in own] == [licence], name

@@ -110,4 +110,8 @@ def test_every_committed_recipe_has_pinned_sources_and_a_glibc_floor_if_native(
 def test_pins_have_the_names_that_stages_use(workspace: Workspace) -> None:
     pins = read_pins(workspace.sources_lock)
     recipes = read_recipes(workspace.recipes)
-    assert list(recipes["libblas-blis"].pins_by_name(pins)) == ["libblas3", "liblapack3"]
+    assert list(recipes["libblas-blis"].pins_by_name(pins)) == [
+        "libblas3",
+        "liblapack3",
+        "base-files",
+    ]
