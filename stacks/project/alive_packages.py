@@ -16,6 +16,7 @@ from stacks.sources import alive
 from stacks.sources.alive import Holdings
 from stacks.sources.download import size_at
 from stacks.sources.pins import CondaPin, Pin, Pins
+from stacks.sources.registry import Tokens
 from stacks.sources.web import StoppedError, Web
 from stacks.variants.variant import all_variants
 
@@ -64,11 +65,20 @@ def published(workspace: Workspace, pins: Pins, web: Web) -> Published:
         return Published()
     packages = locked_packages(workspace, pins)
     return Published(
-        tuple(alive.channel_place(web, c.name, packages, partial(_url, c)) for c in channels),
+        tuple(
+            alive.channel_place(
+                _access(web, channel), channel.name, packages, partial(_url, channel)
+            )
+            for channel in channels
+        ),
         packages,
         sources_of(workspace, packages, pins),
         installed_by_pip(workspace, pins),
     )
+
+
+def _access(web: Web, place: places.Place) -> Web:
+    return replace(web, tokens=Tokens(place.registry)) if place.registry else web
 
 
 def _url(place: places.Place, package: CondaPin) -> str:
