@@ -16,7 +16,6 @@ from stacks.sources import alive
 from stacks.sources.alive import Holdings
 from stacks.sources.download import size_at
 from stacks.sources.pins import CondaPin, Pin, Pins
-from stacks.sources.registry import Tokens
 from stacks.sources.web import StoppedError, Web
 from stacks.variants.variant import all_variants
 
@@ -66,10 +65,7 @@ def published(workspace: Workspace, pins: Pins, web: Web) -> Published:
     packages = locked_packages(workspace, pins)
     return Published(
         tuple(
-            alive.channel_place(
-                _access(web, channel), channel.name, packages, partial(_url, channel)
-            )
-            for channel in channels
+            alive.channel_place(c.access(web), c.name, packages, partial(_url, c)) for c in channels
         ),
         packages,
         sources_of(workspace, packages, pins),
@@ -77,13 +73,8 @@ def published(workspace: Workspace, pins: Pins, web: Web) -> Published:
     )
 
 
-def _access(web: Web, place: places.Place) -> Web:
-    return replace(web, tokens=Tokens(place.registry)) if place.registry else web
-
-
 def _url(place: places.Place, package: CondaPin) -> str:
-    subdir, _, file_name = package.urls[0].partition("/")
-    return place.url(subdir, file_name, package.sha256)
+    return place.url(package.urls[0].partition("/")[0], package)
 
 
 def _is_published(place: places.Place, web: Web) -> bool:
