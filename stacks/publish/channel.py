@@ -11,7 +11,6 @@ from pathlib import Path
 
 from cryptography.hazmat.primitives.asymmetric.ed25519 import Ed25519PrivateKey
 
-from stacks.channel.index import Entry
 from stacks.channel.offers import Channel, read_channel
 from stacks.core.console import display_path, plural, step
 from stacks.core.disk import explain_disk_errors, fixed_umask, replace_atomically, sha256_of
@@ -99,16 +98,12 @@ def report(found: Publication, signed: bytes | None) -> None:
         f"{plural(len(found.sources), 'file')} of sources, {sources / 1e6:.1f} MB"
     )
     for entry in found.left_out:
-        print(f"left out: {entry.offer.recipe.package.name} ({_reason(entry)})")
+        about, name = entry.offer.recipe.about, entry.offer.recipe.package.name
+        hint = f"; --include {name} adds it" if about.republish == "on request" else ""
+        print(f"left out: {name} ({about.republish}: {about.conditions}{hint})")
     if signed is None:
         print(f"not signed: no --key was given; {DIGESTS} lists the digest of each file")
     sys.stdout.flush()
-
-
-def _reason(entry: Entry) -> str:
-    about, name = entry.offer.recipe.about, entry.offer.recipe.package.name
-    hint = f"; --include {name} adds it" if about.republish == "on request" else ""
-    return f"{about.republish}: {about.conditions}{hint}"
 
 
 def check_folder(workspace: Workspace, folder: Path, *, include: Collection[str] = ()) -> None:

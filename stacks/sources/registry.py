@@ -70,8 +70,9 @@ def registry_at(address: str, where: str) -> Registry:
             expected="oci://HOST/NAME in lower case; oci+http://HOST/NAME without TLS",
             found=public_url(address),
         )
-    scheme = "http" if match["plain"] else "https"
-    return Registry(f"{scheme}://{match['host'].lower()}", match["name"])
+    scheme, port = ("http", ":80") if match["plain"] else ("https", ":443")
+    # A registry's own addresses leave the usual port out, and only those get the token.
+    return Registry(f"{scheme}://{match['host'].lower().removesuffix(port)}", match["name"])
 
 
 # Gets a document's bytes by its URL and headers, and raises what it likes.

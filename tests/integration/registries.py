@@ -60,8 +60,21 @@ def registry(folder: Path) -> Iterator[Running]:
 
 
 @contextmanager
-def registry_with_tokens(folder: Path) -> Iterator[Running]:
-    """Run a registry with TLS: anyone may pull by an anonymous token, USER may push."""
+def registry_with_tls(folder: Path, certificate: Path) -> Iterator[Running]:
+    """Run a registry with TLS by a certificate, with its key, whatever the year it is made for."""
+    port = closed_port()
+    tls = f"  tls: {{certificate: {certificate}, key: {certificate}}}\n"
+    with _running(folder, port, tls) as data:
+        _wait(f"https://localhost:{port}/v2/", certificate, ssl.CERT_NONE)
+        yield Running(f"localhost:{port}", data, certificate)
+
+
+@contextmanager
+def registry_with_tokens(folder: Path, port: int = 0) -> Iterator[Running]:
+    """Run a registry with TLS: anyone may pull by an anonymous token, USER may push.
+
+    port: by default any free one.
+    """
     folder.mkdir(parents=True, exist_ok=True)
     key = rsa.generate_private_key(65537, 2048)
     certificate = _certificate(key)
@@ -70,7 +83,7 @@ def registry_with_tokens(folder: Path) -> Iterator[Running]:
     (folder / "key.pem").write_bytes(
         key.private_bytes(Encoding.PEM, PrivateFormat.TraditionalOpenSSL, NoEncryption())
     )
-    port = closed_port()
+    port = port or closed_port()
     running = Running(f"localhost:{port}", folder / "data", folder / "ca.pem")
     with _serving_tokens(folder, key, certificate, running) as realm:
         tls = f"  tls: {{certificate: {folder}/ca.pem, key: {folder}/key.pem}}\n"
@@ -86,7 +99,7 @@ def _running(folder: Path, port: int, more: str) -> Iterator[Path]:
     if not program:
         pytest.skip("docker-registry is not installed (Debian's package docker-registry)")
     data, settings = folder / "data", folder / "config.yml"
-    data.mkdir(parents=True)
+    data.mkdir(parents=True, exist_ok=True)
     settings.write_text(
         "version: 0.1\nlog: {level: warn}\n"
         f"storage: {{filesystem: {{rootdirectory: {data}}}}}\n"
@@ -101,9 +114,12 @@ def _running(folder: Path, port: int, more: str) -> Iterator[Path]:
         process.wait(timeout=20)
 
 
-def _wait(url: str, ca: Path | None) -> None:
+def _wait(url: str, ca: Path | None, checked: ssl.VerifyMode = ssl.CERT_REQUIRED) -> None:
     """Return when the registry answers, with any status."""
     context = ssl.create_default_context(cafile=ca) if ca else None
+    if context and checked == ssl.CERT_NONE:
+        context.check_hostname = False
+        context.verify_mode = checked
     end = time.monotonic() + 20
     while True:
         try:
@@ -128,7 +144,7 @@ def _certificate(key: rsa.RSAPrivateKey) -> x509.Certificate:
         .not_valid_before(now - HOUR)
         .not_valid_after(now + HOUR)
         .add_extension(x509.SubjectAlternativeName([x509.DNSName("localhost")]), critical=False)
-        .add_extension(x509.BasicConstraints(ca=True, path_length=None), critical=True)
+        .add_extension(x509.BasicConstraints(ca=False, path_length=None), critical=True)
         .sign(key, hashes.SHA256())
     )
 

@@ -194,7 +194,7 @@ def test_without_images_there_are_no_tags(runner: Runner) -> None:
 
 
 @pytest.mark.parametrize("exists", [True, False])
-def test_the_channels_workflow_may_have_made_the_release(runner: Runner, exists: bool) -> None:
+def test_a_second_run_finds_the_release(runner: Runner, exists: bool) -> None:
     (runner.folder / "pushed").mkdir()
     (runner.folder / "pushed" / "a.sbom.json").write_text("{}")
     runner.program("gh", f'[ "$2" = create ] && exit {int(exists)}; exit 0')
@@ -303,3 +303,15 @@ def test_the_release_of_the_channel_gets_what_it_lacks_and_then_the_list(
         "published/sources/a.dsc",
         "published/index.sha256 published/index.sha256.sig",
     ]
+
+
+def test_a_failed_upload_leaves_the_list_as_it_was(runner: Runner) -> None:
+    for name in ("linux-64/a.conda", "linux-64/b.conda", "index.sha256"):
+        path = runner.folder / "published" / name
+        path.parent.mkdir(parents=True, exist_ok=True)
+        path.write_text(name)
+    runner.program("gh", 'case "$*" in *b.conda) exit 1;; esac')
+    variables = {"GITHUB_REPOSITORY": "me/it", "GITHUB_SHA": "1"}
+    done = runner.run("channel.yml", "release", "Add to the release what it lacks", **variables)
+    assert done.returncode == 1
+    assert not any("index.sha256" in call for call in runner.calls)

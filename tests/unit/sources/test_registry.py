@@ -192,6 +192,9 @@ def test_the_address_of_a_package() -> None:
     assert registry.blob("linux-64", "_libgcc", "ab12") == (
         "https://registry.invalid:5000/v2/me/stacks/linux-64/zzz_libgcc/blobs/sha256:ab12"
     )
+    assert registry_at("oci://h:443/n", "--to").root == "https://h"
+    assert registry_at("oci+http://h:80/n", "--to").root == "http://h"
+    assert registry_at("oci+http://h:443/n", "--to").root == "http://h:443"
     assert is_registry("oci://h/n") and is_registry("oci+http://h/n")
     assert not is_registry("https://h/n") and not is_registry("ocelot/folder")
 
