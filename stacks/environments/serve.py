@@ -17,15 +17,13 @@ from collections.abc import Callable, Mapping
 from pathlib import Path
 from typing import BinaryIO
 
-from stacks.channel import build as channel_build
 from stacks.channel.index import Entry, index_files
 from stacks.channel.offers import PORT, Channel, read_channel
-from stacks.channel.package import Locked
 from stacks.core.allowance import Allowance, limited_stream
 from stacks.core.disk import replace_atomically
-from stacks.core.errors import IntegrityError, StacksError, UsageError
+from stacks.core.errors import StacksError, UsageError
 from stacks.core.workspace import Workspace
-from stacks.locks.locked import entries_of
+from stacks.locks.locked import entries_of, packages_of
 from stacks.variants.variant import all_variants
 
 # Makes the file at a path of the channel's folder, if the channel has it.
@@ -67,22 +65,12 @@ def maker(workspace: Workspace, channel: Channel, entries: tuple[Entry, ...]) ->
         with locks[path]:
             if target.exists():
                 return
-            name = entry.offer.file_name
-            locked = {name: Locked(entry.sha256, entry.size)}
-            package = channel_build.build_missing(workspace, channel, [entry.offer], locked=locked)[
-                name
-            ]
-            if package.sha256 != entry.sha256:
-                raise IntegrityError(
-                    f"{path} was built with other bytes than the locked ones",
-                    expected=f"sha256 {entry.sha256}",
-                    found=f"sha256 {package.sha256}",
-                )
+            [package] = packages_of(workspace, channel, [entry], quiet=True).values()
             with replace_atomically(target) as new:
                 try:
-                    os.link(package.path, new)
+                    os.link(package, new)
                 except OSError:
-                    shutil.copyfile(package.path, new)
+                    shutil.copyfile(package, new)
 
     return make
 

@@ -64,7 +64,9 @@ def published(workspace: Workspace, pins: Pins, web: Web) -> Published:
         return Published()
     packages = locked_packages(workspace, pins)
     return Published(
-        tuple(alive.channel_place(web, c.name, packages, partial(_url, c)) for c in channels),
+        tuple(
+            alive.channel_place(c.access(web), c.name, packages, partial(_url, c)) for c in channels
+        ),
         packages,
         sources_of(workspace, packages, pins),
         installed_by_pip(workspace, pins),
@@ -72,14 +74,13 @@ def published(workspace: Workspace, pins: Pins, web: Web) -> Published:
 
 
 def _url(place: places.Place, package: CondaPin) -> str:
-    subdir, _, file_name = package.urls[0].partition("/")
-    return place.url(subdir, file_name)
+    return place.url(package.urls[0].partition("/")[0], package)
 
 
 def _is_published(place: places.Place, web: Web) -> bool:
     """Return whether a channel that nobody configured exists: most repositories have none."""
     try:
-        size_at(replace(web, retries=0), place.url("", places.LIST))
+        size_at(replace(web, retries=0), place.list_url)
     except StoppedError:
         raise
     except FetchError:

@@ -19,7 +19,6 @@ from pathlib import Path
 
 import zstandard
 
-from stacks.channel.build import build_packages
 from stacks.channel.index import Entry, index_files
 from stacks.channel.offers import Channel, read_channel
 from stacks.core.console import display_path, plural, step
@@ -29,7 +28,7 @@ from stacks.core.process import CommandError, call
 from stacks.core.reproducible import EPOCH
 from stacks.core.workspace import Workspace
 from stacks.locks import lock
-from stacks.locks.locked import entries_of
+from stacks.locks.locked import entries_of, packages_of
 from stacks.sources.fetch import fetch
 from stacks.sources.pins import Pin
 from stacks.sources.vendored import VARIABLE, vendored_path
@@ -62,18 +61,11 @@ def vendor(
     entries = entries_of(workspace, channel, variants)
     wheels = {pin for v in variants for pin in lock.read(workspace, v, channel.pins).requirements}
     pins: set[Pin] = {*wheels, *(_sources(channel, entries) if sources else ())}
-    built = build_packages(workspace, channel, [entry.offer for entry in entries])
+    packages = packages_of(workspace, channel, entries)
     files = fetch(workspace, pins)
     with step("vendor", display_path(folder)), fixed_umask(), replace_atomically(folder) as new:
-        for entry in entries:
-            package = built[entry.offer.file_name]
-            if package.sha256 != entry.sha256:
-                raise IntegrityError(
-                    f"{entry.path} has other bytes than in the locks",
-                    expected=f"sha256 {entry.sha256}",
-                    found=f"sha256 {package.sha256}",
-                )
-            _copy(package.path, new / "channel" / entry.path)
+        for path, package in packages.items():
+            _copy(package, new / "channel" / path)
         for pin in pins:
             _copy(files[pin], vendored_path(new, pin))
         for path, data in index_files(entries).items():

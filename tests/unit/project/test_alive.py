@@ -16,6 +16,7 @@ from stacks.sources.mirrors import PipSettings
 from stacks.sources.pins import SOURCE_PREFIX, CondaPin, DebPin, IndexPin, Pins, write_pins
 from stacks.sources.suites import PACKAGE
 from stacks.sources.suites import TABLE as TABLE_PATH
+from stacks.sources.vendored import vendored_path
 from stacks.sources.web import Web
 from unit.helpers.archives import deb, member
 from unit.helpers.serving import Site, closed_port, serving, sha256
@@ -262,3 +263,19 @@ def test_published_packages_stand_for_their_sources(
         "files of the package index 1 1 0 0",
         "packages made of these 1 1 0 0",
     ]
+
+
+def test_a_vendored_folder_is_a_place(
+    own: Workspace, full: Site, pins: Pins, monkeypatch: pytest.MonkeyPatch, tmp_path: Path
+) -> None:
+    del full.files["/one/pool/bullseye-libfoo.deb"]
+    folder = tmp_path / "vendored"
+    kept = vendored_path(folder, pins.deb("bullseye", "libfoo"))
+    kept.parent.mkdir(parents=True)
+    kept.write_bytes(b"fo")
+    monkeypatch.setenv("THEANO_STACKS_VENDOR", str(folder))
+    monkeypatch.setattr(alive_packages, "published", lambda *_: Published())
+    with pytest.raises(ScarceError, match="1 pinned file "):
+        report(own)
+    kept.write_bytes(b"foo")
+    report(own)

@@ -110,7 +110,7 @@ def test_a_configured_channel_is_asked_for_each_package(
 def test_releases_that_do_not_exist_are_asked_once(
     site: Site, monkeypatch: pytest.MonkeyPatch, tmp_path: Path
 ) -> None:
-    place = places.Place(f"{site.url}/releases", places.Kind.RELEASE, configured=False)
+    place = places.Place(f"{site.url}/releases", release=True, configured=False)
     monkeypatch.setattr(places, "places_of", lambda _: (place,))
     empty = Workspace(tmp_path / "empty", tmp_path / "cache")
     assert published(empty, Pins(), web()) == Published()

@@ -194,7 +194,7 @@ def test_without_images_there_are_no_tags(runner: Runner) -> None:
 
 
 @pytest.mark.parametrize("exists", [True, False])
-def test_the_channels_workflow_may_have_made_the_release(runner: Runner, exists: bool) -> None:
+def test_a_second_run_finds_the_release(runner: Runner, exists: bool) -> None:
     (runner.folder / "pushed").mkdir()
     (runner.folder / "pushed" / "a.sbom.json").write_text("{}")
     runner.program("gh", f'[ "$2" = create ] && exit {int(exists)}; exit 0')
@@ -205,3 +205,57 @@ def test_the_channels_workflow_may_have_made_the_release(runner: Runner, exists:
     assert runner.calls[-1] == (
         "gh release upload v1 --repo me/it --clobber images.txt pushed/a.sbom.json"
     )
+
+
+def packages(runner: Runner) -> None:
+    for name in ("linux-64/a.conda", "linux-64/b.conda", "linux-64/repodata.json", "index.sha256"):
+        path = runner.folder / "channel" / name
+        path.parent.mkdir(parents=True, exist_ok=True)
+        path.write_text(name)
+
+
+@pytest.mark.parametrize("exists", [True, False])
+def test_a_release_gets_the_packages_that_it_lacks_and_its_list_last(
+    runner: Runner, exists: bool
+) -> None:
+    packages(runner)
+    runner.program(
+        "gh",
+        f'case "$*" in *--json*) echo {"a.conda" if exists else ""};;'
+        f' "release view"*) exit {int(not exists)};; esac',
+    )
+    variables = {"GITHUB_REPOSITORY": "me/it", "GITHUB_SHA": "1"}
+    done = runner.run("channel.yml", "release", "Add what the release lacks", **variables)
+    assert done.returncode == 0, done.stderr
+    start = "gh release upload channel --repo me/it"
+    assert [call for call in runner.calls if "upload" in call] == [
+        *([] if exists else [f"{start} channel/linux-64/a.conda"]),
+        f"{start} channel/linux-64/b.conda",
+        f"{start} --clobber channel/index.sha256",
+    ]
+    assert any("create" in call for call in runner.calls) is not exists
+
+
+def test_a_failed_upload_leaves_the_list_as_it_was(runner: Runner) -> None:
+    packages(runner)
+    runner.program("gh", 'case "$*" in *b.conda) exit 1;; esac')
+    variables = {"GITHUB_REPOSITORY": "me/it", "GITHUB_SHA": "1"}
+    done = runner.run("channel.yml", "release", "Add what the release lacks", **variables)
+    assert done.returncode == 1
+    assert not any("index.sha256" in call for call in runner.calls)
+
+
+@pytest.mark.parametrize("key", ["", "a key"])
+def test_a_channel_is_signed_where_there_is_a_key(runner: Runner, key: str) -> None:
+    invoke = runner.folder / "invoke"
+    invoke.write_text('#!/bin/sh\necho "$*" > called\n[ -z "$5" ] || cat "$5" > key\n')
+    invoke.chmod(0o755)
+    variables = {"RUNNER_TEMP": str(runner.folder), "CHANNEL_KEY": key}
+    done = runner.run("channel.yml", "packages", "Build", **variables)
+    assert done.returncode == 0, done.stderr
+    called = (runner.folder / "called").read_text().split()
+    assert called[:3] == ["publish-channel", "--to", "build/published"]
+    assert called[3:] == (["--key", f"{runner.folder}/key.pem"] if key else [])
+    assert not (runner.folder / "key.pem").exists()
+    if key:
+        assert (runner.folder / "key").read_text() == "a key\n"
