@@ -133,6 +133,16 @@ def test_no_package_with_copyleft_parts_is_published_without_a_word(workspace: W
             assert not may_republish(each), name
 
 
+def test_pythons_declare_the_copyleft_libraries_that_they_load(workspace: Workspace) -> None:
+    declared = {"libreadline8": "GPL-3.0", "libdb5.3": "Sleepycat", "libcrypt1": "LGPL-2.1"}
+    pins = read_pins(workspace.sources_lock)
+    for name, each in read_recipes(workspace.recipes).items():
+        if each.package.name == "python":
+            debs = {deb.name for deb in debs_of(each, pins)}
+            assert declared.keys() <= debs, name
+            assert all(licence in each.about.license for licence in declared.values()), name
+
+
 def test_the_fields_for_publishing_are_in_no_hash(workspace: Workspace) -> None:
     for each in read_recipes(workspace.recipes).values():
         assert set(each.model_dump(mode="json")["about"]) == {"homepage", "license", "summary"}
