@@ -155,3 +155,19 @@ def test_the_projects_own_code_is_packaged_with_the_projects_licence(workspace: 
         own = [path for path in sources if path.name.startswith("LICENSE-")]
         if isinstance(each.extra, Forwarding | PythonModules | ThinFront | BLIS | Compiled):
             assert [path.read_bytes() for path in own] == [licence], name
+
+
+def test_the_page_lists_every_package_with_conditions(workspace: Workspace) -> None:
+    page = (workspace.root / "docs/licences.md").read_text()
+    rows = [line.split("|") for line in page.splitlines() if line.startswith("|")]
+    listed = {
+        name.strip(): kind.strip()
+        for _, names, kind, *_ in rows
+        for name in names.replace(" 2.7, 3.9, 3.11", "").split(",")
+        if kind.strip() in ("with sources", "on request", "no")
+    }
+    recipes = read_recipes(workspace.recipes).values()
+    conditional = {
+        each.package.name: each.about.republish for each in recipes if each.about.republish != "yes"
+    }
+    assert listed == conditional
