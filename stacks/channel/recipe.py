@@ -11,10 +11,22 @@ from typing import Literal
 
 from pydantic import Field, model_validator
 
-from stacks.channel.stages import BLIS, Compiled, Extra, PoCL, PythonModules, ThinFront
+from stacks.channel.stages import (
+    BLIS,
+    Compiled,
+    Extra,
+    Forwarding,
+    PoCL,
+    PythonModules,
+    RelinkedWheel,
+    ThinFront,
+)
 from stacks.core import yamlfile
 from stacks.core.models import FileName, Line, Name, Spec, Strict, Version
-from stacks.sources.pins import SOURCE_PREFIX, DebPin, IndexPin, Pins
+from stacks.sources.pins import DebPin, IndexPin, Pins
+
+# Stages that take files of the recipe's folder src/.
+OWN_CODE = (BLIS, Compiled, Forwarding, PoCL, PythonModules, ThinFront)
 
 
 class RecipePackage(Strict):
@@ -46,18 +58,6 @@ class Debs(Strict):
     debs: tuple[Name, ...] = Field(strict=False, min_length=1)
 
 
-class Archives(Strict):
-    """Upstream source archives of Debian's source packages."""
-
-    suite: Name
-    archives: tuple[Name, ...] = Field(strict=False, min_length=1)
-
-    @property
-    def names(self) -> tuple[str, ...]:
-        """The names of the archives' pins."""
-        return tuple(SOURCE_PREFIX + name for name in self.archives)
-
-
 class IndexFile(Strict):
     """One file of the Python package index."""
 
@@ -76,19 +76,41 @@ class Requirements(Strict):
     run_constraints: tuple[Spec, ...] = Field(default=(), strict=False)
 
 
+class Sources(Strict):
+    """All files of Debian's source packages."""
+
+    suite: Name
+    sources: tuple[Name, ...] = Field(strict=False, min_length=1)
+
+
 class About(Strict):
-    """Homepage, licence and summary of the software, and whether its package may be republished."""
+    """Homepage, licence and summary of the software, and whether it may be published again.
+
+    What concerns publishing decides no byte of the package, so it is in no hash.
+    """
 
     homepage: Line | None = None
     license: Line
     summary: Line
-    republish: Literal["yes", "with sources", "on request", "no"]
-    conditions: Line = Field(default="", description="why not simply yes, for people")
+    republish: Literal["yes", "with sources", "on request", "no"] = Field(
+        exclude=True, description="whether the licences allow publishing the package"
+    )
+    conditions: Line = Field(
+        default="", exclude=True, description="what must go with it, or why it must not be done"
+    )
+    sources: tuple[Sources, ...] = Field(
+        default=(),
+        strict=False,
+        exclude=True,
+        description="source packages of the parts whose licences ask for their source",
+    )
 
     @model_validator(mode="after")
-    def _check_conditions(self) -> About:
-        if (self.republish == "yes") == bool(self.conditions):
-            raise ValueError("`conditions` must say why `republish` is not simply `yes`")
+    def _conditions_are_said(self) -> About:
+        if self.republish != "yes" and not self.conditions:
+            raise ValueError("say the conditions of what is not simply republished")
+        if self.sources and self.republish != "with sources":
+            raise ValueError("sources go with a package that is republished `with sources`")
         return self
 
 
@@ -97,7 +119,7 @@ class Recipe(Strict):
 
     package: RecipePackage
     build: Build = Build()
-    source: tuple[Debs | Archives | IndexFile, ...] = Field(default=(), strict=False)
+    source: tuple[Debs | IndexFile, ...] = Field(default=(), strict=False)
     requirements: Requirements = Requirements()
     about: About
     extra: Extra
@@ -115,16 +137,25 @@ class Recipe(Strict):
         """The package's folder in the channel."""
         return "noarch" if self.build.noarch else "linux-64"
 
+    @property
+    def own_folder(self) -> Path:
+        """The folder of the project's own source files."""
+        assert self.recipes
+        return self.recipes / self.package.name / "src"
+
     def own_sources(self) -> tuple[Path, ...]:
         """Return the project's own source files in the recipe's folder src/, sorted.
 
-        Bytecode beside Python files is not one of them.
+        Bytecode beside Python files is not one of them. Of a wheel they are the licences that it
+        lacks.
         """
-        own = isinstance(self.extra, BLIS | Compiled | PoCL | PythonModules | ThinFront)
-        if self.recipes is None or not own:
+        if self.recipes is None:
             return ()
-        folder = self.recipes / self.package.name / "src"
-        files = (path for path in folder.rglob("*") if path.is_file())
+        if isinstance(self.extra, RelinkedWheel):
+            return tuple(sorted(self.own_folder / name for name in self.extra.licences))
+        if not isinstance(self.extra, OWN_CODE):
+            return ()
+        files = (path for path in self.own_folder.rglob("*") if path.is_file())
         return tuple(sorted(path for path in files if path.suffix not in (".pyc", ".pyo")))
 
     def pins(self, pins: Pins) -> tuple[DebPin | IndexPin, ...]:
@@ -138,8 +169,7 @@ class Recipe(Strict):
             if isinstance(source, IndexFile):
                 named[source.file] = pins.file(source.file)
             else:
-                names = source.debs if isinstance(source, Debs) else source.names
-                named |= {name: pins.deb(source.suite, name) for name in names}
+                named |= {name: pins.deb(source.suite, name) for name in source.debs}
         return named
 
 

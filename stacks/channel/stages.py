@@ -94,6 +94,9 @@ class RelinkedWheel(Strict):
     edits: tuple[Edit, ...] = Field(
         default=(), strict=False, description="corrections for a current BLAS"
     )
+    licences: tuple[FileName, ...] = Field(
+        default=(), strict=False, description="files of src/: licences that the wheel lacks"
+    )
 
 
 class WheelLibraries(Strict):

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Set
 
-from stacks.channel.recipe import Archives, Debs, IndexFile, read_recipes
+from stacks.channel.recipe import Debs, IndexFile, read_recipes
 from stacks.core.errors import StaleError, UsageError
 from stacks.core.workspace import Workspace
 from stacks.image import base
@@ -13,6 +13,16 @@ from stacks.sources.debian_archive import DebRequest
 from stacks.sources.debian_mirrors import WHEEL_FILE, WHEEL_NAME, WHEEL_VERSION
 from stacks.sources.pins import Pins, read_pins, write_pins
 from stacks.sources.repin import FileRequest, difference, repin
+
+
+def source_packages(workspace: Workspace) -> set[DebRequest]:
+    """Return every source package that is published with a package, by the recipes."""
+    return {
+        DebRequest(each.suite, name)
+        for recipe in read_recipes(workspace.recipes).values()
+        for each in recipe.about.sources
+        for name in each.sources
+    }
 
 
 def required_sources(workspace: Workspace) -> tuple[set[DebRequest], set[FileRequest]]:
@@ -24,7 +34,6 @@ def required_sources(workspace: Workspace) -> tuple[set[DebRequest], set[FileReq
     sources = [s for recipe in read_recipes(workspace.recipes).values() for s in recipe.source]
     content = base.read_base_file(workspace)
     debs = {DebRequest(s.suite, n) for s in sources if isinstance(s, Debs) for n in s.debs}
-    debs |= {DebRequest(s.suite, n) for s in sources if isinstance(s, Archives) for n in s.names}
     debs |= {DebRequest(content.suite, name) for name in (*content.debs, suites.PACKAGE)}
     files = {FileRequest(s.project, s.version, s.file) for s in sources if isinstance(s, IndexFile)}
     files.add(FileRequest(WHEEL_NAME, WHEEL_VERSION, WHEEL_FILE))
@@ -38,7 +47,8 @@ def pin(workspace: Workspace, *, check: bool = False, expired: Set[str] = frozen
     archive has ended, so that its Valid-Until is past; UsageError if no recipe takes one of them.
     """
     debs, files = required_sources(workspace)
-    names = sorted({deb.suite for deb in debs})
+    sources = source_packages(workspace)
+    names = sorted({deb.suite for deb in debs | sources})
     if unknown := sorted(expired - set(names)):
         raise UsageError(
             f"--expired: no recipe takes debs of {', '.join(unknown)}",
@@ -46,7 +56,7 @@ def pin(workspace: Workspace, *, check: bool = False, expired: Set[str] = frozen
         )
     path = workspace.sources_lock
     old = read_pins(path) if path.exists() else Pins(debs=(), files=())
-    new = repin(workspace, debs, files, expired=expired)
+    new = repin(workspace, debs, files, sources=sources, expired=expired)
     changes = difference(old, new)
     print("\n".join(changes) if changes else "every pin is current")
     if check and changes:

@@ -31,13 +31,22 @@ LARGEST_INDEX = 1 << 29
 # Suites whose packages change every day.
 MOVING = ("testing", "unstable", "experimental")
 
+# A name with this prefix is for all files of a source package.
+WHOLE_PREFIX = "dsc:"
+_ORIGINAL = re.compile(r"\.orig\.tar\.(gz|xz|bz2)$")
+
+# The fields of each name's files in a suite's index.
+Tables = dict[str, list[dict[str, str]]]
 # Returns the time now, with a zone.
 Clock = Callable[[], datetime]
 
 
 @dataclass(frozen=True, order=True)
 class DebRequest:
-    """A deb to pin in the version that the suite has today; "src:" for a source archive."""
+    """A deb to pin in the version that the suite has today.
+
+    With "src:" it is a source package's upstream archive, with "dsc:" all of its files.
+    """
 
     suite: str
     name: str
@@ -68,6 +77,8 @@ def deb_pins(
 ) -> tuple[DebPin, ...]:
     """Return pins for what the mirrors have of each suite today, in the order of the requests.
 
+    A request for all files of a source package gives several pins.
+
     expired: suites that are pinned though their Valid-Until is past. Raises IntegrityError for a
     bad signature, an expired suite or bytes that differ from the signed ones, FetchError for what
     is not available, UsageError for what does not exist.
@@ -83,7 +94,7 @@ def deb_pins(
     for deb in requests:
         names.setdefault(deb.suite, set()).add(deb.name)
 
-    def one(suite: str) -> dict[str, dict[str, str]]:
+    def one(suite: str) -> Tables:
         now = None if suite in expired else clock()
         return _packages(archive, suite, names[suite], now)
 
@@ -91,13 +102,13 @@ def deb_pins(
     tables = dict(zip(names, packages, strict=True))
     pins = []
     for deb in requests:
-        fields = tables[deb.suite].get(deb.name)
-        if fields is None:
+        files = tables[deb.suite].get(deb.name)
+        if not files:
             raise UsageError(
                 f"{deb.suite} has no package {deb.name} in main for amd64",
                 fix="check the spelling of the package and the suite",
             )
-        pins.append(
+        pins += [
             DebPin(
                 suite=deb.suite,
                 name=deb.name,
@@ -106,13 +117,12 @@ def deb_pins(
                 size=int(fields["Size"]),
                 sha256=fields["SHA256"],
             )
-        )
+            for fields in files
+        ]
     return tuple(pins)
 
 
-def _packages(
-    archive: Archive, suite: str, names: Set[str], now: datetime | None
-) -> dict[str, dict[str, str]]:
+def _packages(archive: Archive, suite: str, names: Set[str], now: datetime | None) -> Tables:
     """Return the fields of packages of a suite from the first mirror that has it, signed."""
     failures: list[StacksError] = []
     for root in archive.all_roots(failures):
@@ -138,19 +148,19 @@ def _packages(
 
 def _packages_at(
     archive: Archive, root: str, suite: str, names: Set[str], now: datetime | None
-) -> dict[str, dict[str, str]]:
+) -> Tables:
     web, folder = archive.web, f"{root}/dists/{suite}"
     signed, _, _ = get_document(web, f"{folder}/InRelease", "*/*")
     release = verified_text(signed, f"{folder}/InRelease", archive.keys)
     if now:
         _check_date(release, now, suite, folder)
     _warn_if_moving(release, suite)
-    archives = {name for name in names if name.startswith(SOURCE_PREFIX)}
-    tables: dict[str, dict[str, str]] = {}
-    if names - archives:
+    sources = {name for name in names if name.startswith((SOURCE_PREFIX, WHOLE_PREFIX))}
+    tables: Tables = {}
+    if names - sources:
         tables |= _paragraphs(_index(web, folder, PACKAGES, release, suite), names)
-    if archives:
-        tables |= _archives(_index(web, folder, SOURCES, release, suite), archives)
+    if sources:
+        tables |= _sources(_index(web, folder, SOURCES, release, suite), sources)
     return tables
 
 
@@ -213,37 +223,47 @@ def _index(web: Web, folder: str, name: str, release: str, suite: str) -> str:
         ) from error
 
 
-def _archives(text: str, names: Set[str]) -> dict[str, dict[str, str]]:
-    """Return the fields of the upstream archives of source packages, like those of a deb."""
-    fields_of = {}
+def _sources(text: str, names: Set[str]) -> Tables:
+    """Return the fields of source packages' files, like those of a deb.
+
+    With "src:" a name has the upstream archive, with "dsc:" all files.
+    """
+    tables: Tables = {}
     for paragraph in text.split("\n\n"):
-        name = SOURCE_PREFIX + paragraph.partition("\n")[0].removeprefix("Package: ")
-        if name not in names:
+        package = paragraph.partition("\n")[0].removeprefix("Package: ")
+        wanted = {SOURCE_PREFIX + package, WHOLE_PREFIX + package} & names
+        # A suite keeps older sources too, of which some of its debs have taken code.
+        if not wanted or "\nExtra-Source-Only: yes" in paragraph:
             continue
-        sums = paragraph.partition("\nChecksums-Sha256:")[2]
         fields = dict(re.findall(r"^(Version|Directory): (.*)$", paragraph, re.MULTILINE))
-        archive = re.search(
-            r"^ ([0-9a-f]{64}) (\d+) (\S+\.orig\.tar\.(?:gz|xz|bz2))$", sums, re.MULTILINE
+        sums = re.match(
+            r"(?:\n [0-9a-f]{64} \d+ \S+)+", paragraph.partition("\nChecksums-Sha256:")[2]
         )
-        if archive:
-            digest, size, file = archive.groups()
-            fields_of[name] = {
+        files = [
+            {
                 "Version": fields["Version"],
-                "Filename": f"{fields['Directory']}/{file}",
+                "Filename": f"{fields['Directory']}/{name}",
                 "Size": size,
                 "SHA256": digest,
             }
-    return fields_of
+            for digest, size, name in (
+                line.split() for line in (sums or [""])[0].splitlines() if line
+            )
+        ]
+        for name in wanted:
+            whole = name.startswith(WHOLE_PREFIX)
+            tables[name] = [file for file in files if whole or _ORIGINAL.search(file["Filename"])]
+    return tables
 
 
-def _paragraphs(text: str, names: Set[str]) -> dict[str, dict[str, str]]:
+def _paragraphs(text: str, names: Set[str]) -> Tables:
     fields = re.compile(r"^(Version|Filename|Size|SHA256): (.*)$", re.MULTILINE)
-    fields_of = {}
+    tables: Tables = {}
     for paragraph in text.split("\n\n"):
         name = paragraph.partition("\n")[0].removeprefix("Package: ")
         if name in names:
-            fields_of[name] = dict(fields.findall(paragraph))
-    return fields_of
+            tables[name] = [dict(fields.findall(paragraph))]
+    return tables
 
 
 def _index_digest(release: str, name: str, suite: str, folder: str) -> tuple[str, int]:

@@ -26,8 +26,8 @@ from stacks.core.validation import Keys
 class DebPin:
     """A file of Debian's archive; `path` is below the mirror's root.
 
-    It is a binary package, or for a name with SOURCE_PREFIX the upstream archive of a source
-    package.
+    It is a binary package, a file of the source package `name`, or for a name with SOURCE_PREFIX
+    the upstream archive of a source package.
     """
 
     suite: str
@@ -71,7 +71,8 @@ Pin = DebPin | IndexPin | CondaPin
 SOURCE_PREFIX = "src:"
 PIN_AGAIN = "run `./invoke pin` to write recipes/sources.lock again"
 HEADER = """\
-# Every deb and every file of the package index that a build may use.
+# Every deb and every file of the package index that a build may use, and the sources of those
+# parts of packages that are published with their sources.
 # Made by `./invoke pin`, which also shows what changed; not meant to be edited by hand.
 # No host is named here: mirrors and indexes come from the user's own configuration.
 """
@@ -84,10 +85,14 @@ def canonical(name: str) -> str:
 
 @dataclass(frozen=True)
 class Pins:
-    """All pins, sorted; one deb for each suite and name, one index file for each file name."""
+    """All pins, sorted; one deb for each suite and name, one index file for each file name.
+
+    sources: the files of whole source packages. No build needs them; publishing does.
+    """
 
     debs: tuple[DebPin, ...] = ()
     files: tuple[IndexPin, ...] = ()
+    sources: tuple[DebPin, ...] = ()
 
     @cached_property
     def _debs(self) -> dict[tuple[str, str], DebPin]:
@@ -112,6 +117,13 @@ class Pins:
         except KeyError:
             raise UsageError(f"no deb {name} of {suite} is pinned", fix=PIN_AGAIN) from None
 
+    def source(self, suite: str, name: str) -> tuple[DebPin, ...]:
+        """Return the pins of all files of a source package; UsageError if there are none."""
+        pins = tuple(pin for pin in self.sources if (pin.suite, pin.name) == (suite, name))
+        if not pins:
+            raise UsageError(f"no source package {name} of {suite} is pinned", fix=PIN_AGAIN)
+        return pins
+
     def file(self, filename: str) -> IndexPin:
         """Return the pin of an index file; UsageError if there is none."""
         try:
@@ -130,7 +142,12 @@ class Pins:
 def write_pins(path: Path, pins: Pins) -> None:
     """Write pins as sorted YAML, one on each line: the same pins give the same bytes."""
     lines = [HEADER.rstrip()]
-    for key, group in (("debs", sorted(pins.debs)), ("files", sorted(pins.files))):
+    groups: dict[str, Sequence[DebPin | IndexPin]] = {
+        "debs": sorted(pins.debs),
+        "files": sorted(pins.files),
+        "sources": sorted(pins.sources),
+    }
+    for key, group in groups.items():
         lines.append(f"{key}:" if group else f"{key}: []")
         lines += [f"- {_flow(asdict(pin))}" for pin in group]
     write_atomically(path, "\n".join(lines) + "\n")
@@ -151,12 +168,16 @@ def read_pins(path: Path) -> Pins:
         document = yamlfile.read(path, _PinsFile)
         content, where = document.value, document.positions.where
         _check_unique("debs", [f"{deb.name} of {deb.suite}" for deb in content.debs], where)
+        _check_unique(
+            "sources", [f"{file.path} of {file.suite}" for file in content.sources], where
+        )
         _check_unique("files", [file.filename for file in content.files], where)
     except UsageError as error:
         raise UsageError(error.what, fix=PIN_AGAIN) from None
     return Pins(
         debs=tuple(sorted(DebPin(**dict(deb)) for deb in content.debs)),
         files=tuple(sorted(IndexPin(**dict(file)) for file in content.files)),
+        sources=tuple(sorted(DebPin(**dict(file)) for file in content.sources)),
     )
 
 
@@ -184,6 +205,7 @@ class _File(Strict):
 class _PinsFile(Strict):
     debs: tuple[_Deb, ...]
     files: tuple[_File, ...]
+    sources: tuple[_Deb, ...] = ()
 
 
 def _check_unique(key: str, labels: Sequence[str], where: Callable[[Keys], str]) -> None:

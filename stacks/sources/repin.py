@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import threading
 from collections.abc import Callable, Iterable, Set
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from datetime import datetime, timezone
 from pathlib import Path
 
@@ -12,7 +12,7 @@ from stacks.core.disk import explain_disk_errors, hold_lock, sha256_of
 from stacks.core.errors import FetchError, IntegrityError
 from stacks.core.workspace import Workspace
 from stacks.sources.cache import cached_path, cached_sha256
-from stacks.sources.debian_archive import Clock, DebRequest, deb_pins
+from stacks.sources.debian_archive import WHOLE_PREFIX, Clock, DebRequest, deb_pins
 from stacks.sources.download import download
 from stacks.sources.mirrors import pip_settings, public_url
 from stacks.sources.package_index import FileQuery, Link
@@ -37,19 +37,28 @@ def repin(
     debs: Iterable[DebRequest],
     files: Iterable[FileRequest],
     *,
+    sources: Iterable[DebRequest] = (),
     expired: Set[str] = frozenset(),
     clock: Clock = lambda: datetime.now(timezone.utc),
 ) -> Pins:
     """Return pins for what the archive and the indexes have today.
 
-    expired: suites whose signed Release file may be past its Valid-Until. Raises IntegrityError
-    for a bad signature, an expired suite or bytes that differ from the index, FetchError for what
-    is not available, UsageError for what does not exist.
+    sources: source packages of which every file is pinned. expired: suites whose signed Release
+    file may be past its Valid-Until. Raises IntegrityError for a bad signature, an expired suite or
+    bytes that differ from the index, FetchError for what is not available, UsageError for what does
+    not exist.
     """
     stop = threading.Event()
+    whole = (replace(each, name=WHOLE_PREFIX + each.name) for each in sources)
+    found = deb_pins(workspace, sorted({*debs, *whole}), stop, expired, clock)
     return Pins(
-        debs=deb_pins(workspace, sorted(set(debs)), stop, expired, clock),
+        debs=tuple(pin for pin in found if not pin.name.startswith(WHOLE_PREFIX)),
         files=_file_pins(workspace, sorted(set(files)), stop),
+        sources=tuple(
+            replace(pin, name=pin.name.removeprefix(WHOLE_PREFIX))
+            for pin in found
+            if pin.name.startswith(WHOLE_PREFIX)
+        ),
     )
 
 
@@ -82,6 +91,7 @@ def difference(old: Pins, new: Pins) -> list[str]:
 
 def _labelled(pins: Pins) -> dict[str, Pin]:
     debs: dict[str, Pin] = {f"{pin.suite}/{pin.name}": pin for pin in pins.debs}
+    debs |= {f"{pin.suite}/{pin.name}: {pin.filename}": pin for pin in pins.sources}
     return debs | {pin.filename: pin for pin in pins.files}
 
 

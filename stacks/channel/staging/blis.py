@@ -14,6 +14,7 @@ from stacks.channel.staging.build_context import BuildContext
 from stacks.channel.staging.compiled_library import link
 from stacks.channel.staging.debian import MULTIARCH, copy_libraries, copy_licences, unpack_all
 from stacks.channel.staging.elf import PATCHELF, elf_files, set_rpath
+from stacks.channel.staging.own_files import copy_own_licences, own_code
 from stacks.core.process import call
 
 
@@ -30,12 +31,11 @@ def stage(context: BuildContext) -> None:
     folder, kernels = context.scratch / "kernels", library.with_name(extra.kernels.library)
     folder.mkdir()
     shutil.copyfile(source / "usr/include" / MULTIARCH / extra.build / "blis.h", folder / "blis.h")
-    for path in context.recipe.own_sources():
+    for path in own_code(context):
         shutil.copyfile(path, folder / path.name)
     link(context, folder, extra.kernels, str(library))
     shutil.copyfile(folder / kernels.name, kernels)
-    for licence in folder.glob("LICENSE-*"):
-        shutil.copyfile(licence, context.licences / licence.name)
+    copy_own_licences(context)
     # A need in both directions would leave the order of initialisation undefined (ld.so).
     call([PATCHELF, "--remove-needed", library.name, kernels])
     call([PATCHELF, "--add-needed", kernels.name, library])

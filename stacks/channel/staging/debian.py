@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import re
 import shutil
 from collections.abc import Iterable
 from pathlib import Path
@@ -12,17 +13,22 @@ from stacks.sources.links import make_relative
 from stacks.sources.unpack import unpack_deb
 
 MULTIARCH = "x86_64-linux-gnu"
+# The deb with the texts of common licences, to which copyright files refer by this path.
+TEXTS_DEB = "base-files"
+TEXTS = "usr/share/common-licenses"
+TEXT = re.compile(rf"/{TEXTS}/([A-Za-z0-9][A-Za-z0-9.+-]*[A-Za-z0-9])")
 LIBRARY_FOLDERS = (f"usr/lib/{MULTIARCH}", f"lib/{MULTIARCH}")
 
 
 def unpack_all(context: BuildContext, target: Path) -> None:
-    """Unpack every deb of the recipe, one over another, into `target`.
+    """Unpack every deb of the recipe but TEXTS_DEB, one over another, into `target`.
 
     Absolute links become relative ones to `target`, so that all links lead to files below it.
     """
     target.mkdir(parents=True, exist_ok=True)
     for name in context.debs:
-        unpack_deb(context.sources[name], target)
+        if name != TEXTS_DEB:
+            unpack_deb(context.sources[name], target)
     make_relative(target)
 
 
@@ -53,9 +59,44 @@ def copy_libraries(source: Path, target: Path, patterns: Iterable[str]) -> None:
 
 
 def copy_licences(source: Path, context: BuildContext) -> None:
-    """Copy the copyright file of every deb to share/licenses."""
+    """Copy the copyright file of every deb to share/licenses, and the texts that they refer to.
+
+    Debs of one source package may share the file: the folder of one is a link to another's.
+    Raises IntegrityError where a file is in a deb that the recipe does not name.
+    """
     context.licences.mkdir(parents=True, exist_ok=True)
+    texts = set()
     for name in context.debs:
-        copyright_file = source / "usr/share/doc" / name / "copyright"
-        if copyright_file.is_file():
-            shutil.copyfile(copyright_file, context.licences / f"{name}.copyright")
+        if name == TEXTS_DEB:
+            continue
+        folder = source / "usr/share/doc" / name
+        owner = folder.readlink().name if folder.is_symlink() else name
+        if owner not in context.debs or not (folder / "copyright").is_file():
+            raise IntegrityError(
+                f"the deb {name} has no copyright file",
+                expected=f"usr/share/doc/{owner}/copyright",
+                fix="pin another version"
+                if owner == name
+                else f"add {owner} to the debs of the recipe",
+            )
+        if owner == name:
+            target = context.licences / f"{name}.copyright"
+            shutil.copyfile(folder / "copyright", target)
+            texts |= set(TEXT.findall(target.read_text(encoding="utf-8", errors="replace")))
+    _copy_texts(context, texts)
+
+
+def _copy_texts(context: BuildContext, texts: Iterable[str]) -> None:
+    """Copy the texts of common licences out of TEXTS_DEB."""
+    folder = context.scratch / "texts"
+    if TEXTS_DEB in context.debs:
+        unpack_deb(context.sources[TEXTS_DEB], folder)
+    for name in sorted(texts):
+        text = folder / TEXTS / name
+        if not text.is_file():
+            raise IntegrityError(
+                f"a deb's copyright file refers to the text of {name}, which is in no deb",
+                expected=f"{TEXTS}/{name}",
+                fix=f"add {TEXTS_DEB} to the debs of the recipe",
+            )
+        shutil.copyfile(text, context.licences / name)

@@ -11,11 +11,12 @@ from stacks.channel.stages import Forwarding
 from stacks.channel.staging.build_context import BuildContext
 from stacks.channel.staging.compiled_library import gcc
 from stacks.channel.staging.elf import PATCHELF
+from stacks.channel.staging.own_files import copy_own_licences
 from stacks.core.process import call
 
 
 def stage(context: BuildContext) -> None:
-    """Write the library to lib/."""
+    """Write the library to lib/, and the licence."""
     extra = context.recipe.extra
     assert isinstance(extra, Forwarding)
     source = context.scratch / "empty.c"
@@ -25,3 +26,4 @@ def stage(context: BuildContext) -> None:
     flags = ["-shared", "-nostdlib", "-s", "-Wl,--build-id=none", f"-Wl,-soname,{extra.library}"]
     gcc(context, context.scratch, [*flags, source.name, "-o", library])
     call([PATCHELF, "--add-needed", extra.stands_for, library])
+    copy_own_licences(context)

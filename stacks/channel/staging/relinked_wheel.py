@@ -15,6 +15,7 @@ from stacks.channel.stages import RelinkedWheel
 from stacks.channel.staging.build_context import BuildContext
 from stacks.channel.staging.dist_info import write_record
 from stacks.channel.staging.elf import PATCHELF, elf_files, imported, needed
+from stacks.channel.staging.own_files import copy_own_licences
 from stacks.channel.staging.replace_text import replace_once
 from stacks.channel.staging.shortened_elf import shorten
 from stacks.channel.staging.tree import remove
@@ -75,6 +76,8 @@ def stage(context: BuildContext) -> None:
         shorten(path)
     for config in sorted((context.root / extra.site_packages).glob("numpy/**/__config__.py")):
         _write_config(config)
+    if extra.licences:
+        copy_own_licences(context)
     write_record(context.root, dist_info)
 
 

@@ -12,6 +12,7 @@ from stacks.channel.stages import ThinFront
 from stacks.channel.staging.build_context import BuildContext
 from stacks.channel.staging.compiled_library import gcc
 from stacks.channel.staging.elf import PATCHELF, set_rpath
+from stacks.channel.staging.own_files import copy_own_licences, own_code
 from stacks.core.process import call
 
 FLAGS = ("-O2", "-std=c99", "-fPIC", "-shared", "-s")
@@ -22,8 +23,8 @@ def stage(context: BuildContext) -> None:
     extra = context.recipe.extra
     assert isinstance(extra, ThinFront)
     # Relative names only, so that the library does not record where it was made.
-    names = [path.name for path in context.recipe.own_sources()]
-    for path in context.recipe.own_sources():
+    names = [path.name for path in own_code(context)]
+    for path in own_code(context):
         shutil.copyfile(path, context.scratch / path.name)
     soname = f"-Wl,-soname,{extra.library}"
     gcc(context, context.scratch, [*FLAGS, *names, "-o", extra.library, soname])
@@ -36,3 +37,4 @@ def stage(context: BuildContext) -> None:
     set_rpath([library], folder)
     for link, target in extra.links.items():
         (folder / link).symlink_to(target)
+    copy_own_licences(context)

@@ -65,7 +65,7 @@ def test_an_unknown_build_requirement_is_an_error(tmp_path: Path) -> None:
     (folder / "recipe.yaml").write_text(
         "package: {name: made, version: '1'}\n"
         "requirements: {build: [gxxx]}\n"
-        "about: {license: BSD-3-Clause, summary: s, republish: 'yes'}\n"
+        'about: {license: BSD-3-Clause, summary: s, republish: "yes"}\n'
         "extra: {stage: openblas-wheel}\n"
     )
     write_pins(tmp_path / "recipes/sources.lock", Pins())

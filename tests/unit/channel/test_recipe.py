@@ -5,7 +5,7 @@ from pathlib import Path
 import pytest
 
 from stacks.channel.recipe import read_recipes
-from stacks.channel.stages import Forwarding, PythonModules, ThinFront, UserTarball
+from stacks.channel.stages import Compiled, Forwarding, PythonModules, ThinFront, UserTarball
 from stacks.core.errors import UsageError
 from stacks.core.workspace import Workspace
 from stacks.sources.pins import Pins, read_pins
@@ -19,8 +19,9 @@ source:
     version: 1.16.0
     file: six-1.16.0-py2.py3-none-any.whl
 about:
-  {license: MIT, republish: "yes",
-  summary: One source for Python 2 and 3}
+  license: MIT
+  summary: One source for Python 2 and 3
+  republish: "yes"
 extra:
   stage: wheel
 """
@@ -46,7 +47,7 @@ def test_a_recipe(workspace: Workspace, tmp_path: Path) -> None:
     ("old", "new", "line", "message"),
     [
         ("  summary", "  sumary", 10, "summary"),
-        ("stage: wheel", "stage: weel", 12, "wheel"),
+        ("stage: wheel", "stage: weel", 13, "wheel"),
         ("name: six", "name: Six", 2, "name"),
         ("version: 1.16.0\nsource", "version: 1.16\nsource", 3, "version"),
         ("    file:", "    fiel:", 7, "file"),
@@ -82,7 +83,7 @@ def test_a_mistake_is_reported_with_its_line(
 )
 def test_a_stage_names_no_path_outside_its_folders(tmp_path: Path, extra: str) -> None:
     path = write(tmp_path, RECIPE.partition("extra:")[0] + f"extra: {extra}\n")
-    with pytest.raises(UsageError, match=rf"^{path}:11:\d+: extra\."):
+    with pytest.raises(UsageError, match=rf"^{path}:12:\d+: extra\."):
         read_recipes(tmp_path)
 
 
@@ -93,7 +94,7 @@ def test_a_source_that_is_not_pinned_is_an_error(tmp_path: Path) -> None:
 
 
 # Stages that need the project's own code only, or the user's file.
-WITHOUT_SOURCES = (Forwarding, PythonModules, ThinFront, UserTarball)
+WITHOUT_SOURCES = (Compiled, Forwarding, PythonModules, ThinFront, UserTarball)
 
 
 def test_every_committed_recipe_has_pinned_sources_and_a_glibc_floor_if_native(
@@ -109,6 +110,13 @@ def test_every_committed_recipe_has_pinned_sources_and_a_glibc_floor_if_native(
 def test_pins_have_the_names_that_stages_use(workspace: Workspace) -> None:
     pins = read_pins(workspace.sources_lock)
     recipes = read_recipes(workspace.recipes)
-    assert list(recipes["libblas-blis"].pins_by_name(pins)) == ["libblas3", "liblapack3"]
-    [name] = recipes["amdlibm-compat"].pins_by_name(pins)
-    assert name.startswith("src:")
+    assert list(recipes["libblas-blis"].pins_by_name(pins)) == [
+        "libblas3",
+        "liblapack3",
+        "base-files",
+    ]
+
+
+def test_no_pin_is_of_a_suite_that_moves(workspace: Workspace) -> None:
+    pins = read_pins(workspace.sources_lock)
+    assert {pin.suite for pin in (*pins.debs, *pins.sources)} <= {"bullseye", "bookworm"}

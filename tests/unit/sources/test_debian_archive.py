@@ -94,7 +94,15 @@ Checksums-Sha256:
  2222222222222222222222222222222222222222222222222222222222222222 30 foo_1.2.orig.tar.gz
  3333333333333333333333333333333333333333333333333333333333333333 40 foo_1.2-3.debian.tar.xz
 Directory: pool/main/f/foo
+
+Package: foo
+Version: 1.1-1
+Checksums-Sha256:
+ 4444444444444444444444444444444444444444444444444444444444444444 20 foo_1.1-1.dsc
+Extra-Source-Only: yes
+Directory: pool/main/f/foo
 """
+FOO = DebRequest("bookworm", "foo")
 
 
 def test_a_source_package_is_pinned_by_its_makers_archive(
@@ -114,6 +122,15 @@ def test_a_source_package_is_pinned_by_its_makers_archive(
         size=30,
         sha256="2" * 64,
     )
+    sources = repin(workspace, [DebRequest("bookworm", "libfoo1")], [], sources=[FOO])
+    assert [pin.name for pin in sources.debs] == ["libfoo1"]
+    assert [(pin.name, pin.version, pin.path, pin.size) for pin in sources.sources] == [
+        ("foo", "1.2-3", "pool/main/f/foo/foo_1.2-3.dsc", 20),
+        ("foo", "1.2-3", "pool/main/f/foo/foo_1.2.orig.tar.gz", 30),
+        ("foo", "1.2-3", "pool/main/f/foo/foo_1.2-3.debian.tar.xz", 40),
+    ]
+    with pytest.raises(UsageError, match="no package dsc:bar"):
+        repin(workspace, [], [], sources=[DebRequest("bookworm", "bar")])
     with pytest.raises(UsageError, match="no package src:bar"):
         repin(workspace, [DebRequest("bookworm", "src:bar")], [])
     archive.files["/debian/dists/bookworm/main/source/Sources.xz"] = lzma.compress(b"evil")

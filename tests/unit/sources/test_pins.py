@@ -1,5 +1,6 @@
 from __future__ import annotations
 
+from dataclasses import replace
 from pathlib import Path
 
 import pytest
@@ -36,7 +37,7 @@ def test_the_file_has_one_pin_a_line_and_says_how_it_is_made(tmp_path: Path) -> 
     write_pins(tmp_path / "lock", Pins((DEB,), (SDIST, WHEEL)))
     text = (tmp_path / "lock").read_text()
     assert text.startswith("#")
-    assert "./invoke pin" in text.splitlines()[1]
+    assert "Made by `./invoke pin`" in text.partition("debs:")[0]
     pins = [line for line in text.splitlines() if line.startswith("- ")]
     assert [DEB.name in pins[0], WHEEL.filename in pins[1], SDIST.filename in pins[2]] == [True] * 3
 
@@ -45,6 +46,17 @@ def test_the_order_given_does_not_matter(tmp_path: Path) -> None:
     write_pins(tmp_path / "a", Pins((), (SDIST, WHEEL)))
     write_pins(tmp_path / "b", Pins((), (WHEEL, SDIST)))
     assert (tmp_path / "a").read_bytes() == (tmp_path / "b").read_bytes()
+
+
+def test_all_files_of_a_source_package_are_written_and_read(tmp_path: Path) -> None:
+    files = (DEB, replace(DEB, path="pool/main/f/foo/foo.dsc", size=3))
+    write_pins(tmp_path / "lock", Pins((DEB,), (WHEEL,), files))
+    pins = read_pins(tmp_path / "lock")
+    assert pins == Pins((DEB,), (WHEEL,), tuple(sorted(files)))
+    assert pins.source("bullseye", "libfoo1") == tuple(sorted(files))
+    for suite, name in (("bookworm", "libfoo1"), ("bullseye", "foo")):
+        with pytest.raises(UsageError, match=f"no source package {name} of {suite} is pinned"):
+            pins.source(suite, name)
 
 
 def test_no_pins_at_all_are_written_and_read(tmp_path: Path) -> None:
@@ -87,7 +99,7 @@ GOOD_FILE = "- {name: a, version: '1.0', filename: a.whl, size: 1, sha256: " + "
         (
             "debs: []\nfiles: []\nwheels: []",
             3,
-            "expected one of the keys debs, files; found 'wheels'",
+            "expected one of the keys debs, files, sources; found 'wheels'",
         ),
         ("debs: []\nfiles: []\ndebs: []", 3, "debs: expected each key once"),
         ("debs: 3\nfiles: []", 1, "debs: expected a list"),

@@ -18,6 +18,7 @@ GCC = f"usr/lib/gcc/{MULTIARCH}/10"
 def stage(tmp_path: Path, *links: tuple[str, str]) -> Path:
     """Stage a compiler of empty files with links, and return its sysroot."""
     files = [f"usr/bin/{MULTIARCH}-g++-10", f"{GCC}/cc1plus", f"lib/{MULTIARCH}/libc.so.6"]
+    files.append("usr/share/doc/liba/copyright")
     path = deb(
         tmp_path / "liba.deb",
         *[(member(f"./{name}"), b"") for name in files],

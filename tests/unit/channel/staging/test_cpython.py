@@ -52,6 +52,7 @@ LIBRARY = "usr/lib/python3.9"
 def python_context(tmp_path: Path, *links: tuple[str, str]) -> BuildContext:
     """Return the context of a Python deb with the files that the stage reads, and with links."""
     files: dict[str, str] = {"usr/bin/python3.9": "", f"{LIBRARY}/lib-dynload/nis.so": ""}
+    files["usr/share/doc/liba/copyright"] = "PSF"
     for name, old, _ in cpython.EDITS["3.9"]:
         files[f"{LIBRARY}/{name}"] = files.get(f"{LIBRARY}/{name}", "") + old
     files["usr/include/python3.9/Python.h"] = ""

@@ -5,7 +5,14 @@ from pathlib import Path
 
 import pytest
 
-from stacks.channel.staging.debian import MULTIARCH, copy_libraries, copy_licences, unpack_all
+from stacks.channel.staging.build_context import BuildContext
+from stacks.channel.staging.debian import (
+    MULTIARCH,
+    TEXTS,
+    copy_libraries,
+    copy_licences,
+    unpack_all,
+)
 from stacks.core.errors import IntegrityError, UsageError
 from unit.helpers.archives import deb, member
 from unit.helpers.staging import deb_context, make_context, tree
@@ -46,6 +53,61 @@ def test_debs_are_unpacked_and_their_copyright_files_copied(tmp_path: Path) -> N
     assert tree(source) == ["usr/bin/a", "usr/share/doc/liba/copyright"]
     copy_licences(source, context)
     assert tree(context.root) == ["share/licenses/a/liba.copyright"]
+
+
+def debs_context(tmp_path: Path, *names: str, **texts: bytes) -> BuildContext:
+    """Return the context of the debs of one source package; libb's folder is a link to liba's.
+
+    texts: the common licences in base-files.
+    """
+    doc = "./usr/share/doc"
+    files = {
+        "liba": [(member(f"{doc}/liba/copyright"), b"see /usr/share/common-licenses/GPL-3.\n")],
+        "libb": [(member(f"{doc}/libb", tarfile.SYMTYPE, "liba"), b"")],
+        "libc": [(member("./usr/bin/c"), b"")],
+        "base-files": [
+            (member("./etc/debian_version"), b"12"),
+            *((member(f"./{TEXTS}/{name.replace('_', '-')}"), t) for name, t in texts.items()),
+        ],
+    }
+    debs = {name: deb(tmp_path / f"{name}.deb", *files[name]) for name in names}
+    source = [{"suite": "bookworm", "debs": list(names)}]
+    return make_context(tmp_path, {"stage": "libraries"}, source, debs)
+
+
+def licences(context: BuildContext) -> dict[str, bytes]:
+    """Copy the licences, and return the files of the package by name."""
+    source = context.scratch / "debs"
+    unpack_all(context, source)
+    assert not (source / "etc").exists()
+    copy_licences(source, context)
+    return {path.name: path.read_bytes() for path in context.licences.iterdir()}
+
+
+def test_debs_of_one_source_have_one_copyright_file_and_the_texts_that_it_names(
+    tmp_path: Path,
+) -> None:
+    context = debs_context(tmp_path, "liba", "libb", "base-files", GPL_3=b"GNU", GPL_2=b"other")
+    assert licences(context) == {
+        "liba.copyright": b"see /usr/share/common-licenses/GPL-3.\n",
+        "GPL-3": b"GNU",
+    }
+
+
+@pytest.mark.parametrize(
+    ("names", "message"),
+    [
+        (["libb"], r"(?s)the deb libb has no copyright file.*add liba to the debs of the recipe"),
+        (["libc"], r"(?s)the deb libc has no copyright file.*pin another version"),
+        (["liba"], r"(?s)refers to the text of GPL-3, which is in no deb.*add base-files"),
+        (["liba", "base-files"], r"refers to the text of GPL-3, which is in no deb"),
+    ],
+)
+def test_a_deb_without_its_licence_is_refused(
+    tmp_path: Path, names: list[str], message: str
+) -> None:
+    with pytest.raises(IntegrityError, match=message):
+        licences(debs_context(tmp_path, *names))
 
 
 def test_the_link_of_a_library_to_another_folder_is_refused(source: Path, tmp_path: Path) -> None:

@@ -24,9 +24,15 @@ EXTRA = {
 def test_folders_are_copied_without_the_files_to_leave_out(tmp_path: Path) -> None:
     names = ("pygpu/a.py", "pygpu/a.c", "pygpu/tests/t.py", "other/b.py")
     files = {f"usr/{name}": b"" for name in names} | {"usr/pygpu/a.so": elf_library()}
+    files["usr/share/doc/liba/copyright"] = b"ISC"
     context = deb_context(tmp_path, EXTRA, files)
     debian_files.stage(context)
-    assert tree(context.root) == ["lib/liba.so", "lib/site/pygpu/a.py", "lib/site/pygpu/a.so"]
+    assert tree(context.root) == [
+        "lib/liba.so",
+        "lib/site/pygpu/a.py",
+        "lib/site/pygpu/a.so",
+        "share/licenses/a/liba.copyright",
+    ]
     rpath = call([PATCHELF, "--print-rpath", context.root / "lib/site/pygpu/a.so"])
     assert rpath.strip() == "$ORIGIN/../..:$ORIGIN/.."
 

@@ -10,7 +10,10 @@ from stacks.channel.staging.elf import exported, needed
 from stacks.core.errors import IntegrityError
 from unit.helpers.staging import deb_context, elf_library, tree
 
-FILES = {f"usr/lib/{MULTIARCH}/blas/libblas.so.3": elf_library()}
+FILES = {
+    f"usr/lib/{MULTIARCH}/blas/libblas.so.3": elf_library(),
+    "usr/share/doc/liba/copyright": b"BSD",
+}
 EXTRA = {
     "stage": "front-libraries",
     "functions": {"blas/libblas.so.3": {"PyInit__speedups": "init"}},
@@ -22,7 +25,11 @@ EXTRA = {
 def test_functions_are_renamed_and_the_others_hidden(tmp_path: Path) -> None:
     context = deb_context(tmp_path, EXTRA, FILES)
     front_libraries.stage(context)
-    assert tree(context.root) == ["lib/libblas.so", "lib/libblas.so.3"]
+    assert tree(context.root) == [
+        "lib/libblas.so",
+        "lib/libblas.so.3",
+        "share/licenses/a/liba.copyright",
+    ]
     library = context.root / "lib/libblas.so.3"
     assert needed(library)[:2] == ["libone.so", "libtwo.so"]
     assert all(name == "init" or name.startswith("unused_") for name in exported(library))

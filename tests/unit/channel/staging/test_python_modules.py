@@ -18,6 +18,7 @@ def test_own_sources_become_modules(tmp_path: Path) -> None:
     sources.mkdir(parents=True)
     (sources / "a.py").write_text("import b\n")
     (sources / "a.pth").write_text("import a\n")
+    (sources / "LICENSE-a").write_text("BSD")
     context = make_context(tmp_path, {"stage": "python-modules"}, [], {})
     recipe = context.recipe.model_copy(update={"recipes": tmp_path / "recipes"})
     before = inputs_hash(recipe, ())
@@ -28,6 +29,8 @@ def test_own_sources_become_modules(tmp_path: Path) -> None:
     python_modules.stage(replace(context, recipe=recipe))
     files = sorted(str(path.relative_to(context.root)) for path in context.root.rglob("*.*"))
     assert files == ["site-packages/a.pth", "site-packages/a.py"]
+    assert (context.licences / "LICENSE-a").read_text() == "BSD"
+    assert not (context.root / "site-packages/LICENSE-a").exists()
     assert (context.root / "site-packages/a.py").read_text() == "import b\n"
     assert inputs_hash(recipe, ()) == before
 

@@ -18,9 +18,14 @@ def test_the_front_needs_the_library_that_serves(tmp_path: Path) -> None:
     source = tmp_path / "recipes/a/src/complex.c"
     source.parent.mkdir(parents=True)
     source.touch()
+    source.with_name("LICENSE-a").write_text("BSD")
     context = make_context(tmp_path, EXTRA, [], {})
     log = write_gcc(context)
     thin_front.stage(context)
-    assert tree(context.root) == ["lib/libblas.so", "lib/libblas.so.3"]
+    assert tree(context.root) == [
+        "lib/libblas.so",
+        "lib/libblas.so.3",
+        "share/licenses/a/LICENSE-a",
+    ]
     assert needed(context.root / "lib/libblas.so.3")[0] == "libmkl_rt.so.3"
-    assert "complex.c -o libblas.so.3 -Wl,-soname,libblas.so.3" in log.read_text()
+    assert "-s complex.c -o libblas.so.3 -Wl,-soname,libblas.so.3" in log.read_text()

@@ -1,0 +1,173 @@
+"""What may be published, and that the sources of copyleft parts are pinned with it."""
+
+from __future__ import annotations
+
+import re
+
+import pytest
+
+from stacks.channel.licences import may_republish, sources_of
+from stacks.channel.recipe import Debs, Recipe, read_recipes
+from stacks.channel.stages import BLIS, Compiled, Forwarding, PythonModules, ThinFront
+from stacks.core.errors import UsageError
+from stacks.core.workspace import Workspace
+from stacks.sources.pins import DebPin, Pins, read_pins
+
+# Debian's source packages of debs that are in packages with copyleft parts, with the licences that
+# their copyright files name for these debs: none asks for the source.
+PERMISSIVE = {
+    "base-files": "the texts of licences",
+    "bzip2": "bzip2-1.0.6",
+    "expat": "MIT",
+    "isl": "MIT",
+    "jansson": "MIT",
+    "libffi": "MIT",
+    "libzstd": "BSD-3-Clause, or GPL-2",
+    "mpdecimal": "BSD-2-Clause",
+    "ncurses": "X11",
+    "openssl": "OpenSSL; Apache-2.0 since 3.0",
+    "python2.7": "PSF-2.0",
+    "python3.9": "PSF-2.0",
+    "python3.11": "PSF-2.0",
+    "python3-stdlib-extensions": "PSF-2.0",
+    "sqlite3": "public domain",
+    "util-linux": "libuuid is BSD-3-Clause",
+    "xz-utils": "liblzma is in the public domain",
+    "zlib": "Zlib",
+}
+
+
+def recipe(republish: str, **about: object) -> Recipe:
+    return Recipe.model_validate(
+        {
+            "package": {"name": "foo", "version": "1"},
+            "about": {"license": "MIT", "summary": "s", "republish": republish, **about},
+            "extra": {"stage": "python-modules"},
+        }
+    )
+
+
+@pytest.mark.parametrize(
+    ("republish", "include", "may"),
+    [
+        ("yes", (), True),
+        ("with sources", (), True),
+        ("on request", (), False),
+        ("on request", ("foo",), True),
+        ("on request", ("bar",), False),
+        ("no", ("foo",), False),
+    ],
+)
+def test_what_may_be_published(republish: str, include: tuple[str, ...], may: bool) -> None:
+    assert may_republish(recipe(republish, conditions="c"), include) is may
+
+
+@pytest.mark.parametrize(
+    ("republish", "about", "message"),
+    [
+        ("with sources", {}, "say the conditions"),
+        ("no", {}, "say the conditions"),
+        ("no", {"conditions": "c", "sources": [{"suite": "s", "sources": ["a"]}]}, "sources go"),
+        ("maybe", {"conditions": "c"}, "republish"),
+    ],
+)
+def test_what_a_recipe_must_say(republish: str, about: dict[str, object], message: str) -> None:
+    with pytest.raises(ValueError, match=message):
+        recipe(republish, **about)
+
+
+def pin(name: str, file: str) -> DebPin:
+    path = f"pool/main/{name}/{file}"
+    return DebPin(suite="s", name=name, version="1", path=path, size=1, sha256="0" * 64)
+
+
+def test_all_files_of_the_named_source_packages() -> None:
+    files = (pin("a", "a.dsc"), pin("a", "a.tar.xz"), pin("b", "b.dsc"))
+    copyleft = recipe("with sources", conditions="c", sources=[{"suite": "s", "sources": ["a"]}])
+    assert sources_of(copyleft, Pins(sources=files)) == files[:2]
+    assert sources_of(recipe("yes"), Pins(sources=files)) == ()
+    with pytest.raises(UsageError, match="no source package a of s is pinned"):
+        sources_of(copyleft, Pins(sources=files[2:]))
+
+
+def debs_of(each: Recipe, pins: Pins) -> list[DebPin]:
+    return [
+        pins.deb(debs.suite, name)
+        for debs in each.source
+        if isinstance(debs, Debs)
+        for name in debs.debs
+    ]
+
+
+def source_package(deb: DebPin) -> str:
+    return deb.path.split("/")[3]
+
+
+def test_each_copyleft_part_is_published_with_its_source_in_the_same_version(
+    workspace: Workspace,
+) -> None:
+    pins = read_pins(workspace.sources_lock)
+    for name, each in read_recipes(workspace.recipes).items():
+        if each.about.republish != "with sources":
+            continue
+        debs = debs_of(each, pins)
+        needed = {
+            (deb.suite, source_package(deb), re.sub(r"\+b\d+$", "", deb.version))
+            for deb in debs
+            if source_package(deb) not in PERMISSIVE
+        }
+        sources = sources_of(each, pins)
+        assert {(source.suite, source.name, source.version) for source in sources} == needed, name
+        for suite, package, _ in needed:
+            files = [s.filename for s in sources if (s.suite, s.name) == (suite, package)]
+            assert [file for file in files if file.endswith(".dsc")], package
+            assert [file for file in files if ".orig.tar." in file], package
+            assert [file for file in files if re.search(r"\.(debian\.tar\.xz|diff\.gz)$", file)]
+
+
+def test_no_package_with_copyleft_parts_is_published_without_a_word(workspace: Workspace) -> None:
+    for name, each in read_recipes(workspace.recipes).items():
+        if re.search("GPL|Sleepycat", each.about.license):
+            assert each.about.republish == "with sources", name
+        if each.about.license.startswith("LicenseRef"):
+            assert not may_republish(each), name
+
+
+def test_pythons_declare_the_copyleft_libraries_that_they_load(workspace: Workspace) -> None:
+    declared = {"libreadline8": "GPL-3.0", "libdb5.3": "Sleepycat", "libcrypt1": "LGPL-2.1"}
+    pins = read_pins(workspace.sources_lock)
+    for name, each in read_recipes(workspace.recipes).items():
+        if each.package.name == "python":
+            debs = {deb.name for deb in debs_of(each, pins)}
+            assert declared.keys() <= debs, name
+            assert all(licence in each.about.license for licence in declared.values()), name
+
+
+def test_the_fields_for_publishing_are_in_no_hash(workspace: Workspace) -> None:
+    for each in read_recipes(workspace.recipes).values():
+        assert set(each.model_dump(mode="json")["about"]) == {"homepage", "license", "summary"}
+
+
+def test_the_projects_own_code_is_packaged_with_the_projects_licence(workspace: Workspace) -> None:
+    licence = (workspace.root / "LICENSE").read_bytes()
+    for name, each in read_recipes(workspace.recipes).items():
+        sources = each.own_sources()
+        own = [path for path in sources if path.name.startswith("LICENSE-")]
+        if isinstance(each.extra, Forwarding | PythonModules | ThinFront | BLIS | Compiled):
+            assert [path.read_bytes() for path in own] == [licence], name
+
+
+def test_the_page_lists_every_package_with_conditions(workspace: Workspace) -> None:
+    page = (workspace.root / "docs/licences.md").read_text()
+    rows = [line.split("|") for line in page.splitlines() if line.startswith("|")]
+    listed = {
+        name.strip(): kind.strip()
+        for _, names, kind, *_ in rows
+        for name in names.replace(" 2.7, 3.9, 3.11", "").split(",")
+        if kind.strip() in ("with sources", "on request", "no")
+    }
+    recipes = read_recipes(workspace.recipes).values()
+    conditional = {
+        each.package.name: each.about.republish for each in recipes if each.about.republish != "yes"
+    }
+    assert listed == conditional
