@@ -1,9 +1,9 @@
 """The front door: the tasks of ./invoke, which are in stacks/tasks."""
 
-from stacks.tasks.channel import lock, pin, serve
+from stacks.tasks.channel import lock, pin, publish_channel, serve
 from stacks.tasks.environments import build, clean, list_, recommend, run, shell, verify
 from stacks.tasks.images import base, matrix, render, reproduce
-from stacks.tasks.project import configure, schema, test
+from stacks.tasks.project import configure, schema, test, vendor
 from stacks.tasks.timing import bench, compare, profile, publish, results, scheduler, worker
 
 __all__ = [
@@ -19,6 +19,7 @@ __all__ = [
     "pin",
     "profile",
     "publish",
+    "publish_channel",
     "recommend",
     "render",
     "reproduce",
@@ -29,6 +30,7 @@ __all__ = [
     "serve",
     "shell",
     "test",
+    "vendor",
     "verify",
     "worker",
 ]

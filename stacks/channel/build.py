@@ -1,29 +1,29 @@
-"""Building the channel's packages in parallel, and its index."""
+"""Building the channel's packages in parallel."""
 
 from __future__ import annotations
 
-import asyncio
 import logging
 import multiprocessing
 import os
 import signal
 import threading
-from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
+from collections import Counter
+from collections.abc import Iterable, Iterator, Mapping, Sequence
 from concurrent.futures import ProcessPoolExecutor, as_completed
 from concurrent.futures.process import BrokenProcessPool
 
-from rattler.index import index_fs
-
 from stacks.channel import assemble, package
 from stacks.channel.offers import Channel, Offer
-from stacks.channel.package import Built
+from stacks.channel.package import Built, Locked
 from stacks.core import log
 from stacks.core.console import step
-from stacks.core.disk import replace_atomically
 from stacks.core.errors import StacksError
 from stacks.core.workspace import Workspace
 from stacks.sources.fetch import fetch
 from stacks.sources.pins import Pin, Pins
+
+# The origin of a package that was built.
+SOURCES = "sources"
 
 
 def build_missing(
@@ -32,39 +32,76 @@ def build_missing(
     offers: Iterable[Offer],
     *,
     also: Iterable[Pin] = (),
-    finished: Callable[[Offer], None] = lambda offer: None,
+    locked: Mapping[str, Locked] | None = None,
+    origins: dict[str, str] | None = None,
 ) -> dict[str, Built]:
-    """Return the packages by file name; build those missing from the cache, in parallel.
+    """Return the packages by file name; take those missing from the cache from the places.
 
-    All missing sources, and the pins in `also`, are fetched first: the rest needs no network.
-    `finished` is called for each package that was built.
+    What no place has is built, in parallel. All missing sources, and the pins in `also`, are
+    fetched first: the rest needs no network. locked: the bytes of each package; with None, no place
+    is asked, and what came from one is built again. origins: gets the place of each package that
+    was not in the cache, or SOURCES.
     """
-    offers = tuple(offers)
-    built = {o.file_name: package.cached(workspace, o.recipe, o.inputs) for o in offers}
-    missing = [offer for offer in offers if built[offer.file_name] is None]
+    offers, origins = tuple(offers), {} if origins is None else origins
+    built_here = locked is None
+
+    def cached(wanted: Sequence[Offer]) -> dict[str, Built]:
+        found = {
+            offer.file_name: package.cached(
+                workspace, offer.recipe, offer.inputs, built_here=built_here
+            )
+            for offer in wanted
+        }
+        return {name: built for name, built in found.items() if built}
+
+    packages = cached(offers)
+    missing = [offer for offer in offers if offer.file_name not in packages]
+    if missing and locked is not None:
+        taken = _take(workspace, missing, locked)
+        origins |= taken
+        packages |= cached([offer for offer in missing if offer.file_name in taken])
+        missing = [offer for offer in missing if offer.file_name not in packages]
     fetch(
         workspace,
-        {*also, *(pin for offer in missing for pin in _sources(workspace, offer, channel.pins))},
+        {
+            *also,
+            *(
+                pin
+                for offer in missing
+                for pin in _sources(workspace, offer, channel.pins, built_here)
+            ),
+        },
     )
     if missing:
-        built |= _build_missing(workspace, channel, missing, finished)
-    return {name: each for name, each in built.items() if each is not None}
+        packages |= _build_missing(workspace, channel, missing, built_here)
+        origins |= {offer.file_name: SOURCES for offer in missing}
+    return packages
 
 
-def _sources(workspace: Workspace, offer: Offer, pins: Pins) -> Iterator[Pin]:
+def _take(
+    workspace: Workspace, missing: Sequence[Offer], locked: Mapping[str, Locked]
+) -> dict[str, str]:
+    """Take packages from the places into the cache; return the name of each one's place."""
+    # Loaded here: most runs find all in the cache and need no HTTP library.
+    from stacks.channel import places, retrieval
+
+    asked = places.places_of(workspace)
+    taken = retrieval.retrieve(workspace, asked, missing, locked) if asked else {}
+    return {name: place.name for name, place in taken.items()}
+
+
+def _sources(workspace: Workspace, offer: Offer, pins: Pins, built_here: bool) -> Iterator[Pin]:
     """Yield the pins of an offer, and of its tools that are missing from the cache."""
     yield from offer.recipe.pins(pins)
     for tool in offer.tools:
         tool_pins = tool.pins(pins)
-        if package.cached(workspace, tool, assemble.inputs_hash(tool, tool_pins)) is None:
+        inputs = assemble.inputs_hash(tool, tool_pins)
+        if package.cached(workspace, tool, inputs, built_here=built_here) is None:
             yield from tool_pins
 
 
 def _build_missing(
-    workspace: Workspace,
-    channel: Channel,
-    missing: Sequence[Offer],
-    finished: Callable[[Offer], None],
+    workspace: Workspace, channel: Channel, missing: Sequence[Offer], built_here: bool
 ) -> dict[str, Built]:
     # The largest first, so that no worker ends long after the others.
     def weight(offer: Offer) -> int:
@@ -77,7 +114,7 @@ def _build_missing(
         initializer=_begin_worker,
     ) as pool:
         jobs = {
-            pool.submit(_build_logged, workspace, offer, channel.pins): offer
+            pool.submit(_build_logged, workspace, offer, channel.pins, built_here): offer
             for offer in sorted(missing, key=weight, reverse=True)
         }
         try:
@@ -88,7 +125,6 @@ def _build_missing(
                 if isinstance(result, StacksError):
                     raise result
                 built[jobs[job].file_name] = result
-                finished(jobs[job])
         except BrokenProcessPool as error:
             raise StacksError(
                 "a process that built a package was killed",
@@ -104,12 +140,13 @@ def _build_missing(
 
 
 def _build_logged(
-    workspace: Workspace, offer: Offer, pins: Pins
+    workspace: Workspace, offer: Offer, pins: Pins, built_here: bool
 ) -> tuple[Built | StacksError, list[logging.LogRecord]]:
     """Build a package in a worker process; return it, or the error, and the log."""
     with log.collected() as records:
         try:
-            return package.build(workspace, offer.recipe, pins, offer.tools), records
+            built = package.build(workspace, offer.recipe, pins, offer.tools, built_here=built_here)
+            return built, records
         except StacksError as error:
             return error, records
 
@@ -127,27 +164,21 @@ def _begin_worker() -> None:
     threading.Thread(target=follow, daemon=True).start()
 
 
-def write_index(workspace: Workspace, channel: Channel, built: Mapping[str, Built]) -> None:
-    """Write the channel's folder, with packages and index, for any conda client."""
-    with replace_atomically(workspace.channel) as folder:
-        for name, each in built.items():
-            target = folder / channel.offers[name].recipe.subdir / name
-            target.parent.mkdir(parents=True, exist_ok=True)
-            try:
-                os.link(each.path, target)
-            except OSError:
-                target.write_bytes(each.path.read_bytes())
-        (folder / "noarch").mkdir(parents=True, exist_ok=True)
-        asyncio.run(index_fs(folder))
-
-
 def build_packages(
-    workspace: Workspace, channel: Channel, offers: Iterable[Offer], also: Iterable[Pin] = ()
+    workspace: Workspace,
+    channel: Channel,
+    offers: Iterable[Offer],
+    also: Iterable[Pin] = (),
+    locked: Mapping[str, Locked] | None = None,
 ) -> dict[str, Built]:
-    """Do as `build_missing`, and print how many packages were built."""
+    """Do as `build_missing`, and print how many packages came from where."""
     offers = tuple(offers)
-    fresh: list[Offer] = []
+    origins: dict[str, str] = {}
     with step("channel", "") as summaries:
-        built = build_missing(workspace, channel, offers, also=also, finished=fresh.append)
-        summaries.append(f"{len(fresh)} packages built, {len(offers) - len(fresh)} from the cache")
+        built = build_missing(workspace, channel, offers, also=also, locked=locked, origins=origins)
+        counts = Counter(origins.values())
+        words = [f"{counts.pop(SOURCES, 0)} packages built"]
+        words += [f"{count} fetched from {place}" for place, count in counts.items()]
+        words.append(f"{len(offers) - len(origins)} from the cache")
+        summaries.append(", ".join(words))
     return built

@@ -44,5 +44,11 @@ class StaleError(StacksError):
     """A committed file differs from what its inputs give now."""
 
 
+class ScarceError(StacksError):
+    """A pinned source can be had at one place only, or at none."""
+
+    exit_code = 4
+
+
 class VerifyError(StacksError):
     """The verification suite failed or could not run."""

@@ -9,6 +9,7 @@ from pathlib import Path
 
 from stacks.channel.build import build_packages
 from stacks.channel.offers import Channel, read_channel
+from stacks.channel.package import Locked
 from stacks.core.console import display_path, plural, step
 from stacks.core.errors import UsageError
 from stacks.core.workspace import Workspace
@@ -30,11 +31,19 @@ def read_lock(workspace: Workspace, variant: Variant) -> tuple[Channel, Lock]:
     return channel, locked
 
 
-def parts_of(workspace: Workspace, variant: Variant, channel: Channel, locked: Lock) -> list[Part]:
-    """Return a lock's packages, built or, for another channel, fetched if the cache lacks them.
+def parts_of(
+    workspace: Workspace,
+    variant: Variant,
+    channel: Channel,
+    locked: Lock,
+    *,
+    from_sources: bool = False,
+) -> list[Part]:
+    """Return a lock's packages; those that the cache lacks are fetched, or built from sources.
 
-    The accelerator packages come after another channel's, whose lock does not have them.
-    Files for pip are fetched too. Raises UsageError if this machine cannot run the packages,
+    from_sources: ask no place for packages that are ready, and build those of the cache again that
+    came from one. The accelerator packages come after another channel's, whose lock does not have
+    them. Files for pip are fetched too. Raises UsageError if this machine cannot run the packages,
     FetchError or IntegrityError.
     """
     host.check(spec for package in locked.packages for spec in package.depends)
@@ -46,17 +55,32 @@ def parts_of(workspace: Workspace, variant: Variant, channel: Channel, locked: L
             parts = fetched_packages.parts_of(workspace, locked)
             return parts + accelerator.parts(workspace, variant, channel.pins)
     offers = [channel.offers[package.file_name] for package in locked.packages]
-    built = build_packages(workspace, channel, offers, locked.requirements)
+    digests = None if from_sources else digests_of(locked)
+    built = build_packages(workspace, channel, offers, locked.requirements, digests)
     return [Part(offer, built[offer.file_name]) for offer in offers]
 
 
+def digests_of(locked: Lock) -> dict[str, Locked]:
+    """Return the bytes of a lock's packages, by file name."""
+    return {
+        package.file_name: Locked(package.sha256, locked.sizes[package.file_name])
+        for package in locked.packages
+    }
+
+
 def make_environment(
-    workspace: Workspace, variant: Variant, target: Path | None = None, *, repair: bool = False
+    workspace: Workspace,
+    variant: Variant,
+    target: Path | None = None,
+    *,
+    repair: bool = False,
+    from_sources: bool = False,
 ) -> Path:
     """Return the folder of a variant's environment, made from its lock if it is not ready.
 
     target: the folder instead of the one below build/. repair: compare every file of an environment
-    that is there, and put back what differs. Raises a StacksError if the lock is stale, a source is
+    that is there, and put back what differs. from_sources: take no package from a place that has
+    it ready. Raises a StacksError if the lock is stale, a source is
     not available, bytes are not the pinned ones, or the disk is full or read-only.
     """
     channel, locked = read_lock(workspace, variant)
@@ -70,7 +94,7 @@ def make_environment(
         return target
     if note := copying_note(workspace.cache, target):
         print(note, file=sys.stderr, flush=True)
-    parts = parts_of(workspace, variant, channel, locked)
+    parts = parts_of(workspace, variant, channel, locked, from_sources=from_sources)
     if repair:
         with step("repair", "") as summaries:
             faults = repairing.repair(workspace, variant, locked, parts, target, own)

@@ -1,51 +1,91 @@
-"""An HTTP server of the channel on this machine, for conda, mamba, pixi and conda-lock."""
+"""An HTTP server of the channel on this machine, for conda, mamba, pixi and conda-lock.
+
+The index follows from the locks. A package is fetched or built when a client asks for it.
+"""
 
 from __future__ import annotations
 
 import functools
 import http.server
 import io
+import os
+import shutil
 import sys
-from collections.abc import Callable
+import threading
+from collections import defaultdict
+from collections.abc import Callable, Mapping
 from pathlib import Path
 from typing import BinaryIO
 
-from stacks.channel import build as channel_build
-from stacks.channel.offers import PORT, read_channel
+from stacks.channel.index import Entry, index_files
+from stacks.channel.offers import PORT, Channel, read_channel
 from stacks.core.allowance import Allowance, limited_stream
-from stacks.core.errors import UsageError
+from stacks.core.disk import replace_atomically
+from stacks.core.errors import StacksError, UsageError
 from stacks.core.workspace import Workspace
-from stacks.locks import lock
+from stacks.locks.locked import entries_of, packages_of
 from stacks.variants.variant import all_variants
+
+# Makes the file at a path of the channel's folder, if the channel has it.
+Make = Callable[[str], None]
 
 
 def serve(workspace: Workspace, port: int = PORT) -> None:
-    """Build every package of the locks and serve the channel to this machine until ctrl-C.
+    """Serve the channel with the packages of all locks to this machine until ctrl-C.
 
     Raises UsageError if the port is in use.
     """
     channel = read_channel(workspace)
-    names = {
-        p.file_name
-        for v in all_variants(workspace)
-        for p in lock.check(workspace, v, channel).packages
-    }
-    offers = [channel.offers[name] for name in sorted(names)]
-    built = channel_build.build_packages(workspace, channel, offers)
-    channel_build.write_index(workspace, channel, built)
-    with server_of(workspace.channel, port) as server:
-        print(f"{len(names)} packages at http://localhost:{port}/theano-stacks (ctrl-C ends)")
+    entries = entries_of(workspace, channel, all_variants(workspace))
+    write_channel(workspace.channel, entries)
+    with server_of(workspace.channel, port, make=maker(workspace, channel, entries)) as server:
+        print(f"{len(entries)} packages at http://localhost:{port}/theano-stacks (ctrl-C ends)")
+        print("a package is fetched or built when a client first asks for it", flush=True)
         server.serve_forever()
 
 
-def server_of(folder: Path, port: int, seconds: float = 15.0) -> http.server.ThreadingHTTPServer:
+def write_channel(folder: Path, entries: tuple[Entry, ...]) -> None:
+    """Write the folder of a channel: its index, no packages yet."""
+    with replace_atomically(folder) as new:
+        for path, data in index_files(entries).items():
+            (new / path).parent.mkdir(parents=True, exist_ok=True)
+            (new / path).write_bytes(data)
+
+
+def maker(workspace: Workspace, channel: Channel, entries: tuple[Entry, ...]) -> Make:
+    """Return the function that puts a package into the channel's folder, built if need be."""
+    known: Mapping[str, Entry] = {entry.path: entry for entry in entries}
+    locks: Mapping[str, threading.Lock] = defaultdict(threading.Lock)
+
+    def make(path: str) -> None:
+        entry, target = known.get(path), workspace.channel / path
+        if entry is None:
+            return
+        # Clients ask for several packages at once; each is built by one thread.
+        with locks[path]:
+            if target.exists():
+                return
+            [package] = packages_of(workspace, channel, [entry], quiet=True).values()
+            with replace_atomically(target) as new:
+                try:
+                    os.link(package, new)
+                except OSError:
+                    shutil.copyfile(package, new)
+
+    return make
+
+
+def server_of(
+    folder: Path, port: int, seconds: float = 15.0, make: Make = lambda path: None
+) -> http.server.ThreadingHTTPServer:
     """Return a server of a channel's folder on this machine; UsageError if the port is in use.
 
-    seconds: within which a client must send its request, and read each block of the answer.
+    seconds: within which a client must send its request, and read each block of the answer. make:
+    called with the path of a file that the folder lacks; what it raises is the answer 500.
     """
     handler = functools.partial(_Handler, directory=str(folder))
     try:
-        return _Server(("127.0.0.1", port), handler, seconds)
+        return _Server(("127.0.0.1", port), handler, seconds, make)
     except (OSError, OverflowError) as error:
         raise UsageError(
             f"port {port} cannot be served",
@@ -56,10 +96,10 @@ def server_of(folder: Path, port: int, seconds: float = 15.0) -> http.server.Thr
 
 class _Server(http.server.ThreadingHTTPServer):
     def __init__(
-        self, address: tuple[str, int], handler: Callable[..., _Handler], seconds: float
+        self, address: tuple[str, int], handler: Callable[..., _Handler], seconds: float, make: Make
     ) -> None:
         super().__init__(address, handler)
-        self.seconds = seconds
+        self.seconds, self.make = seconds, make
 
     def handle_error(self, request: object, client_address: object) -> None:
         """Print one line: a lost connection is no failure of the server."""
@@ -92,6 +132,14 @@ class _Handler(http.server.SimpleHTTPRequestHandler):
         return file
 
     def send_head(self) -> io.BytesIO | BinaryIO | None:
+        file = Path(self.translate_path(self.path))
+        if not file.exists():
+            try:
+                self.server.make(os.path.relpath(file, self.directory))
+            except StacksError as error:
+                self.log_error("%s", " ".join(str(error).split()))
+                self.send_error(500, "the package cannot be built: see the server's messages")
+                return None
         # The request took some of it.
         self.connection.settimeout(self.server.seconds)
         # rattler sends If-Modified-Since, but does not accept the answer 304.

@@ -7,12 +7,13 @@ from collections.abc import Sequence
 
 from stacks.channel import solve as solver
 from stacks.channel.build import build_packages
-from stacks.channel.offers import read_channel
-from stacks.core.errors import StaleError
+from stacks.channel.offers import Channel, read_channel
+from stacks.core.errors import StaleError, UsageError
 from stacks.core.workspace import Workspace
-from stacks.locks import lock
+from stacks.locks import lock, publication
 from stacks.locks.digests import check_unchanged, digests_of
-from stacks.variants.variant import Variant
+from stacks.locks.publication import Publication
+from stacks.variants.variant import Variant, all_variants
 
 
 def relock(workspace: Workspace, variants: Sequence[Variant]) -> None:
@@ -30,6 +31,11 @@ def relock(workspace: Workspace, variants: Sequence[Variant]) -> None:
     for variant in variants:
         lock.make(workspace, variant, channel, digests)
         print(f"  {'locked':<9}{variant.id}", file=sys.stderr)
+    try:
+        publication.write_digests(workspace, _publication(workspace, channel))
+    except (StaleError, UsageError):
+        names = f"{publication.DIGESTS} is not written: other locks are stale"
+        print(f"note: {names}; `./invoke lock` makes all", file=sys.stderr)
 
 
 def check_locks(workspace: Workspace, variants: Sequence[Variant]) -> None:
@@ -42,5 +48,11 @@ def check_locks(workspace: Workspace, variants: Sequence[Variant]) -> None:
             print(f"  {'current':<9}{variant.id}", file=sys.stderr)
         except StaleError as error:
             stale.append(error)
+    if not stale and not publication.are_current(workspace, _publication(workspace, channel)):
+        stale.append(StaleError(f"{publication.DIGESTS} is stale", fix="./invoke lock"))
     if stale:
         raise StaleError("\n".join(error.what for error in stale), fix=stale[0].fix)
+
+
+def _publication(workspace: Workspace, channel: Channel) -> Publication:
+    return publication.publication(workspace, channel, all_variants(workspace))

@@ -8,6 +8,7 @@ from stacks.channel.recipe import Archives, Debs, IndexFile, read_recipes
 from stacks.core.errors import StaleError, UsageError
 from stacks.core.workspace import Workspace
 from stacks.image import base
+from stacks.sources import suites
 from stacks.sources.debian_archive import DebRequest
 from stacks.sources.debian_mirrors import WHEEL_FILE, WHEEL_NAME, WHEEL_VERSION
 from stacks.sources.pins import Pins, read_pins, write_pins
@@ -27,13 +28,14 @@ def source_packages(workspace: Workspace) -> set[DebRequest]:
 def required_sources(workspace: Workspace) -> tuple[set[DebRequest], set[FileRequest]]:
     """Return every deb and file that the recipes and the images' base name.
 
-    With them is the wheel that has the addresses of Debian's archive.
+    With them are the wheel that has the addresses of Debian's archive, and the table of its suites
+    (for `pin --alive`).
     """
     sources = [s for recipe in read_recipes(workspace.recipes).values() for s in recipe.source]
     content = base.read_base_file(workspace)
     debs = {DebRequest(s.suite, n) for s in sources if isinstance(s, Debs) for n in s.debs}
     debs |= {DebRequest(s.suite, n) for s in sources if isinstance(s, Archives) for n in s.names}
-    debs |= {DebRequest(content.suite, name) for name in content.debs}
+    debs |= {DebRequest(content.suite, name) for name in (*content.debs, suites.PACKAGE)}
     files = {FileRequest(s.project, s.version, s.file) for s in sources if isinstance(s, IndexFile)}
     files.add(FileRequest(WHEEL_NAME, WHEEL_VERSION, WHEEL_FILE))
     return debs, files
@@ -47,11 +49,11 @@ def pin(workspace: Workspace, *, check: bool = False, expired: Set[str] = frozen
     """
     debs, files = required_sources(workspace)
     sources = source_packages(workspace)
-    suites = sorted({deb.suite for deb in debs | sources})
-    if unknown := sorted(expired - set(suites)):
+    names = sorted({deb.suite for deb in debs | sources})
+    if unknown := sorted(expired - set(names)):
         raise UsageError(
             f"--expired: no recipe takes debs of {', '.join(unknown)}",
-            expected=f"some of: {', '.join(suites)}",
+            expected=f"some of: {', '.join(names)}",
         )
     path = workspace.sources_lock
     old = read_pins(path) if path.exists() else Pins(debs=(), files=())

@@ -140,6 +140,25 @@ def get_document(
     return document
 
 
+def size_at(web: Web, url: str) -> int | None:
+    """Return the size of the file at a URL in bytes without a download, None if it is not known.
+
+    Raises what Web.get raises; MissingError if the server does not have it.
+    """
+    if url.startswith("file:"):
+        return _on_disk(url, LARGEST_FILE).stat().st_size
+
+    def attempt(allowance: Allowance) -> int | None:
+        headers = {"Accept-Encoding": "identity"}
+        with web.get(url, headers, allowance, method="HEAD") as response:
+            length = response.headers.get("Content-Length")
+            # There is no body, but only a read hands the connection on to the next request.
+            response.raw.read()
+            return None if length is None else int(length)
+
+    return retry(web, url, attempt)
+
+
 def _blocks(
     web: Web,
     url: str,

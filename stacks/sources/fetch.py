@@ -1,4 +1,4 @@
-"""Pinned files from the cache or from the user's mirrors, checked at every use."""
+"""Pinned files from the cache, a vendored folder or the user's mirrors, checked at every use."""
 
 from __future__ import annotations
 
@@ -9,6 +9,7 @@ from pathlib import Path
 
 from stacks.core.errors import FetchError
 from stacks.core.workspace import Workspace
+from stacks.sources import vendored
 from stacks.sources.cache import cached_path, cached_sha256
 from stacks.sources.parallel import parallel_map
 from stacks.sources.pins import Pin
@@ -28,7 +29,7 @@ def fetch(workspace: Workspace, pins: Iterable[Pin], *, offline: bool = False) -
     digests = dict(
         zip(jobs, parallel_map(partial(cached_sha256, workspace), jobs, stop), strict=True)
     )
-    missing = [pin for pin in jobs if digests[pin] != pin.sha256]
+    missing = vendored.take(workspace, [pin for pin in jobs if digests[pin] != pin.sha256])
     if missing and offline:
         first = missing[0]
         more = f", and {len(missing) - 1} more files" if len(missing) > 1 else ""

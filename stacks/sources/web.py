@@ -6,6 +6,7 @@ import http.client
 import os
 import re
 import threading
+from collections.abc import Mapping
 from dataclasses import dataclass, field
 
 import requests
@@ -16,10 +17,12 @@ from stacks.core.errors import FetchError, UsageError
 from stacks.sources.connection import limited_session
 from stacks.sources.mirrors import PipSettings, public_url
 from stacks.sources.redirect import OTHER_SERVER, check_address, redirect_target
+from stacks.sources.registry import Tokens
 from stacks.sources.servers import Server, Servers
 
 RATE_VARIABLE = "THEANO_STACKS_LEAST_RATE"
 MOST_REDIRECTS = 10
+LARGEST_TOKEN = 1 << 20
 NO_ANSWER = "no answer in time"
 SPELLING = "check the spelling of the mirror or index"
 # What requests and urllib3 raise for a broken connection, a garbled answer or an address: not all
@@ -55,7 +58,8 @@ class StoppedError(FetchError):
 class Web:
     """The access to servers: certificates, proxy, timeout (seconds), retries, least rate (bytes/s).
 
-    roots: of the mirrors and indexes; one that fails is left out for the rest of the run.
+    roots: of the mirrors and indexes; one that fails is left out for the rest of the run. tokens:
+    those of a registry.
     A server below the least rate is left for the next one; up to eight downloads share a line. The
     library `requests` also uses the environment's proxies and ~/.netrc.
     """
@@ -70,6 +74,7 @@ class Web:
     least_rate: float = field(default_factory=lambda: _least_rate())
     noted_hosts: set[str] = field(default_factory=set, compare=False)
     roots: tuple[str, ...] = ()
+    tokens: Tokens | None = field(default=None, compare=False)
     servers: Servers = field(default_factory=Servers, compare=False)
 
     def allowance(self) -> Allowance:
@@ -89,15 +94,19 @@ class Web:
         host = host_of(url)
         return bool({host, re.sub(r":\d*$", "", host).strip("[]")} & set(self.trusted_hosts))
 
-    def get(self, url: str, headers: dict[str, str], allowance: Allowance) -> requests.Response:
+    def get(
+        self, url: str, headers: dict[str, str], allowance: Allowance, method: str = "GET"
+    ) -> requests.Response:
         """Request a URL once; the body is read from `.raw`, within the allowance.
 
         Raises MissingError, TransientError or FetchError, without passwords in the message.
         """
         address = check_address(url, f"{public_url(url)} is not a valid address", SPELLING)
         for _ in range(MOST_REDIRECTS + 1):
-            response = self._request(url, address, headers, allowance)
+            response = self._request(method, url, address, headers, allowance)
             self.server(url).answers()
+            if response.status_code == 401 and self._gets_token(address, response, allowance):
+                response = self._request(method, url, address, headers, allowance)
             if not response.is_redirect:
                 if 200 <= response.status_code < 300 or response.status_code == 416:
                     return response
@@ -111,16 +120,29 @@ class Web:
             f"{public_url(url)}: redirected more than {MOST_REDIRECTS} times", fix=OTHER_SERVER
         )
 
+    def _gets_token(self, address: str, response: requests.Response, allowance: Allowance) -> bool:
+        """Get the token that a registry asks for; return whether to try again."""
+        if self.tokens is None:
+            return False
+        response.close()
+
+        def get(url: str, headers: Mapping[str, str]) -> bytes:
+            with self.get(url, dict(headers), allowance) as reply:
+                return bytes(reply.raw.read(LARGEST_TOKEN, decode_content=True))
+
+        return self.tokens.answer(address, response.headers.get("WWW-Authenticate", ""), get)
+
     def _request(
-        self, url: str, address: str, headers: dict[str, str], allowance: Allowance
+        self, method: str, url: str, address: str, headers: dict[str, str], allowance: Allowance
     ) -> requests.Response:
         trusted = self.trusts(address)
         if trusted:
             urllib3.disable_warnings(urllib3.exceptions.InsecureRequestWarning)
         try:
-            return limited_session(allowance).get(
+            return limited_session(allowance).request(
+                method,
                 address,
-                headers=headers,
+                headers={**headers, **(self.tokens.headers(address) if self.tokens else {})},
                 stream=True,
                 timeout=max(0.001, min(self.timeout, allowance.left)),
                 verify=False if trusted else self.verify,
@@ -133,14 +155,14 @@ class Web:
 
 def environment_web(stop: threading.Event) -> Web:
     """Return the access to Debian's mirrors: the environment's CA bundle and proxies."""
-    return Web(stop=stop, verify=_environment_bundle())
+    return Web(stop=stop, verify=environment_bundle())
 
 
 def pip_web(stop: threading.Event, settings: PipSettings) -> Web:
     """Return the access to package indexes as pip is configured, else as the environment is."""
     return Web(
         stop=stop,
-        verify=settings.cert or _environment_bundle(),
+        verify=settings.cert or environment_bundle(),
         client_cert=settings.client_cert,
         proxy=settings.proxy,
         trusted_hosts=settings.trusted_hosts,
@@ -150,7 +172,8 @@ def pip_web(stop: threading.Event, settings: PipSettings) -> Web:
     )
 
 
-def _environment_bundle() -> str | bool:
+def environment_bundle() -> str | bool:
+    """Return the CA bundle that the environment names, or True for the usual one."""
     for name in ("REQUESTS_CA_BUNDLE", "CURL_CA_BUNDLE", "SSL_CERT_FILE"):
         if bundle := os.environ.get(name):
             return bundle

@@ -4,8 +4,9 @@ from __future__ import annotations
 
 from invoke.context import Context
 
+from stacks.core.errors import UsageError
 from stacks.core.workspace import default_workspace
-from stacks.tasks.options import CHANNEL, names_of
+from stacks.tasks.options import CHANNEL, names_of, path_of
 from stacks.tasks.task import task
 
 
@@ -13,14 +14,27 @@ from stacks.tasks.task import task
     help={
         "check": "write nothing; fail if the archives offer other versions",
         "expired": "suites whose archive has ended, so that its Valid-Until is past: bullseye,sid",
+        "alive": "pin nothing; ask each mirror and index which pinned files it still has; exit "
+        "status 4 if a file is at one place only, or at none",
+        "json": "with --alive: also write what each place has to this file, as JSON",
     },
     protects=("cache",),
 )
-def pin(context: Context, check: bool = False, expired: str = "") -> None:
+def pin(
+    context: Context, check: bool = False, expired: str = "", alive: bool = False, json: str = ""
+) -> None:
     """Pin the current sources and show what changed."""
+    from stacks.project import alive as survival
     from stacks.project import pinning
 
-    pinning.pin(default_workspace(), check=check, expired=names_of(expired))
+    if alive and (check or expired):
+        raise UsageError("--alive pins nothing: it goes with --json only")
+    if json and not alive:
+        raise UsageError("--json goes with --alive only")
+    if alive:
+        survival.report(default_workspace(), path=path_of(json))
+    else:
+        pinning.pin(default_workspace(), check=check, expired=names_of(expired))
 
 
 @task(
@@ -50,6 +64,38 @@ def lock(
         other_channel.relock(workspace, chosen, channel)
     else:
         lock_update.relock(workspace, chosen)
+
+
+@task(
+    name="publish-channel",
+    help={
+        "to": "the folder to write, or oci://HOST/NAME: a registry",
+        "include": "packages that are published only on request, such as mkl",
+        "key": "the private key that signs the list of digests",
+        "check": "write nothing; fail if a file of the folder differs from the locks",
+        "new-key": "make a private key, in this file, and the public one in the repository",
+    },
+    protects=("cache",),
+)
+def publish_channel(
+    context: Context,
+    to: str = "",
+    include: str = "",
+    key: str = "",
+    check: bool = False,
+    new_key: str = "",
+) -> None:
+    """Write the channel's packages for others: a static channel, or a registry."""
+    from stacks.publish import channel_command
+
+    channel_command.publish_channel(
+        default_workspace(),
+        to,
+        include=names_of(include),
+        key=path_of(key),
+        check=check,
+        new_key=path_of(new_key),
+    )
 
 
 @task(

@@ -20,6 +20,8 @@ from stacks.tasks.task import remainder, task
         "image's name)",
         "base": "another base for the image: an image's name, or with --to oci a tar archive of a "
         "root file system",
+        "from": "sources: build every package from its pinned sources, and take none from a "
+        "published channel",
         "repair": "put back the files of a built environment that are not the locked ones",
         "full": FULL,
         "json": JSON,
@@ -35,6 +37,7 @@ def build(
     to: str = "prefix",
     file: str = "",
     base: str = "",
+    from_: str = "",
     repair: bool = False,
     full: bool = False,
     json: str = "",
@@ -48,6 +51,13 @@ def build(
     from stacks.environments import verify as verification
     from stacks.variants.variant import load_variant, select
 
+    if from_ not in ("", "sources"):
+        raise unknown("value of --from", from_, ("sources",))
+    if from_ and (cluster or to != "prefix" or channel):
+        raise UsageError(
+            "--from builds environments of this project's channel, on this machine only",
+            fix="leave out --to, --channel and --cluster",
+        )
     if cluster:
         if to != "prefix" or file or base or json or repair:
             raise UsageError(
@@ -84,7 +94,9 @@ def build(
     elif base:
         raise UsageError("--base needs an image", fix="add --to docker or --to oci")
     else:
-        prefix = pipeline.make_environment(workspace, chosen, repair=repair)
+        prefix = pipeline.make_environment(
+            workspace, chosen, repair=repair, from_sources=bool(from_)
+        )
         verification.verify_variant(workspace, chosen, prefix, full=full, json_file=path_of(json))
 
 

@@ -62,6 +62,55 @@ def schema(context: Context, check: bool = False) -> None:
 
 @task(
     help={
+        "folder": "the folder to write, or with --check to compare",
+        "variants": "the variants, on every framework: V,W",
+        "framework": "only variants on this framework",
+        "all": "all variants on all frameworks",
+        "sources": "also the sources that the packages are built from",
+        "archive": "also write the folder to this file, a .tar.zst",
+        "check": "write nothing; read every file and fail if one is missing, changed or extra",
+    },
+    positional=["folder"],
+    protects=("cache",),
+)
+def vendor(
+    context: Context,
+    folder: str,
+    variants: str = "",
+    framework: str = "",
+    all: bool = False,  # the option's name
+    sources: bool = False,
+    archive: str = "",
+    check: bool = False,
+) -> None:
+    """Write all that some environments need into a folder, for machines without a network."""
+    from stacks.core.errors import UsageError
+    from stacks.project import vendor as vendoring
+    from stacks.tasks.options import names_of, path_of
+    from stacks.variants.variant import select
+
+    target = path_of(folder)
+    assert target
+    if check:
+        vendoring.check(target)
+        return
+    if bool(variants) == all:
+        raise UsageError(
+            "which variants?", fix="--variants V,W names them; --all takes all variants"
+        )
+    workspace = default_workspace()
+    chosen = [v for name in names_of(variants) or [""] for v in select(workspace, name, framework)]
+    vendoring.vendor(
+        workspace,
+        sorted(chosen, key=lambda v: v.id),
+        target,
+        sources=sources,
+        archive=path_of(archive),
+    )
+
+
+@task(
+    help={
         "debian-mirror": "use this mirror of Debian's archive from now on, such as "
         "https://HOST/debian; it is tried before it is saved. DEBIAN_MIRROR goes before it",
         "no-debian-mirror": "remove the mirror from the configuration",

@@ -11,15 +11,17 @@ import pytest
 import rattler_build
 from rattler.index import index_fs
 
-from integration.test_serve import publish, serving
+from integration.test_serve import serving_folder
 from integration.workspaces import workspace_below
 from stacks.channel.offers import read_channel
 from stacks.core.disk import REPOSITORY
 from stacks.core.workspace import Workspace
 from stacks.environments import build as pipeline
 from stacks.environments import settings
+from stacks.environments.serve import maker, write_channel
 from stacks.environments.verify import environment
 from stacks.locks import lock, other_channel
+from stacks.locks.locked import entries_of
 from stacks.variants.variant import load_variant
 
 DRIVER = Path(__file__).with_name("verify_driver.py")
@@ -48,10 +50,14 @@ def test_an_environment_of_another_channel_passes(
 ) -> None:
     own = workspace_below(tmp_path / "checkout", workspace.cache, copies=("envs",))
     ours = load_variant(own, "openblas")
-    channel = publish(own, [ours])
-    add_openblas(channel, tmp_path)
+    channel = read_channel(own)
+    entries = entries_of(own, channel, [ours])
+    write_channel(own.channel, entries)
+    for entry in entries:
+        maker(own, channel, entries)(entry.path)
+    add_openblas(own.channel, tmp_path)
     place = tmp_path / "prefix"
-    with serving(channel) as address:
+    with serving_folder(own.channel) as address:
         other_channel.relock(own, [ours], address)
         [theirs] = lock.with_other_channels(own, [ours])[1:]
         monkeypatch.setenv("DEBIAN_MIRROR", "http://127.0.0.1:9/debian")

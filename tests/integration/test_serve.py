@@ -17,31 +17,21 @@ from rattler.exceptions import InstallerError
 
 from integration.tiny import Tiny, flip
 from integration.workspaces import workspace_below
-from stacks.channel import build as package_builds
 from stacks.channel import offers as offers_module
+from stacks.channel.offers import read_channel
 from stacks.core.errors import UsageError
 from stacks.core.workspace import Workspace, default_workspace
-from stacks.environments.serve import server_of
+from stacks.environments.serve import Make, maker, server_of, write_channel
 from stacks.locks import lock
+from stacks.locks.locked import entries_of
 from stacks.variants.variant import Variant, all_variants
 
 VARIANTS = all_variants(default_workspace())
 
 
-def publish(workspace: Workspace, variants: Iterable[Variant]) -> Path:
-    """Write the channel with the locked packages of some variants, and return its folder."""
-    channel = offers_module.read_channel(workspace)
-    names = {p.file_name for v in variants for p in lock.check(workspace, v, channel).packages}
-    built = package_builds.build_missing(
-        workspace, channel, [channel.offers[name] for name in sorted(names)]
-    )
-    package_builds.write_index(workspace, channel, built)
-    return workspace.channel
-
-
 @contextmanager
-def serving(folder: Path) -> Iterator[str]:
-    with server_of(folder, 0) as server:
+def serving_folder(folder: Path, make: Make = lambda path: None) -> Iterator[str]:
+    with server_of(folder, 0, make=make) as server:
         threading.Thread(target=server.serve_forever, args=(0.01,), daemon=True).start()
         try:
             yield f"http://localhost:{server.server_port}/theano-stacks"
@@ -49,10 +39,20 @@ def serving(folder: Path) -> Iterator[str]:
             server.shutdown()
 
 
+@contextmanager
+def serving(workspace: Workspace, variants: Iterable[Variant]) -> Iterator[str]:
+    """Serve the locked packages of some variants, as `./invoke serve` does."""
+    channel = read_channel(workspace)
+    entries = entries_of(workspace, channel, variants)
+    write_channel(workspace.channel, entries)
+    with serving_folder(workspace.channel, maker(workspace, channel, entries)) as address:
+        yield address
+
+
 @pytest.fixture(scope="module")
 def address(workspace: Workspace, tmp_path_factory: pytest.TempPathFactory) -> Iterator[str]:
     own = workspace_below(tmp_path_factory.mktemp("channel"), workspace.cache)
-    with serving(publish(own, VARIANTS)) as address:
+    with serving(own, VARIANTS) as address:
         yield address
 
 
@@ -99,13 +99,14 @@ def install(records: list[rattler.RepoDataRecord], place: Path, cache: Path) -> 
 
 
 def test_a_client_installs_and_checks_the_bytes(tiny: Tiny, tmp_path: Path) -> None:
-    folder = publish(tiny.workspace, [tiny.variant("by-conda")])
     environment = tiny.locks / "tiny/by-conda/environment.yml"
-    with serving(folder) as address:
+    with serving(tiny.workspace, [tiny.variant("by-conda")]) as address:
         records = solve(address, environment, tmp_path / "client")
+        assert list(tiny.workspace.channel.glob("*/*.conda")) == [], "built when asked for"
         install(records, tmp_path / "sound", tmp_path / "one")
         assert (tmp_path / "sound/lib/python2.7/site-packages/six.py").is_file()
-        [package] = folder.glob("noarch/six-*.conda")
+        assert len(list(tiny.workspace.channel.glob("*/*.conda"))) == len(records)
+        [package] = tiny.workspace.channel.glob("noarch/six-*.conda")
         flip(package)
         with pytest.raises(InstallerError, match="six"):
             install(records, tmp_path / "other", tmp_path / "two")

@@ -18,8 +18,8 @@ from stacks.sources.unpack import unpack_tar
 def stage(context: BuildContext) -> None:
     """Compile the recipe's objects, link its library, and copy headers and licences.
 
-    All sources are in one folder, that of the recipe's source archive, with the project's own
-    files in `own/`. The compiler runs there with relative paths.
+    All sources are in one folder: the recipe's own files in `own/`, and the files of its source
+    archive, if it has one. The compiler runs there with relative paths.
     """
     extra = context.recipe.extra
     assert isinstance(extra, Compiled)
@@ -53,13 +53,13 @@ def gcc(context: BuildContext, folder: Path, arguments: Sequence[str | Path]) ->
 
 
 def _unpack(context: BuildContext) -> Path:
-    """Return the folder with all sources, which the recipe's archive has made."""
+    """Return the folder with all sources: the one of the recipe's archive, if it has one."""
     unpacked = context.scratch / "unpacked"
     unpacked.mkdir()
-    for source in context.recipe.source:
-        for name in source.names if isinstance(source, Archives) else ():
-            unpack_tar(context.sources[name], unpacked)
-    folders = list(unpacked.iterdir())
+    sources = [source for source in context.recipe.source if isinstance(source, Archives)]
+    for name in (name for source in sources for name in source.names):
+        unpack_tar(context.sources[name], unpacked)
+    folders = list(unpacked.iterdir()) if sources else [unpacked]
     if len(folders) != 1:
         raise IntegrityError(
             f"the source archive of {context.recipe.package.name} has another layout",

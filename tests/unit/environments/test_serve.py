@@ -10,8 +10,8 @@ from pathlib import Path
 
 import pytest
 
-from stacks.core.errors import UsageError
-from stacks.environments.serve import server_of
+from stacks.core.errors import IntegrityError, UsageError
+from stacks.environments.serve import Make, server_of
 
 
 def test_only_files_of_the_channel_are_served(tmp_path: Path) -> None:
@@ -39,9 +39,9 @@ def test_a_port_in_use_is_refused(tmp_path: Path) -> None:
 
 
 @contextmanager
-def serving(folder: Path, seconds: float = 15.0) -> Iterator[int]:
+def serving(folder: Path, seconds: float = 15.0, make: Make = lambda path: None) -> Iterator[int]:
     """Serve a folder; give the port."""
-    with server_of(folder, 0, seconds) as server:
+    with server_of(folder, 0, seconds, make) as server:
         threading.Thread(target=server.serve_forever, args=(0.01,), daemon=True).start()
         try:
             yield server.server_port
@@ -105,6 +105,32 @@ def test_no_path_leaves_the_folder(
     assert received.startswith(b"HTTP/1.0 404 ")
     assert b"secret" not in received
     assert "Traceback" not in capfd.readouterr().err
+
+
+def test_a_missing_package_is_made_when_it_is_asked_for(
+    folder: Path, capfd: pytest.CaptureFixture[str]
+) -> None:
+    asked = []
+
+    def make(path: str) -> None:
+        asked.append(path)
+        if path == "noarch/broken.conda":
+            raise IntegrityError("broken was built with other bytes", fix="report it")
+        if path == "noarch/six.conda":
+            (folder / "noarch").mkdir()
+            (folder / path).write_bytes(b"a package")
+
+    with serving(folder, make=make) as port:
+        for name in ("six", "six", "other"):
+            received = answer(
+                port, f"GET /theano-stacks/noarch/{name}.conda HTTP/1.1\r\n\r\n".encode()
+            )
+            assert received.endswith(b"a package") == (name == "six")
+        broken = answer(port, b"GET /theano-stacks/noarch/broken.conda HTTP/1.1\r\n\r\n")
+    assert asked == ["noarch/six.conda", "noarch/other.conda", "noarch/broken.conda"]
+    assert broken.startswith(b"HTTP/1.0 500 ")
+    [line] = [line for line in capfd.readouterr().err.splitlines() if "broken was" in line]
+    assert line.endswith("broken was built with other bytes fix: report it")
 
 
 @pytest.mark.parametrize("method", ["POST", "PUT", "DELETE", "OPTIONS", "CONNECT", "X\x1b[31m"])

@@ -75,6 +75,7 @@ class Site:
         self.kinds: dict[str, str] = {}
         self.plans: dict[str, list[Answer]] = {}
         self.asked: list[Asked] = []
+        self.heads = 0
         self.url = ""
 
     def answer(self, path: str, headers: dict[str, str]) -> Answer:
@@ -101,6 +102,13 @@ def serving() -> Iterator[Site]:
 
     class Handler(BaseHTTPRequestHandler):
         def do_GET(self) -> None:
+            self.reply(body=True)
+
+        def do_HEAD(self) -> None:
+            site.heads += 1
+            self.reply(body=False)
+
+        def reply(self, *, body: bool) -> None:
             headers = {key.lower(): value for key, value in self.headers.items()}
             answer = site.answer(self.path, headers)
             self.send_response(answer.status)
@@ -110,7 +118,7 @@ def serving() -> Iterator[Site]:
             self.end_headers()
             # A client may have seen enough, or be killed, before it has all.
             with suppress(ConnectionError):
-                self.wfile.write(answer.body)
+                self.wfile.write(answer.body if body else b"")
 
         def log_message(self, format: str, *args: object) -> None:
             """Say nothing."""

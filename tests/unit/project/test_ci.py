@@ -59,9 +59,21 @@ def test_the_values_of_a_job(workspace: Workspace) -> None:
         "image": "theano-mkl",
         "tags": "1.0.5 latest",
         "device": "cpu",
+        "publish": "on request",
         "runner": "ubuntu-24.04",
     }
     assert second["baseline"] == second["flavour"] == "pip-default"
+
+
+def test_an_image_is_published_as_its_strictest_package(workspace: Workspace) -> None:
+    jobs = ci.matrix(workspace, all_variants(workspace))["include"]
+    terms = {job["flavour"]: job["publish"] for job in jobs}
+    assert {flavour for flavour in terms if terms[flavour] == "no"} == {"gpuarray-cuda"}
+    assert {flavour for flavour in terms if terms[flavour] == "on request"} == {
+        "mkl",
+        "mkl-amdlibm",
+    }
+    assert terms["openblas"] == terms["pip-default"] == "yes"
 
 
 def test_only_the_generated_lines_of_a_workflow_change(own_workspace: Workspace) -> None:
@@ -129,13 +141,26 @@ def test_the_commands_and_options_of_jobs_exist() -> None:
         if not line.lstrip().startswith("#")
         for match in re.finditer(r"\./invoke ([a-z]+)([^|;]*)", line)
     ]
-    assert {name for name, _ in commands} == {"build", "bench", "results", "publish"}
+    assert {name for name, _ in commands} == {"build", "bench", "results", "publish", "pin"}
     for name, rest in commands:
         assert set(re.findall(r"--([a-z-]+)", rest)) <= flags[name], f"{name} {rest}"
 
 
-def test_only_a_release_may_write() -> None:
-    writing = {name for name, job in jobs() if "write" in job["permissions"].values()}
-    assert writing == {"release.yml: image", "release.yml: tags"}
+def test_only_a_release_and_the_issue_of_the_sources_write() -> None:
+    writing = {name: job for name, job in jobs() if "write" in job["permissions"].values()}
+    assert writing.keys() == {"alive.yml: issue", "release.yml: image", "release.yml: tags"}
     # YAML 1.1 reads the key `on` as true.
     assert content("release.yml")[True] == {"push": {"tags": ["v*"]}}
+    # The job that may open issues runs no code of the checkout.
+    issue = writing["alive.yml: issue"]
+    assert issue["permissions"] == {"issues": "write"}
+    assert not any("checkout" in step.get("uses", "") for step in issue["steps"])
+
+
+def test_a_fresh_fork_needs_no_setting() -> None:
+    """No workflow uses a secret or variable without a default, unless empty means unset."""
+    empty_means_unset = {"DEBIAN_MIRROR", "DEBIAN_SNAPSHOT_MIRROR", "THEANO_STACKS_CHANNEL"}
+    for path in FILES:
+        for expression in re.findall(r"\$\{\{(.*?)\}\}", path.read_text()):
+            for name in re.findall(r"\b(?:vars|secrets)\.(\w+)", expression):
+                assert name in empty_means_unset or "||" in expression, f"{path.name}: {name}"

@@ -25,7 +25,6 @@ EXCEPTIONS = {
     "stacks/publish/markdown.py": PAGE,
     "stacks/publish/page.py": PAGE,
     "stacks/publish/svg.py": "tests/unit/publish/test_plots.py measures its drawings",
-    "stacks/tasks/channel.py": TASKS,
     "stacks/tasks/environments.py": "tests/integration/test_prefix.py runs its commands",
     "stacks/tasks/images.py": TASKS,
     "stacks/tasks/project.py": TASKS,

@@ -48,6 +48,23 @@ def test_a_library_is_compiled_with_its_headers_and_licences(tmp_path: Path) -> 
     assert [line for line in lines if "-shared" in line and line.endswith("-Wl,-z,defs -lm")]
 
 
+def test_a_library_of_the_recipes_own_files_needs_no_archive(tmp_path: Path) -> None:
+    sources = tmp_path / "recipes/a/src"
+    (sources / "upstream").mkdir(parents=True)
+    for name in ("b.c", "a.h", "upstream/c.c", "upstream/LICENSE-c"):
+        (sources / name).touch()
+    extra = EXTRA | {
+        "objects": [{"file": "own/b.c"}, {"file": "own/c.c"}],
+        "headers": ["own/a.h"],
+        "licences": ["own/LICENSE-c"],
+    }
+    context = make_context(tmp_path, extra, [], {})
+    log = write_gcc(context)
+    compiled_library.stage(context)
+    assert tree(context.root) == ["include/a.h", "lib/liba.so", "share/licenses/a/LICENSE-c"]
+    assert "-c -O2 own/c.c -o 1.o" in log.read_text()
+
+
 def test_an_archive_with_two_folders_is_refused(tmp_path: Path) -> None:
     context = context_of(tmp_path, "a-1/a.c", "b-1/a.c")
     with pytest.raises(IntegrityError, match=r"(?s)archive of a has another layout.*a-1, b-1"):

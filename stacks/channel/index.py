@@ -1,0 +1,75 @@
+"""The index of a channel, written from what the locks say: no package is read, no clock asked.
+
+The same entries give the same bytes. The form is that of repodata.json, which conda, mamba, pixi
+and rattler read; they ask for its .zst first.
+"""
+
+from __future__ import annotations
+
+import hashlib
+import json
+from collections.abc import Iterable, Mapping
+from dataclasses import dataclass
+from typing import Any
+
+import zstandard
+
+from stacks.channel.offers import Offer
+
+SUBDIRS = ("linux-64", "noarch")
+# Of 51 packages' index: 19 takes 0.1 s.
+COMPRESSION_LEVEL = 19
+
+
+@dataclass(frozen=True)
+class Entry:
+    """A package of the index: its offer, the digests of its bytes in hexadecimal, their number."""
+
+    offer: Offer
+    sha256: str
+    md5: str
+    size: int
+
+    @property
+    def path(self) -> str:
+        """The package's path in the channel."""
+        return f"{self.offer.recipe.subdir}/{self.offer.file_name}"
+
+    @property
+    def record(self) -> dict[str, Any]:
+        """The package's metadata as in repodata.json."""
+        known = {key: value for key, value in self.offer.index.items() if value is not None}
+        return {**known, "sha256": self.sha256, "md5": self.md5, "size": self.size}
+
+
+def index_files(entries: Iterable[Entry]) -> dict[str, bytes]:
+    """Return the index files of a channel with these packages, by their paths in it."""
+    packages: dict[str, dict[str, Any]] = {subdir: {} for subdir in SUBDIRS}
+    for entry in entries:
+        packages[entry.offer.recipe.subdir][entry.offer.file_name] = entry.record
+    files = {}
+    for subdir, records in packages.items():
+        content = {
+            "info": {"subdir": subdir},
+            "packages": {},
+            "packages.conda": records,
+            "repodata_version": 1,
+        }
+        data = (json.dumps(content, indent=1, sort_keys=True) + "\n").encode()
+        files[f"{subdir}/repodata.json"] = data
+        files[f"{subdir}/repodata.json.zst"] = zstandard.ZstdCompressor(
+            level=COMPRESSION_LEVEL, threads=0
+        ).compress(data)
+    return files
+
+
+def digest_list(
+    entries: Iterable[Entry], files: Mapping[str, bytes], others: Mapping[str, str]
+) -> str:
+    """Return lines as sha256sum prints them, by path.
+
+    files: the bytes of the index files. others: the SHA-256 of further files.
+    """
+    digests = {**others, **{entry.path: entry.sha256 for entry in entries}}
+    digests |= {path: hashlib.sha256(data).hexdigest() for path, data in files.items()}
+    return "".join(f"{digest}  {path}\n" for path, digest in sorted(digests.items()))

@@ -1,0 +1,213 @@
+"""Packages from places that have them ready, each checked against the lock."""
+
+from __future__ import annotations
+
+import logging
+import queue
+import re
+import sys
+import threading
+from collections.abc import Callable, Mapping, Sequence
+from contextlib import suppress
+from dataclasses import dataclass, field, replace
+from pathlib import Path
+from typing import TypeVar
+
+from stacks.channel import package
+from stacks.channel.offers import Offer
+from stacks.channel.package import Locked
+from stacks.channel.places import Kind, Place
+from stacks.core.disk import explain_disk_errors, sha256_of
+from stacks.core.errors import FetchError, IntegrityError, StacksError
+from stacks.core.models import SHA256
+from stacks.core.workspace import Workspace
+from stacks.sources.cache import cached_path
+from stacks.sources.download import download, get_document
+from stacks.sources.parallel import parallel_map
+from stacks.sources.pins import CondaPin
+from stacks.sources.progress import DownloadProgress, download_progress
+from stacks.sources.registry import Tokens
+from stacks.sources.web import MissingError, StoppedError, Web, environment_web, host_of
+
+T = TypeVar("T")
+LOGGER = logging.getLogger(__name__)
+# Seconds, and tries after the first: another place or the sources can take over.
+TIMEOUT, RETRIES = 5.0, 1
+# Seconds: the list of a release that nobody asked for must not hold up a machine without network.
+LONGEST_LOOKUP = 2.0
+LARGEST_LIST = 1 << 20
+
+
+@dataclass(frozen=True)
+class _Visit:
+    """One place in one run: the access to it, and what failed there, in order.
+
+    The access remembers a server that does not answer or is slow: it is not asked again.
+    """
+
+    place: Place
+    web: Web
+    failures: list[StacksError] = field(default_factory=list)
+
+
+def retrieve(
+    workspace: Workspace,
+    places: Sequence[Place],
+    offers: Sequence[Offer],
+    locked: Mapping[str, Locked],
+) -> dict[str, Place]:
+    """Take packages into the cache from the first place that has each; return it by file name.
+
+    locked: the bytes of each package, by file name. A place that fails or has other bytes costs one
+    warning. What is not in the answer was nowhere. Raises DiskError.
+    """
+    origins: dict[str, Place] = {}
+    for place in places:
+        wanted = [offer for offer in offers if offer.file_name not in origins]
+        if not wanted:
+            break
+        origins |= _retrieve_from(workspace, place, wanted, locked)
+    return origins
+
+
+def _retrieve_from(
+    workspace: Workspace, place: Place, offers: Sequence[Offer], locked: Mapping[str, Locked]
+) -> dict[str, Place]:
+    """Return the packages that came from one place."""
+    stop = threading.Event()
+    retries = RETRIES if place.configured else 0
+    tokens = Tokens(place.registry) if place.registry else None
+    web = replace(environment_web(stop), timeout=TIMEOUT, retries=retries, tokens=tokens)
+    # The one warning below takes the place of the note of each server's first wait.
+    web.noted_hosts.add(host_of(place.address))
+    visit = _Visit(place, web)
+    if place.kind is Kind.RELEASE:
+        listed = _listed(visit)
+        offers = [offer for offer in offers if offer.file_name in listed]
+    elif place.folder and not place.folder.is_dir():
+        visit.failures.append(FetchError(f"{place.name}: no such folder"))
+        offers = []
+    came = []
+    if offers:
+        total = sum(locked[offer.file_name].size for offer in offers)
+        with download_progress(len(offers), total) as progress:
+            came = parallel_map(
+                lambda offer: _take(workspace, visit, offer, locked[offer.file_name], progress),
+                offers,
+                stop,
+            )
+    _report(visit)
+    return {offer.file_name: place for offer, has in zip(offers, came, strict=True) if has}
+
+
+def _report(visit: _Visit) -> None:
+    if not visit.failures:
+        return
+    # Other threads may have noted first that the server is not asked again.
+    error = visit.web.server(visit.place.address).failure or visit.failures[0]
+    if visit.place.configured:
+        print(f"warning: {error.what}; the next place is tried", file=sys.stderr, flush=True)
+    else:
+        LOGGER.info("%s: %s", visit.place.name, error.what)
+
+
+def _listed(visit: _Visit) -> frozenset[str]:
+    """Return the names of the files that a release has; none if it does not answer soon."""
+    url = visit.place.list_url
+    try:
+        data = _within(
+            LONGEST_LOOKUP, lambda: get_document(visit.web, url, "text/plain", LARGEST_LIST)[0]
+        )
+    except MissingError:
+        return frozenset()
+    except StacksError as error:
+        visit.failures.append(error)
+        return frozenset()
+    lines = (line.split() for line in data.decode("utf-8", "replace").splitlines())
+    return frozenset(
+        words[1].rsplit("/", 1)[-1]
+        for words in lines
+        if len(words) == 2 and re.fullmatch(SHA256, words[0])
+    )
+
+
+def _within(seconds: float, work: Callable[[], T]) -> T:
+    """Return what `work` returns; FetchError if that takes longer.
+
+    A look-up of a name has no limit of its own.
+    """
+    answers: queue.SimpleQueue[tuple[T | None, BaseException | None]] = queue.SimpleQueue()
+
+    def run() -> None:
+        try:
+            answers.put((work(), None))
+        except BaseException as error:  # raised in the caller's thread
+            answers.put((None, error))
+
+    threading.Thread(target=run, daemon=True).start()
+    try:
+        answer, error = answers.get(timeout=seconds)
+    except queue.Empty:
+        raise FetchError(f"no answer within {seconds:g} s") from None
+    if error is not None:
+        raise error
+    return answer  # type: ignore[return-value]  # without an error it is a T
+
+
+def _take(
+    workspace: Workspace, visit: _Visit, offer: Offer, locked: Locked, progress: DownloadProgress
+) -> bool:
+    """Take a package into the cache; return whether it is there."""
+    try:
+        with package.being_made(workspace, offer.recipe, offer.inputs):
+            # Another process may have made it meanwhile.
+            built = package.cached(workspace, offer.recipe, offer.inputs)
+            if built is None or built.sha256 != locked.sha256:
+                part = _download(workspace, visit, offer, locked, progress)
+                name = visit.place.name
+                package.add(workspace, offer.recipe, offer.inputs, part, locked.sha256, name)
+                with suppress(OSError):
+                    part.parent.rmdir()
+    except StoppedError:
+        raise
+    except MissingError:
+        return False
+    except (FetchError, IntegrityError) as error:
+        visit.failures.append(error)
+        return False
+    return True
+
+
+def _download(
+    workspace: Workspace, visit: _Visit, offer: Offer, locked: Locked, progress: DownloadProgress
+) -> Path:
+    """Return a file with the package's bytes, or raise IntegrityError; parts resume next time."""
+    url = visit.place.url(offer.recipe.subdir, offer.file_name, locked.sha256)
+    pin = CondaPin(
+        name=offer.recipe.package.name,
+        version=offer.recipe.package.version,
+        filename=offer.file_name,
+        size=locked.size,
+        sha256=locked.sha256,
+        urls=(url,),
+    )
+    target = cached_path(workspace, pin)
+    part = target.with_name(f"{target.name}.part")
+    with explain_disk_errors(part):
+        part.parent.mkdir(parents=True, exist_ok=True)
+        already = part.stat().st_size if part.exists() else 0
+    with progress.file(pin.filename, pin.size, already) as advance:
+        # A part may have begun with another place's wrong bytes.
+        for _ in range(2 if already else 1):
+            download(visit.web, url, part, locked.size, advance)
+            with explain_disk_errors(part):
+                digest = sha256_of(part)
+                if digest == locked.sha256:
+                    return part
+                advance(-part.stat().st_size)
+                part.unlink()
+    raise IntegrityError(
+        f"{offer.file_name} from {visit.place.name}: its bytes are not the locked ones",
+        expected=f"sha256 {locked.sha256}, {locked.size} bytes",
+        found=f"sha256 {digest}",
+    )

@@ -1,0 +1,58 @@
+"""The packages that locks name, each once."""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Sequence
+from pathlib import Path
+
+from stacks.channel.build import build_missing, build_packages
+from stacks.channel.index import Entry
+from stacks.channel.offers import Channel
+from stacks.channel.package import Locked
+from stacks.core.errors import IntegrityError
+from stacks.core.workspace import Workspace
+from stacks.locks import lock
+from stacks.variants.variant import Variant
+
+
+def entries_of(
+    workspace: Workspace, channel: Channel, variants: Iterable[Variant]
+) -> tuple[Entry, ...]:
+    """Return the packages of the project's channel in the variants' locks, by file name.
+
+    Raises StaleError if a lock is stale, UsageError if a variant is not locked.
+    """
+    entries = {}
+    for variant in variants:
+        locked = lock.check(workspace, variant, channel)
+        for package in locked.packages:
+            name = package.file_name
+            entries[name] = Entry(
+                channel.offers[name], package.sha256, package.md5, locked.sizes[name]
+            )
+    return tuple(entries[name] for name in sorted(entries))
+
+
+def packages_of(
+    workspace: Workspace, channel: Channel, entries: Sequence[Entry], *, quiet: bool = False
+) -> dict[str, Path]:
+    """Return the files of locked packages by their paths in a channel.
+
+    What the cache lacks is fetched or built; unless quiet, a line says how many. Raises
+    IntegrityError if a package has other bytes than the locked ones.
+    """
+    locked = {entry.offer.file_name: Locked(entry.sha256, entry.size) for entry in entries}
+    offers = [entry.offer for entry in entries]
+    make = build_missing if quiet else build_packages
+    built = make(workspace, channel, offers, locked=locked)
+    for entry in entries:
+        package = built[entry.offer.file_name]
+        if package.sha256 != entry.sha256:
+            raise IntegrityError(
+                f"{entry.path} was built with other bytes than the locked ones",
+                expected=f"sha256 {entry.sha256}",
+                found=f"sha256 {package.sha256}",
+                fix="`git checkout -- envs/locks` if a lock was changed by hand; "
+                "else please report it: builds must not depend on the machine",
+            )
+    return {entry.path: built[entry.offer.file_name].path for entry in entries}

@@ -1,0 +1,77 @@
+"""What a published channel has: packages, index, sources of copyleft parts, digests of all.
+
+It follows from recipes, pins and locks. Nothing is fetched or built for it.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Container, Iterable
+from dataclasses import dataclass
+
+from stacks.channel.index import Entry, digest_list, index_files
+from stacks.channel.licences import may_republish, sources_of
+from stacks.channel.offers import Channel
+from stacks.core.disk import write_atomically
+from stacks.core.workspace import Workspace
+from stacks.locks.locked import entries_of
+from stacks.sources.pins import DebPin
+from stacks.variants.variant import Variant
+
+# The list of digests, in a published channel and beside the locks.
+DIGESTS = "index.sha256"
+SOURCES = "sources"
+
+
+@dataclass(frozen=True)
+class Publication:
+    """A channel to publish.
+
+    entries: its packages. left_out: packages of the locks that may not be republished. sources: the
+    files of the source packages of copyleft parts. files: the index files by path. digests: the
+    SHA-256 of each file, as sha256sum prints it.
+    """
+
+    entries: tuple[Entry, ...]
+    left_out: tuple[Entry, ...]
+    sources: tuple[DebPin, ...]
+    files: dict[str, bytes]
+    digests: str
+
+
+def publication(
+    workspace: Workspace,
+    channel: Channel,
+    variants: Iterable[Variant],
+    include: Container[str] = (),
+) -> Publication:
+    """Return the channel to publish for the locks of the variants.
+
+    include: names of packages that are published only on request. Raises StaleError for a stale
+    lock.
+    """
+    locked = entries_of(workspace, channel, variants)
+    entries = tuple(e for e in locked if may_republish(e.offer.recipe, include))
+    pins = {pin for entry in entries for pin in sources_of(entry.offer.recipe, channel.pins)}
+    sources = tuple(sorted(pins, key=lambda pin: pin.filename))
+    files = index_files(entries)
+    others = {source_path(pin): pin.sha256 for pin in sources}
+    left_out = tuple(entry for entry in locked if entry not in entries)
+    return Publication(entries, left_out, sources, files, digest_list(entries, files, others))
+
+
+def source_path(pin: DebPin) -> str:
+    """Return the path of a source file in a published channel."""
+    return f"{SOURCES}/{pin.filename}"
+
+
+def write_digests(workspace: Workspace, found: Publication) -> None:
+    """Write the committed list of digests."""
+    write_atomically(workspace.locks / DIGESTS, found.digests)
+
+
+def are_current(workspace: Workspace, found: Publication) -> bool:
+    """Return whether the committed list of digests is that of a publication."""
+    try:
+        return (workspace.locks / DIGESTS).read_text(encoding="utf-8") == found.digests
+    except (OSError, UnicodeDecodeError):
+        return False

@@ -1,0 +1,134 @@
+"""Published packages as places of the sources that they are made of."""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Mapping, Sequence
+from dataclasses import dataclass, field, replace
+from functools import partial
+from urllib.parse import urlsplit
+
+from stacks.channel import places
+from stacks.channel.offers import read_channel
+from stacks.core.errors import FetchError
+from stacks.core.workspace import Workspace
+from stacks.locks import lock
+from stacks.sources import alive
+from stacks.sources.alive import Holdings
+from stacks.sources.download import size_at
+from stacks.sources.pins import CondaPin, Pin, Pins
+from stacks.sources.web import StoppedError, Web
+from stacks.variants.variant import all_variants
+
+BUILT = "built from sources"
+
+
+def locked_packages(workspace: Workspace, pins: Pins) -> tuple[CondaPin, ...]:
+    """Return every package of the committed locks once; `urls` has its path in a channel."""
+    packages = {}
+    for variant in all_variants(workspace):
+        locked = lock.read(workspace, variant, pins)
+        for package in locked.packages:
+            subdir = urlsplit(package.url).path.split("/")[-2]
+            packages[package.file_name] = CondaPin(
+                name=package.name,
+                version=package.version,
+                filename=package.file_name,
+                size=locked.sizes[package.file_name],
+                sha256=package.sha256,
+                urls=(f"{subdir}/{package.file_name}",),
+            )
+    return tuple(packages[name] for name in sorted(packages))
+
+
+@dataclass(frozen=True)
+class Published:
+    """The vendored and published channels that a build asks, and the packages of the locks.
+
+    sources: what each package is made of. direct: the pins that environments need as they are.
+    """
+
+    places: tuple[alive.Place, ...] = ()
+    packages: tuple[CondaPin, ...] = ()
+    sources: Mapping[CondaPin, Sequence[Pin]] = field(default_factory=dict)
+    direct: frozenset[Pin] = frozenset()
+
+
+def published(workspace: Workspace, pins: Pins, web: Web) -> Published:
+    """Return the channels and their packages; nothing if no channel is known."""
+    channels = [
+        place
+        for place in places.places_of(workspace)
+        if place.configured or _is_published(place, web)
+    ]
+    if not channels:
+        return Published()
+    packages = locked_packages(workspace, pins)
+    return Published(
+        tuple(alive.channel_place(web, c.name, packages, partial(_url, c)) for c in channels),
+        packages,
+        sources_of(workspace, packages, pins),
+        installed_by_pip(workspace, pins),
+    )
+
+
+def _url(place: places.Place, package: CondaPin) -> str:
+    subdir, _, file_name = package.urls[0].partition("/")
+    return place.url(subdir, file_name, package.sha256)
+
+
+def _is_published(place: places.Place, web: Web) -> bool:
+    """Return whether a channel that nobody configured exists: most repositories have none."""
+    try:
+        size_at(replace(web, retries=0), place.list_url)
+    except StoppedError:
+        raise
+    except FetchError:
+        return False
+    return True
+
+
+def sources_of(
+    workspace: Workspace, packages: Iterable[CondaPin], pins: Pins
+) -> dict[CondaPin, tuple[Pin, ...]]:
+    """Return the pins that each package is made of, with those of the tools that make it.
+
+    A package that the recipes no longer give is left out: it cannot be built.
+    """
+    offers = read_channel(workspace).offers
+    return {
+        package: tuple(pin for recipe in (offer.recipe, *offer.tools) for pin in recipe.pins(pins))
+        for package in packages
+        if (offer := offers.get(package.filename))
+    }
+
+
+def installed_by_pip(workspace: Workspace, pins: Pins) -> frozenset[Pin]:
+    """Return the pins that environments need as they are, beside any package made of them."""
+    return frozenset(
+        pin for variant in all_variants(workspace) for pin in lock.requirements_of(variant, pins)
+    )
+
+
+def with_packages(holdings: Sequence[Holdings], channels: Published) -> list[Holdings]:
+    """Return the holdings with what the packages of a place stand for, and what can be built.
+
+    A place that has every package made of a source needs that source no more, unless it is one of
+    `direct`. A package whose sources are all somewhere has a place more: it can be built.
+    """
+    if not channels.packages:
+        return list(holdings)
+    made: dict[Pin, set[Pin]] = {}
+    for package, pins in channels.sources.items():
+        for pin in pins:
+            made.setdefault(pin, set()).add(package)
+    somewhere = {pin for each in holdings for pin in each.held}
+    buildable = frozenset(
+        package for package, pins in channels.sources.items() if somewhere.issuperset(pins)
+    )
+    needless = {pin: packages for pin, packages in made.items() if pin not in channels.direct}
+    return [*(_with_sources(each, needless) for each in holdings), Holdings(BUILT, buildable)]
+
+
+def _with_sources(holdings: Holdings, made: Mapping[Pin, set[Pin]]) -> Holdings:
+    covered = {pin for pin, packages in made.items() if holdings.held.issuperset(packages)}
+    return replace(holdings, held=holdings.held | covered)

@@ -1,0 +1,171 @@
+"""`./invoke vendor`: a folder with all that some environments are made of, for use offline.
+
+    DIR/channel/    the packages, as a channel that any conda client reads
+    DIR/sources/    the files that pip installs; with --sources those of the packages, too
+    DIR/tools/      the wheels of requirements.lock, for the Python that runs this
+    DIR/vendor.sha256    the digest of each file, as sha256sum prints it
+
+The same checkout and Python give the same bytes.
+"""
+
+from __future__ import annotations
+
+import os
+import shutil
+import sys
+import tarfile
+from collections.abc import Iterable, Sequence
+from pathlib import Path
+
+import zstandard
+
+from stacks.channel.index import Entry, index_files
+from stacks.channel.offers import Channel, read_channel
+from stacks.core.console import display_path, plural, step
+from stacks.core.disk import REPOSITORY, fixed_umask, replace_atomically, sha256_of
+from stacks.core.errors import IntegrityError, UsageError
+from stacks.core.process import CommandError, call
+from stacks.core.reproducible import EPOCH
+from stacks.core.workspace import Workspace
+from stacks.locks import lock
+from stacks.locks.locked import entries_of, packages_of
+from stacks.sources.fetch import fetch
+from stacks.sources.pins import Pin
+from stacks.sources.vendored import VARIABLE, vendored_path
+from stacks.variants.variant import Variant
+
+DIGESTS = "vendor.sha256"
+REQUIREMENTS = REPOSITORY / "requirements.lock"
+# Nearly all bytes are compressed already.
+COMPRESSION_LEVEL = 3
+
+
+def vendor(
+    workspace: Workspace,
+    variants: Sequence[Variant],
+    folder: Path,
+    *,
+    sources: bool = False,
+    archive: Path | None = None,
+) -> None:
+    """Write the folder, in place of a vendored folder that is there.
+
+    sources: also the pinned sources of the packages. archive: also write the folder as one
+    .tar.zst file. Raises UsageError if something else is there.
+    """
+    if folder.exists() and not (folder / DIGESTS).is_file() and any(folder.iterdir()):
+        raise UsageError(
+            f"{folder} is there and is no vendored folder", fix="choose an empty or new folder"
+        )
+    channel = read_channel(workspace)
+    entries = entries_of(workspace, channel, variants)
+    wheels = {pin for v in variants for pin in lock.read(workspace, v, channel.pins).requirements}
+    pins: set[Pin] = {*wheels, *(_sources(channel, entries) if sources else ())}
+    packages = packages_of(workspace, channel, entries)
+    files = fetch(workspace, pins)
+    with step("vendor", display_path(folder)), fixed_umask(), replace_atomically(folder) as new:
+        for path, package in packages.items():
+            _copy(package, new / "channel" / path)
+        for pin in pins:
+            _copy(files[pin], vendored_path(new, pin))
+        for path, data in index_files(entries).items():
+            (new / "channel" / path).parent.mkdir(parents=True, exist_ok=True)
+            (new / "channel" / path).write_bytes(data)
+        _download_tools(new / "tools")
+        (new / DIGESTS).write_text(_digests(new))
+    if archive:
+        with step("archive", display_path(archive)):
+            write_archive(folder, archive)
+    _report(folder, entries, len(pins))
+
+
+def _sources(channel: Channel, entries: Iterable[Entry]) -> set[Pin]:
+    recipes = [r for e in entries for r in (e.offer.recipe, *e.offer.tools)]
+    return {pin for recipe in recipes for pin in recipe.pins(channel.pins)}
+
+
+def _copy(source: Path, target: Path) -> None:
+    target.parent.mkdir(parents=True, exist_ok=True)
+    shutil.copyfile(source, target)
+
+
+def _download_tools(folder: Path) -> None:
+    """Fetch the wheels of requirements.lock that this Python needs; pip checks their hashes."""
+    folder.mkdir()
+    pip = [sys.executable, "-m", "pip", "--disable-pip-version-check", "download", "--quiet"]
+    rules = ["--require-hashes", "--no-deps", "--only-binary", ":all:", "--dest", str(folder)]
+    offline = os.environ.get(VARIABLE)
+    found = ["--no-index", "--find-links", f"{offline}/tools"] if offline else []
+    try:
+        call([*pip, *rules, *found, "-r", REQUIREMENTS])
+    except CommandError as error:
+        raise CommandError(
+            f"pip could not fetch the tools' wheels: {error.what}",
+            fix="see pip's message: it takes the index, proxy and CA bundle from your own "
+            "configuration (pip config list)",
+        ) from error
+
+
+def _files(folder: Path) -> list[Path]:
+    return sorted(path for path in folder.rglob("*") if path.is_symlink() or not path.is_dir())
+
+
+def _digests(folder: Path) -> str:
+    lines = {
+        str(path.relative_to(folder)): sha256_of(path)
+        for path in _files(folder)
+        if path != folder / DIGESTS
+    }
+    return "".join(f"{digest}  {name}\n" for name, digest in sorted(lines.items()))
+
+
+def _report(folder: Path, entries: Sequence[Entry], files: int) -> None:
+    size = sum(path.stat().st_size for path in _files(folder))
+    tools = len(list((folder / "tools").iterdir()))
+    print(
+        f"{plural(len(entries), 'package')}, {plural(files, 'pinned file')}, "
+        f"{tools} wheels of the tools for Python {sys.version_info[0]}.{sys.version_info[1]}: "
+        f"{size / 1e6:.0f} MB"
+    )
+    kept = [e for e in entries if e.offer.recipe.about.republish in ("no", "on request")]
+    if kept:
+        names = ", ".join(entry.offer.recipe.package.name for entry in kept)
+        print(f"for your own machines only, not to be republished: {names}")
+    print("take a copy of this checkout along; then, on the other machine:")
+    print(f"  {VARIABLE}=<this folder> ./invoke build --variant V")
+
+
+def check(folder: Path) -> None:
+    """Compare each file of a vendored folder with its digest; IntegrityError names what differs."""
+    if not (folder / DIGESTS).is_file():
+        raise UsageError(f"{folder} is no vendored folder", expected=f"a file {DIGESTS} in it")
+    lines = (folder / DIGESTS).read_text(errors="replace").splitlines()
+    expected = {line[66:]: line[:64] for line in lines}
+    present = {str(path.relative_to(folder)): path for path in _files(folder)}
+    del present[DIGESTS]
+    faults = [f"{name}: missing" for name in expected.keys() - present.keys()]
+    faults += [f"{name}: not part of it" for name in present.keys() - expected.keys()]
+    for name in expected.keys() & present.keys():
+        if present[name].is_symlink() or sha256_of(present[name]) != expected[name]:
+            faults.append(f"{name}: changed")
+    if faults:
+        raise IntegrityError(
+            f"{folder} is damaged:\n" + "\n".join(f"  - {fault}" for fault in sorted(faults)),
+            fix="copy it again, or write it again: ./invoke vendor",
+        )
+    print(f"{folder}: {plural(len(expected), 'file')}, all as written")
+
+
+def write_archive(folder: Path, target: Path) -> None:
+    """Write a folder as a .tar.zst file; the same content gives the same bytes."""
+    with replace_atomically(target) as new, new.open("wb") as file:
+        compressor = zstandard.ZstdCompressor(level=COMPRESSION_LEVEL, threads=0)
+        with (
+            compressor.stream_writer(file) as stream,
+            tarfile.open(fileobj=stream, mode="w|", format=tarfile.PAX_FORMAT) as tar,
+        ):
+            for path in _files(folder):
+                entry = tarfile.TarInfo(f"{folder.name}/{path.relative_to(folder)}")
+                entry.size, entry.mtime, entry.mode = path.stat().st_size, EPOCH, 0o644
+                with path.open("rb") as data:
+                    tar.addfile(entry, data)

@@ -1,0 +1,160 @@
+"""`./invoke publish-channel`: a static channel for any conda client."""
+
+from __future__ import annotations
+
+import os
+import shutil
+import sys
+from collections.abc import Collection, Mapping
+from pathlib import Path
+
+from stacks.channel.index import Entry
+from stacks.channel.offers import Channel, read_channel
+from stacks.core.console import display_path, plural, step
+from stacks.core.disk import explain_disk_errors, fixed_umask, replace_atomically, sha256_of
+from stacks.core.errors import IntegrityError, UsageError
+from stacks.core.workspace import Workspace
+from stacks.locks.locked import packages_of
+from stacks.locks.publication import DIGESTS, Publication, publication, source_path
+from stacks.publish import signature
+from stacks.sources.fetch import fetch
+from stacks.variants.variant import all_variants
+
+SIGNATURE = f"{DIGESTS}.sig"
+
+
+def publish_to_folder(
+    workspace: Workspace, folder: Path, *, include: Collection[str] = (), key: Path | None = None
+) -> None:
+    """Write the channel of all locks into a folder, in place of the one that is there.
+
+    include: packages that are published only on request. key: the private key. Raises UsageError
+    if the folder has anything else, StaleError for a stale lock, IntegrityError if a package has
+    other bytes than the locked ones.
+    """
+    if folder.exists() and not _is_channel(folder):
+        raise UsageError(
+            f"{folder} is there and is no published channel", fix="choose an empty or new folder"
+        )
+    found, paths = prepare(workspace, include)
+    signed = signature.sign(workspace, key, found.digests.encode()) if key else None
+    with step("publish", display_path(folder)), fixed_umask(), replace_atomically(folder) as new:
+        for path, source in paths.items():
+            (new / path).parent.mkdir(parents=True, exist_ok=True)
+            _link_or_copy(source, new / path)
+        for path, data in written_files(found, signed).items():
+            (new / path).parent.mkdir(parents=True, exist_ok=True)
+            (new / path).write_bytes(data)
+    report(found, signed)
+
+
+def prepare(workspace: Workspace, include: Collection[str]) -> tuple[Publication, dict[str, Path]]:
+    """Return what to publish, and the files of packages and sources by their paths in it.
+
+    Packages that the cache lacks are fetched or built, sources are fetched.
+    """
+    channel = read_channel(workspace)
+    _check_names(channel, include)
+    found = publication(workspace, channel, all_variants(workspace), include)
+    paths = packages_of(workspace, channel, found.entries)
+    sources = fetch(workspace, found.sources)
+    return found, paths | {source_path(pin): sources[pin] for pin in found.sources}
+
+
+def _check_names(channel: Channel, names: Collection[str]) -> None:
+    known = {
+        offer.recipe.package.name
+        for offer in channel.offers.values()
+        if offer.recipe.about.republish == "on request"
+    }
+    if unknown := sorted(set(names) - known):
+        raise UsageError(
+            f"--include: {', '.join(unknown)} cannot be included",
+            expected=f"some of: {', '.join(sorted(known))}",
+            fix="leave it out: all that may be republished freely is published anyway",
+        )
+
+
+def written_files(found: Publication, signed: bytes | None) -> dict[str, bytes]:
+    """Return the files of a published channel that are neither packages nor sources, by path."""
+    files = {**found.files, DIGESTS: found.digests.encode()}
+    return files if signed is None else {**files, SIGNATURE: signed}
+
+
+def report(found: Publication, signed: bytes | None) -> None:
+    """Print what was published and what was left out."""
+    size = sum(entry.size for entry in found.entries)
+    sources = sum(pin.size for pin in found.sources)
+    print(
+        f"{plural(len(found.entries), 'package')}, {size / 1e6:.1f} MB; "
+        f"{plural(len(found.sources), 'file')} of sources, {sources / 1e6:.1f} MB"
+    )
+    for entry in found.left_out:
+        print(f"left out: {entry.offer.recipe.package.name} ({_reason(entry)})")
+    if signed is None:
+        print(f"not signed: no --key was given; {DIGESTS} lists the digest of each file")
+    sys.stdout.flush()
+
+
+def _reason(entry: Entry) -> str:
+    about = entry.offer.recipe.about
+    hint = " --include adds it" if about.republish == "on request" else ""
+    return f"{about.republish}: {about.conditions}{hint}"
+
+
+def check_folder(workspace: Workspace, folder: Path, *, include: Collection[str] = ()) -> None:
+    """Compare each file of a published channel with what the locks say.
+
+    Nothing is built, and no network is used. A signature that is there must be good. Raises
+    IntegrityError, which names what differs, StaleError for a stale lock.
+    """
+    if not _is_channel(folder):
+        raise UsageError(f"{folder} is no published channel", fix="publish it: leave out --check")
+    channel = read_channel(workspace)
+    found = publication(workspace, channel, all_variants(workspace), include)
+    expected = {line[66:]: line[:64] for line in found.digests.splitlines()}
+    present = {
+        str(path.relative_to(folder)): path for path in folder.rglob("*") if not path.is_dir()
+    }
+    faults = _faults(expected, present)
+    if (folder / DIGESTS).read_text(errors="replace") != found.digests:
+        faults.append(f"{DIGESTS}: differs from the locks")
+    if faults:
+        raise IntegrityError(
+            f"{folder} differs from the locks:\n" + "\n".join(f"  - {f}" for f in sorted(faults)),
+            fix=f"publish it again: ./invoke publish-channel --to {folder}",
+        )
+    if SIGNATURE in present:
+        signature.check_signature(
+            signature.public_key_path(workspace),
+            found.digests.encode(),
+            present[SIGNATURE].read_bytes(),
+        )
+    print(f"{folder}: {plural(len(expected), 'file')} as in the locks", end="")
+    print(", signed" if SIGNATURE in present else ", not signed")
+
+
+def _faults(expected: Mapping[str, str], present: Mapping[str, Path]) -> list[str]:
+    faults = [f"{path}: missing" for path in expected.keys() - present.keys()]
+    faults += [
+        f"{path}: not part of it" for path in present.keys() - expected - {DIGESTS, SIGNATURE}
+    ]
+    faults += [
+        f"{path}: changed"
+        for path in expected.keys() & present.keys()
+        if present[path].is_symlink() or sha256_of(present[path]) != expected[path]
+    ]
+    return faults
+
+
+def _is_channel(folder: Path) -> bool:
+    return (folder / DIGESTS).is_file() or (folder.is_dir() and not any(folder.iterdir()))
+
+
+def _link_or_copy(source: Path, target: Path) -> None:
+    with explain_disk_errors(target):
+        try:
+            os.link(source, target)
+        except OSError:
+            shutil.copyfile(source, target)
+            target.chmod(0o444)

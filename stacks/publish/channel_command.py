@@ -1,0 +1,49 @@
+"""`./invoke publish-channel`."""
+
+from __future__ import annotations
+
+from collections.abc import Collection
+from pathlib import Path
+
+from stacks.core.console import display_path
+from stacks.core.errors import UsageError
+from stacks.core.workspace import Workspace
+from stacks.publish import channel, registry, signature
+from stacks.sources.registry import is_registry, registry_at
+
+
+def publish_channel(
+    workspace: Workspace,
+    to: str,
+    *,
+    include: Collection[str] = (),
+    key: Path | None = None,
+    check: bool = False,
+    new_key: Path | None = None,
+) -> None:
+    """Publish the channel in a folder or a registry, check a folder, or make a key.
+
+    Raises UsageError for options that do not belong together.
+    """
+    if new_key:
+        public = signature.make_key(workspace, new_key)
+        print(f"{new_key}: keep it secret; {display_path(public)}: commit it")
+        return
+    if not to:
+        raise UsageError(
+            "where is the channel to be published?", fix="--to DIR or --to oci://HOST/NAME"
+        )
+    if is_registry(to):
+        if check:
+            raise UsageError("--check compares a folder", fix="leave it out, or name a folder")
+        target = registry_at(to, "--to")
+        found, paths = channel.prepare(workspace, include)
+        signed = signature.sign(workspace, key, found.digests.encode()) if key else None
+        registry.push(target, found, paths, channel.written_files(found, signed))
+        channel.report(found, signed)
+        return
+    folder = Path(to).expanduser().absolute()
+    if check:
+        channel.check_folder(workspace, folder, include=include)
+    else:
+        channel.publish_to_folder(workspace, folder, include=include, key=key)

@@ -1,0 +1,83 @@
+"""Publishing the channel in an OCI registry, in the layout that py-rattler reads.
+
+A package is the repository CHANNEL/SUBDIR/NAME with the tag VERSION-BUILD. The index of a subdir is
+CHANNEL/SUBDIR/repodata.json:latest. The list of digests and the sources are the project's own:
+CHANNEL/index:latest and CHANNEL/sources:latest.
+"""
+
+from __future__ import annotations
+
+import json
+from collections.abc import Mapping
+from pathlib import Path
+
+from stacks.channel.index import SUBDIRS, Entry
+from stacks.core.console import step
+from stacks.locks.publication import DIGESTS, Publication, source_path
+from stacks.sources.registry import Registry
+from stacks.sources.registry_push import Layer, RegistryWriter
+from stacks.sources.web import environment_bundle
+
+PACKAGE = "application/vnd.conda.package.v2"
+PACKAGE_INDEX = "application/vnd.conda.info.index.v1+json"
+REPODATA = "application/vnd.conda.repodata.v1+json"
+FILE = "application/octet-stream"
+ANNOTATIONS = {"org.conda.oci.schema": "1"}
+
+
+def push(
+    registry: Registry, found: Publication, paths: Mapping[str, Path], written: Mapping[str, bytes]
+) -> None:
+    """Push a publication; what the registry has already is not sent again.
+
+    paths: the files of packages and sources. written: the other files, by path. The index comes
+    last, so that it names nothing that is missing. Raises FetchError.
+    """
+    writer = RegistryWriter(registry, environment_bundle())
+    with step("push", "") as summaries:
+        sent = 0
+        for entry in found.entries:
+            sent += _push_package(writer, registry, entry, paths[entry.path])
+        if found.sources:
+            layers = [Layer(FILE, paths[source_path(p)], p.filename) for p in found.sources]
+            sent += writer.put_manifest(f"{registry.name}/sources", "latest", layers, {})
+        for subdir in SUBDIRS:
+            sent += _push_repodata(writer, registry, subdir, written)
+        names = [name for name in written if name.startswith(DIGESTS)]
+        layers = [Layer(FILE, written[name], name) for name in sorted(names)]
+        sent += writer.put_manifest(f"{registry.name}/index", "latest", layers, {})
+        summaries.append(f"{registry.host}/{registry.name}: {sent / 1e6:.1f} MB sent")
+
+
+def tag_of(entry: Entry) -> str:
+    """Return the tag of a package: a tag has no +, ! and =."""
+    tag = f"{entry.offer.recipe.package.version}-{entry.offer.build_string}"
+    return tag.replace("+", "__p__").replace("!", "__e__").replace("=", "__eq__")
+
+
+def _push_package(writer: RegistryWriter, registry: Registry, entry: Entry, path: Path) -> int:
+    package = entry.offer.recipe.package
+    index = json.dumps(entry.offer.index, sort_keys=True).encode()
+    return writer.put_manifest(
+        registry.repository(entry.offer.recipe.subdir, package.name),
+        tag_of(entry),
+        [Layer(PACKAGE, path, entry.offer.file_name), Layer(PACKAGE_INDEX, index)],
+        {
+            **ANNOTATIONS,
+            "org.conda.package.name": package.name,
+            "org.conda.package.version": package.version,
+            "org.conda.package.build": entry.offer.build_string,
+        },
+    )
+
+
+def _push_repodata(
+    writer: RegistryWriter, registry: Registry, subdir: str, written: Mapping[str, bytes]
+) -> int:
+    layers = [
+        Layer(REPODATA, written[f"{subdir}/repodata.json"], "repodata.json"),
+        Layer(f"{REPODATA}+zst", written[f"{subdir}/repodata.json.zst"], "repodata.json.zst"),
+    ]
+    return writer.put_manifest(
+        f"{registry.name}/{subdir}/repodata.json", "latest", layers, ANNOTATIONS
+    )

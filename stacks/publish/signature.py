@@ -1,0 +1,100 @@
+"""The signature of a published channel: one file lists the digests of all, and is signed.
+
+Ed25519 (RFC 8032), keys in PEM: `openssl pkeyutl` verifies it as well.
+"""
+
+from __future__ import annotations
+
+import os
+from pathlib import Path
+
+from cryptography.exceptions import InvalidSignature
+from cryptography.hazmat.primitives.asymmetric.ed25519 import Ed25519PrivateKey, Ed25519PublicKey
+from cryptography.hazmat.primitives.serialization import (
+    Encoding,
+    NoEncryption,
+    PrivateFormat,
+    PublicFormat,
+    load_pem_private_key,
+    load_pem_public_key,
+)
+
+from stacks.core.disk import explain_disk_errors, write_atomically
+from stacks.core.errors import IntegrityError, UsageError
+from stacks.core.workspace import Workspace
+
+NEW_KEY = "make one: ./invoke publish-channel --new-key FILE"
+
+
+def public_key_path(workspace: Workspace) -> Path:
+    """Return the path of the public key in the repository, whether or not it exists."""
+    return workspace.recipes / "channel-key.pem"
+
+
+def make_key(workspace: Workspace, private: Path) -> Path:
+    """Write a new private key, and the public one into the repository; return the latter's path.
+
+    Raises UsageError if the private key's file exists.
+    """
+    key = Ed25519PrivateKey.generate()
+    text = key.private_bytes(Encoding.PEM, PrivateFormat.PKCS8, NoEncryption())
+    with explain_disk_errors(private):
+        try:
+            descriptor = os.open(private, os.O_WRONLY | os.O_CREAT | os.O_EXCL, 0o600)
+        except FileExistsError:
+            raise UsageError(
+                f"{private} exists", fix="choose another name: a key that is in use must not go"
+            ) from None
+        except FileNotFoundError:
+            raise UsageError(f"{private}: its folder is missing", fix="make the folder") from None
+        with os.fdopen(descriptor, "wb") as file:
+            file.write(text)
+    path = public_key_path(workspace)
+    write_atomically(path, _public_bytes(key.public_key()))
+    return path
+
+
+def _public_bytes(key: Ed25519PublicKey) -> bytes:
+    return key.public_bytes(Encoding.PEM, PublicFormat.SubjectPublicKeyInfo)
+
+
+def sign(workspace: Workspace, private: Path, data: bytes) -> bytes:
+    """Return the 64 bytes of a signature; UsageError if the key is not the repository's."""
+    try:
+        key = load_pem_private_key(private.read_bytes(), None)
+    except OSError as error:
+        raise UsageError(f"{private}: {error.strerror}", fix=NEW_KEY) from error
+    except (ValueError, TypeError) as error:
+        raise UsageError(
+            f"{private} is not a private key", expected="PEM without a password", fix=NEW_KEY
+        ) from error
+    if not isinstance(key, Ed25519PrivateKey):
+        raise UsageError(f"{private} is a key of another kind", expected="Ed25519", fix=NEW_KEY)
+    path = public_key_path(workspace)
+    if not path.is_file() or path.read_bytes() != _public_bytes(key.public_key()):
+        raise UsageError(
+            f"{private} does not belong to the public key {path}",
+            fix="use the key that belongs to it; or make a new pair (--new-key) and commit "
+            "the public key",
+        )
+    return key.sign(data)
+
+
+def check_signature(public: Path, data: bytes, signature: bytes) -> None:
+    """Raise IntegrityError unless a signature of the data is by the key in the file `public`."""
+    try:
+        key = load_pem_public_key(public.read_bytes())
+    except OSError as error:
+        raise UsageError(f"{public}: {error.strerror}", fix=NEW_KEY) from error
+    except ValueError as error:
+        raise UsageError(f"{public} is not a public key", fix=NEW_KEY) from error
+    try:
+        if not isinstance(key, Ed25519PublicKey):
+            raise InvalidSignature
+        key.verify(signature, data)
+    except InvalidSignature:
+        raise IntegrityError(
+            "the channel's list of digests has no good signature",
+            expected=f"a signature by the key {public}",
+            fix="publish it again, or do not use this channel",
+        ) from None

@@ -1,0 +1,147 @@
+from __future__ import annotations
+
+import subprocess
+from pathlib import Path
+
+import pytest
+
+from stacks.channel import places
+from stacks.channel.places import CHANNEL, Kind, Place, place_at, places_of, release_address
+from stacks.core import yamlfile
+from stacks.core.errors import UsageError
+from stacks.core.workspace import Workspace
+from stacks.sources.vendored import VARIABLE
+
+FILE = "six-1.16.0-pyhe12db16_0.conda"
+
+
+@pytest.fixture
+def own(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Workspace:
+    """Give a checkout without places."""
+    for name in (VARIABLE, CHANNEL):
+        monkeypatch.delenv(name, raising=False)
+    return Workspace(tmp_path / "checkout", tmp_path / "cache")
+
+
+@pytest.fixture
+def root(own: Workspace) -> Path:
+    own.root.mkdir()
+    return own.root
+
+
+def git(root: Path, *words: str) -> None:
+    subprocess.run(["git", "-C", root, *words], check=True, capture_output=True)
+
+
+def test_nothing_configured_is_no_place(own: Workspace, root: Path) -> None:
+    assert places_of(own) == ()
+
+
+def test_the_order_is_vendored_environment_committed_release(
+    own: Workspace, root: Path, monkeypatch: pytest.MonkeyPatch, tmp_path: Path
+) -> None:
+    git(root, "init", "-q")
+    git(root, "remote", "add", "origin", "git@github.com:someone/stacks.git")
+    (root / "channels.yaml").write_text("channels: ['https://c.example/x/']\n")
+    (tmp_path / "carried").mkdir()
+    monkeypatch.setenv(VARIABLE, str(tmp_path / "carried"))
+    monkeypatch.setenv(CHANNEL, f"http://a.example/x/, {tmp_path}/b\nhttps://c.example/x")
+    asked = places_of(own)
+    assert [place.address for place in asked] == [
+        (tmp_path / "carried/channel").as_uri(),
+        "http://a.example/x",
+        (tmp_path / "b").as_uri(),
+        "https://c.example/x",
+        "https://github.com/someone/stacks/releases/download/channel",
+    ]
+    assert [place.configured for place in asked] == [True] * 4 + [False]
+
+
+def test_a_checkout_inside_another_repository_does_not_take_its_remote(
+    own: Workspace, root: Path
+) -> None:
+    git(root.parent, "init", "-q")
+    git(root.parent, "remote", "add", "origin", "https://github.com/someone/other")
+    assert places_of(own) == ()
+
+
+def test_a_checkout_without_a_remote_or_git_has_no_release(
+    own: Workspace, root: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    git(root, "init", "-q")
+    assert places_of(own) == ()
+    monkeypatch.setenv("PATH", "")
+    assert places_of(own) == ()
+
+
+def test_the_committed_list_can_be_read() -> None:
+    root = Path(places.__file__).parents[2]
+    assert yamlfile.load(root / places.COMMITTED, places._Channels).channels == ()
+
+
+@pytest.mark.parametrize(
+    ("address", "url"),
+    [
+        ("http://h.example:8/c/", f"http://h.example:8/c/noarch/{FILE}"),
+        ("file:///some/where", f"file:///some/where/noarch/{FILE}"),
+        ("/some/where", f"file:///some/where/noarch/{FILE}"),
+    ],
+)
+def test_a_static_channel_has_a_folder_for_each_subdir(address: str, url: str) -> None:
+    assert place_at(address, "here").url("noarch", FILE, "a" * 64) == url
+
+
+def test_a_release_has_flat_names() -> None:
+    place = Place("https://h.example/r", Kind.RELEASE)
+    assert place.url("noarch", FILE, "a" * 64) == f"https://h.example/r/{FILE}"
+
+
+def test_a_folder_may_have_any_name(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.chdir(tmp_path)
+    place = place_at("50% é", "here")
+    assert place.folder == tmp_path / "50% é"
+    assert place.name == "50% é"
+
+
+def test_the_name_has_no_password() -> None:
+    assert place_at("https://me:hunter2@h.example/c", "here").name == "https://h.example/c"
+
+
+@pytest.mark.parametrize("address", ["ftp://h.example/c", "http://", "https:///c", "http://[/c"])
+def test_an_address_that_cannot_be_used_is_refused(
+    own: Workspace, root: Path, monkeypatch: pytest.MonkeyPatch, address: str
+) -> None:
+    monkeypatch.setenv(CHANNEL, address)
+    with pytest.raises(UsageError) as caught:
+        places_of(own)
+    assert CHANNEL in str(caught.value)
+
+
+def test_a_damaged_list_names_its_line(own: Workspace, root: Path) -> None:
+    (root / "channels.yaml").write_text("channels: yes\n")
+    with pytest.raises(UsageError, match=r"channels\.yaml:1"):
+        places_of(own)
+
+
+@pytest.mark.parametrize(
+    ("remote", "address"),
+    [
+        ("https://github.com/a/b", "https://github.com/a/b/releases/download/channel"),
+        ("https://me:pw@github.com/a/b.git/", "https://github.com/a/b/releases/download/channel"),
+        ("git@github.com:a/b.git", "https://github.com/a/b/releases/download/channel"),
+        ("ssh://git@codeberg.org/a/b.git", "https://codeberg.org/a/b/releases/download/channel"),
+        ("ssh://git@github.com:22/a/b", "https://github.com/a/b/releases/download/channel"),
+        (
+            "https://gitlab.com/group/sub/b.git",
+            "https://gitlab.com/group/sub/b/-/releases/channel/downloads",
+        ),
+        ("https://h.example/a/b", None),
+        ("https://github.com.evil.example/a/b", None),
+        ("/srv/github.com/a/b", None),
+        ("https://github.com/a", None),
+        ("https://github.com/a/b?x=/c/d", None),
+        ("", None),
+    ],
+)
+def test_a_remote_on_a_known_forge_has_releases(remote: str, address: str | None) -> None:
+    assert release_address(remote) == address

@@ -1,0 +1,264 @@
+from __future__ import annotations
+
+import json
+from datetime import datetime, timezone
+from pathlib import Path
+
+import pytest
+
+from stacks.core.errors import FetchError, ScarceError
+from stacks.core.workspace import Workspace
+from stacks.project import alive, alive_packages
+from stacks.project.alive_packages import Published
+from stacks.sources import alive as sources_alive
+from stacks.sources import debian_mirrors
+from stacks.sources.mirrors import PipSettings
+from stacks.sources.pins import SOURCE_PREFIX, CondaPin, DebPin, IndexPin, Pins, write_pins
+from stacks.sources.suites import PACKAGE
+from stacks.sources.suites import TABLE as TABLE_PATH
+from stacks.sources.web import Web
+from unit.helpers.archives import deb, member
+from unit.helpers.serving import Site, closed_port, serving, sha256
+
+TABLE = b"""\
+version,codename,series,created,release,eol,eol-lts
+11,Bullseye,bullseye,2019-07-06,2021-08-14,2024-08-14,2026-08-31
+12,Bookworm,bookworm,2021-08-14,2023-06-10,2026-07-11,2028-06-30
+14,Forky,forky,2025-08-09
+"""
+NOW = datetime(2026, 11, 22, tzinfo=timezone.utc)
+
+
+def pinned(suite: str, name: str, body: bytes) -> DebPin:
+    path = f"pool/{suite}-{name.removeprefix(SOURCE_PREFIX)}.deb"
+    return DebPin(
+        suite=suite, name=name, version="1", path=path, size=len(body), sha256=sha256(body)
+    )
+
+
+@pytest.fixture
+def table(tmp_path: Path) -> bytes:
+    return deb(tmp_path / "table.deb", (member(f"./{TABLE_PATH}"), TABLE)).read_bytes()
+
+
+@pytest.fixture
+def pins(table: bytes) -> Pins:
+    wheel = IndexPin(name="foo", version="1", filename="foo-1.whl", size=1, sha256=sha256(b"w"))
+    debs = (
+        pinned("bookworm", PACKAGE, table),
+        pinned("bullseye", "libbar", b"bar"),
+        pinned("bullseye", "libfoo", b"foo"),
+        pinned("forky", "src:baz", b"baz"),
+    )
+    return Pins(debs, (wheel,))
+
+
+@pytest.fixture
+def own(tmp_path: Path, room: Path, pins: Pins) -> Workspace:
+    workspace = Workspace(tmp_path / "own", tmp_path / "cache")
+    workspace.recipes.mkdir(parents=True)
+    write_pins(workspace.sources_lock, pins)
+    return workspace
+
+
+@pytest.fixture
+def full(
+    site: Site, own: Workspace, pins: Pins, table: bytes, monkeypatch: pytest.MonkeyPatch
+) -> Site:
+    """Give a server with everything, as two mirrors and two indexes."""
+    bodies = dict(zip(pins.debs, (table, b"bar", b"foo", b"baz"), strict=True))
+    for root in ("/one", "/two"):
+        for pin, body in bodies.items():
+            site.files[f"{root}/{pin.path}"] = body
+        site.files[f"{root}/foo/"] = b'<a href="foo-1.whl">x</a>'
+        site.files[f"{root}/foo/foo-1.whl"] = b"w"
+    indexes(monkeypatch, f"{site.url}/one", f"{site.url}/two")
+    mirrors(monkeypatch, f"{site.url}/one", f"{site.url}/two")
+    return site
+
+
+def indexes(monkeypatch: pytest.MonkeyPatch, *urls: str) -> None:
+    settings = PipSettings(index_urls=urls, retries=0)
+    monkeypatch.setattr(sources_alive, "pip_settings", lambda: settings)
+
+
+def mirrors(monkeypatch: pytest.MonkeyPatch, first: str, second: str = "") -> None:
+    monkeypatch.setenv("DEBIAN_MIRROR", first)
+    monkeypatch.setenv("DEBIAN_SNAPSHOT_MIRROR", second)
+
+
+def report(own: Workspace, path: Path | None = None) -> None:
+    alive.report(own, path=path, clock=lambda: NOW)
+
+
+def rows(text: str) -> list[str]:
+    return [" ".join(line.split()) for line in text.splitlines() if line.strip()]
+
+
+def test_two_places_for_each_are_enough(
+    own: Workspace, full: Site, capsys: pytest.CaptureFixture[str]
+) -> None:
+    report(own)
+    assert rows(capsys.readouterr().out) == [
+        "pinned dropped soon? files 2 places or more 1 place none",
+        "debs of bookworm 1 1 0 0",
+        "debs of bullseye support ended 2026-08-31 2 2 0 0",
+        "source archives of forky not released: its files change every day 1 1 0 0",
+        "files of the package index 1 1 0 0",
+    ]
+
+
+def test_what_is_at_one_place_or_none_is_named(
+    own: Workspace, full: Site, tmp_path: Path, capsys: pytest.CaptureFixture[str]
+) -> None:
+    for path in ("/one/pool/bullseye-libfoo.deb", "/one/foo/", "/two/foo/"):
+        del full.files[path]
+    with pytest.raises(
+        ScarceError, match=r"2 pinned files.*\n.*\n.*1 at one place, 1 at none"
+    ) as caught:
+        report(own, tmp_path / "report.json")
+    assert caught.value.exit_code == 4
+    assert rows(capsys.readouterr().out)[-3:] == [
+        "file its only place",
+        f"bullseye/libfoo 1 {full.url}/two",
+        "foo-1.whl none",
+    ]
+    groups = {g["name"]: g for g in json.loads((tmp_path / "report.json").read_text())["groups"]}
+    assert groups["debs of bullseye"]["dropped_soon"] == ["support ended 2026-08-31"]
+    bar, foo = groups["debs of bullseye"]["files"]
+    assert bar["places"] == [f"{full.url}/one", f"{full.url}/two"]
+    assert foo["places"] == [f"{full.url}/two"] and foo["sha256"] == sha256(b"foo")
+
+
+def test_a_whole_class_at_one_place_is_one_line(
+    own: Workspace, full: Site, capsys: pytest.CaptureFixture[str]
+) -> None:
+    for path in [path for path in full.files if path.startswith("/one/pool/bullseye")]:
+        del full.files[path]
+    with pytest.raises(ScarceError):
+        report(own)
+    assert "all 2 debs of bullseye" in capsys.readouterr().out
+
+
+def test_the_report_has_no_clock_and_no_order_of_its_own(
+    own: Workspace, full: Site, tmp_path: Path
+) -> None:
+    for name in ("a.json", "b.json"):
+        report(own, tmp_path / name)
+    assert (tmp_path / "a.json").read_bytes() == (tmp_path / "b.json").read_bytes()
+
+
+def test_a_dead_mirror_is_named_and_does_not_count(
+    own: Workspace, full: Site, monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
+) -> None:
+    dead = f"http://127.0.0.1:{closed_port()}"
+    mirrors(monkeypatch, dead, f"{full.url}/two")
+    with pytest.raises(ScarceError, match="4 pinned files"):
+        report(own)
+    out = capsys.readouterr().out
+    assert f"{dead} was not asked to the end: " in out and "cannot be reached" in out
+
+
+def test_no_network_is_no_news_of_the_files(
+    own: Workspace, monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
+) -> None:
+    dead = f"http://127.0.0.1:{closed_port()}"
+    mirrors(monkeypatch, dead)
+    indexes(monkeypatch, dead)
+    with pytest.raises(FetchError, match="none of 2 places answers") as caught:
+        report(own)
+    assert caught.value.exit_code == 1
+    assert capsys.readouterr().out == ""
+
+
+def test_an_index_of_debian_past_its_date_is_named(
+    own: Workspace, full: Site, capsys: pytest.CaptureFixture[str]
+) -> None:
+    line = b"Valid-Until: Fri, 06 Nov 2026 20:00:00 UTC\n"
+    full.files["/two/dists/forky/InRelease"] = b"Suite: testing\n" + line
+    report(own)
+    assert f"expired 2026-11-06 at {full.url}/two" in capsys.readouterr().out
+
+
+def test_a_support_that_ends_within_half_a_year_is_named(
+    own: Workspace, full: Site, capsys: pytest.CaptureFixture[str]
+) -> None:
+    alive.report(own, clock=lambda: datetime(2028, 3, 1, tzinfo=timezone.utc))
+    assert "debs of bookworm support ends 2028-06-30 1 1 0 0" in rows(capsys.readouterr().out)
+
+
+def test_without_the_table_of_suites_the_places_are_still_shown(
+    own: Workspace, full: Site, capsys: pytest.CaptureFixture[str]
+) -> None:
+    for root in ("one", "two"):
+        del full.files[f"/{root}/pool/bookworm-{PACKAGE}.deb"]
+    with pytest.raises(ScarceError):
+        report(own)
+    printed = capsys.readouterr()
+    assert "warning: the ends of support are unknown" in printed.err
+    assert "end of support unknown" in printed.out
+
+
+def test_an_answer_that_is_another_file_is_shown(
+    own: Workspace, full: Site, capsys: pytest.CaptureFixture[str]
+) -> None:
+    full.files["/one/pool/bullseye-libfoo.deb"] = b"a page"
+    with pytest.raises(ScarceError):
+        report(own)
+    assert "answers with 6 bytes; pinned are 3" in capsys.readouterr().out
+
+
+def test_two_servers_are_asked_each_for_itself(
+    own: Workspace, full: Site, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    with serving() as second:
+        second.files = {k.removeprefix("/two"): v for k, v in full.files.items()}
+        mirrors(monkeypatch, f"{full.url}/one", second.url)
+        report(own)
+        assert second.heads == 4
+
+
+def test_the_archive_of_ended_releases_is_a_place(
+    own: Workspace, full: Site, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setenv("DEBIAN_SNAPSHOT_MIRROR", "")
+    with pytest.raises(ScarceError):
+        report(own)
+    ended = debian_mirrors.Mirror(f"{full.url}/two", "a test")
+    monkeypatch.setattr(debian_mirrors, "ended_mirrors", lambda _: (ended,))
+    report(own)
+
+
+def test_published_packages_stand_for_their_sources(
+    own: Workspace,
+    full: Site,
+    pins: Pins,
+    monkeypatch: pytest.MonkeyPatch,
+    capsys: pytest.CaptureFixture[str],
+) -> None:
+    monkeypatch.setenv("DEBIAN_SNAPSHOT_MIRROR", "")
+    package = CondaPin(
+        name="made",
+        version="1",
+        filename="made-1-0.conda",
+        size=4,
+        sha256=sha256(b"made"),
+        urls=("linux-64/made-1-0.conda",),
+    )
+
+    def published(workspace: Workspace, pins: Pins, web: Web) -> Published:
+        root = f"{full.url}/channel"
+        place = sources_alive.channel_place(web, root, [package], lambda p: f"{root}/{p.urls[0]}")
+        return Published((place,), (package,), {package: pins.debs[1:3]})
+
+    monkeypatch.setattr(alive_packages, "published", published)
+    full.files["/channel/linux-64/made-1-0.conda"] = b"made"
+    with pytest.raises(ScarceError):
+        report(own)
+    assert rows(capsys.readouterr().out)[1:6] == [
+        "debs of bookworm 1 0 1 0",
+        "debs of bullseye support ended 2026-08-31 2 2 0 0",
+        "source archives of forky not released: its files change every day 1 0 1 0",
+        "files of the package index 1 1 0 0",
+        "packages made of these 1 1 0 0",
+    ]

@@ -1,0 +1,117 @@
+from __future__ import annotations
+
+import threading
+from dataclasses import replace
+from pathlib import Path
+
+import pytest
+
+from stacks.channel import places
+from stacks.core.workspace import Workspace
+from stacks.project import alive_packages
+from stacks.project.alive_packages import BUILT, Published, published, with_packages
+from stacks.sources import alive
+from stacks.sources.alive import Holdings
+from stacks.sources.pins import CondaPin, Pins, read_pins
+from stacks.sources.web import Web
+from unit.helpers.serving import Site, deb, sha256
+
+FIRST, SECOND, OTHER = (deb(path=f"pool/{name}.deb") for name in "abc")
+
+
+def package(name: str) -> CondaPin:
+    file = f"{name}-1-0.conda"
+    return CondaPin(
+        name=name,
+        version="1",
+        filename=file,
+        size=1,
+        sha256=sha256(name.encode()),
+        urls=(f"linux-64/{file}",),
+    )
+
+
+ONE, TWO, OWN, UNKNOWN = map(package, ("one", "two", "own", "unknown"))
+PUBLISHED = Published(
+    packages=(ONE, TWO, OWN, UNKNOWN), sources={ONE: (FIRST, SECOND), TWO: (SECOND,), OWN: ()}
+)
+
+
+def test_a_channel_stands_for_the_sources_of_all_its_packages() -> None:
+    channel, _ = with_packages([Holdings("c", frozenset({ONE, TWO}))], PUBLISHED)
+    assert channel.held == {ONE, TWO, FIRST, SECOND}
+
+
+def test_a_source_of_a_package_that_the_channel_lacks_is_still_needed() -> None:
+    channel, _ = with_packages([Holdings("c", frozenset({ONE}))], PUBLISHED)
+    assert channel.held == {ONE, FIRST}
+
+
+def test_what_pip_installs_is_needed_as_it_is() -> None:
+    published = replace(PUBLISHED, direct=frozenset({FIRST}))
+    channel, _ = with_packages([Holdings("c", frozenset({ONE, TWO}))], published)
+    assert channel.held == {ONE, TWO, SECOND}
+
+
+def test_a_package_can_be_built_while_its_sources_are_somewhere() -> None:
+    holdings = [Holdings("a", frozenset({FIRST})), Holdings("b", frozenset({SECOND, OTHER}))]
+    *unchanged, built = with_packages(holdings, PUBLISHED)
+    assert unchanged == holdings
+    # OWN is made of the checkout alone; no recipe makes UNKNOWN.
+    assert built == Holdings(BUILT, frozenset({ONE, TWO, OWN}))
+    *_, built = with_packages(holdings[:1], PUBLISHED)
+    assert built.held == {OWN}
+
+
+def test_the_packages_of_the_locks_and_what_they_are_made_of(workspace: Workspace) -> None:
+    pins = read_pins(workspace.sources_lock)
+    packages = alive_packages.locked_packages(workspace, pins)
+    names = [pin.filename for pin in packages]
+    assert len(names) == len(set(names)) and all(pin.size > 1000 for pin in packages)
+    python = next(pin for pin in packages if pin.name == "python" and pin.version.startswith("2"))
+    assert python.urls == (f"linux-64/{python.filename}",)
+    sources = alive_packages.sources_of(workspace, packages, pins)
+    assert {pin.name for pin in sources[python]} >= {"libpython2.7-stdlib"}
+    compiled = next(pin for pin in packages if pin.name == "amdlibm-compat")
+    assert {pin.name for pin in sources[compiled]} >= {"src:sleef", "g++-10"}
+
+
+def test_the_wheels_that_pip_installs(workspace: Workspace) -> None:
+    pins = read_pins(workspace.sources_lock)
+    names = {pin.name for pin in alive_packages.installed_by_pip(workspace, pins)}
+    assert {"numpy", "scipy", "theano"} <= names and "pocl-binary-distribution" not in names
+
+
+def web() -> Web:
+    return Web(stop=threading.Event(), retries=0)
+
+
+@pytest.mark.usefixtures("room")
+def test_without_a_channel_no_lock_is_read(tmp_path: Path) -> None:
+    empty = Workspace(tmp_path / "empty", tmp_path / "cache")
+    assert published(empty, Pins(), web()) == Published()
+
+
+@pytest.mark.usefixtures("room")
+def test_a_configured_channel_is_asked_for_each_package(
+    workspace: Workspace, site: Site, monkeypatch: pytest.MonkeyPatch, tmp_path: Path
+) -> None:
+    monkeypatch.setattr(places, "places_of", lambda _: (places.place_at(f"{site.url}/c", "x"),))
+    found = published(workspace, read_pins(workspace.sources_lock), web())
+    first, second, *_ = found.packages
+    site.files[f"/c/{first.urls[0]}"] = bytes(first.size)
+    site.files[f"/c/{second.urls[0]}"] = b"another file"
+    (holdings,) = alive.survey(found.places, threading.Event())
+    assert holdings.place == f"{site.url}/c"
+    assert holdings.held == {first} and holdings.problems.keys() == {second}
+
+
+@pytest.mark.usefixtures("room")
+def test_releases_that_do_not_exist_are_asked_once(
+    site: Site, monkeypatch: pytest.MonkeyPatch, tmp_path: Path
+) -> None:
+    place = places.Place(f"{site.url}/releases", places.Kind.RELEASE, configured=False)
+    monkeypatch.setattr(places, "places_of", lambda _: (place,))
+    empty = Workspace(tmp_path / "empty", tmp_path / "cache")
+    assert published(empty, Pins(), web()) == Published()
+    assert site.paths() == [f"/releases/{places.LIST}"]

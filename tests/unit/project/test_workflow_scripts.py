@@ -1,0 +1,207 @@
+"""The shell scripts of the workflows, run with programs that only note what they are asked."""
+
+from __future__ import annotations
+
+import os
+import subprocess
+from dataclasses import dataclass
+from pathlib import Path
+from typing import Any
+
+import pytest
+import yaml
+
+from unit.helpers.checkout import CHECKOUT
+
+REPORT = "pinned files\nan answer with ``` and @someone\n"
+
+
+def step(workflow: str, job: str, name: str) -> dict[str, Any]:
+    jobs = yaml.safe_load((CHECKOUT.workflows / workflow).read_text())["jobs"]
+    (found,) = [each for each in jobs[job]["steps"] if each.get("name") == name]
+    return dict(found)
+
+
+@dataclass(frozen=True)
+class Runner:
+    """A folder to run in, and the programs that a runner of the service has."""
+
+    folder: Path
+
+    def program(self, name: str, script: str) -> None:
+        path = self.folder / "bin" / name
+        path.parent.mkdir(exist_ok=True)
+        path.write_text(f'#!/bin/bash\necho "{name} $*" >> {self.folder}/calls\n{script}\n')
+        path.chmod(0o755)
+
+    def run(
+        self, workflow: str, job: str, name: str, **variables: str
+    ) -> subprocess.CompletedProcess[str]:
+        script = step(workflow, job, name)["run"]
+        path = f"{self.folder / 'bin'}:{os.environ['PATH']}"
+        return subprocess.run(
+            # As the service starts it.
+            ["bash", "-e", "-c", script],
+            cwd=self.folder,
+            env={"PATH": path, "GITHUB_OUTPUT": str(self.folder / "outputs")} | variables,
+            capture_output=True,
+            text=True,
+            check=False,
+        )
+
+    @property
+    def calls(self) -> list[str]:
+        calls = self.folder / "calls"
+        return calls.read_text().splitlines() if calls.exists() else []
+
+    @property
+    def outputs(self) -> list[str]:
+        outputs = self.folder / "outputs"
+        return outputs.read_text().splitlines() if outputs.exists() else []
+
+
+@pytest.fixture
+def runner(tmp_path: Path) -> Runner:
+    return Runner(tmp_path)
+
+
+@pytest.mark.parametrize(("status", "passes"), [(0, True), (4, True), (1, False), (2, False)])
+def test_sources_at_one_place_are_no_failure_of_the_job(
+    runner: Runner, status: int, passes: bool
+) -> None:
+    invoke = runner.folder / "invoke"
+    invoke.write_text(f"#!/bin/sh\necho report\nexit {status}\n")
+    invoke.chmod(0o755)
+    done = runner.run("alive.yml", "ask", "Ask")
+    assert (done.returncode == 0) is passes
+    assert runner.outputs == [f"status={status}"]
+    assert (runner.folder / "build" / "sources.txt").read_text() == "report\n"
+
+
+def ask_for_issue(
+    runner: Runner, status: str, *, has_issues: str = "true", number: str = ""
+) -> subprocess.CompletedProcess[str]:
+    (runner.folder / "sources.txt").write_text(REPORT)
+    runner.program(
+        "gh", f'case "$*" in *.has_issues) echo {has_issues};; *select*) printf "{number}";; esac'
+    )
+    variables = {"STATUS": status, "TITLE": "T", "GITHUB_REPOSITORY": "me/fork"}
+    return runner.run("alive.yml", "issue", "Open, update or close the issue", **variables)
+
+
+def test_an_issue_is_opened_with_the_report_as_plain_text(runner: Runner) -> None:
+    assert ask_for_issue(runner, "4").returncode == 0
+    *_, last = runner.calls
+    assert last == "gh api --method POST repos/me/fork/issues -f title=T -F body=@body.md"
+    body = (runner.folder / "body.md").read_text().split("\n\n", 1)[1]
+    assert body == "".join(f"    {line}\n" for line in REPORT.splitlines())
+
+
+def test_an_open_issue_is_updated(runner: Runner) -> None:
+    assert ask_for_issue(runner, "4", number="17\\n18\\n").returncode == 0
+    assert runner.calls[-1] == "gh api --method PATCH repos/me/fork/issues/17 -F body=@body.md"
+
+
+def test_the_issue_is_closed_when_all_is_well(runner: Runner) -> None:
+    assert ask_for_issue(runner, "0", number="17").returncode == 0
+    assert runner.calls[-1] == "gh api --method PATCH repos/me/fork/issues/17 -f state=closed"
+
+
+def test_nothing_is_opened_when_all_is_well(runner: Runner) -> None:
+    assert ask_for_issue(runner, "0").returncode == 0
+    assert not any("--method" in call for call in runner.calls)
+
+
+def test_a_failed_search_opens_no_second_issue(runner: Runner) -> None:
+    (runner.folder / "sources.txt").write_text(REPORT)
+    runner.program("gh", 'case "$*" in *.has_issues) echo true;; *select*) exit 1;; esac')
+    variables = {"STATUS": "4", "TITLE": "T", "GITHUB_REPOSITORY": "me/fork"}
+    done = runner.run("alive.yml", "issue", "Open, update or close the issue", **variables)
+    assert done.returncode == 1
+    assert not any("--method" in call for call in runner.calls)
+
+
+def test_a_fork_without_issues_says_so(runner: Runner) -> None:
+    done = ask_for_issue(runner, "4", has_issues="false")
+    assert done.returncode == 0
+    assert "::notice::This repository has no issues." in done.stdout
+    assert len(runner.calls) == 1
+
+
+def push(runner: Runner, copy: str, fork: str) -> subprocess.CompletedProcess[str]:
+    runner.program("docker", "cat > /dev/null")
+    runner.program("skopeo", f'[ "$1" = inspect ] && {{ echo sha256:1; exit; }}\n{copy}')
+    (runner.folder / "sbom.json").write_text("{}")
+    return runner.run(
+        "release.yml",
+        "image",
+        "Push by digest",
+        REGISTRY="host/Owner",
+        IMAGE="theano-mkl",
+        IMAGE_USER="me",
+        IMAGE_TOKEN="t",
+        FRAMEWORK="theano-1.0.5",
+        FLAVOUR="mkl",
+        TAGS="1.0.5 latest",
+        FORK=fork,
+    )
+
+
+def test_an_image_is_pushed_to_the_owners_folder_in_lower_case(runner: Runner) -> None:
+    assert push(runner, "exit 0", "false").returncode == 0
+    assert runner.outputs == ["name=host/owner/theano-mkl", "digest=sha256:1"]
+    pushed = runner.folder / "pushed" / "theano-1.0.5-mkl.txt"
+    assert pushed.read_text() == "theano-mkl 1.0.5 sha256:1\ntheano-mkl latest sha256:1\n"
+
+
+@pytest.mark.parametrize(
+    ("message", "fork", "passes"),
+    [
+        ("denied: permission_denied", "true", True),
+        ("denied: permission_denied", "false", False),
+        ("connection reset", "true", False),
+    ],
+)
+def test_only_a_fork_may_lack_the_right_to_push(
+    runner: Runner, message: str, fork: str, passes: bool
+) -> None:
+    done = push(runner, f"echo '{message}' >&2; exit 1", fork)
+    assert (done.returncode == 0) is passes
+    assert message in done.stderr
+    assert ("::notice::Not pushed" in done.stdout) is passes
+    assert runner.outputs == []
+
+
+def tag(runner: Runner) -> subprocess.CompletedProcess[str]:
+    runner.program("skopeo", "true")
+    variables = {"REGISTRY": "host/Owner", "IMAGE_USER": "me", "IMAGE_TOKEN": "t"}
+    return runner.run("release.yml", "tags", "Give the images their tags", **variables)
+
+
+def test_images_get_their_tags(runner: Runner) -> None:
+    (runner.folder / "pushed").mkdir()
+    (runner.folder / "pushed" / "a.txt").write_text("theano-mkl latest sha256:1\n")
+    assert tag(runner).returncode == 0
+    image = "docker://host/owner/theano-mkl"
+    assert f"skopeo copy --preserve-digests {image}@sha256:1 {image}:latest" in runner.calls
+
+
+def test_without_images_there_are_no_tags(runner: Runner) -> None:
+    done = tag(runner)
+    assert done.returncode == 0
+    assert "::notice::No image was pushed" in done.stdout
+    assert runner.calls == [] and not (runner.folder / "images.txt").exists()
+
+
+@pytest.mark.parametrize("exists", [True, False])
+def test_the_channels_workflow_may_have_made_the_release(runner: Runner, exists: bool) -> None:
+    (runner.folder / "pushed").mkdir()
+    (runner.folder / "pushed" / "a.sbom.json").write_text("{}")
+    runner.program("gh", f'[ "$2" = create ] && exit {int(exists)}; exit 0')
+    done = runner.run(
+        "release.yml", "tags", "Make the release", GITHUB_REF_NAME="v1", GITHUB_REPOSITORY="me/it"
+    )
+    assert done.returncode == 0
+    assert runner.calls[-1] == (
+        "gh release upload v1 --repo me/it --clobber images.txt pushed/a.sbom.json"
+    )
