@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import logging
 import queue
-import re
 import sys
 import threading
 from collections.abc import Callable, Mapping, Sequence
@@ -19,7 +18,6 @@ from stacks.channel.package import Locked
 from stacks.channel.places import Place
 from stacks.core.disk import explain_disk_errors, sha256_of
 from stacks.core.errors import FetchError, IntegrityError, StacksError
-from stacks.core.models import SHA256
 from stacks.core.workspace import Workspace
 from stacks.sources.cache import cached_path
 from stacks.sources.download import download, get_document
@@ -79,9 +77,8 @@ def _retrieve_from(
     # The one warning below takes the place of the note of each server's first wait.
     web.noted_hosts.add(host_of(place.root))
     visit = _Visit(place, web)
-    if place.release:
-        listed = _listed(visit)
-        offers = [offer for offer in offers if offer.file_name in listed]
+    if place.release and not _exists(visit):
+        offers = []
     elif place.folder and not place.folder.is_dir():
         visit.failures.append(FetchError(f"{place.name}: no such folder"))
         offers = []
@@ -109,24 +106,20 @@ def _report(visit: _Visit) -> None:
         LOGGER.info("%s: %s", visit.place.name, error.what)
 
 
-def _listed(visit: _Visit) -> frozenset[str]:
-    """Return the names of the files that a release has; none if it does not answer soon."""
+def _exists(visit: _Visit) -> bool:
+    """Return whether a repository has the release; false if it does not answer soon.
+
+    Its list names the packages of today's locks; the release keeps older ones for older checkouts.
+    """
     url = visit.place.list_url
     try:
-        data = _within(
-            LONGEST_LOOKUP, lambda: get_document(visit.web, url, "text/plain", LARGEST_LIST)[0]
-        )
+        _within(LONGEST_LOOKUP, lambda: get_document(visit.web, url, "text/plain", LARGEST_LIST))
     except MissingError:
-        return frozenset()
+        return False
     except StacksError as error:
         visit.failures.append(error)
-        return frozenset()
-    lines = (line.split() for line in data.decode("utf-8", "replace").splitlines())
-    return frozenset(
-        words[1].rsplit("/", 1)[-1]
-        for words in lines
-        if len(words) == 2 and re.fullmatch(SHA256, words[0])
-    )
+        return False
+    return True
 
 
 def _within(seconds: float, work: Callable[[], T]) -> T:

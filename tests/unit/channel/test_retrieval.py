@@ -177,19 +177,17 @@ def test_a_folder_is_a_place(workspace: Workspace, room: Path, tmp_path: Path) -
     assert sha256_of(folder / ONE) == LOCKED[ONE].sha256
 
 
-def release(site: Site) -> Place:
-    fill(site, "/r", names=[TWO])
-    lines = [f"{LOCKED[TWO].sha256}  noarch/{TWO}", f"{'0' * 64}  linux-64/repodata.json", "junk"]
-    site.files["/r/index.sha256"] = "\n".join(lines).encode()
-    return Place(f"{site.url}/r", release=True, configured=False)
-
-
-def test_a_release_is_asked_only_for_what_it_lists(
-    workspace: Workspace, room: Path, site: Site
+def test_a_release_that_exists_is_asked_for_every_package(
+    workspace: Workspace, room: Path, site: Site, capsys: pytest.CaptureFixture[str]
 ) -> None:
-    place = release(site)
+    """Also for those of older locks, which its list no longer names."""
+    fill(site, "/r", names=[TWO])
+    site.files["/r/index.sha256"] = b""
+    place = Place(f"{site.url}/r", release=True, configured=False)
     assert retrieve(workspace, place) == {TWO: place}
-    assert site.paths() == ["/r/index.sha256", f"/r/{TWO}"]
+    assert site.paths()[0] == "/r/index.sha256"
+    assert sorted(site.paths()[1:]) == [f"/r/{ONE}", f"/r/{TWO}"]
+    assert warnings_of(capsys) == []
 
 
 @pytest.mark.parametrize("status", [404, 500])
