@@ -12,6 +12,7 @@ the committed locks, each once. Takes two minutes a round.
 from __future__ import annotations
 
 import argparse
+import itertools
 import json
 import os
 import resource
@@ -88,15 +89,17 @@ def show_times(variants: list[str], rounds: int) -> None:
     workspace = default_workspace()
     chosen = [load_variant(workspace, name) for name in variants]
     figures: dict[tuple[str, str], list[tuple[float, float]]] = {}
-    with tempfile.TemporaryDirectory(dir=workspace.cache) as folder:
-        with published(chosen, Path(folder) / "published") as address:
-            for _ in range(rounds):
-                for name in variants:
-                    for way in WAYS:
-                        figure = measure(name, way, address, Path(folder) / "room")
-                        figures.setdefault((name, way), []).append(figure)
+    with (
+        tempfile.TemporaryDirectory(dir=workspace.cache) as folder,
+        published(chosen, Path(folder) / "published") as address,
+    ):
+        for _, name, way in itertools.product(range(rounds), variants, WAYS):
+            figure = measure(name, way, address, Path(folder) / "room")
+            figures.setdefault((name, way), []).append(figure)
     for name in variants:
-        least = {way: [min(column) for column in zip(*figures[name, way])] for way in WAYS}
+        least = {
+            way: [min(column) for column in zip(*figures[name, way], strict=True)] for way in WAYS
+        }
         ratio = [b / a for a, b in zip(least["sources"], least["channel"], strict=True)]
         print(
             f"{name}: {least['sources'][0]:.1f} s from sources, {least['channel'][0]:.1f} s from "
@@ -113,7 +116,7 @@ def show_bytes(variants: list[str]) -> None:
         variant = load_variant(workspace, name)
         wheels = total_size(lock.read(workspace, variant, channel.pins).requirements)
         entries = entries_of(workspace, channel, [variant])
-        recipes = {r for e in entries for r in (e.offer.recipe, *e.offer.tools)}
+        recipes = [r for e in entries for r in (e.offer.recipe, *e.offer.tools)]
         pins = {pin for recipe in recipes for pin in recipe.pins(channel.pins)}
         packages = sum(entry.size for entry in entries)
         print(
