@@ -29,3 +29,23 @@ def test_conflicting_specs_are_an_error(channel: Channel) -> None:
 def test_invalid_specs_are_an_error(spec: str, channel: Channel) -> None:
     with pytest.raises(UsageError, match="correct the specs in envs/"):
         solver.solve(channel, [spec])
+
+
+@pytest.mark.parametrize(
+    ("spec", "expected"),
+    [
+        ("theano ==0.8.2", {"python": "2.7.18", "numpy": "1.13.3"}),
+        ("theano", {"theano": "1.0.5", "python": "3.9.2", "setuptools": "59.8.0"}),
+        ("theano-pymc", {"python": "3.9.2", "setuptools": "59.8.0", "filelock": "3.19.1"}),
+        ("aesara", {"python": "3.9.2", "setuptools": "59.8.0", "filelock": "3.19.1"}),
+        ("pytensor", {"python": "3.11.2", "setuptools": "84.2.1", "filelock": "4.2.11"}),
+    ],
+)
+def test_a_frameworks_name_alone_gives_what_it_runs_on(
+    spec: str, expected: dict[str, str], channel: Channel
+) -> None:
+    """`import` is tried in tests/integration/test_free_solve.py."""
+    found = {
+        offer.recipe.package.name: offer.recipe for offer in solver.solve(channel, [spec], "2.36")
+    }
+    assert {name: found[name].package.version for name in expected} == expected

@@ -1,0 +1,70 @@
+"""What another conda client gets from the channel for a framework's name, without a lock."""
+
+from __future__ import annotations
+
+import asyncio
+import hashlib
+import os
+import subprocess
+from pathlib import Path
+
+import pytest
+import rattler
+from rattler.package_cache import PackageCache, PackageCacheLayer
+
+from stacks.channel.build import build_missing
+from stacks.channel.index import Entry, index_files
+from stacks.channel.offers import read_channel
+from stacks.channel.solve import solve, solve_index
+from stacks.core.workspace import Workspace
+
+# Of the machine that the client runs on: PyTensor's Python needs 2.35.
+GLIBC = "2.36"
+
+
+@pytest.mark.parametrize(
+    ("spec", "module", "version"),
+    [
+        ("theano", "theano", "1.0.5"),
+        ("theano ==0.8.2", "theano", "0.8.2"),
+        ("theano-pymc", "theano", "1.1.2"),
+        ("aesara", "aesara", "2.9.4"),
+        ("pytensor", "pytensor", "3.0.7"),
+    ],
+)
+def test_the_name_alone_gives_an_environment_that_computes(
+    spec: str, module: str, version: str, workspace: Workspace, tmp_path: Path
+) -> None:
+    channel = read_channel(workspace)
+    folder, prefix = tmp_path / "channel", tmp_path / "prefix"
+    entries = []
+    for name, built in build_missing(workspace, channel, solve(channel, [spec], GLIBC)).items():
+        data = built.path.read_bytes()
+        md5 = hashlib.md5(data, usedforsecurity=False).hexdigest()
+        entries.append(Entry(channel.offers[name], built.sha256, md5, len(data)))
+        target = folder / entries[-1].path
+        target.parent.mkdir(parents=True, exist_ok=True)
+        target.write_bytes(data)
+    for path, data in index_files(entries).items():
+        (folder / path).parent.mkdir(exist_ok=True)
+        (folder / path).write_bytes(data)
+    records = solve_index(folder, [spec], GLIBC, "the channel", "correct the recipes")
+    layer = PackageCacheLayer(tmp_path / "unpacked")
+    packages = PackageCache.from_layers([layer])
+    asyncio.run(rattler.install(records, prefix, package_cache=packages, show_progress=False))
+    code = (
+        f"import {module} as framework\n"
+        "x = framework.tensor.vector()\n"
+        "print(framework.__version__)\n"
+        "print(float(framework.function([x], (x * x).sum())([3, 4])))\n"
+    )
+    flags = f"base_compiledir={tmp_path / 'compiled'},cxx="
+    result = subprocess.run(
+        [prefix / "bin/python", "-c", code],
+        env={"PATH": os.defpath, "THEANO_FLAGS": flags, "AESARA_FLAGS": flags}
+        | {"PYTENSOR_FLAGS": flags, "HOME": str(tmp_path)},
+        cwd=tmp_path,
+        capture_output=True,
+        text=True,
+    )
+    assert result.stdout.splitlines()[-2:] == [version, "25.0"], result.stderr
