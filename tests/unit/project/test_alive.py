@@ -1,6 +1,7 @@
 from __future__ import annotations
 
 import json
+from dataclasses import replace
 from datetime import datetime, timezone
 from pathlib import Path
 
@@ -262,3 +263,14 @@ def test_published_packages_stand_for_their_sources(
         "files of the package index 1 1 0 0",
         "packages made of these 1 1 0 0",
     ]
+
+
+def test_the_source_packages_that_are_published_are_asked_for_too(
+    own: Workspace, full: Site, pins: Pins, capsys: pytest.CaptureFixture[str]
+) -> None:
+    source = pinned("bookworm", "bar", b"bar_1.dsc")
+    write_pins(own.sources_lock, replace(pins, sources=(source,)))
+    for root in ("/one", "/two"):
+        full.files[f"{root}/{source.path}"] = b"bar_1.dsc"
+    report(own)
+    assert "source packages of bookworm 1 1 0 0" in rows(capsys.readouterr().out)
