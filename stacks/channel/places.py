@@ -9,8 +9,7 @@ from __future__ import annotations
 import os
 import re
 from collections.abc import Iterator
-from dataclasses import dataclass
-from enum import Enum
+from dataclasses import dataclass, replace
 from pathlib import Path
 from urllib.parse import quote, urlsplit
 from urllib.request import url2pathname
@@ -22,8 +21,10 @@ from stacks.core.models import Line, Strict
 from stacks.core.process import CommandError, call
 from stacks.core.workspace import Workspace
 from stacks.sources.mirrors import public_url, valid_url
-from stacks.sources.registry import Registry, is_registry, registry_at
-from stacks.sources.vendored import VARIABLE, vendored_folder
+from stacks.sources.pins import CondaPin
+from stacks.sources.registry import Registry, Tokens, is_registry, registry_at
+from stacks.sources.vendored import vendored_folder
+from stacks.sources.web import Web
 
 CHANNEL = "THEANO_STACKS_CHANNEL"
 # The committed list of published channels, in the checkout's folder.
@@ -44,23 +45,18 @@ _REMOTE = re.compile(
 )
 
 
-class Kind(Enum):
-    """How a place names its files."""
-
-    STATIC = "linux-64/FILE, noarch/FILE"
-    RELEASE = "FILE, and a list of them"
-    REGISTRY = "the SHA-256 of each package"
-
-
 @dataclass(frozen=True)
 class Place:
     """A place that may have packages: its address without a final slash.
 
-    configured: whether a person named it, and so wants to know if it fails.
+    It is a static channel with folders for the subdirs, a `registry`, or a `release` of a
+    repository: one folder with a list of its files. configured: whether a person named it, and so
+    wants to know if it fails.
     """
 
     address: str
-    kind: Kind = Kind.STATIC
+    registry: Registry | None = None
+    release: bool = False
     configured: bool = True
 
     @property
@@ -77,20 +73,25 @@ class Place:
         return Path(url2pathname(urlsplit(self.address).path))
 
     @property
-    def registry(self) -> Registry | None:
-        """The registry, if the place is one."""
-        return registry_at(self.address, self.address) if self.kind is Kind.REGISTRY else None
+    def root(self) -> str:
+        """The beginning of all addresses of the place's files."""
+        return self.registry.root if self.registry else self.address
 
-    def url(self, subdir: str, file_name: str, sha256: str) -> str:
+    def url(self, subdir: str, package: CondaPin) -> str:
         """Return the address of a package."""
-        if registry := self.registry:
-            return registry.blob(subdir, file_name.rsplit("-", 2)[0], sha256)
-        folder = "" if self.kind is Kind.RELEASE else f"{subdir}/"
-        return f"{self.address}/{folder}{quote(file_name, safe='+!')}"
+        if self.registry:
+            return self.registry.blob(subdir, package.name, package.sha256)
+        folder = "" if self.release else f"{subdir}/"
+        return f"{self.address}/{folder}{quote(package.filename, safe='+!')}"
+
+    def access(self, web: Web) -> Web:
+        """Return an access to servers as an access to this place."""
+        tokens = Tokens(self.registry) if self.registry else None
+        return replace(web, roots=(self.root,), tokens=tokens)
 
     @property
     def list_url(self) -> str:
-        """Return the address of the list of a release's files."""
+        """The address of a release's list."""
         return f"{self.address}/{LIST}"
 
 
@@ -104,7 +105,8 @@ def places_of(workspace: Workspace) -> tuple[Place, ...]:
     """Return the places to ask, each once.
 
     THEANO_STACKS_VENDOR, THEANO_STACKS_CHANNEL, channels.yaml, then the releases of the git remote
-    if it is on a known forge. Raises UsageError for an address that cannot be one.
+    if it is on a known forge. Raises UsageError for an address that cannot be one, and if there is
+    no vendored folder.
     """
     places: dict[str, Place] = {}
     for place in _all(workspace):
@@ -113,8 +115,8 @@ def places_of(workspace: Workspace) -> tuple[Place, ...]:
 
 
 def _all(workspace: Workspace) -> Iterator[Place]:
-    if vendored := vendored_folder():
-        yield place_at(str(vendored / "channel"), VARIABLE)
+    if folder := vendored_folder():
+        yield Place((folder / "channel").as_uri())
     for address in re.split(r"[\s,]+", os.environ.get(CHANNEL, "")):
         if address:
             yield place_at(address, CHANNEL)
@@ -124,14 +126,13 @@ def _all(workspace: Workspace) -> Iterator[Place]:
             yield place_at(address, COMMITTED)
     remote = _git_remote(workspace.root)
     if remote and (address := release_address(remote)):
-        yield Place(address, Kind.RELEASE, configured=False)
+        yield Place(address, release=True, configured=False)
 
 
 def place_at(address: str, where: str) -> Place:
     """Return the place at an address, which was set `where`; UsageError if it cannot be one."""
     if is_registry(address):
-        registry_at(address, where)
-        return Place(address.rstrip("/"), Kind.REGISTRY)
+        return Place(address.rstrip("/"), registry_at(address, where))
     if re.match(r"https?://", address):
         try:
             host = urlsplit(valid_url(address, where)).hostname

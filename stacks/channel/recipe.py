@@ -23,7 +23,7 @@ from stacks.channel.stages import (
 )
 from stacks.core import yamlfile
 from stacks.core.models import FileName, Line, Name, Spec, Strict, Version
-from stacks.sources.pins import SOURCE_PREFIX, DebPin, IndexPin, Pins
+from stacks.sources.pins import DebPin, IndexPin, Pins
 
 # Stages that take files of the recipe's folder src/.
 OWN_CODE = (BLIS, Compiled, Forwarding, PoCL, PythonModules, ThinFront)
@@ -56,18 +56,6 @@ class Debs(Strict):
 
     suite: Name
     debs: tuple[Name, ...] = Field(strict=False, min_length=1)
-
-
-class Archives(Strict):
-    """Upstream source archives of Debian's source packages."""
-
-    suite: Name
-    archives: tuple[Name, ...] = Field(strict=False, min_length=1)
-
-    @property
-    def names(self) -> tuple[str, ...]:
-        """The names of the archives' pins."""
-        return tuple(SOURCE_PREFIX + name for name in self.archives)
 
 
 class IndexFile(Strict):
@@ -131,7 +119,7 @@ class Recipe(Strict):
 
     package: RecipePackage
     build: Build = Build()
-    source: tuple[Debs | Archives | IndexFile, ...] = Field(default=(), strict=False)
+    source: tuple[Debs | IndexFile, ...] = Field(default=(), strict=False)
     requirements: Requirements = Requirements()
     about: About
     extra: Extra
@@ -149,6 +137,12 @@ class Recipe(Strict):
         """The package's folder in the channel."""
         return "noarch" if self.build.noarch else "linux-64"
 
+    @property
+    def own_folder(self) -> Path:
+        """The folder of the project's own source files."""
+        assert self.recipes
+        return self.recipes / self.package.name / "src"
+
     def own_sources(self) -> tuple[Path, ...]:
         """Return the project's own source files in the recipe's folder src/, sorted.
 
@@ -157,12 +151,11 @@ class Recipe(Strict):
         """
         if self.recipes is None:
             return ()
-        folder = self.recipes / self.package.name / "src"
         if isinstance(self.extra, RelinkedWheel):
-            return tuple(sorted(folder / name for name in self.extra.licences))
+            return tuple(sorted(self.own_folder / name for name in self.extra.licences))
         if not isinstance(self.extra, OWN_CODE):
             return ()
-        files = (path for path in folder.rglob("*") if path.is_file())
+        files = (path for path in self.own_folder.rglob("*") if path.is_file())
         return tuple(sorted(path for path in files if path.suffix not in (".pyc", ".pyo")))
 
     def pins(self, pins: Pins) -> tuple[DebPin | IndexPin, ...]:
@@ -176,8 +169,7 @@ class Recipe(Strict):
             if isinstance(source, IndexFile):
                 named[source.file] = pins.file(source.file)
             else:
-                names = source.debs if isinstance(source, Debs) else source.names
-                named |= {name: pins.deb(source.suite, name) for name in names}
+                named |= {name: pins.deb(source.suite, name) for name in source.debs}
         return named
 
 

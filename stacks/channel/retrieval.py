@@ -16,7 +16,7 @@ from typing import TypeVar
 from stacks.channel import package
 from stacks.channel.offers import Offer
 from stacks.channel.package import Locked
-from stacks.channel.places import Kind, Place
+from stacks.channel.places import Place
 from stacks.core.disk import explain_disk_errors, sha256_of
 from stacks.core.errors import FetchError, IntegrityError, StacksError
 from stacks.core.models import SHA256
@@ -26,7 +26,6 @@ from stacks.sources.download import download, get_document
 from stacks.sources.parallel import parallel_map
 from stacks.sources.pins import CondaPin
 from stacks.sources.progress import DownloadProgress, download_progress
-from stacks.sources.registry import Tokens
 from stacks.sources.web import MissingError, StoppedError, Web, environment_web, host_of
 
 T = TypeVar("T")
@@ -76,12 +75,11 @@ def _retrieve_from(
     """Return the packages that came from one place."""
     stop = threading.Event()
     retries = RETRIES if place.configured else 0
-    tokens = Tokens(place.registry) if place.registry else None
-    web = replace(environment_web(stop), timeout=TIMEOUT, retries=retries, tokens=tokens)
+    web = place.access(replace(environment_web(stop), timeout=TIMEOUT, retries=retries))
     # The one warning below takes the place of the note of each server's first wait.
-    web.noted_hosts.add(host_of(place.address))
+    web.noted_hosts.add(host_of(place.root))
     visit = _Visit(place, web)
-    if place.kind is Kind.RELEASE:
+    if place.release:
         listed = _listed(visit)
         offers = [offer for offer in offers if offer.file_name in listed]
     elif place.folder and not place.folder.is_dir():
@@ -104,7 +102,7 @@ def _report(visit: _Visit) -> None:
     if not visit.failures:
         return
     # Other threads may have noted first that the server is not asked again.
-    error = visit.web.server(visit.place.address).failure or visit.failures[0]
+    error = visit.web.server(f"{visit.place.root}/").failure or visit.failures[0]
     if visit.place.configured:
         print(f"warning: {error.what}; the next place is tried", file=sys.stderr, flush=True)
     else:
@@ -182,15 +180,15 @@ def _download(
     workspace: Workspace, visit: _Visit, offer: Offer, locked: Locked, progress: DownloadProgress
 ) -> Path:
     """Return a file with the package's bytes, or raise IntegrityError; parts resume next time."""
-    url = visit.place.url(offer.recipe.subdir, offer.file_name, locked.sha256)
     pin = CondaPin(
         name=offer.recipe.package.name,
         version=offer.recipe.package.version,
         filename=offer.file_name,
         size=locked.size,
         sha256=locked.sha256,
-        urls=(url,),
+        urls=(),
     )
+    url = visit.place.url(offer.recipe.subdir, pin)
     target = cached_path(workspace, pin)
     part = target.with_name(f"{target.name}.part")
     with explain_disk_errors(part):

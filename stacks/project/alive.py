@@ -23,6 +23,7 @@ from stacks.sources.fetch import fetch
 from stacks.sources.mirrors import public_url
 from stacks.sources.pins import SOURCE_PREFIX, DebPin, Pin, Pins, read_pins
 from stacks.sources.retrieve import address_wheel
+from stacks.sources.vendored import vendored_folder
 from stacks.sources.web import StoppedError, Web, environment_web
 
 # Each file should be at so many places: one may go at any time.
@@ -45,7 +46,7 @@ def report(
     path: Path | None = None,
     clock: Clock = lambda: datetime.now(timezone.utc),
 ) -> None:
-    """Ask every mirror, index and channel for the pinned files, and print where they are.
+    """Ask every place that a build would ask for the pinned files, and print where they are.
 
     path: also write what each place has there, as JSON. Raises ScarceError if a file is at one
     place only or at none, FetchError if no place answers.
@@ -54,6 +55,8 @@ def report(
     web, roots = environment_web(stop), _archive_roots(workspace)
     places = [alive.mirror_place(web, root, (*pins.debs, *pins.sources)) for root in roots]
     places += alive.index_places(pins.files, stop)
+    if folder := vendored_folder():
+        places.append(alive.vendored_place(web, folder, (*pins.debs, *pins.files)))
     published = alive_packages.published(workspace, pins, web)
     places += published.places
     count = len(pins.debs) + len(pins.sources) + len(pins.files) + len(published.packages)

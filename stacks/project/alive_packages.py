@@ -64,7 +64,9 @@ def published(workspace: Workspace, pins: Pins, web: Web) -> Published:
         return Published()
     packages = locked_packages(workspace, pins)
     return Published(
-        tuple(alive.channel_place(web, c.name, packages, partial(_url, c)) for c in channels),
+        tuple(
+            alive.channel_place(c.access(web), c.name, packages, partial(_url, c)) for c in channels
+        ),
         packages,
         sources_of(workspace, packages, pins),
         installed_by_pip(workspace, pins),
@@ -72,8 +74,7 @@ def published(workspace: Workspace, pins: Pins, web: Web) -> Published:
 
 
 def _url(place: places.Place, package: CondaPin) -> str:
-    subdir, _, file_name = package.urls[0].partition("/")
-    return place.url(subdir, file_name, package.sha256)
+    return place.url(package.urls[0].partition("/")[0], package)
 
 
 def _is_published(place: places.Place, web: Web) -> bool:

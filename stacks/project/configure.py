@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import os
 import re
 import threading
 from collections.abc import Callable
@@ -61,6 +62,8 @@ def set_debian_mirror(workspace: Workspace, url: str) -> None:
         )
     write_config(config.model_copy(update={"debian_mirror": root}))
     print(f"written: {display_path(config_path())}")
+    if os.environ.get("DEBIAN_MIRROR"):
+        print("note: the variable DEBIAN_MIRROR is set and goes before it")
 
 
 def remove_debian_mirror() -> None:

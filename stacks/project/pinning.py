@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Set
 
-from stacks.channel.recipe import Archives, Debs, IndexFile, read_recipes
+from stacks.channel.recipe import Debs, IndexFile, read_recipes
 from stacks.core.errors import StaleError, UsageError
 from stacks.core.workspace import Workspace
 from stacks.image import base
@@ -34,7 +34,6 @@ def required_sources(workspace: Workspace) -> tuple[set[DebRequest], set[FileReq
     sources = [s for recipe in read_recipes(workspace.recipes).values() for s in recipe.source]
     content = base.read_base_file(workspace)
     debs = {DebRequest(s.suite, n) for s in sources if isinstance(s, Debs) for n in s.debs}
-    debs |= {DebRequest(s.suite, n) for s in sources if isinstance(s, Archives) for n in s.names}
     debs |= {DebRequest(content.suite, name) for name in (*content.debs, suites.PACKAGE)}
     files = {FileRequest(s.project, s.version, s.file) for s in sources if isinstance(s, IndexFile)}
     files.add(FileRequest(WHEEL_NAME, WHEEL_VERSION, WHEEL_FILE))

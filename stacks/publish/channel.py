@@ -2,13 +2,15 @@
 
 from __future__ import annotations
 
+import hashlib
 import os
 import shutil
 import sys
 from collections.abc import Collection, Mapping
 from pathlib import Path
 
-from stacks.channel.index import Entry
+from cryptography.hazmat.primitives.asymmetric.ed25519 import Ed25519PrivateKey
+
 from stacks.channel.offers import Channel, read_channel
 from stacks.core.console import display_path, plural, step
 from stacks.core.disk import explain_disk_errors, fixed_umask, replace_atomically, sha256_of
@@ -24,7 +26,11 @@ SIGNATURE = f"{DIGESTS}.sig"
 
 
 def publish_to_folder(
-    workspace: Workspace, folder: Path, *, include: Collection[str] = (), key: Path | None = None
+    workspace: Workspace,
+    folder: Path,
+    *,
+    include: Collection[str] = (),
+    key: Ed25519PrivateKey | None = None,
 ) -> None:
     """Write the channel of all locks into a folder, in place of the one that is there.
 
@@ -32,12 +38,14 @@ def publish_to_folder(
     if the folder has anything else, StaleError for a stale lock, IntegrityError if a package has
     other bytes than the locked ones.
     """
-    if folder.exists() and not _is_channel(folder):
+    if strangers := _strangers(folder):
         raise UsageError(
-            f"{folder} is there and is no published channel", fix="choose an empty or new folder"
+            f"{folder} has files that are not of a published channel",
+            found=", ".join(strangers[:3]) + (" ..." if len(strangers) > 3 else ""),
+            fix="choose an empty or new folder: publishing replaces all that is in it",
         )
     found, paths = prepare(workspace, include)
-    signed = signature.sign(workspace, key, found.digests.encode()) if key else None
+    signed = key.sign(found.digests.encode()) if key else None
     with step("publish", display_path(folder)), fixed_umask(), replace_atomically(folder) as new:
         for path, source in paths.items():
             (new / path).parent.mkdir(parents=True, exist_ok=True)
@@ -90,16 +98,12 @@ def report(found: Publication, signed: bytes | None) -> None:
         f"{plural(len(found.sources), 'file')} of sources, {sources / 1e6:.1f} MB"
     )
     for entry in found.left_out:
-        print(f"left out: {entry.offer.recipe.package.name} ({_reason(entry)})")
+        about, name = entry.offer.recipe.about, entry.offer.recipe.package.name
+        hint = f"; --include {name} adds it" if about.republish == "on request" else ""
+        print(f"left out: {name} ({about.republish}: {about.conditions}{hint})")
     if signed is None:
         print(f"not signed: no --key was given; {DIGESTS} lists the digest of each file")
     sys.stdout.flush()
-
-
-def _reason(entry: Entry) -> str:
-    about = entry.offer.recipe.about
-    hint = " --include adds it" if about.republish == "on request" else ""
-    return f"{about.republish}: {about.conditions}{hint}"
 
 
 def check_folder(workspace: Workspace, folder: Path, *, include: Collection[str] = ()) -> None:
@@ -108,17 +112,14 @@ def check_folder(workspace: Workspace, folder: Path, *, include: Collection[str]
     Nothing is built, and no network is used. A signature that is there must be good. Raises
     IntegrityError, which names what differs, StaleError for a stale lock.
     """
-    if not _is_channel(folder):
+    if not (folder / DIGESTS).is_file():
         raise UsageError(f"{folder} is no published channel", fix="publish it: leave out --check")
     channel = read_channel(workspace)
     found = publication(workspace, channel, all_variants(workspace), include)
     expected = {line[66:]: line[:64] for line in found.digests.splitlines()}
-    present = {
-        str(path.relative_to(folder)): path for path in folder.rglob("*") if not path.is_dir()
-    }
-    faults = _faults(expected, present)
-    if (folder / DIGESTS).read_text(errors="replace") != found.digests:
-        faults.append(f"{DIGESTS}: differs from the locks")
+    present = _present(folder)
+    with explain_disk_errors(folder):
+        faults = _faults({**expected, DIGESTS: _sha256(found.digests)}, present)
     if faults:
         raise IntegrityError(
             f"{folder} differs from the locks:\n" + "\n".join(f"  - {f}" for f in sorted(faults)),
@@ -136,9 +137,7 @@ def check_folder(workspace: Workspace, folder: Path, *, include: Collection[str]
 
 def _faults(expected: Mapping[str, str], present: Mapping[str, Path]) -> list[str]:
     faults = [f"{path}: missing" for path in expected.keys() - present.keys()]
-    faults += [
-        f"{path}: not part of it" for path in present.keys() - expected - {DIGESTS, SIGNATURE}
-    ]
+    faults += [f"{path}: not part of it" for path in present.keys() - expected.keys() - {SIGNATURE}]
     faults += [
         f"{path}: changed"
         for path in expected.keys() & present.keys()
@@ -147,8 +146,30 @@ def _faults(expected: Mapping[str, str], present: Mapping[str, Path]) -> list[st
     return faults
 
 
-def _is_channel(folder: Path) -> bool:
-    return (folder / DIGESTS).is_file() or (folder.is_dir() and not any(folder.iterdir()))
+def _present(folder: Path) -> dict[str, Path]:
+    """Return the files below a folder by their paths in it; a link counts as a file."""
+    with explain_disk_errors(folder):
+        return {
+            str(path.relative_to(folder)): path
+            for path in folder.rglob("*")
+            if path.is_symlink() or not path.is_dir()
+        }
+
+
+def _strangers(folder: Path) -> list[str]:
+    """Return the paths of files that the folder's own list of digests does not name."""
+    if not folder.is_dir():
+        return [folder.name] if folder.exists() else []
+    try:
+        text = (folder / DIGESTS).read_text(errors="replace")
+    except OSError:
+        text = ""
+    known = {line[66:] for line in text.splitlines()} | {DIGESTS, SIGNATURE}
+    return sorted(_present(folder).keys() - known)
+
+
+def _sha256(text: str) -> str:
+    return hashlib.sha256(text.encode()).hexdigest()
 
 
 def _link_or_copy(source: Path, target: Path) -> None:

@@ -17,7 +17,7 @@ def publish_channel(
     to: str,
     *,
     include: Collection[str] = (),
-    key: Path | None = None,
+    key: str = "",
     check: bool = False,
     new_key: Path | None = None,
 ) -> None:
@@ -33,12 +33,14 @@ def publish_channel(
         raise UsageError(
             "where is the channel to be published?", fix="--to DIR or --to oci://HOST/NAME"
         )
+    # Before the packages are built.
+    signer = signature.private_key(workspace, key) if key else None
     if is_registry(to):
         if check:
             raise UsageError("--check compares a folder", fix="leave it out, or name a folder")
         target = registry_at(to, "--to")
         found, paths = channel.prepare(workspace, include)
-        signed = signature.sign(workspace, key, found.digests.encode()) if key else None
+        signed = signer.sign(found.digests.encode()) if signer else None
         registry.push(target, found, paths, channel.written_files(found, signed))
         channel.report(found, signed)
         return
@@ -46,4 +48,4 @@ def publish_channel(
     if check:
         channel.check_folder(workspace, folder, include=include)
     else:
-        channel.publish_to_folder(workspace, folder, include=include, key=key)
+        channel.publish_to_folder(workspace, folder, include=include, key=signer)

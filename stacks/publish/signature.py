@@ -8,7 +8,7 @@ from __future__ import annotations
 import os
 from pathlib import Path
 
-from cryptography.exceptions import InvalidSignature
+from cryptography.exceptions import InvalidSignature, UnsupportedAlgorithm
 from cryptography.hazmat.primitives.asymmetric.ed25519 import Ed25519PrivateKey, Ed25519PublicKey
 from cryptography.hazmat.primitives.serialization import (
     Encoding,
@@ -19,6 +19,7 @@ from cryptography.hazmat.primitives.serialization import (
     load_pem_public_key,
 )
 
+from stacks.core.console import display_path
 from stacks.core.disk import explain_disk_errors, write_atomically
 from stacks.core.errors import IntegrityError, UsageError
 from stacks.core.workspace import Workspace
@@ -58,26 +59,36 @@ def _public_bytes(key: Ed25519PublicKey) -> bytes:
     return key.public_bytes(Encoding.PEM, PublicFormat.SubjectPublicKeyInfo)
 
 
-def sign(workspace: Workspace, private: Path, data: bytes) -> bytes:
-    """Return the 64 bytes of a signature; UsageError if the key is not the repository's."""
+def private_key(workspace: Workspace, place: str) -> Ed25519PrivateKey:
+    """Return the private key in a file, or in an environment variable, env:NAME, which is removed.
+
+    Raises UsageError if there is none, or if it does not belong to the repository's public key.
+    """
+    variable = place.removeprefix("env:") if place.startswith("env:") else None
+    name = variable or display_path(Path(place).expanduser())
     try:
-        key = load_pem_private_key(private.read_bytes(), None)
+        if variable is not None:
+            # No program that is started for a build sees it.
+            text = os.environ.pop(variable, "").encode()
+        else:
+            text = Path(place).expanduser().read_bytes()
+        key = load_pem_private_key(text, None)
     except OSError as error:
-        raise UsageError(f"{private}: {error.strerror}", fix=NEW_KEY) from error
-    except (ValueError, TypeError) as error:
+        raise UsageError(f"{name}: {error.strerror}", fix=NEW_KEY) from error
+    except (ValueError, TypeError, UnsupportedAlgorithm) as error:
         raise UsageError(
-            f"{private} is not a private key", expected="PEM without a password", fix=NEW_KEY
+            f"{name} is not a private key", expected="PEM without a password", fix=NEW_KEY
         ) from error
     if not isinstance(key, Ed25519PrivateKey):
-        raise UsageError(f"{private} is a key of another kind", expected="Ed25519", fix=NEW_KEY)
+        raise UsageError(f"{name} is a key of another kind", expected="Ed25519", fix=NEW_KEY)
     path = public_key_path(workspace)
     if not path.is_file() or path.read_bytes() != _public_bytes(key.public_key()):
         raise UsageError(
-            f"{private} does not belong to the public key {path}",
+            f"{name} does not belong to the public key {display_path(path)}",
             fix="use the key that belongs to it; or make a new pair (--new-key) and commit "
             "the public key",
         )
-    return key.sign(data)
+    return key
 
 
 def check_signature(public: Path, data: bytes, signature: bytes) -> None:
@@ -86,7 +97,7 @@ def check_signature(public: Path, data: bytes, signature: bytes) -> None:
         key = load_pem_public_key(public.read_bytes())
     except OSError as error:
         raise UsageError(f"{public}: {error.strerror}", fix=NEW_KEY) from error
-    except ValueError as error:
+    except (ValueError, UnsupportedAlgorithm) as error:
         raise UsageError(f"{public} is not a public key", fix=NEW_KEY) from error
     try:
         if not isinstance(key, Ed25519PublicKey):

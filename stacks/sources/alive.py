@@ -5,6 +5,7 @@ from __future__ import annotations
 import threading
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass, field, replace
+from pathlib import Path
 
 from stacks.core.errors import FetchError
 from stacks.sources.download import size_at
@@ -12,6 +13,7 @@ from stacks.sources.mirrors import PipSettings, pip_settings, public_url
 from stacks.sources.package_index import FileQuery, Link, look_up
 from stacks.sources.parallel import parallel_map
 from stacks.sources.pins import CondaPin, DebPin, IndexPin, Pin, canonical
+from stacks.sources.vendored import vendored_path
 from stacks.sources.web import MissingError, StoppedError, TransientError, Web, pip_web
 
 
@@ -91,6 +93,15 @@ def channel_place(
         _check_size(web, url_of(pin), pin)
 
     return Place(name, tuple(packages), check)
+
+
+def vendored_place(web: Web, folder: Path, pins: Sequence[Pin]) -> Place:
+    """Return the place that a vendored folder is for pinned sources."""
+
+    def check(pin: Pin) -> None:
+        _check_size(web, vendored_path(folder, pin).as_uri(), pin)
+
+    return Place(f"{folder}/sources", tuple(pins), check)
 
 
 def index_places(pins: Sequence[IndexPin], stop: threading.Event) -> list[Place]:

@@ -132,11 +132,17 @@ def _packages(archive: Archive, suite: str, names: Set[str], now: datetime | Non
             raise
         except (FetchError, IntegrityError) as error:
             failures.append(error)
-    for failure in failures:
+    of_mirrors = failures[: len(archive.roots)]
+    for failure in of_mirrors:
         if not isinstance(failure, MissingError):
             raise failure
+    of_ended = [f for f in failures[len(of_mirrors) :] if not isinstance(f, MissingError)]
+    if of_ended and isinstance(of_ended[0], IntegrityError):
+        raise of_ended[0]
     raise UsageError(
-        f"no mirror has the suite {suite}", fix="check the spelling of the suite"
+        f"no mirror has the suite {suite}",
+        found=f"the archive of ended releases fails, too: {of_ended[0].what}" if of_ended else None,
+        fix="check the spelling of the suite",
     ) from failures[0]
 
 

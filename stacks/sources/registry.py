@@ -12,21 +12,22 @@ import binascii
 import json
 import os
 import re
-import threading
-from collections.abc import Callable, Mapping
+from collections.abc import Callable
 from dataclasses import dataclass
 from pathlib import Path
 from urllib.parse import urlencode, urlsplit
 from urllib.request import parse_http_list, parse_keqv_list
 
+import requests
+
 from stacks.core.errors import FetchError, UsageError
 from stacks.sources.mirrors import public_url
 
-# Returns the bytes of a document, by its URL and the headers of the request.
-Get = Callable[[str, Mapping[str, str]], bytes]
 # The specification's form of a repository's name, and a host with an optional port.
 _NAME = r"[a-z0-9]+(?:[._-][a-z0-9]+)*(?:/[a-z0-9]+(?:[._-][a-z0-9]+)*)*"
 _HOST = r"[A-Za-z0-9.-]+(?::[0-9]{1,5})?|\[[0-9a-f:]+\](?::[0-9]{1,5})?"
+# Bytes: a token, or what a registry says of itself.
+LARGEST_REPLY = 1 << 20
 _ADDRESS = re.compile(rf"oci(?P<plain>\+http)?://(?P<host>{_HOST})/(?P<name>{_NAME})/?")
 
 
@@ -69,8 +70,14 @@ def registry_at(address: str, where: str) -> Registry:
             expected="oci://HOST/NAME in lower case; oci+http://HOST/NAME without TLS",
             found=public_url(address),
         )
-    scheme = "http" if match["plain"] else "https"
-    return Registry(f"{scheme}://{match['host'].lower()}", match["name"])
+    scheme, port = ("http", ":80") if match["plain"] else ("https", ":443")
+    # A registry's own addresses leave the usual port out, and only those get the token.
+    return Registry(f"{scheme}://{match['host'].lower().removesuffix(port)}", match["name"])
+
+
+# Gets a document's bytes by its URL and headers, and raises what it likes.
+Get = Callable[[str, dict[str, str]], bytes]
+Authorize = Callable[[requests.PreparedRequest], requests.PreparedRequest]
 
 
 class Tokens:
@@ -79,12 +86,21 @@ class Tokens:
     def __init__(self, registry: Registry, access: str = "pull") -> None:
         self.registry, self.access = registry, access
         self._tokens: dict[str, str] = {}
-        self._lock = threading.Lock()
 
-    def headers(self, url: str) -> dict[str, str]:
-        """Return the header for a request: only to the registry, not where it redirects to."""
+    def authorize(self, url: str) -> Authorize | None:
+        """Return what adds the token to a request: only to the registry, not to other servers.
+
+        It goes before ~/.netrc, which `requests` would use without it.
+        """
         token = self._tokens.get(self._repository(url)) if self._is_own(url) else None
-        return {"Authorization": token} if token else {}
+        if token is None:
+            return None
+
+        def add(request: requests.PreparedRequest) -> requests.PreparedRequest:
+            request.headers["Authorization"] = token
+            return request
+
+        return add
 
     def _is_own(self, url: str) -> bool:
         return url.startswith(f"{self.registry.root}/v2/")
@@ -94,43 +110,44 @@ class Tokens:
         return re.split(r"/(?:blobs|manifests|tags)/", path)[0]
 
     def answer(self, url: str, challenge: str, get: Get) -> bool:
-        """Get what a registry asks for in the header WWW-Authenticate; return whether it is new.
+        """Get what a registry asks for in the header WWW-Authenticate; return whether there is any.
 
-        What `get` raises is raised.
+        Raises FetchError if the answer has no token, and what `get` raises.
         """
         kind, _, rest = challenge.partition(" ")
         if not self._is_own(url):
             return False
         repository, user = self._repository(url), credentials(self.registry.host)
-        with self._lock:
-            if kind.lower() == "basic" and user:
-                token = f"Basic {user}"
-            elif kind.lower() == "bearer":
-                token = f"Bearer {self._bearer(rest, repository, user, get)}"
-            else:
-                return False
-            fresh = self._tokens.get(repository) != token
-            self._tokens[repository] = token
-        return fresh
+        if kind.lower() == "basic" and user:
+            self._tokens[repository] = f"Basic {user}"
+        elif kind.lower() == "bearer":
+            self._tokens[repository] = f"Bearer {self._bearer(rest, repository, user, get)}"
+        else:
+            return False
+        return True
 
     def _bearer(self, rest: str, repository: str, user: str | None, get: Get) -> str:
-        fields = parse_keqv_list([word for word in parse_http_list(rest) if "=" in word])
+        try:
+            fields = parse_keqv_list(parse_http_list(rest))
+        except ValueError:
+            fields = {}
         realm = fields.get("realm", "")
         if not re.match(r"https?://", realm):
             raise FetchError(
-                f"{self.registry.root}: it names no address of tokens", found=public_url(realm)
+                f"{self.registry.root}: it names no address of tokens",
+                found=ascii(public_url(realm)[:200]),
             )
         # A password does not go to a server without TLS unless the registry itself has none.
         trusted = realm.startswith("https:") or self.registry.root.startswith("http:")
         query = {"scope": f"repository:{repository}:{self.access}"}
-        if "service" in fields:
-            query["service"] = fields["service"]
+        if service := fields.get("service"):
+            query["service"] = service
         joint = "&" if "?" in realm else "?"
         headers = {"Authorization": f"Basic {user}"} if user and trusted else {}
         try:
             reply = json.loads(get(f"{realm}{joint}{urlencode(query)}", headers))
             token = reply.get("token") or reply["access_token"]
-        except (ValueError, KeyError, AttributeError) as error:
+        except (ValueError, KeyError, TypeError, AttributeError) as error:
             raise FetchError(f"{public_url(realm)}: it gave no token") from error
         if not isinstance(token, str) or not re.fullmatch(r"[!-~]+", token):
             raise FetchError(f"{public_url(realm)}: it gave no token")

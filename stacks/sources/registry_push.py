@@ -5,6 +5,7 @@ from __future__ import annotations
 import hashlib
 import json
 from collections.abc import Collection, Mapping, Sequence
+from contextlib import nullcontext
 from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
@@ -15,14 +16,13 @@ import urllib3
 
 from stacks.core.errors import FetchError
 from stacks.sources.mirrors import public_url
-from stacks.sources.registry import Registry, Tokens
+from stacks.sources.registry import LARGEST_REPLY, Registry, Tokens
 from stacks.sources.web import BROKEN, unreachable
 
 MANIFEST = "application/vnd.oci.image.manifest.v1+json"
 EMPTY, EMPTY_TYPE = b"{}", "application/vnd.oci.empty.v1+json"
 # Seconds: to connect, and without any answer.
 TIMEOUT = (15.0, 300.0)
-LARGEST_REPLY = 1 << 20
 
 
 @dataclass(frozen=True)
@@ -64,7 +64,12 @@ class RegistryWriter:
         self._session = requests.Session()
         self._session.verify = verify
         # Only requests without a body: an upload that broke is begun anew by the next command.
-        retries = urllib3.Retry(3, backoff_factor=0.5, status_forcelist=(429, 502, 503, 504))
+        retries = urllib3.Retry(
+            3,
+            backoff_factor=0.5,
+            status_forcelist=(429, 502, 503, 504),
+            allowed_methods=("GET", "HEAD"),
+        )
         for scheme in ("http://", "https://"):
             self._session.mount(scheme, requests.adapters.HTTPAdapter(max_retries=retries))
 
@@ -86,12 +91,12 @@ class RegistryWriter:
         }
         data = json.dumps(manifest, sort_keys=True).encode()
         url = f"{self.registry.root}/v2/{repository}/manifests/{tag}"
-        self._ask("PUT", url, (201, 202), data=data, headers={"Content-Type": MANIFEST})
+        self._ask("PUT", url, (201, 202), data, {"Content-Type": MANIFEST})
         return sent
 
     def _put_blob(self, repository: str, layer: Layer) -> int:
         root, digest = f"{self.registry.root}/v2/{repository}/blobs", layer.digest
-        if self._ask("HEAD", f"{root}/{digest}", (200, 307, 404)).status_code != 404:
+        if self._ask("HEAD", f"{root}/{digest}", (200, 302, 307, 404)).status_code != 404:
             return 0
         begun = self._ask("POST", f"{root}/uploads/", (202,))
         place = urljoin(begun.url, begun.headers.get("Location", ""))
@@ -101,7 +106,7 @@ class RegistryWriter:
             )
         joint = "&" if "?" in place else "?"
         headers = {"Content-Type": "application/octet-stream", "Content-Length": str(layer.size)}
-        self._ask("PUT", f"{place}{joint}digest={digest}", (201,), content=layer, headers=headers)
+        self._ask("PUT", f"{place}{joint}digest={digest}", (201,), layer.content, headers)
         return layer.size
 
     def _ask(
@@ -109,49 +114,45 @@ class RegistryWriter:
         method: str,
         url: str,
         accepted: Collection[int],
-        *,
-        data: bytes | None = None,
-        content: Layer | None = None,
+        body: bytes | Path | None = None,
         headers: Mapping[str, str] | None = None,
     ) -> requests.Response:
-        for attempt in (1, 2):
-            body: Any = data
-            if content:
-                body = content.content
-                body = body if isinstance(body, bytes) else body.open("rb")
+        response = self._request(method, url, body, headers or {})
+        challenge = response.headers.get("WWW-Authenticate", "")
+        if response.status_code == 401 and self._tokens.answer(url, challenge, self._document):
             response = self._request(method, url, body, headers or {})
-            challenge = response.headers.get("WWW-Authenticate", "")
-            if response.status_code != 401 or attempt == 2:
-                break
-            if not self._tokens.answer(url, challenge, self._document):
-                break
         if response.status_code not in accepted:
+            denied = response.status_code in (401, 403)
             raise FetchError(
                 f"{public_url(url)}: the registry answered {response.status_code} to {method}",
-                found=" ".join(response.text[:300].split()) or None,
-                fix=f"`docker login {self.registry.host}` stores a user and password that may push"
-                if response.status_code in (401, 403)
-                else "try again; what was sent is kept",
+                found=ascii(response.text[:300]) if response.text else None,
+                fix=self._login if denied else "try again; what was sent is kept",
             )
         return response
 
+    @property
+    def _login(self) -> str:
+        return f"`docker login {self.registry.host}` stores a user and password that may push"
+
     def _request(
-        self, method: str, url: str, body: Any, headers: Mapping[str, str]
+        self, method: str, url: str, body: bytes | Path | None, headers: Mapping[str, str]
     ) -> requests.Response:
-        try:
-            return self._session.request(
-                method,
-                url,
-                data=body,
-                headers={**headers, **self._tokens.headers(url)},
-                timeout=TIMEOUT,
-                allow_redirects=False,
-            )
-        except BROKEN as error:
-            raise unreachable(url, error) from error
-        finally:
-            if hasattr(body, "close"):
-                body.close()
+        with body.open("rb") if isinstance(body, Path) else nullcontext(body) as data:
+            try:
+                response = self._session.request(
+                    method,
+                    url,
+                    data=data,
+                    headers=headers,
+                    auth=self._tokens.authorize(url),
+                    timeout=TIMEOUT,
+                    allow_redirects=False,
+                    stream=True,
+                )
+                response._content = response.raw.read(LARGEST_REPLY, decode_content=True)
+            except BROKEN as error:
+                raise unreachable(url, error) from error
+        return response
 
     def _document(self, url: str, headers: Mapping[str, str]) -> bytes:
         try:
@@ -162,7 +163,7 @@ class RegistryWriter:
         if response.status_code != 200:
             raise FetchError(
                 f"{public_url(url)}: the server of tokens answered {response.status_code}",
-                fix=f"`docker login {self.registry.host}` stores a user and password that may push",
+                fix=self._login,
             )
         return bytes(data)
 

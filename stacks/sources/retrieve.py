@@ -5,8 +5,8 @@ from __future__ import annotations
 import shutil
 import sys
 import threading
-from collections.abc import Callable, Iterable, Iterator, Sequence
-from dataclasses import dataclass, replace
+from collections.abc import Callable, Iterable, Sequence
+from dataclasses import replace
 from functools import partial
 from pathlib import Path
 
@@ -27,30 +27,8 @@ from stacks.sources.package_index import FileQuery, Link, ProjectFiles, look_up
 from stacks.sources.parallel import parallel_map
 from stacks.sources.pins import CondaPin, DebPin, IndexPin, Pin, canonical, read_pins, total_size
 from stacks.sources.progress import DownloadProgress, download_progress
+from stacks.sources.source import Source, archive_error, raise_missing, worst
 from stacks.sources.web import MissingError, StoppedError, Web, environment_web, pip_web
-
-
-@dataclass(frozen=True)
-class Source:
-    """The URLs to try for a file, in order; `origins` are the mirrors or indexes, for messages.
-
-    `more` finds further URLs, and is called if these fail. `archived` has what mirrors have
-    dropped, and is called if one of them answers that it lacks the file.
-    """
-
-    web: Web
-    urls: tuple[str, ...]
-    origins: tuple[str, ...]
-    more: Callable[[], tuple[str, ...]] = tuple
-    archived: Callable[[], tuple[str, ...]] = tuple
-    archives: Callable[[], tuple[str, ...]] = tuple
-
-    def all_urls(self, failures: Sequence[StacksError]) -> Iterator[str]:
-        """Give all URLs, the further ones too; `failures` grows with those that failed."""
-        yield from self.urls
-        yield from self.more()
-        if any(isinstance(failure, MissingError) for failure in failures):
-            yield from self.archived()
 
 
 def retrieve(workspace: Workspace, pins: Sequence[Pin], stop: threading.Event) -> None:
@@ -66,7 +44,7 @@ def retrieve(workspace: Workspace, pins: Sequence[Pin], stop: threading.Event) -
         missing = parallel_map(
             lambda pin: _retrieve_one(workspace, pin, sources[pin], progress), pins, stop
         )
-    _raise_missing([pin for pin, absent in zip(pins, missing, strict=True) if absent], sources)
+    raise_missing([pin for pin, absent in zip(pins, missing, strict=True) if absent], sources)
 
 
 def address_wheel(workspace: Workspace) -> Wheel:
@@ -191,15 +169,24 @@ def _retrieve_one(
             print(note, file=sys.stderr, flush=True)
             with explain_disk_errors(target):
                 shutil.rmtree(target) if target.is_dir() else target.unlink()
+        attempt = partial(_try, web=source.web, pin=pin, target=target, progress=progress)
         failures: list[StacksError] = []
-        for url in source.all_urls(failures):
-            failure = _try(url, source.web, pin, target, progress)
+        for url in source.all_urls():
+            failure = attempt(url)
             if failure is None:
                 return False
             failures.append(failure)
-    serious = [failure for failure in failures if not isinstance(failure, MissingError)]
-    if serious:
-        raise next((e for e in serious if isinstance(e, IntegrityError)), serious[0])
+        if any(isinstance(failure, MissingError) for failure in failures):
+            archive_failures = []
+            for url in source.archived():
+                failure = attempt(url)
+                if failure is None:
+                    return False
+                archive_failures.append(failure)
+            if error := worst(archive_failures):
+                failures.append(archive_error(pin, source, error))
+    if error := worst(failures):
+        raise error
     return True
 
 
@@ -245,36 +232,3 @@ def _download(url: str, web: Web, part: Path, pin: Pin, advance: Callable[[int],
             advance(-part.stat().st_size)
             part.unlink()
     return digest
-
-
-def _raise_missing(pins: Sequence[Pin], sources: dict[Pin, Source]) -> None:
-    if not pins:
-        return
-    shown_pins = pins[:10]
-    lines = []
-    for pin in shown_pins:
-        suite = f" of {pin.suite}" if isinstance(pin, DebPin) else ""
-        origins = (
-            ", ".join((*sources[pin].origins, *sources[pin].archives()))
-            or "no index: pip's no-index is set"
-        )
-        lines.append(f"{pin.name} {pin.version}{suite} ({pin.filename}) is not at: {origins}")
-    if len(pins) > len(shown_pins):
-        lines.append(f"and {len(pins) - len(shown_pins)} more")
-    fixes = []
-    if any(isinstance(pin, DebPin) for pin in pins):
-        fixes.append(
-            "the mirror no longer has this version: export DEBIAN_SNAPSHOT_MIRROR=<the root of an "
-            "archive that keeps old versions>, or pin what the mirror has now with `./invoke pin`"
-        )
-    if any(isinstance(pin, IndexPin) for pin in pins):
-        fixes.append(
-            "add an index that has the file to pip's configuration (extra-index-url, find-links), "
-            "or pin another with `./invoke pin`"
-        )
-    if any(isinstance(pin, CondaPin) for pin in pins):
-        fixes.append(
-            "the channel no longer has this package: set conda's channel_alias to a mirror that "
-            "keeps old ones, or lock again"
-        )
-    raise FetchError("\n".join(lines), fix="; ".join(fixes))

@@ -6,8 +6,7 @@ import http.client
 import os
 import re
 import threading
-from collections.abc import Mapping
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 
 import requests
 import urllib3
@@ -17,12 +16,11 @@ from stacks.core.errors import FetchError, UsageError
 from stacks.sources.connection import limited_session
 from stacks.sources.mirrors import PipSettings, public_url
 from stacks.sources.redirect import OTHER_SERVER, check_address, redirect_target
-from stacks.sources.registry import Tokens
+from stacks.sources.registry import LARGEST_REPLY, Tokens
 from stacks.sources.servers import Server, Servers
 
 RATE_VARIABLE = "THEANO_STACKS_LEAST_RATE"
 MOST_REDIRECTS = 10
-LARGEST_TOKEN = 1 << 20
 NO_ANSWER = "no answer in time"
 SPELLING = "check the spelling of the mirror or index"
 # What requests and urllib3 raise for a broken connection, a garbled answer or an address: not all
@@ -102,11 +100,18 @@ class Web:
         Raises MissingError, TransientError or FetchError, without passwords in the message.
         """
         address = check_address(url, f"{public_url(url)} is not a valid address", SPELLING)
+        asked_for_token = False
         for _ in range(MOST_REDIRECTS + 1):
             response = self._request(method, url, address, headers, allowance)
             self.server(url).answers()
-            if response.status_code == 401 and self._gets_token(address, response, allowance):
-                response = self._request(method, url, address, headers, allowance)
+            if response.status_code == 401 and self.tokens and not asked_for_token:
+                asked_for_token = True
+                response.close()
+                challenge = response.headers.get("WWW-Authenticate", "")
+                if self.tokens.answer(
+                    address, challenge, lambda realm, user: self._reply(realm, user, allowance)
+                ):
+                    continue
             if not response.is_redirect:
                 if 200 <= response.status_code < 300 or response.status_code == 416:
                     return response
@@ -120,17 +125,13 @@ class Web:
             f"{public_url(url)}: redirected more than {MOST_REDIRECTS} times", fix=OTHER_SERVER
         )
 
-    def _gets_token(self, address: str, response: requests.Response, allowance: Allowance) -> bool:
-        """Get the token that a registry asks for; return whether to try again."""
-        if self.tokens is None:
-            return False
-        response.close()
-
-        def get(url: str, headers: Mapping[str, str]) -> bytes:
-            with self.get(url, dict(headers), allowance) as reply:
-                return bytes(reply.raw.read(LARGEST_TOKEN, decode_content=True))
-
-        return self.tokens.answer(address, response.headers.get("WWW-Authenticate", ""), get)
+    def _reply(self, url: str, headers: dict[str, str], allowance: Allowance) -> bytes:
+        """Return the bytes of a server of tokens."""
+        with replace(self, tokens=None).get(url, headers, allowance) as response:
+            try:
+                return response.raw.read(LARGEST_REPLY, decode_content=True)
+            except BROKEN as error:
+                raise unreachable(url, error) from error
 
     def _request(
         self, method: str, url: str, address: str, headers: dict[str, str], allowance: Allowance
@@ -142,7 +143,8 @@ class Web:
             return limited_session(allowance).request(
                 method,
                 address,
-                headers={**headers, **(self.tokens.headers(address) if self.tokens else {})},
+                headers=headers,
+                auth=self.tokens.authorize(address) if self.tokens else None,
                 stream=True,
                 timeout=max(0.001, min(self.timeout, allowance.left)),
                 verify=False if trusted else self.verify,

@@ -71,7 +71,7 @@ def lock(
     help={
         "to": "the folder to write, or oci://HOST/NAME: a registry",
         "include": "packages that are published only on request, such as mkl",
-        "key": "the private key that signs the list of digests",
+        "key": "the private key that signs the list of digests: a file, or env:VARIABLE",
         "check": "write nothing; fail if a file of the folder differs from the locks",
         "new-key": "make a private key, in this file, and the public one in the repository",
     },
@@ -92,7 +92,7 @@ def publish_channel(
         default_workspace(),
         to,
         include=names_of(include),
-        key=path_of(key),
+        key=key,
         check=check,
         new_key=path_of(new_key),
     )

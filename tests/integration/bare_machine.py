@@ -12,7 +12,8 @@ from pathlib import Path
 
 import pytest
 
-from stacks.core.disk import REPOSITORY, hold_lock, replace_atomically
+from integration.carried import copy_checkout
+from stacks.core.disk import hold_lock, replace_atomically
 from stacks.core.errors import StacksError
 from stacks.core.workspace import default_workspace
 from stacks.sources.debian_mirrors import current_mirrors
@@ -71,17 +72,7 @@ def bare_machine(folder: Path) -> BareMachine:
         path = machine.root / name
         shutil.rmtree(path) if path.is_dir() else path.unlink(missing_ok=True)
     give_network(machine.root)
-    checkout = machine.home / "theano-stacks"
-    listed = subprocess.run(
-        ["git", "-C", REPOSITORY, "ls-files", "-z", "--cached", "--others", "--exclude-standard"],
-        stdout=subprocess.PIPE,
-        check=True,
-    )
-    for name in filter(None, listed.stdout.decode().split("\0")):
-        source, target = REPOSITORY / name, checkout / name
-        if source.is_file():
-            target.parent.mkdir(parents=True, exist_ok=True)
-            shutil.copy2(source, target)
+    copy_checkout(machine.home / "theano-stacks")
     subprocess.run(["chown", "-R", PERSON, machine.home], check=True)
     return machine
 
@@ -92,7 +83,7 @@ def packed_root() -> Path:
     if os.geteuid() or missing:
         pytest.skip(f"no bare machine: {', '.join(missing) or 'only root'} can make one")
     workspace = default_workspace()
-    target = workspace.cache / "test-roots" / "bookworm.tar"
+    target = workspace.cache / "bases" / "debootstrap-bookworm.tar"
     with hold_lock(target, "the root of a bare machine"):
         if not target.is_file():
             with replace_atomically(target) as made:

@@ -20,6 +20,7 @@ from cryptography.hazmat.primitives import hashes, serialization
 from cryptography.hazmat.primitives.asymmetric import ec
 from cryptography.x509.oid import NameOID
 
+from integration.registries import registry, registry_with_tls
 from integration.test_serve import serving_folder
 from integration.tiny import BUILDER, Builder, Tiny, flip, tree
 from integration.workspaces import workspace_below
@@ -35,8 +36,10 @@ from stacks.environments.pip_install import link_or_copy
 from stacks.environments.serve import write_channel
 from stacks.locks import lock
 from stacks.locks.locked import entries_of
+from stacks.project import vendor
+from stacks.publish.channel_command import publish_channel
 from stacks.sources.fetch import fetch
-from stacks.sources.vendored import VARIABLE
+from stacks.sources.vendored import VARIABLE as VENDOR
 from stacks.variants.variant import Variant, load_variant
 
 DEAD = "http://127.0.0.1:9"
@@ -48,7 +51,7 @@ DAY = datetime.timedelta(days=1)
 def no_other_place(monkeypatch: pytest.MonkeyPatch) -> None:
     """Have no place that a test does not name, and neither Debian's archive nor an index."""
     for name, value in {
-        VARIABLE: "",
+        VENDOR: "",
         CHANNEL: "",
         "DEBIAN_MIRROR": f"{DEAD}/debian",
         "DEBIAN_SNAPSHOT_MIRROR": "",
@@ -160,7 +163,7 @@ def test_the_vendored_folder_comes_first(
     capsys: pytest.CaptureFixture[str],
 ) -> None:
     shutil.copytree(published, tmp_path / "carried/channel")
-    monkeypatch.setenv(VARIABLE, str(tmp_path / "carried"))
+    monkeypatch.setenv(VENDOR, str(tmp_path / "carried"))
     monkeypatch.setenv(CHANNEL, DEAD)
     tiny.make("by-conda")
     errors = capsys.readouterr().err
@@ -232,35 +235,64 @@ def output_of(builder: Builder) -> tuple[str, str]:
         return builder.communicate(timeout=120)
 
 
-@pytest.mark.parametrize("place", ["vendored", "published"])
-def test_in_2036_without_debian_and_the_package_index(
+def test_in_2036_from_a_vendored_folder(
+    tiny: Tiny, in_2036: list[str], tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """The folder has the wheel for pip, too: neither it nor a package is anywhere else."""
+    today = tree(tiny.make("by-pip"))
+    carried = tmp_path / "carried"
+    monkeypatch.setattr(vendor, "_download_tools", lambda folder: folder.mkdir())
+    vendor.vendor(tiny.workspace, [tiny.variant("by-pip")], carried)
+    for folder in (tiny.cache, tiny.place("by-pip")):
+        shutil.rmtree(folder)
+    monkeypatch.setenv(VENDOR, str(carried))
+    output, errors = output_of(tiny.builder("by-pip", wrapper=in_2036))
+    assert output.strip() == str(tiny.place("by-pip")), errors
+    assert f"4 fetched from {carried / 'channel'}" in errors
+    assert "warning" not in errors
+    assert tree(tiny.place("by-pip")) == today
+
+
+@contextmanager
+def published_in_2036(
+    kind: str, tiny: Tiny, published: Path, certificate: Path, room: Path
+) -> Iterator[str]:
+    """Serve a published channel with a certificate of 2036; give its address."""
+    if kind == "static":
+        with https_serving(published, certificate) as address:
+            yield address
+        return
+    with registry(room) as plain, pytest.MonkeyPatch.context() as patch:
+        patch.setenv(CHANNEL, str(published))
+        publish_channel(tiny.workspace, plain.address("stacks"))
+        shutil.rmtree(tiny.cache / "packages")
+    with registry_with_tls(room, certificate) as running:
+        yield running.address("stacks")
+
+
+@pytest.mark.parametrize("kind", ["static", "registry"])
+def test_in_2036_from_a_published_channel(
     tiny: Tiny,
     published: Path,
     certificate: Path,
     in_2036: list[str],
     tmp_path: Path,
     monkeypatch: pytest.MonkeyPatch,
-    place: str,
+    kind: str,
 ) -> None:
-    if place == "vendored":
-        shutil.copytree(published, tmp_path / "carried/channel")
-        monkeypatch.setenv(VARIABLE, str(tmp_path / "carried"))
-    monkeypatch.setenv("REQUESTS_CA_BUNDLE", str(certificate))
-    with https_serving(published, certificate) as address:
+    with published_in_2036(kind, tiny, published, certificate, tmp_path / "registry") as address:
+        monkeypatch.setenv("REQUESTS_CA_BUNDLE", str(certificate))
         monkeypatch.setenv(CHANNEL, address)
-        expected = str(tmp_path / "carried/channel") if place == "vendored" else address
         output, errors = output_of(tiny.builder("by-conda", wrapper=in_2036))
-        assert f"5 fetched from {expected}" in errors, errors
+        assert f"5 fetched from {address}" in errors, errors
         assert output.strip() == str(tiny.place("by-conda"))
         assert "warning" not in errors
         made_then = tree(tiny.place("by-conda"))
+        shutil.rmtree(tiny.cache / "packages")
+        shutil.rmtree(tiny.place("by-conda"))
         # Today the server's certificate is not yet valid: the clock was indeed another one.
-        if place == "published":
-            shutil.rmtree(tiny.cache / "packages")
-            shutil.rmtree(tiny.place("by-conda"))
-            assert "not yet valid" in output_of(tiny.builder("by-conda"))[1]
+        assert "not yet valid" in output_of(tiny.builder("by-conda"))[1]
     monkeypatch.setenv(CHANNEL, str(published))
-    shutil.rmtree(tiny.place("by-conda"), ignore_errors=True)
     assert tree(tiny.make("by-conda")) == made_then
 
 

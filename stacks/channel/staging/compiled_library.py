@@ -6,24 +6,24 @@ import shutil
 from collections.abc import Sequence
 from pathlib import Path
 
-from stacks.channel.recipe import Archives
 from stacks.channel.stages import Compiled, Linked
 from stacks.channel.staging.build_context import BuildContext
 from stacks.core import reproducible
-from stacks.core.errors import IntegrityError
 from stacks.core.process import call
-from stacks.sources.unpack import unpack_tar
 
 
 def stage(context: BuildContext) -> None:
     """Compile the recipe's objects, link its library, and copy headers and licences.
 
-    All sources are in one folder: the recipe's own files in `own/`, and the files of its source
-    archive, if it has one. The compiler runs there with relative paths.
+    The compiler runs in a copy of the recipe's folder src/, with relative paths.
     """
     extra = context.recipe.extra
     assert isinstance(extra, Compiled)
-    sources = _unpack(context)
+    sources = context.scratch / "sources"
+    for path in context.recipe.own_sources():
+        target = sources / path.relative_to(context.recipe.own_folder)
+        target.parent.mkdir(parents=True, exist_ok=True)
+        shutil.copyfile(path, target)
     link(context, sources, extra)
     _copy(sources, [extra.library], context.root / "lib")
     _copy(sources, extra.headers, context.root / "include")
@@ -50,28 +50,6 @@ def gcc(context: BuildContext, folder: Path, arguments: Sequence[str | Path]) ->
         cwd=folder,
         env=reproducible.environment(context.scratch),
     )
-
-
-def _unpack(context: BuildContext) -> Path:
-    """Return the folder with all sources: the one of the recipe's archive, if it has one."""
-    unpacked = context.scratch / "unpacked"
-    unpacked.mkdir()
-    sources = [source for source in context.recipe.source if isinstance(source, Archives)]
-    for name in (name for source in sources for name in source.names):
-        unpack_tar(context.sources[name], unpacked)
-    folders = list(unpacked.iterdir()) if sources else [unpacked]
-    if len(folders) != 1:
-        raise IntegrityError(
-            f"the source archive of {context.recipe.package.name} has another layout",
-            expected="one folder with everything in it",
-            found=", ".join(sorted(path.name for path in folders)) or "nothing",
-            fix="pin another version",
-        )
-    own = folders[0] / "own"
-    own.mkdir()
-    for path in context.recipe.own_sources():
-        shutil.copyfile(path, own / path.name)
-    return folders[0]
 
 
 def _copy(sources: Path, names: Sequence[str], target: Path) -> None:

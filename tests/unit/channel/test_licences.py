@@ -133,6 +133,16 @@ def test_no_package_with_copyleft_parts_is_published_without_a_word(workspace: W
             assert not may_republish(each), name
 
 
+def test_pythons_declare_the_copyleft_libraries_that_they_load(workspace: Workspace) -> None:
+    declared = {"libreadline8": "GPL-3.0", "libdb5.3": "Sleepycat", "libcrypt1": "LGPL-2.1"}
+    pins = read_pins(workspace.sources_lock)
+    for name, each in read_recipes(workspace.recipes).items():
+        if each.package.name == "python":
+            debs = {deb.name for deb in debs_of(each, pins)}
+            assert declared.keys() <= debs, name
+            assert all(licence in each.about.license for licence in declared.values()), name
+
+
 def test_the_fields_for_publishing_are_in_no_hash(workspace: Workspace) -> None:
     for each in read_recipes(workspace.recipes).values():
         assert set(each.model_dump(mode="json")["about"]) == {"homepage", "license", "summary"}
@@ -142,6 +152,22 @@ def test_the_projects_own_code_is_packaged_with_the_projects_licence(workspace: 
     licence = (workspace.root / "LICENSE").read_bytes()
     for name, each in read_recipes(workspace.recipes).items():
         sources = each.own_sources()
-        own = [path.read_bytes() for path in sources if path.name.startswith("LICENSE-")]
+        own = [path for path in sources if path.name.startswith("LICENSE-")]
         if isinstance(each.extra, Forwarding | PythonModules | ThinFront | BLIS | Compiled):
-            assert licence in own, name
+            assert [path.read_bytes() for path in own] == [licence], name
+
+
+def test_the_page_lists_every_package_with_conditions(workspace: Workspace) -> None:
+    page = (workspace.root / "docs/licences.md").read_text()
+    rows = [line.split("|") for line in page.splitlines() if line.startswith("|")]
+    listed = {
+        name.strip(): kind.strip()
+        for _, names, kind, *_ in rows
+        for name in names.replace(" 2.7, 3.9, 3.11", "").split(",")
+        if kind.strip() in ("with sources", "on request", "no")
+    }
+    recipes = read_recipes(workspace.recipes).values()
+    conditional = {
+        each.package.name: each.about.republish for each in recipes if each.about.republish != "yes"
+    }
+    assert listed == conditional

@@ -6,19 +6,21 @@ from pathlib import Path
 import pytest
 
 from stacks.channel import places
-from stacks.channel.places import CHANNEL, Kind, Place, place_at, places_of, release_address
+from stacks.channel.places import CHANNEL, Place, place_at, places_of, release_address
 from stacks.core import yamlfile
 from stacks.core.errors import UsageError
 from stacks.core.workspace import Workspace
-from stacks.sources.vendored import VARIABLE
+from stacks.sources.pins import CondaPin
+from stacks.sources.vendored import VARIABLE as VENDOR
 
-FILE = "six-1.16.0-pyhe12db16_0.conda"
+SHA256, FILE = "a" * 64, "six-1.16.0-py_0.conda"
+SIX = CondaPin(name="six", version="1.16.0", filename=FILE, size=9, sha256=SHA256, urls=())
 
 
 @pytest.fixture
 def own(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Workspace:
     """Give a checkout without places."""
-    for name in (VARIABLE, CHANNEL):
+    for name in (VENDOR, CHANNEL):
         monkeypatch.delenv(name, raising=False)
     return Workspace(tmp_path / "checkout", tmp_path / "cache")
 
@@ -44,7 +46,7 @@ def test_the_order_is_vendored_environment_committed_release(
     git(root, "remote", "add", "origin", "git@github.com:someone/stacks.git")
     (root / "channels.yaml").write_text("channels: ['https://c.example/x/']\n")
     (tmp_path / "carried").mkdir()
-    monkeypatch.setenv(VARIABLE, str(tmp_path / "carried"))
+    monkeypatch.setenv(VENDOR, str(tmp_path / "carried"))
     monkeypatch.setenv(CHANNEL, f"http://a.example/x/, {tmp_path}/b\nhttps://c.example/x")
     asked = places_of(own)
     assert [place.address for place in asked] == [
@@ -85,15 +87,17 @@ def test_the_committed_list_can_be_read() -> None:
         ("http://h.example:8/c/", f"http://h.example:8/c/noarch/{FILE}"),
         ("file:///some/where", f"file:///some/where/noarch/{FILE}"),
         ("/some/where", f"file:///some/where/noarch/{FILE}"),
+        ("oci://h.example/c", f"https://h.example/v2/c/noarch/six/blobs/sha256:{SHA256}"),
+        ("oci+http://h.example:5/c", f"http://h.example:5/v2/c/noarch/six/blobs/sha256:{SHA256}"),
     ],
 )
-def test_a_static_channel_has_a_folder_for_each_subdir(address: str, url: str) -> None:
-    assert place_at(address, "here").url("noarch", FILE, "a" * 64) == url
+def test_a_static_channel_has_folders_and_a_registry_has_blobs(address: str, url: str) -> None:
+    assert place_at(address, "here").url("noarch", SIX) == url
 
 
 def test_a_release_has_flat_names() -> None:
-    place = Place("https://h.example/r", Kind.RELEASE)
-    assert place.url("noarch", FILE, "a" * 64) == f"https://h.example/r/{FILE}"
+    place = Place("https://h.example/r", release=True)
+    assert place.url("noarch", SIX) == f"https://h.example/r/{FILE}"
 
 
 def test_a_folder_may_have_any_name(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
@@ -107,7 +111,9 @@ def test_the_name_has_no_password() -> None:
     assert place_at("https://me:hunter2@h.example/c", "here").name == "https://h.example/c"
 
 
-@pytest.mark.parametrize("address", ["ftp://h.example/c", "http://", "https:///c", "http://[/c"])
+@pytest.mark.parametrize(
+    "address", ["ftp://h.example/c", "http://", "https:///c", "http://[/c", "oci://C/"]
+)
 def test_an_address_that_cannot_be_used_is_refused(
     own: Workspace, root: Path, monkeypatch: pytest.MonkeyPatch, address: str
 ) -> None:

@@ -115,3 +115,8 @@ def test_pins_have_the_names_that_stages_use(workspace: Workspace) -> None:
         "liblapack3",
         "base-files",
     ]
+
+
+def test_no_pin_is_of_a_suite_that_moves(workspace: Workspace) -> None:
+    pins = read_pins(workspace.sources_lock)
+    assert {pin.suite for pin in (*pins.debs, *pins.sources)} <= {"bullseye", "bookworm"}

@@ -10,7 +10,7 @@ import pytest
 from stacks.channel import package, retrieval
 from stacks.channel.offers import Offer
 from stacks.channel.package import Locked
-from stacks.channel.places import Kind, Place, place_at
+from stacks.channel.places import Place, place_at
 from stacks.channel.recipe import Recipe
 from stacks.core.disk import sha256_of
 from stacks.core.workspace import Workspace
@@ -181,7 +181,7 @@ def release(site: Site) -> Place:
     fill(site, "/r", names=[TWO])
     lines = [f"{LOCKED[TWO].sha256}  noarch/{TWO}", f"{'0' * 64}  linux-64/repodata.json", "junk"]
     site.files["/r/index.sha256"] = "\n".join(lines).encode()
-    return Place(f"{site.url}/r", Kind.RELEASE, configured=False)
+    return Place(f"{site.url}/r", release=True, configured=False)
 
 
 def test_a_release_is_asked_only_for_what_it_lists(
@@ -197,7 +197,7 @@ def test_a_repository_without_releases_costs_no_word(
     workspace: Workspace, room: Path, site: Site, capsys: pytest.CaptureFixture[str], status: int
 ) -> None:
     site.plans["/r/index.sha256"] = [Answer(status)] * 9
-    assert retrieve(workspace, Place(f"{site.url}/r", Kind.RELEASE, configured=False)) == {}
+    assert retrieve(workspace, Place(f"{site.url}/r", release=True, configured=False)) == {}
     assert site.paths() == ["/r/index.sha256"]
     assert warnings_of(capsys) == []
 
@@ -214,5 +214,5 @@ def test_a_release_that_does_not_answer_soon_costs_no_word(
         connection.recv(1)
 
     with raw_serving(silent) as address:
-        assert retrieve(workspace, Place(address, Kind.RELEASE, configured=False)) == {}
+        assert retrieve(workspace, Place(address, release=True, configured=False)) == {}
     assert warnings_of(capsys) == []

@@ -17,6 +17,7 @@ from stacks.sources.mirrors import PipSettings
 from stacks.sources.pins import SOURCE_PREFIX, CondaPin, DebPin, IndexPin, Pins, write_pins
 from stacks.sources.suites import PACKAGE
 from stacks.sources.suites import TABLE as TABLE_PATH
+from stacks.sources.vendored import vendored_path
 from stacks.sources.web import Web
 from unit.helpers.archives import deb, member
 from unit.helpers.serving import Site, closed_port, serving, sha256
@@ -265,12 +266,17 @@ def test_published_packages_stand_for_their_sources(
     ]
 
 
-def test_the_source_packages_that_are_published_are_asked_for_too(
-    own: Workspace, full: Site, pins: Pins, capsys: pytest.CaptureFixture[str]
+def test_a_vendored_folder_is_a_place(
+    own: Workspace, full: Site, pins: Pins, monkeypatch: pytest.MonkeyPatch, tmp_path: Path
 ) -> None:
-    source = pinned("bookworm", "bar", b"bar_1.dsc")
-    write_pins(own.sources_lock, replace(pins, sources=(source,)))
-    for root in ("/one", "/two"):
-        full.files[f"{root}/{source.path}"] = b"bar_1.dsc"
+    del full.files["/one/pool/bullseye-libfoo.deb"]
+    folder = tmp_path / "vendored"
+    kept = vendored_path(folder, pins.deb("bullseye", "libfoo"))
+    kept.parent.mkdir(parents=True)
+    kept.write_bytes(b"fo")
+    monkeypatch.setenv("THEANO_STACKS_VENDOR", str(folder))
+    monkeypatch.setattr(alive_packages, "published", lambda *_: Published())
+    with pytest.raises(ScarceError, match="1 pinned file "):
+        report(own)
+    kept.write_bytes(b"foo")
     report(own)
-    assert "source packages of bookworm 1 1 0 0" in rows(capsys.readouterr().out)

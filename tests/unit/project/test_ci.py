@@ -139,22 +139,30 @@ def test_the_commands_and_options_of_jobs_exist() -> None:
         match.groups()
         for line in lines
         if not line.lstrip().startswith("#")
-        for match in re.finditer(r"\./invoke ([a-z]+)([^|;]*)", line)
+        for match in re.finditer(r"\./invoke ([a-z-]+)([^|;]*)", line)
     ]
-    assert {name for name, _ in commands} == {"build", "bench", "results", "publish", "pin"}
+    expected = {"build", "bench", "results", "publish", "publish-channel", "pin"}
+    assert {name for name, _ in commands} == expected
     for name, rest in commands:
         assert set(re.findall(r"--([a-z-]+)", rest)) <= flags[name], f"{name} {rest}"
 
 
 def test_only_a_release_and_the_issue_of_the_sources_write() -> None:
     writing = {name: job for name, job in jobs() if "write" in job["permissions"].values()}
-    assert writing.keys() == {"alive.yml: issue", "release.yml: image", "release.yml: tags"}
+    assert writing.keys() == {
+        "alive.yml: issue",
+        "channel.yml: publish",
+        "channel.yml: release",
+        "release.yml: image",
+        "release.yml: tags",
+    }
     # YAML 1.1 reads the key `on` as true.
+    assert content("channel.yml")[True] == {"push": {"tags": ["v*"]}, "workflow_dispatch": None}
     assert content("release.yml")[True] == {"push": {"tags": ["v*"]}}
-    # The job that may open issues runs no code of the checkout.
-    issue = writing["alive.yml: issue"]
-    assert issue["permissions"] == {"issues": "write"}
-    assert not any("checkout" in step.get("uses", "") for step in issue["steps"])
+    assert writing["alive.yml: issue"]["permissions"] == {"issues": "write"}
+    # What may open issues or add to the repository runs no code of the checkout.
+    for name in ("alive.yml: issue", "channel.yml: release", "release.yml: tags"):
+        assert not any("checkout" in step.get("uses", "") for step in writing[name]["steps"]), name
 
 
 def test_a_fresh_fork_needs_no_setting() -> None:

@@ -42,6 +42,17 @@ def test_a_mirror_is_tried_and_saved(
     assert not config_path().exists()
 
 
+def test_a_variable_that_goes_before_it_is_named(
+    workspace: Workspace,
+    archive: Site,
+    monkeypatch: pytest.MonkeyPatch,
+    capsys: pytest.CaptureFixture[str],
+) -> None:
+    monkeypatch.setenv("DEBIAN_MIRROR", "http://other.test/debian")
+    configure.set_debian_mirror(workspace, f"{archive.url}/debian")
+    assert "DEBIAN_MIRROR is set and goes before it" in capsys.readouterr().out
+
+
 def test_a_mirror_can_be_a_folder(workspace: Workspace, room: Path) -> None:
     file = room / "a folder" / "dists" / "bookworm" / "InRelease"
     file.parent.mkdir(parents=True)

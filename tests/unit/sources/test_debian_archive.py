@@ -16,7 +16,7 @@ from stacks.sources.debian_archive import DebRequest
 from stacks.sources.debian_mirrors import Mirror
 from stacks.sources.pins import DebPin, Pins
 from stacks.sources.repin import repin
-from unit.helpers.serving import Answer, Site, serving
+from unit.helpers.serving import Answer, Site, closed_port, serving
 
 PACKAGES = b"""\
 Package: libfoo1-dev
@@ -226,6 +226,23 @@ def second(archive: Site, monkeypatch: pytest.MonkeyPatch) -> Iterator[Site]:
         second.files |= archive.files
         monkeypatch.setenv("DEBIAN_SNAPSHOT_MIRROR", f"{second.url}/debian")
         yield second
+
+
+def test_a_suite_that_no_mirror_has_and_an_archive_that_is_away(
+    workspace: Workspace, archive: Site, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    away = (Mirror(f"http://127.0.0.1:{closed_port()}/debian", "a test"),)
+    monkeypatch.setattr(debian_mirrors, "ended_mirrors", lambda _: away)
+    with pytest.raises(UsageError) as caught:
+        repin(workspace, [DebRequest("bokworm", "libfoo1")], [])
+    assert str(caught.value).startswith("no mirror has the suite bokworm\n")
+    assert "the archive of ended releases fails, too: http://127.0.0.1" in str(caught.value)
+    archive.files["/debian/dists/bokworm/InRelease"] = b"no signature"
+    ended = (Mirror(f"{archive.url}/debian", "a test"),)
+    monkeypatch.setattr(debian_mirrors, "ended_mirrors", lambda _: ended)
+    monkeypatch.setenv("DEBIAN_MIRROR", f"{archive.url}/other")
+    with pytest.raises(IntegrityError, match="bokworm/InRelease: no good signature"):
+        repin(workspace, [DebRequest("bokworm", "libfoo1")], [])
 
 
 @pytest.mark.parametrize("path", [IN_RELEASE, PACKAGES_XZ])

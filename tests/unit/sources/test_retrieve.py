@@ -139,6 +139,23 @@ def test_the_archive_of_ended_releases_is_named_where_it_lacks_a_file(
     assert f"is not at: {mirror.url}/debian, {mirror.url}/ended/debian\n" in str(caught.value)
 
 
+def test_an_archive_of_ended_releases_that_fails_is_named_with_the_mirror(
+    workspace: Workspace, mirror: Site, room: Path, bare: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setenv("DEBIAN_MIRROR", f"{mirror.url}/debian")
+    away = f"http://127.0.0.1:{closed_port()}/debian"
+    ended = (debian_mirrors.Mirror(away, "a test"),)
+    monkeypatch.setattr(debian_mirrors, "ended_mirrors", lambda wheel: ended)
+    mirror.files.pop(f"/debian{POOL}")
+    with pytest.raises(FetchError) as caught:
+        fetch(workspace, [deb()])
+    message = str(caught.value)
+    assert message.startswith(f"foo 1.0 (foo_1.0_amd64.deb) is not at: {mirror.url}/debian\n")
+    assert f"{away}{POOL}: 127.0.0.1" in message
+    assert "cannot be reached" in message
+    assert "DEBIAN_SNAPSHOT_MIRROR" in message
+
+
 def test_a_mirror_that_is_away_is_not_one_that_dropped_a_file(
     workspace: Workspace, site: Site, bare: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:

@@ -1,0 +1,231 @@
+"""A published channel as conda and rattler use it, sound and damaged."""
+
+from __future__ import annotations
+
+import json
+import shutil
+from collections.abc import Callable, Iterator
+from pathlib import Path
+
+import pytest
+import zstandard
+from rattler.exceptions import InstallerError
+
+from integration import conda_client
+from integration.conda_client import Conda
+from integration.published import Published, locked_by, published
+from integration.test_places import packages, share_sources
+from integration.test_serve import install, solve
+from integration.tiny import Tiny, flip
+from stacks.channel.offers import URL
+from stacks.channel.places import CHANNEL
+from stacks.core.disk import sha256_of
+from stacks.core.errors import IntegrityError
+from stacks.core.workspace import Workspace
+from stacks.publish.channel import check_folder
+
+PACKAGES = {"six", "python", "pip", "setuptools", "wheel"}
+
+
+@pytest.fixture
+def channel(tiny: Tiny, tmp_path: Path) -> Iterator[Published]:
+    with published(tiny, tmp_path / "published") as channel:
+        yield channel
+
+
+@pytest.fixture(scope="session")
+def conda_code(tmp_path_factory: pytest.TempPathFactory) -> Path:
+    code = tmp_path_factory.mktemp("conda")
+    conda_client.lay_out(code)
+    return code
+
+
+@pytest.fixture
+def conda(conda_code: Path, tmp_path: Path) -> Conda:
+    """Give conda with an empty cache."""
+    home = tmp_path / "home"
+    home.mkdir()
+    return Conda(conda_code, home)
+
+
+def names(place: Path) -> set[str]:
+    """Return the names of the packages that are installed in an environment."""
+    return {json.loads(path.read_text())["name"] for path in (place / "conda-meta").glob("*.json")}
+
+
+def environment_file(tiny: Tiny, channel: Published, path: Path) -> Path:
+    """Write the committed environment.yml for the address at which the test serves it."""
+    text = (tiny.locks / "tiny/by-conda/environment.yml").read_text()
+    path.write_text(text.replace(URL, channel.address))
+    return path
+
+
+def rewrite_index(
+    channel: Published, change: Callable[[dict[str, dict[str, object]]], object]
+) -> None:
+    """Change the packages of the published index of noarch, in both forms."""
+    path = channel.folder / "noarch/repodata.json"
+    content = json.loads(path.read_bytes())
+    change(content["packages.conda"])
+    data = json.dumps(content).encode()
+    path.write_bytes(data)
+    path.with_name("repodata.json.zst").write_bytes(zstandard.compress(data))
+
+
+def test_conda_finds_a_package(conda: Conda, channel: Published) -> None:
+    found = conda.succeed("search", "--override-channels", "-c", channel.address, "six", "--json")
+    [six] = json.loads(found)["six"]
+    assert six["sha256"] == sha256_of(channel.package("six"))
+    assert six["size"] == channel.package("six").stat().st_size
+
+
+def test_conda_solves_and_installs(conda: Conda, channel: Published, tmp_path: Path) -> None:
+    place = tmp_path / "environment"
+    conda.succeed(
+        "create", "-y", "-p", place, "--override-channels", "-c", channel.address, "six=1.16.0"
+    )
+    assert (place / "lib/python2.7/site-packages/six.py").is_file()
+    assert {"six", "python"} <= names(place)
+
+
+def test_conda_installs_the_locked_packages(
+    tiny: Tiny, conda: Conda, channel: Published, tmp_path: Path
+) -> None:
+    listed, place = tmp_path / "explicit.txt", tmp_path / "environment"
+    listed.write_text(channel.explicit(locked_by(tiny, "by-conda")))
+    conda.succeed("create", "-y", "-p", place, "--file", listed)
+    assert names(place) == PACKAGES
+
+
+def test_conda_makes_an_environment_of_the_committed_file(
+    tiny: Tiny, conda: Conda, channel: Published, tmp_path: Path
+) -> None:
+    place = tmp_path / "environment"
+    file = environment_file(tiny, channel, tmp_path / "environment.yml")
+    conda.succeed("env", "create", "-f", file, "-p", place)
+    assert names(place) == PACKAGES
+
+
+def test_rattler_solves_and_installs(tiny: Tiny, channel: Published, tmp_path: Path) -> None:
+    file = environment_file(tiny, channel, tmp_path / "environment.yml")
+    records = solve(channel.address, file, tmp_path / "client")
+    locked = locked_by(tiny, "by-conda").packages
+    assert {(r.file_name, r.sha256.hex()) for r in records if r.sha256} == {
+        (p.file_name, p.sha256) for p in locked
+    }
+    install(records, tmp_path / "environment", tmp_path / "cache")
+    assert names(tmp_path / "environment") == PACKAGES
+
+
+def test_a_changed_package_is_refused(
+    tiny: Tiny, conda: Conda, channel: Published, tmp_path: Path
+) -> None:
+    file = environment_file(tiny, channel, tmp_path / "environment.yml")
+    flip(channel.package("six"))
+    done = conda.run("env", "create", "-f", file, "-p", tmp_path / "conda")
+    assert done.returncode != 0
+    assert "ChecksumMismatchError" in done.stderr and channel.package("six").name in done.stderr
+    assert not (tmp_path / "conda/lib/python2.7/site-packages/six.py").exists()
+    records = solve(channel.address, file, tmp_path / "client")
+    with pytest.raises(InstallerError, match="six"):
+        install(records, tmp_path / "rattler", tmp_path / "cache")
+    with pytest.raises(IntegrityError, match=f"noarch/{channel.package('six').name}: changed"):
+        check_folder(tiny.workspace, channel.folder)
+
+
+def test_an_index_that_vouches_for_a_changed_package_is_refused_by_the_lock(
+    tiny: Tiny, conda: Conda, channel: Published, tmp_path: Path
+) -> None:
+    six = channel.package("six")
+    flip(six)
+
+    def vouch(packages: dict[str, dict[str, object]]) -> None:
+        packages[six.name]["sha256"] = sha256_of(six)
+        del packages[six.name]["md5"]
+
+    rewrite_index(channel, vouch)
+    listed = tmp_path / "explicit.txt"
+    listed.write_text(channel.explicit(locked_by(tiny, "by-conda")))
+    done = conda.run("create", "-y", "-p", tmp_path / "environment", "--file", listed)
+    assert done.returncode != 0 and "ChecksumMismatchError" in done.stderr
+    assert not (tmp_path / "environment/lib/python2.7/site-packages/six.py").exists()
+    with pytest.raises(IntegrityError) as error:
+        check_folder(tiny.workspace, channel.folder)
+    for path in (f"noarch/{six.name}", "noarch/repodata.json", "noarch/repodata.json.zst"):
+        assert f"{path}: changed" in error.value.what
+
+
+def test_a_missing_package_is_named(
+    tiny: Tiny, conda: Conda, channel: Published, tmp_path: Path
+) -> None:
+    file = environment_file(tiny, channel, tmp_path / "environment.yml")
+    six = channel.package("six")
+    six.unlink()
+    done = conda.run("env", "create", "-f", file, "-p", tmp_path / "conda")
+    assert done.returncode != 0 and "404" in done.stderr and six.name in done.stderr
+    records = solve(channel.address, file, tmp_path / "client")
+    with pytest.raises(InstallerError, match="six"):
+        install(records, tmp_path / "rattler", tmp_path / "cache")
+    with pytest.raises(IntegrityError, match=f"noarch/{six.name}: missing"):
+        check_folder(tiny.workspace, channel.folder)
+
+
+def test_an_old_index_cannot_give_what_it_lacks(
+    tiny: Tiny, conda: Conda, channel: Published, tmp_path: Path
+) -> None:
+    file = environment_file(tiny, channel, tmp_path / "environment.yml")
+    name = channel.package("six").name
+    rewrite_index(channel, lambda known: known.pop(name))
+    done = conda.run("env", "create", "-f", file, "-p", tmp_path / "conda")
+    assert done.returncode != 0 and "six" in done.stderr
+    assert not (tmp_path / "conda/conda-meta").exists()
+    # The lock needs no index.
+    listed = tmp_path / "explicit.txt"
+    listed.write_text(channel.explicit(locked_by(tiny, "by-conda")))
+    conda.succeed("create", "-y", "-p", tmp_path / "environment", "--file", listed)
+    assert names(tmp_path / "environment") == PACKAGES
+    with pytest.raises(IntegrityError, match=r"noarch/repodata\.json: changed"):
+        check_folder(tiny.workspace, channel.folder)
+
+
+@pytest.mark.parametrize(
+    ("fault", "warning"),
+    [
+        ("changed package", "its bytes are not the locked ones"),
+        ("changed index", ""),
+        ("missing package", ""),
+        ("old index", ""),
+    ],
+)
+def test_a_build_takes_the_locked_bytes_whatever_the_channel_has(
+    workspace: Workspace,
+    tiny: Tiny,
+    channel: Published,
+    monkeypatch: pytest.MonkeyPatch,
+    capsys: pytest.CaptureFixture[str],
+    fault: str,
+    warning: str,
+) -> None:
+    share_sources(workspace, tiny)
+    sound = packages(channel.folder)
+    six = channel.package("six")
+    if fault == "changed package":
+        flip(six)
+    elif fault == "changed index":
+        rewrite_index(channel, lambda known: known[six.name].update(sha256="0" * 64))
+    elif fault == "missing package":
+        six.unlink()
+    else:
+        rewrite_index(channel, lambda known: known.clear())
+    shutil.rmtree(tiny.cache / "packages")
+    monkeypatch.setenv("THEANO_STACKS_VENDOR", "")
+    monkeypatch.setenv(CHANNEL, channel.address)
+    monkeypatch.setenv("DEBIAN_MIRROR", "http://127.0.0.1:9/debian")
+    capsys.readouterr()
+    place = tiny.make("by-conda")
+    assert packages(tiny.cache) == sound
+    assert names(place) == PACKAGES
+    errors = capsys.readouterr().err
+    built = 1 if fault.endswith("package") else 0
+    assert f"{built} packages built, {5 - built} fetched from {channel.address}" in errors
+    assert errors.count("warning: ") == (1 if warning else 0) and warning in errors

@@ -1,0 +1,166 @@
+"""The channel in a real registry: pushed, pushed again, and pulled by its locks."""
+
+from __future__ import annotations
+
+import json
+import shutil
+from collections.abc import Iterator
+from pathlib import Path
+
+import pytest
+
+from integration.registries import USER, Running, registry, registry_with_tokens
+from integration.tiny import Tiny, tree
+from stacks.channel.offers import read_channel
+from stacks.channel.places import CHANNEL
+from stacks.core.errors import FetchError
+from stacks.locks.publication import publication
+from stacks.publish.channel_command import publish_channel
+from stacks.sources.vendored import VARIABLE as VENDOR
+from stacks.variants.variant import all_variants
+
+DEAD = "http://127.0.0.1:9"
+
+
+@pytest.fixture(autouse=True)
+def no_other_place(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    """Have no place that a test does not name, and nobody logged in."""
+    for name, value in {
+        VENDOR: "",
+        CHANNEL: "",
+        "DEBIAN_MIRROR": f"{DEAD}/debian",
+        "PIP_INDEX_URL": f"{DEAD}/simple",
+        "DOCKER_CONFIG": str(tmp_path / "docker"),
+        "NETRC": str(tmp_path / "netrc"),
+    }.items():
+        monkeypatch.setenv(name, value)
+
+
+@pytest.fixture
+def plain(tmp_path: Path) -> Iterator[Running]:
+    with registry(tmp_path / "registry") as running:
+        yield running
+
+
+@pytest.fixture
+def guarded(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Iterator[Running]:
+    with registry_with_tokens(tmp_path / "registry") as running:
+        monkeypatch.setenv("REQUESTS_CA_BUNDLE", str(running.ca))
+        yield running
+
+
+def log_in(tmp_path: Path, running: Running) -> None:
+    (tmp_path / "docker").mkdir()
+    auths = {"auths": {running.host: {"auth": USER}}}
+    (tmp_path / "docker/config.json").write_text(json.dumps(auths))
+
+
+def digests(tiny: Tiny) -> dict[str, str]:
+    """Return the SHA-256 of the packages and index files of the channel by path."""
+    channel = read_channel(tiny.workspace)
+    found = publication(tiny.workspace, channel, all_variants(tiny.workspace))
+    return {line[66:]: line[:64] for line in found.digests.splitlines()}
+
+
+def assert_pulled(tiny: Tiny, address: str, monkeypatch: pytest.MonkeyPatch) -> None:
+    """Make an environment from the registry alone; compare it with the one of the cache."""
+    made = tree(tiny.make("by-conda"))
+    packages = {path.name: path.read_bytes() for path in tiny.cache.rglob("*.conda")}
+    shutil.rmtree(tiny.cache / "packages")
+    shutil.rmtree(tiny.place("by-conda"))
+    monkeypatch.setenv(CHANNEL, address)
+    assert tree(tiny.make("by-conda")) == made
+    pulled = {path.name: path.read_bytes() for path in tiny.cache.rglob("*.conda")}
+    assert pulled and pulled.items() <= packages.items()
+
+
+def test_a_channel_is_pushed_once_and_pulled_by_its_locks(
+    tiny: Tiny, plain: Running, monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
+) -> None:
+    address = plain.address("me/stacks")
+    publish_channel(tiny.workspace, address)
+    output = capsys.readouterr()
+    assert "not signed" in output.out and " MB sent" in output.err
+    assert set(digests(tiny).values()) <= plain.blobs()
+    before = plain.blobs()
+    publish_channel(tiny.workspace, address)
+    assert "0.0 MB sent" in capsys.readouterr().err
+    assert plain.blobs() == before
+    assert_pulled(tiny, address, monkeypatch)
+    assert f"5 fetched from {address}" in capsys.readouterr().err
+
+
+def test_a_push_that_was_cut_short_goes_on(tiny: Tiny, plain: Running) -> None:
+    address = plain.address("stacks")
+    publish_channel(tiny.workspace, address)
+    whole = plain.blobs()
+    # As if the push had ended after some of the packages.
+    for path in (plain.data / "docker/registry/v2/repositories/stacks/noarch").iterdir():
+        shutil.rmtree(path)
+    [python] = [digest for path, digest in digests(tiny).items() if "/python-" in path]
+    shutil.rmtree(plain.data / f"docker/registry/v2/blobs/sha256/{python[:2]}/{python}")
+    shutil.rmtree(plain.data / "docker/registry/v2/repositories/stacks/linux-64/python")
+    publish_channel(tiny.workspace, address)
+    assert plain.blobs() == whole
+
+
+def test_with_tokens_anyone_pulls_and_who_is_logged_in_pushes(
+    tiny: Tiny,
+    guarded: Running,
+    tmp_path: Path,
+    monkeypatch: pytest.MonkeyPatch,
+    capsys: pytest.CaptureFixture[str],
+) -> None:
+    address = guarded.address("stacks")
+    with pytest.raises(FetchError, match="the registry answered 401 to POST") as caught:
+        publish_channel(tiny.workspace, address)
+    assert caught.value.fix == (
+        f"`docker login {guarded.host}` stores a user and password that may push"
+    )
+    assert guarded.blobs() == set()
+    log_in(tmp_path, guarded)
+    publish_channel(tiny.workspace, address)
+    assert set(digests(tiny).values()) <= guarded.blobs()
+    shutil.rmtree(tmp_path / "docker")
+    guarded.scopes.clear()
+    capsys.readouterr()
+    assert_pulled(tiny, address, monkeypatch)
+    assert f"5 fetched from {address}" in capsys.readouterr().err
+    assert sorted(guarded.scopes) == sorted(
+        (f"repository:stacks/{subdir}/{name}:pull", False)
+        for subdir, name in (
+            ("linux-64", "python"),
+            ("noarch", "pip"),
+            ("noarch", "setuptools"),
+            ("noarch", "six"),
+            ("noarch", "wheel"),
+        )
+    )
+
+
+def test_a_registry_with_an_unknown_certificate_is_not_used(
+    tiny: Tiny, guarded: Running, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.delenv("REQUESTS_CA_BUNDLE")
+    with pytest.raises(FetchError, match="no trusted connection") as caught:
+        publish_channel(tiny.workspace, guarded.address("stacks"))
+    assert caught.value.fix and "SSL_CERT_FILE" in caught.value.fix
+
+
+def test_a_registry_that_lacks_a_package_is_one_place_of_many(
+    tiny: Tiny,
+    plain: Running,
+    tmp_path: Path,
+    monkeypatch: pytest.MonkeyPatch,
+    capsys: pytest.CaptureFixture[str],
+) -> None:
+    publish_channel(tiny.workspace, plain.address("stacks"))
+    publish_channel(tiny.workspace, str(tmp_path / "folder"))
+    shutil.rmtree(plain.data / "docker/registry/v2/repositories/stacks/noarch/six")
+    capsys.readouterr()
+    places = f"{plain.address('stacks')} {tmp_path / 'folder'}"
+    assert_pulled(tiny, places, monkeypatch)
+    errors = capsys.readouterr().err
+    assert f"4 fetched from {plain.address('stacks')}" in errors
+    assert f"1 fetched from {tmp_path / 'folder'}" in errors
+    assert "warning" not in errors

@@ -1,0 +1,118 @@
+"""Drill: no network at all. A vendored folder and a copy of the checkout are all that there is."""
+
+from __future__ import annotations
+
+import os
+import shutil
+import subprocess
+import sys
+from collections.abc import Iterator
+from pathlib import Path
+
+import pytest
+
+from integration.carried import copy_checkout, run_without_network
+from integration.tiny import Tiny, flip, tree
+from stacks.core.errors import FetchError, IntegrityError, UsageError
+from stacks.core.workspace import Workspace
+from stacks.project import vendor
+from stacks.sources.vendored import VARIABLE
+from stacks.variants.variant import load_variant
+
+
+@pytest.fixture(scope="module")
+def vendored(workspace: Workspace, tmp_path_factory: pytest.TempPathFactory) -> Iterator[Path]:
+    """Give a vendored folder of a pip flavour; it has packages, wheels and tools."""
+    folder = tmp_path_factory.mktemp("vendored") / "carried"
+    vendor.vendor(workspace, [load_variant(workspace, "pip-openblas", "theano-0.8.2")], folder)
+    yield folder
+    shutil.rmtree(folder)
+
+
+def test_an_environment_is_built_and_verified_without_a_network(
+    vendored: Path, tmp_path: Path
+) -> None:
+    checkout = copy_checkout(tmp_path / "checkout")
+    build = "./invoke build --variant pip-openblas --framework theano-0.8.2"
+    variables = {VARIABLE: str(vendored), "HOME": str(tmp_path), "PYTHON": sys.executable}
+    done = run_without_network(build, checkout, variables)
+    assert done.returncode == 0, done.stdout + done.stderr
+    assert "pip-openblas on theano-0.8.2" in done.stdout
+    assert "warning" not in done.stderr
+    assert f"fetched from {vendored}/channel" in done.stderr
+
+
+def test_the_same_checkout_gives_the_same_folder_and_archive(
+    tiny: Tiny, vendored: Path, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setenv(VARIABLE, str(vendored))
+    variants = [tiny.variant("by-conda"), tiny.variant("by-pip")]
+    for name, umask in (("one", 0o022), ("two", 0o077)):
+        before = os.umask(umask)
+        try:
+            vendor.vendor(
+                tiny.workspace,
+                variants if name == "one" else variants[::-1],
+                tmp_path / name / "carried",
+                sources=True,
+                archive=tmp_path / f"{name}.tar.zst",
+            )
+        finally:
+            os.umask(before)
+        vendor.check(tmp_path / name / "carried")
+    assert tree(tmp_path / "one") == tree(tmp_path / "two")
+    assert (tmp_path / "one.tar.zst").read_bytes() == (tmp_path / "two.tar.zst").read_bytes()
+    names = {path.name for path in (tmp_path / "one").rglob("*")}
+    assert {"six-1.16.0-py2.py3-none-any.whl", "repodata.json.zst", "vendor.sha256"} <= names
+    assert any(name.startswith("python2.7-minimal_") for name in names), "the sources"
+    unpacked = tmp_path / "unpacked"
+    unpacked.mkdir()
+    subprocess.run(["tar", "-C", unpacked, "-xf", tmp_path / "one.tar.zst", "--zstd"], check=True)
+    vendor.check(unpacked / "carried")
+
+
+def test_what_is_changed_missing_or_extra_is_named(
+    tiny: Tiny, vendored: Path, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setenv(VARIABLE, str(vendored))
+    folder = tmp_path / "carried"
+    vendor.vendor(tiny.workspace, [tiny.variant("by-conda")], folder)
+    [package] = folder.glob("channel/noarch/six-*.conda")
+    flip(package)
+    (folder / "channel/noarch/repodata.json").unlink()
+    (folder / "tools/more.whl").touch()
+    with pytest.raises(IntegrityError, match="carried is damaged") as caught:
+        vendor.check(folder)
+    for line in (f"{package.name}: changed", "repodata.json: missing", "more.whl: not part of it"):
+        assert line in caught.value.what
+    # It may be written again; another folder is left alone.
+    vendor.vendor(tiny.workspace, [tiny.variant("by-conda")], folder)
+    vendor.check(folder)
+    (tmp_path / "other").mkdir()
+    (tmp_path / "other/letter").touch()
+    with pytest.raises(UsageError, match="is no vendored folder"):
+        vendor.vendor(tiny.workspace, [tiny.variant("by-conda")], tmp_path / "other")
+    assert (tmp_path / "other/letter").exists()
+
+
+def test_wrong_bytes_in_a_vendored_folder_are_not_taken(
+    tiny: Tiny,
+    vendored: Path,
+    tmp_path: Path,
+    monkeypatch: pytest.MonkeyPatch,
+    capfd: pytest.CaptureFixture[str],
+) -> None:
+    monkeypatch.setenv(VARIABLE, str(vendored))
+    folder = tmp_path / "carried"
+    vendor.vendor(tiny.workspace, [tiny.variant("by-pip")], folder)
+    flip(next(folder.glob("sources/**/six-*.whl")))
+    shutil.rmtree(tiny.cache / "sources")
+    monkeypatch.setenv(VARIABLE, str(folder))
+    monkeypatch.setenv("PIP_INDEX_URL", "http://127.0.0.1:9/simple")
+    monkeypatch.setenv("PIP_FIND_LINKS", "")
+    monkeypatch.setenv("PIP_RETRIES", "0")
+    with pytest.raises(FetchError):
+        tiny.make("by-pip")
+    assert "six-1.16.0-py2.py3-none-any.whl: expected sha256" in capfd.readouterr().err
+    assert not list(tiny.cache.glob("sources/**/six-*.whl"))
+    assert not tiny.place("by-pip").exists()

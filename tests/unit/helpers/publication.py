@@ -1,0 +1,50 @@
+"""A small publication: two of the channel's packages with bytes of the test's own, and a source."""
+
+from __future__ import annotations
+
+import hashlib
+from pathlib import Path
+
+from stacks.channel.index import Entry, digest_list, index_files
+from stacks.channel.offers import read_channel
+from stacks.locks.publication import Publication, source_path
+from stacks.sources.pins import DebPin
+from unit.helpers.checkout import CHECKOUT
+from unit.helpers.serving import deb
+
+SOURCE = b"a source archive"
+
+
+def body(name: str) -> bytes:
+    return f"the package {name}".encode() * 1000
+
+
+def entry(name: str) -> Entry:
+    """Return an entry of the package of a name, with bytes that are made of its name."""
+    [offer] = [o for o in read_channel(CHECKOUT).offers.values() if o.recipe.package.name == name]
+    data = body(name)
+    md5 = hashlib.md5(data, usedforsecurity=False).hexdigest()
+    return Entry(offer, hashlib.sha256(data).hexdigest(), md5, len(data))
+
+
+def publication() -> Publication:
+    entries = (entry("libopenblas"), entry("six"))
+    pin: DebPin = deb(SOURCE)
+    files = index_files(entries)
+    digests = digest_list(entries, files, {source_path(pin): pin.sha256})
+    return Publication(entries, (entry("mkl"), entry("libcublas")), (pin,), files, digests)
+
+
+def write_packages(found: Publication, folder: Path) -> dict[str, Path]:
+    """Write the files of packages and sources as a cache has them; return them by path."""
+    folder.mkdir()
+    paths = {}
+    for each in found.entries:
+        path = folder / each.offer.file_name
+        path.write_bytes(body(each.offer.recipe.package.name))
+        path.chmod(0o444)
+        paths[each.path] = path
+    for pin in found.sources:
+        (folder / pin.filename).write_bytes(SOURCE)
+        paths[source_path(pin)] = folder / pin.filename
+    return paths

@@ -1,0 +1,219 @@
+from __future__ import annotations
+
+import os
+import shutil
+import subprocess
+from dataclasses import replace
+from pathlib import Path
+
+import pytest
+from integration.tiny import flip, tree
+
+from stacks.core.errors import IntegrityError, UsageError
+from stacks.core.workspace import Workspace
+from stacks.locks.publication import Publication
+from stacks.publish import channel, signature
+from unit.helpers.checkout import CHECKOUT
+from unit.helpers.publication import SOURCE, publication, write_packages
+
+
+@pytest.fixture
+def found(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Publication:
+    """Have a small publication in place of that of the committed locks."""
+    found = publication()
+    paths = write_packages(found, tmp_path / "files")
+    monkeypatch.setattr(channel, "publication", lambda *_: found)
+    monkeypatch.setattr(channel, "prepare", lambda *_: (found, paths))
+    return found
+
+
+@pytest.fixture
+def folder(found: Publication, tmp_path: Path) -> Path:
+    channel.publish_to_folder(CHECKOUT, tmp_path / "published")
+    return tmp_path / "published"
+
+
+def test_a_channel_has_packages_index_sources_and_their_digests(
+    found: Publication, tmp_path: Path, capsys: pytest.CaptureFixture[str]
+) -> None:
+    folder = tmp_path / "published"
+    channel.publish_to_folder(CHECKOUT, folder)
+    names = {str(path.relative_to(folder)) for path in folder.rglob("*") if path.is_file()}
+    assert names == {
+        *(entry.path for entry in found.entries),
+        "linux-64/repodata.json",
+        "linux-64/repodata.json.zst",
+        "noarch/repodata.json",
+        "noarch/repodata.json.zst",
+        "sources/foo_1.0_amd64.deb",
+        "index.sha256",
+    }
+    assert (folder / "sources/foo_1.0_amd64.deb").read_bytes() == SOURCE
+    done = subprocess.run(
+        ["sha256sum", "--check", "--strict", "index.sha256"],
+        cwd=folder,
+        capture_output=True,
+        text=True,
+        check=False,
+    )
+    assert done.returncode == 0, done.stderr
+    assert done.stdout.count(": OK") == len(names) - 1
+    output = capsys.readouterr().out
+    assert "2 packages, " in output and "1 file of sources, " in output
+    assert "not signed" in output
+
+
+def test_what_is_left_out_is_named_with_its_reason(
+    found: Publication, capsys: pytest.CaptureFixture[str]
+) -> None:
+    channel.report(found, None)
+    lines = capsys.readouterr().out.splitlines()
+    [mkl] = [line for line in lines if line.startswith("left out: mkl (on request: ")]
+    assert mkl.endswith("; --include mkl adds it)")
+    [cublas] = [line for line in lines if line.startswith("left out: libcublas (no: ")]
+    assert "--include" not in cublas
+
+
+def test_it_is_the_same_whatever_the_umask_is(
+    found: Publication, folder: Path, tmp_path: Path
+) -> None:
+    before = os.umask(0o077)
+    try:
+        channel.publish_to_folder(CHECKOUT, tmp_path / "again")
+    finally:
+        os.umask(before)
+    assert tree(tmp_path / "again") == tree(folder)
+    modes = {path.stat().st_mode & 0o777 for path in (tmp_path / "again").rglob("*")}
+    assert modes <= {0o755, 0o644, 0o444}
+
+
+def test_an_older_channel_is_replaced_and_other_files_are_not(folder: Path) -> None:
+    expected = tree(folder)
+    with (folder / "index.sha256").open("a") as file:
+        file.write(f"{'0' * 64}  noarch/old-1-0.conda\n")
+    (folder / "noarch/old-1-0.conda").write_bytes(b"old")
+    (folder / "linux-64/repodata.json").unlink()
+    channel.publish_to_folder(CHECKOUT, folder)
+    assert tree(folder) == expected
+    (folder / "noarch/my-notes").write_text("precious")
+    with pytest.raises(UsageError, match="has files that are not of a published") as caught:
+        channel.publish_to_folder(CHECKOUT, folder)
+    assert caught.value.found == "noarch/my-notes"
+    assert (folder / "noarch/my-notes").read_text() == "precious"
+
+
+@pytest.mark.parametrize("place", ["a-file", "a-folder"])
+def test_a_place_that_has_other_things_is_refused(
+    found: Publication, tmp_path: Path, place: str
+) -> None:
+    (tmp_path / "a-file").write_text("precious")
+    (tmp_path / "a-folder/within").mkdir(parents=True)
+    (tmp_path / "a-folder/within/file").write_text("precious")
+    with pytest.raises(UsageError, match="choose an empty or new folder"):
+        channel.publish_to_folder(CHECKOUT, tmp_path / place)
+    assert (tmp_path / "a-file").read_text() == "precious"
+    (tmp_path / "empty").mkdir()
+    channel.publish_to_folder(CHECKOUT, tmp_path / "empty")
+    assert (tmp_path / "empty/index.sha256").is_file()
+
+
+def test_a_check_of_a_sound_channel(folder: Path, capsys: pytest.CaptureFixture[str]) -> None:
+    capsys.readouterr()
+    channel.check_folder(CHECKOUT, folder)
+    assert capsys.readouterr().out == f"{folder}: 7 files as in the locks, not signed\n"
+
+
+def damaged(folder: Path, found: Publication, fault: str) -> str:
+    """Damage a channel; return the line with which its check names that."""
+    path = found.entries[1].path
+    match fault:
+        case "changed package":
+            flip(folder / path)
+            return f"{path}: changed"
+        case "missing package":
+            (folder / path).unlink()
+            return f"{path}: missing"
+        case "changed index":
+            flip(folder / "noarch/repodata.json")
+            return "noarch/repodata.json: changed"
+        case "old index":
+            text = (folder / "index.sha256").read_text()
+            (folder / "index.sha256").write_text(text.replace("six", "sex"))
+            return "index.sha256: changed"
+        case "more":
+            (folder / "noarch/more").touch()
+            return "noarch/more: not part of it"
+        case "a link":
+            (folder / path).unlink()
+            (folder / path).symlink_to(folder.parent / "files" / Path(path).name)
+            return f"{path}: changed"
+        case _:
+            (folder / "noarch/more").symlink_to(folder.parent)
+            return "noarch/more: not part of it"
+
+
+@pytest.mark.parametrize(
+    "fault",
+    [
+        "changed package",
+        "missing package",
+        "changed index",
+        "old index",
+        "more",
+        "a link",
+        "a link to a folder",
+    ],
+)
+def test_a_check_names_each_difference(folder: Path, found: Publication, fault: str) -> None:
+    line = damaged(folder, found, fault)
+    with pytest.raises(IntegrityError) as caught:
+        channel.check_folder(CHECKOUT, folder)
+    assert [text for text in caught.value.what.splitlines() if text.startswith("  - ")] == [
+        f"  - {line}"
+    ]
+    assert caught.value.fix == f"publish it again: ./invoke publish-channel --to {folder}"
+
+
+def test_a_check_of_what_is_no_channel(found: Publication, tmp_path: Path) -> None:
+    (tmp_path / "empty").mkdir()
+    for name in ("empty", "none"):
+        with pytest.raises(UsageError, match="is no published channel"):
+            channel.check_folder(CHECKOUT, tmp_path / name)
+
+
+def test_a_signed_channel(
+    found: Publication, tmp_path: Path, capsys: pytest.CaptureFixture[str]
+) -> None:
+    own = Workspace(tmp_path / "own", tmp_path / "cache")
+    own.recipes.mkdir(parents=True)
+    signature.make_key(own, tmp_path / "key")
+    key = signature.private_key(own, str(tmp_path / "key"))
+    shutil.copytree(CHECKOUT.recipes, own.recipes, dirs_exist_ok=True)
+    (own.root / "envs").symlink_to(CHECKOUT.envs)
+    folder = tmp_path / "published"
+    channel.publish_to_folder(own, folder, key=key)
+    assert "not signed" not in capsys.readouterr().out
+    channel.check_folder(own, folder)
+    assert capsys.readouterr().out.endswith("as in the locks, signed\n")
+    flip(folder / "index.sha256.sig")
+    with pytest.raises(IntegrityError, match="no good signature"):
+        channel.check_folder(own, folder)
+
+
+def test_a_name_that_cannot_be_included_is_refused(tmp_path: Path) -> None:
+    with pytest.raises(UsageError, match="--include: libcublas, six cannot be included") as caught:
+        channel.publish_to_folder(CHECKOUT, tmp_path / "published", include={"six", "libcublas"})
+    assert caught.value.expected == "some of: mkl"
+    assert not (tmp_path / "published").exists()
+
+
+def test_a_publication_that_ends_early_leaves_the_channel_as_it_was(
+    folder: Path, found: Publication, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    before = tree(folder)
+    missing = {found.entries[0].path: tmp_path / "no-such-file"}
+    monkeypatch.setattr(channel, "prepare", lambda *_: (replace(found, digests=""), missing))
+    with pytest.raises(OSError, match="no-such-file"):
+        channel.publish_to_folder(CHECKOUT, folder)
+    assert tree(folder) == before
+    assert sorted(path.name for path in tmp_path.iterdir()) == ["files", "published"]
