@@ -12,7 +12,6 @@ import os
 import shutil
 import sys
 import threading
-from collections import defaultdict
 from collections.abc import Callable, Mapping
 from pathlib import Path
 from typing import BinaryIO
@@ -55,7 +54,7 @@ def write_channel(folder: Path, entries: tuple[Entry, ...]) -> None:
 def maker(workspace: Workspace, channel: Channel, entries: tuple[Entry, ...]) -> Make:
     """Return the function that puts a package into the channel's folder, built if need be."""
     known: Mapping[str, Entry] = {entry.path: entry for entry in entries}
-    locks: Mapping[str, threading.Lock] = defaultdict(threading.Lock)
+    locks = {path: threading.Lock() for path in known}
 
     def make(path: str) -> None:
         entry, target = known.get(path), workspace.channel / path

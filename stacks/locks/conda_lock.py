@@ -41,16 +41,12 @@ class LockedPackage:
 
 @dataclass(frozen=True)
 class Content:
-    """The content of a conda-lock.yml: `seal` is its content hash, `sealed` the rest.
-
-    data: the file's bytes.
-    """
+    """The content of a conda-lock.yml: `seal` is its content hash, `sealed` the rest."""
 
     packages: tuple[LockedPackage, ...]
     channel: str
     sealed: str
     seal: str
-    data: bytes
 
 
 def write(
@@ -140,8 +136,7 @@ class _File(_Part):
 def read(path: Path, fix: str) -> Content:
     """Return the content of a conda-lock.yml; UsageError, with the fix, if it is not valid."""
     try:
-        data = yamlfile.read_bytes(path)
-        content, positions = yamlfile.parse(path, data)
+        content, positions = yamlfile.parse(path, yamlfile.read_bytes(path))
         file = yamlfile.validate(content, positions, _File)
         sealed, seal = _split(content)
     except UsageError as error:
@@ -161,7 +156,7 @@ def read(path: Path, fix: str) -> Content:
         )
         for entry in file.package
     )
-    return Content(packages, file.metadata.channels[0].url, sealed, seal, data)
+    return Content(packages, file.metadata.channels[0].url, sealed, seal)
 
 
 def _split(content: Any) -> tuple[str, str]:

@@ -202,7 +202,8 @@ def read(workspace: Workspace, variant: Variant, pins: Pins) -> Lock:
         raise UsageError(f"{variant.id} is not locked", fix=f"run `{_command(variant)}`")
     content = conda_lock.read(path, _fix(_command(variant)))
     texts = input_files(variant, pins, content.channel)
-    digest = hashlib.sha256(content.data)
+    # Of the content: a comment, or another form of the same YAML, changes no environment.
+    digest = hashlib.sha256(f"{content.sealed}{content.seal}".encode())
     for name in sorted(texts):
         digest.update(texts[name].encode())
     return Lock(

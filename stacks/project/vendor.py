@@ -10,7 +10,6 @@ The same checkout and Python give the same bytes.
 
 from __future__ import annotations
 
-import os
 import shutil
 import sys
 import tarfile
@@ -31,7 +30,7 @@ from stacks.locks import lock
 from stacks.locks.locked import entries_of, packages_of
 from stacks.sources.fetch import fetch
 from stacks.sources.pins import Pin
-from stacks.sources.vendored import VARIABLE, vendored_path
+from stacks.sources.vendored import VARIABLE, vendored_folder, vendored_path
 from stacks.variants.variant import Variant
 
 DIGESTS = "vendor.sha256"
@@ -53,10 +52,7 @@ def vendor(
     sources: also the pinned sources of the packages. archive: also write the folder as one
     .tar.zst file. Raises UsageError if something else is there.
     """
-    if folder.exists() and not (folder / DIGESTS).is_file() and any(folder.iterdir()):
-        raise UsageError(
-            f"{folder} is there and is no vendored folder", fix="choose an empty or new folder"
-        )
+    _refuse(folder, archive)
     channel = read_channel(workspace)
     entries = entries_of(workspace, channel, variants)
     wheels = {pin for v in variants for pin in lock.read(workspace, v, channel.pins).requirements}
@@ -79,6 +75,19 @@ def vendor(
     _report(folder, entries, len(pins))
 
 
+def _refuse(folder: Path, archive: Path | None) -> None:
+    """Raise UsageError if writing would replace something else, or leave the folder inexact."""
+    replaceable = folder.is_dir() and ((folder / DIGESTS).is_file() or not any(folder.iterdir()))
+    if folder.exists() and not replaceable:
+        raise UsageError(
+            f"{folder} is there and is no vendored folder", fix="choose an empty or new folder"
+        )
+    if archive and archive.is_relative_to(folder):
+        raise UsageError(
+            f"{archive} is inside the folder that it is made of", fix="choose a path outside of it"
+        )
+
+
 def _sources(channel: Channel, entries: Iterable[Entry]) -> set[Pin]:
     recipes = [r for e in entries for r in (e.offer.recipe, *e.offer.tools)]
     return {pin for recipe in recipes for pin in recipe.pins(channel.pins)}
@@ -94,8 +103,8 @@ def _download_tools(folder: Path) -> None:
     folder.mkdir()
     pip = [sys.executable, "-m", "pip", "--disable-pip-version-check", "download", "--quiet"]
     rules = ["--require-hashes", "--no-deps", "--only-binary", ":all:", "--dest", str(folder)]
-    offline = os.environ.get(VARIABLE)
-    found = ["--no-index", "--find-links", f"{offline}/tools"] if offline else []
+    offline = vendored_folder()
+    found = ["--no-index", "--find-links", str(offline / "tools")] if offline else []
     try:
         call([*pip, *rules, *found, "-r", REQUIREMENTS])
     except CommandError as error:

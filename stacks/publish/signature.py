@@ -60,7 +60,7 @@ def _public_bytes(key: Ed25519PublicKey) -> bytes:
 
 
 def private_key(workspace: Workspace, place: str) -> Ed25519PrivateKey:
-    """Return the private key in a file, or in an environment variable: env:NAME.
+    """Return the private key in a file, or in an environment variable, env:NAME, which is removed.
 
     Raises UsageError if there is none, or if it does not belong to the repository's public key.
     """
@@ -68,7 +68,8 @@ def private_key(workspace: Workspace, place: str) -> Ed25519PrivateKey:
     name = variable or display_path(Path(place).expanduser())
     try:
         if variable is not None:
-            text = os.environ.get(variable, "").encode()
+            # No program that is started for a build sees it.
+            text = os.environ.pop(variable, "").encode()
         else:
             text = Path(place).expanduser().read_bytes()
         key = load_pem_private_key(text, None)

@@ -10,8 +10,13 @@ from pathlib import Path
 
 import pytest
 
+from stacks.channel.offers import read_channel
 from stacks.core.errors import IntegrityError, UsageError
-from stacks.environments.serve import Make, server_of
+from stacks.core.workspace import Workspace
+from stacks.environments import serve
+from stacks.environments.serve import Make, maker, server_of, write_channel
+from unit.helpers.checkout import CHECKOUT
+from unit.helpers.publication import body, entry
 
 
 def test_only_files_of_the_channel_are_served(tmp_path: Path) -> None:
@@ -131,6 +136,43 @@ def test_a_missing_package_is_made_when_it_is_asked_for(
     assert broken.startswith(b"HTTP/1.0 500 ")
     [line] = [line for line in capfd.readouterr().err.splitlines() if "broken was" in line]
     assert line.endswith("broken was built with other bytes fix: report it")
+
+
+def test_clients_at_once_get_a_package_that_is_built_once(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    workspace, six = Workspace(tmp_path, tmp_path / "cache"), entry("six")
+    write_channel(workspace.channel, (six,))
+    (tmp_path / "built").write_bytes(body("six"))
+    began, built = threading.Semaphore(0), []
+
+    def build(*arguments: object, **options: object) -> dict[str, Path]:
+        built.append(arguments)
+        # The other requests come while this one is under way.
+        for _ in range(4):
+            assert began.acquire(timeout=20)
+        return {six.path: tmp_path / "built"}
+
+    monkeypatch.setattr(serve, "packages_of", build)
+    made = maker(workspace, read_channel(CHECKOUT), (six,))
+
+    def make(path: str) -> None:
+        began.release()
+        made(path)
+
+    answers: list[bytes] = []
+    with serving(workspace.channel, make=make) as port:
+        request = f"GET /theano-stacks/{six.path} HTTP/1.1\r\n\r\n".encode()
+        clients = [
+            threading.Thread(target=lambda: answers.append(answer(port, request)), daemon=True)
+            for _ in range(4)
+        ]
+        for client in clients:
+            client.start()
+        for client in clients:
+            client.join(timeout=20)
+    assert [received.endswith(body("six")) for received in answers] == [True] * 4
+    assert len(built) == 1
 
 
 @pytest.mark.parametrize("method", ["POST", "PUT", "DELETE", "OPTIONS", "CONNECT", "X\x1b[31m"])

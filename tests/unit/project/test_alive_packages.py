@@ -3,6 +3,7 @@ from __future__ import annotations
 import threading
 from dataclasses import replace
 from pathlib import Path
+from urllib.parse import urlencode
 
 import pytest
 
@@ -14,7 +15,7 @@ from stacks.sources import alive
 from stacks.sources.alive import Holdings
 from stacks.sources.pins import CondaPin, Pins, read_pins
 from stacks.sources.web import Web
-from unit.helpers.serving import Site, deb, sha256
+from unit.helpers.serving import Answer, Site, deb, sha256
 
 FIRST, SECOND, OTHER = (deb(path=f"pool/{name}.deb") for name in "abc")
 
@@ -115,3 +116,25 @@ def test_releases_that_do_not_exist_are_asked_once(
     empty = Workspace(tmp_path / "empty", tmp_path / "cache")
     assert published(empty, Pins(), web()) == Published()
     assert site.paths() == [f"/releases/{places.LIST}"]
+
+
+@pytest.mark.usefixtures("room")
+def test_a_registry_is_asked_with_its_token(
+    workspace: Workspace, site: Site, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    address = f"oci+{site.url}/me/channel"
+    monkeypatch.setattr(places, "places_of", lambda _: (places.place_at(address, "x"),))
+    pins = read_pins(workspace.sources_lock)
+    found = published(workspace, pins, web())
+    package = found.packages[0]
+    repository = f"me/channel/{package.urls[0].partition('/')[0]}/{package.name}"
+    path = f"/v2/{repository}/blobs/sha256:{package.sha256}"
+    challenge = {"WWW-Authenticate": f'Bearer realm="{site.url}/token"'}
+    site.plans[path] = [Answer(401, headers=challenge)]
+    site.files[path] = bytes(package.size)
+    site.files[f"/token?{urlencode({'scope': f'repository:{repository}:pull'})}"] = (
+        b'{"token": "open"}'
+    )
+    found.places[0].check(package)
+    assert site.asked[-1].headers["authorization"] == "Bearer open"
+    assert site.asked[-1].path == path and site.heads == 2

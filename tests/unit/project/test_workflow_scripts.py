@@ -207,55 +207,111 @@ def test_a_second_run_finds_the_release(runner: Runner, exists: bool) -> None:
     )
 
 
-def packages(runner: Runner) -> None:
-    for name in ("linux-64/a.conda", "linux-64/b.conda", "linux-64/repodata.json", "index.sha256"):
-        path = runner.folder / "channel" / name
-        path.parent.mkdir(parents=True, exist_ok=True)
-        path.write_text(name)
+def invoke_that(runner: Runner, script: str) -> None:
+    path = runner.folder / "invoke"
+    path.write_text(f'#!/bin/sh\necho "invoke $*" >> {runner.folder}/calls\n{script}\n')
+    path.chmod(0o755)
+
+
+@pytest.mark.parametrize("key", ["", "text"])
+def test_the_channel_is_signed_if_there_is_a_key(runner: Runner, key: str) -> None:
+    (runner.folder / "build/published").mkdir(parents=True)
+    (runner.folder / "build/published/index.sha256").write_text("digest  noarch/a.conda\n")
+    invoke_that(runner, "")
+    done = runner.run("channel.yml", "publish", "Write the static channel", CHANNEL_KEY=key)
+    assert done.returncode == 0, done.stderr
+    write, check = runner.calls
+    signing = " --key env:CHANNEL_KEY" if key else " "
+    assert write.rstrip() == f"invoke publish-channel --to build/published{signing}".rstrip()
+    assert check == "invoke publish-channel --to build/published --check"
+    listed, index = (runner.folder / "build/subjects.sha256").read_text().splitlines()
+    assert listed == "digest  noarch/a.conda"
+    assert index.endswith("  index.sha256") and len(index) == 64 + len("  index.sha256")
+
+
+DENIED = "error: https://r.example/v2/me/: the registry answered 403 to POST"
+
+
+@pytest.mark.parametrize(
+    ("fork", "message", "passes"),
+    [
+        ("true", "", True),
+        ("true", DENIED, True),
+        ("false", DENIED, False),
+        ("true", "error: r.example cannot be reached: Connection refused", False),
+    ],
+)
+def test_a_channel_that_a_forks_token_may_not_push_is_a_notice(
+    runner: Runner, fork: str, message: str, passes: bool
+) -> None:
+    runner.program("docker", "cat > token")
+    invoke_that(runner, f"echo '{message}' >&2\nexit {1 if message else 0}")
+    variables = {"IMAGE_USER": "me", "IMAGE_TOKEN": "t0ken", "CHANNEL_KEY": ""}
+    done = runner.run(
+        "channel.yml",
+        "publish",
+        "Push it to the registry",
+        REGISTRY="R.example/Me",
+        FORK=fork,
+        **variables,
+    )
+    assert (done.returncode == 0) is passes
+    assert ("::notice::Not pushed" in done.stdout) is (passes and bool(message))
+    assert message in done.stderr
+    login, push = runner.calls
+    assert login == "docker login --username me --password-stdin r.example"
+    assert (runner.folder / "token").read_text() == "t0ken"
+    assert push.rstrip() == "invoke publish-channel --to oci://r.example/me/theano-stacks"
 
 
 @pytest.mark.parametrize("exists", [True, False])
-def test_a_release_gets_the_packages_that_it_lacks_and_its_list_last(
+def test_the_release_of_the_channel_gets_what_it_lacks_and_then_the_list(
     runner: Runner, exists: bool
 ) -> None:
-    packages(runner)
-    runner.program(
-        "gh",
-        f'case "$*" in *--json*) echo {"a.conda" if exists else ""};;'
-        f' "release view"*) exit {int(not exists)};; esac',
+    published = runner.folder / "published"
+    files = {
+        "linux-64/there-1-0.conda": "same",
+        "linux-64/cut-1-0.conda": "longer than what is there",
+        "linux-64/repodata.json": "{}",
+        "noarch/new-1-0.conda": "new",
+        "sources/a.dsc": "source",
+        "index.sha256": "list",
+        "index.sha256.sig": "signature",
+    }
+    for name, text in files.items():
+        (published / name).parent.mkdir(parents=True, exist_ok=True)
+        (published / name).write_text(text)
+    there = r"4 there-1-0.conda\n4 cut-1-0.conda\n4 index.sha256\n" if exists else ""
+    viewed = f"*' view '*) exit {0 if exists else 1}"
+    runner.program("gh", f"case \"$*\" in *--json*) printf '{there}' ;; {viewed} ;; esac")
+    done = runner.run(
+        "channel.yml",
+        "release",
+        "Add to the release what it lacks",
+        GITHUB_REPOSITORY="me/stacks",
+        GITHUB_SHA="abc",
     )
-    variables = {"GITHUB_REPOSITORY": "me/it", "GITHUB_SHA": "1"}
-    done = runner.run("channel.yml", "release", "Add what the release lacks", **variables)
     assert done.returncode == 0, done.stderr
-    start = "gh release upload channel --repo me/it"
-    assert [call for call in runner.calls if "upload" in call] == [
-        *([] if exists else [f"{start} channel/linux-64/a.conda"]),
-        f"{start} channel/linux-64/b.conda",
-        f"{start} --clobber channel/index.sha256",
+    made = [call for call in runner.calls if call.startswith("gh release create channel")]
+    assert len(made) == (0 if exists else 1)
+    start = "gh release upload channel --repo me/stacks --clobber "
+    sent = [call.removeprefix(start) for call in runner.calls if call.startswith(start)]
+    assert sent == [
+        "published/linux-64/cut-1-0.conda",
+        *([] if exists else ["published/linux-64/there-1-0.conda"]),
+        "published/noarch/new-1-0.conda",
+        "published/sources/a.dsc",
+        "published/index.sha256 published/index.sha256.sig",
     ]
-    assert any("create" in call for call in runner.calls) is not exists
 
 
 def test_a_failed_upload_leaves_the_list_as_it_was(runner: Runner) -> None:
-    packages(runner)
+    for name in ("linux-64/a.conda", "linux-64/b.conda", "index.sha256"):
+        path = runner.folder / "published" / name
+        path.parent.mkdir(parents=True, exist_ok=True)
+        path.write_text(name)
     runner.program("gh", 'case "$*" in *b.conda) exit 1;; esac')
     variables = {"GITHUB_REPOSITORY": "me/it", "GITHUB_SHA": "1"}
-    done = runner.run("channel.yml", "release", "Add what the release lacks", **variables)
+    done = runner.run("channel.yml", "release", "Add to the release what it lacks", **variables)
     assert done.returncode == 1
     assert not any("index.sha256" in call for call in runner.calls)
-
-
-@pytest.mark.parametrize("key", ["", "a key"])
-def test_a_channel_is_signed_where_there_is_a_key(runner: Runner, key: str) -> None:
-    invoke = runner.folder / "invoke"
-    invoke.write_text('#!/bin/sh\necho "$*" > called\n[ -z "$5" ] || cat "$5" > key\n')
-    invoke.chmod(0o755)
-    variables = {"RUNNER_TEMP": str(runner.folder), "CHANNEL_KEY": key}
-    done = runner.run("channel.yml", "packages", "Build", **variables)
-    assert done.returncode == 0, done.stderr
-    called = (runner.folder / "called").read_text().split()
-    assert called[:3] == ["publish-channel", "--to", "build/published"]
-    assert called[3:] == (["--key", f"{runner.folder}/key.pem"] if key else [])
-    assert not (runner.folder / "key.pem").exists()
-    if key:
-        assert (runner.folder / "key").read_text() == "a key\n"

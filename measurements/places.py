@@ -1,0 +1,146 @@
+"""What a published channel is worth: an environment from its packages, and from the sources.
+
+    .venv/bin/python measurements/places.py [--variants openblas,pip-openblas] [--rounds 3]
+
+From an empty cache to a linked environment, without its verification and without the tools. In a
+round each variant is made from the sources, as your mirrors and index have them, and from a channel
+on this machine, in turn. Each figure is the least of its rounds: seconds, processor seconds of all
+processes, and the ratio of the two ways. Then the bytes: what each way fetches, and all packages of
+the committed locks, each once. Takes two minutes a round.
+"""
+
+from __future__ import annotations
+
+import argparse
+import json
+import os
+import resource
+import shutil
+import subprocess
+import sys
+import tempfile
+import threading
+import time
+from collections.abc import Iterator
+from contextlib import contextmanager
+from pathlib import Path
+
+REPOSITORY = Path(__file__).resolve().parent.parent
+sys.path.insert(0, str(REPOSITORY))
+
+from stacks.channel.offers import read_channel
+from stacks.channel.places import CHANNEL
+from stacks.core.workspace import Workspace, default_workspace
+from stacks.environments.build import make_environment
+from stacks.environments.pip_install import link_or_copy
+from stacks.environments.serve import server_of, write_channel
+from stacks.locks import lock
+from stacks.locks.locked import entries_of, packages_of
+from stacks.sources.pins import total_size
+from stacks.variants.variant import Variant, all_variants, load_variant
+
+WAYS = ("sources", "channel")
+# A machine's own choice of a library's kernels and what it compiled before are not the subject.
+UNSET = ("OPENBLAS_CORETYPE", "BLIS_ARCH_TYPE", "THEANO_STACKS_VENDOR")
+
+
+@contextmanager
+def published(variants: list[Variant], room: Path) -> Iterator[str]:
+    """Serve the packages of some variants; those that the user's cache lacks are made first."""
+    workspace = default_workspace()
+    channel = read_channel(workspace)
+    entries = entries_of(workspace, channel, variants)
+    write_channel(room, entries)
+    for path, file in packages_of(workspace, channel, entries).items():
+        link_or_copy(file, room / path)
+    with server_of(room, 0) as server:
+        threading.Thread(target=server.serve_forever, args=(0.05,), daemon=True).start()
+        yield f"http://localhost:{server.server_port}/theano-stacks"
+        server.shutdown()
+
+
+def measure(variant: str, way: str, address: str, room: Path) -> tuple[float, float]:
+    """Return the seconds and processor seconds of an environment in a process of its own."""
+    variables = {name: value for name, value in os.environ.items() if name not in UNSET}
+    words = [sys.executable, __file__, "--make", variant, "--way", way, "--room", str(room)]
+    done = subprocess.run(
+        words, env={**variables, CHANNEL: address}, check=True, stdout=subprocess.PIPE, text=True
+    )
+    shutil.rmtree(room)
+    seconds, processor = json.loads(done.stdout.splitlines()[-1])
+    return seconds, processor
+
+
+def make(variant: str, way: str, room: Path) -> None:
+    """Make an environment with an empty cache and print what that cost."""
+    workspace = Workspace(REPOSITORY, room / "cache")
+    start = time.monotonic()
+    make_environment(
+        workspace, load_variant(workspace, variant), room / "prefix", from_sources=way == "sources"
+    )
+    seconds = time.monotonic() - start
+    used = [resource.getrusage(who) for who in (resource.RUSAGE_SELF, resource.RUSAGE_CHILDREN)]
+    print(json.dumps([seconds, sum(each.ru_utime + each.ru_stime for each in used)]))
+
+
+def show_times(variants: list[str], rounds: int) -> None:
+    """Measure the variants in turn and print a line for each."""
+    workspace = default_workspace()
+    chosen = [load_variant(workspace, name) for name in variants]
+    figures: dict[tuple[str, str], list[tuple[float, float]]] = {}
+    with tempfile.TemporaryDirectory(dir=workspace.cache) as folder:
+        with published(chosen, Path(folder) / "published") as address:
+            for _ in range(rounds):
+                for name in variants:
+                    for way in WAYS:
+                        figure = measure(name, way, address, Path(folder) / "room")
+                        figures.setdefault((name, way), []).append(figure)
+    for name in variants:
+        least = {way: [min(column) for column in zip(*figures[name, way])] for way in WAYS}
+        ratio = [b / a for a, b in zip(least["sources"], least["channel"], strict=True)]
+        print(
+            f"{name}: {least['sources'][0]:.1f} s from sources, {least['channel'][0]:.1f} s from "
+            f"a channel: {ratio[0]:.2f}; processor {least['sources'][1]:.1f} s and "
+            f"{least['channel'][1]:.1f} s: {ratio[1]:.2f}; load {os.getloadavg()[0]:.1f}"
+        )
+
+
+def show_bytes(variants: list[str]) -> None:
+    """Print what each way fetches, and the packages of all locks."""
+    workspace = default_workspace()
+    channel = read_channel(workspace)
+    for name in variants:
+        variant = load_variant(workspace, name)
+        wheels = total_size(lock.read(workspace, variant, channel.pins).requirements)
+        entries = entries_of(workspace, channel, [variant])
+        recipes = {r for e in entries for r in (e.offer.recipe, *e.offer.tools)}
+        pins = {pin for recipe in recipes for pin in recipe.pins(channel.pins)}
+        packages = sum(entry.size for entry in entries)
+        print(
+            f"{name}: {packages / 1e6:.1f} MB of packages or {total_size(pins) / 1e6:.1f} MB of "
+            f"sources; {wheels / 1e6:.1f} MB for pip"
+        )
+    entries = entries_of(workspace, channel, all_variants(workspace))
+    total = sum(entry.size for entry in entries)
+    print(f"all committed environments: {len(entries)} packages, {total / 1e6:.1f} MB, each once")
+
+
+def main() -> None:
+    """Measure and print, or make one environment for that."""
+    parser = argparse.ArgumentParser(description=__doc__.splitlines()[0])
+    parser.add_argument("--variants", default="openblas,pip-openblas")
+    parser.add_argument("--rounds", type=int, default=3)
+    parser.add_argument("--make", help=argparse.SUPPRESS)
+    parser.add_argument("--way", choices=WAYS, help=argparse.SUPPRESS)
+    parser.add_argument("--room", type=Path, help=argparse.SUPPRESS)
+    options = parser.parse_args()
+    if options.make:
+        make(options.make, options.way, options.room)
+        return
+    variants = options.variants.split(",")
+    show_bytes(variants)
+    show_times(variants, options.rounds)
+
+
+if __name__ == "__main__":
+    main()
