@@ -66,7 +66,13 @@ class TimedProgram:
         self._timeouts: dict[str, Timeout] = {}
         # {ending of the measure's name: {case: its content}}
         self._cases: dict[str, dict[str, dict[str, Any]]] = {}
-        words: list[str | Path] = [candidate.place / "bin/python", SUITE, PROGRAM, workload, *options]
+        words: list[str | Path] = [
+            candidate.place / "bin/python",
+            SUITE,
+            PROGRAM,
+            workload,
+            *options,
+        ]
         words += ["--stay", "--profile-calls", str(profile_calls(workload))]
         self._words = {"": words}
         if candidate.variant.framework.module == "pytensor":
