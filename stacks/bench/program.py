@@ -15,6 +15,7 @@ from stacks.bench.record import rounded
 from stacks.bench.result import NUMBA, Series
 from stacks.bench.suspended_process import NoAnswerError, SuspendedProcess
 from stacks.core.errors import StacksError
+from stacks.environments.verify import SUITE
 from stacks.profiles.run import PROGRAM
 
 PROFILE_CALLS = 20
@@ -65,7 +66,13 @@ class TimedProgram:
         self._timeouts: dict[str, Timeout] = {}
         # {ending of the measure's name: {case: its content}}
         self._cases: dict[str, dict[str, dict[str, Any]]] = {}
-        words: list[str | Path] = [candidate.place / "bin/python", *PROGRAM, workload, *options]
+        words: list[str | Path] = [
+            candidate.place / "bin/python",
+            SUITE,
+            PROGRAM,
+            workload,
+            *options,
+        ]
         words += ["--stay", "--profile-calls", str(profile_calls(workload))]
         self._words = {"": words}
         if candidate.variant.framework.module == "pytensor":

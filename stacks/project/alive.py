@@ -53,13 +53,13 @@ def report(
     """
     pins, stop = read_pins(workspace.sources_lock), threading.Event()
     web, roots = environment_web(stop), _archive_roots(workspace)
-    places = [alive.mirror_place(web, root, pins.debs) for root in roots]
+    places = [alive.mirror_place(web, root, (*pins.debs, *pins.sources)) for root in roots]
     places += alive.index_places(pins.files, stop)
     if folder := vendored_folder():
         places.append(alive.vendored_place(web, folder, (*pins.debs, *pins.files)))
     published = alive_packages.published(workspace, pins, web)
     places += published.places
-    count = len(pins.debs) + len(pins.files) + len(published.packages)
+    count = len(pins.debs) + len(pins.sources) + len(pins.files) + len(published.packages)
     with step("asked", f"{plural(len(places), 'place')} for {count} files"):
         answers = alive.survey(places, stop)
     _require_an_answer(places, answers)
@@ -110,7 +110,7 @@ def _warnings(
             *_support_warnings(dates.get(suite.partition("-")[0]), now),
             *(text for root in roots if (text := _expired(web, root, suite, now))),
         )
-        for suite in sorted({pin.suite for pin in pins.debs})
+        for suite in sorted({pin.suite for pin in (*pins.debs, *pins.sources)})
     }
 
 
@@ -143,6 +143,8 @@ def _groups(pins: Pins, warnings: Mapping[str, tuple[str, ...]]) -> list[Group]:
     for pin in pins.debs:
         kind = "source archives" if pin.name.startswith(SOURCE_PREFIX) else "debs"
         kinds.setdefault((pin.suite, kind), []).append(pin)
+    for pin in pins.sources:
+        kinds.setdefault((pin.suite, "source packages"), []).append(pin)
     groups = [
         Group(f"{kind} of {suite}", tuple(members), warnings[suite])
         for (suite, kind), members in sorted(kinds.items())
