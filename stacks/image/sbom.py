@@ -22,7 +22,7 @@ from stacks.core.reproducible import CREATED
 from stacks.environments.part import OtherChannelOffer, Part
 from stacks.image.config import ImageConfig
 from stacks.locks.lock import Lock
-from stacks.sources.pins import SOURCE_PREFIX, DebPin, IndexPin, Pins, canonical
+from stacks.sources.pins import DebPin, IndexPin, Pins, canonical
 
 RELEASES = {"bullseye": "debian-11", "bookworm": "debian-12"}
 NAMESPACE = uuid.uuid5(uuid.NAMESPACE_OID, "theano-stacks")
@@ -88,11 +88,9 @@ def _source(pin: DebPin | IndexPin, where: str) -> Component:
 
 
 def _deb(pin: DebPin, where: str, licences: Sequence[str] = ()) -> Component:
-    source = pin.name.startswith(SOURCE_PREFIX)
-    arch = "source" if source else pin.filename.removesuffix(".deb").rpartition("_")[2]
-    name = pin.name.removeprefix(SOURCE_PREFIX)
+    arch = pin.filename.removesuffix(".deb").rpartition("_")[2]
     qualifiers = {"arch": arch, "distro": RELEASES.get(pin.suite, pin.suite)}
-    purl = PackageURL("deb", "debian", name, pin.version, qualifiers)
+    purl = PackageURL("deb", "debian", pin.name, pin.version, qualifiers)
     return _component(purl, where, pin.sha256, licences)
 
 

@@ -21,7 +21,7 @@ from stacks.sources.debian_archive import Clock
 from stacks.sources.debian_mirrors import EndedReleases, current_mirrors
 from stacks.sources.fetch import fetch
 from stacks.sources.mirrors import public_url
-from stacks.sources.pins import SOURCE_PREFIX, DebPin, Pin, Pins, read_pins
+from stacks.sources.pins import DebPin, Pin, Pins, read_pins
 from stacks.sources.retrieve import address_wheel
 from stacks.sources.vendored import vendored_folder
 from stacks.sources.web import StoppedError, Web, environment_web
@@ -141,8 +141,7 @@ def _expired(web: Web, root: str, suite: str, now: datetime) -> str | None:
 def _groups(pins: Pins, warnings: Mapping[str, tuple[str, ...]]) -> list[Group]:
     kinds: dict[tuple[str, str], list[Pin]] = {}
     for pin in pins.debs:
-        kind = "source archives" if pin.name.startswith(SOURCE_PREFIX) else "debs"
-        kinds.setdefault((pin.suite, kind), []).append(pin)
+        kinds.setdefault((pin.suite, "debs"), []).append(pin)
     for pin in pins.sources:
         kinds.setdefault((pin.suite, "source packages"), []).append(pin)
     groups = [

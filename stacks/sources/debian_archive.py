@@ -19,7 +19,7 @@ from stacks.sources.debian_mirrors import EndedReleases, current_mirrors
 from stacks.sources.download import get_document
 from stacks.sources.mirrors import public_url
 from stacks.sources.parallel import parallel_map
-from stacks.sources.pins import SOURCE_PREFIX, DebPin
+from stacks.sources.pins import DebPin
 from stacks.sources.retrieve import address_wheel
 from stacks.sources.signature import ANOTHER_MIRROR, Keys, archive_keys, verified_text
 from stacks.sources.web import MissingError, StoppedError, Web, environment_web
@@ -31,9 +31,8 @@ LARGEST_INDEX = 1 << 29
 # Suites whose packages change every day.
 MOVING = ("testing", "unstable", "experimental")
 
-# A name with this prefix is for all files of a source package.
-WHOLE_PREFIX = "dsc:"
-_ORIGINAL = re.compile(r"\.orig\.tar\.(gz|xz|bz2)$")
+# Debian's mark of a source package.
+SOURCE_PREFIX = "src:"
 
 # The fields of each name's files in a suite's index.
 Tables = dict[str, list[dict[str, str]]]
@@ -43,9 +42,9 @@ Clock = Callable[[], datetime]
 
 @dataclass(frozen=True, order=True)
 class DebRequest:
-    """A deb to pin in the version that the suite has today.
+    """A deb to pin in the version that the suite has today, or all files of a source package.
 
-    With "src:" it is a source package's upstream archive, with "dsc:" all of its files.
+    The name of a source package has SOURCE_PREFIX.
     """
 
     suite: str
@@ -155,7 +154,7 @@ def _packages_at(
     if now:
         _check_date(release, now, suite, folder)
     _warn_if_moving(release, suite)
-    sources = {name for name in names if name.startswith((SOURCE_PREFIX, WHOLE_PREFIX))}
+    sources = {name for name in names if name.startswith(SOURCE_PREFIX)}
     tables: Tables = {}
     if names - sources:
         tables |= _paragraphs(_index(web, folder, PACKAGES, release, suite), names)
@@ -224,35 +223,28 @@ def _index(web: Web, folder: str, name: str, release: str, suite: str) -> str:
 
 
 def _sources(text: str, names: Set[str]) -> Tables:
-    """Return the fields of source packages' files, like those of a deb.
-
-    With "src:" a name has the upstream archive, with "dsc:" all files.
-    """
+    """Return the fields of all files of source packages, like those of a deb."""
     tables: Tables = {}
     for paragraph in text.split("\n\n"):
-        package = paragraph.partition("\n")[0].removeprefix("Package: ")
-        wanted = {SOURCE_PREFIX + package, WHOLE_PREFIX + package} & names
+        name = SOURCE_PREFIX + paragraph.partition("\n")[0].removeprefix("Package: ")
         # A suite keeps older sources too, of which some of its debs have taken code.
-        if not wanted or "\nExtra-Source-Only: yes" in paragraph:
+        if name not in names or "\nExtra-Source-Only: yes" in paragraph:
             continue
         fields = dict(re.findall(r"^(Version|Directory): (.*)$", paragraph, re.MULTILINE))
         sums = re.match(
             r"(?:\n [0-9a-f]{64} \d+ \S+)+", paragraph.partition("\nChecksums-Sha256:")[2]
         )
-        files = [
+        tables[name] = [
             {
                 "Version": fields["Version"],
-                "Filename": f"{fields['Directory']}/{name}",
+                "Filename": f"{fields['Directory']}/{file}",
                 "Size": size,
                 "SHA256": digest,
             }
-            for digest, size, name in (
+            for digest, size, file in (
                 line.split() for line in (sums or [""])[0].splitlines() if line
             )
         ]
-        for name in wanted:
-            whole = name.startswith(WHOLE_PREFIX)
-            tables[name] = [file for file in files if whole or _ORIGINAL.search(file["Filename"])]
     return tables
 
 

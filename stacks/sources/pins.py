@@ -26,8 +26,7 @@ from stacks.core.validation import Keys
 class DebPin:
     """A file of Debian's archive; `path` is below the mirror's root.
 
-    It is a binary package, a file of the source package `name`, or for a name with SOURCE_PREFIX
-    the upstream archive of a source package.
+    It is a binary package, or a file of the source package `name`.
     """
 
     suite: str
@@ -67,8 +66,6 @@ class CondaPin:
 
 
 Pin = DebPin | IndexPin | CondaPin
-# Debian's mark of a source package.
-SOURCE_PREFIX = "src:"
 PIN_AGAIN = "run `./invoke pin` to write recipes/sources.lock again"
 HEADER = """\
 # Every deb and every file of the package index that a build may use, and the sources of those
@@ -187,7 +184,7 @@ _Size = Annotated[int, Field(ge=1)]
 
 class _Deb(Strict):
     suite: str = Field(pattern=r"^[a-z][a-z0-9-]*$")
-    name: str = Field(pattern=rf"^(src:)?{_NAME}$")
+    name: str = Field(pattern=rf"^{_NAME}$")
     version: Version
     path: FilePath
     size: _Size

@@ -12,7 +12,7 @@ from stacks.core.disk import explain_disk_errors, hold_lock, sha256_of
 from stacks.core.errors import FetchError, IntegrityError
 from stacks.core.workspace import Workspace
 from stacks.sources.cache import cached_path, cached_sha256
-from stacks.sources.debian_archive import WHOLE_PREFIX, Clock, DebRequest, deb_pins
+from stacks.sources.debian_archive import SOURCE_PREFIX, Clock, DebRequest, deb_pins
 from stacks.sources.download import download
 from stacks.sources.mirrors import pip_settings, public_url
 from stacks.sources.package_index import FileQuery, Link
@@ -49,15 +49,15 @@ def repin(
     not exist.
     """
     stop = threading.Event()
-    whole = (replace(each, name=WHOLE_PREFIX + each.name) for each in sources)
+    whole = (replace(each, name=SOURCE_PREFIX + each.name) for each in sources)
     found = deb_pins(workspace, sorted({*debs, *whole}), stop, expired, clock)
     return Pins(
-        debs=tuple(pin for pin in found if not pin.name.startswith(WHOLE_PREFIX)),
+        debs=tuple(pin for pin in found if not pin.name.startswith(SOURCE_PREFIX)),
         files=_file_pins(workspace, sorted(set(files)), stop),
         sources=tuple(
-            replace(pin, name=pin.name.removeprefix(WHOLE_PREFIX))
+            replace(pin, name=pin.name.removeprefix(SOURCE_PREFIX))
             for pin in found
-            if pin.name.startswith(WHOLE_PREFIX)
+            if pin.name.startswith(SOURCE_PREFIX)
         ),
     )
 

@@ -13,7 +13,7 @@ from stacks.project.alive_packages import Published
 from stacks.sources import alive as sources_alive
 from stacks.sources import debian_mirrors
 from stacks.sources.mirrors import PipSettings
-from stacks.sources.pins import SOURCE_PREFIX, CondaPin, DebPin, IndexPin, Pins, write_pins
+from stacks.sources.pins import CondaPin, DebPin, IndexPin, Pins, write_pins
 from stacks.sources.suites import PACKAGE
 from stacks.sources.suites import TABLE as TABLE_PATH
 from stacks.sources.vendored import vendored_path
@@ -31,7 +31,7 @@ NOW = datetime(2026, 11, 22, tzinfo=timezone.utc)
 
 
 def pinned(suite: str, name: str, body: bytes) -> DebPin:
-    path = f"pool/{suite}-{name.removeprefix(SOURCE_PREFIX)}.deb"
+    path = f"pool/{suite}-{name}.deb"
     return DebPin(
         suite=suite, name=name, version="1", path=path, size=len(body), sha256=sha256(body)
     )
@@ -49,7 +49,7 @@ def pins(table: bytes) -> Pins:
         pinned("bookworm", PACKAGE, table),
         pinned("bullseye", "libbar", b"bar"),
         pinned("bullseye", "libfoo", b"foo"),
-        pinned("forky", "src:baz", b"baz"),
+        pinned("forky", "libbaz", b"baz"),
     )
     return Pins(debs, (wheel,))
 
@@ -104,7 +104,7 @@ def test_two_places_for_each_are_enough(
         "pinned dropped soon? files 2 places or more 1 place none",
         "debs of bookworm 1 1 0 0",
         "debs of bullseye support ended 2026-08-31 2 2 0 0",
-        "source archives of forky not released: its files change every day 1 1 0 0",
+        "debs of forky not released: its files change every day 1 1 0 0",
         "files of the package index 1 1 0 0",
     ]
 
@@ -259,7 +259,7 @@ def test_published_packages_stand_for_their_sources(
     assert rows(capsys.readouterr().out)[1:6] == [
         "debs of bookworm 1 0 1 0",
         "debs of bullseye support ended 2026-08-31 2 2 0 0",
-        "source archives of forky not released: its files change every day 1 0 1 0",
+        "debs of forky not released: its files change every day 1 0 1 0",
         "files of the package index 1 1 0 0",
         "packages made of these 1 1 0 0",
     ]
@@ -279,3 +279,14 @@ def test_a_vendored_folder_is_a_place(
         report(own)
     kept.write_bytes(b"foo")
     report(own)
+
+
+def test_the_source_packages_that_are_published_are_asked_for_too(
+    own: Workspace, full: Site, pins: Pins, capsys: pytest.CaptureFixture[str]
+) -> None:
+    source = pinned("bookworm", "bar", b"bar_1.dsc")
+    write_pins(own.sources_lock, replace(pins, sources=(source,)))
+    for root in ("/one", "/two"):
+        full.files[f"{root}/{source.path}"] = b"bar_1.dsc"
+    report(own)
+    assert "source packages of bookworm 1 1 0 0" in rows(capsys.readouterr().out)
