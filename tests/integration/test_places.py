@@ -11,6 +11,7 @@ import sys
 import threading
 from collections.abc import Iterator, Sequence
 from contextlib import contextmanager
+from dataclasses import replace
 from functools import partial
 from pathlib import Path
 
@@ -36,9 +37,12 @@ from stacks.environments.pip_install import link_or_copy
 from stacks.environments.serve import write_channel
 from stacks.locks import lock
 from stacks.locks.locked import entries_of
+from stacks.locks.publication import publication
 from stacks.project import vendor
-from stacks.publish.channel_command import publish_channel
+from stacks.publish.channel import written_files
+from stacks.publish.registry import push
 from stacks.sources.fetch import fetch
+from stacks.sources.registry import registry_at
 from stacks.sources.vendored import VARIABLE as VENDOR
 from stacks.variants.variant import Variant, load_variant
 
@@ -262,10 +266,17 @@ def published_in_2036(
         with https_serving(published, certificate) as address:
             yield address
         return
-    with registry(room) as plain, pytest.MonkeyPatch.context() as patch:
-        patch.setenv(CHANNEL, str(published))
-        publish_channel(tiny.workspace, plain.address("stacks"))
-        shutil.rmtree(tiny.cache / "packages")
+    variants = [tiny.variant(name) for name in ("by-conda", "by-pip")]
+    found = publication(tiny.workspace, read_channel(tiny.workspace), variants)
+    # The packages alone: their sources are not what an environment is made of.
+    found = replace(found, sources=())
+    with registry(room) as plain:
+        push(
+            registry_at(plain.address("stacks"), "the test"),
+            found,
+            {entry.path: published / entry.path for entry in found.entries},
+            written_files(found, None),
+        )
     with registry_with_tls(room, certificate) as running:
         yield running.address("stacks")
 

@@ -35,8 +35,8 @@ def test_invalid_specs_are_an_error(spec: str, channel: Channel) -> None:
     ("spec", "expected"),
     [
         ("theano ==0.8.2", {"python": "2.7.18", "numpy": "1.13.3"}),
-        ("theano", {"theano": "1.0.5", "python": "3.9.2", "setuptools": "59.8.0"}),
-        ("theano-pymc", {"python": "3.9.2", "setuptools": "59.8.0", "filelock": "3.19.1"}),
+        ("theano", {"theano": "1.0.5", "numpy": "1.21.6", "setuptools": "59.8.0"}),
+        ("theano-pymc", {"numpy": "1.21.6", "setuptools": "59.8.0", "filelock": "3.19.1"}),
         ("aesara", {"python": "3.9.2", "setuptools": "59.8.0", "filelock": "3.19.1"}),
         ("pytensor", {"python": "3.11.2", "setuptools": "84.2.1", "filelock": "4.2.11"}),
     ],
