@@ -21,6 +21,7 @@ from stacks.environments import build as pipeline
 from stacks.image import docker, layout
 from stacks.image import engine as engine_door
 from stacks.image.engine import Engine
+from stacks.locks import publication
 from stacks.variants.variant import load_variant
 
 MakePrefix = Callable[[str, str], Path]
@@ -110,6 +111,16 @@ def tiny(tiny_model: Tiny, tmp_path: Path) -> Tiny:
     root = tmp_path / "tiny"
     shutil.copytree(tiny_model.root, root)
     return Tiny(root)
+
+
+@pytest.fixture
+def publishable(monkeypatch: pytest.MonkeyPatch) -> None:
+    """Publish packages without the sources of their copyleft parts.
+
+    Those are 23 MB for the small variants, and not every mirror still has those of Debian 11;
+    tests/unit/publish publishes a source.
+    """
+    monkeypatch.setattr(publication, "sources_of", lambda *_: ())
 
 
 @pytest.fixture

@@ -24,6 +24,7 @@ from stacks.core.errors import IntegrityError
 from stacks.core.workspace import Workspace
 from stacks.publish.channel import check_folder
 
+pytestmark = pytest.mark.usefixtures("publishable")
 PACKAGES = {"six", "python", "pip", "setuptools", "wheel"}
 
 

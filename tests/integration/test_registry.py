@@ -19,6 +19,7 @@ from stacks.publish.channel_command import publish_channel
 from stacks.sources.vendored import VARIABLE as VENDOR
 from stacks.variants.variant import all_variants
 
+pytestmark = pytest.mark.usefixtures("publishable")
 DEAD = "http://127.0.0.1:9"
 
 

@@ -20,6 +20,7 @@ from integration.registries import USER, Running, registry_with_tokens
 from integration.tiny import Tiny, flip
 from stacks.publish.channel_command import publish_channel
 
+pytestmark = pytest.mark.usefixtures("publishable")
 PORT = 443
 
 
