@@ -67,10 +67,6 @@ def _pip_install(prefix: Path, files: Sequence[tuple[IndexPin, Path]], folder: P
         PIP_CONFIG_FILE=os.devnull,
         PIP_DISABLE_PIP_VERSION_CHECK="1",
     )
-    # pip starts Python for each source archive; Python 2.7 could only write beside the modules.
-    if not (prefix / "bin/python2.7").exists():
-        del environment["PYTHONDONTWRITEBYTECODE"]
-        environment["PYTHONPYCACHEPREFIX"] = str(folder / "bytecode")
     call(
         [
             prefix / "bin/python", "-m", "pip", "install", "--no-index", "--no-deps",
