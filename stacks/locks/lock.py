@@ -213,15 +213,14 @@ def read(workspace: Workspace, variant: Variant, pins: Pins) -> Lock:
         content.sealed,
         content.seal,
         content.channel,
-        _sizes(variant, path.with_name(SIZES), content.packages),
+        _sizes(variant, path.with_name(SIZES)),
     )
 
 
-def _sizes(variant: Variant, path: Path, packages: Sequence[LockedPackage]) -> dict[str, int]:
+def _sizes(variant: Variant, path: Path) -> dict[str, int]:
     try:
-        sizes = jsonfile.read(path)
-        return {package.file_name: int(sizes[package.file_name]) for package in packages}
-    except (OSError, ValueError, TypeError, KeyError) as error:
+        return {str(name): int(size) for name, size in jsonfile.read(path).items()}
+    except (OSError, ValueError, TypeError, AttributeError) as error:
         raise UsageError(
             f"{path} does not contain the packages' sizes",
             found=str(error),
