@@ -45,7 +45,7 @@ class StaleError(StacksError):
 
 
 class ScarceError(StacksError):
-    """A pinned source can be had at one place only, or at none."""
+    """A pinned source is at one place only, or at none."""
 
     exit_code = 4
 

@@ -1,4 +1,4 @@
-"""Where each pinned source can still be had, and which will be dropped soon."""
+"""The places that still have each pinned source, and which sources will be dropped soon."""
 
 from __future__ import annotations
 
@@ -202,7 +202,7 @@ def _require_enough(groups: Sequence[Group], holdings: Sequence[Holdings]) -> No
     if scarce:
         gone = sum(place == "none" for _, place in scarce)
         raise ScarceError(
-            f"{plural(len(scarce), 'pinned file')} can be had at fewer than {ENOUGH} places",
+            f"{plural(len(scarce), 'pinned file')} at fewer than {ENOUGH} places",
             expected=f"{ENOUGH} places or more for each",
             found=f"{len(scarce) - gone} at one place, {gone} at none",
             fix="keep a copy while you can; or name further places: DEBIAN_SNAPSHOT_MIRROR, pip's "
