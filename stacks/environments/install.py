@@ -5,10 +5,10 @@ from __future__ import annotations
 import asyncio
 import glob
 import json
-import shutil
 import sys
 from collections.abc import Mapping, Sequence
 from concurrent.futures import ThreadPoolExecutor
+from contextlib import suppress
 from pathlib import Path
 
 import rattler
@@ -30,8 +30,8 @@ def install(
 ) -> None:
     """Install the parts into the new folder `prefix`, to be renamed to `target`.
 
-    packages: the cache's folder of unpacked packages; what is damaged there is unpacked again.
-    Nothing is written for a package that is not safe to install. Raises IntegrityError.
+    packages: the cache's folder of unpacked packages; what is damaged there is replaced. Nothing is
+    written for a package that is not safe to install. Raises IntegrityError.
     """
     expected = contents.contents_of(parts, variant.framework.python)
     # One build must not remove damaged files while another links them.
@@ -41,16 +41,18 @@ def install(
             _link(variant, parts, expected, packages, made, target)
         except (IntegrityError, rattler_errors.CondaError) as error:
             print(f"{packages}: damaged ({error.found}); unpacking again", file=sys.stderr)
-            with explain_disk_errors(packages):
-                for part in parts:
-                    for path in packages.glob(f"{glob.escape(part.stem)}*"):
-                        if path.is_dir() and not path.is_symlink():
-                            shutil.rmtree(path)
-                        else:
-                            path.unlink()
-            # Another folder: rattler may still link files into the first one.
+            # Other folders: rattler may still unpack into the cache, and link into the first one.
             made = prefix.with_name("second")
-            _link(variant, parts, expected, packages, made, target)
+            with temporary_folder(packages, ".damaged.", ".part") as folder:
+                (folder / "sound").mkdir()
+                _link(variant, parts, expected, folder / "sound", made, target)
+                with explain_disk_errors(packages):
+                    for part in parts:
+                        for path in packages.glob(f"{glob.escape(part.stem)}*"):
+                            path.rename(folder / path.name)
+                        # Not if rattler made it again: the next installation checks that.
+                        with suppress(OSError):
+                            (folder / "sound" / part.stem).rename(packages / part.stem)
     made.rename(prefix)
     _remove_machine_paths(prefix / RECORDS, {part.file_name: part.offer.url for part in parts})
 

@@ -2,10 +2,13 @@ from __future__ import annotations
 
 import json
 import os
+import shutil
 import tarfile
 from pathlib import Path
+from typing import Any
 
 import pytest
+import rattler
 
 from stacks.core.errors import IntegrityError
 from stacks.core.workspace import Workspace
@@ -124,6 +127,32 @@ def test_a_damaged_cache_is_unpacked_again(
     assert f"damaged ({found}" in capsys.readouterr().err
     assert {name: (second / name).read_bytes() for name in below(second)} == sound
     assert (second / "lib/a").stat().st_mode & 0o777 == 0o444
+
+
+def test_rattler_unpacks_on_while_the_damage_is_removed(
+    variant: Variant, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    part = part_of(conda(tmp_path, file("lib/a", b"sound")))
+    link_packages, unpack = rattler.install, install._unpack
+    calls: list[object] = []
+
+    async def fail_once(*args: Any, **options: Any) -> None:
+        calls.append(args)
+        if len(calls) == 1:
+            raise rattler.exceptions.InstallerError("damaged")
+        await link_packages(*args, **options)
+
+    def unpack_beside(packages: Path, part: Part) -> None:
+        if calls:
+            shutil.rmtree(tmp_path / "unpacked/odd-1-0", ignore_errors=True)
+            (tmp_path / "unpacked/odd-1-0/info").mkdir(parents=True)
+        unpack(packages, part)
+
+    monkeypatch.setattr(rattler, "install", fail_once)
+    monkeypatch.setattr(install, "_unpack", unpack_beside)
+    made = make(variant, tmp_path, part)
+    assert len(calls) == 2
+    assert (made / "lib/a").read_bytes() == b"sound"
 
 
 def extended(path: bytes) -> bytes:
