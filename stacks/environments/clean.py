@@ -9,7 +9,7 @@ from pathlib import Path
 
 from stacks.core.disk import explain_disk_errors
 from stacks.core.workspace import Workspace
-from stacks.environments import in_use, leftovers, prefix, repair, reports
+from stacks.environments import in_use, kernel, leftovers, prefix, repair, reports
 from stacks.environments.reports import report_path
 from stacks.variants.variant import Variant
 
@@ -33,6 +33,7 @@ def clean(workspace: Workspace, variants: Sequence[Variant] | None, *, cache: bo
             for p in (
                 prefix.folder_of(workspace, v),
                 repair.folder_of_replaced(prefix.folder_of(workspace, v)),
+                kernel.folder_of_packages(prefix.folder_of(workspace, v)),
                 report_path(workspace, v),
                 reports.workload_reports(workspace, v),
             )

@@ -36,6 +36,22 @@ def add(workspace: Workspace, prefix: Path, pins: Sequence[IndexPin]) -> None:
     _make_relocatable(prefix, sorted(_tree(prefix) - before), (alias, prefix))
 
 
+def add_beside(workspace: Workspace, prefix: Path, pins: Sequence[IndexPin], target: Path) -> None:
+    """Install the pinned files with a prefix's pip into the new folder `target`, without scripts.
+
+    The prefix stays as it is. Raises FetchError, IntegrityError or CommandError (pip's output).
+    """
+    files = fetch(workspace, pins)
+    target.mkdir()
+    with scratch() as folder:
+        alias, beside = folder / "prefix", folder / "target"
+        alias.symlink_to(prefix.absolute())
+        beside.symlink_to(target.absolute())
+        _pip_install(alias, [(pin, files[pin]) for pin in pins], folder, ("--target", beside))
+    # They begin with the path of the alias.
+    shutil.rmtree(target / "bin", ignore_errors=True)
+
+
 def link_or_copy(source: Path, target: Path) -> None:
     """Make a hard link, or a copy if the two paths are on different file systems."""
     try:
@@ -52,7 +68,12 @@ def _tree(prefix: Path) -> set[str]:
     }
 
 
-def _pip_install(prefix: Path, files: Sequence[tuple[IndexPin, Path]], folder: Path) -> None:
+def _pip_install(
+    prefix: Path,
+    files: Sequence[tuple[IndexPin, Path]],
+    folder: Path,
+    options: Sequence[str | Path] = (),
+) -> None:
     links = folder / "files"
     links.mkdir()
     for _, path in files:
@@ -72,6 +93,7 @@ def _pip_install(prefix: Path, files: Sequence[tuple[IndexPin, Path]], folder: P
             prefix / "bin/python", "-m", "pip", "install", "--no-index", "--no-deps",
             "--require-hashes", "--no-build-isolation", "--no-cache-dir", "--no-compile",
             "--no-warn-script-location", "--find-links", links, "--requirement", requirements,
+            *options,
         ],
         cwd=folder,
         env=environment,

@@ -7,6 +7,7 @@ from collections.abc import Set
 from stacks.channel.recipe import Debs, IndexFile, read_recipes
 from stacks.core.errors import StaleError, UsageError
 from stacks.core.workspace import Workspace
+from stacks.environments import kernel
 from stacks.image import base
 from stacks.sources import suites
 from stacks.sources.debian_archive import DebRequest
@@ -26,7 +27,7 @@ def source_packages(workspace: Workspace) -> set[DebRequest]:
 
 
 def required_sources(workspace: Workspace) -> tuple[set[DebRequest], set[FileRequest]]:
-    """Return every deb and file that the recipes and the images' base name.
+    """Return every deb and file that the recipes, the images' base and notebooks need.
 
     With them are the wheel that has the addresses of Debian's archive, and the table of its suites
     (for `pin --alive`).
@@ -36,6 +37,11 @@ def required_sources(workspace: Workspace) -> tuple[set[DebRequest], set[FileReq
     debs = {DebRequest(s.suite, n) for s in sources if isinstance(s, Debs) for n in s.debs}
     debs |= {DebRequest(content.suite, name) for name in (*content.debs, suites.PACKAGE)}
     files = {FileRequest(s.project, s.version, s.file) for s in sources if isinstance(s, IndexFile)}
+    files |= {
+        FileRequest(*kernel.release_of(name), name)
+        for names in kernel.kernel_files(workspace).values()
+        for name in names
+    }
     files.add(FileRequest(WHEEL_NAME, WHEEL_VERSION, WHEEL_FILE))
     return debs, files
 

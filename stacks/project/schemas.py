@@ -13,11 +13,13 @@ from stacks.core.console import display_path
 from stacks.core.disk import write_atomically
 from stacks.core.errors import StaleError
 from stacks.core.workspace import Workspace
+from stacks.environments.kernel import KernelFile
 from stacks.variants.files import BlasFile, FlavourFile, FrameworkFile
 
 MODELS: dict[str, type[BaseModel]] = {
     "envs/blas.schema.json": BlasFile,
     "envs/framework.schema.json": FrameworkFile,
+    "envs/kernel.schema.json": KernelFile,
     "envs/variant.schema.json": FlavourFile,
     "results/result.schema.json": Result,
 }

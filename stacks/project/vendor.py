@@ -26,6 +26,7 @@ from stacks.core.errors import IntegrityError, UsageError
 from stacks.core.process import CommandError, call
 from stacks.core.reproducible import EPOCH
 from stacks.core.workspace import Workspace
+from stacks.environments import kernel
 from stacks.locks import lock
 from stacks.locks.locked import entries_of, packages_of
 from stacks.sources.fetch import fetch
@@ -45,17 +46,20 @@ def vendor(
     folder: Path,
     *,
     sources: bool = False,
+    notebooks: bool = False,
     archive: Path | None = None,
 ) -> None:
     """Write the folder, in place of a vendored folder that is there.
 
-    sources: also the pinned sources of the packages. archive: also write the folder as one
-    .tar.zst file. Raises UsageError if something else is there.
+    sources: also the pinned sources of the packages. notebooks: also ipykernel. archive: also
+    write the folder as one .tar.zst file. Raises UsageError if something else is there.
     """
     _refuse(folder, archive)
     channel = read_channel(workspace)
     entries = entries_of(workspace, channel, variants)
     wheels = {pin for v in variants for pin in lock.read(workspace, v, channel.pins).requirements}
+    if notebooks:
+        wheels |= {pin for v in variants for pin in kernel.pins_of(workspace, v, channel.pins)}
     pins: set[Pin] = {*wheels, *(_sources(channel, entries) if sources else ())}
     packages = packages_of(workspace, channel, entries)
     files = fetch(workspace, pins)

@@ -179,6 +179,56 @@ def shell(context: Context, variant: str, framework: str = "") -> None:
     run_module.shell(chosen, prefix)
 
 
+@task(
+    help={
+        "variant": VARIANT,
+        "framework": FRAMEWORK,
+        "name": "name of the kernel (default: framework and variant)",
+        "user": "for this user's Jupyter (default)",
+        "prefix": "for the Jupyter in this folder: a venv, or another environment",
+        "list": "show the installed kernels",
+        "remove": "remove the kernel of this name",
+    },
+    protects=("build", "cache"),
+)
+def kernel(
+    context: Context,
+    variant: str = "",
+    framework: str = "",
+    name: str = "",
+    user: bool = False,
+    prefix: str = "",
+    list_: bool = False,
+    remove: str = "",
+) -> None:
+    """Install a Jupyter kernel that runs notebooks in an environment."""
+    workspace = default_workspace()
+    from stacks.core.errors import UsageError
+    from stacks.environments import build as pipeline
+    from stacks.environments import kernel as kernels
+    from stacks.sources.pins import read_pins
+
+    if user and prefix:
+        raise UsageError("both --user and --prefix", expected="one of them")
+    if sum(map(bool, (variant, list_, remove))) != 1:
+        raise UsageError("expected one of --variant V, --list and --remove NAME")
+    folder = kernels.kernels_below(path_of(prefix))
+    if list_:
+        kernels.show(folder)
+    elif remove:
+        kernels.remove(remove, folder)
+    else:
+        chosen, target = pipeline.ready_environment(workspace, variant, framework or None)
+        kernels.install(
+            workspace,
+            chosen,
+            target,
+            read_pins(workspace.sources_lock),
+            name=name or kernels.default_name(chosen),
+            kernels=folder,
+        )
+
+
 @task(name="list")
 def list_(context: Context) -> None:
     """Show every variant: locked, built, verified, how fast."""

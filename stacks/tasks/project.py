@@ -67,6 +67,7 @@ def schema(context: Context, check: bool = False) -> None:
         "framework": "only variants on this framework",
         "all": "all variants on all frameworks",
         "sources": "also the sources that the packages are built from",
+        "notebooks": "also ipykernel, for ./invoke kernel",
         "archive": "also write the folder to this file, a .tar.zst",
         "check": "write nothing; read every file and fail if one is missing, changed or extra",
     },
@@ -80,6 +81,7 @@ def vendor(
     framework: str = "",
     all: bool = False,  # the option's name
     sources: bool = False,
+    notebooks: bool = False,
     archive: str = "",
     check: bool = False,
 ) -> None:
@@ -105,6 +107,7 @@ def vendor(
         sorted(chosen, key=lambda v: v.id),
         target,
         sources=sources,
+        notebooks=notebooks,
         archive=path_of(archive),
     )
 

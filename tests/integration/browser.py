@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import base64
 import json
 import os
 import re
@@ -47,9 +48,13 @@ class Browser:
         made = self._post("session", {"capabilities": {"alwaysMatch": capabilities}})
         self._base = f"{driver}/session/{made['sessionId']}"
 
-    def open(self, path: Path) -> None:
-        """Open a file and wait until it is loaded."""
-        self._post("url", {"url": path.as_uri()})
+    def open(self, page: Path | str) -> None:
+        """Open a file or an address and wait until it is loaded."""
+        self._post("url", {"url": page if isinstance(page, str) else page.as_uri()})
+
+    def screenshot(self, path: Path) -> None:
+        """Write what the browser shows to a PNG file."""
+        path.write_bytes(base64.b64decode(self._get("screenshot")))
 
     def run(self, script: str) -> Any:
         """Run a script in the page and return what it returns."""
@@ -79,6 +84,10 @@ class Browser:
         """End the browser."""
         request = urllib.request.Request(self._base, method="DELETE")
         DIRECT.open(request, timeout=60).close()
+
+    def _get(self, name: str) -> Any:
+        with DIRECT.open(f"{self._base}/{name}", timeout=60) as answer:
+            return json.load(answer)["value"]
 
     def _post(self, name: str, content: dict[str, Any]) -> Any:
         request = urllib.request.Request(

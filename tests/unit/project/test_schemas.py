@@ -69,4 +69,4 @@ def test_the_same_models_give_the_same_bytes(workspace: Workspace, tmp_path: Pat
     first = {p.name: p.read_bytes() for p in tmp_path.rglob("*.json")}
     shutil.rmtree(tmp_path)
     schemas.write(replace(workspace, root=tmp_path))
-    assert {p.name: p.read_bytes() for p in tmp_path.rglob("*.json")} == first and len(first) == 4
+    assert {p.name: p.read_bytes() for p in tmp_path.rglob("*.json")} == first and len(first) == 5

@@ -1,0 +1,166 @@
+"""Kernels of environments in a real Jupyter: nbclient runs a notebook, Chromium shows one."""
+
+from __future__ import annotations
+
+import json
+import re
+import subprocess
+import sys
+import threading
+import time
+from collections.abc import Callable, Iterator
+from contextlib import contextmanager
+from pathlib import Path
+from typing import Any
+
+import pytest
+
+from integration.browser import browser
+from integration.conftest import MakePrefix
+from stacks.core.workspace import Workspace
+from stacks.environments import kernel
+from stacks.sources.pins import read_pins
+from stacks.variants.variant import load_variant
+
+REQUIREMENTS = Path(__file__).with_name("jupyter.lock")
+PROGRAM = """\
+import sys, {module}, {module}.tensor as tt
+x = tt.matrix("x")
+f = {module}.function([x], tt.dot(x, x).sum())
+print("%s %s" % (f([[1, 2], [3, 4]]), {module}.config.blas{dot}ldflags))
+print({module}.config.compiledir)
+print("%s %s" % (sys.prefix, {module}.__version__))
+"""
+# Runs in Jupyter's own Python.
+RUN = """\
+import sys, nbformat
+from nbclient import NotebookClient
+notebook = nbformat.read(sys.argv[1], 4)
+NotebookClient(notebook, timeout=240, kernel_name=sys.argv[2]).execute()
+print(notebook.cells[0].outputs[0]["text"], end="")
+"""
+ANSWER, LIMIT, TOKEN = "1542", 120, "secret"
+APP = "window.jupyterapp"
+IS_OPEN = f"return !!({APP} && document.querySelector('.jp-Notebook .jp-Cell'))"
+RUN_ALL = f"{APP}.shell.currentWidget.sessionContext.ready.then(() => "
+RUN_ALL += f"{APP}.commands.execute('notebook:run-all-cells'))"
+OUTPUT = "return (document.querySelector('.jp-OutputArea-output') || {}).innerText || ''"
+
+
+@pytest.fixture(scope="module")
+def jupyter(tmp_path_factory: pytest.TempPathFactory) -> Path:
+    """Give the Python of a venv with Jupyter, which is no environment of ours."""
+    python = tmp_path_factory.mktemp("jupyter") / "venv/bin/python"
+    subprocess.run([sys.executable, "-m", "venv", python.parents[1]], check=True)
+    rules = ["--require-hashes", "--no-deps", "--only-binary", ":all:", "--quiet"]
+    pip = [str(python), "-I", "-m", "pip", "--disable-pip-version-check", "install", *rules]
+    subprocess.run([*pip, "-r", str(REQUIREMENTS)], check=True)
+    return python
+
+
+def notebook(program: str, name: str = "") -> str:
+    cell: dict[str, Any] = {"cell_type": "code", "id": "a", "execution_count": None, "metadata": {}}
+    spec = {"kernelspec": {"name": name, "display_name": name}} if name else {}
+    cells = [{**cell, "outputs": [], "source": program}]
+    content = {"cells": cells, "metadata": spec, "nbformat": 4, "nbformat_minor": 5}
+    return json.dumps(content)
+
+
+@pytest.fixture
+def install(
+    workspace: Workspace, prefix: MakePrefix, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> Callable[[str], str]:
+    """Give the function that installs a framework's kernel for Jupyter, and returns its name."""
+    monkeypatch.setenv("JUPYTER_DATA_DIR", str(tmp_path / "data"))
+    monkeypatch.setenv("HOME", str(tmp_path))
+
+    def run(framework: str) -> str:
+        place, variant = (
+            prefix(framework, "openblas"),
+            load_variant(workspace, "openblas", framework),
+        )
+        pins = read_pins(workspace.sources_lock)
+        kernels = kernel.kernels_below(None)
+        return kernel.install(
+            workspace, variant, place, pins, name=kernel.default_name(variant), kernels=kernels
+        ).name
+
+    return run
+
+
+@pytest.mark.parametrize(
+    ("framework", "module"),
+    [("theano-0.8.2", "theano"), ("theano-1.0.5", "theano"), ("pytensor-3.0.7", "pytensor")],
+)
+def test_a_notebook(
+    framework: str,
+    module: str,
+    install: Callable[[str], str],
+    prefix: MakePrefix,
+    jupyter: Path,
+    tmp_path: Path,
+) -> None:
+    name = install(framework)
+    place = prefix(framework, "openblas")
+    source = tmp_path / "a.ipynb"
+    program = PROGRAM.format(module=module, dot="__" if module == "pytensor" else ".")
+    source.write_text(notebook(program))
+    before = {path for path in (place / "lib").rglob("*") if path.suffix != ".pyc"}
+    out = subprocess.check_output([jupyter, "-c", RUN, source, name], text=True, cwd=tmp_path)
+    version = framework.rpartition("-")[2]
+    result, compiled, place_and_version = out.splitlines()
+    assert result == "54.0 -lopenblas"
+    assert Path(compiled).is_relative_to(place / "var/compiledir")
+    assert place_and_version == f"{place} {version}"
+    # The environment is as locked: ipykernel lies beside it.
+    assert {path for path in (place / "lib").rglob("*") if path.suffix != ".pyc"} == before
+
+
+def test_a_notebook_in_the_browser(
+    install: Callable[[str], str], jupyter: Path, tmp_path: Path
+) -> None:
+    name = install("theano-1.0.5")
+    folder = tmp_path / "notebooks"
+    folder.mkdir()
+    program = "import theano\nprint(int(theano.tensor.constant(771).eval()) * 2)"
+    (folder / "a.ipynb").write_text(notebook(program, name))
+    with browser(width=1280) as page, server(jupyter, folder) as address:
+        page.open(f"{address}/lab/tree/a.ipynb?token={TOKEN}")
+        wait(lambda: page.run(IS_OPEN))
+        page.run(RUN_ALL)
+        assert wait(lambda: page.run(OUTPUT)).strip() == ANSWER
+        page.screenshot(tmp_path / "notebook.png")
+
+
+@contextmanager
+def server(jupyter: Path, folder: Path) -> Iterator[str]:
+    """Give the address of a Jupyter server for the notebooks in a folder."""
+    options = ["--no-browser", "--allow-root", "--ip=127.0.0.1", "--port=0"]
+    options += [f"--IdentityProvider.token={TOKEN}", "--LabApp.expose_app_in_browser=True"]
+    process = subprocess.Popen(
+        [jupyter, "-m", "jupyterlab", *options, f"--ServerApp.root_dir={folder}"],
+        stderr=subprocess.PIPE,
+        text=True,
+    )
+    assert process.stderr
+    try:
+        found = (re.search(r"(http://127\.0\.0\.1:\d+)/lab", line) for line in process.stderr)
+        address = next(match[1] for match in found if match)
+        # Its log must not fill the pipe.
+        rest = threading.Thread(target=process.stderr.read)
+        rest.start()
+        yield address
+    finally:
+        process.terminate()
+        process.wait()
+    rest.join()
+    process.stderr.close()
+
+
+def wait(question: Callable[[], Any]) -> Any:
+    """Return the first true answer to a question that is asked again and again."""
+    end = time.monotonic() + LIMIT
+    while time.monotonic() < end:
+        if answer := question():
+            return answer
+    raise AssertionError(f"no answer within {LIMIT} s")
