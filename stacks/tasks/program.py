@@ -5,6 +5,7 @@ from __future__ import annotations
 import atexit
 import os
 import sys
+import warnings
 from collections.abc import Mapping, Sequence
 from contextlib import suppress
 
@@ -118,6 +119,10 @@ def run_to_end(program: Program, words: list[str]) -> None:
         status = 0
     except SystemExit as end:
         status = end.code if isinstance(end.code, int) else int(end.code is not None)
+        if status == INTERRUPTED:
+            # What an interrupt left half made, such as an event loop, fails when it is freed.
+            sys.unraisablehook = lambda _: None
+            warnings.simplefilter("ignore")
         raise
 
 

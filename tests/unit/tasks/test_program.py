@@ -16,6 +16,26 @@ main()
 """
 
 
+HALF_MADE = f"""\
+import sys
+sys.path.insert(0, {str(REPOSITORY)!r})
+import invoke
+from stacks.tasks.program import Program, run_to_end
+from stacks.tasks.task import task
+
+class HalfMade:
+    def __del__(self):
+        raise AttributeError("_ssock")
+
+@task()
+def make(context):
+    half_made = HalfMade()
+    raise KeyboardInterrupt
+
+run_to_end(Program(namespace=invoke.Collection(make)), ["./invoke", "make"])
+"""
+
+
 def run(*words: str) -> subprocess.CompletedProcess[str]:
     command = [sys.executable, "-I", "-c", RUN, *words]
     return subprocess.run(command, capture_output=True, text=True, check=False, timeout=60)
@@ -81,3 +101,10 @@ def test_an_interrupt_before_a_task_begins(
     with pytest.raises(SystemExit) as caught:
         Program(name="Invoke", binary="./invoke").run(["./invoke", "list"])
     assert (caught.value.code, capsys.readouterr().err) == (130, "\ninterrupted\n")
+
+
+def test_what_an_interrupt_leaves_half_made_prints_nothing() -> None:
+    command = [sys.executable, "-I", "-c", HALF_MADE]
+    done = subprocess.run(command, capture_output=True, text=True, check=False, timeout=60)
+    assert done.returncode == 130
+    assert done.stderr == "\ninterrupted; what was finished is kept\n"
