@@ -19,7 +19,7 @@ from pathlib import Path
 
 from stacks.core.workspace import Workspace, default_workspace
 from stacks.environments import build, prefix
-from stacks.variants.variant import load_variant
+from stacks.variants.load import load_variant
 
 EDITED = "lib/python3.9/os.py"
 

@@ -30,7 +30,8 @@ from stacks.image import base, docker, layout, oci
 from stacks.image import engine as engines
 from stacks.image.config import config_of
 from stacks.image.engine import Engine
-from stacks.variants.variant import Variant, load_variant
+from stacks.variants.load import load_variant
+from stacks.variants.variant import Variant
 
 AIMS = {"openblas": 450, "mkl": 800}
 # Where a container begins: the time before is the engine's own.

@@ -38,7 +38,8 @@ from stacks.environments.serve import server_of, write_channel
 from stacks.locks import lock
 from stacks.locks.locked import entries_of, packages_of
 from stacks.sources.pins import total_size
-from stacks.variants.variant import Variant, all_variants, load_variant
+from stacks.variants.load import all_variants, load_variant
+from stacks.variants.variant import Variant
 
 WAYS = ("sources", "channel")
 # A machine's own choice of a library's kernels and what it compiled before are not the subject.

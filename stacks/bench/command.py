@@ -16,7 +16,8 @@ from stacks.core.disk import REPOSITORY
 from stacks.core.errors import UsageError
 from stacks.core.process import CommandError, call
 from stacks.core.workspace import Workspace
-from stacks.variants.variant import SCAN_FIX, Variant, load_variant, on_framework
+from stacks.variants.load import load_variant, on_framework
+from stacks.variants.variant import SCAN_FIX, Variant
 
 # Seconds. A larger difference means that the clock was set during the run.
 JUMP = 2.0

@@ -27,7 +27,8 @@ from stacks.core.disk import write_atomically
 from stacks.core.errors import StacksError, UsageError
 from stacks.core.workspace import Workspace
 from stacks.environments import verify as verification
-from stacks.variants.variant import Variant, on_framework
+from stacks.variants.load import on_framework
+from stacks.variants.variant import Variant
 
 MOST_THREADS = 1 << 16
 

@@ -18,7 +18,8 @@ from stacks.environments import repair as repairing
 from stacks.environments.part import Part
 from stacks.locks import lock
 from stacks.locks.lock import Lock
-from stacks.variants.variant import Variant, load_variant
+from stacks.variants.load import load_variant
+from stacks.variants.variant import Variant
 
 
 def read_lock(workspace: Workspace, variant: Variant) -> tuple[Channel, Lock]:

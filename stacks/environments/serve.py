@@ -23,7 +23,7 @@ from stacks.core.disk import replace_atomically
 from stacks.core.errors import StacksError, UsageError
 from stacks.core.workspace import Workspace
 from stacks.locks.locked import entries_of, packages_of
-from stacks.variants.variant import all_variants
+from stacks.variants.load import all_variants
 
 # Makes the file at a path of the channel's folder, if the channel has it.
 Make = Callable[[str], None]

@@ -8,7 +8,8 @@ from pathlib import PurePosixPath
 from stacks.core.reproducible import TIMESTAMP
 from stacks.core.workspace import Workspace
 from stacks.image import base
-from stacks.variants.variant import Variant, default_framework
+from stacks.variants.load import default_framework
+from stacks.variants.variant import Variant
 
 # The variant's environment in an image.
 PREFIX = PurePosixPath("/opt/theano")

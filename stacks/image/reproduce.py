@@ -16,7 +16,8 @@ from stacks.core.workspace import Workspace, default_workspace
 from stacks.image import base as bases
 from stacks.image import compressed, layout, manifest, oci
 from stacks.image.config import config_of
-from stacks.variants.variant import Variant, load_variant
+from stacks.variants.load import load_variant
+from stacks.variants.variant import Variant
 
 
 class DifferenceError(StacksError):

@@ -13,7 +13,8 @@ from stacks.core.workspace import Workspace
 from stacks.locks import lock, publication
 from stacks.locks.digests import check_unchanged, digests_of
 from stacks.locks.publication import Publication
-from stacks.variants.variant import Variant, all_variants
+from stacks.variants.load import all_variants
+from stacks.variants.variant import Variant
 
 
 def relock(workspace: Workspace, variants: Sequence[Variant]) -> None:

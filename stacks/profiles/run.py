@@ -19,7 +19,8 @@ from stacks.core.workspace import Workspace
 from stacks.environments import settings
 from stacks.environments.reports import workload_reports
 from stacks.environments.verify import INTERRUPTED, NO_DEVICE, environment, run_suite
-from stacks.variants.variant import Variant, load_variant
+from stacks.variants.load import load_variant
+from stacks.variants.variant import Variant
 
 PROGRAM = "workload"
 # 1 differs in a key that no reader uses.

@@ -17,7 +17,7 @@ from stacks.sources.alive import Holdings
 from stacks.sources.download import size_at
 from stacks.sources.pins import CondaPin, Pin, Pins
 from stacks.sources.web import StoppedError, Web
-from stacks.variants.variant import all_variants
+from stacks.variants.load import all_variants
 
 BUILT = "built from sources"
 

@@ -20,7 +20,7 @@ from stacks.locks.locked import packages_of
 from stacks.locks.publication import DIGESTS, Publication, publication, source_path
 from stacks.publish import signature
 from stacks.sources.fetch import fetch
-from stacks.variants.variant import all_variants
+from stacks.variants.load import all_variants
 
 SIGNATURE = f"{DIGESTS}.sig"
 

@@ -53,7 +53,7 @@ def lock(
     workspace = default_workspace()
     from stacks.locks import lock
     from stacks.locks import update as lock_update
-    from stacks.variants.variant import select
+    from stacks.variants.load import select
 
     chosen = select(workspace, variant, framework)
     if check:

@@ -49,7 +49,7 @@ def build(
     from stacks.core.suggestions import unknown
     from stacks.environments import build as pipeline
     from stacks.environments import verify as verification
-    from stacks.variants.variant import load_variant, select
+    from stacks.variants.load import load_variant, select
 
     if from_ not in ("", "sources"):
         raise unknown("value of --from", from_, ("sources",))
@@ -150,7 +150,7 @@ def recommend(context: Context, framework: str = "", rounds: int = 7) -> None:
     workspace = default_workspace()
     from stacks.bench import recommend
     from stacks.locks import lock
-    from stacks.variants.variant import on_framework
+    from stacks.variants.load import on_framework
 
     recommend.recommend(
         workspace,
@@ -235,7 +235,7 @@ def list_(context: Context) -> None:
     workspace = default_workspace()
     from stacks.environments import listing
     from stacks.locks import lock
-    from stacks.variants.variant import all_variants
+    from stacks.variants.load import all_variants
 
     listing.show(workspace, lock.with_other_channels(workspace, all_variants(workspace)))
 
@@ -250,7 +250,7 @@ def clean(context: Context, variant: str = "", cache: bool = False) -> None:
     """Remove environments and reports; with --cache, the cache too."""
     workspace = default_workspace()
     from stacks.environments import clean as cleaning
-    from stacks.variants.variant import select
+    from stacks.variants.load import select
 
     cleaning.clean(workspace, select(workspace, variant) if variant else None, cache=cache)
 

@@ -15,7 +15,7 @@ def render(context: Context, check: bool = False) -> None:
     workspace = default_workspace()
     from stacks.image import dockerfile
     from stacks.project import ci
-    from stacks.variants.variant import all_variants
+    from stacks.variants.load import all_variants
 
     for module in (dockerfile, ci):
         if check:
@@ -37,7 +37,7 @@ def reproduce(context: Context, variant: str, framework: str = "") -> None:
     """Build an image twice in different ways and compare both."""
     workspace = default_workspace()
     from stacks.image import reproduce
-    from stacks.variants.variant import load_variant
+    from stacks.variants.load import load_variant
 
     print(reproduce.reproduce(workspace, load_variant(workspace, variant, framework or None)))
 
@@ -49,6 +49,6 @@ def matrix(context: Context) -> None:
     import json
 
     from stacks.project.ci import matrix
-    from stacks.variants.variant import all_variants
+    from stacks.variants.load import all_variants
 
     print(json.dumps(matrix(workspace, all_variants(workspace)), indent=2))

@@ -89,7 +89,7 @@ def vendor(
     from stacks.core.errors import UsageError
     from stacks.project import vendor as vendoring
     from stacks.tasks.options import names_of, path_of
-    from stacks.variants.variant import select
+    from stacks.variants.load import select
 
     target = path_of(folder)
     assert target

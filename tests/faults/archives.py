@@ -25,7 +25,8 @@ from stacks.locks.conda_lock import LockedPackage
 from stacks.locks.lock import make_of_other_channel
 from stacks.sources.condarc import channel_address
 from stacks.sources.pins import DebPin, IndexPin, Pins, read_pins, write_pins
-from stacks.variants.variant import load_variant, on_other_channel
+from stacks.variants.load import load_variant
+from stacks.variants.variant import on_other_channel
 
 # A file of this name may only be in an environment, in an unpacked package, or in an archive.
 MARK = "pwned"

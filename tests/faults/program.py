@@ -76,7 +76,7 @@ class Injector:
 def make(context: Context, variant: str, repair: bool = False) -> None:
     """Make an environment, as `build` does, without the verification."""
     from stacks.environments import build as pipeline
-    from stacks.variants.variant import load_variant
+    from stacks.variants.load import load_variant
 
     workspace = default_workspace()
     options: dict[str, Any] = {"repair": True} if repair else {}

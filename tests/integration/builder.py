@@ -20,7 +20,7 @@ from stacks.core.errors import StacksError
 from stacks.core.workspace import Workspace
 from stacks.environments import build as pipeline
 from stacks.environments import contents, pip_install, settings
-from stacks.variants.variant import load_variant
+from stacks.variants.load import load_variant
 
 
 def die(*arguments: object, **options: object) -> NoReturn:

@@ -22,7 +22,7 @@ from stacks.image import docker, layout
 from stacks.image import engine as engine_door
 from stacks.image.engine import Engine
 from stacks.locks import publication
-from stacks.variants.variant import load_variant
+from stacks.variants.load import load_variant
 
 MakePrefix = Callable[[str, str], Path]
 

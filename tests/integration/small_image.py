@@ -18,7 +18,8 @@ from stacks.core.errors import StacksError
 from stacks.core.workspace import Workspace
 from stacks.image import docker, layout, manifest
 from stacks.image.layout import Layer
-from stacks.variants.variant import Variant, load_variant
+from stacks.variants.load import load_variant
+from stacks.variants.variant import Variant
 
 NAME = "theano-small-test"
 NAMES = (f"{NAME}:1.0.5", f"{NAME}:latest")

@@ -22,7 +22,7 @@ from stacks.core.errors import UsageError
 from stacks.core.workspace import Workspace
 from stacks.environments import build as pipeline
 from stacks.environments import user_packages
-from stacks.variants.variant import load_variant
+from stacks.variants.load import load_variant
 
 Prefix = Callable[[str, str], Path]
 TIERS = ("sse2", "avx2", "avx512")

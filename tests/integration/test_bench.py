@@ -16,7 +16,7 @@ from stacks.channel import offers as offers_module
 from stacks.core.disk import REPOSITORY
 from stacks.core.workspace import Workspace
 from stacks.locks import lock
-from stacks.variants.variant import load_variant
+from stacks.variants.load import load_variant
 
 Prefix = Callable[[str, str], Path]
 

@@ -20,7 +20,7 @@ from stacks.image import layout, oci, reproduce
 from stacks.image.config import config_of
 from stacks.image.layout import Layer
 from stacks.locks import lock
-from stacks.variants.variant import load_variant
+from stacks.variants.load import load_variant
 
 VARIANT = load_variant(default_workspace(), "openblas")
 # Compiles what a first program would, then prints how often g++ was called.

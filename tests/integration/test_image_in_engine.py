@@ -16,7 +16,7 @@ from stacks.core.workspace import Workspace
 from stacks.image import docker, oci
 from stacks.image.config import config_of
 from stacks.image.engine import Engine
-from stacks.variants.variant import load_variant
+from stacks.variants.load import load_variant
 
 NAME = "theano-openblas:1.0.5"
 CONFINED = ("--read-only", "--cap-drop", "ALL", "--tmpfs", "/tmp:rw,exec")

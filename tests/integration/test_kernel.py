@@ -20,7 +20,7 @@ from integration.conftest import MakePrefix
 from stacks.core.workspace import Workspace
 from stacks.environments import kernel
 from stacks.sources.pins import read_pins
-from stacks.variants.variant import load_variant
+from stacks.variants.load import load_variant
 
 REQUIREMENTS = Path(__file__).with_name("jupyter.lock")
 PROGRAM = """\

@@ -20,7 +20,8 @@ from stacks.core.workspace import Workspace, default_workspace
 from stacks.locks import lock
 from stacks.locks import update as lock_update
 from stacks.sources.pins import Pins, read_pins, write_pins
-from stacks.variants.variant import Variant, all_variants
+from stacks.variants.load import all_variants
+from stacks.variants.variant import Variant
 
 VARIANTS = all_variants(default_workspace())
 

@@ -22,7 +22,7 @@ from stacks.environments.serve import maker, write_channel
 from stacks.environments.verify import environment
 from stacks.locks import lock, other_channel
 from stacks.locks.locked import entries_of
-from stacks.variants.variant import load_variant
+from stacks.variants.load import load_variant
 
 DRIVER = Path(__file__).with_name("verify_driver.py")
 CHECKS = ("versions", "settings", "ldflags", "library", "one BLAS", "Gemm", "Dot22 numbers", "scan")

@@ -44,7 +44,8 @@ from stacks.publish.registry import push
 from stacks.sources.fetch import fetch
 from stacks.sources.registry import registry_at
 from stacks.sources.vendored import VARIABLE as VENDOR
-from stacks.variants.variant import Variant, load_variant
+from stacks.variants.load import load_variant
+from stacks.variants.variant import Variant
 
 DEAD = "http://127.0.0.1:9"
 THEN = datetime.datetime(2036, 3, 1, tzinfo=datetime.timezone.utc)

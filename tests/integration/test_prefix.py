@@ -21,7 +21,7 @@ from stacks.core.workspace import Workspace
 from stacks.environments import build as pipeline
 from stacks.environments.build import device_of
 from stacks.environments.manifest import READY
-from stacks.variants.variant import load_variant
+from stacks.variants.load import load_variant
 
 CHECKOUT = ("recipes", "stacks", "verify", "tasks.py", "pyproject.toml")
 

@@ -17,7 +17,7 @@ from stacks.core.errors import FetchError
 from stacks.locks.publication import publication
 from stacks.publish.channel_command import publish_channel
 from stacks.sources.vendored import VARIABLE as VENDOR
-from stacks.variants.variant import all_variants
+from stacks.variants.load import all_variants
 
 pytestmark = pytest.mark.usefixtures("publishable")
 DEAD = "http://127.0.0.1:9"

@@ -23,7 +23,7 @@ from stacks.environments import prefix, settings
 from stacks.environments.pip_install import link_or_copy
 from stacks.locks import lock
 from stacks.sources.fetch import fetch
-from stacks.variants.variant import all_variants, load_variant
+from stacks.variants.load import all_variants, load_variant
 
 # Builds every package, and prints its hash by its name.
 PROGRAM = """

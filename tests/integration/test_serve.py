@@ -24,7 +24,8 @@ from stacks.core.workspace import Workspace, default_workspace
 from stacks.environments.serve import Make, maker, server_of, write_channel
 from stacks.locks import lock
 from stacks.locks.locked import entries_of
-from stacks.variants.variant import Variant, all_variants
+from stacks.variants.load import all_variants
+from stacks.variants.variant import Variant
 
 VARIANTS = all_variants(default_workspace())
 

@@ -18,7 +18,7 @@ from stacks.core.workspace import Workspace
 from stacks.environments import build as pipeline
 from stacks.environments.prefix import MODULES
 from stacks.locks import lock
-from stacks.variants.variant import load_variant
+from stacks.variants.load import load_variant
 
 DRIVER = Path(__file__).with_name("modules_driver.py")
 Prefix = Callable[[str, str], Path]

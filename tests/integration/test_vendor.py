@@ -17,7 +17,7 @@ from stacks.core.errors import FetchError, IntegrityError, UsageError
 from stacks.core.workspace import Workspace
 from stacks.project import vendor
 from stacks.sources.vendored import VARIABLE
-from stacks.variants.variant import load_variant
+from stacks.variants.load import load_variant
 
 
 @pytest.fixture(scope="module")

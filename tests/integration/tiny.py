@@ -18,7 +18,8 @@ from stacks.environments import build as pipeline
 from stacks.environments import prefix
 from stacks.locks import lock
 from stacks.locks import update as lock_update
-from stacks.variants.variant import Variant, load_variant
+from stacks.variants.load import load_variant
+from stacks.variants.variant import Variant
 
 FRAMEWORK = """\
 summary: six on Python 2.7

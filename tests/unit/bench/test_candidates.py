@@ -7,7 +7,7 @@ import pytest
 from stacks.bench import candidates, command
 from stacks.core.errors import UsageError
 from stacks.core.workspace import Workspace
-from stacks.variants.variant import load_variant
+from stacks.variants.load import load_variant
 from unit.helpers.benching import PASSED, write_report
 
 

@@ -8,7 +8,8 @@ from stacks.channel.offers import read_channel
 from stacks.core.workspace import Workspace
 from stacks.environments import accelerator, prefix
 from stacks.locks.lock import Lock
-from stacks.variants.variant import ACCELERATOR, SCAN_FIX, load_variant
+from stacks.variants.load import load_variant
+from stacks.variants.variant import ACCELERATOR, SCAN_FIX
 
 LOCK = Lock(packages=(), requirements=(), sha256="0" * 64, sealed="", seal="")
 

@@ -7,7 +7,7 @@ import pytest
 from stacks.core.workspace import Workspace
 from stacks.environments.clean import clean
 from stacks.environments.reports import report_path, workload_reports
-from stacks.variants.variant import load_variant
+from stacks.variants.load import load_variant
 
 
 @pytest.fixture

@@ -13,7 +13,7 @@ from stacks.core.disk import REPOSITORY
 from stacks.core.workspace import Workspace
 from stacks.environments import in_use, prefix
 from stacks.environments.in_use import InUseError
-from stacks.variants.variant import load_variant
+from stacks.variants.load import load_variant
 
 USER = """
 import sys

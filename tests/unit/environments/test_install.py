@@ -14,7 +14,8 @@ from stacks.core.errors import IntegrityError
 from stacks.core.workspace import Workspace
 from stacks.environments import install
 from stacks.environments.part import Part
-from stacks.variants.variant import Variant, load_variant
+from stacks.variants.load import load_variant
+from stacks.variants.variant import Variant
 from unit.helpers.archives import member
 from unit.helpers.conda import Member, conda, file, link, listed, part_of
 

@@ -11,7 +11,8 @@ from stacks.core.process import CommandError
 from stacks.core.workspace import Workspace
 from stacks.environments import kernel, pip_install
 from stacks.sources.pins import Pins, read_pins
-from stacks.variants.variant import Variant, load_variant
+from stacks.variants.load import load_variant
+from stacks.variants.variant import Variant
 
 
 @pytest.fixture

@@ -7,7 +7,8 @@ import pytest
 
 from stacks.core.workspace import Workspace
 from stacks.environments import listing, reports
-from stacks.variants.variant import Variant, load_variant
+from stacks.variants.load import load_variant
+from stacks.variants.variant import Variant
 
 
 @pytest.fixture

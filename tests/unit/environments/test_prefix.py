@@ -8,7 +8,8 @@ import pytest
 from stacks.core.workspace import Workspace
 from stacks.environments import manifest, prefix
 from stacks.locks.lock import Lock
-from stacks.variants.variant import Variant, load_variant
+from stacks.variants.load import load_variant
+from stacks.variants.variant import Variant
 
 LOCK = Lock(packages=(), requirements=(), sha256="0" * 64, sealed="", seal="")
 

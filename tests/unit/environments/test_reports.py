@@ -16,7 +16,8 @@ from stacks.core.disk import REPOSITORY
 from stacks.core.workspace import Workspace
 from stacks.environments import listing
 from stacks.environments.reports import read_report, report_path, workload_reports
-from stacks.variants.variant import Variant, load_variant
+from stacks.variants.load import load_variant
+from stacks.variants.variant import Variant
 
 # Written by the suite before a check's key for what to do became `fix`: Theano without a BLAS.
 SCHEMA_1 = Path(__file__).parent / "report_schema_1.json.gz"

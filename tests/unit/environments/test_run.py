@@ -9,7 +9,8 @@ from stacks.core.errors import UsageError
 from stacks.core.workspace import Workspace
 from stacks.environments import run as run_module
 from stacks.environments import settings
-from stacks.variants.variant import Variant, load_variant
+from stacks.variants.load import load_variant
+from stacks.variants.variant import Variant
 
 
 class ReplacedError(Exception):

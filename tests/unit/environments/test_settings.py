@@ -14,7 +14,8 @@ from stacks.core.errors import UsageError
 from stacks.core.workspace import Workspace
 from stacks.environments import settings
 from stacks.variants.files import FlavourFile, Processor
-from stacks.variants.variant import Variant, load_variant
+from stacks.variants.load import load_variant
+from stacks.variants.variant import Variant
 
 PACKAGES = [{"name": "python", "version": "3.9.2", "sha256": "0" * 64, "manager": "conda"}]
 

@@ -14,7 +14,8 @@ from stacks.core.errors import VerifyError
 from stacks.core.workspace import Workspace
 from stacks.environments import reports
 from stacks.environments import verify as verification
-from stacks.variants.variant import Variant, load_variant
+from stacks.variants.load import load_variant
+from stacks.variants.variant import Variant
 from unit.helpers.environments import EXPECTATION, add, environment, write_manifest
 from unit.helpers.killed import kill_during_import, slow_environment
 

@@ -26,7 +26,7 @@ from stacks.core.workspace import Workspace
 from stacks.environments import reports
 from stacks.locks.conda_lock import LockedPackage
 from stacks.locks.lock import Lock
-from stacks.variants.variant import load_variant
+from stacks.variants.load import load_variant
 from unit.helpers.checkout import CHECKOUT
 
 LOCK = Lock(

@@ -7,7 +7,7 @@ import pytest
 from stacks.core.workspace import Workspace
 from stacks.image import base
 from stacks.image.config import config_of
-from stacks.variants.variant import load_variant
+from stacks.variants.load import load_variant
 
 
 @pytest.mark.parametrize(

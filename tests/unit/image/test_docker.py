@@ -13,7 +13,7 @@ from stacks.core.errors import VerifyError
 from stacks.core.workspace import Workspace
 from stacks.image import docker
 from stacks.image.docker import _BuildLog
-from stacks.variants.variant import load_variant
+from stacks.variants.load import load_variant
 
 OLDER_BUILDER = """\
 Sending build context to Docker daemon  395.4MB

@@ -10,7 +10,7 @@ from stacks.core.errors import StaleError, UsageError
 from stacks.core.workspace import Workspace
 from stacks.image import dockerfile
 from stacks.image.config import ImageConfig
-from stacks.variants.variant import all_variants, load_variant
+from stacks.variants.load import all_variants, load_variant
 
 GOLDEN = r"""# theano-fast: "Fast", at $0, on Theano.
 #

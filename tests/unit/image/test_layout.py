@@ -13,7 +13,8 @@ from stacks.core.workspace import Workspace
 from stacks.image import config as image_config
 from stacks.image import layout
 from stacks.locks.lock import Lock
-from stacks.variants.variant import Variant, load_variant
+from stacks.variants.load import load_variant
+from stacks.variants.variant import Variant
 
 LOCK = Lock(packages=(), requirements=(), sha256="0" * 64, sealed="", seal="")
 

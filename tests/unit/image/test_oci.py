@@ -16,7 +16,7 @@ from stacks.core.workspace import Workspace
 from stacks.image import layout, manifest, normalised, oci
 from stacks.image.config import config_of
 from stacks.image.layout import Layer
-from stacks.variants.variant import load_variant
+from stacks.variants.load import load_variant
 from unit.helpers.checkout import CHECKOUT
 
 VARIANT = load_variant(CHECKOUT, "openblas")

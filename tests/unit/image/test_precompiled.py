@@ -15,7 +15,7 @@ from stacks.core.errors import UsageError
 from stacks.core.workspace import Workspace
 from stacks.environments.settings import HOOK
 from stacks.image import precompiled
-from stacks.variants.variant import load_variant
+from stacks.variants.load import load_variant
 from unit.helpers.checkout import CHECKOUT
 
 VARIANT = load_variant(CHECKOUT, "openblas")

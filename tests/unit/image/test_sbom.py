@@ -8,7 +8,7 @@ from stacks.image import sbom
 from stacks.image.config import config_of
 from stacks.locks.lock import Lock
 from stacks.sources.pins import IndexPin, Pins
-from stacks.variants.variant import load_variant
+from stacks.variants.load import load_variant
 from unit.helpers.serving import deb
 
 WHEEL = IndexPin(

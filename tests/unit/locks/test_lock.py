@@ -14,7 +14,7 @@ from stacks.core.errors import UsageError
 from stacks.core.workspace import Workspace
 from stacks.locks import conda_lock, lock
 from stacks.sources.pins import Pins, read_pins
-from stacks.variants.variant import load_variant
+from stacks.variants.load import load_variant
 
 NASTY = 'it\'s "quoted" $HOME `id` : # - \\ {x} [y] %s é'
 

@@ -11,7 +11,7 @@ from stacks.core.errors import IntegrityError
 from stacks.core.workspace import Workspace
 from stacks.locks import lock, locked
 from stacks.locks.locked import entries_of, packages_of
-from stacks.variants.variant import all_variants
+from stacks.variants.load import all_variants
 from unit.helpers.checkout import CHECKOUT
 from unit.helpers.publication import body, entry
 

@@ -19,7 +19,8 @@ from stacks.environments import build as pipeline
 from stacks.locks import lock, other_channel
 from stacks.locks.lock import Lock
 from stacks.sources.pins import Pins, write_pins
-from stacks.variants.variant import Variant, load_variant, select
+from stacks.variants.load import load_variant, select
+from stacks.variants.variant import Variant
 from unit.helpers.handmade import PLACEHOLDER, Package, serve
 from unit.helpers.serving import Site, closed_port
 

@@ -21,7 +21,7 @@ from pathlib import Path
 from stacks.channel.offers import read_channel
 from stacks.core.workspace import Workspace
 from stacks.locks.publication import publication
-from stacks.variants.variant import all_variants
+from stacks.variants.load import all_variants
 workspace = Workspace(Path({root!r}), Path("/dev/null/cache"))
 print(publication(workspace, read_channel(workspace), all_variants(workspace)).digests)
 """

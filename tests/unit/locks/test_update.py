@@ -11,7 +11,7 @@ from stacks.channel.package import Built
 from stacks.core.errors import IntegrityError
 from stacks.core.workspace import Workspace
 from stacks.locks import conda_lock, update
-from stacks.variants.variant import load_variant
+from stacks.variants.load import load_variant
 
 
 def test_a_lock_has_the_digests_of_the_bytes_and_keeps_them(

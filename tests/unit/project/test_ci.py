@@ -17,7 +17,7 @@ import tasks
 from stacks.core.errors import StaleError, UsageError
 from stacks.core.workspace import Workspace
 from stacks.project import ci
-from stacks.variants.variant import all_variants, load_variant
+from stacks.variants.load import all_variants, load_variant
 from unit.helpers.checkout import CHECKOUT
 
 FILES = sorted(CHECKOUT.workflows.iterdir())

@@ -6,7 +6,7 @@ import pytest
 
 from stacks.core.errors import UsageError
 from stacks.core.workspace import Workspace
-from stacks.variants.variant import load_variant, select
+from stacks.variants.load import load_variant, select
 
 
 @pytest.mark.parametrize(
