@@ -1,7 +1,17 @@
 """The front door: the tasks of ./invoke, which are in stacks/tasks."""
 
 from stacks.tasks.channel import lock, pin, publish_channel, serve
-from stacks.tasks.environments import build, clean, kernel, list_, recommend, run, shell, verify
+from stacks.tasks.environments import (
+    build,
+    clean,
+    init,
+    kernel,
+    list_,
+    recommend,
+    run,
+    shell,
+    verify,
+)
 from stacks.tasks.images import base, matrix, render, reproduce
 from stacks.tasks.project import configure, schema, test, vendor
 from stacks.tasks.timing import bench, compare, profile, publish, results, scheduler, worker
@@ -13,6 +23,7 @@ __all__ = [
     "clean",
     "compare",
     "configure",
+    "init",
     "kernel",
     "list_",
     "lock",

@@ -16,8 +16,8 @@ from stacks.core.disk import REPOSITORY
 from stacks.core.errors import UsageError
 from stacks.core.process import CommandError, call
 from stacks.core.workspace import Workspace
-from stacks.variants.load import load_variant, on_framework
-from stacks.variants.variant import SCAN_FIX, Variant
+from stacks.variants.load import on_framework, variant_named
+from stacks.variants.variant import SCAN_FIX
 
 # Seconds. A larger difference means that the clock was set during the run.
 JUMP = 2.0
@@ -121,7 +121,7 @@ def choose_candidates(
     names: NAME or FRAMEWORK/NAME. Raises UsageError if one cannot be timed.
     """
     if names:
-        variants = [find_variant(workspace, name, framework) for name in names]
+        variants = [variant_named(workspace, name, framework or None) for name in names]
         return require_candidates(workspace, variants)
     verified = verified_candidates(workspace, on_framework(workspace, framework or None))
     if not verified:
@@ -130,12 +130,6 @@ def choose_candidates(
             fix="./invoke build --variant NAME for each that you want to time: see ./invoke list",
         )
     return verified
-
-
-def find_variant(workspace: Workspace, name: str, framework: str) -> Variant:
-    """Return the variant NAME or FRAMEWORK/NAME; `framework` is the default."""
-    own_framework, _, flavour = name.rpartition("/")
-    return load_variant(workspace, flavour, own_framework or framework or None)
 
 
 def thread_counts(text: str, most: int) -> tuple[int, ...]:

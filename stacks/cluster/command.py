@@ -27,7 +27,7 @@ from stacks.core.disk import write_atomically
 from stacks.core.errors import StacksError, UsageError
 from stacks.core.workspace import Workspace
 from stacks.environments import verify as verification
-from stacks.variants.load import on_framework
+from stacks.variants.load import on_framework, variant_named
 from stacks.variants.variant import Variant
 
 MOST_THREADS = 1 << 16
@@ -79,7 +79,7 @@ def bench(
     options.check()
     bench_command.thread_counts(options.threads, MOST_THREADS)
     names = split(variants)
-    chosen = [bench_command.find_variant(workspace, name, framework) for name in names] or [
+    chosen = [variant_named(workspace, name, framework or None) for name in names] or [
         variant for variant in on_framework(workspace, framework or None) if variant.device == "cpu"
     ]
     refuse_devices(chosen)

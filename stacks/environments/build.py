@@ -18,6 +18,7 @@ from stacks.environments import repair as repairing
 from stacks.environments.part import Part
 from stacks.locks import lock
 from stacks.locks.lock import Lock
+from stacks.variants import stack
 from stacks.variants.load import load_variant
 from stacks.variants.variant import Variant
 
@@ -86,6 +87,8 @@ def make_environment(
     """
     channel, locked = read_lock(workspace, variant)
     if target is None:
+        if variant.file:
+            stack.make_build_folder(variant.file)
         in_use.protect_build(workspace, variant)
         target = prefix.folder_of(workspace, variant)
     own = user_packages.packages(workspace, variant)
@@ -148,7 +151,7 @@ def ready_environment(
     if not in_use.is_ready(workspace, variant, locked):
         raise UsageError(
             f"{variant.id} is not built" + (" from its current lock" if target.is_dir() else ""),
-            fix=f"./invoke build --variant {variant.name} --framework {variant.framework.name}",
+            fix=f"./invoke build {variant.option}",
         )
     return variant, target
 

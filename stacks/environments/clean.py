@@ -14,7 +14,7 @@ from stacks.environments.reports import report_path
 from stacks.variants.variant import Variant
 
 # The folders that other modules make in the cache.
-CACHED = ("bases", "layers", prefix.MODULES, "packages", "sources", "unpacked")
+CACHED = ("bases", "layers", prefix.MODULES, "packages", "sources", "unpacked", "uv", "wheels")
 
 
 def clean(workspace: Workspace, variants: Sequence[Variant] | None, *, cache: bool) -> None:

@@ -20,7 +20,6 @@ from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
 
-from packaging.utils import parse_sdist_filename, parse_wheel_filename
 from pydantic import Field
 
 from stacks.core import jsonfile, yamlfile
@@ -83,15 +82,6 @@ class Kernel:
 def kernel_files(workspace: Workspace) -> dict[str, tuple[str, ...]]:
     """Return the names of ipykernel's files by Python version."""
     return dict(yamlfile.load(workspace.envs / "kernel.yaml", KernelFile).files)
-
-
-def release_of(file: str) -> tuple[str, str]:
-    """Return project and version in the name of a wheel or source archive."""
-    if file.endswith(".whl"):
-        project, version, *_ = parse_wheel_filename(file)
-    else:
-        project, version = parse_sdist_filename(file)
-    return str(project), str(version)
 
 
 def pins_of(workspace: Workspace, variant: Variant, pins: Pins) -> tuple[IndexPin, ...]:

@@ -27,12 +27,22 @@ def add(workspace: Workspace, prefix: Path, pins: Sequence[IndexPin]) -> None:
     Raises FetchError, IntegrityError or CommandError (pip's output).
     """
     files = fetch(workspace, pins)
+    install(prefix, {pin: files[pin] for pin in pins})
+
+
+def install(prefix: Path, files: Mapping[IndexPin, Path]) -> None:
+    """Install files into a prefix with its own pip, which checks their hashes.
+
+    Raises IntegrityError or CommandError (pip's output).
+    """
+    if not files:
+        return
     before = _tree(prefix)
     with scratch() as folder:
         # Python 2.7's pip fails if the path of its prefix is not ASCII.
         alias = folder / "prefix"
         alias.symlink_to(prefix.absolute())
-        _pip_install(alias, [(pin, files[pin]) for pin in pins], folder)
+        _pip_install(alias, list(files.items()), folder)
     _make_relocatable(prefix, sorted(_tree(prefix) - before), (alias, prefix))
 
 

@@ -12,10 +12,19 @@ from stacks.core import jsonfile
 from stacks.core.disk import fixed_umask, hold_lock, replace_atomically, sha256_of
 from stacks.core.errors import IntegrityError
 from stacks.core.workspace import Workspace
-from stacks.environments import accelerator, contents, install, manifest, pip_install, settings
+from stacks.environments import (
+    accelerator,
+    contents,
+    install,
+    manifest,
+    own_packages,
+    pip_install,
+    settings,
+)
 from stacks.environments.manifest import READY
 from stacks.environments.part import Part
 from stacks.locks.lock import Lock
+from stacks.variants import stack
 from stacks.variants.variant import Variant
 
 # The cache's folder with the compiled modules that environments share.
@@ -24,12 +33,14 @@ MODULES = "modules"
 
 def folder_of(workspace: Workspace, variant: Variant) -> Path:
     """Return the folder of a variant's environment."""
+    if variant.file:
+        return stack.build_folder(variant.file) / "environment"
     return workspace.environments / variant.framework.name / variant.name
 
 
 def key_of(workspace: Workspace, variant: Variant, lock: Lock, target: Path) -> str:
     """Return the hash of the inputs of an environment in the folder `target`."""
-    modules = (contents, install, manifest, pip_install, settings)
+    modules = (contents, install, manifest, own_packages, pip_install, settings)
     code = [sha256_of(Path(file)) for file in (__file__, *(str(m.__file__) for m in modules))]
     unlocked = [offer.inputs for offer in accelerator.offers(workspace, variant)]
     inputs = [code, lock.sha256, unlocked, variant.model_dump_json(), str(target)]
@@ -121,8 +132,10 @@ def fill(
     IntegrityError if a file is not the locked one, or a package is not safe to install.
     """
     install.install(workspace.cache / "unpacked", variant, parts, prefix, target)
-    if lock.requirements:
-        pip_install.add(workspace, prefix, lock.requirements)
+    if theirs := lock.requirements[: len(lock.requirements) - lock.own]:
+        pip_install.add(workspace, prefix, theirs)
+    if lock.own:
+        own_packages.add(workspace, prefix, lock, variant.framework.python)
     settings.write(variant, prefix, target, _packages(parts, lock), modules)
     manifest.write_manifest(prefix)
 

@@ -7,11 +7,14 @@ from typing import Any
 
 from stacks.core import jsonfile
 from stacks.core.workspace import Workspace
+from stacks.variants import stack
 from stacks.variants.variant import Variant
 
 
 def report_path(workspace: Workspace, variant: Variant) -> Path:
     """Return the path of a variant's last report."""
+    if variant.file:
+        return stack.build_folder(variant.file) / "report.json"
     return workspace.reports / variant.framework.name / f"{variant.name}.json"
 
 
@@ -29,4 +32,6 @@ def read_report(workspace: Workspace, variant: Variant) -> dict[str, Any] | None
 
 def workload_reports(workspace: Workspace, variant: Variant) -> Path:
     """Return the folder of a variant's reports of workloads."""
+    if variant.file:
+        return stack.build_folder(variant.file) / "workloads"
     return workspace.reports / variant.framework.name / "workloads" / variant.name

@@ -41,7 +41,7 @@ def run(variant: Variant, prefix: Path, command: Sequence[str]) -> None:
         raise UsageError(
             "nothing to run",
             expected="a command after --",
-            fix=f"./invoke run --variant {variant.name} -- python train.py",
+            fix=f"./invoke run {variant.option} -- python train.py",
         )
     warn(variant, prefix)
     _replace_by(list(command), environment(prefix))

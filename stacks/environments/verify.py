@@ -48,8 +48,7 @@ def verify_variant(
             report_path(workspace, variant).unlink(missing_ok=True)
             raise VerifyError(
                 f"the environment of {variant.id} is damaged",
-                fix=f"./invoke build --variant {variant.name} "
-                f"--framework {variant.framework.name} --repair",
+                fix=f"./invoke build {variant.option} --repair",
             )
         if not is_damaged:
             arguments = ["--expect", str(prefix / settings.EXPECTATION), *_options(full, limit)]

@@ -2,8 +2,9 @@
 
 A lock is four committed files: conda-lock.yml (stacks/locks/conda_lock.py), sizes.json with the
 number of bytes of each package, the environment.yml that it was solved from, and for pip flavours
-a requirements.txt with hashes. The name of a lock's folder ends in the channel's if that is another
-than the project's (mkl@NAME).
+a requirements.txt with hashes. That of a stack.yaml has files.json too: the files of one's own
+packages (stacks/locks/requirements.py). The name of a lock's folder ends in the channel's if that
+is another than the project's (mkl@NAME).
 """
 
 from __future__ import annotations
@@ -11,12 +12,13 @@ from __future__ import annotations
 import hashlib
 import json
 from collections.abc import Iterable, Mapping, Sequence
-from dataclasses import dataclass, field
+from dataclasses import asdict, dataclass, field
 from pathlib import Path
 
 from stacks.channel import solve as solver
 from stacks.channel.offers import URL, Channel, Offer
 from stacks.core import jsonfile
+from stacks.core.console import display_path
 from stacks.core.disk import replace_atomically
 from stacks.core.errors import StaleError, UsageError
 from stacks.core.process import quoted
@@ -24,10 +26,11 @@ from stacks.core.workspace import Workspace
 from stacks.locks import conda_lock
 from stacks.locks.conda_lock import LockedPackage
 from stacks.locks.digests import Digests
-from stacks.sources.pins import IndexPin, Pins
+from stacks.sources.pins import File, IndexPin, Pins
 from stacks.variants.variant import Variant, on_other_channel
 
 SIZES = "sizes.json"
+FILES = "files.json"
 REQUIREMENTS_HEADER = """\
 # Made by `./invoke lock` for {id}; do not edit.
 # Install with: pip install --require-hashes --no-deps --no-build-isolation -r requirements.txt
@@ -39,6 +42,7 @@ RESTORE = "if nobody meant to change it: `git checkout -- envs/locks`"
 class Lock:
     """A variant's lock, read from its files.
 
+    requirements: what pip installs; the last `own` of them are a stack.yaml's own packages.
     seal: the content hash in conda-lock.yml. sealed: the rest of that file. sizes: the number of
     bytes of each package, by file name.
     """
@@ -50,10 +54,13 @@ class Lock:
     seal: str
     channel: str = URL
     sizes: Mapping[str, int] = field(default_factory=dict)
+    own: int = 0
 
 
 def folder_of(workspace: Workspace, variant: Variant) -> Path:
     """Return the folder of a variant's lock."""
+    if variant.file:
+        return variant.file.with_suffix(".lock")
     return workspace.locks / variant.framework.name / variant.name
 
 
@@ -67,6 +74,7 @@ def with_other_channels(workspace: Workspace, variants: Iterable[Variant]) -> tu
             *(
                 on_other_channel(variant, folder.name.partition("@")[2])
                 for folder in sorted(folder_of(workspace, variant).parent.glob(f"{variant.name}@*"))
+                if not variant.file
             ),
         )
     )
@@ -85,18 +93,24 @@ def requirements_of(variant: Variant, pins: Pins) -> tuple[IndexPin, ...]:
 
 
 def content_hash(
-    variant: Variant, offers: Sequence[Offer], sealed: str, sizes: Mapping[str, int]
+    variant: Variant,
+    offers: Sequence[Offer],
+    sealed: str,
+    sizes: Mapping[str, int],
+    own: Sequence[IndexPin] = (),
 ) -> str:
     """Return the SHA-256 of a lock's inputs and content.
 
     That is the variant, the packages' inputs (none for another channel's), conda-lock.yml without
-    this hash, and the sizes: a changed digit in a package's hash is found without a build of it.
+    this hash, the sizes, and a stack.yaml's own files: a changed digit in a package's hash is found
+    without a build of it.
     """
     inputs = {
         "variant": json.loads(variant.model_dump_json()),
         "packages": {offer.file_name: offer.inputs for offer in offers},
         "lock": sealed,
         "sizes": dict(sizes),
+        **({"own": [asdict(pin) for pin in own]} if own else {}),
     }
     return hashlib.sha256(json.dumps(inputs, sort_keys=True).encode()).hexdigest()
 
@@ -107,8 +121,12 @@ def write_files(
     digests: Mapping[str, Digests],
     pins: Pins,
     folder: Path,
+    own: Sequence[IndexPin] = (),
 ) -> None:
-    """Write a variant's lock files into an existing folder."""
+    """Write a variant's lock files into an existing folder.
+
+    own: the files of a stack.yaml's own packages.
+    """
     packages = [
         LockedPackage(
             name=offer.recipe.package.name,
@@ -122,7 +140,7 @@ def write_files(
         for offer in offers
     ]
     sizes = {offer.file_name: digests[offer.file_name].size for offer in offers}
-    _write(variant, offers, packages, sizes, pins, folder, URL)
+    _write(variant, offers, packages, sizes, pins, folder, URL, own)
 
 
 def _write(
@@ -133,20 +151,26 @@ def _write(
     pins: Pins,
     folder: Path,
     channel: str,
+    own: Sequence[IndexPin] = (),
 ) -> None:
     conda_lock.write(
         folder / conda_lock.NAME,
         packages,
         channel,
-        lambda sealed: content_hash(variant, offers, sealed, sizes),
+        lambda sealed: content_hash(variant, offers, sealed, sizes, own),
     )
     (folder / SIZES).write_text(json.dumps(sizes, indent=1, sort_keys=True) + "\n")
-    for name, text in input_files(variant, pins, channel).items():
+    for name, text in input_files(variant, pins, channel, own).items():
         (folder / name).write_text(text, encoding="utf-8")
 
 
-def input_files(variant: Variant, pins: Pins, channel: str = URL) -> dict[str, str]:
-    """Return the texts of environment.yml and, for pip flavours, requirements.txt."""
+def input_files(
+    variant: Variant, pins: Pins, channel: str = URL, own: Sequence[IndexPin] = ()
+) -> dict[str, str]:
+    """Return the texts of environment.yml and, where pip installs any, requirements.txt.
+
+    With files.json for a stack.yaml's own packages.
+    """
     served = channel == URL
     note = "; `./invoke serve` answers at the channel's address" if served else ""
     lines = [
@@ -160,25 +184,39 @@ def input_files(variant: Variant, pins: Pins, channel: str = URL) -> dict[str, s
         *(f"  - {spec}" for spec in variant.conda_specs()),
     ]
     files = {}
-    requirements = requirements_of(variant, pins)
+    requirements = (*requirements_of(variant, pins), *own)
     if requirements:
         lines += ["  - pip:", "      - -r requirements.txt"]
         files["requirements.txt"] = REQUIREMENTS_HEADER.format(id=variant.id) + "".join(
             f"{pin.name}=={pin.version} \\\n    --hash=sha256:{pin.sha256}\n"
             for pin in requirements
         )
+    if own:
+        rows = ",\n".join(f" {json.dumps(asdict(pin))}" for pin in own)
+        files[FILES] = f"[\n{rows}\n]\n"
     files["environment.yml"] = "\n".join(lines) + "\n"
     return files
 
 
 def make(
-    workspace: Workspace, variant: Variant, channel: Channel, digests: Mapping[str, Digests]
+    workspace: Workspace,
+    variant: Variant,
+    channel: Channel,
+    digests: Mapping[str, Digests],
+    own: Sequence[IndexPin] = (),
+    more: Mapping[str, str] | None = None,
 ) -> None:
-    """Solve a variant and replace its lock; `digests` are those of the packages, by file name."""
+    """Solve a variant and replace its lock.
+
+    digests: those of the packages, by file name. own: the files of a stack.yaml's own packages.
+    more: texts of files that other tools read, by name.
+    """
     offers = solver.solve(channel, variant.conda_specs(), variant.framework.glibc)
     with replace_atomically(folder_of(workspace, variant)) as folder:
         folder.mkdir()
-        write_files(variant, offers, digests, channel.pins, folder)
+        write_files(variant, offers, digests, channel.pins, folder, own)
+        for name, text in (more or {}).items():
+            (folder / name).write_text(text, encoding="utf-8")
 
 
 def make_of_other_channel(
@@ -200,21 +238,37 @@ def read(workspace: Workspace, variant: Variant, pins: Pins) -> Lock:
     path = folder_of(workspace, variant) / conda_lock.NAME
     if not path.is_file():
         raise UsageError(f"{variant.id} is not locked", fix=f"run `{_command(variant)}`")
-    content = conda_lock.read(path, _fix(_command(variant)))
-    texts = input_files(variant, pins, content.channel)
+    content = conda_lock.read(path, _fix(variant, _command(variant)))
+    own = _own_files(variant, path.with_name(FILES))
+    texts = input_files(variant, pins, content.channel, own)
     # Of the content: a comment, or another form of the same YAML, changes no environment.
     digest = hashlib.sha256(f"{content.sealed}{content.seal}".encode())
     for name in sorted(texts):
         digest.update(texts[name].encode())
     return Lock(
         content.packages,
-        requirements_of(variant, pins),
+        (*requirements_of(variant, pins), *own),
         digest.hexdigest(),
         content.sealed,
         content.seal,
         content.channel,
         _sizes(variant, path.with_name(SIZES)),
+        len(own),
     )
+
+
+def _own_files(variant: Variant, path: Path) -> tuple[IndexPin, ...]:
+    """Return the files of a stack.yaml's own packages."""
+    if not variant.requests:
+        return ()
+    try:
+        return tuple(IndexPin(**dict(File.model_validate(each))) for each in jsonfile.read(path))
+    except (OSError, ValueError, TypeError) as error:
+        raise UsageError(
+            f"{display_path(path)} does not contain the files of your packages",
+            found=str(error),
+            fix=_fix(variant, _command(variant)),
+        ) from error
 
 
 def _sizes(variant: Variant, path: Path) -> dict[str, int]:
@@ -224,12 +278,14 @@ def _sizes(variant: Variant, path: Path) -> dict[str, int]:
         raise UsageError(
             f"{path} does not contain the packages' sizes",
             found=str(error),
-            fix=_fix(_command(variant)),
+            fix=_fix(variant, _command(variant)),
         ) from error
 
 
 def _command(variant: Variant, channel: str = "") -> str:
     """Return the command that makes a variant's lock."""
+    if variant.file:
+        return f"./invoke lock {variant.option}"
     if not variant.channel:
         return "./invoke lock"
     flavour = variant.name.partition("@")[0]
@@ -237,7 +293,9 @@ def _command(variant: Variant, channel: str = "") -> str:
     return f"./invoke lock --variant {flavour} --channel {channel}"
 
 
-def _fix(command: str) -> str:
+def _fix(variant: Variant, command: str) -> str:
+    if variant.file:
+        return f"run `{command}`"
     return f"run `{command}`, look at the difference, and commit it; {RESTORE}"
 
 
@@ -251,7 +309,8 @@ def check(workspace: Workspace, variant: Variant, channel: Channel) -> Lock:
     folder = folder_of(workspace, variant)
     lock = read(workspace, variant, channel.pins)
     changes = []
-    for name, text in input_files(variant, channel.pins, lock.channel).items():
+    own = lock.requirements[len(lock.requirements) - lock.own :]
+    for name, text in input_files(variant, channel.pins, lock.channel, own).items():
         path = folder / name
         committed = path.read_text(encoding="utf-8", errors="replace") if path.is_file() else None
         if committed != text:
@@ -267,12 +326,13 @@ def check(workspace: Workspace, variant: Variant, channel: Channel) -> Lock:
             for name in sorted({*locked, *solved})
             if locked.get(name) != solved.get(name)
         ]
-    if not changes and lock.seal != content_hash(variant, offers, lock.sealed, lock.sizes):
-        changes.append("the variant's own settings changed, or conda-lock.yml by hand")
+    if not changes and lock.seal != content_hash(variant, offers, lock.sealed, lock.sizes, own):
+        settings = variant.file.name if variant.file else "the variant's own settings"
+        changes.append(f"{settings} changed, or conda-lock.yml by hand")
     if changes:
         raise StaleError(
             f"the lock of {variant.id} is stale:\n" + "\n".join(f"  - {c}" for c in changes),
-            fix=_fix(_command(variant, lock.channel)),
+            fix=_fix(variant, _command(variant, lock.channel)),
         )
     return lock
 

@@ -32,6 +32,8 @@ def relock(workspace: Workspace, variants: Sequence[Variant]) -> None:
     for variant in variants:
         lock.make(workspace, variant, channel, digests)
         print(f"  {'locked':<9}{variant.id}", file=sys.stderr)
+    if any(variant.file for variant in variants):
+        return
     try:
         publication.write_digests(workspace, _publication(workspace, channel))
     except (StaleError, UsageError):
@@ -49,7 +51,9 @@ def check_locks(workspace: Workspace, variants: Sequence[Variant]) -> None:
             print(f"  {'current':<9}{variant.id}", file=sys.stderr)
         except StaleError as error:
             stale.append(error)
-    if not stale and not publication.are_current(workspace, _publication(workspace, channel)):
+    if stale or any(variant.file for variant in variants):
+        pass
+    elif not publication.are_current(workspace, _publication(workspace, channel)):
         stale.append(StaleError(f"{publication.DIGESTS} is stale", fix="./invoke lock"))
     if stale:
         raise StaleError("\n".join(error.what for error in stale), fix=stale[0].fix)

@@ -19,7 +19,7 @@ from stacks.core.workspace import Workspace
 from stacks.environments import settings
 from stacks.environments.reports import workload_reports
 from stacks.environments.verify import INTERRUPTED, NO_DEVICE, environment, run_suite
-from stacks.variants.load import load_variant
+from stacks.variants.load import variant_named
 from stacks.variants.variant import Variant
 
 PROGRAM = "workload"
@@ -177,14 +177,12 @@ def find_report(
     path = Path(text).expanduser()
     if path.suffix == ".json" or path.is_file():
         return read_report(path)
-    framework_name, _, name = text.rpartition("/")
-    variant = load_variant(workspace, name, framework_name or framework or None)
+    variant = variant_named(workspace, text, framework or None)
     path = report_path(workspace, variant, workload)
     if not path.is_file():
         raise UsageError(
             f"{variant.id} has no report of {workload}",
-            fix=f"./invoke profile --variant {variant.name} "
-            f"--framework {variant.framework.name} --workload {workload}",
+            fix=f"./invoke profile {variant.option} --workload {workload}",
         )
     return read_report(path)
 

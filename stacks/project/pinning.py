@@ -9,6 +9,7 @@ from stacks.core.errors import StaleError, UsageError
 from stacks.core.workspace import Workspace
 from stacks.environments import kernel
 from stacks.image import base
+from stacks.locks import requirements, uv
 from stacks.sources import suites
 from stacks.sources.debian_archive import DebRequest
 from stacks.sources.debian_mirrors import WHEEL_FILE, WHEEL_NAME, WHEEL_VERSION
@@ -38,10 +39,11 @@ def required_sources(workspace: Workspace) -> tuple[set[DebRequest], set[FileReq
     debs |= {DebRequest(content.suite, name) for name in (*content.debs, suites.PACKAGE)}
     files = {FileRequest(s.project, s.version, s.file) for s in sources if isinstance(s, IndexFile)}
     files |= {
-        FileRequest(*kernel.release_of(name), name)
+        FileRequest(*requirements.release_of(name), name)
         for names in kernel.kernel_files(workspace).values()
         for name in names
     }
+    files.add(FileRequest(uv.NAME, uv.VERSION, uv.FILE))
     files.add(FileRequest(WHEEL_NAME, WHEEL_VERSION, WHEEL_FILE))
     return debs, files
 

@@ -191,7 +191,9 @@ class _Deb(Strict):
     sha256: Sha256
 
 
-class _File(Strict):
+class File(Strict):
+    """A file of the package index, in a file of ours."""
+
     name: str = Field(pattern=rf"^{_NAME}$")
     version: Version
     filename: FileName
@@ -201,7 +203,7 @@ class _File(Strict):
 
 class _PinsFile(Strict):
     debs: tuple[_Deb, ...]
-    files: tuple[_File, ...]
+    files: tuple[File, ...]
     sources: tuple[_Deb, ...] = ()
 
 

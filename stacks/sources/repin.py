@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import threading
-from collections.abc import Callable, Iterable, Set
+from collections.abc import Callable, Iterable, Sequence, Set
 from dataclasses import dataclass, replace
 from datetime import datetime, timezone
 from pathlib import Path
@@ -53,7 +53,7 @@ def repin(
     found = deb_pins(workspace, sorted({*debs, *whole}), stop, expired, clock)
     return Pins(
         debs=tuple(pin for pin in found if not pin.name.startswith(SOURCE_PREFIX)),
-        files=_file_pins(workspace, sorted(set(files)), stop),
+        files=pin_files(workspace, sorted(set(files)), stop),
         sources=tuple(
             replace(pin, name=pin.name.removeprefix(SOURCE_PREFIX))
             for pin in found
@@ -103,9 +103,14 @@ def _files_of(project: str, pins: dict[str, Pin]) -> list[str]:
     ]
 
 
-def _file_pins(
-    workspace: Workspace, requests: list[FileRequest], stop: threading.Event
+def pin_files(
+    workspace: Workspace, requests: Sequence[FileRequest], stop: threading.Event
 ) -> tuple[IndexPin, ...]:
+    """Return pins for files of the user's indexes, in the same order; they are in the cache then.
+
+    Raises FetchError for a file that no index has, IntegrityError if one has other bytes than its
+    index says.
+    """
     if not requests:
         return ()
     settings = pip_settings()

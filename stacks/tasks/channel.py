@@ -43,13 +43,19 @@ def pin(
         "framework": "lock only variants on this framework",
         "channel": CHANNEL + "; --check covers these locks, too",
         "check": "write nothing; fail if a committed lock is stale, and show what changed",
+        "sdist": "with --no-sdist: refuse packages of a stack.yaml that have no wheel",
     },
     protects=("cache",),
 )
 def lock(
-    context: Context, variant: str = "", framework: str = "", channel: str = "", check: bool = False
+    context: Context,
+    variant: str = "",
+    framework: str = "",
+    channel: str = "",
+    check: bool = False,
+    sdist: bool = True,
 ) -> None:
-    """Solve the variants and write their locks (envs/locks)."""
+    """Solve the variants and write their locks (envs/locks, or beside a stack.yaml)."""
     workspace = default_workspace()
     from stacks.locks import lock
     from stacks.locks import update as lock_update
@@ -58,6 +64,14 @@ def lock(
     chosen = select(workspace, variant, framework)
     if check:
         lock_update.check_locks(workspace, lock.with_other_channels(workspace, chosen))
+    elif chosen[0].file and channel:
+        raise UsageError(
+            "a stack.yaml is locked on this project's channel", fix="leave out --channel"
+        )
+    elif chosen[0].file:
+        from stacks.environments import stack_lock
+
+        stack_lock.relock(workspace, chosen[0], with_sdists=sdist)
     elif channel:
         from stacks.locks import other_channel
 

@@ -159,6 +159,31 @@ def recommend(context: Context, framework: str = "", rounds: int = 7) -> None:
     )
 
 
+@task(
+    help={
+        "folder": "your code's folder; it is made if it is not there",
+        "extends": "the variant that it is made of (default: openblas)",
+        "framework": FRAMEWORK,
+    },
+    positional=["folder"],
+)
+def init(context: Context, folder: str, extends: str = "openblas", framework: str = "") -> None:
+    """Write a stack.yaml: a variant of your own beside your code."""
+    from stacks.core.console import display_path
+    from stacks.core.process import quoted
+    from stacks.variants import stack
+    from stacks.variants.load import load_variant
+
+    place = path_of(folder)
+    assert place
+    # So that a misspelt name is found now.
+    chosen = load_variant(default_workspace(), extends, framework or None)
+    file = stack.write_template(place, extends=chosen.name, framework=chosen.framework.name)
+    name = quoted([display_path(file)])
+    print(f"{display_path(file)}: add your packages to `pip:`, then")
+    print(f"  ./invoke lock --variant {name} && ./invoke build --variant {name}")
+
+
 @task(help={"variant": VARIANT, "framework": FRAMEWORK}, takes_command=True)
 def run(context: Context, variant: str, framework: str = "") -> None:
     """Run a program in an environment: run --variant V -- CMD."""

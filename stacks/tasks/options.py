@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from pathlib import Path
 
-VARIANT = "name of a variant; ./invoke list shows all"
+VARIANT = "name of a variant (./invoke list shows all), or the path of a stack.yaml"
 FRAMEWORK = (
     "name of a framework, such as pytensor-3.0.7; the version is optional if there is only one "
     "(default: theano-1.0.5)"

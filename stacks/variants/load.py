@@ -9,6 +9,7 @@ from stacks.core.console import display_path
 from stacks.core.errors import UsageError
 from stacks.core.suggestions import unknown
 from stacks.core.workspace import Workspace
+from stacks.variants import stack
 from stacks.variants.files import THROUGH_NUMPY, BlasFile, FlavourFile, FrameworkFile
 from stacks.variants.variant import Blas, Framework, Variant, check_name, on_other_channel
 
@@ -35,6 +36,11 @@ def framework_named(workspace: Workspace, name: str) -> str:
     return names[0]
 
 
+def load_framework(workspace: Workspace, name: str) -> Framework:
+    """Return the framework of a full name; UsageError if it is missing or wrong."""
+    return _framework(name, workspace.envs)
+
+
 def default_framework(workspace: Workspace) -> str:
     """Return the name of the default framework."""
     defaults = [n for n in framework_names(workspace) if _framework(n, workspace.envs).default]
@@ -50,9 +56,12 @@ def default_framework(workspace: Workspace) -> str:
 def load_variant(workspace: Workspace, name: str, framework: str | None = None) -> Variant:
     """Return a flavour on a framework, by default the default one if the flavour supports it.
 
-    `flavour@channel` is the flavour with another channel's packages; see `on_other_channel`.
-    Raises UsageError if either does not exist or is not valid, or they do not fit.
+    `flavour@channel` is the flavour with another channel's packages; see `on_other_channel`. A path
+    is that of a stack.yaml, or of its folder. Raises UsageError if either does not exist or is not
+    valid, or they do not fit.
     """
+    if file := stack.file_of(name):
+        return _of_stack(workspace, stack.read(file), framework)
     name, _, channel = name.partition("@")
     flavour, frameworks = _resolve(workspace, name, workspace.envs)
     if framework is None:
@@ -66,6 +75,14 @@ def load_variant(workspace: Workspace, name: str, framework: str | None = None) 
         )
     variant = _variant(name, flavour, _framework(framework, workspace.envs), workspace.envs)
     return on_other_channel(variant, channel) if channel else variant
+
+
+def variant_named(workspace: Workspace, name: str, framework: str | None = None) -> Variant:
+    """Return the variant NAME, FRAMEWORK/NAME, or that of a stack.yaml; see load_variant."""
+    if stack.file_of(name):
+        return load_variant(workspace, name, framework)
+    own_framework, _, flavour = name.rpartition("/")
+    return load_variant(workspace, flavour, own_framework or framework)
 
 
 def all_variants(workspace: Workspace) -> tuple[Variant, ...]:
@@ -83,7 +100,9 @@ def all_variants(workspace: Workspace) -> tuple[Variant, ...]:
 
 
 def select(workspace: Workspace, name: str = "", framework: str = "") -> tuple[Variant, ...]:
-    """Return the variants of a flavour and a framework; an empty name selects all."""
+    """Return the variants of a flavour and a framework, or of a stack.yaml; "" selects all."""
+    if stack.file_of(name):
+        return (load_variant(workspace, name, framework or None),)
     name, _, channel = name.partition("@")
     if name and name not in flavour_names(workspace):
         raise unknown("variant", name, flavour_names(workspace))
@@ -98,6 +117,43 @@ def on_framework(workspace: Workspace, name: str | None = None) -> tuple[Variant
     """Return every variant on a framework, by default on the default one."""
     name = framework_named(workspace, name) if name else default_framework(workspace)
     return tuple(v for v in all_variants(workspace) if v.framework.name == name)
+
+
+def _of_stack(workspace: Workspace, found: stack.Stack, framework: str | None) -> Variant:
+    """Return the variant of a stack.yaml; UsageError with file, line and column."""
+    content, where = found.content, found.positions.where
+    for kind, name, known in (
+        ("variant", content.extends, flavour_names(workspace)),
+        ("framework", content.framework, framework_names(workspace)),
+    ):
+        key = "extends" if kind == "variant" else kind
+        if name not in known:
+            raise unknown(kind, name, known, where=where((key,)))
+    if framework and framework_named(workspace, framework) != content.framework:
+        raise UsageError(
+            f"--framework {framework}: {display_path(found.file)} has its own",
+            found=content.framework,
+            fix="leave out --framework, or edit the file",
+        )
+    try:
+        base = load_variant(workspace, content.extends, content.framework)
+    except UsageError as error:
+        raise UsageError(
+            f"{where(('framework',))}: {error.what}", expected=error.expected, fix=error.fix
+        ) from None
+    return base.model_copy(
+        update={
+            "name": found.name,
+            "summary": content.summary,
+            "file": found.file,
+            "requests": found.requests,
+            "floatX": content.floatX or base.floatX,
+            "flags": {**base.flags, **content.flags},
+            "variables": {**base.variables, **content.environment},
+            "packages": (*base.packages, *content.packages),
+            "baseline": False,
+        }
+    )
 
 
 def _names(folder: Path) -> tuple[str, ...]:

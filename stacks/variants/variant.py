@@ -3,16 +3,20 @@
 envs/variants/NAME.yaml     flavours, which may extend each other
 envs/frameworks/NAME.yaml   which Theano on which Python, with what
 envs/blas/NAME.yaml         a BLAS library, and how Theano reaches it
+PATH/stack.yaml             a flavour with packages of one's own; see stacks/variants/stack.py
 """
 
 from __future__ import annotations
 
 import re
+from pathlib import Path
 
 from pydantic import Field
 
+from stacks.core.console import display_path
 from stacks.core.errors import UsageError
 from stacks.core.models import IN_WORDS, NAME, Strict
+from stacks.core.process import quoted
 from stacks.variants.files import (
     BlasFile,
     Device,
@@ -65,11 +69,21 @@ class Variant(Strict):
     # The label of its packages' channel, `conda-forge` in `mkl@conda-forge`; empty for the
     # project's own. The lock has the channel's address.
     channel: str = Field("", exclude=True)
+    # Of a stack.yaml: the file, and the packages of one's own, as pip takes them.
+    file: Path | None = Field(None, exclude=True)
+    requests: tuple[str, ...] = Field((), exclude_if=lambda requests: not requests)
 
     @property
     def id(self) -> str:
         """The name among all variants, `theano-1.0.5/pip-openblas`."""
         return f"{self.framework.name}/{self.name}"
+
+    @property
+    def option(self) -> str:
+        """The options of a command that name it, quoted for a shell."""
+        if self.file:
+            return f"--variant {quoted([display_path(self.file)])}"
+        return f"--variant {self.name} --framework {self.framework.name}"
 
     @property
     def one_blas(self) -> bool:

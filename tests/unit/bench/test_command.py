@@ -23,14 +23,6 @@ def test_counts_of_threads() -> None:
             command.thread_counts(text, 4)
 
 
-def test_a_name_may_carry_its_framework(workspace: Workspace) -> None:
-    assert (
-        command.find_variant(workspace, "theano-0.8.2/mkl", "theano-1.0.5").id == "theano-0.8.2/mkl"
-    )
-    assert command.find_variant(workspace, "mkl", "theano-0.8.2").id == "theano-0.8.2/mkl"
-    assert command.find_variant(workspace, "mkl", "").id == "theano-1.0.5/mkl"
-
-
 def test_a_changed_system_clock_is_a_remark(monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr(noise, "quota", lambda: None)
     found = runs(BASE, [1.0])

@@ -10,6 +10,7 @@ from stacks.core.errors import UsageError
 from stacks.core.process import CommandError
 from stacks.core.workspace import Workspace
 from stacks.environments import kernel, pip_install
+from stacks.locks import requirements
 from stacks.sources.pins import Pins, read_pins
 from stacks.variants.load import load_variant
 from stacks.variants.variant import Variant
@@ -51,8 +52,8 @@ def test_every_file_is_pinned(workspace: Workspace) -> None:
     for names in files.values():
         for name in names:
             pin = pins.file(name)
-            assert kernel.release_of(name) == (pin.name, pin.version)
-        assert {kernel.release_of(name)[0] for name in names} >= {"ipykernel", "ipython"}
+            assert requirements.release_of(name) == (pin.name, pin.version)
+        assert {requirements.release_of(name)[0] for name in names} >= {"ipykernel", "ipython"}
 
 
 def test_every_framework_has_a_kernel(workspace: Workspace, variant: Variant) -> None:
@@ -65,20 +66,6 @@ def test_every_framework_has_a_kernel(workspace: Workspace, variant: Variant) ->
     changed = variant.model_copy(update={"framework": framework})
     with pytest.raises(UsageError, match=r"no ipykernel is locked for Python 3\.7"):
         kernel.pins_of(workspace, changed, Pins())
-
-
-@pytest.mark.parametrize(
-    ("file", "release"),
-    [
-        ("pyzmq-27.3.0-cp39-cp39-manylinux_2_17_x86_64.whl", ("pyzmq", "27.3.0")),
-        ("backports.functools_lru_cache-1.6.6-py2.py3-none-any.whl",
-         ("backports-functools-lru-cache", "1.6.6")),
-        ("tornado-5.1.1.tar.gz", ("tornado", "5.1.1")),
-        ("simplegeneric-0.8.1.zip", ("simplegeneric", "0.8.1")),
-    ],
-)  # fmt: skip
-def test_release_of(file: str, release: tuple[str, str]) -> None:
-    assert kernel.release_of(file) == release
 
 
 def test_the_folder_of_kernels(monkeypatch: pytest.MonkeyPatch) -> None:

@@ -17,6 +17,7 @@ from stacks.variants.load import (
     framework_names,
     load_variant,
     on_framework,
+    variant_named,
 )
 
 FRAMEWORK = """\
@@ -68,6 +69,13 @@ def test_a_framework_without_its_version(workspace: Workspace) -> None:
     assert {v.framework.name for v in on_framework(workspace, "aesara")} == {"aesara-2.9.4"}
     with pytest.raises(UsageError, match="unknown framework"):
         load_variant(workspace, "mkl", "theano")
+
+
+def test_a_name_may_carry_its_framework(workspace: Workspace) -> None:
+    name = "theano-0.8.2/mkl"
+    assert variant_named(workspace, name, "theano-1.0.5").id == name
+    assert variant_named(workspace, "mkl", "theano-0.8.2").id == name
+    assert variant_named(workspace, "mkl").id == "theano-1.0.5/mkl"
 
 
 def test_extends_lays_one_over_the_other(workspace: Workspace, envs: Path, write: Write) -> None:

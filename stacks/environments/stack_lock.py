@@ -1,0 +1,64 @@
+"""Locking a stack.yaml: as any variant, and its own packages against what is installed then."""
+
+from __future__ import annotations
+
+import sys
+from collections.abc import Sequence
+
+from stacks.channel import solve as solver
+from stacks.channel.build import build_packages
+from stacks.channel.offers import read_channel
+from stacks.core.console import display_path, plural
+from stacks.core.disk import scratch
+from stacks.core.errors import UsageError
+from stacks.core.workspace import Workspace
+from stacks.environments import build
+from stacks.locks import lock, requirements
+from stacks.locks.digests import digests_of
+from stacks.sources.pins import IndexPin
+from stacks.variants.variant import Variant
+
+
+def relock(workspace: Workspace, variant: Variant, *, with_sdists: bool = True) -> None:
+    """Write the lock of a stack.yaml beside it.
+
+    with_sdists: source archives are allowed where there is no wheel. Raises UsageError if its
+    packages do not fit the framework, or one has no wheel and needs one.
+    """
+    assert variant.file
+    channel = read_channel(workspace)
+    offers = solver.solve(channel, variant.conda_specs(), variant.framework.glibc)
+    built = build_packages(workspace, channel, offers)
+    digests = {name: digests_of(package.path) for name, package in built.items()}
+    own: tuple[IndexPin, ...] = ()
+    more = {}
+    if variant.requests:
+        with scratch() as folder:
+            # The same without the packages to choose, which are chosen against it.
+            base = variant.model_copy(update={"file": folder / "base.yaml", "requests": ()})
+            lock.make(workspace, base, channel, digests)
+            prefix = build.make_environment(workspace, base)
+            own, pylock = requirements.resolve(
+                workspace, variant, prefix / "bin/python", channel.pins
+            )
+        more = {requirements.PYLOCK: pylock} if pylock else {}
+    sdists = [pin for pin in own if not pin.filename.endswith(".whl")]
+    if sdists and not with_sdists:
+        raise UsageError(
+            f"{display_path(variant.file)}: {_names(sdists)} only as a source archive",
+            fix="ask for a version with a wheel, or leave out --no-sdist",
+        )
+    lock.make(workspace, variant, channel, digests, own, more)
+    print(f"  {'locked':<9}{display_path(lock.folder_of(workspace, variant))}", file=sys.stderr)
+    if sdists:
+        print(
+            f"note: the index has {_names(sdists)} only as a source archive: the lock fixes that; "
+            "`build` compiles it here, once",
+            file=sys.stderr,
+        )
+    if own:
+        print(f"{plural(len(own), 'package')} of your own; next: ./invoke build {variant.option}")
+
+
+def _names(pins: Sequence[IndexPin]) -> str:
+    return ", ".join(f"{pin.name} {pin.version}" for pin in pins)

@@ -1,0 +1,274 @@
+"""The files of a stack.yaml's own packages, chosen with uv (for Python 2.7, with pip).
+
+The packages that the environment has already are constraints, and not part of the result: nothing
+of the user's replaces them.
+"""
+
+from __future__ import annotations
+
+import json
+import os
+import sys
+import threading
+from collections.abc import Iterable, Mapping, Sequence
+from dataclasses import dataclass
+from pathlib import Path
+from typing import Any
+
+from packaging.tags import Tag, compatible_tags, cpython_tags
+from packaging.utils import (
+    InvalidSdistFilename,
+    InvalidWheelFilename,
+    canonicalize_name,
+    parse_sdist_filename,
+    parse_wheel_filename,
+)
+
+from stacks.core.console import display_path
+from stacks.core.disk import scratch
+from stacks.core.errors import IntegrityError, UsageError
+from stacks.core.process import CommandError, call
+from stacks.core.workspace import Workspace
+from stacks.locks import uv
+from stacks.sources.pins import IndexPin, Pins
+from stacks.sources.repin import FileRequest, pin_files
+from stacks.variants.load import framework_names, load_framework
+from stacks.variants.variant import Framework, Variant
+
+if sys.version_info >= (3, 11):
+    import tomllib
+else:
+    import tomli as tomllib
+
+PYLOCK = "pylock.toml"
+# Seconds in which another framework is tried for a hint.
+HINT_LIMIT = 60.0
+# Glibc's oldest version in the tags of wheels.
+OLDEST_GLIBC = 5
+OTHER_NAMES = {17: "manylinux2014", 12: "manylinux2010", 5: "manylinux1"}
+
+# Prints name, version and requirements of each installed distribution.
+LIST_PYTHON_3 = """\
+import json, importlib.metadata as metadata
+found = [[d.metadata["Name"], d.version, d.requires or []] for d in metadata.distributions()]
+print(json.dumps(found))
+"""
+LIST_PYTHON_2 = """\
+import json, pkg_resources
+print(json.dumps([[d.project_name, d.version, []] for d in pkg_resources.working_set]))
+"""
+
+
+@dataclass(frozen=True)
+class Distribution:
+    """An installed package; requires: what it asks for, as pip has it."""
+
+    name: str
+    version: str
+    requires: tuple[str, ...] = ()
+
+
+def installed(python: Path, version: str) -> tuple[Distribution, ...]:
+    """Return what is installed beside an interpreter of a version, `3.9`, sorted by name."""
+    words = ["-E", "-s", "-c", LIST_PYTHON_2 if version == "2.7" else LIST_PYTHON_3]
+    found = json.loads(call([python, *words]))
+    return tuple(
+        sorted(
+            (Distribution(canonicalize_name(n), v, tuple(r)) for n, v, r in found),
+            key=lambda d: d.name,
+        )
+    )
+
+
+def resolve(
+    workspace: Workspace, variant: Variant, python: Path, pins: Pins
+) -> tuple[tuple[IndexPin, ...], str | None]:
+    """Return the files of a stack.yaml's own packages, and pylock.toml for other tools.
+
+    python: the interpreter of an environment with all else that the variant has. There is no
+    pylock.toml for Python 2.7. Raises UsageError, with the explanation of the conflict, if the
+    requests do not fit together; FetchError; IntegrityError.
+    """
+    version = variant.framework.python
+    base = installed(python, version)
+    with scratch() as folder:
+        if version == "2.7":
+            return _by_pip(workspace, variant, python, base, folder), None
+        program = uv.unpack(workspace, pins, folder)
+        try:
+            text = _compile(
+                workspace, program, variant.requests, base, folder,
+                ["--python", python, *_platform(variant.framework)],
+            )  # fmt: skip
+        except CommandError as error:
+            fitting = _fitting(workspace, program, variant, folder)
+            raise _conflict(variant, error, fitting) from error
+    known = {each.name for each in base}
+    packages = [p for p in tomllib.loads(text)["packages"] if p["name"] not in known]
+    return _pins(workspace, packages, supported_tags(variant.framework)), text
+
+
+def _by_pip(
+    workspace: Workspace, variant: Variant, python: Path, base: Iterable[Distribution], folder: Path
+) -> tuple[IndexPin, ...]:
+    """Resolve with the environment's own pip, which downloads what it chooses."""
+    requests, constraints, files = folder / "requests", folder / "constraints", folder / "files"
+    requests.write_text("\n".join(variant.requests) + "\n", encoding="utf-8")
+    constraints.write_text(_constraints(base), encoding="utf-8")
+    words = ["-m", "pip", "--disable-pip-version-check", "download", "--quiet"]
+    # So that a source archive's own setup finds the environment's compiler.
+    env = {**os.environ, "PATH": f"{python.parent}{os.pathsep}{os.environ.get('PATH', os.defpath)}"}
+    try:
+        call([python, *words, "-d", files, "-r", requests, "-c", constraints], cwd=folder, env=env)
+    except CommandError as error:
+        raise _conflict(variant, error, ()) from error
+    known = {each.name for each in base}
+    releases = {path.name: release_of(path.name) for path in files.iterdir()}
+    wanted = [FileRequest(*r, name) for name, r in sorted(releases.items()) if r[0] not in known]
+    return pin_files(workspace, wanted, threading.Event())
+
+
+def release_of(file: str) -> tuple[str, str]:
+    """Return project and version in the name of a wheel or source archive.
+
+    Raises UsageError for the name of another file.
+    """
+    try:
+        if file.endswith(".whl"):
+            name, version, *_ = parse_wheel_filename(file)
+        else:
+            name, version = parse_sdist_filename(file)
+    except (InvalidWheelFilename, InvalidSdistFilename) as error:
+        raise UsageError(
+            f"{file}: its version cannot be read from its name", found=str(error)
+        ) from error
+    return str(name), str(version)
+
+
+def _compile(
+    workspace: Workspace,
+    program: Path,
+    requests: Sequence[str],
+    base: Sequence[Distribution],
+    folder: Path,
+    options: Sequence[str | Path],
+    limit: float | None = None,
+) -> str:
+    """Return the pylock.toml that uv makes of the requests."""
+    (folder / "requests.in").write_text("\n".join(requests) + "\n", encoding="utf-8")
+    (folder / "constraints.txt").write_text(_constraints(base), encoding="utf-8")
+    # uv need not build what is installed to know what it asks for.
+    lines = []
+    for each in base:
+        lines += [
+            "[[dependency-metadata]]",
+            f"name = {json.dumps(each.name)}",
+            f"version = {json.dumps(each.version)}",
+            f"requires-dist = {json.dumps(each.requires)}",
+        ]
+    (folder / "uv.toml").write_text("\n".join(lines) + "\n", encoding="utf-8")
+    uv.compile_lock(workspace, program, folder, PYLOCK, options, limit)
+    return (folder / PYLOCK).read_text(encoding="utf-8")
+
+
+def _constraints(base: Iterable[Distribution]) -> str:
+    return "".join(f"{each.name}=={each.version}\n" for each in base)
+
+
+def _platform(framework: Framework) -> list[str]:
+    return ["--python-platform", f"x86_64-manylinux_{framework.glibc.replace('.', '_')}"]
+
+
+def _fitting(
+    workspace: Workspace, program: Path, variant: Variant, folder: Path
+) -> tuple[str, ...]:
+    """Return the other frameworks on which uv can resolve the requests."""
+    names = []
+    for name in framework_names(workspace):
+        framework = load_framework(workspace, name)
+        if name == variant.framework.name or framework.python == "2.7":
+            continue
+        parts = [each.partition("==") for each in framework.pip]
+        base = [Distribution(each, version) for each, _, version in parts]
+        options = ["--python-version", framework.python, *_platform(framework)]
+        try:
+            _compile(workspace, program, variant.requests, base, folder, options, HINT_LIMIT)
+        except CommandError:
+            continue
+        names.append(name)
+    return tuple(names)
+
+
+def _conflict(variant: Variant, error: CommandError, fitting: Sequence[str]) -> UsageError:
+    assert variant.file
+    return UsageError(
+        f"{display_path(variant.file)}: its packages do not fit {variant.framework.name} on "
+        f"Python {variant.framework.python}",
+        found=error.found or error.what,
+        fix=f"change `framework:` to {' or '.join(fitting)}, which they fit, or change `pip:`"
+        if fitting
+        else "ask for other versions under `pip:`; no other framework fits either",
+    )
+
+
+def supported_tags(framework: Framework) -> dict[Tag, int]:
+    """Return the tags of the wheels that a framework's environments can have; the best is 0."""
+    major, minor = map(int, framework.python.split("."))
+    newest = int(framework.glibc.partition(".")[2])
+    platforms = []
+    for glibc in range(newest, OLDEST_GLIBC - 1, -1):
+        platforms.append(f"manylinux_2_{glibc}_x86_64")
+        if glibc in OTHER_NAMES:
+            platforms.append(f"{OTHER_NAMES[glibc]}_x86_64")
+    platforms.append("linux_x86_64")
+    abi = f"cp{major}{minor}"
+    tags = [
+        *cpython_tags((major, minor), [abi], platforms),
+        *compatible_tags((major, minor), abi, platforms),
+    ]
+    return {tag: rank for rank, tag in reversed(list(enumerate(tags)))}
+
+
+def best_file(package: Mapping[str, Any], tags: Mapping[Tag, int]) -> Mapping[str, Any]:
+    """Return the wheel of a package in pylock.toml that fits best, else its source archive.
+
+    Raises UsageError if it has neither.
+    """
+    ranks = {}
+    for number, wheel in enumerate(package.get("wheels", ())):
+        *_, wheel_tags = parse_wheel_filename(name_of(wheel))
+        if found := [tags[tag] for tag in wheel_tags if tag in tags]:
+            ranks[min(found), number] = wheel
+    if ranks:
+        return dict(ranks[min(ranks)])
+    if "sdist" in package:
+        return dict(package["sdist"])
+    raise UsageError(
+        f"{package['name']} {package.get('version', '')}: the index has no file for this Python",
+        expected="a wheel that fits, or a source archive",
+        fix="ask for another version",
+    )
+
+
+def name_of(file: Mapping[str, Any]) -> str:
+    """Return the name of a file in pylock.toml."""
+    address = str(file.get("name") or file.get("url") or file.get("path"))
+    return address.partition("#")[0].rsplit("/", 1)[-1]
+
+
+def _pins(
+    workspace: Workspace, packages: Sequence[Mapping[str, Any]], tags: Mapping[Tag, int]
+) -> tuple[IndexPin, ...]:
+    files = {p["name"]: best_file(p, tags) for p in packages}
+    requests = [FileRequest(p["name"], p["version"], name_of(files[p["name"]])) for p in packages]
+    pins = pin_files(workspace, requests, threading.Event())
+    for pin in pins:
+        expected = files[pin.name].get("hashes", {}).get("sha256")
+        if expected and expected != pin.sha256:
+            raise IntegrityError(
+                f"{pin.filename} has other bytes than the index said a moment ago",
+                expected=f"sha256 {expected}",
+                found=f"sha256 {pin.sha256}",
+                fix="run it again; if it persists, the index is broken",
+            )
+    return pins

@@ -1,0 +1,82 @@
+"""uv, which chooses the versions of a stack.yaml's own packages: a pinned wheel with its program.
+
+It is fetched like any other pinned file when it is first needed, checked, and run from a temporary
+folder. Why uv: it resolves for another glibc than this machine's, explains a conflict, and writes
+pylock.toml; pip does none of these.
+"""
+
+from __future__ import annotations
+
+import os
+import shutil
+import zipfile
+from collections.abc import Mapping, Sequence
+from pathlib import Path
+
+from stacks.core.process import call
+from stacks.core.workspace import Workspace
+from stacks.sources.fetch import fetch
+from stacks.sources.mirrors import PipSettings, pip_settings
+from stacks.sources.pins import Pins
+
+NAME, VERSION = "uv", "0.13.9"
+FILE = f"uv-{VERSION}-py3-none-manylinux_2_17_x86_64.manylinux2014_x86_64.whl"
+PROGRAM = f"uv-{VERSION}.data/scripts/uv"
+
+
+def unpack(workspace: Workspace, pins: Pins, folder: Path) -> Path:
+    """Return the path of uv's program, unpacked into a folder. Raises FetchError."""
+    pin = pins.file(FILE)
+    program = folder / "uv"
+    with (
+        zipfile.ZipFile(fetch(workspace, [pin])[pin]) as wheel,
+        wheel.open(PROGRAM) as source,
+        program.open("wb") as target,
+    ):
+        shutil.copyfileobj(source, target)
+    program.chmod(0o755)
+    return program
+
+
+def compile_lock(
+    workspace: Workspace,
+    program: Path,
+    folder: Path,
+    output: str,
+    options: Sequence[str | Path],
+    limit: float | None = None,
+) -> None:
+    """Resolve requests.in under constraints.txt and uv.toml, all in a folder, into a pylock.toml.
+
+    options: those that choose the Python. limit: in seconds. Raises CommandError with uv's
+    explanation.
+    """
+    words = [str(program), "pip", "compile", "requests.in", "--constraint", "constraints.txt"]
+    forms = ["--config-file", "uv.toml", "--no-header", "--no-annotate", "--quiet"]
+    target = ["--no-progress", "--format", "pylock.toml", "--output-file", output]
+    env = environment(workspace, pip_settings(), os.environ)
+    call([*words, *forms, *target, *options], cwd=folder, env=env, limit=limit)
+
+
+def environment(
+    workspace: Workspace, settings: PipSettings, variables: Mapping[str, str]
+) -> dict[str, str]:
+    """Return the variables by which uv asks the indexes of the user's pip, as pip does."""
+    own = {name: value for name, value in variables.items() if not name.startswith("UV_")}
+    first, *others = settings.index_urls or ("",)
+    chosen = {
+        "UV_CACHE_DIR": str(workspace.cache / "uv"),
+        "UV_PYTHON_DOWNLOADS": "never",
+        # pip takes the best version of all indexes.
+        "UV_INDEX_STRATEGY": "unsafe-best-match",
+        "UV_DEFAULT_INDEX": first,
+        "UV_INDEX": " ".join(others),
+        "UV_FIND_LINKS": ",".join(settings.find_links),
+        "UV_INSECURE_HOST": " ".join(settings.trusted_hosts),
+        "UV_NO_INDEX": "" if first else "1",
+        "UV_HTTP_TIMEOUT": str(int(settings.timeout)),
+        "SSL_CERT_FILE": settings.cert or own.get("SSL_CERT_FILE", ""),
+        "SSL_CLIENT_CERT": settings.client_cert or own.get("SSL_CLIENT_CERT", ""),
+        "ALL_PROXY": settings.proxy or own.get("ALL_PROXY", ""),
+    }
+    return {**own, **{name: value for name, value in chosen.items() if value}}

@@ -1,0 +1,232 @@
+"""A stack.yaml: a variant beside one's own code, which adds one's own packages to a flavour.
+
+PATH/stack.yaml     what a person writes
+PATH/stack.lock/    its lock, to be committed
+PATH/stack.build/   its environment and reports; it can be removed at any time
+"""
+
+from __future__ import annotations
+
+import json
+import re
+import unicodedata
+from dataclasses import dataclass
+from pathlib import Path
+
+from packaging.requirements import InvalidRequirement, Requirement
+from pydantic import Field
+from pydantic.json_schema import SkipJsonSchema
+
+from stacks.core import yamlfile
+from stacks.core.console import display_path
+from stacks.core.disk import explain_disk_errors
+from stacks.core.errors import UsageError
+from stacks.core.models import Flag, Line, Setting, Spec, Strict
+from stacks.variants.files import FloatX, Variables
+
+NAME = "stack.yaml"
+MAX_REQUIREMENTS = 1 << 20
+
+TEMPLATE = """\
+# A variant of your own: `./invoke lock --variant FILE`, then `./invoke build --variant FILE`.
+summary: {summary}
+
+# Where BLAS comes from: `./invoke list` shows all flavours.
+extends: {extends}
+
+# Which Theano on which Python.
+framework: {framework}
+
+# Your packages, as pip takes them. They cannot replace what the framework needs.
+pip: []
+# pip: [lasagne, "matplotlib<4"]
+
+# A requirements file beside this one, with one package on each line.
+# requirements: requirements.txt
+
+# Settings of the framework, environment variables and conda packages of your own.
+# flags: {{floatX: float32}}
+# environment: {{OMP_NUM_THREADS: "2"}}
+# packages: []
+"""
+
+# Options of requirements files, and why a lock cannot follow them.
+REFUSED = {
+    "an index": (
+        "the index is that of your own pip configuration, so that nothing here names a host",
+        ("-i", "--index-url", "--extra-index-url", "--no-index", "-f", "--find-links"),
+    ),
+    "a trusted host": ("set it in your own pip configuration", ("--trusted-host",)),
+    "an editable install": (
+        "an environment is made of locked files; add its folder to PYTHONPATH instead",
+        ("-e", "--editable"),
+    ),
+    "another file": (
+        "name its packages here, or in `pip:`",
+        ("-r", "--requirement", "-c", "--constraint"),
+    ),
+    "hashes": ("the lock has them: leave them out here", ("--hash",)),
+    "an option of pip": ("only packages can be named here", ("-",)),
+}
+
+
+class StackFile(Strict):
+    """A variant beside one's own code."""
+
+    summary: Line = Field(description="one line for people: lists, tables, file headers")
+    extends: Line = Field(description="the flavour that it is made of")
+    framework: Line = Field(description="which Theano on which Python")
+    pip: tuple[Line, ...] = Field((), description="packages of your own, as pip takes them")
+    requirements: Line | SkipJsonSchema[None] = Field(
+        None, description="a requirements file, by its path from here"
+    )
+    floatX: FloatX | SkipJsonSchema[None] = Field(  # noqa: N815 - the framework's own name for it
+        None, description="the precision of the framework's default type"
+    )
+    flags: dict[Flag, Setting] = Field({}, description="more flags of the framework, section.name")
+    environment: Variables = Field({}, description="more environment variables")
+    packages: tuple[Spec, ...] = Field((), description="more conda packages, as match specs")
+
+
+@dataclass(frozen=True)
+class Stack:
+    """A stack.yaml. file: its path. requests: the packages of one's own, as pip takes them."""
+
+    file: Path
+    content: StackFile
+    positions: yamlfile.Positions
+    requests: tuple[str, ...]
+
+    @property
+    def name(self) -> str:
+        """A name for prompts and reports, of the folder's: small ASCII letters, digits and -."""
+        return name_of(self.file)
+
+
+def file_of(text: str) -> Path | None:
+    """Return the stack.yaml that the name of a variant stands for, None if it is no path.
+
+    It is a path if it ends in .yaml or .yml, or is a folder with a stack.yaml.
+    """
+    path = Path(text).expanduser()
+    if path.suffix in (".yaml", ".yml"):
+        return path.absolute()
+    if text and (path / NAME).is_file():
+        return (path / NAME).absolute()
+    return None
+
+
+def build_folder(file: Path) -> Path:
+    """Return the folder of a stack's environment and reports."""
+    return file.with_suffix(".build")
+
+
+def make_build_folder(file: Path) -> None:
+    """Make the folder of a stack's environment and reports; git leaves it alone."""
+    folder = build_folder(file)
+    with explain_disk_errors(folder):
+        folder.mkdir(exist_ok=True)
+        if not (folder / ".gitignore").exists():
+            (folder / ".gitignore").write_text("*\n")
+
+
+def name_of(file: Path) -> str:
+    """Return a name for the stack in a file: its folder's, and its own if it is no stack.yaml."""
+    words = [file.parent.name] + ([] if file.name == NAME else [file.stem])
+    text = unicodedata.normalize("NFKD", "-".join(words)).lower()
+    plain = "".join(c for c in text if not unicodedata.combining(c))
+    return re.sub(r"[^a-z0-9]+", "-", plain).strip("-") or "stack"
+
+
+def read(file: Path) -> Stack:
+    """Return a stack; UsageError with file, line and column if it is missing or wrong."""
+    if not file.is_file():
+        raise UsageError(
+            f"{display_path(file)}: no such file",
+            expected=f"a {NAME}",
+            fix=f"./invoke init {display_path(file.parent)} writes one",
+        )
+    document = yamlfile.read(file, StackFile)
+    content, where = document.value, document.positions.where
+    requests = [
+        request
+        for number, text in enumerate(content.pip)
+        if (request := _request(text, where(("pip", number))))
+    ]
+    if content.requirements:
+        requests += _requirements(
+            file.parent / content.requirements, where(("requirements",)), file.parent
+        )
+    return Stack(file, content, document.positions, tuple(dict.fromkeys(requests)))
+
+
+def _requirements(path: Path, where: str, folder: Path) -> list[str]:
+    try:
+        with path.open("rb") as file:
+            data = file.read(MAX_REQUIREMENTS + 1)
+        text = data.decode("utf-8-sig")
+    except (OSError, UnicodeDecodeError) as error:
+        reason = error.strerror if isinstance(error, OSError) else "it is not UTF-8"
+        raise UsageError(f"{where}: {display_path(path)}: {reason}") from error
+    if len(data) > MAX_REQUIREMENTS:
+        raise UsageError(f"{where}: {display_path(path)}: larger than {MAX_REQUIREMENTS >> 20} MiB")
+    requests = []
+    # A backslash at the end of a line goes on on the next one.
+    lines = re.sub(r"\\\r?\n", lambda _: "\\", text).splitlines()
+    number = 1
+    for line in lines:
+        where_line = f"{display_path(path)}:{number}"
+        number += 1 + line.count("\\")
+        if request := _request(re.sub(r"(^|\s)#.*", "", line.replace("\\", " ")), where_line):
+            requests.append(request)
+    return requests
+
+
+def _request(text: str, where: str) -> str:
+    """Return a request in its normal form, empty if the text has none; UsageError names a fault."""
+    text = text.strip()
+    if not text:
+        return ""
+    for what, (reason, options) in REFUSED.items():
+        for option in options:
+            if text.startswith(option) or re.search(rf"\s{re.escape(option)}\b", text):
+                raise UsageError(f"{where}: {text!r} is {what}", fix=reason)
+    if re.match(r"[./~]|[A-Za-z+]+://|.*\.(whl|zip|tar\.\w+)$", text):
+        raise _elsewhere(where, text)
+    try:
+        requirement = Requirement(text)
+    except InvalidRequirement as error:
+        raise UsageError(
+            f"{where}: {text!r} is no requirement",
+            expected="such as lasagne, lasagne==0.1 or \"matplotlib<4; python_version<'3.10'\"",
+            found=str(error).splitlines()[0],
+        ) from None
+    if requirement.url:
+        raise _elsewhere(where, text)
+    return str(requirement)
+
+
+def _elsewhere(where: str, text: str) -> UsageError:
+    return UsageError(
+        f"{where}: {text!r} is a file or an address",
+        expected="the name of a package in your index, such as lasagne==0.1",
+        fix="a lock names files that any index can have; for a package of your own, put it into "
+        "a folder that pip's find-links names, or its source folder on PYTHONPATH",
+    )
+
+
+def write_template(folder: Path, *, extends: str, framework: str) -> Path:
+    """Write a stack.yaml with comments into a folder; UsageError if there is one."""
+    file = folder / NAME
+    # A string of JSON is one of YAML, too.
+    summary = json.dumps(folder.absolute().name, ensure_ascii=False)
+    with explain_disk_errors(file):
+        try:
+            folder.mkdir(parents=True, exist_ok=True)
+            with file.open("x", encoding="utf-8") as new:
+                new.write(TEMPLATE.format(summary=summary, extends=extends, framework=framework))
+        except FileExistsError:
+            raise UsageError(
+                f"{display_path(file)} is there already", fix="edit it, or choose another folder"
+            ) from None
+    return file

@@ -1,0 +1,187 @@
+from __future__ import annotations
+
+import sys
+from pathlib import Path
+from typing import Any
+
+import pytest
+
+from stacks.core.errors import IntegrityError, UsageError
+from stacks.core.process import CommandError
+from stacks.core.workspace import Workspace
+from stacks.locks import requirements, uv
+from stacks.locks.requirements import Distribution
+from stacks.sources.pins import IndexPin, Pins
+from stacks.sources.repin import FileRequest
+from stacks.variants.load import load_variant
+from stacks.variants.variant import Variant
+
+LOCK = """\
+lock-version = "1.0"
+[[packages]]
+name = "numpy"
+version = "1.21.6"
+sdist = { url = "https://host/numpy-1.21.6.zip" }
+[[packages]]
+name = "a"
+version = "1.0"
+sdist = { url = "https://host/a-1.0.tar.gz", hashes = { sha256 = "1" } }
+wheels = [
+    { url = "https://host/a-1.0-py3-none-any.whl", hashes = { sha256 = "2" } },
+    { url = "https://host/a-1.0-cp39-cp39-manylinux_2_17_x86_64.whl", hashes = { sha256 = "3" } },
+    { url = "https://host/a-1.0-cp39-cp39-manylinux_2_34_x86_64.whl", hashes = { sha256 = "4" } },
+]
+[[packages]]
+name = "b"
+version = "2.0"
+sdist = { url = "https://host/b-2.0.tar.gz", hashes = { sha256 = "5" } }
+wheels = [{ url = "https://host/b-2.0-cp310-cp310-manylinux_2_17_x86_64.whl" }]
+"""
+
+
+@pytest.fixture
+def variant(workspace: Workspace, tmp_path: Path) -> Variant:
+    return load_variant(workspace, "openblas").model_copy(
+        update={"file": tmp_path / "stack.yaml", "requests": ("a", "b")}
+    )
+
+
+@pytest.fixture
+def index(monkeypatch: pytest.MonkeyPatch) -> dict[str, str]:
+    """Give the SHA-256 of the index's files by name; uv's answer is LOCK."""
+    digests = {"a-1.0-cp39-cp39-manylinux_2_17_x86_64.whl": "3", "b-2.0.tar.gz": "5"}
+
+    def pin_files(
+        workspace: Workspace, requests: list[FileRequest], stop: object
+    ) -> tuple[IndexPin, ...]:
+        return tuple(
+            IndexPin(
+                name=r.name,
+                version=r.version,
+                filename=r.filename,
+                size=1,
+                sha256=digests[r.filename],
+            )
+            for r in requests
+        )
+
+    base = (Distribution("numpy", "1.21.6", ("six>1",)),)
+    monkeypatch.setattr(requirements, "pin_files", pin_files)
+    monkeypatch.setattr(requirements, "installed", lambda *_: base)
+    monkeypatch.setattr(uv, "unpack", lambda *_: Path("/uv"))
+    return digests
+
+
+def answer(text: str) -> Any:
+    def compile_lock(
+        workspace: Workspace, program: Path, folder: Path, output: str, *options: Any
+    ) -> None:
+        (folder / output).write_text(text)
+
+    return compile_lock
+
+
+def test_what_is_installed_here() -> None:
+    version = f"3.{sys.version_info[1]}"
+    found = {d.name: d for d in requirements.installed(Path(sys.executable), version)}
+    assert found["pydantic"].version and "pydantic-core" in " ".join(found["pydantic"].requires)
+    assert list(found) == sorted(found)
+
+
+def test_the_best_file_of_each_package_that_is_not_installed(
+    variant: Variant, workspace: Workspace, index: dict[str, str], monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr(uv, "compile_lock", answer(LOCK))
+    pins, text = requirements.resolve(workspace, variant, Path("/python"), Pins())
+    assert [(pin.name, pin.filename) for pin in pins] == [
+        ("a", "a-1.0-cp39-cp39-manylinux_2_17_x86_64.whl"),
+        ("b", "b-2.0.tar.gz"),
+    ]
+    assert text == LOCK
+
+
+def test_what_uv_is_asked(
+    variant: Variant, workspace: Workspace, index: dict[str, str], monkeypatch: pytest.MonkeyPatch
+) -> None:
+    asked: dict[str, str] = {}
+
+    def compile_lock(
+        workspace: Workspace, program: Path, folder: Path, output: str, options: Any, limit: Any
+    ) -> None:
+        asked.update({path.name: path.read_text() for path in folder.iterdir()})
+        asked["options"] = " ".join(map(str, options))
+        (folder / output).write_text("packages = []\n")
+
+    monkeypatch.setattr(uv, "compile_lock", compile_lock)
+    assert requirements.resolve(workspace, variant, Path("/python"), Pins())[0] == ()
+    assert asked == {
+        "requests.in": "a\nb\n",
+        "constraints.txt": "numpy==1.21.6\n",
+        "uv.toml": '[[dependency-metadata]]\nname = "numpy"\nversion = "1.21.6"\n'
+        'requires-dist = ["six>1"]\n',
+        "options": "--python /python --python-platform x86_64-manylinux_2_31",
+    }
+
+
+def test_other_bytes_than_the_index_said(
+    variant: Variant, workspace: Workspace, index: dict[str, str], monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr(uv, "compile_lock", answer(LOCK))
+    index["b-2.0.tar.gz"] = "9"
+    with pytest.raises(IntegrityError, match=r"b-2\.0\.tar\.gz has other bytes"):
+        requirements.resolve(workspace, variant, Path("/python"), Pins())
+
+
+@pytest.mark.parametrize("fits", [(), ("theano-pymc-1.1.2",)])
+def test_a_conflict_names_the_framework_that_fits(
+    fits: tuple[str, ...],
+    variant: Variant,
+    workspace: Workspace,
+    index: dict[str, str],
+    monkeypatch: pytest.MonkeyPatch,
+) -> None:
+    tried: list[str] = []
+
+    def compile_lock(
+        workspace: Workspace, program: Path, folder: Path, output: str, options: Any, limit: Any
+    ) -> None:
+        constraints = (folder / "constraints.txt").read_text()
+        tried.append(constraints)
+        if not fits or "Theano-PyMC" not in constraints:
+            raise CommandError("uv", found="a depends on scipy<1.8")
+        (folder / output).write_text("packages = []\n")
+
+    monkeypatch.setattr(uv, "compile_lock", compile_lock)
+    with pytest.raises(UsageError) as caught:
+        requirements.resolve(workspace, variant, Path("/python"), Pins())
+    message = str(caught.value)
+    assert "its packages do not fit theano-1.0.5 on Python 3.9" in message
+    assert "found:    a depends on scipy<1.8" in message
+    expected = f"change `framework:` to {fits[0]}" if fits else "no other framework fits either"
+    assert expected in message
+    assert len(tried) > 2
+
+
+def test_a_package_without_a_file_for_this_python() -> None:
+    wheel = {"url": "https://host/b-2.0-cp310-cp310-win32.whl"}
+    with pytest.raises(UsageError, match=r"b 2\.0: the index has no file for this Python"):
+        requirements.best_file({"name": "b", "version": "2.0", "wheels": [wheel]}, {})
+
+
+@pytest.mark.parametrize(
+    ("file", "release"),
+    [
+        ("pyzmq-27.3.0-cp39-cp39-manylinux_2_17_x86_64.whl", ("pyzmq", "27.3.0")),
+        ("backports.functools_lru_cache-1.6.6-py2.py3-none-any.whl",
+         ("backports-functools-lru-cache", "1.6.6")),
+        ("tornado-5.1.1.tar.gz", ("tornado", "5.1.1")),
+        ("simplegeneric-0.8.1.zip", ("simplegeneric", "0.8.1")),
+    ],
+)  # fmt: skip
+def test_release_of(file: str, release: tuple[str, str]) -> None:
+    assert requirements.release_of(file) == release
+
+
+def test_a_file_that_is_no_release() -> None:
+    with pytest.raises(UsageError, match="its version cannot be read"):
+        requirements.release_of("readme.txt")

@@ -1,0 +1,177 @@
+from __future__ import annotations
+
+from pathlib import Path
+
+import pytest
+
+from stacks.core.errors import UsageError
+from stacks.core.workspace import Workspace
+from stacks.environments import prefix, reports
+from stacks.locks import lock
+from stacks.variants import stack
+from stacks.variants.load import load_variant, select
+
+TEXT = """\
+summary: mine
+extends: openblas
+framework: theano-1.0.5
+"""
+
+
+@pytest.fixture
+def file(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Path:
+    folder = tmp_path / "my prøject"
+    folder.mkdir()
+    monkeypatch.chdir(folder)
+    return folder / "stack.yaml"
+
+
+def refused(file: Path, text: str) -> str:
+    file.write_text(TEXT + text)
+    with pytest.raises(UsageError) as caught:
+        stack.read(file)
+    return str(caught.value)
+
+
+def test_a_stack_is_its_flavour_with_more(workspace: Workspace, file: Path) -> None:
+    (file.parent / "r.txt").write_text("# mine\nsix  # here\n\nnumpy>1; python_version<'3'\n")
+    file.write_text(
+        TEXT + "pip: [lasagne==0.1, 'matplotlib[x] <4']\nrequirements: r.txt\nfloatX: float32\n"
+        "flags: {optimizer: fast_run}\nenvironment: {A: b}\npackages: [six]\n"
+    )
+    variant, plain = load_variant(workspace, str(file)), load_variant(workspace, "openblas")
+    assert variant.requests == (
+        "lasagne==0.1", "matplotlib[x]<4", "six", 'numpy>1; python_version < "3"'
+    )  # fmt: skip
+    assert variant.theano_flags() == {
+        **plain.theano_flags(), "floatX": "float32", "optimizer": "fast_run"
+    }  # fmt: skip
+    assert variant.environment() == {**plain.environment(), "A": "b"}
+    assert set(variant.conda_specs()) == {*plain.conda_specs(), "six"}
+    assert (variant.summary, variant.id) == ("mine", "theano-1.0.5/my-pr-ject")
+
+
+def test_all_lies_beside_it(workspace: Workspace, file: Path) -> None:
+    file.write_text(TEXT)
+    variant, folder = load_variant(workspace, str(file.parent)), file.parent
+    assert lock.folder_of(workspace, variant) == folder / "stack.lock"
+    assert prefix.folder_of(workspace, variant) == folder / "stack.build/environment"
+    assert reports.report_path(workspace, variant) == folder / "stack.build/report.json"
+    assert variant.option == "--variant stack.yaml"
+    assert select(workspace, str(file)) == (variant,)
+
+
+def test_the_option_that_names_it_is_quoted(
+    workspace: Workspace, file: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    file.write_text(TEXT)
+    monkeypatch.chdir(file.parents[1])
+    variant = load_variant(workspace, "my prøject/stack.yaml")
+    assert variant.option == "--variant 'my prøject/stack.yaml'"
+    assert load_variant(workspace, "mkl").option == "--variant mkl --framework theano-1.0.5"
+
+
+def test_a_variant_of_the_checkout_has_no_new_keys(workspace: Workspace) -> None:
+    assert {"file", "requests"}.isdisjoint(load_variant(workspace, "mkl").model_dump())
+
+
+@pytest.mark.parametrize(
+    ("path", "name"),
+    [
+        ("Mein Projekt/stack.yaml", "mein-projekt"),
+        ("modèle/stack.yaml", "modele"),
+        ("a/small.yaml", "a-small"),
+        ("模型/stack.yaml", "stack"),
+    ],
+)
+def test_name(path: str, name: str) -> None:
+    assert stack.name_of(Path("/home") / path) == name
+
+
+def test_names_that_are_no_paths(file: Path) -> None:
+    for name in ("openblas", "theano-0.8.2/mkl", "mkl@conda-forge", ""):
+        assert stack.file_of(name) is None
+    file.write_text(TEXT)
+    assert stack.file_of(".") == stack.file_of("stack.yaml") == file
+
+
+def test_a_missing_file(workspace: Workspace, file: Path) -> None:
+    with pytest.raises(UsageError, match=r"stack\.yaml: no such file(.|\n)*invoke init"):
+        load_variant(workspace, str(file))
+
+
+@pytest.mark.parametrize(
+    ("text", "where", "found"),
+    [
+        ("extends: opnblas\n", "stack.yaml:2:10", "did you mean 'openblas'"),
+        ("extends: mine.yaml\n", "stack.yaml:2:10", "unknown variant"),
+        ("framework: theano-9\n", "stack.yaml:3:12", "unknown framework"),
+        ("framework: theano-0.8.2\nextends: gpuarray-cuda\n", "stack.yaml:3:12", "not support"),
+    ],
+)
+def test_wrong_names(text: str, where: str, found: str, workspace: Workspace, file: Path) -> None:
+    keys = dict(line.split(": ") for line in (TEXT + text).splitlines())
+    file.write_text("".join(f"{key}: {value}\n" for key, value in keys.items()))
+    with pytest.raises(UsageError) as caught:
+        load_variant(workspace, str(file))
+    assert where in str(caught.value) and found in str(caught.value)
+
+
+def test_another_framework_than_its_own(workspace: Workspace, file: Path) -> None:
+    file.write_text(TEXT)
+    assert load_variant(workspace, str(file), "theano-1.0.5").file == file
+    with pytest.raises(UsageError, match=r"stack\.yaml has its own"):
+        load_variant(workspace, str(file), "theano-0.8.2")
+
+
+@pytest.mark.parametrize(
+    ("request_", "reason"),
+    [
+        ("-e .", "an editable install"),
+        ("--index-url http://x", "an index"),
+        ("--extra-index-url=http://x", "an index"),
+        ("--find-links x", "an index"),
+        ("-r other.txt", "another file"),
+        ("-c other.txt", "another file"),
+        ("six==1.16.0 --hash=sha256:abc", "hashes"),
+        ("--pre", "an option of pip"),
+        ("./six", "a file or an address"),
+        ("git+https://host/x", "a file or an address"),
+        ("six @ https://host/six.whl", "a file or an address"),
+        ("six-1.16.0-py2.py3-none-any.whl", "a file or an address"),
+        ("six==", "no requirement"),
+        ("a b", "no requirement"),
+    ],
+)
+def test_requests_that_are_refused(request_: str, reason: str, file: Path) -> None:
+    message = refused(file, f'pip: [numpy, "{request_}"]\n')
+    assert message.startswith("stack.yaml:4:") and reason in message
+    (file.parent / "r.txt").write_text(f"numpy\n\n{request_}\n")
+    message = refused(file, "requirements: r.txt\n")
+    assert message.startswith("r.txt:3: ") and reason in message
+
+
+def test_lines_that_go_on(file: Path) -> None:
+    (file.parent / "r.txt").write_text("six \\\n  ==1.16.0\nnumpy\nbad bad\n")
+    assert refused(file, "requirements: r.txt\n").startswith("r.txt:4: ")
+
+
+def test_a_requirements_file_that_cannot_be_read(file: Path) -> None:
+    assert "stack.yaml:4:15: no.txt: No such file" in refused(file, "requirements: no.txt\n")
+    (file.parent / "r.txt").write_bytes(b"\xff\xfe\x00")
+    assert "r.txt: it is not UTF-8" in refused(file, "requirements: r.txt\n")
+
+
+def test_an_unknown_key(file: Path) -> None:
+    assert "stack.yaml:4:1" in refused(file, "piip: [six]\n")
+
+
+def test_the_template_is_a_stack(workspace: Workspace, tmp_path: Path) -> None:
+    file = stack.write_template(
+        tmp_path / 'a "b": {c}', extends="openblas", framework="theano-1.0.5"
+    )
+    assert load_variant(workspace, str(file)).summary == 'a "b": {c}'
+    before = file.read_text()
+    with pytest.raises(UsageError, match="is there already"):
+        stack.write_template(file.parent, extends="mkl", framework="theano-1.0.5")
+    assert file.read_text() == before
