@@ -123,6 +123,6 @@ def test_a_failed_compilation_leaves_nothing(
 
     monkeypatch.setattr(own_packages, "call", fail)
     workspace, lock = Workspace(tmp_path, tmp_path / "cache"), lock_of(pin("a", "a-1.0.tar.gz"))
-    with pytest.raises(UsageError, match="cannot be compiled(.|\n)*No module named hatchling"):
+    with pytest.raises(UsageError, match=r"cannot be compiled(.|\n)*No module named hatchling"):
         own_packages.add(workspace, tmp_path / "prefix", lock, "3.9")
     assert not list((tmp_path / "cache/wheels").glob("[!.]*"))
