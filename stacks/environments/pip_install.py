@@ -11,6 +11,7 @@ import shutil
 from collections.abc import Mapping, Sequence
 from pathlib import Path
 
+from stacks.channel.staging.dist_info import normalised
 from stacks.channel.staging.wheel import SHEBANG
 from stacks.core import reproducible
 from stacks.core.disk import scratch
@@ -43,7 +44,11 @@ def install(prefix: Path, files: Mapping[IndexPin, Path]) -> None:
         alias = folder / "prefix"
         alias.symlink_to(prefix.absolute())
         _pip_install(alias, list(files.items()), folder)
-    _make_relocatable(prefix, sorted(_tree(prefix) - before), (alias, prefix))
+    names = sorted(_tree(prefix) - before)
+    _make_relocatable(prefix, names, (alias, prefix))
+    for name in names:
+        if name.endswith(".dist-info/RECORD"):
+            _normalise((prefix / name).parent)
 
 
 def add_beside(workspace: Workspace, prefix: Path, pins: Sequence[IndexPin], target: Path) -> None:
@@ -148,6 +153,20 @@ def _correct(record: Path, prefix: Path, changed: Mapping[str, Path]) -> None:
             data = changed[name].read_bytes()
             digest = base64.urlsafe_b64encode(hashlib.sha256(data).digest()).rstrip(b"=").decode()
             row[1:] = [f"sha256={digest}", str(len(data))]
+    _write_record(record, rows)
+
+
+def _normalise(dist_info: Path) -> None:
+    """Give a dist-info folder its normalised name, also in its RECORD."""
+    folder = normalised(dist_info, dist_info.name)
+    rows = list(csv.reader(io.StringIO((folder / "RECORD").read_text(encoding="utf-8"))))
+    for row in rows:
+        if row[0].startswith(f"{dist_info.name}/"):
+            row[0] = folder.name + row[0].removeprefix(dist_info.name)
+    _write_record(folder / "RECORD", rows)
+
+
+def _write_record(record: Path, rows: Sequence[list[str]]) -> None:
     out = io.StringIO()
     csv.writer(out, lineterminator="\n").writerows(sorted(rows))
     record.write_text(out.getvalue(), encoding="utf-8")

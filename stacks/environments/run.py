@@ -10,7 +10,7 @@ from pathlib import Path
 
 from stacks.core.errors import UsageError
 from stacks.core.process import quoted
-from stacks.environments import in_use, settings
+from stacks.environments import in_use, pip_settings, settings
 from stacks.environments.verify import environment
 from stacks.variants.variant import Variant
 
@@ -44,13 +44,13 @@ def run(variant: Variant, prefix: Path, command: Sequence[str]) -> None:
             fix=f"./invoke run {variant.option} -- python train.py",
         )
     warn(variant, prefix)
-    _replace_by(list(command), environment(prefix))
+    _replace_by(list(command), _variables(prefix))
 
 
 def shell(variant: Variant, prefix: Path) -> None:
     """Replace this process by an interactive shell whose prompt names the variant."""
     warn(variant, prefix)
-    env = environment(prefix)
+    env = _variables(prefix)
     program = env.get("SHELL", "/bin/sh")
     prompt = f"({variant.name}) "
     print(f"{variant.id}: python, g++ and theano are this environment's; leave with `exit`")
@@ -63,6 +63,10 @@ def shell(variant: Variant, prefix: Path) -> None:
         os.set_inheritable(reading, True)
         _replace_by([program, "--rcfile", f"/dev/fd/{reading}", "-i"], env)
     _replace_by([program, "-i"], {**env, "PS1": f"{prompt}$ "})
+
+
+def _variables(prefix: Path) -> dict[str, str]:
+    return environment(prefix) | pip_settings.for_uv(prefix, os.environ)
 
 
 def _quoted(text: str) -> str:

@@ -15,6 +15,7 @@ from pathlib import Path
 from typing import Any
 
 from stacks.core.errors import UsageError
+from stacks.environments import pip_settings
 from stacks.variants.variant import ACCELERATOR, Variant
 
 FOLDER = "etc/theano-stacks"
@@ -54,9 +55,17 @@ OWN = [name for name in OTHERS.split(os.pathsep) if not _of_environment(name)]
 os.environ[{rc_variable!r}] = os.pathsep.join([SETTINGS] + OWN)
 # The compiler's name in the settings is bare, because Theano cannot take a path with blanks in it.
 SCRIPTS = os.path.join(PREFIX, "bin")
-PATH = os.environ.get("PATH", os.defpath)
-if PATH.split(os.pathsep)[0] != SCRIPTS:
-    os.environ["PATH"] = SCRIPTS + os.pathsep + PATH
+PATH = os.environ.get("PATH", os.defpath).split(os.pathsep)
+# The scripts of a virtual environment come before those of the environment that it stands on.
+FIRST = [SCRIPTS] if sys.prefix == PREFIX else [os.path.join(sys.prefix, "bin"), SCRIPTS]
+if PATH[: len(FIRST)] != FIRST:
+    os.environ["PATH"] = os.pathsep.join(FIRST + PATH)
+# pip reads this environment's pip.conf, but not in a virtual environment, and a variable replaces
+# it. The constraints of another environment end here.
+GIVEN = os.environ.get("PIP_CONSTRAINT", "").split()
+if GIVEN or sys.prefix != PREFIX:
+    OTHER = [name for name in GIVEN if not name.endswith("/{constraints_file}")]
+    os.environ["PIP_CONSTRAINT"] = " ".join(OTHER + [{constraints!r}])
 WRITABLE = os.access(os.path.join(PREFIX, "var"), os.W_OK)
 for name, value in {environment!r}:
     # A folder to keep things in is of no use to a person who may not write to it.
@@ -150,6 +159,8 @@ def write(
             ),
             modules=os.fsencode(modules) if modules and ACCELERATOR in variant.accelerator else b"",
             modules_variable=MODULES_VARIABLE,
+            constraints_file=pip_settings.CONSTRAINTS,
+            constraints=pip_settings.url(final),
         ),
     )
     _write(site_packages / "theano-stacks.pth", f"import {HOOK}\n")
@@ -157,6 +168,7 @@ def write(
         prefix / EXPECTATION,
         json.dumps(expectation(variant, flags, packages), indent=1, sort_keys=True) + "\n",
     )
+    pip_settings.write(prefix, final, variant.framework.python)
 
 
 def _write(path: Path, text: str) -> None:

@@ -76,3 +76,20 @@ def test_a_copy_where_no_link_can_be(tmp_path: Path, monkeypatch: pytest.MonkeyP
     pip_install.link_or_copy(tmp_path / "a", tmp_path / "b")
     assert (tmp_path / "b").read_text() == "a"
     assert (tmp_path / "b").stat().st_mode & 0o777 == 0o755
+
+
+def test_a_dist_info_gets_its_normalised_name(prefix: Path) -> None:
+    folder = prefix / SITE / "Some.Name-1.0.dist-info"
+    folder.mkdir()
+    (folder / "METADATA").write_text("Metadata-Version: 2.1\nName: Some.Name\nVersion: 1.0\n")
+    (folder / "RECORD").write_text(
+        "Some.Name-1.0.dist-info/RECORD,,\nSome.Name-1.0.dist-info/METADATA,sha256=x,1\na.py,,\n"
+    )
+    pip_install._normalise(folder)
+    renamed = prefix / SITE / "some_name-1.0.dist-info"
+    assert not folder.exists() and (renamed / "METADATA").is_file()
+    assert (renamed / "RECORD").read_text().splitlines() == [
+        "a.py,,",
+        "some_name-1.0.dist-info/METADATA,sha256=x,1",
+        "some_name-1.0.dist-info/RECORD,,",
+    ]

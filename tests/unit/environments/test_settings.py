@@ -121,13 +121,19 @@ def test_an_environments_own_rc_file_overrides_nothing(
     assert undone(variant, THEANORC=f"{home}/etc/theanorc") == []
 
 
-def hook(variant: Variant, prefix: Path, cpuinfo: str = "", **environ: str) -> dict[str, str]:
-    """Return the variables that a Python has once it ran the hook of an environment."""
+def hook(
+    variant: Variant, prefix: Path, cpuinfo: str = "", venv: str = "", **environ: str
+) -> dict[str, str]:
+    """Return the variables that a Python has once it ran the hook of an environment.
+
+    venv: the virtual environment on top whose Python it is.
+    """
     if not (prefix / settings.FOLDER).is_dir():
         settings.write(variant, prefix, prefix, list(PACKAGES))
     source = prefix / f"lib/python{variant.framework.python}/site-packages/{settings.HOOK}.py"
     code = (
         f"import io, json, os, sys; sys.base_prefix = {str(prefix)!r}; "
+        f"sys.prefix = {str(venv or prefix)!r}; "
         f"sys.path.append({str(source.parent)!r}); "
         f"exec(open({str(source)!r}).read(), {{'open': lambda name: io.StringIO({cpuinfo!r})}}); "
         "print(json.dumps(dict(os.environ)))"
@@ -210,6 +216,22 @@ def test_the_hook_in_a_child_changes_nothing(
     environ = {"PATH": f"{prefix}/bin:/bin", "THEANORC": f"{prefix}/etc/theanorc:/a"}
     found = hook(variant, prefix, **environ)
     assert {name: found[name] for name in environ} == environ
+
+
+def test_the_hook_holds_pip_in_a_virtual_environment(
+    workspace: Workspace, variant: Variant, prefix: Path, tmp_path: Path
+) -> None:
+    own = f"file://{prefix}/etc/theano-stacks/constraints.txt"
+    other = "file:///a/etc/theano-stacks/constraints.txt"
+    assert "PIP_CONSTRAINT" not in hook(variant, prefix, PATH="/bin")
+    venv = tmp_path / "venv"
+    found = hook(variant, prefix, venv=str(venv), PATH=f"{prefix}/bin:/bin")
+    assert found["PIP_CONSTRAINT"] == own
+    assert found["PATH"].startswith(f"{venv}/bin:{prefix}/bin:")
+    # As the variable replaces what pip.conf says, the user's own are added to.
+    for given in (f"mine.txt {other}", f"mine.txt {own}"):
+        found = hook(variant, prefix, PATH="/bin", PIP_CONSTRAINT=given)
+        assert found["PIP_CONSTRAINT"] == f"mine.txt {own}"
 
 
 def test_the_hook_leaves_another_environments_settings_out(
