@@ -2,10 +2,12 @@
 
     python verify files --prefix PREFIX [--full] [--json FILE]
     python verify files --prefix PREFIX --list-extra
+    python verify files --prefix PREFIX --list-added
 
 Exit status: 0 the files are as installed; 1 they are not, and standard output and FILE say how;
 2 it cannot run. The second form prints, as JSON, the files that neither the builder nor the user
-accounts for; `build --repair` moves them away.
+accounts for; `build --repair` moves them away. The third prints the packages that the user has
+added, with version, installer and files; `build` keeps them.
 """
 
 from __future__ import absolute_import, division, print_function
@@ -32,6 +34,7 @@ def main(argv):
     parser.add_argument("--full", action="store_true", help="read also what has not changed")
     parser.add_argument("--json", metavar="FILE", help="write a report of differences to FILE")
     parser.add_argument("--list-extra", action="store_true", help="print the files to move away")
+    parser.add_argument("--list-added", action="store_true", help="print the user's packages")
     parser.add_argument("--debug", action="store_true", help="print tracebacks")
     return program.exit_status("verify files", run, parser.parse_args(argv))
 
@@ -50,6 +53,8 @@ def run(arguments):
         expectation = None
     if arguments.list_extra:
         return list_extra(arguments.prefix, expectation)
+    if arguments.list_added:
+        return list_added(arguments.prefix)
     progress.note("comparing the files with the manifest")
     try:
         check = files.check_prefix(arguments.prefix, expectation, arguments.full)
@@ -73,10 +78,25 @@ def list_extra(prefix, expectation):
     except manifest.ManifestError as error:
         raise expectations.ExpectationError("%s: %s" % (prefix, error))
     paths = user_files.split(prefix, comparison, files.locked_versions(expectation))[2]
+    print(json.dumps(_texts(paths)))
+    return PASSED
+
+
+def list_added(prefix):
+    """Print the packages that the user has added; return the exit status."""
+    try:
+        packages = list(user_files.packages(prefix))
+    except manifest.ManifestError as error:
+        raise expectations.ExpectationError("%s: %s" % (prefix, error))
+    rows = [(name, version, source, _texts(paths)) for name, version, source, paths in packages]
+    print(json.dumps(rows))
+    return PASSED
+
+
+def _texts(paths):
     # Python 2 has no such function, and paths of bytes that are text.
     decode = getattr(os, "fsdecode", manifest.display)
-    print(json.dumps([decode(path) for path in paths]))
-    return PASSED
+    return [decode(path) for path in paths]
 
 
 def document(expectation, check):

@@ -77,13 +77,15 @@ def make_environment(
     *,
     repair: bool = False,
     from_sources: bool = False,
+    clean: bool = False,
 ) -> Path:
     """Return the folder of a variant's environment, made from its lock if it is not ready.
 
     target: the folder instead of the one below build/. repair: compare every file of an environment
     that is there, and put back what differs. from_sources: take no package from a place that has
-    it ready. Raises a StacksError if the lock is stale, a source is
-    not available, bytes are not the pinned ones, or the disk is full or read-only.
+    it ready. clean: make it again without what the user has added. Raises a StacksError if the
+    lock is stale, a source is not available, bytes are not the pinned ones, or the disk is full or
+    read-only.
     """
     channel, locked = read_lock(workspace, variant)
     if target is None:
@@ -93,7 +95,7 @@ def make_environment(
         target = prefix.folder_of(workspace, variant)
     own = user_packages.packages(workspace, variant)
     repair = repair and target.is_dir()
-    if not repair and prefix.is_ready(workspace, variant, locked, target, own):
+    if not repair and not clean and prefix.is_ready(workspace, variant, locked, target, own):
         print(f"  {'ready':<9}{display_path(target)}", file=sys.stderr, flush=True)
         return target
     if note := copying_note(workspace.cache, target):
@@ -106,7 +108,9 @@ def make_environment(
         _show(faults, target)
         return target
     with step("install", display_path(target)):
-        prefix.make(workspace, variant, locked, parts, target, own)
+        notes = prefix.make(workspace, variant, locked, parts, target, own, clean=clean)
+    for note in notes:
+        print(f"           {note}", file=sys.stderr)
     return target
 
 

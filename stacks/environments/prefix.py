@@ -14,6 +14,7 @@ from stacks.core.errors import IntegrityError
 from stacks.core.workspace import Workspace
 from stacks.environments import (
     accelerator,
+    additions,
     contents,
     install,
     manifest,
@@ -77,22 +78,32 @@ def make(
     parts: Sequence[Part],
     target: Path,
     own: Mapping[str, Part] | None = None,
-) -> None:
+    *,
+    clean: bool = False,
+) -> list[str]:
     """Make a variant's environment in the folder `target`, in place of the old one.
 
-    own: the user's own packages, by the names of the locked packages that they replace. Raises
-    IntegrityError if a file is not the locked one; then `target` stays as it was.
+    own: the user's own packages, by the names of the locked packages that they replace. clean:
+    make it again if it is ready, and leave out what the user has added by pip or uv. Returns lines
+    that say what of that is kept, and what is not. Raises IntegrityError if a file is not the
+    locked one; then `target` stays as it was.
     """
     settings.check_place(target)
     check_parts(lock, parts)
     with hold_lock(target, f"the environment {variant.id}"):
         own = own or {}
-        if is_ready(workspace, variant, lock, target, own):
-            return
+        if not clean and is_ready(workspace, variant, lock, target, own):
+            return []
         parts = [own.get(part.name, part) for part in parts]
         with fixed_umask(), replace_atomically(target) as prefix:
             fill(workspace, variant, lock, parts, prefix, target, workspace.cache / MODULES)
+            lines: list[str] = []
+            if not clean:
+                command = f"./invoke run --variant {variant.name}"
+                command += f" --framework {variant.framework.name} -- pip install"
+                lines = additions.carry_over(target, prefix, variant.framework.python, command)
             (prefix / READY).write_text(marker(workspace, variant, lock, target, own))
+        return lines
 
 
 def marker(

@@ -22,6 +22,7 @@ from stacks.tasks.task import remainder, task
         "root file system",
         "from": "sources: build every package from its pinned sources, and take none from a "
         "published channel",
+        "clean": "make the environment again without the packages that you have added with pip",
         "repair": "put back the files of a built environment that are not the locked ones",
         "full": FULL,
         "json": JSON,
@@ -38,6 +39,7 @@ def build(
     file: str = "",
     base: str = "",
     from_: str = "",
+    clean: bool = False,
     repair: bool = False,
     full: bool = False,
     json: str = "",
@@ -53,6 +55,11 @@ def build(
 
     if from_ not in ("", "sources"):
         raise unknown("value of --from", from_, ("sources",))
+    if clean and (repair or cluster or to != "prefix"):
+        raise UsageError(
+            "--clean makes one environment again, on this machine only",
+            fix="leave out --repair, --to and --cluster",
+        )
     if from_ and (cluster or to != "prefix" or channel):
         raise UsageError(
             "--from builds environments of this project's channel, on this machine only",
@@ -95,7 +102,7 @@ def build(
         raise UsageError("--base needs an image", fix="add --to docker or --to oci")
     else:
         prefix = pipeline.make_environment(
-            workspace, chosen, repair=repair, from_sources=bool(from_)
+            workspace, chosen, repair=repair, from_sources=bool(from_), clean=clean
         )
         verification.verify_variant(workspace, chosen, prefix, full=full, json_file=path_of(json))
 

@@ -40,8 +40,10 @@ def check_prefix(prefix, expectation, full=False):
         )
         lines = [count + " from what was installed"] + [_line(*each) for each in differences]
         return failed(NAME, "\n".join(lines), fix)
-    detail = "{:,} as installed".format(len(comparison.entries))
-    return passed(NAME, "; ".join([detail] + (["added since: " + ", ".join(added)] * bool(added))))
+    own = [text for text in added if not text.endswith(user_files.COMPILED)]
+    details = ["{:,} as installed".format(len(comparison.entries))]
+    details += ["added by you: " + ", ".join(own)] * bool(own)
+    return passed(NAME, "; ".join(details + [text for text in added if text not in own]))
 
 
 def locked_versions(expectation):

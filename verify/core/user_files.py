@@ -9,9 +9,10 @@ import os
 import re
 import stat
 
-from verify.core.manifest import Difference, display, printable, to_bytes
+from verify.core.manifest import Difference, display, load, printable, scan, to_bytes
 
 INSTALLERS = ("pip", "uv")
+COMPILED = "compiled Python files"
 
 
 def split(prefix, comparison, locked):
@@ -38,10 +39,24 @@ def split(prefix, comparison, locked):
             added.append("%s %s by %s (%s)" % (name, version, source, count))
     compiled = {p for p in files - owned if _is_compiled(p, comparison.found)}
     if compiled:
-        added.append("{:,} compiled Python files".format(len(compiled)))
+        added.append("{:,} {}".format(len(compiled), COMPILED))
     rest = [path for path in comparison.extra if path not in owned and path not in compiled]
     damage += [Difference(path, "extra") for path in rest]
     return added, damage, sorted(replacing.union(rest).intersection(comparison.extra))
+
+
+def packages(prefix):
+    """Yield (name, version, installer, [path]) of each package that the user has added.
+
+    Also of those that replace a locked one. The paths are those of regular files that the manifest
+    does not have. Raises ManifestError.
+    """
+    prefix = to_bytes(prefix)
+    _, entries = load(prefix)
+    found, _ = scan(prefix)
+    files = {p for p in found if p not in entries and stat.S_ISREG(found[p].st_mode)}
+    for name, version, source, record, names in _installed(prefix, files, entries):
+        yield name, version, source, sorted(names & files | {record})
 
 
 def normal(name):

@@ -129,3 +129,22 @@ def test_files_to_move_away_are_listed(prefix: Path) -> None:
             f"{SITE_PACKAGES}/numpy9.py",
         ],
     )
+
+
+def test_the_packages_that_a_user_has_added_are_listed(prefix: Path) -> None:
+    info = f"{SITE_PACKAGES}/pandas-1.5.0.dist-info"
+    add(prefix, f"{SITE_PACKAGES}/pandas.py")
+    add(prefix, f"{info}/INSTALLER", "pip\n")
+    add(prefix, f"{info}/RECORD", "pandas.py,,\nnumpy/__init__.py,,\n../../../../outside,,\n")
+    done = verified(prefix, "--list-added")
+    assert (done.returncode, done.stderr) == (0, "")
+    # A record may name a file of a locked package, and one outside: neither is the user's.
+    files = [f"{info}/INSTALLER", f"{SITE_PACKAGES}/pandas.py"]
+    assert json.loads(done.stdout) == [["pandas", "1.5.0", "pip", files]]
+
+
+def test_a_damaged_manifest_lists_no_packages(prefix: Path) -> None:
+    add(prefix, MANIFEST, "{}")
+    done = verified(prefix, "--list-added")
+    assert done.returncode == 2 and done.stdout == ""
+    assert "etc/theano-stacks/files.json is damaged" in done.stderr

@@ -29,10 +29,11 @@ def test_an_environment_as_installed_passes_and_lists_what_its_user_added(prefix
     assert (check.status, check.detail) == ("pass", "8 as installed")
     add(prefix, f"{SITE_PACKAGES}/numpy/__pycache__/a.pyc")
     check = files.check_prefix(str(prefix), expectation())
-    assert (check.status, check.detail) == (
-        "pass",
-        "8 as installed; added since: 1 compiled Python files",
-    )
+    assert (check.status, check.detail) == ("pass", "8 as installed; 1 compiled Python files")
+    add(prefix, f"{SITE_PACKAGES}/pandas-1.5.0.dist-info/INSTALLER", "pip\n")
+    check = files.check_prefix(str(prefix), expectation())
+    assert check.status == "pass"
+    assert "; added by you: pandas 1.5.0 by pip (1 files); 1 compiled" in check.detail
 
 
 def test_every_damaged_file_is_in_the_detail(prefix: Path, monkeypatch: pytest.MonkeyPatch) -> None:
