@@ -99,8 +99,7 @@ def make(
             fill(workspace, variant, lock, parts, prefix, target, workspace.cache / MODULES)
             lines: list[str] = []
             if not clean:
-                command = f"./invoke run --variant {variant.name}"
-                command += f" --framework {variant.framework.name} -- pip install"
+                command = f"./invoke run {variant.option} -- pip install"
                 lines = additions.carry_over(target, prefix, variant.framework.python, command)
             (prefix / READY).write_text(marker(workspace, variant, lock, target, own))
         return lines

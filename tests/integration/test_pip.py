@@ -1,0 +1,234 @@
+"""What pip, uv and conda list in an environment, and what a user's own pip does there."""
+
+from __future__ import annotations
+
+import base64
+import csv
+import hashlib
+import importlib.metadata
+import json
+import os
+import shutil
+import subprocess
+import sys
+import zipfile
+from pathlib import Path
+
+import pytest
+
+from integration.conftest import MakePrefix
+from integration.tiny import Tiny
+from stacks.core.disk import REPOSITORY
+from stacks.core.workspace import default_workspace
+from stacks.environments import build as pipeline
+from stacks.environments import pip_settings
+from stacks.environments.additions import normal
+from stacks.environments.manifest import READY
+from stacks.environments.settings import EXPECTATION
+from stacks.variants.load import all_variants
+
+FLAVOURS = ("openblas", "pip-openblas", "gpuarray")
+VARIANTS = sorted(
+    (variant.framework.name, variant.name)
+    for variant in all_variants(default_workspace())
+    if variant.name in FLAVOURS
+)
+# Debian's Python 2.7 has metadata of these modules of the standard library; pip leaves them out.
+STANDARD = {"python", "argparse", "wsgiref"}
+QUIET = ("--disable-pip-version-check",)
+
+
+def wheel(folder: Path, name: str, version: str, *requires: str) -> None:
+    """Write a wheel of a module and a script of this name."""
+    info = f"{name}-{version}.dist-info"
+    metadata = [f"Name: {name}", f"Version: {version}", *(f"Requires-Dist: {r}" for r in requires)]
+    files = {
+        f"{name}.py": f"def main():\n    print('{name} {version}')\n",
+        f"{info}/METADATA": "\n".join(["Metadata-Version: 2.1", *metadata, ""]),
+        f"{info}/WHEEL": "Wheel-Version: 1.0\nRoot-Is-Purelib: true\nTag: py2.py3-none-any\n",
+        f"{info}/entry_points.txt": f"[console_scripts]\n{name} = {name}:main\n",
+    }
+    folder.mkdir(exist_ok=True)
+    with zipfile.ZipFile(folder / f"{name}-{version}-py2.py3-none-any.whl", "w") as archive:
+        for path, text in files.items():
+            archive.writestr(path, text)
+        names = [*files, f"{info}/RECORD"]
+        archive.writestr(f"{info}/RECORD", "".join(f"{each},,\n" for each in names))
+
+
+def pip(program: Path, *words: str, links: Path) -> subprocess.CompletedProcess[str]:
+    """Run a pip as a user does, by its path, with a folder of wheels for an index."""
+    env = {"HOME": str(links), "PATH": "/usr/bin:/bin", "PIP_NO_INDEX": "1"}
+    env |= {"PIP_FIND_LINKS": links.as_uri(), "PIP_NO_CACHE_DIR": "1"}
+    command: list[str | Path] = [program, *words, "--disable-pip-version-check"]
+    return subprocess.run(command, env=env, capture_output=True, text=True, check=False)
+
+
+def site_packages(place: Path) -> Path:
+    [folder] = place.glob("lib/python*/site-packages")
+    return folder
+
+
+def check_records(place: Path) -> dict[str, str]:
+    """Return the versions of all distributions, whose RECORD must be that of the files on disk."""
+    found, recorded = {}, set()
+    for folder in site_packages(place).glob("*.dist-info"):
+        distribution = importlib.metadata.PathDistribution(folder)
+        name, version = distribution.metadata["Name"], distribution.version
+        found[normal(name)] = version
+        assert folder.name == f"{normal(name).replace('-', '_')}-{version}.dist-info"
+        assert distribution.read_text("INSTALLER") in ("conda\n", "pip\n")
+        with (folder / "RECORD").open(newline="", encoding="utf-8") as file:
+            for path, digest, size in csv.reader(file):
+                installed = Path(os.path.normpath(folder.parent / path))
+                recorded.add(installed)
+                data = installed.read_bytes()
+                if installed != folder / "RECORD":
+                    encoded = base64.urlsafe_b64encode(hashlib.sha256(data).digest())
+                    assert (digest, size) == (
+                        "sha256=" + encoded.rstrip(b"=").decode(),
+                        str(len(data)),
+                    ), installed
+    # Else pip would leave files behind, and conda would list more than pip.
+    for record in place.glob("conda-meta/*.json"):
+        package = json.loads(record.read_bytes())
+        files = {place / name for name in package["files"]}
+        if package["name"] != "python" and any(site_packages(place) in f.parents for f in files):
+            assert found[normal(package["name"])] == package["version"]
+            assert files <= recorded, sorted(files - recorded)[:3]
+    return found
+
+
+def check_lists(place: Path) -> None:
+    """Compare the packages that pip, importlib.metadata, pkg_resources, uv and the lock name."""
+    found = check_records(place)
+    locked = json.loads((place / EXPECTATION).read_bytes())["packages"]
+    by_pip = {normal(each["name"]) for each in locked if each["manager"] == "pip"}
+    python = place / "bin/python"
+    output = subprocess.check_output([python, "-m", "pip", "list", "--format=json", *QUIET])
+    assert {normal(each["name"]): each["version"] for each in json.loads(output)} == found
+    assert by_pip <= found.keys()
+    code = "import pkg_resources as p; print('\\n'.join(d.key for d in p.working_set))"
+    has_it = subprocess.run([python, "-c", code], capture_output=True, text=True, check=False)
+    if has_it.returncode == 0:
+        assert {normal(name) for name in has_it.stdout.split()} - STANDARD == found.keys()
+    if (program := shutil.which("uv")) and "python2" not in str(site_packages(place)):
+        output = subprocess.check_output(
+            [program, "pip", "list", "--format=json", "--python", python], cwd=place
+        )
+        assert {each["name"]: each["version"] for each in json.loads(output)} == found
+    subprocess.run([python, "-m", "pip", "check", *QUIET], check=True)
+
+
+@pytest.mark.parametrize("name", ["by-conda", "by-pip"])
+def test_all_programs_list_the_same_small_packages(name: str, tiny: Tiny) -> None:
+    check_lists(tiny.make(name))
+
+
+@pytest.mark.parametrize(("framework", "flavour"), VARIANTS)
+def test_all_programs_list_the_same_packages(
+    framework: str, flavour: str, prefix: MakePrefix
+) -> None:
+    check_lists(prefix(framework, flavour))
+
+
+def verified(place: Path) -> subprocess.CompletedProcess[str]:
+    """Compare the files of an environment with its manifest, as `verify` does first."""
+    code = "import sys; from verify.checks import files; from verify.core import expectation as e\n"
+    code += "check = files.check_prefix(sys.argv[1], e.load(sys.argv[1] + '/' + sys.argv[2]))\n"
+    code += "print(check.status, check.detail)"
+    command = [sys.executable, "-c", code, str(place), EXPECTATION]
+    env = {**os.environ, "PYTHONPATH": str(REPOSITORY)}
+    return subprocess.run(command, env=env, capture_output=True, text=True, check=True)
+
+
+def test_a_users_package_survives_until_a_clean_build(
+    tiny: Tiny, tmp_path: Path, capfd: pytest.CaptureFixture[str]
+) -> None:
+    place, links = tiny.make("by-conda"), tmp_path / "links"
+    wheel(links, "mine", "1.0", "six")
+    wheel(links, "six", "1.15.0")
+    done = pip(place / "bin/pip", "install", "mine", links=links)
+    assert done.returncode == 0, done.stderr
+    assert verified(place).stdout.startswith("pass ")
+    assert "added by you: mine 1.0 by pip" in verified(place).stdout
+
+    # As after a change of the lock.
+    (place / READY).unlink()
+    tiny.make("by-conda")
+    assert "kept, added by you: mine 1.0" in capfd.readouterr().err
+    assert subprocess.check_output([place / "bin/mine"], text=True) == "mine 1.0\n"
+    assert "added by you: mine 1.0 by pip" in verified(place).stdout
+
+    variant = tiny.variant("by-conda")
+    pipeline.make_environment(tiny.workspace, variant, place, repair=True)
+    assert subprocess.check_output([place / "bin/mine"], text=True) == "mine 1.0\n"
+
+    pipeline.make_environment(tiny.workspace, variant, place, clean=True)
+    assert not (place / "bin/mine").exists()
+    assert "added by you" not in verified(place).stdout
+
+
+@pytest.mark.parametrize("words", [["six==1.15.0"], ["mine"], ["--upgrade", "--no-deps", "six"]])
+def test_pip_does_not_replace_a_locked_package_on_python_2(
+    words: list[str], tiny: Tiny, tmp_path: Path
+) -> None:
+    place, links = tiny.make("by-pip"), tmp_path / "links"
+    wheel(links, "mine", "1.0", "six>=2")
+    for version in ("1.15.0", "2.0"):
+        wheel(links, "six", version)
+    done = pip(place / "bin/pip", "install", *words, links=links)
+    if "--upgrade" in words:
+        assert "Requirement already satisfied: six" in done.stdout
+    else:
+        assert done.returncode == 1 and "ERROR: " in done.stderr
+    assert verified(place).stdout.startswith("pass ")
+
+
+def test_pip_says_why_and_what_to_do(prefix: MakePrefix, tmp_path: Path) -> None:
+    place, links = prefix("theano-1.0.5", "openblas"), tmp_path / "links"
+    wheel(links, "mine", "1.0", "numpy>=99")
+    wheel(links, "numpy", "99.0")
+    for wish, cause in (
+        ("numpy==99.0", "The user requested numpy==99.0"),
+        ("mine", "mine 1.0 depends on numpy>=99"),
+    ):
+        done = pip(place / "bin/pip", "install", "--dry-run", wish, links=links)
+        assert done.returncode == 1
+        assert cause in done.stdout + done.stderr
+        assert f"The user requested (constraint) numpy{pip_settings.HINT}" in done.stderr + (
+            done.stdout
+        )
+
+
+def test_a_virtual_environment_on_top(prefix: MakePrefix, tmp_path: Path) -> None:
+    place, links = prefix("theano-1.0.5", "openblas"), tmp_path / "links"
+    wheel(links, "numpy", "99.0")
+    wheel(links, "mine", "1.0", "numpy")
+    venv = tmp_path / "a venv, é"
+    command: list[str | Path] = [place / "bin/python", "-m", "venv", "--system-site-packages", venv]
+    subprocess.run(command, check=True)
+    code = "import theano, os; c = theano.config; print(c.cxx, c.blas.ldflags); "
+    code += "print(c.base_compiledir); print(os.environ['PATH'])"
+    output = subprocess.check_output(
+        [venv / "bin/python", "-c", code], text=True, env={"PATH": "/bin", "HOME": str(tmp_path)}
+    )
+    flags, compiled, path = output.splitlines()
+    assert flags == "g++ -lopenblas"
+    assert compiled == f"{place}/var/compiledir"
+    assert path == f"{venv}/bin:{place}/bin:/bin"
+    done = pip(venv / "bin/pip", "install", "numpy==99.0", links=links)
+    assert done.returncode == 1 and pip_settings.HINT in done.stdout + done.stderr
+    done = pip(venv / "bin/pip", "install", "mine", links=links)
+    assert done.returncode == 0, done.stderr
+    assert subprocess.check_output([venv / "bin/mine"], text=True) == "mine 1.0\n"
+    # Nothing of it is in the environment below.
+    assert not (place / "bin/mine").exists()
+
+
+def test_a_separate_virtual_environment_is_not_held(prefix: MakePrefix, tmp_path: Path) -> None:
+    place, links = prefix("theano-1.0.5", "openblas"), tmp_path / "links"
+    wheel(links, "numpy", "99.0")
+    subprocess.run([place / "bin/python", "-m", "venv", tmp_path / "venv"], check=True)
+    done = pip(tmp_path / "venv/bin/pip", "install", "numpy==99.0", links=links)
+    assert done.returncode == 0, done.stderr
