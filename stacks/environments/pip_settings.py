@@ -11,6 +11,10 @@ from collections.abc import Mapping
 from pathlib import Path
 from urllib.parse import quote
 
+from packaging.version import InvalidVersion, Version
+
+from stacks.channel.staging.dist_info import NAME
+
 CONSTRAINTS = "etc/theano-stacks/constraints.txt"
 CONFIG = "pip.conf"
 # pip repeats a constraint in its error, so a clause that is always true says what to do.
@@ -82,11 +86,22 @@ def write(prefix: Path, final: Path, python: str) -> None:
 
 
 def installed(site_packages: Path) -> dict[str, str]:
-    """Return the version of each distribution in a folder, by its name."""
-    return {
-        distribution.metadata["Name"]: distribution.version
-        for distribution in importlib.metadata.distributions(path=[str(site_packages)])
-    }
+    """Return the version of each distribution in a folder by its name, where both are valid."""
+    found = {}
+    for distribution in importlib.metadata.distributions(path=[str(site_packages)]):
+        name, version = distribution.metadata["Name"], distribution.metadata["Version"]
+        # pip would refuse the whole file.
+        if name and version and NAME.fullmatch(name) and _is_version(version):
+            found[name] = version
+    return found
+
+
+def _is_version(text: str) -> bool:
+    try:
+        Version(text)
+    except InvalidVersion:
+        return False
+    return True
 
 
 def url(prefix: Path) -> str:

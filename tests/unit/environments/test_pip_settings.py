@@ -27,6 +27,9 @@ def config(prefix: Path) -> configparser.RawConfigParser:
 def test_the_constraints_are_the_installed_packages(tmp_path: Path) -> None:
     for name, version in (("pip", "26.0.1"), ("NumPy", "1.22.4")):
         install(tmp_path, "3.9", name, version)
+    # Such a line would make pip refuse all others.
+    install(tmp_path, "3.9", "unusual", "of today")
+    (tmp_path / SITE.format("3.9") / "empty-1.0.dist-info").mkdir()
     final = Path("/final place/100 %é")
     pip_settings.write(tmp_path, final, "3.9")
     text = (tmp_path / pip_settings.CONSTRAINTS).read_text()
