@@ -6,7 +6,7 @@ from pathlib import Path
 
 VARIANT = "name of a variant (./invoke list shows all), or the path of a stack.yaml"
 FRAMEWORK = (
-    "name of a framework, such as pytensor-3.0.7; the version is optional if there is only one "
+    "name of a framework, such as pytensor-3.3.7; the version is optional if there is only one "
     "(default: theano-1.0.5)"
 )
 CHANNEL = "take the packages from this conda channel: an address, or a name as in conda"

@@ -29,7 +29,7 @@ Prefix = Callable[[str, str], Path]
         # Only this Theano's modules show what GCC forgets without the header's no-ipa-ra.
         ("theano-0.8.2", "mkl-amdlibm"),
         ("theano-pymc-1.1.2", "openblas"),
-        ("aesara-2.9.4", "openblas"),
+        ("aesara-2.8.7", "openblas"),
     ],
 )
 def test_a_built_environment_passes(

@@ -7,10 +7,10 @@ from verify.core.report import failed, passed, skipped
 NAME = "known faults"
 # Module: (the framework's name, the version in which the fault was seen, what to add to a pass).
 AMDLIBM = {
-    "aesara": ("Aesara", "2.9.4", ""),
+    "aesara": ("Aesara", "2.8.7", ""),
     "pytensor": (
         "PyTensor",
-        "3.0.7",
+        "3.3.7",
         "; misc/check_blas.py crashes without -q: the suite times the same products by itself",
     ),
 }

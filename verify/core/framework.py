@@ -83,6 +83,13 @@ class LoadedFramework(object):
         return "cvm" if self.flag("cxx") else "vm"
 
     @property
+    def runs_numba(self):
+        """Whether its default is numba: so it is in PyTensor 3, unless a flag sets another."""
+        if self.name != "pytensor":
+            return False
+        return type(self.function_modes.get_default_mode().linker).__name__ == "NumbaLinker"
+
+    @property
     def on_device(self):
         """Whether it has opened a device, and computes there."""
         return bool(getattr(getattr(self.module, "gpuarray", None), "pygpu_activated", False))

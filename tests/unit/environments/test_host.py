@@ -12,7 +12,7 @@ from unit.helpers.checkout import CHECKOUT
 
 @pytest.fixture(scope="module")
 def needs() -> list[str]:
-    """Give what Theano's environments need: PyTensor's Python needs a newer system."""
+    """Give what Theano's environments need: Python 3.11 needs a newer system."""
     return [
         spec
         for offer in read_channel(CHECKOUT).offers.values()
