@@ -8,6 +8,7 @@ from pathlib import Path
 from stacks.channel.stages import DebianFiles
 from stacks.channel.staging.build_context import BuildContext
 from stacks.channel.staging.debian import copy_licences, unpack_all
+from stacks.channel.staging.egg_info import to_dist_info
 from stacks.channel.staging.elf import elf_files, set_rpath
 from stacks.channel.staging.tree import check_links, copy_tree
 from stacks.core.errors import UsageError
@@ -17,7 +18,8 @@ def stage(context: BuildContext) -> None:
     """Copy the recipe's files out of its debs, and make the recipe's links in lib/.
 
     The RPATH of libraries and modules leads to the folders that `extra.search` names.
-    Raises UsageError for a pattern that matches nothing in the debs.
+    A Python package gets a dist-info. Raises UsageError for a pattern that matches nothing in the
+    debs.
     """
     extra = context.recipe.extra
     assert isinstance(extra, DebianFiles)
@@ -30,6 +32,7 @@ def stage(context: BuildContext) -> None:
         (context.root / "lib" / link).symlink_to(target)
     copy_licences(source, context)
     set_rpath(elf_files(context.root), *(context.root / folder for folder in extra.search))
+    to_dist_info(context.root, context.recipe.package.name)
 
 
 def _copy(source: Path, pattern: str, target: Path, left_out: tuple[str, ...]) -> None:

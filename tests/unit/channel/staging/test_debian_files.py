@@ -1,5 +1,8 @@
 from __future__ import annotations
 
+import base64
+import hashlib
+import importlib.metadata
 import tarfile
 from pathlib import Path
 
@@ -12,6 +15,7 @@ from stacks.core.process import call
 from unit.helpers.archives import deb, member
 from unit.helpers.staging import deb_context, elf_library, make_context, tree
 
+METADATA = b"Metadata-Version: 1.0\nName: pygpu\nVersion: 0.7\n"
 EXTRA = {
     "stage": "debian-files",
     "files": {"usr/pygpu*": "lib/site"},
@@ -56,3 +60,16 @@ def test_a_link_out_of_the_package_is_refused(tmp_path: Path) -> None:
     context = make_context(tmp_path, extra, recipe, {"liba": path})
     with pytest.raises(IntegrityError, match=r"pygpu/a\.py: the link leads out of the package"):
         debian_files.stage(context)
+
+
+def test_a_python_package_gets_a_dist_info(tmp_path: Path) -> None:
+    files = {"usr/pygpu/a.so": elf_library(), "usr/pygpu-0.7.egg-info/PKG-INFO": METADATA}
+    files["usr/share/doc/liba/copyright"] = b"ISC"
+    context = deb_context(tmp_path, EXTRA, files)
+    debian_files.stage(context)
+    [distribution] = importlib.metadata.distributions(path=[str(context.root / "lib/site")])
+    assert distribution.metadata["Name"] == "pygpu"
+    [module] = [file for file in distribution.files or () if file.name == "a.so"]
+    # As it is after its RPATH is set.
+    digest = hashlib.sha256(Path(str(module.locate())).read_bytes()).digest()
+    assert module.hash and base64.urlsafe_b64decode(module.hash.value + "=") == digest

@@ -1,5 +1,6 @@
 from __future__ import annotations
 
+import importlib.metadata
 from dataclasses import replace
 from pathlib import Path
 
@@ -27,8 +28,20 @@ def test_own_sources_become_modules(tmp_path: Path) -> None:
         bytecode.parent.mkdir(exist_ok=True)
         bytecode.write_bytes(b"bytecode")
     python_modules.stage(replace(context, recipe=recipe))
-    files = sorted(str(path.relative_to(context.root)) for path in context.root.rglob("*.*"))
-    assert files == ["site-packages/a.pth", "site-packages/a.py"]
+    folder = context.root / "site-packages"
+    files = sorted(path.name for path in folder.iterdir())
+    assert files == ["a-1.dist-info", "a.pth", "a.py"]
+    [distribution] = importlib.metadata.distributions(path=[str(folder)])
+    assert (distribution.metadata["Name"], distribution.version) == ("a", "1")
+    assert distribution.read_text("INSTALLER") == "conda\n"
+    assert sorted(str(file) for file in distribution.files or ()) == [
+        "../../../share/licenses/a/LICENSE-a",
+        "a-1.dist-info/INSTALLER",
+        "a-1.dist-info/METADATA",
+        "a-1.dist-info/RECORD",
+        "a.pth",
+        "a.py",
+    ]
     assert (context.licences / "LICENSE-a").read_text() == "BSD"
     assert not (context.root / "site-packages/LICENSE-a").exists()
     assert (context.root / "site-packages/a.py").read_text() == "import b\n"
