@@ -55,6 +55,7 @@ def context(**attributes: object) -> SimpleNamespace:
         rc_file="~/.theanorc",
         flag=flags.get,
         spelled=str,
+        runs_numba=False,
     )
     return SimpleNamespace(
         **{"framework": framework, "expectation": None, "user_flags": "", **attributes}

@@ -60,7 +60,7 @@ def test_a_library_that_only_our_channel_has(workspace: Workspace, flavour: str)
 
 def test_all_frameworks_of_a_flavour_or_one(workspace: Workspace) -> None:
     names = [v.id for v in select(workspace, "openblas@conda-forge")]
-    assert len(names) == 5 and all(name.endswith("/openblas@conda-forge") for name in names)
+    assert len(names) == 6 and all(name.endswith("/openblas@conda-forge") for name in names)
     assert [v.id for v in select(workspace, "mkl", "theano-0.8.2")] == ["theano-0.8.2/mkl"]
     with pytest.raises(UsageError, match="mkl-amdlibm does not support pytensor"):
         select(workspace, "mkl-amdlibm", "pytensor-3.3.7")

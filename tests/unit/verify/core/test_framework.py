@@ -124,3 +124,16 @@ def test_modules_are_shared_from_a_folder_or_not_at_all(monkeypatch: pytest.Monk
     assert framework.os.environ["THEANO_STACKS_MODULES"] == "/cache"
     framework.share_modules()
     assert framework.os.environ["THEANO_STACKS_MODULES"] == "0"
+
+
+@pytest.mark.parametrize(
+    ("name", "linker", "expected"),
+    [("pytensor", "NumbaLinker", True), ("pytensor", "VMLinker", False), ("aesara", "", False)],
+)
+def test_only_a_pytensor_whose_default_is_numba_runs_it(
+    fake: Any, name: str, linker: str, expected: bool
+) -> None:
+    fake.name = name
+    mode = SimpleNamespace(linker=type(linker, (), {})())
+    fake.function_modes.get_default_mode = lambda: mode
+    assert fake.runs_numba is expected
