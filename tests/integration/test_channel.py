@@ -227,11 +227,8 @@ def test_an_extension_compiles_with_the_environments_own_compiler(
     (tmp_path / "setup.py").write_text(SETUP)
     (tmp_path / "probe.c").write_text(PROBE % ("stdio.h", *["probe"] * 4))
     (tmp_path / "probepp.cpp").write_text(PROBE % ("iostream", *["probepp"] * 4))
-    # Nothing of the host's: only the environment's programs, and sh with its tools.
-    (tmp_path / "bin").mkdir()
-    for tool in ("sh", "dirname", "realpath"):
-        (tmp_path / "bin" / tool).symlink_to(f"/usr/bin/{tool}")
-    env = {"PATH": f"{place / 'bin'}:{tmp_path / 'bin'}", "LC_ALL": "C"}
+    # Nothing of the host's: only the environment's programs.
+    env = {"PATH": str(place / "bin"), "LC_ALL": "C"}
     subprocess.run(
         [place / "bin/python", "setup.py", "-q", "build_ext", "--inplace"],
         cwd=tmp_path,
@@ -245,6 +242,21 @@ def test_an_extension_compiles_with_the_environments_own_compiler(
         text=True,
     )
     assert output == "84\n"
+
+
+@pytest.mark.parametrize("framework", ["pytensor-2.38.3", "pytensor-3.3.7"])
+def test_pytensor_keeps_its_compiler_where_the_path_has_only_the_environment(
+    framework: str, prefix: MakePrefix, tmp_path: Path
+) -> None:
+    """It drops one that does not run, without an error, and computes in Python."""
+    code = "import pytensor; print(repr([pytensor.config.cxx, pytensor.config.blas__ldflags]))"
+    place = prefix(framework, "openblas")
+    output = subprocess.check_output(
+        [place / "bin/python", "-c", code],
+        env={"PATH": str(place / "bin"), "HOME": str(tmp_path), "LC_ALL": "C"},
+        text=True,
+    )
+    assert output.splitlines()[-1] == "['g++', '-lopenblas']"
 
 
 def test_a_program_compiles_links_and_runs(place: Path, tmp_path: Path) -> None:

@@ -137,6 +137,11 @@ class LoadedFramework(object):
             optimiser = profile.rewriting_time
         return optimiser, profile.linker_time
 
+    def has_blas_op(self, classes):
+        """Return whether the framework has one of these classes of BLAS operations."""
+        module = importlib.import_module(self.name + ".tensor.blas")
+        return any(hasattr(module, name) for name in classes)
+
     def batched_dot(self, left, right):
         """Return the symbolic product of two stacks of matrices."""
         for module in (self.tensor, importlib.import_module(self.name + ".tensor.blas")):

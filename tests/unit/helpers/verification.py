@@ -56,6 +56,7 @@ def context(**attributes: object) -> SimpleNamespace:
         flag=flags.get,
         spelled=str,
         runs_numba=False,
+        has_blas_op=lambda classes: True,
     )
     return SimpleNamespace(
         **{"framework": framework, "expectation": None, "user_flags": "", **attributes}

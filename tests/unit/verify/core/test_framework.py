@@ -47,6 +47,12 @@ def test_a_flag_is_found_by_its_dotted_name_however_it_is_stored(fake: Any) -> N
     assert fake.flag("gcc.cxxflags") is None
 
 
+def test_a_blas_operation_is_known_by_any_of_its_classes(fake: Any) -> None:
+    vars(importlib.import_module("aesara.tensor.blas"))["Gemm"] = object
+    assert fake.has_blas_op(("CGemm", "Gemm"))
+    assert not fake.has_blas_op(("CGer", "Ger"))
+
+
 def test_names_of_variables_files_and_flags(fake: Any) -> None:
     assert (fake.flags_variable, fake.rc_variable) == ("AESARA_FLAGS", "AESARARC")
     assert fake.rc_file == "~/.aesararc"
