@@ -81,7 +81,7 @@ def test_the_linkers_compute_the_same(prefix: Prefix, tmp_path: Path, framework:
     place, results = prefix(framework, "openblas"), {}
     for linker in ("cvm", "numba"):
         flags = {"PYTENSOR_FLAGS": f"base_compiledir={tmp_path / linker}"}
-        command = [place / "bin/python", SUITE, "linkers-probe", linker]
+        command: list[str | Path] = [place / "bin/python", SUITE, "linkers-probe", linker]
         output = subprocess.check_output(command, env={**os.environ, **flags}, text=True)
         results[linker] = json.loads(output.splitlines()[-1])
     assert results["cvm"]["value"] == pytest.approx(results["numba"]["value"])
