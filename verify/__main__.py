@@ -33,6 +33,7 @@ PROGRAMS = {
     "bench-probe": "verify.workloads.bench_probe",
     "device-probe": "verify.device.probe",
     "files": "verify.files_cli",
+    "linkers-probe": "verify.checks.linkers_probe",
     "threads-probe": "verify.blas.threads_probe",
     "workload": "verify.workloads.cli",
 }

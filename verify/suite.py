@@ -9,7 +9,7 @@ import warnings
 from verify.blas import kernels, numerics, one_blas, serving, threads
 from verify.blas import operations as blas_operations
 from verify.blas import speed as blas_speed
-from verify.checks import compile_time, files, known_faults, scan, settings, versions
+from verify.checks import compile_time, files, known_faults, linkers, scan, settings, versions
 from verify.core import machine, native, progress, report
 from verify.core.fixes import explain
 from verify.device import check as device_check
@@ -72,6 +72,10 @@ def run(context, debug=False):
     add_timings("peak", blas_speed.peaks)
     add_timings("Gemm", blas_speed.products)
     add_timings("numba", blas_speed.numba_products)
+    if context.full and context.framework.name == "pytensor":
+        linker_check, linker_times = linkers.measure(context)
+        checks.append(linker_check)
+        times += linker_times
     add_timings("elementwise", elementwise_speed.timings)
     add_check(registers.NAME, registers.check, elementwise_calls.calls(context))
     add_check(kernels.NAME, kernels.check)

@@ -76,7 +76,7 @@ class TimedProgram:
         words += ["--stay", "--profile-calls", str(profile_calls(workload))]
         self._words = {"": words}
         if candidate.variant.framework.module == "pytensor":
-            # PyTensor's default linker.
+            # The default linker of PyTensor 3.
             self._words[NUMBA] = [*words, "--linker", "numba"]
         for ending in without:
             del self._words[ending]

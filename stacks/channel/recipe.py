@@ -58,6 +58,13 @@ class Debs(Strict):
     debs: tuple[Name, ...] = Field(strict=False, min_length=1)
 
 
+class Sources(Strict):
+    """All files of Debian's source packages."""
+
+    suite: Name
+    sources: tuple[Name, ...] = Field(strict=False, min_length=1)
+
+
 class IndexFile(Strict):
     """One file of the Python package index."""
 
@@ -74,13 +81,6 @@ class Requirements(Strict):
     )
     run: tuple[Spec, ...] = Field(default=(), strict=False)
     run_constraints: tuple[Spec, ...] = Field(default=(), strict=False)
-
-
-class Sources(Strict):
-    """All files of Debian's source packages."""
-
-    suite: Name
-    sources: tuple[Name, ...] = Field(strict=False, min_length=1)
 
 
 class About(Strict):
@@ -119,7 +119,7 @@ class Recipe(Strict):
 
     package: RecipePackage
     build: Build = Build()
-    source: tuple[Debs | IndexFile, ...] = Field(default=(), strict=False)
+    source: tuple[Debs | Sources | IndexFile, ...] = Field(default=(), strict=False)
     requirements: Requirements = Requirements()
     about: About
     extra: Extra
@@ -168,6 +168,12 @@ class Recipe(Strict):
         for source in self.source:
             if isinstance(source, IndexFile):
                 named[source.file] = pins.file(source.file)
+            elif isinstance(source, Sources):
+                named |= {
+                    pin.filename: pin
+                    for name in source.sources
+                    for pin in pins.source(source.suite, name)
+                }
             else:
                 named |= {name: pins.deb(source.suite, name) for name in source.debs}
         return named

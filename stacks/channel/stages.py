@@ -6,7 +6,7 @@ from typing import Annotated, Literal
 
 from pydantic import Field
 
-from stacks.core.models import SHA256, FileName, Line, RelativePath, Strict, Variable
+from stacks.core.models import SHA256, FileName, Line, Name, RelativePath, Strict, Variable
 
 
 class Wheel(Strict):
@@ -35,6 +35,19 @@ class CPython(Strict):
     """Make Debian's Python relocatable; see staging/cpython.py."""
 
     stage: Literal["cpython"]
+    libraries: tuple[RelativePath, ...] = Field(strict=False)
+
+
+class CPythonSource(Strict):
+    """Compile Debian's source of Python; see staging/cpython_source.py."""
+
+    stage: Literal["cpython-source"]
+    patches: tuple[RelativePath, ...] = Field(
+        strict=False, description="patterns of Debian's patches to apply, in the series' order"
+    )
+    tools: tuple[Name, ...] = Field(
+        strict=False, description="debs whose programs build it; nothing of them is in the package"
+    )
     libraries: tuple[RelativePath, ...] = Field(strict=False)
 
 
@@ -213,6 +226,7 @@ Extra = Annotated[
     | Sdist
     | PythonModules
     | CPython
+    | CPythonSource
     | Libraries
     | WheelLibraries
     | FrontLibraries

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Set
 
-from stacks.channel.recipe import Debs, IndexFile, read_recipes
+from stacks.channel.recipe import Debs, IndexFile, Sources, read_recipes
 from stacks.core.errors import StaleError, UsageError
 from stacks.core.workspace import Workspace
 from stacks.environments import kernel
@@ -18,11 +18,12 @@ from stacks.sources.repin import FileRequest, difference, repin
 
 
 def source_packages(workspace: Workspace) -> set[DebRequest]:
-    """Return every source package that is published with a package, by the recipes."""
+    """Return every source package that is published or compiled, by the recipes."""
     return {
         DebRequest(each.suite, name)
         for recipe in read_recipes(workspace.recipes).values()
-        for each in recipe.about.sources
+        for each in (*recipe.about.sources, *recipe.source)
+        if isinstance(each, Sources)
         for name in each.sources
     }
 

@@ -68,8 +68,8 @@ class CondaPin:
 Pin = DebPin | IndexPin | CondaPin
 PIN_AGAIN = "run `./invoke pin` to write recipes/sources.lock again"
 HEADER = """\
-# Every deb and every file of the package index that a build may use, and the sources of those
-# parts of packages that are published with their sources.
+# Every deb and every file of the package index that a build may use; and source packages, which
+# are compiled or published.
 # Made by `./invoke pin`, which also shows what changed; not meant to be edited by hand.
 # No host is named here: mirrors and indexes come from the user's own configuration.
 """
@@ -84,7 +84,7 @@ def canonical(name: str) -> str:
 class Pins:
     """All pins, sorted; one deb for each suite and name, one index file for each file name.
 
-    sources: the files of whole source packages. No build needs them; publishing does.
+    sources: the files of whole source packages: what is compiled, and what is only published.
     """
 
     debs: tuple[DebPin, ...] = ()

@@ -6,11 +6,11 @@ from pathlib import Path
 
 VARIANT = "name of a variant (./invoke list shows all), or the path of a stack.yaml"
 FRAMEWORK = (
-    "name of a framework, such as pytensor-3.0.7; the version is optional if there is only one "
+    "name of a framework, such as pytensor-3.3.7; the version is optional if there is only one "
     "(default: theano-1.0.5)"
 )
 CHANNEL = "take the packages from this conda channel: an address, or a name as in conda"
-FULL = "also run the long timings (check_blas with 5000 x 5000 matrices)"
+FULL = "also run the long timings: larger matrices, and each linker of PyTensor"
 JSON = "also write the report to this file, as JSON"
 CLUSTER = "use the machines of the dask scheduler at this address; see docs/cluster.md"
 

@@ -28,7 +28,7 @@ def candidate(workspace: Workspace, prefix: Prefix, framework: str, flavour: str
 
 
 @pytest.mark.parametrize(
-    ("framework", "flavour"), [("theano-0.8.2", "pip-default"), ("pytensor-3.0.7", "pip-openblas")]
+    ("framework", "flavour"), [("theano-0.8.2", "pip-default"), ("pytensor-3.3.7", "pip-openblas")]
 )
 def test_elementwise_functions_are_timed(
     workspace: Workspace, prefix: Prefix, framework: str, flavour: str

@@ -90,7 +90,7 @@ def install(
 
 @pytest.mark.parametrize(
     ("framework", "module"),
-    [("theano-0.8.2", "theano"), ("theano-1.0.5", "theano"), ("pytensor-3.0.7", "pytensor")],
+    [("theano-0.8.2", "theano"), ("theano-1.0.5", "theano"), ("pytensor-3.3.7", "pytensor")],
 )
 def test_a_notebook(
     framework: str,

@@ -29,7 +29,9 @@ Prefix = Callable[[str, str], Path]
         # Only this Theano's modules show what GCC forgets without the header's no-ipa-ra.
         ("theano-0.8.2", "mkl-amdlibm"),
         ("theano-pymc-1.1.2", "openblas"),
-        ("aesara-2.9.4", "openblas"),
+        ("aesara-2.8.7", "openblas"),
+        ("pytensor-2.38.3", "openblas"),
+        ("pytensor-3.3.7", "openblas"),
     ],
 )
 def test_a_built_environment_passes(
@@ -72,6 +74,22 @@ def test_a_built_environment_passes(
     assert {c["status"] for c in content["checks"]} <= {"pass", "skip"}
     assert {t["name"] for t in content["timings"]} >= {"import", "compile", "check_blas 2000"}
     assert sorted(tmp_path.iterdir()) == sorted([*before, report]), "only the report is left"
+
+
+@pytest.mark.parametrize("framework", ["pytensor-2.38.3", "pytensor-3.3.7"])
+def test_the_linkers_compute_the_same(prefix: Prefix, tmp_path: Path, framework: str) -> None:
+    place, results = prefix(framework, "openblas"), {}
+    for linker in ("cvm", "numba"):
+        flags = {"PYTENSOR_FLAGS": f"base_compiledir={tmp_path / linker}"}
+        command: list[str | Path] = [place / "bin/python", SUITE, "linkers-probe", linker]
+        output = subprocess.check_output(command, env={**os.environ, **flags}, text=True)
+        results[linker] = json.loads(output.splitlines()[-1])
+    assert results["cvm"]["value"] == pytest.approx(results["numba"]["value"])
+    for result in results.values():
+        assert len(result["step"]) == 5 and 0 < max(result["step"]) < result["compile"]
+        assert 30e6 < result["peak"] < 4e9
+    # The C linker's modules; numba's own are no ELF files of PyTensor's.
+    assert list((tmp_path / "cvm").rglob("*.so"))
 
 
 def test_a_diagnosis_says_what_to_write_into_which_file(prefix: Prefix, tmp_path: Path) -> None:

@@ -16,7 +16,7 @@ FLAVOURS = [
     ("theano-1.0.5", "pip-default", 16),
     ("theano-1.0.5", "mkl-amdlibm", 18),
     ("theano-1.0.5", "blis", 18),
-    ("pytensor-3.0.7", "openblas", 18),
+    ("pytensor-3.3.7", "openblas", 18),
 ]
 
 

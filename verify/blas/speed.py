@@ -71,8 +71,7 @@ def products(context):
 
 def numba_products(context):
     """Time Gemm with PyTensor's default linker, numba; return [] where it is not in use."""
-    linker = str(context.framework.flag("linker"))
-    if context.framework.name != "pytensor" or linker not in ("auto", "numba"):
+    if not context.framework.runs_numba:
         return []
     timings = []
     for dtype in blas_operations.DTYPES:

@@ -5,15 +5,8 @@ from __future__ import absolute_import, division, print_function
 from verify.core.report import failed, passed, skipped
 
 NAME = "known faults"
-# Module: (the framework's name, the version in which the fault was seen, what to add to a pass).
-AMDLIBM = {
-    "aesara": ("Aesara", "2.9.4", ""),
-    "pytensor": (
-        "PyTensor",
-        "3.0.7",
-        "; misc/check_blas.py crashes without -q: the suite times the same products by itself",
-    ),
-}
+# Module: (the framework's name, the version in which the fault was seen).
+AMDLIBM = {"pytensor": ("PyTensor", "3.3.7")}
 
 
 def check(context):
@@ -21,7 +14,7 @@ def check(context):
     framework = context.framework
     if framework.name not in AMDLIBM:
         return skipped(NAME, "none is known of %s" % framework.name)
-    name, version, note = AMDLIBM[framework.name]
+    name, version = AMDLIBM[framework.name]
     flag = framework.spelled(framework.amdlibm_flag)
     fault = "%s cannot compile exp, log and sin with %s=True (seen in %s)" % (name, flag, version)
     if framework.flag(framework.amdlibm_flag):
@@ -30,4 +23,4 @@ def check(context):
             fault,
             "remove %s from %s and from %s" % (flag, framework.flags_variable, framework.rc_file),
         )
-    return passed(NAME, "%s is off: %s%s" % (flag, fault, note))
+    return passed(NAME, "%s is off: %s" % (flag, fault))

@@ -83,6 +83,13 @@ class LoadedFramework(object):
         return "cvm" if self.flag("cxx") else "vm"
 
     @property
+    def runs_numba(self):
+        """Whether its default is numba: so it is in PyTensor 3, unless a flag sets another."""
+        if self.name != "pytensor":
+            return False
+        return type(self.function_modes.get_default_mode().linker).__name__ == "NumbaLinker"
+
+    @property
     def on_device(self):
         """Whether it has opened a device, and computes there."""
         return bool(getattr(getattr(self.module, "gpuarray", None), "pygpu_activated", False))
@@ -129,6 +136,11 @@ class LoadedFramework(object):
         if optimiser is None:
             optimiser = profile.rewriting_time
         return optimiser, profile.linker_time
+
+    def has_blas_op(self, classes):
+        """Return whether the framework has one of these classes of BLAS operations."""
+        module = importlib.import_module(self.name + ".tensor.blas")
+        return any(hasattr(module, name) for name in classes)
 
     def batched_dot(self, left, right):
         """Return the symbolic product of two stacks of matrices."""

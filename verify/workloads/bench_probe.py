@@ -28,7 +28,7 @@ def gemm(framework, quick):
     random = numpy.random.RandomState(0)
     modes = {"": None}
     if framework.name == "pytensor":
-        # PyTensor's default.
+        # The default of PyTensor 3.
         modes[", numba"] = "NUMBA"
     series = []
     for dtype in ("float64", "float32"):

@@ -16,10 +16,11 @@ from stacks.channel.staging.debian import MULTIARCH, copy_licences, unpack_all
 from stacks.channel.staging.elf import elf_files, set_rpath
 from stacks.channel.staging.tree import check_links, remove, remove_broken_links
 
-# The prefix's headers and libraries come last, so that the caller's options win.
+# The prefix's headers and libraries come last, so that the caller's options win. A program may have
+# the environment's folder alone on PATH: PyTensor would go on without a compiler, and not say so.
 WRAPPER = """\
 #!/bin/sh
-prefix=$(dirname -- "$(dirname -- "$(realpath -- "$0")")")
+prefix=$(PATH=$PATH:/usr/bin:/bin && dirname -- "$(dirname -- "$(realpath -- "$0")")")
 sysroot=$prefix/lib/gxx-sysroot
 unset COMPILER_PATH GCC_EXEC_PREFIX
 exec "$sysroot/usr/bin/{program}" --sysroot="$sysroot" -B"$sysroot/usr/bin/" "$@" \\
@@ -28,7 +29,7 @@ exec "$sysroot/usr/bin/{program}" --sysroot="$sysroot" -B"$sysroot/usr/bin/" "$@
 # For ld, ar and the like, which some programs look for on PATH.
 TOOL = """\
 #!/bin/sh
-prefix=$(dirname -- "$(dirname -- "$(realpath -- "$0")")")
+prefix=$(PATH=$PATH:/usr/bin:/bin && dirname -- "$(dirname -- "$(realpath -- "$0")")")
 exec "$prefix/lib/gxx-sysroot/usr/bin/{program}" "$@"
 """
 TOOLS = ("ar", "as", "ld", "nm", "ranlib", "strip")

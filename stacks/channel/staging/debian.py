@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import re
 import shutil
-from collections.abc import Iterable
+from collections.abc import Iterable, Sequence
 from pathlib import Path
 
 from stacks.channel.staging.build_context import BuildContext
@@ -58,16 +58,17 @@ def copy_libraries(source: Path, target: Path, patterns: Iterable[str]) -> None:
                 shutil.copy2(path, target / path.name, follow_symlinks=False)
 
 
-def copy_licences(source: Path, context: BuildContext) -> None:
+def copy_licences(source: Path, context: BuildContext, left_out: Sequence[str] = ()) -> None:
     """Copy the copyright file of every deb to share/licenses, and the texts that they refer to.
 
-    Debs of one source package may share the file: the folder of one is a link to another's.
-    Raises IntegrityError where a file is in a deb that the recipe does not name.
+    left_out: debs of which nothing is in the package. Debs of one source package may share the
+    file: the folder of one is a link to another's. Raises IntegrityError where a file is in a deb
+    that the recipe does not name.
     """
     context.licences.mkdir(parents=True, exist_ok=True)
     texts = set()
     for name in context.debs:
-        if name == TEXTS_DEB:
+        if name == TEXTS_DEB or name in left_out:
             continue
         folder = source / "usr/share/doc" / name
         owner = folder.readlink().name if folder.is_symlink() else name

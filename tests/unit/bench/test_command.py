@@ -52,10 +52,10 @@ def test_the_bench_from_its_options_to_its_file(
 
 def test_a_fix_that_was_not_made_for_a_framework_is_refused(workspace: Workspace) -> None:
     command._check_fixes(
-        workspace, [candidate("mkl", "pytensor-3.0.7"), candidate("mkl", "theano-0.8.2")]
+        workspace, [candidate("mkl", "pytensor-3.3.7"), candidate("mkl", "theano-0.8.2")]
     )
-    with pytest.raises(StacksError, match=r"theano_stacks_scan does not support aesara-2\.9\.4"):
-        command._check_fixes(workspace, [candidate("mkl"), candidate("mkl", "aesara-2.9.4")])
+    with pytest.raises(StacksError, match=r"theano_stacks_scan does not support aesara-2\.8\.7"):
+        command._check_fixes(workspace, [candidate("mkl"), candidate("mkl", "aesara-2.8.7")])
 
 
 @pytest.fixture

@@ -118,7 +118,7 @@ def test_all_may_compile_at_once(monkeypatch: pytest.MonkeyPatch, fakes: list[Fa
 
 
 def test_on_pytensor_numba_is_timed_too(fakes: list[Fake]) -> None:
-    found = ready(candidate("mkl", "pytensor-3.0.7"))
+    found = ready(candidate("mkl", "pytensor-3.3.7"))
     assert [series.name for series in found.time(2)] == ["ntm step", "ntm step, numba"]
     assert fakes[0].words[2:] == ["workload", "ntm", "--stay", "--profile-calls", "20"]
     assert fakes[1].words[-2:] == ["--linker", "numba"]
@@ -178,7 +178,7 @@ class Silent(Fake):
 
 def timed_on_pytensor(monkeypatch: pytest.MonkeyPatch, asked_for: int, **more: Any) -> rounds.Timed:
     monkeypatch.setattr(Silent, "asked_for", asked_for, raising=False)
-    chosen = (candidate("mkl", "pytensor-3.0.7"), candidate("blis", "pytensor-3.0.7"))
+    chosen = (candidate("mkl", "pytensor-3.3.7"), candidate("blis", "pytensor-3.3.7"))
     started_without: list[list[str]] = []
 
     def begin(crew: rounds.Crew, turn: schedule.Turn) -> TimedProgram:
@@ -202,14 +202,14 @@ def test_a_timeout_is_recorded_and_the_other_figures_are_kept(
     assert len(found.runs) == 10, "what it had answered before is left out, the rest is not"
     first, second = sorted(found.missing, key=lambda one: one.subject)
     assert first.model_dump() == {
-        "subject": "pytensor-3.0.7/blis",
+        "subject": "pytensor-3.3.7/blis",
         "name": "ntm, numba",
         "threads": 2,
         "round": number,
         "limit": 60.0,
         "processor": 0.8,
     }
-    assert second.subject == "pytensor-3.0.7/mkl"
+    assert second.subject == "pytensor-3.3.7/mkl"
     assert all(fake.killed for fake in fakes)
 
 
@@ -243,7 +243,7 @@ def test_scan_may_be_fixed_for_all(monkeypatch: pytest.MonkeyPatch) -> None:
             super().__init__(*arguments, **named, start=Fake)
 
     monkeypatch.setattr(rounds, "TimedProgram", Seen)
-    chosen = (candidate("pip-default"), candidate("mkl", "pytensor-3.0.7"))
+    chosen = (candidate("pip-default"), candidate("mkl", "pytensor-3.3.7"))
     rounds.run(dataclasses.replace(plan(fix_scan=True), candidates=chosen))
     sources = REPOSITORY / "recipes/theano-stacks-scan/src"
     assert observed == [(["--fix-scan"], str(sources))] * 2

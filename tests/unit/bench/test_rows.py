@@ -17,9 +17,9 @@ def test_rows_have_their_ratio_to_the_baseline() -> None:
 
 
 def test_a_framework_without_its_baseline_is_compared_with_the_first() -> None:
-    far = subject("fast", "pytensor-3.0.7")
+    far = subject("fast", "pytensor-3.3.7")
     assert bench_rows.reference_of(far, [BASE, FAST, far]) == BASE.id
-    own = subject("base", "pytensor-3.0.7", baseline=True)
+    own = subject("base", "pytensor-3.3.7", baseline=True)
     assert bench_rows.reference_of(far, [BASE, far, own]) == own.id
 
 
@@ -69,7 +69,7 @@ def test_different_graphs_are_a_remark() -> None:
 
 
 def test_numba_is_compared_with_c_without_a_numba_reference() -> None:
-    theano, pytensor = BASE, subject("openblas", "pytensor-3.0.7")
+    theano, pytensor = BASE, subject("openblas", "pytensor-3.3.7")
     found = [*runs(theano, SLOW), *runs(pytensor, QUICK, name="Gemm, numba")]
     rows = bench_rows.rows(found, [theano, pytensor])
     assert rows[1].measure.name == "Gemm, numba" and rows[1].ratio

@@ -8,7 +8,7 @@ from stacks.channel.recipe import read_recipes
 from stacks.channel.stages import Compiled, Forwarding, PythonModules, ThinFront, UserTarball
 from stacks.core.errors import UsageError
 from stacks.core.workspace import Workspace
-from stacks.sources.pins import Pins, read_pins
+from stacks.sources.pins import DebPin, Pins, read_pins
 
 RECIPE = """\
 package:
@@ -119,4 +119,19 @@ def test_pins_have_the_names_that_stages_use(workspace: Workspace) -> None:
 
 def test_no_pin_is_of_a_suite_that_moves(workspace: Workspace) -> None:
     pins = read_pins(workspace.sources_lock)
-    assert {pin.suite for pin in (*pins.debs, *pins.sources)} <= {"bullseye", "bookworm"}
+    assert {pin.suite for pin in (*pins.debs, *pins.sources)} <= {"bullseye", "bookworm", "trixie"}
+
+
+def test_a_source_package_to_compile_gives_the_pins_of_all_its_files(tmp_path: Path) -> None:
+    start, _, rest = RECIPE.partition("  - project")
+    text = f"{start}  - suite: s\n    sources: [a]\nabout{rest.partition('about')[2]}"
+    write(tmp_path, text)
+    files = tuple(
+        DebPin(suite="s", name="a", version="1", path=f"pool/{n}", size=1, sha256="0" * 64)
+        for n in ("a_1.dsc", "a_1.orig.tar.xz")
+    )
+    recipe = read_recipes(tmp_path)["six"]
+    found = recipe.pins_by_name(Pins(sources=files))
+    assert found == {"a_1.dsc": files[0], "a_1.orig.tar.xz": files[1]}
+    with pytest.raises(UsageError, match="no source package a of s is pinned"):
+        recipe.pins(Pins())

@@ -37,8 +37,9 @@ def test_invalid_specs_are_an_error(spec: str, channel: Channel) -> None:
         ("theano ==0.8.2", {"python": "2.7.18", "numpy": "1.13.3"}),
         ("theano", {"theano": "1.0.5", "numpy": "1.21.6", "setuptools": "59.8.0"}),
         ("theano-pymc", {"numpy": "1.21.6", "setuptools": "59.8.0", "filelock": "3.19.1"}),
-        ("aesara", {"python": "3.9.2", "setuptools": "59.8.0", "filelock": "3.19.1"}),
-        ("pytensor", {"python": "3.11.2", "setuptools": "84.2.1", "filelock": "4.2.11"}),
+        ("aesara", {"python": "3.9.2", "setuptools": "82.0.1", "filelock": "3.19.1"}),
+        ("pytensor", {"python": "3.13.5", "numpy": "2.5.5", "filelock": "4.2.11"}),
+        ("pytensor <3", {"python": "3.11.2", "numpy": "2.4.6", "etuples": "0.3.10"}),
     ],
 )
 def test_a_frameworks_name_alone_gives_what_it_runs_on(

@@ -18,9 +18,9 @@ LOCK = Lock(packages=(), requirements=(), sha256="0" * 64, sealed="", seal="")
     ("flavour", "framework", "names"),
     [
         ("openblas@conda-forge", "theano-1.0.5", [ACCELERATOR, SCAN_FIX]),
-        ("openblas@conda-forge", "pytensor-3.0.7", [SCAN_FIX]),
+        ("openblas@conda-forge", "pytensor-3.3.7", [SCAN_FIX]),
         ("pip-default@conda-forge", "theano-1.0.5", []),
-        ("openblas@conda-forge", "aesara-2.9.4", []),
+        ("openblas@conda-forge", "aesara-2.8.7", []),
         ("openblas", "theano-1.0.5", []),
     ],
 )

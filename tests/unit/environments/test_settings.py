@@ -181,7 +181,7 @@ def test_the_hook_names_the_folder_of_shared_modules(
     [
         ("openblas", "theano-1.0.5", None),
         ("pip-default", "theano-1.0.5", Path("/modules")),
-        ("openblas", "pytensor-3.0.7", Path("/modules")),
+        ("openblas", "pytensor-3.3.7", Path("/modules")),
     ],
 )
 def test_variants_that_share_no_modules(
@@ -256,7 +256,7 @@ def test_the_expectation_file_for_verify(variant: Variant, prefix: Path) -> None
 
 
 def test_flags_are_compared_by_one_spelling(workspace: Workspace, home: Path) -> None:
-    pytensor = load_variant(workspace, "pip-openblas", "pytensor-3.0.7")
+    pytensor = load_variant(workspace, "pip-openblas", "pytensor-3.3.7")
     found = settings.undone(pytensor, home, {"PYTENSOR_FLAGS": "blas__ldflags=-lblas"})
     assert found == [
         "PYTENSOR_FLAGS sets blas.ldflags to '-lblas', where the variant needs '-lopenblas'"
@@ -264,7 +264,7 @@ def test_flags_are_compared_by_one_spelling(workspace: Workspace, home: Path) ->
 
 
 def test_pytensor_has_no_device(workspace: Workspace, home: Path) -> None:
-    assert "device" not in settings.flags_of(load_variant(workspace, "mkl", "pytensor-3.0.7"), home)
+    assert "device" not in settings.flags_of(load_variant(workspace, "mkl", "pytensor-3.3.7"), home)
 
 
 CPUINFO = """processor\t: 0

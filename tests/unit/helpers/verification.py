@@ -55,6 +55,8 @@ def context(**attributes: object) -> SimpleNamespace:
         rc_file="~/.theanorc",
         flag=flags.get,
         spelled=str,
+        runs_numba=False,
+        has_blas_op=lambda classes: True,
     )
     return SimpleNamespace(
         **{"framework": framework, "expectation": None, "user_flags": "", **attributes}

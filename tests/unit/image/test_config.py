@@ -15,7 +15,7 @@ from stacks.variants.load import load_variant
     [
         ("mkl", "theano-1.0.5", ("theano-mkl:1.0.5", "theano-mkl:latest")),
         ("mkl", "theano-0.8.2", ("theano-mkl:0.8.2",)),
-        ("openblas", "pytensor-3.0.7", ("pytensor-openblas:3.0.7",)),
+        ("openblas", "pytensor-3.3.7", ("pytensor-openblas:3.3.7",)),
         ("openblas", "theano-pymc-1.1.2", ("theano-pymc-openblas:1.1.2",)),
     ],
 )

@@ -19,7 +19,7 @@ from stacks.variants.load import load_variant, select
         ("pip-default", set()),
     ],
 )
-@pytest.mark.parametrize("framework", ["theano-0.8.2", "theano-1.0.5", "pytensor-3.0.7"])
+@pytest.mark.parametrize("framework", ["theano-0.8.2", "theano-1.0.5", "pytensor-3.3.7"])
 def test_the_specs_for_another_channel(
     workspace: Workspace, flavour: str, specs: set[str], framework: str
 ) -> None:
@@ -46,8 +46,8 @@ def test_processors_of_our_versions_do_not_apply_to_another_channel(workspace: W
 
 
 def test_numpy_is_linked_to_the_same_blas_on_every_framework(workspace: Workspace) -> None:
-    assert load_variant(workspace, "openblas@x", "pytensor-3.0.7").one_blas
-    assert not load_variant(workspace, "openblas", "pytensor-3.0.7").one_blas
+    assert load_variant(workspace, "openblas@x", "pytensor-3.3.7").one_blas
+    assert not load_variant(workspace, "openblas", "pytensor-3.3.7").one_blas
     assert not load_variant(workspace, "pip-openblas@x").one_blas
 
 
@@ -60,9 +60,9 @@ def test_a_library_that_only_our_channel_has(workspace: Workspace, flavour: str)
 
 def test_all_frameworks_of_a_flavour_or_one(workspace: Workspace) -> None:
     names = [v.id for v in select(workspace, "openblas@conda-forge")]
-    assert len(names) == 5 and all(name.endswith("/openblas@conda-forge") for name in names)
+    assert len(names) == 6 and all(name.endswith("/openblas@conda-forge") for name in names)
     assert [v.id for v in select(workspace, "mkl", "theano-0.8.2")] == ["theano-0.8.2/mkl"]
     with pytest.raises(UsageError, match="mkl-amdlibm does not support pytensor"):
-        select(workspace, "mkl-amdlibm", "pytensor-3.0.7")
+        select(workspace, "mkl-amdlibm", "pytensor-3.3.7")
     with pytest.raises(UsageError, match="unknown variant"):
         select(workspace, "nothing@conda-forge")

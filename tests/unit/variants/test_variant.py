@@ -80,10 +80,10 @@ def test_the_accelerator_belongs_to_all_flavours_but_the_baseline(
         ("openblas", "theano-1.0.5", (ACCELERATOR, SCAN_FIX)),
         ("pip-openblas", "theano-0.8.2", (ACCELERATOR, SCAN_FIX)),
         ("pip-default", "theano-1.0.5", ()),
-        ("openblas", "pytensor-3.0.7", (SCAN_FIX,)),
-        ("pip-default", "pytensor-3.0.7", ()),
+        ("openblas", "pytensor-3.3.7", (SCAN_FIX,)),
+        ("pip-default", "pytensor-3.3.7", ()),
         ("openblas", "theano-pymc-1.1.2", ()),
-        ("openblas", "aesara-2.9.4", ()),
+        ("openblas", "aesara-2.8.7", ()),
     ],
 )
 def test_accelerator_of_each_framework(

@@ -1,5 +1,6 @@
 from __future__ import annotations
 
+import subprocess
 import tarfile
 from pathlib import Path
 
@@ -48,3 +49,19 @@ def test_nothing_outside_of_the_sysroot_is_removed(tmp_path: Path) -> None:
     with pytest.raises(IntegrityError, match="outside of the folder"):
         stage(tmp_path, (f"usr/lib/{MULTIARCH}/evil", "../../../../../../../outside"))
     assert tree(tmp_path / "outside") == ["lto1"]
+
+
+@pytest.mark.parametrize("template", [compiler.WRAPPER, compiler.TOOL])
+def test_its_programs_run_where_the_path_has_only_their_own_folder(
+    template: str, tmp_path: Path
+) -> None:
+    """PyTensor drops a compiler that fails without a word."""
+    prefix = tmp_path / "a prefix"
+    program = prefix / "lib/gxx-sysroot/usr/bin/real"
+    wrapper = prefix / "bin/g++"
+    for path, text in ((program, '#!/bin/sh\necho "$PATH $*"\n'), (wrapper, template)):
+        path.parent.mkdir(parents=True, exist_ok=True)
+        path.write_text(text.replace("{program}", "real"))
+        path.chmod(0o755)
+    output = subprocess.check_output(["g++", "x.c"], env={"PATH": f"{prefix}/bin"}, text=True)
+    assert output.startswith(f"{prefix}/bin ") and " x.c" in f" {output}"

@@ -61,6 +61,17 @@ def test_slow_operations_fail(options: dict[str, Any], detail: str) -> None:
     assert "ldflags = " in found.fix
 
 
+def test_an_operation_that_the_framework_lacks_is_skipped() -> None:
+    """PyTensor has no Ger since 3.3."""
+    where = context(is_baseline=False)
+    where.framework.has_blas_op = lambda classes: classes != ("Gemm",)
+    found = operations.check(where, GEMM)
+    assert (found.status, found.detail.partition(":")[0]) == (
+        "skip",
+        "this version has no such operation",
+    )
+
+
 def test_one_error_of_both_precisions_is_named_once() -> None:
     found = check(errors=("cannot find -lx", "cannot find -lx"))
     assert found.detail == "float64 and float32: does not compile: cannot find -lx"

@@ -108,7 +108,8 @@ def test_ldflags_are_set_unless_in_the_baseline(
 
 
 def test_numba_is_skipped_with_another_linker() -> None:
-    assert serving.check_numba(context()).detail == "linker=cvm: numba is not used"
+    detail = serving.check_numba(context()).detail
+    assert detail == "linker=cvm runs C here: numba is not used"
 
 
 def ldflags_check(value: str, folder: Path, cxx: str = "g++") -> Any:

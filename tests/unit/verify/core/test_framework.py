@@ -47,6 +47,12 @@ def test_a_flag_is_found_by_its_dotted_name_however_it_is_stored(fake: Any) -> N
     assert fake.flag("gcc.cxxflags") is None
 
 
+def test_a_blas_operation_is_known_by_any_of_its_classes(fake: Any) -> None:
+    vars(importlib.import_module("aesara.tensor.blas"))["Gemm"] = object
+    assert fake.has_blas_op(("CGemm", "Gemm"))
+    assert not fake.has_blas_op(("CGer", "Ger"))
+
+
 def test_names_of_variables_files_and_flags(fake: Any) -> None:
     assert (fake.flags_variable, fake.rc_variable) == ("AESARA_FLAGS", "AESARARC")
     assert fake.rc_file == "~/.aesararc"
@@ -124,3 +130,16 @@ def test_modules_are_shared_from_a_folder_or_not_at_all(monkeypatch: pytest.Monk
     assert framework.os.environ["THEANO_STACKS_MODULES"] == "/cache"
     framework.share_modules()
     assert framework.os.environ["THEANO_STACKS_MODULES"] == "0"
+
+
+@pytest.mark.parametrize(
+    ("name", "linker", "expected"),
+    [("pytensor", "NumbaLinker", True), ("pytensor", "VMLinker", False), ("aesara", "", False)],
+)
+def test_only_a_pytensor_whose_default_is_numba_runs_it(
+    fake: Any, name: str, linker: str, expected: bool
+) -> None:
+    fake.name = name
+    mode = SimpleNamespace(linker=type(linker, (), {})())
+    fake.function_modes.get_default_mode = lambda: mode
+    assert fake.runs_numba is expected
