@@ -1,0 +1,135 @@
+"""A stack.yaml beside one's code: locked with uv or pip, built, run, checked."""
+
+from __future__ import annotations
+
+import json
+import os
+import subprocess
+from pathlib import Path
+
+import pytest
+
+from integration.tiny import Tiny
+from stacks.channel.offers import read_channel
+from stacks.core.disk import scratch
+from stacks.core.errors import StaleError, UsageError
+from stacks.core.workspace import Workspace
+from stacks.environments import build, clean, prefix, stack_lock
+from stacks.locks import lock, uv
+from stacks.locks.update import check_locks
+from stacks.sources.pins import read_pins
+from stacks.variants.load import load_variant
+
+TINY = "summary: mine\nextends: {}\nframework: tiny\npip: [{}]\n"
+THEANO = "summary: mine\nextends: openblas\nframework: theano-1.0.5\npip: [{}]\n"
+
+
+@pytest.fixture
+def file(tmp_path: Path) -> Path:
+    """Give the path of a stack.yaml in a folder with a blank and letters that are not ASCII."""
+    folder = tmp_path / "my prøject"
+    folder.mkdir()
+    return folder / "stack.yaml"
+
+
+def out(python: Path, program: str) -> str:
+    return subprocess.check_output([python, "-c", program], text=True).strip()
+
+
+def contents(folder: Path) -> dict[str, bytes]:
+    return {path.name: path.read_bytes() for path in folder.iterdir()}
+
+
+@pytest.mark.parametrize("flavour", ["by-conda", "by-pip"])
+def test_python_2(flavour: str, tiny: Tiny, file: Path, capsys: pytest.CaptureFixture[str]) -> None:
+    # simplegeneric has no wheel.
+    file.write_text(TINY.format(flavour, "simplegeneric, decorator==4.4.2, six"))
+    variant = load_variant(tiny.workspace, str(file))
+    stack_lock.relock(tiny.workspace, variant)
+    assert "simplegeneric 0.8.1 only as a source archive" in capsys.readouterr().err
+    first = contents(file.with_suffix(".lock"))
+    assert {pin["name"] for pin in json.loads(first["files.json"])} == {
+        "decorator", "simplegeneric"
+    }  # fmt: skip
+    stack_lock.relock(tiny.workspace, variant)
+    assert contents(file.with_suffix(".lock")) == first
+    place = build.make_environment(tiny.workspace, variant)
+    assert place == file.with_suffix(".build") / "environment"
+    program = "import decorator, simplegeneric, six; print(decorator.__version__, six.__version__)"
+    assert out(place / "bin/python", program) == "('4.4.2', '1.16.0')"
+    expected = json.loads((place / "etc/theano-stacks/expect.json").read_text())
+    assert {"decorator", "simplegeneric"} < {p["name"] for p in expected["packages"]}
+    assert (file.with_suffix(".build") / ".gitignore").read_text() == "*\n"
+    # Nothing of it lies in the checkout.
+    assert not tiny.workspace.environments.exists()
+    clean.clean(tiny.workspace, [variant], cache=False)
+    assert not place.exists() and file.with_suffix(".lock").is_dir()
+
+
+def test_an_edit_makes_the_lock_stale(tiny: Tiny, file: Path) -> None:
+    file.write_text(TINY.format("by-conda", "decorator==4.4.2"))
+    variant = load_variant(tiny.workspace, str(file))
+    stack_lock.relock(tiny.workspace, variant)
+    check_locks(tiny.workspace, [variant])
+    file.write_text(TINY.format("by-conda", "decorator==4.4.1"))
+    variant = load_variant(tiny.workspace, str(file))
+    with pytest.raises(StaleError) as caught:
+        build.make_environment(tiny.workspace, variant)
+    assert "stack.yaml changed" in str(caught.value)
+    assert f"fix:      run `./invoke lock {variant.option}`" in str(caught.value)
+
+
+def test_a_changed_digest_is_found(tiny: Tiny, file: Path) -> None:
+    file.write_text(TINY.format("by-conda", "decorator==4.4.2"))
+    variant = load_variant(tiny.workspace, str(file))
+    stack_lock.relock(tiny.workspace, variant)
+    files = file.with_suffix(".lock") / "files.json"
+    [pin] = json.loads(files.read_text())
+    files.write_text(files.read_text().replace(pin["sha256"], "0" * 64))
+    with pytest.raises(StaleError):
+        lock.check(tiny.workspace, variant, read_channel(tiny.workspace))
+
+
+def test_no_sdist(tiny: Tiny, file: Path) -> None:
+    file.write_text(TINY.format("by-conda", "simplegeneric"))
+    variant = load_variant(tiny.workspace, str(file))
+    with pytest.raises(UsageError, match=r"simplegeneric 0\.8\.1 only as a source archive"):
+        stack_lock.relock(tiny.workspace, variant, with_sdists=False)
+    assert not file.with_suffix(".lock").exists()
+
+
+def test_a_wish_that_breaks_the_framework(tiny: Tiny, file: Path) -> None:
+    file.write_text(TINY.format("by-conda", "six==1.15.0"))
+    variant = load_variant(tiny.workspace, str(file))
+    with pytest.raises(UsageError, match=r"stack\.yaml: its packages do not fit tiny on Python 2"):
+        stack_lock.relock(tiny.workspace, variant)
+
+
+def test_a_conflict_says_who_asks_for_what_and_which_framework_fits(
+    workspace: Workspace, file: Path
+) -> None:
+    file.write_text(THEANO.format("pymc3==3.11.6"))
+    with pytest.raises(UsageError) as caught:
+        stack_lock.relock(workspace, load_variant(workspace, str(file)))
+    message = " ".join(str(caught.value).split())
+    assert "pymc3>=3.11.6 depends on scipy>=1.7.3,<1.8.0" in message
+    assert "change `framework:` to theano-pymc-1.1.2, which they fit" in message
+
+
+def test_other_tools_read_pylock(workspace: Workspace, file: Path, tmp_path: Path) -> None:
+    file.write_text(THEANO.format("cycler"))
+    variant = load_variant(workspace, str(file))
+    stack_lock.relock(workspace, variant)
+    place = build.make_environment(workspace, variant)
+    assert prefix.folder_of(workspace, variant) == place
+    with scratch() as folder:
+        program = uv.unpack(workspace, read_pins(workspace.sources_lock), folder)
+        target = tmp_path / "target"
+        words = ["pip", "install", "-q", "-r", str(file.with_suffix(".lock") / "pylock.toml")]
+        env = {**os.environ, "UV_CACHE_DIR": str(workspace.cache / "uv")}
+        subprocess.run(
+            [program, *words, "--python", place / "bin/python", "--target", target],
+            check=True,
+            env=env,
+        )
+    assert (target / "cycler").is_dir() or (target / "cycler.py").is_file()
