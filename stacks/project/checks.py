@@ -24,7 +24,7 @@ TRIALS_PARALLEL = ["-n", "2"]
 # and anybody sees the same one. Other seeds are for a person who looks for new faults.
 TRIALS, SEED = 60, 1
 # Parts of tests/integration that have a marker of their own.
-MARKED = ("images", "browser")
+MARKED = ("images", "browser", "examples")
 PARTS = ("unit", "integration", *MARKED)
 # What the tests may know of the machine: what the README names, and nothing else.
 KEPT_VARIABLES = frozenset(

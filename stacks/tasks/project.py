@@ -14,7 +14,8 @@ from stacks.tasks.task import task
         "integration": "real channel, locks, environments, verification; interrupted, damaged and "
         "concurrent builds (17 min)",
         "images": "images, with and without an engine (2.5 min)",
-        "browser": "the page of timings in Chromium (10 s)",
+        "browser": "the page of timings and a notebook in Chromium (2 min)",
+        "examples": "the programs of examples/, each in its environment (5 min)",
         "faults": "this many random faults: kills, damage, bad mirrors, full disks, hostile "
         "archives and more (60: 2 min; without a choice of parts, 60 are run)",
         "seed": "of the random choices of --faults (default: 1)",
@@ -29,6 +30,7 @@ def test(
     integration: bool = False,
     images: bool = False,
     browser: bool = False,
+    examples: bool = False,
     faults: int = 0,
     seed: int = 1,
     trial: int = -1,
@@ -42,6 +44,7 @@ def test(
     from stacks.project import checks
 
     chosen = {"unit": unit, "integration": integration, "images": images, "browser": browser}
+    chosen["examples"] = examples
     if faults < 0 or (not faults and (seed, trial) != (1, -1)):
         raise UsageError("--seed and --trial need --faults N", fix="add --faults 1")
     trials = checks.Trials(faults, seed, trial if trial >= 0 else None) if faults else None

@@ -28,13 +28,21 @@ MakePrefix = Callable[[str, str], Path]
 
 
 # The longest groups start first, so that no process is left alone with one at the end.
-LONG = ("engine", "test_bare_machine", "test_reproducible", "test_workloads", "test_device")
+LONG = (
+    "engine",
+    "test_examples",
+    "test_bare_machine",
+    "test_reproducible",
+    "test_workloads",
+    "test_device",
+)
 # The parts of `./invoke test` by group; all others are its part `integration`.
 MARKERS = {
     "engine": "images",
     "test_image": "images",
     "test_page": "browser",
     "test_kernel": "browser",
+    "test_examples": "examples",
 }
 
 

@@ -11,6 +11,9 @@ from pathlib import Path
 from stacks.core.disk import REPOSITORY
 from unit.helpers.environments import EXPECTATION, add, environment
 
+# Seconds on a busy machine.
+IMPORT_LIMIT = 60
+
 
 def slow_environment(folder: Path) -> Path:
     """Make an environment with this Python, whose framework takes a minute to import."""
@@ -18,7 +21,8 @@ def slow_environment(folder: Path) -> Path:
     add(prefix, "bin/python", f'#!/bin/sh\nexec {sys.executable} "$@"\n', 0o555)
     assert (prefix / EXPECTATION).is_file()
     for module in ("theano", "pytensor"):
-        text = "import time\npipe = open('pipe', 'w')\ntime.sleep(60)"
+        text = "import time\npipe = open('pipe', 'w')\npipe.write('imported')\npipe.flush()\n"
+        text += "time.sleep(60)"
         add(folder, f"modules/{module}/__init__.py", text)
     return prefix
 
@@ -37,8 +41,10 @@ def kill_during_import(folder: Path, code: str, *arguments: str | Path) -> None:
             env={**os.environ, "PYTHONPATH": path, "TMPDIR": str(folder)},
             stderr=subprocess.PIPE,
         ) as tool,
-        (folder / "pipe").open() as pipe,
+        os.fdopen(os.open(folder / "pipe", os.O_RDONLY | os.O_NONBLOCK)) as pipe,
     ):
+        assert select.select([pipe], [], [], IMPORT_LIMIT)[0], "the framework is never imported"
+        assert pipe.read() == "imported"
         tool.kill()
         # All programs that do not capture it have the writing end.
         tool.communicate(timeout=10)

@@ -42,7 +42,7 @@ def test_a_workload_ends_with_a_killed_profile(tmp_path: Path) -> None:
     code = (
         "import sys, pathlib; from stacks.profiles import run\n"
         "from stacks.core.workspace import default_workspace\n"
-        "from stacks.variants.variant import load_variant\n"
+        "from stacks.variants.load import load_variant\n"
         "variant = load_variant(default_workspace(), 'openblas')\n"
         "prefix, options = pathlib.Path(sys.argv[1]), run.WorkloadOptions('logreg')\n"
         "run.run(variant, prefix, options, quiet=True)"

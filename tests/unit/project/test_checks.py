@@ -34,7 +34,7 @@ def test_parts_select_tests_by_folder_and_marker() -> None:
     both = integration("-m", "images or browser")
     assert list(commands(["images", "browser"], None, None)) == [both]
     assert list(commands(["integration"], None, None)) == [
-        integration("-m", "not (images or browser)")
+        integration("-m", "not (images or browser or examples)")
     ]
     assert list(commands(["browser", "integration"], None, None)) == [
         integration("-m", "not (images)")
