@@ -27,6 +27,11 @@ POLL, GRACE = 0.5, 15.0
 class CommandError(StacksError):
     """A program failed; the message has the end of its output."""
 
+    @property
+    def output(self) -> str:
+        """The end of the program's output, empty if there is none."""
+        return self.what.partition("\n")[2]
+
 
 def call(
     arguments: Sequence[str | Path],

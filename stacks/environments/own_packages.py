@@ -150,7 +150,7 @@ def _compile(prefix: Path, pin: IndexPin, archive: Path, target: Path) -> Path:
         except CommandError as error:
             raise UsageError(
                 f"{pin.name} {pin.version} cannot be compiled from its source archive",
-                found=error.found or error.what,
+                found=error.output or error.what,
                 fix="if a module is missing that it is built with, add that to `pip:`; or ask for "
                 "a version with a wheel",
             ) from error

@@ -43,6 +43,7 @@ else:
 PYLOCK = "pylock.toml"
 # Seconds in which another framework is tried for a hint.
 HINT_LIMIT = 60.0
+FRAMEWORKS = frozenset(["theano", "theano-pymc", "aesara", "pytensor"])
 # Glibc's oldest version in the tags of wheels.
 OLDEST_GLIBC = 5
 OTHER_NAMES = {17: "manylinux2014", 12: "manylinux2010", 5: "manylinux1"}
@@ -189,13 +190,16 @@ def _fitting(
         if name == variant.framework.name or framework.python == "2.7":
             continue
         parts = [each.partition("==") for each in framework.pip]
-        base = [Distribution(each, version) for each, _, version in parts]
+        base = [Distribution(canonicalize_name(each), version) for each, _, version in parts]
         options = ["--python-version", framework.python, *_platform(framework)]
         try:
-            _compile(workspace, program, variant.requests, base, folder, options, HINT_LIMIT)
+            text = _compile(workspace, program, variant.requests, base, folder, options, HINT_LIMIT)
         except CommandError:
             continue
-        names.append(name)
+        found = {package["name"] for package in tomllib.loads(text)["packages"]}
+        # Not where they bring another framework along.
+        if not found & (FRAMEWORKS - {each.name for each in base}):
+            names.append(name)
     return tuple(names)
 
 
@@ -204,7 +208,7 @@ def _conflict(variant: Variant, error: CommandError, fitting: Sequence[str]) -> 
     return UsageError(
         f"{display_path(variant.file)}: its packages do not fit {variant.framework.name} on "
         f"Python {variant.framework.python}",
-        found=error.found or error.what,
+        found=error.output or error.what,
         fix=f"change `framework:` to {' or '.join(fitting)}, which they fit, or change `pip:`"
         if fitting
         else "ask for other versions under `pip:`; no other framework fits either",

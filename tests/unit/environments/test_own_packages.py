@@ -119,7 +119,7 @@ def test_a_failed_compilation_leaves_nothing(
     compiled: list[str], tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     def fail(*_: Any, **options: Any) -> str:
-        raise CommandError("pip wheel", found="No module named hatchling")
+        raise CommandError("pip wheel\nNo module named hatchling")
 
     monkeypatch.setattr(own_packages, "call", fail)
     workspace, lock = Workspace(tmp_path, tmp_path / "cache"), lock_of(pin("a", "a-1.0.tar.gz"))

@@ -147,8 +147,8 @@ def test_a_conflict_names_the_framework_that_fits(
     ) -> None:
         constraints = (folder / "constraints.txt").read_text()
         tried.append(constraints)
-        if not fits or "Theano-PyMC" not in constraints:
-            raise CommandError("uv", found="a depends on scipy<1.8")
+        if not fits or "theano-pymc" not in constraints:
+            raise CommandError("uv\na depends on scipy<1.8")
         (folder / output).write_text("packages = []\n")
 
     monkeypatch.setattr(uv, "compile_lock", compile_lock)
