@@ -14,7 +14,7 @@ from stacks.channel.offers import read_channel
 from stacks.core.disk import scratch
 from stacks.core.errors import StaleError, UsageError
 from stacks.core.workspace import Workspace
-from stacks.environments import build, clean, prefix, stack_lock
+from stacks.environments import build, prefix, stack_lock
 from stacks.locks import lock, uv
 from stacks.locks.update import check_locks
 from stacks.sources.pins import read_pins
@@ -62,8 +62,6 @@ def test_python_2(flavour: str, tiny: Tiny, file: Path, capsys: pytest.CaptureFi
     assert (file.with_suffix(".build") / ".gitignore").read_text() == "*\n"
     # Nothing of it lies in the checkout.
     assert not tiny.workspace.environments.exists()
-    clean.clean(tiny.workspace, [variant], cache=False)
-    assert not place.exists() and file.with_suffix(".lock").is_dir()
 
 
 def test_an_edit_makes_the_lock_stale(tiny: Tiny, file: Path) -> None:

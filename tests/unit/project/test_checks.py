@@ -37,7 +37,7 @@ def test_parts_select_tests_by_folder_and_marker() -> None:
         integration("-m", "not (images or browser or examples)")
     ]
     assert list(commands(["browser", "integration"], None, None)) == [
-        integration("-m", "not (images)")
+        integration("-m", "not (images or examples)")
     ]
 
 

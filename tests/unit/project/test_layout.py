@@ -20,6 +20,7 @@ TASKS = "its tasks only pass their options on; tests/unit/tasks/test_task.py lis
 EXCEPTIONS = {
     "stacks/bench/record.py": "a base class and two limits: tests/unit/bench/test_result.py",
     "stacks/core/validation.py": "its messages name lines: tests/unit/core/test_yamlfile.py",
+    "stacks/environments/stack_lock.py": "tests/integration/test_stack.py locks real ones",
     "stacks/environments/other_channel.py": "tests/unit/locks/test_other_channel.py installs by it",
     "stacks/image/reproduce.py": "tests/integration/test_image.py makes two images by it",
     "stacks/publish/markdown.py": PAGE,
