@@ -49,7 +49,8 @@ def test_a_command_with_the_environments_programs_first(
 
 
 def test_no_command(variant: Variant) -> None:
-    with pytest.raises(UsageError, match=r"run --variant openblas --framework theano-1.0.5 -- python train.py"):
+    option = "--variant openblas --framework theano-1.0.5"
+    with pytest.raises(UsageError, match=f"run {option} -- python train.py"):
         run_module.run(variant, Path("/prefix"), [])
 
 
