@@ -31,7 +31,6 @@ EXCEPTIONS = {
     "stacks/tasks/project.py": TASKS,
     "stacks/tasks/timing.py": "tests/integration/test_cluster.py runs its commands",
     "stacks/variants/files.py": "models only: tests/unit/project/test_schemas.py",
-    "verify/checks/linkers_probe.py": "on PyTensor: tests/integration/test_verify_environments.py",
     "verify/checks/scan.py": SUITE,
     "verify/device/cases.py": DEVICE,
     "verify/device/optimiser.py": DEVICE,
