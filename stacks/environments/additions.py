@@ -129,7 +129,7 @@ def _reason(
 def _requires(addition: Addition, old: Path) -> Sequence[str]:
     """Return the requirements that a package's metadata has."""
     for name in addition.files:
-        if name.endswith(".dist-info/INSTALLER"):
+        if name.endswith(".dist-info/METADATA"):
             return PathDistribution((old / name).parent).requires or ()
     return ()
 

@@ -6,7 +6,7 @@
 
 from __future__ import annotations
 
-import importlib.metadata
+import email.parser
 from collections.abc import Mapping
 from pathlib import Path
 from urllib.parse import quote
@@ -88,11 +88,14 @@ def write(prefix: Path, final: Path, python: str) -> None:
 def installed(site_packages: Path) -> dict[str, str]:
     """Return the version of each distribution in a folder by its name, where both are valid."""
     found = {}
-    for distribution in importlib.metadata.distributions(path=[str(site_packages)]):
-        name, version = distribution.metadata["Name"], distribution.metadata["Version"]
-        # pip would refuse the whole file.
-        if name and version and NAME.fullmatch(name) and _is_version(version):
-            found[name] = version
+    parser = email.parser.HeaderParser()
+    for pattern in ("*.dist-info/METADATA", "*.egg-info/PKG-INFO", "*.egg-info"):
+        for path in filter(Path.is_file, site_packages.glob(pattern)):
+            message = parser.parsestr(path.read_text(encoding="utf-8", errors="replace"))
+            name, version = message["Name"], message["Version"]
+            # pip would refuse the whole file.
+            if name and version and NAME.fullmatch(name) and _is_version(version):
+                found[name] = version
     return found
 
 

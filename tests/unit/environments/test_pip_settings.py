@@ -30,12 +30,16 @@ def test_the_constraints_are_the_installed_packages(tmp_path: Path) -> None:
     # Such a line would make pip refuse all others.
     install(tmp_path, "3.9", "unusual", "of today")
     (tmp_path / SITE.format("3.9") / "empty-1.0.dist-info").mkdir()
+    # As setuptools' older releases write it.
+    old = "Metadata-Version: 1.0\nName: six\nVersion: 1.16.0\n"
+    (tmp_path / SITE.format("3.9") / "six-1.16.0.egg-info").write_text(old)
     final = Path("/final place/100 %é")
     pip_settings.write(tmp_path, final, "3.9")
     text = (tmp_path / pip_settings.CONSTRAINTS).read_text()
     assert [line for line in text.splitlines() if not line.startswith("#")] == [
         f"NumPy==1.22.4,{pip_settings.HINT}",
         f"pip==26.0.1,{pip_settings.HINT}",
+        f"six==1.16.0,{pip_settings.HINT}",
     ]
     # One word: pip splits the value of this setting.
     assert config(tmp_path)["install"]["constraint"] == (
