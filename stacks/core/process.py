@@ -172,6 +172,23 @@ def run_attached(
         raise cannot_run(words, error, "check the spelling of its path or name") from error
 
 
+def start_in_session(
+    arguments: Sequence[str | Path], output: IO[bytes], env: Mapping[str, str]
+) -> subprocess.Popen[bytes]:
+    """Start a program in a session of its own, without input; both its outputs go to the file.
+
+    Its caller ends it. Raises CommandError if it cannot be started.
+    """
+    return _start(
+        arguments,
+        env=env,
+        stdin=subprocess.DEVNULL,
+        stdout=output,
+        stderr=subprocess.STDOUT,
+        start_new_session=True,
+    )
+
+
 def run_supervised(
     arguments: Sequence[str | Path],
     line: str,

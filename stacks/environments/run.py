@@ -44,13 +44,13 @@ def run(variant: Variant, prefix: Path, command: Sequence[str]) -> None:
             fix=f"./invoke run {variant.option} -- python train.py",
         )
     warn(variant, prefix)
-    _replace_by(list(command), _variables(prefix))
+    _replace_by(list(command), variables(prefix))
 
 
 def shell(variant: Variant, prefix: Path) -> None:
     """Replace this process by an interactive shell whose prompt names the variant."""
     warn(variant, prefix)
-    env = _variables(prefix)
+    env = variables(prefix)
     program = env.get("SHELL", "/bin/sh")
     prompt = f"({variant.name}) "
     print(f"{variant.id}: python, g++ and theano are this environment's; leave with `exit`")
@@ -65,7 +65,8 @@ def shell(variant: Variant, prefix: Path) -> None:
     _replace_by([program, "-i"], {**env, "PS1": f"{prompt}$ "})
 
 
-def _variables(prefix: Path) -> dict[str, str]:
+def variables(prefix: Path) -> dict[str, str]:
+    """Return the environment variables for a person's program in an environment."""
     return environment(prefix) | pip_settings.for_uv(prefix, os.environ)
 
 

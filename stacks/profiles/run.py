@@ -14,7 +14,6 @@ from typing import Any
 from stacks.core import jsonfile
 from stacks.core.disk import scratch, write_atomically
 from stacks.core.errors import StacksError, UsageError
-from stacks.core.process import quoted
 from stacks.core.workspace import Workspace
 from stacks.environments import settings
 from stacks.environments.reports import workload_reports
@@ -67,17 +66,6 @@ def check_workload(name: str) -> None:
             f"no workload {name or 'is named'}",
             expected=", ".join(WORKLOADS),
             fix="./invoke profile --variant NAME --workload ntm",
-        )
-
-
-def check_no_program(command: Sequence[str]) -> None:
-    """Raise UsageError for the command line of a user's own program, which cannot be profiled."""
-    if command:
-        raise UsageError(
-            "profile cannot run a program of your own",
-            expected=f"--workload NAME: {', '.join(WORKLOADS)}",
-            found=quoted(command),
-            fix="leave out the words after --, and choose a workload: --workload ntm",
         )
 
 

@@ -191,12 +191,40 @@ def init(context: Context, folder: str, extends: str = "openblas", framework: st
     print(f"  ./invoke lock --variant {name} && ./invoke build --variant {name}")
 
 
-@task(help={"variant": VARIANT, "framework": FRAMEWORK}, takes_command=True)
-def run(context: Context, variant: str, framework: str = "") -> None:
+@task(
+    help={
+        "variant": VARIANT,
+        "framework": FRAMEWORK,
+        "jobs": "run CMD once for each argument, so many at a time: -- CMD {} ::: ARG ARG ...",
+        "over": "with --jobs: file with one argument a line, in place of words after :::",
+        "logs": "with --jobs: folder for the output of each run (default: job-logs)",
+    },
+    takes_command=True,
+)
+def run(
+    context: Context,
+    variant: str,
+    framework: str = "",
+    jobs: int = 0,
+    over: str = "",
+    logs: str = "",
+) -> None:
     """Run a program in an environment: run --variant V -- CMD."""
+    from stacks.core.errors import UsageError
     from stacks.environments import build as pipeline
     from stacks.environments import run as run_module
 
+    if jobs:
+        from stacks.environments import jobs as jobs_module
+
+        every = jobs_module.jobs_of(remainder(), path_of(over))
+        folder = path_of(logs or "job-logs")
+        assert folder
+        chosen, prefix = pipeline.ready_environment(default_workspace(), variant, framework or None)
+        jobs_module.run_jobs(chosen, prefix, every, jobs, folder)
+        return
+    if over or logs:
+        raise UsageError("--over and --logs belong to --jobs", fix="add --jobs N")
     chosen, prefix = pipeline.ready_environment(default_workspace(), variant, framework or None)
     run_module.run(chosen, prefix, remainder())
 

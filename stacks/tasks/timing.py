@@ -132,6 +132,7 @@ def publish(context: Context, check: bool = False) -> None:
         "linker": "another linker of the framework, such as numba (default: the C virtual machine)",
         "small": "small shapes, for a quick test",
         "fix_scan": "import theano_stacks_scan first, which makes the gradient of scans smaller",
+        "memory": "of a program after --: profile its memory too, which makes it slower",
         "json": JSON,
     },
     takes_command=True,
@@ -139,7 +140,7 @@ def publish(context: Context, check: bool = False) -> None:
 def profile(
     context: Context,
     variant: str,
-    workload: str = "ntm",
+    workload: str = "",
     framework: str = "",
     calls: int = 0,
     case: str = "",
@@ -147,14 +148,26 @@ def profile(
     linker: str = "",
     small: bool = False,
     fix_scan: bool = False,
+    memory: bool = False,
     json: str = "",
 ) -> None:
-    """Run a workload in an environment and print its profile."""
+    """Run a workload, or your program after --, in an environment and print its profile."""
     workspace = default_workspace()
+    from stacks.core.errors import UsageError
     from stacks.environments import build as pipeline
+    from stacks.profiles import program
     from stacks.profiles import run as profile_runs
 
-    profile_runs.check_no_program(remainder())
+    if command := remainder():
+        if workload or calls or case or compiles != 1 or linker or small or fix_scan:
+            raise UsageError(
+                "an option of workloads, and a program",
+                expected="--variant, --framework, --memory and --json before --",
+            )
+        chosen, prefix = pipeline.ready_environment(workspace, variant, framework or None)
+        program.profile(workspace, chosen, prefix, command, memory=memory, json_file=path_of(json))
+        return
+    workload = workload or "ntm"
     profile_runs.check_workload(workload)
     chosen, prefix = pipeline.ready_environment(workspace, variant, framework or None)
     options = profile_runs.WorkloadOptions(

@@ -103,7 +103,10 @@ def run(arguments):
         from verify.workloads import table as workload_table
 
         with io.open(arguments.show, encoding="utf-8") as file:
-            table.show(workload_table.render(json.load(file)))
+            content = json.load(file)
+        is_program = "processes" in content
+        render = workload_table.render_program if is_program else workload_table.render
+        table.show(render(content))
         return RAN
     for path in filter(None, (arguments.json, arguments.compile_folder, arguments.share_modules)):
         if not os.path.isdir(os.path.dirname(os.path.abspath(path))):

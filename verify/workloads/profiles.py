@@ -51,7 +51,11 @@ def forget_calls(function):
 
 def compile_times(function):
     """Return the seconds of a profiled function's compilation by stage."""
-    profile = function.profile
+    return compile_times_of(function.profile)
+
+
+def compile_times_of(profile):
+    """Return the seconds of a compilation by stage from its ProfileStats."""
     optimiser = getattr(profile, "optimizer_time", None)
     if optimiser is None:
         optimiser = profile.rewriting_time
@@ -73,14 +77,37 @@ def of_function(function):
         "vm_seconds": profile.vm_call_time,
         "nodes": profile.nb_nodes,
     }
-    content.update(_tables(function))
-    content["scans"] = _scans(function)
+    fgraph = graph.graph_of(function)
+    content.update(_tables(profile, fgraph))
+    content["scans"] = scans_of(fgraph)
     return content
 
 
-def _scans(function):
+def of_profile(profile):
+    """Return the profile of a function that may be gone, as of_function does; None if not called.
+
+    profile: a ProfileStats; the nodes in its tables hold the function's graph.
+    """
+    fgraph = next(iter(profile.apply_time), None)
+    if fgraph is None:
+        return None
+    fgraph = fgraph[0] if isinstance(fgraph, tuple) else fgraph.fgraph
+    content = {
+        "calls": profile.fct_callcount,
+        "seconds": profile.fct_call_time,
+        "vm_seconds": profile.vm_call_time,
+        "nodes": profile.nb_nodes,
+        "graph": graph.of_graph(fgraph),
+    }
+    content.update(_tables(profile, fgraph))
+    content["scans"] = scans_of(fgraph)
+    return content
+
+
+def scans_of(fgraph):
+    """Return the profiles of the scans of a graph, the slowest first."""
     scans = []
-    for node in graph.graph_of(function).toposort():
+    for node in fgraph.toposort():
         inner = graph.inner_function(node)
         if inner is None or not inner.profile:
             continue
@@ -93,14 +120,15 @@ def _scans(function):
             "seconds": profile.call_time,
             "vm_seconds": profile.vm_call_time,
         }
-        content.update(_tables(inner))
-        content["scans"] = _scans(inner)
+        inner_graph = graph.graph_of(inner)
+        content.update(_tables(profile, inner_graph))
+        content["scans"] = scans_of(inner_graph)
         scans.append(content)
     return sorted(scans, key=lambda scan: -scan["seconds"])
 
 
-def _tables(function):
-    rows = _rows(function)
+def _tables(profile, fgraph):
+    rows = _rows(profile, fgraph)
     return {
         "thunk_seconds": sum(row["seconds"] for row in rows),
         "classes": _summed(rows, "class"),
@@ -111,9 +139,8 @@ def _tables(function):
     }
 
 
-def _rows(function):
-    profile = function.profile
-    order = {node: index for index, node in enumerate(graph.graph_of(function).toposort())}
+def _rows(profile, fgraph):
+    order = {node: index for index, node in enumerate(fgraph.toposort())}
     rows = []
     for key, seconds in profile.apply_time.items():
         # PyTensor's keys are (graph, node).

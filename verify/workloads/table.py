@@ -38,6 +38,23 @@ def render(content):
     return "\n".join(lines) + "\n"
 
 
+def render_program(content):
+    """Return the report of a person's own program as text."""
+    lines = ["%s: %s" % (content["variant"], " ".join(content["command"]))]
+    for process in content["processes"]:
+        framework = process["framework"]
+        lines += ["", "process %(process)d of %(module)s %(version)s" % dict(process, **framework)]
+        if process["grad_seconds"] is not None:
+            lines.append("  Time in all calls to grad(): %es" % process["grad_seconds"])
+        for function in process["functions"]:
+            if not function["profile"]:
+                lines.append("  %(name)s: compiled, never called" % function)
+                continue
+            lines += [""] + _profile(function)
+            lines += [text.rstrip() for text in (function["memory"], function["tips"]) if text]
+    return "\n".join(lines) + "\n"
+
+
 def _summary(case):
     shape = ", ".join("%s %s" % (key, case["shape"][key]) for key in sorted(case["shape"]))
     samples, compiling, graph = case["seconds"], case["compile"], case["graph"]
