@@ -2,13 +2,15 @@
 
 from __future__ import annotations
 
+import io
 import sys
 from collections.abc import Sequence
+from contextlib import redirect_stderr
 
 from stacks.channel import solve as solver
 from stacks.channel.build import build_packages
 from stacks.channel.offers import read_channel
-from stacks.core.console import display_path, plural
+from stacks.core.console import display_path, plural, step
 from stacks.core.disk import scratch
 from stacks.core.errors import UsageError
 from stacks.core.workspace import Workspace
@@ -33,11 +35,13 @@ def relock(workspace: Workspace, variant: Variant, *, with_sdists: bool = True) 
     own: tuple[IndexPin, ...] = ()
     more = {}
     if variant.requests:
-        with scratch() as folder:
+        with scratch() as folder, step("resolve", plural(len(variant.requests), "request")):
             # The same without the packages to choose, which are chosen against it.
             base = variant.model_copy(update={"file": folder / "base.yaml", "requests": ()})
             lock.make(workspace, base, channel, digests)
-            prefix = build.make_environment(workspace, base)
+            # Its lines would name a folder that is gone a moment later.
+            with redirect_stderr(io.StringIO()):
+                prefix = build.make_environment(workspace, base)
             own, pylock = requirements.resolve(
                 workspace, variant, prefix / "bin/python", channel.pins
             )
