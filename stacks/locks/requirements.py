@@ -98,8 +98,8 @@ def resolve(
         program = uv.unpack(workspace, pins, folder)
         try:
             text = _compile(
-                workspace, program, variant.requests, base, folder,
-                ["--python", python, *_platform(variant.framework)],
+                workspace, program, variant.requests, variant.framework, base, folder,
+                ["--python", python],
             )  # fmt: skip
         except CommandError as error:
             fitting = _fitting(workspace, program, variant, folder)
@@ -115,7 +115,8 @@ def _by_pip(
     """Resolve with the environment's own pip, which downloads what it chooses."""
     requests, constraints, files = folder / "requests", folder / "constraints", folder / "files"
     requests.write_text("\n".join(variant.requests) + "\n", encoding="utf-8")
-    constraints.write_text(_constraints(base), encoding="utf-8")
+    text = _constraints(base, variant.framework)
+    constraints.write_text(text, encoding="utf-8")
     words = ["-m", "pip", "--disable-pip-version-check", "download", "--quiet"]
     # So that a source archive's own setup finds the environment's compiler.
     env = {**os.environ, "PATH": f"{python.parent}{os.pathsep}{os.environ.get('PATH', os.defpath)}"}
@@ -150,14 +151,17 @@ def _compile(
     workspace: Workspace,
     program: Path,
     requests: Sequence[str],
+    framework: Framework,
     base: Sequence[Distribution],
     folder: Path,
     options: Sequence[str | Path],
     limit: float | None = None,
 ) -> str:
     """Return the pylock.toml that uv makes of the requests."""
+    options = [*options, *_platform(framework)]
     (folder / "requests.in").write_text("\n".join(requests) + "\n", encoding="utf-8")
-    (folder / "constraints.txt").write_text(_constraints(base), encoding="utf-8")
+    text = _constraints(base, framework)
+    (folder / "constraints.txt").write_text(text, encoding="utf-8")
     # uv need not build what is installed to know what it asks for.
     lines = []
     for each in base:
@@ -172,8 +176,9 @@ def _compile(
     return (folder / PYLOCK).read_text(encoding="utf-8")
 
 
-def _constraints(base: Iterable[Distribution]) -> str:
-    return "".join(f"{each.name}=={each.version}\n" for each in base)
+def _constraints(base: Iterable[Distribution], framework: Framework) -> str:
+    lines = [*(f"{each.name}=={each.version}" for each in base), *framework.constraints]
+    return "".join(f"{line}\n" for line in lines)
 
 
 def _platform(framework: Framework) -> list[str]:
@@ -191,9 +196,12 @@ def _fitting(
             continue
         parts = [each.partition("==") for each in framework.pip]
         base = [Distribution(canonicalize_name(each), version) for each, _, version in parts]
-        options = ["--python-version", framework.python, *_platform(framework)]
+        options = ["--python-version", framework.python]
+        requests = variant.requests
         try:
-            text = _compile(workspace, program, variant.requests, base, folder, options, HINT_LIMIT)
+            text = _compile(
+                workspace, program, requests, framework, base, folder, options, HINT_LIMIT
+            )
         except CommandError:
             continue
         found = {package["name"] for package in tomllib.loads(text)["packages"]}

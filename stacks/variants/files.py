@@ -108,6 +108,11 @@ class FrameworkFile(Strict):
     pip: tuple[Requirement, ...] = Field(
         description="name==version of what pip flavours install, in this order"
     )
+    constraints: tuple[Line, ...] = Field(
+        (),
+        exclude=True,
+        description="of packages in a stack.yaml: versions that say that they fit, and do not",
+    )
 
 
 class CondaForge(Strict):
