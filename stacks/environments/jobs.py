@@ -137,10 +137,13 @@ def _end(processes: Sequence[subprocess.Popen[bytes]]) -> None:
     """Interrupt the sessions of the processes, and kill what has not ended in time."""
     _signal(processes, signal.SIGINT)
     deadline = time.monotonic() + GRACE
-    for process in processes:
-        with suppress(subprocess.TimeoutExpired):
-            process.wait(max(0.0, deadline - time.monotonic()))
-    _signal(processes, signal.SIGKILL)
+    try:
+        for process in processes:
+            with suppress(subprocess.TimeoutExpired):
+                process.wait(max(0.0, deadline - time.monotonic()))
+    finally:
+        # Also at a second ctrl-C.
+        _signal(processes, signal.SIGKILL)
     for process in processes:
         process.wait()
 
