@@ -35,6 +35,8 @@ EXCEPTIONS = {
     "verify/device/cases.py": DEVICE,
     "verify/device/optimiser.py": DEVICE,
     "verify/device/speed.py": DEVICE,
+    "verify/program_hook/sitecustomize.py": "tests/unit/profiles/test_program.py runs it",
+    "verify/program_report.py": "tests/unit/profiles/test_program.py runs it",
     "verify/suite.py": SUITE,
     "verify/workloads/gibbs.py": WORKLOAD,
     "verify/workloads/logreg.py": TIMED,
