@@ -33,8 +33,8 @@ class ScanProfileStats(ProfileStats):
 
 
 @pytest.fixture
-def variant(workspace: Workspace) -> Variant:
-    return load_variant(workspace, "openblas")
+def variant(own_workspace: Workspace) -> Variant:
+    return load_variant(own_workspace, "openblas")
 
 
 @pytest.fixture
@@ -113,18 +113,20 @@ def test_a_program_without_the_framework_leaves_no_report(
     ],
 )
 def test_nothing_is_stored_of_a_program_that_failed(
-    workspace: Workspace, variant: Variant, tmp_path: Path, words: str, code: int, found: str
+    own_workspace: Workspace, variant: Variant, tmp_path: Path, words: str, code: int, found: str
 ) -> None:
     with pytest.raises(program.ProgramError) as raised:
-        program.profile(workspace, variant, tmp_path, ["sh", "-c", words])
+        program.profile(own_workspace, variant, tmp_path, ["sh", "-c", words])
     assert raised.value.exit_code == code
     assert found in str(raised.value.found)
-    assert not (workload_reports(workspace, variant) / "program.json").exists()
+    assert not (workload_reports(own_workspace, variant) / "program.json").exists()
 
 
-def test_a_missing_program_is_named(workspace: Workspace, variant: Variant, tmp_path: Path) -> None:
+def test_a_missing_program_is_named(
+    own_workspace: Workspace, variant: Variant, tmp_path: Path
+) -> None:
     with pytest.raises(CommandError, match="cannot run no-such-program"):
-        program.profile(workspace, variant, tmp_path, ["no-such-program"])
+        program.profile(own_workspace, variant, tmp_path, ["no-such-program"])
 
 
 def test_processes_come_in_the_order_of_their_ids(tmp_path: Path) -> None:
