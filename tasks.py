@@ -1,20 +1,11 @@
 """The front door: the tasks of ./invoke, which are in stacks/tasks."""
 
 from stacks.tasks.channel import lock, pin, publish_channel, serve
-from stacks.tasks.environments import (
-    build,
-    clean,
-    init,
-    kernel,
-    list_,
-    recommend,
-    run,
-    shell,
-    verify,
-)
+from stacks.tasks.environments import build, clean, list_, recommend, verify
 from stacks.tasks.images import base, matrix, render, reproduce
 from stacks.tasks.project import configure, schema, test, vendor
 from stacks.tasks.timing import bench, compare, profile, publish, results, scheduler, worker
+from stacks.tasks.use import init, kernel, run, shell
 
 __all__ = [
     "base",

@@ -6,7 +6,7 @@ from invoke.context import Context
 
 from stacks.core.workspace import default_workspace
 from stacks.tasks.options import CHANNEL, CLUSTER, FRAMEWORK, FULL, JSON, VARIANT, path_of
-from stacks.tasks.task import remainder, task
+from stacks.tasks.task import task
 
 
 @task(
@@ -164,129 +164,6 @@ def recommend(context: Context, framework: str = "", rounds: int = 7) -> None:
         lock.with_other_channels(workspace, on_framework(workspace, framework or None)),
         rounds,
     )
-
-
-@task(
-    help={
-        "folder": "your code's folder; it is made if it is not there",
-        "extends": "the variant that it is made of (default: openblas)",
-        "framework": FRAMEWORK,
-    },
-    positional=["folder"],
-)
-def init(context: Context, folder: str, extends: str = "openblas", framework: str = "") -> None:
-    """Write a stack.yaml: a variant of your own beside your code."""
-    from stacks.core.console import display_path
-    from stacks.core.process import quoted
-    from stacks.variants import stack
-    from stacks.variants.load import load_variant
-
-    place = path_of(folder)
-    assert place
-    # So that a misspelt name is found now.
-    chosen = load_variant(default_workspace(), extends, framework or None)
-    file = stack.write_template(place, extends=chosen.name, framework=chosen.framework.name)
-    name = quoted([display_path(file)])
-    print(f"{display_path(file)}: add your packages to `pip:`, then")
-    print(f"  ./invoke lock --variant {name} && ./invoke build --variant {name}")
-
-
-@task(
-    help={
-        "variant": VARIANT,
-        "framework": FRAMEWORK,
-        "jobs": "run CMD once for each argument, so many at a time: -- CMD {} ::: ARG ARG ...",
-        "over": "with --jobs: file with one argument a line, in place of words after :::",
-        "logs": "with --jobs: folder for the output of each run (default: job-logs)",
-    },
-    takes_command=True,
-)
-def run(
-    context: Context,
-    variant: str,
-    framework: str = "",
-    jobs: int = 0,
-    over: str = "",
-    logs: str = "",
-) -> None:
-    """Run a program in an environment: run --variant V -- CMD."""
-    from stacks.core.errors import UsageError
-    from stacks.environments import build as pipeline
-    from stacks.environments import run as run_module
-
-    if jobs:
-        from stacks.environments import jobs as jobs_module
-
-        every = jobs_module.jobs_of(remainder(), path_of(over))
-        folder = path_of(logs or "job-logs")
-        assert folder
-        chosen, prefix = pipeline.ready_environment(default_workspace(), variant, framework or None)
-        jobs_module.run_jobs(chosen, prefix, every, jobs, folder)
-        return
-    if over or logs:
-        raise UsageError("--over and --logs belong to --jobs", fix="add --jobs N")
-    chosen, prefix = pipeline.ready_environment(default_workspace(), variant, framework or None)
-    run_module.run(chosen, prefix, remainder())
-
-
-@task(help={"variant": VARIANT, "framework": FRAMEWORK})
-def shell(context: Context, variant: str, framework: str = "") -> None:
-    """Open a shell in an environment."""
-    from stacks.environments import build as pipeline
-    from stacks.environments import run as run_module
-
-    chosen, prefix = pipeline.ready_environment(default_workspace(), variant, framework or None)
-    run_module.shell(chosen, prefix)
-
-
-@task(
-    help={
-        "variant": VARIANT,
-        "framework": FRAMEWORK,
-        "name": "name of the kernel (default: framework and variant)",
-        "user": "for this user's Jupyter (default)",
-        "prefix": "for the Jupyter in this folder: a venv, or another environment",
-        "list": "show the installed kernels",
-        "remove": "remove the kernel of this name",
-    },
-    protects=("build", "cache"),
-)
-def kernel(
-    context: Context,
-    variant: str = "",
-    framework: str = "",
-    name: str = "",
-    user: bool = False,
-    prefix: str = "",
-    list_: bool = False,
-    remove: str = "",
-) -> None:
-    """Install a Jupyter kernel that runs notebooks in an environment."""
-    workspace = default_workspace()
-    from stacks.core.errors import UsageError
-    from stacks.environments import build as pipeline
-    from stacks.environments import kernel as kernels
-    from stacks.sources.pins import read_pins
-
-    if user and prefix:
-        raise UsageError("both --user and --prefix", expected="one of them")
-    if sum(map(bool, (variant, list_, remove))) != 1:
-        raise UsageError("expected one of --variant V, --list and --remove NAME")
-    folder = kernels.kernels_below(path_of(prefix))
-    if list_:
-        kernels.show(folder)
-    elif remove:
-        kernels.remove(remove, folder)
-    else:
-        chosen, target = pipeline.ready_environment(workspace, variant, framework or None)
-        kernels.install(
-            workspace,
-            chosen,
-            target,
-            read_pins(workspace.sources_lock),
-            name=name or kernels.default_name(chosen),
-            kernels=folder,
-        )
 
 
 @task(name="list")
