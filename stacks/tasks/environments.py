@@ -6,7 +6,7 @@ from invoke.context import Context
 
 from stacks.core.workspace import default_workspace
 from stacks.tasks.options import CHANNEL, CLUSTER, FRAMEWORK, FULL, JSON, VARIANT, path_of
-from stacks.tasks.task import task
+from stacks.tasks.task import remainder, task
 
 
 @task(
@@ -150,11 +150,17 @@ def verify(
     help={
         "framework": FRAMEWORK,
         "rounds": "number of rounds; each measures every variant once (default: 7)",
-    }
+    },
+    takes_command=True,
 )
 def recommend(context: Context, framework: str = "", rounds: int = 7) -> None:
-    """Measure the built variants; name the fastest verified one."""
+    """Measure the built variants, or your program after -- on them; name the fastest."""
     workspace = default_workspace()
+    if program := remainder():
+        from stacks.bench import own_program
+
+        own_program.bench_named(workspace, [], framework, program, rounds=rounds)
+        return
     from stacks.bench import recommend
     from stacks.locks import lock
     from stacks.variants.load import on_framework

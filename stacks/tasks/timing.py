@@ -29,7 +29,9 @@ INSECURE_ADDRESS = (
         "together": "compile the programs of all variants at the same time; compile times are not "
         "stored",
         "cluster": CLUSTER + "; each machine builds, verifies and times all variants",
-    }
+        "json": "of a program after --: also write each of its runs to this file, as JSON",
+    },
+    takes_command=True,
 )
 def bench(
     context: Context,
@@ -46,10 +48,30 @@ def bench(
     together: bool = False,
     fix_scan: bool = False,
     cluster: str = "",
+    json: str = "",
 ) -> None:
-    """Time variants in turn and store the results in results/."""
+    """Time variants in turn, and store the results in results/; or your program after --."""
     workspace = default_workspace()
     from stacks.bench.options import BenchOptions
+    from stacks.core.errors import UsageError
+
+    if program := remainder():
+        if any((workload, threads, quick, machine, starts, calls, limit, together, fix_scan)):
+            raise UsageError(
+                "an option of workloads, and a program",
+                expected="--variants, --framework, --rounds and --json before --",
+            )
+        if cluster:
+            raise UsageError("--cluster times workloads only", fix="leave it out")
+        from stacks.bench import own_program
+
+        names = [name for name in variants.split(",") if name]
+        own_program.bench_named(
+            workspace, names, framework, program, rounds=rounds, json_file=path_of(json)
+        )
+        return
+    if json:
+        raise UsageError("--json needs a program after --", fix="results are stored in results/")
 
     options = BenchOptions(
         workload=workload, rounds=rounds, threads=threads, quick=quick,
@@ -58,7 +80,6 @@ def bench(
     )  # fmt: skip
     if cluster:
         from stacks.cluster import programs
-        from stacks.core.errors import UsageError
 
         if machine:
             raise UsageError(
@@ -186,7 +207,9 @@ def profile(
         "workload": "workload of the reports, if variants are named (default: ntm)",
         "framework": FRAMEWORK,
         "case": "compare only this case of the workload",
+        "rounds": "of a program after --: number of rounds (default: 7)",
     },
+    takes_command=True,
 )
 def compare(
     context: Context,
@@ -195,8 +218,15 @@ def compare(
     workload: str = "ntm",
     framework: str = "",
     case: str = "",
+    rounds: int = 0,
 ) -> None:
-    """Show two profiles side by side, the largest change first."""
+    """Show two profiles side by side; or time your program after -- on two variants."""
+    if program := remainder():
+        from stacks.bench import own_program
+
+        names = [before, after]
+        own_program.bench_named(default_workspace(), names, framework, program, rounds=rounds)
+        return
     from stacks.profiles import compare as profile_compare
     from stacks.profiles import run as profile_runs
 

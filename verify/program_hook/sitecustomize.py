@@ -1,4 +1,4 @@
-"""Profile a person's own program, which is not edited: `./invoke profile --variant V -- CMD`.
+"""Profile or time a person's own program, which is not edited: `profile`, `bench ... -- CMD`.
 
 This folder is first on PYTHONPATH, so every Python of the program imports this module at its start;
 the environment's or the person's own sitecustomize follows. Each process that compiles functions
@@ -16,9 +16,14 @@ FRAMEWORKS = ("theano", "aesara", "pytensor")
 
 
 class _Observer(object):
-    """A finder that finds nothing: it looks for the framework's profiling module at each import."""
+    """A finder that finds nothing: it looks for a module of the framework at each import.
 
-    def __init__(self):
+    names: of the module, within the framework. attribute: the module's last, so that it is whole.
+    act: what is called once, with the framework's name and the module.
+    """
+
+    def __init__(self, names, attribute, act):
+        self._names, self._attribute, self._act = names, attribute, act
         self._has_seen = False
 
     def find_module(self, name, path=None):
@@ -34,11 +39,12 @@ class _Observer(object):
         if self._has_seen:
             return
         for framework in FRAMEWORKS:
-            module = sys.modules.get(framework + ".compile.profiling")
-            if hasattr(module, "ScanProfileStats"):
-                self._has_seen = True
-                _collect(framework, module)
-                return
+            for name in self._names:
+                module = sys.modules.get(framework + name)
+                if hasattr(module, self._attribute):
+                    self._has_seen = True
+                    self._act(framework, module)
+                    return
 
 
 def _collect(framework, module):
@@ -47,15 +53,24 @@ def _collect(framework, module):
     # The framework prints its profiles at the end, unless it believes that it registered this.
     module._atexit_registered = True
 
-    folder = os.path.dirname(HERE)
-    sys.path.insert(0, folder)
-    try:
-        import program_report
-    finally:
-        sys.path.remove(folder)
+    program_report = _suite_module("program_report")
     collector = program_report.Collector(framework, module, os.environ["THEANO_STACKS_PROFILE"])
     atexit.register(collector.write)
     collector.follow_children()
+
+
+def _time(_, module):
+    _suite_module("program_times").watch(module, os.environ["THEANO_STACKS_TIMES"])
+
+
+def _suite_module(name):
+    """Import a module of the suite, whose folder is not on the program's path."""
+    folder = os.path.dirname(HERE)
+    sys.path.insert(0, folder)
+    try:
+        return __import__(name)
+    finally:
+        sys.path.remove(folder)
 
 
 def _chain():
@@ -74,5 +89,8 @@ def _chain():
 
 
 if os.environ.get("THEANO_STACKS_PROFILE"):
-    sys.meta_path.insert(0, _Observer())
+    sys.meta_path.insert(0, _Observer([".compile.profiling"], "ScanProfileStats", _collect))
+if os.environ.get("THEANO_STACKS_TIMES"):
+    MAKERS = [".compile.function_module", ".compile.function.types", ".compile.maker"]
+    sys.meta_path.insert(0, _Observer(MAKERS, "FunctionMaker", _time))
 _chain()

@@ -1,0 +1,228 @@
+"""Timing a person's own program in several environments, in turn.
+
+Each run is a whole process: wall and processor time, peak memory, the time in the compilation of
+functions, and, where the program prints the line THEANO_STACKS_STEP after each step, the time of a
+step. Another variant is the first in each round, as in the bench of workloads.
+"""
+
+from __future__ import annotations
+
+import itertools
+import json
+import os
+import signal
+import statistics
+import sys
+import time
+from collections.abc import Iterator, Sequence
+from contextlib import suppress
+from dataclasses import asdict, dataclass
+from pathlib import Path
+
+from stacks.bench.candidates import Candidate
+from stacks.bench.command import choose_candidates
+from stacks.bench.intervals import Ratio, speedup, summary
+from stacks.core import jsonfile
+from stacks.core.console import print_table
+from stacks.core.disk import scratch, write_atomically
+from stacks.core.errors import UsageError
+from stacks.core.process import start_in_session
+from stacks.core.workspace import Workspace
+from stacks.environments import run as runs
+from stacks.profiles.program import HOOK, failure
+
+ROUNDS = 7
+STEP = b"THEANO_STACKS_STEP"
+FOLDER_VARIABLE = "THEANO_STACKS_TIMES"
+SCHEMA = 1
+
+
+@dataclass(frozen=True)
+class ProgramRun:
+    """One run of the program.
+
+    wall, cpu, compile: seconds; cpu with its children's, compile of all its processes. memory: the
+    peak of its largest process, in MB. steps: seconds from each mark to the next. first_step:
+    seconds to the first mark, None without any.
+    """
+
+    wall: float
+    cpu: float
+    compile: float
+    memory: float
+    first_step: float | None
+    steps: tuple[float, ...]
+
+    @property
+    def step(self) -> float | None:
+        """The median of its steps in seconds, None with fewer than two marks."""
+        return statistics.median(self.steps) if self.steps else None
+
+
+def bench_named(
+    workspace: Workspace,
+    names: Sequence[str],
+    framework: str,
+    command: Sequence[str],
+    *,
+    rounds: int = 0,
+    json_file: Path | None = None,
+) -> None:
+    """Do as `bench` with variants by name, or with all that are built and verified.
+
+    rounds: 0 for the default. Raises UsageError if a variant cannot be timed.
+    """
+    candidates = choose_candidates(workspace, names, framework)
+    bench(candidates, command, rounds=rounds or ROUNDS, json_file=json_file)
+
+
+def bench(
+    candidates: Sequence[Candidate],
+    command: Sequence[str],
+    *,
+    rounds: int = ROUNDS,
+    json_file: Path | None = None,
+) -> None:
+    """Time a program on variants in rounds, after a first run of each; print a table.
+
+    The first run compiles what the environment has not compiled before. json_file: also write every
+    run there. Raises ProgramError with the program's status if it fails, CommandError if it cannot
+    be started; then no figure is kept.
+    """
+    if rounds < 1:
+        raise UsageError(f"--rounds {rounds}", expected="at least 1")
+    first: dict[str, ProgramRun] = {}
+    timed: dict[str, list[ProgramRun]] = {c.variant.id: [] for c in candidates}
+    for number, candidate in turns(candidates, rounds):
+        name = candidate.variant.id
+        result = run_once(candidate, command)
+        if number:
+            timed[name].append(result)
+        else:
+            first[name] = result
+        of = f"round {number} of {rounds}" if number else "first run"
+        print(f"  {of}: {name}: {result.wall:.2f} s", file=sys.stderr, flush=True)
+    show(first, timed)
+    if json_file:
+        content = {
+            "schema": SCHEMA,
+            "command": list(command),
+            "first": {name: asdict(run) for name, run in first.items()},
+            "rounds": {name: [asdict(run) for run in found] for name, found in timed.items()},
+        }
+        write_atomically(json_file, json.dumps(content, indent=1, sort_keys=True) + "\n")
+
+
+def turns(candidates: Sequence[Candidate], rounds: int) -> Iterator[tuple[int, Candidate]]:
+    """Yield round and variant: A B C in round 0, then A B C, B C A, C A B."""
+    for number in range(rounds + 1):
+        start = max(number - 1, 0) % len(candidates)
+        for candidate in (*candidates[start:], *candidates[:start]):
+            yield number, candidate
+
+
+def run_once(candidate: Candidate, command: Sequence[str]) -> ProgramRun:
+    """Run the program to its end; on a failure print its output and raise ProgramError."""
+    with scratch() as folder:
+        env = {
+            **runs.variables(candidate.place),
+            # The marks are to come when they are printed.
+            "PYTHONUNBUFFERED": "1",
+            "PYTHONPATH": os.pathsep.join(
+                [str(HOOK), *filter(None, [os.environ.get("PYTHONPATH")])]
+            ),
+            FOLDER_VARIABLE: str(folder),
+        }
+        reading, writing = os.pipe()
+        with os.fdopen(reading, "rb") as output:
+            start = time.perf_counter()
+            with os.fdopen(writing, "wb") as end:
+                process = start_in_session(command, end, env)
+            try:
+                marks, lines = _read(output)
+                _, code, usage = os.wait4(process.pid, 0)
+            except BaseException:
+                with suppress(ProcessLookupError):
+                    os.killpg(process.pid, signal.SIGKILL)
+                process.wait()
+                raise
+        wall = time.perf_counter() - start
+        process.returncode = status = os.waitstatus_to_exitcode(code)
+        if status:
+            sys.stderr.buffer.write(lines)
+            sys.stderr.flush()
+            raise failure(candidate.variant, command, status)
+        compiled = [jsonfile.read(path)["compile"] for path in folder.glob("*.json")]
+    return ProgramRun(
+        wall=wall,
+        cpu=usage.ru_utime + usage.ru_stime,
+        compile=sum(compiled),
+        memory=usage.ru_maxrss * 1024 / 1e6,
+        first_step=marks[0] - start if marks else None,
+        steps=tuple(after - before for before, after in itertools.pairwise(marks)),
+    )
+
+
+def _read(output: Iterator[bytes]) -> tuple[list[float], bytes]:
+    """Return when each mark came, and all other lines."""
+    marks, lines = [], []
+    for line in output:
+        if line.strip() == STEP:
+            marks.append(time.perf_counter())
+        else:
+            lines.append(line)
+    return marks, b"".join(lines)
+
+
+def show(first: dict[str, ProgramRun], timed: dict[str, list[ProgramRun]]) -> None:
+    """Print a line for each variant, then the fastest if the rounds show one."""
+    reference = next(iter(timed))
+    has_steps = all(run.step for found in timed.values() for run in found)
+    rows = []
+    for name, found in timed.items():
+        walls = summary([run.wall for run in found])
+        ratio = _ratio(found, timed[reference], has_steps)
+        steps = [run.step for run in found if run.step]
+        rows.append(
+            (
+                name,
+                f"{first[name].wall:.2f} s",
+                f"{walls.median:.2f} s ({walls.low:.2f} to {walls.high:.2f})",
+                f"{statistics.median(run.cpu for run in found):.2f} s",
+                f"{statistics.median(run.compile for run in found):.2f} s",
+                f"{1e3 * statistics.median(steps):.3f} ms" if has_steps else "-",
+                f"{max(run.memory for run in found):.0f} MB",
+                "1" if name == reference else _ratio_text(ratio),
+            )
+        )
+    names = ("first run", "wall (quartiles)", "CPU", "compile", "step", "peak", "times as fast")
+    print_table(("variant",), names, rows)
+    print(f"\n{verdict(timed, has_steps)}")
+
+
+def verdict(timed: dict[str, list[ProgramRun]], has_steps: bool) -> str:
+    """Return a sentence with the fastest variant, if the rounds show one."""
+    measure = "step" if has_steps else "whole program"
+    if len(timed) < 2:
+        return "one variant: nothing to compare it with"
+
+    def middle(name: str) -> float:
+        return statistics.median(_values(timed[name], has_steps))
+
+    best = min(timed, key=middle)
+    ratios = [_ratio(timed[best], timed[name], has_steps) for name in timed if name != best]
+    if all(ratio.significant for ratio in ratios):
+        return f"{measure}: {best} is the fastest"
+    return f"{measure}: the rounds show no fastest variant; {best} has the lowest median"
+
+
+def _values(found: Sequence[ProgramRun], has_steps: bool) -> list[float]:
+    return [(run.step or 0.0) if has_steps else run.wall for run in found]
+
+
+def _ratio(ours: Sequence[ProgramRun], theirs: Sequence[ProgramRun], has_steps: bool) -> Ratio:
+    return speedup(_values(ours, has_steps), _values(theirs, has_steps), "s")
+
+
+def _ratio_text(ratio: Ratio) -> str:
+    return f"{ratio.value:.2f} ({ratio.low:.2f} to {ratio.high:.2f})"

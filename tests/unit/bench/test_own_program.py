@@ -1,0 +1,128 @@
+from __future__ import annotations
+
+import json
+import sys
+from pathlib import Path
+
+import pytest
+
+from stacks.bench import own_program
+from stacks.bench.candidates import Candidate
+from stacks.bench.own_program import ProgramRun
+from stacks.core.errors import UsageError
+from stacks.core.process import CommandError
+from stacks.core.workspace import Workspace
+from stacks.locks.lock import Lock
+from stacks.profiles.program import ProgramError
+from stacks.variants.load import load_variant
+
+COMPILED = """echo '{"compile": 1.5}' > $THEANO_STACKS_TIMES/7.json; """
+MARKS = "import os, sys\nfor _ in range(4): print('THEANO_STACKS_STEP')\n"
+
+
+@pytest.fixture
+def candidates(workspace: Workspace, tmp_path: Path) -> list[Candidate]:
+    lock = Lock((), (), "", "", "")
+    names = ("openblas", "mkl", "blis")
+    return [Candidate(load_variant(workspace, name), tmp_path, lock, None) for name in names]
+
+
+def a_run(wall: float, step: float = 0.0) -> ProgramRun:
+    return ProgramRun(wall, wall, 0.1, 100.0, None, (step,) if step else ())
+
+
+def test_another_variant_is_first_in_each_round(candidates: list[Candidate]) -> None:
+    order = [(n, c.variant.name[0]) for n, c in own_program.turns(candidates, 3)]
+    assert "".join(f"{number}{name} " for number, name in order) == (
+        "0o 0m 0b 1o 1m 1b 2m 2b 2o 3b 3o 3m "
+    )
+
+
+def test_a_run(candidates: list[Candidate]) -> None:
+    words = ["sh", "-c", COMPILED + 'exec "$@"', "sh", sys.executable, "-c", MARKS]
+    run = own_program.run_once(candidates[0], words)
+    assert run.compile == 1.5
+    assert len(run.steps) == 3 and run.step is not None
+    assert run.first_step is not None and 0 < run.first_step < run.wall
+    assert run.memory > 1 and run.cpu > 0
+
+
+def test_a_program_without_marks(candidates: list[Candidate]) -> None:
+    run = own_program.run_once(candidates[0], ["true"])
+    assert (run.steps, run.step, run.first_step, run.compile) == ((), None, None, 0)
+
+
+def test_it_runs_in_the_environment(candidates: list[Candidate], tmp_path: Path) -> None:
+    program = (
+        f'[ "$CONDA_PREFIX" = {tmp_path} ] && case "$PATH" in {tmp_path}/bin:*) ;; *) exit 9; esac'
+    )
+    own_program.run_once(candidates[0], ["sh", "-c", program])
+
+
+@pytest.mark.parametrize(
+    ("program", "status", "found"),
+    [("exit 3", 3, "exit status 3"), ("kill -9 $$", 137, "killed by signal 9")],
+)
+def test_of_a_failed_program_no_figure_is_kept(
+    program: str,
+    status: int,
+    found: str,
+    candidates: list[Candidate],
+    tmp_path: Path,
+    capfd: pytest.CaptureFixture[str],
+) -> None:
+    file = tmp_path / "runs.json"
+    with pytest.raises(ProgramError, match=found) as raised:
+        own_program.bench(
+            candidates, ["sh", "-c", f"echo out; echo err >&2; {program}"], json_file=file
+        )
+    assert raised.value.exit_code == status
+    output = capfd.readouterr()
+    assert "out\nerr\n" in output.err and output.out == ""
+    assert not file.exists()
+
+
+def test_a_missing_program(candidates: list[Candidate]) -> None:
+    with pytest.raises(CommandError, match="cannot run no-such-program"):
+        own_program.run_once(candidates[0], ["no-such-program"])
+
+
+def test_no_rounds(candidates: list[Candidate]) -> None:
+    with pytest.raises(UsageError, match="--rounds -1"):
+        own_program.bench(candidates, ["true"], rounds=-1)
+
+
+def test_the_table_and_the_file(
+    candidates: list[Candidate], tmp_path: Path, capsys: pytest.CaptureFixture[str]
+) -> None:
+    file = tmp_path / "runs.json"
+    own_program.bench(candidates, ["true"], rounds=2, json_file=file)
+    names = [candidate.variant.id for candidate in candidates]
+    lines = capsys.readouterr().out.splitlines()
+    assert [line.split()[0] for line in lines[1:4]] == names
+    content = json.loads(file.read_text())
+    assert content["command"] == ["true"]
+    assert {name: len(found) for name, found in content["rounds"].items()} == dict.fromkeys(
+        names, 2
+    )
+    assert sorted(content["first"]) == sorted(names)
+
+
+def test_the_fastest_is_named_where_the_rounds_show_it() -> None:
+    slow = [a_run(2.0 + noise / 10) for noise in range(7)]
+    fast = [a_run(1.0 + noise / 10) for noise in range(7)]
+    assert own_program.verdict({"a": slow, "b": fast}, has_steps=False) == (
+        "whole program: b is the fastest"
+    )
+    mixed = [a_run(2.0 + (-1) ** n / 10) for n in range(7)]
+    even = [a_run(2.0) for n in range(7)]
+    assert "show no fastest variant" in own_program.verdict(
+        {"a": mixed, "b": even}, has_steps=False
+    )
+    assert "show no fastest" in own_program.verdict({"a": slow[:3], "b": fast[:3]}, has_steps=False)
+
+
+def test_steps_decide_where_all_have_them() -> None:
+    a = [a_run(1.0, step=0.2 + n / 100) for n in range(7)]
+    b = [a_run(9.0, step=0.1 + n / 100) for n in range(7)]
+    assert own_program.verdict({"a": a, "b": b}, has_steps=True) == "step: b is the fastest"
