@@ -11,7 +11,7 @@ from stacks.channel import places
 from stacks.channel.offers import read_channel
 from stacks.core.errors import FetchError
 from stacks.core.workspace import Workspace
-from stacks.locks import lock
+from stacks.locks import lock, texts
 from stacks.sources import alive
 from stacks.sources.alive import Holdings
 from stacks.sources.download import size_at
@@ -106,7 +106,7 @@ def sources_of(
 def installed_by_pip(workspace: Workspace, pins: Pins) -> frozenset[Pin]:
     """Return the pins that environments need as they are, beside any package made of them."""
     return frozenset(
-        pin for variant in all_variants(workspace) for pin in lock.requirements_of(variant, pins)
+        pin for variant in all_variants(workspace) for pin in texts.requirements_of(variant, pins)
     )
 
 
