@@ -89,7 +89,8 @@ def _chain():
 
 
 if os.environ.get("THEANO_STACKS_PROFILE"):
-    sys.meta_path.insert(0, _Observer([".compile.profiling"], "ScanProfileStats", _collect))
+    PROFILES = [".compile.profiling", ".compile.debug.profiling"]
+    sys.meta_path.insert(0, _Observer(PROFILES, "ProfileStats", _collect))
 if os.environ.get("THEANO_STACKS_TIMES"):
     MAKERS = [".compile.function_module", ".compile.function.types", ".compile.maker"]
     sys.meta_path.insert(0, _Observer(MAKERS, "FunctionMaker", _time))

@@ -1,0 +1,90 @@
+"""A person's own program under the tools, in real environments: profiled, timed, run over words."""
+
+from __future__ import annotations
+
+import json
+import subprocess
+import sys
+from pathlib import Path
+
+import pytest
+
+from integration.conftest import MakePrefix
+from stacks.bench import own_program
+from stacks.bench.candidates import Candidate
+from stacks.core.disk import REPOSITORY
+from stacks.core.workspace import Workspace
+from stacks.locks.lock import Lock
+from stacks.profiles import program as profiles
+from stacks.variants.load import load_variant
+
+INVOKE = [sys.executable, "-I", "-m", "invoke", "--search-root", str(REPOSITORY)]
+FRAMEWORKS = [
+    ("theano-0.8.2", "theano"),
+    ("theano-1.0.5", "theano"),
+    ("theano-pymc-1.1.2", "theano"),
+    ("aesara-2.8.7", "aesara"),
+    ("pytensor-2.38.3", "pytensor"),
+    ("pytensor-3.3.7", "pytensor"),
+]
+PROGRAM = """\
+import sys, {module} as framework, {module}.tensor as tt
+x = tt.matrix("x")
+f = framework.function([x], tt.dot(tt.tanh(x), x).sum())
+for _ in range(4):
+    print("%.1f" % f([[1, 2], [3, 4]]))
+    print("THEANO_STACKS_STEP")
+sys.exit(int(sys.argv[1]))
+"""
+
+
+@pytest.fixture
+def file(module: str, tmp_path: Path) -> Path:
+    path = tmp_path / "program.py"
+    path.write_text(PROGRAM.format(module=module))
+    return path
+
+
+@pytest.mark.parametrize(("framework", "module"), FRAMEWORKS)
+def test_a_profile(
+    framework: str, file: Path, workspace: Workspace, prefix: MakePrefix, tmp_path: Path
+) -> None:
+    place, variant = prefix(framework, "openblas"), load_variant(workspace, "openblas", framework)
+    report = tmp_path / "report.json"
+    own = Workspace(tmp_path, workspace.cache)
+    profiles.profile(own, variant, place, ["python", str(file), "0"], json_file=report)
+    [process] = json.loads(report.read_text())["processes"]
+    profile = process["functions"][0]["profile"]
+    # Its default linker is numba's, which measures no operations.
+    assert profile is None if framework == "pytensor-3.3.7" else profile["calls"] == 4
+    with pytest.raises(profiles.ProgramError, match="exit status 5") as raised:
+        profiles.profile(own, variant, place, ["python", str(file), "5"])
+    assert raised.value.exit_code == 5
+
+
+@pytest.mark.parametrize(("framework", "module"), FRAMEWORKS)
+def test_a_timed_run(framework: str, file: Path, workspace: Workspace, prefix: MakePrefix) -> None:
+    variant = load_variant(workspace, "openblas", framework)
+    candidate = Candidate(variant, prefix(framework, "openblas"), Lock((), (), "", "", ""), None)
+    run = own_program.run_once(candidate, ["python", str(file), "0"])
+    assert 0 < run.compile < run.wall
+    assert len(run.steps) == 3 and run.first_step and run.first_step < run.wall
+
+
+@pytest.mark.parametrize("module", ["theano"])
+def test_runs_over_words(
+    file: Path, workspace: Workspace, prefix: MakePrefix, tmp_path: Path
+) -> None:
+    prefix("theano-1.0.5", "openblas")
+    logs = tmp_path / "logs"
+    words = ["run", "--jobs", "2", "--variant", "openblas", "--logs", str(logs), "--"]
+    done = subprocess.run(
+        [*INVOKE, *words, "python", str(file), "{}", ":::", "0", "3", "0"],
+        capture_output=True,
+        text=True,
+        check=False,
+    )
+    assert done.returncode == 1
+    texts = [(logs / f"{number}.log").read_text() for number in (1, 2, 3)]
+    assert [text.count("THEANO_STACKS_STEP") for text in texts] == [4, 4, 4]
+    assert "2: 3: failed with status 3" in done.stderr
