@@ -58,6 +58,14 @@ def jupyter(tmp_path_factory: pytest.TempPathFactory) -> Path:
     return python
 
 
+def files_but_bytecode(place: Path) -> set[Path]:
+    return {
+        path
+        for path in (place / "lib").rglob("*")
+        if path.name != "__pycache__" and path.suffix != ".pyc"
+    }
+
+
 def notebook(program: str, name: str = "") -> str:
     cell: dict[str, Any] = {"cell_type": "code", "id": "a", "execution_count": None, "metadata": {}}
     spec = {"kernelspec": {"name": name, "display_name": name}} if name else {}
@@ -105,7 +113,7 @@ def test_a_notebook(
     source = tmp_path / "a.ipynb"
     program = PROGRAM.format(module=module, dot="__" if module == "pytensor" else ".")
     source.write_text(notebook(program))
-    before = {path for path in (place / "lib").rglob("*") if path.suffix != ".pyc"}
+    before = files_but_bytecode(place)
     out = subprocess.check_output([jupyter, "-c", RUN, source, name], text=True, cwd=tmp_path)
     version = framework.rpartition("-")[2]
     result, compiled, place_and_version = out.splitlines()
@@ -113,7 +121,7 @@ def test_a_notebook(
     assert Path(compiled).is_relative_to(place / "var/compiledir")
     assert place_and_version == f"{place} {version}"
     # The environment is as locked: ipykernel lies beside it.
-    assert {path for path in (place / "lib").rglob("*") if path.suffix != ".pyc"} == before
+    assert files_but_bytecode(place) == before
 
 
 def test_a_notebook_in_the_browser(

@@ -97,6 +97,7 @@ OWN_PATH = {
     "etc/theano-stacks/expect.json",
     "etc/theano-stacks/files.json",
     "etc/theano-stacks/ready.json",
+    "pip.conf",
 }
 
 
@@ -123,10 +124,13 @@ def test_two_environments_differ_only_in_their_paths(
     assert one.keys() == other.keys()
     hook = f"lib/python{variant.framework.python}/site-packages/{settings.HOOK}.py"
     assert {name for name in one if one[name][0] != other[name][0]} == {*OWN_PATH, hook}
-    # It names the cache, in which environments share modules.
+    # It names pip's constraints, and the cache, in which environments share modules.
     lines = [(made / hook).read_text().splitlines() for made in places]
     differing = [pair for pair in zip(*lines, strict=True) if len(set(pair)) > 1]
-    assert [a.startswith("MODULES = ") for a, _ in differing] == [True]
+    assert [a.split(" = ")[0].strip() for a, _ in differing] == [
+        'os.environ["PIP_CONSTRAINT"]',
+        "MODULES",
+    ]
     assert {
         name: (one[name][1], other[name][1]) for name in one if one[name][1] != other[name][1]
     } == {}
