@@ -83,7 +83,9 @@ class ThinFront(Strict):
 
     stage: Literal["thin-front"]
     library: str = Field(pattern=r"^lib[A-Za-z0-9_]+\.so\.[0-9]+$")
-    serving: FileName = Field(description="the library with all other functions")
+    serving: tuple[FileName, ...] = Field(
+        min_length=1, description="the libraries with all other functions, in order"
+    )
     links: dict[FileName, RelativePath] = Field(default_factory=dict)
 
 

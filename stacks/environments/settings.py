@@ -79,11 +79,38 @@ if MODULES and os.access(os.path.dirname(MODULES), os.W_OK):
     os.environ.setdefault("{modules_variable}", MODULES)
 
 
-def _usable_cores():
+def _processors():
     try:
         return len(os.sched_getaffinity(0))
     except AttributeError:
         return os.sysconf("SC_NPROCESSORS_ONLN")
+
+
+def _words(*path):
+    try:
+        with open(os.path.join(*path)) as file:
+            return file.read().split()
+    except (IOError, OSError):
+        return []
+
+
+def _quota():
+    """Return the processors that control groups allow this process, rounded up; 0 for no limit."""
+    limits = []
+    for line in _words("/proc/self/cgroup"):
+        controllers, _, path = line.partition(":")[2].partition(":")
+        base = ("/sys/fs/cgroup/" + controllers).rstrip("/")
+        while True:
+            folder = base + path.rstrip("/")
+            limits.append(_words(folder, "cpu.max"))
+            limits.append(
+                _words(folder, "cpu.cfs_quota_us") + _words(folder, "cpu.cfs_period_us")
+            )
+            if path in ("", "/"):
+                break
+            path = os.path.dirname(path)
+    pairs = [pair for pair in limits if len(pair) == 2 and pair[0] not in ("max", "-1")]
+    return min([-(-int(quota) // int(period)) for quota, period in pairs] or [0])
 
 
 def _processor():
@@ -112,7 +139,11 @@ for vendor, family, flags, variables in PROCESSORS:
 
 THREADS = {threads!r}
 if THREADS and not any(os.environ.get(name) for name in THREADS):
-    os.environ[THREADS[0]] = str(_usable_cores())
+    AFFINE, QUOTA = _processors(), _quota()
+    USABLE = min(AFFINE, QUOTA) if QUOTA else AFFINE
+    # Libraries count the processors by themselves, but not a quota.
+    if USABLE < AFFINE or {one_thread!r}:
+        os.environ[THREADS[0]] = str(USABLE)
 '''
 
 
@@ -153,6 +184,7 @@ def write(
             rc_variable=variant.framework.rc_variable,
             environment=tuple(sorted(variant.environment().items())),
             threads=variant.blas.threads if variant.blas else (),
+            one_thread=bool(variant.blas and variant.blas.one_thread),
             processors=tuple(
                 (p.vendor, str(p.family), p.flags, tuple(sorted(p.environment.items())))
                 for p in (variant.blas.processors if variant.blas else ())

@@ -121,6 +121,10 @@ class CondaForge(Strict):
     packages: Specs = Field(
         min_length=1, description="match specs of its conda packages: the library and its .so link"
     )
+    ldflags: Setting = Field(description="the framework's blas.ldflags there")
+    libraries: tuple[Line, ...] = Field(
+        min_length=1, description="shell patterns; the file that serves the calls must match one"
+    )
     environment: Variables = Field({}, description="environment variables that differ there")
 
 
@@ -148,8 +152,11 @@ class BlasFile(Strict):
     )
     threads: tuple[Variable, ...] = Field(
         (),
-        description="for a library whose default is one thread: the variables with the number of "
-        "threads; if none is set, the first gets the number of usable cores",
+        description="the variables with the number of threads; if none is set, the first gets the "
+        "number of usable processors where a container's quota allows fewer than there are",
+    )
+    one_thread: bool = Field(
+        False, description="the library's default is one thread: the first variable is always set"
     )
     environment: Variables = Field({}, description="environment variables")
     processors: tuple[Processor, ...] = Field(

@@ -99,6 +99,8 @@ class Variant(Strict):
         """Return the match specs of all requested conda packages, sorted."""
         own = self.framework.packages if self.python_packages == "conda" else ()
         blas = (self.blas.package,) if self.blas else ()
+        if self.blas and not self.channel:
+            blas = (*blas, f"blas-threads=*=*{self.blas.name}")
         if self.blas and self.one_blas:
             blas = (*blas, f"libblas=*=*{self.blas.name}")
         libm = (AMDLIBM,) if self.libm == "amdlibm" else ()
@@ -156,8 +158,15 @@ def on_other_channel(variant: Variant, channel: str) -> Variant:
     if variant.blas and (other := variant.blas.conda_forge):
         library, *more = other.packages
         changes |= {
-            # Another version, which may support other processors.
-            "blas": variant.blas.model_copy(update={"package": library, "processors": ()}),
+            "blas": variant.blas.model_copy(
+                update={
+                    "package": library,
+                    "ldflags": other.ldflags,
+                    "libraries": other.libraries,
+                    # Another version, which may support other processors.
+                    "processors": (),
+                }
+            ),
             "packages": (*variant.packages, *more),
             "variables": {**variant.variables, **other.environment},
         }

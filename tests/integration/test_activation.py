@@ -38,7 +38,14 @@ def out(command: list[str | Path]) -> str:
 
 def expected(place: Path, verbose: str = "quiet", flags: str = "", floatx: str = "float64") -> str:
     return "|".join(
-        ["-lopenblas", f"{place}/bin/g++", f"{place}/var/compiledir", verbose, flags, floatx]
+        [
+            "-lblas_threads -lopenblas",
+            f"{place}/bin/g++",
+            f"{place}/var/compiledir",
+            verbose,
+            flags,
+            floatx,
+        ]
     )
 
 
@@ -165,7 +172,9 @@ def test_run_without_a_program(prefix: MakePrefix, home: Path) -> None:
     prefix("theano-1.0.5", "openblas")
     done = invoke("run", "-v", "openblas")
     assert done.returncode == 2
-    assert "./invoke run --variant openblas --framework theano-1.0.5 -- python train.py" in done.stderr
+    assert (
+        "./invoke run --variant openblas --framework theano-1.0.5 -- python train.py" in done.stderr
+    )
 
 
 @pytest.mark.parametrize(

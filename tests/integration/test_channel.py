@@ -256,7 +256,7 @@ def test_pytensor_keeps_its_compiler_where_the_path_has_only_the_environment(
         env={"PATH": str(place / "bin"), "HOME": str(tmp_path), "LC_ALL": "C"},
         text=True,
     )
-    assert output.splitlines()[-1] == "['g++', '-lopenblas']"
+    assert output.splitlines()[-1] == "['g++', '-lblas_threads -lopenblas']"
 
 
 def test_a_program_compiles_links_and_runs(place: Path, tmp_path: Path) -> None:

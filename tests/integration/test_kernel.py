@@ -117,7 +117,7 @@ def test_a_notebook(
     out = subprocess.check_output([jupyter, "-c", RUN, source, name], text=True, cwd=tmp_path)
     version = framework.rpartition("-")[2]
     result, compiled, place_and_version = out.splitlines()
-    assert result == "54.0 -lopenblas"
+    assert result == "54.0 -lblas_threads -lopenblas"
     assert Path(compiled).is_relative_to(place / "var/compiledir")
     assert place_and_version == f"{place} {version}"
     # The environment is as locked: ipykernel lies beside it.

@@ -214,7 +214,7 @@ def test_a_virtual_environment_on_top(prefix: MakePrefix, tmp_path: Path) -> Non
         [venv / "bin/python", "-c", code], text=True, env={"PATH": "/bin", "HOME": str(tmp_path)}
     )
     flags, compiled, path = output.splitlines()
-    assert flags == "g++ -lopenblas"
+    assert flags == "g++ -lblas_threads -lopenblas"
     assert compiled == f"{place}/var/compiledir"
     assert path == f"{venv}/bin:{place}/bin:/bin"
     done = pip(venv / "bin/pip", "install", "numpy==99.0", links=links)

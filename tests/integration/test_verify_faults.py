@@ -101,8 +101,8 @@ def test_a_users_file_that_undoes_a_setting_is_named(good: Path, tmp_path: Path)
     theanorc.write_text("[blas]\nldflags = -lblas\n")
     (settings,) = checked(good, "settings", THEANORC=str(theanorc))
     assert settings.status == "fail"
-    assert f"blas.ldflags is -lblas, not -lopenblas ({theanorc})" in settings.detail
-    assert settings.fix == f"in {theanorc}, put ldflags = -lopenblas"
+    assert f"blas.ldflags is -lblas, not -lblas_threads -lopenblas ({theanorc})" in settings.detail
+    assert settings.fix == f"in {theanorc}, put ldflags = -lblas_threads -lopenblas"
 
 
 def test_without_a_compiler_every_operation_is_python(good: Path) -> None:
@@ -251,6 +251,13 @@ def test_flags_that_do_not_link(flags: str, good: Path) -> None:
     (ldflags,) = checked(good, "ldflags", THEANO_FLAGS=f"blas.ldflags={flags}")
     assert ldflags.status == "fail" and "cannot find -lnothere" in ldflags.detail
     assert ldflags.fix == "remove blas.ldflags from THEANO_FLAGS"
+
+
+def test_a_library_without_the_one_that_chooses_its_threads(good: Path) -> None:
+    (serving,) = checked(good, "library", THEANO_FLAGS="blas.ldflags=-lopenblas")
+    assert serving.status == "fail"
+    assert "expected openblas (libblas_threads.so.1); found openblas" in serving.detail
+    assert serving.fix == "remove blas.ldflags from THEANO_FLAGS"
 
 
 def test_another_library_than_the_expected_one(good: Path, tmp_path: Path) -> None:

@@ -44,14 +44,19 @@ def merged(libraries):
 
     libmkl_rt loads the rest of MKL at its first call, and symbols that are bound later may lead
     there directly. Only libmkl_rt can be loaded by itself and has the function for threads.
+    A library in front of MKL is none of its parts.
     """
-    parts = [item for item in libraries if item.name == "mkl"]
+    parts = [
+        item
+        for item in libraries
+        if item.name == "mkl" and os.path.basename(item.path).startswith("libmkl_")
+    ]
     heads = [item for item in parts if os.path.basename(item.path).startswith("libmkl_rt")]
     if not parts or len({item.version for item in parts}) > 1:
         return libraries
     if not heads:
         heads = [item for item in map(_head, parts) if item] or parts[:1]
-    return [item for item in libraries if item.name != "mkl"] + heads[:1]
+    return [item for item in libraries if item not in parts] + heads[:1]
 
 
 def _head(part):

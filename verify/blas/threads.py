@@ -5,6 +5,7 @@ from __future__ import absolute_import, division, print_function
 import json
 import os
 
+from verify.blas import bindings
 from verify.core import machine, process
 from verify.core.report import failed, passed, skipped
 
@@ -14,6 +15,8 @@ VARIABLES = {
     "mkl": ("MKL_NUM_THREADS", "OMP_NUM_THREADS"),
     "blis": ("BLIS_NUM_THREADS", "OMP_NUM_THREADS"),
 }
+# Read by recipes/blas-threads.
+ADAPT_VARIABLE = "THEANO_STACKS_THREADS"
 EVERY_VARIABLE = ("OPENBLAS_NUM_THREADS", "MKL_NUM_THREADS", "BLIS_NUM_THREADS", "OMP_NUM_THREADS")
 # The most that threads other than the calling one may take of the processor time, as a share, where
 # one thread is requested. Clock ticks account for some per cent.
@@ -56,9 +59,18 @@ def check(context):
     count = "%d thread%s" % (serving.threads, plural) if serving.threads else "number unknown"
     together = measure(context, counts[0])
     busy = "%.1f processors busy" % _busy(together) if isinstance(together, dict) else together
-    return passed(
-        NAME, "%s, %s; %s; with one requested: %.1f" % (count, reason, busy, _busy(alone))
-    )
+    detail = "%s, %s; %s; with one requested: %.1f" % (count, reason, busy, _busy(alone))
+    return passed(NAME, detail + _by_call(serving))
+
+
+def _by_call(serving):
+    """Return, as the end of a detail, whether each call gets a number of its own."""
+    handle = bindings.loaded(serving.path)
+    if not hasattr(handle, "blas_threads_adapt"):
+        return ""
+    if handle.blas_threads_adapt():
+        return "; fewer for small work, and on a busy machine"
+    return "; the same for each call: %s=fixed" % ADAPT_VARIABLE
 
 
 def requested(name):

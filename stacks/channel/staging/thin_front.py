@@ -16,6 +16,7 @@ from stacks.channel.staging.own_files import copy_own_licences, own_code
 from stacks.core.process import call
 
 FLAGS = ("-O2", "-std=c99", "-fPIC", "-shared", "-s")
+LIBRARIES = ("-Wl,--as-needed", "-ldl", "-lpthread")
 
 
 def stage(context: BuildContext) -> None:
@@ -23,17 +24,19 @@ def stage(context: BuildContext) -> None:
     extra = context.recipe.extra
     assert isinstance(extra, ThinFront)
     # Relative names only, so that the library does not record where it was made.
-    names = [path.name for path in own_code(context)]
     for path in own_code(context):
         shutil.copyfile(path, context.scratch / path.name)
-    soname = f"-Wl,-soname,{extra.library}"
-    gcc(context, context.scratch, [*FLAGS, *names, "-o", extra.library, soname])
+    names = [path.name for path in own_code(context) if path.suffix == ".c"]
+    arguments = [*FLAGS, f'-DSERVING="{extra.serving[-1]}"', *names, "-o", extra.library]
+    gcc(context, context.scratch, [*arguments, f"-Wl,-soname,{extra.library}", *LIBRARIES])
     folder = context.root / "lib"
     folder.mkdir()
     library = folder / extra.library
     shutil.copyfile(context.scratch / extra.library, library)
     library.chmod(0o755)
-    call([PATCHELF, "--add-needed", extra.serving, library])
+    for name in reversed(extra.serving):
+        # patchelf puts it before those that the library has.
+        call([PATCHELF, "--add-needed", name, library])
     set_rpath([library], folder)
     for link, target in extra.links.items():
         (folder / link).symlink_to(target)

@@ -64,8 +64,8 @@ def test_overridden_settings_are_printed_once(
     with pytest.raises(ReplacedError):
         run_module.run(variant, Path("/prefix"), ["true"])
     assert capsys.readouterr().err == (
-        "warning: THEANO_FLAGS sets blas.ldflags to '', where the variant needs '-lopenblas': "
-        "this is no longer openblas\n"
+        "warning: THEANO_FLAGS sets blas.ldflags to '', "
+        "where the variant needs '-lblas_threads -lopenblas': this is no longer openblas\n"
     )
 
 

@@ -18,6 +18,7 @@ from stacks.variants.load import load_variant
 from stacks.variants.variant import Variant
 
 PACKAGES = [{"name": "python", "version": "3.9.2", "sha256": "0" * 64, "manager": "conda"}]
+LINKED = "-lblas_threads -lopenblas"
 
 
 @pytest.fixture
@@ -34,7 +35,7 @@ def flags(text: str) -> dict[str, str]:
 def test_the_rc_file_as_theano_reads_it(variant: Variant) -> None:
     place = Path("/a b/é")
     assert flags(settings.rc_text(variant, settings.flags_of(variant, place))) == {
-        "blas.ldflags": "-lopenblas",
+        "blas.ldflags": "-lblas_threads -lopenblas",
         "global.base_compiledir": "/a b/é/var/compiledir",
         "global.cxx": "g++",
         "global.device": "cpu",
@@ -73,7 +74,7 @@ def undone(variant: Variant, **environ: str) -> list[str]:
     [
         "",
         "[gcc]\ncxxflags = -O2\n",
-        "[blas]\nldflags = -lopenblas\n",
+        "[blas]\nldflags = -lblas_threads -lopenblas\n",
         "[global]\noptimizer_verbose = True\n",
         "not an rc file",
         "\xff\xfe",
@@ -91,7 +92,7 @@ def test_an_rc_file_that_overrides_the_variants_settings(
 ) -> None:
     (home / ".theanorc").write_text("[blas]\nLDFLAGS =\n[global]\ncxx = c++\n")
     assert undone(variant) == [
-        f"{home}/.theanorc sets blas.ldflags to '', where the variant needs '-lopenblas'",
+        f"{home}/.theanorc sets blas.ldflags to '', where the variant needs '{LINKED}'",
         f"{home}/.theanorc sets cxx to 'c++', where the variant needs 'g++'",
     ]
 
@@ -101,7 +102,7 @@ def test_flags_that_override_the_variants_settings(
 ) -> None:
     message = undone(variant, THEANO_FLAGS=" device=cuda , blas.ldflags=-la=b,floatX,x=1")
     assert sorted(message) == [
-        "THEANO_FLAGS sets blas.ldflags to '-la=b', where the variant needs '-lopenblas'",
+        f"THEANO_FLAGS sets blas.ldflags to '-la=b', where the variant needs '{LINKED}'",
         "THEANO_FLAGS sets device to 'cuda', where the variant needs 'cpu'",
     ]
 
@@ -122,12 +123,19 @@ def test_an_environments_own_rc_file_overrides_nothing(
 
 
 def hook(
-    variant: Variant, prefix: Path, cpuinfo: str = "", venv: str = "", **environ: str
+    variant: Variant,
+    prefix: Path,
+    cpuinfo: str = "",
+    venv: str = "",
+    files: dict[str, str] | None = None,
+    **environ: str,
 ) -> dict[str, str]:
     """Return the variables that a Python has once it ran the hook of an environment.
 
-    venv: the virtual environment on top whose Python it is.
+    venv: the virtual environment on top whose Python it is. files: those of the system, of which
+    there are no others; the machine has 8 processors.
     """
+    system = {"/proc/cpuinfo": cpuinfo, **(files or {})}
     if not (prefix / settings.FOLDER).is_dir():
         settings.write(variant, prefix, prefix, list(PACKAGES))
     source = prefix / f"lib/python{variant.framework.python}/site-packages/{settings.HOOK}.py"
@@ -135,7 +143,11 @@ def hook(
         f"import io, json, os, sys; sys.base_prefix = {str(prefix)!r}; "
         f"sys.prefix = {str(venv or prefix)!r}; "
         f"sys.path.append({str(source.parent)!r}); "
-        f"exec(open({str(source)!r}).read(), {{'open': lambda name: io.StringIO({cpuinfo!r})}}); "
+        "os.sched_getaffinity = lambda process: range(8)\n"
+        f"def opened(name, files={system!r}):\n"
+        "    if name not in files: raise IOError(name)\n"
+        "    return io.StringIO(files[name])\n"
+        f"exec(open({str(source)!r}).read(), {{'open': opened}}); "
         "print(json.dumps(dict(os.environ)))"
     )
     output = subprocess.check_output([sys.executable, "-I", "-S", "-c", code], env=environ)
@@ -259,7 +271,7 @@ def test_flags_are_compared_by_one_spelling(workspace: Workspace, home: Path) ->
     pytensor = load_variant(workspace, "pip-openblas", "pytensor-3.3.7")
     found = settings.undone(pytensor, home, {"PYTENSOR_FLAGS": "blas__ldflags=-lblas"})
     assert found == [
-        "PYTENSOR_FLAGS sets blas.ldflags to '-lblas', where the variant needs '-lopenblas'"
+        f"PYTENSOR_FLAGS sets blas.ldflags to '-lblas', where the variant needs '{LINKED}'"
     ]
 
 
@@ -388,3 +400,56 @@ def test_settings_are_not_written_through_a_packages_file(
     assert cached.read_text() == "another environment's"
     assert all((prefix / name).stat().st_nlink == 1 for name in names)
     assert not any((prefix / name).is_symlink() for name in names)
+
+
+CGROUP_2 = {"/proc/self/cgroup": "0::/a/b\n"}
+CGROUP_1 = {"/proc/self/cgroup": "7:memory:/x\n3:cpu,cpuacct:/a\n"}
+V1 = "/sys/fs/cgroup/cpu,cpuacct"
+
+
+@pytest.mark.parametrize(
+    ("files", "count"),
+    [
+        ({}, None),
+        (CGROUP_2, None),
+        ({**CGROUP_2, "/sys/fs/cgroup/a/b/cpu.max": "max 100000\n"}, None),
+        ({**CGROUP_2, "/sys/fs/cgroup/a/b/cpu.max": "100000 100000\n"}, "1"),
+        # Rounded up; the least of all groups above counts.
+        ({**CGROUP_2, "/sys/fs/cgroup/a/cpu.max": "150000 100000\n"}, "2"),
+        (
+            {
+                **CGROUP_2,
+                "/sys/fs/cgroup/a/cpu.max": "50000 100000\n",
+                "/sys/fs/cgroup/a/b/cpu.max": "400000 100000\n",
+            },
+            "1",
+        ),
+        # More than the machine has.
+        ({**CGROUP_2, "/sys/fs/cgroup/cpu.max": "6400000 100000\n"}, None),
+        (
+            {**CGROUP_1, f"{V1}/a/cpu.cfs_quota_us": "-1\n", f"{V1}/a/cpu.cfs_period_us": "1000\n"},
+            None,
+        ),
+        # In a container the group's own path is that of the host.
+        (
+            {**CGROUP_1, f"{V1}/cpu.cfs_quota_us": "3000\n", f"{V1}/cpu.cfs_period_us": "1000\n"},
+            "3",
+        ),
+    ],
+)
+def test_a_containers_quota_bounds_the_threads(
+    workspace: Workspace, prefix: Path, files: dict[str, str], count: str | None
+) -> None:
+    for flavour, name in (("openblas", "OPENBLAS_NUM_THREADS"), ("mkl", "MKL_NUM_THREADS")):
+        place = prefix.parent / flavour
+        shutil.copytree(prefix, place)
+        variant = load_variant(workspace, flavour, "theano-1.0.5")
+        assert hook(variant, place, files=files, PATH="/bin").get(name) == count
+        # The user's own count wins.
+        own = hook(variant, place, files=files, PATH="/bin", OMP_NUM_THREADS="5")
+        assert name not in own
+
+
+def test_the_threads_of_a_library_whose_default_is_one(workspace: Workspace, prefix: Path) -> None:
+    variant = load_variant(workspace, "blis", "theano-1.0.5")
+    assert hook(variant, prefix, PATH="/bin")["BLIS_NUM_THREADS"] == "8"

@@ -118,7 +118,8 @@ def world(site: Site, room: Path, monkeypatch: pytest.MonkeyPatch) -> World:
     (room / "envs/blas/openblas.yaml").write_text(
         "summary: OpenBLAS\npackage: libopenblas\nldflags: -lopenblas\nlibraries: [libo.so]\n"
         "environment: {LAYER: ours}\n"
-        "conda_forge:\n  packages: [openblas]\n  environment: {LAYER: theirs}\n"
+        "conda_forge:\n  packages: [openblas]\n  ldflags: -lopenblas\n"
+        "  libraries: [libo.so]\n  environment: {LAYER: theirs}\n"
     )
     write_pins(room / "recipes/sources.lock", Pins())
     world = World(site, room)

@@ -103,6 +103,7 @@ def test_extends_lays_one_over_the_other(workspace: Workspace, envs: Path, write
     assert variant.environment() == {"BLAS_VARIABLE": "1", "X": "one", "Y": "two"}
     assert variant.conda_specs() == (
         "amdlibm-compat",
+        "blas-threads=*=*openblas",
         "gxx",
         "libopenblas",
         "p",

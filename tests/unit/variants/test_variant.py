@@ -108,6 +108,7 @@ def test_a_conda_flavour_takes_all_from_conda(
     write("variants/openblas", "summary: s\npython_packages: conda\nblas: openblas\n")
     variant = load_variant(replace(workspace, root=envs.parent), "openblas", "theano-1")
     assert variant.conda_specs() == (
+        "blas-threads=*=*openblas",
         "gxx",
         "libopenblas",
         "numpy ==1.22.4",

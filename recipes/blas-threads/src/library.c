@@ -1,0 +1,164 @@
+#define _GNU_SOURCE
+#include "library.h"
+
+#include <dlfcn.h>
+#include <pthread.h>
+#include <stdint.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+#include <time.h>
+
+#include "policy.h"
+
+static pthread_once_t once = PTHREAD_ONCE_INIT;
+/* Guards the policy's tables, and `reduced` and `most`. */
+static pthread_mutex_t lock = PTHREAD_MUTEX_INITIALIZER;
+static int alone_if_small;
+static int adapt; /* 0: every call runs as the library decides */
+
+/* OpenBLAS and BLIS have one number for the process, MKL also one for each thread. */
+static int (*get)(void);
+static void (*set)(int);
+static int64_t (*get_wide)(void);
+static void (*set_wide)(int64_t);
+static int (*set_local)(int);
+
+static int reduced; /* calls in flight that have fewer threads than `most` */
+static int most;    /* the process's number, while `reduced` is not 0 */
+
+static void *open_library(void)
+{
+    void *handle = dlopen(SERVING, RTLD_LAZY);
+    if (!handle) {
+        fprintf(stderr, "libblas_threads: %s\n", dlerror());
+        abort();
+    }
+    return handle;
+}
+
+void *library_function(const char *name)
+{
+    void *function = dlsym(open_library(), name);
+    if (!function) {
+        fprintf(stderr, "libblas_threads: %s has no function %s\n", SERVING, name);
+        abort();
+    }
+    return function;
+}
+
+static void before_fork(void)
+{
+    pthread_mutex_lock(&lock);
+}
+
+static void after_fork(void)
+{
+    pthread_mutex_unlock(&lock);
+}
+
+static int count(void)
+{
+    return get ? get() : (int)get_wide();
+}
+
+static void set_count(int threads)
+{
+    if (set)
+        set(threads);
+    else
+        set_wide(threads);
+}
+
+/* Calls that other threads had in flight do not end in the child. */
+static void after_fork_in_child(void)
+{
+    if (reduced && !set_local)
+        set_count(most);
+    reduced = 0;
+    pthread_mutex_unlock(&lock);
+}
+
+static void find_library(void)
+{
+    const char *wish = getenv("THEANO_STACKS_THREADS");
+    void *handle = open_library();
+    get = (int (*)(void))dlsym(handle, "openblas_get_num_threads");
+    set = (void (*)(int))dlsym(handle, "openblas_set_num_threads");
+    alone_if_small = get != 0;
+    if (!get)
+        get = (int (*)(void))dlsym(handle, "MKL_Get_Max_Threads");
+    set_local = (int (*)(int))dlsym(handle, "MKL_Set_Num_Threads_Local");
+    get_wide = (int64_t (*)(void))dlsym(handle, "bli_thread_get_num_threads");
+    set_wide = (void (*)(int64_t))dlsym(handle, "bli_thread_set_num_threads");
+    adapt = ((get && set) || (get && set_local) || (get_wide && set_wide)) &&
+            !(wish && !strcmp(wish, "fixed"));
+    pthread_atfork(before_fork, after_fork, after_fork_in_child);
+}
+
+/* For the verification: whether it chooses the number of threads. */
+__attribute__((visibility("default"))) int blas_threads_adapt(void)
+{
+    pthread_once(&once, find_library);
+    return adapt;
+}
+
+/* MKL makes its symbols global with its first call. What is loaded later would find them there,
+   and not here. */
+__attribute__((constructor)) static void come_first(void)
+{
+    Dl_info self;
+    void *handle = dlopen(SERVING, RTLD_LAZY | RTLD_NOLOAD);
+    if (handle && dlsym(handle, "MKL_Get_Max_Threads") && dladdr(&lock, &self))
+        dlopen(self.dli_fname, RTLD_LAZY | RTLD_NOLOAD | RTLD_GLOBAL);
+}
+
+static double now(void)
+{
+    struct timespec time;
+    clock_gettime(CLOCK_MONOTONIC, &time);
+    return (double)time.tv_sec + 1e-9 * (double)time.tv_nsec;
+}
+
+int library_begin(struct call *call, uint64_t key, double work, double small, double large)
+{
+    pthread_once(&once, find_library);
+    /* OpenBLAS by itself runs small work on one thread; BLIS and MKL start all threads. */
+    if (!adapt || (work < small && alone_if_small))
+        return 0;
+    pthread_mutex_lock(&lock);
+    call->key = work < large && work >= small ? key : 0;
+    call->most = reduced ? most : count();
+    call->threads = call->most;
+    if (call->most > 1) {
+        call->start = call->key ? now() : 0;
+        if (call->key)
+            call->threads = policy_threads(key, call->most, call->start);
+        else if (work < small)
+            call->threads = 1;
+        if (set_local)
+            call->before = call->threads < call->most ? set_local(call->threads) : -1;
+        else if (call->threads < call->most) {
+            most = call->most;
+            reduced++;
+            set_count(call->threads);
+        } else if (reduced)
+            set_count(call->most);
+    }
+    pthread_mutex_unlock(&lock);
+    return call->most > 1;
+}
+
+void library_end(const struct call *call)
+{
+    double end = call->key ? now() : 0;
+    pthread_mutex_lock(&lock);
+    if (set_local) {
+        if (call->before >= 0)
+            set_local(call->before);
+    } else if (call->threads < call->most && reduced && !--reduced)
+        set_count(call->most);
+    if (call->key)
+        policy_record(call->key, call->threads, call->most, end - call->start, end);
+    pthread_mutex_unlock(&lock);
+}

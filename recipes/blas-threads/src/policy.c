@@ -1,0 +1,123 @@
+/* How many threads a call of BLAS gets, by what calls of the same routine and sizes took before.
+
+   A call on several threads takes as long as the slowest of them. Where another program has the
+   processor of one, all others wait for it, spinning, a time slice of some milliseconds each: a
+   product that one thread computes in 0.4 ms then takes 20. So the first calls of a size run on
+   one thread, then on 2, 4 and so on up to all; each count has to beat the one before. A count
+   that does not is left, and tried again after a wait of 20 times what the trial cost: trials cost
+   at most 5 % of the time. A call that took many times what it should shows that the machine is
+   busy: then all sizes run on one thread for that wait, and until the machine has a processor
+   free. */
+#include "policy.h"
+
+#include <string.h>
+
+#include "machine.h"
+
+enum {
+    LEVELS = 10,   /* 1, 2, 4, ... 512 threads; the last level of a machine is all of its threads */
+    SIZES = 1024,  /* of a program at once; where two meet, the older one is forgotten */
+    SAMPLES = 2    /* before the next count is tried: the first call of a size is slow */
+};
+
+static const double WAIT_PER_LOSS = 20;
+static const double LONGEST_WAIT = 2;     /* seconds: a machine that became idle is noticed by then */
+static const double TIE = 1.02;           /* a count has to be no slower than this times the lower */
+static const double BUSY_RATIO = 3;       /* many times: this, */
+static const double BUSY_SECONDS = 0.001; /* and so much more */
+static const double LOOK_AGAIN = 0.05;    /* seconds: after a look at the machine that was busy */
+static const double WEIGHT = 0.125;       /* of a new time in the typical one */
+
+struct size {
+    uint64_t key;
+    int level;
+    int samples[LEVELS];
+    double typical[LEVELS]; /* seconds */
+    double wait, until;     /* seconds: the last wait, and when a higher level is tried again */
+};
+
+static struct size sizes[SIZES];
+static double busy_until;
+static int free_machine; /* it was, at the last look, and no call has said otherwise since */
+
+static struct size *find(uint64_t key)
+{
+    uint64_t hash = key * UINT64_C(0x9E3779B97F4A7C15);
+    struct size *size = &sizes[hash >> 54];
+    if (size->key != key) {
+        memset(size, 0, sizeof *size);
+        size->key = key;
+    }
+    return size;
+}
+
+static int threads_of(int level, int most)
+{
+    return level < LEVELS - 1 && (1 << level) < most ? 1 << level : most;
+}
+
+static int level_of(int threads, int most)
+{
+    int level = 0;
+    while (level < LEVELS - 1 && threads_of(level, most) < threads)
+        level++;
+    return level;
+}
+
+int policy_threads(uint64_t key, int most, double now)
+{
+    struct size *size = find(key);
+    if (now < busy_until)
+        return 1;
+    if (threads_of(size->level, most) < most && size->samples[size->level] >= SAMPLES &&
+        now >= size->until)
+        size->level++;
+    if (size->level > 0 && !free_machine) {
+        free_machine = machine_has_free_processors(1);
+        if (!free_machine) {
+            busy_until = now + LOOK_AGAIN;
+            return 1;
+        }
+    }
+    return threads_of(size->level, most);
+}
+
+static void learn(struct size *size, int level, double seconds)
+{
+    double *typical = &size->typical[level];
+    if (size->samples[level] < SAMPLES) {
+        if (!size->samples[level]++ || seconds < *typical)
+            *typical = seconds;
+        return;
+    }
+    /* One call that lost its processor must not count as typical. */
+    if (seconds > 2 * *typical)
+        seconds = 2 * *typical;
+    *typical += WEIGHT * (seconds - *typical);
+}
+
+void policy_record(uint64_t key, int threads, int most, double seconds, double now)
+{
+    struct size *size = find(key);
+    int level = level_of(threads, most);
+    double lower = level > 0 && size->samples[level - 1] ? size->typical[level - 1] : 0;
+    double loss = seconds - lower;
+    if (lower == 0 || seconds <= TIE * lower) {
+        learn(size, level, seconds);
+        if (level > 0)
+            size->wait /= 2;
+        return;
+    }
+    size->wait *= 2;
+    if (size->wait < WAIT_PER_LOSS * loss)
+        size->wait = WAIT_PER_LOSS * loss;
+    if (size->wait > LONGEST_WAIT)
+        size->wait = LONGEST_WAIT;
+    size->until = now + size->wait;
+    size->level = level - 1;
+    if (seconds > BUSY_RATIO * lower && loss > BUSY_SECONDS) {
+        free_machine = 0;
+        if (busy_until < size->until)
+            busy_until = size->until;
+    }
+}

@@ -1,0 +1,50 @@
+"""Each call of BLAS gets a number of threads of its own: values, counts, forks, other threads."""
+
+from __future__ import annotations
+
+import json
+import os
+import subprocess
+from collections.abc import Callable
+from pathlib import Path
+from typing import Any
+
+import pytest
+
+Prefix = Callable[[str, str], Path]
+DRIVER = Path(__file__).with_name("threads_driver.py")
+VARIABLES = {
+    "blis": "BLIS_NUM_THREADS",
+    "mkl": "MKL_NUM_THREADS",
+    "openblas": "OPENBLAS_NUM_THREADS",
+}
+
+
+def driven(place: Path, **environ: str) -> dict[str, Any]:
+    output = subprocess.check_output(
+        [place / "bin/python", DRIVER, place / "lib/libblas_threads.so.1"],
+        env={**os.environ, **environ},
+        text=True,
+    )
+    found: dict[str, Any] = json.loads(output.splitlines()[-1])
+    return found
+
+
+@pytest.mark.parametrize("flavour", VARIABLES)
+@pytest.mark.parametrize(("count", "wish"), [(1, ""), (2, ""), (2, "fixed"), (7, "")])
+def test_values_and_counts(prefix: Prefix, flavour: str, count: int, wish: str) -> None:
+    place = prefix("theano-1.0.5", flavour)
+    # MKL otherwise takes no more threads than there are cores.
+    variables = {VARIABLES[flavour]: str(count), "MKL_DYNAMIC": "FALSE"}
+    found = driven(place, **variables, THEANO_STACKS_THREADS=wish)
+    # OpenBLAS starts no more threads than there are processors.
+    most = min(count, len(os.sched_getaffinity(0))) if flavour == "openblas" else count
+    assert found == {
+        "before": most,
+        "wrong": [],
+        "after": most,
+        "in a child": [200.0, most],
+        "after threads": most,
+        "set to one": 1,
+        "adapt": int(not wish),
+    }

@@ -1,0 +1,151 @@
+"""How many threads a call gets: the policy in C, with a clock and a machine of the test's own."""
+
+from __future__ import annotations
+
+import ctypes
+import shutil
+import subprocess
+from collections.abc import Callable
+from pathlib import Path
+
+import pytest
+
+from stacks.core.disk import REPOSITORY
+
+POLICY = REPOSITORY / "recipes/blas-threads/src/policy.c"
+AROUND = """
+#include "policy.c"
+static int free_processors = 1, looks;
+int machine_has_free_processors(int count) { looks++; return count <= free_processors; }
+void set_free(int count) { free_processors = count; }
+int looked(void) { return looks; }
+int threads(uint64_t key, int most, double now) { return policy_threads(key, most, now); }
+void record(uint64_t key, int threads, int most, double seconds, double now)
+{ policy_record(key, threads, most, seconds, now); }
+"""
+
+
+class Program:
+    """A program that calls BLAS, on a machine whose times the test gives."""
+
+    def __init__(self, library: Path, most: int) -> None:
+        self.policy = ctypes.CDLL(str(library))
+        self.policy.threads.argtypes = (ctypes.c_uint64, ctypes.c_int, ctypes.c_double)
+        real = ctypes.c_double
+        self.policy.record.argtypes = (ctypes.c_uint64, ctypes.c_int, ctypes.c_int, real, real)
+        self.most = most
+        self.now = 0.0
+
+    def call(self, times: Callable[[int], float], key: int = 1) -> int:
+        """Call a routine that takes `times(threads)` seconds; return on how many threads it ran."""
+        threads: int = self.policy.threads(key, self.most, self.now)
+        seconds = times(threads)
+        self.now += seconds
+        self.policy.record(key, threads, self.most, seconds, self.now)
+        return threads
+
+    def calls(self, count: int, times: Callable[[int], float], key: int = 1) -> list[int]:
+        return [self.call(times, key) for _ in range(count)]
+
+
+@pytest.fixture
+def program(tmp_path: Path) -> Callable[[int], Program]:
+    if not shutil.which("gcc"):
+        pytest.skip("no gcc")
+    source, library = tmp_path / "around.c", tmp_path / "policy.so"
+    source.write_text(AROUND)
+    subprocess.run(
+        [
+            "gcc",
+            "-std=c99",
+            "-Wall",
+            "-Werror",
+            "-fPIC",
+            "-shared",
+            f"-I{POLICY.parent}",
+            str(source),
+            "-o",
+            str(library),
+        ],
+        check=True,
+    )
+    return lambda most: Program(library, most)
+
+
+def ideal(threads: int) -> float:
+    return 0.001 / threads
+
+
+def useless(threads: int) -> float:
+    return 0.001 * (1 if threads == 1 else 1.5)
+
+
+def held_up(threads: int) -> float:
+    """On a busy machine: who has several threads waits for a time slice."""
+    return 0.001 if threads == 1 else 0.02
+
+
+def test_counts_rise_while_they_pay(program: Callable[[int], Program]) -> None:
+    assert program(12).calls(11, ideal) == [1, 1, 2, 2, 4, 4, 8, 8, 12, 12, 12]
+
+
+def test_one_thread_stays_one(program: Callable[[int], Program]) -> None:
+    assert program(1).calls(5, ideal) == [1] * 5
+
+
+def test_a_count_that_does_not_pay_is_left_and_tried_more_and_more_seldom(
+    program: Callable[[int], Program],
+) -> None:
+    machine = program(2)
+    threads = machine.calls(20_000, useless)
+    trials = threads.count(2)
+    assert 5 <= trials <= 25
+    gaps = [n for n, count in enumerate(threads) if count == 2]
+    assert gaps[1] - gaps[0] < gaps[2] - gaps[1] < gaps[3] - gaps[2]
+
+
+def test_trials_cost_at_most_a_twentieth(program: Callable[[int], Program]) -> None:
+    machine = program(2)
+    threads = machine.calls(50_000, held_up)
+    assert machine.now <= len(threads) * held_up(1) * 1.05
+
+
+def test_on_a_busy_machine_all_sizes_run_on_one_thread(program: Callable[[int], Program]) -> None:
+    machine = program(2)
+    for key in (1, 2):
+        assert machine.calls(3, ideal, key) == [1, 1, 2]
+    assert machine.call(held_up, 1) == 2
+    assert machine.calls(5, ideal, 2) == [1] * 5
+
+
+def test_no_trial_before_the_machine_is_free(program: Callable[[int], Program]) -> None:
+    machine = program(2)
+    assert machine.calls(3, held_up) == [1, 1, 2]
+    machine.policy.set_free(0)
+    looks = machine.policy.looked()
+    assert machine.calls(2000, held_up) == [1] * 2000
+    # It looks now and then, not at each call.
+    assert 5 <= machine.policy.looked() - looks <= 50
+    machine.policy.set_free(1)
+    assert machine.calls(200, ideal)[-1] == 2
+
+
+def test_a_machine_that_is_busy_at_the_start(program: Callable[[int], Program]) -> None:
+    machine = program(2)
+    machine.policy.set_free(0)
+    assert machine.calls(500, held_up) == [1] * 500
+
+
+def test_one_call_that_lost_its_processor_changes_little(program: Callable[[int], Program]) -> None:
+    machine = program(2)
+    machine.calls(100, ideal)
+    machine.call(held_up)
+    after = machine.calls(2000, ideal)
+    assert after[0] == 1 and after.count(2) > 1000
+
+
+def test_two_sizes_of_one_place_in_the_table(program: Callable[[int], Program]) -> None:
+    machine = program(2)
+    # More sizes than the table has places: each starts anew, none is wrong.
+    for key in range(5000):
+        assert machine.call(ideal, key + 1) == 1
