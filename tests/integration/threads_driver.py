@@ -3,18 +3,19 @@
 Argument: the path of libblas_threads. No time is part of the result, so it holds on any machine.
 """
 
-from __future__ import absolute_import, division, print_function
+from __future__ import annotations
 
 import json
 import os
 import sys
 import threading
+from pathlib import Path
 
 import numpy
 from scipy.linalg import blas
 
-sys.path.insert(0, os.path.dirname(os.path.dirname(os.path.dirname(os.path.abspath(__file__)))))
-from verify.blas import bindings, library  # noqa: E402
+sys.path.insert(0, str(Path(__file__).resolve().parents[2]))
+from verify.blas import bindings, library
 
 RANDOM = numpy.random.RandomState(0)
 KINDS = {"s": "float32", "d": "float64", "c": "complex64", "z": "complex128"}
@@ -66,7 +67,7 @@ def wrong():
                     scale = numpy.abs(expected).max() + size
                     error = numpy.abs(result - expected).max() / scale
                     if not error <= (1e-3 if kind in "sc" else 1e-10):
-                        found.add("%s %s %d" % (kind, name, size))
+                        found.add(f"{kind} {name} {size}")
     return sorted(found)
 
 
@@ -108,4 +109,4 @@ def main(path):
     print(json.dumps(seen))
 
 
-main(os.path.realpath(sys.argv[1]))
+main(str(Path(sys.argv[1]).resolve()))
