@@ -11,7 +11,7 @@ import pytest
 import zstandard
 from rattler.exceptions import InstallerError
 
-from integration import conda_client
+from integration import conda_client, copyleft
 from integration.conda_client import Conda
 from integration.published import Published, locked_by, published
 from integration.test_places import packages, share_sources
@@ -23,6 +23,7 @@ from stacks.core.disk import sha256_of
 from stacks.core.errors import IntegrityError
 from stacks.core.workspace import Workspace
 from stacks.publish.channel import check_folder
+from stacks.sources.pins import DebPin
 
 pytestmark = pytest.mark.usefixtures("publishable")
 PACKAGES = {"six", "python", "pip", "setuptools", "wheel"}
@@ -71,6 +72,16 @@ def rewrite_index(
     data = json.dumps(content).encode()
     path.write_bytes(data)
     path.with_name("repodata.json.zst").write_bytes(zstandard.compress(data))
+
+
+def test_the_sources_of_copyleft_parts_are_beside_the_packages(
+    tiny: Tiny, channel: Published, lacking: frozenset[DebPin]
+) -> None:
+    pins = [pin for pin in copyleft.sources(tiny) if pin not in lacking]
+    published = {path.name: sha256_of(path) for path in (channel.folder / "sources").iterdir()}
+    assert published == {pin.filename: pin.sha256 for pin in pins}
+    assert "readline" in {pin.name for pin in (*pins, *lacking)}
+    check_folder(tiny.workspace, channel.folder)
 
 
 def test_conda_finds_a_package(conda: Conda, channel: Published) -> None:

@@ -27,9 +27,10 @@ def entry(name: str) -> Entry:
     return Entry(offer, hashlib.sha256(data).hexdigest(), md5, len(data))
 
 
-def publication() -> Publication:
+def publication(pin: DebPin | None = None) -> Publication:
+    """Return a publication with one source file, by default one of SOURCE."""
     entries = (entry("libopenblas"), entry("six"))
-    pin: DebPin = deb(SOURCE)
+    pin = pin or deb(SOURCE)
     files = index_files(entries)
     digests = digest_list(entries, files, {source_path(pin): pin.sha256})
     return Publication(entries, (entry("mkl"), entry("libcublas")), (pin,), files, digests)
