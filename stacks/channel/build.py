@@ -44,22 +44,15 @@ def build_missing(
     """
     offers, origins = tuple(offers), {} if origins is None else origins
     built_here = locked is None
-
-    def cached(wanted: Sequence[Offer]) -> dict[str, Built]:
-        found = {
-            offer.file_name: package.cached(
-                workspace, offer.recipe, offer.inputs, built_here=built_here
-            )
-            for offer in wanted
-        }
-        return {name: built for name, built in found.items() if built}
-
-    packages = cached(offers)
+    packages = {}
+    for offer in offers:
+        built = package.cached(workspace, offer.recipe, offer.inputs, built_here=built_here)
+        if built:
+            packages[offer.file_name] = built
     missing = [offer for offer in offers if offer.file_name not in packages]
     if missing and locked is not None:
-        taken = _take(workspace, missing, locked)
-        origins |= taken
-        packages |= cached([offer for offer in missing if offer.file_name in taken])
+        for name, (place, built) in _take(workspace, missing, locked).items():
+            origins[name], packages[name] = place, built
         missing = [offer for offer in missing if offer.file_name not in packages]
     fetch(
         workspace,
@@ -80,14 +73,14 @@ def build_missing(
 
 def _take(
     workspace: Workspace, missing: Sequence[Offer], locked: Mapping[str, Locked]
-) -> dict[str, str]:
-    """Take packages from the places into the cache; return the name of each one's place."""
+) -> dict[str, tuple[str, Built]]:
+    """Take packages from the places into the cache; return each with the name of its place."""
     # Loaded here: most runs find all in the cache and need no HTTP library.
     from stacks.channel import places, retrieval
 
     asked = places.places_of(workspace)
     taken = retrieval.retrieve(workspace, asked, missing, locked) if asked else {}
-    return {name: place.name for name, place in taken.items()}
+    return {name: (each.place.name, each.built) for name, each in taken.items()}
 
 
 def _sources(workspace: Workspace, offer: Offer, pins: Pins, built_here: bool) -> Iterator[Pin]:

@@ -144,13 +144,14 @@ def _add_to_cache(
 
 def add(
     workspace: Workspace, recipe: Recipe, inputs: str, file: Path, sha256: str, place: str
-) -> None:
+) -> Built:
     """Move a package's file, which has this SHA-256 and came from a place, into the cache."""
     target = cached_path(workspace, recipe, inputs)
     with replace_atomically(target.parent) as folder:
         folder.mkdir()
         file.rename(folder / target.name)
         _complete(folder, folder / target.name, {"sha256": sha256, "place": place})
+    return Built(target, sha256)
 
 
 def _complete(folder: Path, path: Path, record: Mapping[str, str]) -> None:

@@ -52,7 +52,13 @@ def fill(site: Site, folder: str = "/c/noarch", names: Sequence[str] = (ONE, TWO
 
 
 def retrieve(workspace: Workspace, *places: Place) -> dict[str, Place]:
-    return retrieval.retrieve(workspace, places, OFFERS, LOCKED)
+    """Return the place that each package came from; each is in the cache with its locked bytes."""
+    retrieved = retrieval.retrieve(workspace, places, OFFERS, LOCKED)
+    for offer in OFFERS:
+        if each := retrieved.get(offer.file_name):
+            assert each.built == package.cached(workspace, offer.recipe, offer.inputs)
+            assert each.built.sha256 == LOCKED[offer.file_name].sha256
+    return {name: each.place for name, each in retrieved.items()}
 
 
 def kept(workspace: Workspace) -> dict[str, bytes]:
