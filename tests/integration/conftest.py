@@ -17,6 +17,7 @@ from integration.small_image import NAMES, PASSES, Build
 from integration.tiny import Tiny, prepare
 from integration.workspaces import workspace_below
 from stacks.channel.licences import sources_of
+from stacks.channel.places import CHANNEL
 from stacks.core.workspace import Workspace, default_workspace
 from stacks.environments import build as pipeline
 from stacks.image import docker, layout
@@ -25,6 +26,7 @@ from stacks.image.engine import Engine
 from stacks.locks import publication
 from stacks.sources.fetch import fetch
 from stacks.sources.pins import DebPin
+from stacks.sources.vendored import VARIABLE as VENDOR
 from stacks.variants.load import load_variant
 
 MakePrefix = Callable[[str, str], Path]
@@ -129,6 +131,24 @@ def tiny(tiny_model: Tiny, tmp_path: Path) -> Tiny:
     root = tmp_path / "tiny"
     shutil.copytree(tiny_model.root, root)
     return Tiny(root)
+
+
+@pytest.fixture
+def no_other_place(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    """Have no place that a test does not name, no Debian archive or index, and nobody logged in."""
+    dead = "http://127.0.0.1:9"
+    for name, value in {
+        VENDOR: "",
+        CHANNEL: "",
+        "DEBIAN_MIRROR": f"{dead}/debian",
+        "DEBIAN_SNAPSHOT_MIRROR": "",
+        "PIP_INDEX_URL": f"{dead}/simple",
+        "PIP_FIND_LINKS": "",
+        "PIP_RETRIES": "0",
+        "DOCKER_CONFIG": str(tmp_path / "docker"),
+        "NETRC": str(tmp_path / "netrc"),
+    }.items():
+        monkeypatch.setenv(name, value)
 
 
 @pytest.fixture(scope="session")
