@@ -122,13 +122,13 @@ def show_bytes(variants: list[str]) -> None:
         entries = entries_of(workspace, channel, [variant])
         recipes = [r for e in entries for r in (e.offer.recipe, *e.offer.tools)]
         pins = {pin for recipe in recipes for pin in recipe.pins(channel.pins)}
-        packages = sum(entry.size for entry in entries)
+        packages = sum(entry.digests.size for entry in entries)
         print(
             f"{name}: {packages / 1e6:.1f} MB of packages or {total_size(pins) / 1e6:.1f} MB of "
             f"sources; {wheels / 1e6:.1f} MB for pip"
         )
     entries = entries_of(workspace, channel, all_variants(workspace))
-    total = sum(entry.size for entry in entries)
+    total = sum(entry.digests.size for entry in entries)
     print(f"all committed environments: {len(entries)} packages, {total / 1e6:.1f} MB, each once")
 
 

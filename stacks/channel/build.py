@@ -14,7 +14,7 @@ from concurrent.futures.process import BrokenProcessPool
 
 from stacks.channel import assemble, package
 from stacks.channel.offers import Channel, Offer
-from stacks.channel.package import Built, Locked
+from stacks.channel.package import Built, Digests
 from stacks.core import log
 from stacks.core.console import step
 from stacks.core.errors import StacksError
@@ -32,7 +32,7 @@ def build_missing(
     offers: Iterable[Offer],
     *,
     also: Iterable[Pin] = (),
-    locked: Mapping[str, Locked] | None = None,
+    locked: Mapping[str, Digests] | None = None,
     origins: dict[str, str] | None = None,
 ) -> dict[str, Built]:
     """Return the packages by file name; take those missing from the cache from the places.
@@ -72,7 +72,7 @@ def build_missing(
 
 
 def _take(
-    workspace: Workspace, missing: Sequence[Offer], locked: Mapping[str, Locked]
+    workspace: Workspace, missing: Sequence[Offer], locked: Mapping[str, Digests]
 ) -> dict[str, tuple[str, Built]]:
     """Take packages from the places into the cache; return each with the name of its place."""
     # Loaded here: most runs find all in the cache and need no HTTP library.
@@ -162,7 +162,7 @@ def build_packages(
     channel: Channel,
     offers: Iterable[Offer],
     also: Iterable[Pin] = (),
-    locked: Mapping[str, Locked] | None = None,
+    locked: Mapping[str, Digests] | None = None,
 ) -> dict[str, Built]:
     """Do as `build_missing`, and print how many packages came from where."""
     offers = tuple(offers)

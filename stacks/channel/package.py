@@ -33,10 +33,11 @@ class Built:
 
 
 @dataclass(frozen=True)
-class Locked:
-    """The bytes of a package as a lock has them: SHA-256 in hexadecimal, number of bytes."""
+class Digests:
+    """The digests of a package, in hexadecimal, and its size in bytes."""
 
     sha256: str
+    md5: str
     size: int
 
 

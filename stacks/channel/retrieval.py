@@ -14,7 +14,7 @@ from typing import TypeVar
 
 from stacks.channel import package
 from stacks.channel.offers import Offer
-from stacks.channel.package import Built, Locked
+from stacks.channel.package import Built, Digests
 from stacks.channel.places import Place
 from stacks.core.disk import explain_disk_errors, sha256_of
 from stacks.core.errors import FetchError, IntegrityError, StacksError
@@ -59,7 +59,7 @@ def retrieve(
     workspace: Workspace,
     places: Sequence[Place],
     offers: Sequence[Offer],
-    locked: Mapping[str, Locked],
+    locked: Mapping[str, Digests],
 ) -> dict[str, Retrieved]:
     """Take packages into the cache from the first place that has each; return them by file name.
 
@@ -76,7 +76,7 @@ def retrieve(
 
 
 def _retrieve_from(
-    workspace: Workspace, place: Place, offers: Sequence[Offer], locked: Mapping[str, Locked]
+    workspace: Workspace, place: Place, offers: Sequence[Offer], locked: Mapping[str, Digests]
 ) -> dict[str, Retrieved]:
     """Return the packages that came from one place."""
     stop = threading.Event()
@@ -158,7 +158,7 @@ def _within(seconds: float, work: Callable[[], T]) -> T:
 
 
 def _take(
-    workspace: Workspace, visit: _Visit, offer: Offer, locked: Locked, progress: DownloadProgress
+    workspace: Workspace, visit: _Visit, offer: Offer, locked: Digests, progress: DownloadProgress
 ) -> Built | None:
     """Return a package, taken into the cache; None if the place does not have it."""
     try:
@@ -183,7 +183,7 @@ def _take(
 
 
 def _download(
-    workspace: Workspace, visit: _Visit, offer: Offer, locked: Locked, progress: DownloadProgress
+    workspace: Workspace, visit: _Visit, offer: Offer, locked: Digests, progress: DownloadProgress
 ) -> Path:
     """Return a file with the package's bytes, or raise IntegrityError; parts resume next time."""
     pin = CondaPin(

@@ -92,7 +92,7 @@ def written_files(found: Publication, signed: bytes | None) -> dict[str, bytes]:
 
 def report(found: Publication, signed: bytes | None) -> None:
     """Print what was published and what was left out."""
-    size = sum(entry.size for entry in found.entries)
+    size = sum(entry.digests.size for entry in found.entries)
     sources = sum(pin.size for pin in found.sources)
     print(
         f"{plural(len(found.entries), 'package')}, {size / 1e6:.1f} MB; "

@@ -9,7 +9,7 @@ import pytest
 
 from stacks.channel import package, retrieval
 from stacks.channel.offers import Offer
-from stacks.channel.package import Locked
+from stacks.channel.package import Digests
 from stacks.channel.places import Place, place_at
 from stacks.channel.recipe import Recipe
 from stacks.core.disk import sha256_of
@@ -33,7 +33,7 @@ def offer(name: str) -> Offer:
 OFFERS = [offer(name) for name in BODIES]
 ONE, TWO = (each.file_name for each in OFFERS)
 LOCKED = {
-    each.file_name: Locked(sha256(body), len(body))
+    each.file_name: Digests(sha256(body), "0" * 32, len(body))
     for each, body in zip(OFFERS, BODIES.values(), strict=True)
 }
 
