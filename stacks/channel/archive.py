@@ -1,7 +1,7 @@
-"""What a conda archive would write into an environment, read without unpacking it.
+"""What a conda archive writes into an environment, read in one pass that may unpack it.
 
 An archive of another channel is not trusted: a path that leads out of the environment is refused
-here, before any tool unpacks or links it.
+here, before anything is written there.
 """
 
 from __future__ import annotations
@@ -9,6 +9,7 @@ from __future__ import annotations
 import hashlib
 import io
 import lzma
+import os
 import re
 import tarfile
 import zipfile
@@ -17,22 +18,18 @@ from collections.abc import Iterator, Mapping
 from contextlib import contextmanager
 from dataclasses import dataclass, field, replace
 from pathlib import Path
-from typing import IO, Any
+from typing import IO, Any, BinaryIO
 
 import zstandard
 
+from stacks.channel.strict_tar import BLOCK, UnsafeError, members_of
 from stacks.core import jsonfile
 from stacks.core.disk import explain_disk_errors
 from stacks.core.errors import IntegrityError
 
-BLOCK = 1 << 20
 # The largest info/ file that is read into memory, in bytes; numpy's paths.json has 0.4 MB.
 LARGEST = 64 << 20
 PATHS, INDEX, LINK = INFO = ("info/paths.json", "info/index.json", "info/link.json")
-# The largest long name or extended header, in bytes; tarfile reads them into memory.
-LONGEST = 1 << 20
-# Kinds of members that tar readers disagree on: global and Solaris headers, files with holes.
-AMBIGUOUS = (tarfile.XGLTYPE, tarfile.SOLARIS_XHDTYPE, tarfile.GNUTYPE_SPARSE, tarfile.CONTTYPE)
 # What a tool writes into file names and scripts: CEP 26 for the first, the wheel format's
 # specification of entry points for the second.
 PLAIN = re.compile(r"[A-Za-z0-9_.+!-]+")
@@ -66,44 +63,18 @@ class Archive:
     scripts: tuple[str, ...] = ()
 
 
-class _UnsafeError(Exception):
-    """A fault inside an archive; _reported() adds the archive's name."""
-
-
-class _StrictTarInfo(tarfile.TarInfo):
-    """A member of a tar archive; tarfile takes a broken header for the end of the archive."""
-
-    @classmethod
-    def frombuf(cls, buf: bytes | bytearray, encoding: str, errors: str) -> _StrictTarInfo:
-        if not any(buf):
-            return super().frombuf(buf, encoding, errors)
-        try:
-            header = super().frombuf(buf, encoding, errors)
-        except tarfile.TarError as error:
-            raise _UnsafeError(f"a tar header is broken: {error}") from error
-        if header.type in AMBIGUOUS:
-            raise _UnsafeError(
-                f"a header of the kind {header.type!r}, which readers read in two ways"
-            )
-        is_extended = header.type not in tarfile.REGULAR_TYPES
-        if is_extended and not 0 <= header.size <= LONGEST:
-            raise _UnsafeError(f"a name or header of {header.size} bytes")
-        return header
-
-
-def read_archive(path: Path) -> Archive:
+def read_archive(path: Path, into: Path | None = None) -> Archive:
     """Return what a .conda or .tar.bz2 archive installs.
 
-    Sizes, modes and SHA-256 are those of the bytes in the archive, not of what it says of itself.
-    Raises IntegrityError for an archive that is damaged, or that names a path outside of the
-    environment.
+    into: a folder to be made, which gets the archive's content; nothing is written outside of it,
+    and after an error it has a part of the content. Sizes, modes and SHA-256 are those of the bytes
+    in the archive, not of what it says of itself. Raises IntegrityError for an archive that is
+    damaged, or that names a path outside of the environment, DiskError.
     """
     with _reported(path):
-        members = _Members()
-        for tar in _tars(path):
-            for member in tar:
-                members.add(tar, member)
-            _check_end(tar)
+        members = _Members(into)
+        for tar, member in members_of(path):
+            members.add(tar, member)
         return members.archive()
 
 
@@ -114,7 +85,7 @@ def _reported(path: Path) -> Iterator[None]:
         with explain_disk_errors(path):
             yield
     except (
-        _UnsafeError,
+        UnsafeError,
         tarfile.TarError,
         zipfile.BadZipFile,
         zstandard.ZstdError,
@@ -123,6 +94,7 @@ def _reported(path: Path) -> Iterator[None]:
         EOFError,
         OSError,
         ValueError,
+        OverflowError,
         AttributeError,
         KeyError,
         TypeError,
@@ -138,79 +110,71 @@ def _reported(path: Path) -> Iterator[None]:
         ) from error
 
 
-def _tars(path: Path) -> Iterator[tarfile.TarFile]:
-    """Yield the tar archives in a conda archive, as streams."""
-    if path.name.endswith(".tar.bz2"):
-        with tarfile.open(path, mode="r|bz2", tarinfo=_StrictTarInfo) as tar:
-            yield tar
-        return
-    with zipfile.ZipFile(path) as archive:
-        names = [name for name in archive.namelist() if name.endswith(".tar.zst")]
-        for section in ("info", "pkg"):
-            count = sum(name.startswith(f"{section}-") for name in names)
-            if count != 1:
-                raise _UnsafeError(f"it has {count} {section}-*.tar.zst, not one")
-        for name in sorted(names):
-            with archive.open(name) as packed:
-                plain = zstandard.ZstdDecompressor().stream_reader(packed, read_size=BLOCK)
-                with plain, tarfile.open(fileobj=plain, mode="r|", tarinfo=_StrictTarInfo) as tar:
-                    yield tar
-
-
-def _check_end(tar: tarfile.TarFile) -> None:
-    """Raise _UnsafeError if data follow the end of a tar archive: other readers may go on."""
-    assert tar.fileobj is not None
-    while block := tar.fileobj.read(BLOCK):
-        if any(block):
-            raise _UnsafeError("data follow the end of a tar archive")
-
-
 @dataclass
 class _Members:
-    """The members of an archive: their entries, and the content of the metadata."""
+    """The members of an archive: their entries, and the content of the metadata.
 
+    target: the folder that they are written to, if any.
+    """
+
+    target: Path | None
     entries: dict[str, Entry] = field(default_factory=dict)
     folders: set[str] = field(default_factory=set)
     metadata: dict[str, Any] = field(default_factory=dict)
 
     def add(self, tar: tarfile.TarFile, member: tarfile.TarInfo) -> None:
         name = checked_path(member.name)
-        if member.issparse():
-            raise _UnsafeError(f"{name!r} has holes, which readers read in two ways")
-        if member.isdir():
-            self.folders.add(name)
-            return
+        path = self.target / name if self.target else None
         if name in self.entries:
-            raise _UnsafeError(f"two files have the path {name!r}")
+            raise UnsafeError(f"two files have the path {name!r}")
+        # Before anything is written: a link in place of a folder would lead elsewhere.
+        if outer := next((p for p in parents(name) if p in self.entries), None):
+            raise UnsafeError(f"{name!r} leads through {outer!r}, which is no folder")
+        if member.isdir():
+            self._add_folder(name)
+            return
+        if name in self.folders:
+            raise UnsafeError(f"{name!r} is a folder for other members")
+        self._add_folder(name.rpartition("/")[0])
         if member.issym():
             self.entries[name] = Entry(target=member.linkname)
+            if path:
+                path.symlink_to(member.linkname)
         elif member.islnk():
-            linked = self.entries.get(checked_path(member.linkname))
+            original = checked_path(member.linkname)
+            linked = self.entries.get(original)
             if linked is None or linked.target is not None:
-                raise _UnsafeError(f"{name!r} is a hard link to a missing file")
+                raise UnsafeError(f"{name!r} is a hard link to a missing file")
             self.entries[name] = linked
+            if path and self.target:
+                path.hardlink_to(self.target / original)
         elif member.isreg():
             content = tar.extractfile(member)
             assert content is not None
-            digest, data = _digest(content, keep=name in INFO)
+            executable = bool(member.mode & 0o111)
+            with _new_file(path, executable, member.mtime) as file:
+                digest, data = _copy(content, file, keep=name in INFO)
             if data is not None:
                 self.metadata[name] = jsonfile.parse(data)
-            self.entries[name] = Entry(bool(member.mode & 0o111), member.size, digest)
+            self.entries[name] = Entry(executable, member.size, digest)
         else:
-            raise _UnsafeError(f"{name!r} is neither file, folder nor link")
+            raise UnsafeError(f"{name!r} is neither file, folder nor link")
+
+    def _add_folder(self, name: str) -> None:
+        if name not in self.folders:
+            self.folders |= {name, *parents(name)}
+            if self.target:
+                (self.target / name).mkdir(parents=True, exist_ok=True)
 
     def archive(self) -> Archive:
         """Return what the package installs: the files that its list of paths names."""
-        for name in {*self.entries, *self.folders}:
-            if outer := next((p for p in parents(name) if p in self.entries), None):
-                raise _UnsafeError(f"{name!r} leads through {outer!r}, which is no folder")
         files = {}
         for name, rewritten in self._listed():
             entry = self.entries.get(name)
             if entry is None:
-                raise _UnsafeError(f"{PATHS} names {name!r}, which is missing")
+                raise UnsafeError(f"{PATHS} names {name!r}, which is missing")
             if rewritten and entry.target is not None:
-                raise _UnsafeError(f"{name!r} is a link, so no path can be written into it")
+                raise UnsafeError(f"{name!r} is a link, so no path can be written into it")
             files[name] = replace(entry, is_rewritten=rewritten)
         self._check_index()
         info = {name: self.entries[name].sha256 for name in INFO if name in self.metadata}
@@ -220,27 +184,27 @@ class _Members:
         """Yield the path of each file to install, and whether a path is written into it."""
         listed = self.metadata.get(PATHS)
         if not isinstance(listed, dict) or not isinstance(listed.get("paths"), list):
-            raise _UnsafeError(f"it has no {PATHS} with a list of paths")
+            raise UnsafeError(f"it has no {PATHS} with a list of paths")
         for item in listed["paths"]:
             name = item.get("_path") if isinstance(item, dict) else None
             if not isinstance(name, str) or checked_path(name) != name:
-                raise _UnsafeError(f"{PATHS} has an entry without a plain path: {item!r:.200}")
+                raise UnsafeError(f"{PATHS} has an entry without a plain path: {item!r:.200}")
             placeholder = item.get("prefix_placeholder")
             if placeholder is not None and not (isinstance(placeholder, str) and placeholder):
-                raise _UnsafeError(f"{name!r} has no text to be replaced: {placeholder!r:.200}")
+                raise UnsafeError(f"{name!r} has no text to be replaced: {placeholder!r:.200}")
             if item.get("path_type") != "directory":
                 yield name, placeholder is not None
 
     def _check_index(self) -> None:
         index = self.metadata.get(INDEX)
         if not isinstance(index, dict):
-            raise _UnsafeError(f"it has no {INDEX}")
+            raise UnsafeError(f"it has no {INDEX}")
         for key in ("name", "version", "build"):
             if not isinstance(index.get(key), str) or not PLAIN.fullmatch(index[key]):
-                raise _UnsafeError(f"{INDEX}: {key} is not plain: {index.get(key)!r:.200}")
+                raise UnsafeError(f"{INDEX}: {key} is not plain: {index.get(key)!r:.200}")
         if folder := index.get("python_site_packages_path"):
             if not isinstance(folder, str):
-                raise _UnsafeError(f"{INDEX}: python_site_packages_path is not text")
+                raise UnsafeError(f"{INDEX}: python_site_packages_path is not text")
             checked_path(folder)
 
     def _scripts(self) -> Iterator[str]:
@@ -249,19 +213,19 @@ class _Members:
         noarch = link.get("noarch", {}) if isinstance(link, dict) else None
         points = noarch.get("entry_points", []) if isinstance(noarch, dict) else None
         if not isinstance(points, list):
-            raise _UnsafeError(f"{LINK}: no list of entry points: {link!r:.200}")
+            raise UnsafeError(f"{LINK}: no list of entry points: {link!r:.200}")
         for text in points:
             match = ENTRY_POINT.fullmatch(text) if isinstance(text, str) else None
             if match is None or not match[1].strip("."):
-                raise _UnsafeError(f"{LINK}: an entry point is not plain: {text!r:.200}")
+                raise UnsafeError(f"{LINK}: an entry point is not plain: {text!r:.200}")
             yield f"bin/{match[1]}"
 
 
 def checked_path(name: str) -> str:
-    """Return a member's path without `./`. Raises _UnsafeError if it leads out of the archive."""
+    """Return a member's path without `./`. Raises UnsafeError if it leads out of the archive."""
     parts = [part for part in name.split("/") if part not in ("", ".")]
     if name.startswith("/") or ".." in parts or "\0" in name or not parts:
-        raise _UnsafeError(f"{name!r} is outside of the environment")
+        raise UnsafeError(f"{name!r} is outside of the environment")
     return "/".join(parts)
 
 
@@ -272,13 +236,29 @@ def parents(name: str) -> Iterator[str]:
         yield name
 
 
-def _digest(content: IO[bytes], *, keep: bool) -> tuple[str, bytes | None]:
-    """Return the SHA-256 of a member, and with `keep` its bytes."""
+@contextmanager
+def _new_file(path: Path | None, executable: bool, mtime: float) -> Iterator[BinaryIO | None]:
+    """Give a new read-only file to be written, with its time of change; None without a path."""
+    if path is None:
+        yield None
+        return
+    flags = os.O_WRONLY | os.O_CREAT | os.O_EXCL | os.O_NOFOLLOW
+    descriptor = os.open(path, flags, 0o555 if executable else 0o444)
+    with os.fdopen(descriptor, "wb") as file:
+        yield file
+        file.flush()
+        os.utime(descriptor, (mtime, mtime))
+
+
+def _copy(content: IO[bytes], file: BinaryIO | None, *, keep: bool) -> tuple[str, bytes | None]:
+    """Copy a member to a file, if any; return its SHA-256, and with `keep` its bytes."""
     digest, copy = hashlib.sha256(), io.BytesIO()
     while block := content.read(BLOCK):
         digest.update(block)
+        if file:
+            file.write(block)
         if keep:
             copy.write(block)
             if copy.tell() > LARGEST:
-                raise _UnsafeError("its metadata is too large")
+                raise UnsafeError("its metadata is too large")
     return digest.hexdigest(), copy.getvalue() if keep else None

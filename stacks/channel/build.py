@@ -14,7 +14,7 @@ from concurrent.futures.process import BrokenProcessPool
 
 from stacks.channel import assemble, package
 from stacks.channel.offers import Channel, Offer
-from stacks.channel.package import Built, Locked
+from stacks.channel.package import Built, Digests
 from stacks.core import log
 from stacks.core.console import step
 from stacks.core.errors import StacksError
@@ -32,7 +32,7 @@ def build_missing(
     offers: Iterable[Offer],
     *,
     also: Iterable[Pin] = (),
-    locked: Mapping[str, Locked] | None = None,
+    locked: Mapping[str, Digests] | None = None,
     origins: dict[str, str] | None = None,
 ) -> dict[str, Built]:
     """Return the packages by file name; take those missing from the cache from the places.
@@ -44,22 +44,15 @@ def build_missing(
     """
     offers, origins = tuple(offers), {} if origins is None else origins
     built_here = locked is None
-
-    def cached(wanted: Sequence[Offer]) -> dict[str, Built]:
-        found = {
-            offer.file_name: package.cached(
-                workspace, offer.recipe, offer.inputs, built_here=built_here
-            )
-            for offer in wanted
-        }
-        return {name: built for name, built in found.items() if built}
-
-    packages = cached(offers)
+    packages = {}
+    for offer in offers:
+        built = package.cached(workspace, offer.recipe, offer.inputs, built_here=built_here)
+        if built:
+            packages[offer.file_name] = built
     missing = [offer for offer in offers if offer.file_name not in packages]
     if missing and locked is not None:
-        taken = _take(workspace, missing, locked)
-        origins |= taken
-        packages |= cached([offer for offer in missing if offer.file_name in taken])
+        for name, (place, built) in _take(workspace, missing, locked).items():
+            origins[name], packages[name] = place, built
         missing = [offer for offer in missing if offer.file_name not in packages]
     fetch(
         workspace,
@@ -79,15 +72,15 @@ def build_missing(
 
 
 def _take(
-    workspace: Workspace, missing: Sequence[Offer], locked: Mapping[str, Locked]
-) -> dict[str, str]:
-    """Take packages from the places into the cache; return the name of each one's place."""
+    workspace: Workspace, missing: Sequence[Offer], locked: Mapping[str, Digests]
+) -> dict[str, tuple[str, Built]]:
+    """Take packages from the places into the cache; return each with the name of its place."""
     # Loaded here: most runs find all in the cache and need no HTTP library.
     from stacks.channel import places, retrieval
 
     asked = places.places_of(workspace)
     taken = retrieval.retrieve(workspace, asked, missing, locked) if asked else {}
-    return {name: place.name for name, place in taken.items()}
+    return {name: (each.place.name, each.built) for name, each in taken.items()}
 
 
 def _sources(workspace: Workspace, offer: Offer, pins: Pins, built_here: bool) -> Iterator[Pin]:
@@ -169,7 +162,7 @@ def build_packages(
     channel: Channel,
     offers: Iterable[Offer],
     also: Iterable[Pin] = (),
-    locked: Mapping[str, Locked] | None = None,
+    locked: Mapping[str, Digests] | None = None,
 ) -> dict[str, Built]:
     """Do as `build_missing`, and print how many packages came from where."""
     offers = tuple(offers)

@@ -33,10 +33,11 @@ class Built:
 
 
 @dataclass(frozen=True)
-class Locked:
-    """The bytes of a package as a lock has them: SHA-256 in hexadecimal, number of bytes."""
+class Digests:
+    """The digests of a package, in hexadecimal, and its size in bytes."""
 
     sha256: str
+    md5: str
     size: int
 
 
@@ -144,13 +145,14 @@ def _add_to_cache(
 
 def add(
     workspace: Workspace, recipe: Recipe, inputs: str, file: Path, sha256: str, place: str
-) -> None:
+) -> Built:
     """Move a package's file, which has this SHA-256 and came from a place, into the cache."""
     target = cached_path(workspace, recipe, inputs)
     with replace_atomically(target.parent) as folder:
         folder.mkdir()
         file.rename(folder / target.name)
         _complete(folder, folder / target.name, {"sha256": sha256, "place": place})
+    return Built(target, sha256)
 
 
 def _complete(folder: Path, path: Path, record: Mapping[str, str]) -> None:

@@ -14,7 +14,7 @@ from typing import TypeVar
 
 from stacks.channel import package
 from stacks.channel.offers import Offer
-from stacks.channel.package import Locked
+from stacks.channel.package import Built, Digests
 from stacks.channel.places import Place
 from stacks.core.disk import explain_disk_errors, sha256_of
 from stacks.core.errors import FetchError, IntegrityError, StacksError
@@ -36,6 +36,14 @@ LARGEST_LIST = 1 << 20
 
 
 @dataclass(frozen=True)
+class Retrieved:
+    """A package that a place had: now in the cache, with the locked bytes."""
+
+    place: Place
+    built: Built
+
+
+@dataclass(frozen=True)
 class _Visit:
     """One place in one run: the access to it, and what failed there, in order.
 
@@ -51,25 +59,25 @@ def retrieve(
     workspace: Workspace,
     places: Sequence[Place],
     offers: Sequence[Offer],
-    locked: Mapping[str, Locked],
-) -> dict[str, Place]:
-    """Take packages into the cache from the first place that has each; return it by file name.
+    locked: Mapping[str, Digests],
+) -> dict[str, Retrieved]:
+    """Take packages into the cache from the first place that has each; return them by file name.
 
     locked: the bytes of each package, by file name. A place that fails or has other bytes costs one
     warning. What is not in the answer was nowhere. Raises DiskError.
     """
-    origins: dict[str, Place] = {}
+    retrieved: dict[str, Retrieved] = {}
     for place in places:
-        wanted = [offer for offer in offers if offer.file_name not in origins]
+        wanted = [offer for offer in offers if offer.file_name not in retrieved]
         if not wanted:
             break
-        origins |= _retrieve_from(workspace, place, wanted, locked)
-    return origins
+        retrieved |= _retrieve_from(workspace, place, wanted, locked)
+    return retrieved
 
 
 def _retrieve_from(
-    workspace: Workspace, place: Place, offers: Sequence[Offer], locked: Mapping[str, Locked]
-) -> dict[str, Place]:
+    workspace: Workspace, place: Place, offers: Sequence[Offer], locked: Mapping[str, Digests]
+) -> dict[str, Retrieved]:
     """Return the packages that came from one place."""
     stop = threading.Event()
     retries = RETRIES if place.configured else 0
@@ -82,17 +90,21 @@ def _retrieve_from(
     elif place.folder and not place.folder.is_dir():
         visit.failures.append(FetchError(f"{place.name}: no such folder"))
         offers = []
-    came = []
+    packages: list[Built | None] = []
     if offers:
         total = sum(locked[offer.file_name].size for offer in offers)
         with download_progress(len(offers), total) as progress:
-            came = parallel_map(
+            packages = parallel_map(
                 lambda offer: _take(workspace, visit, offer, locked[offer.file_name], progress),
                 offers,
                 stop,
             )
     _report(visit)
-    return {offer.file_name: place for offer, has in zip(offers, came, strict=True) if has}
+    return {
+        offer.file_name: Retrieved(place, built)
+        for offer, built in zip(offers, packages, strict=True)
+        if built
+    }
 
 
 def _report(visit: _Visit) -> None:
@@ -146,31 +158,32 @@ def _within(seconds: float, work: Callable[[], T]) -> T:
 
 
 def _take(
-    workspace: Workspace, visit: _Visit, offer: Offer, locked: Locked, progress: DownloadProgress
-) -> bool:
-    """Take a package into the cache; return whether it is there."""
+    workspace: Workspace, visit: _Visit, offer: Offer, locked: Digests, progress: DownloadProgress
+) -> Built | None:
+    """Return a package, taken into the cache; None if the place does not have it."""
     try:
         with package.being_made(workspace, offer.recipe, offer.inputs):
             # Another process may have made it meanwhile.
             built = package.cached(workspace, offer.recipe, offer.inputs)
-            if built is None or built.sha256 != locked.sha256:
-                part = _download(workspace, visit, offer, locked, progress)
-                name = visit.place.name
-                package.add(workspace, offer.recipe, offer.inputs, part, locked.sha256, name)
-                with suppress(OSError):
-                    part.parent.rmdir()
+            if built and built.sha256 == locked.sha256:
+                return built
+            part = _download(workspace, visit, offer, locked, progress)
+            name = visit.place.name
+            built = package.add(workspace, offer.recipe, offer.inputs, part, locked.sha256, name)
+            with suppress(OSError):
+                part.parent.rmdir()
+            return built
     except StoppedError:
         raise
     except MissingError:
-        return False
+        return None
     except (FetchError, IntegrityError) as error:
         visit.failures.append(error)
-        return False
-    return True
+        return None
 
 
 def _download(
-    workspace: Workspace, visit: _Visit, offer: Offer, locked: Locked, progress: DownloadProgress
+    workspace: Workspace, visit: _Visit, offer: Offer, locked: Digests, progress: DownloadProgress
 ) -> Path:
     """Return a file with the package's bytes, or raise IntegrityError; parts resume next time."""
     pin = CondaPin(

@@ -16,7 +16,8 @@ from distributed import Worker, get_worker
 
 from stacks.cluster.messages import Answer, RemoteError
 from stacks.core.disk import REPOSITORY
-from stacks.core.process import CommandError, run_supervised
+from stacks.core.process import CommandError
+from stacks.core.supervised import run_supervised
 
 # A nanny sets it, besides the variables of its configuration.
 ADDED = {"PYTHONHASHSEED": "6640"}

@@ -3,15 +3,13 @@
 from __future__ import annotations
 
 import logging
-import os
 import shlex
 import signal
 import subprocess
 import tempfile
-import threading
 from collections import deque
 from collections.abc import Callable, Collection, Iterator, Mapping, Sequence
-from contextlib import contextmanager, suppress
+from contextlib import contextmanager
 from pathlib import Path
 from typing import IO, Any
 
@@ -20,8 +18,6 @@ from stacks.core.errors import StacksError
 LOGGER = logging.getLogger(__name__)
 # How many last lines of a failed program's output its error has.
 TAIL = 30
-# Poll interval, and the time in which a stopped program must end. Seconds.
-POLL, GRACE = 0.5, 15.0
 
 
 class CommandError(StacksError):
@@ -68,7 +64,7 @@ def call(
         ) from error
     if result.returncode not in accepted:
         tail = "\n".join((result.stdout + result.stderr).strip().splitlines()[-TAIL:])
-        raise _failed(words, tail, accepted, result.returncode)
+        raise failed(words, tail, accepted, result.returncode)
     return result.stdout
 
 
@@ -83,7 +79,7 @@ def run_streaming(
     On an exception, such as ctrl-C, the program is stopped first. Raises CommandError as `call`
     does.
     """
-    process = _start(
+    process = start(
         arguments,
         env=env,
         stdin=subprocess.DEVNULL,
@@ -105,7 +101,7 @@ def run_streaming(
             process.wait()
             raise
     if process.returncode:
-        raise _failed(arguments, "\n".join(tail), (0,), process.returncode)
+        raise failed(arguments, "\n".join(tail), (0,), process.returncode)
 
 
 def _ignore_interrupt() -> None:
@@ -121,7 +117,7 @@ def run_piped(
     Raises CommandError as `call` does, also if the block failed because the output was cut short.
     """
     with tempfile.TemporaryFile() as errors:
-        process = _start(arguments, env=env, stdout=subprocess.PIPE, stderr=errors)
+        process = start(arguments, env=env, stdout=subprocess.PIPE, stderr=errors)
         failure: Exception | None = None
         with process:
             assert process.stdout
@@ -139,7 +135,7 @@ def run_piped(
         if status > 0:
             errors.seek(0)
             tail = errors.read().decode(errors="replace").strip()
-            raise _failed(arguments, tail, (0,), status) from failure
+            raise failed(arguments, tail, (0,), status) from failure
         if failure:
             raise failure
 
@@ -179,7 +175,7 @@ def start_in_session(
 
     Its caller ends it. Raises CommandError if it cannot be started.
     """
-    return _start(
+    return start(
         arguments,
         env=env,
         stdin=subprocess.DEVNULL,
@@ -189,93 +185,14 @@ def start_in_session(
     )
 
 
-def run_supervised(
-    arguments: Sequence[str | Path],
-    line: str,
-    on_line: Callable[[str], None],
-    is_wanted: Callable[[], bool],
-    *,
-    cwd: Path | None = None,
-    env: Mapping[str, str] | None = None,
-) -> str | None:
-    """Run a program while it is wanted; return its standard output, None if it was stopped.
-
-    The program reads `line` on standard input. That stays open; when it is closed, also by the end
-    of this process, the program must stop. `on_line` gets each line of its standard error, in
-    another thread. The program runs in a session of its own, which is killed in the end. Raises
-    CommandError as `call` does.
-    """
-    process = _start(
-        arguments,
-        cwd=cwd,
-        env=env,
-        stdin=subprocess.PIPE,
-        stdout=subprocess.PIPE,
-        stderr=subprocess.PIPE,
-        text=True,
-        errors="replace",
-        start_new_session=True,
-    )
-    assert process.stdin and process.stdout and process.stderr
-    tail: deque[str] = deque(maxlen=TAIL)
-    output: list[str] = []
-
-    def listen(stream: IO[str]) -> None:
-        for text in stream:
-            tail.append(text.rstrip())
-            on_line(tail[-1])
-
-    threads = [
-        threading.Thread(target=listen, args=(process.stderr,), daemon=True),
-        threading.Thread(target=output.extend, args=(process.stdout,), daemon=True),
-    ]
-    for thread in threads:
-        thread.start()
-    stopped = False
-    try:
-        # A program that ended at once does not read it; its status says why.
-        with suppress(BrokenPipeError):
-            process.stdin.write(line + "\n")
-            process.stdin.flush()
-        while process.poll() is None and not stopped:
-            try:
-                process.wait(POLL)
-            except subprocess.TimeoutExpired:
-                stopped = not is_wanted()
-        if stopped:
-            _end(process)
-    finally:
-        with suppress(ProcessLookupError):
-            os.killpg(process.pid, signal.SIGKILL)
-        process.wait()
-        for thread in threads:
-            thread.join()
-        for stream in (process.stdin, process.stdout, process.stderr):
-            with suppress(BrokenPipeError):
-                stream.close()
-    if stopped:
-        return None
-    if process.returncode:
-        raise _failed(arguments, "\n".join(tail), (0,), process.returncode)
-    return "".join(output)
-
-
-def _end(process: subprocess.Popen[str]) -> None:
-    """Close a program's standard input and give it time to end."""
-    assert process.stdin
-    with suppress(BrokenPipeError):
-        process.stdin.close()
-    with suppress(subprocess.TimeoutExpired):
-        process.wait(GRACE)
-
-
 def _logged(arguments: Sequence[str | Path]) -> list[str]:
     """Return a command line's words, and log it."""
     LOGGER.info("+ %s", quoted(arguments))
     return [str(argument) for argument in arguments]
 
 
-def _start(arguments: Sequence[str | Path], **options: Any) -> subprocess.Popen[Any]:
+def start(arguments: Sequence[str | Path], **options: Any) -> subprocess.Popen[Any]:
+    """Start a program, with the options of Popen; raise CommandError if that cannot be done."""
     words = _logged(arguments)
     try:
         return subprocess.Popen(words, **options)
@@ -290,9 +207,10 @@ def cannot_run(words: Sequence[str], error: OSError, fix: str = "") -> CommandEr
     )
 
 
-def _failed(
+def failed(
     words: Sequence[str | Path], tail: str, accepted: Collection[int], status: int
 ) -> CommandError:
+    """Return the error for a program that ended with a status that is not accepted."""
     return CommandError(
         f"{quoted(words)}\n{tail}",
         expected="exit status " + " or ".join(map(str, accepted)),

@@ -9,7 +9,7 @@ from pathlib import Path
 
 from stacks.channel.build import build_packages
 from stacks.channel.offers import Channel, read_channel
-from stacks.channel.package import Locked
+from stacks.channel.package import Digests
 from stacks.core.console import display_path, plural, step
 from stacks.core.errors import UsageError
 from stacks.core.workspace import Workspace
@@ -62,10 +62,10 @@ def parts_of(
     return [Part(offer, built[offer.file_name]) for offer in offers]
 
 
-def digests_of(locked: Lock) -> dict[str, Locked]:
+def digests_of(locked: Lock) -> dict[str, Digests]:
     """Return the bytes of a lock's packages, by file name."""
     return {
-        package.file_name: Locked(package.sha256, locked.sizes[package.file_name])
+        package.file_name: Digests(package.sha256, package.md5, locked.sizes[package.file_name])
         for package in locked.packages
     }
 

@@ -25,6 +25,23 @@ GENERATED = (f"{RECORDS}/history", "CACHEDIR.TAG")
 
 
 @dataclass(frozen=True)
+class CheckedFile:
+    """A file that was compared with its package: its status before that, and its SHA-256."""
+
+    status: os.stat_result
+    sha256: str
+
+    def is_still(self, status: os.stat_result) -> bool:
+        """Return whether a file with this status is the same one, not written since."""
+        before = self.status
+        return (before.st_ino, before.st_size, before.st_mtime_ns) == (
+            status.st_ino,
+            status.st_size,
+            status.st_mtime_ns,
+        )
+
+
+@dataclass(frozen=True)
 class Contents:
     """The files of all packages by path: more than one entry where packages have the same path.
 
@@ -41,10 +58,6 @@ def contents_of(parts: Sequence[Part], python: str) -> Contents:
     Raises IntegrityError, before anything is written, for a package whose paths lead out of the
     environment, by themselves or through a link of another package.
     """
-    with ThreadPoolExecutor(cores()) as pool:
-        # Reading in parallel; each part keeps what it read.
-        for _ in pool.map(lambda part: part.archive, parts):
-            pass
     files: dict[str, tuple[Entry, ...]] = {}
     owners: dict[str, str] = {}
     generated = set(GENERATED)
@@ -109,21 +122,26 @@ def _leads_out(name: str, target: str, links: Mapping[str, str]) -> bool:
     return ".." in steps
 
 
-def check(prefix: Path, contents: Contents) -> None:
+def check(prefix: Path, contents: Contents) -> dict[str, CheckedFile]:
     """Compare a folder with what its packages install, and make the packages' files read-only.
 
     The files may be hard links into the cache: an edit through one of them would change every
-    environment. Raises IntegrityError if a file is missing, differs, or is of no package.
+    environment. Returns by path the files whose bytes were compared: not links, nor files that the
+    installation writes. Raises IntegrityError if a file is missing, differs, or is of no package.
     """
     present = dict(walk(prefix))
     names = sorted(present)
+    checked: dict[str, CheckedFile] = {}
 
     def faults_of(part: Sequence[str]) -> list[str]:
-        return [
-            f"{name}: {fault}"
-            for name in part
-            if (fault := _fault(prefix / name, name, present[name], contents))
-        ]
+        faults = []
+        for name in part:
+            result = _compare(prefix / name, name, present[name], contents)
+            if isinstance(result, str):
+                faults.append(f"{name}: {result}")
+            elif result:
+                checked[name] = result
+        return faults
 
     faults = [f"{name}: missing" for name in sorted(contents.files.keys() - present.keys())]
     with ThreadPoolExecutor(cores()) as pool:
@@ -140,10 +158,13 @@ def check(prefix: Path, contents: Contents) -> None:
         mode = 0o555 if status.st_mode & 0o100 else 0o444
         if stat.S_ISREG(status.st_mode) and stat.S_IMODE(status.st_mode) != mode:
             (prefix / name).chmod(mode)
+    return checked
 
 
-def _fault(path: Path, name: str, status: os.stat_result, contents: Contents) -> str | None:
-    """Return what is wrong with a file, None if nothing is."""
+def _compare(
+    path: Path, name: str, status: os.stat_result, contents: Contents
+) -> str | CheckedFile | None:
+    """Return what is wrong with a file; else the file, None if its bytes were not compared."""
     clobbered = CLOBBERED.fullmatch(name)
     entries = contents.files.get(name) or (clobbered and contents.files.get(clobbered[1]))
     if not entries:
@@ -162,7 +183,9 @@ def _fault(path: Path, name: str, status: os.stat_result, contents: Contents) ->
         return None
     digest = sha256_of(path)
     digests = [entry.sha256 for entry in candidates]
-    return None if digest in digests else f"sha256 {digest}, not {digests[0]}"
+    if digest not in digests:
+        return f"sha256 {digest}, not {digests[0]}"
+    return CheckedFile(status, digest)
 
 
 def walk(prefix: Path) -> Iterator[tuple[str, os.stat_result]]:

@@ -5,6 +5,7 @@ from __future__ import annotations
 import asyncio
 import glob
 import json
+import os
 import sys
 from collections.abc import Mapping, Sequence
 from concurrent.futures import ThreadPoolExecutor
@@ -13,48 +14,88 @@ from pathlib import Path
 
 import rattler
 from rattler.package_cache import PackageCache, PackageCacheLayer, ValidationMode
-from rattler.package_streaming import extract
 
 from stacks.channel import rattler_errors
 from stacks.channel.archive import INFO
 from stacks.core.disk import explain_disk_errors, hold_lock, sha256_of, temporary_folder
 from stacks.core.errors import IntegrityError
 from stacks.environments import contents
-from stacks.environments.contents import RECORDS, Contents
+from stacks.environments.contents import RECORDS, CheckedFile, Contents
 from stacks.environments.part import Part
 from stacks.variants.variant import Variant
 
 
 def install(
     packages: Path, variant: Variant, parts: Sequence[Part], prefix: Path, target: Path
-) -> None:
+) -> dict[str, CheckedFile]:
     """Install the parts into the new folder `prefix`, to be renamed to `target`.
 
     packages: the cache's folder of unpacked packages; what is damaged there is replaced. Nothing is
-    written for a package that is not safe to install. Raises IntegrityError.
+    left of a package that is not safe to install. Returns the files that were compared with their
+    packages, by path. Raises IntegrityError.
     """
-    expected = contents.contents_of(parts, variant.framework.python)
-    # One build must not remove damaged files while another links them.
-    with hold_lock(packages, "an environment from the same cache"):
-        made = prefix.with_name("first")
-        try:
-            _link(variant, parts, expected, packages, made, target)
-        except (IntegrityError, rattler_errors.CondaError) as error:
-            print(f"{packages}: damaged ({error.found}); unpacking again", file=sys.stderr)
-            # Other folders: rattler may still unpack into the cache, and link into the first one.
-            made = prefix.with_name("second")
-            with temporary_folder(packages, ".damaged.", ".part") as folder:
-                (folder / "sound").mkdir()
-                _link(variant, parts, expected, folder / "sound", made, target)
-                with explain_disk_errors(packages):
-                    for part in parts:
-                        for path in packages.glob(f"{glob.escape(part.stem)}*"):
-                            path.rename(folder / path.name)
-                        # Not if rattler made it again: the next installation checks that.
-                        with suppress(OSError):
-                            (folder / "sound" / part.stem).rename(packages / part.stem)
+    with explain_disk_errors(packages):
+        packages.mkdir(parents=True, exist_ok=True)
+        with temporary_folder(packages.parent, f".{packages.name}.", ".part") as new:
+            _read(parts, packages, new)
+            expected = contents.contents_of(parts, variant.framework.python)
+            # One build must not remove damaged files while another links them.
+            with hold_lock(packages, "an environment from the same cache"):
+                for part in parts:
+                    if (new / part.stem).exists() and not os.path.lexists(packages / part.stem):
+                        (new / part.stem).rename(packages / part.stem)
+                made, checked = _link_or_repair(variant, parts, expected, packages, prefix, target)
     made.rename(prefix)
     _remove_machine_paths(prefix / RECORDS, {part.file_name: part.offer.url for part in parts})
+    return checked
+
+
+def _read(parts: Sequence[Part], packages: Path, new: Path) -> None:
+    """Read all archives; what the folder `packages` lacks is unpacked into the folder `new`."""
+
+    def read(part: Part) -> None:
+        if os.path.lexists(packages / part.stem):
+            _ = part.archive
+        else:
+            part.unpack(new / part.stem)
+
+    # The largest first, so that no thread ends long after the others.
+    largest_first = sorted(parts, key=lambda part: part.built.size, reverse=True)
+    with ThreadPoolExecutor(contents.cores()) as pool:
+        for _ in pool.map(read, largest_first):
+            pass
+
+
+def _link_or_repair(
+    variant: Variant,
+    parts: Sequence[Part],
+    expected: Contents,
+    packages: Path,
+    prefix: Path,
+    target: Path,
+) -> tuple[Path, dict[str, CheckedFile]]:
+    """Link the packages; if the unpacked ones are damaged, unpack all again and link those.
+
+    Returns the folder, which is beside `prefix`, and the files that were compared.
+    """
+    made = prefix.with_name("first")
+    try:
+        return made, _link(variant, parts, expected, packages, made, target)
+    except (IntegrityError, rattler_errors.CondaError) as error:
+        print(f"{packages}: damaged ({error.found}); unpacking again", file=sys.stderr)
+    # Other folders: rattler may still link into the first one.
+    made = prefix.with_name("second")
+    with temporary_folder(packages, ".damaged.", ".part") as folder:
+        (folder / "sound").mkdir()
+        checked = _link(variant, parts, expected, folder / "sound", made, target)
+        with explain_disk_errors(packages):
+            for part in parts:
+                for path in packages.glob(f"{glob.escape(part.stem)}*"):
+                    path.rename(folder / path.name)
+                # Not if rattler made it again: the next installation checks that.
+                with suppress(OSError):
+                    (folder / "sound" / part.stem).rename(packages / part.stem)
+    return made, checked
 
 
 def _link(
@@ -64,12 +105,11 @@ def _link(
     packages: Path,
     prefix: Path,
     target: Path,
-) -> None:
-    """Unpack packages that are not in the folder `packages`, link them, and check the files."""
+) -> dict[str, CheckedFile]:
+    """Link the packages in the folder `packages`, which gets those it lacks; check the files."""
     with rattler_errors.translated(packages, f"the packages of {variant.id} cannot be installed"):
-        packages.mkdir(parents=True, exist_ok=True)
         with ThreadPoolExecutor(contents.cores()) as pool:
-            for _ in pool.map(lambda part: _unpack(packages, part), parts):
+            for _ in pool.map(lambda part: _prepare(packages, part), parts):
                 pass
         # Without a validation of its own, which unpacks a package again.
         layer = PackageCacheLayer(packages).with_validation_mode(ValidationMode.skip())
@@ -82,17 +122,14 @@ def _link(
                 alternative_target_prefix=target,
             )
         )
-    contents.check(prefix, expected)
+    checked = contents.check(prefix, expected)
     for part in parts:
         _check_written(prefix, part)
+    return checked
 
 
-def _unpack(packages: Path, part: Part) -> None:
-    """Unpack a package if the cache lacks it; check the files that decide how it is linked.
-
-    Readers of tar and zip archives disagree on hostile ones: what rattler has unpacked counts, and
-    it must be what read_archive has checked, before anything is linked.
-    """
+def _prepare(packages: Path, part: Part) -> None:
+    """Unpack a package if it is missing; check the files that decide how it is linked."""
     folder = packages / part.stem
     if folder.is_symlink():
         raise IntegrityError(
@@ -100,7 +137,7 @@ def _unpack(packages: Path, part: Part) -> None:
         )
     if not folder.exists():
         with temporary_folder(packages, f".{part.stem}.", ".part") as scratch:
-            extract(part.built.path, scratch / part.stem)
+            part.unpack(scratch / part.stem)
             (scratch / part.stem).rename(folder)
     # rattler would unpack again a folder whose lock file has another SHA-256.
     (packages / f"{part.stem}.lock").unlink(missing_ok=True)

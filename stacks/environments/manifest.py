@@ -10,11 +10,13 @@ import hashlib
 import json
 import os
 import stat
+from collections.abc import Mapping
 from concurrent.futures import ThreadPoolExecutor
 from pathlib import Path
 
 from stacks.core.disk import sha256_of, write_atomically
 from stacks.environments import contents, settings
+from stacks.environments.contents import CheckedFile
 
 NAME = f"{settings.FOLDER}/files.json"
 READY = f"{settings.FOLDER}/ready.json"
@@ -26,11 +28,13 @@ CHANGING = ("var/", "conda-meta/history")
 Row = list[str | int]
 
 
-def write_manifest(*folders: Path) -> None:
+def write_manifest(*folders: Path, checked: Mapping[str, CheckedFile] | None = None) -> None:
     """Write the list of the files that are now in an environment, into the last of its folders.
 
-    An image's environment lies in several folders, one for each layer.
+    An image's environment lies in several folders, one for each layer. checked: files whose bytes
+    were compared with their packages just now; unless written since, they are not read again.
     """
+    known = checked or {}
     found = [
         (folder, name, status)
         for folder in folders
@@ -38,7 +42,9 @@ def write_manifest(*folders: Path) -> None:
         if not name.startswith(CHANGING) and name not in (NAME, READY)
     ]
     with ThreadPoolExecutor(contents.cores()) as pool:
-        entries = pool.map(lambda each: _entry(each[0] / each[1], each[2]), found)
+        entries = pool.map(
+            lambda each: _entry(each[0] / each[1], each[2], known.get(each[1])), found
+        )
         files = {name: entry for (_, name, _), entry in zip(found, entries, strict=True)}
     body = json.dumps(files, sort_keys=True) + "\n"
     head = json.dumps({"schema": SCHEMA, "sha256": hashlib.sha256(body.encode()).hexdigest()})
@@ -67,9 +73,10 @@ def differences(prefix: Path, sound: Path) -> dict[str, str]:
         return {n: text for n, text in zip(names, pool.map(fault, names), strict=True) if text}
 
 
-def _entry(path: Path, status: os.stat_result) -> Row:
+def _entry(path: Path, status: os.stat_result, checked: CheckedFile | None = None) -> Row:
     if stat.S_ISLNK(status.st_mode):
         return ["link", os.readlink(path)]  # noqa: PTH115 - as it is written, not normalised
     if not stat.S_ISREG(status.st_mode):
         return ["other"]
-    return ["file", f"{stat.S_IMODE(status.st_mode):o}", status.st_size, sha256_of(path)]
+    digest = checked.sha256 if checked and checked.is_still(status) else sha256_of(path)
+    return ["file", f"{stat.S_IMODE(status.st_mode):o}", status.st_size, digest]

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from dataclasses import dataclass
 from functools import cached_property
+from pathlib import Path
 from typing import Any
 
 from stacks.channel.archive import Archive, Entry, read_archive
@@ -53,6 +54,11 @@ class Part:
         if isinstance(self.offer, OtherChannelOffer):
             return self.offer.archive
         return read_archive(self.built.path)
+
+    def unpack(self, folder: Path) -> None:
+        """Unpack the archive into a new folder. Raises what `archive` raises, and DiskError."""
+        # What was unpacked is what is checked later: one pass over the archive gives both.
+        self.__dict__["archive"] = read_archive(self.built.path, folder)
 
     def files(self, python: str) -> dict[str, Entry]:
         """Return each file by its path in an environment with this version of Python.

@@ -142,13 +142,13 @@ def fill(
     modules: the folder of compiled modules that it shares with others, if any. Raises
     IntegrityError if a file is not the locked one, or a package is not safe to install.
     """
-    install.install(workspace.cache / "unpacked", variant, parts, prefix, target)
+    checked = install.install(workspace.cache / "unpacked", variant, parts, prefix, target)
     if theirs := lock.requirements[: len(lock.requirements) - lock.own]:
         pip_install.add(workspace, prefix, theirs)
     if lock.own:
         own_packages.add(workspace, prefix, lock, variant.framework.python)
     settings.write(variant, prefix, target, _packages(parts, lock), modules)
-    manifest.write_manifest(prefix)
+    manifest.write_manifest(prefix, checked=checked)
 
 
 def hash_of(own: Mapping[str, Part]) -> str | None:

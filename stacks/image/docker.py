@@ -4,11 +4,9 @@ from __future__ import annotations
 
 import hashlib
 import json
-import re
 import secrets
 import shutil
 import sys
-import textwrap
 import time
 from collections.abc import Callable, Iterable, Iterator, Sequence
 from contextlib import contextmanager
@@ -21,17 +19,13 @@ from stacks.environments.verify import FAILED, NO_DEVICE, PASSED, check_report, 
 from stacks.image import base, dockerfile, layout, manifest, normalised
 from stacks.image import engine as engines
 from stacks.image import entries as image_entries
+from stacks.image.build_log import BuildLog
 from stacks.image.config import ImageConfig, config_of
 from stacks.image.engine import Engine, EngineError
 from stacks.image.entries import Entry
 from stacks.image.layout import Layer
 from stacks.variants.variant import Variant
 
-# A line that begins a step: of docker's older builder and podman, and of BuildKit.
-STEP = re.compile(r"(?:step (\d+/\d+) ?: ?|#\d+ \[(\d+/\d+)\] )(.+)", re.IGNORECASE)
-# The image of a step, new or from the cache: of docker's older builder and podman.
-IMAGE = re.compile(r" ?--+> ([0-9a-f]{11,})")
-CACHED = re.compile(r" ?--+> using cache", re.IGNORECASE)
 # Without privileges, as everybody should run an image.
 CONFINED = (
     "--network=none", "--read-only", "--tmpfs=/tmp:rw,exec,nosuid,nodev,mode=1777",
@@ -163,7 +157,7 @@ def _build(
     workspace: Workspace, engine: Engine, variant: Variant, base_name: str, context: Path
 ) -> str:
     """Build the Dockerfile and return the image's id; it has no name yet."""
-    log = _BuildLog()
+    log = BuildLog()
     title = config_of(workspace, variant).title
     known = engine.unnamed_with_title(title)
     with scratch() as folder:
@@ -188,30 +182,6 @@ def _build(
             engine.discard([*following, *reversed(log.new)])
             raise
         return id_file.read_text().strip()
-
-
-class _BuildLog:
-    """Prints the steps of a build, and collects the images of its steps, if the builder has any."""
-
-    def __init__(self) -> None:
-        self.images: list[str] = []
-        self.new: list[str] = []
-        self.cached = self.in_step = False
-
-    def add(self, line: str) -> None:
-        """Read a line of the builder's output."""
-        begun, image = STEP.match(line), IMAGE.match(line)
-        if begun:
-            number, instruction = begun[1] or begun[2], begun[3]
-            instruction = textwrap.shorten(instruction, 62, placeholder=" ...")
-            print(f"    {number:<7}{instruction}", file=sys.stderr, flush=True)
-            self.cached, self.in_step = (instruction.startswith(w) for w in ("FROM", "ADD"))
-        elif CACHED.match(line):
-            self.cached = True
-        elif image:
-            self.images.append(image[1])
-            self.new += [] if self.cached else [image[1]]
-            self.in_step = False
 
 
 def _poll(images: Callable[[], Iterable[str]], sweeps: int) -> list[str]:

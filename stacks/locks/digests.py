@@ -1,24 +1,15 @@
-"""The digests and the size that a lock has of each package, computed from the package's bytes."""
+"""The digests that a lock has of each package, computed from the package's bytes."""
 
 from __future__ import annotations
 
 import hashlib
 from collections.abc import Mapping
-from dataclasses import dataclass
 from pathlib import Path
 
+from stacks.channel.package import Digests
 from stacks.core.errors import IntegrityError, UsageError
 from stacks.core.workspace import Workspace
 from stacks.locks import conda_lock
-
-
-@dataclass(frozen=True)
-class Digests:
-    """The digests of a file, in hexadecimal, and its size in bytes."""
-
-    sha256: str
-    md5: str
-    size: int
 
 
 def digests_of(path: Path) -> Digests:

@@ -17,6 +17,7 @@ from pathlib import Path
 
 from stacks.channel import solve as solver
 from stacks.channel.offers import URL, Channel, Offer
+from stacks.channel.package import Digests
 from stacks.core import jsonfile
 from stacks.core.console import display_path
 from stacks.core.disk import replace_atomically
@@ -25,7 +26,6 @@ from stacks.core.process import quoted
 from stacks.core.workspace import Workspace
 from stacks.locks import conda_lock
 from stacks.locks.conda_lock import LockedPackage
-from stacks.locks.digests import Digests
 from stacks.locks.texts import FILES, content_hash, input_files, requirements_of
 from stacks.sources.pins import File, IndexPin, Pins
 from stacks.variants.variant import Variant, on_other_channel

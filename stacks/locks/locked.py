@@ -8,7 +8,7 @@ from pathlib import Path
 from stacks.channel.build import build_missing, build_packages
 from stacks.channel.index import Entry
 from stacks.channel.offers import Channel
-from stacks.channel.package import Locked
+from stacks.channel.package import Digests
 from stacks.core.errors import IntegrityError
 from stacks.core.workspace import Workspace
 from stacks.locks import lock
@@ -27,9 +27,8 @@ def entries_of(
         locked = lock.check(workspace, variant, channel)
         for package in locked.packages:
             name = package.file_name
-            entries[name] = Entry(
-                channel.offers[name], package.sha256, package.md5, locked.sizes[name]
-            )
+            digests = Digests(package.sha256, package.md5, locked.sizes[name])
+            entries[name] = Entry(channel.offers[name], digests)
     return tuple(entries[name] for name in sorted(entries))
 
 
@@ -41,16 +40,16 @@ def packages_of(
     What the cache lacks is fetched or built; unless quiet, a line says how many. Raises
     IntegrityError if a package has other bytes than the locked ones.
     """
-    locked = {entry.offer.file_name: Locked(entry.sha256, entry.size) for entry in entries}
+    locked = {entry.offer.file_name: entry.digests for entry in entries}
     offers = [entry.offer for entry in entries]
     make = build_missing if quiet else build_packages
     built = make(workspace, channel, offers, locked=locked)
     for entry in entries:
         package = built[entry.offer.file_name]
-        if package.sha256 != entry.sha256:
+        if package.sha256 != entry.digests.sha256:
             raise IntegrityError(
                 f"{entry.path} was built with other bytes than the locked ones",
-                expected=f"sha256 {entry.sha256}",
+                expected=f"sha256 {entry.digests.sha256}",
                 found=f"sha256 {package.sha256}",
                 fix="`git checkout -- envs/locks` if a lock was changed by hand; "
                 "else please report it: builds must not depend on the machine",

@@ -20,7 +20,7 @@ from stacks.sources.repin import FileRequest, difference, repin
 def source_packages(workspace: Workspace) -> set[DebRequest]:
     """Return every source package that is published or compiled, by the recipes."""
     return {
-        DebRequest(each.suite, name)
+        DebRequest(each.suite, name, is_source=True)
         for recipe in read_recipes(workspace.recipes).values()
         for each in (*recipe.about.sources, *recipe.source)
         if isinstance(each, Sources)
@@ -56,8 +56,8 @@ def pin(workspace: Workspace, *, check: bool = False, expired: Set[str] = frozen
     archive has ended, so that its Valid-Until is past; UsageError if no recipe takes one of them.
     """
     debs, files = required_sources(workspace)
-    sources = source_packages(workspace)
-    names = sorted({deb.suite for deb in debs | sources})
+    debs |= source_packages(workspace)
+    names = sorted({deb.suite for deb in debs})
     if unknown := sorted(expired - set(names)):
         raise UsageError(
             f"--expired: no recipe takes debs of {', '.join(unknown)}",
@@ -65,7 +65,7 @@ def pin(workspace: Workspace, *, check: bool = False, expired: Set[str] = frozen
         )
     path = workspace.sources_lock
     old = read_pins(path) if path.exists() else Pins(debs=(), files=())
-    new = repin(workspace, debs, files, sources=sources, expired=expired)
+    new = repin(workspace, debs, files, expired=expired)
     changes = difference(old, new)
     print("\n".join(changes) if changes else "every pin is current")
     if check and changes:

@@ -59,14 +59,15 @@ def publish_to_folder(
 def prepare(workspace: Workspace, include: Collection[str]) -> tuple[Publication, dict[str, Path]]:
     """Return what to publish, and the files of packages and sources by their paths in it.
 
-    Packages that the cache lacks are fetched or built, sources are fetched.
+    Sources are fetched first: one that is nowhere is reported before any package is built. Then
+    packages that the cache lacks are fetched or built. Raises FetchError or IntegrityError.
     """
     channel = read_channel(workspace)
     _check_names(channel, include)
     found = publication(workspace, channel, all_variants(workspace), include)
-    paths = packages_of(workspace, channel, found.entries)
     sources = fetch(workspace, found.sources)
-    return found, paths | {source_path(pin): sources[pin] for pin in found.sources}
+    paths = {source_path(pin): sources[pin] for pin in found.sources}
+    return found, paths | packages_of(workspace, channel, found.entries)
 
 
 def _check_names(channel: Channel, names: Collection[str]) -> None:
@@ -91,7 +92,7 @@ def written_files(found: Publication, signed: bytes | None) -> dict[str, bytes]:
 
 def report(found: Publication, signed: bytes | None) -> None:
     """Print what was published and what was left out."""
-    size = sum(entry.size for entry in found.entries)
+    size = sum(entry.digests.size for entry in found.entries)
     sources = sum(pin.size for pin in found.sources)
     print(
         f"{plural(len(found.entries), 'package')}, {size / 1e6:.1f} MB; "

@@ -8,7 +8,7 @@ import lzma
 import re
 import sys
 import threading
-from collections.abc import Callable, Iterator, Sequence, Set
+from collections.abc import Callable, Iterator, Mapping, Sequence, Set
 from dataclasses import dataclass, replace
 from datetime import datetime
 from email.utils import parsedate_to_datetime
@@ -31,24 +31,21 @@ LARGEST_INDEX = 1 << 29
 # Suites whose packages change every day.
 MOVING = ("testing", "unstable", "experimental")
 
-# Debian's mark of a source package.
-SOURCE_PREFIX = "src:"
-
-# The fields of each name's files in a suite's index.
-Tables = dict[str, list[dict[str, str]]]
 # Returns the time now, with a zone.
 Clock = Callable[[], datetime]
 
 
 @dataclass(frozen=True, order=True)
 class DebRequest:
-    """A deb to pin in the version that the suite has today, or all files of a source package.
-
-    The name of a source package has SOURCE_PREFIX.
-    """
+    """A deb to pin in the version that the suite has today, or all files of a source package."""
 
     suite: str
     name: str
+    is_source: bool = False
+
+
+# The fields of the files of each request in a suite's index.
+Tables = dict[DebRequest, list[dict[str, str]]]
 
 
 @dataclass(frozen=True)
@@ -73,60 +70,62 @@ def deb_pins(
     stop: threading.Event,
     expired: Set[str],
     clock: Clock,
-) -> tuple[DebPin, ...]:
+) -> dict[DebRequest, tuple[DebPin, ...]]:
     """Return pins for what the mirrors have of each suite today, in the order of the requests.
-
-    A request for all files of a source package gives several pins.
 
     expired: suites that are pinned though their Valid-Until is past. Raises IntegrityError for a
     bad signature, an expired suite or bytes that differ from the signed ones, FetchError for what
     is not available, UsageError for what does not exist.
     """
     if not requests:
-        return ()
+        return {}
     wheel = address_wheel(workspace)
     roots = tuple(mirror.url for mirror in current_mirrors(wheel))
     archive = Archive(
         replace(environment_web(stop), roots=roots), roots, EndedReleases(wheel), archive_keys()
     )
-    names: dict[str, set[str]] = {}
-    for deb in requests:
-        names.setdefault(deb.suite, set()).add(deb.name)
+    by_suite: dict[str, set[DebRequest]] = {}
+    for request in requests:
+        by_suite.setdefault(request.suite, set()).add(request)
 
     def one(suite: str) -> Tables:
         now = None if suite in expired else clock()
-        return _packages(archive, suite, names[suite], now)
+        return _packages(archive, suite, by_suite[suite], now)
 
-    packages = parallel_map(one, list(names), stop)
-    tables = dict(zip(names, packages, strict=True))
-    pins = []
-    for deb in requests:
-        files = tables[deb.suite].get(deb.name)
-        if not files:
+    tables: Tables = {}
+    for table in parallel_map(one, list(by_suite), stop):
+        tables |= table
+    for request in requests:
+        if not tables.get(request):
+            kind = "source package" if request.is_source else "package"
             raise UsageError(
-                f"{deb.suite} has no package {deb.name} in main for amd64",
+                f"{request.suite} has no {kind} {request.name} in main for amd64",
                 fix="check the spelling of the package and the suite",
             )
-        pins += [
-            DebPin(
-                suite=deb.suite,
-                name=deb.name,
-                version=fields["Version"],
-                path=fields["Filename"],
-                size=int(fields["Size"]),
-                sha256=fields["SHA256"],
-            )
-            for fields in files
-        ]
-    return tuple(pins)
+    return {
+        request: tuple(_pin(request, fields) for fields in tables[request]) for request in requests
+    }
 
 
-def _packages(archive: Archive, suite: str, names: Set[str], now: datetime | None) -> Tables:
-    """Return the fields of packages of a suite from the first mirror that has it, signed."""
+def _pin(request: DebRequest, fields: Mapping[str, str]) -> DebPin:
+    return DebPin(
+        suite=request.suite,
+        name=request.name,
+        version=fields["Version"],
+        path=fields["Filename"],
+        size=int(fields["Size"]),
+        sha256=fields["SHA256"],
+    )
+
+
+def _packages(
+    archive: Archive, suite: str, requests: Set[DebRequest], now: datetime | None
+) -> Tables:
+    """Return what a suite has for the requests, from the first mirror that has it, signed."""
     failures: list[StacksError] = []
     for root in archive.all_roots(failures):
         try:
-            return _packages_at(archive, root, suite, names, now)
+            return _packages_at(archive, root, suite, requests, now)
         except StoppedError:
             raise
         except (FetchError, IntegrityError) as error:
@@ -146,7 +145,7 @@ def _packages(archive: Archive, suite: str, names: Set[str], now: datetime | Non
 
 
 def _packages_at(
-    archive: Archive, root: str, suite: str, names: Set[str], now: datetime | None
+    archive: Archive, root: str, suite: str, requests: Set[DebRequest], now: datetime | None
 ) -> Tables:
     web, folder = archive.web, f"{root}/dists/{suite}"
     signed, _, _ = get_document(web, f"{folder}/InRelease", "*/*")
@@ -154,10 +153,10 @@ def _packages_at(
     if now:
         _check_date(release, now, suite, folder)
     _warn_if_moving(release, suite)
-    sources = {name for name in names if name.startswith(SOURCE_PREFIX)}
+    sources = {request for request in requests if request.is_source}
     tables: Tables = {}
-    if names - sources:
-        tables |= _paragraphs(_index(web, folder, PACKAGES, release, suite), names)
+    if debs := requests - sources:
+        tables |= _debs(_index(web, folder, PACKAGES, release, suite), debs)
     if sources:
         tables |= _sources(_index(web, folder, SOURCES, release, suite), sources)
     return tables
@@ -222,19 +221,18 @@ def _index(web: Web, folder: str, name: str, release: str, suite: str) -> str:
         ) from error
 
 
-def _sources(text: str, names: Set[str]) -> Tables:
+def _sources(text: str, requests: Set[DebRequest]) -> Tables:
     """Return the fields of all files of source packages, like those of a deb."""
     tables: Tables = {}
-    for paragraph in text.split("\n\n"):
-        name = SOURCE_PREFIX + paragraph.partition("\n")[0].removeprefix("Package: ")
+    for request, paragraph in _paragraphs(text, requests):
         # A suite keeps older sources too, of which some of its debs have taken code.
-        if name not in names or "\nExtra-Source-Only: yes" in paragraph:
+        if "\nExtra-Source-Only: yes" in paragraph:
             continue
         fields = dict(re.findall(r"^(Version|Directory): (.*)$", paragraph, re.MULTILINE))
         sums = re.match(
             r"(?:\n [0-9a-f]{64} \d+ \S+)+", paragraph.partition("\nChecksums-Sha256:")[2]
         )
-        tables[name] = [
+        tables[request] = [
             {
                 "Version": fields["Version"],
                 "Filename": f"{fields['Directory']}/{file}",
@@ -248,14 +246,19 @@ def _sources(text: str, names: Set[str]) -> Tables:
     return tables
 
 
-def _paragraphs(text: str, names: Set[str]) -> Tables:
+def _debs(text: str, requests: Set[DebRequest]) -> Tables:
     fields = re.compile(r"^(Version|Filename|Size|SHA256): (.*)$", re.MULTILINE)
-    tables: Tables = {}
+    found = _paragraphs(text, requests)
+    return {request: [dict(fields.findall(paragraph))] for request, paragraph in found}
+
+
+def _paragraphs(text: str, requests: Set[DebRequest]) -> Iterator[tuple[DebRequest, str]]:
+    """Yield the paragraphs of an index that the requests name."""
+    by_name = {request.name: request for request in requests}
     for paragraph in text.split("\n\n"):
         name = paragraph.partition("\n")[0].removeprefix("Package: ")
-        if name in names:
-            tables[name] = [dict(fields.findall(paragraph))]
-    return tables
+        if name in by_name:
+            yield by_name[name], paragraph
 
 
 def _index_digest(release: str, name: str, suite: str, folder: str) -> tuple[str, int]:

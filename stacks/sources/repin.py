@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import threading
 from collections.abc import Callable, Iterable, Sequence, Set
-from dataclasses import dataclass, replace
+from dataclasses import dataclass
 from datetime import datetime, timezone
 from pathlib import Path
 
@@ -12,7 +12,7 @@ from stacks.core.disk import explain_disk_errors, hold_lock, sha256_of
 from stacks.core.errors import FetchError, IntegrityError
 from stacks.core.workspace import Workspace
 from stacks.sources.cache import cached_path, cached_sha256
-from stacks.sources.debian_archive import SOURCE_PREFIX, Clock, DebRequest, deb_pins
+from stacks.sources.debian_archive import Clock, DebRequest, deb_pins
 from stacks.sources.download import download
 from stacks.sources.mirrors import pip_settings, public_url
 from stacks.sources.package_index import FileQuery, Link
@@ -37,28 +37,21 @@ def repin(
     debs: Iterable[DebRequest],
     files: Iterable[FileRequest],
     *,
-    sources: Iterable[DebRequest] = (),
     expired: Set[str] = frozenset(),
     clock: Clock = lambda: datetime.now(timezone.utc),
 ) -> Pins:
     """Return pins for what the archive and the indexes have today.
 
-    sources: source packages of which every file is pinned. expired: suites whose signed Release
-    file may be past its Valid-Until. Raises IntegrityError for a bad signature, an expired suite or
-    bytes that differ from the index, FetchError for what is not available, UsageError for what does
-    not exist.
+    expired: suites whose signed Release file may be past its Valid-Until. Raises IntegrityError for
+    a bad signature, an expired suite or bytes that differ from the index, FetchError for what is
+    not available, UsageError for what does not exist.
     """
     stop = threading.Event()
-    whole = (replace(each, name=SOURCE_PREFIX + each.name) for each in sources)
-    found = deb_pins(workspace, sorted({*debs, *whole}), stop, expired, clock)
+    found = deb_pins(workspace, sorted(set(debs)), stop, expired, clock)
     return Pins(
-        debs=tuple(pin for pin in found if not pin.name.startswith(SOURCE_PREFIX)),
+        debs=tuple(pin for each, pins in found.items() if not each.is_source for pin in pins),
         files=pin_files(workspace, sorted(set(files)), stop),
-        sources=tuple(
-            replace(pin, name=pin.name.removeprefix(SOURCE_PREFIX))
-            for pin in found
-            if pin.name.startswith(SOURCE_PREFIX)
-        ),
+        sources=tuple(pin for each, pins in found.items() if each.is_source for pin in pins),
     )
 
 

@@ -6,17 +6,17 @@ Paths below /bad/NAME are answered by the misbehaviour of that name in `Mirror.f
 from __future__ import annotations
 
 import hashlib
-import threading
 from collections.abc import Callable, Iterator
 from contextlib import contextmanager
 from dataclasses import dataclass, field
-from http.server import BaseHTTPRequestHandler, ThreadingHTTPServer
+
+from unit.helpers.web_server import Request, web_server
 
 from stacks.core.workspace import Workspace
 from stacks.sources.cache import cached_path
 from stacks.sources.pins import DebPin, IndexPin, Pins, canonical, read_pins
 
-Fault = Callable[[BaseHTTPRequestHandler, bytes | None], None]
+Fault = Callable[[Request, bytes | None], None]
 
 
 def _invented(number: int) -> bytes:
@@ -78,58 +78,36 @@ class Mirror:
         return "\n".join(["<!doctype html>", *links]).encode() if links else None
 
 
-def answer(handler: BaseHTTPRequestHandler, body: bytes | None) -> None:
+def answer(handler: Request, body: bytes | None) -> None:
     """Answer honestly, also a request for the rest of a file."""
     if body is None:
         handler.send_error(404)
         return
     start = int((handler.headers.get("Range") or "bytes=0-")[6:].rstrip("-") or 0)
     if start and start >= len(body):
-        handler.send_response(416)
-        handler.send_header("Content-Length", "0")
-        handler.end_headers()
+        handler.send(416, {}, b"")
         return
-    handler.send_response(206 if start else 200)
+    headers = {"Content-Type": "text/html"}
     if start:
-        handler.send_header("Content-Range", f"bytes {start}-{len(body) - 1}/{len(body)}")
-    handler.send_header("Content-Type", "text/html")
-    handler.send_header("Content-Length", str(len(body) - start))
-    handler.end_headers()
-    handler.wfile.write(body[start:])
+        headers["Content-Range"] = f"bytes {start}-{len(body) - 1}/{len(body)}"
+    handler.send(206 if start else 200, headers, body[start:])
 
 
 @contextmanager
 def serving(workspace: Workspace) -> Iterator[Mirror]:
     mirror = Mirror(workspace, read_pins(workspace.sources_lock))
 
-    class Handler(BaseHTTPRequestHandler):
-        def do_GET(self) -> None:
-            body = mirror.body(self.path)
-            try:
-                if mirror.fault and self.path.startswith("/bad"):
-                    mirror.fault(self, body)
-                else:
-                    answer(self, body)
-            except OSError:
-                # The client was killed, or had enough.
-                self.close_connection = True
+    def reply(request: Request) -> None:
+        body = mirror.body(request.path)
+        try:
+            if mirror.fault and request.path.startswith("/bad"):
+                mirror.fault(request, body)
+            else:
+                answer(request, body)
+        except OSError:
+            # The client was killed, or had enough.
+            request.close_connection = True
 
-        def log_message(self, format: str, *args: object) -> None:
-            """Print nothing."""
-
-    class Server(ThreadingHTTPServer):
-        daemon_threads = True
-        # A stalled answer must not hold up the end of the tests.
-        block_on_close = False
-
-        def handle_error(self, request: object, client_address: object) -> None:
-            """Print nothing: clients end in every way."""
-
-    server = Server(("127.0.0.1", 0), Handler)
-    threading.Thread(target=server.serve_forever, args=(0.01,), daemon=True).start()
-    mirror.url = f"http://127.0.0.1:{server.server_port}"
-    try:
+    with web_server(reply) as port:
+        mirror.url = f"http://127.0.0.1:{port}"
         yield mirror
-    finally:
-        server.shutdown()
-        server.server_close()

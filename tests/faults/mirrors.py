@@ -7,8 +7,9 @@ import socket
 import time
 from collections.abc import Callable, Sequence
 from dataclasses import asdict
-from http.server import BaseHTTPRequestHandler
 from random import Random
+
+from unit.helpers.web_server import Request
 
 from faults.kills import without
 from faults.mirror import INVENTED, answer
@@ -17,7 +18,7 @@ from faults.room import Room, check
 from faults.trial import Trial
 from stacks.sources.pins import DebPin, IndexPin
 
-Answer = Callable[[BaseHTTPRequestHandler, bytes], None]
+Answer = Callable[[Request, bytes], None]
 # The longest that a fault answers; a client of a trial has patience for less.
 LONGEST = 8.0
 LOCATIONS = (
@@ -28,40 +29,40 @@ LOCATIONS = (
 )  # fmt: skip
 
 
-def headers(handler: BaseHTTPRequestHandler, length: int, status: int = 200) -> None:
+def headers(handler: Request, length: int, status: int = 200) -> None:
     handler.send_response(status)
     handler.send_header("Content-Type", "text/html")
     handler.send_header("Content-Length", str(length))
     handler.end_headers()
 
 
-def cut(handler: BaseHTTPRequestHandler, body: bytes) -> None:
+def cut(handler: Request, body: bytes) -> None:
     headers(handler, len(body))
     handler.wfile.write(body[: len(body) // 2])
     handler.close_connection = True
 
 
-def stall(handler: BaseHTTPRequestHandler, body: bytes) -> None:
+def stall(handler: Request, body: bytes) -> None:
     headers(handler, len(body))
     handler.wfile.write(body[: len(body) // 2])
     handler.wfile.flush()
     time.sleep(LONGEST)
 
 
-def stall_before_headers(handler: BaseHTTPRequestHandler, body: bytes) -> None:
+def stall_before_headers(handler: Request, body: bytes) -> None:
     time.sleep(LONGEST)
 
 
-def drip(handler: BaseHTTPRequestHandler, body: bytes) -> None:
+def drip(handler: Request, body: bytes) -> None:
     headers(handler, len(body))
     _drip(handler, body)
 
 
-def drip_headers(handler: BaseHTTPRequestHandler, body: bytes) -> None:
+def drip_headers(handler: Request, body: bytes) -> None:
     _drip(handler, b"HTTP/1.1 200 OK\r\n" + b"X-Header: 1\r\n" * 10_000)
 
 
-def _drip(handler: BaseHTTPRequestHandler, data: bytes) -> None:
+def _drip(handler: Request, data: bytes) -> None:
     end = time.monotonic() + LONGEST
     for byte in data:
         handler.wfile.write(bytes([byte]))
@@ -72,31 +73,31 @@ def _drip(handler: BaseHTTPRequestHandler, data: bytes) -> None:
     handler.close_connection = True
 
 
-def longer_than_sent(handler: BaseHTTPRequestHandler, body: bytes) -> None:
+def longer_than_sent(handler: Request, body: bytes) -> None:
     headers(handler, len(body) + 1000)
     handler.wfile.write(body)
     handler.close_connection = True
 
 
-def shorter_than_sent(handler: BaseHTTPRequestHandler, body: bytes) -> None:
+def shorter_than_sent(handler: Request, body: bytes) -> None:
     headers(handler, len(body) // 2)
     handler.wfile.write(body)
     handler.close_connection = True
 
 
-def wrong_body(handler: BaseHTTPRequestHandler, body: bytes) -> None:
+def wrong_body(handler: Request, body: bytes) -> None:
     answer(handler, bytes(reversed(body)))
 
 
-def empty(handler: BaseHTTPRequestHandler, body: bytes) -> None:
+def empty(handler: Request, body: bytes) -> None:
     answer(handler, b"")
 
 
-def longer_body(handler: BaseHTTPRequestHandler, body: bytes) -> None:
+def longer_body(handler: Request, body: bytes) -> None:
     answer(handler, body + b"more" * 100_000)
 
 
-def endless(handler: BaseHTTPRequestHandler, body: bytes) -> None:
+def endless(handler: Request, body: bytes) -> None:
     handler.send_response(200)
     handler.end_headers()
     end = time.monotonic() + LONGEST
@@ -104,11 +105,11 @@ def endless(handler: BaseHTTPRequestHandler, body: bytes) -> None:
         handler.wfile.write(body or b"x" * 65536)
 
 
-def loop(handler: BaseHTTPRequestHandler, body: bytes) -> None:
+def loop(handler: Request, body: bytes) -> None:
     redirect(handler, handler.path)
 
 
-def redirect(handler: BaseHTTPRequestHandler, location: str) -> None:
+def redirect(handler: Request, location: str) -> None:
     handler.send_response(302)
     handler.send_header("Location", location)
     handler.send_header("Content-Length", "0")
@@ -118,7 +119,7 @@ def redirect(handler: BaseHTTPRequestHandler, location: str) -> None:
 def raw(data: bytes) -> Answer:
     """Return the fault that sends these bytes and closes the connection."""
 
-    def send(handler: BaseHTTPRequestHandler, body: bytes) -> None:
+    def send(handler: Request, body: bytes) -> None:
         handler.wfile.write(data)
         handler.close_connection = True
 
@@ -126,7 +127,7 @@ def raw(data: bytes) -> Answer:
 
 
 def status(number: int) -> Answer:
-    def send(handler: BaseHTTPRequestHandler, body: bytes) -> None:
+    def send(handler: Request, body: bytes) -> None:
         headers(handler, 4, number)
         handler.wfile.write(b"oops")
 
@@ -134,7 +135,7 @@ def status(number: int) -> Answer:
 
 
 def with_header(name: str, value: str, code: int = 200) -> Answer:
-    def send(handler: BaseHTTPRequestHandler, body: bytes) -> None:
+    def send(handler: Request, body: bytes) -> None:
         handler.send_response(code)
         handler.send_header(name, value)
         handler.send_header("Content-Length", str(len(body)))
@@ -144,7 +145,7 @@ def with_header(name: str, value: str, code: int = 200) -> Answer:
     return send
 
 
-def reset(handler: BaseHTTPRequestHandler, body: bytes) -> None:
+def reset(handler: Request, body: bytes) -> None:
     handler.connection.setsockopt(socket.SOL_SOCKET, socket.SO_LINGER, b"\1\0\0\0\0\0\0\0")
     handler.connection.close()
 
@@ -202,7 +203,7 @@ def play(trial: Trial) -> None:
         trial.tell("partial downloads with other bytes are there")
     counts: dict[str, int] = {}
 
-    def fault(handler: BaseHTTPRequestHandler, body: bytes | None) -> None:
+    def fault(handler: Request, body: bytes | None) -> None:
         counts[handler.path] = counts.get(handler.path, 0) + 1
         hit = ("/simple/" in handler.path) == (kind == "index")
         if hit and not (once and counts[handler.path] > 1):

@@ -12,7 +12,7 @@ from functools import partial
 
 import pytest
 
-from faults import archives, builds, damages, disks, fuzz, kills, mirrors
+from faults import builds, conda_archives, damages, disks, fuzz, kills, mirrors, staged_archives
 from faults.room import FailureError, Reference, Room
 from faults.trial import Play, Trial, kind_of, randomness
 
@@ -27,9 +27,9 @@ KINDS: dict[str, Play] = {
     "fuzzed settings": partial(fuzz.play, files=fuzz.SETTINGS),
     "fuzzed locks": partial(fuzz.play, files=fuzz.LOCKS),
     "fuzzed state": fuzz.play_state,
-    **{f"a hostile conda package {number}": archives.play_conda for number in (1, 2)},
-    "a hostile wheel": archives.play_wheel,
-    "a hostile deb": archives.play_deb,
+    **{f"a hostile conda package {number}": conda_archives.play for number in (1, 2)},
+    "a hostile wheel": staged_archives.play_wheel,
+    "a hostile deb": staged_archives.play_deb,
     "concurrent builds": builds.play_concurrent,
     "another user's cache": builds.play_other_user,
 }

@@ -7,19 +7,22 @@ import shlex
 import shutil
 import subprocess
 import tarfile
-from dataclasses import dataclass
+import threading
+from dataclasses import dataclass, replace
 from pathlib import Path
 
 import pytest
 
 from integration.carried import copy_checkout
 from stacks.core.disk import hold_lock, replace_atomically
-from stacks.core.errors import StacksError
+from stacks.core.errors import FetchError
 from stacks.core.workspace import default_workspace
 from stacks.sources.debian_mirrors import current_mirrors
+from stacks.sources.download import get_document
 from stacks.sources.mirrors import pip_settings
 from stacks.sources.retrieve import address_wheel
 from stacks.sources.signature import KEYRING
+from stacks.sources.web import UnreachableError, pip_web
 
 # What Debian's tools know of its archive and its keys, and what other places of a mirror are.
 REMOVED = (
@@ -78,24 +81,38 @@ def bare_machine(folder: Path) -> BareMachine:
 
 
 def packed_root() -> Path:
-    """Return a tar archive of a root as debootstrap makes it: about a minute, once."""
+    """Return a tar archive of a root as debootstrap makes it: about a minute, once.
+
+    The test is skipped where the machine lacks a program or a network. That no mirror is found, or
+    that debootstrap fails, is a failure: to find one is what the tests of the root are about.
+    """
     missing = [name for name in ("debootstrap", "unshare", "chroot") if not shutil.which(name)]
     if os.geteuid() or missing:
         pytest.skip(f"no bare machine: {', '.join(missing) or 'only root'} can make one")
+    if not has_network():
+        pytest.skip("no bare machine: no package index answers, so there is no network")
     workspace = default_workspace()
     target = workspace.cache / "bases" / "debootstrap-bookworm.tar"
     with hold_lock(target, "the root of a bare machine"):
         if not target.is_file():
             with replace_atomically(target) as made:
-                make_root(made, current_mirror())
+                make_root(made, current_mirrors(address_wheel(workspace))[0].url)
     return target
 
 
-def current_mirror() -> str:
-    try:
-        return current_mirrors(address_wheel(default_workspace()))[0].url
-    except StacksError as error:
-        pytest.skip(f"no bare machine: {error.what}")
+def has_network() -> bool:
+    """Return whether a package index of pip's configuration answers, with whatever status."""
+    settings = pip_settings()
+    web = replace(pip_web(threading.Event(), settings), retries=1)
+    for url in settings.index_urls:
+        try:
+            get_document(web, f"{url.rstrip('/')}/pip/", "text/html")
+        except UnreachableError:
+            continue
+        except FetchError:
+            pass
+        return True
+    return False
 
 
 def make_root(target: Path, mirror: str) -> None:
@@ -106,7 +123,7 @@ def make_root(target: Path, mirror: str) -> None:
         done = subprocess.run(words, capture_output=True, text=True, check=False, timeout=600)
         if done.returncode:
             last = (done.stdout + done.stderr).strip().splitlines()[-1:]
-            pytest.skip(f"no bare machine: debootstrap fails here: {''.join(last)}")
+            pytest.fail(f"debootstrap fails: {''.join(last)}")
         with tarfile.open(target, "w") as archive:
             archive.add(root, ".")
     finally:

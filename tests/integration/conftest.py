@@ -11,20 +11,27 @@ import common  # noqa: F401
 import pytest
 from xdist.scheduler import LoadScopeScheduling
 
-from integration import engines, small_image
+from integration import copyleft, engines, small_image
 from integration.engines import Running, State
 from integration.small_image import NAMES, PASSES, Build
 from integration.tiny import Tiny, prepare
 from integration.workspaces import workspace_below
+from stacks.channel.licences import sources_of
+from stacks.channel.places import CHANNEL
 from stacks.core.workspace import Workspace, default_workspace
 from stacks.environments import build as pipeline
 from stacks.image import docker, layout
 from stacks.image import engine as engine_door
 from stacks.image.engine import Engine
 from stacks.locks import publication
+from stacks.sources.fetch import fetch
+from stacks.sources.pins import DebPin
+from stacks.sources.vendored import VARIABLE as VENDOR
 from stacks.variants.load import load_variant
 
 MakePrefix = Callable[[str, str], Path]
+# The property of a test's report that names a source which it did not publish.
+LACKING = "not at a mirror"
 
 
 # The longest groups start first, so that no process is left alone with one at the end.
@@ -127,13 +134,57 @@ def tiny(tiny_model: Tiny, tmp_path: Path) -> Tiny:
 
 
 @pytest.fixture
-def publishable(monkeypatch: pytest.MonkeyPatch) -> None:
-    """Publish packages without the sources of their copyleft parts.
+def no_other_place(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    """Have no place that a test does not name, no Debian archive or index, and nobody logged in."""
+    dead = "http://127.0.0.1:9"
+    for name, value in {
+        VENDOR: "",
+        CHANNEL: "",
+        "DEBIAN_MIRROR": f"{dead}/debian",
+        "DEBIAN_SNAPSHOT_MIRROR": "",
+        "PIP_INDEX_URL": f"{dead}/simple",
+        "PIP_FIND_LINKS": "",
+        "PIP_RETRIES": "0",
+        "DOCKER_CONFIG": str(tmp_path / "docker"),
+        "NETRC": str(tmp_path / "netrc"),
+    }.items():
+        monkeypatch.setenv(name, value)
 
-    Those are 23 MB for the small variants, and not every mirror still has those of Debian 11;
-    tests/unit/publish publishes a source.
-    """
-    monkeypatch.setattr(publication, "sources_of", lambda *_: ())
+
+@pytest.fixture(scope="session")
+def lacking(workspace: Workspace, tiny_model: Tiny) -> frozenset[DebPin]:
+    """Give the sources of the small variants that no mirror has; the cache gets the others."""
+    pins = copyleft.sources(tiny_model)
+    lacking = copyleft.not_at_mirrors(workspace, pins)
+    fetch(workspace, [pin for pin in pins if pin not in lacking])
+    return lacking
+
+
+@pytest.fixture
+def publishable(
+    workspace: Workspace,
+    tiny: Tiny,
+    lacking: frozenset[DebPin],
+    monkeypatch: pytest.MonkeyPatch,
+    record_property: Callable[[str, object], None],
+) -> None:
+    """Give the cache of `tiny` the sources to publish, without those that no mirror has."""
+    copyleft.share(workspace, tiny, lacking)
+    monkeypatch.setattr(
+        publication,
+        "sources_of",
+        lambda *which: tuple(pin for pin in sources_of(*which) if pin not in lacking),
+    )
+    for pin in lacking:
+        record_property(LACKING, f"{pin.suite}/{pin.name} {pin.version}: {pin.filename}")
+
+
+def pytest_terminal_summary(terminalreporter: pytest.TerminalReporter) -> None:
+    reports = [r for each in terminalreporter.stats.values() for r in each]
+    properties = [p for r in reports for p in getattr(r, "user_properties", ())]
+    if lacking := sorted({str(value) for name, value in properties if name == LACKING}):
+        terminalreporter.section("published without these sources, which no mirror has")
+        terminalreporter.write_line("\n".join(lacking))
 
 
 @pytest.fixture

@@ -1,18 +1,26 @@
-"""A published channel of the small framework, served over HTTP, and damages to it."""
+"""Published channels, above all of the small framework."""
 
 from __future__ import annotations
 
-from collections.abc import Iterator
+import shutil
+from collections.abc import Iterator, Sequence
 from contextlib import contextmanager
 from dataclasses import dataclass
 from pathlib import Path
 
 from integration.test_serve import serving_folder
 from integration.tiny import Tiny
+from stacks.channel import package
 from stacks.channel.offers import URL, read_channel
+from stacks.core.workspace import Workspace
+from stacks.environments.pip_install import link_or_copy
+from stacks.environments.serve import write_channel
 from stacks.locks import lock
 from stacks.locks.lock import Lock
+from stacks.locks.locked import entries_of
 from stacks.publish.channel import publish_to_folder
+from stacks.sources.fetch import fetch
+from stacks.variants.variant import Variant
 
 
 @dataclass(frozen=True)
@@ -46,3 +54,37 @@ def published(tiny: Tiny, folder: Path) -> Iterator[Published]:
 def locked_by(tiny: Tiny, name: str) -> Lock:
     """Return the lock of a small variant."""
     return lock.read(tiny.workspace, tiny.variant(name), read_channel(tiny.workspace).pins)
+
+
+def write_packages(workspace: Workspace, variants: Sequence[Variant], folder: Path) -> Path:
+    """Write a static channel with the packages of some locks, which the cache has; no sources."""
+    channel = read_channel(workspace)
+    entries = entries_of(workspace, channel, variants)
+    write_channel(folder, entries)
+    for entry in entries:
+        path = package.cached_path(workspace, entry.offer.recipe, entry.offer.inputs)
+        link_or_copy(path, folder / entry.path)
+    return folder
+
+
+def move_packages(tiny: Tiny, folder: Path) -> Path:
+    """Write a channel with the packages of `tiny`, which its cache no longer has."""
+    variants = [tiny.variant(name) for name in ("by-conda", "by-pip")]
+    write_packages(tiny.workspace, variants, folder)
+    shutil.rmtree(tiny.cache / "packages")
+    return folder
+
+
+def share_sources(source: Workspace, tiny: Tiny) -> None:
+    """Link the sources of the packages of `tiny` into its cache."""
+    channel = read_channel(tiny.workspace)
+    entries = entries_of(tiny.workspace, channel, [tiny.variant("by-conda")])
+    pins = {pin for each in entries for pin in each.offer.recipe.pins(channel.pins)}
+    for path in fetch(Workspace(tiny.root, source.cache), pins, offline=True).values():
+        target = tiny.cache / path.relative_to(source.cache)
+        target.parent.mkdir(parents=True, exist_ok=True)
+        link_or_copy(path, target)
+
+
+def packages(folder: Path) -> dict[str, bytes]:
+    return {path.name: path.read_bytes() for path in folder.rglob("*.conda")}

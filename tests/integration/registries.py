@@ -4,12 +4,10 @@ from __future__ import annotations
 
 import base64
 import datetime
-import http.server
 import json
 import shutil
 import ssl
 import subprocess
-import threading
 import time
 from collections.abc import Iterator
 from contextlib import contextmanager
@@ -25,6 +23,7 @@ from cryptography.hazmat.primitives.asymmetric import padding, rsa
 from cryptography.hazmat.primitives.serialization import Encoding, NoEncryption, PrivateFormat
 from cryptography.x509.oid import NameOID
 from unit.helpers.serving import closed_port
+from unit.helpers.web_server import Request, web_server
 
 USER = base64.b64encode(b"me:hunter2").decode()
 HOUR = datetime.timedelta(hours=1)
@@ -155,47 +154,35 @@ def _serving_tokens(
 ) -> Iterator[str]:
     chain = [base64.b64encode(certificate.public_bytes(Encoding.DER)).decode()]
 
-    class Handler(http.server.BaseHTTPRequestHandler):
-        def do_GET(self) -> None:
-            asked = parse_qs(urlsplit(self.path).query)
-            may_push = self.headers.get("Authorization") == f"Basic {USER}"
-            [scope] = asked["scope"]
-            kind, name, actions = scope.split(":")
-            running.scopes.append((scope, may_push))
-            granted = [one for one in actions.split(",") if one == "pull" or may_push]
-            now = int(time.time())
-            claims = {
-                "iss": "test",
-                "sub": "",
-                "aud": asked["service"][0],
-                "exp": now + 300,
-                "nbf": now - 5,
-                "iat": now,
-                "jti": str(len(running.scopes)),
-                "access": [{"type": kind, "name": name, "actions": granted}],
-            }
-            header = {"typ": "JWT", "alg": "RS256", "x5c": chain}
-            text = b".".join(_encoded(json.dumps(part).encode()) for part in (header, claims))
-            signature = key.sign(text, padding.PKCS1v15(), hashes.SHA256())
-            token = (text + b"." + _encoded(signature)).decode()
-            body = json.dumps({"token": token}).encode()
-            self.send_response(200)
-            self.send_header("Content-Length", str(len(body)))
-            self.end_headers()
-            self.wfile.write(body)
-
-        def log_message(self, format: str, *args: object) -> None:
-            """Print nothing."""
+    def reply(request: Request) -> None:
+        asked = parse_qs(urlsplit(request.path).query)
+        may_push = request.headers.get("Authorization") == f"Basic {USER}"
+        [scope] = asked["scope"]
+        kind, name, actions = scope.split(":")
+        running.scopes.append((scope, may_push))
+        granted = [one for one in actions.split(",") if one == "pull" or may_push]
+        now = int(time.time())
+        claims = {
+            "iss": "test",
+            "sub": "",
+            "aud": asked["service"][0],
+            "exp": now + 300,
+            "nbf": now - 5,
+            "iat": now,
+            "jti": str(len(running.scopes)),
+            "access": [{"type": kind, "name": name, "actions": granted}],
+        }
+        header = {"typ": "JWT", "alg": "RS256", "x5c": chain}
+        text = b".".join(_encoded(json.dumps(part).encode()) for part in (header, claims))
+        signature = key.sign(text, padding.PKCS1v15(), hashes.SHA256())
+        token = (text + b"." + _encoded(signature)).decode()
+        body = json.dumps({"token": token}).encode()
+        request.send(200, {}, body)
 
     context = ssl.SSLContext(ssl.PROTOCOL_TLS_SERVER)
     context.load_cert_chain(folder / "ca.pem", folder / "key.pem")
-    with http.server.ThreadingHTTPServer(("127.0.0.1", 0), Handler) as server:
-        server.socket = context.wrap_socket(server.socket, server_side=True)
-        threading.Thread(target=server.serve_forever, args=(0.01,), daemon=True).start()
-        try:
-            yield f"https://localhost:{server.server_port}/token"
-        finally:
-            server.shutdown()
+    with web_server(reply, tls=context) as port:
+        yield f"https://localhost:{port}/token"
 
 
 def _encoded(data: bytes) -> bytes:

@@ -24,6 +24,7 @@ from stacks.core.process import call
 from stacks.image import docker, dockerfile
 from stacks.image import engine as engines
 from stacks.image import entries as image_entries
+from stacks.image.build_log import BuildLog
 from stacks.image.config import ImageConfig, config_of
 from stacks.image.engine import Engine, EngineError
 from stacks.image.layout import Layer
@@ -58,14 +59,14 @@ def test_ctrl_c_in_the_build(
     monkeypatch: pytest.MonkeyPatch,
 ) -> None:
     use_builder(monkeypatch, builder)
-    tell = docker._BuildLog.add
+    tell = BuildLog.add
 
-    def interrupted(progress: docker._BuildLog, line: str) -> None:
+    def interrupted(progress: BuildLog, line: str) -> None:
         tell(progress, line)
         if moment in line:
             raise KeyboardInterrupt
 
-    monkeypatch.setattr(docker._BuildLog, "add", interrupted)
+    monkeypatch.setattr(BuildLog, "add", interrupted)
     with pytest.raises(KeyboardInterrupt):
         small(f"exit 0 # {builder}")
     assert state(engine) == before

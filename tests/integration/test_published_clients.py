@@ -11,10 +11,9 @@ import pytest
 import zstandard
 from rattler.exceptions import InstallerError
 
-from integration import conda_client
+from integration import conda_client, copyleft
 from integration.conda_client import Conda
-from integration.published import Published, locked_by, published
-from integration.test_places import packages, share_sources
+from integration.published import Published, locked_by, packages, published, share_sources
 from integration.test_serve import install, solve
 from integration.tiny import Tiny, flip
 from stacks.channel.offers import URL
@@ -23,6 +22,7 @@ from stacks.core.disk import sha256_of
 from stacks.core.errors import IntegrityError
 from stacks.core.workspace import Workspace
 from stacks.publish.channel import check_folder
+from stacks.sources.pins import DebPin
 
 pytestmark = pytest.mark.usefixtures("publishable")
 PACKAGES = {"six", "python", "pip", "setuptools", "wheel"}
@@ -49,16 +49,26 @@ def conda(conda_code: Path, tmp_path: Path) -> Conda:
     return Conda(conda_code, home)
 
 
+@pytest.fixture
+def file(tiny: Tiny, channel: Published, tmp_path: Path) -> Path:
+    """Give the committed environment.yml for the address at which the test serves it."""
+    text = (tiny.locks / "tiny/by-conda/environment.yml").read_text()
+    path = tmp_path / "environment.yml"
+    path.write_text(text.replace(URL, channel.address))
+    return path
+
+
+@pytest.fixture
+def explicit(tiny: Tiny, channel: Published, tmp_path: Path) -> Path:
+    """Give the lock as conda's list of addresses and MD5 sums."""
+    path = tmp_path / "explicit.txt"
+    path.write_text(channel.explicit(locked_by(tiny, "by-conda")))
+    return path
+
+
 def names(place: Path) -> set[str]:
     """Return the names of the packages that are installed in an environment."""
     return {json.loads(path.read_text())["name"] for path in (place / "conda-meta").glob("*.json")}
-
-
-def environment_file(tiny: Tiny, channel: Published, path: Path) -> Path:
-    """Write the committed environment.yml for the address at which the test serves it."""
-    text = (tiny.locks / "tiny/by-conda/environment.yml").read_text()
-    path.write_text(text.replace(URL, channel.address))
-    return path
 
 
 def rewrite_index(
@@ -71,6 +81,16 @@ def rewrite_index(
     data = json.dumps(content).encode()
     path.write_bytes(data)
     path.with_name("repodata.json.zst").write_bytes(zstandard.compress(data))
+
+
+def test_the_sources_of_copyleft_parts_are_beside_the_packages(
+    tiny: Tiny, channel: Published, lacking: frozenset[DebPin]
+) -> None:
+    pins = [pin for pin in copyleft.sources(tiny) if pin not in lacking]
+    published = {path.name: sha256_of(path) for path in (channel.folder / "sources").iterdir()}
+    assert published == {pin.filename: pin.sha256 for pin in pins}
+    assert "readline" in {pin.name for pin in (*pins, *lacking)}
+    check_folder(tiny.workspace, channel.folder)
 
 
 def test_conda_finds_a_package(conda: Conda, channel: Published) -> None:
@@ -90,25 +110,24 @@ def test_conda_solves_and_installs(conda: Conda, channel: Published, tmp_path: P
 
 
 def test_conda_installs_the_locked_packages(
-    tiny: Tiny, conda: Conda, channel: Published, tmp_path: Path
+    conda: Conda, file: Path, explicit: Path, tmp_path: Path
 ) -> None:
-    listed, place = tmp_path / "explicit.txt", tmp_path / "environment"
-    listed.write_text(channel.explicit(locked_by(tiny, "by-conda")))
-    conda.succeed("create", "-y", "-p", place, "--file", listed)
+    place = tmp_path / "environment"
+    conda.succeed("create", "-y", "-p", place, "--file", explicit)
     assert names(place) == PACKAGES
 
 
 def test_conda_makes_an_environment_of_the_committed_file(
-    tiny: Tiny, conda: Conda, channel: Published, tmp_path: Path
+    conda: Conda, file: Path, tmp_path: Path
 ) -> None:
     place = tmp_path / "environment"
-    file = environment_file(tiny, channel, tmp_path / "environment.yml")
     conda.succeed("env", "create", "-f", file, "-p", place)
     assert names(place) == PACKAGES
 
 
-def test_rattler_solves_and_installs(tiny: Tiny, channel: Published, tmp_path: Path) -> None:
-    file = environment_file(tiny, channel, tmp_path / "environment.yml")
+def test_rattler_solves_and_installs(
+    tiny: Tiny, channel: Published, file: Path, tmp_path: Path
+) -> None:
     records = solve(channel.address, file, tmp_path / "client")
     locked = locked_by(tiny, "by-conda").packages
     assert {(r.file_name, r.sha256.hex()) for r in records if r.sha256} == {
@@ -118,24 +137,29 @@ def test_rattler_solves_and_installs(tiny: Tiny, channel: Published, tmp_path: P
     assert names(tmp_path / "environment") == PACKAGES
 
 
-def test_a_changed_package_is_refused(
-    tiny: Tiny, conda: Conda, channel: Published, tmp_path: Path
-) -> None:
-    file = environment_file(tiny, channel, tmp_path / "environment.yml")
-    flip(channel.package("six"))
-    done = conda.run("env", "create", "-f", file, "-p", tmp_path / "conda")
+def assert_refused(conda: Conda, channel: Published, file: Path, folder: Path) -> str:
+    """Have conda and rattler refuse the package six; return conda's message."""
+    done = conda.run("env", "create", "-f", file, "-p", folder / "conda")
     assert done.returncode != 0
-    assert "ChecksumMismatchError" in done.stderr and channel.package("six").name in done.stderr
-    assert not (tmp_path / "conda/lib/python2.7/site-packages/six.py").exists()
-    records = solve(channel.address, file, tmp_path / "client")
+    assert not (folder / "conda/lib/python2.7/site-packages/six.py").exists()
+    records = solve(channel.address, file, folder / "client")
     with pytest.raises(InstallerError, match="six"):
-        install(records, tmp_path / "rattler", tmp_path / "cache")
+        install(records, folder / "rattler", folder / "cache")
+    return done.stderr
+
+
+def test_a_changed_package_is_refused(
+    tiny: Tiny, conda: Conda, channel: Published, file: Path, tmp_path: Path
+) -> None:
+    flip(channel.package("six"))
+    error = assert_refused(conda, channel, file, tmp_path)
+    assert "ChecksumMismatchError" in error and channel.package("six").name in error
     with pytest.raises(IntegrityError, match=f"noarch/{channel.package('six').name}: changed"):
         check_folder(tiny.workspace, channel.folder)
 
 
 def test_an_index_that_vouches_for_a_changed_package_is_refused_by_the_lock(
-    tiny: Tiny, conda: Conda, channel: Published, tmp_path: Path
+    tiny: Tiny, conda: Conda, channel: Published, file: Path, explicit: Path, tmp_path: Path
 ) -> None:
     six = channel.package("six")
     flip(six)
@@ -145,9 +169,7 @@ def test_an_index_that_vouches_for_a_changed_package_is_refused_by_the_lock(
         del packages[six.name]["md5"]
 
     rewrite_index(channel, vouch)
-    listed = tmp_path / "explicit.txt"
-    listed.write_text(channel.explicit(locked_by(tiny, "by-conda")))
-    done = conda.run("create", "-y", "-p", tmp_path / "environment", "--file", listed)
+    done = conda.run("create", "-y", "-p", tmp_path / "environment", "--file", explicit)
     assert done.returncode != 0 and "ChecksumMismatchError" in done.stderr
     assert not (tmp_path / "environment/lib/python2.7/site-packages/six.py").exists()
     with pytest.raises(IntegrityError) as error:
@@ -157,33 +179,26 @@ def test_an_index_that_vouches_for_a_changed_package_is_refused_by_the_lock(
 
 
 def test_a_missing_package_is_named(
-    tiny: Tiny, conda: Conda, channel: Published, tmp_path: Path
+    tiny: Tiny, conda: Conda, channel: Published, file: Path, tmp_path: Path
 ) -> None:
-    file = environment_file(tiny, channel, tmp_path / "environment.yml")
     six = channel.package("six")
     six.unlink()
-    done = conda.run("env", "create", "-f", file, "-p", tmp_path / "conda")
-    assert done.returncode != 0 and "404" in done.stderr and six.name in done.stderr
-    records = solve(channel.address, file, tmp_path / "client")
-    with pytest.raises(InstallerError, match="six"):
-        install(records, tmp_path / "rattler", tmp_path / "cache")
+    error = assert_refused(conda, channel, file, tmp_path)
+    assert "404" in error and six.name in error
     with pytest.raises(IntegrityError, match=f"noarch/{six.name}: missing"):
         check_folder(tiny.workspace, channel.folder)
 
 
 def test_an_old_index_cannot_give_what_it_lacks(
-    tiny: Tiny, conda: Conda, channel: Published, tmp_path: Path
+    tiny: Tiny, conda: Conda, channel: Published, file: Path, explicit: Path, tmp_path: Path
 ) -> None:
-    file = environment_file(tiny, channel, tmp_path / "environment.yml")
     name = channel.package("six").name
     rewrite_index(channel, lambda known: known.pop(name))
     done = conda.run("env", "create", "-f", file, "-p", tmp_path / "conda")
     assert done.returncode != 0 and "six" in done.stderr
     assert not (tmp_path / "conda/conda-meta").exists()
     # The lock needs no index.
-    listed = tmp_path / "explicit.txt"
-    listed.write_text(channel.explicit(locked_by(tiny, "by-conda")))
-    conda.succeed("create", "-y", "-p", tmp_path / "environment", "--file", listed)
+    conda.succeed("create", "-y", "-p", tmp_path / "environment", "--file", explicit)
     assert names(tmp_path / "environment") == PACKAGES
     with pytest.raises(IntegrityError, match=r"noarch/repodata\.json: changed"):
         check_folder(tiny.workspace, channel.folder)

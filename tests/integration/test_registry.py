@@ -16,25 +16,9 @@ from stacks.channel.places import CHANNEL
 from stacks.core.errors import FetchError
 from stacks.locks.publication import publication
 from stacks.publish.channel_command import publish_channel
-from stacks.sources.vendored import VARIABLE as VENDOR
 from stacks.variants.load import all_variants
 
-pytestmark = pytest.mark.usefixtures("publishable")
-DEAD = "http://127.0.0.1:9"
-
-
-@pytest.fixture(autouse=True)
-def no_other_place(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
-    """Have no place that a test does not name, and nobody logged in."""
-    for name, value in {
-        VENDOR: "",
-        CHANNEL: "",
-        "DEBIAN_MIRROR": f"{DEAD}/debian",
-        "PIP_INDEX_URL": f"{DEAD}/simple",
-        "DOCKER_CONFIG": str(tmp_path / "docker"),
-        "NETRC": str(tmp_path / "netrc"),
-    }.items():
-        monkeypatch.setenv(name, value)
+pytestmark = pytest.mark.usefixtures("publishable", "no_other_place")
 
 
 @pytest.fixture

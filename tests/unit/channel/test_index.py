@@ -7,13 +7,14 @@ import zstandard
 
 from stacks.channel.index import Entry, digest_list, index_files
 from stacks.channel.offers import read_channel
+from stacks.channel.package import Digests
 from stacks.core.workspace import default_workspace
 
 
 def entries() -> list[Entry]:
     offers = read_channel(default_workspace()).offers.values()
     chosen = [o for o in offers if o.recipe.package.name in ("six", "libopenblas")]
-    return [Entry(offer, "a" * 64, "b" * 32, 1000 + n) for n, offer in enumerate(chosen)]
+    return [Entry(offer, Digests("a" * 64, "b" * 32, 1000 + n)) for n, offer in enumerate(chosen)]
 
 
 def test_the_index_has_each_package_as_clients_read_it() -> None:

@@ -9,7 +9,7 @@ import pytest
 
 from stacks.channel import package, retrieval
 from stacks.channel.offers import Offer
-from stacks.channel.package import Locked
+from stacks.channel.package import Digests
 from stacks.channel.places import Place, place_at
 from stacks.channel.recipe import Recipe
 from stacks.core.disk import sha256_of
@@ -33,7 +33,7 @@ def offer(name: str) -> Offer:
 OFFERS = [offer(name) for name in BODIES]
 ONE, TWO = (each.file_name for each in OFFERS)
 LOCKED = {
-    each.file_name: Locked(sha256(body), len(body))
+    each.file_name: Digests(sha256(body), "0" * 32, len(body))
     for each, body in zip(OFFERS, BODIES.values(), strict=True)
 }
 
@@ -52,7 +52,13 @@ def fill(site: Site, folder: str = "/c/noarch", names: Sequence[str] = (ONE, TWO
 
 
 def retrieve(workspace: Workspace, *places: Place) -> dict[str, Place]:
-    return retrieval.retrieve(workspace, places, OFFERS, LOCKED)
+    """Return the place that each package came from; each is in the cache with its locked bytes."""
+    retrieved = retrieval.retrieve(workspace, places, OFFERS, LOCKED)
+    for offer in OFFERS:
+        if each := retrieved.get(offer.file_name):
+            assert each.built == package.cached(workspace, offer.recipe, offer.inputs)
+            assert each.built.sha256 == LOCKED[offer.file_name].sha256
+    return {name: each.place for name, each in retrieved.items()}
 
 
 def kept(workspace: Workspace) -> dict[str, bytes]:

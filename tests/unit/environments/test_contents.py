@@ -1,6 +1,7 @@
 from __future__ import annotations
 
 import json
+import os
 from pathlib import Path
 
 import pytest
@@ -9,6 +10,7 @@ from stacks.core.errors import IntegrityError
 from stacks.environments import contents
 from stacks.environments.part import Part
 from unit.helpers.conda import Member, conda, file, link, part_of
+from unit.helpers.serving import sha256
 
 FILES = ("bin/run", "lib/a", "lib/b", "conda-meta/odd-1-0.json", "conda-meta/history")
 
@@ -45,6 +47,22 @@ def test_files_of_a_sound_environment_become_read_only(prefix: Path, odd: Part) 
     contents.check(prefix, contents.contents_of([odd], "3.9"))
     assert (prefix / "bin/run").stat().st_mode & 0o7777 == 0o555
     assert (prefix / "lib/a").stat().st_mode & 0o7777 == 0o444
+
+
+def test_the_files_that_were_compared(prefix: Path, odd: Part) -> None:
+    checked = contents.check(prefix, contents.contents_of([odd], "3.9"))
+    assert {name: each.sha256 for name, each in checked.items()} == {
+        "bin/run": sha256(b"run"),
+        "lib/a": sha256(b"body\n"),
+    }
+    file = prefix / "lib/a"
+    # It became read-only after that.
+    assert checked["lib/a"].is_still(file.stat())
+    os.utime(file, ns=(0, file.stat().st_mtime_ns + 1))
+    assert not checked["lib/a"].is_still(file.stat())
+    file.unlink()
+    file.write_text("body\n")
+    assert not checked["lib/a"].is_still(file.stat())
 
 
 def test_differences_are_named(prefix: Path, odd: Part) -> None:

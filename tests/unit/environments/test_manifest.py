@@ -2,11 +2,13 @@ from __future__ import annotations
 
 import hashlib
 import json
+import os
 from pathlib import Path
 
 import pytest
 
 from stacks.environments import manifest
+from stacks.environments.contents import CheckedFile
 from unit.helpers.serving import sha256
 
 
@@ -31,6 +33,23 @@ def test_the_list_of_an_environments_files(prefix: Path) -> None:
         "bin/again": ["link", "./run"],
         "bin/run": ["file", "555", 3, sha256(b"run")],
     }
+
+
+def test_a_file_that_was_compared_is_not_read_again_unless_it_changed(prefix: Path) -> None:
+    status = (prefix / "bin/run").stat()
+    checked = {"bin/run": CheckedFile(status, "of its package")}
+    manifest.write_manifest(prefix, checked=checked)
+    assert listed(prefix)["bin/run"] == ["file", "555", 3, "of its package"]
+    os.utime(prefix / "bin/run", ns=(0, status.st_mtime_ns + 1))
+    manifest.write_manifest(prefix, checked=checked)
+    assert listed(prefix)["bin/run"] == ["file", "555", 3, sha256(b"run")]
+
+
+def listed(prefix: Path) -> dict[str, list[object]]:
+    content: dict[str, list[object]] = json.loads(
+        (prefix / manifest.NAME).read_bytes().split(b"\n", 1)[1]
+    )
+    return content
 
 
 def test_the_list_of_an_image_in_layers(prefix: Path, tmp_path: Path) -> None:

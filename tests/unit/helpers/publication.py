@@ -7,6 +7,7 @@ from pathlib import Path
 
 from stacks.channel.index import Entry, digest_list, index_files
 from stacks.channel.offers import read_channel
+from stacks.channel.package import Digests
 from stacks.locks.publication import Publication, source_path
 from stacks.sources.pins import DebPin
 from unit.helpers.checkout import CHECKOUT
@@ -24,12 +25,13 @@ def entry(name: str) -> Entry:
     [offer] = [o for o in read_channel(CHECKOUT).offers.values() if o.recipe.package.name == name]
     data = body(name)
     md5 = hashlib.md5(data, usedforsecurity=False).hexdigest()
-    return Entry(offer, hashlib.sha256(data).hexdigest(), md5, len(data))
+    return Entry(offer, Digests(hashlib.sha256(data).hexdigest(), md5, len(data)))
 
 
-def publication() -> Publication:
+def publication(pin: DebPin | None = None) -> Publication:
+    """Return a publication with one source file, by default one of SOURCE."""
     entries = (entry("libopenblas"), entry("six"))
-    pin: DebPin = deb(SOURCE)
+    pin = pin or deb(SOURCE)
     files = index_files(entries)
     digests = digest_list(entries, files, {source_path(pin): pin.sha256})
     return Publication(entries, (entry("mkl"), entry("libcublas")), (pin,), files, digests)

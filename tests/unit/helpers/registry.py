@@ -5,14 +5,13 @@ from __future__ import annotations
 import base64
 import hashlib
 import json
-import threading
 from collections.abc import Iterator
 from contextlib import contextmanager
-from http.server import BaseHTTPRequestHandler, ThreadingHTTPServer
 from urllib.parse import parse_qs, urlsplit
 
 from stacks.sources.registry import registry_at
 from stacks.sources.registry_push import RegistryWriter
+from unit.helpers.web_server import Request, web_server
 
 USER = base64.b64encode(b"me:hunter2").decode()
 REPOSITORY = "me/stacks/noarch/six"
@@ -64,32 +63,11 @@ class Registry:
 def running() -> Iterator[Registry]:
     registry = Registry()
 
-    class Handler(BaseHTTPRequestHandler):
-        protocol_version = "HTTP/1.1"
+    def reply(request: Request) -> None:
+        body = request.rfile.read(int(request.headers.get("Content-Length", 0)))
+        user = request.headers.get("Authorization")
+        request.send(*registry.answer(request.command, request.path, user, body))
 
-        def answer(self) -> None:
-            body = self.rfile.read(int(self.headers.get("Content-Length", 0)))
-            user = self.headers.get("Authorization")
-            status, headers, data = registry.answer(self.command, self.path, user, body)
-            self.send_response(status)
-            for key, value in headers.items():
-                self.send_header(key, value)
-            self.send_header("Content-Length", str(len(data)))
-            self.end_headers()
-            if self.command != "HEAD":
-                self.wfile.write(data)
-
-        do_GET = do_HEAD = do_POST = do_PUT = answer  # noqa: N815  # the base class's names
-
-        def log_message(self, format: str, *args: object) -> None:
-            """Print nothing."""
-
-    with ThreadingHTTPServer(("127.0.0.1", 0), Handler) as server:
-        server.daemon_threads = True
-        server.block_on_close = False
-        threading.Thread(target=server.serve_forever, args=(0.01,), daemon=True).start()
-        registry.host = f"127.0.0.1:{server.server_port}"
-        try:
-            yield registry
-        finally:
-            server.shutdown()
+    with web_server(reply, keeps=True) as port:
+        registry.host = f"127.0.0.1:{port}"
+        yield registry

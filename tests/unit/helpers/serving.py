@@ -10,12 +10,12 @@ import time
 from collections.abc import Callable, Iterator
 from contextlib import contextmanager, suppress
 from dataclasses import dataclass, field
-from http.server import BaseHTTPRequestHandler, ThreadingHTTPServer
 from pathlib import Path
 
 from stacks.core.workspace import Workspace
 from stacks.sources.cache import cached_path
 from stacks.sources.pins import DebPin
+from unit.helpers.web_server import Request, web_server
 
 BODY = bytes(range(256)) * 4000
 POOL = "/pool/main/f/foo/foo_1.0_amd64.deb"
@@ -100,37 +100,16 @@ class Site:
 def serving() -> Iterator[Site]:
     site = Site()
 
-    class Handler(BaseHTTPRequestHandler):
-        def do_GET(self) -> None:
-            self.reply(body=True)
+    def reply(request: Request) -> None:
+        site.heads += request.command == "HEAD"
+        headers = {key.lower(): value for key, value in request.headers.items()}
+        answer = site.answer(request.path, headers)
+        announced = {"Content-Length": str(answer.announced or len(answer.body))}
+        request.send(answer.status, answer.headers | announced, answer.body)
 
-        def do_HEAD(self) -> None:
-            site.heads += 1
-            self.reply(body=False)
-
-        def reply(self, *, body: bool) -> None:
-            headers = {key.lower(): value for key, value in self.headers.items()}
-            answer = site.answer(self.path, headers)
-            self.send_response(answer.status)
-            for key, value in answer.headers.items():
-                self.send_header(key, value)
-            self.send_header("Content-Length", str(answer.announced or len(answer.body)))
-            self.end_headers()
-            # A client may have seen enough, or be killed, before it has all.
-            with suppress(ConnectionError):
-                self.wfile.write(answer.body if body else b"")
-
-        def log_message(self, format: str, *args: object) -> None:
-            """Say nothing."""
-
-    server = ThreadingHTTPServer(("127.0.0.1", 0), Handler)
-    threading.Thread(target=server.serve_forever, args=(0.01,), daemon=True).start()
-    site.url = f"http://127.0.0.1:{server.server_port}"
-    try:
+    with web_server(reply) as port:
+        site.url = f"http://127.0.0.1:{port}"
         yield site
-    finally:
-        server.shutdown()
-        server.server_close()
 
 
 @contextmanager

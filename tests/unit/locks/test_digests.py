@@ -5,11 +5,12 @@ from pathlib import Path
 
 import pytest
 
+from stacks.channel.package import Digests
 from stacks.core.errors import IntegrityError
 from stacks.core.workspace import Workspace
 from stacks.locks import conda_lock
 from stacks.locks.conda_lock import LockedPackage
-from stacks.locks.digests import Digests, check_unchanged, digests_of
+from stacks.locks.digests import check_unchanged, digests_of
 
 NAME = "small-1.0-py_0.conda"
 LOCKED = "a" * 64

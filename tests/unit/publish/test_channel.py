@@ -9,12 +9,13 @@ from pathlib import Path
 import pytest
 from integration.tiny import flip, tree
 
-from stacks.core.errors import IntegrityError, UsageError
+from stacks.core.errors import FetchError, IntegrityError, UsageError
 from stacks.core.workspace import Workspace
 from stacks.locks.publication import Publication
 from stacks.publish import channel, signature
 from unit.helpers.checkout import CHECKOUT
 from unit.helpers.publication import SOURCE, publication, write_packages
+from unit.helpers.serving import Site, deb
 
 
 @pytest.fixture
@@ -205,6 +206,28 @@ def test_a_name_that_cannot_be_included_is_refused(tmp_path: Path) -> None:
         channel.publish_to_folder(CHECKOUT, tmp_path / "published", include={"six", "libcublas"})
     assert caught.value.expected == "some of: mkl"
     assert not (tmp_path / "published").exists()
+
+
+def test_a_source_that_is_nowhere_is_named_before_a_package_is_made(
+    workspace: Workspace, mirror: Site, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """The site has one deb, and no source."""
+    monkeypatch.setattr(channel, "publication", lambda *_: publication(deb(b"gone", "/gone.tar")))
+    made: list[str] = []
+
+    def make(*_: object) -> dict[str, Path]:
+        made.append("packages")
+        return {}
+
+    monkeypatch.setattr(channel, "packages_of", make)
+    with pytest.raises(FetchError, match=r"gone\.tar.* is not at: ") as caught:
+        channel.prepare(workspace, ())
+    assert caught.value.fix and "DEBIAN_SNAPSHOT_MIRROR" in caught.value.fix
+    assert made == []
+    mirror.files["/debian/gone.tar"] = b"gone"
+    _, paths = channel.prepare(workspace, ())
+    assert made == ["packages"]
+    assert paths["sources/gone.tar"].read_bytes() == b"gone"
 
 
 def test_a_publication_that_ends_early_leaves_the_channel_as_it_was(

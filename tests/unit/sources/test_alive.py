@@ -1,7 +1,6 @@
 from __future__ import annotations
 
 import threading
-from http.server import BaseHTTPRequestHandler, ThreadingHTTPServer
 from pathlib import Path
 
 import pytest
@@ -12,6 +11,7 @@ from stacks.sources.mirrors import PipSettings
 from stacks.sources.pins import DebPin, IndexPin
 from stacks.sources.web import TransientError, Web
 from unit.helpers.serving import BODY, POOL, SECRET, Answer, Site, closed_port, deb, sha256
+from unit.helpers.web_server import Request, web_server
 
 pytestmark = pytest.mark.usefixtures("room")
 OTHER = "/pool/main/b/bar/bar_1.0_amd64.deb"
@@ -47,31 +47,15 @@ def test_a_mirror_is_asked_for_the_size_only(site: Site) -> None:
 
 
 def test_a_place_is_asked_over_one_connection() -> None:
-    connections = []
+    connections = set()
 
-    class Handler(BaseHTTPRequestHandler):
-        protocol_version = "HTTP/1.1"
+    def reply(request: Request) -> None:
+        connections.add(request.client_address)
+        request.send(200, {}, BODY)
 
-        def setup(self) -> None:
-            connections.append(self.client_address)
-            super().setup()
-
-        def do_HEAD(self) -> None:
-            self.send_response(200)
-            self.send_header("Content-Length", str(len(BODY)))
-            self.end_headers()
-
-        def log_message(self, format: str, *args: object) -> None:
-            """Say nothing."""
-
-    server = ThreadingHTTPServer(("127.0.0.1", 0), Handler)
-    threading.Thread(target=server.serve_forever, args=(0.01,), daemon=True).start()
-    try:
-        pins = [deb(path=f"pool/{number}.deb") for number in range(20)]
-        holdings = holdings_at(f"http://127.0.0.1:{server.server_port}", *pins)
-    finally:
-        server.shutdown()
-        server.server_close()
+    pins = [deb(path=f"pool/{number}.deb") for number in range(20)]
+    with web_server(reply, keeps=True) as port:
+        holdings = holdings_at(f"http://127.0.0.1:{port}", *pins)
     assert holdings.held == set(pins)
     assert len(connections) == 1
 

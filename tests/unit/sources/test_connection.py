@@ -1,8 +1,6 @@
 from __future__ import annotations
 
-import threading
 from collections.abc import Iterator
-from http.server import BaseHTTPRequestHandler, ThreadingHTTPServer
 
 import pytest
 import requests
@@ -10,31 +8,18 @@ import requests
 from stacks.core.allowance import Allowance
 from stacks.sources.connection import limited_session
 from unit.helpers.serving import raw_serving
+from unit.helpers.web_server import Request, web_server
 
 
 @pytest.fixture
 def address() -> Iterator[str]:
     """Give the address of a server that keeps connections and answers with the client's port."""
 
-    class Handler(BaseHTTPRequestHandler):
-        protocol_version = "HTTP/1.1"
+    def reply(request: Request) -> None:
+        request.send(200, {}, str(request.client_address[1]).encode())
 
-        def do_GET(self) -> None:
-            body = str(self.client_address[1]).encode()
-            self.send_response(200)
-            self.send_header("Content-Length", str(len(body)))
-            self.end_headers()
-            self.wfile.write(body)
-
-        def log_message(self, format: str, *args: object) -> None:
-            """Print nothing."""
-
-    server = ThreadingHTTPServer(("127.0.0.1", 0), Handler)
-    server.block_on_close = False
-    threading.Thread(target=server.serve_forever, args=(0.01,), daemon=True).start()
-    yield f"http://127.0.0.1:{server.server_port}"
-    server.shutdown()
-    server.server_close()
+    with web_server(reply, keeps=True) as port:
+        yield f"http://127.0.0.1:{port}"
 
 
 def get(address: str, allowance: Allowance) -> bytes:

@@ -3,6 +3,7 @@ from __future__ import annotations
 import hashlib
 import lzma
 from collections.abc import Iterator, Set
+from dataclasses import replace
 from datetime import datetime, timezone
 from pathlib import Path
 
@@ -102,7 +103,7 @@ Checksums-Sha256:
 Extra-Source-Only: yes
 Directory: pool/main/f/foo
 """
-FOO = DebRequest("bookworm", "foo")
+FOO = DebRequest("bookworm", "foo", is_source=True)
 
 
 def test_all_files_of_a_source_package_are_pinned(workspace: Workspace, archive: Site) -> None:
@@ -111,18 +112,18 @@ def test_all_files_of_a_source_package_are_pinned(workspace: Workspace, archive:
     listed = f" {digest} {len(packed)} main/source/Sources.xz\n"
     archive.files["/debian/dists/bookworm/InRelease"] = release(more=listed)
     archive.files["/debian/dists/bookworm/main/source/Sources.xz"] = packed
-    sources = repin(workspace, [DebRequest("bookworm", "libfoo1")], [], sources=[FOO])
+    sources = repin(workspace, [DebRequest("bookworm", "libfoo1"), FOO], [])
     assert [pin.name for pin in sources.debs] == ["libfoo1"]
     assert [(pin.name, pin.version, pin.path, pin.size) for pin in sources.sources] == [
         ("foo", "1.2-3", "pool/main/f/foo/foo_1.2-3.dsc", 20),
         ("foo", "1.2-3", "pool/main/f/foo/foo_1.2.orig.tar.gz", 30),
         ("foo", "1.2-3", "pool/main/f/foo/foo_1.2-3.debian.tar.xz", 40),
     ]
-    with pytest.raises(UsageError, match="no package src:bar"):
-        repin(workspace, [], [], sources=[DebRequest("bookworm", "bar")])
+    with pytest.raises(UsageError, match="no source package bar in main"):
+        repin(workspace, [replace(FOO, name="bar")], [])
     archive.files["/debian/dists/bookworm/main/source/Sources.xz"] = lzma.compress(b"evil")
     with pytest.raises(IntegrityError, match=r"Sources\.xz differs from the signed InRelease"):
-        repin(workspace, [], [], sources=[FOO])
+        repin(workspace, [FOO], [])
 
 
 def test_a_suite_signed_by_another_key_is_refused(
