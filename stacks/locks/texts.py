@@ -80,7 +80,8 @@ def input_files(
             f"{pin.name}=={pin.version} \\\n    --hash=sha256:{pin.sha256}\n"
             for pin in requirements
         )
-    if own:
+    # Also where the framework has all that is asked for.
+    if variant.requests:
         rows = ",\n".join(f" {json.dumps(asdict(pin))}" for pin in own)
         files[FILES] = f"[\n{rows}\n]\n"
     files["environment.yml"] = "\n".join(lines) + "\n"
