@@ -12,6 +12,7 @@ from contextlib import contextmanager, suppress
 from dataclasses import dataclass
 from pathlib import Path
 
+from stacks.core.disk import explain_disk_errors
 from stacks.core.errors import StacksError, UsageError
 from stacks.core.locking import acquire
 from stacks.core.process import quoted, start_in_session
@@ -30,6 +31,7 @@ THREAD_VARIABLES = (
 # In the folder of logs: a line for each run that has ended. It also says whose logs these are.
 TABLE = "jobs.tsv"
 COLUMNS = ("job", "status", "seconds", "argument")
+ESCAPED = str.maketrans({"\\": r"\\", "\t": r"\t", "\n": r"\n"})
 # Seconds.
 POLL, GRACE = 0.05, 5.0
 
@@ -120,8 +122,12 @@ def run_jobs(
 @contextmanager
 def _logs(folder: Path) -> Iterator[None]:
     """Make the folder of logs ready for a sweep, and keep it for the block."""
-    folder.mkdir(parents=True, exist_ok=True)
-    descriptor = acquire(folder / ".lock", fcntl.LOCK_EX, limit=0)
+    try:
+        with explain_disk_errors(folder):
+            folder.mkdir(parents=True, exist_ok=True)
+            descriptor = acquire(folder / ".lock", fcntl.LOCK_EX, limit=0)
+    except (FileExistsError, NotADirectoryError) as error:
+        raise UsageError(f"{folder} is no folder", fix="choose another: --logs FOLDER") from error
     if descriptor is None:
         raise UsageError(
             f"another run --jobs writes its logs to {folder}", fix="choose another: --logs FOLDER"
@@ -138,8 +144,10 @@ def _logs(folder: Path) -> Iterator[None]:
 
 
 def _write_row(folder: Path, fields: Sequence[object], mode: str = "a") -> None:
+    # One line for each run, whatever its argument has in it.
+    row = "\t".join(str(field).translate(ESCAPED) for field in fields)
     with (folder / TABLE).open(mode, encoding="utf-8", errors="surrogateescape") as table:
-        table.write("\t".join(map(str, fields)) + "\n")
+        table.write(f"{row}\n")
 
 
 def _run_all(jobs: Sequence[Job], at_once: int, folder: Path, env: Mapping[str, str]) -> list[str]:

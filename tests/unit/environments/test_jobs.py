@@ -110,6 +110,20 @@ def test_the_table_has_each_run_and_the_logs_of_a_former_sweep_are_gone(
     assert float(row[2]) >= 0
 
 
+def test_a_row_is_a_line(variant: Variant, tmp_path: Path) -> None:
+    every = jobs.jobs_of([sys.executable, "-c", "", ":::", "a\tb\nc\\d"], None)
+    jobs.run_jobs(variant, tmp_path / "prefix", every, 1, tmp_path)
+    _, row = (tmp_path / jobs.TABLE).read_text().splitlines()
+    assert row.split("\t")[3:] == [r"a\tb\nc\\d"]
+
+
+def test_a_folder_that_is_a_file_is_named(variant: Variant, tmp_path: Path) -> None:
+    (tmp_path / "logs").touch()
+    every = jobs.jobs_of([sys.executable, "-c", "", ":::", "1"], None)
+    with pytest.raises(UsageError, match="logs is no folder"):
+        jobs.run_jobs(variant, tmp_path / "prefix", every, 1, tmp_path / "logs")
+
+
 def test_files_of_another_origin_stay(variant: Variant, tmp_path: Path) -> None:
     logs = tmp_path / "logs"
     logs.mkdir()
