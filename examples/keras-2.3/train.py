@@ -1,15 +1,22 @@
 """A small Keras network on Theano learns whether a point lies in a circle."""
 
 import os
+import sys
 import time
 
 os.environ["KERAS_BACKEND"] = "theano"
 
 import numpy as np
+from keras.callbacks import LambdaCallback
 from keras.layers import Dense
 from keras.models import Sequential
 
 MINIBATCH, EPOCHS = 50, 40
+
+
+def mark(*_, **__):
+    """Print the line that `./invoke bench -- CMD` times steps by."""
+    print("THEANO_STACKS_STEP")
 
 
 def main():
@@ -27,7 +34,10 @@ def main():
     print("compiled   %.1f s" % (time.time() - start))
 
     start = time.time()
-    history = model.fit(points, inside, batch_size=MINIBATCH, epochs=EPOCHS, verbose=0)
+    marks = [LambdaCallback(on_batch_end=mark)] if "--marks" in sys.argv else []
+    history = model.fit(
+        points, inside, batch_size=MINIBATCH, epochs=EPOCHS, verbose=0, callbacks=marks
+    )
     steps = EPOCHS * len(points) / MINIBATCH
     found = history.history["accuracy"][-1]
     print("step       %.3f ms" % (1e3 * (time.time() - start) / steps))

@@ -1,11 +1,17 @@
 """Bayesian linear regression with PyMC 5: the posterior must find the line that made the data."""
 
+import sys
 import time
 
 import numpy as np
 import pymc as pm
 
 INTERCEPT, SLOPE, NOISE = 1.0, 2.5, 0.5
+
+
+def mark(*_, **__):
+    """Print the line that `./invoke bench -- CMD` times draws by."""
+    print("THEANO_STACKS_STEP")
 
 
 def main():
@@ -20,12 +26,14 @@ def main():
         pm.Normal("y", intercept + slope * x, noise, observed=y)
         trace = pm.sample(
             500,
+            nuts_sampler="pymc",
             tune=500,
             chains=2,
             cores=1,
             random_seed=1,
             progressbar=False,
             compute_convergence_checks=False,
+            callback=mark if "--marks" in sys.argv else None,
         )
     means = {name: float(trace.posterior[name].mean()) for name in ("intercept", "slope", "noise")}
     for (name, mean), truth in zip(means.items(), (INTERCEPT, SLOPE, NOISE)):

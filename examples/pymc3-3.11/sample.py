@@ -1,11 +1,17 @@
 """Bayesian linear regression with PyMC3: the posterior must find the line that made the data."""
 
+import sys
 import time
 
 import numpy as np
 import pymc3 as pm
 
 INTERCEPT, SLOPE, NOISE = 1.0, 2.5, 0.5
+
+
+def mark(*_, **__):
+    """Print the line that `./invoke bench -- CMD` times draws by."""
+    print("THEANO_STACKS_STEP")
 
 
 def main():
@@ -26,6 +32,7 @@ def main():
             random_seed=1,
             progressbar=False,
             compute_convergence_checks=False,
+            callback=mark if "--marks" in sys.argv else None,
             return_inferencedata=False,
         )
     means = {name: float(trace[name].mean()) for name in ("intercept", "slope", "noise")}

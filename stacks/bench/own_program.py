@@ -9,6 +9,7 @@ from __future__ import annotations
 
 import itertools
 import json
+import math
 import os
 import signal
 import statistics
@@ -16,7 +17,7 @@ import sys
 import time
 from collections.abc import Iterator, Sequence
 from contextlib import suppress
-from dataclasses import asdict, dataclass
+from dataclasses import asdict, dataclass, field
 from pathlib import Path
 
 from stacks.bench.candidates import Candidate
@@ -27,11 +28,15 @@ from stacks.core.console import print_table
 from stacks.core.disk import scratch, write_atomically
 from stacks.core.errors import UsageError
 from stacks.core.process import start_in_session
+from stacks.core.signals import ended_like_by_interrupt
 from stacks.core.workspace import Workspace
 from stacks.environments import run as runs
 from stacks.profiles.program import HOOK, failure
 
 ROUNDS = 7
+# Seconds: of marks that are averaged before the median is taken, and between two looks at the
+# processor time, which the kernel counts in hundredths.
+SPAN, LOOK = 0.01, 0.1
 STEP = b"THEANO_STACKS_STEP"
 FOLDER_VARIABLE = "THEANO_STACKS_TIMES"
 SCHEMA = 1
@@ -43,7 +48,8 @@ class ProgramRun:
 
     wall, cpu, compile: seconds; cpu with its children's, compile of all its processes. memory: the
     peak of its largest process, in MB. steps: seconds from each mark to the next. first_step:
-    seconds to the first mark, None without any.
+    seconds to the first mark, None without any. first_step_cpu, step_cpu: the processor time to the
+    first mark, and of a step; they hold on a busy machine, too.
     """
 
     wall: float
@@ -52,11 +58,60 @@ class ProgramRun:
     memory: float
     first_step: float | None
     steps: tuple[float, ...]
+    first_step_cpu: float | None = None
+    step_cpu: float | None = None
 
     @property
     def step(self) -> float | None:
-        """The median of its steps in seconds, None with fewer than two marks."""
-        return statistics.median(self.steps) if self.steps else None
+        """The median of its steps in seconds, None with fewer than two marks.
+
+        Of short steps the median is that of spans: several marks may come at once.
+        """
+        spans, total, count = [], 0.0, 0
+        for seconds in self.steps:
+            total, count = total + seconds, count + 1
+            if total >= SPAN:
+                spans.append(total / count)
+                total, count = 0.0, 0
+        if not spans and count:
+            spans.append(total / count)
+        return statistics.median(spans) if spans else None
+
+
+@dataclass
+class Marks:
+    """When the marks of a process came, and its processor time then, looked at now and then."""
+
+    process: int
+    times: list[float] = field(default_factory=list)
+    cpu: list[tuple[int, float]] = field(default_factory=list)
+    looked: float = -math.inf
+
+    def add(self) -> None:
+        """Note that a mark has come."""
+        now = time.perf_counter()
+        self.times.append(now)
+        if now - self.looked >= LOOK:
+            self.looked = now
+            with suppress(OSError):
+                self.cpu.append((len(self.times), cpu_of(self.process)))
+
+    @property
+    def step_cpu(self) -> float | None:
+        """The processor time from one mark to the next, None with fewer than two looks."""
+        if len(self.cpu) < 2:
+            return None
+        (first, before), (last, after) = self.cpu[0], self.cpu[-1]
+        return (after - before) / (last - first)
+
+
+def cpu_of(process: int) -> float:
+    """Return the processor time of a process and of its children that have ended, in seconds.
+
+    From /proc/PID/stat, proc(5): utime, stime, cutime, cstime. OSError if it is gone.
+    """
+    fields = Path(f"/proc/{process}/stat").read_text().rpartition(")")[2].split()
+    return sum(map(int, fields[11:15])) / os.sysconf("SC_CLK_TCK")
 
 
 def bench_named(
@@ -134,12 +189,13 @@ def run_once(candidate: Candidate, command: Sequence[str]) -> ProgramRun:
             FOLDER_VARIABLE: str(folder),
         }
         reading, writing = os.pipe()
-        with os.fdopen(reading, "rb") as output:
+        with os.fdopen(reading, "rb") as output, ended_like_by_interrupt():
             start = time.perf_counter()
             with os.fdopen(writing, "wb") as end:
                 process = start_in_session(command, end, env)
             try:
-                marks, lines = _read(output)
+                marks = Marks(process.pid)
+                lines = _read(output, marks)
                 _, code, usage = os.wait4(process.pid, 0)
             except BaseException:
                 with suppress(ProcessLookupError):
@@ -158,20 +214,22 @@ def run_once(candidate: Candidate, command: Sequence[str]) -> ProgramRun:
         cpu=usage.ru_utime + usage.ru_stime,
         compile=sum(compiled),
         memory=usage.ru_maxrss * 1024 / 1e6,
-        first_step=marks[0] - start if marks else None,
-        steps=tuple(after - before for before, after in itertools.pairwise(marks)),
+        first_step=marks.times[0] - start if marks.times else None,
+        steps=tuple(after - before for before, after in itertools.pairwise(marks.times)),
+        first_step_cpu=marks.cpu[0][1] if marks.cpu else None,
+        step_cpu=marks.step_cpu,
     )
 
 
-def _read(output: Iterator[bytes]) -> tuple[list[float], bytes]:
-    """Return when each mark came, and all other lines."""
-    marks, lines = [], []
+def _read(output: Iterator[bytes], marks: Marks) -> bytes:
+    """Add the marks in a program's output, and return all other lines."""
+    lines = []
     for line in output:
         if line.strip() == STEP:
-            marks.append(time.perf_counter())
+            marks.add()
         else:
             lines.append(line)
-    return marks, b"".join(lines)
+    return b"".join(lines)
 
 
 def show(first: dict[str, ProgramRun], timed: dict[str, list[ProgramRun]]) -> None:

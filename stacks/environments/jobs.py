@@ -2,17 +2,21 @@
 
 from __future__ import annotations
 
+import fcntl
 import os
 import signal
 import subprocess
 import time
-from collections.abc import Mapping, Sequence
-from contextlib import suppress
+from collections.abc import Iterator, Mapping, Sequence
+from contextlib import contextmanager, suppress
 from dataclasses import dataclass
 from pathlib import Path
 
+from stacks.core.disk import explain_disk_errors
 from stacks.core.errors import StacksError, UsageError
+from stacks.core.locking import acquire
 from stacks.core.process import quoted, start_in_session
+from stacks.core.signals import ended_like_by_interrupt
 from stacks.environments.run import variables, warn
 from stacks.variants.variant import Variant
 
@@ -24,6 +28,10 @@ THREAD_VARIABLES = (
     "BLIS_NUM_THREADS",
     "NUMBA_NUM_THREADS",
 )
+# In the folder of logs: a line for each run that has ended. It also says whose logs these are.
+TABLE = "jobs.tsv"
+COLUMNS = ("job", "status", "seconds", "argument")
+ESCAPED = str.maketrans({"\\": r"\\", "\t": r"\t", "\n": r"\n"})
 # Seconds.
 POLL, GRACE = 0.05, 5.0
 
@@ -91,7 +99,9 @@ def run_jobs(
 ) -> None:
     """Run all jobs, `at_once` at a time, each with a log in the folder; print how each ended.
 
-    On ctrl-C all are ended. Raises UsageError for a number below 1, JobsError if any job failed.
+    The logs of a former sweep in the folder are removed. On ctrl-C or SIGTERM all are ended. Raises
+    UsageError for a number below 1, or if another sweep writes to the folder; JobsError if any job
+    failed.
     """
     if at_once < 1:
         raise UsageError("no jobs at a time", expected="--jobs 1 or more")
@@ -99,32 +109,71 @@ def run_jobs(
     env = variables(prefix)
     cores = len(os.sched_getaffinity(0))
     env |= threads_each(min(at_once, len(jobs)), cores, env)
-    folder.mkdir(parents=True, exist_ok=True)
-    failed: list[str] = []
-    waiting = list(reversed(jobs))
-    running: dict[Job, subprocess.Popen[bytes]] = {}
-    try:
-        while waiting or running:
-            while waiting and len(running) < at_once:
-                job = waiting.pop()
-                with job.log(folder).open("wb") as log:
-                    running[job] = start_in_session(job.words, log, env)
-            for job, process in list(running.items()):
-                if (status := process.poll()) is not None:
-                    del running[job]
-                    line = f"{job.number}: {job.argument}: {_ending(status)}"
-                    print(f"{line}, {job.log(folder)}", flush=True)
-                    if status:
-                        failed.append(line)
-            time.sleep(POLL)
-    finally:
-        _end(list(running.values()))
+    with ended_like_by_interrupt(), _logs(folder):
+        failed = _run_all(jobs, at_once, folder, env)
     if failed:
         raise JobsError(
             f"{len(failed)} of {len(jobs)} jobs failed: {quoted(jobs[0].words[:1])}",
             found="\n".join(failed),
             fix=f"read their logs in {folder}",
         )
+
+
+@contextmanager
+def _logs(folder: Path) -> Iterator[None]:
+    """Make the folder of logs ready for a sweep, and keep it for the block."""
+    try:
+        with explain_disk_errors(folder):
+            folder.mkdir(parents=True, exist_ok=True)
+            descriptor = acquire(folder / ".lock", fcntl.LOCK_EX, limit=0)
+    except (FileExistsError, NotADirectoryError) as error:
+        raise UsageError(f"{folder} is no folder", fix="choose another: --logs FOLDER") from error
+    if descriptor is None:
+        raise UsageError(
+            f"another run --jobs writes its logs to {folder}", fix="choose another: --logs FOLDER"
+        )
+    try:
+        if (folder / TABLE).is_file():
+            for log in folder.glob("*.log"):
+                if log.stem.isdecimal():
+                    log.unlink()
+        _write_row(folder, COLUMNS, "w")
+        yield
+    finally:
+        os.close(descriptor)
+
+
+def _write_row(folder: Path, fields: Sequence[object], mode: str = "a") -> None:
+    # One line for each run, whatever its argument has in it.
+    row = "\t".join(str(field).translate(ESCAPED) for field in fields)
+    with (folder / TABLE).open(mode, encoding="utf-8", errors="surrogateescape") as table:
+        table.write(f"{row}\n")
+
+
+def _run_all(jobs: Sequence[Job], at_once: int, folder: Path, env: Mapping[str, str]) -> list[str]:
+    """Run the jobs; return a line for each that failed."""
+    failed: list[str] = []
+    waiting = list(reversed(jobs))
+    running: dict[Job, tuple[subprocess.Popen[bytes], float]] = {}
+    try:
+        while waiting or running:
+            while waiting and len(running) < at_once:
+                job = waiting.pop()
+                with job.log(folder).open("wb") as log:
+                    running[job] = start_in_session(job.words, log, env), time.monotonic()
+            for job, (process, start) in list(running.items()):
+                if (status := process.poll()) is not None:
+                    del running[job]
+                    seconds = f"{time.monotonic() - start:.1f}"
+                    _write_row(folder, (job.number, status, seconds, job.argument))
+                    line = f"{job.number}: {job.argument}: {_ending(status)}"
+                    print(f"{line}, {job.log(folder)}", flush=True)
+                    if status:
+                        failed.append(line)
+            time.sleep(POLL)
+    finally:
+        _end([process for process, _ in running.values()])
+    return failed
 
 
 def _ending(status: int) -> str:

@@ -46,10 +46,13 @@ def config_of(workspace: Workspace, variant: Variant, base_name: str | None = No
     default = framework.name == default_framework(workspace)
     # Not the module's name: Theano-PyMC's is theano, too.
     repository = f"{framework.name.removesuffix('-' + framework.version)}-{variant.name}"
+    if variant.file:
+        # Its folder may have the name of a flavour, whose image it must not replace.
+        repository = f"stack-{variant.name}"
     description = f"{variant.summary}, on {framework.summary}"
     return ImageConfig(
         repository=repository,
-        tags=(framework.version, "latest") if default else (framework.version,),
+        tags=(framework.version, "latest") if default or variant.file else (framework.version,),
         title=repository,
         description=description,
         environment={

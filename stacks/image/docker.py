@@ -262,6 +262,8 @@ def _require_device(status: int, variant: Variant) -> None:
 
 def report_path(workspace: Workspace, variant: Variant) -> Path:
     """Return the path of the last report of a variant's image."""
+    if variant.file:
+        return layout.path_beside(workspace, variant, "report.json")
     return workspace.reports / "images" / variant.framework.name / f"{variant.name}.json"
 
 

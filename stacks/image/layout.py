@@ -24,6 +24,7 @@ from stacks.image import config as image_config
 from stacks.image.config import ENTRY, HOME, PREFIX, WORK, ImageConfig, config_of
 from stacks.image.precompiled import CONTENT
 from stacks.locks.lock import Lock
+from stacks.variants import stack
 from stacks.variants.variant import AMDLIBM, Variant
 
 RECORD = "ready.json"
@@ -47,6 +48,8 @@ class Layer:
 
 def layout_folder(workspace: Workspace, variant: Variant) -> Path:
     """Return the folder of a variant's layers."""
+    if variant.file:
+        return stack.build_folder(variant.file) / "image"
     return workspace.images / variant.framework.name / variant.name
 
 
@@ -82,6 +85,8 @@ def lay_out(
     """
     target = target or layout_folder(workspace, variant)
     channel, lock = pipeline.read_lock(workspace, variant)
+    if variant.file:
+        stack.make_build_folder(variant.file)
     key = key_of(workspace, variant, lock)
     with hold_lock(target, f"the image of {variant.id}"):
         if read_record(target / RECORD).get("key") == key:

@@ -9,6 +9,7 @@ from dataclasses import asdict
 
 from stacks.channel.offers import URL, Offer
 from stacks.sources.pins import IndexPin, Pins
+from stacks.variants.stack import name_of_file
 from stacks.variants.variant import Variant
 
 FILES = "files.json"
@@ -30,6 +31,11 @@ def requirements_of(variant: Variant, pins: Pins) -> tuple[IndexPin, ...]:
     return tuple(files)
 
 
+def name_in_lock(variant: Variant) -> str:
+    """Return a variant's name in its lock: a stack's own follows its folder, which may be moved."""
+    return name_of_file(variant.file) if variant.file else variant.name
+
+
 def content_hash(
     variant: Variant,
     offers: Sequence[Offer],
@@ -44,7 +50,7 @@ def content_hash(
     without a build of it.
     """
     inputs = {
-        "variant": json.loads(variant.model_dump_json()),
+        "variant": {**json.loads(variant.model_dump_json()), "name": name_in_lock(variant)},
         "packages": {offer.file_name: offer.inputs for offer in offers},
         "lock": sealed,
         "sizes": dict(sizes),
@@ -65,7 +71,7 @@ def input_files(
     lines = [
         f"# {variant.summary} on {variant.framework.summary}.",
         f"# Made by `./invoke lock`{note}.",
-        f"name: {variant.name}",
+        f"name: {name_in_lock(variant)}",
         "channels:",
         f"  - {channel}",
         "  - nodefaults",
@@ -76,11 +82,14 @@ def input_files(
     requirements = (*requirements_of(variant, pins), *own)
     if requirements:
         lines += ["  - pip:", "      - -r requirements.txt"]
-        files["requirements.txt"] = REQUIREMENTS_HEADER.format(id=variant.id) + "".join(
+        files["requirements.txt"] = REQUIREMENTS_HEADER.format(
+            id=f"{variant.framework.name}/{name_in_lock(variant)}"
+        ) + "".join(
             f"{pin.name}=={pin.version} \\\n    --hash=sha256:{pin.sha256}\n"
             for pin in requirements
         )
-    if own:
+    # Also where the framework has all that is asked for.
+    if variant.requests:
         rows = ",\n".join(f" {json.dumps(asdict(pin))}" for pin in own)
         files[FILES] = f"[\n{rows}\n]\n"
     files["environment.yml"] = "\n".join(lines) + "\n"

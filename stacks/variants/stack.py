@@ -132,8 +132,16 @@ def make_build_folder(file: Path) -> None:
 
 def name_of(file: Path) -> str:
     """Return a name for the stack in a file: its folder's, and its own if it is no stack.yaml."""
-    words = [file.parent.name] + ([] if file.name == NAME else [file.stem])
-    text = unicodedata.normalize("NFKD", "-".join(words)).lower()
+    return _plain("-".join([file.parent.name] + ([] if file.name == NAME else [file.stem])))
+
+
+def name_of_file(file: Path) -> str:
+    """Return a name for the stack in a file, whatever its folder: `stack` for a stack.yaml."""
+    return _plain(file.stem)
+
+
+def _plain(text: str) -> str:
+    text = unicodedata.normalize("NFKD", text).lower()
     plain = "".join(c for c in text if not unicodedata.combining(c))
     return re.sub(r"[^a-z0-9]+", "-", plain).strip("-") or "stack"
 

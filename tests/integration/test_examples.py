@@ -19,7 +19,12 @@ EXAMPLES = sorted(path.parent for path in (REPOSITORY / "examples").glob("*/stac
 LIMIT = 900
 
 
-@pytest.mark.parametrize("folder", EXAMPLES, ids=lambda folder: folder.name)
+@pytest.mark.parametrize(
+    "folder",
+    # test_kernel.py runs the notebook.
+    [folder for folder in EXAMPLES if not list(folder.glob("*.ipynb"))],
+    ids=lambda folder: folder.name,
+)
 def test_example(folder: Path, workspace: Workspace, tmp_path: Path) -> None:
     # A copy, so that no test leaves anything in the checkout.
     copy = tmp_path / folder.name
@@ -46,8 +51,14 @@ def test_what_a_folder_has(folder: Path) -> None:
     names = {path.name for path in folder.iterdir() if path.name != "stack.build"}
     assert {"README.md", "stack.yaml", "stack.lock"} < names
     assert len((folder / "README.md").read_text().splitlines()) <= 14
-    [program] = folder.glob("*.py")
-    assert 20 <= len(program.read_text().splitlines()) <= 80
+    [program] = [path for path in folder.iterdir() if path.suffix in (".py", ".ipynb")]
+    lines = program.read_text().splitlines()
+    if program.suffix == ".ipynb":
+        cells = json.loads(program.read_text())["cells"]
+        lines = "".join("".join([*cell["source"], "\n"]) for cell in cells).splitlines()
+        # As written, without what a run has left in it.
+        assert not any(cell.get("outputs") for cell in cells)
+    assert 20 <= len(lines) <= 80
     # It would name the index that the lock was made with.
     ignored = subprocess.run(
         ["git", "check-ignore", "-q", folder / "stack.lock/pylock.toml"],

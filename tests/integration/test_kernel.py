@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import json
 import re
+import shutil
 import subprocess
 import sys
 import threading
@@ -17,8 +18,9 @@ import pytest
 
 from integration.browser import browser
 from integration.conftest import MakePrefix
+from stacks.core.disk import REPOSITORY
 from stacks.core.workspace import Workspace
-from stacks.environments import kernel
+from stacks.environments import build, kernel
 from stacks.sources.pins import read_pins
 from stacks.variants.load import load_variant
 
@@ -38,6 +40,18 @@ from nbclient import NotebookClient
 notebook = nbformat.read(sys.argv[1], 4)
 NotebookClient(notebook, timeout=240, kernel_name=sys.argv[2]).execute()
 print(notebook.cells[0].outputs[0]["text"], end="")
+"""
+# Shows the picture's type and the last cell's text.
+RUN_AND_SHOW = """\
+import sys, nbformat
+from nbclient import NotebookClient
+notebook = nbformat.read(sys.argv[1], 4)
+NotebookClient(notebook, timeout=240, kernel_name=sys.argv[2]).execute()
+for cell in notebook.cells:
+    for output in cell.get("outputs", ()):
+        print(*[kind for kind in output.get("data", ()) if kind == "image/png"], end="")
+print()
+print(notebook.cells[-1].outputs[0]["text"], end="")
 """
 ANSWER, LIMIT, TOKEN = "1542", 120, "secret"
 APP = "window.jupyterapp"
@@ -122,6 +136,30 @@ def test_a_notebook(
     assert place_and_version == f"{place} {version}"
     # The environment is as locked: ipykernel lies beside it.
     assert files_but_bytecode(place) == before
+
+
+def test_the_notebook_of_the_examples(
+    workspace: Workspace, jupyter: Path, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setenv("JUPYTER_DATA_DIR", str(tmp_path / "data"))
+    folder = tmp_path / "notebook"
+    shutil.copytree(
+        REPOSITORY / "examples/notebook", folder, ignore=shutil.ignore_patterns("*.build")
+    )
+    variant = load_variant(workspace, str(folder))
+    place = build.make_environment(workspace, variant)
+    name = kernel.install(
+        workspace,
+        variant,
+        place,
+        read_pins(workspace.sources_lock),
+        name=kernel.default_name(variant),
+        kernels=kernel.kernels_below(None),
+    ).name
+    out = subprocess.check_output(
+        [jupyter, "-c", RUN_AND_SHOW, folder / "line.ipynb", name], text=True, cwd=folder
+    )
+    assert out.splitlines() == ["image/png", "slope 2.485, intercept 1.032, loss 0.263"]
 
 
 def test_a_notebook_in_the_browser(

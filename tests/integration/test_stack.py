@@ -64,6 +64,15 @@ def test_python_2(flavour: str, tiny: Tiny, file: Path, capsys: pytest.CaptureFi
     assert not tiny.workspace.environments.exists()
 
 
+def test_what_the_framework_has_needs_no_file(tiny: Tiny, file: Path) -> None:
+    file.write_text(TINY.format("by-conda", "six"))
+    variant = load_variant(tiny.workspace, str(file))
+    stack_lock.relock(tiny.workspace, variant)
+    assert json.loads((file.with_suffix(".lock") / "files.json").read_text()) == []
+    place = build.make_environment(tiny.workspace, variant)
+    assert out(place / "bin/python", "import six; print(six.__version__)") == "1.16.0"
+
+
 def test_an_edit_makes_the_lock_stale(tiny: Tiny, file: Path) -> None:
     file.write_text(TINY.format("by-conda", "decorator==4.4.2"))
     variant = load_variant(tiny.workspace, str(file))

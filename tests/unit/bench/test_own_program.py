@@ -1,7 +1,10 @@
 from __future__ import annotations
 
 import json
+import os
+import signal
 import sys
+from dataclasses import replace
 from pathlib import Path
 
 import pytest
@@ -126,3 +129,34 @@ def test_steps_decide_where_all_have_them() -> None:
     a = [a_run(1.0, step=0.2 + n / 100) for n in range(7)]
     b = [a_run(9.0, step=0.1 + n / 100) for n in range(7)]
     assert own_program.verdict({"a": a, "b": b}, has_steps=True) == "step: b is the fastest"
+
+
+def test_a_signal_ends_the_program(candidates: list[Candidate], tmp_path: Path) -> None:
+    file = tmp_path / "pid"
+    program = f"import os, signal, time; open({str(file)!r}, 'w').write(str(os.getpid())); "
+    program += "os.kill(os.getppid(), signal.SIGTERM); time.sleep(1000)"
+    with pytest.raises(SystemExit) as raised:
+        own_program.run_once(candidates[0], [sys.executable, "-c", program])
+    assert raised.value.code == 128 + signal.SIGTERM
+    with pytest.raises(ProcessLookupError):
+        os.kill(int(file.read_text()), 0)
+
+
+def test_the_processor_time_of_a_step(candidates: list[Candidate]) -> None:
+    program = "import time\nwhile time.process_time() < 0.2: pass\n"
+    program += "for each in range(1, 6):\n    print('THEANO_STACKS_STEP')\n"
+    program += "    while time.process_time() < 0.2 + 0.15 * each: pass\n"
+    run = own_program.run_once(candidates[0], [sys.executable, "-c", program])
+    assert run.first_step_cpu is not None and run.step_cpu is not None
+    assert 0.18 <= run.first_step_cpu < run.cpu
+    # Four steps of 0.15 s, counted in hundredths.
+    assert run.step_cpu == pytest.approx(0.15, abs=0.03)
+
+
+def test_short_steps_are_averaged() -> None:
+    """As many marks come at once as the machine is busy."""
+    run = a_run(1.0)
+    steps = (0.004, 0.0, 0.0, 0.006, 0.0, 0.0, 0.004, 0.004, 0.002, 0.0, 0.1)
+    assert replace(run, steps=steps).step == pytest.approx(0.0025)
+    assert replace(run, steps=(0.02, 0.03, 0.05)).step == 0.03
+    assert replace(run, steps=(0.001, 0.003)).step == 0.002

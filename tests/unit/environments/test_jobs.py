@@ -1,12 +1,16 @@
 from __future__ import annotations
 
+import fcntl
 import os
+import signal
 import sys
 from pathlib import Path
 
+import psutil
 import pytest
 
 from stacks.core.errors import UsageError
+from stacks.core.locking import acquire
 from stacks.core.process import CommandError
 from stacks.core.workspace import Workspace
 from stacks.environments import jobs
@@ -70,14 +74,76 @@ def test_each_run_has_a_log_and_the_failures_are_listed(
     assert "1: 1: done" in capfd.readouterr().out
 
 
-def test_an_interrupt_ends_the_runs(variant: Variant, tmp_path: Path) -> None:
-    """A run that takes 1000 s interrupts its parent, once it has started."""
-    program = "import os, signal, time; os.kill(os.getppid(), signal.SIGINT); time.sleep(1000)"
+@pytest.mark.parametrize("number", [signal.SIGINT, signal.SIGTERM, signal.SIGHUP])
+def test_a_signal_ends_the_runs(number: int, variant: Variant, tmp_path: Path) -> None:
+    """A run that takes 1000 s, as its child does, signals its parent once both have started."""
+    program = "import os, subprocess, sys, time; child = subprocess.Popen(['sleep', '1000']); "
+    program += f"print(child.pid, flush=True); os.kill(os.getppid(), {int(number)}); "
+    program += "time.sleep(1000)"
     every = jobs.jobs_of([sys.executable, "-c", program, ":::", "1", "2"], None)
-    with pytest.raises(KeyboardInterrupt):
+    with pytest.raises((KeyboardInterrupt, SystemExit)) as raised:
         jobs.run_jobs(variant, tmp_path / "prefix", every, 1, tmp_path / "logs")
-    assert "KeyboardInterrupt" in (tmp_path / "logs/1.log").read_text()
+    if number != signal.SIGINT:
+        assert isinstance(raised.value, SystemExit)
+        assert raised.value.code == 128 + number
+    child, *trace = (tmp_path / "logs/1.log").read_text().splitlines()
+    assert trace[-1] == "KeyboardInterrupt"
+    assert not psutil.pid_exists(int(child)) or psutil.Process(int(child)).status() == "zombie"
     assert not (tmp_path / "logs/2.log").exists()
+
+
+def test_the_table_has_each_run_and_the_logs_of_a_former_sweep_are_gone(
+    variant: Variant, tmp_path: Path
+) -> None:
+    logs = tmp_path / "logs"
+    command = [sys.executable, "-c", "import sys; sys.exit(int(sys.argv[1]))", ":::"]
+    jobs.run_jobs(
+        variant, tmp_path / "prefix", jobs.jobs_of([*command, "0", "0", "0"], None), 2, logs
+    )
+    (logs / "notes.log").write_text("a person's own")
+    with pytest.raises(jobs.JobsError):
+        jobs.run_jobs(variant, tmp_path / "prefix", jobs.jobs_of([*command, "7"], None), 2, logs)
+    assert sorted(path.name for path in logs.glob("*.log")) == ["1.log", "notes.log"]
+    head, row = (line.split("\t") for line in (logs / jobs.TABLE).read_text().splitlines())
+    assert head == ["job", "status", "seconds", "argument"]
+    assert (row[0], row[1], row[3]) == ("1", "7", "7")
+    assert float(row[2]) >= 0
+
+
+def test_a_row_is_a_line(variant: Variant, tmp_path: Path) -> None:
+    every = jobs.jobs_of([sys.executable, "-c", "", ":::", "a\tb\nc\\d"], None)
+    jobs.run_jobs(variant, tmp_path / "prefix", every, 1, tmp_path)
+    _, row = (tmp_path / jobs.TABLE).read_text().splitlines()
+    assert row.split("\t")[3:] == [r"a\tb\nc\\d"]
+
+
+def test_a_folder_that_is_a_file_is_named(variant: Variant, tmp_path: Path) -> None:
+    (tmp_path / "logs").touch()
+    every = jobs.jobs_of([sys.executable, "-c", "", ":::", "1"], None)
+    with pytest.raises(UsageError, match="logs is no folder"):
+        jobs.run_jobs(variant, tmp_path / "prefix", every, 1, tmp_path / "logs")
+
+
+def test_files_of_another_origin_stay(variant: Variant, tmp_path: Path) -> None:
+    logs = tmp_path / "logs"
+    logs.mkdir()
+    (logs / "5.log").write_text("a person's own")
+    every = jobs.jobs_of([sys.executable, "-c", "", ":::", "1"], None)
+    jobs.run_jobs(variant, tmp_path / "prefix", every, 1, logs)
+    assert (logs / "5.log").read_text() == "a person's own"
+
+
+def test_two_sweeps_do_not_share_a_folder_of_logs(variant: Variant, tmp_path: Path) -> None:
+    every = jobs.jobs_of([sys.executable, "-c", "", ":::", "1"], None)
+    logs = tmp_path / "logs"
+    logs.mkdir()
+    held = acquire(logs / ".lock", fcntl.LOCK_EX)
+    assert held is not None
+    try:
+        with pytest.raises(UsageError, match="another run --jobs writes its logs"):
+            jobs.run_jobs(variant, tmp_path / "prefix", every, 1, logs)
+    finally:
+        os.close(held)
 
 
 def test_a_missing_program_is_named(variant: Variant, tmp_path: Path) -> None:

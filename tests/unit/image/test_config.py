@@ -1,6 +1,7 @@
 from __future__ import annotations
 
 import re
+from pathlib import Path
 
 import pytest
 
@@ -41,3 +42,15 @@ def test_labels_are_those_of_the_oci_and_name_the_base(workspace: Workspace) -> 
     assert re.fullmatch(r"theano-stacks-base:[0-9a-f]{12}", base.name(workspace))
     other = config_of(workspace, load_variant(workspace, "openblas"), base_name="debian:bookworm")
     assert other.labels["org.opencontainers.image.base.name"] == "debian:bookworm"
+
+
+def test_the_image_of_a_stack_has_a_name_that_no_flavour_has(
+    workspace: Workspace, tmp_path: Path
+) -> None:
+    folder = tmp_path / "openblas"
+    folder.mkdir()
+    (folder / "stack.yaml").write_text(
+        "summary: mine\nextends: openblas\nframework: theano-0.8.2\n"
+    )
+    config = config_of(workspace, load_variant(workspace, str(folder)))
+    assert config.names == ("stack-openblas:0.8.2", "stack-openblas:latest")

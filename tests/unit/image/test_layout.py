@@ -11,7 +11,7 @@ import pytest
 from stacks.core.disk import REPOSITORY
 from stacks.core.workspace import Workspace
 from stacks.image import config as image_config
-from stacks.image import layout
+from stacks.image import docker, layout
 from stacks.locks.lock import Lock
 from stacks.variants.load import load_variant
 from stacks.variants.variant import Variant
@@ -69,3 +69,14 @@ def test_the_image_gets_the_files_of_the_suite_that_the_key_covers(
     names = [path.relative_to(copied) for path in copied.rglob("*") if path.is_file()]
     assert sorted(names) == layout._files(copy.suite)
     assert Path("workloads/lstm.py") in names
+
+
+def test_the_image_of_a_stack_lies_beside_it(workspace: Workspace, tmp_path: Path) -> None:
+    file = tmp_path / "small.yaml"
+    file.write_text("summary: mine\nextends: openblas\nframework: theano-1.0.5\n")
+    variant = load_variant(workspace, str(file))
+    assert layout.layout_folder(workspace, variant) == tmp_path / "small.build/image"
+    beside = layout.path_beside(workspace, variant, "context")
+    assert beside == tmp_path / "small.build/image.context"
+    report = docker.report_path(workspace, variant)
+    assert report == tmp_path / "small.build/image.report.json"

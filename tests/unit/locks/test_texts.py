@@ -46,3 +46,21 @@ def test_pip_reads_the_pinned_files_and_nothing_else(
     assert [each.options for each in parsed] == [
         {"hashes": {"sha256": [p.sha256]}} for p in expected
     ]
+
+
+def test_the_lock_of_a_stack_does_not_follow_its_folder(
+    workspace: Workspace, pins: Pins, tmp_path: Path
+) -> None:
+    """A clone or a renamed folder has a current lock."""
+    own = (pins.version("theano", "1.0.5")[0],)
+    found = set()
+    for name in ("one", "anøther two"):
+        (tmp_path / name).mkdir()
+        (tmp_path / name / "stack.yaml").write_text(
+            "summary: mine\nextends: openblas\nframework: theano-1.0.5\npip: [six]\n"
+        )
+        variant = load_variant(workspace, str(tmp_path / name))
+        written = texts.input_files(variant, pins, own=own)
+        assert "name: stack\n" in written["environment.yml"]
+        found.add((*written.values(), texts.content_hash(variant, (), "", {}, own)))
+    assert len(found) == 1

@@ -1,0 +1,223 @@
+"""The table of docs/programs.md: each program of examples/, by flavour and by linker.
+
+    .venv/bin/python measurements/programs.py [--rounds 3] [--only pymc-5.28,lasagne-0.1]
+        [--markdown FILE] [--json FILE]
+
+Makes a stack.yaml for each row below build/measurements, locks and builds it; that needs the
+network, some 5 GB of disk and a quarter of an hour. Then each row has a first start, with an empty
+folder of compiled modules, and one second start in each round, rows in turn. The table has the
+processor time, which other work on the machine changes less than the time of day.
+"""
+
+from __future__ import annotations
+
+import argparse
+import json
+import os
+import statistics
+import sys
+import tempfile
+from collections.abc import Iterator, Sequence
+from contextlib import contextmanager
+from dataclasses import asdict, dataclass
+from pathlib import Path
+from unittest import mock
+
+REPOSITORY = Path(__file__).resolve().parent.parent
+sys.path.insert(0, str(REPOSITORY))
+
+from stacks.bench.candidates import Candidate
+from stacks.bench.own_program import ProgramRun, run_once
+from stacks.core.disk import write_atomically
+from stacks.core.workspace import Workspace, default_workspace
+from stacks.environments import build, stack_lock
+from stacks.environments.settings import MODULES_VARIABLE
+from stacks.profiles.program import ProgramError
+from stacks.variants import stack
+from stacks.variants.load import load_variant
+from stacks.variants.variant import Variant
+
+FLAVOURS = ("pip-default", "openblas", "openblas-amdlibm")
+# What nutpie draws between two marks: two chains of 500 draws, after as many to tune.
+NUTPIE_DRAWS = 2000
+
+
+@dataclass(frozen=True)
+class Row:
+    """A line of the table.
+
+    example: whose stack.yaml it is. how: what runs the graph, for people. flags: more of the
+    framework's. program: if it is not the example's own. per_mark: steps or draws from each mark to
+    the next.
+    """
+
+    example: str
+    flavour: str
+    how: str
+    flags: str = ""
+    program: str = ""
+    arguments: tuple[str, ...] = ()
+    packages: tuple[str, ...] = ()
+    per_mark: int = 1
+
+    @property
+    def command(self) -> list[str]:
+        """The command line of the program."""
+        [own] = (REPOSITORY / "examples" / self.example).glob("*.py")
+        path = REPOSITORY / "examples" / self.program if self.program else own
+        return ["python", str(path), "--marks", *self.arguments]
+
+
+def nutpie(flavour: str, backend: str, packages: tuple[str, ...] = ()) -> Row:
+    """Return a row of PyMC 6 with nutpie."""
+    how, arguments = f"nutpie, {backend}", ("--backend", backend)
+    return Row("pymc-6.4-nutpie", flavour, how, "", "", arguments, packages, NUTPIE_DRAWS)
+
+
+# Their frameworks compile to C only.
+NETWORKS, MODELS = ("keras-2.3", "lasagne-0.1"), ("pymc3-3.11", "pymc-4.4")
+PYMC = "pymc-5.28/sample.py"
+ROWS = (
+    *(Row(example, flavour, "C") for example in NETWORKS for flavour in FLAVOURS),
+    *(Row(example, flavour, "C") for example in MODELS for flavour in FLAVOURS[:2]),
+    *(Row("pymc-5.28", flavour, "C") for flavour in FLAVOURS[:2]),
+    Row("pymc-5.28", "openblas", "numba", "mode=NUMBA"),
+    Row("pymc-5.28", "openblas", "JAX", "mode=JAX", packages=("jax",)),
+    nutpie("pip-default", "numba"),
+    nutpie("openblas", "numba"),
+    nutpie("openblas", "jax", ("jax",)),
+    Row("pymc-6.4-nutpie", "openblas", "PyMC, C", "linker=cvm", PYMC),
+    Row("pymc-6.4-nutpie", "openblas", "PyMC, numba", "mode=NUMBA", PYMC),
+    Row("pymc-6.4-nutpie", "openblas", "PyMC, JAX", "mode=JAX", PYMC, packages=("jax",)),
+)
+
+
+@dataclass(frozen=True)
+class Found:
+    """The starts of a row: the first, which compiles everything, and those after it."""
+
+    row: Row
+    first: ProgramRun
+    later: tuple[ProgramRun, ...]
+
+    @property
+    def step(self) -> float:
+        """Processor seconds for a step or a draw."""
+        return statistics.median(run.step_cpu or 0.0 for run in self.later) / self.row.per_mark
+
+    @property
+    def second_start(self) -> float:
+        """Processor seconds to the first mark once all is compiled."""
+        return statistics.median(run.first_step_cpu or 0.0 for run in self.later)
+
+    @property
+    def memory(self) -> float:
+        """The peak of the largest process of all starts, in MB."""
+        return max(run.memory for run in (self.first, *self.later))
+
+
+def main() -> None:
+    """Build, measure example by example, print the table and why a row has no figures."""
+    parser = argparse.ArgumentParser(description=__doc__.splitlines()[0])
+    parser.add_argument("--rounds", type=int, default=3, help="second starts of each row")
+    parser.add_argument("--only", default="", help="only these examples, by commas")
+    parser.add_argument("--markdown", type=Path, help="write the table to this file")
+    parser.add_argument("--json", type=Path, help="write every start to this file")
+    arguments, workspace = parser.parse_args(), default_workspace()
+    if arguments.rounds < 1:
+        parser.error("--rounds: at least 1")
+    only = arguments.only.split(",") if arguments.only else [row.example for row in ROWS]
+    rows = [row for row in ROWS if row.example in only]
+    built = {row: candidate(workspace, row) for row in rows}
+    found: list[Found] = []
+    for example in dict.fromkeys(row.example for row in rows):
+        chosen = {row: built[row] for row in rows if row.example == example}
+        found += measure(chosen, arguments.rounds)
+        if arguments.json:
+            content = json.dumps([asdict(each) for each in found], indent=1)
+            write_atomically(arguments.json, content.encode() + b"\n")
+    text = "".join(f"{line}\n" for line in table(found))
+    print(text, end="")
+    if arguments.markdown:
+        write_atomically(arguments.markdown, text.encode())
+
+
+def candidate(workspace: Workspace, row: Row) -> Candidate:
+    """Return a row's environment, locked and built if it is not."""
+    own = stack.read(REPOSITORY / "examples" / row.example / stack.NAME)
+    packages = [*own.requests, *row.packages]
+    name = "-".join((row.example, row.flavour, *row.packages))
+    folder = workspace.build / "measurements" / "programs" / name
+    folder.mkdir(parents=True, exist_ok=True)
+    content = {
+        "summary": name,
+        "extends": row.flavour,
+        "framework": own.content.framework,
+        "pip": packages,
+    }
+    # JSON is YAML.
+    (folder / stack.NAME).write_text(json.dumps(content, indent=1) + "\n")
+    variant = load_variant(workspace, str(folder))
+    if not (folder / "stack.lock").is_dir():
+        stack_lock.relock(workspace, variant)
+    place = build.make_environment(workspace, variant)
+    return Candidate(variant, place, build.read_lock(workspace, variant)[1], None)
+
+
+def measure(rows: dict[Row, Candidate], rounds: int) -> list[Found]:
+    """Return the starts of each row; one whose program fails is named, and left out."""
+    starts: dict[Row, list[ProgramRun]] = {row: [] for row in rows}
+    with tempfile.TemporaryDirectory(prefix="modules-") as folder:
+        for number in range(rounds + 1):
+            for place, row in enumerate(rows):
+                if row not in starts:
+                    continue
+                try:
+                    with settings(row, rows[row].variant, Path(folder, str(place))):
+                        run = run_once(rows[row], row.command)
+                except ProgramError as error:
+                    print(f"{row.example}, {row.flavour}, {row.how}: {error}", file=sys.stderr)
+                    del starts[row]
+                    continue
+                starts[row].append(run)
+                step = 1e3 * (run.step or 0.0) / row.per_mark
+                cpu = 1e3 * (run.step_cpu or 0.0) / row.per_mark
+                print(
+                    f"  round {number}: {row.example}, {row.flavour}, {row.how}: first step after "
+                    f"{run.first_step:.1f} s (CPU {run.first_step_cpu:.1f} s), then {step:.3f} ms "
+                    f"(CPU {cpu:.3f} ms)",
+                    file=sys.stderr,
+                    flush=True,
+                )
+    return [Found(row, found[0], tuple(found[1:])) for row, found in starts.items()]
+
+
+@contextmanager
+def settings(row: Row, variant: Variant, compiled: Path) -> Iterator[None]:
+    """Set the row's flags, and its folder of compiled modules, which it shares with no other."""
+    flags = ",".join(filter(None, (f"base_compiledir={compiled}", row.flags)))
+    more = {variant.framework.flags_variable: flags, MODULES_VARIABLE: "0"}
+    with mock.patch.dict(os.environ, more):
+        yield
+
+
+def table(found: Sequence[Found]) -> list[str]:
+    """Return the lines of the table in Markdown; each example's first row is its baseline."""
+    lines = [
+        "| program | flavour | runs on | first step | second start | step or draw | peak memory |"
+        " times as fast |",
+        "|---|---|---|---|---|---|---|---|",
+    ]
+    for each in found:
+        row = each.row
+        base = next(other for other in found if other.row.example == row.example)
+        lines.append(
+            f"| {row.example} | `{row.flavour}` | {row.how} | {each.first.first_step_cpu:.1f} s "
+            f"| {each.second_start:.1f} s | {1e3 * each.step:.3f} ms | {each.memory:.0f} MB "
+            f"| {base.step / each.step:.2f} |"
+        )
+    return lines
+
+
+if __name__ == "__main__":
+    main()

@@ -1,0 +1,124 @@
+"""A stack.yaml with a checkout that nobody may write to, and of two users at once."""
+
+from __future__ import annotations
+
+import os
+import shutil
+import subprocess
+import sys
+import tempfile
+from collections.abc import Iterator, Sequence
+from pathlib import Path
+
+import pytest
+
+from integration.tiny import Tiny
+from stacks.core.disk import REPOSITORY
+
+MINE = "summary: mine\nextends: {}\nframework: tiny\npip: [decorator==4.4.2]\n"
+# Locks and makes the environment of the stack.yaml STACK in the checkout ROOT.
+PROGRAM = """
+import sys
+from pathlib import Path
+from stacks.core.workspace import Workspace
+from stacks.environments import build, leftovers, stack_lock
+from stacks.variants.load import load_variant
+root, cache, file = sys.argv[1:]
+workspace = Workspace(Path(root), Path(cache))
+leftovers.collect(workspace, ("build", "cache"))
+variant = load_variant(workspace, file)
+stack_lock.relock(workspace, variant)
+print(build.make_environment(workspace, variant))
+"""
+# Takes away root's right to ignore file modes.
+OBEYING = ("setpriv", "--bounding-set", "-dac_override,-dac_read_search", "--inh-caps", "-all")
+USERS = (65533, 65534)
+
+
+def as_user(user: int) -> tuple[str, ...]:
+    """Return the words that run a program as a user who may read all, to run this Python."""
+    return (
+        "setpriv", f"--reuid={user}", f"--regid={user}", "--clear-groups",
+        "--inh-caps=-all,+dac_read_search", "--ambient-caps=-all,+dac_read_search",
+    )  # fmt: skip
+
+
+def start(
+    tiny: Tiny, cache: Path, file: Path, temporary: Path, wrapper: Sequence[str] = ()
+) -> subprocess.Popen[str]:
+    temporary.mkdir(exist_ok=True)
+    return subprocess.Popen(
+        [*wrapper, sys.executable, "-c", PROGRAM, str(tiny.root), str(cache), str(file)],
+        env={
+            **os.environ,
+            "PYTHONPATH": str(REPOSITORY),
+            "PYTHONDONTWRITEBYTECODE": "1",
+            "THEANO_STACKS_CACHE": str(cache),
+            "TMPDIR": str(temporary),
+        },
+        stdout=subprocess.PIPE,
+        stderr=subprocess.PIPE,
+        text=True,
+    )
+
+
+def tree(folder: Path) -> dict[Path, tuple[int, int]]:
+    """Return owner and time of all in a folder."""
+    return {path: (path.lstat().st_uid, path.lstat().st_mtime_ns) for path in folder.rglob("*")}
+
+
+@pytest.fixture
+def checkout(tiny: Tiny, tmp_path: Path) -> Iterator[Tiny]:
+    """Give a checkout in which nothing may be written; its cache lies elsewhere."""
+    shutil.move(tiny.cache, tmp_path / "cache")
+    folders = [tiny.root, *(path for path in tiny.root.rglob("*") if path.is_dir())]
+    own = [path for path in folders if not path.is_symlink()]
+    for path in own:
+        path.chmod(0o555)
+    before = tree(tiny.root)
+    try:
+        yield tiny
+        assert tree(tiny.root) == before
+    finally:
+        for path in own:
+            path.chmod(0o755)
+
+
+def test_a_checkout_that_is_read_only(checkout: Tiny, tmp_path: Path) -> None:
+    file = tmp_path / "my prøject/stack.yaml"
+    file.parent.mkdir()
+    file.write_text(MINE.format("by-conda"))
+    wrapper = OBEYING if os.geteuid() == 0 else ()
+    process = start(checkout, tmp_path / "cache", file, tmp_path / "temporary", wrapper)
+    out, err = process.communicate()
+    assert process.returncode == 0, err
+    assert out.splitlines()[-1] == str(file.with_suffix(".build") / "environment")
+    python = file.with_suffix(".build") / "environment/bin/python"
+    program = "import decorator; print(decorator.__version__)"
+    assert subprocess.check_output([python, "-c", program], text=True).strip() == "4.4.2"
+
+
+@pytest.mark.skipif(os.geteuid() != 0, reason="only root can start programs as other users")
+def test_two_users_of_one_checkout_at_once(checkout: Tiny, tmp_path: Path) -> None:
+    with tempfile.TemporaryDirectory() as name:
+        # pytest's own folders are closed to other users.
+        shared = Path(name)
+        shared.chmod(0o755)
+        processes = {}
+        for user in USERS:
+            home = shared / str(user)
+            file = home / "model/stack.yaml"
+            file.parent.mkdir(parents=True)
+            file.write_text(MINE.format("by-conda"))
+            shutil.copytree(tmp_path / "cache", home / "cache", symlinks=True)
+            for path in (home, *home.rglob("*")):
+                os.lchown(path, user, user)
+            processes[user] = start(checkout, home / "cache", file, shared, as_user(user))
+            shared.chmod(0o1777)
+        for user, process in processes.items():
+            _, err = process.communicate()
+            assert process.returncode == 0, err
+            owners = {owner for owner, _ in tree(shared / str(user)).values()}
+            assert owners == {user}
+        locks = [shared / str(user) / "model/stack.lock/requirements.txt" for user in USERS]
+        assert locks[0].read_bytes() == locks[1].read_bytes()
