@@ -1,5 +1,6 @@
 # Python 2.7 runs this too: no types, and nothing that ruff would modernise.
 # mypy: ignore-errors
+# ruff: noqa: B905, RUF005
 """Compile random scans with their gradients; print their values and graphs. Runs on Python 2.7 too.
 
 Arguments: the first seed and the number of seeds. A seed is a program: states with one or two taps,
