@@ -52,7 +52,6 @@ def main() -> None:
     parser.add_argument("--variants", default="openblas", help="NAME or FRAMEWORK/NAME, by commas")
     parser.add_argument("--workload", default="ntm")
     parser.add_argument("--small", action="store_true", help="small shapes; the graph is as large")
-    parser.add_argument("--fix-scan", action="store_true", help="tuned with theano_stacks_scan")
     parser.add_argument("--starts", default="untuned,tuned,sharing", help="only these, by commas")
     parser.add_argument("--json", type=Path, help="the results, written after each start")
     arguments, workspace = parser.parse_args(), default_workspace()
@@ -96,7 +95,7 @@ def one(
     if how == "sharing":
         words += ["--share-modules", modules]
     if how != "untuned":
-        words += ["--keep-graphs", *(["--fix-scan"] if arguments.fix_scan else [])]
+        words += ["--keep-graphs"]
     quick = {"THEANO_STACKS_QUICK": "0" if how == "untuned" else "1"}
     load, begin = os.getloadavg()[0], time.monotonic()
     subprocess.run(words, env={**environment(prefix), **quick}, check=True)
@@ -108,7 +107,7 @@ def one(
         "small": arguments.small,
         "start": start,
         "how": how,
-        "fixed_scan": how != "untuned" and arguments.fix_scan,
+        "fixed_scan": how != "untuned",
         "process": whole,
         "load": load,
         "cores": len(os.sched_getaffinity(0)),

@@ -9,7 +9,16 @@ import warnings
 from verify.blas import kernels, numerics, one_blas, serving, threads
 from verify.blas import operations as blas_operations
 from verify.blas import speed as blas_speed
-from verify.checks import compile_time, files, known_faults, linkers, scan, settings, versions
+from verify.checks import (
+    accelerator,
+    compile_time,
+    files,
+    known_faults,
+    linkers,
+    scan,
+    settings,
+    versions,
+)
 from verify.core import machine, native, progress, report
 from verify.core.fixes import explain
 from verify.device import check as device_check
@@ -68,6 +77,8 @@ def run(context, debug=False):
         add_check(libm.LOOPS, libm.check_loops)
         add_check(accuracy.NAME, accuracy.check)
     add_check(scan.NAME, scan.check)
+    if accelerator.is_expected(context):
+        add_check(accelerator.NAME, accelerator.check)
     add_timings("import", compile_time.imports)
     add_timings("peak", blas_speed.peaks)
     add_timings("Gemm", blas_speed.products)

@@ -261,6 +261,7 @@ def expectation(
         "version": framework.version,
         "python": next(p["version"] for p in packages if p["name"] == "python"),
         "baseline": variant.baseline,
+        "accelerator": list(variant.accelerator),
         "blas": blas
         and {
             "name": blas.name,

@@ -3,7 +3,7 @@
 # ruff: noqa: UP031
 """Compile functions of each kind, print what they compute, their graphs, and what was kept.
 
-Argument: `as it is`, or `kept` with theano_stacks_cache. Runs on Python 2.7 too.
+Runs on Python 2.7 too.
 """
 
 import hashlib
@@ -17,9 +17,6 @@ from theano import tensor
 from theano.sandbox.rng_mrg import MRG_RandomStreams
 from theano.tensor.shared_randomstreams import RandomStreams
 
-KEPT = sys.argv[1] == "kept"
-if KEPT:
-    import theano_stacks_cache
 CONSTANT = float(os.environ.get("CONSTANT", "0.5"))
 
 
@@ -65,8 +62,12 @@ def main():
     for function, arguments in functions():
         values.append([numpy.asarray(function(*arguments)).tolist() for _ in range(3)])
         graphs.append(graph_of(function))
-    found = theano_stacks_cache.found if KEPT else {}
-    sys.stdout.write(json.dumps({"values": values, "graphs": graphs, "found": found}) + "\n")
+    ours = sorted(name for name in sys.modules if name.startswith("theano_stacks_"))
+    cache = sys.modules.get("theano_stacks_cache")
+    found = cache.found if cache else None
+    sys.stdout.write(
+        json.dumps({"values": values, "graphs": graphs, "found": found, "ours": ours}) + "\n"
+    )
 
 
 if __name__ == "__main__":

@@ -353,3 +353,14 @@ def test_an_import_that_does_not_compile_is_told_once(prefix: Prefix) -> None:
     )
     assert (done.returncode, done.stdout) == (2, "")
     assert done.stderr.count("nonesuch.h: No such file") == 1
+
+
+def test_accelerator_that_is_not_in_force_is_noticed(prefix: Prefix, tmp_path: Path) -> None:
+    place = prefix("theano-1.0.5", "openblas")
+    assert checked(place, "accelerator")[0].status == "pass"
+    (off,) = checked(place, "accelerator", THEANO_STACKS_QUICK="0")
+    assert (off.status, off.fix) == ("fail", "unset THEANO_STACKS_QUICK")
+    # As if the .pth file did not start it.
+    (tmp_path / "theano_stacks_quick.py").write_text("def watch(): pass\n")
+    (missing,) = checked(place, "accelerator", PYTHONPATH=str(tmp_path))
+    assert missing.status == "fail" and missing.detail.startswith("not in force: ")

@@ -44,8 +44,13 @@ def run(context: Any, names: Sequence[str]) -> None:
     kernels, numerics, one_blas = modules("blas.kernels", "blas.numerics", "blas.one_blas")
     operations, serving = modules("blas.operations", "blas.serving")
     speed, threads = modules("blas.speed", "blas.threads")
-    files, known_faults, scan, settings, versions = modules(
-        "checks.files", "checks.known_faults", "checks.scan", "checks.settings", "checks.versions"
+    accelerator, files, known_faults, scan, settings, versions = modules(
+        "checks.accelerator",
+        "checks.files",
+        "checks.known_faults",
+        "checks.scan",
+        "checks.settings",
+        "checks.versions",
     )
     accuracy, calls, libm, registers = modules(
         "elementwise.accuracy", "elementwise.calls", "elementwise.libm", "elementwise.registers"
@@ -66,6 +71,7 @@ def run(context: Any, names: Sequence[str]) -> None:
         "known faults": known_faults.check,
         "threads": threads.check,
         "scan": scan.check,
+        "accelerator": accelerator.check,
         "libm": libm.check,
         "loops": libm.check_loops,
         "accuracy": accuracy.check,

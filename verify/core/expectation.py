@@ -46,7 +46,9 @@ def load(path):
     except (ValueError, RuntimeError) as error:
         raise ExpectationError("%s: not JSON: %s" % (path, error))
     try:
-        _check(content, KEYS, "")
+        _check(content, KEYS, "", optional=("accelerator",))
+        if not isinstance(content.get("accelerator", []), list):
+            raise ExpectationError("accelerator: expected a list")
         if content["schema"] != SCHEMA:
             raise ExpectationError("schema: expected %d, found %r" % (SCHEMA, content["schema"]))
         if content["blas"] is not None:

@@ -7,6 +7,7 @@ import importlib
 import io
 import json
 import os
+import sys
 
 from verify import table
 from verify.blas import threads
@@ -55,7 +56,8 @@ def parse(argv):
     parser.add_argument(
         "--keep-graphs",
         action="store_true",
-        help="import the environment's theano_stacks_cache first, which keeps optimised graphs",
+        help="take graphs that an earlier start stored, and store them, as programs do in this "
+        "environment (default: optimise each, which is timed)",
     )
     parser.add_argument("--small", action="store_true", help="use small shapes, for a quick try")
     parser.add_argument(
@@ -138,6 +140,8 @@ def run(arguments):
                 "this environment has no " + module,
                 "use %s that is not the baseline, or omit %s" % (variant, option),
             )
+    if "theano_stacks_cache" in sys.modules:
+        framework.config.cache_optimizations = arguments.keep_graphs
     return _start(framework, expectation, arguments, device)
 
 

@@ -111,7 +111,7 @@ class WorkloadRun(object):
                 "schema": SCHEMA,
                 "workload": arguments.workload,
                 "small": arguments.small,
-                "fixed_scan": arguments.fix_scan,
+                "fixed_scan": "theano_stacks_scan" in sys.modules,
                 "dtype": self._dtype,
                 "linker": arguments.linker or framework.linker,
                 "variant": expectation["variant"] if expectation else None,

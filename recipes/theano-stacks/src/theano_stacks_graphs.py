@@ -1,7 +1,5 @@
 """Theano's graphs as plain data: to hash them, and to store and restore them."""
 
-import hashlib
-import sys
 import types
 
 import numpy
@@ -11,43 +9,35 @@ from theano.misc.ordered_set import OrderedSet
 from theano.scalar.basic import Composite
 from theano.scan_module.scan_op import Scan
 
+import theano_stacks_code as code
+from theano_stacks_code import PLAIN, UnknownError
+
 try:
     from theano.misc.frozendict import frozendict
 except ImportError:
     frozendict = dict
 
-PY2 = sys.version_info[0] == 2
-PLAIN = (type(None), bool, int, float, complex, str, bytes, slice, type(Ellipsis))
-if PY2:
-    PLAIN += (long, unicode)  # noqa: F821
 MAPPINGS = (dict, frozendict)
-# Attributes of an op that are compiled, counted or derived from the rest.
+# Attributes of Theano's own ops and optimisers that are compiled, counted or derived from the rest.
 OWN = frozenset(
     ("fn", "profile", "ufunc", "nfunc", "fgraph", "_impls", "_c_code", "nodenames", "name")
     + ("_cmodule_key", "_hash_inner_graph", "_hashval", "_optimizer_idx", "__epydoc_asRoutine")
     + ("mode_instance", "prepare_node_called", "mitmots_preallocated")
 )
-FUNCTIONS = (type, types.FunctionType, types.BuiltinFunctionType, numpy.ufunc, type(str.join))
+# Those that Theano gives to the ops of a program, too.
+GIVEN = frozenset(("_cmodule_key", "_hashval", "_optimizer_idx", "prepare_node_called"))
+NAMED = (types.BuiltinFunctionType, numpy.ufunc, type(str.join))
 # Ops with an inner graph, which they hold as inputs and outputs.
 WITH_GRAPH = (Scan, Composite)
 
 
-class UnknownError(Exception):
-    """A value whose content cannot be hashed."""
-
-
-class Description(object):
+class Description(code.CodeDescription):
     """A hash of values, the same in every process; `modules` are those that they come from."""
 
     def __init__(self):
-        self.hash = hashlib.sha256()
-        self.modules = set()
+        super(Description, self).__init__()
         self.within = []
         self.types = {}
-
-    def add(self, *words):
-        """Add numbers and text."""
-        self.hash.update((repr(words) + "\n").encode("utf-8"))
 
     def value(self, value):
         """Add any value; raises UnknownError where its content cannot be hashed."""
@@ -62,11 +52,15 @@ class Description(object):
             for each in value:
                 self.value(each)
         elif isinstance(value, MAPPINGS):
-            self._unordered([list(pair) for pair in value.items()])
+            self.unordered([list(pair) for pair in value.items()])
         elif isinstance(value, (set, frozenset)):
-            self._unordered(list(value))
-        elif isinstance(value, FUNCTIONS):
-            self._by_name(value)
+            self.unordered(list(value))
+        elif isinstance(value, type):
+            self.of_class(value)
+        elif isinstance(value, types.FunctionType):
+            self.function(value)
+        elif isinstance(value, NAMED):
+            self.by_name(value)
         elif isinstance(value, types.MethodType):
             self.value(value.__func__)
             self.value(value.__self__)
@@ -83,25 +77,6 @@ class Description(object):
         self.add("array", array.dtype.str, array.shape, array.strides)
         self.hash.update(numpy.ascontiguousarray(array).tobytes())
 
-    def _unordered(self, items):
-        hashes = []
-        for item in items:
-            one = Description()
-            one.within = self.within
-            one.value(item)
-            self.modules |= one.modules
-            hashes.append(one.hash.hexdigest())
-        self.add("unordered", sorted(hashes))
-
-    def _by_name(self, value):
-        name = getattr(value, "__qualname__", value.__name__)
-        module = getattr(value, "__module__", None)
-        module = module or getattr(value, "__objclass__", type(value)).__module__
-        if "<" in name:
-            raise UnknownError("a function without a name: %s" % name)
-        self.modules.add(module)
-        self.add("named", module, name)
-
     def _object(self, value):
         if id(value) in self.within:
             self.add("again", self.within.index(id(value)))
@@ -109,10 +84,11 @@ class Description(object):
         if not hasattr(value, "__dict__") or isinstance(value, types.ModuleType):
             raise UnknownError("a %s" % type(value))
         self.within.append(id(value))
-        self._by_name(type(value))
-        state = dict(value.__dict__)
+        self.value(type(value))
+        state = {name: each for name, each in value.__dict__.items() if name != "__doc__"}
         if isinstance(value, (op.PureOp, opt.Optimizer)):
-            state = {name: each for name, each in state.items() if name not in OWN}
+            left_out = GIVEN if code.is_of_program(type(value).__module__) else OWN
+            state = {name: each for name, each in state.items() if name not in left_out}
         if isinstance(value, WITH_GRAPH):
             inputs, outputs = state.pop("inputs"), state.pop("outputs")
             state.pop("inputs_type", None)
@@ -120,8 +96,14 @@ class Description(object):
             self.graph(inputs, outputs)
         if isinstance(value, Scan):
             state["info"] = {k: v for k, v in value.info.items() if k != "profile"}
-        self._unordered([list(pair) for pair in state.items()])
+        self.unordered([list(pair) for pair in state.items()])
         self.within.pop()
+
+    def part(self):
+        """Return a description of a part, which knows what it lies within."""
+        part = Description()
+        part.within = self.within
+        return part
 
     def type(self, of_type):
         """Add the type of a variable, by its number where it was added before."""
@@ -138,20 +120,33 @@ class Description(object):
 
     def graph(self, inputs, outputs):
         """Add what is computed from inputs to outputs, without names and traces."""
-        places, ops = {}, {}
+        places, ops, varying = {}, {}, set(inputs)
         for place, each in enumerate(inputs):
             places[each] = place
-            self._by_name(type(each))
+            self.value(type(each))
             self.type(each.type)
         for node in graph.io_toposort(inputs, outputs):
             if id(node.op) not in ops:
-                ops[id(node.op)] = len(ops)
-                self.value(node.op)
-            self.add("node", ops[id(node.op)], [self._place(each, places) for each in node.inputs])
+                ops[id(node.op)] = len(ops), self._op(node.op)
+            number, is_outside = ops[id(node.op)]
+            if not varying.isdisjoint(node.inputs):
+                varying.update(node.outputs)
+            elif is_outside:
+                # The optimiser computes it, and the result may be another one in the next start.
+                raise UnknownError("a constant that %s computes" % node.op)
+            self.add("node", number, [self._place(each, places) for each in node.inputs])
             for each in node.outputs:
                 places[each] = len(places)
                 self.type(each.type)
         self.add("outputs", [self._place(each, places) for each in outputs])
+
+    def _op(self, value):
+        """Add an op; return whether it is a program's, or reads files."""
+        before, self.of_program = self.of_program, False
+        self.value(value)
+        is_outside = self.of_program or type(value).__module__ == "theano.tensor.io"
+        self.of_program = before or is_outside
+        return is_outside
 
     def _place(self, variable, places):
         if variable not in places:

@@ -1,5 +1,7 @@
 """A folder of compiled modules that environments share, each named by the hash of its inputs.
 
+theano_stacks_cache keeps graphs in a folder of the same kind.
+
 Programs execute what is in the folder, so folder and files must belong to the user, and nobody else
 may write to them. Each file begins with its own name and the hash of its content; one that is
 truncated, changed or renamed is not used. Needs no Theano.
@@ -15,7 +17,8 @@ import tempfile
 import time
 
 VARIABLE = "THEANO_STACKS_MODULES"
-LOGGER = logging.getLogger("theano_stacks_modules")
+# Theano gives its own loggers a handler; without one Python 2 prints nothing of use.
+LOGGER = logging.getLogger("theano.stacks_modules")
 FORMAT = b"theano-stacks module 1\n"
 HASH = 64
 HEAD = len(FORMAT) + HASH + HASH + 1
@@ -37,11 +40,15 @@ def store_of(environ):
     folder = environ.get(VARIABLE, "0")
     if folder in ("", "0"):
         return None
-    folder = os.path.expanduser(folder)
+    return opened(os.path.expanduser(folder), "modules are not shared")
+
+
+def opened(folder, consequence, limit=LIMIT):
+    """Return the Store in a folder, made where missing; None, with a warning, where unsafe."""
     try:
-        return Store(folder, _owner(folder))
+        return Store(folder, _owner(folder), limit)
     except EnvironmentError as error:
-        LOGGER.warning("modules are not shared: %s: %s", folder, error.strerror)
+        LOGGER.warning("%s: %s: %s", consequence, folder, error.strerror)
         return None
 
 
@@ -97,7 +104,7 @@ class Store(object):
             return None
         module = content[HEAD:]
         if content[:HEAD] != _head(key, module):
-            LOGGER.warning("%s is damaged or another module's: compiling again", path)
+            self.drop(key, "the file is damaged, or another's")
             return None
         try:
             # For trim: file systems need not record the time of access.
@@ -105,6 +112,15 @@ class Store(object):
         except EnvironmentError:
             return None
         return module
+
+    def drop(self, key, reason):
+        """Remove a file that cannot be used, with one line; it is made again."""
+        LOGGER.warning("%s is removed: %s", self.path(key), reason)
+        try:
+            os.remove(self.path(key))
+        except EnvironmentError as error:
+            # Another process has removed it, or the disk is read-only.
+            LOGGER.info("not removed: %s", error)
 
     def keep(self, key, module):
         """Write a module's bytes in one step and return whether that worked."""

@@ -1,9 +1,12 @@
-"""Shorten Theano's compilation; graphs and results stay the same.
+"""Shorten Theano's compilation.
 
-In force from `import theano` on, without a change in the program; THEANO_STACKS_QUICK=0 turns it
-off.
+In force from `import theano` on, without a change in the program; THEANO_STACKS_QUICK=0 turns all
+of it off.
 
 - theano_stacks_compiler compiles the C++ modules.
+- theano_stacks_scan makes the gradients of scans smaller.
+- theano_stacks_replaced keeps replaced scans out of the graphs of Theano 0.8.2.
+- theano_stacks_cache keeps optimised graphs for the next start.
 - The garbage collector runs less often while a graph is optimised: each run visits the whole graph
   and frees little.
 - Theano 0.8.2 builds the name of each fused operation when it makes the operation. Here the name is
@@ -11,6 +14,7 @@ off.
 """
 
 import gc
+import importlib
 import os
 import sys
 
@@ -72,6 +76,7 @@ def _fix_or_warn():
 
 def fix():
     """Patch Theano, which has been imported."""
+    from theano import __version__
     from theano.compile import function_module
 
     import theano_stacks_compiler
@@ -79,8 +84,12 @@ def fix():
     theano_stacks_compiler.fix()
     maker = function_module.FunctionMaker
     maker.__init__ = _with_less_collection(maker.__init__)
-    if sys.version_info[0] == 2:
+    is_old = __version__.split(".")[:2] == ["0", "8"]
+    if is_old:
         _name_on_first_use()
+    # These patch Theano when they are imported. The cache's key has those that are.
+    for name in ("scan", "replaced", "cache") if is_old else ("scan", "cache"):
+        importlib.import_module("theano_stacks_" + name)
 
 
 def _with_less_collection(make):

@@ -28,6 +28,7 @@ STUBS = (
     "theano.gof.graph",
     "theano.gof.op",
     "theano.gof.opt",
+    "theano.gof.toolbox",
     "theano.gof.vm",
     "theano.misc",
     "theano.misc.frozendict",

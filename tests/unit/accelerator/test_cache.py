@@ -2,14 +2,15 @@
 
 from __future__ import annotations
 
-import sys
 from pathlib import Path
-from types import ModuleType, SimpleNamespace
+from types import SimpleNamespace
 from typing import Any
 
 import pytest
 
 from unit.accelerator.conftest import Load
+
+KEY = "5" * 64
 
 
 class Graph:
@@ -42,7 +43,7 @@ def cache(load: Load, tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Any:
     )
     monkeypatch.setattr(module, "packed", lambda inputs, outputs: list(outputs))
     monkeypatch.setattr(module, "unpacked", lambda inputs, content: content)
-    monkeypatch.setattr(module, "key_of", lambda maker: "key")
+    monkeypatch.setattr(module, "key_of", lambda maker: KEY)
     return module
 
 
@@ -71,25 +72,63 @@ def test_theano_uses_the_cache(cache: Any) -> None:
 def test_graph_is_kept_and_then_taken(cache: Any, tmp_path: Path) -> None:
     assert optimised(cache) == optimised(cache) == ["optimised"]
     assert counts(cache) == (1, 1, 0)
-    assert [path.name for path in (tmp_path / cache.FOLDER).iterdir()] == ["key.pkl"]
+    assert [path.name for path in (tmp_path / cache.FOLDER).iterdir()] == [KEY]
 
 
 @pytest.mark.parametrize("damaged", [True, False])
-def test_file_that_is_damaged_or_does_not_fit_is_not_used(
+def test_file_that_is_damaged_or_does_not_fit_is_replaced_with_one_line(
     cache: Any, tmp_path: Path, caplog: pytest.LogCaptureFixture, damaged: bool
 ) -> None:
     optimised(cache)
-    path = tmp_path / cache.FOLDER / "key.pkl"
+    path = tmp_path / cache.FOLDER / KEY
+    whole = path.read_bytes()
     if damaged:
-        path.write_bytes(path.read_bytes()[:-1])
+        path.write_bytes(whole[:-1])
     assert optimised(cache, valid=damaged) == ["optimised"]
-    assert ("the file is damaged" if damaged else "does not fit") in caplog.text
+    (message,) = [record.getMessage() for record in caplog.records]
+    reason = "the file is damaged, or another's" if damaged else "it does not fit: "
+    assert message.startswith(f"{path} is removed: {reason}")
+    assert path.read_bytes() == whole
     assert counts(cache) == (0, 2, 0)
+
+
+def test_content_that_cannot_be_read_is_replaced(
+    cache: Any, tmp_path: Path, caplog: pytest.LogCaptureFixture
+) -> None:
+    optimised(cache)
+    store = cache._store()
+    store.keep(KEY, b"not a pickle")
+    assert optimised(cache) == ["optimised"] and counts(cache) == (0, 2, 0)
+    assert "is removed: it cannot be used: " in caplog.text
+    assert optimised(cache) == ["optimised"] and counts(cache) == (1, 2, 0)
+
+
+def test_folder_that_others_may_write_to_is_not_used(
+    cache: Any, tmp_path: Path, caplog: pytest.LogCaptureFixture
+) -> None:
+    folder = tmp_path / cache.FOLDER
+    folder.mkdir()
+    folder.chmod(0o777)
+    assert optimised(cache) == optimised(cache) == ["optimised"]
+    assert counts(cache) == (0, 0, 2) and not list(folder.iterdir())
+    assert caplog.text.count("graphs are not kept") == 1
+
+
+def test_least_recently_used_graphs_are_removed(
+    cache: Any, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr(cache, "LIMIT", 1000)
+    for number in range(20):
+        monkeypatch.setattr(cache, "_stores", {})
+        monkeypatch.setattr(cache, "key_of", lambda maker, key=f"{number:064x}": key)
+        optimised(cache)
+    sizes = [path.stat().st_size for path in (tmp_path / cache.FOLDER).iterdir()]
+    assert sum(sizes) <= 1000 + max(sizes)
 
 
 def test_graph_without_a_key_is_optimised(cache: Any, monkeypatch: pytest.MonkeyPatch) -> None:
     def unknown(maker: object) -> str:
-        raise cache.UnknownError("test values are computed")
+        raise ValueError("test values are computed")
 
     monkeypatch.setattr(cache, "key_of", unknown)
     assert optimised(cache) == ["optimised"] and counts(cache) == (0, 0, 1)
@@ -112,20 +151,3 @@ def test_full_disk_leaves_no_file(
     optimised(cache)
     assert "No space left on device" in caplog.text
     assert list((tmp_path / cache.FOLDER).iterdir()) == []
-
-
-def test_hash_of_a_module_follows_its_file(
-    cache: Any, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
-) -> None:
-    module = ModuleType("of_a_program")
-    monkeypatch.setitem(sys.modules, module.__name__, module)
-    with pytest.raises(cache.UnknownError, match="no file"):
-        cache.Files().of("of_a_program")
-    path = tmp_path / "program.py"
-    module.__file__ = str(path) + "c"
-    hashes = set()
-    for text in ("one", "two"):
-        path.write_text(text)
-        hashes.add(cache.Files().of("of_a_program"))
-    assert len(hashes) == 2
-    assert cache.Files().of("theano.tensor") == cache.Files().of("builtins") == ""

@@ -18,7 +18,7 @@ GOOD = {
 }
 
 
-@pytest.mark.parametrize("change", [{}, {"blas": None}])
+@pytest.mark.parametrize("change", [{}, {"blas": None}, {"accelerator": ["theano-stacks"]}])
 def test_a_valid_file_is_read_whole(tmp_path: Path, change: dict[str, object]) -> None:
     path = tmp_path / "expect.json"
     path.write_text(json.dumps({**GOOD, **change}))
@@ -30,6 +30,7 @@ def test_a_valid_file_is_read_whole(tmp_path: Path, change: dict[str, object]) -
     [
         ({"schema": 2}, "schema: expected 1, found 2"),
         ({"extra": 1}, "extra is unknown"),
+        ({"accelerator": "theano-stacks"}, "accelerator: expected a list"),
         ({"baseline": "no"}, "baseline has the wrong type: 'no'"),
         ({"blas": {"name": "x"}}, "blas.ldflags is missing"),
         ({"packages": [{"name": "numpy"}]}, "packages[0].manager is missing"),

@@ -1,5 +1,6 @@
 """The command line of the workloads."""
 
+import sys
 from pathlib import Path
 from types import SimpleNamespace
 from typing import Any
@@ -71,6 +72,17 @@ def test_an_environment_without_the_accelerator(
     assert cli.main(["ntm", option]) == 2
     error = capsys.readouterr().err
     assert message in error and f"omit {option}" in error
+
+
+@pytest.mark.parametrize("options", [[], ["--keep-graphs"]])
+def test_graphs_are_optimised_unless_stored_ones_are_asked_for(
+    options: list[str], environment: Any, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setitem(sys.modules, "theano_stacks_cache", SimpleNamespace())
+    monkeypatch.setattr(cli, "_can_import", lambda module: True)
+    environment.config = SimpleNamespace(cache_optimizations=True)
+    assert cli.main(["ntm", *options]) == 0
+    assert environment.config.cache_optimizations is bool(options)
 
 
 def test_a_missing_folder(capsys: pytest.CaptureFixture[str], tmp_path: Path) -> None:

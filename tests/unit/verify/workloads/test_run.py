@@ -104,6 +104,16 @@ def test_the_report_follows_its_schema(
     jsonschema.validate(report, schema)
 
 
+def test_the_report_says_whether_the_gradients_of_scans_are_small(
+    framework: Framework, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """It does not follow from an option: environments import the module by themselves."""
+    monkeypatch.setitem(sys.modules, "theano_stacks_scan", SimpleNamespace())
+    run = runs.WorkloadRun(framework, None, arguments())
+    run._cases = []
+    assert run.report()["fixed_scan"] is True
+
+
 def test_profiled_calls_are_made_for_the_report(
     framework: Framework, monkeypatch: pytest.MonkeyPatch
 ) -> None:

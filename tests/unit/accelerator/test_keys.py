@@ -1,0 +1,127 @@
+"""What names a graph: files, settings, the processor, the registered optimisations, patches."""
+
+from __future__ import annotations
+
+import sys
+from pathlib import Path
+from types import ModuleType
+from typing import Any
+
+import pytest
+
+from unit.accelerator.conftest import Load
+
+
+@pytest.fixture
+def keys(load: Load) -> Any:
+    numpy = {name: type(name, (), {}) for name in ("ndarray", "generic", "dtype", "ufunc")}
+    return load("theano_stacks_keys", numpy=numpy)
+
+
+def test_hash_of_a_module_follows_its_file(
+    keys: Any, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    module = ModuleType("of_a_program")
+    monkeypatch.setitem(sys.modules, module.__name__, module)
+    with pytest.raises(keys.UnknownError, match="no file"):
+        keys.Files().of("of_a_program")
+    path = tmp_path / "program.py"
+    module.__file__ = str(path) + "c"
+    hashes = set()
+    for text in ("one", "two"):
+        path.write_text(text)
+        hashes.add(keys.Files().of("of_a_program"))
+    assert len(hashes) == 2
+    assert keys.Files().of("theano.tensor") == keys.Files().of("builtins") == ""
+
+
+def test_edited_theano_is_another(keys: Any, tmp_path: Path) -> None:
+    folder = tmp_path / "theano"
+    (folder / "tests").mkdir(parents=True)
+    for name in ("__init__.py", "opt.py", "tests/test_opt.py"):
+        (folder / name).write_text("one")
+    keys.theano.__file__ = str(folder / "__init__.py")
+    keys.numpy.__file__ = "numpy/__init__.py"
+    keys.theano.__version__, keys.numpy.__version__ = "1.0.5", "1.22.4"
+
+    def digest() -> str:
+        text: str = keys.Installed().digest()
+        return text
+
+    first = digest()
+    (folder / "tests/test_opt.py").write_text("other")
+    assert digest() == first
+    (folder / "opt.py").write_text("edited")
+    edited = digest()
+    (tmp_path / "numpy-1.22.4.dist-info").mkdir()
+    packaged = digest()
+    (tmp_path / "of_no_account-1.0.dist-info").mkdir()
+    assert len({first, edited, packaged}) == 3 and digest() == packaged
+
+
+def test_variables_that_choose_kernels_count(keys: Any) -> None:
+    environ = {"OPENBLAS_CORETYPE": "Haswell", "OMP_NUM_THREADS": "2", "HOME": "/root"}
+    assert [name for name, _ in keys._numeric(environ)] == ["OMP_NUM_THREADS", "OPENBLAS_CORETYPE"]
+
+
+class Database:
+    """A database of optimisations, as Theano has it."""
+
+    def __init__(self, **registered: object) -> None:
+        self.__db__ = {name: [each] for name, each in registered.items()}
+        self.__position__ = dict.fromkeys(registered, 1)
+
+
+def test_registered_optimisations_count_with_their_order_and_content(
+    keys: Any, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr(
+        keys.Description.__init__.__globals__["code"],
+        "VERSIONED",
+        ("theano", __name__.split(".")[0]),
+    )
+    inner = Database(merge=("add", 1))
+    database = Database(canonicalise=inner, fuse=("mul", 2))
+    monkeypatch.setattr(keys.modes, "optdb", database)
+    registered, digests = keys.Registered(), []
+
+    def describe() -> str:
+        description = keys.Description()
+        registered.describe(description)
+        text: str = description.hash.hexdigest()
+        return text
+
+    digests.append(describe())
+    assert describe() == digests[0]
+    database.__position__["fuse"] = 2
+    digests.append(describe())
+    # As many as before, but others.
+    inner.__db__["merge"] = [("add", 2)]
+    digests.append(describe())
+    inner.__db__["fast_run"] = inner.__db__.pop("merge")
+    digests.append(describe())
+    assert len(set(digests)) == 4
+
+
+def test_function_that_a_program_puts_in_theanos_place_counts(
+    keys: Any, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    program = ModuleType("program_of_a_user")
+    program.__file__ = str(tmp_path / "program.py")
+    monkeypatch.setitem(sys.modules, program.__name__, program)
+    exec("FACTOR = 2\ndef patch(): return FACTOR\n", vars(program))
+    place = ModuleType("theano.place")
+    monkeypatch.setitem(sys.modules, place.__name__, place)
+    digests = []
+
+    def describe() -> None:
+        description = keys.Description()
+        keys._add_patches(description)
+        digests.append(description.hash.hexdigest())
+
+    describe()
+    place.function = program.patch  # type: ignore[attr-defined]
+    describe()
+    program.FACTOR = 3  # type: ignore[attr-defined]
+    describe()
+    assert len(set(digests)) == 3
