@@ -5,35 +5,38 @@ Argument: the path of libblas_threads. No time is part of the result, so it hold
 
 from __future__ import annotations
 
+import importlib
 import json
 import os
 import sys
 import threading
+from collections.abc import Callable, Iterator
 from pathlib import Path
+from typing import Any
 
-import numpy
-from scipy.linalg import blas
+import numpy  # type: ignore[import-not-found]
+from scipy.linalg import blas  # type: ignore[import-untyped]
 
 sys.path.insert(0, str(Path(__file__).resolve().parents[2]))
-from verify.blas import bindings, library
+bindings, library = (importlib.import_module(f"verify.blas.{n}") for n in ("bindings", "library"))
 
 RANDOM = numpy.random.RandomState(0)
 KINDS = {"s": "float32", "d": "float64", "c": "complex64", "z": "complex128"}
 
 
-def array(kind, *shape):
+def array(kind: str, *shape: int) -> Any:
     values = RANDOM.standard_normal(shape) + 1j * RANDOM.standard_normal(shape)
     return numpy.asfortranarray((values if kind in "cz" else values.real).astype(KINDS[kind]))
 
 
-def routines(kind, size):
+def routines(kind: str, size: int) -> Iterator[tuple[str, Any, Any]]:
     """Yield (name, result, what it should be) of each routine; `size` decides its work."""
     a, b, c = (array(kind, size, size) for _ in range(3))
     x, y = array(kind, size * size), array(kind, size * size)
     triangle = numpy.tril(a) + 10 * size * numpy.eye(size, dtype=a.dtype)
     symmetric = a + a.T
 
-    def get(name):
+    def get(name: str) -> Any:
         return getattr(blas, kind + name)
 
     yield "gemm", get("gemm")(2, a, b, 3, c), 2 * numpy.einsum("ij,jk->ik", a, b) + 3 * c
@@ -56,7 +59,7 @@ def routines(kind, size):
     yield "cblas gemv", numpy.dot(a, x[:size]), (a * x[:size]).sum(1)
 
 
-def wrong():
+def wrong() -> list[str]:
     """Return the names of the routines with wrong numbers, of several sizes, repeatedly."""
     found = set()
     for kind in sorted(KINDS):
@@ -71,7 +74,7 @@ def wrong():
     return sorted(found)
 
 
-def in_child(work):
+def in_child(work: Callable[[], Any]) -> Any:
     """Return what `work` returns in a child of fork(2)."""
     reader, writer = os.pipe()
     process = os.fork()
@@ -85,11 +88,12 @@ def in_child(work):
     return json.loads(text)
 
 
-def main(path):
+def main(path: str) -> None:
     """Print what was seen."""
 
-    def count():
-        return library.identify(path).threads
+    def count() -> int | None:
+        threads: int | None = library.identify(path).threads
+        return threads
 
     matrix = numpy.ones((200, 200))
     seen = {"before": count(), "wrong": wrong(), "after": count()}

@@ -127,15 +127,15 @@ def hook(
     prefix: Path,
     cpuinfo: str = "",
     venv: str = "",
-    files: dict[str, str] | None = None,
+    files: str = "{}",
     **environ: str,
 ) -> dict[str, str]:
     """Return the variables that a Python has once it ran the hook of an environment.
 
-    venv: the virtual environment on top whose Python it is. files: those of the system, of which
-    there are no others; the machine has 8 processors.
+    venv: the virtual environment on top whose Python it is. files: {name: text} of the system's, as
+    JSON; it has no others, and 8 processors.
     """
-    system = {"/proc/cpuinfo": cpuinfo, **(files or {})}
+    system = {"/proc/cpuinfo": cpuinfo, **json.loads(files)}
     if not (prefix / settings.FOLDER).is_dir():
         settings.write(variant, prefix, prefix, list(PACKAGES))
     source = prefix / f"lib/python{variant.framework.python}/site-packages/{settings.HOOK}.py"
@@ -440,13 +440,14 @@ V1 = "/sys/fs/cgroup/cpu,cpuacct"
 def test_a_containers_quota_bounds_the_threads(
     workspace: Workspace, prefix: Path, files: dict[str, str], count: str | None
 ) -> None:
+    text = json.dumps(files)
     for flavour, name in (("openblas", "OPENBLAS_NUM_THREADS"), ("mkl", "MKL_NUM_THREADS")):
         place = prefix.parent / flavour
         shutil.copytree(prefix, place)
         variant = load_variant(workspace, flavour, "theano-1.0.5")
-        assert hook(variant, place, files=files, PATH="/bin").get(name) == count
+        assert hook(variant, place, files=text, PATH="/bin").get(name) == count
         # The user's own count wins.
-        own = hook(variant, place, files=files, PATH="/bin", OMP_NUM_THREADS="5")
+        own = hook(variant, place, files=text, PATH="/bin", OMP_NUM_THREADS="5")
         assert name not in own
 
 
