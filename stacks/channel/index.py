@@ -16,6 +16,7 @@ import zstandard
 
 from stacks.channel.offers import Offer
 from stacks.channel.package import Digests
+from stacks.core.digest_list import text_of
 
 SUBDIRS = ("linux-64", "noarch")
 # Of 51 packages' index: 19 takes 0.1 s.
@@ -23,7 +24,7 @@ COMPRESSION_LEVEL = 19
 
 
 @dataclass(frozen=True)
-class Entry:
+class IndexEntry:
     """A package of the index: its offer, and the digests of its bytes."""
 
     offer: Offer
@@ -41,7 +42,7 @@ class Entry:
         return {**known, **asdict(self.digests)}
 
 
-def index_files(entries: Iterable[Entry]) -> dict[str, bytes]:
+def index_files(entries: Iterable[IndexEntry]) -> dict[str, bytes]:
     """Return the index files of a channel with these packages, by their paths in it."""
     packages: dict[str, dict[str, Any]] = {subdir: {} for subdir in SUBDIRS}
     for entry in entries:
@@ -62,8 +63,8 @@ def index_files(entries: Iterable[Entry]) -> dict[str, bytes]:
     return files
 
 
-def digest_list(
-    entries: Iterable[Entry], files: Mapping[str, bytes], others: Mapping[str, str]
+def listed_digests(
+    entries: Iterable[IndexEntry], files: Mapping[str, bytes], others: Mapping[str, str]
 ) -> str:
     """Return lines as sha256sum prints them, by path.
 
@@ -71,4 +72,4 @@ def digest_list(
     """
     digests = {**others, **{entry.path: entry.digests.sha256 for entry in entries}}
     digests |= {path: hashlib.sha256(data).hexdigest() for path, data in files.items()}
-    return "".join(f"{digest}  {path}\n" for path, digest in sorted(digests.items()))
+    return text_of(digests)

@@ -68,10 +68,10 @@ def retrieve(
     """
     retrieved: dict[str, Retrieved] = {}
     for place in places:
-        wanted = [offer for offer in offers if offer.file_name not in retrieved]
-        if not wanted:
+        missing = [offer for offer in offers if offer.file_name not in retrieved]
+        if not missing:
             break
-        retrieved |= _retrieve_from(workspace, place, wanted, locked)
+        retrieved |= _retrieve_from(workspace, place, missing, locked)
     return retrieved
 
 

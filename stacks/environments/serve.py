@@ -16,7 +16,7 @@ from collections.abc import Callable, Mapping
 from pathlib import Path
 from typing import BinaryIO
 
-from stacks.channel.index import Entry, index_files
+from stacks.channel.index import IndexEntry, index_files
 from stacks.channel.offers import PORT, Channel, read_channel
 from stacks.core.allowance import Allowance, limited_stream
 from stacks.core.disk import replace_atomically
@@ -43,7 +43,7 @@ def serve(workspace: Workspace, port: int = PORT) -> None:
         server.serve_forever()
 
 
-def write_channel(folder: Path, entries: tuple[Entry, ...]) -> None:
+def write_channel(folder: Path, entries: tuple[IndexEntry, ...]) -> None:
     """Write the folder of a channel: its index, no packages yet."""
     with replace_atomically(folder) as new:
         for path, data in index_files(entries).items():
@@ -51,9 +51,9 @@ def write_channel(folder: Path, entries: tuple[Entry, ...]) -> None:
             (new / path).write_bytes(data)
 
 
-def maker(workspace: Workspace, channel: Channel, entries: tuple[Entry, ...]) -> Make:
+def maker(workspace: Workspace, channel: Channel, entries: tuple[IndexEntry, ...]) -> Make:
     """Return the function that puts a package into the channel's folder, built if need be."""
-    known: Mapping[str, Entry] = {entry.path: entry for entry in entries}
+    known: Mapping[str, IndexEntry] = {entry.path: entry for entry in entries}
     locks = {path: threading.Lock() for path in known}
 
     def make(path: str) -> None:

@@ -6,7 +6,7 @@ from collections.abc import Iterable, Sequence
 from pathlib import Path
 
 from stacks.channel.build import build_missing, build_packages
-from stacks.channel.index import Entry
+from stacks.channel.index import IndexEntry
 from stacks.channel.offers import Channel
 from stacks.channel.package import Digests
 from stacks.core.errors import IntegrityError
@@ -17,7 +17,7 @@ from stacks.variants.variant import Variant
 
 def entries_of(
     workspace: Workspace, channel: Channel, variants: Iterable[Variant]
-) -> tuple[Entry, ...]:
+) -> tuple[IndexEntry, ...]:
     """Return the packages of the project's channel in the variants' locks, by file name.
 
     Raises StaleError if a lock is stale, UsageError if a variant is not locked.
@@ -28,12 +28,12 @@ def entries_of(
         for package in locked.packages:
             name = package.file_name
             digests = Digests(package.sha256, package.md5, locked.sizes[name])
-            entries[name] = Entry(channel.offers[name], digests)
+            entries[name] = IndexEntry(channel.offers[name], digests)
     return tuple(entries[name] for name in sorted(entries))
 
 
 def packages_of(
-    workspace: Workspace, channel: Channel, entries: Sequence[Entry], *, quiet: bool = False
+    workspace: Workspace, channel: Channel, entries: Sequence[IndexEntry], *, quiet: bool = False
 ) -> dict[str, Path]:
     """Return the files of locked packages by their paths in a channel.
 

@@ -8,7 +8,7 @@ from __future__ import annotations
 from collections.abc import Container, Iterable
 from dataclasses import dataclass
 
-from stacks.channel.index import Entry, digest_list, index_files
+from stacks.channel.index import IndexEntry, index_files, listed_digests
 from stacks.channel.licences import may_republish, sources_of
 from stacks.channel.offers import Channel
 from stacks.core.disk import write_atomically
@@ -31,8 +31,8 @@ class Publication:
     SHA-256 of each file, as sha256sum prints it.
     """
 
-    entries: tuple[Entry, ...]
-    left_out: tuple[Entry, ...]
+    entries: tuple[IndexEntry, ...]
+    left_out: tuple[IndexEntry, ...]
     sources: tuple[DebPin, ...]
     files: dict[str, bytes]
     digests: str
@@ -56,7 +56,7 @@ def publication(
     files = index_files(entries)
     others = {source_path(pin): pin.sha256 for pin in sources}
     left_out = tuple(entry for entry in locked if entry not in entries)
-    return Publication(entries, left_out, sources, files, digest_list(entries, files, others))
+    return Publication(entries, left_out, sources, files, listed_digests(entries, files, others))
 
 
 def source_path(pin: DebPin) -> str:

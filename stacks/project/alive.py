@@ -16,7 +16,7 @@ from stacks.core.errors import FetchError, ScarceError, StacksError
 from stacks.core.workspace import Workspace
 from stacks.project import alive_packages
 from stacks.sources import alive, suites
-from stacks.sources.alive import Holdings, Place
+from stacks.sources.alive import Holdings, SourcePlace
 from stacks.sources.debian_archive import Clock
 from stacks.sources.debian_mirrors import EndedReleases, current_mirrors
 from stacks.sources.fetch import fetch
@@ -84,7 +84,7 @@ def _archive_roots(workspace: Workspace) -> tuple[str, ...]:
     )
 
 
-def _require_an_answer(places: Sequence[Place], holdings: Sequence[Holdings]) -> None:
+def _require_an_answer(places: Sequence[SourcePlace], holdings: Sequence[Holdings]) -> None:
     failures = [each.failure for each in holdings if each.failure]
     if places and len(failures) == len(places):
         raise FetchError(

@@ -47,7 +47,7 @@ class Published:
     sources: what each package is made of. direct: the pins that environments need as they are.
     """
 
-    places: tuple[alive.Place, ...] = ()
+    places: tuple[alive.SourcePlace, ...] = ()
     packages: tuple[CondaPin, ...] = ()
     sources: Mapping[CondaPin, Sequence[Pin]] = field(default_factory=dict)
     direct: frozenset[Pin] = frozenset()

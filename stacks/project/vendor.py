@@ -18,8 +18,9 @@ from pathlib import Path
 
 import zstandard
 
-from stacks.channel.index import Entry, index_files
+from stacks.channel.index import IndexEntry, index_files
 from stacks.channel.offers import Channel, read_channel
+from stacks.core import digest_list
 from stacks.core.console import display_path, plural, step
 from stacks.core.disk import REPOSITORY, fixed_umask, replace_atomically, sha256_of
 from stacks.core.errors import IntegrityError, UsageError
@@ -54,15 +55,16 @@ def vendor(
     sources: also the pinned sources of the packages. notebooks: also ipykernel. archive: also
     write the folder as one .tar.zst file. Raises UsageError if something else is there.
     """
-    _refuse(folder, archive)
+    _require_replaceable(folder, archive)
     channel = read_channel(workspace)
     entries = entries_of(workspace, channel, variants)
     wheels = {pin for v in variants for pin in lock.read(workspace, v, channel.pins).requirements}
     if notebooks:
         wheels |= {pin for v in variants for pin in kernel.pins_of(workspace, v, channel.pins)}
     pins: set[Pin] = {*wheels, *(_sources(channel, entries) if sources else ())}
-    packages = packages_of(workspace, channel, entries)
+    # First: a file that is nowhere is reported before any package is built.
     files = fetch(workspace, pins)
+    packages = packages_of(workspace, channel, entries)
     with step("vendor", display_path(folder)), fixed_umask(), replace_atomically(folder) as new:
         for path, package in packages.items():
             _copy(package, new / "channel" / path)
@@ -79,7 +81,7 @@ def vendor(
     _report(folder, entries, len(pins))
 
 
-def _refuse(folder: Path, archive: Path | None) -> None:
+def _require_replaceable(folder: Path, archive: Path | None) -> None:
     """Raise UsageError if writing would replace something else, or leave the folder inexact."""
     replaceable = folder.is_dir() and ((folder / DIGESTS).is_file() or not any(folder.iterdir()))
     if folder.exists() and not replaceable:
@@ -92,7 +94,7 @@ def _refuse(folder: Path, archive: Path | None) -> None:
         )
 
 
-def _sources(channel: Channel, entries: Iterable[Entry]) -> set[Pin]:
+def _sources(channel: Channel, entries: Iterable[IndexEntry]) -> set[Pin]:
     recipes = [r for e in entries for r in (e.offer.recipe, *e.offer.tools)]
     return {pin for recipe in recipes for pin in recipe.pins(channel.pins)}
 
@@ -119,21 +121,13 @@ def _download_tools(folder: Path) -> None:
         ) from error
 
 
-def _files(folder: Path) -> list[Path]:
-    return sorted(path for path in folder.rglob("*") if path.is_symlink() or not path.is_dir())
-
-
 def _digests(folder: Path) -> str:
-    lines = {
-        str(path.relative_to(folder)): sha256_of(path)
-        for path in _files(folder)
-        if path != folder / DIGESTS
-    }
-    return "".join(f"{digest}  {name}\n" for name, digest in sorted(lines.items()))
+    files = digest_list.files_of(folder)
+    return digest_list.text_of({name: sha256_of(p) for name, p in files.items() if name != DIGESTS})
 
 
-def _report(folder: Path, entries: Sequence[Entry], files: int) -> None:
-    size = sum(path.stat().st_size for path in _files(folder))
+def _report(folder: Path, entries: Sequence[IndexEntry], files: int) -> None:
+    size = sum(path.stat().st_size for path in digest_list.files_of(folder).values())
     tools = len(list((folder / "tools").iterdir()))
     print(
         f"{plural(len(entries), 'package')}, {plural(files, 'pinned file')}, "
@@ -152,18 +146,12 @@ def check(folder: Path) -> None:
     """Compare each file of a vendored folder with its digest; IntegrityError names what differs."""
     if not (folder / DIGESTS).is_file():
         raise UsageError(f"{folder} is no vendored folder", expected=f"a file {DIGESTS} in it")
-    lines = (folder / DIGESTS).read_text(errors="replace").splitlines()
-    expected = {line[66:]: line[:64] for line in lines}
-    present = {str(path.relative_to(folder)): path for path in _files(folder)}
+    expected = digest_list.parse((folder / DIGESTS).read_text(errors="replace"))
+    present = digest_list.files_of(folder)
     del present[DIGESTS]
-    faults = [f"{name}: missing" for name in expected.keys() - present.keys()]
-    faults += [f"{name}: not part of it" for name in present.keys() - expected.keys()]
-    for name in expected.keys() & present.keys():
-        if present[name].is_symlink() or sha256_of(present[name]) != expected[name]:
-            faults.append(f"{name}: changed")
-    if faults:
+    if faults := digest_list.differences(expected, present):
         raise IntegrityError(
-            f"{folder} is damaged:\n" + "\n".join(f"  - {fault}" for fault in sorted(faults)),
+            f"{folder} is damaged:\n{faults}",
             fix="copy it again, or write it again: ./invoke vendor",
         )
     print(f"{folder}: {plural(len(expected), 'file')}, all as written")
@@ -177,8 +165,8 @@ def write_archive(folder: Path, target: Path) -> None:
             compressor.stream_writer(file) as stream,
             tarfile.open(fileobj=stream, mode="w|", format=tarfile.PAX_FORMAT) as tar,
         ):
-            for path in _files(folder):
-                entry = tarfile.TarInfo(f"{folder.name}/{path.relative_to(folder)}")
+            for name, path in digest_list.files_of(folder).items():
+                entry = tarfile.TarInfo(f"{folder.name}/{name}")
                 entry.size, entry.mtime, entry.mode = path.stat().st_size, EPOCH, 0o644
                 with path.open("rb") as data:
                     tar.addfile(entry, data)

@@ -6,14 +6,15 @@ import hashlib
 import os
 import shutil
 import sys
-from collections.abc import Collection, Mapping
+from collections.abc import Collection
 from pathlib import Path
 
 from cryptography.hazmat.primitives.asymmetric.ed25519 import Ed25519PrivateKey
 
 from stacks.channel.offers import Channel, read_channel
+from stacks.core import digest_list
 from stacks.core.console import display_path, plural, step
-from stacks.core.disk import explain_disk_errors, fixed_umask, replace_atomically, sha256_of
+from stacks.core.disk import explain_disk_errors, fixed_umask, replace_atomically
 from stacks.core.errors import IntegrityError, UsageError
 from stacks.core.workspace import Workspace
 from stacks.locks.locked import packages_of
@@ -38,22 +39,22 @@ def publish_to_folder(
     if the folder has anything else, StaleError for a stale lock, IntegrityError if a package has
     other bytes than the locked ones.
     """
-    if strangers := _strangers(folder):
+    if unlisted := _unlisted(folder):
         raise UsageError(
             f"{folder} has files that are not of a published channel",
-            found=", ".join(strangers[:3]) + (" ..." if len(strangers) > 3 else ""),
+            found=", ".join(unlisted[:3]) + (" ..." if len(unlisted) > 3 else ""),
             fix="choose an empty or new folder: publishing replaces all that is in it",
         )
-    found, paths = prepare(workspace, include)
-    signed = key.sign(found.digests.encode()) if key else None
+    published, paths = prepare(workspace, include)
+    signed = key.sign(published.digests.encode()) if key else None
     with step("publish", display_path(folder)), fixed_umask(), replace_atomically(folder) as new:
         for path, source in paths.items():
             (new / path).parent.mkdir(parents=True, exist_ok=True)
             _link_or_copy(source, new / path)
-        for path, data in written_files(found, signed).items():
+        for path, data in written_files(published, signed).items():
             (new / path).parent.mkdir(parents=True, exist_ok=True)
             (new / path).write_bytes(data)
-    report(found, signed)
+    report(published, signed)
 
 
 def prepare(workspace: Workspace, include: Collection[str]) -> tuple[Publication, dict[str, Path]]:
@@ -64,10 +65,10 @@ def prepare(workspace: Workspace, include: Collection[str]) -> tuple[Publication
     """
     channel = read_channel(workspace)
     _check_names(channel, include)
-    found = publication(workspace, channel, all_variants(workspace), include)
-    sources = fetch(workspace, found.sources)
-    paths = {source_path(pin): sources[pin] for pin in found.sources}
-    return found, paths | packages_of(workspace, channel, found.entries)
+    published = publication(workspace, channel, all_variants(workspace), include)
+    sources = fetch(workspace, published.sources)
+    paths = {source_path(pin): sources[pin] for pin in published.sources}
+    return published, paths | packages_of(workspace, channel, published.entries)
 
 
 def _check_names(channel: Channel, names: Collection[str]) -> None:
@@ -84,21 +85,21 @@ def _check_names(channel: Channel, names: Collection[str]) -> None:
         )
 
 
-def written_files(found: Publication, signed: bytes | None) -> dict[str, bytes]:
+def written_files(published: Publication, signed: bytes | None) -> dict[str, bytes]:
     """Return the files of a published channel that are neither packages nor sources, by path."""
-    files = {**found.files, DIGESTS: found.digests.encode()}
+    files = {**published.files, DIGESTS: published.digests.encode()}
     return files if signed is None else {**files, SIGNATURE: signed}
 
 
-def report(found: Publication, signed: bytes | None) -> None:
+def report(published: Publication, signed: bytes | None) -> None:
     """Print what was published and what was left out."""
-    size = sum(entry.digests.size for entry in found.entries)
-    sources = sum(pin.size for pin in found.sources)
+    size = sum(entry.digests.size for entry in published.entries)
+    sources = sum(pin.size for pin in published.sources)
     print(
-        f"{plural(len(found.entries), 'package')}, {size / 1e6:.1f} MB; "
-        f"{plural(len(found.sources), 'file')} of sources, {sources / 1e6:.1f} MB"
+        f"{plural(len(published.entries), 'package')}, {size / 1e6:.1f} MB; "
+        f"{plural(len(published.sources), 'file')} of sources, {sources / 1e6:.1f} MB"
     )
-    for entry in found.left_out:
+    for entry in published.left_out:
         about, name = entry.offer.recipe.about, entry.offer.recipe.package.name
         hint = f"; --include {name} adds it" if about.republish == "on request" else ""
         print(f"left out: {name} ({about.republish}: {about.conditions}{hint})")
@@ -116,48 +117,28 @@ def check_folder(workspace: Workspace, folder: Path, *, include: Collection[str]
     if not (folder / DIGESTS).is_file():
         raise UsageError(f"{folder} is no published channel", fix="publish it: leave out --check")
     channel = read_channel(workspace)
-    found = publication(workspace, channel, all_variants(workspace), include)
-    expected = {line[66:]: line[:64] for line in found.digests.splitlines()}
-    present = _present(folder)
+    published = publication(workspace, channel, all_variants(workspace), include)
+    expected = digest_list.parse(published.digests)
+    present = digest_list.files_of(folder)
+    signed = present.pop(SIGNATURE, None)
     with explain_disk_errors(folder):
-        faults = _faults({**expected, DIGESTS: _sha256(found.digests)}, present)
+        faults = digest_list.differences(
+            {**expected, DIGESTS: hashlib.sha256(published.digests.encode()).hexdigest()}, present
+        )
     if faults:
         raise IntegrityError(
-            f"{folder} differs from the locks:\n" + "\n".join(f"  - {f}" for f in sorted(faults)),
+            f"{folder} differs from the locks:\n{faults}",
             fix=f"publish it again: ./invoke publish-channel --to {folder}",
         )
-    if SIGNATURE in present:
+    if signed:
         signature.check_signature(
-            signature.public_key_path(workspace),
-            found.digests.encode(),
-            present[SIGNATURE].read_bytes(),
+            signature.public_key_path(workspace), published.digests.encode(), signed.read_bytes()
         )
     print(f"{folder}: {plural(len(expected), 'file')} as in the locks", end="")
-    print(", signed" if SIGNATURE in present else ", not signed")
+    print(", signed" if signed else ", not signed")
 
 
-def _faults(expected: Mapping[str, str], present: Mapping[str, Path]) -> list[str]:
-    faults = [f"{path}: missing" for path in expected.keys() - present.keys()]
-    faults += [f"{path}: not part of it" for path in present.keys() - expected.keys() - {SIGNATURE}]
-    faults += [
-        f"{path}: changed"
-        for path in expected.keys() & present.keys()
-        if present[path].is_symlink() or sha256_of(present[path]) != expected[path]
-    ]
-    return faults
-
-
-def _present(folder: Path) -> dict[str, Path]:
-    """Return the files below a folder by their paths in it; a link counts as a file."""
-    with explain_disk_errors(folder):
-        return {
-            str(path.relative_to(folder)): path
-            for path in folder.rglob("*")
-            if path.is_symlink() or not path.is_dir()
-        }
-
-
-def _strangers(folder: Path) -> list[str]:
+def _unlisted(folder: Path) -> list[str]:
     """Return the paths of files that the folder's own list of digests does not name."""
     if not folder.is_dir():
         return [folder.name] if folder.exists() else []
@@ -165,12 +146,8 @@ def _strangers(folder: Path) -> list[str]:
         text = (folder / DIGESTS).read_text(errors="replace")
     except OSError:
         text = ""
-    known = {line[66:] for line in text.splitlines()} | {DIGESTS, SIGNATURE}
-    return sorted(_present(folder).keys() - known)
-
-
-def _sha256(text: str) -> str:
-    return hashlib.sha256(text.encode()).hexdigest()
+    listed = {*digest_list.parse(text), DIGESTS, SIGNATURE}
+    return sorted(digest_list.files_of(folder).keys() - listed)
 
 
 def _link_or_copy(source: Path, target: Path) -> None:

@@ -39,10 +39,10 @@ def publish_channel(
         if check:
             raise UsageError("--check compares a folder", fix="leave it out, or name a folder")
         target = registry_at(to, "--to")
-        found, paths = channel.prepare(workspace, include)
-        signed = signer.sign(found.digests.encode()) if signer else None
-        registry.push(target, found, paths, channel.written_files(found, signed))
-        channel.report(found, signed)
+        published, paths = channel.prepare(workspace, include)
+        signed = signer.sign(published.digests.encode()) if signer else None
+        registry.push(target, published, paths, channel.written_files(published, signed))
+        channel.report(published, signed)
         return
     folder = Path(to).expanduser().absolute()
     if check:

@@ -11,11 +11,11 @@ import json
 from collections.abc import Mapping
 from pathlib import Path
 
-from stacks.channel.index import SUBDIRS, Entry
+from stacks.channel.index import SUBDIRS, IndexEntry
 from stacks.core.console import step
 from stacks.locks.publication import DIGESTS, Publication, source_path
 from stacks.sources.registry import Registry
-from stacks.sources.registry_push import Layer, RegistryWriter
+from stacks.sources.registry_push import Blob, RegistryWriter
 from stacks.sources.web import environment_bundle
 
 PACKAGE = "application/vnd.conda.package.v2"
@@ -26,7 +26,10 @@ ANNOTATIONS = {"org.conda.oci.schema": "1"}
 
 
 def push(
-    registry: Registry, found: Publication, paths: Mapping[str, Path], written: Mapping[str, bytes]
+    registry: Registry,
+    published: Publication,
+    paths: Mapping[str, Path],
+    written: Mapping[str, bytes],
 ) -> None:
     """Push a publication; what the registry has already is not sent again.
 
@@ -36,32 +39,32 @@ def push(
     writer = RegistryWriter(registry, environment_bundle())
     with step("push", "") as summaries:
         sent = 0
-        for entry in found.entries:
+        for entry in published.entries:
             sent += _push_package(writer, registry, entry, paths[entry.path])
-        if found.sources:
-            layers = [Layer(FILE, paths[source_path(p)], p.filename) for p in found.sources]
+        if published.sources:
+            layers = [Blob(FILE, paths[source_path(p)], p.filename) for p in published.sources]
             sent += writer.put_manifest(f"{registry.name}/sources", "latest", layers, {})
         for subdir in SUBDIRS:
             sent += _push_repodata(writer, registry, subdir, written)
         names = [name for name in written if name.startswith(DIGESTS)]
-        layers = [Layer(FILE, written[name], name) for name in sorted(names)]
+        layers = [Blob(FILE, written[name], name) for name in sorted(names)]
         sent += writer.put_manifest(f"{registry.name}/index", "latest", layers, {})
         summaries.append(f"{registry.host}/{registry.name}: {sent / 1e6:.1f} MB sent")
 
 
-def tag_of(entry: Entry) -> str:
+def tag_of(entry: IndexEntry) -> str:
     """Return the tag of a package: a tag has no +, ! and =."""
     tag = f"{entry.offer.recipe.package.version}-{entry.offer.build_string}"
     return tag.replace("+", "__p__").replace("!", "__e__").replace("=", "__eq__")
 
 
-def _push_package(writer: RegistryWriter, registry: Registry, entry: Entry, path: Path) -> int:
+def _push_package(writer: RegistryWriter, registry: Registry, entry: IndexEntry, path: Path) -> int:
     package = entry.offer.recipe.package
     index = json.dumps(entry.offer.index, sort_keys=True).encode()
     return writer.put_manifest(
         registry.repository(entry.offer.recipe.subdir, package.name),
         tag_of(entry),
-        [Layer(PACKAGE, path, entry.offer.file_name), Layer(PACKAGE_INDEX, index)],
+        [Blob(PACKAGE, path, entry.offer.file_name), Blob(PACKAGE_INDEX, index)],
         {
             **ANNOTATIONS,
             "org.conda.package.name": package.name,
@@ -75,8 +78,8 @@ def _push_repodata(
     writer: RegistryWriter, registry: Registry, subdir: str, written: Mapping[str, bytes]
 ) -> int:
     layers = [
-        Layer(REPODATA, written[f"{subdir}/repodata.json"], "repodata.json"),
-        Layer(f"{REPODATA}+zst", written[f"{subdir}/repodata.json.zst"], "repodata.json.zst"),
+        Blob(REPODATA, written[f"{subdir}/repodata.json"], "repodata.json"),
+        Blob(f"{REPODATA}+zst", written[f"{subdir}/repodata.json.zst"], "repodata.json.zst"),
     ]
     return writer.put_manifest(
         f"{registry.name}/{subdir}/repodata.json", "latest", layers, ANNOTATIONS

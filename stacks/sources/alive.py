@@ -22,7 +22,7 @@ class OtherFileError(FetchError):
 
 
 @dataclass(frozen=True)
-class Place:
+class SourcePlace:
     """A place that may have some of the pinned files.
 
     name: its address for messages. check(pin) returns if the place has the file, and raises
@@ -49,12 +49,12 @@ class Holdings:
     failure: str | None = None
 
 
-def survey(places: Sequence[Place], stop: threading.Event) -> list[Holdings]:
+def survey(places: Sequence[SourcePlace], stop: threading.Event) -> list[Holdings]:
     """Ask every place for its files, each over one connection, one file after the other."""
     return parallel_map(_ask, places, stop)
 
 
-def _ask(place: Place) -> Holdings:
+def _ask(place: SourcePlace) -> Holdings:
     held: set[Pin] = set()
     problems: dict[Pin, str] = {}
     for pin in place.pins:
@@ -73,38 +73,38 @@ def _ask(place: Place) -> Holdings:
     return Holdings(place.name, frozenset(held), problems)
 
 
-def mirror_place(web: Web, root: str, pins: Sequence[DebPin]) -> Place:
+def mirror_place(web: Web, root: str, pins: Sequence[DebPin]) -> SourcePlace:
     """Return the place that a mirror of Debian's archive is, by its root."""
 
     def check(pin: Pin) -> None:
         assert isinstance(pin, DebPin)
         _check_size(web, f"{root}/{pin.path}", pin)
 
-    return Place(public_url(root), tuple(pins), check)
+    return SourcePlace(public_url(root), tuple(pins), check)
 
 
 def channel_place(
     web: Web, name: str, packages: Sequence[CondaPin], url_of: Callable[[CondaPin], str]
-) -> Place:
+) -> SourcePlace:
     """Return the place that a channel of conda packages is; url_of(package) is its URL there."""
 
     def check(pin: Pin) -> None:
         assert isinstance(pin, CondaPin)
         _check_size(web, url_of(pin), pin)
 
-    return Place(name, tuple(packages), check)
+    return SourcePlace(name, tuple(packages), check)
 
 
-def vendored_place(web: Web, folder: Path, pins: Sequence[Pin]) -> Place:
+def vendored_place(web: Web, folder: Path, pins: Sequence[Pin]) -> SourcePlace:
     """Return the place that a vendored folder is for pinned sources."""
 
     def check(pin: Pin) -> None:
         _check_size(web, vendored_path(folder, pin).as_uri(), pin)
 
-    return Place(f"{folder}/sources", tuple(pins), check)
+    return SourcePlace(f"{folder}/sources", tuple(pins), check)
 
 
-def index_places(pins: Sequence[IndexPin], stop: threading.Event) -> list[Place]:
+def index_places(pins: Sequence[IndexPin], stop: threading.Event) -> list[SourcePlace]:
     """Return a place for each package index and each find-links of pip's configuration."""
     settings = pip_settings()
     web = pip_web(stop, settings)
@@ -113,7 +113,7 @@ def index_places(pins: Sequence[IndexPin], stop: threading.Event) -> list[Place]
     return [_index_place(web, each, pins) for each in alone]
 
 
-def _index_place(web: Web, settings: PipSettings, pins: Sequence[IndexPin]) -> Place:
+def _index_place(web: Web, settings: PipSettings, pins: Sequence[IndexPin]) -> SourcePlace:
     """Return the place of settings with one address; it is asked once for each project."""
     queries: dict[str, set[FileQuery]] = {}
     for pin in pins:
@@ -135,7 +135,9 @@ def _index_place(web: Web, settings: PipSettings, pins: Sequence[IndexPin]) -> P
         _check_size(web, same[0].url, pin)
 
     (address,) = settings.index_urls + settings.find_links
-    return Place(public_url(address), tuple(sorted(pins, key=lambda p: canonical(p.name))), check)
+    return SourcePlace(
+        public_url(address), tuple(sorted(pins, key=lambda p: canonical(p.name))), check
+    )
 
 
 def _check_size(web: Web, url: str, pin: Pin) -> None:

@@ -26,7 +26,7 @@ TIMEOUT = (15.0, 300.0)
 
 
 @dataclass(frozen=True)
-class Layer:
+class Blob:
     """A blob of a manifest: its media type and its bytes, or the file that has them.
 
     title: the file name, where a person may look at the manifest.
@@ -74,13 +74,13 @@ class RegistryWriter:
             self._session.mount(scheme, requests.adapters.HTTPAdapter(max_retries=retries))
 
     def put_manifest(
-        self, repository: str, tag: str, layers: Sequence[Layer], annotations: Mapping[str, str]
+        self, repository: str, tag: str, layers: Sequence[Blob], annotations: Mapping[str, str]
     ) -> int:
         """Write the layers' blobs and a manifest of them; return the number of bytes sent.
 
         Raises FetchError if the registry refuses it or does not answer.
         """
-        config = Layer(EMPTY_TYPE, EMPTY)
+        config = Blob(EMPTY_TYPE, EMPTY)
         sent = sum(self._put_blob(repository, layer) for layer in (config, *layers))
         manifest = {
             "schemaVersion": 2,
@@ -94,7 +94,7 @@ class RegistryWriter:
         self._ask("PUT", url, (201, 202), data, {"Content-Type": MANIFEST})
         return sent
 
-    def _put_blob(self, repository: str, layer: Layer) -> int:
+    def _put_blob(self, repository: str, layer: Blob) -> int:
         root, digest = f"{self.registry.root}/v2/{repository}/blobs", layer.digest
         if self._ask("HEAD", f"{root}/{digest}", (200, 302, 307, 404)).status_code != 404:
             return 0
@@ -168,6 +168,6 @@ class RegistryWriter:
         return bytes(data)
 
 
-def _descriptor(layer: Layer) -> dict[str, Any]:
+def _descriptor(layer: Blob) -> dict[str, Any]:
     title = {"annotations": {"org.opencontainers.image.title": layer.title}} if layer.title else {}
     return {"mediaType": layer.media_type, "digest": layer.digest, "size": layer.size, **title}

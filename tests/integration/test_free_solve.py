@@ -13,7 +13,7 @@ import rattler
 from rattler.package_cache import PackageCache, PackageCacheLayer
 
 from stacks.channel.build import build_missing
-from stacks.channel.index import Entry, index_files
+from stacks.channel.index import IndexEntry, index_files
 from stacks.channel.offers import read_channel
 from stacks.channel.solve import solve, solve_index
 from stacks.core.workspace import Workspace
@@ -41,7 +41,7 @@ def test_the_name_alone_gives_an_environment_that_computes(
     folder, prefix = tmp_path / "channel", tmp_path / "prefix"
     entries = []
     for name, built in build_missing(workspace, channel, solve(channel, [spec], GLIBC)).items():
-        entries.append(Entry(channel.offers[name], digests_of(built.path)))
+        entries.append(IndexEntry(channel.offers[name], digests_of(built.path)))
         target = folder / entries[-1].path
         target.parent.mkdir(parents=True, exist_ok=True)
         shutil.copyfile(built.path, target)

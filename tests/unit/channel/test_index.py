@@ -5,16 +5,18 @@ import json
 
 import zstandard
 
-from stacks.channel.index import Entry, digest_list, index_files
+from stacks.channel.index import IndexEntry, index_files, listed_digests
 from stacks.channel.offers import read_channel
 from stacks.channel.package import Digests
 from stacks.core.workspace import default_workspace
 
 
-def entries() -> list[Entry]:
+def entries() -> list[IndexEntry]:
     offers = read_channel(default_workspace()).offers.values()
     chosen = [o for o in offers if o.recipe.package.name in ("six", "libopenblas")]
-    return [Entry(offer, Digests("a" * 64, "b" * 32, 1000 + n)) for n, offer in enumerate(chosen)]
+    return [
+        IndexEntry(offer, Digests("a" * 64, "b" * 32, 1000 + n)) for n, offer in enumerate(chosen)
+    ]
 
 
 def test_the_index_has_each_package_as_clients_read_it() -> None:
@@ -40,7 +42,7 @@ def test_the_order_of_the_entries_does_not_matter() -> None:
 
 def test_the_list_has_the_digest_of_each_file() -> None:
     files = index_files(entries())
-    lines = digest_list(entries(), files, {"sources/a.dsc": "c" * 64}).splitlines()
+    lines = listed_digests(entries(), files, {"sources/a.dsc": "c" * 64}).splitlines()
     assert len(lines) == 7 and lines[-1] == "c" * 64 + "  sources/a.dsc"
     assert [line[66:] for line in lines] == sorted(line[66:] for line in lines)
     digest = hashlib.sha256(files["noarch/repodata.json.zst"]).hexdigest()

@@ -5,7 +5,7 @@ from __future__ import annotations
 import hashlib
 from pathlib import Path
 
-from stacks.channel.index import Entry, digest_list, index_files
+from stacks.channel.index import IndexEntry, index_files, listed_digests
 from stacks.channel.offers import read_channel
 from stacks.channel.package import Digests
 from stacks.locks.publication import Publication, source_path
@@ -20,12 +20,12 @@ def body(name: str) -> bytes:
     return f"the package {name}".encode() * 1000
 
 
-def entry(name: str) -> Entry:
+def entry(name: str) -> IndexEntry:
     """Return an entry of the package of a name, with bytes that are made of its name."""
     [offer] = [o for o in read_channel(CHECKOUT).offers.values() if o.recipe.package.name == name]
     data = body(name)
     md5 = hashlib.md5(data, usedforsecurity=False).hexdigest()
-    return Entry(offer, Digests(hashlib.sha256(data).hexdigest(), md5, len(data)))
+    return IndexEntry(offer, Digests(hashlib.sha256(data).hexdigest(), md5, len(data)))
 
 
 def publication(pin: DebPin | None = None) -> Publication:
@@ -33,7 +33,7 @@ def publication(pin: DebPin | None = None) -> Publication:
     entries = (entry("libopenblas"), entry("six"))
     pin = pin or deb(SOURCE)
     files = index_files(entries)
-    digests = digest_list(entries, files, {source_path(pin): pin.sha256})
+    digests = listed_digests(entries, files, {source_path(pin): pin.sha256})
     return Publication(entries, (entry("mkl"), entry("libcublas")), (pin,), files, digests)
 
 

@@ -5,7 +5,7 @@ from pathlib import Path
 
 import pytest
 
-from stacks.channel.index import Entry
+from stacks.channel.index import IndexEntry
 from stacks.channel.offers import read_channel
 from stacks.channel.package import Built, Digests
 from stacks.core.errors import IntegrityError
@@ -54,7 +54,7 @@ def made(monkeypatch: pytest.MonkeyPatch) -> list[dict[str, Digests]]:
     return asked
 
 
-def six() -> Entry:
+def six() -> IndexEntry:
     return entry("six")
 
 
@@ -67,7 +67,7 @@ def test_the_files_of_locked_packages_by_path(made: list[dict[str, Digests]], qu
 
 
 def test_a_package_with_other_bytes_is_refused(made: list[dict[str, Digests]]) -> None:
-    other = Entry(six().offer, Digests("0" * 64, "0" * 32, 1))
+    other = IndexEntry(six().offer, Digests("0" * 64, "0" * 32, 1))
     with pytest.raises(IntegrityError, match="with other bytes than the locked ones") as caught:
         packages_of(CHECKOUT, read_channel(CHECKOUT), [other])
     assert other.path in caught.value.what

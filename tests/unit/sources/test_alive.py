@@ -165,7 +165,7 @@ def test_a_stop_ends_the_survey() -> None:
 
     stop = threading.Event()
     with pytest.raises(KeyboardInterrupt):
-        alive.survey([alive.Place("a", (deb(),), check)], stop)
+        alive.survey([alive.SourcePlace("a", (deb(),), check)], stop)
     assert stop.is_set()
 
 
@@ -176,7 +176,9 @@ def test_errors_of_a_place_are_told_apart() -> None:
     def refused(pin: object) -> None:
         raise FetchError("refused")
 
-    places = [alive.Place(name, (deb(),), check) for name, check in (("a", busy), ("b", refused))]
+    places = [
+        alive.SourcePlace(name, (deb(),), check) for name, check in (("a", busy), ("b", refused))
+    ]
     a, b = alive.survey(places, threading.Event())
     assert (a.failure, a.problems) == ("busy", {})
     assert (b.failure, b.problems) == (None, {deb(): "refused"})

@@ -1,0 +1,43 @@
+"""Lists of the digests of a folder's files, as sha256sum prints them."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from pathlib import Path
+
+from stacks.core.disk import explain_disk_errors, sha256_of
+
+
+def text_of(digests: Mapping[str, str]) -> str:
+    """Return the list of SHA-256 digests by path, sorted by path."""
+    return "".join(f"{digest}  {path}\n" for path, digest in sorted(digests.items()))
+
+
+def parse(text: str) -> dict[str, str]:
+    """Return the digests of a list by path; a damaged line gives a path that no folder has."""
+    return {line[66:]: line[:64] for line in text.splitlines()}
+
+
+def files_of(folder: Path) -> dict[str, Path]:
+    """Return the files below a folder by their paths in it, sorted; a link counts as a file."""
+    with explain_disk_errors(folder):
+        return {
+            str(path.relative_to(folder)): path
+            for path in sorted(folder.rglob("*"))
+            if path.is_symlink() or not path.is_dir()
+        }
+
+
+def differences(expected: Mapping[str, str], present: Mapping[str, Path]) -> str:
+    """Return lines that name each file that is changed, missing or not expected; empty if none is.
+
+    expected: digests by path. present: files by path; a link is a changed file.
+    """
+    faults = [f"{path}: missing" for path in expected.keys() - present.keys()]
+    faults += [f"{path}: not part of it" for path in present.keys() - expected.keys()]
+    faults += [
+        f"{path}: changed"
+        for path in expected.keys() & present.keys()
+        if present[path].is_symlink() or sha256_of(present[path]) != expected[path]
+    ]
+    return "\n".join(f"  - {fault}" for fault in sorted(faults))

@@ -1,0 +1,60 @@
+from __future__ import annotations
+
+import hashlib
+import subprocess
+from pathlib import Path
+
+import pytest
+
+from stacks.core import digest_list
+
+
+@pytest.fixture
+def folder(tmp_path: Path) -> Path:
+    folder = tmp_path / "folder"
+    (folder / "b").mkdir(parents=True)
+    for name in ("a", "b/c d"):
+        (folder / name).write_text(name)
+    return folder
+
+
+def digests(folder: Path) -> dict[str, str]:
+    files = digest_list.files_of(folder)
+    return {name: hashlib.sha256(path.read_bytes()).hexdigest() for name, path in files.items()}
+
+
+def test_a_list_is_read_by_sha256sum_and_back(folder: Path) -> None:
+    expected = digests(folder)
+    assert list(expected) == ["a", "b/c d"]
+    text = digest_list.text_of(dict(reversed(expected.items())))
+    assert digest_list.parse(text) == expected
+    words = ["sha256sum", "--check", "--strict", "--quiet"]
+    subprocess.run(words, input=text, cwd=folder, text=True, check=True)
+
+
+def test_each_difference_is_named(folder: Path) -> None:
+    expected = digests(folder)
+    assert digest_list.differences(expected, digest_list.files_of(folder)) == ""
+    (folder / "a").write_text("A")
+    (folder / "b/c d").rename(folder / "d")
+    (folder / "e").symlink_to("b")
+    assert digest_list.differences(expected, digest_list.files_of(folder)).splitlines() == [
+        "  - a: changed",
+        "  - b/c d: missing",
+        "  - d: not part of it",
+        "  - e: not part of it",
+    ]
+
+
+def test_a_link_to_the_same_bytes_is_a_change(folder: Path) -> None:
+    expected = digests(folder)
+    (folder / "a").rename(folder.parent / "a")
+    (folder / "a").symlink_to(folder.parent / "a")
+    faults = digest_list.differences(expected, digest_list.files_of(folder))
+    assert faults == "  - a: changed"
+
+
+def test_a_damaged_list_matches_nothing(folder: Path) -> None:
+    damaged = digest_list.parse("no list\n")
+    faults = digest_list.differences(damaged, digest_list.files_of(folder))
+    assert "  - a: not part of it" in faults.splitlines()
