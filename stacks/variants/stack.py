@@ -39,7 +39,7 @@ framework: {framework}
 
 # Your packages, as pip takes them. They cannot replace what the framework needs.
 pip: []
-# pip: [lasagne, "matplotlib<4"]
+# pip: [scikit-learn, "matplotlib<4"]
 
 # A requirements file beside this one, with one package on each line.
 # requirements: requirements.txt
