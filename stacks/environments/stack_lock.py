@@ -4,12 +4,13 @@ from __future__ import annotations
 
 import io
 import sys
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 from contextlib import redirect_stderr
 
 from stacks.channel import solve as solver
 from stacks.channel.build import build_packages
-from stacks.channel.offers import read_channel
+from stacks.channel.offers import Channel, read_channel
+from stacks.channel.package import Digests
 from stacks.core.console import display_path, plural, step
 from stacks.core.disk import scratch
 from stacks.core.errors import UsageError
@@ -32,26 +33,14 @@ def relock(workspace: Workspace, variant: Variant, *, with_sdists: bool = True) 
     offers = solver.solve(channel, variant.conda_specs(), variant.framework.glibc)
     built = build_packages(workspace, channel, offers)
     digests = {name: digests_of(package.path) for name, package in built.items()}
-    own: tuple[IndexPin, ...] = ()
-    more = {}
-    if variant.requests:
-        with scratch() as folder, step("resolve", plural(len(variant.requests), "request")):
-            # The same without the packages to choose, which are chosen against it.
-            base = variant.model_copy(update={"file": folder / "base.yaml", "requests": ()})
-            lock.make(workspace, base, channel, digests)
-            # Its lines would name a folder that is gone a moment later.
-            with redirect_stderr(io.StringIO()):
-                prefix = build.make_environment(workspace, base)
-            own, pylock = requirements.resolve(
-                workspace, variant, prefix / "bin/python", channel.pins
-            )
-        more = {requirements.PYLOCK: pylock} if pylock else {}
+    own, pylock = _choose(workspace, variant, channel, digests) if variant.requests else ((), None)
     sdists = [pin for pin in own if not pin.filename.endswith(".whl")]
     if sdists and not with_sdists:
         raise UsageError(
             f"{display_path(variant.file)}: {_names(sdists)} only as a source archive",
             fix="ask for a version with a wheel, or leave out --no-sdist",
         )
+    more = {requirements.PYLOCK: pylock} if pylock else {}
     lock.make(workspace, variant, channel, digests, own, more)
     print(f"  {'locked':<9}{display_path(lock.folder_of(workspace, variant))}", file=sys.stderr)
     if sdists:
@@ -62,6 +51,22 @@ def relock(workspace: Workspace, variant: Variant, *, with_sdists: bool = True) 
         )
     if own:
         print(f"{plural(len(own), 'package')} of your own; next: ./invoke build {variant.option}")
+
+
+def _choose(
+    workspace: Workspace, variant: Variant, channel: Channel, digests: Mapping[str, Digests]
+) -> tuple[tuple[IndexPin, ...], str | None]:
+    """Return the files of a stack's own packages, and the text of pylock.toml, if any.
+
+    They are chosen against an environment that has all else. digests: those of its packages.
+    """
+    with scratch() as folder, step("resolve", plural(len(variant.requests), "request")):
+        base = variant.model_copy(update={"file": folder / "base.yaml", "requests": ()})
+        lock.make(workspace, base, channel, digests)
+        # Its lines would name a folder that is gone a moment later.
+        with redirect_stderr(io.StringIO()):
+            prefix = build.make_environment(workspace, base)
+        return requirements.resolve(workspace, variant, prefix / "bin/python", channel.pins)
 
 
 def _names(pins: Sequence[IndexPin]) -> str:
