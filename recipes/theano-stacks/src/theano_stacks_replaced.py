@@ -104,7 +104,7 @@ def _forgetting(make):
         make(self, *positional, **named)
         for feature in self.fgraph._features:
             # The function has no use for it, and would keep the old scans in memory.
-            vars(feature).pop("scan_successors", None)
+            getattr(feature, "__dict__", {}).pop("scan_successors", None)
 
     return __init__
 
