@@ -113,7 +113,7 @@ def in_2036(monkeypatch: pytest.MonkeyPatch) -> list[str]:
 
 def output_of(builder: Builder) -> tuple[str, str]:
     with builder:
-        return builder.communicate(timeout=120)
+        return builder.communicate(timeout=300)
 
 
 def test_in_2036_from_a_vendored_folder(
