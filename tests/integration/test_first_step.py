@@ -31,6 +31,28 @@ folders = list(options[1]) + cmodule.std_include_dirs()
 print(json.dumps({"values": values, "words": options[0] + tuple(words), "folders": folders}))
 """
 
+# Replaces a scan by another, then asks for the shape of the first one's output.
+REPLACING = """
+import theano, theano.tensor as T
+from theano.compile.ops import Shape_i
+from theano.gof import FunctionGraph
+from theano.gof.toolbox import ReplaceValidate
+
+x = T.vector("x")
+y, _ = theano.scan(lambda each: each * 2, sequences=[x])
+size = x.shape[0]
+fgraph = FunctionGraph([x], [y, size], clone=False)
+fgraph.attach_feature(ReplaceValidate())
+
+def scans():
+    return [n for n in fgraph.toposort() if type(n.op).__name__ == "Scan"]
+
+old = scans()[0].outputs[0]
+fgraph.replace_all_validate([(old, scans()[0].clone().outputs[0])])
+fgraph.replace_all_validate([(size, Shape_i(0)(old))])
+print(len(scans()))
+"""
+
 
 def run(
     place: Path, folder: Path, *words: str | Path, flags: str = "cxx=", **variables: str
@@ -108,6 +130,15 @@ def test_switched_off_theano_is_as_it_is_node_by_node(
     assert (expected["ours"], off["ours"]) == ([], ["theano_stacks_quick"])
     assert off["graphs"] == expected["graphs"] and off["values"] == expected["values"]
     assert not list(tmp_path.rglob("theano_stacks_graphs"))
+
+
+def test_replaced_scan_does_not_come_back(prefix: Prefix, tmp_path: Path) -> None:
+    place = prefix("theano-0.8.2", "openblas")
+    counts = [
+        run(place, tmp_path, "-c", REPLACING, THEANO_STACKS_QUICK=quick).stdout.split()[-1]
+        for quick in ("0", "1")
+    ]
+    assert counts == ["2", "1"]
 
 
 @pytest.mark.parametrize("framework", FRAMEWORKS)
