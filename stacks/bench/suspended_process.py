@@ -15,6 +15,7 @@ from pathlib import Path
 from typing import Any
 
 from stacks.core import jsonfile
+from stacks.core.disk import scratch_parent
 from stacks.core.process import TAIL, CommandError, cannot_run, quoted
 
 PROC = Path("/proc")
@@ -43,7 +44,7 @@ class SuspendedProcess:
         self._limit = limit
         self._read = b""
         # Closed by kill().
-        self._errors = tempfile.TemporaryFile()  # noqa: SIM115
+        self._errors = tempfile.TemporaryFile(dir=scratch_parent())  # noqa: SIM115
         try:
             self._process = subprocess.Popen(
                 self._words,

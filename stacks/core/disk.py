@@ -181,15 +181,25 @@ def scratch() -> Iterator[Path]:
     """Give a temporary folder for the block; DiskError if none can be made."""
     parent = Path(os.environ.get("TMPDIR") or "/tmp")  # noqa: S108
     with explain_disk_errors(parent):
-        try:
-            chosen = Path(tempfile.gettempdir())
-        except FileNotFoundError as error:
+        chosen = scratch_parent()
+        if chosen is None:
             raise DiskError(
-                f"a temporary folder cannot be made: {error.strerror}",
-                fix="free some space there, or set TMPDIR to a folder that you may write",
-            ) from error
+                "a temporary folder cannot be made: none that may be written",
+                fix="set TMPDIR to a folder that you may write",
+            )
         with temporary_folder(chosen, SCRATCH) as folder:
             yield folder
+
+
+def scratch_parent() -> Path | None:
+    """Return the folder for temporary files, TMPDIR or what systems have; None if there is none.
+
+    Python's own choice writes a file to try a folder, which stays if the process is killed then.
+    """
+    names = [os.environ.get(name) for name in ("TMPDIR", "TEMP", "TMP")]
+    folders = [Path(name) for name in (*names, "/tmp", "/var/tmp") if name]  # noqa: S108
+    usable = (folder for folder in folders if folder.is_dir() and os.access(folder, os.W_OK))
+    return next((folder.absolute() for folder in usable), None)
 
 
 @contextmanager

@@ -13,6 +13,7 @@ from contextlib import contextmanager
 from pathlib import Path
 from typing import IO, Any
 
+from stacks.core.disk import scratch_parent
 from stacks.core.errors import StacksError
 
 LOGGER = logging.getLogger(__name__)
@@ -116,7 +117,7 @@ def run_piped(
 
     Raises CommandError as `call` does, also if the block failed because the output was cut short.
     """
-    with tempfile.TemporaryFile() as errors:
+    with tempfile.TemporaryFile(dir=scratch_parent()) as errors:
         process = start(arguments, env=env, stdout=subprocess.PIPE, stderr=errors)
         failure: Exception | None = None
         with process:

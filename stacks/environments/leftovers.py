@@ -10,13 +10,12 @@ import fcntl
 import os
 import re
 import sys
-import tempfile
 import time
 from collections.abc import Collection, Iterable, Iterator
 from contextlib import suppress
 from pathlib import Path
 
-from stacks.core.disk import SCRATCH, remove_leftover
+from stacks.core.disk import SCRATCH, remove_leftover, scratch_parent
 from stacks.core.locking import acquire
 from stacks.core.workspace import Workspace
 from stacks.environments import in_use
@@ -79,8 +78,8 @@ def collect_scratch() -> None:
     """Remove the person's temporary folders in TMPDIR that no process uses."""
     # Without a folder for temporary files there is nothing to remove.
     with suppress(OSError):
-        folder = Path(tempfile.gettempdir())
-        remove(_in_scratch(folder), folder)
+        if folder := scratch_parent():
+            remove(_in_scratch(folder), folder)
 
 
 def _in_scratch(folder: Path) -> Iterator[Path]:

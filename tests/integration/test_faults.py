@@ -6,7 +6,6 @@ import json
 import os
 import shutil
 import subprocess
-import tempfile
 from pathlib import Path
 
 import pytest
@@ -56,7 +55,7 @@ def test_what_a_killed_build_leaves_is_collected(
 ) -> None:
     sound = set(tiny.cache.glob("*/*"))
     assert ended(tiny.builder("by-pip", point))[0] == KILLED
-    monkeypatch.setattr(tempfile, "tempdir", str(tiny.root / "scratch"))
+    monkeypatch.setenv("TMPDIR", str(tiny.root / "scratch"))
     leftovers.collect(tiny.workspace, ("cache",))
     assert not list((tiny.root / "scratch").iterdir())
     names = {path.name for path in set(tiny.cache.glob("*/*")) - sound}

@@ -5,7 +5,6 @@ import hashlib
 import os
 import subprocess
 import sys
-import tempfile
 import threading
 from pathlib import Path
 
@@ -21,6 +20,7 @@ from stacks.core.disk import (
     remove_leftover,
     replace_atomically,
     scratch,
+    scratch_parent,
     sha256_of,
     temporary_folder,
     write_atomically,
@@ -234,13 +234,20 @@ def test_other_errors_are_not_hidden() -> None:
         raise FileNotFoundError(errno.ENOENT, "none")
 
 
-def test_no_space_for_temporary_files(monkeypatch: pytest.MonkeyPatch) -> None:
-    def none() -> None:
-        raise FileNotFoundError(errno.ENOENT, "No usable temporary directory found in [...]")
-
-    monkeypatch.setattr(tempfile, "gettempdir", none)
-    with pytest.raises(DiskError, match=r"(?s)No usable.*set TMPDIR"), scratch():
+def test_no_folder_for_temporary_files(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr("os.access", lambda path, mode: False)
+    with pytest.raises(DiskError, match=r"(?s)none that may be written.*set TMPDIR"), scratch():
         pass
+
+
+def test_the_folder_for_temporary_files(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setenv("TMPDIR", str(tmp_path))
+    assert scratch_parent() == tmp_path
+    monkeypatch.setenv("TMPDIR", str(tmp_path / "none"))
+    monkeypatch.setenv("TEMP", str(tmp_path))
+    assert scratch_parent() == tmp_path
+    # None is tried by a file, which would stay if this process were killed.
+    assert not list(tmp_path.iterdir())
 
 
 HOLDER = """

@@ -9,7 +9,7 @@ from unit.helpers.staging import make_context, tree, write_gcc
 EXTRA = {
     "stage": "thin-front",
     "library": "libblas.so.3",
-    "serving": "libmkl_rt.so.3",
+    "serving": ["libblas_threads.so.1", "libmkl_rt.so.3"],
     "links": {"libblas.so": "libblas.so.3"},
 }
 
@@ -18,6 +18,7 @@ def test_the_front_needs_the_library_that_serves(tmp_path: Path) -> None:
     source = tmp_path / "recipes/a/src/complex.c"
     source.parent.mkdir(parents=True)
     source.touch()
+    source.with_name("complex.h").touch()
     source.with_name("LICENSE-a").write_text("BSD")
     context = make_context(tmp_path, EXTRA, [], {})
     log = write_gcc(context)
@@ -27,5 +28,9 @@ def test_the_front_needs_the_library_that_serves(tmp_path: Path) -> None:
         "lib/libblas.so.3",
         "share/licenses/a/LICENSE-a",
     ]
-    assert needed(context.root / "lib/libblas.so.3")[0] == "libmkl_rt.so.3"
-    assert "-s complex.c -o libblas.so.3 -Wl,-soname,libblas.so.3" in log.read_text()
+    first, second, *_ = needed(context.root / "lib/libblas.so.3")
+    assert (first, second) == ("libblas_threads.so.1", "libmkl_rt.so.3")
+    command = log.read_text()
+    # The library that the others stand in front of, for sources that look for its functions.
+    assert '-s -DSERVING="libmkl_rt.so.3" complex.c -o libblas.so.3' in command
+    assert "-Wl,-soname,libblas.so.3 -Wl,--as-needed -ldl -lpthread" in command

@@ -2,6 +2,7 @@
 
 import json
 import os
+from types import SimpleNamespace
 from typing import Any
 
 import pytest
@@ -23,8 +24,14 @@ def four_cores(monkeypatch: pytest.MonkeyPatch) -> None:
         monkeypatch.setattr(threads.machine, name, lambda: 4)
 
 
-def check(monkeypatch: pytest.MonkeyPatch, count: int | None, times: object = ONE_THREAD) -> Any:
+def check(
+    monkeypatch: pytest.MonkeyPatch,
+    count: int | None,
+    times: object = ONE_THREAD,
+    handle: object = None,
+) -> Any:
     monkeypatch.setattr(threads, "measure", lambda context, count: times)
+    monkeypatch.setattr(threads.bindings, "loaded", lambda path: handle)
     serving = library.Library("openblas", "1", None, count, "/lib/x.so")
     return threads.check(context(serving=serving, has_ldflags=True))
 
@@ -34,6 +41,20 @@ def test_the_number_of_cores_passes(monkeypatch: pytest.MonkeyPatch) -> None:
     assert found.status == "pass"
     assert found.detail == ("4 threads, 4 usable; 1.0 processors busy; with one requested: 1.0")
     assert check(monkeypatch, None).detail.startswith("number unknown, 4 usable")
+
+
+@pytest.mark.parametrize(
+    ("adapt", "end"),
+    [
+        (1, "; fewer for small work, and on a busy machine"),
+        (0, "; the same for each call: THEANO_STACKS_THREADS=fixed"),
+    ],
+)
+def test_whether_each_call_gets_a_number_of_its_own(
+    adapt: int, end: str, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    handle = SimpleNamespace(blas_threads_adapt=lambda: adapt)
+    assert check(monkeypatch, 4, handle=handle).detail.endswith("requested: 1.0" + end)
 
 
 def test_another_number_than_the_variables_fails(monkeypatch: pytest.MonkeyPatch) -> None:
