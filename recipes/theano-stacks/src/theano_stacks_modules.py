@@ -126,6 +126,8 @@ class Store(object):
         """Write a module's bytes in one step and return whether that worked."""
         part = None
         try:
+            # Theano removes empty folders from its compile folder when it first looks through it.
+            _owner(self.folder)
             if not self.trimmed:
                 self.trimmed = True
                 self.trim()

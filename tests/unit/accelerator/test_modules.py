@@ -75,6 +75,13 @@ def test_changed_file_is_not_used_and_can_be_written_again(
     assert store.keep(KEY, MODULE) and store.take(KEY) == MODULE
 
 
+def test_a_folder_that_was_removed_while_it_was_empty(store: Any, folder: Path) -> None:
+    """Theano does so with empty folders in its compile folder."""
+    folder.rmdir()
+    assert store.keep(KEY, MODULE) and store.take(KEY) == MODULE
+    assert folder.stat().st_mode & 0o777 == 0o700
+
+
 def test_renamed_file_is_not_used(store: Any, folder: Path) -> None:
     store.keep(KEY, MODULE)
     (folder / KEY).rename(folder / OTHER)
