@@ -22,6 +22,7 @@ from stacks.environments import (
     pip_install,
     pip_settings,
     settings,
+    start_hook,
 )
 from stacks.environments.manifest import READY
 from stacks.environments.part import Part
@@ -42,7 +43,16 @@ def folder_of(workspace: Workspace, variant: Variant) -> Path:
 
 def key_of(workspace: Workspace, variant: Variant, lock: Lock, target: Path) -> str:
     """Return the hash of the inputs of an environment in the folder `target`."""
-    modules = (contents, install, manifest, own_packages, pip_install, pip_settings, settings)
+    modules = (
+        contents,
+        install,
+        manifest,
+        own_packages,
+        pip_install,
+        pip_settings,
+        settings,
+        start_hook,
+    )
     code = [sha256_of(Path(file)) for file in (__file__, *(str(m.__file__) for m in modules))]
     unlocked = [offer.inputs for offer in accelerator.offers(workspace, variant)]
     inputs = [code, lock.sha256, unlocked, variant.model_dump_json(), str(target)]

@@ -1,0 +1,118 @@
+"""The module of an environment that runs at each start of its Python, as a template.
+
+settings.py fills it in; what it sets holds however Python is started.
+"""
+
+from __future__ import annotations
+
+# Runs under every Python that a prefix can have, from 2.7 on.
+SOURCE = '''\
+"""Names this environment's settings to {module}; the user's own may add to them."""
+
+import os
+import sys
+
+PREFIX = getattr(sys, "base_prefix", sys.prefix)
+SETTINGS = os.path.join(PREFIX, "etc", "theanorc")
+OTHERS = os.environ.get({rc_variable!r}, os.path.join("~", ".{module}rc"))
+
+
+def _of_environment(name):
+    return os.path.isdir(os.path.join(os.path.dirname(name), "theano-stacks"))
+
+
+# A program of another environment may have started this one: its settings end here.
+OWN = [name for name in OTHERS.split(os.pathsep) if not _of_environment(name)]
+os.environ[{rc_variable!r}] = os.pathsep.join([SETTINGS] + OWN)
+# The compiler's name in the settings is bare, because Theano cannot take a path with blanks in it.
+SCRIPTS = os.path.join(PREFIX, "bin")
+PATH = os.environ.get("PATH", os.defpath).split(os.pathsep)
+# The scripts of a virtual environment come before those of the environment that it stands on.
+FIRST = [SCRIPTS] if sys.prefix == PREFIX else [os.path.join(sys.prefix, "bin"), SCRIPTS]
+if PATH[: len(FIRST)] != FIRST:
+    os.environ["PATH"] = os.pathsep.join(FIRST + PATH)
+# pip reads this environment's pip.conf, but not in a virtual environment, and a variable replaces
+# it. The constraints of another environment end here.
+GIVEN = os.environ.get("PIP_CONSTRAINT", "").split()
+if GIVEN or sys.prefix != PREFIX:
+    OTHER = [name for name in GIVEN if not name.endswith("/{constraints_file}")]
+    os.environ["PIP_CONSTRAINT"] = " ".join(OTHER + [{constraints!r}])
+WRITABLE = os.access(os.path.join(PREFIX, "var"), os.W_OK)
+for name, value in {environment!r}:
+    # A folder to keep things in is of no use to a person who may not write to it.
+    if WRITABLE or not value.startswith("{{prefix}}/var/"):
+        os.environ.setdefault(name, value.replace("{{prefix}}", PREFIX))
+# Where environments share compiled modules; bytes, whatever the path has in it.
+MODULES = {modules!r}
+if not isinstance(MODULES, str):
+    MODULES = os.fsdecode(MODULES)
+if MODULES and os.access(os.path.dirname(MODULES), os.W_OK):
+    os.environ.setdefault("{modules_variable}", MODULES)
+
+
+def _processors():
+    try:
+        return len(os.sched_getaffinity(0))
+    except AttributeError:
+        return os.sysconf("SC_NPROCESSORS_ONLN")
+
+
+def _words(*path):
+    try:
+        with open(os.path.join(*path)) as file:
+            return file.read().split()
+    except (IOError, OSError):
+        return []
+
+
+def _quota():
+    """Return the processors that control groups allow this process, rounded up; 0 for no limit."""
+    limits = []
+    for line in _words("/proc/self/cgroup"):
+        controllers, _, path = line.partition(":")[2].partition(":")
+        base = ("/sys/fs/cgroup/" + controllers).rstrip("/")
+        while True:
+            folder = base + path.rstrip("/")
+            limits.append(_words(folder, "cpu.max"))
+            limits.append(
+                _words(folder, "cpu.cfs_quota_us") + _words(folder, "cpu.cfs_period_us")
+            )
+            if path in ("", "/"):
+                break
+            path = os.path.dirname(path)
+    pairs = [pair for pair in limits if len(pair) == 2 and pair[0] not in ("max", "-1")]
+    return min([-(-int(quota) // int(period)) for quota, period in pairs] or [0])
+
+
+def _processor():
+    """Return vendor, family and flags of the first processor that the kernel tells of."""
+    fields = {{}}
+    try:
+        with open("/proc/cpuinfo") as file:
+            for line in file:
+                name, colon, value = line.partition(":")
+                if not colon:
+                    break
+                fields[name.strip()] = value.strip()
+    except (IOError, OSError):
+        pass
+    family = fields.get("cpu family", "")
+    return fields.get("vendor_id"), family, set(fields.get("flags", "").split())
+
+
+PROCESSORS = {processors!r}
+if PROCESSORS:
+    VENDOR, FAMILY, FLAGS = _processor()
+for vendor, family, flags, variables in PROCESSORS:
+    if (vendor, family) == (VENDOR, FAMILY) and FLAGS.issuperset(flags):
+        for name, value in variables:
+            os.environ.setdefault(name, value)
+
+THREADS = {threads!r}
+if THREADS and not any(os.environ.get(name) for name in THREADS):
+    AFFINE, QUOTA = _processors(), _quota()
+    USABLE = min(AFFINE, QUOTA) if QUOTA else AFFINE
+    # Libraries count the processors by themselves, but not a quota.
+    if USABLE < AFFINE or {one_thread!r}:
+        os.environ[THREADS[0]] = str(USABLE)
+'''

@@ -1,0 +1,247 @@
+from __future__ import annotations
+
+import json
+import shutil
+import subprocess
+import sys
+from pathlib import Path
+
+import pytest
+
+from stacks.core.workspace import Workspace
+from stacks.environments import settings
+from stacks.variants.load import load_variant
+from stacks.variants.variant import Variant
+
+PACKAGES = [{"name": "python", "version": "3.9.2", "sha256": "0" * 64, "manager": "conda"}]
+
+
+@pytest.fixture
+def variant(workspace: Workspace) -> Variant:
+    return load_variant(workspace, "openblas", "theano-1.0.5")
+
+
+def hook(
+    variant: Variant,
+    prefix: Path,
+    cpuinfo: str = "",
+    venv: str = "",
+    files: str = "{}",
+    **environ: str,
+) -> dict[str, str]:
+    """Return the variables that a Python has once it ran the hook of an environment.
+
+    venv: the virtual environment on top whose Python it is. files: {name: text} of the system's, as
+    JSON; it has no others, and 8 processors.
+    """
+    system = {"/proc/cpuinfo": cpuinfo, **json.loads(files)}
+    if not (prefix / settings.FOLDER).is_dir():
+        settings.write(variant, prefix, prefix, list(PACKAGES))
+    source = prefix / f"lib/python{variant.framework.python}/site-packages/{settings.HOOK}.py"
+    code = (
+        f"import io, json, os, sys; sys.base_prefix = {str(prefix)!r}; "
+        f"sys.prefix = {str(venv or prefix)!r}; "
+        f"sys.path.append({str(source.parent)!r}); "
+        "os.sched_getaffinity = lambda process: range(8)\n"
+        f"def opened(name, files={system!r}):\n"
+        "    if name not in files: raise IOError(name)\n"
+        "    return io.StringIO(files[name])\n"
+        f"exec(open({str(source)!r}).read(), {{'open': opened}}); "
+        "print(json.dumps(dict(os.environ)))"
+    )
+    output = subprocess.check_output([sys.executable, "-I", "-S", "-c", code], env=environ)
+    found: dict[str, str] = json.loads(output)
+    return found
+
+
+@pytest.fixture
+def prefix(tmp_path: Path, variant: Variant) -> Path:
+    place = tmp_path / "prefix"
+    (place / f"lib/python{variant.framework.python}/site-packages").mkdir(parents=True)
+    return place
+
+
+def test_the_hook_puts_the_environments_folder_into_variables(
+    workspace: Workspace, variant: Variant, prefix: Path
+) -> None:
+    own = variant.model_copy(update={"variables": {"CACHE": "{prefix}/var/x", "NAME": "a"}})
+    found = hook(own, prefix, PATH="/bin")
+    assert (found["CACHE"], found["NAME"]) == (f"{prefix}/var/x", "a")
+    assert hook(own, prefix, PATH="/bin", CACHE="/mine")["CACHE"] == "/mine"
+    # Nobody can write to a folder that is not there, root included.
+    (prefix / "var").rename(prefix / "gone")
+    left = hook(own, prefix, PATH="/bin")
+    assert ("CACHE" in left, left["NAME"]) == (False, "a")
+
+
+def test_the_hook_names_the_folder_of_shared_modules(
+    workspace: Workspace, variant: Variant, prefix: Path
+) -> None:
+    cache = prefix.parent / "a cache, é"
+    name = settings.MODULES_VARIABLE
+    settings.write(variant, prefix, prefix, list(PACKAGES), cache / "modules")
+    # Nobody can write to a folder that is not there, root included.
+    assert name not in hook(variant, prefix, PATH="/bin")
+    cache.mkdir()
+    assert hook(variant, prefix, PATH="/bin")[name] == str(cache / "modules")
+    assert hook(variant, prefix, PATH="/bin", **{name: "0"})[name] == "0"
+
+
+@pytest.mark.parametrize(
+    ("flavour", "framework", "modules"),
+    [
+        ("openblas", "theano-1.0.5", None),
+        ("pip-default", "theano-1.0.5", Path("/modules")),
+        ("openblas", "pytensor-3.3.7", Path("/modules")),
+    ],
+)
+def test_variants_that_share_no_modules(
+    workspace: Workspace, tmp_path: Path, flavour: str, framework: str, modules: Path | None
+) -> None:
+    chosen = load_variant(workspace, flavour, framework)
+    packages = tmp_path / f"lib/python{chosen.framework.python}/site-packages"
+    packages.mkdir(parents=True)
+    settings.write(chosen, tmp_path, tmp_path, list(PACKAGES), modules)
+    assert "MODULES = b''" in (packages / f"{settings.HOOK}.py").read_text()
+    assert settings.MODULES_VARIABLE not in hook(chosen, tmp_path, PATH="/bin")
+
+
+def test_the_hook_names_the_settings_first(
+    workspace: Workspace, variant: Variant, prefix: Path
+) -> None:
+    found = hook(variant, prefix, PATH="/usr/bin:/bin")
+    assert found["THEANORC"] == f"{prefix}/etc/theanorc:~/.theanorc"
+    assert found["PATH"] == f"{prefix}/bin:/usr/bin:/bin"
+
+
+def test_the_hook_keeps_the_users_rc_files(
+    workspace: Workspace, variant: Variant, prefix: Path
+) -> None:
+    found = hook(variant, prefix, PATH="/bin", THEANORC="/a:/b")
+    assert found["THEANORC"] == f"{prefix}/etc/theanorc:/a:/b"
+
+
+def test_the_hook_in_a_child_changes_nothing(
+    workspace: Workspace, variant: Variant, prefix: Path
+) -> None:
+    environ = {"PATH": f"{prefix}/bin:/bin", "THEANORC": f"{prefix}/etc/theanorc:/a"}
+    found = hook(variant, prefix, **environ)
+    assert {name: found[name] for name in environ} == environ
+
+
+def test_the_hook_holds_pip_in_a_virtual_environment(
+    workspace: Workspace, variant: Variant, prefix: Path, tmp_path: Path
+) -> None:
+    own = f"file://{prefix}/etc/theano-stacks/constraints.txt"
+    other = "file:///a/etc/theano-stacks/constraints.txt"
+    assert "PIP_CONSTRAINT" not in hook(variant, prefix, PATH="/bin")
+    venv = tmp_path / "venv"
+    found = hook(variant, prefix, venv=str(venv), PATH=f"{prefix}/bin:/bin")
+    assert found["PIP_CONSTRAINT"] == own
+    assert found["PATH"].startswith(f"{venv}/bin:{prefix}/bin:")
+    # As the variable replaces what pip.conf says, the user's own are added to.
+    for given in (f"mine.txt {other}", f"mine.txt {own}"):
+        found = hook(variant, prefix, PATH="/bin", PIP_CONSTRAINT=given)
+        assert found["PIP_CONSTRAINT"] == f"mine.txt {own}"
+
+
+def test_the_hook_leaves_another_environments_settings_out(
+    workspace: Workspace, variant: Variant, prefix: Path, tmp_path: Path
+) -> None:
+    (tmp_path / "other/etc/theano-stacks").mkdir(parents=True)
+    found = hook(variant, prefix, PATH="/bin", THEANORC=f"{tmp_path}/other/etc/theanorc:/etc/rc")
+    assert found["THEANORC"] == f"{prefix}/etc/theanorc:/etc/rc"
+
+
+CPUINFO = """processor\t: 0
+vendor_id\t: {vendor}
+cpu family\t: {family}
+model name\t: a: b
+flags\t\t: fpu avx2 {flags}
+
+processor\t: 1
+vendor_id\t: another
+"""
+
+
+AVX512 = "avx512f avx512bw avx512cd avx512dq avx512vl"
+
+
+def chosen(workspace: Workspace, prefix: Path, cpuinfo: str, **environ: str) -> str | None:
+    found = hook(load_variant(workspace, "blis"), prefix, cpuinfo, PATH="/bin", **environ)
+    return found.get("BLIS_ARCH_TYPE")
+
+
+@pytest.mark.parametrize(
+    ("cpuinfo", "kernels"),
+    [
+        (CPUINFO.format(vendor="AuthenticAMD", family=26, flags=AVX512), "0"),
+        (CPUINFO.format(vendor="AuthenticAMD", family=26, flags="avx512f"), None),
+        (CPUINFO.format(vendor="AuthenticAMD", family=25, flags=AVX512), None),
+        (CPUINFO.format(vendor="GenuineIntel", family=26, flags=AVX512), None),
+        ("", None),
+    ],
+)
+def test_kernels_for_a_processor_that_the_library_does_not_know(
+    workspace: Workspace, prefix: Path, cpuinfo: str, kernels: str | None
+) -> None:
+    assert chosen(workspace, prefix, cpuinfo) == kernels
+    assert chosen(workspace, prefix, cpuinfo, BLIS_ARCH_TYPE="3") == "3"
+
+
+CGROUP_2 = {"/proc/self/cgroup": "0::/a/b\n"}
+
+
+CGROUP_1 = {"/proc/self/cgroup": "7:memory:/x\n3:cpu,cpuacct:/a\n"}
+
+
+V1 = "/sys/fs/cgroup/cpu,cpuacct"
+
+
+@pytest.mark.parametrize(
+    ("files", "count"),
+    [
+        ({}, None),
+        (CGROUP_2, None),
+        ({**CGROUP_2, "/sys/fs/cgroup/a/b/cpu.max": "max 100000\n"}, None),
+        ({**CGROUP_2, "/sys/fs/cgroup/a/b/cpu.max": "100000 100000\n"}, "1"),
+        # Rounded up; the least of all groups above counts.
+        ({**CGROUP_2, "/sys/fs/cgroup/a/cpu.max": "150000 100000\n"}, "2"),
+        (
+            {
+                **CGROUP_2,
+                "/sys/fs/cgroup/a/cpu.max": "50000 100000\n",
+                "/sys/fs/cgroup/a/b/cpu.max": "400000 100000\n",
+            },
+            "1",
+        ),
+        # More than the machine has.
+        ({**CGROUP_2, "/sys/fs/cgroup/cpu.max": "6400000 100000\n"}, None),
+        (
+            {**CGROUP_1, f"{V1}/a/cpu.cfs_quota_us": "-1\n", f"{V1}/a/cpu.cfs_period_us": "1000\n"},
+            None,
+        ),
+        # In a container the group's own path is that of the host.
+        (
+            {**CGROUP_1, f"{V1}/cpu.cfs_quota_us": "3000\n", f"{V1}/cpu.cfs_period_us": "1000\n"},
+            "3",
+        ),
+    ],
+)
+def test_a_containers_quota_bounds_the_threads(
+    workspace: Workspace, prefix: Path, files: dict[str, str], count: str | None
+) -> None:
+    text = json.dumps(files)
+    for flavour, name in (("openblas", "OPENBLAS_NUM_THREADS"), ("mkl", "MKL_NUM_THREADS")):
+        place = prefix.parent / flavour
+        shutil.copytree(prefix, place)
+        variant = load_variant(workspace, flavour, "theano-1.0.5")
+        assert hook(variant, place, files=text, PATH="/bin").get(name) == count
+        # The user's own count wins.
+        own = hook(variant, place, files=text, PATH="/bin", OMP_NUM_THREADS="5")
+        assert name not in own
+
+
+def test_the_threads_of_a_library_whose_default_is_one(workspace: Workspace, prefix: Path) -> None:
+    variant = load_variant(workspace, "blis", "theano-1.0.5")
+    assert hook(variant, prefix, PATH="/bin")["BLIS_NUM_THREADS"] == "8"
