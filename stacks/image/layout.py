@@ -201,7 +201,7 @@ def _settings_of(variant: Variant, environment: Path) -> list[str]:
 
 def _blas_of(variant: Variant, parts: Sequence[Part], environment: Path) -> list[str]:
     """Return the files of the packages that differ between a framework's variants."""
-    names = {"libblas", AMDLIBM, *(spec.split()[0] for spec in variant.packages)}
+    names = {"libblas", "blas-threads", AMDLIBM, *(spec.split()[0] for spec in variant.packages)}
     if variant.blas:
         names.add(variant.blas.package.split()[0])
     files: list[str] = []

@@ -82,13 +82,10 @@ def test_a_changed_setting_outside_the_specs(tiny: Tiny) -> None:
 
 def test_a_changed_pin(workspace: Workspace, tiny: Tiny) -> None:
     def other(pins: Pins) -> Pins:
-        return Pins(
-            debs=pins.debs,
-            files=tuple(
-                dataclasses.replace(p, sha256="0" * 64) if p.name == "six" else p
-                for p in pins.files
-            ),
+        files = (
+            dataclasses.replace(p, sha256="0" * 64) if p.name == "six" else p for p in pins.files
         )
+        return dataclasses.replace(pins, files=tuple(files))
 
     sources = tiny.workspace.sources_lock
     write_pins(sources, other(read_pins(sources)))

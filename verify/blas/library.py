@@ -6,7 +6,7 @@ import collections
 import ctypes
 import os
 
-from verify.blas import bindings
+from verify.blas import bindings, relocations
 
 # name: `openblas`, `mkl`, `blis`, `atlas`, `armpl`, or `reference or unknown`;
 # kernel: the name of the kernels that it has selected; threads: how many it would use now. All but
@@ -18,6 +18,12 @@ OPENBLAS_NAMES = tuple(
     prefix + "openblas_%s" + suffix for prefix in ("", "scipy_") for suffix in ("", "64_")
 )
 
+# Functions by which a library is known, and which nothing in front of it defines again.
+IDENTITIES = tuple(pattern % "get_config" for pattern in OPENBLAS_NAMES) + (
+    "MKL_Get_Version_String",
+    "bli_info_get_version_str",
+)
+
 
 def identify(path):
     """Return the Library that is loaded from a path."""
@@ -27,6 +33,16 @@ def identify(path):
         if fields:
             return Library(*(fields + (path,)))
     return Library(_name_inside(path), None, None, None, path)
+
+
+def behind(path):
+    """Return the file that has the code of a loaded library: of a front, the one it leads to."""
+    handle = bindings.loaded(path)
+    for name in IDENTITIES:
+        if hasattr(handle, name):
+            address = ctypes.cast(getattr(handle, name), ctypes.c_void_p).value
+            return relocations.file_of(address) or path
+    return path
 
 
 def _name_inside(path):

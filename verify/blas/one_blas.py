@@ -25,7 +25,8 @@ def check(context):
     callers = callers_of_libraries(context)
     if not callers:
         return skipped(NAME, "nothing calls a BLAS product")
-    libraries = library.merged([library.identify(path) for path in sorted(callers)])
+    paths = sorted({library.behind(path) for path in callers})
+    libraries = library.merged([library.identify(path) for path in paths])
     detail = "; ".join(
         "%s: %s" % (" and ".join(names), library.describe(library.identify(path)))
         for path, names in sorted(callers.items(), key=lambda item: item[1])

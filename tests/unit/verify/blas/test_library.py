@@ -2,6 +2,7 @@
 
 from pathlib import Path
 from typing import Any
+from unittest.mock import Mock
 
 import pytest
 
@@ -93,6 +94,18 @@ def test_describe_with_and_without_details() -> None:
 
 def mkl(name: str, version: str = "2024.0") -> Any:
     return library.Library("mkl", version, None, 2, f"/lib/{name}")
+
+
+def test_behind_a_front_is_the_file_that_has_the_librarys_function(
+    monkeypatch: pytest.MonkeyPatch,
+) -> None:
+    known = Handle(openblas_get_config=b"OpenBLAS 0.3.34")
+    handles = {"/lib/libblas_threads.so.1": known, "/lib/libx.so": Handle(dgemm_=None)}
+    monkeypatch.setattr(bindings, "loaded", handles.get)
+    monkeypatch.setattr(library.ctypes, "cast", lambda function, kind: Mock(value=17))
+    monkeypatch.setattr(library.relocations, "file_of", {17: "/lib/libopenblas.so"}.get)
+    assert library.behind("/lib/libblas_threads.so.1") == "/lib/libopenblas.so"
+    assert library.behind("/lib/libx.so") == "/lib/libx.so"
 
 
 def test_the_parts_of_one_mkl_are_merged_into_libmkl_rt(

@@ -16,6 +16,7 @@ def check(
     monkeypatch: pytest.MonkeyPatch, callers: dict[str, list[str]], blas: object = None
 ) -> Any:
     monkeypatch.setattr(one_blas, "callers_of_libraries", lambda context: callers)
+    monkeypatch.setattr(library, "behind", lambda path: path.replace("/front/", "/lib/"))
     monkeypatch.setattr(
         library, "identify", lambda path: library.Library("openblas", "1", None, None, path)
     )
@@ -35,6 +36,12 @@ def test_several_libraries_fail_only_where_one_is_expected(monkeypatch: pytest.M
     found = check(monkeypatch, callers, {**OPENBLAS, "alone": True})
     assert found.status == "fail"
     assert found.fix.startswith("not from the lock: numpy (")
+
+
+def test_a_front_and_the_library_behind_it_are_one(monkeypatch: pytest.MonkeyPatch) -> None:
+    callers = {"/lib/libopenblas.so": ["theano"], "/front/libopenblas.so": ["numpy"]}
+    found = check(monkeypatch, callers, {**OPENBLAS, "alone": True})
+    assert found.status == "pass"
 
 
 def test_a_framework_that_calls_another_library_needs_its_ldflags(
