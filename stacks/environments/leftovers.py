@@ -25,7 +25,8 @@ CACHE = {"": 0, "bases": 0, "layers": 0, "packages": 0, "sources": 3, "unpacked"
 BUILD = {"": 0, "cluster": 1, "images": 2, "prefixes": 1, "reports": 3}
 # What replace_atomically makes, and `reproduce`.
 TEMPORARY = re.compile(r"\..+\.[a-z0-9_]{8}\.part|reproduce-[a-z0-9_]{8}")
-IN_SCRATCH = re.compile(f"{SCRATCH}[a-z0-9_]{{8}}")
+# The second: of the suite, when all its processes are killed at once. See verify/core/scratch.py.
+IN_SCRATCH = re.compile(f"{SCRATCH}[a-z0-9_]{{8}}|theano-verify-[a-zA-Z0-9_]{{6,8}}")
 LOCK = re.compile(r"\.(.+)\.(?:lock|used)")
 # A download resumes within a week after its last byte.
 RESUMED = 7 * 24 * 3600.0

@@ -39,9 +39,15 @@ def _locked():
     """Return (path, descriptor of its lock) of a new folder."""
     while True:
         path = tempfile.mkdtemp(prefix=PREFIX)
-        handle = os.open(path, os.O_RDONLY)
+        try:
+            handle = os.open(path, os.O_RDONLY)
+        except EnvironmentError as error:
+            if error.errno != errno.ENOENT:
+                raise
+            # Another start has taken the folder for an old one.
+            continue
         fcntl.fcntl(handle, fcntl.F_SETFD, fcntl.fcntl(handle, fcntl.F_GETFD) | fcntl.FD_CLOEXEC)
-        # Another start may have taken the folder for an old one.
+        # It may also have been taken for one since then.
         if _lock(handle) is not False and os.path.isdir(path):
             return path, handle
         os.close(handle)

@@ -175,6 +175,15 @@ def test_a_running_process_keeps_its_temporary_folders_and_a_killed_one_does_not
     assert not folder.exists() and not part.exists()
 
 
+def test_a_folder_of_the_killed_suite_is_removed(
+    own_workspace: Workspace, scratch_folder: Path
+) -> None:
+    # As Python 2.7 and 3 name them.
+    fill(scratch_folder, ("theano-verify-6BRZsK/file", "theano-verify-a_cdefg1/file"))
+    leftovers.collect(own_workspace, ())
+    assert not files(scratch_folder)
+
+
 def test_links_are_not_followed(own_workspace: Workspace, scratch_folder: Path) -> None:
     outside = own_workspace.root.parent / "outside"
     fill(outside, ("file", ".x.12345678.part/file", "sub/.gone.lock"))

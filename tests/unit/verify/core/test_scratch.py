@@ -61,15 +61,18 @@ def test_what_is_not_of_the_suite_stays(tmp_path: Path, monkeypatch: pytest.Monk
     assert OLD in names(tmp_path)
 
 
+@pytest.mark.parametrize("how", ["locked", "removed"])
 def test_a_folder_that_another_start_took_for_an_old_one_is_made_again(
-    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch, how: str
 ) -> None:
     mkdtemp = scratch.tempfile.mkdtemp
     made: list[str] = []
 
     def removed_at_once(prefix: str) -> str:
         made.append(mkdtemp(prefix=prefix))
-        if len(made) == 1:
+        if len(made) == 1 and how == "removed":
+            Path(made[0]).rmdir()
+        elif len(made) == 1:
             # The other start: it locks the folder before its maker does.
             handle = os.open(made[0], os.O_RDONLY)
             fcntl.flock(handle, fcntl.LOCK_EX)
