@@ -57,7 +57,7 @@ def build(
 
     Raises UsageError if there are no workers, ClusterError if a variant failed.
     """
-    collected, end = _run(workspace, address, _order(workspace, variants, full=full))
+    collected, end = _run(workspace, address, order_for(workspace, variants, full=full))
     cluster_table.print_outcomes(sorted(collected.outcomes, key=lambda pair: pair[1].variant))
     print(f"\nreports are in {_reports(workspace).relative_to(workspace.root)}", file=sys.stderr)
     end()
@@ -83,7 +83,7 @@ def bench(
         variant for variant in on_framework(workspace, framework or None) if variant.device == "cpu"
     ]
     refuse_devices(chosen)
-    collected, end = _run(workspace, address, _order(workspace, chosen, timing=options))
+    collected, end = _run(workspace, address, order_for(workspace, chosen, timing=options))
     for name, result in collected.results.items():
         print(f"\n{name}")
         bench_table.show(result)
@@ -93,13 +93,14 @@ def bench(
     end()
 
 
-def _order(
+def order_for(
     workspace: Workspace,
     variants: Sequence[Variant],
     *,
     full: bool = False,
     timing: BenchOptions | None = None,
 ) -> Order:
+    """Return an order of this checkout, for any machine."""
     return Order(
         commit=bench_command.revision()[0],
         files=fingerprint.digests(workspace),
@@ -129,7 +130,7 @@ def _run(workspace: Workspace, address: str, order: Order) -> tuple[_Collected, 
         collected.add(worker.name, answer)
 
     with connect.connected(address, print_line) as cluster:
-        jobs = _jobs(order, _workers(cluster, address))
+        jobs = _jobs(order, workers_of(cluster, address))
         failures = dispatch(cluster, _unfinished(jobs, session, collected), take)
     return collected, lambda: _finish(collected, failures, session)
 
@@ -167,7 +168,7 @@ def _saved(
     return answer.model_copy(update={"result": result}), path
 
 
-def _workers(cluster: Cluster, address: str) -> list[Worker]:
+def workers_of(cluster: Cluster, address: str) -> list[Worker]:
     """Return the workers, by address, and print their names; UsageError if there are none."""
     workers = cluster.workers()
     others = cluster.count() - len(workers)

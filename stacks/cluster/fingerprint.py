@@ -9,6 +9,8 @@ from stacks.core.console import plural
 from stacks.core.disk import sha256_of
 from stacks.core.errors import StaleError
 from stacks.core.workspace import Workspace
+from stacks.locks import lock
+from stacks.variants.variant import Variant
 
 # Locks, recipes, the builder, the verification, and the libraries that the builder uses.
 DECIDING = ("envs", "recipes", "stacks", "verify", "requirements.lock", "requirements-cluster.lock")
@@ -22,6 +24,27 @@ def digests(workspace: Workspace) -> dict[str, str]:
     paths = sorted(path for folder in folders for path in (folder, *folder.rglob("*")))
     names = {path.relative_to(workspace.root): path for path in paths if path.is_file()}
     return {str(name): sha256_of(path) for name, path in names.items() if not _is_cache(name)}
+
+
+def digests_of_stack(workspace: Workspace, variant: Variant) -> dict[str, str]:
+    """Return {path: SHA-256} of a stack.yaml and its lock; of another variant nothing."""
+    if not variant.file:
+        return {}
+    locks = sorted(lock.folder_of(workspace, variant).glob("*"))
+    paths = [variant.file, *(path for path in locks if path.is_file())]
+    return {str(path.absolute()): sha256_of(path) for path in paths}
+
+
+def check_stack(expected: Mapping[str, str], actual: Mapping[str, str]) -> None:
+    """Raise StaleError if a worker's stack.yaml or its lock is not that of the order."""
+    paths = expected.keys() | actual.keys()
+    different = sorted(path for path in paths if expected.get(path) != actual.get(path))
+    if different:
+        raise StaleError(
+            "this machine has another stack.yaml, or another lock of it",
+            found=", ".join(different[:NAMED]),
+            fix="share its folder, or copy it there",
+        )
 
 
 def _is_cache(name: Path) -> bool:

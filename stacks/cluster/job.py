@@ -18,7 +18,7 @@ from typing import Any
 
 from stacks.bench import candidates, machine
 from stacks.bench import command as bench_command
-from stacks.cluster import fingerprint
+from stacks.cluster import fingerprint, share
 from stacks.cluster.messages import (
     FAILED,
     NO_DEVICE,
@@ -73,6 +73,8 @@ def run_order(workspace: Workspace, order: Order) -> Answer:
         machine_lock(order.machine),
         hold_lock(workspace.cluster / "worker", "a job of another machine"),
     ):
+        if order.share:
+            return share.run(workspace, order.variants[0], order.share)
         variants = [variant_named(workspace, name) for name in order.variants]
         outcomes = tuple(_outcome(workspace, variant, order) for variant in variants)
         passed = [outcome.variant for outcome in outcomes if outcome.status == PASSED]

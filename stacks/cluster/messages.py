@@ -4,16 +4,33 @@ from __future__ import annotations
 
 from typing import Any, Literal
 
+from pydantic import Base64Bytes
+
 from stacks.bench.options import BenchOptions
 from stacks.bench.result import Result
 from stacks.core.errors import StacksError
 from stacks.core.models import Strict
+from stacks.environments.jobs import Job
 
 PASSED, FAILED, NO_DEVICE, NOT_MADE = "passed", "failed", "no device", "not made"
 
 
+class Share(Strict):
+    """A part of the jobs of `run --jobs`: `at_once` at a time, in a folder.
+
+    files: {path: SHA-256} of a stack.yaml and its lock, if the variant is one.
+    """
+
+    folder: str
+    at_once: int
+    jobs: tuple[Job, ...]
+    files: dict[str, str]
+
+
 class Order(Strict):
     """Variants to build and verify on one machine, and to time there if `timing` is set.
+
+    With `share`, the one variant is built, and jobs of a person's own run in it.
 
     commit and files: those of the checkout that sends it; {path: SHA-256}.
     """
@@ -24,6 +41,7 @@ class Order(Strict):
     variants: tuple[str, ...]
     full: bool = False
     timing: BenchOptions | None = None
+    share: Share | None = None
 
 
 class RemoteError(Strict):
@@ -56,6 +74,15 @@ class Outcome(Strict):
     report: dict[str, Any] | None = None
 
 
+class Run(Strict):
+    """How a job of a share ended, by its number; `log` is its output."""
+
+    job: int
+    status: int
+    seconds: float
+    log: Base64Bytes
+
+
 class Answer(Strict):
     """What a worker did of an order.
 
@@ -65,6 +92,7 @@ class Answer(Strict):
 
     outcomes: tuple[Outcome, ...] = ()
     result: Result | None = None
+    runs: tuple[Run, ...] = ()
     error: RemoteError | None = None
     refused: bool = False
 

@@ -7,7 +7,7 @@ import os
 import signal
 import subprocess
 import time
-from collections.abc import Iterator, Mapping, Sequence
+from collections.abc import Callable, Iterator, Mapping, Sequence
 from contextlib import contextmanager, suppress
 from dataclasses import dataclass
 from pathlib import Path
@@ -15,7 +15,7 @@ from pathlib import Path
 from stacks.core.disk import explain_disk_errors
 from stacks.core.errors import StacksError, UsageError
 from stacks.core.locking import acquire
-from stacks.core.process import quoted, start_in_session
+from stacks.core.process import start_in_session
 from stacks.core.signals import ended_like_by_interrupt
 from stacks.environments.run import variables, warn
 from stacks.variants.variant import Variant
@@ -51,6 +51,10 @@ class Job:
     def log(self, folder: Path) -> Path:
         """Return the path of the job's output."""
         return folder / f"{self.number}.log"
+
+
+# Takes a job that has ended, its exit status (minus a signal's number) and its seconds.
+Record = Callable[[Job, int, float], None]
 
 
 def jobs_of(command: Sequence[str], over: Path | None) -> list[Job]:
@@ -103,20 +107,69 @@ def run_jobs(
     UsageError for a number below 1, or if another sweep writes to the folder; JobsError if any job
     failed.
     """
+    check_number(at_once)
+    warn(variant, prefix)
+    with ended_like_by_interrupt(), recorded(folder, len(jobs)) as record:
+        run_each(jobs, at_once, folder, shared_out(variables(prefix), at_once, len(jobs)), record)
+
+
+def check_number(at_once: int) -> None:
+    """Raise UsageError for a number of jobs at a time below 1."""
     if at_once < 1:
         raise UsageError("no jobs at a time", expected="--jobs 1 or more")
-    warn(variant, prefix)
-    env = variables(prefix)
-    cores = len(os.sched_getaffinity(0))
-    env |= threads_each(min(at_once, len(jobs)), cores, env)
-    with ended_like_by_interrupt(), _logs(folder):
-        failed = _run_all(jobs, at_once, folder, env)
+
+
+def shared_out(env: Mapping[str, str], at_once: int, count: int) -> dict[str, str]:
+    """Return the variables of a job, with this machine's cores shared out among those at a time."""
+    return {**env, **threads_each(min(at_once, count), len(os.sched_getaffinity(0)), env)}
+
+
+@contextmanager
+def recorded(folder: Path, count: int) -> Iterator[Record]:
+    """Make the folder of logs ready for a sweep of `count` jobs; give what each end is passed to.
+
+    It adds a row to the folder's table and prints a line. The logs of a former sweep are removed.
+    Raises UsageError if another sweep writes to the folder; after the block JobsError if any job
+    failed.
+    """
+    failed: list[str] = []
+
+    def record(job: Job, status: int, seconds: float) -> None:
+        _write_row(folder, (job.number, status, f"{seconds:.1f}", job.argument))
+        line = f"{job.number}: {job.argument}: {_ending(status)}"
+        print(f"{line}, {job.log(folder)}", flush=True)
+        if status:
+            failed.append(line)
+
+    with _logs(folder):
+        yield record
     if failed:
         raise JobsError(
-            f"{len(failed)} of {len(jobs)} jobs failed: {quoted(jobs[0].words[:1])}",
+            f"{len(failed)} of {count} jobs failed",
             found="\n".join(failed),
             fix=f"read their logs in {folder}",
         )
+
+
+def run_each(
+    jobs: Sequence[Job], at_once: int, folder: Path, env: Mapping[str, str], record: Record
+) -> None:
+    """Run the jobs, each with a log in the folder, and pass the end of each to `record`."""
+    waiting = list(reversed(jobs))
+    running: dict[Job, tuple[subprocess.Popen[bytes], float]] = {}
+    try:
+        while waiting or running:
+            while waiting and len(running) < at_once:
+                job = waiting.pop()
+                with job.log(folder).open("wb") as log:
+                    running[job] = start_in_session(job.words, log, env), time.monotonic()
+            for job, (process, start) in list(running.items()):
+                if (status := process.poll()) is not None:
+                    del running[job]
+                    record(job, status, time.monotonic() - start)
+            time.sleep(POLL)
+    finally:
+        _end([process for process, _ in running.values()])
 
 
 @contextmanager
@@ -148,32 +201,6 @@ def _write_row(folder: Path, fields: Sequence[object], mode: str = "a") -> None:
     row = "\t".join(str(field).translate(ESCAPED) for field in fields)
     with (folder / TABLE).open(mode, encoding="utf-8", errors="surrogateescape") as table:
         table.write(f"{row}\n")
-
-
-def _run_all(jobs: Sequence[Job], at_once: int, folder: Path, env: Mapping[str, str]) -> list[str]:
-    """Run the jobs; return a line for each that failed."""
-    failed: list[str] = []
-    waiting = list(reversed(jobs))
-    running: dict[Job, tuple[subprocess.Popen[bytes], float]] = {}
-    try:
-        while waiting or running:
-            while waiting and len(running) < at_once:
-                job = waiting.pop()
-                with job.log(folder).open("wb") as log:
-                    running[job] = start_in_session(job.words, log, env), time.monotonic()
-            for job, (process, start) in list(running.items()):
-                if (status := process.poll()) is not None:
-                    del running[job]
-                    seconds = f"{time.monotonic() - start:.1f}"
-                    _write_row(folder, (job.number, status, seconds, job.argument))
-                    line = f"{job.number}: {job.argument}: {_ending(status)}"
-                    print(f"{line}, {job.log(folder)}", flush=True)
-                    if status:
-                        failed.append(line)
-            time.sleep(POLL)
-    finally:
-        _end([process for process, _ in running.values()])
-    return failed
 
 
 def _ending(status: int) -> str:

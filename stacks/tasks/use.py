@@ -5,7 +5,7 @@ from __future__ import annotations
 from invoke.context import Context
 
 from stacks.core.workspace import default_workspace
-from stacks.tasks.options import FRAMEWORK, VARIANT, path_of
+from stacks.tasks.options import CLUSTER, FRAMEWORK, VARIANT, path_of
 from stacks.tasks.task import remainder, task
 
 
@@ -41,6 +41,7 @@ def init(context: Context, folder: str, extends: str = "openblas", framework: st
         "jobs": "run CMD once for each argument, so many at a time: -- CMD {} ::: ARG ARG ...",
         "over": "with --jobs: file with one argument a line, in place of words after :::",
         "logs": "with --jobs: folder for the output of each run (default: job-logs)",
+        "cluster": "with --jobs: " + CLUSTER,
     },
     takes_command=True,
 )
@@ -51,6 +52,7 @@ def run(
     jobs: int = 0,
     over: str = "",
     logs: str = "",
+    cluster: str = "",
 ) -> None:
     """Run a program in an environment: run --variant V -- CMD."""
     from stacks.core.errors import UsageError
@@ -63,11 +65,22 @@ def run(
         every = jobs_module.jobs_of(remainder(), path_of(over))
         folder = path_of(logs or "job-logs")
         assert folder
+        if cluster:
+            from stacks.cluster import programs
+            from stacks.variants.load import load_variant
+
+            workspace = default_workspace()
+            chosen = load_variant(workspace, variant, framework or None)
+            programs.prepare()
+            from stacks.cluster import sweep
+
+            sweep.sweep(workspace, cluster, chosen, every, jobs, folder)
+            return
         chosen, prefix = pipeline.ready_environment(default_workspace(), variant, framework or None)
         jobs_module.run_jobs(chosen, prefix, every, jobs, folder)
         return
-    if over or logs:
-        raise UsageError("--over and --logs belong to --jobs", fix="add --jobs N")
+    if over or logs or cluster:
+        raise UsageError("--over, --logs and --cluster belong to --jobs", fix="add --jobs N")
     chosen, prefix = pipeline.ready_environment(default_workspace(), variant, framework or None)
     run_module.run(chosen, prefix, remainder())
 

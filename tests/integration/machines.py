@@ -123,13 +123,19 @@ class Machines:
     client: Path
     machines: dict[str, Machine] = field(default_factory=dict)
 
-    def ask(self, *words: str) -> Asking:
-        """Start an `./invoke` in the client's checkout."""
+    def ask(self, *words: str, command: Sequence[str] = (), folder: Path | None = None) -> Asking:
+        """Start an `./invoke` of the client's checkout, there or in another folder."""
         invoke = [sys.executable, "-I", "-m", "invoke", "--search-root", str(self.client)]
         return Asking(
             subprocess.Popen(
-                [*invoke, *words, "--cluster", self.address],
-                cwd=self.client,
+                [
+                    *invoke,
+                    *words,
+                    "--cluster",
+                    self.address,
+                    *(["--", *command] if command else []),
+                ],
+                cwd=folder or self.client,
                 stdout=subprocess.PIPE,
                 stderr=subprocess.STDOUT,
                 text=True,

@@ -3,6 +3,10 @@
 from __future__ import annotations
 
 import json
+import os
+import subprocess
+import sys
+import time
 from collections.abc import Iterator
 from pathlib import Path
 
@@ -128,6 +132,76 @@ def test_a_variant_that_fails_is_left_out_of_the_timing(cluster: Machines) -> No
     ]
     assert subjects == [["by-conda", "by-pip"], ["by-pip"]]
     assert len(results(cluster, "two")) == before + 1
+
+
+def test_a_program_runs_over_arguments_on_two_machines(cluster: Machines, tmp_path: Path) -> None:
+    (tmp_path / "program.py").write_text(
+        "import os, sys, six\n"
+        "print(sys.argv[1], six.__version__, os.environ['OMP_NUM_THREADS'], os.getcwd())\n"
+        "sys.exit(3 if sys.argv[1] == 'bad' else 0)\n"
+    )
+    words = ["python", "program.py", "rate={}", ":::", *"abcdefgh"]
+    asked = ("run", "--jobs", "2", "--variant", "by-conda")
+    status, output = cluster.ask(*asked, command=words, folder=tmp_path).end()
+    assert status == 0, output
+    assert "one-" in output and "two-" in output and "begins jobs 1 to 2" in output
+    share = max(1, len(os.sched_getaffinity(0)) // 2)
+    for number, argument in enumerate("abcdefgh", 1):
+        log = (tmp_path / f"job-logs/{number}.log").read_text()
+        assert log == f"('rate={argument}', '1.16.0', '{share}', '{tmp_path}')\n"
+        assert f"{number}: {argument}: done" in output
+    # Again, with other arguments: the logs of before are gone.
+    words = ["python", "program.py", ":::", "good", "bad"]
+    status, output = cluster.ask(*asked, command=words, folder=tmp_path).end()
+    assert (
+        status == 1 and "1 of 2 jobs failed" in output and "2: bad: failed with status 3" in output
+    )
+    rows = (tmp_path / "job-logs/jobs.tsv").read_text().splitlines()
+    assert sorted(row.split("\t")[1] for row in rows) == ["0", "3", "status"]
+    assert not (tmp_path / "job-logs/3.log").exists()
+
+
+def test_a_stack_of_ones_own_runs_on_two_machines(cluster: Machines, tmp_path: Path) -> None:
+    folder = tmp_path / "my prøject"
+    folder.mkdir()
+    (folder / "stack.yaml").write_text("summary: mine\nextends: by-conda\nframework: tiny\n")
+    asked = ("run", "--jobs", "1", "--variant", "stack.yaml")
+    words = ["python", "-c", "import six; print(six.__version__)", ":::", "1", "2"]
+    status, output = cluster.ask(*asked, command=words, folder=folder).end()
+    assert status == 1 and "./invoke lock" in output, output
+    invoke = [sys.executable, "-I", "-m", "invoke", "--search-root", str(cluster.client)]
+    subprocess.run([*invoke, "lock", "--variant", "stack.yaml"], cwd=folder, check=True)
+    status, output = cluster.ask(*asked, command=words, folder=folder).end()
+    assert status == 0, output
+    assert (folder / "job-logs/2.log").read_text() == "1.16.0\n"
+
+
+def test_an_interrupted_sweep_ends_its_programs(cluster: Machines, tmp_path: Path) -> None:
+    program = (
+        "import os, sys, time; open(sys.argv[1], 'w').write(str(os.getpid())); time.sleep(999)"
+    )
+    asked = ("run", "--jobs", "1", "--variant", "by-conda")
+    command = cluster.ask(
+        *asked, command=["python", "-c", program, ":::", "x", "y"], folder=tmp_path
+    )
+    command.until("begins jobs 1 to 1", "begins jobs 2 to 2")
+    files = [tmp_path / "x", tmp_path / "y"]
+    until = time.monotonic() + PATIENCE
+    while not all(file.exists() and file.read_text() for file in files):
+        assert time.monotonic() < until
+    running = [psutil.Process(int(file.read_text())) for file in files]
+    command.interrupt()
+    status, output = command.end()
+    assert status == 130 and "Traceback" not in output, output
+    assert psutil.wait_procs(running, PATIENCE)[1] == []
+
+
+def test_a_program_that_is_not_there_is_named(cluster: Machines, tmp_path: Path) -> None:
+    asked = ("run", "--jobs", "1", "--variant", "by-conda")
+    command = cluster.ask(*asked, command=["no-such-program", ":::", "1"], folder=tmp_path)
+    status, output = command.end()
+    assert status == 1 and "cannot run no-such-program" in output and "Traceback" not in output
+    assert "1 of 1 jobs were not run" in output
 
 
 def test_the_scheduler_is_lost(cluster: Machines) -> None:
