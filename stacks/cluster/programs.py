@@ -56,7 +56,7 @@ def worker_command(address: str, name: str, options: Sequence[str] = ()) -> list
         raise UsageError(
             f"{address}: not the address of a scheduler",
             expected="such as tcp://HOST:8786",
-            fix="see the options: ./invoke --help worker",
+            fix="see the options: ./invoke worker --help",
         )
     if name and not re.fullmatch(NAME, name):
         raise UsageError(

@@ -11,6 +11,8 @@ from stacks.tasks.task import task
 
 
 @task(
+    "pin",
+    "pin --alive",
     help={
         "check": "write nothing; fail if the archives offer other versions",
         "expired": "suites whose archive has ended, so that its Valid-Until is past: bullseye,sid",
@@ -38,6 +40,8 @@ def pin(
 
 
 @task(
+    "lock --variant ~/model/stack.yaml",
+    "lock --check",
     help={
         "variant": "lock only this variant, on every framework",
         "framework": "lock only variants on this framework",
@@ -81,6 +85,8 @@ def lock(
 
 
 @task(
+    "publish-channel --to channel",
+    "publish-channel --to oci://HOST/NAME --key env:CHANNEL_KEY",
     name="publish-channel",
     help={
         "to": "the folder to write, or oci://HOST/NAME: a registry",
@@ -113,6 +119,8 @@ def publish_channel(
 
 
 @task(
+    "serve",
+    "serve --port 9000",
     help={"port": "port to listen on, on this machine only (default: 8420, as in the locks)"},
     protects=("build", "cache"),
 )

@@ -10,6 +10,9 @@ from stacks.tasks.task import remainder, task
 
 
 @task(
+    "build --variant mkl",
+    "build --variant openblas --framework pytensor-3.3.7",
+    "build --variant mkl-amdlibm --to docker",
     help={
         "variant": VARIANT,
         "framework": FRAMEWORK,
@@ -108,6 +111,8 @@ def build(
 
 
 @task(
+    "verify --variant mkl",
+    "verify --python /usr/bin/python3",
     help={
         "variant": VARIANT,
         "framework": FRAMEWORK,
@@ -115,7 +120,7 @@ def build(
         "full": FULL,
         "json": JSON,
         "limit": "stop a step that takes longer than this, in seconds (default: 1200)",
-    }
+    },
 )
 def verify(
     context: Context,
@@ -147,6 +152,8 @@ def verify(
 
 
 @task(
+    "recommend",
+    "recommend -- python train.py",
     help={
         "framework": FRAMEWORK,
         "rounds": "number of rounds; each measures every variant once (default: 7)",
@@ -172,7 +179,7 @@ def recommend(context: Context, framework: str = "", rounds: int = 7) -> None:
     )
 
 
-@task(name="list")
+@task("list", name="list")
 def list_(context: Context) -> None:
     """Show every variant: locked, built, verified, how fast."""
     workspace = default_workspace()
@@ -184,10 +191,12 @@ def list_(context: Context) -> None:
 
 
 @task(
+    "clean --variant mkl",
+    "clean --cache",
     help={
         "variant": "only the environments and reports of this variant (default: all of build/)",
         "cache": "also the cache of fetched and built files (THEANO_STACKS_CACHE)",
-    }
+    },
 )
 def clean(context: Context, variant: str = "", cache: bool = False) -> None:
     """Remove environments and reports; with --cache, the cache too."""

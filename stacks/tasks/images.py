@@ -9,7 +9,9 @@ from stacks.tasks.options import FRAMEWORK, VARIANT
 from stacks.tasks.task import task
 
 
-@task(help={"check": "write nothing; fail if a committed file is stale"})
+@task(
+    "render", "render --check", help={"check": "write nothing; fail if a committed file is stale"}
+)
 def render(context: Context, check: bool = False) -> None:
     """Render the Dockerfiles (docker/) and CI's jobs (.github/)."""
     workspace = default_workspace()
@@ -24,7 +26,7 @@ def render(context: Context, check: bool = False) -> None:
             module.write(workspace, all_variants(workspace))
 
 
-@task(protects=("cache",))
+@task("base", protects=("cache",))
 def base(context: Context) -> None:
     """Make the base of the images and import it into the engine."""
     from stacks.image import docker, engine
@@ -32,7 +34,12 @@ def base(context: Context) -> None:
     print(docker.prepare_base(default_workspace(), engine.find()))
 
 
-@task(help={"variant": VARIANT, "framework": FRAMEWORK}, protects=("build", "cache"))
+@task(
+    "reproduce --variant mkl",
+    "reproduce --variant blis --framework theano-0.8.2",
+    help={"variant": VARIANT, "framework": FRAMEWORK},
+    protects=("build", "cache"),
+)
 def reproduce(context: Context, variant: str, framework: str = "") -> None:
     """Build an image twice in different ways and compare both."""
     workspace = default_workspace()
@@ -42,7 +49,7 @@ def reproduce(context: Context, variant: str, framework: str = "") -> None:
     print(reproduce.reproduce(workspace, load_variant(workspace, variant, framework or None)))
 
 
-@task()
+@task("matrix")
 def matrix(context: Context) -> None:
     """Print the matrix of CI's jobs, as JSON."""
     workspace = default_workspace()

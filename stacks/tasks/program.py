@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import atexit
+import inspect
 import os
 import sys
 import warnings
@@ -20,7 +21,8 @@ from stacks.core.console import show_error
 from stacks.core.disk import REPOSITORY
 from stacks.core.errors import StacksError, UsageError
 from stacks.core.suggestions import nearest
-from stacks.tasks.task import INTERRUPTED
+from stacks.tasks.help import asked_for, text_of
+from stacks.tasks.task import EXAMPLES, INTERRUPTED, TAKING_COMMANDS
 
 
 class Program(invoke.program.Program):
@@ -57,10 +59,27 @@ class Program(invoke.program.Program):
             show_error(command_line_error(words, tasks, core, str(error)))
             raise Exit(code=UsageError.exit_code) from error
 
+    def parse_cleanup(self) -> None:
+        """Show the help or the list that is asked for; a misspelt task's help is an error."""
+        name = self.args.help.value
+        if isinstance(name, str) and name not in self.parser.contexts:
+            show_error(unknown_task(name, list(self.parser.contexts)))
+            raise Exit(code=UsageError.exit_code)
+        super().parse_cleanup()
+
+    def print_task_help(self, name: str) -> None:
+        """Print what a task does, its options, and examples."""
+        docstring = inspect.getdoc(self.collection[name]) or ""
+        takes_command = name in TAKING_COMMANDS
+        context = self.parser.contexts[name]
+        print(text_of(context, docstring, EXAMPLES[name], takes_command=takes_command))
+
     def no_tasks_given(self) -> None:
-        """List the tasks."""
+        """Show how a command line is made, and the tasks."""
+        print("Usage: ./invoke [-v] TASK [OPTIONS] [-- WORDS]\n")
         self.list_tasks()
-        print("./invoke --help TASK shows its options.")
+        print("./invoke TASK --help shows what a task does, its options, and examples.")
+        print("-v shows each command that runs, each file fetched and each package built.")
         raise Exit
 
 
@@ -76,13 +95,9 @@ def command_line_error(
             fix=f"did you mean {near}?" if near else "`./invoke --help` shows them",
         )
     task = words[0]
-    help_of = f"`./invoke --help {task}` shows its options"
+    help_of = f"`./invoke {task} --help` shows its options"
     if task not in tasks:
-        near = nearest(task, tasks)
-        return UsageError(
-            f"there is no task {task!r}",
-            fix=f"did you mean `./invoke {near}`?" if near else "`./invoke` shows the tasks",
-        )
+        return unknown_task(task, list(tasks))
     flags = {**core.flags, **tasks[task].flags}
     for word, following in zip(words, [*words[1:], "--"], strict=True):
         if word == "--":
@@ -100,10 +115,19 @@ def command_line_error(
     return UsageError(f"the words after {task} cannot be read", found=message, fix=help_of)
 
 
+def unknown_task(name: str, tasks: Sequence[str]) -> StacksError:
+    """Return the error for a task that is not there."""
+    near = nearest(name, tasks)
+    return UsageError(
+        f"there is no task {name!r}",
+        fix=f"did you mean `./invoke {near}`?" if near else "`./invoke` shows the tasks",
+    )
+
+
 def main() -> None:
     """Run the tasks of the command line."""
     program = Program(name="Invoke", binary="./invoke", version=invoke.__version__)
-    run_to_end(program, ["./invoke", "--search-root", str(REPOSITORY), *sys.argv[1:]])
+    run_to_end(program, ["./invoke", "--search-root", str(REPOSITORY), *asked_for(sys.argv[1:])])
 
 
 def run_to_end(program: Program, words: list[str]) -> None:

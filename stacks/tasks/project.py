@@ -9,6 +9,8 @@ from stacks.tasks.task import task
 
 
 @task(
+    "test --unit",
+    "test --faults 1 --seed 2 --trial 65",
     help={
         "unit": "unit tests: no network (half a minute)",
         "integration": "real channel, locks, environments, verification; interrupted, damaged and "
@@ -51,7 +53,11 @@ def test(
     checks.test([part for part, wanted in chosen.items() if wanted], keyword or None, trials)
 
 
-@task(help={"check": "change nothing; fail where a committed schema is stale"})
+@task(
+    "schema",
+    "schema --check",
+    help={"check": "change nothing; fail where a committed schema is stale"},
+)
 def schema(context: Context, check: bool = False) -> None:
     """Write the JSON schemas of the YAML files in envs/."""
     from stacks.project import schemas
@@ -64,6 +70,8 @@ def schema(context: Context, check: bool = False) -> None:
 
 
 @task(
+    "vendor carried --variants mkl",
+    "vendor carried --check",
     help={
         "folder": "the folder to write, or with --check to compare",
         "variants": "the variants, on every framework: V,W",
@@ -116,11 +124,13 @@ def vendor(
 
 
 @task(
+    "configure",
+    "configure --debian-mirror https://HOST/debian",
     help={
         "debian-mirror": "use this mirror of Debian's archive from now on, such as "
         "https://HOST/debian; it is tried before it is saved. DEBIAN_MIRROR goes before it",
         "no-debian-mirror": "remove the mirror from the configuration",
-    }
+    },
 )
 def configure(context: Context, debian_mirror: str = "", no_debian_mirror: bool = False) -> None:
     """Show or change your configuration, which is kept outside of the checkout."""

@@ -21,11 +21,13 @@ from stacks.core.workspace import default_workspace
 
 INTERRUPTED = 130
 # The tasks that pass the words after `--` on.
-_TAKING_COMMANDS: set[str] = set()
+TAKING_COMMANDS: set[str] = set()
+# {name of a task: its examples}, the words after ./invoke.
+EXAMPLES: dict[str, tuple[str, ...]] = {}
 
 
 def task(
-    *,
+    *examples: str,
     name: str | None = None,
     help: dict[str, str] | None = None,
     positional: list[str] | None = None,
@@ -34,14 +36,16 @@ def task(
 ) -> Callable[[Callable[..., None]], Any]:
     """Make an invoke task of a function; a StacksError in it is shown without a traceback.
 
-    protects: `build` and `cache`, which `clean` must leave alone while the task runs. Words after
-    `--` are an error, unless this task or another one on the command line takes_command.
+    examples: for its help, the words after ./invoke. protects: `build` and `cache`, which `clean`
+    must leave alone while the task runs. Words after `--` are an error, unless this task or another
+    one on the command line takes_command.
     """
 
     def decorate(body: Callable[..., None]) -> Any:
-        task_name = name or body.__name__
+        task_name = name or body.__name__.replace("_", "-")
+        EXAMPLES[task_name] = examples
         if takes_command:
-            _TAKING_COMMANDS.add(task_name)
+            TAKING_COMMANDS.add(task_name)
 
         @functools.wraps(body)
         def run(*args: Any, **options: Any) -> None:
@@ -92,11 +96,11 @@ def _protect(what: Collection[str]) -> None:
 
 def _check_no_command(task_name: str) -> None:
     """Raise UsageError if words follow `--` and no task on the command line takes them."""
-    if remainder() and _TAKING_COMMANDS.isdisjoint(sys.argv[: sys.argv.index("--")]):
+    if remainder() and TAKING_COMMANDS.isdisjoint(sys.argv[: sys.argv.index("--")]):
         raise UsageError(
             f"{task_name} takes no words after --",
             found=quoted(remainder()),
-            fix=f"leave them out; `./invoke --help {task_name}` shows its options",
+            fix=f"leave them out; `./invoke {task_name} --help` shows its options",
         )
 
 

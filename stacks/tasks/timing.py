@@ -14,6 +14,8 @@ INSECURE_ADDRESS = (
 
 
 @task(
+    "bench --variants pip-default,openblas,mkl --quick",
+    "bench --variants openblas,mkl -- python train.py",
     help={
         "variants": "variants to time, NAME or FRAMEWORK/NAME, with commas (default: all verified)",
         "framework": FRAMEWORK,
@@ -97,6 +99,8 @@ def bench(
 
 
 @task(
+    "worker tcp://127.0.0.1:8786",
+    "worker tls://HOST:8786 --name big -- --tls-ca-file ca.pem",
     positional=["address"],
     help={
         "address": "address of the scheduler, such as tcp://HOST:8786",
@@ -113,7 +117,12 @@ def worker(context: Context, address: str, name: str = "", insecure_address: boo
     programs.worker(address, name, remainder(), insecure=insecure_address)
 
 
-@task(help={"insecure_address": INSECURE_ADDRESS}, takes_command=True)
+@task(
+    "scheduler",
+    "scheduler -- --port 9000",
+    help={"insecure_address": INSECURE_ADDRESS},
+    takes_command=True,
+)
 def scheduler(context: Context, insecure_address: bool = False) -> None:
     """Run a dask scheduler on loopback; words after -- go to `dask scheduler`."""
     from stacks.cluster import programs
@@ -121,7 +130,11 @@ def scheduler(context: Context, insecure_address: bool = False) -> None:
     programs.scheduler(remainder(), insecure=insecure_address)
 
 
-@task(help={"machine": "show all results of this machine (default: the last of each machine)"})
+@task(
+    "results",
+    "results --machine amd-epyc",
+    help={"machine": "show all results of this machine (default: the last of each machine)"},
+)
 def results(context: Context, machine: str = "") -> None:
     """Show the results in results/."""
     from stacks.bench import command
@@ -129,7 +142,7 @@ def results(context: Context, machine: str = "") -> None:
     command.show_results(default_workspace(), machine)
 
 
-@task(help={"check": "write nothing; fail if these files are stale"})
+@task("publish", "publish --check", help={"check": "write nothing; fail if these files are stale"})
 def publish(context: Context, check: bool = False) -> None:
     """Write docs/timings.md and site/index.html from results/."""
     workspace = default_workspace()
@@ -142,6 +155,8 @@ def publish(context: Context, check: bool = False) -> None:
 
 
 @task(
+    "profile --variant mkl --workload ntm",
+    "profile --variant mkl -- python train.py --epochs 2",
     help={
         "variant": VARIANT,
         "workload": "ntm, gibbs, scan_gc, lstm, logreg or check_blas (default: ntm)",
@@ -200,6 +215,8 @@ def profile(
 
 
 @task(
+    "compare pip-default mkl",
+    "compare openblas mkl -- python train.py",
     positional=["before", "after"],
     help={
         "before": "report of ./invoke profile: a file, VARIANT, or FRAMEWORK/VARIANT",

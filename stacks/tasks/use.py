@@ -10,6 +10,8 @@ from stacks.tasks.task import remainder, task
 
 
 @task(
+    "init ~/model",
+    "init ~/model --framework theano-pymc-1.1.2",
     help={
         "folder": "your code's folder; it is made if it is not there",
         "extends": "the variant that it is made of (default: openblas)",
@@ -35,6 +37,8 @@ def init(context: Context, folder: str, extends: str = "openblas", framework: st
 
 
 @task(
+    "run --variant mkl -- python train.py",
+    "run --variant mkl --jobs 4 -- python sweep.py {} ::: 0.1 0.01",
     help={
         "variant": VARIANT,
         "framework": FRAMEWORK,
@@ -85,7 +89,11 @@ def run(
     run_module.run(chosen, prefix, remainder())
 
 
-@task(help={"variant": VARIANT, "framework": FRAMEWORK})
+@task(
+    "shell --variant mkl",
+    "shell --variant ~/model/stack.yaml",
+    help={"variant": VARIANT, "framework": FRAMEWORK},
+)
 def shell(context: Context, variant: str, framework: str = "") -> None:
     """Open a shell in an environment."""
     from stacks.environments import build as pipeline
@@ -96,6 +104,8 @@ def shell(context: Context, variant: str, framework: str = "") -> None:
 
 
 @task(
+    "kernel --variant mkl",
+    "kernel --list",
     help={
         "variant": VARIANT,
         "framework": FRAMEWORK,

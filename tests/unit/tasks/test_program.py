@@ -52,10 +52,10 @@ def run(*words: str) -> subprocess.CompletedProcess[str]:
         (
             "build --variant v --9",
             "build has no option --9",
-            "`./invoke --help build` shows its options",
+            "`./invoke build --help` shows its options",
         ),
-        ("build --variant", "--variant of build needs a value", "`./invoke --help build` shows"),
-        ("verify --full=3", "the words after verify cannot be read", "`./invoke --help verify`"),
+        ("build --variant", "--variant of build needs a value", "`./invoke build --help` shows"),
+        ("verify --full=3", "the words after verify cannot be read", "`./invoke verify --help`"),
     ],
 )
 def test_a_mistyped_command_line_is_refused_with_a_suggestion(
@@ -71,9 +71,10 @@ def test_a_mistyped_command_line_is_refused_with_a_suggestion(
 def test_without_a_task_there_is_the_list_of_them() -> None:
     done = run()
     assert (done.returncode, done.stderr) == (0, "")
-    assert done.stdout.startswith("Available tasks:")
+    assert done.stdout.startswith("Usage: ./invoke [-v] TASK [OPTIONS]")
     assert "\n  build " in done.stdout
-    assert done.stdout.endswith("./invoke --help TASK shows its options.\n")
+    assert "./invoke TASK --help shows what a task does" in done.stdout
+    assert run("--help").stdout == run("-h").stdout == done.stdout
 
 
 def test_render_checks_the_committed_files() -> None:

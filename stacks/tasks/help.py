@@ -1,0 +1,92 @@
+"""The help of a task: what it does, its options with defaults, examples."""
+
+from __future__ import annotations
+
+import textwrap
+from collections.abc import Iterator, Sequence
+
+from invoke.parser.argument import Argument
+from invoke.parser.context import ParserContext
+
+WIDTH = 80
+# Columns of the options' names; a longer name has a line of its own.
+NAMES = 24
+
+
+def asked_for(words: Sequence[str]) -> list[str]:
+    """Return the words of a command line with `TASK --help` as `--help TASK`, as invoke has it.
+
+    Help without a task is the list of them, as without words.
+    """
+    if list(words) in (["--help"], ["-h"]):
+        return []
+    own = list(words[: words.index("--")] if "--" in words else words)
+    task = next((at for at, word in enumerate(own) if not word.startswith("-")), None)
+    # A task may have -h for an option of its own.
+    if task is None or "--help" not in own[task + 1 :]:
+        return list(words)
+    return ["--help", own[task]]
+
+
+def text_of(
+    context: ParserContext, docstring: str, examples: Sequence[str], *, takes_command: bool = False
+) -> str:
+    """Return the help of a task, at most 80 columns wide.
+
+    context: its options, as invoke has parsed them. docstring: its first line is the summary.
+    """
+    named = [argument for argument in context.args.values() if not _is_place(argument)]
+    usage = ["./invoke", str(context.name)]
+    usage += [
+        str(argument.name).upper() for argument in context.args.values() if _is_place(argument)
+    ]
+    usage += [_name(argument) for argument in named if argument.positional]
+    usage += ["[OPTIONS]"] * bool(named) + ["[-- WORDS]"] * takes_command
+    lines = [f"Usage: {' '.join(usage)}", "", *_paragraphs(docstring)]
+    if context.args:
+        lines += ["", "Options:"]
+        places = [argument for argument in context.args.values() if _is_place(argument)]
+        for argument in [*places, *sorted(named, key=_name)]:
+            lines += _entry(argument)
+    lines += ["", "Examples:", *(f"  ./invoke {example}" for example in examples)]
+    return "\n".join(lines)
+
+
+def _is_place(argument: Argument) -> bool:
+    """Return whether an argument is given by its place; a variant is given by its option."""
+    return bool(argument.positional) and argument.name != "variant"
+
+
+def _name(argument: Argument) -> str:
+    # `from_` is the option --from, because `from` cannot be a parameter of Python.
+    name = str(argument.name).strip("_").replace("_", "-")
+    if argument.kind is bool:
+        return f"--[no-]{name}" if argument.default is True else f"--{name}"
+    return f"--{name} {'N' if argument.kind is int else 'TEXT'}"
+
+
+def _entry(argument: Argument) -> Iterator[str]:
+    name = str(argument.name).upper() if _is_place(argument) else _name(argument)
+    text = argument.help or ""
+    if _shows_default(argument, text):
+        text += f" (default: {argument.default})"
+    indent = " " * (NAMES + 2)
+    lines = textwrap.wrap(text, WIDTH - len(indent), break_on_hyphens=False)
+    first = f"  {name}"
+    if len(first) >= len(indent):
+        yield first
+    else:
+        yield (first.ljust(len(indent)) + lines.pop(0)) if lines else first
+    yield from (indent + line for line in lines)
+
+
+def _shows_default(argument: Argument, text: str) -> bool:
+    is_value = argument.kind in (str, int) and argument.default not in (None, "", 0, -1)
+    return is_value and "(default" not in text
+
+
+def _paragraphs(docstring: str) -> Iterator[str]:
+    for number, paragraph in enumerate(docstring.split("\n\n")):
+        if number:
+            yield ""
+        yield from textwrap.wrap(paragraph, WIDTH, break_on_hyphens=False)

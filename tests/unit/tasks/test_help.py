@@ -1,0 +1,95 @@
+"""The help of the tasks: complete, within 80 columns, with examples that can be typed."""
+
+from __future__ import annotations
+
+import io
+import re
+import shlex
+from contextlib import redirect_stdout
+
+import pytest
+
+import tasks
+from stacks.core.disk import REPOSITORY
+from stacks.tasks import help as task_help
+from stacks.tasks.program import Program
+from stacks.tasks.task import EXAMPLES
+
+NAMES = sorted(name.strip("_").replace("_", "-") for name in tasks.__all__)
+
+
+class Parsing(Program):
+    """Parses a command line and runs nothing."""
+
+    def execute(self) -> None:
+        """Do nothing."""
+
+
+def parse(*words: str) -> int | str | None:
+    """Return the exit status of a command line whose tasks do nothing."""
+    argv = ["./invoke", "--search-root", str(REPOSITORY), *task_help.asked_for(words)]
+    try:
+        Parsing(name="Invoke", binary="./invoke").run(argv)
+    except SystemExit as end:
+        return end.code
+    return 0
+
+
+@pytest.fixture(scope="module")
+def texts() -> dict[str, str]:
+    """Return the help of each task, of one program: invoke gives the texts of options once."""
+    program = Parsing(name="Invoke", binary="./invoke")
+    program.run(["./invoke", "--search-root", str(REPOSITORY), "list"], exit=False)
+    found = {}
+    for name in program.parser.contexts:
+        with redirect_stdout(io.StringIO()) as output:
+            program.print_task_help(name)
+        found[name] = output.getvalue()
+    return found
+
+
+@pytest.mark.parametrize("name", NAMES)
+def test_each_task_has_help_and_examples_that_can_be_read(
+    name: str, texts: dict[str, str], capsys: pytest.CaptureFixture[str]
+) -> None:
+    usage, empty, summary = texts[name].splitlines()[:3]
+    assert usage.startswith(f"Usage: ./invoke {name}") and empty == "" and summary
+    assert max(map(len, texts[name].splitlines())) <= task_help.WIDTH
+    assert not re.search(r"--\w+_", texts[name]), "an option as it is typed"
+    shown = re.findall(r"^  \./invoke (.*)$", texts[name].partition("Examples:\n")[2], re.MULTILINE)
+    assert tuple(shown) == EXAMPLES[name] and shown
+    for example in shown:
+        assert example.split()[0] == name
+        assert parse(*shlex.split(example)) == 0, capsys.readouterr().err
+
+
+@pytest.mark.parametrize(
+    ("words", "expected"),
+    [
+        ("build --help", "--help build"),
+        ("-v build --variant mkl --help", "--help build"),
+        ("--help build", "--help build"),
+        (
+            "run --variant mkl -- python train.py --help",
+            "run --variant mkl -- python train.py --help",
+        ),
+        ("--help", ""),
+        ("-h", ""),
+        ("", ""),
+        ("list", "list"),
+    ],
+)
+def test_help_may_stand_before_or_after_the_task(words: str, expected: str) -> None:
+    assert task_help.asked_for(words.split()) == expected.split()
+
+
+def test_defaults_and_places_are_shown(texts: dict[str, str]) -> None:
+    assert "(default: 8420, as in the locks)" in " ".join(texts["serve"].split())
+    assert texts["worker"].startswith("Usage: ./invoke worker ADDRESS [OPTIONS] [-- WORDS]\n")
+    assert "\n  --insecure-address " in texts["worker"]
+    assert texts["shell"].startswith("Usage: ./invoke shell --variant TEXT [OPTIONS]\n")
+
+
+def test_the_help_of_a_misspelt_task_names_the_nearest(capsys: pytest.CaptureFixture[str]) -> None:
+    assert parse("bild", "--help") == 2
+    assert "did you mean `./invoke build`?" in capsys.readouterr().err
