@@ -18,18 +18,9 @@ LOGGER = logging.getLogger(__name__)
 
 
 def warn(variant: Variant, prefix: Path) -> None:
-    """Print on standard error which settings override the variant's, and one that is missing."""
+    """Print on standard error which settings override the variant's."""
     for line in settings.undone(variant, prefix, os.environ):
         print(f"warning: {line}: this is no longer {variant.name}", file=sys.stderr)
-    folder, flags = prefix / settings.COMPILE_FOLDER, variant.framework.flags_variable
-    is_given = "base_compiledir" in os.environ.get(flags, "")
-    # An environment of another user.
-    if folder.is_dir() and not os.access(folder, os.W_OK) and not is_given:
-        print(
-            f"warning: you may not write compiled modules to {folder}: name a folder of your own, "
-            f"{flags}=base_compiledir=FOLDER",
-            file=sys.stderr,
-        )
 
 
 def run(variant: Variant, prefix: Path, command: Sequence[str]) -> None:

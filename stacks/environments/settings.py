@@ -70,6 +70,7 @@ def write(
         start_hook.SOURCE.format(
             module=variant.framework.module,
             rc_variable=variant.framework.rc_variable,
+            flags_variable=variant.framework.flags_variable,
             environment=tuple(sorted(variant.environment().items())),
             threads=variant.blas.threads if variant.blas else (),
             one_thread=bool(variant.blas and variant.blas.one_thread),

@@ -8,7 +8,6 @@ import pytest
 from stacks.core.errors import UsageError
 from stacks.core.workspace import Workspace
 from stacks.environments import run as run_module
-from stacks.environments import settings
 from stacks.variants.load import load_variant
 from stacks.variants.variant import Variant
 
@@ -100,22 +99,3 @@ def test_bash_reads_the_persons_file_first(
     start = Path(command[2]).read_text()
     assert start.startswith("[ -f ~/.bashrc ] && . ~/.bashrc; PATH='/it'\\''s/prefix/bin:")
     assert start.endswith('PS1="(openblas) $PS1"')
-
-
-def test_another_users_environment_needs_a_compile_folder(
-    variant: Variant,
-    replaced: list[tuple[list[str], dict[str, str]]],
-    tmp_path: Path,
-    monkeypatch: pytest.MonkeyPatch,
-    capsys: pytest.CaptureFixture[str],
-) -> None:
-    (tmp_path / settings.COMPILE_FOLDER).mkdir(parents=True)
-    # Root may write anywhere.
-    monkeypatch.setattr(os, "access", lambda *_: False)
-    for flags in ("", "base_compiledir=/mine"):
-        monkeypatch.setenv("THEANO_FLAGS", flags)
-        with pytest.raises(ReplacedError):
-            run_module.run(variant, tmp_path, ["python"])
-    [line] = [text for text in capsys.readouterr().err.splitlines() if "you may not write" in text]
-    assert str(tmp_path / settings.COMPILE_FOLDER) in line
-    assert "THEANO_FLAGS=base_compiledir=FOLDER" in line
