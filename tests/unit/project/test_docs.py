@@ -39,3 +39,18 @@ def test_each_page_is_reached_from_the_readme() -> None:
     missing = [page.name for page in PAGES if page.parent.name == "docs" and page.name not in text]
     assert missing == []
     assert len(text.splitlines()) <= 120
+
+
+def test_the_tests_that_the_promises_name_are_there() -> None:
+    text = (REPOSITORY / "docs/promises.md").read_text()
+    file, missing = REPOSITORY, []
+    for name, function in re.findall(r"`([\w/.]*)(?:::(test_\w+))?`", text):
+        if name.startswith("tests/"):
+            file = REPOSITORY / name
+        elif name.startswith("test_"):
+            file = file.with_name(name)
+        elif not function:
+            continue
+        if not file.is_file() or (function and f"def {function}(" not in file.read_text()):
+            missing.append(f"{name}::{function}")
+    assert missing == []
