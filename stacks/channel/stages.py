@@ -42,8 +42,12 @@ class CPythonSource(Strict):
     """Compile Debian's source of Python; see staging/cpython_source.py."""
 
     stage: Literal["cpython-source"]
+    source: Name = Field(description="its source package; the other one is OpenSSL's")
     patches: tuple[RelativePath, ...] = Field(
         strict=False, description="patterns of Debian's patches to apply, in the series' order"
+    )
+    openssl_patches: tuple[RelativePath, ...] = Field(
+        strict=False, description="patterns of Debian's patches of OpenSSL"
     )
     tools: tuple[Name, ...] = Field(
         strict=False, description="debs whose programs build it; nothing of them is in the package"

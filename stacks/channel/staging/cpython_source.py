@@ -8,22 +8,27 @@ its profiles, and with them the machine code, differ between two builds.
 
 from __future__ import annotations
 
-import os
 import re
 import shutil
-from collections.abc import Callable, Sequence
-from fnmatch import fnmatch
+from collections.abc import Sequence
 from pathlib import Path
 
 from stacks.channel.stages import CPythonSource
 from stacks.channel.staging.build_context import BuildContext
 from stacks.channel.staging.debian import MULTIARCH, copy_libraries, copy_licences, unpack_all
+from stacks.channel.staging.debian_source import (
+    Run,
+    check_no_folder,
+    jobs,
+    library_folders,
+    runner,
+    unpack_source,
+)
 from stacks.channel.staging.elf import elf_files, set_rpath
+from stacks.channel.staging.openssl import compile_openssl
 from stacks.channel.staging.tree import check_links, copy_tree, remove
-from stacks.core import disk, reproducible
-from stacks.core.errors import IntegrityError, UsageError
+from stacks.core import disk
 from stacks.core.process import call
-from stacks.sources.unpack import unpack_tar
 
 # What the files that sysconfig reads have in place of the prefix.
 PREFIX = "/prefix-of-python"
@@ -81,9 +86,6 @@ def _use_prefix():
 _use_prefix()
 """
 
-# Runs a program of the build in its folder.
-Run = Callable[[Sequence[str]], str]
-
 
 def stage(context: BuildContext) -> None:
     """Compile the recipe's source package and write bin/, lib/ and include/ with its libraries.
@@ -100,9 +102,10 @@ def stage(context: BuildContext) -> None:
         scratch.symlink_to(context.scratch)
         debs, source = scratch / "debs", scratch / "source"
         unpack_all(context, debs)
+        openssl = compile_openssl(context, scratch, debs, extra.openssl_patches)
         run = _runner(context, debs, source)
-        _unpack_source(context, scratch, source, extra.patches, run)
-        installed = _compile(scratch, debs, source, version, run)
+        unpack_source(context, extra.source, source, extra.patches, run)
+        installed = _compile(scratch, openssl, source, version, run)
         library = f"lib/python{version}"
         for path in _left_out(installed, installed / library):
             remove(path)
@@ -116,32 +119,31 @@ def stage(context: BuildContext) -> None:
         for path in library_folder.glob("config-*/Makefile"):
             path.write_text(without_folders(path.read_text(), folders))
         copy_libraries(debs, context.root / "lib", extra.libraries)
+        for path in sorted((openssl / "lib").glob("*.so.*")):
+            shutil.copyfile(path, context.root / "lib" / path.name)
         for path in elf_files(context.root):
             path.chmod(0o755)
             call([context.tools / "bin/strip", "--strip-unneeded", path])
         set_rpath(elf_files(context.root), context.root / "lib")
-        _check(context.root, (*folders, str(folder)))
+        check_no_folder(
+            context.root,
+            (*folders, str(folder)),
+            "correct without_folders in stacks/channel/staging/cpython_source.py",
+        )
         _copy_licences(context, debs, scratch, source, extra.tools)
 
 
 def _runner(context: BuildContext, debs: Path, source: Path) -> Run:
     """Return what runs a program with the channel's compiler and the recipe's make and patch."""
-    libraries = [debs / "usr/lib" / MULTIARCH, debs / "lib" / MULTIARCH]
+    libraries = [*library_folders(debs), source.parent / "openssl/lib"]
     headers = [debs / "usr/include", debs / "usr/include" / MULTIARCH]
-    folder = source.parent
-    environment = reproducible.environment(
-        folder,
-        PATH=f"{context.tools}/bin:{debs}/usr/bin:/usr/bin:/bin",
-        PWD=str(source),
-        LC_ALL="C",
-        TZ="UTC",
-        CONFIG_SITE=str(folder / "config.site"),
-        LD_LIBRARY_PATH=":".join(map(str, libraries)),
+    return runner(
+        context,
+        debs,
+        source,
+        libraries,
+        CONFIG_SITE=str(source.parent / "config.site"),
         PKG_CONFIG="false",
-        CC="gcc",
-        CXX="g++",
-        AR="ar",
-        RANLIB="ranlib",
         READELF=":",
         CPPFLAGS=" ".join(f"-I{path}" for path in headers),
         LDFLAGS=" ".join(f"-L{path}" for path in libraries),
@@ -149,54 +151,13 @@ def _runner(context: BuildContext, debs: Path, source: Path) -> Run:
         CFLAGS_NODIST="-fno-semantic-interposition -g0",
         LDFLAGS_NODIST="-Wl,-Bsymbolic-functions",
     )
-    return lambda words: call(words, cwd=source, env=environment)
 
 
-def _unpack_source(
-    context: BuildContext, scratch: Path, source: Path, patterns: Sequence[str], run: Run
-) -> None:
-    """Unpack the source package to `source`, with Debian's folder beside it, and apply patches."""
-    archives = {".orig.tar.xz": "upstream", ".debian.tar.xz": "packaging"}
-    for ending, name in archives.items():
-        found = [path for file, path in context.sources.items() if file.endswith(ending)]
-        if len(found) != 1:
-            raise IntegrityError(
-                f"the source package has {len(found)} files *{ending}",
-                expected="one",
-                fix="pin another version of it",
-            )
-        unpack_tar(found[0], scratch / name)
-    [top] = (scratch / "upstream").iterdir()
-    top.rename(source)
-    patches = scratch / "packaging/debian/patches"
-    for name in chosen((patches / "series").read_text(), patterns):
-        run(["patch", "-p1", "-s", "--no-backup-if-mismatch", "-i", str(patches / name)])
-    # Equal times: make writes nothing again that the archive has.
-    for path in source.rglob("*"):
-        os.utime(path, (reproducible.EPOCH, reproducible.EPOCH), follow_symlinks=False)
-
-
-def chosen(series: str, patterns: Sequence[str]) -> list[str]:
-    """Return the patches of a series (quilt(1)) that match a pattern, in its order.
-
-    Raises UsageError for a pattern that matches none.
-    """
-    names = [line.split()[0] for line in series.splitlines() if line.strip()]
-    names = [name for name in names if not name.startswith("#")]
-    for pattern in patterns:
-        if not any(fnmatch(name, pattern) for name in names):
-            raise UsageError(
-                f"no patch {pattern} in the source package",
-                fix="correct `extra.patches` in the recipe",
-            )
-    return [name for name in names if any(fnmatch(name, pattern) for pattern in patterns)]
-
-
-def _compile(scratch: Path, debs: Path, source: Path, version: str, run: Run) -> Path:
+def _compile(scratch: Path, openssl: Path, source: Path, version: str, run: Run) -> Path:
     """Configure, compile and install; return the folder that stands for the prefix."""
     (scratch / "config.site").write_text(SITE)
-    run(["sh", "./configure", *CONFIGURE, f"--with-openssl={debs}/usr"])
-    run(["make", f"-j{len(os.sched_getaffinity(0))}"])
+    run(["sh", "./configure", *CONFIGURE, f"--with-openssl={openssl}"])
+    run(["make", jobs()])
     target = scratch / "installed"
     run(["make", "install", f"DESTDIR={target}", "COMPILEALL_OPTS=-q -x ."])
     installed = target / PREFIX.lstrip("/")
@@ -229,18 +190,6 @@ def without_folders(text: str, folders: Sequence[str]) -> str:
         text = re.sub(rf"-[IL]{re.escape(folder)}\S*?(?=[\s'\"]) ?", "", text)
         text = text.replace(f"{folder}/debs/usr", PREFIX).replace(folder, BUILD)
     return text
-
-
-def _check(root: Path, folders: Sequence[str]) -> None:
-    """Raise IntegrityError for a file that names a folder of the build."""
-    for path in sorted(root.rglob("*")):
-        if path.is_file() and not path.is_symlink():
-            content = path.read_bytes()
-            if any(os.fsencode(folder) in content for folder in folders):
-                raise IntegrityError(
-                    f"{path.relative_to(root)} names the folder in which Python was compiled",
-                    fix="correct without_folders in stacks/channel/staging/cpython_source.py",
-                )
 
 
 def _copy_licences(

@@ -1,0 +1,110 @@
+"""Debian's source packages: unpacking and patching them, and running their builds."""
+
+from __future__ import annotations
+
+import os
+import re
+from collections.abc import Callable, Sequence
+from fnmatch import fnmatch
+from pathlib import Path
+
+from stacks.channel.staging.build_context import BuildContext
+from stacks.channel.staging.debian import MULTIARCH
+from stacks.core import reproducible
+from stacks.core.errors import IntegrityError, UsageError
+from stacks.core.process import call
+from stacks.sources.unpack import unpack_tar
+
+ARCHIVES = {"orig": "upstream", "debian": "packaging"}
+
+# Runs a program of the build in its folder.
+Run = Callable[[Sequence[str]], str]
+
+
+def library_folders(debs: Path) -> list[Path]:
+    """Return the folders of the libraries in unpacked debs."""
+    return [debs / "usr/lib" / MULTIARCH, debs / "lib" / MULTIARCH]
+
+
+def runner(
+    context: BuildContext, debs: Path, source: Path, libraries: Sequence[Path], **variables: str
+) -> Run:
+    """Return what runs a program with the channel's compiler and the tools of unpacked debs.
+
+    libraries: the folders in which programs find theirs. Its variables are those of a reproducible
+    build, and the given ones.
+    """
+    environment = reproducible.environment(
+        source.parent,
+        PATH=f"{context.tools}/bin:{debs}/usr/bin:/usr/bin:/bin",
+        PWD=str(source),
+        LC_ALL="C",
+        TZ="UTC",
+        LD_LIBRARY_PATH=":".join(map(str, libraries)),
+        CC="gcc",
+        CXX="g++",
+        AR="ar",
+        RANLIB="ranlib",
+        **variables,
+    )
+    return lambda words: call(words, cwd=source, env=environment)
+
+
+def unpack_source(
+    context: BuildContext, package: str, source: Path, patterns: Sequence[str], run: Run
+) -> None:
+    """Unpack a source package to `source`, with Debian's folder beside it, and apply patches.
+
+    patterns: of the patches. Raises IntegrityError unless there is one archive of each kind.
+    """
+    scratch = source.parent
+    for kind, name in ARCHIVES.items():
+        pattern = rf"{re.escape(package)}_.*\.{kind}\.tar\.\w+"
+        found = [path for file, path in context.sources.items() if re.fullmatch(pattern, file)]
+        if len(found) != 1:
+            raise IntegrityError(
+                f"the source package {package} has {len(found)} files *.{kind}.tar.*",
+                expected="one",
+                fix="pin another version of it",
+            )
+        unpack_tar(found[0], scratch / name)
+    [top] = (scratch / "upstream").iterdir()
+    top.rename(source)
+    patches = scratch / "packaging/debian/patches"
+    for name in chosen((patches / "series").read_text(), patterns):
+        run(["patch", "-p1", "-s", "--no-backup-if-mismatch", "-i", str(patches / name)])
+    # Equal times: make writes nothing again that the archive has.
+    for path in source.rglob("*"):
+        os.utime(path, (reproducible.EPOCH, reproducible.EPOCH), follow_symlinks=False)
+
+
+def chosen(series: str, patterns: Sequence[str]) -> list[str]:
+    """Return the patches of a series (quilt(1)) that match a pattern, in its order.
+
+    Raises UsageError for a pattern that matches none.
+    """
+    names = [line.split()[0] for line in series.splitlines() if line.strip()]
+    names = [name for name in names if not name.startswith("#")]
+    for pattern in patterns:
+        if not any(fnmatch(name, pattern) for name in names):
+            raise UsageError(
+                f"no patch {pattern} in the source package",
+                fix="correct `extra.patches` in the recipe",
+            )
+    return [name for name in names if any(fnmatch(name, pattern) for pattern in patterns)]
+
+
+def jobs() -> str:
+    """Return make's option for all usable processors."""
+    return f"-j{len(os.sched_getaffinity(0))}"
+
+
+def check_no_folder(root: Path, folders: Sequence[str], fix: str) -> None:
+    """Raise IntegrityError for a file that names a folder of the build."""
+    for path in sorted(root.rglob("*")):
+        if path.is_file() and not path.is_symlink():
+            content = path.read_bytes()
+            if any(os.fsencode(folder) in content for folder in folders):
+                raise IntegrityError(
+                    f"{path.relative_to(root)} names the folder in which it was compiled", fix=fix
+                )
