@@ -3,16 +3,14 @@
 from __future__ import annotations
 
 import logging
-import multiprocessing
 import os
-import signal
-import threading
+import queue
 from collections import Counter
 from collections.abc import Iterable, Iterator, Mapping, Sequence
-from concurrent.futures import ProcessPoolExecutor, as_completed
-from concurrent.futures.process import BrokenProcessPool
+from concurrent.futures import ThreadPoolExecutor, as_completed
 
 from stacks.channel import assemble, package
+from stacks.channel.build_process import BuildProcess
 from stacks.channel.offers import Channel, Offer
 from stacks.channel.package import Built, Digests
 from stacks.core import log
@@ -101,16 +99,27 @@ def _build_missing(
         return sum(pin.size for pin in offer.recipe.pins(channel.pins))
 
     built = {}
-    with ProcessPoolExecutor(
-        max_workers=min(len(missing), len(os.sched_getaffinity(0))),
-        mp_context=multiprocessing.get_context("spawn"),
-        initializer=_begin_worker,
-    ) as pool:
-        jobs = {
-            pool.submit(_build_logged, workspace, offer, channel.pins, built_here): offer
-            for offer in sorted(missing, key=weight, reverse=True)
-        }
+    processes = [BuildProcess() for _ in range(min(len(missing), len(os.sched_getaffinity(0))))]
+    idle: queue.SimpleQueue[BuildProcess] = queue.SimpleQueue()
+    for process in processes:
+        idle.put(process)
+
+    def build_one(offer: Offer) -> tuple[Built | StacksError, list[logging.LogRecord]]:
+        process = idle.get()
         try:
+            result: tuple[Built | StacksError, list[logging.LogRecord]] = process.call(
+                _build_logged, workspace, offer, channel.pins, built_here
+            )
+            return result
+        finally:
+            idle.put(process)
+
+    with ThreadPoolExecutor(max_workers=len(processes)) as pool:
+        try:
+            jobs = {
+                pool.submit(build_one, offer): offer
+                for offer in sorted(missing, key=weight, reverse=True)
+            }
             for job in as_completed(jobs):
                 result, records = job.result()
                 for record in records:
@@ -118,43 +127,25 @@ def _build_missing(
                 if isinstance(result, StacksError):
                     raise result
                 built[jobs[job].file_name] = result
-        except BrokenProcessPool as error:
-            raise StacksError(
-                "a process that built a package was killed",
-                fix="if nobody killed it, memory was short: close other programs and try again; "
-                "finished packages are kept",
-            ) from error
         except BaseException:
-            for process in list((pool._processes or {}).values()):
-                process.terminate()
             pool.shutdown(wait=False, cancel_futures=True)
             raise
+        finally:
+            for process in processes:
+                process.end()
     return built
 
 
 def _build_logged(
     workspace: Workspace, offer: Offer, pins: Pins, built_here: bool
 ) -> tuple[Built | StacksError, list[logging.LogRecord]]:
-    """Build a package in a worker process; return it, or the error, and the log."""
+    """Build a package in a process of its own; return it, or the error, and the log."""
     with log.collected() as records:
         try:
             built = package.build(workspace, offer.recipe, pins, offer.tools, built_here=built_here)
             return built, records
         except StacksError as error:
             return error, records
-
-
-def _begin_worker() -> None:
-    """Leave ctrl-C to the parent process, and end when it ends, even if it is killed."""
-    signal.signal(signal.SIGINT, signal.SIG_IGN)
-    parent = multiprocessing.parent_process()
-    assert parent is not None
-
-    def follow() -> None:
-        parent.join()
-        os._exit(1)
-
-    threading.Thread(target=follow, daemon=True).start()
 
 
 def build_packages(

@@ -1,0 +1,93 @@
+"""A process that builds packages, one after another, while the one that started it runs.
+
+multiprocessing would print its own traceback where the parent is killed at the wrong moment, and
+leave the compilers that run.
+"""
+
+from __future__ import annotations
+
+import os
+import pickle
+import queue
+import signal
+import subprocess
+import sys
+import threading
+from collections.abc import Callable
+from contextlib import suppress
+from pathlib import Path
+from typing import IO, Any
+
+from stacks.core.errors import StacksError
+from stacks.core.process import start
+
+ROOT = Path(__file__).resolve().parent.parent.parent
+# One line: it is shown where another build waits for this one.
+PROGRAM = (
+    "import sys; sys.path.insert(0, sys.argv[1]); "
+    "from stacks.channel.build_process import main; main()"
+)
+
+
+class BuildProcess:
+    """The process, seen by the one that started it.
+
+    It has a session of its own, so a ctrl-C does not reach it; it ends, with all that it has
+    started, when its standard input does.
+    """
+
+    def __init__(self) -> None:
+        self._process = start(
+            [sys.executable, "-I", "-c", PROGRAM, ROOT],
+            stdin=subprocess.PIPE,
+            stdout=subprocess.PIPE,
+            start_new_session=True,
+        )
+
+    def call(self, function: Callable[..., Any], *arguments: object) -> Any:
+        """Return the result of a function of stacks/; all must be picklable.
+
+        Raises StacksError if the process is killed.
+        """
+        assert self._process.stdin and self._process.stdout
+        try:
+            pickle.dump((function, arguments), self._process.stdin)
+            self._process.stdin.flush()
+            return pickle.load(self._process.stdout)  # noqa: S301 - our own process
+        except (OSError, EOFError, pickle.UnpicklingError) as error:
+            raise StacksError(
+                "a process that built a package was killed",
+                fix="if nobody killed it, memory was short: close other programs and try again; "
+                "finished packages are kept",
+            ) from error
+
+    def end(self) -> None:
+        """End it and all that it has started, at once."""
+        with suppress(ProcessLookupError):
+            os.killpg(self._process.pid, signal.SIGKILL)
+        self._process.wait()
+        for stream in (self._process.stdin, self._process.stdout):
+            with suppress(BrokenPipeError):
+                assert stream
+                stream.close()
+
+
+def main() -> None:
+    """Call what comes on standard input, and write the results to standard output."""
+    # What a stage prints is for the person.
+    answers = os.fdopen(os.dup(1), "wb")
+    os.dup2(2, 1)
+    calls: queue.SimpleQueue[Any] = queue.SimpleQueue()
+    threading.Thread(target=_read, args=(sys.stdin.buffer, calls), daemon=True).start()
+    while True:
+        function, arguments = calls.get()
+        pickle.dump(function(*arguments), answers)
+        answers.flush()
+
+
+def _read(stream: IO[bytes], calls: queue.SimpleQueue[Any]) -> None:
+    """Pass the calls on; at the end of the stream, end this session."""
+    with suppress(EOFError, pickle.UnpicklingError):
+        while True:
+            calls.put(pickle.load(stream))  # noqa: S301 - from the process that started this one
+    os.killpg(0, signal.SIGKILL)
