@@ -8,7 +8,9 @@ import hashlib
 import io
 import os
 import shutil
+import tempfile
 from collections.abc import Mapping, Sequence
+from concurrent.futures import ThreadPoolExecutor
 from pathlib import Path
 
 from stacks.channel.staging.dist_info import normalised
@@ -43,7 +45,10 @@ def install(prefix: Path, files: Mapping[IndexPin, Path]) -> None:
         # Python 2.7's pip fails if the path of its prefix is not ASCII.
         alias = folder / "prefix"
         alias.symlink_to(prefix.absolute())
-        _pip_install(alias, list(files.items()), folder)
+        groups = _groups(files)
+        # Building a framework takes as long as installing its wheels, and needs none of them.
+        with ThreadPoolExecutor(len(groups)) as pool:
+            list(pool.map(lambda group: _pip_install(alias, group, folder), groups))
     names = sorted(_tree(prefix) - before)
     _make_relocatable(prefix, names, (alias, prefix))
     for name in names:
@@ -83,12 +88,21 @@ def _tree(prefix: Path) -> set[str]:
     }
 
 
+def _groups(files: Mapping[IndexPin, Path]) -> list[list[tuple[IndexPin, Path]]]:
+    """Return the source archives and the wheels, if there are any."""
+    groups: dict[bool, list[tuple[IndexPin, Path]]] = {}
+    for pin, path in files.items():
+        groups.setdefault(pin.filename.endswith(".whl"), []).append((pin, path))
+    return list(groups.values())
+
+
 def _pip_install(
     prefix: Path,
     files: Sequence[tuple[IndexPin, Path]],
     folder: Path,
     options: Sequence[str | Path] = (),
 ) -> None:
+    folder = Path(tempfile.mkdtemp(dir=folder))
     links = folder / "files"
     links.mkdir()
     for _, path in files:

@@ -11,6 +11,7 @@ import pytest
 from stacks.channel.staging.wheel import SHEBANG
 from stacks.core.errors import IntegrityError
 from stacks.environments import pip_install
+from stacks.sources.pins import IndexPin
 
 SITE = "lib/python3.9/site-packages"
 SHORT = "#!{place}/bin/python\nimport a\na.main()\n"
@@ -93,3 +94,30 @@ def test_a_dist_info_gets_its_normalised_name(prefix: Path) -> None:
         "some_name-1.0.dist-info/METADATA,sha256=x,1",
         "some_name-1.0.dist-info/RECORD,,",
     ]
+
+
+def test_source_archives_are_built_while_wheels_are_installed(
+    prefix: Path, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """Each process of pip gets its own files, in its own folder."""
+    pins = [
+        IndexPin(name=name, version="1", filename=f"{name}-1{ending}", size=1, sha256=name * 64)
+        for name, ending in (("a", ".tar.gz"), ("b", ".whl"), ("c", ".whl"))
+    ]
+    calls = []
+
+    def pip(words: list[str | Path], cwd: Path, env: dict[str, str]) -> str:
+        requirements = Path(words[words.index("--requirement") + 1])
+        links = Path(words[words.index("--find-links") + 1])
+        assert cwd == requirements.parent == links.parent == Path(env["TMPDIR"])
+        names = [line.partition("==")[0] for line in requirements.read_text().splitlines()]
+        calls.append((names, sorted(path.name for path in links.iterdir())))
+        return ""
+
+    monkeypatch.setattr(pip_install, "call", pip)
+    files = {}
+    for pin in pins:
+        files[pin] = tmp_path / pin.filename
+        files[pin].touch()
+    pip_install.install(prefix, files)
+    assert sorted(calls) == [(["a"], ["a-1.tar.gz"]), (["b", "c"], ["b-1.whl", "c-1.whl"])]
