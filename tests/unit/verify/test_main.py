@@ -37,10 +37,12 @@ def test_no_bytecode_is_written(tmp_path: Path) -> None:
     # A copy: other tests write bytecode beside the suite's own modules.
     copy = tmp_path / "verify"
     shutil.copytree(REPOSITORY / "verify", copy, ignore=shutil.ignore_patterns("__pycache__"))
-    before = sorted(copy.rglob("*"))
+    before = set(copy.rglob("*"))
     done = subprocess.run([sys.executable, copy, "--help"], capture_output=True, check=True)
     assert b"usage: verify" in done.stdout
-    assert sorted(copy.rglob("*")) == before
+    # Python compiles __main__.py before the suite can tell it not to.
+    written = [path.name.split(".")[0] for path in set(copy.rglob("*")) - before]
+    assert sorted(written) in ([], ["__main__", "__pycache__"])
 
 
 def test_the_suite_takes_ctrl_c_that_was_ignored_while_python_started(
