@@ -43,34 +43,34 @@ def sweep(
     files = fingerprint.digests_of_stack(workspace, variant)
     by_number = {job.number: job for job in jobs}
     errors: list[StacksError] = []
-    with (
-        ended_like_by_interrupt(),
-        recorded(folder, len(jobs)) as record,
-        connect.connected(address, print_line) as cluster,
-    ):
-
-        def take(_: dispatch.Job, worker: Worker, answer: Answer) -> None:
-            for run in answer.runs:
-                job = by_number.pop(run.job)
-                write_atomically(job.log(folder), run.log)
-                record(job, run.status, run.seconds)
-            if answer.error:
-                errors.append(answer.error.to_error(worker.name))
-
+    with ended_like_by_interrupt(), connect.connected(address, print_line) as cluster:
         machines = {worker.machine for worker in workers_of(cluster, address)}
-        orders = []
-        for part in shares(jobs, at_once, len(machines)):
-            share = Share(folder=str(Path.cwd()), at_once=at_once, jobs=tuple(part), files=files)
-            label = f"jobs {part[0].number} to {part[-1].number}"
-            orders.append(dispatch.Job(label, order.model_copy(update={"share": share})))
-        errors += dispatch.dispatch(cluster, orders, take)
-        for error in errors:
-            console.show_error(error)
-        if by_number:
-            raise ClusterError(
-                f"{len(by_number)} of {len(jobs)} jobs were not run, see above",
-                found="jobs " + ", ".join(str(number) for number in by_number),
-            )
+        # Only now: it removes the logs of a former sweep.
+        with recorded(folder, len(jobs)) as record:
+
+            def take(_: dispatch.Job, worker: Worker, answer: Answer) -> None:
+                for run in answer.runs:
+                    if job := by_number.pop(run.job, None):
+                        write_atomically(job.log(folder), run.log)
+                        record(job, run.status, run.seconds)
+                if answer.error:
+                    errors.append(answer.error.to_error(worker.name))
+
+            orders = []
+            for part in shares(jobs, at_once, len(machines)):
+                share = Share(
+                    folder=str(Path.cwd()), at_once=at_once, jobs=tuple(part), files=files
+                )
+                label = f"jobs {part[0].number} to {part[-1].number}"
+                orders.append(dispatch.Job(label, order.model_copy(update={"share": share})))
+            errors += dispatch.dispatch(cluster, orders, take)
+            for error in errors:
+                console.show_error(error)
+            if by_number:
+                raise ClusterError(
+                    f"{len(by_number)} of {len(jobs)} jobs were not run, see above",
+                    found="jobs " + ", ".join(str(number) for number in by_number),
+                )
 
 
 def shares(jobs: Sequence[Job], at_once: int, machines: int) -> list[Sequence[Job]]:

@@ -22,7 +22,7 @@ FOLDER = "etc/theano-stacks"
 EXPECTATION = f"{FOLDER}/expect.json"
 RC_FILE = "etc/theanorc"
 COMPILE_FOLDER = "var/compiledir"
-HOOK = "_theano_stacks"
+HOOK, COMPILE_HOOK = "_theano_stacks", "_theano_stacks_compiled"
 MODULES_VARIABLE = "THEANO_STACKS_MODULES"
 
 # What a path cannot have in it, and why.
@@ -70,7 +70,6 @@ def write(
         start_hook.SOURCE.format(
             module=variant.framework.module,
             rc_variable=variant.framework.rc_variable,
-            flags_variable=variant.framework.flags_variable,
             environment=tuple(sorted(variant.environment().items())),
             threads=variant.blas.threads if variant.blas else (),
             one_thread=bool(variant.blas and variant.blas.one_thread),
@@ -84,7 +83,13 @@ def write(
             constraints=pip_settings.url(final),
         ),
     )
-    _write(site_packages / "theano-stacks.pth", f"import {HOOK}\n")
+    _write(
+        site_packages / f"{COMPILE_HOOK}.py",
+        start_hook.COMPILE_SOURCE.format(
+            hook=HOOK, flags_variable=variant.framework.flags_variable
+        ),
+    )
+    _write(site_packages / "theano-stacks.pth", f"import {HOOK}\nimport {COMPILE_HOOK}\n")
     _write(
         prefix / EXPECTATION,
         json.dumps(expectation(variant, flags, packages), indent=1, sort_keys=True) + "\n",

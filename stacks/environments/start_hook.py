@@ -1,6 +1,6 @@
-"""The module of an environment that runs at each start of its Python, as a template.
+"""The modules of an environment that run at each start of its Python, as templates.
 
-settings.py fills it in; what it sets holds however Python is started.
+settings.py fills them in; what they set holds however Python is started.
 """
 
 from __future__ import annotations
@@ -56,57 +56,6 @@ def _words(*path):
             return file.read().split()
     except (IOError, OSError):
         return []
-
-
-def _is_own(folder):
-    """Return whether only this person can write to a folder, which is made if it is not there."""
-    try:
-        if not os.path.isdir(folder):
-            os.makedirs(folder, 0o700)
-        status = os.lstat(folder)
-    except (IOError, OSError):
-        return False
-    return stat.S_ISDIR(status.st_mode) and status.st_uid == os.geteuid() and not (
-        status.st_mode & 0o022
-    )
-
-
-def _own_compile_folder():
-    """Return a folder for what Theano compiles, in this person's cache or in TMPDIR; or None."""
-    path = PREFIX if isinstance(PREFIX, bytes) else os.fsencode(PREFIX)
-    name = "%s-%08x" % (os.path.basename(PREFIX), zlib.crc32(path) & 0xFFFFFFFF)
-    cache = os.environ.get("XDG_CACHE_HOME") or os.path.join(HOME, ".cache")
-    temporary = os.environ.get("TMPDIR") or "/tmp"
-    for base in (
-        os.path.join(cache, "theano-stacks", "compiled"),
-        os.path.join(temporary, "theano-stacks-%d" % os.geteuid()),
-    ):
-        folder = os.path.join(base, name)
-        # A comma ends a flag. In /tmp others could put modules of theirs where one's own belong.
-        if os.path.isabs(base) and "," not in folder and _is_own(base) and _is_own(folder):
-            return folder
-    return None
-
-
-def _names_compile_folder():
-    files = [os.path.join(HOME, name[2:]) if name[:2] == "~/" else name for name in OWN]
-    words = [word for name in files for word in _words(name)]
-    return any("compiledir" in word for word in [os.environ.get({flags_variable!r}, "")] + words)
-
-
-# An environment of another person, or on a disk that is read-only.
-COMPILED = os.path.join(PREFIX, "var", "compiledir")
-HOME = os.environ.get("HOME", "")
-if os.path.isdir(COMPILED) and not os.access(COMPILED, os.W_OK) and not _names_compile_folder():
-    import stat
-    import zlib
-
-    FOLDER = _own_compile_folder()
-    if FOLDER:
-        GIVEN_FLAGS = os.environ.get({flags_variable!r})
-        os.environ[{flags_variable!r}] = ",".join(
-            ([GIVEN_FLAGS] if GIVEN_FLAGS else []) + ["base_compiledir=" + FOLDER]
-        )
 
 
 def _processors():
@@ -166,4 +115,64 @@ if THREADS and not any(os.environ.get(name) for name in THREADS):
     # Libraries count the processors by themselves, but not a quota.
     if USABLE < AFFINE or {one_thread!r}:
         os.environ[THREADS[0]] = str(USABLE)
+'''
+
+# A module of its own: an image has another one in its place.
+COMPILE_SOURCE = '''\
+"""Gives a compile folder of their own to those who may not write to this environment."""
+
+import os
+
+from {hook} import OWN, PREFIX, _words
+
+
+def _is_own(folder):
+    """Return whether only this person can write to a folder, which is made if it is not there."""
+    try:
+        if not os.path.isdir(folder):
+            os.makedirs(folder, 0o700)
+        status = os.lstat(folder)
+    except (IOError, OSError):
+        return False
+    return stat.S_ISDIR(status.st_mode) and status.st_uid == os.geteuid() and not (
+        status.st_mode & 0o022
+    )
+
+
+def _own_compile_folder():
+    """Return a folder for what Theano compiles, in this person's cache or in TMPDIR; or None."""
+    path = PREFIX if isinstance(PREFIX, bytes) else os.fsencode(PREFIX)
+    name = "%s-%08x" % (os.path.basename(PREFIX), zlib.crc32(path) & 0xFFFFFFFF)
+    cache = os.environ.get("XDG_CACHE_HOME") or os.path.join(HOME, ".cache")
+    temporary = os.environ.get("TMPDIR") or "/tmp"
+    for base in (
+        os.path.join(cache, "theano-stacks", "compiled"),
+        os.path.join(temporary, "theano-stacks-%d" % os.geteuid()),
+    ):
+        folder = os.path.join(base, name)
+        # A comma ends a flag. In /tmp others could put modules of theirs where one's own belong.
+        if os.path.isabs(base) and "," not in folder and _is_own(base) and _is_own(folder):
+            return folder
+    return None
+
+
+def _names_compile_folder():
+    files = [os.path.join(HOME, name[2:]) if name[:2] == "~/" else name for name in OWN]
+    words = [word for name in files for word in _words(name)]
+    return any("compiledir" in word for word in [os.environ.get({flags_variable!r}, "")] + words)
+
+
+# An environment of another person, or on a disk that is read-only.
+COMPILED = os.path.join(PREFIX, "var", "compiledir")
+HOME = os.environ.get("HOME", "")
+if os.path.isdir(COMPILED) and not os.access(COMPILED, os.W_OK) and not _names_compile_folder():
+    import stat
+    import zlib
+
+    FOLDER = _own_compile_folder()
+    if FOLDER:
+        GIVEN_FLAGS = os.environ.get({flags_variable!r})
+        os.environ[{flags_variable!r}] = ",".join(
+            ([GIVEN_FLAGS] if GIVEN_FLAGS else []) + ["base_compiledir=" + FOLDER]
+        )
 '''

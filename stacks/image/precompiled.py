@@ -86,6 +86,8 @@ def add_hook(variant: Variant, environment: Path, key: str) -> None:
         text = text.replace(f"{{{word}}}", value)
     site_packages = environment / f"lib/python{variant.framework.python}/site-packages"
     (site_packages / f"{HOOK}.py").write_text(text)
+    # This one does more: it has compiled modules to begin with.
+    (site_packages / f"{settings.COMPILE_HOOK}.py").unlink(missing_ok=True)
     path = site_packages / "theano-stacks.pth"
     path.write_text(f"import {settings.HOOK}\nimport {HOOK}\n")
 

@@ -201,6 +201,12 @@ def test_a_program_that_is_not_there_is_named(cluster: Machines, tmp_path: Path)
     command = cluster.ask(*asked, command=["no-such-program", ":::", "1"], folder=tmp_path)
     status, output = command.end()
     assert status == 1 and "cannot run no-such-program" in output and "Traceback" not in output
+    table = tmp_path / "job-logs/jobs.tsv"
+    table.write_text("of a former sweep\n")
+    words = ["run", "--jobs", "1", "--variant", "by-conda", "--cluster", "tcp://127.0.0.1:9"]
+    invoke = [sys.executable, "-I", "-m", "invoke", "--search-root", str(cluster.client)]
+    done = subprocess.run([*invoke, *words, "--", "true", ":::", "1"], cwd=tmp_path, check=False)
+    assert done.returncode == 2 and table.read_text() == "of a former sweep\n"
     assert "1 of 1 jobs were not run" in output
 
 

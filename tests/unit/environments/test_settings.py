@@ -228,6 +228,7 @@ def test_settings_are_not_written_through_a_packages_file(
         settings.RC_FILE,
         settings.EXPECTATION,
         f"{site_packages}/{settings.HOOK}.py",
+        f"{site_packages}/{settings.COMPILE_HOOK}.py",
         f"{site_packages}/theano-stacks.pth",
     )
     for name in names:

@@ -2,10 +2,11 @@
 
 from __future__ import annotations
 
-import io
+import json
 import re
 import shlex
-from contextlib import redirect_stdout
+import subprocess
+import sys
 
 import pytest
 
@@ -37,14 +38,23 @@ def parse(*words: str) -> int | str | None:
 
 @pytest.fixture(scope="module")
 def texts() -> dict[str, str]:
-    """Return the help of each task, of one program: invoke gives the texts of options once."""
-    program = Parsing(name="Invoke", binary="./invoke")
-    program.run(["./invoke", "--search-root", str(REPOSITORY), "list"], exit=False)
-    found = {}
-    for name in program.parser.contexts:
-        with redirect_stdout(io.StringIO()) as output:
-            program.print_task_help(name)
-        found[name] = output.getvalue()
+    """Return the help of each task, of one new process: invoke gives the options' texts once."""
+    code = (
+        "import io, json, sys; from contextlib import redirect_stdout\n"
+        "sys.path[:0] = sys.argv[1:]\n"
+        "from unit.tasks.test_help import Parsing\n"
+        "program = Parsing(name='Invoke', binary='./invoke')\n"
+        "program.run(['./invoke', '--search-root', sys.argv[1], 'list'], exit=False)\n"
+        "found = {}\n"
+        "for name in program.parser.contexts:\n"
+        "    with redirect_stdout(io.StringIO()) as output: program.print_task_help(name)\n"
+        "    found[name] = output.getvalue()\n"
+        "print(json.dumps(found))\n"
+    )
+    folders = (REPOSITORY, REPOSITORY / "tests")
+    found: dict[str, str] = json.loads(
+        subprocess.check_output([sys.executable, "-c", code, *folders], text=True)
+    )
     return found
 
 
