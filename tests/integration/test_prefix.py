@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import os
-import select
 import shutil
 import subprocess
 import sys
@@ -234,58 +233,3 @@ def test_clean_during_a_build(checkout: Checkout) -> None:
     assert checkout.invoke("run", "-v", "by-conda", "--", "true").returncode == 0
     assert f"removing {place.parent.parent}\n" in checkout.invoke("clean").stdout
     assert not any((checkout.root / "build").iterdir())
-
-
-# Builds a package, and waits for ever in the process that packs it.
-WORKER = """
-import os, sys, time
-from pathlib import Path
-from stacks.channel import build, offers, package
-from stacks.core.workspace import Workspace
-def wait(*arguments):
-    Path(os.environ["PIPE"]).write_text(f"{os.getpid()}\\n")
-    while True:
-        time.sleep(60)
-package.assemble = wait
-if __name__ == "__main__":
-    workspace = Workspace(*map(Path, sys.argv[1:]))
-    channel = offers.read_channel(workspace)
-    six = [o for o in channel.offers.values() if o.recipe.package.name == "six"]
-    build.build_missing(workspace, channel, six)
-"""
-
-
-def worker_command(tiny: Tiny, folder: Path) -> list[str | Path]:
-    return [sys.executable, folder / "program.py", tiny.root, tiny.cache]
-
-
-def test_a_worker_ends_when_its_parent_is_killed(tiny: Tiny, tmp_path: Path) -> None:
-    pipe = tmp_path / "pipe"
-    os.mkfifo(pipe)
-    (tmp_path / "program.py").write_text(WORKER)
-    shutil.rmtree(tiny.cached("packages/*/six-*.conda").parent)
-    env = {**os.environ, "PYTHONPATH": str(REPOSITORY), "PIPE": str(pipe)}
-    with subprocess.Popen(worker_command(tiny, tmp_path), env=env) as parent:
-        worker = os.pidfd_open(int(pipe.read_text()))
-        parent.kill()
-    try:
-        assert select.select([worker], [], [], 30)[0] == [worker]
-    finally:
-        os.close(worker)
-    tiny.make("by-conda")
-    assert tiny.is_ready("by-conda")
-
-
-def test_a_killed_worker_is_reported(tiny: Tiny, tmp_path: Path) -> None:
-    pipe = tmp_path / "pipe"
-    os.mkfifo(pipe)
-    program = WORKER.replace("time.sleep(60)", "os.kill(os.getpid(), 9)")
-    (tmp_path / "program.py").write_text(program)
-    shutil.rmtree(tiny.cached("packages/*/six-*.conda").parent)
-    env = {**os.environ, "PYTHONPATH": str(REPOSITORY), "PIPE": "/dev/null"}
-    done = subprocess.run(
-        worker_command(tiny, tmp_path), env=env, capture_output=True, text=True, check=False
-    )
-    assert done.stderr.splitlines()[-2].startswith(
-        "stacks.core.errors.StacksError: a process that built a package was killed"
-    )

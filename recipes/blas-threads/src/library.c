@@ -70,10 +70,13 @@ static void set_count(int threads)
         set_wide(threads);
 }
 
-/* Calls that other threads had in flight do not end in the child. */
+/* Calls that other threads had in flight do not end in the child. BLIS's threads are libgomp's,
+   which waits for ever for those that stayed in the parent: one thread is left. */
 static void after_fork_in_child(void)
 {
-    if (reduced && !set_local)
+    if (set_wide)
+        set_wide(1);
+    else if (reduced && !set_local)
         set_count(most);
     reduced = 0;
     pthread_mutex_unlock(&lock);
