@@ -131,7 +131,8 @@ def _layers(target: Path) -> tuple[Layer, ...]:
 def _files(folder: Path) -> list[Path]:
     """Return the paths in a folder of the files that go into an image, at any depth."""
     paths = (path.relative_to(folder) for path in folder.rglob("*") if path.is_file())
-    own = (path for path in paths if path.suffix != ".toml")
+    # Python 2.7 writes its bytecode beside the modules.
+    own = (path for path in paths if path.suffix not in (".toml", ".pyc"))
     return sorted(p for p in own if not any(n.startswith((".", "__pycache__")) for n in p.parts))
 
 
