@@ -13,6 +13,7 @@ import signal
 import subprocess
 import sys
 import threading
+import traceback
 from collections.abc import Callable
 from contextlib import suppress
 from pathlib import Path
@@ -47,19 +48,22 @@ class BuildProcess:
     def call(self, function: Callable[..., Any], *arguments: object) -> Any:
         """Return the result of a function of stacks/; all must be picklable.
 
-        Raises StacksError if the process is killed.
+        Raises what the function raises, and StacksError if the process is killed.
         """
         assert self._process.stdin and self._process.stdout
         try:
             pickle.dump((function, arguments), self._process.stdin)
             self._process.stdin.flush()
-            return pickle.load(self._process.stdout)  # noqa: S301 - our own process
-        except (OSError, EOFError, pickle.UnpicklingError) as error:
+            result, error, text = pickle.load(self._process.stdout)  # noqa: S301 - our own process
+        except (OSError, EOFError, pickle.UnpicklingError) as lost:
             raise StacksError(
                 "a process that built a package was killed",
                 fix="if nobody killed it, memory was short: close other programs and try again; "
                 "finished packages are kept",
-            ) from error
+            ) from lost
+        if error:
+            raise error from RuntimeError(text)
+        return result
 
     def end(self) -> None:
         """End it and all that it has started, at once."""
@@ -81,8 +85,20 @@ def main() -> None:
     threading.Thread(target=_read, args=(sys.stdin.buffer, calls), daemon=True).start()
     while True:
         function, arguments = calls.get()
-        pickle.dump(function(*arguments), answers)
+        answers.write(_answer(function, arguments))
         answers.flush()
+
+
+def _answer(function: Callable[..., Any], arguments: tuple[object, ...]) -> bytes:
+    """Return (result, error, its traceback) of a call, as call() reads them."""
+    try:
+        return pickle.dumps((function(*arguments), None, ""))
+    except Exception as error:
+        text = traceback.format_exc()
+        try:
+            return pickle.dumps((None, error, text))
+        except Exception:
+            return pickle.dumps((None, RuntimeError("an error that cannot be pickled"), text))
 
 
 def _read(stream: IO[bytes], calls: queue.SimpleQueue[Any]) -> None:

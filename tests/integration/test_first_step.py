@@ -243,3 +243,32 @@ def test_theano_can_be_left_as_it_is(prefix: Prefix, tmp_path: Path) -> None:
         place = prefix("theano-1.0.5", flavour)
         done = run(place, tmp_path, "-c", code, THEANO_STACKS_QUICK=value)
         assert done.stdout.strip() == fixed
+
+
+# Another process removes a folder between the moment that Theano sees it and that it lists it.
+REMOVED = """
+import os
+import theano
+listed, seen = os.listdir, []
+def listdir(path):
+    if os.path.basename(path) == "tmp_gone" and not seen:
+        seen.append(path)
+        os.rmdir(path)
+    return listed(path)
+os.listdir = listdir
+os.mkdir(os.path.join(theano.config.compiledir, "tmp_gone"))
+x = theano.tensor.vector()
+theano.function([x], theano.tensor.tanh(x).sum())
+print(len(seen))
+"""
+
+
+@pytest.mark.parametrize("framework", FRAMEWORKS)
+def test_other_processes_may_clean_the_compile_folder(
+    prefix: Prefix, tmp_path: Path, framework: str
+) -> None:
+    place = prefix(framework, "openblas")
+    start = place, tmp_path, "-c", REMOVED
+    assert run(*start, flags="floatX=float64").stdout == "1\n"
+    with pytest.raises(AssertionError, match="No such file or directory: '.*tmp_gone'"):
+        run(*start, flags="floatX=float64", THEANO_STACKS_QUICK="0")

@@ -7,6 +7,7 @@ of it off.
 - theano_stacks_scan makes the gradients of scans smaller.
 - theano_stacks_replaced keeps replaced scans out of the graphs of Theano 0.8.2.
 - theano_stacks_cache keeps optimised graphs for the next start.
+- theano_stacks_refresh lets programs that start at once share a compile folder.
 - The garbage collector runs less often while a graph is optimised: each run visits the whole graph
   and frees little.
 - Theano 0.8.2 builds the name of each fused operation when it makes the operation. Here the name is
@@ -80,8 +81,10 @@ def fix():
     from theano.compile import function_module
 
     import theano_stacks_compiler
+    import theano_stacks_refresh
 
     theano_stacks_compiler.fix()
+    theano_stacks_refresh.fix()
     maker = function_module.FunctionMaker
     maker.__init__ = _with_less_collection(maker.__init__)
     is_old = __version__.split(".")[:2] == ["0", "8"]

@@ -6,6 +6,7 @@ import os
 import signal
 import subprocess
 import sys
+import threading
 import time
 
 import psutil
@@ -22,6 +23,22 @@ def test_results_come_back_and_prints_do_not_disturb_them() -> None:
         assert process.call(divmod, 7, 2) == (3, 1)
         assert process.call(print, "for the person") is None
         assert process.call(call, ["echo", "a"]) == "a\n"
+    finally:
+        process.end()
+
+
+def test_an_error_comes_back_with_its_traceback() -> None:
+    process = BuildProcess()
+    try:
+        with pytest.raises(ZeroDivisionError) as caught:
+            process.call(divmod, 1, 0)
+        assert "function(*arguments)" in str(caught.value.__cause__)
+        with pytest.raises(StacksError, match="cannot run no-such-command"):
+            process.call(call, ["no-such-command"])
+        with pytest.raises(TypeError) as caught_too:
+            process.call(threading.Lock)
+        assert "cannot pickle" in str(caught_too.value)
+        assert process.call(divmod, 7, 2) == (3, 1)
     finally:
         process.end()
 

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import importlib
 import os
 import signal
 import subprocess
@@ -179,7 +180,8 @@ def test_a_folder_of_the_killed_suite_is_removed(
     own_workspace: Workspace, scratch_folder: Path
 ) -> None:
     # As Python 2.7 and 3 name them.
-    fill(scratch_folder, ("theano-verify-6BRZsK/file", "theano-verify-a_cdefg1/file"))
+    prefix = importlib.import_module("verify.core.scratch").PREFIX
+    fill(scratch_folder, (f"{prefix}6BRZsK/file", f"{prefix}a_cdefg1/file"))
     leftovers.collect(own_workspace, ())
     assert not files(scratch_folder)
 
