@@ -270,5 +270,5 @@ def test_other_processes_may_clean_the_compile_folder(
     place = prefix(framework, "openblas")
     start = place, tmp_path, "-c", REMOVED
     assert run(*start, flags="floatX=float64").stdout == "1\n"
-    with pytest.raises(AssertionError, match="No such file or directory: '.*tmp_gone'"):
+    with pytest.raises(AssertionError, match=r"No such file or directory: '.*tmp_gone'"):
         run(*start, flags="floatX=float64", THEANO_STACKS_QUICK="0")

@@ -23,7 +23,7 @@ class Cache:
         if self.removed:
             self.removed -= 1
             raise OSError(self.number, os.strerror(self.number), "tmp1")
-        return age, os.listdir(self.folder)
+        return age, [each.name for each in self.folder.iterdir()]
 
     def clear_unversioned(self) -> list[str]:
         return self.refresh()[1]
