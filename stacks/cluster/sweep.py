@@ -37,7 +37,10 @@ def sweep(
     there are no workers, ClusterError if jobs were not run, JobsError if any failed.
     """
     check_number(at_once)
-    _check_texts(jobs)
+    here = str(Path.cwd())
+    _check_text(here, "the name of this folder")
+    for job in jobs:
+        _check_text("".join(job.words), f"a word of the command of job {job.number}")
     name = str(variant.file.absolute()) if variant.file else variant.id
     order = order_for(workspace, [variant]).model_copy(update={"variants": (name,)})
     files = fingerprint.digests_of_stack(workspace, variant)
@@ -58,9 +61,7 @@ def sweep(
 
             orders = []
             for part in shares(jobs, at_once, len(machines)):
-                share = Share(
-                    folder=str(Path.cwd()), at_once=at_once, jobs=tuple(part), files=files
-                )
+                share = Share(folder=here, at_once=at_once, jobs=tuple(part), files=files)
                 label = f"jobs {part[0].number} to {part[-1].number}"
                 orders.append(dispatch.Job(label, order.model_copy(update={"share": share})))
             errors += dispatch.dispatch(cluster, orders, take)
@@ -79,12 +80,12 @@ def shares(jobs: Sequence[Job], at_once: int, machines: int) -> list[Sequence[Jo
     return [jobs[start : start + size] for start in range(0, len(jobs), size)]
 
 
-def _check_texts(jobs: Sequence[Job]) -> None:
-    for job in jobs:
-        try:
-            "".join(job.words).encode()
-        except UnicodeEncodeError as error:
-            raise UsageError(
-                f"job {job.number}: a word of its command is not UTF-8",
-                expected="text, which can be sent to another machine",
-            ) from error
+def _check_text(text: str, name: str) -> None:
+    try:
+        text.encode()
+    except UnicodeEncodeError as error:
+        raise UsageError(
+            f"{name} is not UTF-8",
+            expected="text, which can be sent to another machine",
+            found=ascii(text),
+        ) from error

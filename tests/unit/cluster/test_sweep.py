@@ -29,9 +29,16 @@ def test_each_machine_gets_several_shares(
     assert [job for share in found for job in share] == jobs(count)
 
 
-def test_a_word_that_cannot_be_sent_is_named(own_workspace: Workspace, tmp_path: Path) -> None:
-    variant = load_variant(own_workspace, "openblas")
+def test_text_that_cannot_be_sent_is_named(
+    own_workspace: Workspace, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    variant, logs = load_variant(own_workspace, "openblas"), tmp_path / "logs"
     every = jobs_of(["python", ":::", "\udce9"], None)
-    with pytest.raises(UsageError, match="job 1: a word of its command is not UTF-8"):
-        sweep.sweep(own_workspace, "tcp://127.0.0.1:9", variant, every, 1, tmp_path / "logs")
-    assert not (tmp_path / "logs").exists()
+    with pytest.raises(UsageError, match="a word of the command of job 1 is not UTF-8"):
+        sweep.sweep(own_workspace, "tcp://127.0.0.1:9", variant, every, 1, logs)
+    folder = tmp_path / "caf\udce9"
+    folder.mkdir()
+    monkeypatch.chdir(folder)
+    with pytest.raises(UsageError, match="the name of this folder is not UTF-8"):
+        sweep.sweep(own_workspace, "tcp://127.0.0.1:9", variant, jobs(1), 1, logs)
+    assert not logs.exists()
