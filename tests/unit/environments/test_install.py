@@ -11,18 +11,11 @@ import pytest
 import rattler
 
 from stacks.core.errors import IntegrityError
-from stacks.core.workspace import Workspace
 from stacks.environments import install
 from stacks.environments.part import Part
-from stacks.variants.load import load_variant
 from stacks.variants.variant import Variant
 from unit.helpers.archives import member
 from unit.helpers.conda import Member, conda, file, link, listed, part_of
-
-
-@pytest.fixture
-def variant(workspace: Workspace) -> Variant:
-    return load_variant(workspace, "openblas", "theano-1.0.5")
 
 
 def make(variant: Variant, folder: Path, *parts: Part) -> Path:

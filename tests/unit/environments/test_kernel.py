@@ -12,13 +12,7 @@ from stacks.core.workspace import Workspace
 from stacks.environments import kernel, pip_install
 from stacks.locks import requirements
 from stacks.sources.pins import Pins, read_pins
-from stacks.variants.load import load_variant
 from stacks.variants.variant import Variant
-
-
-@pytest.fixture
-def variant(workspace: Workspace) -> Variant:
-    return load_variant(workspace, "openblas", "theano-1.0.5")
 
 
 @pytest.fixture

@@ -8,15 +8,9 @@ import pytest
 from stacks.core.workspace import Workspace
 from stacks.environments import manifest, prefix
 from stacks.locks.lock import Lock
-from stacks.variants.load import load_variant
 from stacks.variants.variant import Variant
 
 LOCK = Lock(packages=(), requirements=(), sha256="0" * 64, sealed="", seal="")
-
-
-@pytest.fixture
-def variant(workspace: Workspace) -> Variant:
-    return load_variant(workspace, "openblas", "theano-1.0.5")
 
 
 def test_what_an_environment_is_named_after(workspace: Workspace, variant: Variant) -> None:

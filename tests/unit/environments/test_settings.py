@@ -16,14 +16,9 @@ from stacks.environments import settings
 from stacks.variants.files import FlavourFile, Processor
 from stacks.variants.load import load_variant
 from stacks.variants.variant import Variant
+from unit.helpers.starts import PACKAGES
 
-PACKAGES = [{"name": "python", "version": "3.9.2", "sha256": "0" * 64, "manager": "conda"}]
 LINKED = "-lblas_threads -lopenblas"
-
-
-@pytest.fixture
-def variant(workspace: Workspace) -> Variant:
-    return load_variant(workspace, "openblas", "theano-1.0.5")
 
 
 def flags(text: str) -> dict[str, str]:
@@ -120,13 +115,6 @@ def test_an_environments_own_rc_file_overrides_nothing(
     (home / "etc/theano-stacks").mkdir(parents=True)
     (home / "etc/theanorc").write_text("[blas]\nldflags = -lx\n")
     assert undone(variant, THEANORC=f"{home}/etc/theanorc") == []
-
-
-@pytest.fixture
-def prefix(tmp_path: Path, variant: Variant) -> Path:
-    place = tmp_path / "prefix"
-    (place / f"lib/python{variant.framework.python}/site-packages").mkdir(parents=True)
-    return place
 
 
 def test_the_expectation_file_for_verify(variant: Variant, prefix: Path) -> None:

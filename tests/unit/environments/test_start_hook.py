@@ -1,10 +1,9 @@
+"""What an environment's start hook sets, for its settings, its compiler, pip and its threads."""
+
 from __future__ import annotations
 
 import json
-import os
 import shutil
-import subprocess
-import sys
 from pathlib import Path
 
 import pytest
@@ -13,13 +12,7 @@ from stacks.core.workspace import Workspace
 from stacks.environments import settings
 from stacks.variants.load import load_variant
 from stacks.variants.variant import Variant
-
-PACKAGES = [{"name": "python", "version": "3.9.2", "sha256": "0" * 64, "manager": "conda"}]
-
-
-@pytest.fixture
-def variant(workspace: Workspace) -> Variant:
-    return load_variant(workspace, "openblas", "theano-1.0.5")
+from unit.helpers.starts import PACKAGES, variables_after
 
 
 def hook(
@@ -36,30 +29,14 @@ def hook(
     JSON; it has no others, and 8 processors.
     """
     system = {"/proc/cpuinfo": cpuinfo, **json.loads(files)}
-    if not (prefix / settings.FOLDER).is_dir():
-        settings.write(variant, prefix, prefix, list(PACKAGES))
-    source = prefix / f"lib/python{variant.framework.python}/site-packages/{settings.HOOK}.py"
-    code = (
-        f"import io, json, os, sys; sys.base_prefix = {str(prefix)!r}; "
-        f"sys.prefix = {str(venv or prefix)!r}; "
-        f"sys.path.append({str(source.parent)!r}); "
+    before = (
         "os.sched_getaffinity = lambda process: range(8)\n"
         f"def opened(name, files={system!r}):\n"
         "    if name not in files: raise IOError(name)\n"
         "    return io.StringIO(files[name])\n"
-        f"exec(open({str(source)!r}).read(), {{'open': opened}}); "
-        "print(json.dumps(dict(os.environ)))"
+        "own['open'] = opened"
     )
-    output = subprocess.check_output([sys.executable, "-I", "-S", "-c", code], env=environ)
-    found: dict[str, str] = json.loads(output)
-    return found
-
-
-@pytest.fixture
-def prefix(tmp_path: Path, variant: Variant) -> Path:
-    place = tmp_path / "prefix"
-    (place / f"lib/python{variant.framework.python}/site-packages").mkdir(parents=True)
-    return place
+    return variables_after(variant, prefix, f"{settings.HOOK}.py", before, environ, venv)
 
 
 def test_the_hook_puts_the_environments_folder_into_variables(
@@ -246,65 +223,3 @@ def test_a_containers_quota_bounds_the_threads(
 def test_the_threads_of_a_library_whose_default_is_one(workspace: Workspace, prefix: Path) -> None:
     variant = load_variant(workspace, "blis", "theano-1.0.5")
     assert hook(variant, prefix, PATH="/bin")["BLIS_NUM_THREADS"] == "8"
-
-
-def started(
-    variant: Variant, prefix: Path, access: str = "lambda *_: False", **environ: str
-) -> dict[str, str]:
-    """Return the variables of a Python that has started; `access` stands for os.access."""
-    if not (prefix / settings.FOLDER).is_dir():
-        settings.write(variant, prefix, prefix, list(PACKAGES))
-    site_packages = prefix / f"lib/python{variant.framework.python}/site-packages"
-    code = (
-        f"import json, os, sys; sys.base_prefix = sys.prefix = {str(prefix)!r}; "
-        f"sys.path.append({str(site_packages)!r}); os.access = {access}\n"
-        f"exec(open({str(site_packages / 'theano-stacks.pth')!r}).read())\n"
-        "print(json.dumps(dict(os.environ)))"
-    )
-    output = subprocess.check_output([sys.executable, "-I", "-S", "-c", code], env=environ)
-    found: dict[str, str] = json.loads(output)
-    return found
-
-
-def test_another_persons_environment_compiles_into_ones_own_cache(
-    variant: Variant, prefix: Path, tmp_path: Path
-) -> None:
-    home = tmp_path / "home é"
-    home.mkdir()
-    rest = {"PATH": "/bin", "HOME": str(home), "TMPDIR": str(tmp_path)}
-    assert "THEANO_FLAGS" not in started(variant, prefix, access="os.access", **rest)
-    found = started(variant, prefix, THEANO_FLAGS="floatX=float32", **rest)
-    given, own = found["THEANO_FLAGS"].split(",base_compiledir=")
-    assert given == "floatX=float32"
-    assert Path(own).parent == home / ".cache/theano-stacks/compiled"
-    assert Path(own).name.startswith("prefix-") and Path(own).stat().st_mode & 0o777 == 0o700
-    # The same in each process, and another program's start changes nothing more.
-    assert started(variant, prefix, **rest)["THEANO_FLAGS"] == f"base_compiledir={own}"
-    flags = found["THEANO_FLAGS"]
-    assert started(variant, prefix, THEANO_FLAGS=flags, **rest)["THEANO_FLAGS"] == flags
-
-
-def test_a_named_compile_folder_stays(variant: Variant, prefix: Path, tmp_path: Path) -> None:
-    rest = {"PATH": "/bin", "HOME": str(tmp_path)}
-    flags = "base_compiledir=/mine"
-    assert started(variant, prefix, THEANO_FLAGS=flags, **rest)["THEANO_FLAGS"] == flags
-    (tmp_path / ".theanorc").write_text("[global]\nbase_compiledir = /mine\n")
-    assert "THEANO_FLAGS" not in started(variant, prefix, **rest)
-
-
-def test_without_a_home_compiled_modules_are_in_a_temporary_folder_of_ones_own(
-    variant: Variant, prefix: Path, tmp_path: Path
-) -> None:
-    temporary = tmp_path / "tmp"
-    temporary.mkdir()
-    rest = {"PATH": "/bin", "TMPDIR": str(temporary)}
-    flags = started(variant, prefix, **rest)["THEANO_FLAGS"]
-    base = temporary / f"theano-stacks-{os.geteuid()}"
-    assert flags.startswith(f"base_compiledir={base}/prefix-")
-    # Where others can write, they could put modules of theirs.
-    base.chmod(0o777)
-    assert "THEANO_FLAGS" not in started(variant, prefix, **rest)
-    shutil.rmtree(base)
-    (tmp_path / "elsewhere").mkdir()
-    base.symlink_to(tmp_path / "elsewhere")
-    assert "THEANO_FLAGS" not in started(variant, prefix, **rest)
