@@ -7,7 +7,8 @@ import os
 import queue
 from collections import Counter
 from collections.abc import Iterable, Iterator, Mapping, Sequence
-from concurrent.futures import ThreadPoolExecutor, as_completed
+from concurrent.futures import FIRST_COMPLETED, ThreadPoolExecutor, wait
+from graphlib import TopologicalSorter
 
 from stacks.channel import assemble, package
 from stacks.channel.build_process import BuildProcess
@@ -94,9 +95,10 @@ def _sources(workspace: Workspace, offer: Offer, pins: Pins, built_here: bool) -
 def _build_missing(
     workspace: Workspace, channel: Channel, missing: Sequence[Offer], built_here: bool
 ) -> dict[str, Built]:
-    # The largest first, so that no worker ends long after the others.
-    def weight(offer: Offer) -> int:
-        return sum(pin.size for pin in offer.recipe.pins(channel.pins))
+    offers = {offer.file_name: offer for offer in missing}
+
+    def size(name: str) -> int:
+        return sum(pin.size for pin in offers[name].recipe.pins(channel.pins))
 
     built = {}
     processes = [BuildProcess() for _ in range(min(len(missing), len(os.sched_getaffinity(0))))]
@@ -114,19 +116,24 @@ def _build_missing(
         finally:
             idle.put(process)
 
+    order = TopologicalSorter(_tools_of(missing))
+    order.prepare()
+    jobs = {}
     with ThreadPoolExecutor(max_workers=len(processes)) as pool:
         try:
-            jobs = {
-                pool.submit(build_one, offer): offer
-                for offer in sorted(missing, key=weight, reverse=True)
-            }
-            for job in as_completed(jobs):
-                result, records = job.result()
-                for record in records:
-                    logging.getLogger(record.name).handle(record)
-                if isinstance(result, StacksError):
-                    raise result
-                built[jobs[job].file_name] = result
+            while order.is_active():
+                # The largest first, so that no worker ends long after the others.
+                for name in sorted(order.get_ready(), key=size, reverse=True):
+                    jobs[pool.submit(build_one, offers[name])] = name
+                for job in wait(jobs, return_when=FIRST_COMPLETED).done:
+                    name = jobs.pop(job)
+                    result, records = job.result()
+                    for record in records:
+                        logging.getLogger(record.name).handle(record)
+                    if isinstance(result, StacksError):
+                        raise result
+                    built[name] = result
+                    order.done(name)
         except BaseException:
             pool.shutdown(wait=False, cancel_futures=True)
             raise
@@ -134,6 +141,14 @@ def _build_missing(
             for process in processes:
                 process.end()
     return built
+
+
+def _tools_of(missing: Sequence[Offer]) -> dict[str, list[str]]:
+    """Return for each package those that it is built with, so that no worker waits for another."""
+    return {
+        offer.file_name: [tool.file_name for tool in missing if tool.recipe in offer.tools]
+        for offer in missing
+    }
 
 
 def _build_logged(

@@ -1,10 +1,12 @@
 from __future__ import annotations
 
+from typing import Any
+
 import pytest
 
 from stacks.channel import build as package_builds
 from stacks.channel import offers as offers_module
-from stacks.channel.offers import Channel
+from stacks.channel.offers import Channel, Offer
 from stacks.core.workspace import Workspace
 from unit.helpers.checkout import CHECKOUT
 
@@ -16,3 +18,30 @@ def channel() -> Channel:
 
 def test_no_missing_package_builds_nothing(workspace: Workspace, channel: Channel) -> None:
     assert package_builds.build_missing(workspace, channel, []) == {}
+
+
+def test_a_package_is_built_after_its_tools(
+    own_workspace: Workspace, channel: Channel, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    events = []
+
+    class NoProcess:
+        def call(self, _: object, workspace: Workspace, offer: Offer, *rest: object) -> Any:
+            events.append(("began", offer.recipe.package.name))
+            events.append(("ended", offer.recipe.package.name))
+            return offer.recipe.package.name, []
+
+        def end(self) -> None:
+            pass
+
+    monkeypatch.setattr(package_builds, "BuildProcess", NoProcess)
+    monkeypatch.setattr(package_builds, "fetch", lambda *_: None)
+    names = {"blas-threads", "gxx", "libopenblas", "mako", "markupsafe"}
+    offers = [each for each in channel.offers.values() if each.recipe.package.name in names]
+    package_builds.build_missing(own_workspace, channel, offers)
+    assert len(events) == 2 * len(offers) >= 10
+    pairs = [(each, tool) for each in offers for tool in each.tools]
+    assert {tool.package.name for _, tool in pairs} == {"gxx"}
+    for each, tool in pairs:
+        ended = events.index(("ended", tool.package.name))
+        assert ended < events.index(("began", each.recipe.package.name))
