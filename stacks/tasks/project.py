@@ -70,13 +70,13 @@ def schema(context: Context, check: bool = False) -> None:
 
 
 @task(
-    "vendor carried --variants mkl",
+    "vendor carried --variants mkl,theano-0.8.2/mkl",
     "vendor carried --check",
     help={
         "folder": "the folder to write, or with --check to compare",
-        "variants": "the variants, on every framework: V,W",
-        "framework": "only variants on this framework",
-        "all": "all variants on all frameworks",
+        "variants": "the variants: V,W; as --variant of build takes them",
+        "framework": "the framework of names that have none; with --all, only this one",
+        "all": "all variants",
         "sources": "also the sources that the packages are built from",
         "notebooks": "also ipykernel, for ./invoke kernel",
         "archive": "also write the folder to this file, a .tar.zst",
@@ -100,7 +100,7 @@ def vendor(
     from stacks.core.errors import UsageError
     from stacks.project import vendor as vendoring
     from stacks.tasks.options import names_of, path_of
-    from stacks.variants.load import select
+    from stacks.variants.load import select, variant_named
 
     target = path_of(folder)
     assert target
@@ -112,14 +112,13 @@ def vendor(
             "which variants?", fix="--variants V,W names them; --all takes all variants"
         )
     workspace = default_workspace()
-    chosen = [v for name in names_of(variants) or [""] for v in select(workspace, name, framework)]
+    if all:
+        chosen = select(workspace, framework=framework)
+    else:
+        named = (variant_named(workspace, v, framework or None) for v in names_of(variants))
+        chosen = tuple(variant for _, variant in sorted({v.id: v for v in named}.items()))
     vendoring.vendor(
-        workspace,
-        sorted(chosen, key=lambda v: v.id),
-        target,
-        sources=sources,
-        notebooks=notebooks,
-        archive=path_of(archive),
+        workspace, chosen, target, sources=sources, notebooks=notebooks, archive=path_of(archive)
     )
 
 

@@ -27,7 +27,6 @@ EXCEPTIONS = {
     "stacks/publish/page.py": PAGE,
     "stacks/publish/svg.py": "tests/unit/publish/test_plots.py measures its drawings",
     "stacks/tasks/images.py": TASKS,
-    "stacks/tasks/project.py": TASKS,
     "stacks/tasks/timing.py": "tests/integration/test_cluster.py runs its commands",
     "stacks/tasks/use.py": TASKS,
     "stacks/variants/files.py": "models only: tests/unit/project/test_schemas.py",
