@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import errno
 import os
 import signal
 import sys
@@ -12,13 +13,15 @@ from typing import NoReturn
 from stacks.core import jsonfile
 from stacks.core.disk import REPOSITORY, replace_atomically, scratch, write_atomically
 from stacks.core.errors import UsageError, VerifyError
-from stacks.core.process import CommandError, run_attached
+from stacks.core.process import CommandError, call, run_attached
 from stacks.core.workspace import Workspace
 from stacks.environments import settings
 from stacks.environments.reports import report_path
 from stacks.variants.variant import Variant
 
 SUITE = REPOSITORY / "verify"
+# Seconds in which a Python has started.
+ANSWER = 60.0
 PASSED, FAILED, CANNOT_RUN, NO_DEVICE, INTERRUPTED = 0, 1, 2, 3, 130
 
 
@@ -79,17 +82,37 @@ def verify_python(
     # No file may be written into another environment, not even compiled modules.
     env = {**os.environ, "PYTHONDONTWRITEBYTECODE": "1"}
     command = str(path) if "/" in python else python
+    _require_python(command, env)
     with scratch() as folder:
         report = folder / "report.json"
         what = f"{python} could not be verified"
-        try:
-            status = _verify(command, _options(full, limit), env, report, what)
-        except CommandError as error:
-            raise UsageError(error.what, fix=error.fix) from error
+        status = _verify(command, _options(full, limit), env, report, what)
         if json_file:
             write_atomically(json_file, report.read_bytes())
     if status != PASSED:
         raise_for(status, f"{python} did not pass")
+
+
+def _require_python(command: str, env: Mapping[str, str]) -> None:
+    """Raise UsageError if a program is no Python that starts."""
+    try:
+        answer = call([command, "-c", "print(6 * 7)"], env=env, limit=ANSWER)
+    except CommandError as error:
+        if isinstance(cause := error.__cause__, OSError):
+            fixes = {
+                errno.ENOENT: "check the spelling of its path or name",
+                errno.ENOEXEC: f"it is no program for this machine, which is {os.uname().machine}",
+            }
+            raise UsageError(error.what, fix=fixes.get(cause.errno or 0)) from error
+        raise UsageError(
+            f"{command} is no Python that starts: {error.what}",
+            expected=error.expected,
+            found=error.found,
+        ) from error
+    if answer != "42\n":
+        raise UsageError(
+            f"{command} is no Python", expected="42 for print(6 * 7)", found=ascii(answer[:80])
+        )
 
 
 def environment(prefix: Path) -> dict[str, str]:

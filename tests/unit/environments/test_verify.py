@@ -4,13 +4,14 @@ from __future__ import annotations
 
 import json
 import os
+import re
 import signal
 from contextlib import nullcontext
 from pathlib import Path
 
 import pytest
 
-from stacks.core.errors import VerifyError
+from stacks.core.errors import UsageError, VerifyError
 from stacks.core.workspace import Workspace
 from stacks.environments import reports
 from stacks.environments import verify as verification
@@ -48,7 +49,8 @@ def prefix(tmp_path: Path) -> Path:
 def with_python(prefix: Path, script: str) -> Path:
     if not prefix.exists():
         environment(prefix)
-    add(prefix, "bin/python", f"#!/bin/sh\n{script}\n", 0o555)
+    answer = '[ "$1" != -c ] || exec echo 42'
+    add(prefix, "bin/python", f"#!/bin/sh\n{answer}\n{script}\n", 0o555)
     write_manifest(prefix)
     return prefix
 
@@ -138,9 +140,26 @@ def test_a_program_that_does_not_verify_never_passes(
     assert kept.read_text() == "{}" and not (tmp_path / "report.json").exists()
 
 
-def test_true_is_not_a_verified_python() -> None:
-    with pytest.raises(VerifyError, match="/bin/true could not be verified"):
-        verification.verify_python("/bin/true")
+@pytest.mark.parametrize(
+    ("content", "what", "found"),
+    [
+        ("#!/bin/sh\n", "is no Python$", "''"),
+        ("#!/bin/sh\necho 42 and more", "is no Python$", "'42 and more"),
+        ("#!/bin/sh\necho broken >&2\nexit 3", "is no Python that starts: .*\nbroken", "status 3"),
+        ("#!/bin/sh\nexec sleep 1000", "is no Python that starts: ", "it still ran"),
+        ("\x7fELF of another machine", "Exec format error\n.*no program for this machine", "None"),
+        ("#!/nowhere", "No such file or directory\n.*check the spelling", "None"),
+    ],
+)
+def test_what_is_no_python_is_refused(
+    content: str, what: str, found: str, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr(verification, "ANSWER", 0.5)
+    add(tmp_path, "python", content, 0o555)
+    with pytest.raises(UsageError) as caught:
+        verification.verify_python(str(tmp_path / "python"))
+    assert re.search(what, str(caught.value), re.MULTILINE) and found in str(caught.value.found)
+    assert caught.value.exit_code == 2
 
 
 def test_the_suite_ends_with_a_killed_builder(tmp_path: Path) -> None:
