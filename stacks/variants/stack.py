@@ -8,6 +8,7 @@ PATH/stack.build/   its environment and reports; it can be removed at any time
 from __future__ import annotations
 
 import json
+import os
 import re
 import unicodedata
 from dataclasses import dataclass
@@ -106,14 +107,16 @@ class Stack:
 def file_of(text: str) -> Path | None:
     """Return the stack.yaml that the name of a variant stands for, None if it is no path.
 
-    It is a path if it ends in .yaml or .yml, or is a folder with a stack.yaml.
+    It is a path if it ends in .yaml or .yml, or is a folder with a stack.yaml. The result is the
+    same for every way to name its folder: an environment is bound to its path.
     """
     path = Path(text).expanduser()
-    if path.suffix in (".yaml", ".yml"):
-        return path.absolute()
-    if text and (path / NAME).is_file():
-        return (path / NAME).absolute()
-    return None
+    if path.suffix not in (".yaml", ".yml"):
+        path /= NAME
+        if not text or not path.is_file():
+            return None
+    # Unlike Path.resolve, it takes links that lead in a circle.
+    return Path(os.path.realpath(path.parent), path.name)
 
 
 def build_folder(file: Path) -> Path:
@@ -227,7 +230,7 @@ def write_template(folder: Path, *, extends: str, framework: str) -> Path:
     """Write a stack.yaml with comments into a folder; UsageError if there is one."""
     file = folder / NAME
     # A string of JSON is one of YAML, too.
-    summary = json.dumps(folder.absolute().name, ensure_ascii=False)
+    summary = json.dumps(folder.resolve().name, ensure_ascii=False)
     with explain_disk_errors(file):
         try:
             folder.mkdir(parents=True, exist_ok=True)

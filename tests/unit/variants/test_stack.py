@@ -95,6 +95,18 @@ def test_names_that_are_no_paths(file: Path) -> None:
     assert stack.file_of(".") == stack.file_of("stack.yaml") == file
 
 
+def test_every_way_to_name_a_folder_is_the_same_stack(file: Path, tmp_path: Path) -> None:
+    file.write_text(TEXT)
+    (tmp_path / "link").symlink_to(file.parent)
+    (tmp_path / "circle").symlink_to("circle")
+    for name in ("../my prøject", "../my prøject/stack.yaml", "../link", "../link/./stack.yaml"):
+        assert stack.file_of(name) == file
+    assert stack.file_of("../circle/stack.yaml") == tmp_path / "circle/stack.yaml"
+    # A link to the file is a project of its own.
+    (tmp_path / "stack.yaml").symlink_to(file)
+    assert stack.file_of("..") == tmp_path / "stack.yaml"
+
+
 def test_a_missing_file(workspace: Workspace, file: Path) -> None:
     with pytest.raises(UsageError, match=r"stack\.yaml: no such file(.|\n)*invoke init"):
         load_variant(workspace, str(file))
