@@ -5,7 +5,7 @@ from stacks.tasks.environments import build, clean, list_, recommend, verify
 from stacks.tasks.images import base, matrix, render, reproduce
 from stacks.tasks.project import configure, schema, test, vendor
 from stacks.tasks.timing import bench, compare, profile, publish, results, scheduler, worker
-from stacks.tasks.use import init, kernel, run, shell
+from stacks.tasks.use import completion, init, kernel, run, shell
 
 __all__ = [
     "base",
@@ -13,6 +13,7 @@ __all__ = [
     "build",
     "clean",
     "compare",
+    "completion",
     "configure",
     "init",
     "kernel",

@@ -2,7 +2,10 @@
 
 from __future__ import annotations
 
+from collections.abc import Callable, Iterable, Mapping
 from pathlib import Path
+
+from stacks.core.workspace import default_workspace
 
 VARIANT = "name of a variant (./invoke list shows all), or the path of a stack.yaml"
 FRAMEWORK = (
@@ -23,3 +26,24 @@ def path_of(text: str) -> Path | None:
 def names_of(text: str) -> frozenset[str]:
     """Return the names in an option that lists them between commas."""
     return frozenset(text.replace(",", " ").split())
+
+
+def _frameworks() -> Iterable[str]:
+    from stacks.variants.load import framework_names
+
+    return framework_names(default_workspace())
+
+
+def _variants() -> Iterable[str]:
+    from stacks.variants.load import all_variants, flavour_names
+
+    workspace = default_workspace()
+    return (*flavour_names(workspace), *(variant.id for variant in all_variants(workspace)))
+
+
+# {option: its values}, for the completion of a command line.
+VALUES: Mapping[str, Callable[[], Iterable[str]]] = {
+    "--framework": _frameworks,
+    "--variant": _variants,
+    "--variants": _variants,
+}

@@ -21,8 +21,10 @@ from stacks.core.console import show_error
 from stacks.core.disk import REPOSITORY
 from stacks.core.errors import StacksError, UsageError
 from stacks.core.suggestions import nearest
+from stacks.tasks.completion import candidates
 from stacks.tasks.help import asked_for, text_of
-from stacks.tasks.task import EXAMPLES, INTERRUPTED, TAKING_COMMANDS
+from stacks.tasks.options import VALUES
+from stacks.tasks.task import EXAMPLES, INTERRUPTED, TAKING_COMMANDS, remainder
 
 
 class Program(invoke.program.Program):
@@ -60,7 +62,12 @@ class Program(invoke.program.Program):
             raise Exit(code=UsageError.exit_code) from error
 
     def parse_cleanup(self) -> None:
-        """Show the help or the list that is asked for; a misspelt task's help is an error."""
+        """Show the help, list or completion asked for; a misspelt task's help is an error."""
+        if self.args.complete.value:
+            tasks = {str(context.name): context for context in self.collection.to_contexts()}
+            for word in candidates(remainder() or [""], tasks, VALUES):
+                print(word)
+            raise Exit
         name = self.args.help.value
         if isinstance(name, str) and name not in self.parser.contexts:
             show_error(unknown_task(name, list(self.parser.contexts)))

@@ -153,3 +153,24 @@ def kernel(
             name=name or kernels.default_name(chosen),
             kernels=folder,
         )
+
+
+@task(
+    "completion bash",
+    "completion fish",
+    help={"name": "bash, zsh or fish"},
+    positional=["name"],
+)
+def completion(context: Context, name: str) -> None:
+    """Print a script by which your shell completes tasks, options, variants and frameworks.
+
+    Append it to ~/.bashrc or ~/.zshrc, or write it to ~/.config/fish/completions/invoke.fish.
+    """
+    from stacks.core.errors import UsageError
+    from stacks.tasks.completion import SCRIPTS
+
+    if name not in SCRIPTS:
+        raise UsageError(
+            f"there is no completion for {name}", expected=f"one of {', '.join(SCRIPTS)}"
+        )
+    print(SCRIPTS[name], end="")
