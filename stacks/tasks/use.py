@@ -155,12 +155,7 @@ def kernel(
         )
 
 
-@task(
-    "completion bash",
-    "completion fish",
-    help={"name": "bash, zsh or fish"},
-    positional=["name"],
-)
+@task("completion bash", "completion fish", help={"name": "bash, zsh or fish"}, positional=["name"])
 def completion(context: Context, name: str) -> None:
     """Print a script by which your shell completes tasks, options, variants and frameworks.
 
