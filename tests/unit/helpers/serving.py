@@ -138,7 +138,11 @@ def raw_serving(answer: Callable[[socket.socket], None]) -> Iterator[str]:
         server.server_close()
 
 
-def drip(head: bytes, piece: bytes, seconds: float = 3.0) -> Callable[[socket.socket], None]:
+# Seconds that a server drips, far more than a client waits.
+DRIPPING = 60.0
+
+
+def drip(head: bytes, piece: bytes, seconds: float = DRIPPING) -> Callable[[socket.socket], None]:
     """Return an answer that sends `head` at once, and then a piece every 20 ms."""
 
     def answer(connection: socket.socket) -> None:
