@@ -23,8 +23,8 @@ sys.path.insert(0, str(REPOSITORY))
 
 from stacks.core.disk import write_atomically
 from stacks.core.workspace import default_workspace
-from stacks.environments import build as pipeline
 from stacks.environments import settings
+from stacks.environments.ready import ready_environment
 from stacks.environments.verify import environment
 
 THREADS = {name + "_NUM_THREADS": "1" for name in ("OMP", "OPENBLAS", "BLIS", "MKL")}
@@ -72,7 +72,7 @@ def main() -> None:
     places = {}
     for name in arguments.variants.split(","):
         framework, _, flavour = name.rpartition("/")
-        places[name] = pipeline.ready_environment(workspace, flavour, framework or None)[1]
+        places[name] = ready_environment(workspace, flavour, framework or None)[1]
     samples: dict[str, list[Any]] = {name: [] for name in places}
     with tempfile.TemporaryDirectory(prefix="blas-") as room:
         for _ in range(arguments.rounds):

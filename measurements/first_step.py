@@ -29,8 +29,8 @@ sys.path.insert(0, str(REPOSITORY))
 
 from stacks.core.disk import write_atomically
 from stacks.core.workspace import default_workspace
-from stacks.environments import build as pipeline
 from stacks.environments import settings
+from stacks.environments.ready import ready_environment
 from stacks.environments.verify import environment
 from stacks.profiles.run import PROGRAM
 from stacks.variants.variant import Variant
@@ -59,7 +59,7 @@ def main() -> None:
     with tempfile.TemporaryDirectory(prefix="modules-") as modules:
         for name in arguments.variants.split(","):
             framework, _, flavour = name.rpartition("/")
-            variant, prefix = pipeline.ready_environment(workspace, flavour, framework or None)
+            variant, prefix = ready_environment(workspace, flavour, framework or None)
             for result in measure(variant, prefix, Path(modules), arguments):
                 results.append(result)
                 print(summary(result, results), flush=True)

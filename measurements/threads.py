@@ -19,7 +19,7 @@ from pathlib import Path
 sys.path.insert(0, str(Path(__file__).resolve().parent.parent))
 
 from stacks.core.workspace import default_workspace
-from stacks.environments import prefix
+from stacks.environments.folders import folder_of
 from stacks.variants.load import load_variant
 
 PROGRAM = """
@@ -69,7 +69,7 @@ def report(flavour: str, starts: int) -> None:
         "all": {"THEANO_STACKS_THREADS": "fixed"},
         "one": {variant.blas.threads[0]: "1"},
     }
-    python = prefix.folder_of(workspace, variant) / "bin/python"
+    python = folder_of(workspace, variant) / "bin/python"
     times: dict[str, list[tuple[float, float]]] = {name: [] for name in ways}
     for _ in range(starts):
         for name, variables in ways.items():

@@ -12,7 +12,8 @@ from stacks.bench.result import MeasuredPackage, Subject
 from stacks.channel.offers import read_channel
 from stacks.core.errors import StacksError, UsageError
 from stacks.core.workspace import Workspace
-from stacks.environments import in_use, prefix, settings
+from stacks.environments import prefix, ready, settings
+from stacks.environments.folders import folder_of
 from stacks.environments.reports import read_report, report_path
 from stacks.locks import lock
 from stacks.locks.lock import Lock
@@ -50,12 +51,12 @@ def candidates(workspace: Workspace, variants: Sequence[Variant]) -> list[Candid
     channel = read_channel(workspace)
     built = []
     for variant in variants:
-        place = prefix.folder_of(workspace, variant)
+        place = folder_of(workspace, variant)
         try:
             locked = lock.check(workspace, variant, channel)
         except StacksError:
             continue
-        if in_use.is_ready(workspace, variant, locked):
+        if ready.is_ready(workspace, variant, prefix.key_of(workspace, variant, locked, place)):
             report = _report(workspace, variant, place, locked)
             built.append(Candidate(variant, place, locked, report))
     return built

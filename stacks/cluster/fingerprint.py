@@ -9,7 +9,7 @@ from stacks.core.console import plural
 from stacks.core.disk import sha256_of
 from stacks.core.errors import StaleError
 from stacks.core.workspace import Workspace
-from stacks.locks import lock
+from stacks.locks.folders import lock_folder
 from stacks.variants.variant import Variant
 
 # Locks, recipes, the builder, the verification, and the libraries that the builder uses.
@@ -30,7 +30,7 @@ def digests_of_stack(workspace: Workspace, variant: Variant) -> dict[str, str]:
     """Return {path: SHA-256} of a stack.yaml and its lock; of another variant nothing."""
     if not variant.file:
         return {}
-    locks = sorted(lock.folder_of(workspace, variant).glob("*"))
+    locks = sorted(lock_folder(workspace, variant).glob("*"))
     paths = [variant.file, *(path for path in locks if path.is_file())]
     return {str(path.absolute()): sha256_of(path) for path in paths}
 

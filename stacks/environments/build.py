@@ -11,15 +11,14 @@ from stacks.channel.build import build_packages
 from stacks.channel.offers import Channel, read_channel
 from stacks.channel.package import Digests
 from stacks.core.console import display_path, plural, step
-from stacks.core.errors import UsageError
 from stacks.core.workspace import Workspace
 from stacks.environments import accelerator, host, in_use, prefix, user_packages
 from stacks.environments import repair as repairing
+from stacks.environments.folders import folder_of
 from stacks.environments.part import Part
 from stacks.locks import lock
 from stacks.locks.lock import Lock
 from stacks.variants import stack
-from stacks.variants.load import load_variant
 from stacks.variants.variant import Variant
 
 
@@ -92,7 +91,7 @@ def make_environment(
         if variant.file:
             stack.make_build_folder(variant.file)
         in_use.protect_build(workspace, variant)
-        target = prefix.folder_of(workspace, variant)
+        target = folder_of(workspace, variant)
     own = user_packages.packages(workspace, variant)
     repair = repair and target.is_dir()
     if not repair and not clean and prefix.is_ready(workspace, variant, locked, target, own):
@@ -143,21 +142,6 @@ def copying_note(
         f"{display_path(target)}: files are copied, not shared (set THEANO_STACKS_CACHE to a "
         "folder on the same file system to share them)"
     )
-
-
-def ready_environment(
-    workspace: Workspace, name: str, framework: str | None
-) -> tuple[Variant, Path]:
-    """Return a variant and its built environment; UsageError if it is not built."""
-    variant = load_variant(workspace, name, framework)
-    target = prefix.folder_of(workspace, variant)
-    locked = lock.check(workspace, variant, read_channel(workspace))
-    if not in_use.is_ready(workspace, variant, locked):
-        raise UsageError(
-            f"{variant.id} is not built" + (" from its current lock" if target.is_dir() else ""),
-            fix=f"./invoke build {variant.option}",
-        )
-    return variant, target
 
 
 def _contents(packages: int, requirements: int) -> str:

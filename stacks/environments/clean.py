@@ -9,12 +9,16 @@ from pathlib import Path
 
 from stacks.core.disk import explain_disk_errors
 from stacks.core.workspace import Workspace
-from stacks.environments import in_use, kernel, leftovers, prefix, repair, reports
+from stacks.environments import in_use, kernel, leftovers, prefix, ready, repair, reports
+from stacks.environments.folders import folder_of
 from stacks.environments.reports import report_path
 from stacks.variants.variant import Variant
 
-# The folders that other modules make in the cache.
-CACHED = ("bases", "layers", prefix.MODULES, "packages", "sources", "unpacked", "uv", "wheels")
+# What other modules make in the cache.
+CACHED = (
+    *("bases", "layers", prefix.MODULES, "packages", "sources", "unpacked", "uv", "wheels"),
+    ready.RECORD,
+)
 
 
 def clean(workspace: Workspace, variants: Sequence[Variant] | None, *, cache: bool) -> None:
@@ -31,9 +35,9 @@ def clean(workspace: Workspace, variants: Sequence[Variant] | None, *, cache: bo
             p
             for v in variants
             for p in (
-                prefix.folder_of(workspace, v),
-                repair.folder_of_replaced(prefix.folder_of(workspace, v)),
-                kernel.folder_of_packages(prefix.folder_of(workspace, v)),
+                folder_of(workspace, v),
+                repair.folder_of_replaced(folder_of(workspace, v)),
+                kernel.folder_of_packages(folder_of(workspace, v)),
                 report_path(workspace, v),
                 reports.workload_reports(workspace, v),
             )

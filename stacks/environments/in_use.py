@@ -12,8 +12,7 @@ from stacks.core.disk import explain_disk_errors
 from stacks.core.errors import StacksError
 from stacks.core.locking import acquire, holders
 from stacks.core.workspace import Workspace
-from stacks.environments import prefix
-from stacks.locks.lock import Lock
+from stacks.environments.folders import folder_of
 from stacks.variants.variant import Variant
 
 # Seconds that a task waits for a removal: far more than that of the largest cache takes.
@@ -50,18 +49,8 @@ def lock_of_cache(workspace: Workspace) -> Path:
 
 def lock_of(workspace: Workspace, variant: Variant) -> Path:
     """Return the lock of a variant's environment and reports, in addition to that of build/."""
-    folder = prefix.folder_of(workspace, variant)
+    folder = folder_of(workspace, variant)
     return folder.with_name(f".{folder.name}.used")
-
-
-def is_ready(workspace: Workspace, variant: Variant, locked: Lock) -> bool:
-    """Return whether a variant's environment is built; if so, protect it from `clean`."""
-    target = prefix.folder_of(workspace, variant)
-    if not prefix.is_ready(workspace, variant, locked, target):
-        return False
-    protect_build(workspace, variant)
-    # `clean` may have removed it before the lock was held.
-    return prefix.is_ready(workspace, variant, locked, target)
 
 
 def hold_shared(lock: Path, limit: float = LIMIT) -> None:

@@ -6,37 +6,34 @@ import datetime
 from collections.abc import Sequence
 from typing import Any
 
-from stacks.channel.offers import Channel, read_channel
 from stacks.core.console import print_table
 from stacks.core.errors import StacksError
 from stacks.core.workspace import Workspace
-from stacks.environments import prefix
+from stacks.environments import ready
+from stacks.environments.folders import folder_of
 from stacks.environments.reports import read_report, report_path
-from stacks.locks import lock
+from stacks.locks.folders import lock_folder
 from stacks.variants.variant import Variant
 
 
 def show(workspace: Workspace, variants: Sequence[Variant]) -> None:
     """Print a line for each variant: lock, environment, last verification, speed."""
-    channel = read_channel(workspace)
     lines = []
-    for variant in variants:
-        locked, ready = _state(workspace, variant, channel)
-        report = read_report(workspace, variant) if ready == "yes" else None
+    for variant, key in zip(variants, ready.keys_of(workspace, variants), strict=True):
+        locked, built = _state(workspace, variant, key)
+        report = read_report(workspace, variant) if built == "yes" else None
         last = _last_report(workspace, variant, report)
-        lines.append((variant.name, variant.framework.name, locked, ready, *last))
+        lines.append((variant.name, variant.framework.name, locked, built, *last))
     names = ("variant", "framework", "lock", "built", "verified")
     print_table(names, ("float64", "float32"), lines)
     print("\nfloat64, float32: Gemm's GFLOP/s when it was last verified")
 
 
-def _state(workspace: Workspace, variant: Variant, channel: Channel) -> tuple[str, str]:
-    try:
-        locked = lock.check(workspace, variant, channel)
-    except StacksError:
-        return ("stale" if lock.folder_of(workspace, variant).is_dir() else "-"), "-"
-    target = prefix.folder_of(workspace, variant)
-    if prefix.is_ready(workspace, variant, locked, target):
+def _state(workspace: Workspace, variant: Variant, key: str | StacksError) -> tuple[str, str]:
+    if isinstance(key, StacksError):
+        return ("stale" if lock_folder(workspace, variant).is_dir() else "-"), "-"
+    target = folder_of(workspace, variant)
+    if ready.key_in(target) == key:
         return "current", "yes"
     return "current", "old" if target.is_dir() else "-"
 

@@ -17,9 +17,9 @@ from pathlib import Path
 from stacks.core.disk import sha256_of, write_atomically
 from stacks.environments import contents, settings
 from stacks.environments.contents import CheckedFile
+from stacks.environments.folders import READY
 
 NAME = f"{settings.FOLDER}/files.json"
-READY = f"{settings.FOLDER}/ready.json"
 SCHEMA = 1
 # What changes in an environment that is used: compiled modules, a conda client's log.
 CHANGING = ("var/", "conda-meta/history")

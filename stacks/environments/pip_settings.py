@@ -13,8 +13,6 @@ from urllib.parse import quote
 
 from packaging.version import InvalidVersion, Version
 
-from stacks.channel.staging.dist_info import NAME
-
 CONSTRAINTS = "etc/theano-stacks/constraints.txt"
 CONFIG = "pip.conf"
 # pip repeats a constraint in its error, so a clause that is always true says what to do.
@@ -87,6 +85,9 @@ def write(prefix: Path, final: Path, python: str) -> None:
 
 def installed(site_packages: Path) -> dict[str, str]:
     """Return the version of each distribution in a folder by its name, where both are valid."""
+    # Loaded here: all stages of packages come with it.
+    from stacks.channel.staging.dist_info import NAME
+
     found = {}
     parser = email.parser.HeaderParser()
     for pattern in ("*.dist-info/METADATA", "*.egg-info/PKG-INFO", "*.egg-info"):

@@ -24,21 +24,13 @@ from stacks.environments import (
     settings,
     start_hook,
 )
-from stacks.environments.manifest import READY
+from stacks.environments.folders import READY
 from stacks.environments.part import Part
 from stacks.locks.lock import Lock
-from stacks.variants import stack
 from stacks.variants.variant import Variant
 
 # The cache's folder with the compiled modules that environments share.
 MODULES = "modules"
-
-
-def folder_of(workspace: Workspace, variant: Variant) -> Path:
-    """Return the folder of a variant's environment."""
-    if variant.file:
-        return stack.build_folder(variant.file) / "environment"
-    return workspace.environments / variant.framework.name / variant.name
 
 
 def key_of(workspace: Workspace, variant: Variant, lock: Lock, target: Path) -> str:

@@ -13,6 +13,7 @@ from stacks.core.disk import fixed_umask, hold_lock, temporary_folder, write_ato
 from stacks.core.process import call
 from stacks.core.workspace import Workspace
 from stacks.environments import manifest, prefix
+from stacks.environments.folders import READY
 from stacks.environments.part import Part
 from stacks.environments.verify import SUITE
 from stacks.locks.lock import Lock
@@ -64,7 +65,7 @@ def repair(
         for name in extra:
             _move_aside(target, name, aside)
         ready = prefix.marker(workspace, variant, lock, target, own)
-        write_atomically(target / manifest.READY, ready)
+        write_atomically(target / READY, ready)
     return faults | dict.fromkeys(extra, "extra")
 
 

@@ -10,7 +10,9 @@ from pathlib import Path
 
 from stacks.core.errors import UsageError
 from stacks.core.process import quoted
+from stacks.core.workspace import Workspace
 from stacks.environments import in_use, pip_settings, settings
+from stacks.environments.reports import read_report
 from stacks.environments.verify import environment
 from stacks.variants.variant import Variant
 
@@ -21,6 +23,17 @@ def warn(variant: Variant, prefix: Path) -> None:
     """Print on standard error which settings override the variant's."""
     for line in settings.undone(variant, prefix, os.environ):
         print(f"warning: {line}: this is no longer {variant.name}", file=sys.stderr)
+
+
+def warn_of_failure(workspace: Workspace, variant: Variant) -> None:
+    """Print a line on standard error if the environment's last verification failed."""
+    report = read_report(workspace, variant)
+    if report is not None and not report.get("ok"):
+        print(
+            f"warning: the last verification of {variant.id} failed: "
+            f"`./invoke verify {variant.option}` says what to do",
+            file=sys.stderr,
+        )
 
 
 def run(variant: Variant, prefix: Path, command: Sequence[str]) -> None:

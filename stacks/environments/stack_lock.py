@@ -18,6 +18,7 @@ from stacks.core.workspace import Workspace
 from stacks.environments import build
 from stacks.locks import lock, requirements
 from stacks.locks.digests import digests_of
+from stacks.locks.folders import lock_folder
 from stacks.sources.pins import IndexPin
 from stacks.variants.variant import Variant
 
@@ -42,7 +43,7 @@ def relock(workspace: Workspace, variant: Variant, *, with_sdists: bool = True) 
         )
     more = {requirements.PYLOCK: pylock} if pylock else {}
     lock.make(workspace, variant, channel, digests, own, more)
-    print(f"  {'locked':<9}{display_path(lock.folder_of(workspace, variant))}", file=sys.stderr)
+    print(f"  {'locked':<9}{display_path(lock_folder(workspace, variant))}", file=sys.stderr)
     if sdists:
         print(
             f"note: the index has {_names(sdists)} only as a source archive: the lock fixes that; "

@@ -11,7 +11,7 @@ from __future__ import annotations
 
 import hashlib
 import json
-from collections.abc import Iterable, Mapping, Sequence
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field
 from pathlib import Path
 
@@ -26,9 +26,10 @@ from stacks.core.process import quoted
 from stacks.core.workspace import Workspace
 from stacks.locks import conda_lock
 from stacks.locks.conda_lock import LockedPackage
+from stacks.locks.folders import lock_folder
 from stacks.locks.texts import FILES, content_hash, input_files, requirements_of
 from stacks.sources.pins import File, IndexPin, Pins
-from stacks.variants.variant import Variant, on_other_channel
+from stacks.variants.variant import Variant
 
 SIZES = "sizes.json"
 RESTORE = "if nobody meant to change it: `git checkout -- envs/locks`"
@@ -51,29 +52,6 @@ class Lock:
     channel: str = URL
     sizes: Mapping[str, int] = field(default_factory=dict)
     own: int = 0
-
-
-def folder_of(workspace: Workspace, variant: Variant) -> Path:
-    """Return the folder of a variant's lock."""
-    if variant.file:
-        return variant.file.with_suffix(".lock")
-    return workspace.locks / variant.framework.name / variant.name
-
-
-def with_other_channels(workspace: Workspace, variants: Iterable[Variant]) -> tuple[Variant, ...]:
-    """Return the variants, each followed by those that are locked on other channels."""
-    return tuple(
-        each
-        for variant in variants
-        for each in (
-            variant,
-            *(
-                on_other_channel(variant, folder.name.partition("@")[2])
-                for folder in sorted(folder_of(workspace, variant).parent.glob(f"{variant.name}@*"))
-                if not variant.file
-            ),
-        )
-    )
 
 
 def write_files(
@@ -139,7 +117,7 @@ def make(
     more: texts of files that other tools read, by name.
     """
     offers = solver.solve(channel, variant.conda_specs(), variant.framework.glibc)
-    with replace_atomically(folder_of(workspace, variant)) as folder:
+    with replace_atomically(lock_folder(workspace, variant)) as folder:
         folder.mkdir()
         write_files(variant, offers, digests, channel.pins, folder, own)
         for name, text in (more or {}).items():
@@ -155,14 +133,14 @@ def make_of_other_channel(
     pins: Pins,
 ) -> None:
     """Write the lock of a variant with another channel's packages."""
-    with replace_atomically(folder_of(workspace, variant)) as folder:
+    with replace_atomically(lock_folder(workspace, variant)) as folder:
         folder.mkdir()
         _write(variant, (), packages, sizes, pins, folder, channel)
 
 
 def read(workspace: Workspace, variant: Variant, pins: Pins) -> Lock:
     """Return a variant's lock; UsageError if there is none or it cannot be read."""
-    path = folder_of(workspace, variant) / conda_lock.NAME
+    path = lock_folder(workspace, variant) / conda_lock.NAME
     if not path.is_file():
         raise UsageError(f"{variant.id} is not locked", fix=f"run `{_command(variant)}`")
     content = conda_lock.read(path, _fix(variant, _command(variant)))
@@ -233,7 +211,7 @@ def check(workspace: Workspace, variant: Variant, channel: Channel) -> Lock:
     from what `./invoke lock` would write now. Nothing is built for this, and another channel's
     index is not read.
     """
-    folder = folder_of(workspace, variant)
+    folder = lock_folder(workspace, variant)
     lock = read(workspace, variant, channel.pins)
     changes = []
     own = lock.requirements[len(lock.requirements) - lock.own :]

@@ -61,13 +61,13 @@ def lock(
 ) -> None:
     """Solve the variants and write their locks (envs/locks, or beside a stack.yaml)."""
     workspace = default_workspace()
-    from stacks.locks import lock
     from stacks.locks import update as lock_update
+    from stacks.locks.folders import with_other_channels
     from stacks.variants.load import select
 
     chosen = select(workspace, variant, framework)
     if check:
-        lock_update.check_locks(workspace, lock.with_other_channels(workspace, chosen))
+        lock_update.check_locks(workspace, with_other_channels(workspace, chosen))
     elif chosen[0].file and channel:
         raise UsageError(
             "a stack.yaml is locked on this project's channel", fix="leave out --channel"

@@ -134,8 +134,8 @@ def verify(
     """Verify a built variant, or diagnose any Python (--python)."""
     workspace = default_workspace()
     from stacks.core.errors import UsageError
-    from stacks.environments import build as pipeline
     from stacks.environments import verify as verification
+    from stacks.environments.ready import ready_environment
 
     if bool(variant) == bool(python):
         raise UsageError(
@@ -145,7 +145,7 @@ def verify(
     if python:
         verification.verify_python(python, full=full, json_file=path_of(json), limit=limit)
     else:
-        chosen, prefix = pipeline.ready_environment(workspace, variant, framework or None)
+        chosen, prefix = ready_environment(workspace, variant, framework or None)
         verification.verify_variant(
             workspace, chosen, prefix, full=full, json_file=path_of(json), limit=limit
         )
@@ -169,12 +169,12 @@ def recommend(context: Context, framework: str = "", rounds: int = 7) -> None:
         own_program.bench_named(workspace, [], framework, program, rounds=rounds)
         return
     from stacks.bench import recommend
-    from stacks.locks import lock
+    from stacks.locks.folders import with_other_channels
     from stacks.variants.load import on_framework
 
     recommend.recommend(
         workspace,
-        lock.with_other_channels(workspace, on_framework(workspace, framework or None)),
+        with_other_channels(workspace, on_framework(workspace, framework or None)),
         rounds,
     )
 
@@ -184,10 +184,10 @@ def list_(context: Context) -> None:
     """Show every variant: locked, built, verified, how fast."""
     workspace = default_workspace()
     from stacks.environments import listing
-    from stacks.locks import lock
+    from stacks.locks.folders import with_other_channels
     from stacks.variants.load import all_variants
 
-    listing.show(workspace, lock.with_other_channels(workspace, all_variants(workspace)))
+    listing.show(workspace, with_other_channels(workspace, all_variants(workspace)))
 
 
 @task(

@@ -190,7 +190,7 @@ def profile(
     """Run a workload, or your program after --, in an environment and print its profile."""
     workspace = default_workspace()
     from stacks.core.errors import UsageError
-    from stacks.environments import build as pipeline
+    from stacks.environments.ready import ready_environment
     from stacks.profiles import program
     from stacks.profiles import run as profile_runs
 
@@ -200,12 +200,12 @@ def profile(
                 "an option of workloads, and a program",
                 expected="--variant, --framework, --memory and --json before --",
             )
-        chosen, prefix = pipeline.ready_environment(workspace, variant, framework or None)
+        chosen, prefix = ready_environment(workspace, variant, framework or None)
         program.profile(workspace, chosen, prefix, command, memory=memory, json_file=path_of(json))
         return
     workload = workload or "ntm"
     profile_runs.check_workload(workload)
-    chosen, prefix = pipeline.ready_environment(workspace, variant, framework or None)
+    chosen, prefix = ready_environment(workspace, variant, framework or None)
     options = profile_runs.WorkloadOptions(
         workload, calls=calls, case=case, linker=linker, small=small, fix_scan=fix_scan
     )

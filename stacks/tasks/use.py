@@ -2,11 +2,17 @@
 
 from __future__ import annotations
 
+from pathlib import Path
+from typing import TYPE_CHECKING
+
 from invoke.context import Context
 
 from stacks.core.workspace import default_workspace
 from stacks.tasks.options import CLUSTER, FRAMEWORK, VARIANT, path_of
 from stacks.tasks.task import remainder, task
+
+if TYPE_CHECKING:
+    from stacks.variants.variant import Variant
 
 
 @task(
@@ -60,7 +66,6 @@ def run(
 ) -> None:
     """Run a program in an environment: run --variant V -- CMD."""
     from stacks.core.errors import UsageError
-    from stacks.environments import build as pipeline
     from stacks.environments import run as run_module
 
     if jobs:
@@ -80,12 +85,12 @@ def run(
 
             sweep.sweep(workspace, cluster, chosen, every, jobs, folder)
             return
-        chosen, prefix = pipeline.ready_environment(default_workspace(), variant, framework or None)
+        chosen, prefix = _environment(variant, framework)
         jobs_module.run_jobs(chosen, prefix, every, jobs, folder)
         return
     if over or logs or cluster:
         raise UsageError("--over, --logs and --cluster belong to --jobs", fix="add --jobs N")
-    chosen, prefix = pipeline.ready_environment(default_workspace(), variant, framework or None)
+    chosen, prefix = _environment(variant, framework)
     run_module.run(chosen, prefix, remainder())
 
 
@@ -96,10 +101,9 @@ def run(
 )
 def shell(context: Context, variant: str, framework: str = "") -> None:
     """Open a shell in an environment."""
-    from stacks.environments import build as pipeline
     from stacks.environments import run as run_module
 
-    chosen, prefix = pipeline.ready_environment(default_workspace(), variant, framework or None)
+    chosen, prefix = _environment(variant, framework)
     run_module.shell(chosen, prefix)
 
 
@@ -130,8 +134,8 @@ def kernel(
     """Install a Jupyter kernel that runs notebooks in an environment."""
     workspace = default_workspace()
     from stacks.core.errors import UsageError
-    from stacks.environments import build as pipeline
     from stacks.environments import kernel as kernels
+    from stacks.environments.ready import ready_environment
     from stacks.sources.pins import read_pins
 
     if user and prefix:
@@ -144,7 +148,7 @@ def kernel(
     elif remove:
         kernels.remove(remove, folder)
     else:
-        chosen, target = pipeline.ready_environment(workspace, variant, framework or None)
+        chosen, target = ready_environment(workspace, variant, framework or None)
         kernels.install(
             workspace,
             chosen,
@@ -169,3 +173,14 @@ def completion(context: Context, name: str) -> None:
             f"there is no completion for {name}", expected=f"one of {', '.join(SCRIPTS)}"
         )
     print(SCRIPTS[name], end="")
+
+
+def _environment(variant: str, framework: str) -> tuple[Variant, Path]:
+    """Return a variant and its built environment; say so if its last verification failed."""
+    from stacks.environments.ready import ready_environment
+    from stacks.environments.run import warn_of_failure
+
+    workspace = default_workspace()
+    chosen, prefix = ready_environment(workspace, variant, framework or None)
+    warn_of_failure(workspace, chosen)
+    return chosen, prefix

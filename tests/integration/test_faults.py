@@ -15,6 +15,7 @@ from stacks.core.disk import DiskError
 from stacks.core.errors import FetchError, IntegrityError
 from stacks.environments import build as pipeline
 from stacks.environments import leftovers, manifest, repair
+from stacks.environments.folders import READY
 
 KILLED = -9
 POINTS = ("unpacking", "linking", "checking", "pip begins", "pip runs", "pip ended", "settings")
@@ -66,7 +67,7 @@ def test_what_a_killed_build_leaves_is_collected(
 
 def test_a_build_is_killed_while_it_replaces_an_environment(tiny: Tiny) -> None:
     place = tiny.make("by-conda")
-    (place / manifest.READY).write_text("{}")
+    (place / READY).write_text("{}")
     assert ended(tiny.builder("by-conda", "swapping"))[0] == KILLED
     assert not tiny.is_ready("by-conda")
     tiny.make("by-conda")
@@ -174,7 +175,7 @@ def damage(place: Path) -> None:
     (place / "lib/python2.7/json").symlink_to(place / "elsewhere")
     (place / "lib/odd.so").touch()
     (place / manifest.NAME).write_text("damaged")
-    (place / manifest.READY).unlink()
+    (place / READY).unlink()
 
 
 @pytest.mark.parametrize("name", ["by-conda", "by-pip"])
@@ -223,7 +224,7 @@ def test_a_sound_environment_needs_no_repair(tiny: Tiny, capfd: pytest.CaptureFi
 @pytest.mark.parametrize("marker", [b"", b"{}", b'{"key": "of another lock"}', b"\xff"])
 def test_an_environment_with_another_marker_is_made_again(tiny: Tiny, marker: bytes) -> None:
     place = tiny.make("by-conda")
-    (place / manifest.READY).write_bytes(marker)
+    (place / READY).write_bytes(marker)
     (place / "left-over").touch()
     tiny.make("by-conda")
     assert not (place / "left-over").exists()

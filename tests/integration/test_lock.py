@@ -19,6 +19,7 @@ from stacks.core.errors import StacksError, StaleError, UsageError
 from stacks.core.workspace import Workspace, default_workspace
 from stacks.locks import lock
 from stacks.locks import update as lock_update
+from stacks.locks.folders import lock_folder
 from stacks.sources.pins import Pins, read_pins, write_pins
 from stacks.variants.load import all_variants
 from stacks.variants.variant import Variant
@@ -42,7 +43,7 @@ def file_of(tiny: Tiny, variant: str, name: str) -> Path:
 def test_conda_lock_accepts_every_committed_lock(
     workspace: Workspace, variant: Variant, kind: str, tmp_path: Path
 ) -> None:
-    path = lock.folder_of(workspace, variant) / "conda-lock.yml"
+    path = lock_folder(workspace, variant) / "conda-lock.yml"
     command = ["render", "--kind", kind, "--platform", "linux-64", str(path)]
     subprocess.run(
         [sys.executable, "-m", "conda_lock", *command], cwd=tmp_path, check=True, timeout=60

@@ -21,6 +21,7 @@ from stacks.environments import settings
 from stacks.environments.serve import maker, write_channel
 from stacks.environments.verify import environment
 from stacks.locks import lock, other_channel
+from stacks.locks.folders import with_other_channels
 from stacks.locks.locked import entries_of
 from stacks.variants.load import load_variant
 
@@ -59,7 +60,7 @@ def test_an_environment_of_another_channel_passes(
     place = tmp_path / "prefix"
     with serving_folder(own.channel) as address:
         other_channel.relock(own, [ours], address)
-        [theirs] = lock.with_other_channels(own, [ours])[1:]
+        [theirs] = with_other_channels(own, [ours])[1:]
         monkeypatch.setenv("DEBIAN_MIRROR", "http://127.0.0.1:9/debian")
         pipeline.make_environment(own, theirs, place)
     locked = lock.check(own, theirs, read_channel(own))

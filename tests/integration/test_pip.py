@@ -23,7 +23,7 @@ from stacks.core.workspace import default_workspace
 from stacks.environments import build as pipeline
 from stacks.environments import pip_settings
 from stacks.environments.additions import normal
-from stacks.environments.manifest import READY
+from stacks.environments.folders import READY
 from stacks.environments.settings import EXPECTATION
 from stacks.variants.load import all_variants
 

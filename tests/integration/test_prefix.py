@@ -19,7 +19,7 @@ from stacks.core.errors import UsageError
 from stacks.core.workspace import Workspace
 from stacks.environments import build as pipeline
 from stacks.environments.build import device_of
-from stacks.environments.manifest import READY
+from stacks.environments.folders import READY
 from stacks.variants.load import load_variant
 
 CHECKOUT = ("recipes", "stacks", "verify", "tasks.py", "pyproject.toml")

@@ -23,6 +23,7 @@ from stacks.core.errors import UsageError
 from stacks.core.workspace import Workspace, default_workspace
 from stacks.environments.serve import Make, maker, server_of, write_channel
 from stacks.locks import lock
+from stacks.locks.folders import lock_folder
 from stacks.locks.locked import entries_of
 from stacks.variants.load import all_variants
 from stacks.variants.variant import Variant
@@ -81,7 +82,7 @@ def solve(address: str, environment: Path, client: Path) -> list[rattler.RepoDat
 def test_a_new_solution_equals_the_lock(
     workspace: Workspace, variant: Variant, address: str, client: Path
 ) -> None:
-    records = solve(address, lock.folder_of(workspace, variant) / "environment.yml", client)
+    records = solve(address, lock_folder(workspace, variant) / "environment.yml", client)
     locked = lock.read(workspace, variant, offers_module.read_channel(workspace).pins).packages
     assert {(r.file_name, r.sha256.hex()) for r in records if r.sha256} == {
         (p.file_name, p.sha256) for p in locked

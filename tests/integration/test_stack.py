@@ -14,7 +14,8 @@ from stacks.channel.offers import read_channel
 from stacks.core.disk import scratch
 from stacks.core.errors import StaleError, UsageError
 from stacks.core.workspace import Workspace
-from stacks.environments import build, prefix, stack_lock
+from stacks.environments import build, stack_lock
+from stacks.environments.folders import folder_of
 from stacks.locks import lock, uv
 from stacks.locks.update import check_locks
 from stacks.sources.pins import read_pins
@@ -128,7 +129,7 @@ def test_other_tools_read_pylock(workspace: Workspace, file: Path, tmp_path: Pat
     variant = load_variant(workspace, str(file))
     stack_lock.relock(workspace, variant)
     place = build.make_environment(workspace, variant)
-    assert prefix.folder_of(workspace, variant) == place
+    assert folder_of(workspace, variant) == place
     with scratch() as folder:
         program = uv.unpack(workspace, read_pins(workspace.sources_lock), folder)
         target = tmp_path / "target"

@@ -4,7 +4,8 @@ import pytest
 
 from stacks.bench import candidates
 from stacks.core.workspace import Workspace
-from stacks.environments import prefix, settings
+from stacks.environments import ready, settings
+from stacks.environments.folders import folder_of
 from stacks.locks import lock
 from unit.helpers.benching import LOCK
 
@@ -16,7 +17,7 @@ def built(own_workspace: Workspace, monkeypatch: pytest.MonkeyPatch) -> Workspac
     (place / settings.EXPECTATION).parent.mkdir(parents=True)
     (place / settings.EXPECTATION).write_text("{}")
     monkeypatch.setattr(
-        prefix, "is_ready", lambda workspace, variant, locked, target: target.is_dir()
+        ready, "is_ready", lambda workspace, variant, key: folder_of(workspace, variant).is_dir()
     )
     monkeypatch.setattr(lock, "check", lambda workspace, variant, channel: LOCK)
     monkeypatch.setattr(candidates, "read_channel", lambda workspace: None)

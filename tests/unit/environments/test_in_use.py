@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import os
 import subprocess
 import sys
 from pathlib import Path
@@ -10,10 +9,8 @@ from pathlib import Path
 import pytest
 
 from stacks.core.disk import REPOSITORY
-from stacks.core.workspace import Workspace
-from stacks.environments import in_use, prefix
+from stacks.environments import in_use
 from stacks.environments.in_use import InUseError
-from stacks.variants.load import load_variant
 
 USER = """
 import sys
@@ -132,19 +129,3 @@ def test_a_removal_that_does_not_end_is_named(tmp_path: Path) -> None:
         assert caught.value.expected == "a removal that ends within 0.1 s"
         cleaner.communicate("\n")
     assert lock not in in_use._held
-
-
-def test_an_environment_removed_meanwhile_is_not_ready(
-    own_workspace: Workspace, monkeypatch: pytest.MonkeyPatch
-) -> None:
-    answers = [True, False]
-    monkeypatch.setattr(prefix, "is_ready", lambda workspace, variant, lock, target: answers.pop(0))
-    variant = load_variant(own_workspace, "openblas")
-    assert not in_use.is_ready(own_workspace, variant, None)  # type: ignore[arg-type]
-    held = {path for path in in_use._held if path.is_relative_to(own_workspace.root)}
-    assert held == {
-        own_workspace.root / ".build.lock",
-        own_workspace.environments / "theano-1.0.5/.openblas.used",
-    }
-    for path in held:
-        os.close(in_use._held.pop(path))

@@ -6,7 +6,8 @@ from pathlib import Path
 import pytest
 
 from stacks.core.workspace import Workspace
-from stacks.environments import manifest, prefix
+from stacks.environments import prefix
+from stacks.environments.folders import READY
 from stacks.locks.lock import Lock
 from stacks.variants.variant import Variant
 
@@ -30,6 +31,6 @@ def test_an_environment_is_not_ready_without_its_marker(
     workspace: Workspace, marker: bytes | None, variant: Variant, tmp_path: Path
 ) -> None:
     if marker is not None:
-        (tmp_path / manifest.READY).parent.mkdir(parents=True)
-        (tmp_path / manifest.READY).write_bytes(marker)
+        (tmp_path / READY).parent.mkdir(parents=True)
+        (tmp_path / READY).write_bytes(marker)
     assert not prefix.is_ready(workspace, variant, LOCK, tmp_path)

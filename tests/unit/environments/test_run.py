@@ -1,5 +1,6 @@
 from __future__ import annotations
 
+import json
 import os
 from pathlib import Path
 
@@ -8,6 +9,7 @@ import pytest
 from stacks.core.errors import UsageError
 from stacks.core.workspace import Workspace
 from stacks.environments import run as run_module
+from stacks.environments.reports import report_path
 from stacks.variants.load import load_variant
 from stacks.variants.variant import Variant
 
@@ -99,3 +101,24 @@ def test_bash_reads_the_persons_file_first(
     start = Path(command[2]).read_text()
     assert start.startswith("[ -f ~/.bashrc ] && . ~/.bashrc; PATH='/it'\\''s/prefix/bin:")
     assert start.endswith('PS1="(openblas) $PS1"')
+
+
+def test_a_failed_verification_is_named_once(
+    own_workspace: Workspace, variant: Variant, capsys: pytest.CaptureFixture[str]
+) -> None:
+    path = report_path(own_workspace, variant)
+    path.parent.mkdir(parents=True)
+    for ok, lines in (
+        (True, ""),
+        (
+            False,
+            "warning: the last verification of theano-1.0.5/openblas failed: "
+            "`./invoke verify --variant openblas --framework theano-1.0.5` says what to do\n",
+        ),
+    ):
+        path.write_text(json.dumps({"ok": ok}))
+        run_module.warn_of_failure(own_workspace, variant)
+        assert capsys.readouterr().err == lines
+    path.unlink()
+    run_module.warn_of_failure(own_workspace, variant)
+    assert capsys.readouterr().err == ""

@@ -10,6 +10,7 @@ import pytest
 from stacks.core.errors import UsageError
 from stacks.core.workspace import Workspace
 from stacks.locks import conda_lock, lock
+from stacks.locks.folders import lock_folder
 from stacks.sources.pins import Pins, read_pins
 from stacks.variants.load import load_variant
 
@@ -38,7 +39,7 @@ def test_a_lock_that_is_no_file_is_refused_with_the_fix(
 ) -> None:
     variant = load_variant(workspace, "mkl")
     own = Workspace(tmp_path, workspace.cache)
-    path = lock.folder_of(own, variant) / conda_lock.NAME
+    path = lock_folder(own, variant) / conda_lock.NAME
     path.parent.mkdir(parents=True)
     path.write_text("[" * 20_000)
     with pytest.raises(UsageError, match=r"not a valid lock\n.*32 levels") as caught:

@@ -329,10 +329,3 @@ def test_an_unpacked_package_that_is_damaged_is_unpacked_again(
     assert "damaged" in capfd.readouterr().err
     assert (world.place / "lib/libblas.so.3").read_bytes() == b"fast"
     assert "HOME_OF" in (world.place / "etc/conda/activate.d/openblas.sh").read_text()
-
-
-def test_locks_of_other_channels_are_found_beside_our_own(world: World) -> None:
-    world.relock()
-    variants = lock.with_other_channels(world.workspace, world.ours)
-    names = [variant.name for variant in variants]
-    assert names == ["small", "small@conda-forge"]

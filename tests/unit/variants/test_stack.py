@@ -6,8 +6,9 @@ import pytest
 
 from stacks.core.errors import UsageError
 from stacks.core.workspace import Workspace
-from stacks.environments import prefix, reports
-from stacks.locks import lock
+from stacks.environments import reports
+from stacks.environments.folders import folder_of
+from stacks.locks.folders import lock_folder
 from stacks.variants import stack
 from stacks.variants.load import load_variant, select
 
@@ -54,8 +55,8 @@ def test_a_stack_is_its_flavour_with_more(workspace: Workspace, file: Path) -> N
 def test_all_lies_beside_it(workspace: Workspace, file: Path) -> None:
     file.write_text(TEXT)
     variant, folder = load_variant(workspace, str(file.parent)), file.parent
-    assert lock.folder_of(workspace, variant) == folder / "stack.lock"
-    assert prefix.folder_of(workspace, variant) == folder / "stack.build/environment"
+    assert lock_folder(workspace, variant) == folder / "stack.lock"
+    assert folder_of(workspace, variant) == folder / "stack.build/environment"
     assert reports.report_path(workspace, variant) == folder / "stack.build/report.json"
     assert variant.option == "--variant stack.yaml"
     assert select(workspace, str(file)) == (variant,)
