@@ -43,8 +43,8 @@ def build(
     base_name: str = "",
     full: bool = False,
     json_file: Path | None = None,
-) -> None:
-    """Build a variant's image from its lock, verify it, and name it.
+) -> str:
+    """Build a variant's image from its lock, verify it, name it, and return its name.
 
     base_name: an image that replaces the locked base. An image that is ready is verified again only
     for a `full` run or for the report. A failure leaves no image and no name changed.
@@ -65,7 +65,7 @@ def build(
             if full or json_file:
                 status = verify(workspace, engine, ready, variant, full=full, json_file=json_file)
                 _require_device(status, variant)
-            return
+            return config.names[0]
         context = layout.path_beside(workspace, variant, "context")
         with _context(context, layers) as (folder, entries):
             image = _build(workspace, engine, variant, lowest, folder)
@@ -79,6 +79,7 @@ def build(
             _record(workspace, variant), json.dumps({"key": key, "image": image}) + "\n"
         )
     print(f"  {'image':<9}{' '.join(config.names)} {image}", file=sys.stderr, flush=True)
+    return config.names[0]
 
 
 def prepare_base(workspace: Workspace, engine: Engine, chosen: str = "") -> str:

@@ -93,7 +93,8 @@ def build(
     if to == "docker":
         from stacks.image import docker
 
-        docker.build(workspace, chosen, base_name=base, full=full, json_file=path_of(json))
+        name = docker.build(workspace, chosen, base_name=base, full=full, json_file=path_of(json))
+        print(f'run it: docker run --rm -v "$PWD:/work" {name} python train.py')
     elif to == "oci":
         from stacks.image import oci
 
@@ -108,6 +109,7 @@ def build(
             workspace, chosen, repair=repair, from_sources=bool(from_), clean=clean
         )
         verification.verify_variant(workspace, chosen, prefix, full=full, json_file=path_of(json))
+        print(f"run it: ./invoke run {chosen.option} -- python train.py")
 
 
 @task(
