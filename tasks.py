@@ -3,7 +3,7 @@
 from stacks.tasks.channel import lock, pin, publish_channel, serve
 from stacks.tasks.environments import build, clean, list_, recommend, verify
 from stacks.tasks.images import base, matrix, render, reproduce
-from stacks.tasks.project import configure, schema, test, vendor
+from stacks.tasks.project import configure, schema, test, vendor, version
 from stacks.tasks.timing import bench, compare, profile, publish, results, scheduler, worker
 from stacks.tasks.use import completion, init, kernel, run, shell
 
@@ -36,5 +36,6 @@ __all__ = [
     "test",
     "vendor",
     "verify",
+    "version",
     "worker",
 ]

@@ -12,9 +12,8 @@ from stacks.bench import table as bench_table
 from stacks.bench.candidates import Candidate, require_candidates, verified_candidates
 from stacks.bench.options import BenchOptions, split
 from stacks.bench.result import Result, Run, Settings
-from stacks.core.disk import REPOSITORY
 from stacks.core.errors import UsageError
-from stacks.core.process import CommandError, call
+from stacks.core.version import revision
 from stacks.core.workspace import Workspace
 from stacks.variants.load import on_framework, variant_named
 from stacks.variants.variant import SCAN_FIX
@@ -179,16 +178,6 @@ def remarks(
             "another clock, which did not change"
         )
     return sentences
-
-
-def revision() -> tuple[str | None, bool]:
-    """Return the commit of this project and whether files outside results/ differ from it."""
-    try:
-        commit = call(["git", "-C", REPOSITORY, "rev-parse", "HEAD"]).strip()
-        changes = call(["git", "-C", REPOSITORY, "status", "--porcelain", "--", ".", ":!results"])
-    except CommandError:
-        return None, True
-    return commit, bool(changes.strip())
 
 
 def show_results(workspace: Workspace, machine_name: str = "") -> None:

@@ -25,6 +25,7 @@ from stacks.core import console
 from stacks.core.console import plural
 from stacks.core.disk import write_atomically
 from stacks.core.errors import StacksError, UsageError
+from stacks.core.version import revision
 from stacks.core.workspace import Workspace
 from stacks.environments import verify as verification
 from stacks.variants.load import on_framework, variant_named
@@ -102,7 +103,7 @@ def order_for(
 ) -> Order:
     """Return an order of this checkout, for any machine."""
     return Order(
-        commit=bench_command.revision()[0],
+        commit=revision()[0],
         files=fingerprint.digests(workspace),
         machine="",
         variants=tuple(variant.id for variant in variants),

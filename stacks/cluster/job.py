@@ -31,6 +31,7 @@ from stacks.cluster.messages import (
 )
 from stacks.core.disk import hold_lock
 from stacks.core.errors import StacksError, StaleError
+from stacks.core.version import revision
 from stacks.core.workspace import Workspace, default_workspace
 from stacks.environments import build as pipeline
 from stacks.environments import in_use, reports
@@ -62,7 +63,7 @@ def main(workspace: Workspace) -> None:
 def run_order(workspace: Workspace, order: Order) -> Answer:
     """Run an order, alone on its machine. Raises DiskError if the checkout cannot be written."""
     try:
-        commit = bench_command.revision()[0]
+        commit = revision()[0]
         fingerprint.check(order.files, order.commit, fingerprint.digests(workspace), commit)
     except StaleError as error:
         return Answer(error=RemoteError.of(error), refused=True)

@@ -81,6 +81,13 @@ class Program(invoke.program.Program):
         context = self.parser.contexts[name]
         print(text_of(context, docstring, EXAMPLES[name], takes_command=takes_command))
 
+    def print_version(self) -> None:
+        """Print the version of this project, and the commit."""
+        # Loaded here: it starts git.
+        from stacks.core.version import described
+
+        print(f"theano-stacks {described()}")
+
     def no_tasks_given(self) -> None:
         """Show how a command line is made, and the tasks."""
         print("Usage: ./invoke [-v] TASK [OPTIONS] [-- WORDS]\n")
@@ -133,7 +140,7 @@ def unknown_task(name: str, tasks: Sequence[str]) -> StacksError:
 
 def main() -> None:
     """Run the tasks of the command line."""
-    program = Program(name="Invoke", binary="./invoke", version=invoke.__version__)
+    program = Program(name="theano-stacks", binary="./invoke")
     run_to_end(program, ["./invoke", "--search-root", str(REPOSITORY), *asked_for(sys.argv[1:])])
 
 

@@ -144,3 +144,11 @@ def configure(context: Context, debian_mirror: str = "", no_debian_mirror: bool 
         configuration.remove_debian_mirror()
     else:
         configuration.show(default_workspace())
+
+
+@task("version")
+def version(context: Context) -> None:
+    """Print the version of this project, and the commit of the checkout."""
+    from stacks.core.version import described
+
+    print(f"theano-stacks {described()}")

@@ -1,0 +1,35 @@
+"""The version of this project, and the commit of the checkout."""
+
+from __future__ import annotations
+
+from pathlib import Path
+
+from stacks.core.disk import REPOSITORY
+from stacks.core.process import CommandError, call
+
+# That of pyproject.toml.
+VERSION = "0.1.0"
+
+
+def revision(root: Path = REPOSITORY) -> tuple[str | None, bool]:
+    """Return the commit of this project and whether files outside results/ differ from it.
+
+    (None, True) for a folder that is no checkout, also one inside another project's checkout.
+    """
+    git = ("git", "-C", root)
+    try:
+        top, commit = call([*git, "rev-parse", "--show-toplevel", "HEAD"]).splitlines()
+        if Path(top) != root.resolve():
+            return None, True
+        changes = call([*git, "status", "--porcelain", "--", ".", ":!results"])
+    except (CommandError, ValueError):
+        return None, True
+    return commit, bool(changes.strip())
+
+
+def described(root: Path = REPOSITORY) -> str:
+    """Return the version for people, with the commit if there is one."""
+    commit, changed = revision(root)
+    if commit is None:
+        return VERSION
+    return f"{VERSION}, commit {commit[:12]}{', with changes' if changed else ''}"

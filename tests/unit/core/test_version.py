@@ -1,0 +1,52 @@
+from __future__ import annotations
+
+import re
+import subprocess
+from pathlib import Path
+
+import pytest
+
+from stacks.core import version
+from stacks.core.disk import REPOSITORY
+
+
+def git(folder: Path, *words: str) -> str:
+    own = ("-c", "user.name=a", "-c", "user.email=a@b", "-c", "commit.gpgsign=false")
+    done = subprocess.run(
+        ["git", "-C", folder, *own, *words], capture_output=True, text=True, check=True
+    )
+    return done.stdout.strip()
+
+
+@pytest.fixture
+def checkout(tmp_path: Path) -> Path:
+    folder = tmp_path / "checkout"
+    (folder / "results").mkdir(parents=True)
+    git(folder, "init", "-q")
+    (folder / "file").touch()
+    git(folder, "add", "file")
+    git(folder, "commit", "-q", "-m", "first")
+    return folder
+
+
+def test_the_version_is_that_of_the_project() -> None:
+    text = (REPOSITORY / "pyproject.toml").read_text()
+    assert re.findall(r'^version = "(.+)"', text, re.M) == [version.VERSION]
+
+
+def test_the_commit_of_a_checkout(checkout: Path) -> None:
+    commit = git(checkout, "rev-parse", "HEAD")
+    assert version.revision(checkout) == (commit, False)
+    assert version.described(checkout) == f"{version.VERSION}, commit {commit[:12]}"
+    (checkout / "results/new").touch()
+    assert version.revision(checkout) == (commit, False)
+    (checkout / "file").write_text("changed")
+    assert version.described(checkout).endswith(", with changes")
+
+
+def test_a_copy_without_git_has_no_commit(checkout: Path, tmp_path: Path) -> None:
+    # Also one that lies in another project's checkout.
+    for folder in (tmp_path / "copy", checkout / "copy"):
+        folder.mkdir()
+        assert version.revision(folder) == (None, True)
+        assert version.described(folder) == version.VERSION
