@@ -5,6 +5,7 @@ from __future__ import annotations
 from invoke.context import Context
 
 from stacks.core.workspace import default_workspace
+from stacks.tasks.options import path_of
 from stacks.tasks.task import task
 
 
@@ -99,7 +100,7 @@ def vendor(
     """Write all that some environments need into a folder, for machines without a network."""
     from stacks.core.errors import UsageError
     from stacks.project import vendor as vendoring
-    from stacks.tasks.options import names_of, path_of
+    from stacks.tasks.options import names_of
     from stacks.variants.load import select, variant_named
 
     target = path_of(folder)
@@ -144,6 +145,26 @@ def configure(context: Context, debian_mirror: str = "", no_debian_mirror: bool 
         configuration.remove_debian_mirror()
     else:
         configuration.show(default_workspace())
+
+
+@task(
+    "verify-app ~/blas-verify.pyz",
+    help={"file": "the file, which is replaced if it is there; or a folder for it"},
+    positional=["file"],
+)
+def verify_app(context: Context, file: str) -> None:
+    """Write the verification as one file that any Python with a framework runs.
+
+    It needs nothing else: python blas-verify.pyz, on Python 2.7 to 3.14.
+    """
+    from stacks.core.console import display_path
+    from stacks.core.process import quoted
+    from stacks.publish import verify_app as app
+
+    target = path_of(file)
+    assert target
+    written = quoted([display_path(app.write(default_workspace(), target))])
+    print(f"run it: python {written}")
 
 
 @task("version")

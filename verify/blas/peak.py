@@ -3,12 +3,10 @@
 from __future__ import absolute_import, division, print_function
 
 import ctypes
-import os
 import threading
 
 from verify.core import native
 
-SOURCE = os.path.join(os.path.dirname(os.path.abspath(__file__)), "peak.c")
 INSTRUCTION_SETS = (0, 1, 2, 3)
 
 
@@ -17,7 +15,7 @@ def load(compiler, folder):
 
     Raises native.NoCompilerError.
     """
-    library = native.load(compiler, SOURCE, folder)
+    library = native.load(compiler, "verify.blas", "peak.c", folder)
     library.best_rate.restype = ctypes.c_double
     library.best_rate.argtypes = (
         ctypes.c_int,

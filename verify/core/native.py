@@ -4,6 +4,7 @@ from __future__ import absolute_import, division, print_function
 
 import ctypes
 import os
+import pkgutil
 import shlex
 
 from verify.core import process
@@ -13,13 +14,17 @@ class NoCompilerError(Exception):
     """The C code cannot be compiled; the text says why."""
 
 
-def load(compiler, source, folder):
-    """Compile a C source file into a folder; return the loaded ctypes library.
+def load(compiler, package, name, folder):
+    """Compile a C source file of the suite into a folder; return the loaded ctypes library.
 
-    compiler: the framework's flag `cxx`: a path, or a command with options.
-    Raises NoCompilerError.
+    compiler: the framework's flag `cxx`: a path, or a command with options. package: of the suite,
+    `verify.blas`; name: the file's in it. Raises NoCompilerError.
     """
-    library = os.path.join(folder, os.path.splitext(os.path.basename(source))[0] + ".so")
+    source = os.path.join(folder, name)
+    # The suite may be one file, a zip archive.
+    with open(source, "wb") as file:
+        file.write(pkgutil.get_data(package, name))
+    library = os.path.splitext(source)[0] + ".so"
     done = _compile(compiler, ["-O2", "-w", source, "-o", library])
     if done.status != 0:
         raise NoCompilerError((done.output.strip().splitlines() or ["the compiler failed"])[-1])

@@ -8,14 +8,12 @@ omits it in some functions with the attribute `target`.
 
 from __future__ import absolute_import, division, print_function
 
-import os
 import re
 
 from verify.core import native, progress
 from verify.core.report import failed, passed, skipped
 
 NAME = "vector registers"
-SOURCE = os.path.join(os.path.dirname(os.path.abspath(__file__)), "registers.c")
 UNKNOWN = "this processor does not report whether their upper halves are in use"
 
 
@@ -26,7 +24,9 @@ def check(context, calls):
     """
     progress.note("checking the vector registers")
     try:
-        probe = native.load(context.framework.flag("cxx"), SOURCE, context.folder)
+        probe = native.load(
+            context.framework.flag("cxx"), "verify.elementwise", "registers.c", context.folder
+        )
     except native.NoCompilerError as error:
         return skipped(NAME, str(error))
     if probe.upper_halves_in_use() < 0:

@@ -1,0 +1,84 @@
+from __future__ import annotations
+
+import os
+import shutil
+import subprocess
+import sys
+import zipfile
+from pathlib import Path
+
+import pytest
+
+from stacks.core.disk import REPOSITORY
+from stacks.core.errors import UsageError
+from stacks.core.workspace import Workspace
+from stacks.publish import verify_app
+
+
+@pytest.fixture
+def app(workspace: Workspace, tmp_path: Path) -> Path:
+    path = tmp_path / verify_app.NAME
+    verify_app.write(workspace, path)
+    return path
+
+
+def run(app: Path, *words: str) -> subprocess.CompletedProcess[str]:
+    return subprocess.run(
+        [sys.executable, "-I", app, *words], capture_output=True, text=True, check=False
+    )
+
+
+def test_the_same_files_give_the_same_bytes(app: Path, tmp_path: Path) -> None:
+    other = tmp_path / "other"
+    shutil.copytree(REPOSITORY / "verify", other / "verify")
+    shutil.copy(REPOSITORY / "LICENSE", other)
+    for path in other.rglob("*"):
+        path.chmod(0o700)
+        os.utime(path, (0, 0))
+    (other / "verify/__pycache__").mkdir(exist_ok=True)
+    (other / "verify/__pycache__/cli.pyc").touch()
+    old = os.umask(0o077)
+    try:
+        verify_app.write(Workspace(other, tmp_path), tmp_path / "second.pyz")
+    finally:
+        os.umask(old)
+    assert (tmp_path / "second.pyz").read_bytes() == app.read_bytes()
+
+
+def test_a_folder_is_not_replaced(workspace: Workspace, tmp_path: Path) -> None:
+    (tmp_path / "folder").mkdir()
+    written = verify_app.write(workspace, tmp_path / "folder")
+    assert written == tmp_path / "folder/blas-verify.pyz" and written.is_file()
+    for wrong in (tmp_path / "missing/file", written / "file"):
+        with pytest.raises(UsageError, match="cannot be written there"):
+            verify_app.write(workspace, wrong)
+    written.unlink()
+    written.mkdir()
+    with pytest.raises(UsageError, match="cannot be written there"):
+        verify_app.write(workspace, tmp_path / "folder")
+
+
+def test_it_holds_the_whole_suite_and_the_licence(app: Path) -> None:
+    with zipfile.ZipFile(app) as archive:
+        assert archive.testzip() is None
+        names = set(archive.namelist())
+    assert {"__main__.py", "suite.py", "blas/peak.c", "elementwise/registers.c", "LICENSE"} < names
+    assert not [name for name in names if "program_hook" in name or "cache" in name]
+
+
+def test_every_python_runs_it(app: Path) -> None:
+    done = run(app, "--help")
+    assert (done.returncode, done.stdout.splitlines()[0][:13]) == (0, "usage: verify")
+    assert os.access(app, os.X_OK)
+
+
+def test_a_python_without_a_framework_is_named(app: Path) -> None:
+    done = run(app)
+    assert done.returncode == 2
+    assert "Traceback" not in done.stderr
+
+
+def test_its_other_programs_start(app: Path, tmp_path: Path) -> None:
+    done = run(app, "files", "--prefix", str(tmp_path))
+    assert done.returncode == 2 and "Traceback" not in done.stderr
+    assert str(tmp_path) in done.stderr
