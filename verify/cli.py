@@ -11,7 +11,7 @@ from verify.blas import threads
 from verify.context import Context
 from verify.core import expectation as expectations
 from verify.core import framework as frameworks
-from verify.core import program, progress, quiet, report, watch
+from verify.core import numpy_alone, program, progress, quiet, report, watch
 from verify.device import check as device_check
 
 PASSED, FAILED, NO_DEVICE = 0, 1, 3
@@ -37,7 +37,7 @@ def parse(argv):
     parser = argparse.ArgumentParser(
         prog="verify",
         description="Verify and time the environment of the Python that runs this program: does "
-        "Theano, Aesara or PyTensor use its fast path?",
+        "Theano, Aesara or PyTensor use its fast path? Without one: does NumPy?",
     )
     parser.add_argument("--full", action="store_true", help="run the long timings too")
     parser.add_argument("--json", metavar="FILE", help="write the report to FILE")
@@ -58,6 +58,16 @@ def parse(argv):
     )
     parser.add_argument("--debug", action="store_true", help="print tracebacks")
     return parser.parse_args(argv)
+
+
+def _framework(expectation):
+    """Return the framework; in a diagnosis, NumPy alone where there is none."""
+    try:
+        return frameworks.load(expectation["module"] if expectation else None)
+    except frameworks.NotInstalledError:
+        if expectation or not frameworks.is_installed("numpy"):
+            raise
+        return numpy_alone.NumPyAlone()
 
 
 def run(arguments, folder):
@@ -83,8 +93,8 @@ def run(arguments, folder):
     progress.begin()
     progress.note("importing the framework")
     with quiet.output(arguments.debug):
-        framework = frameworks.load(expectation["module"] if expectation else None)
-    flags = user_flags[framework.name]
+        framework = _framework(expectation)
+    flags = user_flags.get(framework.name, "")
     context = Context(framework, expectation, folder, flags, arguments.full, requested_device)
 
     # This imports NumPy, so it must come after the thread counts are set.

@@ -56,6 +56,16 @@ def run(context, debug=False):
         except Exception as error:
             checks.append(failure(name, error))
 
+    if context.framework.name == "numpy":
+        add_check(serving.NAME, serving.check_numpy)
+        add_check(threads.NAME, threads.check)
+        add_timings("import", compile_time.imports)
+        add_timings("peak", blas_speed.peaks)
+        add_timings("Gemm", blas_speed.products)
+        add_check(kernels.NAME, kernels.check)
+        for dtype in blas_operations.DTYPES:
+            add_check("Gemm %s speed" % dtype, blas_speed.check_speed, dtype)
+        return checks, times
     add_check(files.NAME, files.check)
     add_check(versions.NAME, versions.check)
     add_check(settings.NAME, settings.check)

@@ -118,7 +118,8 @@ def build(
     help={
         "variant": VARIANT,
         "framework": FRAMEWORK,
-        "python": "diagnose this Python interpreter instead; it must have Theano or a descendant",
+        "python": "diagnose this Python interpreter instead, which has Theano, a descendant of it, "
+        "or only NumPy",
         "full": FULL,
         "json": JSON,
         "limit": "stop a step that takes longer than this, in seconds (default: 1200)",

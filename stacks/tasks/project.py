@@ -153,7 +153,7 @@ def configure(context: Context, debian_mirror: str = "", no_debian_mirror: bool 
     positional=["file"],
 )
 def verify_app(context: Context, file: str) -> None:
-    """Write the verification as one file that any Python with a framework runs.
+    """Write the verification as one file, for any Python with a framework or NumPy.
 
     It needs nothing else: python blas-verify.pyz, on Python 2.7 to 3.14.
     """

@@ -10,7 +10,14 @@ import shlex
 from verify.blas import bindings, library
 from verify.blas import operations as blas_operations
 from verify.core import native
-from verify.core.fixes import blas_link_flags, compiler_fix, config_file, config_lines, ldflags_fix
+from verify.core.fixes import (
+    blas_link_flags,
+    compiler_fix,
+    config_file,
+    config_lines,
+    ldflags_fix,
+    numpy_fix,
+)
 from verify.core.framework import is_installed
 from verify.core.report import failed, passed, skipped
 
@@ -92,6 +99,24 @@ def check(context):
     return passed(NAME, detail)
 
 
+def check_numpy(context):
+    """Check that NumPy calls a fast library, where there is no framework; set context.serving."""
+    calls = bindings.bindings_of(bindings.modules_of("numpy"))
+    if not calls:
+        return failed(NAME, "NumPy calls no BLAS library", numpy_fix())
+    paths = sorted({binding.library for binding in calls})
+    libraries = library.merged([library.identify(path) for path in paths])
+    context.serving = libraries[0]
+    for name in ("scipy.linalg", "scipy.linalg.cython_blas"):
+        if is_installed("scipy"):
+            importlib.import_module(name)
+    detail = " and ".join(library.describe(item) for item in libraries) + _others(context)
+    if libraries[0].name == library.UNKNOWN:
+        detail += ": not known as a library with fast kernels"
+        return failed(NAME, detail, _loader_fix(context) or numpy_fix())
+    return passed(NAME, detail)
+
+
 def check_numba(context):
     """Name the library that PyTensor's default linker, numba, calls, which is SciPy's."""
     linker = str(context.framework.flag("linker"))
@@ -133,13 +158,21 @@ def _others(context):
     )
 
 
-def _fix(context):
+def _loader_fix(context):
+    """Return how to undo a variable of the loader's that leads to the library, or None."""
     preload = os.environ.get("LD_PRELOAD")
     if preload:
         return "LD_PRELOAD comes before every other library: remove %s from it" % preload
     search = os.environ.get("LD_LIBRARY_PATH")
     if search and context.serving and _below(context.serving.path, search):
         return "LD_LIBRARY_PATH leads to %s: remove its folder from it" % context.serving.path
+    return None
+
+
+def _fix(context):
+    fix = _loader_fix(context)
+    if fix:
+        return fix
     if context.has_ldflags and not context.expectation:
         return "the flags %r lead to it; put these lines into %s:\n%s" % (
             context.framework.flag("blas.ldflags"),

@@ -10,7 +10,7 @@ from verify.blas import kernels, library, peak
 from verify.blas import operations as blas_operations
 from verify.core import machine, progress
 from verify.core.clock import monotonic
-from verify.core.fixes import ldflags_fix
+from verify.core.fixes import ldflags_fix, numpy_fix
 from verify.core.report import failed, passed, skipped, timing
 
 CHECK_BLAS_CALLS = 10
@@ -52,7 +52,8 @@ def products(context):
     timings = []
     for dtype in blas_operations.DTYPES:
         progress.note("timing Gemm %s" % dtype)
-        update = GemmUpdate(context.framework, dtype)
+        in_numpy = context.framework.name == "numpy"
+        update = NumPyProduct(dtype) if in_numpy else GemmUpdate(context.framework, dtype)
         size, rates = _gemm_rates(update)
         context.gemm[dtype] = list(rates)
         timings.append(timing("Gemm %s %d" % (dtype, size), "GFLOP/s", rates))
@@ -61,7 +62,7 @@ def products(context):
             more = _larger_rates(update, max(rates))
             context.gemm[dtype] += more
             timings += [timing("Gemm %s %d" % (dtype, LARGER), "GFLOP/s", more)] if more else []
-        if dtype == "float64":
+        if dtype == "float64" and not in_numpy:
             rate = 1e9 * max(rates)
             timings += _check_blas(context, update, 2000, rate)
             if context.full:
@@ -112,6 +113,24 @@ class GemmUpdate(object):
         for _ in range(calls):
             self.run()
         return monotonic() - start
+
+
+class NumPyProduct(GemmUpdate):
+    """The product of two matrices by NumPy, without a framework: C = A B."""
+
+    def __init__(self, dtype):
+        self.dtype = dtype
+        self.matrices = []
+
+    def resize(self, size):
+        """Set all matrices to ones of (size, size), and warm up."""
+        self.matrices = [numpy.ones((size, size), self.dtype) for _ in range(3)]
+        self.run()
+
+    def run(self):
+        """Multiply once."""
+        a, b, c = self.matrices
+        numpy.dot(a, b, out=c)
 
 
 def gemm_rate(size, seconds):
@@ -197,7 +216,8 @@ def check_speed(context, dtype):
             name,
             detail + ", less than %.0f %%" % (100 * LEAST_SHARE),
             kernels.fix_if_slower(context.serving)
-            or "this library is slow on this processor: " + ldflags_fix(context),
+            or "this library is slow on this processor: "
+            + (numpy_fix() if context.framework.name == "numpy" else ldflags_fix(context)),
         )
     if alone < GOOD_SHARE:
         detail += " (a good library reaches %.0f %%)" % (100 * GOOD_SHARE)

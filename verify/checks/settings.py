@@ -135,11 +135,11 @@ def in_force(context):
     flag = context.framework.flag
     serving = context.serving
     return {
-        "floatX": str(flag("floatX")),
+        "floatX": text(flag("floatX") or ""),
         "ldflags": text(flag("blas.ldflags") or ""),
         "cxx": text(flag("cxx") or ""),
-        "mode": str(flag("mode")),
-        "linker": str(flag("linker")),
+        "mode": text(flag("mode") or ""),
+        "linker": text(flag("linker") or ""),
         "threads": serving.threads if serving else None,
     }
 

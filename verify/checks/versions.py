@@ -105,7 +105,8 @@ def packages(context):
         ]
     versions = [("python", platform.python_version())]
     versions.append((context.framework.name, context.framework.version))
-    versions += [(name, installed(name)) for name in DIAGNOSED]
+    others = [name for name in DIAGNOSED if name != context.framework.name]
+    versions += [(name, installed(name)) for name in others]
     return [
         {"name": name, "version": version, "sha256": None} for name, version in versions if version
     ]

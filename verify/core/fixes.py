@@ -2,6 +2,7 @@
 
 from __future__ import absolute_import, division, print_function
 
+import importlib
 import os
 import re
 import sys
@@ -55,6 +56,23 @@ def ldflags_fix(context):
     return (
         "there is no BLAS to link with: install OpenBLAS (Debian, Ubuntu: libopenblas-dev; "
         "Fedora: openblas-devel; conda: openblas), then " + fix
+    )
+
+
+def numpy_fix():
+    """Return how to get a NumPy that calls a fast BLAS."""
+    folder = os.path.dirname(importlib.import_module("numpy").__file__)
+    if folder.startswith("/usr/lib/python3/dist-packages"):
+        return (
+            "install OpenBLAS, which then serves every program in place of the reference BLAS:\n"
+            "apt install libopenblas0"
+        )
+    if os.path.isdir(os.path.join(sys.prefix, "conda-meta")):
+        return "take OpenBLAS for NumPy:\nconda install 'libblas=*=*openblas'"
+    return (
+        "install NumPy's wheel, which has OpenBLAS in it:\n"
+        "%s -m pip install --force-reinstall --no-deps --only-binary numpy numpy==%s"
+        % (sys.executable, importlib.import_module("numpy").__version__)
     )
 
 

@@ -23,6 +23,10 @@ class FrameworkError(Exception):
         self.fix = fix
 
 
+class NotInstalledError(FrameworkError):
+    """There is none."""
+
+
 class LoadedFramework(object):
     """An imported framework. Every method takes flags by Theano's dotted names."""
 
@@ -157,7 +161,7 @@ class LoadedFramework(object):
 def load(requested=None):
     """Import the module `requested`, or the first installed of MODULES; return a LoadedFramework.
 
-    Raises FrameworkError if none is installed, or if its import fails.
+    Raises NotInstalledError if there is none, FrameworkError if its import fails.
     """
     failures = []
     for name in (requested,) if requested else MODULES:
@@ -178,8 +182,8 @@ def load(requested=None):
             "import fails: " + "; ".join(failures),
             "install the versions of NumPy and Python that this framework supports",
         )
-    raise FrameworkError(
-        "this Python has no %s" % (requested or "Theano, Aesara or PyTensor"),
+    raise NotInstalledError(
+        "this Python has no %s" % (requested or "Theano, Aesara, PyTensor or NumPy"),
         "run verify with the Python of the environment that has it",
     )
 

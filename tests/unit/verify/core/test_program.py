@@ -82,7 +82,7 @@ def test_without_a_framework_the_suite_cannot_run_and_leaves_no_files(tmp_path: 
         check=False,
     )
     assert done.returncode == 2
-    assert "this Python has no Theano, Aesara or PyTensor" in done.stderr
+    assert "this Python has no Theano, Aesara, PyTensor or NumPy" in done.stderr
     assert "fix: " in done.stderr and "Traceback" not in done.stderr
     assert not list(tmp_path.iterdir())
     assert sorted((REPOSITORY / "verify").iterdir()) == before
