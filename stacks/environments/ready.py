@@ -79,14 +79,18 @@ def keys_of(workspace: Workspace, variants: Sequence[Variant]) -> list[str | Sta
     names = [str(folder_of(workspace, variant)) for variant in variants]
     states = [_state_of(workspace, variant, shared) for variant in variants]
     keys: list[str | StacksError] = [
-        _kept(record.get(name), state) for name, state in zip(names, states, strict=True)
+        _kept(record.get(name), name, state) for name, state in zip(names, states, strict=True)
     ]
     if "" in keys:
         wanted = [variant for variant, key in zip(variants, keys, strict=True) if not key]
         derived = iter(_derive(workspace, wanted))
         keys = [key or next(derived) for key in keys]
         known = zip(names, states, keys, strict=True)
-        new = {name: [state, key] for name, state, key in known if state and isinstance(key, str)}
+        new = {
+            name: _entry(name, state, key)
+            for name, state, key in known
+            if state and isinstance(key, str)
+        }
         # Without permission, or without space, it is derived each time.
         with suppress(OSError, StacksError):
             workspace.cache.mkdir(parents=True, exist_ok=True)
@@ -94,11 +98,17 @@ def keys_of(workspace: Workspace, variants: Sequence[Variant]) -> list[str | Sta
     return keys
 
 
-def _kept(entry: object, state: str) -> str:
-    """Return the key in an entry of the record, "" if it is not for this state."""
-    if not isinstance(entry, list) or len(entry) != 2 or entry[0] != state:
+def _entry(name: str, state: str, key: str) -> list[str]:
+    """Return an entry of the record: its last part shows that no byte of it has changed."""
+    return [key, hashlib.sha256(f"{name}\n{state}\n{key}".encode(errors="replace")).hexdigest()]
+
+
+def _kept(entry: object, name: str, state: str) -> str:
+    """Return the key in an entry of the record, "" if it is damaged or of another state."""
+    if not state or not isinstance(entry, list) or len(entry) != 2:
         return ""
-    return str(entry[1]) if state else ""
+    key = str(entry[0])
+    return key if entry == _entry(name, state, key) else ""
 
 
 def _derive(workspace: Workspace, variants: Sequence[Variant]) -> Iterator[str | StacksError]:

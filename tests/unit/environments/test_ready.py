@@ -125,7 +125,19 @@ def test_a_damaged_record_is_written_again(
     record = workspace.cache / ready.RECORD
     record.write_bytes(damage.replace("%s", str(place)).encode("latin-1"))
     assert key(workspace) == "key 2"
-    assert json.loads(record.read_text())[str(place)][1] == "key 2"
+    assert json.loads(record.read_text())[str(place)][0] == "key 2"
+
+
+def test_no_changed_byte_of_the_record_changes_a_key(
+    workspace: Workspace, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr(ready, "_derive", lambda workspace, variants: ["a key"])
+    assert key(workspace) == "a key"
+    record = workspace.cache / ready.RECORD
+    whole = record.read_bytes()
+    for place in range(len(whole)):
+        record.write_bytes(whole[:place] + bytes([whole[place] ^ 4]) + whole[place + 1 :])
+        assert key(workspace) == "a key"
 
 
 def test_a_cache_that_cannot_be_written_is_no_error(
