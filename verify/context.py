@@ -20,6 +20,7 @@ class Context(object):
     peaks: {dtype: {threads: GFLOP/s}}.
     gemm: {dtype: [GFLOP/s]}.
     alone: {dtype: GFLOP/s of one thread}.
+    advice: sentences for the summary: what is no fault of the environment, but slow.
     device: the report's description of the device; device_missing where there is none.
     """
 
@@ -39,6 +40,7 @@ class Context(object):
         self.peaks = {}
         self.gemm = {}
         self.alone = {}
+        self.advice = []
 
     @property
     def is_baseline(self):

@@ -128,4 +128,5 @@ def document(context, checks, times):
         checks=checks,
         timings=times,
         device=context.device,
+        advice=context.advice,
     )

@@ -87,6 +87,7 @@ def verdict(report):
     for check in report["checks"]:
         if check["name"] == "Gemm float64 speed" and check["status"] != SKIP:
             summary += "; Gemm float64 " + check["detail"].split(";")[0]
+    summary += "".join("; " + sentence for sentence in report.get("advice", ()))
     return "%s: %s" % (name, summary)
 
 

@@ -19,14 +19,19 @@ from stacks.variants.variant import Variant
 def show(workspace: Workspace, variants: Sequence[Variant]) -> None:
     """Print a line for each variant: lock, environment, last verification, speed."""
     lines = []
+    advised: dict[str, list[str]] = {}
     for variant, key in zip(variants, ready.keys_of(workspace, variants), strict=True):
         locked, built = _state(workspace, variant, key)
         report = read_report(workspace, variant) if built == "yes" else None
         last = _last_report(workspace, variant, report)
         lines.append((variant.name, variant.framework.name, locked, built, *last))
+        for sentence in (report or {}).get("advice", ()):
+            advised.setdefault(sentence, []).append(variant.id)
     names = ("variant", "framework", "lock", "built", "verified")
     print_table(names, ("float64", "float32"), lines)
     print("\nfloat64, float32: Gemm's GFLOP/s when it was last verified")
+    for sentence, advised_variants in advised.items():
+        print(f"{', '.join(advised_variants)}: {sentence}")
 
 
 def _state(workspace: Workspace, variant: Variant, key: str | StacksError) -> tuple[str, str]:

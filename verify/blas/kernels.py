@@ -51,11 +51,16 @@ def check(context):
     if not kernel:
         return skipped(NAME, "%s does not report its kernels" % library.name)
     used, best = _level_of(library), level()
+    reached = share(context)
+    if library.name == "mkl" and reached is not None and reached < LEAST_SHARE:
+        context.advice.append(
+            "MKL reaches %.0f %% of this processor's peak: OpenBLAS and BLIS are faster here"
+            % (100 * reached)
+        )
     detail = "%s, for %s" % (kernel, LEVELS[used][0])
     if used >= best:
         return passed(NAME, detail)
     detail += ", where this processor has %s" % LEVELS[best][0]
-    reached = share(context)
     if reached is None:
         return skipped(NAME, detail + "; the cost is unknown: no peak to compare with")
     detail += ": Gemm reaches %.0f %% of a processor's peak" % (100 * reached)

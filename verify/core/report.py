@@ -41,7 +41,9 @@ def timing(name, unit, samples):
     return Timing(name, unit, list(samples), median)
 
 
-def document(variant, framework, machine, settings, packages, checks, timings, device=None):
+def document(
+    variant, framework, machine, settings, packages, checks, timings, device=None, advice=()
+):
     """Return the whole report as dictionaries and lists, as report.schema.json describes it."""
     content = private(
         {
@@ -56,6 +58,8 @@ def document(variant, framework, machine, settings, packages, checks, timings, d
             "timings": [dict(item._asdict()) for item in timings],
         }
     )
+    if advice:
+        content["advice"] = list(advice)
     if device:
         content["device"] = private(device)
     return content

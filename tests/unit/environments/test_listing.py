@@ -6,7 +6,7 @@ from typing import Any
 import pytest
 
 from stacks.core.workspace import Workspace
-from stacks.environments import listing, reports
+from stacks.environments import listing, ready, reports
 from stacks.variants.load import load_variant
 from stacks.variants.variant import Variant
 
@@ -39,7 +39,7 @@ REPORT = {
 
 def report(workspace: Workspace, variant: Variant, text: str) -> None:
     path = reports.report_path(workspace, variant)
-    path.parent.mkdir(parents=True)
+    path.parent.mkdir(parents=True, exist_ok=True)
     path.write_text(text)
 
 
@@ -75,3 +75,16 @@ def test_a_missing_device_is_no_pass(
     assert listing._last_report(workspace, cuda, reports.read_report(workspace, cuda))[
         0
     ].startswith(verdict)
+
+
+def test_what_is_slow_on_this_machine_is_said_once(
+    workspace: Workspace, monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
+) -> None:
+    variants = [load_variant(workspace, name) for name in ("mkl", "mkl-amdlibm", "openblas")]
+    for variant in variants[:2]:
+        report(workspace, variant, json.dumps({**REPORT, "advice": ["MKL is slow here"]}))
+    monkeypatch.setattr(ready, "keys_of", lambda workspace, variants: ["key"] * 3)
+    monkeypatch.setattr(ready, "key_in", lambda target: "key")
+    listing.show(workspace, variants)
+    last = capsys.readouterr().out.splitlines()[-1]
+    assert last == "theano-1.0.5/mkl, theano-1.0.5/mkl-amdlibm: MKL is slow here"

@@ -61,6 +61,11 @@ def test_the_verdict_counts_skipped_checks_and_has_the_speed_of_gemm() -> None:
     )
 
 
+def test_the_verdict_says_what_is_slow_on_this_machine() -> None:
+    content = {**document(report.passed("kernels", "def")), "advice": ["MKL is slow here"]}
+    assert table.verdict(content).endswith(": 1 checks passed; MKL is slow here")
+
+
 @pytest.mark.parametrize(("columns", "width"), [("72", 72), ("0", 100), ("wide", 100), ("", 100)])
 def test_the_width_is_that_of_columns(
     columns: str, width: int, monkeypatch: pytest.MonkeyPatch

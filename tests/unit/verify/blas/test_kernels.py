@@ -27,6 +27,7 @@ def context(name: str, kernel: str | None, path: Path | str = "/lib/x.so", part:
         peaks={"float64": {1: 100.0, 2: 200.0}, "float32": {1: 200.0, 2: 400.0}},
         alone={"float64": 100 * part, "float32": 190.0},
         is_baseline=False,
+        advice=[],
     )
 
 
@@ -87,12 +88,25 @@ def test_other_kernels_pass_where_gemm_is_fast() -> None:
 def test_mkls_kernels_pass_as_they_cannot_be_changed(monkeypatch: pytest.MonkeyPatch) -> None:
     files = ["/x/lib/libmkl_core.so.3", "/x/lib/libmkl_def.so.3"]
     monkeypatch.setattr(kernels.bindings, "mapped_files", lambda: files)
-    found = kernels.check(context("mkl", None))
+    given = context("mkl", None)
+    found = kernels.check(given)
+    assert given.advice == [
+        "MKL reaches 45 % of this processor's peak: OpenBLAS and BLIS are faster here"
+    ]
     assert found.status == "pass"
     assert found.detail.startswith(
         "def, for AVX2, where this processor has AVX-512: Gemm reaches 45"
     )
     assert found.detail.endswith("MKL has no better ones for it, OpenBLAS and BLIS do")
+
+
+@pytest.mark.parametrize(("files", "part"), [("avx512", 0.85), ("def", 0.8)])
+def test_a_fast_mkl_gives_no_advice(
+    monkeypatch: pytest.MonkeyPatch, files: str, part: float
+) -> None:
+    monkeypatch.setattr(kernels.bindings, "mapped_files", lambda: [f"/x/lib/libmkl_{files}.so.3"])
+    given = context("mkl", None, part=part)
+    assert (kernels.check(given).status, given.advice) == ("pass", [])
 
 
 def test_slow_kernels_of_a_baseline_pass() -> None:
