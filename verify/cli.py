@@ -11,7 +11,7 @@ from verify.blas import threads
 from verify.context import Context
 from verify.core import expectation as expectations
 from verify.core import framework as frameworks
-from verify.core import numpy_alone, program, progress, quiet, report, watch
+from verify.core import junit, numpy_alone, program, progress, quiet, report, watch
 from verify.device import check as device_check
 
 PASSED, FAILED, NO_DEVICE = 0, 1, 3
@@ -41,6 +41,7 @@ def parse(argv):
     )
     parser.add_argument("--full", action="store_true", help="run the long timings too")
     parser.add_argument("--json", metavar="FILE", help="write the report to FILE")
+    parser.add_argument("--junit", metavar="FILE", help="write the checks to FILE, as JUnit's XML")
     parser.add_argument(
         "--expect",
         metavar="FILE",
@@ -76,8 +77,9 @@ def run(arguments, folder):
     folder: takes every temporary file; the caller removes it.
     """
     expectation = expectations.load(arguments.expect) if arguments.expect else None
-    if arguments.json and not os.path.isdir(os.path.dirname(os.path.abspath(arguments.json))):
-        raise EnvironmentError(2, "no such folder", os.path.dirname(arguments.json))
+    for path in (arguments.json, arguments.junit):
+        if path and not os.path.isdir(os.path.dirname(os.path.abspath(path))):
+            raise EnvironmentError(2, "no such folder", os.path.dirname(path))
     if arguments.blas_threads:
         threads.set_variables(arguments.blas_threads)
     user_flags = {name: os.environ.get(name.upper() + "_FLAGS", "") for name in frameworks.MODULES}
@@ -109,6 +111,8 @@ def run(arguments, folder):
     table.show(table.render(content, table.terminal_width(), table.wants_colour()))
     if arguments.json:
         report.write(arguments.json, content)
+    if arguments.junit:
+        report.write_atomically(arguments.junit, junit.document(content))
     if not content["ok"]:
         return FAILED
     return NO_DEVICE if context.device_missing else PASSED

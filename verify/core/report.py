@@ -66,14 +66,19 @@ def document(
 
 
 def write(path, content):
-    """Write the report as JSON, atomically: a reader sees the whole file or the one before."""
+    """Write the report as JSON."""
     text = json.dumps(content, indent=2, sort_keys=True) + "\n"
+    write_atomically(path, text.encode("utf-8"))
+
+
+def write_atomically(path, data):
+    """Write a file: a reader sees all of the bytes, or the file before."""
     folder = os.path.dirname(os.path.abspath(path))
     handle, temporary = tempfile.mkstemp(prefix=".report.", dir=folder)
     os.close(handle)
     try:
-        with io.open(temporary, "w", encoding="utf-8") as file:
-            file.write(text if isinstance(text, TEXT) else text.decode("utf-8"))
+        with io.open(temporary, "wb") as file:
+            file.write(data)
         # mkstemp's mode 0600 would hide the report from other users.
         os.chmod(temporary, 0o644)
         os.rename(temporary, path)
