@@ -13,6 +13,7 @@ from pathlib import Path
 import pytest
 
 from integration.checking import checked
+from integration.processor import avx512
 from stacks.channel import offers as offers_module
 from stacks.channel import solve as solver
 from stacks.channel.offers import Channel, Offer
@@ -107,7 +108,14 @@ def test_the_variable_only_lowers_the_tier(prefix: Prefix) -> None:
 
 
 @pytest.mark.parametrize(
-    "flags", [["-msse2"], ["-mavx"], ["-mavx2", "-mfma"], ["-mavx512f"], ["-march=native"]]
+    "flags",
+    [
+        ["-msse2"],
+        ["-mavx"],
+        ["-mavx2", "-mfma"],
+        pytest.param(["-mavx512f"], marks=avx512),
+        ["-march=native"],
+    ],
 )
 def test_loops_in_user_code_compute_correctly(
     prefix: Prefix, tmp_path: Path, flags: list[str]

@@ -10,16 +10,13 @@ from pathlib import Path
 import pytest
 
 from integration.checking import checked
+from integration.processor import CPUINFO, avx512
 
 Prefix = Callable[[str, str], Path]
 
-CPUINFO = Path("/proc/cpuinfo").read_text()
-HAS_AVX512 = all(f" avx512{part}" in CPUINFO for part in ("f", "bw", "cd", "dq", "vl"))
 IS_ZEN5 = "AuthenticAMD" in CPUINFO and "cpu family\t: 26\n" in CPUINFO
 # BLIS 0.9.0's number of kernels for AVX-512.
 SKX = "0"
-
-avx512 = pytest.mark.skipif(not HAS_AVX512, reason="needs a processor with AVX-512")
 
 
 @pytest.mark.parametrize("threads", ["1", "2"])

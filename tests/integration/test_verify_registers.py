@@ -2,12 +2,16 @@
 
 from __future__ import annotations
 
+import json
+import os
+import subprocess
 from collections.abc import Callable
 from pathlib import Path
 
 import pytest
 
 from integration.checking import checked
+from stacks.core.disk import REPOSITORY
 
 Prefix = Callable[[str, str], Path]
 
@@ -37,3 +41,24 @@ def test_loops_compiled_without_vzeroupper(prefix: Prefix) -> None:
     assert found.detail.startswith("still in use after ")
     assert "sqr" in found.detail and "later SSE instructions" in found.detail
     assert found.fix == "remove -mno-vzeroupper from gcc.cxxflags, which are '-mno-vzeroupper'"
+
+
+def test_the_program_for_processors_on_which_glibc_frees_them(
+    prefix: Prefix, tmp_path: Path
+) -> None:
+    done = subprocess.run(
+        [
+            prefix("theano-1.0.5", "openblas") / "bin/python",
+            *(REPOSITORY / "verify", "registers-probe", "theano", tmp_path),
+        ],
+        env={
+            **os.environ,
+            "GLIBC_TUNABLES": "glibc.cpu.hwcaps=Prefer_No_VZEROUPPER",
+            "THEANO_FLAGS": f"gcc.cxxflags=-mno-vzeroupper,base_compiledir={tmp_path}/compiled",
+        },
+        stdout=subprocess.PIPE,
+        check=True,
+        timeout=600,
+    )
+    found = json.loads(done.stdout.splitlines()[-1])
+    assert found["count"] == 18 and "sqr" in found["unclean"]

@@ -24,6 +24,14 @@ int upper_halves_in_use(void) {
 #endif
 }
 
+/* Write to an upper half. Only for processors where the function above does not return -1. */
+void use_upper_halves(void) {
+#if defined(__x86_64__)
+    /* VCMPTRUEPS %ymm0, %ymm0, %ymm0 */
+    __asm__ volatile(".byte 0xc5, 0xfc, 0xc2, 0xc0, 0x0f" ::: "xmm0");
+#endif
+}
+
 /* Run VZEROUPPER. Only for processors where the function above does not return -1. */
 void free_upper_halves(void) {
 #if defined(__x86_64__)

@@ -34,6 +34,7 @@ EXCEPTIONS = {
     "verify/device/cases.py": DEVICE,
     "verify/device/optimiser.py": DEVICE,
     "verify/device/speed.py": DEVICE,
+    "verify/elementwise/registers_probe.py": "tests/integration/test_verify_registers.py runs it",
     "verify/program_hook/sitecustomize.py": "tests/unit/profiles/test_program.py runs it",
     "verify/program_report.py": "tests/unit/profiles/test_program.py runs it",
     "verify/suite.py": SUITE,

@@ -13,11 +13,14 @@ native = importlib.import_module("verify.core.native")
 class Processor:
     """A processor whose upper halves some operations leave in use."""
 
-    def __init__(self, reports: bool = True, frees: bool = True) -> None:
-        self.reports, self.frees, self.used = reports, frees, 0
+    def __init__(self, reports: bool = True, frees: bool = True, hides: bool = False) -> None:
+        self.reports, self.frees, self.hides, self.used = reports, frees, hides, 0
 
     def upper_halves_in_use(self) -> int:
         return self.used if self.reports else -1
+
+    def use_upper_halves(self) -> None:
+        self.used = 0 if self.hides else 1
 
     def free_upper_halves(self) -> None:
         self.used = 0 if self.frees else 1
@@ -29,7 +32,8 @@ def run_check(monkeypatch: pytest.MonkeyPatch, processor: Processor, flags: str 
 
     calls = [("exp", lambda: None), ("tanh", dirty), ("Gemm", lambda: None)]
     monkeypatch.setattr(registers.native, "load", lambda *_: processor)
-    framework = SimpleNamespace(flag={"gcc.cxxflags": flags, "cxx": "g++"}.get)
+    flag = {"gcc.cxxflags": flags, "cxx": "g++"}.get
+    framework = SimpleNamespace(flag=flag, name="theano")
     return registers.check(SimpleNamespace(framework=framework, folder="/"), calls)
 
 
@@ -56,6 +60,52 @@ def test_a_processor_that_does_not_report_their_use_is_skipped(
 ) -> None:
     check = run_check(monkeypatch, processor)
     assert (check.status, check.detail) == ("skip", registers.UNKNOWN)
+
+
+def test_where_the_c_library_frees_them_another_process_examines_them(
+    monkeypatch: pytest.MonkeyPatch,
+) -> None:
+    """As on processors without AVX-512: there every operation looked clean."""
+    started = []
+
+    def call(command: list[str], seconds: float, environment: dict[str, str]) -> Any:
+        started.append((command[-3:], environment["GLIBC_TUNABLES"]))
+        return SimpleNamespace(output='noise\n{"unclean": ["tanh"], "count": 3}\n')
+
+    monkeypatch.setattr(registers.process, "call", call)
+    monkeypatch.setenv("GLIBC_TUNABLES", "glibc.malloc.check=1:glibc.cpu.hwcaps=-AVX2")
+    check = run_check(monkeypatch, Processor(hides=True))
+    assert check.status == "fail" and "still in use after tanh" in check.detail
+    tunables = "glibc.malloc.check=1:glibc.cpu.hwcaps=Prefer_No_VZEROUPPER"
+    assert started == [(["registers-probe", "theano", "/"], tunables)]
+
+
+@pytest.mark.parametrize(
+    ("output", "status", "detail"),
+    [
+        ('{"unknown": "a reason"}', "skip", "a reason"),
+        ("", None, "it printed nothing"),
+        ("Killed", None, "examines them failed: Killed"),
+    ],
+)
+def test_what_the_other_process_cannot_tell(
+    monkeypatch: pytest.MonkeyPatch, output: str, status: str | None, detail: str
+) -> None:
+    done = SimpleNamespace(output=output)
+    monkeypatch.setattr(registers.process, "call", lambda *given: done)
+    if status is None:
+        with pytest.raises(RuntimeError, match=detail):
+            run_check(monkeypatch, Processor(hides=True))
+    else:
+        check = run_check(monkeypatch, Processor(hides=True))
+        assert (check.status, check.detail) == (status, detail)
+
+
+def test_there_they_may_be_hidden_too(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(registers.native, "load", lambda *_: Processor(hides=True))
+    context = SimpleNamespace(framework=SimpleNamespace(flag={}.get), folder="/")
+    with pytest.raises(registers.UnknownError, match="the C library frees them"):
+        registers.examine(context, [], is_own_process=True)
 
 
 def test_without_a_compiler_it_is_skipped() -> None:
