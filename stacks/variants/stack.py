@@ -14,7 +14,6 @@ import unicodedata
 from dataclasses import dataclass
 from pathlib import Path
 
-from packaging.requirements import InvalidRequirement, Requirement
 from pydantic import Field
 from pydantic.json_schema import SkipJsonSchema
 
@@ -204,6 +203,9 @@ def _request(text: str, where: str) -> str:
                 raise UsageError(f"{where}: {text!r} is {what}", fix=reason)
     if re.match(r"[./~]|[A-Za-z+]+://|.*\.(whl|zip|tar\.\w+)$", text):
         raise _elsewhere(where, text)
+    # Loaded here: every command reads this module, and few a stack.yaml.
+    from packaging.requirements import InvalidRequirement, Requirement
+
     try:
         requirement = Requirement(text)
     except InvalidRequirement as error:
