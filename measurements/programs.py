@@ -5,8 +5,9 @@
 
 Makes a stack.yaml for each row below build/measurements, locks and builds it; that needs the
 network, some 5 GB of disk and a quarter of an hour. Then each row has a first start, with an empty
-folder of compiled modules, and one second start in each round, rows in turn. The table has the
-processor time, which other work on the machine changes less than the time of day.
+folder of compiled modules, and one second start in each round, rows in turn. The table has the time
+of day, so it needs a machine that does nothing else; each line on the way has the processor time
+too. A step's or draw's time is from all starts: nothing is compiled then.
 """
 
 from __future__ import annotations
@@ -102,13 +103,14 @@ class Found:
 
     @property
     def step(self) -> float:
-        """Processor seconds for a step or a draw."""
-        return statistics.median(run.step_cpu or 0.0 for run in self.later) / self.row.per_mark
+        """Seconds for a step or a draw."""
+        runs = (self.first, *self.later)
+        return statistics.median(run.step or 0.0 for run in runs) / self.row.per_mark
 
     @property
     def second_start(self) -> float:
-        """Processor seconds to the first mark once all is compiled."""
-        return statistics.median(run.first_step_cpu or 0.0 for run in self.later)
+        """Seconds to the first mark once all is compiled."""
+        return statistics.median(run.first_step or 0.0 for run in self.later)
 
     @property
     def memory(self) -> float:
@@ -212,7 +214,7 @@ def table(found: Sequence[Found]) -> list[str]:
         row = each.row
         base = next(other for other in found if other.row.example == row.example)
         lines.append(
-            f"| {row.example} | `{row.flavour}` | {row.how} | {each.first.first_step_cpu:.1f} s "
+            f"| {row.example} | `{row.flavour}` | {row.how} | {each.first.first_step:.1f} s "
             f"| {each.second_start:.1f} s | {1e3 * each.step:.3f} ms | {each.memory:.0f} MB "
             f"| {base.step / each.step:.2f} |"
         )

@@ -1,4 +1,4 @@
-"""The time that a person's own program spends in the compilation of functions.
+"""The time that a person's own program spends in the compilation of functions, and its memory.
 
 FunctionMaker's constructor optimises a graph, and its method `create` makes and loads the C code
 (theano/compile/function_module.py; compile/function/types.py or compile/maker.py in its
@@ -10,6 +10,7 @@ from __future__ import absolute_import, division, print_function
 import atexit
 import json
 import os
+import resource
 import threading
 import time
 
@@ -39,8 +40,19 @@ class Watch(object):
         return timed
 
 
+def peak():
+    """Return the most memory of this process, or of one that it has started, in bytes.
+
+    getrusage(2) would count that of the process that started this one: it survives execve(2).
+    """
+    with open("/proc/self/status") as file:
+        [line] = [line for line in file if line.startswith("VmHWM:")]
+    children = resource.getrusage(resource.RUSAGE_CHILDREN).ru_maxrss
+    return 1024 * max(int(line.split()[1]), children)
+
+
 def watch(module, folder):
-    """Time a module's FunctionMaker; write the seconds to folder/PID.json when the process ends."""
+    """Time a module's FunctionMaker; write seconds and peak to folder/PID.json at the end."""
     clock = Watch()
     maker = module.FunctionMaker
     maker.__init__ = clock.wrap(maker.__init__)
@@ -49,6 +61,6 @@ def watch(module, folder):
     def write():
         path = os.path.join(folder, "%d.json" % os.getpid())
         with open(path, "w") as file:
-            file.write(json.dumps({"compile": clock.seconds}))
+            file.write(json.dumps({"compile": clock.seconds, "peak": peak()}))
 
     atexit.register(write)

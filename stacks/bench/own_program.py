@@ -47,9 +47,10 @@ class ProgramRun:
     """One run of the program.
 
     wall, cpu, compile: seconds; cpu with its children's, compile of all its processes. memory: the
-    peak of its largest process, in MB. steps: seconds from each mark to the next. first_step:
-    seconds to the first mark, None without any. first_step_cpu, step_cpu: the processor time to the
-    first mark, and of a step; they hold on a busy machine, too.
+    peak of its largest process, in MB, of those that compile functions and what they start. steps:
+    seconds from each mark to the next. first_step: seconds to the first mark, None without any.
+    first_step_cpu, step_cpu: the processor time to the first mark, and of a step; they hold on a
+    busy machine, too.
     """
 
     wall: float
@@ -208,12 +209,13 @@ def run_once(candidate: Candidate, command: Sequence[str]) -> ProgramRun:
             sys.stderr.buffer.write(lines)
             sys.stderr.flush()
             raise failure(candidate.variant, command, status)
-        compiled = [jsonfile.read(path)["compile"] for path in folder.glob("*.json")]
+        reports = [jsonfile.read(path) for path in folder.glob("*.json")]
     return ProgramRun(
         wall=wall,
         cpu=usage.ru_utime + usage.ru_stime,
-        compile=sum(compiled),
-        memory=usage.ru_maxrss * 1024 / 1e6,
+        compile=sum(report["compile"] for report in reports),
+        # The kernel's figure is at least that of this process. It serves where nothing is compiled.
+        memory=max((r["peak"] for r in reports), default=usage.ru_maxrss * 1024) / 1e6,
         first_step=marks.times[0] - start if marks.times else None,
         steps=tuple(after - before for before, after in itertools.pairwise(marks.times)),
         first_step_cpu=marks.cpu[0][1] if marks.cpu else None,

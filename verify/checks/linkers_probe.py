@@ -8,22 +8,12 @@ that it starts; `value`, what the model computes.
 from __future__ import absolute_import, division, print_function
 
 import json
-import resource
 
 from verify.core.clock import monotonic
+from verify.program_times import peak
 
 ROWS, COLUMNS = 200, 5
 SAMPLES, CALLS = 5, 1000
-
-
-def own_peak():
-    """Return the most memory of this process, in bytes.
-
-    getrusage(2) would count that of the process that started this one: it survives execve(2).
-    """
-    with open("/proc/self/status") as file:
-        [line] = [line for line in file if line.startswith("VmHWM:")]
-    return int(line.split()[1]) * 1024
 
 
 def main(argv):
@@ -51,7 +41,5 @@ def main(argv):
         for _ in range(CALLS):
             function(at)
         steps.append((monotonic() - start) / CALLS)
-    compilers = resource.getrusage(resource.RUSAGE_CHILDREN).ru_maxrss * 1024
-    peak = max(own_peak(), compilers)
-    result = {"compile": seconds, "step": steps, "peak": peak, "value": float(value[0])}
+    result = {"compile": seconds, "step": steps, "peak": peak(), "value": float(value[0])}
     print(json.dumps(result))

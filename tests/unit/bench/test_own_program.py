@@ -19,7 +19,7 @@ from stacks.locks.lock import Lock
 from stacks.profiles.program import ProgramError
 from stacks.variants.load import load_variant
 
-COMPILED = """echo '{"compile": 1.5}' > $THEANO_STACKS_TIMES/7.json; """
+COMPILED = """echo '{"compile": 1.5, "peak": 7000000}' > $THEANO_STACKS_TIMES/7.json; """
 MARKS = "import os, sys\nfor _ in range(4): print('THEANO_STACKS_STEP')\n"
 
 
@@ -47,12 +47,13 @@ def test_a_run(candidates: list[Candidate]) -> None:
     assert run.compile == 1.5
     assert len(run.steps) == 3 and run.step is not None
     assert run.first_step is not None and 0 < run.first_step < run.wall
-    assert run.memory > 1 and run.cpu > 0
+    assert run.memory == 7 and run.cpu > 0
 
 
 def test_a_program_without_marks(candidates: list[Candidate]) -> None:
     run = own_program.run_once(candidates[0], ["true"])
     assert (run.steps, run.step, run.first_step, run.compile) == ((), None, None, 0)
+    assert run.memory > 1
 
 
 def test_it_runs_in_the_environment(candidates: list[Candidate], tmp_path: Path) -> None:

@@ -30,6 +30,7 @@ EXCEPTIONS = {
     "stacks/tasks/timing.py": "tests/integration/test_cluster.py runs its commands",
     "stacks/tasks/use.py": TASKS,
     "stacks/variants/files.py": "models only: tests/unit/project/test_schemas.py",
+    "verify/checks/linkers_probe.py": "tests/integration/test_verify_environments.py runs it",
     "verify/checks/scan.py": SUITE,
     "verify/device/cases.py": DEVICE,
     "verify/device/optimiser.py": DEVICE,
