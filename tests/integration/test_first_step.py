@@ -31,6 +31,28 @@ folders = list(options[1]) + cmodule.std_include_dirs()
 print(json.dumps({"values": values, "words": options[0] + tuple(words), "folders": folders}))
 """
 
+# Counts the modules that begin to compile in the background, and those that Theano takes.
+BEGINNING = """
+import theano, theano.tensor as T
+from theano_stacks_compiler import BACKGROUND
+
+counts = [0, 0]
+begin, take = BACKGROUND.begin, BACKGROUND.take
+def count_begin(*arguments):
+    counts[0] += 1
+    begin(*arguments)
+def count_take(*arguments):
+    taken = take(*arguments)
+    counts[1] += taken
+    return taken
+BACKGROUND.begin, BACKGROUND.take = count_begin, count_take
+
+x = T.matrix("x")
+for outputs in (T.exp(x), [T.tanh(x.dot(x) + 1).sum(), x / 3]):
+    theano.function([x], outputs)
+    print(*counts)
+"""
+
 # Replaces a scan by another, then asks for the shape of the first one's output.
 REPLACING = """
 import theano, theano.tensor as T
@@ -230,6 +252,15 @@ def test_the_precompiled_header_is_what_the_compiler_reads(
         check=True,
     ).stderr
     assert f"! {header}.gch" not in refused, "another machine's header must not be taken"
+
+
+@pytest.mark.parametrize("framework", FRAMEWORKS)
+def test_no_module_is_compiled_twice(prefix: Prefix, tmp_path: Path, framework: str) -> None:
+    code = "from __future__ import print_function\n" + BEGINNING
+    done = run(prefix(framework, "openblas"), tmp_path, "-c", code, flags="floatX=float64")
+    single, several = (line.split() for line in done.stdout.splitlines())
+    assert single == ["0", "0"], "Theano compiles it at once"
+    assert several[0] == several[1] and int(several[0]) > 2
 
 
 def test_theano_can_be_left_as_it_is(prefix: Prefix, tmp_path: Path) -> None:

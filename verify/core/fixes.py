@@ -15,13 +15,17 @@ CAUSE = re.compile(r"undefined symbol|cannot find -l|error:|No such file|not fou
 
 
 def explain(error):
-    """Return the line of an exception's message that names the cause."""
-    lines = [line.strip() for line in str(error).splitlines() if line.strip()]
+    """Return the type of an exception, and the line of its message that names the cause."""
+    return "%s: %s" % (type(error).__name__, cause(str(error)))
+
+
+def cause(text):
+    """Return the line of a program's messages that names the cause, else the last one."""
+    lines = [line.strip() for line in text.splitlines() if line.strip()]
     causes = [line for line in lines if CAUSE.search(line)]
     line = (causes or lines[-1:] or [""])[0]
     # A compiled module's name is a long hash in a temporary folder.
-    line = re.sub(r"\S*/m?[0-9a-f]{32,}\.so: ", "", line)
-    return "%s: %s" % (type(error).__name__, line[:240])
+    return re.sub(r"\S*/m?[0-9a-f]{32,}\.so: ", "", line)[:240]
 
 
 def config_lines(section, option, value):

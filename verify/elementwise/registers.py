@@ -12,7 +12,7 @@ import json
 import os
 import re
 
-from verify.core import native, process, progress
+from verify.core import fixes, native, process, progress
 from verify.core.report import failed, passed, skipped
 
 NAME = "vector registers"
@@ -91,11 +91,12 @@ def _in_own_process(context):
         LONGEST,
         dict(os.environ, **{TUNABLES: ":".join(others + [TUNABLE])}),
     )
-    last = (done.output.strip().splitlines() or ["it printed nothing"])[-1]
-    try:
-        found = json.loads(last)
-    except ValueError:
-        raise RuntimeError("the program that examines them failed: %s" % last[-200:])
+    # Theano prints what the compiler says, also after the result.
+    results = [line for line in done.output.splitlines() if line.startswith('{"')]
+    if not results:
+        reason = fixes.cause(done.output) or "it printed nothing"
+        raise RuntimeError("the program that examines them failed: %s" % reason)
+    found = json.loads(results[-1])
     if "unknown" in found:
         raise UnknownError(found["unknown"])
     return found["unclean"], found["count"]

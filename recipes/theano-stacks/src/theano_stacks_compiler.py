@@ -7,19 +7,24 @@
   compile in the background, and Theano waits for each where it would have compiled it.
 """
 
+from __future__ import print_function
+
 import atexit
 import hashlib
+import itertools
 import multiprocessing.pool
 import os
 import shutil
 import subprocess
 import sys
 import tempfile
+import threading
 
 import numpy
 import theano
 from theano import scalar
-from theano.gof import cc, cmodule, fg, graph, op, vm
+from theano.gof import cc, cmodule, fg, op, vm
+from theano.gof.graph import Constant
 
 from theano_stacks_sharing import SHARED
 
@@ -36,6 +41,7 @@ FOLDER = "theano_stacks_headers"
 FOREVER = 10**6
 COMPILE = cmodule.GCC_compiler.compile_str
 MAKE_ALL = vm.VM_Linker.make_all
+THREAD = threading.local()
 
 
 def _cores():
@@ -112,8 +118,6 @@ class Background(object):
     def begin(self, arguments):
         """Start to compile a module; `arguments` are compile_str's without the location."""
         key = SHARED.key(arguments)
-        if SHARED.has(key):
-            return
         if self.process != os.getpid():
             self._start()
         if arguments not in self.jobs:
@@ -127,7 +131,7 @@ class Background(object):
         """Start the threads; a forked process has none of its parent's."""
         self.process, self.jobs = os.getpid(), {}
         self.folder = tempfile.mkdtemp(prefix="theano-stacks-")
-        self.pool = multiprocessing.pool.ThreadPool(_cores())
+        self.pool = multiprocessing.pool.ThreadPool(_cores(), setattr, (THREAD, "silent", True))
         atexit.register(_end, self.pool, self.folder, self.process)
 
     def take(self, arguments, location, key):
@@ -156,6 +160,12 @@ def _compile_in(location, arguments, key):
         # Theano compiles it again, and reports the error.
         return None
     return location
+
+
+def _print(*words, **options):
+    """Replace cmodule's `print`: what fails in the background is told when Theano compiles it."""
+    if not getattr(THREAD, "silent", False):
+        print(*words, **options)
 
 
 def _compile(arguments, location, key, hidden=True):
@@ -220,7 +230,9 @@ def _header(faster):
 def make_all(self, *positional, **named):
     """Replace VM_Linker.make_all: start to compile missing modules, then do what it does."""
     if getattr(self, "c_thunks", None) is not False and theano.config.cxx and not _importing():
-        _begin_all(self.fgraph)
+        # In 1.0.5 the virtual machine takes such arrays away from the modules.
+        returned = self.no_recycling if theano.__version__.startswith("0.8.") else ()
+        _begin_all(self.fgraph, frozenset(returned))
     return MAKE_ALL(self, *positional, **named)
 
 
@@ -233,22 +245,32 @@ def _importing():
     return imp.lock_held()
 
 
-def _begin_all(function_graph):
-    done = set()
+def _begin_all(function_graph, returned_variables):
+    """Start to compile a graph's missing modules.
+
+    returned_variables: those whose arrays a module does not write into again.
+    """
+    done, missing = set(), []
     for node in function_graph.toposort():
-        kind = (node.op,) + tuple(_kind(each, node.inputs) for each in node.inputs)
+        returned = [each in returned_variables for each in node.outputs]
+        kind = (node.op, tuple(returned)) + tuple(_kind(each, node.inputs) for each in node.inputs)
         if kind in done or not _is_plain(node.op):
             continue
         done.add(kind)
         try:
-            _begin(cc.CLinker().accept(fg.FunctionGraph(node.inputs, node.outputs)))
+            graph = fg.FunctionGraph(node.inputs, node.outputs)
+            outputs = list(itertools.compress(graph.outputs, returned))
+            missing += _missing(cc.CLinker().accept(graph, outputs))
         except Exception:  # noqa: S112 - Theano compiles it later, and reports the error
             continue
+    # Theano itself compiles a single one at once.
+    for arguments in missing if len(missing) > 1 else ():
+        BACKGROUND.begin(arguments)
 
 
 def _kind(variable, inputs):
     """Return what a module's source contains of an input; it contains constant numbers."""
-    number = isinstance(variable, graph.Constant) and isinstance(variable.type, scalar.Scalar)
+    number = isinstance(variable, Constant) and isinstance(variable.type, scalar.Scalar)
     return variable.type, inputs.index(variable), str(variable.data) if number else None
 
 
@@ -260,27 +282,28 @@ def _is_plain(kind):
     return function is getattr(plain, "__func__", plain) and getattr(kind, "_op_use_c_code", True)
 
 
-def _begin(linker):
+def _missing(linker):
+    """Return the arguments of a module that is neither compiled nor shared, as a list of one."""
     key = linker.cmodule_key()
     cache = cc.get_module_cache()
     if key in cache.entry_from_key:
-        return
+        return []
     source = linker.get_src_code()
     if cmodule.get_module_hash(source, key) in cache.module_hash_to_key_data:
-        return
-    BACKGROUND.begin(
-        _arguments(
-            linker.get_dynamic_module().code_hash,
-            source,
-            linker.header_dirs(),
-            linker.lib_dirs(),
-            linker.libraries(),
-            linker.compile_args(),
-        )
+        return []
+    arguments = _arguments(
+        linker.get_dynamic_module().code_hash,
+        source,
+        linker.header_dirs(),
+        linker.lib_dirs(),
+        linker.libraries(),
+        linker.compile_args(),
     )
+    return [] if SHARED.has(SHARED.key(arguments)) else [arguments]
 
 
 def fix():
     """Make Theano compile through this module from now on."""
     cmodule.GCC_compiler.compile_str = staticmethod(compile_str)
+    cmodule.print = _print
     vm.VM_Linker.make_all = make_all

@@ -55,6 +55,7 @@ class World:
 
     def compile(self, name: str, source: str, location: str, *lists: Any) -> None:
         if source == "fails":
+            self.compiler.cmodule.print("the compiler's words")
             raise ValueError("the compiler failed")
         self.calls.append((name, source, list(lists[3])))
         (Path(location) / f"{name}.so").write_text(source)
@@ -89,10 +90,14 @@ def test_module_compiled_in_the_background_is_taken(world: World) -> None:
     assert (location / "m1.so").read_text() == "a"
 
 
-def test_failure_in_the_background_is_reported_by_the_real_call(world: World) -> None:
+def test_failure_in_the_background_is_reported_by_the_real_call(
+    world: World, capsys: pytest.CaptureFixture[str]
+) -> None:
+    world.compiler.fix()
     world.begin("m1", "fails")
     with pytest.raises(ValueError, match="the compiler failed"):
         world.compile_str("m1", "fails")
+    assert capsys.readouterr().out == "the compiler's words\n"
 
 
 def test_forked_process_takes_nothing_of_its_parents(world: World) -> None:

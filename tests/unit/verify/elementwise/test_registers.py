@@ -86,6 +86,8 @@ def test_where_the_c_library_frees_them_another_process_examines_them(
         ('{"unknown": "a reason"}', "skip", "a reason"),
         ("", None, "it printed nothing"),
         ("Killed", None, "examines them failed: Killed"),
+        ("cannot find -lm\ncollect2: error: ld returned 1", None, "failed: cannot find -lm"),
+        ('{"unknown": "a reason"}\ncollect2: error: ld returned 1', "skip", "a reason"),
     ],
 )
 def test_what_the_other_process_cannot_tell(
