@@ -32,7 +32,7 @@ def describe(reports: Sequence[dict[str, Any]], cpuinfo: Path = CPUINFO) -> Mach
         name=slug(f"{report_machine['cpu']} {report_machine['cores']} cores"),
         cpu=report_machine["cpu"],
         vendor=report_machine["vendor"],
-        model=" ".join(_field(text, name) for name in ("cpu family", "model", "stepping")),
+        model=_model(text),
         microcode=_field(text, "microcode"),
         cores=report_machine["cores"],
         memory=report_machine["memory"],
@@ -51,10 +51,28 @@ def is_here(report: dict[str, Any], cpuinfo: Path = CPUINFO) -> bool:
     return (report["machine"]["cpu"], report["machine"]["kernel"]) == here
 
 
+def has_processor(machine: Machine, cpuinfo: Path = CPUINFO) -> bool:
+    """Say whether a result is of this kind of processor."""
+    text = cpuinfo.read_text(errors="replace")
+    here = (_field(text, "vendor_id"), _model(text))
+    return (machine.vendor, machine.model) == here
+
+
+def is_this(machine: Machine, cpuinfo: Path = CPUINFO) -> bool:
+    """Say whether a result is of this machine, judged by processor and usable cores."""
+    text = cpuinfo.read_text(errors="replace")
+    here = (_field(text, "model name"), _model(text), usable())
+    return (machine.cpu, machine.model, machine.cores) == here
+
+
 def slug(text: str) -> str:
     """Return a text as a folder name: `AMD EPYC 7B13, 2 cores` gives amd-epyc-7b13-2-cores."""
     plain = re.sub(r"\((R|TM|tm)\)|@.*?GHz|\b(CPU|Processor)\b", " ", text)
     return re.sub(r"[^a-z0-9.]+", "-", plain.lower()).strip("-.") or "machine"
+
+
+def _model(text: str) -> str:
+    return " ".join(_field(text, name) for name in ("cpu family", "model", "stepping"))
 
 
 def _field(text: str, name: str) -> str:

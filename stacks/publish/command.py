@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import sys
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 from pathlib import Path
 
 from stacks.bench import store
@@ -12,7 +12,8 @@ from stacks.core.console import display_path
 from stacks.core.disk import write_atomically
 from stacks.core.errors import StaleError, UsageError
 from stacks.core.workspace import Workspace
-from stacks.publish import markdown, page
+from stacks.publish import markdown, page, summary
+from stacks.publish.current import CurrentLock, current_locks
 from stacks.publish.sessions import sessions
 
 
@@ -30,7 +31,8 @@ def publish(workspace: Workspace) -> None:
             "no results to publish",
             fix="make some: ./invoke bench; for a first try: --variants pip-default,mkl --quick",
         )
-    for path, text in rendered(stored, workspace.root).items():
+    current = _current(workspace)
+    for path, text in rendered(stored, workspace.root, current).items():
         write_atomically(path, text)
         print(f"{display_path(path)}: {len(text.encode()) / 1e3:.0f} kB")
     if messages:
@@ -41,10 +43,13 @@ def publish(workspace: Workspace) -> None:
 
 
 def check(workspace: Workspace) -> None:
-    """Raise StaleError if docs/timings.md or site/index.html is not what results/ gives."""
+    """Raise StaleError if docs/timings.md or site/index.html is not what results/ gives.
+
+    Also if the lock of an environment in the summary has changed since it was timed.
+    """
     stored, _ = _results(workspace)
-    root = workspace.root
-    expected = rendered(stored, root) if stored else dict.fromkeys(_paths(root), "")
+    root, current = workspace.root, _current(workspace)
+    expected = rendered(stored, root, current) if stored else dict.fromkeys(_paths(root), "")
     stale = [
         display_path(path)
         for path, text in expected.items()
@@ -57,12 +62,28 @@ def check(workspace: Workspace) -> None:
             if stored
             else "remove these files: there are no results",
         )
+    if older := summary.outdated(summary.summaries(sessions(stored), current), current):
+        raise StaleError(
+            f"{', '.join(older)}: the lock has changed since it was timed",
+            fix="time them again: ./invoke bench --all",
+        )
 
 
-def rendered(stored: Sequence[StoredResult], root: Path) -> dict[Path, str]:
-    """Return {path: text} of the published files; the same results give the same bytes."""
+def rendered(
+    stored: Sequence[StoredResult], root: Path, current: Mapping[str, CurrentLock]
+) -> dict[Path, str]:
+    """Return {path: text} of the published files; the same results and locks give the same bytes.
+
+    current: the locks of this checkout.
+    """
     every = sessions(stored)
-    return dict(zip(_paths(root), (markdown.document(every), page.document(every)), strict=True))
+    texts = markdown.document(every, current), page.document(every, current)
+    return dict(zip(_paths(root), texts, strict=True))
+
+
+def _current(workspace: Workspace) -> dict[str, CurrentLock]:
+    """Return the locks of a checkout, none for a folder that has only results."""
+    return current_locks(workspace) if workspace.envs.is_dir() else {}
 
 
 def _paths(root: Path) -> tuple[Path, Path]:

@@ -4,18 +4,26 @@ from __future__ import annotations
 
 import html
 import re
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 
-from stacks.publish import article, tables
-from stacks.publish.sessions import NO_ANSWER, ResultSession, versions
+from stacks.publish import article, summary
+from stacks.publish.current import CurrentLock
+from stacks.publish.sessions import ResultSession
+from stacks.publish.summary import Summary
 
 HEAD = """# Timings
 
-Made by `./invoke publish` from [results/](../results); do not edit. [bench.md](bench.md) explains \
-the columns; [site/index.html](../site/index.html) shows the same figures with plots, and can be \
-sorted and filtered. Ratios compare figures of one session only. Devices are timed by their \
-verification ([gpu.md](gpu.md)) and are not in these tables; CUDA has not been run on a GPU.
+Made by `./invoke publish` from [results/](../results), which have every sample, version and \
+lock; do not edit. [site/index.html](../site/index.html) has all figures, with plots of where \
+the time of a call goes. [bench.md](bench.md) explains how they are measured.
+
+The summary has the newest figure of each environment on all processors: below it, how many \
+times as fast as the framework's `pip-default` in the same rounds, with the 95% interval. \
+Percentages are of the machine's measured peak. Devices are timed by their verification \
+([gpu.md](gpu.md)); CUDA has not been run on a GPU.
 """
+# Marks an environment whose lock has changed since.
+OLDER = " (older lock)"
 MARKS = re.compile(r"([\\`*_\[\]|~#])")
 
 
@@ -24,56 +32,53 @@ def text(value: str) -> str:
     return MARKS.sub(r"\\\1", html.escape(" ".join(value.split()), quote=False))
 
 
-def document(sessions: Sequence[ResultSession]) -> str:
-    """Return the whole document."""
-    parts = [HEAD, *map(_session, sessions)]
+def document(sessions: Sequence[ResultSession], current: Mapping[str, CurrentLock]) -> str:
+    """Return the whole document; `current` are the locks of this checkout."""
+    every = summary.summaries(sessions, current)
+    parts = [HEAD]
+    if sentence := summary.headline(every):
+        parts.append(f"**{text(sentence)}**\n")
+    parts += [_summary(each) for each in every if each.rows]
     steps = article.ours(sessions)
     if steps:
         parts.append(_steps([article.article(), *steps]))
+    parts.append(_sessions(sessions))
     return "\n".join(parts)
 
 
-def _session(session: ResultSession) -> str:
-    lines = [
-        f"## {text(session.machine.name)}, {session.result.began}",
-        "",
-        f"- {text(session.hardware)}",
-        *([f"- Measured peak: {text(session.peaks)}"] if session.peaks else []),
-        f"- {session.method}",
-        f"- Commit {session.commit}",
-        *(f"- {text(s.id)}: {text(versions(s))}; lock {s.lock}" for s in session.result.subjects),
-        "",
-        *_table(
-            "framework | variant | measure | threads | median | quartiles | samples "
-            "| times as fast | as",
-            [
-                [
-                    text(figure.framework),
-                    text(figure.flavour),
-                    text(figure.row.measure.name),
-                    str(figure.row.measure.threads),
-                    figure.median,
-                    figure.quartiles,
-                    figure.sample_counts,
-                    figure.ratio,
-                    text(figure.reference) if figure.ratio else "",
-                ]
-                for figure in session.figures
-            ]
-            + [
-                [*map(text, one.subject.split("/")), text(one.name), str(one.threads), NO_ANSWER]
-                + [""] * 4
-                for one in session.result.missing
-            ],
-        ),
-        "",
-        *(f"- {text(note)}" for note in session.notes),
+def _summary(machine: Summary) -> str:
+    rows = [
+        [
+            text(row.environment) + ("" if row.is_current else OLDER),
+            text(row.blas),
+            row.size,
+            *(
+                f"{cell.figure}<br>{cell.ratio}" if cell.ratio else cell.figure
+                for cell in row.cells
+            ),
+        ]
+        for row in machine.rows
     ]
-    for table in tables.tables(session):
-        about = table.about[0].upper() + table.about[1:]
-        lines += ["", f"### {table.title}", "", f"{about}.", ""]
-        lines += _table(" | ".join(table.heads), [list(map(text, row)) for row in table.rows])
+    heads = " | ".join(["environment", "BLAS", "download", *machine.heads])
+    lines = [
+        f"## {text(machine.machine)}",
+        "",
+        f"{text(machine.hardware)}." + (f" Peak: {text(machine.peaks)}." if machine.peaks else ""),
+        "",
+        *_table(heads, rows),
+    ]
     return "\n".join(lines) + "\n"
+
+
+def _sessions(sessions: Sequence[ResultSession]) -> str:
+    """Return a line for each session: what was timed when, how, by which commit."""
+    lines = [
+        f"- {text(one.machine.name)}, {one.result.began}: "
+        f"{text(', '.join(one.result.settings.workloads))}; {one.method}; commit {one.commit}"
+        + "".join(f"; {text(remark)}" for remark in one.result.remarks)
+        for one in sessions
+    ]
+    return "\n".join(["## Sessions", "", *lines]) + "\n"
 
 
 def _steps(every: Sequence[article.Steps]) -> str:

@@ -2,13 +2,14 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 from pathlib import Path
 
 import jinja2
 from markupsafe import Markup
 
-from stacks.publish import article, plots, tables
+from stacks.publish import article, plots, summary, tables
+from stacks.publish.current import CurrentLock
 from stacks.publish.sessions import NO_ANSWER, ResultSession, versions
 
 HERE = Path(__file__).resolve().parent
@@ -16,8 +17,11 @@ HERE = Path(__file__).resolve().parent
 FILTERS = ("machine", "framework", "variant", "measure")
 
 
-def document(sessions: Sequence[ResultSession]) -> str:
-    """Return the whole page; all texts of the results are escaped."""
+def document(sessions: Sequence[ResultSession], current: Mapping[str, CurrentLock]) -> str:
+    """Return the whole page; all texts of the results are escaped.
+
+    current: the locks of this checkout.
+    """
     environment = jinja2.Environment(
         loader=jinja2.FileSystemLoader(HERE),
         autoescape=True,
@@ -39,7 +43,10 @@ def document(sessions: Sequence[ResultSession]) -> str:
         for number, session in numbered
         for one in session.result.missing
     ]
+    summaries = summary.summaries(sessions, current)
     return environment.get_template("page.html.jinja").render(
+        headline=summary.headline(summaries),
+        summaries=summaries,
         lines=lines,
         absent=absent,
         no_answer=NO_ANSWER,

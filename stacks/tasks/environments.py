@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+import sys
+
 from invoke.context import Context
 
 from stacks.core.workspace import default_workspace
@@ -14,7 +16,7 @@ from stacks.tasks.task import remainder, task
     "build --variant openblas --framework pytensor-3.3.7",
     "build --variant mkl-amdlibm --to docker",
     help={
-        "variant": VARIANT,
+        "variant": VARIANT + " (default: what results/ shows to be fast on this processor)",
         "framework": FRAMEWORK,
         "channel": CHANNEL,
         "to": "prefix: an environment in build/ (default); docker: an image in the engine; oci: "
@@ -83,9 +85,16 @@ def build(
             workspace, cluster, select(workspace, _on(channel, variant), framework), full=full
         )
         return
-    if not variant:
-        raise UsageError("no variant to build", fix="--variant NAME; ./invoke list shows all")
-    chosen = load_variant(workspace, _on(channel, variant), framework or None)
+    if variant:
+        chosen = load_variant(workspace, _on(channel, variant), framework or None)
+    elif channel:
+        raise UsageError("--channel needs a variant", fix="--variant NAME; ./invoke list shows all")
+    else:
+        from stacks.bench.choice import recommended
+
+        chosen, reason = recommended(workspace, framework)
+        print(f"building {chosen.name}: {reason}", file=sys.stderr)
+        print("--variant NAME builds another; ./invoke list shows all", file=sys.stderr)
     if file and to != "oci":
         raise UsageError("--file needs --to oci", fix="add --to oci")
     if repair and to != "prefix":

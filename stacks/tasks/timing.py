@@ -16,7 +16,10 @@ INSECURE_ADDRESS = (
 @task(
     "bench --variants pip-default,openblas,mkl --quick",
     "bench --variants openblas,mkl -- python train.py",
+    "bench --all --quick",
     help={
+        "all": "build, verify and time every variant for the processor; stopped and started again, "
+        "it goes on",
         "variants": "variants to time, NAME or FRAMEWORK/NAME, with commas (default: all verified)",
         "framework": FRAMEWORK,
         "workload": "workloads to time, with commas (default: gemm,elementwise); see docs/bench.md",
@@ -39,6 +42,7 @@ def bench(
     context: Context,
     variants: str = "",
     framework: str = "",
+    all_: bool = False,
     workload: str = "",
     rounds: int = 0,
     threads: str = "",
@@ -63,8 +67,8 @@ def bench(
                 "an option of workloads, and a program",
                 expected="--variants, --framework, --rounds and --json before --",
             )
-        if cluster:
-            raise UsageError("--cluster times workloads only", fix="leave it out")
+        if cluster or all_:
+            raise UsageError("--cluster and --all time workloads only", fix="leave them out")
         from stacks.bench import own_program
 
         names = [name for name in variants.split(",") if name]
@@ -80,6 +84,16 @@ def bench(
         starts=starts, calls=calls, limit=limit, together=together,
         fix_scan=fix_scan,
     )  # fmt: skip
+    if all_:
+        if variants or framework or cluster:
+            raise UsageError(
+                "--all times every variant, on this machine",
+                fix="leave out --variants, --framework and --cluster",
+            )
+        from stacks.bench import campaign
+
+        campaign.bench_all(workspace, options, machine)
+        return
     if cluster:
         from stacks.cluster import programs
 

@@ -40,5 +40,5 @@ def test_without_the_first_step_there_is_nothing_to_set_beside(tmp_path: Path) -
     found = [run for one in two for run in runs(one, [0.1] * 7, name="ntm step", unit="s")]
     store.write(at(tmp_path), result(found, *two))
     assert article.ours(read(tmp_path)) == []
-    assert article.ABOUT[:20] not in markdown.document(read(tmp_path))
-    assert article.ABOUT[:20] not in Reader(page.document(read(tmp_path))).text
+    assert article.ABOUT[:20] not in markdown.document(read(tmp_path), {})
+    assert article.ABOUT[:20] not in Reader(page.document(read(tmp_path), {})).text

@@ -38,4 +38,4 @@ def test_a_step_of_another_graph_is_marked(tmp_path: Path) -> None:
     store.write(at(tmp_path), result([*slow, *fast], first, second))
     (ours,) = article.ours(read(tmp_path))
     assert [step.interval for step in ours.steps] == ["", "another graph"]
-    assert "| mkl | 20.0 | 0.500 | another graph |" in markdown.document(read(tmp_path))
+    assert "| mkl | 20.0 | 0.500 | another graph |" in markdown.document(read(tmp_path), {})

@@ -1,0 +1,30 @@
+"""The locks of this checkout, which published figures may be older than."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+
+from stacks.core.workspace import Workspace
+from stacks.locks import lock
+from stacks.locks.lock import Lock
+from stacks.sources.pins import read_pins
+from stacks.variants.load import all_variants
+
+
+@dataclass(frozen=True)
+class CurrentLock:
+    """The SHA-256 of a lock, as results have it, and the bytes of its packages to download."""
+
+    sha256: str
+    size: int
+
+
+def current_locks(workspace: Workspace) -> dict[str, CurrentLock]:
+    """Return the lock of each variant in envs/, by FRAMEWORK/FLAVOUR."""
+    pins = read_pins(workspace.sources_lock)
+    locks = {each.id: lock.read(workspace, each, pins) for each in all_variants(workspace)}
+    return {name: CurrentLock(one.sha256, _size(one)) for name, one in locks.items()}
+
+
+def _size(locked: Lock) -> int:
+    return sum(locked.sizes.values()) + sum(each.size for each in locked.requirements)

@@ -1,0 +1,139 @@
+"""A campaign: what it plans, leaves out, and does not time twice."""
+
+from __future__ import annotations
+
+from types import SimpleNamespace
+from typing import Any
+
+import pytest
+
+from stacks.bench import campaign, command, machine, store
+from stacks.bench.options import BenchOptions
+from stacks.core.errors import StacksError
+from stacks.core.workspace import Workspace
+from stacks.environments import build, verify
+from stacks.locks import lock
+from stacks.sources.pins import read_pins
+from stacks.variants.load import all_variants
+from stacks.variants.variant import Variant
+from unit.helpers.benching import MACHINE, result, runs, subject
+
+TWO = ("pip-default", "openblas")
+
+
+class World:
+    """A campaign of two variants of Theano 1.0.5; `broken` are those that do not verify."""
+
+    def __init__(self, workspace: Workspace, monkeypatch: pytest.MonkeyPatch) -> None:
+        self.workspace, self.broken, self.fails = workspace, set[str](), False
+        self.built: list[str] = []
+        self.timed: list[tuple[str, BenchOptions]] = []
+        variants = [v for v in all_variants(workspace) if v.name in TWO]
+        self.variants = [v for v in variants if v.framework.name == "theano-1.0.5"]
+        monkeypatch.setattr("stacks.bench.campaign.all_variants", lambda _: self.variants)
+        monkeypatch.setattr(build, "make_environment", self.build)
+        monkeypatch.setattr(verify, "verify_variant", lambda *given: None)
+        monkeypatch.setattr("stacks.bench.campaign.candidates", self.candidates)
+        monkeypatch.setattr(command, "timed", self.time)
+        monkeypatch.setattr(machine, "usable", lambda: 2)
+        monkeypatch.setattr(machine, "is_this", lambda described: described == MACHINE)
+
+    def build(self, workspace: Workspace, variant: Variant) -> None:
+        if variant.name in self.broken:
+            raise StacksError("a check failed")
+        self.built.append(variant.name)
+
+    def candidates(self, workspace: Workspace, variants: list[Variant]) -> list[Any]:
+        return [
+            SimpleNamespace(variant=variant, verified=True)
+            for variant in variants
+            if variant.name in self.built
+        ]
+
+    def time(self, workspace: Workspace, names: str, **given: Any) -> Any:
+        if self.fails:
+            raise StacksError("a program was killed")
+        options = given["options"]
+        self.timed.append((names, options))
+        pins = read_pins(workspace.sources_lock)
+        subjects = [
+            subject(variant.name).model_copy(
+                update={"lock": lock.read(workspace, variant, pins).sha256}
+            )
+            for variant in self.variants
+            if variant.id in names.split(",")
+        ]
+        found = [each for one in subjects for each in runs(one, [1.0] * 7)]
+        one = result(found, *subjects)
+        settings = one.settings.model_copy(
+            update={"workloads": options.workloads, "quick": options.quick}
+        )
+        return one.model_copy(update={"settings": settings})
+
+    def run(self, **options: Any) -> None:
+        campaign.bench_all(self.workspace, BenchOptions(**options))
+
+
+@pytest.fixture
+def world(own_workspace: Workspace, monkeypatch: pytest.MonkeyPatch) -> World:
+    return World(own_workspace, monkeypatch)
+
+
+def test_all_variants_are_built_and_timed_together(
+    world: World, capsys: pytest.CaptureFixture[str]
+) -> None:
+    world.run(quick=True)
+    [(names, options)] = world.timed
+    assert names.split(",") == ["theano-1.0.5/openblas", "theano-1.0.5/pip-default"]
+    assert sorted(world.built) == sorted(TWO)
+    assert options.workloads == ("gemm", "elementwise", "check_blas", "logreg", "lstm")
+    assert (options.rounds, options.threads, options.starts) == (7, "2", 1)
+    output = capsys.readouterr()
+    assert "theano-1.0.5: 2 variants, about 9 min\n" in output.err
+    assert "ctrl-C stops it, and the same command goes on" in output.err
+    assert "stored in results/here-2-cores/" in output.err
+    assert output.out == "next: ./invoke publish\n"
+
+
+def test_what_is_stored_is_not_timed_again(
+    world: World, capsys: pytest.CaptureFixture[str]
+) -> None:
+    world.run(quick=True)
+    world.run(quick=True)
+    assert len(world.timed) == 1
+    assert "theano-1.0.5: timed already\n" in capsys.readouterr().err
+    world.run(quick=False)
+    assert len(world.timed) == 2
+
+
+def test_a_result_of_another_machine_does_not_count(
+    world: World, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    world.run()
+    monkeypatch.setattr(machine, "is_this", lambda described: False)
+    world.run()
+    assert len(world.timed) == 2
+
+
+def test_a_variant_that_does_not_verify_is_named_and_left_out(
+    world: World, capsys: pytest.CaptureFixture[str]
+) -> None:
+    world.broken.add("openblas")
+    world.run()
+    assert [names for names, _ in world.timed] == ["theano-1.0.5/pip-default"]
+    output = capsys.readouterr().err
+    assert "left out: theano-1.0.5/openblas\n" in output and "a check failed" in output
+    # When it verifies, all are timed again, in the same rounds.
+    world.broken.clear()
+    world.run()
+    assert world.timed[1][0] == "theano-1.0.5/openblas,theano-1.0.5/pip-default"
+
+
+def test_a_framework_that_cannot_be_timed_is_named(
+    world: World, capsys: pytest.CaptureFixture[str]
+) -> None:
+    world.fails = True
+    with pytest.raises(StacksError, match=r"^not timed: theano-1\.0\.5"):
+        world.run()
+    assert "a program was killed" in capsys.readouterr().err
+    assert not store.read_all(world.workspace)[0]

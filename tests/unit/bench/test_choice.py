@@ -1,0 +1,54 @@
+"""The flavour for a processor."""
+
+from __future__ import annotations
+
+import pytest
+
+from stacks.bench import choice, machine, store
+from stacks.bench.result import Run
+from stacks.core.workspace import Workspace
+from unit.helpers.benching import ALIKE, MACHINE, QUICK, SLOW, result, runs, subject
+
+USUAL, OTHER, FOREIGN = subject("openblas"), subject("mkl"), subject("blis", "theano-0.8.2")
+
+
+@pytest.fixture
+def workspace(own_workspace: Workspace, monkeypatch: pytest.MonkeyPatch) -> Workspace:
+    monkeypatch.setattr(machine, "has_processor", lambda described: described.cpu == "Here")
+    return own_workspace
+
+
+def keep(workspace: Workspace, usual: list[float], other: list[float], **more: object) -> None:
+    found: list[Run] = runs(USUAL, usual, name=choice.MEASURE)
+    found += runs(OTHER, other, name=choice.MEASURE)
+    found += runs(FOREIGN, [1000.0] * 7, name=choice.MEASURE)
+    store.write(workspace, result(found, USUAL, OTHER, FOREIGN, **more))
+
+
+def test_a_flavour_that_is_clearly_faster_here_is_recommended(workspace: Workspace) -> None:
+    keep(workspace, SLOW, QUICK)
+    variant, reason = choice.recommended(workspace)
+    assert variant.id == "theano-1.0.5/mkl"
+    assert reason == (
+        "Gemm float64 2000, GFLOP/s on this processor (2026-11-21): openblas 40.0, mkl 100"
+    )
+
+
+def test_openblas_is_recommended_where_none_is_clearly_faster(workspace: Workspace) -> None:
+    keep(workspace, QUICK, ALIKE)
+    variant, reason = choice.recommended(workspace)
+    assert variant.id == "theano-1.0.5/openblas" and "openblas 100, mkl 101" in reason
+
+
+def test_the_newest_result_of_this_processor_counts(workspace: Workspace) -> None:
+    keep(workspace, QUICK, SLOW)
+    keep(workspace, SLOW, QUICK, began="2026-11-22T05:30:00Z")
+    other = MACHINE.model_copy(update={"cpu": "Elsewhere", "name": "elsewhere"})
+    keep(workspace, QUICK, SLOW, began="2026-11-23T05:30:00Z", machine=other)
+    assert choice.recommended(workspace)[0].name == "mkl"
+
+
+def test_without_a_result_of_this_processor_it_is_openblas(workspace: Workspace) -> None:
+    assert choice.recommended(workspace)[1] == choice.UNKNOWN
+    variant, reason = choice.recommended(workspace, "pytensor-3.3.7")
+    assert (variant.id, reason) == ("pytensor-3.3.7/openblas", choice.UNKNOWN)
