@@ -173,7 +173,7 @@ def publish(context: Context, check: bool = False) -> None:
     "profile --variant mkl -- python train.py --epochs 2",
     help={
         "variant": VARIANT,
-        "workload": "ntm, gibbs, scan_gc, lstm, logreg or check_blas (default: ntm)",
+        "workload": "ntm, gibbs, scan_gc, scan_outside, lstm, logreg or check_blas (default: ntm)",
         "framework": FRAMEWORK,
         "calls": "number of timed calls, and then of profiled calls (default: 100; check_blas: 10)",
         "case": "run only this case of the workload",

@@ -257,7 +257,8 @@ def test_the_precompiled_header_is_what_the_compiler_reads(
 @pytest.mark.parametrize("framework", FRAMEWORKS)
 def test_no_module_is_compiled_twice(prefix: Prefix, tmp_path: Path, framework: str) -> None:
     code = "from __future__ import print_function\n" + BEGINNING
-    done = run(prefix(framework, "openblas"), tmp_path, "-c", code, flags="floatX=float64")
+    start = prefix(framework, "openblas"), tmp_path, "-c", code
+    done = run(*start, flags="floatX=float64", THEANO_STACKS_MODULES="0")
     single, several = (line.split() for line in done.stdout.splitlines())
     assert single == ["0", "0"], "Theano compiles it at once"
     assert several[0] == several[1] and int(several[0]) > 2
