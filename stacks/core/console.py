@@ -62,4 +62,8 @@ def print_table(
     console = Console(highlight=False)
     if not console.is_terminal:
         console.width = 200
-    console.print(table)
+    with console.capture() as text:
+        console.print(table)
+    for line in text.get().splitlines():
+        # rich fills each line with blanks.
+        print(line.rstrip())

@@ -5,7 +5,7 @@ from pathlib import Path
 
 import pytest
 
-from stacks.core.console import display_path, show_error, step
+from stacks.core.console import display_path, print_table, show_error, step
 from stacks.core.errors import UsageError
 
 
@@ -32,3 +32,8 @@ def test_a_step_that_fails_prints_nothing(capsys: pytest.CaptureFixture[str]) ->
 def test_an_error_is_printed_without_markup(capsys: pytest.CaptureFixture[str]) -> None:
     show_error(UsageError("[a]: wrong", fix="do this"))
     assert capsys.readouterr().err == "error: [a]: wrong\n  fix:      do this\n"
+
+
+def test_a_table_has_no_blanks_at_the_ends_of_lines(capsys: pytest.CaptureFixture[str]) -> None:
+    print_table(("name", "state"), ("rate",), [("openblas", "-", ""), ("mkl", "", "7")])
+    assert capsys.readouterr().out == "name      state  rate\nopenblas  -\nmkl                 7\n"
