@@ -42,6 +42,17 @@ def publish(workspace: Workspace) -> None:
         )
 
 
+def add(workspace: Workspace, path: Path) -> None:
+    """Copy a result of another machine into results/; BadResultError if the file has none."""
+    result = store.read(path)
+    machine = result.machine
+    name = store.name_for(workspace, machine, None)
+    stored = store.write(
+        workspace, result.model_copy(update={"machine": machine.model_copy(update={"name": name})})
+    )
+    print(f"taken: {display_path(stored)}", file=sys.stderr)
+
+
 def check(workspace: Workspace) -> None:
     """Raise StaleError if docs/timings.md or site/index.html is not what results/ gives.
 

@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+from pathlib import Path
+
 from invoke.context import Context
 
 from stacks.core.workspace import default_workspace
@@ -156,16 +158,29 @@ def results(context: Context, machine: str = "") -> None:
     command.show_results(default_workspace(), machine)
 
 
-@task("publish", "publish --check", help={"check": "write nothing; fail if these files are stale"})
-def publish(context: Context, check: bool = False) -> None:
+@task(
+    "publish",
+    "publish --check",
+    "publish --add 20261123T101500Z-0a1b2c3d.json",
+    help={
+        "add": "first take this result of another machine into results/",
+        "check": "write nothing; fail if these files are stale",
+    },
+)
+def publish(context: Context, add: str = "", check: bool = False) -> None:
     """Write docs/timings.md and site/index.html from results/."""
     workspace = default_workspace()
+    from stacks.core.errors import UsageError
     from stacks.publish import command
 
+    if add and check:
+        raise UsageError("--check writes nothing, --add does", fix="leave one of them out")
     if check:
         command.check(workspace)
-    else:
-        command.publish(workspace)
+        return
+    if add:
+        command.add(workspace, Path(add).expanduser())
+    command.publish(workspace)
 
 
 @task(

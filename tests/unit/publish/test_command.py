@@ -116,6 +116,26 @@ def test_unreadable_results_are_named_and_left_out(
     assert "Elsewhere" not in timings(tmp_path) + site(tmp_path)
 
 
+def test_a_result_of_another_machine_is_taken(
+    tmp_path: Path, capsys: pytest.CaptureFixture[str]
+) -> None:
+    here, there = tmp_path / "here", tmp_path / "there"
+    keep(here)
+    # Another processor, by the same name.
+    other = keep(there, machine=WITH_PEAK.model_copy(update={"model": "9 9 9"}))
+    for _ in range(2):
+        command.add(at(here), other)
+    assert "results/here-2-cores-2/" in capsys.readouterr().err
+    assert len(list((here / "results").rglob("*.json"))) == 2
+    command.publish(at(here))
+    assert "## here-2-cores-2\n" in timings(here)
+    other.write_text(other.read_text()[:99])
+    with pytest.raises(UsageError, match="its JSON is cut off"):
+        command.add(at(here), other)
+    with pytest.raises(UsageError, match="cannot be read: No such file"):
+        command.add(at(here), tmp_path / "missing.json")
+
+
 def test_documents_that_differ_from_the_results_are_stale(tmp_path: Path) -> None:
     keep(tmp_path)
     with pytest.raises(StaleError, match=r"timings\.md, .*index\.html: not what results/ gives"):
