@@ -64,7 +64,7 @@ def test_a_built_environment_passes(
             # Left alone: the environment's own compiler is what is verified.
             "THEANO_STACKS_MODULES": str(tmp_path / "modules"),
         },
-        stdout=subprocess.PIPE,
+        capture_output=True,
         text=True,
         timeout=600,
         check=False,
@@ -79,7 +79,10 @@ def test_a_built_environment_passes(
     jsonschema.validate(content, json.loads((SUITE / "report.schema.json").read_text()))
     assert content["ok"] is True
     assert {c["status"] for c in content["checks"]} <= {"pass", "skip"}
-    assert {t["name"] for t in content["timings"]} >= {"import", "compile", "check_blas 2000"}
+    names = {timing["name"] for timing in content["timings"]}
+    assert names >= {"import", "compile"}
+    # Beside other programs it may take longer than the suite waits for.
+    assert "check_blas 2000" in names or "check_blas 2000 would take" in done.stderr
     assert sorted(tmp_path.iterdir()) == sorted([*before, report]), "only the report is left"
 
 
