@@ -6,7 +6,7 @@ from stacks.bench import machine, store
 from stacks.bench.rows import rows, winners
 from stacks.bench.table import number
 from stacks.core.workspace import Workspace
-from stacks.variants.load import load_variant
+from stacks.variants.load import load_variant, on_framework
 from stacks.variants.variant import Variant
 
 USUAL = "openblas"
@@ -21,9 +21,11 @@ def recommended(workspace: Workspace, framework: str = "") -> tuple[Variant, str
     UsageError for an unknown framework.
     """
     usual = load_variant(workspace, USUAL, framework or None)
+    # A result may have a flavour that is no more.
+    known = {variant.id for variant in on_framework(workspace, usual.framework.name)}
     stored = [one.result for one in store.read_all(workspace)[0]]
     for result in sorted(stored, key=lambda one: one.began, reverse=True):
-        runs = [r for r in result.runs if r.subject.startswith(f"{usual.framework.name}/")]
+        runs = [run for run in result.runs if run.subject in known]
         of_measure = [measure for measure in winners(runs) if measure.name == MEASURE]
         if not of_measure or not machine.has_processor(result.machine):
             continue

@@ -9,6 +9,7 @@ from stacks.bench.result import Run
 from stacks.core.workspace import Workspace
 from unit.helpers.benching import ALIKE, MACHINE, QUICK, SLOW, result, runs, subject
 
+GONE = subject("gone")
 USUAL, OTHER, FOREIGN = subject("openblas"), subject("mkl"), subject("blis", "theano-0.8.2")
 
 
@@ -22,7 +23,8 @@ def keep(workspace: Workspace, usual: list[float], other: list[float], **more: o
     found: list[Run] = runs(USUAL, usual, name=choice.MEASURE)
     found += runs(OTHER, other, name=choice.MEASURE)
     found += runs(FOREIGN, [1000.0] * 7, name=choice.MEASURE)
-    store.write(workspace, result(found, USUAL, OTHER, FOREIGN, **more))
+    found += runs(GONE, [1000.0] * 7, name=choice.MEASURE)
+    store.write(workspace, result(found, USUAL, OTHER, FOREIGN, GONE, **more))
 
 
 def test_a_flavour_that_is_clearly_faster_here_is_recommended(workspace: Workspace) -> None:
