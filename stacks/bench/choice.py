@@ -21,7 +21,7 @@ def recommended(workspace: Workspace, framework: str = "") -> tuple[Variant, str
     UsageError for an unknown framework.
     """
     usual = load_variant(workspace, USUAL, framework or None)
-    # A result may have a flavour that is no more.
+    # A result may have a flavour that was removed since.
     known = {variant.id for variant in on_framework(workspace, usual.framework.name)}
     stored = [one.result for one in store.read_all(workspace)[0]]
     for result in sorted(stored, key=lambda one: one.began, reverse=True):
