@@ -1,7 +1,7 @@
 """Compile Theano's C++ modules in less time, to the same machine code.
 
 - A module that another environment compiled from the same inputs is taken (theano_stacks_sharing).
-- The headers that every module begins with are compiled once, into the compile folder.
+- The headers that every module begins with are compiled once (theano_stacks_headers).
 - Modules carry no debug information, unless gcc.cxxflags has -g.
 - One compiler per processor runs at once: when a function is linked, its missing modules start to
   compile in the background, and Theano waits for each where it would have compiled it.
@@ -10,33 +10,22 @@
 from __future__ import print_function
 
 import atexit
-import hashlib
 import itertools
 import multiprocessing.pool
 import os
 import shutil
-import subprocess
 import sys
 import tempfile
 import threading
 
-import numpy
 import theano
 from theano import scalar
 from theano.gof import cc, cmodule, fg, op, vm
 from theano.gof.graph import Constant
 
+from theano_stacks_headers import HEADERS
 from theano_stacks_sharing import SHARED
 
-HEADERS = """\
-#include <Python.h>
-#include <iostream>
-#include "theano_mod_helper.h"
-#include <math.h>
-#include <numpy/arrayobject.h>
-#include <numpy/arrayscalars.h>
-"""
-FOLDER = "theano_stacks_headers"
 # Seconds. Python 2 does not react to ctrl-C in a wait without a limit.
 FOREVER = 10**6
 COMPILE = cmodule.GCC_compiler.compile_str
@@ -49,61 +38,6 @@ def _cores():
         return len(os.sched_getaffinity(0))
     except AttributeError:
         return multiprocessing.cpu_count()
-
-
-class Headers(object):
-    """The precompiled headers, one for each set of options that is used more than once."""
-
-    def __init__(self):
-        self.known = {}
-
-    def options(self, source, preargs, include_dirs):
-        """Return the options that make the compiler use them for a module's source."""
-        if not source.startswith(HEADERS):
-            return []
-        use = tuple(preargs), tuple(include_dirs)
-        if use not in self.known and not os.path.isfile(self._path(*use) + ".gch"):
-            # A single module with options of its own compiles faster without.
-            self.known[use] = None
-            return []
-        if self.known.get(use) is None:
-            self.known[use] = self._compiled(*use)
-        return self.known[use]
-
-    def _path(self, preargs, include_dirs):
-        inputs = [sys.version, numpy.__version__, theano.__version__, cmodule.gcc_version()]
-        inputs += [theano.config.cxx, preargs, include_dirs, cmodule.std_include_dirs(), HEADERS]
-        name = hashlib.sha256(repr(inputs).encode("utf-8")).hexdigest()[:16]
-        return os.path.join(str(theano.config.compiledir), FOLDER, name, "headers.h")
-
-    def _compiled(self, preargs, include_dirs):
-        """Compile the headers where missing; return the options, none where that fails.
-
-        The file is renamed into place, so it is never half written. The compiler itself checks
-        that the precompiled header fits a module's options, and else reads the text.
-        """
-        path = self._path(preargs, include_dirs)
-        options = ["-include", path]
-        if os.path.isfile(path + ".gch"):
-            return options
-        part = "%s.%d" % (path, os.getpid())
-        command = [theano.config.cxx, "-fvisibility=hidden", "-x", "c++-header", part + ".h"]
-        command += ["-g"] + list(preargs) + ["-o", part + ".gch"]
-        for folder in list(include_dirs) + cmodule.std_include_dirs():
-            if folder:
-                command.append("-I" + folder)
-        try:
-            if not os.path.isdir(os.path.dirname(path)):
-                os.makedirs(os.path.dirname(path))
-            with open(part + ".h", "w") as file:
-                file.write(HEADERS)
-            with open(os.devnull, "w") as null:
-                subprocess.check_call(command, stdout=null, stderr=null)
-            os.rename(part + ".h", path)
-            os.rename(part + ".gch", path + ".gch")
-        except (OSError, IOError, subprocess.CalledProcessError):
-            return []
-        return options
 
 
 class Background(object):
@@ -175,7 +109,7 @@ def _compile(arguments, location, key, hidden=True):
     COMPILE(arguments[0], arguments[1], location, *lists + [False, hidden])
 
 
-HEADERS_OF, BACKGROUND = Headers(), Background()
+BACKGROUND = Background()
 
 
 def compile_str(
@@ -218,7 +152,7 @@ def _faster(arguments, key):
     if "-g" not in preargs:
         preargs += ("-g0",)
     preargs += SHARED.path_options(key)
-    return arguments[:5] + (preargs + tuple(HEADERS_OF.options(source, preargs, include_dirs)),)
+    return arguments[:5] + (preargs + tuple(HEADERS.options(source, preargs, include_dirs)),)
 
 
 def _header(faster):

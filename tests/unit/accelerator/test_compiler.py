@@ -1,10 +1,8 @@
-"""Compiling modules: options, precompiled headers, background jobs, with a compiler of the test."""
+"""Compiling modules: options, background jobs, with a compiler of the test."""
 
 from __future__ import annotations
 
 import os
-import subprocess
-from collections.abc import Callable
 from pathlib import Path
 from types import SimpleNamespace
 from typing import Any
@@ -105,40 +103,6 @@ def test_forked_process_takes_nothing_of_its_parents(world: World) -> None:
     world.compiler.BACKGROUND.process = os.getpid() + 1
     world.compile_str("m1", "a")
     assert world.compiler.BACKGROUND.jobs, "the parent's job is left to it"
-
-
-def headers(world: World, monkeypatch: pytest.MonkeyPatch, run: Callable[..., object]) -> list[Any]:
-    """Return the options of three modules with the same options of their own."""
-    monkeypatch.setattr(subprocess, "check_call", run)
-    source = world.compiler.HEADERS + "int x;"
-    return [world.compiler.HEADERS_OF.options(source, ["-O3"], ["include"]) for _ in range(3)]
-
-
-def test_headers_are_compiled_for_the_second_module(
-    world: World, monkeypatch: pytest.MonkeyPatch
-) -> None:
-    commands: list[list[str]] = []
-
-    def run(command: list[str], **_: Any) -> None:
-        commands.append(command)
-        Path(command[command.index("-o") + 1]).touch()
-
-    first, second, third = headers(world, monkeypatch, run)
-    assert first == [] and second == third and second[0] == "-include"
-    assert Path(second[1]).read_text() == world.compiler.HEADERS
-    assert Path(second[1] + ".gch").is_file()
-    [command] = commands
-    assert command[:2] == ["g++", "-fvisibility=hidden"] and "-Iinclude" in command
-    assert world.compiler.HEADERS_OF.options("int x;", ["-O3"], ["include"]) == []
-
-
-def test_headers_that_do_not_compile_are_not_used(
-    world: World, monkeypatch: pytest.MonkeyPatch
-) -> None:
-    def fail(command: list[str], **_: Any) -> None:
-        raise subprocess.CalledProcessError(1, command)
-
-    assert headers(world, monkeypatch, fail) == [[], [], []]
 
 
 def test_fix_replaces_theanos_functions(world: World) -> None:
