@@ -13,17 +13,12 @@ from stacks.tasks.task import task
     "render", "render --check", help={"check": "write nothing; fail if a committed file is stale"}
 )
 def render(context: Context, check: bool = False) -> None:
-    """Render the Dockerfiles (docker/) and CI's jobs (.github/)."""
+    """Render the Dockerfiles (docker/)."""
     workspace = default_workspace()
     from stacks.image import dockerfile
-    from stacks.project import ci
     from stacks.variants.load import all_variants
 
-    for module in (dockerfile, ci):
-        if check:
-            module.check(workspace, all_variants(workspace))
-        else:
-            module.write(workspace, all_variants(workspace))
+    (dockerfile.check if check else dockerfile.write)(workspace, all_variants(workspace))
 
 
 @task("base", protects=("cache",))
@@ -49,13 +44,23 @@ def reproduce(context: Context, variant: str, framework: str = "") -> None:
     print(reproduce.reproduce(workspace, load_variant(workspace, variant, framework or None)))
 
 
-@task("matrix")
-def matrix(context: Context) -> None:
-    """Print the matrix of CI's jobs, as JSON."""
+@task(
+    "matrix",
+    "matrix --changed main",
+    help={
+        "changed": "a commit: only variants that the changes since it concern; where code changed, "
+        "one of each framework"
+    },
+)
+def matrix(context: Context, changed: str = "") -> None:
+    """Print the matrix of CI's jobs, as JSON in one line."""
     workspace = default_workspace()
     import json
 
+    from stacks.project.changed import changed as concerned
     from stacks.project.ci import matrix
     from stacks.variants.load import all_variants
 
-    print(json.dumps(matrix(workspace, all_variants(workspace)), indent=2))
+    every = all_variants(workspace)
+    chosen = concerned(workspace, every, changed) if changed else every
+    print(json.dumps(matrix(workspace, every, chosen)))

@@ -14,7 +14,6 @@ import pytest
 import yaml
 
 import tasks
-from stacks.core.errors import StaleError, UsageError
 from stacks.core.workspace import Workspace
 from stacks.project import ci
 from stacks.variants.load import all_variants, load_variant
@@ -35,23 +34,22 @@ def jobs() -> Iterator[tuple[str, dict[str, Any]]]:
             yield f"{path.name}: {name}", job
 
 
-def test_the_committed_workflows_are_what_the_variants_give(workspace: Workspace) -> None:
-    ci.check(workspace, all_variants(workspace))
-    assert [path.name for path in ci.rendered(workspace, [])] == ["release.yml", "variants.yml"]
-
-
 @pytest.mark.parametrize(("name", "job"), [("variants.yml", "variant"), ("release.yml", "image")])
-def test_every_variant_has_exactly_one_job(workspace: Workspace, name: str, job: str) -> None:
-    include = content(name)["jobs"][job]["strategy"]["matrix"]["include"]
-    assert [f"{row['framework']}/{row['flavour']}" for row in include] == [
-        variant.id for variant in all_variants(workspace)
-    ]
-    assert include == ci.matrix(workspace, all_variants(workspace))["include"]
+def test_the_jobs_of_variants_are_those_that_the_plan_chooses(name: str, job: str) -> None:
+    every = content(name)["jobs"]
+    assert every[job]["strategy"]["matrix"] == "${{ fromJSON(needs.plan.outputs.matrix) }}"
+    assert every[job]["needs"] == "plan"
+
+
+def test_every_variant_has_exactly_one_job(workspace: Workspace) -> None:
+    every = all_variants(workspace)
+    include = ci.matrix(workspace, every, every)["include"]
+    assert [f"{row['framework']}/{row['flavour']}" for row in include] == [v.id for v in every]
 
 
 def test_the_values_of_a_job(workspace: Workspace) -> None:
     variants = [load_variant(workspace, name, "theano-1.0.5") for name in ("mkl", "pip-default")]
-    first, second = ci.matrix(workspace, variants)["include"]
+    first, second = ci.matrix(workspace, all_variants(workspace), variants)["include"]
     assert first == {
         "framework": "theano-1.0.5",
         "flavour": "mkl",
@@ -66,7 +64,8 @@ def test_the_values_of_a_job(workspace: Workspace) -> None:
 
 
 def test_an_image_is_published_as_its_strictest_package(workspace: Workspace) -> None:
-    jobs = ci.matrix(workspace, all_variants(workspace))["include"]
+    every = all_variants(workspace)
+    jobs = ci.matrix(workspace, every, every)["include"]
     terms = {job["flavour"]: job["publish"] for job in jobs}
     assert {flavour for flavour in terms if terms[flavour] == "no"} == {"gpuarray-cuda"}
     assert {flavour for flavour in terms if terms[flavour] == "on request"} == {
@@ -74,26 +73,6 @@ def test_an_image_is_published_as_its_strictest_package(workspace: Workspace) ->
         "mkl-amdlibm",
     }
     assert terms["openblas"] == terms["pip-default"] == "yes"
-
-
-def test_only_the_generated_lines_of_a_workflow_change(own_workspace: Workspace) -> None:
-    folder = own_workspace.workflows
-    folder.mkdir(parents=True)
-    mkl = load_variant(own_workspace, "mkl", "theano-1.0.5")
-    lines = ["on: push # mine", f"    {ci.BEGIN}", "    - old", f"    {ci.END}", "x: 1"]
-    (folder / "a.yml").write_text("\n".join(lines))
-    (folder / "other.yml").write_text("on: push\n")
-    made = ci.rendered(own_workspace, [mkl])
-    (text,) = made.values()
-    with pytest.raises(StaleError, match=r"a\.yml: the jobs are not the variants'"):
-        ci.check(own_workspace, [mkl])
-    ci.write(own_workspace, [mkl])
-    ci.check(own_workspace, [mkl])
-    assert text.splitlines()[:2] == lines[:2] and text.splitlines()[-2:] == lines[-2:]
-    assert yaml.safe_load(text.splitlines()[2])[0]["flavour"] == "mkl"
-    (folder / "a.yml").write_text("\n".join(lines[:3]))
-    with pytest.raises(UsageError, match="the end of the rendered lines is missing"):
-        ci.rendered(own_workspace, [])
 
 
 def test_the_workflows_satisfy_the_services_schema() -> None:
@@ -141,7 +120,7 @@ def test_the_commands_and_options_of_jobs_exist() -> None:
         if not line.lstrip().startswith("#")
         for match in re.finditer(r"\./invoke ([a-z-]+)([^|;]*)", line)
     ]
-    expected = {"build", "bench", "results", "publish", "publish-channel", "pin"}
+    expected = {"build", "bench", "matrix", "results", "publish", "publish-channel", "pin"}
     assert {name for name, _ in commands} == expected
     for name, rest in commands:
         assert set(re.findall(r"--([a-z-]+)", rest)) <= flags[name], f"{name} {rest}"
@@ -155,13 +134,14 @@ def test_only_a_release_and_the_issue_of_the_sources_write() -> None:
         "channel.yml: release",
         "release.yml: image",
         "release.yml: tags",
+        "variants.yml: page",
     }
     # YAML 1.1 reads the key `on` as true.
     assert content("channel.yml")[True] == {"push": {"tags": ["v*"]}, "workflow_dispatch": None}
     assert content("release.yml")[True] == {"push": {"tags": ["v*"]}}
     assert writing["alive.yml: issue"]["permissions"] == {"issues": "write"}
     # What may open issues or add to the repository runs no code of the checkout.
-    for name in ("alive.yml: issue", "channel.yml: release", "release.yml: tags"):
+    for name in writing.keys() - {"channel.yml: publish", "release.yml: image"}:
         assert not any("checkout" in step.get("uses", "") for step in writing[name]["steps"]), name
 
 
