@@ -116,6 +116,18 @@ def test_what_changes_in_a_container_is_named(run: Run) -> None:
     assert check["fix"] == "start a new container from the image, by its digest"
 
 
+def test_workloads_print_tables_or_the_report_alone(run: Run) -> None:
+    words = ("check_blas", "--case", "2000", "--calls", "1", "--profile-calls", "1")
+    tables = run(*words, options=CONFINED)
+    assert tables.returncode == 0, tables.stderr
+    assert "GFLOP/s" in tables.stdout and "Gemm" in tables.stdout
+    report = json.loads(run("profile", *words, "--json", options=CONFINED).stdout)
+    assert report["workload"] == "check_blas" and report["variant"] == "openblas"
+    assert [case["name"] for case in report["cases"]] == ["2000"]
+    done = run("profile", "no-such-workload")
+    assert done.returncode == 2 and "ntm" in done.stderr and "Traceback" not in done.stderr
+
+
 @pytest.mark.parametrize("user", ["", "4321:4321"])
 def test_a_first_program_compiles_nothing(run: Run, tmp_path: Path, user: str) -> None:
     (tmp_path / "train.py").write_text(FIRST_STEPS)
