@@ -10,7 +10,8 @@ import pytest
 
 from faults.kills import without, without_small_packages
 from faults.plan import Plan
-from faults.room import check, needs_root, remove
+from faults.room import check, needs_root
+from faults.trees import remove
 from faults.trial import Trial
 
 PREPARED = {

@@ -12,7 +12,8 @@ from functools import partial
 from unit.helpers import archives as tools
 
 from faults.hostile import SHARED_LINK, Contents, check_marks, forget, hostile, spoiled
-from faults.room import Room, check, remove
+from faults.room import Room, check
+from faults.trees import remove
 from faults.trial import Trial
 from stacks.core.workspace import Workspace
 from stacks.locks.conda_lock import LockedPackage

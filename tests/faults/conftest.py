@@ -13,7 +13,8 @@ import pytest
 from integration.tiny import Tiny, prepare
 
 from faults.mirror import BODIES, INVENTED, serving
-from faults.room import VARIANTS, Reference, Room, names_in, remove, tree
+from faults.room import VARIANTS, Reference, Room
+from faults.trees import names_in, remove, tree
 from stacks.channel.offers import Channel, read_channel
 from stacks.core.disk import REPOSITORY
 from stacks.core.workspace import default_workspace

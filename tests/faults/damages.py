@@ -7,7 +7,8 @@ import sys
 from pathlib import Path
 from random import Random
 
-from faults.room import MARKER, Done, Room, check, remove
+from faults.room import MARKER, Done, Room, check
+from faults.trees import remove
 from faults.trial import Trial
 from stacks.core.disk import REPOSITORY
 

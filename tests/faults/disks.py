@@ -11,7 +11,8 @@ import pytest
 
 from faults.builds import PREPARED
 from faults.plan import Plan
-from faults.room import needs_root, remove
+from faults.room import needs_root
+from faults.trees import remove
 from faults.trial import Trial
 
 MEGABYTE = 1 << 20

@@ -6,7 +6,8 @@ import json
 from pathlib import Path
 from random import Random
 
-from faults.room import Done, Room, check, remove
+from faults.room import Done, Room, check
+from faults.trees import remove
 from faults.trial import Trial
 
 # Texts that mean something in one of the languages that values are written into or read from.

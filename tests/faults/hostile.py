@@ -9,7 +9,8 @@ from random import Random
 
 from unit.helpers import archives as tools
 
-from faults.room import Done, Room, check, remove
+from faults.room import Done, Room, check
+from faults.trees import remove
 
 # A file of this name may only be in an environment, in an unpacked package, or in an archive.
 MARK = "pwned"

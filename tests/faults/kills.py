@@ -9,7 +9,8 @@ from dataclasses import asdict, dataclass
 
 from faults.mirror import INVENTED
 from faults.plan import Plan
-from faults.room import MARKER, Room, check, remove
+from faults.room import MARKER, Room, check
+from faults.trees import remove
 from faults.trial import Trial
 
 SIGNALS = (signal.SIGKILL, signal.SIGKILL, signal.SIGTERM, signal.SIGINT)

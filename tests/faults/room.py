@@ -2,20 +2,18 @@
 
 from __future__ import annotations
 
-import hashlib
 import os
-import shutil
 import signal
-import stat
 import subprocess
 import sys
-import time
-from collections.abc import Callable, Iterator, Mapping, Sequence
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field
 from pathlib import Path
 
 from faults.mirror import Mirror
 from faults.plan import Plan
+from faults.processes import ended_within, processes_of
+from faults.trees import Tree, differences, names_in, remove, tree
 from stacks.core.disk import REPOSITORY
 
 PROGRAM = Path(__file__).with_name("program.py")
@@ -24,9 +22,6 @@ MARKER = "etc/theano-stacks/ready.json"
 # How long processes may need to end after their parent, and a run at most; seconds.
 ENDING, LONGEST = 10.0, 120.0
 SHOWN = 6000
-BYTECODE = (".pyc", ".pyo")
-
-Tree = dict[str, tuple[str, int, str]]
 
 
 class FailureError(AssertionError):
@@ -235,7 +230,7 @@ class Room:
     def check_surroundings(self) -> None:
         """Check that no process is left and nothing outside of the room changed."""
         last = self.runs[-1]
-        left = _ended_within(ENDING, lambda: list(_processes(self.root)))
+        left = ended_within(ENDING, lambda: list(processes_of(self.root)))
         for process in left:
             os.kill(process[0], signal.SIGKILL)
         check(last, not left, f"processes are left: {left}")
@@ -275,85 +270,9 @@ def check(done: Done, holds: bool, what: str) -> None:
         raise FailureError(f"{what}\nafter: {' '.join(done.words)}")
 
 
-def tree(root: Path) -> Tree:
-    """Return kind, permission bits, and SHA-256 or target of each path below a folder."""
-    entries: Tree = {}
-    for path in sorted(root.rglob("*")):
-        if path.suffix in BYTECODE or path.name == "__pycache__":
-            continue
-        status = path.lstat()
-        mode = stat.S_IMODE(status.st_mode)
-        if stat.S_ISLNK(status.st_mode):
-            entry = ("link", 0, os.readlink(path))  # noqa: PTH115 - the text, unchanged
-        elif stat.S_ISREG(status.st_mode):
-            entry = ("file", mode, hashlib.sha256(path.read_bytes()).hexdigest())
-        else:
-            entry = ("folder" if stat.S_ISDIR(status.st_mode) else "other", mode, "")
-        entries[str(path.relative_to(root))] = entry
-    return entries
-
-
-def differences(found: Tree, expected: Tree) -> list[str]:
-    """Return one line for each path that is missing, extra or changed."""
-    return [
-        f"{name}: {_entry(expected.get(name))} became {_entry(found.get(name))}"
-        for name in sorted({*found, *expected})
-        if found.get(name) != expected.get(name)
-    ]
-
-
-def _entry(entry: tuple[str, int, str] | None) -> str:
-    return f"{entry[0]} {entry[1]:o} {entry[2][:12]}".strip() if entry else "nothing"
-
-
-def names_in(folder: Path) -> frozenset[str]:
-    """Return the relative names of what is in a folder, but for locks and bytecode."""
-    return frozenset(
-        str(path.relative_to(folder))
-        for path in folder.rglob("*")
-        if path.suffix not in (".lock", ".used", *BYTECODE)
-    )
-
-
-def remove(path: Path) -> None:
-    """Remove a file or a tree, whatever its modes are."""
-    if path.is_dir() and not path.is_symlink():
-        for folder in (path, *(p for p in path.rglob("*") if p.is_dir() and not p.is_symlink())):
-            folder.chmod(0o700)
-        shutil.rmtree(path)
-    else:
-        path.unlink(missing_ok=True)
-
-
 def needs_root() -> str | None:
     """Return why a trial that needs root is skipped."""
     return None if os.geteuid() == 0 else "needs root"
-
-
-def _processes(root: Path) -> Iterator[tuple[int, str]]:
-    needle = f"FAULT_ROOT={root}".encode()
-    for folder in Path("/proc").iterdir():
-        if not folder.name.isdigit() or int(folder.name) == os.getpid():
-            continue
-        try:
-            found = needle in (folder / "environ").read_bytes().split(b"\0")
-            command = (
-                (folder / "cmdline").read_bytes().replace(b"\0", b" ").decode(errors="replace")
-            )
-            is_zombie = (folder / "stat").read_text().rpartition(")")[2].split()[0] == "Z"
-        except OSError:
-            continue
-        if found and not is_zombie:
-            yield int(folder.name), command
-
-
-def _ended_within(
-    seconds: float, left: Callable[[], Sequence[tuple[int, str]]]
-) -> Sequence[tuple[int, str]]:
-    end = time.monotonic() + seconds
-    while (processes := left()) and time.monotonic() < end:
-        time.sleep(0.02)
-    return processes
 
 
 def _shortened(text: str) -> str:

@@ -12,7 +12,8 @@ from pathlib import Path
 from unit.helpers import archives as tools
 
 from faults.hostile import MARK, Contents, check_marks, forget, hostile, outside, spoiled
-from faults.room import Done, check, remove
+from faults.room import Done, check
+from faults.trees import remove
 from faults.trial import Trial
 from stacks.sources.pins import DebPin, IndexPin, Pins, read_pins, write_pins
 

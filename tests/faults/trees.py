@@ -1,0 +1,64 @@
+"""What is in a folder, to compare before and after."""
+
+from __future__ import annotations
+
+import hashlib
+import os
+import shutil
+import stat
+from pathlib import Path
+
+BYTECODE = (".pyc", ".pyo")
+
+# {relative path: (kind, permission bits, SHA-256 or target)}
+Tree = dict[str, tuple[str, int, str]]
+
+
+def tree(root: Path) -> Tree:
+    """Return kind, permission bits, and SHA-256 or target of each path below a folder."""
+    entries: Tree = {}
+    for path in sorted(root.rglob("*")):
+        if path.suffix in BYTECODE or path.name == "__pycache__":
+            continue
+        status = path.lstat()
+        mode = stat.S_IMODE(status.st_mode)
+        if stat.S_ISLNK(status.st_mode):
+            entry = ("link", 0, os.readlink(path))  # noqa: PTH115 - the text, unchanged
+        elif stat.S_ISREG(status.st_mode):
+            entry = ("file", mode, hashlib.sha256(path.read_bytes()).hexdigest())
+        else:
+            entry = ("folder" if stat.S_ISDIR(status.st_mode) else "other", mode, "")
+        entries[str(path.relative_to(root))] = entry
+    return entries
+
+
+def differences(found: Tree, expected: Tree) -> list[str]:
+    """Return one line for each path that is missing, extra or changed."""
+    return [
+        f"{name}: {_entry(expected.get(name))} became {_entry(found.get(name))}"
+        for name in sorted({*found, *expected})
+        if found.get(name) != expected.get(name)
+    ]
+
+
+def _entry(entry: tuple[str, int, str] | None) -> str:
+    return f"{entry[0]} {entry[1]:o} {entry[2][:12]}".strip() if entry else "nothing"
+
+
+def names_in(folder: Path) -> frozenset[str]:
+    """Return the relative names of what is in a folder, but for locks and bytecode."""
+    return frozenset(
+        str(path.relative_to(folder))
+        for path in folder.rglob("*")
+        if path.suffix not in (".lock", ".used", *BYTECODE)
+    )
+
+
+def remove(path: Path) -> None:
+    """Remove a file or a tree, whatever its modes are."""
+    if path.is_dir() and not path.is_symlink():
+        for folder in (path, *(p for p in path.rglob("*") if p.is_dir() and not p.is_symlink())):
+            folder.chmod(0o700)
+        shutil.rmtree(path)
+    else:
+        path.unlink(missing_ok=True)
