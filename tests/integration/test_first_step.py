@@ -26,7 +26,7 @@ import theano_stacks_compiler as compiler
 
 x = T.vector("x")
 values = [float(theano.function([x], T.sum(y))(numpy.ones(3))) for y in (x + 2, x * x * 3, x / 4)]
-(options, words), = compiler.HEADERS_OF.known.items()
+(options, words), = compiler.HEADERS.known.items()
 folders = list(options[1]) + cmodule.std_include_dirs()
 print(json.dumps({"values": values, "words": options[0] + tuple(words), "folders": folders}))
 """
