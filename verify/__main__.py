@@ -35,6 +35,7 @@ PROGRAMS = {
     "files": "verify.files_cli",
     "linkers-probe": "verify.checks.linkers_probe",
     "registers-probe": "verify.elementwise.registers_probe",
+    "scan-probe": "verify.checks.scan_probe",
     "threads-probe": "verify.blas.threads_probe",
     "workload": "verify.workloads.cli",
 }

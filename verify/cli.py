@@ -84,6 +84,7 @@ def run(arguments, folder):
         threads.set_variables(arguments.blas_threads)
     user_flags = {name: os.environ.get(name.upper() + "_FLAGS", "") for name in frameworks.MODULES}
     frameworks.use_compile_folder(os.path.join(folder, "compiled"))
+    frameworks.keep_bytecode(os.path.join(folder, "bytecode"))
     # Modules that another environment has compiled would hide a broken compiler in this one.
     frameworks.share_modules()
     # Aesara leaves temporary folders behind, Theano the sources that it cannot compile, and a

@@ -2,6 +2,9 @@
 
 from __future__ import absolute_import, division, print_function
 
+import os
+import shutil
+
 
 class Context(object):
     """One verification of one environment.
@@ -16,6 +19,8 @@ class Context(object):
     Left by checks for later ones:
 
     operations: {(name, dtype): CompiledOperation}.
+    elementwise: {(name, dtype): compiled function}.
+    products: {key: exact product}, for the check of numbers.
     serving: the Library that computes matrix products.
     peaks: {dtype: {threads: GFLOP/s}}.
     gemm: {dtype: [GFLOP/s]}.
@@ -36,11 +41,22 @@ class Context(object):
         self.device = None
         self.device_missing = False
         self.operations = {}
+        self.elementwise = {}
+        self.products = {}
         self.serving = None
         self.peaks = {}
         self.gemm = {}
         self.alone = {}
         self.advice = []
+
+    def compile_folder(self, name):
+        """Return a new copy of the compile folder, for a process that runs beside this one.
+
+        Processes that share one wait for each other, Theano's for five seconds or more.
+        """
+        copy = os.path.join(self.folder, name)
+        shutil.copytree(str(self.framework.flag("base_compiledir")), copy)
+        return copy
 
     @property
     def is_baseline(self):

@@ -70,14 +70,14 @@ def run(context: Any, names: Sequence[str]) -> None:
         "one BLAS": one_blas.check,
         "known faults": known_faults.check,
         "threads": threads.check,
-        "scan": scan.check,
+        "scan": lambda context: scan.start(context)(),
         "accelerator": accelerator.check,
         "libm": libm.check,
         "loops": libm.check_loops,
         "accuracy": accuracy.check,
         "speed": gemm_speed,
         "kernels": kernels.check,
-        "registers": lambda context: registers.check(context, calls.calls(context)),
+        "registers": lambda context: registers.start(context, calls.calls(context))(),
     }
     for operation in operations.OPERATIONS:
         checks[operation.name] = functools.partial(operations.check, operation=operation)

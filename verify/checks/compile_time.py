@@ -14,12 +14,10 @@ def imports(context):
     """Time the import of the framework in new processes."""
     progress.note("timing the import")
     environment = dict(os.environ)
-    if sys.version_info[0] == 2:
+    if "PYTHONPYCACHEPREFIX" not in environment:
         environment["PYTHONDONTWRITEBYTECODE"] = "1"
-    else:
-        environment["PYTHONPYCACHEPREFIX"] = os.path.join(context.folder, "bytecode")
     command = [sys.executable, "-c", "import " + context.framework.name]
-    # Not timed: the first import fills the disk cache and, in Python 3, writes the bytecode.
+    # Not timed: the first import fills the disk cache, and writes bytecode that is missing.
     process.call(command, 120, environment)
     samples = []
     for _ in range(3):

@@ -3,16 +3,42 @@
 from __future__ import absolute_import, division, print_function
 
 import importlib
+import json
+import os
 import warnings
 
 import numpy
 
-from verify.core import progress
-from verify.core.fixes import compiler_fix, explain
+from verify.core import process, progress, report
+from verify.core.fixes import cause, compiler_fix, explain
 from verify.core.report import failed, passed
 
 NAME = "scan in C"
 STEPS = 50
+# Seconds for the program that checks: it compiles one long module.
+LONGEST = 600
+DEBUG = "run `python verify scan-probe MODULE FOLDER` to see it all"
+
+
+def start(context):
+    """Start the check in a process of its own; return the function that waits for it.
+
+    To compile the loop takes longer than any other check, on one processor.
+    """
+    folder = context.compile_folder("scan")
+    command = process.suite_command("scan-probe", context.framework.name, folder)
+    started = process.Started(command, os.path.join(context.folder, "scan.txt"))
+
+    def finish():
+        done = started.finish(LONGEST)
+        # The framework may print, also after the result.
+        results = [line for line in done.output.splitlines() if line.startswith('["%s"' % NAME)]
+        if results:
+            return report.Check(*json.loads(results[-1]))
+        reason = "it did not end within %d s" % LONGEST if done.timed_out else cause(done.output)
+        return failed(NAME, "its process failed: %s" % (reason or "it printed nothing"), DEBUG)
+
+    return finish
 
 
 def check(context):

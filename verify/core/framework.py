@@ -9,7 +9,7 @@ import sys
 
 PY2 = sys.version_info[0] == 2
 if not PY2:
-    from importlib.util import find_spec
+    from importlib.util import cache_from_source, find_spec
 
 MODULES = ("pytensor", "aesara", "theano")
 AMDLIBM_FLAGS = ("lib.amdlibm", "lib.amblibm")
@@ -206,6 +206,22 @@ def use_compile_folder(folder, names=MODULES):
     """Make every framework compile into `folder` only. Call it before the import."""
     for name in names:
         add_flag(name, "base_compiledir=" + folder)
+
+
+def keep_bytecode(folder):
+    """Make this process and its children keep bytecode in `folder` if the environment has none.
+
+    Then only one of them compiles the framework's Python files. Call it before the import; Python 3
+    before 3.8 has no such folder.
+    """
+    if sys.version_info < (3, 8):
+        return
+    for name in MODULES:
+        spec = find_spec(name)
+        if spec and spec.origin and os.path.exists(cache_from_source(spec.origin)):
+            return
+    sys.pycache_prefix = os.environ["PYTHONPYCACHEPREFIX"] = folder
+    sys.dont_write_bytecode = False
 
 
 def share_modules(folder=None):

@@ -5,6 +5,7 @@ from __future__ import absolute_import, division, print_function
 import collections
 import ctypes
 import errno
+import io
 import os
 import signal
 import subprocess
@@ -44,6 +45,33 @@ def call(command, seconds, environment=None):
     return Done(process.returncode, output.decode("utf-8", "replace"), bool(kills))
 
 
+class Started(object):
+    """A program that runs beside this one; its output goes to a file.
+
+    Raises OSError if it cannot be started.
+    """
+
+    def __init__(self, command, path, environment=None):
+        self._path = path
+        with io.open(path, "wb") as output:
+            self._process = _start(command, environment, output)
+
+    def finish(self, seconds):
+        """Wait for the end, kill the program after `seconds`; return a Done."""
+        kills = []
+        timer = _kill_after(seconds, self._process, kills)
+        try:
+            self._process.wait()
+        except BaseException:
+            self._process.kill()
+            self._process.wait()
+            raise
+        finally:
+            _stop(timer)
+        with io.open(self._path, encoding="utf-8", errors="replace") as file:
+            return Done(self._process.returncode, file.read(), bool(kills))
+
+
 def follow(command, seconds, environment, each):
     """Run a program and call `each` with each line that it prints; return a Done without output.
 
@@ -68,13 +96,13 @@ def follow(command, seconds, environment, each):
     return Done(process.returncode, "", bool(kills))
 
 
-def _start(command, environment):
+def _start(command, environment, output=subprocess.PIPE):
     # The program ends with the thread that starts it. That is the main one: it waits for the end.
     parent = os.getpid()
     return subprocess.Popen(
         command,
         env=environment,
-        stdout=subprocess.PIPE,
+        stdout=output,
         stderr=subprocess.STDOUT,
         preexec_fn=lambda: end_with_parent(parent),
     )

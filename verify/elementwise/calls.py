@@ -18,7 +18,7 @@ ELEMENTWISE = elementwise_speed.FUNCTIONS + ("sqr",)
 def calls(context):
     """Yield (name, function without arguments) of each operation that compiles."""
     for name in ELEMENTWISE:
-        function = elementwise_speed.compiled(context.framework, name, "float32")
+        function = elementwise_speed.of_context(context, name, "float32")
         yield name, functools.partial(function, numpy.ones((SIZE, SIZE), "float32"))
     for operation in blas_operations.OPERATIONS:
         for dtype in blas_operations.DTYPES:

@@ -30,18 +30,32 @@ class UnknownError(Exception):
     """It cannot be told whether the upper halves are in use; the text says why."""
 
 
-def check(context, calls):
-    """Check that the upper halves are free after each call.
+def start(context, calls):
+    """Start the check, in a process of its own if need be; return the function that ends it.
 
     calls: (name, function without arguments) of each operation, as calls.calls yields them.
     """
     progress.note("checking the vector registers")
+    # The process below finds them compiled.
+    calls = list(calls)
     try:
-        unclean, count = examine(context, calls)
-    except native.NoCompilerError as error:
-        return skipped(NAME, str(error))
-    except UnknownError as error:
-        return skipped(NAME, str(error))
+        found = examine(context, calls)
+    except (native.NoCompilerError, UnknownError) as error:
+        check = skipped(NAME, str(error))
+        return lambda: check
+    started = _own_process(context) if found is None else None
+
+    def finish():
+        try:
+            unclean, count = found or _result_of(started)
+        except UnknownError as error:
+            return skipped(NAME, str(error))
+        return _check(context, unclean, count)
+
+    return finish
+
+
+def _check(context, unclean, count):
     if not unclean:
         return passed(NAME, "free after each of %d operations" % count)
     return failed(
@@ -52,10 +66,10 @@ def check(context, calls):
     )
 
 
-def examine(context, calls, is_own_process=False):
+def examine(context, calls):
     """Return ([names of calls after which the upper halves are in use], number of calls).
 
-    is_own_process: this one runs with TUNABLE. Raises UnknownError, native.NoCompilerError.
+    None if the C library hides them. Raises UnknownError, native.NoCompilerError.
     """
     compiler = context.framework.flag("cxx")
     probe = native.load(compiler, "verify.elementwise", "registers.c", context.folder)
@@ -63,9 +77,7 @@ def examine(context, calls, is_own_process=False):
         raise UnknownError(UNKNOWN)
     probe.use_upper_halves()
     if not probe.upper_halves_in_use():
-        if is_own_process:
-            raise UnknownError(HIDDEN)
-        return _in_own_process(context)
+        return None
     unclean, count = [], 0
     for name, call in calls:
         call()
@@ -79,18 +91,25 @@ def examine(context, calls, is_own_process=False):
     return unclean, count
 
 
-def _in_own_process(context):
-    """Return what `examine` returns, from a process that glibc's functions do not disturb."""
+def _own_process(context):
+    """Start a process that glibc's functions do not disturb, for `examine`."""
     others = [
         item
         for item in os.environ.get(TUNABLES, "").split(":")
         if item and item.partition("=")[0] != TUNABLE.partition("=")[0]
     ]
-    done = process.call(
-        process.suite_command("registers-probe", context.framework.name, context.folder),
-        LONGEST,
+    return process.Started(
+        process.suite_command(
+            "registers-probe", context.framework.name, context.compile_folder("registers")
+        ),
+        os.path.join(context.folder, "registers.txt"),
         dict(os.environ, **{TUNABLES: ":".join(others + [TUNABLE])}),
     )
+
+
+def _result_of(started):
+    """Return what `examine` returned in the process."""
+    done = started.finish(LONGEST)
     # Theano prints what the compiler says, also after the result.
     results = [line for line in done.output.splitlines() if line.startswith('{"')]
     if not results:

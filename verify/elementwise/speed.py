@@ -13,6 +13,8 @@ from verify.core.report import timing
 FUNCTIONS = ("exp", "log", "tanh", "sigmoid", "softmax")
 # One that fits into the processor's caches, and one that does not.
 SHAPES = ((400, 512), (19531, 512))
+# Of samples.
+COUNTS = {SHAPES[0]: 5, SHAPES[1]: 3}
 NAMES = {SHAPES[0]: "400x512", SHAPES[1]: "1e7"}
 
 
@@ -22,11 +24,19 @@ def timings(context):
     for dtype in ("float32", "float64") if context.full else ("float32",):
         for name in FUNCTIONS:
             progress.note("timing %s %s" % (name, dtype))
-            function = compiled(context.framework, name, dtype)
+            function = of_context(context, name, dtype)
             for shape in SHAPES:
-                samples = _samples(function, shape, dtype, 15 if context.full else 5)
+                samples = _samples(function, shape, dtype, 15 if context.full else COUNTS[shape])
                 results.append(timing("%s %s %s" % (name, dtype, NAMES[shape]), "ns", samples))
     return results
+
+
+def of_context(context, name, dtype):
+    """Return a compiled function of one matrix, which is compiled at the first request."""
+    key = name, dtype
+    if key not in context.elementwise:
+        context.elementwise[key] = compiled(context.framework, name, dtype)
+    return context.elementwise[key]
 
 
 def compiled(framework, name, dtype):

@@ -31,7 +31,7 @@ EXCEPTIONS = {
     "stacks/tasks/use.py": TASKS,
     "stacks/variants/files.py": "models only: tests/unit/project/test_schemas.py",
     "verify/checks/linkers_probe.py": "tests/integration/test_verify_environments.py runs it",
-    "verify/checks/scan.py": SUITE,
+    "verify/checks/scan_probe.py": SUITE,
     "verify/device/cases.py": DEVICE,
     "verify/device/optimiser.py": DEVICE,
     "verify/device/speed.py": DEVICE,

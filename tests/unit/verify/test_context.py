@@ -1,6 +1,7 @@
 """What a context derives from its expectation and its framework."""
 
 import importlib
+from pathlib import Path
 from types import SimpleNamespace
 
 import pytest
@@ -24,3 +25,10 @@ def test_only_an_expectation_can_name_the_baseline(
 def test_a_framework_with_empty_ldflags_links_no_blas(ldflags: str | None, linked: bool) -> None:
     framework = SimpleNamespace(flag={"blas.ldflags": ldflags}.get)
     assert context.Context(framework, None, "/tmp", "").has_ldflags is linked
+
+
+def test_a_copy_of_the_compile_folder(tmp_path: Path) -> None:
+    (tmp_path / "compiled/module").mkdir(parents=True)
+    framework = SimpleNamespace(flag={"base_compiledir": str(tmp_path / "compiled")}.get)
+    copy = context.Context(framework, None, str(tmp_path), "").compile_folder("other")
+    assert copy == str(tmp_path / "other") and (tmp_path / "other/module").is_dir()

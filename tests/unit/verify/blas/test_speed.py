@@ -80,5 +80,10 @@ def test_check_blas_is_left_out_where_it_takes_too_long(capsys: pytest.CaptureFi
     assert (timing.name, timing.samples) == ("check_blas 2000", [160.0])
 
 
+def test_calls_that_were_timed_already_count() -> None:
+    (timing,) = speed._check_blas(context(full=True), Update(), 2000, 1e9, [2.0] * 5)
+    assert timing.samples == [120.0]
+
+
 def test_numba_is_timed_only_where_it_is_the_linker() -> None:
     assert speed.numba_products(context()) == []

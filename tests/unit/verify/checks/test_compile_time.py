@@ -22,10 +22,16 @@ def test_the_import_is_timed_three_times_after_one_that_is_not(
 
     monkeypatch.setattr(compile_time.process, "call", call)
     framework = SimpleNamespace(name="theano")
+    monkeypatch.setenv("PYTHONPYCACHEPREFIX", "/elsewhere")
+    monkeypatch.delenv("PYTHONDONTWRITEBYTECODE", raising=False)
     (timing,) = compile_time.imports(SimpleNamespace(framework=framework, folder=str(tmp_path)))
     assert (timing.name, timing.unit, len(timing.samples)) == ("import", "s", 3)
     assert [command[1:] for command in commands] == [["-c", "import theano"]] * 4
-    assert environments[0]["PYTHONPYCACHEPREFIX"] == str(tmp_path / "bytecode")
+    assert "PYTHONDONTWRITEBYTECODE" not in environments[0]
+    # The environment has its own, to which nothing is added.
+    monkeypatch.delenv("PYTHONPYCACHEPREFIX")
+    compile_time.imports(SimpleNamespace(framework=framework, folder=str(tmp_path)))
+    assert environments[-1]["PYTHONDONTWRITEBYTECODE"] == "1"
 
 
 class Symbol:

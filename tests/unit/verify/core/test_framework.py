@@ -1,12 +1,15 @@
 """The interface to the frameworks, on modules that look like one."""
 
 import importlib
+import subprocess
 import sys
 from pathlib import Path
 from types import SimpleNamespace
 from typing import Any
 
 import pytest
+
+from stacks.core.disk import REPOSITORY
 
 framework = importlib.import_module("verify.core.framework")
 
@@ -34,6 +37,34 @@ def fake(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Any:
     yield framework.load()
     for name in [name for name in sys.modules if name.split(".")[0] == "aesara"]:
         del sys.modules[name]
+
+
+BYTECODE = """
+import os, sys
+sys.path[:0] = [SUITE, os.getcwd()]
+from verify.core import framework
+framework.keep_bytecode(os.path.join(os.getcwd(), "kept"))
+import theano
+print(sys.pycache_prefix == os.environ.get("PYTHONPYCACHEPREFIX"), theano.__cached__)
+"""
+
+
+def test_bytecode_is_kept_where_the_environment_has_none(tmp_path: Path) -> None:
+    (tmp_path / "theano.py").touch()
+    script = BYTECODE.replace("SUITE", repr(str(REPOSITORY)))
+
+    def run(*words: str) -> str:
+        command = [sys.executable, "-I", *words]
+        return subprocess.check_output(command, cwd=tmp_path, text=True).strip()
+
+    kept = f"{tmp_path}/kept{tmp_path}/theano.{sys.implementation.cache_tag}.pyc"
+    assert run("-c", script) == f"True {kept}"
+    assert Path(kept).is_file() and not (tmp_path / "__pycache__").exists()
+    run("-m", "compileall", "-q", "theano.py")
+    Path(kept).unlink()
+    own = tmp_path / f"__pycache__/theano.{sys.implementation.cache_tag}.pyc"
+    assert run("-c", script) == f"True {own}"
+    assert not Path(kept).exists()
 
 
 def test_the_first_installed_framework_is_loaded_without_its_profile(fake: Any) -> None:

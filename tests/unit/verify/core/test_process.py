@@ -31,6 +31,17 @@ def test_a_program_that_cannot_be_started() -> None:
         process.call(["no-such-program"], 1)
 
 
+def test_a_program_beside_this_one(tmp_path: Path) -> None:
+    path = str(tmp_path / "output")
+    started = process.Started([sys.executable, "-c", BOTH_STREAMS], path)
+    assert started.finish(60) == (3, "out\nerr", False)
+    code = "import os; print(os.environ['NAME'])"
+    started = process.Started([sys.executable, "-c", code], path, {"NAME": "value"})
+    assert started.finish(60).output == "value\n"
+    done = process.Started([sys.executable, "-c", SILENT], path).finish(1)
+    assert (done.status, done.output, done.timed_out) == (-9, "first\n", True)
+
+
 def test_each_line_restarts_the_limit() -> None:
     lines: list[str] = []
     done = process.follow([sys.executable, "-c", SLOW_LINES], 2, None, lines.append)

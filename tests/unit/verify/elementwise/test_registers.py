@@ -34,7 +34,15 @@ def run_check(monkeypatch: pytest.MonkeyPatch, processor: Processor, flags: str 
     monkeypatch.setattr(registers.native, "load", lambda *_: processor)
     flag = {"gcc.cxxflags": flags, "cxx": "g++"}.get
     framework = SimpleNamespace(flag=flag, name="theano")
-    return registers.check(SimpleNamespace(framework=framework, folder="/"), calls)
+    context = SimpleNamespace(
+        framework=framework, folder="/", compile_folder=lambda name: f"/{name}"
+    )
+    return registers.start(context, calls)()
+
+
+def ended(output: str) -> Any:
+    """Return a process that has printed this."""
+    return SimpleNamespace(finish=lambda seconds: SimpleNamespace(output=output))
 
 
 def test_an_operation_that_leaves_upper_halves_in_use_is_named(
@@ -68,16 +76,16 @@ def test_where_the_c_library_frees_them_another_process_examines_them(
     """As on processors without AVX-512: there every operation looked clean."""
     started = []
 
-    def call(command: list[str], seconds: float, environment: dict[str, str]) -> Any:
-        started.append((command[-3:], environment["GLIBC_TUNABLES"]))
-        return SimpleNamespace(output='noise\n{"unclean": ["tanh"], "count": 3}\n')
+    def start(command: list[str], path: str, environment: dict[str, str]) -> Any:
+        started.append((command[-3:], path, environment["GLIBC_TUNABLES"]))
+        return ended('noise\n{"unclean": ["tanh"], "count": 3}\n')
 
-    monkeypatch.setattr(registers.process, "call", call)
+    monkeypatch.setattr(registers.process, "Started", start)
     monkeypatch.setenv("GLIBC_TUNABLES", "glibc.malloc.check=1:glibc.cpu.hwcaps=-AVX2")
     check = run_check(monkeypatch, Processor(hides=True))
     assert check.status == "fail" and "still in use after tanh" in check.detail
     tunables = "glibc.malloc.check=1:glibc.cpu.hwcaps=Prefer_No_VZEROUPPER"
-    assert started == [(["registers-probe", "theano", "/"], tunables)]
+    assert started == [(["registers-probe", "theano", "/registers"], "/registers.txt", tunables)]
 
 
 @pytest.mark.parametrize(
@@ -93,8 +101,7 @@ def test_where_the_c_library_frees_them_another_process_examines_them(
 def test_what_the_other_process_cannot_tell(
     monkeypatch: pytest.MonkeyPatch, output: str, status: str | None, detail: str
 ) -> None:
-    done = SimpleNamespace(output=output)
-    monkeypatch.setattr(registers.process, "call", lambda *given: done)
+    monkeypatch.setattr(registers.process, "Started", lambda *given: ended(output))
     if status is None:
         with pytest.raises(RuntimeError, match=detail):
             run_check(monkeypatch, Processor(hides=True))
@@ -106,11 +113,10 @@ def test_what_the_other_process_cannot_tell(
 def test_there_they_may_be_hidden_too(monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr(registers.native, "load", lambda *_: Processor(hides=True))
     context = SimpleNamespace(framework=SimpleNamespace(flag={}.get), folder="/")
-    with pytest.raises(registers.UnknownError, match="the C library frees them"):
-        registers.examine(context, [], is_own_process=True)
+    assert registers.examine(context, []) is None
 
 
 def test_without_a_compiler_it_is_skipped() -> None:
     framework = SimpleNamespace(flag={"cxx": ""}.get)
-    check = registers.check(SimpleNamespace(framework=framework, folder="/"), [])
+    check = registers.start(SimpleNamespace(framework=framework, folder="/"), [])()
     assert (check.status, check.detail) == ("skip", "the framework has no C++ compiler")

@@ -1,0 +1,25 @@
+"""Check a scan in a process of its own. Started by scan.py.
+
+Arguments: the framework's module, and the folder to compile into. Prints the check as a JSON list.
+"""
+
+from __future__ import absolute_import, division, print_function
+
+import json
+
+from verify.checks import scan
+from verify.context import Context
+from verify.core import framework as frameworks
+from verify.core.fixes import explain
+from verify.core.report import failed
+
+
+def main(argv):
+    """Check, and print the result."""
+    name, folder = argv
+    frameworks.use_compile_folder(folder)
+    try:
+        check = scan.check(Context(frameworks.load(name), None, None, ""))
+    except Exception as error:
+        check = failed(scan.NAME, explain(error), scan.DEBUG)
+    print(json.dumps(check))
