@@ -17,7 +17,7 @@ NAME = "scan in C"
 STEPS = 50
 # Seconds for the program that checks: it compiles one long module.
 LONGEST = 600
-DEBUG = "run `python verify scan-probe MODULE FOLDER` to see it all"
+DEBUG = "run `python verify scan-probe MODULE FOLDER FLAGS` to see it all"
 
 
 def start(context):
@@ -26,7 +26,9 @@ def start(context):
     To compile the loop takes longer than any other check, on one processor.
     """
     folder = context.compile_folder("scan")
-    command = process.suite_command("scan-probe", context.framework.name, folder)
+    command = process.suite_command(
+        "scan-probe", context.framework.name, folder, context.user_flags
+    )
     started = process.Started(command, os.path.join(context.folder, "scan.txt"))
 
     def finish():

@@ -1,6 +1,7 @@
 """Check a scan in a process of its own. Started by scan.py.
 
-Arguments: the framework's module, and the folder to compile into. Prints the check as a JSON list.
+Arguments: the framework's module, the folder to compile into, and the framework's flags as the user
+has set them. Prints the check as a JSON list.
 """
 
 from __future__ import absolute_import, division, print_function
@@ -16,10 +17,10 @@ from verify.core.report import failed
 
 def main(argv):
     """Check, and print the result."""
-    name, folder = argv
+    name, folder, user_flags = argv
     frameworks.use_compile_folder(folder)
     try:
-        check = scan.check(Context(frameworks.load(name), None, None, ""))
+        check = scan.check(Context(frameworks.load(name), None, None, user_flags))
     except Exception as error:
         check = failed(scan.NAME, explain(error), scan.DEBUG)
     print(json.dumps(check))

@@ -19,7 +19,7 @@ def context(tmp_path: Path) -> Any:
     framework = SimpleNamespace(
         name="theano", flag={"base_compiledir": str(tmp_path / "compiled")}.get
     )
-    return Context(framework, None, str(tmp_path), "")
+    return Context(framework, None, str(tmp_path), "cxx=")
 
 
 def result(context: Any, monkeypatch: pytest.MonkeyPatch, script: str, limit: int = 60) -> Any:
@@ -33,7 +33,7 @@ def result(context: Any, monkeypatch: pytest.MonkeyPatch, script: str, limit: in
     monkeypatch.setattr(scan.process, "suite_command", command)
     monkeypatch.setattr(scan, "LONGEST", limit)
     check = scan.start(context)()
-    assert commands == [("scan-probe", "theano", f"{context.folder}/scan")]
+    assert commands == [("scan-probe", "theano", f"{context.folder}/scan", "cxx=")]
     return check
 
 
