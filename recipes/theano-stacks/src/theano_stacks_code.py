@@ -13,7 +13,7 @@ PLAIN = (type(None), bool, int, float, complex, str, bytes, slice, type(Ellipsis
 if PY2:
     PLAIN += (long, unicode)  # noqa: F821
 # Packages whose version, or whose files' hash, stands for their code.
-VERSIONED = ("theano", "numpy", "scipy", "six")
+VERSIONED = ("theano", "numpy", "scipy", "six", "pygpu")
 BUILT_IN = ("builtins", "__builtin__")
 LIBRARY = os.path.dirname(os.path.abspath(os.__file__))
 # What every class has.
