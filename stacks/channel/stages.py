@@ -16,6 +16,13 @@ class Wheel(Strict):
     site_packages: RelativePath = "site-packages"
 
 
+class FortranWheel(Strict):
+    """Unpack a wheel without its copies of GCC's libraries; see staging/fortran_wheel.py."""
+
+    stage: Literal["fortran-wheel"]
+    site_packages: RelativePath
+
+
 class Sdist(Strict):
     """Copy a pure Python package out of a source archive; see staging/wheel.py."""
 
@@ -229,6 +236,7 @@ class UserTarball(Strict):
 
 Extra = Annotated[
     Wheel
+    | FortranWheel
     | Sdist
     | PythonModules
     | CPython

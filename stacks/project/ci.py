@@ -33,7 +33,7 @@ def matrix(
     for variant in chosen:
         image = config_of(workspace, variant)
         packages = lock.read(workspace, variant, pins).packages
-        terms = [republish.get(package.name, PUBLISH[0]) for package in packages]
+        terms = [republish.get((each.name, each.version), PUBLISH[0]) for each in packages]
         jobs.append(
             {
                 "framework": variant.framework.name,
@@ -49,11 +49,11 @@ def matrix(
     return {"include": jobs}
 
 
-def _republish(workspace: Workspace) -> dict[str, str]:
-    """Return how the packages of the recipes may be republished, by name, the strictest of each."""
-    strictest: dict[str, str] = {}
+def _republish(workspace: Workspace) -> dict[tuple[str, str], str]:
+    """Return how the recipes' packages may be republished, by name and version: the strictest."""
+    strictest: dict[tuple[str, str], str] = {}
     for recipe in read_recipes(workspace.recipes).values():
-        terms = (recipe.about.republish, strictest.get(recipe.package.name, PUBLISH[0]))
-        known = [term for term in terms if term in PUBLISH]
-        strictest[recipe.package.name] = max(known, key=PUBLISH.index)
+        key = recipe.package.name, recipe.package.version
+        terms = (recipe.about.republish, strictest.get(key, PUBLISH[0]))
+        strictest[key] = max((term for term in terms if term in PUBLISH), key=PUBLISH.index)
     return strictest

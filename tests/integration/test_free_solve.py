@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import asyncio
-import os
 import shutil
 import subprocess
 from pathlib import Path
@@ -57,14 +56,16 @@ def test_the_name_alone_gives_an_environment_that_computes(
         "x = framework.tensor.vector()\n"
         "print(framework.__version__)\n"
         "print(float(framework.function([x], (x * x).sum())([3, 4])))\n"
+        "print(framework.config.cxx)\n"
     )
-    flags = f"base_compiledir={tmp_path / 'compiled'},cxx="
+    flags = f"base_compiledir={tmp_path / 'compiled'}"
     result = subprocess.run(
         [prefix / "bin/python", "-c", code],
-        env={"PATH": os.defpath, "THEANO_FLAGS": flags, "AESARA_FLAGS": flags}
+        env={"PATH": f"{prefix / 'bin'}", "THEANO_FLAGS": flags, "AESARA_FLAGS": flags}
         | {"PYTENSOR_FLAGS": flags, "HOME": str(tmp_path)},
         cwd=tmp_path,
         capture_output=True,
         text=True,
     )
-    assert result.stdout.splitlines()[-2:] == [version, "25.0"], result.stderr
+    assert result.stdout.splitlines()[-3:-1] == [version, "25.0"], result.stderr
+    assert result.stdout.splitlines()[-1].startswith(f"{prefix / 'bin'}/"), "no compiler"

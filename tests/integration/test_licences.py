@@ -47,6 +47,18 @@ def test_every_package_carries_its_licence(unpacked: dict[Path, Offer]) -> None:
     assert lacking == []
 
 
+def test_copies_of_gccs_libraries_are_declared(unpacked: dict[Path, Offer]) -> None:
+    """They are copyleft: a package that is published without sources must not have them."""
+    silent = [
+        f"{folder.name}: {path.name}"
+        for folder, offer in unpacked.items()
+        if "GPL" not in offer.recipe.about.license
+        for path in folder.rglob("lib*.so*")
+        if path.name.startswith(("libgfortran", "libquadmath", "libgomp", "libstdc++", "libgcc_s"))
+    ]
+    assert silent == []
+
+
 def test_no_package_is_for_a_python_that_its_maker_excludes(unpacked: dict[Path, Offer]) -> None:
     recipes = [offer.recipe for offer in unpacked.values()]
     pythons = [each.package.version for each in recipes if each.package.name == "python"]

@@ -12,6 +12,7 @@ from stacks.channel.staging import (
     cpython,
     cpython_source,
     debian_files,
+    fortran_wheel,
     forwarding_library,
     front_libraries,
     libraries,
@@ -27,6 +28,7 @@ from stacks.channel.staging.build_context import BuildContext
 
 STAGES: dict[str, Callable[[BuildContext], None]] = {
     "wheel": wheel.stage_wheel,
+    "fortran-wheel": fortran_wheel.stage,
     "sdist": wheel.stage_sdist,
     "python-modules": python_modules.stage,
     "cpython": cpython.stage,

@@ -15,6 +15,7 @@ from stacks.channel.stages import RelinkedWheel
 from stacks.channel.staging.build_context import BuildContext
 from stacks.channel.staging.dist_info import write_record
 from stacks.channel.staging.elf import PATCHELF, elf_files, imported, needed
+from stacks.channel.staging.fortran_wheel import overwrite_name, use_libgcc_runtime
 from stacks.channel.staging.own_files import copy_own_licences
 from stacks.channel.staging.replace_text import replace_once
 from stacks.channel.staging.shortened_elf import shorten
@@ -67,6 +68,7 @@ def stage(context: BuildContext) -> None:
     for path in modules:
         _relink(path, extra.replaces, context.scratch / "renames")
     _remove_library(context.root, extra.replaces)
+    use_libgcc_runtime(context.root, context.recipe)
     for pattern in extra.leave_out:
         _leave_out(context.root / extra.site_packages, pattern)
     for edit in extra.edits:
@@ -82,22 +84,8 @@ def stage(context: BuildContext) -> None:
 
 
 def _relink(module: Path, replaced: str, renames: Path) -> None:
-    """Overwrite the name of the wheel's library with the shorter common name, in place.
-
-    patchelf would add megabytes to each of these old files. The file needs no RPATH to the new
-    library: the executable's DT_RPATH leads there.
-    """
-    old = b"\0" + replaced.encode() + b"\0"
-    new = (b"\0" + COMMON_NAME.encode()).ljust(len(old), b"\0")
+    overwrite_name(module, replaced, COMMON_NAME)
     content = module.read_bytes()
-    if content.count(old) != 1 or len(new) != len(old):
-        raise IntegrityError(
-            f"{module.name}: the name {replaced} cannot be overwritten",
-            expected=f"that name once, and at least as long as {COMMON_NAME}",
-            found=f"{content.count(old)} times",
-            fix="pin another wheel",
-        )
-    content = content.replace(old, new)
     for name, renamed in GFORTRAN.items():
         content = content.replace(b"\0%s\0" % name.encode(), b"\0%s\0" % renamed.encode())
     module.write_bytes(content)

@@ -75,6 +75,7 @@ def test_the_code_of_a_stage_is_its_module_and_what_that_imports() -> None:
         "build_context.py",
         "dist_info.py",
         "elf.py",
+        "fortran_wheel.py",
         "own_files.py",
         "relinked_wheel.py",
         "replace_text.py",
