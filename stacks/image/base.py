@@ -42,6 +42,8 @@ FOLDERS = {
     "sys": 0o755, "tmp": 0o1777, "usr/local/bin": 0o755, "var/cache": 0o755, "var/lib": 0o755,
     "var/log": 0o755, "var/tmp": 0o1777,
 }  # fmt: skip
+# In the cache: the base, and its SHA-256 when it was made.
+ARCHIVE, DIGEST = "base.tar", "sha256"
 # Its presence tells an image that it lies on this base.
 MARKER = "etc/theano-stacks-base"
 LINKS = {
@@ -93,17 +95,26 @@ def name(workspace: Workspace) -> str:
 
 
 def tar(workspace: Workspace) -> Path:
-    """Return the base as a tar archive in the cache, made if it is missing.
+    """Return the base as a tar archive in the cache, made if it is missing or damaged.
 
     Raises FetchError or IntegrityError if a package is not available as pinned, DiskError.
     """
-    target = workspace.cache / "bases" / f"{key(workspace)}.tar"
-    with hold_lock(target, "the base of images"):
-        if target.is_file():
-            return target
-        with replace_atomically(target) as made:
-            write(workspace, made)
-    return target
+    folder = workspace.cache / "bases" / key(workspace)
+    with hold_lock(folder, "the base of images"):
+        if not _is_sound(folder):
+            with replace_atomically(folder) as new:
+                new.mkdir(parents=True)
+                write(workspace, new / ARCHIVE)
+                (new / DIGEST).write_text(sha256_of(new / ARCHIVE))
+    return folder / ARCHIVE
+
+
+def _is_sound(folder: Path) -> bool:
+    """Return whether a folder of the cache has a base with the digest that was noted for it."""
+    try:
+        return sha256_of(folder / ARCHIVE) == (folder / DIGEST).read_text()
+    except (OSError, ValueError):
+        return False
 
 
 def write(workspace: Workspace, target: Path) -> None:

@@ -25,7 +25,9 @@ LEFT = (
     "packages/.0a1b.1_2345ab.part/0a1b/stage-x/tree/file",
     "packages/.gone.lock",
     "layers/.0a1b.12345678.part/",
-    "bases/.0a1b.tar.12345678.part/0a1b.tar",
+    "bases/.0a1b.12345678.part/0a1b/base.tar",
+    "wheels/.0a1b.12345678.part/0a1b/six.whl",
+    "wheels/.gone.lock",
     "unpacked/.numpy-1.13.3-py27_0AmSYnZ/lib/file",
     "unpacked/gone-1.0-0.lock",
     "sources/sha256/0a/0a1b/old.deb.part",
@@ -122,7 +124,7 @@ def test_leftovers_are_collected_and_counted(
     assert not list(filled.cache.glob("*/.*.part/*/stage-*"))
     first, second = capsys.readouterr().err.splitlines()
     left = "removed what killed processes left in"
-    assert first == f"{left} {filled.cache}: 7 entries, 0.0 MB"
+    assert first == f"{left} {filled.cache}: 8 entries, 0.0 MB"
     assert second == f"{left} {filled.build}: 6 entries, 0.0 MB"
     leftovers.collect(filled, ("build", "cache"))
     assert capsys.readouterr().err == ""
@@ -234,7 +236,7 @@ def test_a_clean_of_the_cache_counts_and_removes_leftovers(
     # With the young download, which would resume.
     assert capsys.readouterr().err.splitlines() == [
         f"{left} {scratch_folder}: 1 entry, 0.0 MB",
-        f"{left} {filled.cache}: 8 entries, 0.0 MB",
+        f"{left} {filled.cache}: 9 entries, 0.0 MB",
     ]
     assert {path.name for path in filled.cache.iterdir()} == {"mine"}
     assert files(scratch_folder) == {"other/file"}
@@ -266,6 +268,6 @@ def test_a_scan_of_a_large_cache_reads_no_package(
     assert not list(leftovers.in_cache(own_workspace))
     cache = own_workspace.cache
     shards = [cache / f"sources/sha256/{number:02x}" for number in range(30)]
-    folders = [cache / name for name in ("", "bases", "layers", "packages", "sources", "unpacked")]
+    folders = [cache / name for name in leftovers.CACHE]
     pins = [shard / str(number) for number, shard in enumerate(shards)]
     assert sorted(scanned) == sorted([*folders, cache / "sources/sha256", *shards, *pins])

@@ -92,19 +92,43 @@ def test_every_package_of_the_locked_base_is_pinned(workspace: Workspace) -> Non
     assert [pin.name for pin in base.pins(workspace)] == sorted(base.read_base_file(workspace).debs)
 
 
-def test_the_licences_that_copyright_files_name(workspace: Workspace) -> None:
+def test_a_damaged_base_is_made_again(
+    workspace: Workspace, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    made = []
+
+    def write(workspace: Workspace, target: Path) -> None:
+        made.append(target)
+        target.write_bytes(b"the base")
+
+    monkeypatch.setattr(base, "write", write)
+    for damage in (None, b"The base", b""):
+        path = base.tar(workspace)
+        assert path.read_bytes() == b"the base"
+        assert base.tar(workspace) == path
+        if damage is not None:
+            path.write_bytes(damage)
+    assert base.tar(workspace).read_bytes() == b"the base"
+    assert len(made) == 3
+
+
+def test_the_licences_that_copyright_files_name(
+    workspace: Workspace, monkeypatch: pytest.MonkeyPatch
+) -> None:
     first, second = base.pins(workspace)[:2]
     texts = {
         first.name: b"Format: 1.0\nLicense: GPL-2+\n\nLicense: BSD-3\n",
         second.name: b"This is free text. License: whatever\n",
     }
-    archive = workspace.cache / "bases" / f"{base.key(workspace)}.tar"
-    archive.parent.mkdir(parents=True)
-    with tarfile.open(archive, "w") as file:
-        for name, text in texts.items():
-            entry = tarfile.TarInfo(f"usr/share/doc/{name}/copyright")
-            entry.size = len(text)
-            file.addfile(entry, io.BytesIO(text))
+
+    def write(workspace: Workspace, target: Path) -> None:
+        with tarfile.open(target, "w") as file:
+            for name, text in texts.items():
+                entry = tarfile.TarInfo(f"usr/share/doc/{name}/copyright")
+                entry.size = len(text)
+                file.addfile(entry, io.BytesIO(text))
+
+    monkeypatch.setattr(base, "write", write)
     found = base.licences(workspace)
     assert found[first] == ("BSD-3", "GPL-2+")
     assert found[second] == ()
