@@ -38,6 +38,7 @@ LACKING = "not at a mirror"
 LONG = (
     "engine",
     "test_examples",
+    "test_first_project",
     "test_bare_machine",
     "test_reproducible",
     "test_workloads",
@@ -50,6 +51,7 @@ MARKERS = {
     "test_page": "browser",
     "test_kernel": "browser",
     "test_examples": "examples",
+    "test_first_project": "examples",
 }
 
 

@@ -13,6 +13,7 @@ import pytest
 from unit.helpers.environments import write_manifest
 
 from integration.checking import checked, edited
+from stacks.environments.pip_install import link_or_copy
 from stacks.environments.settings import EXPECTATION
 from stacks.environments.verify import SUITE
 
@@ -82,7 +83,7 @@ def test_another_version_than_the_locked_one(good: Path, tmp_path: Path) -> None
 def own(prefix: Prefix, tmp_path: Path) -> Path:
     """Give a copy of an environment, for the test to damage."""
     place, copy = prefix("theano-1.0.5", "openblas"), tmp_path / "environment"
-    shutil.copytree(place, copy, symlinks=True, copy_function=os.link)
+    shutil.copytree(place, copy, symlinks=True, copy_function=link_or_copy)
     write_manifest(copy)
     return copy
 

@@ -7,6 +7,7 @@ import http.server
 import os
 import shutil
 import ssl
+import subprocess
 import sys
 import threading
 from collections.abc import Iterator
@@ -44,6 +45,12 @@ pytestmark = pytest.mark.usefixtures("no_other_place")
 DEAD = "http://127.0.0.1:9"
 THEN = datetime.datetime(2036, 3, 1, tzinfo=datetime.timezone.utc)
 DAY = datetime.timedelta(days=1)
+# Compiles C with the environment's own compiler, and calls its BLAS.
+COMPUTING = """
+import datetime, theano
+x = theano.tensor.dmatrix()
+print(datetime.date.today().year, float(theano.function([x], x.dot(x.T))([[3.0, 4.0]])[0, 0]))
+"""
 
 
 @pytest.fixture
@@ -222,3 +229,11 @@ def test_in_2036_a_real_variant_comes_from_a_published_channel(
         )
     assert f"0 packages built, {len(locked)} fetched from {address}" in errors
     assert output.strip() == str(place)
+    computed = subprocess.run(
+        [*in_2036, place / "bin/python", "-c", COMPUTING],
+        env={**environment, "HOME": str(tmp_path)},
+        capture_output=True,
+        text=True,
+        check=False,
+    )
+    assert computed.stdout.split() == ["2036", "25.0"], computed.stderr
