@@ -12,6 +12,7 @@ from stacks.core.workspace import Workspace
 from stacks.environments import in_use, kernel, leftovers, prefix, ready, repair, reports
 from stacks.environments.folders import folder_of
 from stacks.environments.reports import report_path
+from stacks.variants.stack import FLAVOURS, build_folder
 from stacks.variants.variant import Variant
 
 # What other modules make in the cache.
@@ -40,6 +41,7 @@ def clean(workspace: Workspace, variants: Sequence[Variant] | None, *, cache: bo
                 kernel.folder_of_packages(folder_of(workspace, v)),
                 report_path(workspace, v),
                 reports.workload_reports(workspace, v),
+                *([build_folder(v.file) / FLAVOURS] if v.file else []),
             )
         ]
     if cache:

@@ -166,16 +166,34 @@ def verify(
 @task(
     "recommend",
     "recommend -- python train.py",
+    "recommend --variant model/stack.yaml -- python model/train.py",
     help={
+        "variant": "with a program: the stack.yaml that has its packages; each flavour that fits "
+        "is built with them",
         "framework": FRAMEWORK,
         "rounds": "number of rounds; each measures every variant once (default: 7)",
     },
     takes_command=True,
 )
-def recommend(context: Context, framework: str = "", rounds: int = 7) -> None:
+def recommend(context: Context, variant: str = "", framework: str = "", rounds: int = 7) -> None:
     """Measure the built variants, or your program after -- on them; name the fastest."""
     workspace = default_workspace()
-    if program := remainder():
+    program = remainder()
+    if variant:
+        from stacks.bench import stack_flavours
+        from stacks.core.errors import UsageError
+        from stacks.variants.load import load_variant
+
+        chosen = load_variant(workspace, variant, framework or None)
+        if not chosen.file or not program:
+            raise UsageError(
+                "--variant is for a stack.yaml and its program",
+                expected="--variant PATH/stack.yaml -- python train.py",
+                fix="without it, all variants that are built and verified are timed",
+            )
+        stack_flavours.recommend(workspace, chosen, program, rounds)
+        return
+    if program:
         from stacks.bench import own_program
 
         own_program.bench_named(workspace, [], framework, program, rounds=rounds)

@@ -2,7 +2,8 @@
 
 PATH/stack.yaml     what a person writes
 PATH/stack.lock/    its lock, to be committed
-PATH/stack.build/   its environment and reports; it can be removed at any time
+PATH/stack.build/   its environment and reports, and copies of it on other flavours (`recommend`);
+                    it can be removed at any time
 """
 
 from __future__ import annotations
@@ -25,6 +26,8 @@ from stacks.core.models import Flag, Line, Setting, Spec, Strict
 from stacks.variants.files import FloatX, Variables
 
 NAME = "stack.yaml"
+# In the folder of its environment: copies of it on other flavours.
+FLAVOURS = "flavours"
 MAX_REQUIREMENTS = 1 << 20
 
 TEMPLATE = """\
