@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import asyncio
+import os
 import shutil
 import subprocess
 from pathlib import Path
@@ -61,7 +62,7 @@ def test_the_name_alone_gives_an_environment_that_computes(
     flags = f"base_compiledir={tmp_path / 'compiled'}"
     result = subprocess.run(
         [prefix / "bin/python", "-c", code],
-        env={"PATH": f"{prefix / 'bin'}", "THEANO_FLAGS": flags, "AESARA_FLAGS": flags}
+        env={"PATH": f"{prefix / 'bin'}:{os.defpath}", "THEANO_FLAGS": flags, "AESARA_FLAGS": flags}
         | {"PYTENSOR_FLAGS": flags, "HOME": str(tmp_path)},
         cwd=tmp_path,
         capture_output=True,
