@@ -134,7 +134,9 @@ def processes_in(environment: Path) -> list[str]:
     found = []
     for entry in Path("/proc").iterdir():
         try:
-            if entry.name.isdigit() and os.readlink(entry / "exe").startswith(str(environment)):
+            if entry.name.isdigit() and str((entry / "exe").readlink()).startswith(
+                str(environment)
+            ):
                 found.append(entry.name)
         except OSError:
             # It has ended, or is another user's.
