@@ -166,16 +166,34 @@ def verify(
 @task(
     "recommend",
     "recommend -- python train.py",
+    "recommend --variant stack.yaml -- python train.py",
     help={
+        "variant": "the path of a stack.yaml: lock and build it on every flavour that fits, and "
+        "time your program after -- on these",
         "framework": FRAMEWORK,
         "rounds": "number of rounds; each measures every variant once (default: 7)",
     },
     takes_command=True,
 )
-def recommend(context: Context, framework: str = "", rounds: int = 7) -> None:
+def recommend(context: Context, variant: str = "", framework: str = "", rounds: int = 7) -> None:
     """Measure the built variants, or your program after -- on them; name the fastest."""
     workspace = default_workspace()
-    if program := remainder():
+    program = remainder()
+    if variant:
+        from stacks.bench import stack_flavours
+        from stacks.core.errors import UsageError
+        from stacks.core.process import quoted
+        from stacks.variants.load import load_variant
+
+        if not program:
+            raise UsageError(
+                "--variant without a program",
+                fix=f"./invoke recommend --variant {quoted([variant])} -- python train.py",
+            )
+        chosen = load_variant(workspace, variant, framework or None)
+        stack_flavours.recommend(workspace, chosen, program, rounds=rounds)
+        return
+    if program:
         from stacks.bench import own_program
 
         own_program.bench_named(workspace, [], framework, program, rounds=rounds)

@@ -1,0 +1,109 @@
+"""A stack.yaml on every flavour that fits: copies with another `extends`, built to time a program.
+
+PATH/stack.build/flavours/FLAVOUR/stack.yaml has its lock and environment beside it, like any other.
+"""
+
+from __future__ import annotations
+
+import json
+import sys
+from collections.abc import Sequence
+
+from stacks.bench import own_program
+from stacks.bench.candidates import Candidate, candidates
+from stacks.channel.offers import read_channel
+from stacks.core.console import display_path
+from stacks.core.disk import write_atomically
+from stacks.core.errors import StaleError, UsageError, VerifyError
+from stacks.core.workspace import Workspace
+from stacks.environments import build, stack_lock
+from stacks.environments import verify as verification
+from stacks.locks import lock
+from stacks.variants import stack
+from stacks.variants.load import load_variant, on_framework
+from stacks.variants.variant import Variant
+
+
+def recommend(
+    workspace: Workspace, variant: Variant, command: Sequence[str], *, rounds: int = 0
+) -> None:
+    """Time a program on a stack's flavours, and print the line for its stack.yaml.
+
+    What is locked and built is used again. The stack's own lock and environment stay as they are.
+    rounds: 0 for the default. Raises UsageError if the variant is no stack or fewer than two
+    flavours fit, ProgramError if the program fails.
+    """
+    if not variant.file:
+        raise UsageError(
+            f"--variant {variant.name}: a flavour of the project",
+            expected="the path of a stack.yaml, whose flavour is chosen",
+            fix="leave out --variant: all built variants of the framework are timed then",
+        )
+    found = [built for each in copies(workspace, variant) if (built := ready(workspace, each))]
+    if len(found) < 2:
+        raise UsageError(
+            f"{display_path(variant.file)}: nothing to choose from",
+            expected="at least two flavours that its packages fit",
+            found=", ".join(candidate.variant.name for candidate in found) or "none",
+        )
+    fastest = own_program.bench(found, command, rounds=rounds or own_program.ROUNDS)
+    names = {candidate.variant.id: candidate.variant.name for candidate in found}
+    own = stack.read(variant.file).content.extends
+    file = display_path(variant.file)
+    if fastest is None:
+        print(f"leave {file} as it is: extends: {own}")
+    elif names[fastest] == own:
+        print(f"{file} has it already: extends: {own}")
+    else:
+        print(f"put this line into {file} instead of `extends: {own}`, then lock and build it:")
+        print(f"extends: {names[fastest]}")
+    folder = display_path(stack.flavours_folder(variant.file))
+    print(
+        f"the environments are in {folder}; ./invoke clean {variant.option} removes them, too",
+        file=sys.stderr,
+    )
+
+
+def copies(workspace: Workspace, variant: Variant) -> list[Variant]:
+    """Write the stack on each flavour for the processor but the baseline's; return them."""
+    assert variant.file
+    own = stack.read(variant.file)
+    stack.make_build_folder(variant.file)
+    flavours = on_framework(workspace, own.content.framework)
+    written = []
+    for flavour in flavours:
+        if flavour.device != "cpu" or flavour.baseline:
+            continue
+        content = own.content.model_dump(mode="json", exclude_unset=True)
+        # A path of requirements is meant from the stack's own folder.
+        content.pop("requirements", None)
+        content |= {"extends": flavour.name, "pip": own.requests}
+        folder = stack.flavours_folder(variant.file) / flavour.name
+        folder.mkdir(parents=True, exist_ok=True)
+        # JSON is YAML.
+        text = json.dumps(content, indent=1) + "\n"
+        write_atomically(folder / stack.NAME, text.encode())
+        written.append(load_variant(workspace, str(folder)))
+    return written
+
+
+def ready(workspace: Workspace, variant: Variant) -> Candidate | None:
+    """Return a copy locked, built and verified; None, and the reason printed, if it does not fit.
+
+    Other errors, such as those of the network, are raised.
+    """
+    for current in candidates(workspace, [variant]):
+        if current.verified:
+            return current
+    try:
+        try:
+            lock.check(workspace, variant, read_channel(workspace))
+        except (StaleError, UsageError):  # It is of another stack.yaml, or there is none.
+            stack_lock.relock(workspace, variant)
+        place = build.make_environment(workspace, variant)
+        verification.verify_variant(workspace, variant, place)
+    except (UsageError, VerifyError) as error:
+        print(f"left out: {variant.name}: {error}", file=sys.stderr)
+        return None
+    [candidate] = candidates(workspace, [variant])
+    return candidate
