@@ -138,12 +138,12 @@ def bench(
     *,
     rounds: int = ROUNDS,
     json_file: Path | None = None,
-) -> None:
+) -> str | None:
     """Time a program on variants in rounds, after a first run of each; print a table.
 
     The first run compiles what the environment has not compiled before. json_file: also write every
-    run there. Raises ProgramError with the program's status if it fails, CommandError if it cannot
-    be started; then no figure is kept.
+    run there. Returns the fastest variant if the rounds show one. Raises ProgramError with the
+    program's status if it fails, CommandError if it cannot be started; then no figure is kept.
     """
     if rounds < 1:
         raise UsageError(f"--rounds {rounds}", expected="at least 1")
@@ -158,7 +158,7 @@ def bench(
             first[name] = result
         of = f"round {number} of {rounds}" if number else "first run"
         print(f"  {of}: {name}: {result.wall:.2f} s", file=sys.stderr, flush=True)
-    show(first, timed)
+    best = show(first, timed)
     if json_file:
         content = {
             "schema": SCHEMA,
@@ -167,6 +167,7 @@ def bench(
             "rounds": {name: [asdict(run) for run in found] for name, found in timed.items()},
         }
         write_atomically(json_file, json.dumps(content, indent=1, sort_keys=True) + "\n")
+    return best
 
 
 def turns(candidates: Sequence[Candidate], rounds: int) -> Iterator[tuple[int, Candidate]]:
@@ -234,8 +235,8 @@ def _read(output: Iterator[bytes], marks: Marks) -> bytes:
     return b"".join(lines)
 
 
-def show(first: dict[str, ProgramRun], timed: dict[str, list[ProgramRun]]) -> None:
-    """Print a line for each variant, then the fastest if the rounds show one."""
+def show(first: dict[str, ProgramRun], timed: dict[str, list[ProgramRun]]) -> str | None:
+    """Print a line for each variant, then the fastest if the rounds show one; return that."""
     reference = next(iter(timed))
     has_steps = all(run.step for found in timed.values() for run in found)
     rows = []
@@ -258,6 +259,14 @@ def show(first: dict[str, ProgramRun], timed: dict[str, list[ProgramRun]]) -> No
     names = ("first run", "wall (quartiles)", "CPU", "compile", "step", "peak", "times as fast")
     print_table(("variant",), names, rows)
     print(f"\n{verdict(timed, has_steps)}")
+    return fastest(timed, has_steps)
+
+
+def fastest(timed: dict[str, list[ProgramRun]], has_steps: bool) -> str | None:
+    """Return the fastest of several variants, None if the rounds show none."""
+    best = _lowest(timed, has_steps)
+    ratios = [_ratio(timed[best], timed[name], has_steps) for name in timed if name != best]
+    return best if ratios and all(ratio.significant for ratio in ratios) else None
 
 
 def verdict(timed: dict[str, list[ProgramRun]], has_steps: bool) -> str:
@@ -265,15 +274,14 @@ def verdict(timed: dict[str, list[ProgramRun]], has_steps: bool) -> str:
     measure = "step" if has_steps else "whole program"
     if len(timed) < 2:
         return "one variant: nothing to compare it with"
-
-    def middle(name: str) -> float:
-        return statistics.median(_values(timed[name], has_steps))
-
-    best = min(timed, key=middle)
-    ratios = [_ratio(timed[best], timed[name], has_steps) for name in timed if name != best]
-    if all(ratio.significant for ratio in ratios):
+    if best := fastest(timed, has_steps):
         return f"{measure}: {best} is the fastest"
+    best = _lowest(timed, has_steps)
     return f"{measure}: the rounds show no fastest variant; {best} has the lowest median"
+
+
+def _lowest(timed: dict[str, list[ProgramRun]], has_steps: bool) -> str:
+    return min(timed, key=lambda name: statistics.median(_values(timed[name], has_steps)))
 
 
 def _values(found: Sequence[ProgramRun], has_steps: bool) -> list[float]:

@@ -1,7 +1,6 @@
-"""A stack.yaml on every flavour that fits it, to find the fastest for its program.
+"""A stack.yaml on every flavour that fits: copies with another `extends`, built to time a program.
 
-STACK.build/flavours/FLAVOUR/stack.yaml is a copy with another `extends`, with its own lock,
-environment and report. The person's own stack.yaml and lock stay as they are.
+PATH/stack.build/flavours/FLAVOUR/stack.yaml has its lock and environment beside it, like any other.
 """
 
 from __future__ import annotations
@@ -15,75 +14,96 @@ from stacks.bench.candidates import Candidate, candidates
 from stacks.channel.offers import read_channel
 from stacks.core.console import display_path
 from stacks.core.disk import write_atomically
-from stacks.core.errors import StacksError, UsageError
+from stacks.core.errors import StaleError, UsageError, VerifyError
 from stacks.core.workspace import Workspace
-from stacks.environments import build, stack_lock, verify
+from stacks.environments import build, stack_lock
+from stacks.environments import verify as verification
 from stacks.locks import lock
 from stacks.variants import stack
 from stacks.variants.load import load_variant, on_framework
 from stacks.variants.variant import Variant
 
 
-def recommend(workspace: Workspace, variant: Variant, command: Sequence[str], rounds: int) -> None:
-    """Time a stack's program on all flavours; print the table, and how to use another flavour.
+def recommend(
+    workspace: Workspace, variant: Variant, command: Sequence[str], *, rounds: int = 0
+) -> None:
+    """Time a program on a stack's flavours, and print the line for its stack.yaml.
 
-    Flavours that cannot be locked, built or verified with the stack's packages are left out, with
-    the reason. Raises UsageError if none is left, and what a run of the program raises.
+    What is locked and built is used again. The stack's own lock and environment stay as they are.
+    rounds: 0 for the default. Raises UsageError if the variant is no stack or fewer than two
+    flavours fit, ProgramError if the program fails.
     """
-    found = []
-    for copy in copies(workspace, variant):
-        try:
-            found += [_candidate(workspace, copy)]
-        except StacksError as error:
-            print(f"left out: {copy.id}: {error.what.splitlines()[0]}", file=sys.stderr)
-    assert variant.file
-    if not found:
+    if not variant.file:
         raise UsageError(
-            f"no flavour of {variant.framework.name} has the packages of "
-            f"{display_path(variant.file)}",
-            fix=f"./invoke lock {variant.option} says why",
+            f"--variant {variant.name}: a flavour of the project",
+            expected="the path of a stack.yaml, whose flavour is chosen",
+            fix="leave out --variant: all built variants of the framework are timed then",
         )
-    own_program.bench(found, command, rounds=rounds)
-    print(f"to use one, write its name as `extends:` into {display_path(variant.file)} and lock it")
+    found = [built for each in copies(workspace, variant) if (built := ready(workspace, each))]
+    if len(found) < 2:
+        raise UsageError(
+            f"{display_path(variant.file)}: nothing to choose from",
+            expected="at least two flavours that its packages fit",
+            found=", ".join(candidate.variant.name for candidate in found) or "none",
+        )
+    fastest = own_program.bench(found, command, rounds=rounds or own_program.ROUNDS)
+    names = {candidate.variant.id: candidate.variant.name for candidate in found}
+    own = stack.read(variant.file).content.extends
+    file = display_path(variant.file)
+    if fastest is None:
+        print(f"leave {file} as it is: extends: {own}")
+    elif names[fastest] == own:
+        print(f"{file} has it already: extends: {own}")
+    else:
+        print(f"put this line into {file} instead of `extends: {own}`, then lock and build it:")
+        print(f"extends: {names[fastest]}")
+    folder = display_path(stack.flavours_folder(variant.file))
+    print(
+        f"the environments are in {folder}; ./invoke clean {variant.option} removes them, too",
+        file=sys.stderr,
+    )
 
 
 def copies(workspace: Workspace, variant: Variant) -> list[Variant]:
-    """Write a copy of a stack.yaml for each flavour for the processor, and return the variants.
-
-    The baseline is not one of them: it is slow on purpose.
-    """
+    """Write the stack on each flavour for the processor but the baseline's; return them."""
     assert variant.file
-    original = stack.read(variant.file)
+    own = stack.read(variant.file)
     stack.make_build_folder(variant.file)
-    folder = stack.build_folder(variant.file) / stack.FLAVOURS
-    flavours = [
-        each.name
-        for each in on_framework(workspace, variant.framework.name)
-        if each.device == "cpu" and not each.baseline
-    ]
-    made = []
-    for name in flavours:
-        content = original.content.model_copy(
-            update={"extends": name, "pip": original.requests, "requirements": None}
-        )
-        file = folder / name / stack.NAME
-        file.parent.mkdir(parents=True, exist_ok=True)
-        # JSON is YAML, and quotes every value.
-        text = json.dumps(content.model_dump(mode="json", exclude_defaults=True), indent=1)
-        write_atomically(file, text + "\n")
-        made.append(load_variant(workspace, str(file)))
-    return made
+    flavours = on_framework(workspace, own.content.framework)
+    written = []
+    for flavour in flavours:
+        if flavour.device != "cpu" or flavour.baseline:
+            continue
+        content = own.content.model_dump(mode="json", exclude_unset=True)
+        # A path of requirements is meant from the stack's own folder.
+        content.pop("requirements", None)
+        content |= {"extends": flavour.name, "pip": own.requests}
+        folder = stack.flavours_folder(variant.file) / flavour.name
+        folder.mkdir(parents=True, exist_ok=True)
+        # JSON is YAML.
+        text = json.dumps(content, indent=1) + "\n"
+        write_atomically(folder / stack.NAME, text.encode())
+        written.append(load_variant(workspace, str(folder)))
+    return written
 
 
-def _candidate(workspace: Workspace, variant: Variant) -> Candidate:
-    """Lock, build and verify a copy where that was not done before."""
+def ready(workspace: Workspace, variant: Variant) -> Candidate | None:
+    """Return a copy locked, built and verified; None, and the reason printed, if it does not fit.
+
+    Other errors, such as those of the network, are raised.
+    """
+    for current in candidates(workspace, [variant]):
+        if current.verified:
+            return current
     try:
-        lock.check(workspace, variant, read_channel(workspace))
-    except StacksError:
-        stack_lock.relock(workspace, variant)
-    place = build.make_environment(workspace, variant)
+        try:
+            lock.check(workspace, variant, read_channel(workspace))
+        except (StaleError, UsageError):  # It is of another stack.yaml, or there is none.
+            stack_lock.relock(workspace, variant)
+        place = build.make_environment(workspace, variant)
+        verification.verify_variant(workspace, variant, place)
+    except (UsageError, VerifyError) as error:
+        print(f"left out: {variant.name}: {error}", file=sys.stderr)
+        return None
     [candidate] = candidates(workspace, [variant])
-    if not candidate.verified:
-        verify.verify_variant(workspace, variant, place)
-        [candidate] = candidates(workspace, [variant])
     return candidate

@@ -12,7 +12,8 @@ from stacks.core.workspace import Workspace
 from stacks.environments import in_use, kernel, leftovers, prefix, ready, repair, reports
 from stacks.environments.folders import folder_of
 from stacks.environments.reports import report_path
-from stacks.variants.stack import FLAVOURS, build_folder
+from stacks.variants import stack
+from stacks.variants.load import load_variant
 from stacks.variants.variant import Variant
 
 # What other modules make in the cache.
@@ -29,6 +30,8 @@ def clean(workspace: Workspace, variants: Sequence[Variant] | None, *, cache: bo
     the leftovers of killed processes, which are counted, also those in TMPDIR. Raises
     in_use.InUseError, and removes nothing, if a process uses any of it.
     """
+    if variants is not None:
+        variants = [each for v in variants for each in (v, *_on_flavours(workspace, v))]
     if variants is None:
         paths = sorted(workspace.build.glob("*"))
     else:
@@ -41,7 +44,7 @@ def clean(workspace: Workspace, variants: Sequence[Variant] | None, *, cache: bo
                 kernel.folder_of_packages(folder_of(workspace, v)),
                 report_path(workspace, v),
                 reports.workload_reports(workspace, v),
-                *([build_folder(v.file) / FLAVOURS] if v.file else []),
+                *([stack.flavours_folder(v.file)] if v.file else []),
             )
         ]
     if cache:
@@ -76,3 +79,11 @@ def clean(workspace: Workspace, variants: Sequence[Variant] | None, *, cache: bo
         if cache:
             # The locks of what was removed.
             leftovers.remove(leftovers.in_cache(workspace), workspace.cache)
+
+
+def _on_flavours(workspace: Workspace, variant: Variant) -> list[Variant]:
+    """Return a stack's copies on other flavours, which a process may use."""
+    if not variant.file:
+        return []
+    files = sorted(stack.flavours_folder(variant.file).glob(f"*/{stack.NAME}"))
+    return [load_variant(workspace, str(file)) for file in files]

@@ -166,10 +166,10 @@ def verify(
 @task(
     "recommend",
     "recommend -- python train.py",
-    "recommend --variant model/stack.yaml -- python model/train.py",
+    "recommend --variant stack.yaml -- python train.py",
     help={
-        "variant": "with a program: the stack.yaml that has its packages; each flavour that fits "
-        "is built with them",
+        "variant": "the path of a stack.yaml: lock and build it on every flavour that fits, and "
+        "time your program after -- on these",
         "framework": FRAMEWORK,
         "rounds": "number of rounds; each measures every variant once (default: 7)",
     },
@@ -182,16 +182,16 @@ def recommend(context: Context, variant: str = "", framework: str = "", rounds: 
     if variant:
         from stacks.bench import stack_flavours
         from stacks.core.errors import UsageError
+        from stacks.core.process import quoted
         from stacks.variants.load import load_variant
 
-        chosen = load_variant(workspace, variant, framework or None)
-        if not chosen.file or not program:
+        if not program:
             raise UsageError(
-                "--variant is for a stack.yaml and its program",
-                expected="--variant PATH/stack.yaml -- python train.py",
-                fix="without it, all variants that are built and verified are timed",
+                "--variant without a program",
+                fix=f"./invoke recommend --variant {quoted([variant])} -- python train.py",
             )
-        stack_flavours.recommend(workspace, chosen, program, rounds)
+        chosen = load_variant(workspace, variant, framework or None)
+        stack_flavours.recommend(workspace, chosen, program, rounds=rounds)
         return
     if program:
         from stacks.bench import own_program

@@ -126,6 +126,11 @@ def build_folder(file: Path) -> Path:
     return file.with_suffix(".build")
 
 
+def flavours_folder(file: Path) -> Path:
+    """Return the folder of a stack's copies on other flavours, which `recommend` makes."""
+    return build_folder(file) / "flavours"
+
+
 def make_build_folder(file: Path) -> None:
     """Make the folder of a stack's environment and reports; git leaves it alone."""
     folder = build_folder(file)

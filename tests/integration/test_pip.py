@@ -8,7 +8,6 @@ import hashlib
 import importlib.metadata
 import json
 import os
-import shutil
 import subprocess
 import sys
 import zipfile
@@ -16,15 +15,18 @@ from pathlib import Path
 
 import pytest
 
+from integration.conda_client import Conda
 from integration.conftest import MakePrefix
 from integration.tiny import Tiny
 from stacks.core.disk import REPOSITORY
-from stacks.core.workspace import default_workspace
+from stacks.core.workspace import Workspace, default_workspace
 from stacks.environments import build as pipeline
 from stacks.environments import pip_settings
 from stacks.environments.additions import normal
 from stacks.environments.folders import READY
 from stacks.environments.settings import EXPECTATION
+from stacks.locks import uv
+from stacks.sources.pins import read_pins
 from stacks.variants.load import all_variants
 
 FLAVOURS = ("openblas", "pip-openblas", "gpuarray")
@@ -36,6 +38,12 @@ VARIANTS = sorted(
 # Debian's Python 2.7 has metadata of these modules of the standard library; pip leaves them out.
 STANDARD = {"python", "argparse", "wsgiref"}
 QUIET = ("--disable-pip-version-check",)
+
+
+@pytest.fixture(scope="session")
+def uv_program(workspace: Workspace, tmp_path_factory: pytest.TempPathFactory) -> Path:
+    """Give the uv that `lock` uses."""
+    return uv.unpack(workspace, read_pins(workspace.sources_lock), tmp_path_factory.mktemp("uv"))
 
 
 def wheel(folder: Path, name: str, version: str, *requires: str) -> None:
@@ -99,7 +107,7 @@ def check_records(place: Path) -> dict[str, str]:
     return found
 
 
-def check_lists(place: Path) -> None:
+def check_lists(place: Path, uv_program: Path, conda: Conda) -> None:
     """Compare the packages that pip, importlib.metadata, pkg_resources, uv and the lock name."""
     found = check_records(place)
     locked = json.loads((place / EXPECTATION).read_bytes())["packages"]
@@ -112,24 +120,33 @@ def check_lists(place: Path) -> None:
     has_it = subprocess.run([python, "-c", code], capture_output=True, text=True, check=False)
     if has_it.returncode == 0:
         assert {normal(name) for name in has_it.stdout.split()} - STANDARD == found.keys()
-    if (program := shutil.which("uv")) and "python2" not in str(site_packages(place)):
+    # uv knows no Python 2.7.
+    if "python2" not in str(site_packages(place)):
         output = subprocess.check_output(
-            [program, "pip", "list", "--format=json", "--python", python], cwd=place
+            [uv_program, "pip", "list", "--format=json", "--python", python], cwd=place
         )
         assert {each["name"]: each["version"] for each in json.loads(output)} == found
+    listed = json.loads(conda.succeed("list", "--json", "--prefix", place))
+    by_conda = {normal(each["name"]): each["version"] for each in listed}
+    assert len(by_conda) == len(listed), "conda lists a package twice"
+    assert found.items() <= by_conda.items()
+    others = {normal(each["name"]) for each in listed if each["channel"] == "pypi"}
+    assert others - STANDARD == by_pip
     subprocess.run([python, "-m", "pip", "check", *QUIET], check=True)
 
 
 @pytest.mark.parametrize("name", ["by-conda", "by-pip"])
-def test_all_programs_list_the_same_small_packages(name: str, tiny: Tiny) -> None:
-    check_lists(tiny.make(name))
+def test_all_programs_list_the_same_small_packages(
+    name: str, tiny: Tiny, uv_program: Path, conda: Conda
+) -> None:
+    check_lists(tiny.make(name), uv_program, conda)
 
 
 @pytest.mark.parametrize(("framework", "flavour"), VARIANTS)
 def test_all_programs_list_the_same_packages(
-    framework: str, flavour: str, prefix: MakePrefix
+    framework: str, flavour: str, prefix: MakePrefix, uv_program: Path, conda: Conda
 ) -> None:
-    check_lists(prefix(framework, flavour))
+    check_lists(prefix(framework, flavour), uv_program, conda)
 
 
 def verified(place: Path) -> subprocess.CompletedProcess[str]:

@@ -1,88 +1,121 @@
+"""A stack.yaml on other flavours: which, what their files say, and what is printed."""
+
 from __future__ import annotations
 
+import json
+import shlex
+from collections.abc import Callable
 from pathlib import Path
 
 import pytest
 
 from stacks.bench import own_program, stack_flavours
+from stacks.bench.candidates import Candidate
 from stacks.core.errors import UsageError
 from stacks.core.workspace import Workspace
-from stacks.environments.clean import clean
+from stacks.locks.lock import Lock
 from stacks.variants import stack
 from stacks.variants.load import load_variant
 from stacks.variants.variant import Variant
 
-TEXT = """\
-summary: "a: summary"
+STACK = """\
+summary: mine
 extends: openblas
-framework: theano-0.8.2
-pip: [lasagne==0.1]
-requirements: r.txt
-environment: {A: "1"}
+framework: theano-1.0.5
+pip: [decorator]
+requirements: requirements.txt
+flags: {exception_verbosity: high}
+environment: {MINE: "1"}
 """
 
 
 @pytest.fixture
-def variant(workspace: Workspace, tmp_path: Path) -> Variant:
+def own(workspace: Workspace, tmp_path: Path) -> Variant:
     folder = tmp_path / "my prøject"
     folder.mkdir()
-    (folder / "r.txt").write_text("six\n")
-    (folder / "stack.yaml").write_text(TEXT)
+    (folder / stack.NAME).write_text(STACK)
+    (folder / "requirements.txt").write_text("tabulate==0.9.0\n")
     return load_variant(workspace, str(folder))
 
 
-def test_copies_differ_in_the_flavour_alone(workspace: Workspace, variant: Variant) -> None:
-    made = stack_flavours.copies(workspace, variant)
-    names = [each.name for each in made]
-    assert names == sorted({"blis", "mkl", "mkl-amdlibm", "openblas", "openblas-amdlibm"}
-        | {"pip-openblas"})  # fmt: skip
-    for each in made:
-        assert each.requests == ("lasagne==0.1", "six")
-        assert (each.summary, each.variables["A"]) == ("a: summary", "1")
-        assert each.framework == variant.framework
-    [same] = [each for each in made if each.name == "openblas"]
-    assert same.conda_specs() == variant.conda_specs()
-    assert variant.file and variant.file.read_text() == TEXT
+@pytest.fixture
+def recommend(
+    workspace: Workspace, own: Variant, monkeypatch: pytest.MonkeyPatch
+) -> Callable[..., None]:
+    """Give a call with the flavours that fit, and the one that the rounds show as the fastest."""
+
+    def call(fit: tuple[str, ...], fastest: str | None) -> None:
+        def ready(_: Workspace, copy: Variant) -> Candidate | None:
+            lock = Lock((), (), "", "", "")
+            return Candidate(copy, Path("/"), lock, None) if copy.name in fit else None
+
+        def bench(found: list[Candidate], command: list[str], *, rounds: int) -> str | None:
+            assert ([c.variant.name for c in found], command) == (sorted(fit), ["train"])
+            assert rounds == own_program.ROUNDS
+            return fastest
+
+        monkeypatch.setattr(stack_flavours, "ready", ready)
+        monkeypatch.setattr(own_program, "bench", bench)
+        stack_flavours.recommend(workspace, own, ["train"])
+
+    return call
 
 
-def test_flavours_that_do_not_fit_are_named(
-    workspace: Workspace,
-    variant: Variant,
-    monkeypatch: pytest.MonkeyPatch,
+def test_the_copies_are_the_stack_on_each_flavour_for_the_processor(
+    workspace: Workspace, own: Variant
+) -> None:
+    assert own.file
+    before = own.file.read_bytes()
+    copies = {copy.name: copy for copy in stack_flavours.copies(workspace, own)}
+    assert {"openblas", "blis", "mkl", "pip-openblas"} < copies.keys()
+    # Its baseline is slow on purpose, and the bench waits for no device.
+    assert not {"pip-default", "gpuarray", "gpuarray-cuda"} & copies.keys()
+    mkl = copies["mkl"]
+    assert mkl.blas and mkl.blas.name == "mkl"
+    assert mkl.requests == ("decorator", "tabulate==0.9.0")
+    assert mkl.flags["exception_verbosity"] == "high" and mkl.variables["MINE"] == "1"
+    assert own.file.read_bytes() == before
+    assert {path.name for path in own.file.parent.iterdir()} == {
+        "requirements.txt", "stack.build", "stack.yaml"
+    }  # fmt: skip
+    assert mkl.file == own.file.parent / "stack.build/flavours/mkl/stack.yaml"
+    assert json.loads(mkl.file.read_text())["extends"] == "mkl"
+
+
+def test_it_ends_with_the_line_for_the_stack(
+    recommend: Callable[..., None], own: Variant, capsys: pytest.CaptureFixture[str]
+) -> None:
+    recommend(("mkl", "openblas"), "theano-1.0.5/mkl")
+    printed = capsys.readouterr()
+    assert printed.out.endswith("\nextends: mkl\n")
+    assert "instead of `extends: openblas`" in printed.out
+    folder = stack.flavours_folder(Path(own.file or ""))
+    assert f"{folder}; ./invoke clean --variant {shlex.quote(str(own.file))}" in printed.err
+
+
+@pytest.mark.parametrize(
+    ("fastest", "line"),
+    [
+        ("theano-1.0.5/openblas", "has it already: extends: openblas"),
+        (None, "leave {} as it is: extends: openblas"),
+    ],
+)
+def test_a_stack_that_may_stay_as_it_is(
+    fastest: str | None,
+    line: str,
+    recommend: Callable[..., None],
+    own: Variant,
     capsys: pytest.CaptureFixture[str],
 ) -> None:
-    timed = []
-
-    def candidate(workspace: Workspace, copy: Variant) -> Variant:
-        if copy.name != "blis":
-            raise UsageError(f"{copy.name} has no such package")
-        return copy
-
-    def bench(found: list[Variant], command: list[str], *, rounds: int) -> None:
-        timed.append(([each.name for each in found], command, rounds))
-
-    monkeypatch.setattr(stack_flavours, "_candidate", candidate)
-    monkeypatch.setattr(own_program, "bench", bench)
-    stack_flavours.recommend(workspace, variant, ["python", "x.py"], 3)
-    assert timed == [(["blis"], ["python", "x.py"], 3)]
-    output = capsys.readouterr()
-    assert "left out: theano-0.8.2/mkl: mkl has no such package" in output.err
-    assert "as `extends:` into" in output.out
+    recommend(("blis", "openblas"), fastest)
+    assert line.format(own.file) in capsys.readouterr().out
 
 
-def test_no_flavour_fits(
-    workspace: Workspace, variant: Variant, monkeypatch: pytest.MonkeyPatch
-) -> None:
-    def candidate(workspace: Workspace, copy: Variant) -> Variant:
-        raise UsageError("no")
-
-    monkeypatch.setattr(stack_flavours, "_candidate", candidate)
-    with pytest.raises(UsageError, match=r"no flavour of theano-0\.8\.2 has the packages"):
-        stack_flavours.recommend(workspace, variant, ["python"], 1)
+def test_one_flavour_is_no_choice(recommend: Callable[..., None]) -> None:
+    with pytest.raises(UsageError, match=r"(?s)nothing to choose from.*found: +openblas"):
+        recommend(("openblas",), None)
 
 
-def test_clean_removes_the_copies(workspace: Workspace, variant: Variant) -> None:
-    stack_flavours.copies(workspace, variant)
-    assert variant.file
-    clean(workspace, [variant], cache=False)
-    assert not (stack.build_folder(variant.file) / stack.FLAVOURS).exists()
+def test_a_flavour_of_the_project_is_refused(workspace: Workspace) -> None:
+    with pytest.raises(UsageError, match=r"expected: the path of a stack\.yaml"):
+        stack_flavours.recommend(workspace, load_variant(workspace, "mkl"), ["train"])

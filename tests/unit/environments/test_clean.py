@@ -49,3 +49,16 @@ def test_a_clean_of_the_cache_leaves_other_folders(workspace: Workspace) -> None
 def test_nothing_to_clean(workspace: Workspace, capsys: pytest.CaptureFixture[str]) -> None:
     clean(workspace, [], cache=True)
     assert capsys.readouterr().out == "nothing to remove\n"
+
+
+def test_a_clean_of_a_stack_removes_its_copies_on_other_flavours(
+    workspace: Workspace, tmp_path: Path
+) -> None:
+    text = "summary: mine\nextends: {}\nframework: theano-1.0.5\n"
+    copy = tmp_path / "stack.build/flavours/mkl"
+    (copy / "stack.build/environment").mkdir(parents=True)
+    (copy / "stack.yaml").write_text(text.format("mkl"))
+    (tmp_path / "stack.yaml").write_text(text.format("openblas"))
+    clean(workspace, [load_variant(workspace, str(tmp_path))], cache=False)
+    assert not copy.parent.exists()
+    assert (tmp_path / "stack.yaml").exists()

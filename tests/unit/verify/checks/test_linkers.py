@@ -55,6 +55,25 @@ def test_linkers_that_differ_fail_with_both_values(outputs: dict[str, str]) -> N
     assert check.detail == "their values differ: cvm -1.5, numba -1.6"
 
 
+@pytest.mark.parametrize(
+    ("value", "status"),
+    [
+        # One unit in the last place, and on the other side of a rounding to nine digits.
+        ("1.0000000005000002", "pass"),
+        ("1.0000000005005", "pass"),
+        ("1.000000000502", "fail"),
+        ("1.00000006", "fail"),
+        ("NaN", "fail"),
+    ],
+)
+def test_values_may_differ_by_rounding_alone(
+    value: str, status: str, outputs: dict[str, str]
+) -> None:
+    outputs["cvm"] = outputs["cvm"].replace("-1.5", "1.0000000005")
+    outputs["numba"] = outputs["numba"].replace("-1.5", value)
+    assert linkers.measure(CONTEXT)[0].status == status
+
+
 def test_a_linker_that_breaks_fails_with_the_end_of_its_output(outputs: dict[str, str]) -> None:
     outputs["numba"] = "Traceback\nImportError: no LLVM"
     check, timings = linkers.measure(CONTEXT)

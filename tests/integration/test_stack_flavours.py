@@ -1,0 +1,53 @@
+"""A stack.yaml on each flavour of a small framework: locked and built once."""
+
+from __future__ import annotations
+
+import json
+from pathlib import Path
+
+import pytest
+
+from integration.tiny import Tiny
+from stacks.bench import stack_flavours
+from stacks.core.workspace import Workspace
+from stacks.environments import verify
+from stacks.environments.reports import report_path
+from stacks.environments.settings import EXPECTATION
+from stacks.variants.load import load_variant
+from stacks.variants.variant import Variant
+
+STACK = "summary: mine\nextends: by-conda\nframework: tiny\npip: [{}]\n"
+
+
+def test_its_copies_are_made_once(
+    tiny: Tiny, tmp_path: Path, monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
+) -> None:
+    verified = []
+
+    def verify_variant(workspace: Workspace, variant: Variant, place: Path) -> None:
+        """Write the report of a success: this framework has nothing that computes."""
+        verified.append(variant.name)
+        packages = json.loads((place / EXPECTATION).read_bytes())["packages"]
+        report = report_path(workspace, variant)
+        report.parent.mkdir(parents=True, exist_ok=True)
+        report.write_text(json.dumps({"ok": True, "packages": packages}))
+
+    monkeypatch.setattr(verify, "verify_variant", verify_variant)
+    file = tmp_path / "my prøject/stack.yaml"
+    file.parent.mkdir()
+
+    def made(pip: str) -> list[str]:
+        file.write_text(STACK.format(pip))
+        copies = stack_flavours.copies(tiny.workspace, load_variant(tiny.workspace, str(file)))
+        found = [stack_flavours.ready(tiny.workspace, copy) for copy in copies]
+        return [candidate.variant.name for candidate in found if candidate]
+
+    both = ["by-conda", "by-pip"]
+    assert made("decorator==4.4.2") == both
+    assert made("decorator==4.4.2") == both
+    assert verified == both, "the second time nothing was made"
+    assert made("decorator==4.4.1") == both
+    assert verified == both * 2
+    assert made("six==1.15.0") == []
+    assert "left out: by-conda: " in capsys.readouterr().err
+    assert {path.name for path in file.parent.iterdir()} == {"stack.yaml", "stack.build"}
