@@ -26,8 +26,6 @@ from stacks.core.models import Flag, Line, Setting, Spec, Strict
 from stacks.variants.files import FloatX, Variables
 
 NAME = "stack.yaml"
-# In the folder of its environment: copies of it on other flavours.
-FLAVOURS = "flavours"
 MAX_REQUIREMENTS = 1 << 20
 
 TEMPLATE = """\

@@ -79,11 +79,15 @@ def test_another_version_than_the_locked_one(good: Path, tmp_path: Path) -> None
     assert "theano 1.0.5, locked: 9.9" in versions.detail
 
 
+def _link_or_copy(source: str, target: str) -> None:
+    link_or_copy(Path(source), Path(target))
+
+
 @pytest.fixture
 def own(prefix: Prefix, tmp_path: Path) -> Path:
     """Give a copy of an environment, for the test to damage."""
     place, copy = prefix("theano-1.0.5", "openblas"), tmp_path / "environment"
-    shutil.copytree(place, copy, symlinks=True, copy_function=link_or_copy)
+    shutil.copytree(place, copy, symlinks=True, copy_function=_link_or_copy)
     write_manifest(copy)
     return copy
 
