@@ -191,8 +191,10 @@ def test_a_damaged_environment_is_repaired(
     mine.mkdir()
     (mine / "INSTALLER").write_text("pip\n")
     (mine / "RECORD").write_text("mine-1.dist-info/RECORD,,\n")
+    # Else the files are reflinks, and an edit stays where it is made.
+    has_hard_links = (place / "bin/python2.7").stat().st_nlink > 1
     damage(place)
-    assert tree(other) != before, "the file systems of the tests have hard links"
+    assert (tree(other) != before) == has_hard_links
     pipeline.make_environment(tiny.workspace, tiny.variant(name), place, repair=True)
     error = capfd.readouterr().err
     for line in (

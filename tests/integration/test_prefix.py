@@ -80,13 +80,12 @@ def other_file_system(tmp_path: Path) -> Iterator[Path]:
 def test_an_environment_on_another_file_system_is_copied_with_a_note(
     tiny: Tiny, other_file_system: Path, capfd: pytest.CaptureFixture[str]
 ) -> None:
-    shared = tiny.make("by-pip")
+    tiny.make("by-pip")
     assert "note:" not in capfd.readouterr().err
     variant, target = tiny.variant("by-pip"), other_file_system / "environment"
     copied = pipeline.make_environment(tiny.workspace, variant, target)
     [note] = [line for line in capfd.readouterr().err.splitlines() if line.startswith("note:")]
     assert f"the cache {tiny.cache} is on another file system" in note
-    assert (shared / "lib/python2.7/os.py").stat().st_nlink > 1
     assert (copied / "lib/python2.7/os.py").stat().st_nlink == 1
     subprocess.run([copied / "bin/python", "-c", "import six"], check=True)
     pipeline.make_environment(tiny.workspace, variant, target)
