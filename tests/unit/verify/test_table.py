@@ -61,6 +61,13 @@ def test_the_verdict_counts_skipped_checks_and_has_the_speed_of_gemm() -> None:
     )
 
 
+def test_the_verdict_repeats_a_remark_on_the_figure() -> None:
+    check = report.passed("Gemm float64 speed", "8.1 GFLOP/s, 7 % of the peak; alone: 92 % (busy)")
+    assert table.verdict(document(check)).endswith(
+        "Gemm float64 8.1 GFLOP/s, 7 % of the peak (busy)"
+    )
+
+
 def test_the_verdict_says_what_is_slow_on_this_machine() -> None:
     content = {**document(report.passed("kernels", "def")), "advice": ["MKL is slow here"]}
     assert table.verdict(content).endswith(": 1 checks passed; MKL is slow here")
