@@ -15,7 +15,7 @@ def export(subject: Subject) -> Export:
     require_image(subject, "apptainer")
     image = file_name(subject.image)
     text = f"""\
-# {subject.summary}.
+# {subject.name}
 Bootstrap: oci-archive
 From: {image}
 
