@@ -11,7 +11,8 @@ import common  # noqa: F401
 import pytest
 from xdist.scheduler import LoadScopeScheduling
 
-from integration import copyleft, engines, small_image
+from integration import conda_client, copyleft, engines, small_image
+from integration.conda_client import Conda
 from integration.engines import Running, State
 from integration.small_image import NAMES, PASSES, Build
 from integration.tiny import Tiny, prepare
@@ -118,6 +119,21 @@ def engine_root(running_engine: Running) -> Path:
     if not running_engine.root:
         pytest.skip("the engine that runs is not the tests' own")
     return running_engine.root
+
+
+@pytest.fixture(scope="session")
+def conda_code(tmp_path_factory: pytest.TempPathFactory) -> Path:
+    code = tmp_path_factory.mktemp("conda")
+    conda_client.lay_out(code)
+    return code
+
+
+@pytest.fixture
+def conda(conda_code: Path, tmp_path: Path) -> Conda:
+    """Give conda with an empty cache."""
+    home = tmp_path / "home"
+    home.mkdir()
+    return Conda(conda_code, home)
 
 
 @pytest.fixture(scope="session")

@@ -11,7 +11,7 @@ import pytest
 import zstandard
 from rattler.exceptions import InstallerError
 
-from integration import conda_client, copyleft
+from integration import copyleft
 from integration.conda_client import Conda
 from integration.published import Published, locked_by, packages, published, share_sources
 from integration.test_serve import install, solve
@@ -32,21 +32,6 @@ PACKAGES = {"six", "python", "pip", "setuptools", "wheel"}
 def channel(tiny: Tiny, tmp_path: Path) -> Iterator[Published]:
     with published(tiny, tmp_path / "published") as channel:
         yield channel
-
-
-@pytest.fixture(scope="session")
-def conda_code(tmp_path_factory: pytest.TempPathFactory) -> Path:
-    code = tmp_path_factory.mktemp("conda")
-    conda_client.lay_out(code)
-    return code
-
-
-@pytest.fixture
-def conda(conda_code: Path, tmp_path: Path) -> Conda:
-    """Give conda with an empty cache."""
-    home = tmp_path / "home"
-    home.mkdir()
-    return Conda(conda_code, home)
 
 
 @pytest.fixture
