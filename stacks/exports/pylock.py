@@ -8,10 +8,10 @@ from __future__ import annotations
 
 import json
 
-from stacks.exports.subject import Export, Subject, not_available, require_pip_only
+from stacks.exports.subject import Export, Subject, not_available, require_pip_only, settings_of
 from stacks.sources.pins import IndexPin, canonical
 
-FOLDER = "files"
+NAME, FOLDER = "pylock.toml", "files"
 
 
 def export(subject: Subject) -> Export:
@@ -29,11 +29,13 @@ def export(subject: Subject) -> Export:
     ]
     for pin in sorted(subject.lock.requirements, key=lambda pin: canonical(pin.name)):
         lines += ["", *_package(pin)]
+    name, text = settings_of(subject)
     usage = (
-        f"put the files of `--as requirements` into {FOLDER}/ beside {{to}} (pip download -d "
-        f"{FOLDER}), then uv pip install -r {{to}}"
+        f"with the files of `--as requirements` in {{to}}/{FOLDER} (pip download -d): "
+        f"uv pip install -r {{to}}/{NAME} && "
+        f"{subject.variant.framework.rc_variable}={{to}}/{name} python train.py"
     )
-    return Export({"pylock.toml": "\n".join(lines) + "\n"}, usage)
+    return Export({NAME: "\n".join(lines) + "\n", name: text}, usage)
 
 
 def _package(pin: IndexPin) -> list[str]:

@@ -1,8 +1,8 @@
-"""requirements.txt with hashes, as the lock has it."""
+"""requirements.txt with hashes, as the lock has it, and the framework's settings."""
 
 from __future__ import annotations
 
-from stacks.exports.subject import Export, Subject, require_pip_only
+from stacks.exports.subject import Export, Subject, require_pip_only, settings_of
 
 NAME = "requirements.txt"
 
@@ -10,8 +10,10 @@ NAME = "requirements.txt"
 def export(subject: Subject) -> Export:
     """Return the committed requirements.txt; UsageError if the variant has conda packages."""
     require_pip_only(subject, "requirements")
-    python = subject.variant.framework.python
+    framework, (name, text) = subject.variant.framework, settings_of(subject)
+    python = f"python{framework.python}"
     usage = (
-        f"python{python} -m pip install --require-hashes --no-deps --no-build-isolation -r {{to}}"
+        f"{python} -m pip install --require-hashes --no-deps --no-build-isolation -r {{to}}/{NAME}"
+        f" && {framework.rc_variable}={{to}}/{name} {python} train.py"
     )
-    return Export({NAME: subject.texts[NAME]}, usage)
+    return Export({NAME: subject.texts[NAME], name: text}, usage)

@@ -10,6 +10,7 @@ from pathlib import Path
 from stacks.channel.offers import URL, Channel, read_channel
 from stacks.core.errors import UsageError
 from stacks.core.workspace import Workspace
+from stacks.environments import settings
 from stacks.environments.folders import folder_of
 from stacks.image.config import ImageConfig, config_of
 from stacks.locks import conda_lock, lock
@@ -121,6 +122,16 @@ def require_pip_only(subject: Subject, form: str) -> None:
     if names:
         reason = f"{', '.join(names)}: conda packages, which the Python package index lacks"
         raise not_available(subject, form, reason, "environment")
+
+
+def settings_of(subject: Subject) -> tuple[str, str]:
+    """Return name and text of the framework's configuration file.
+
+    For forms without conda packages, which have the settings in them: with these versions of NumPy,
+    Theano does not even import without them.
+    """
+    variant = subject.variant
+    return f"{variant.framework.module}rc", settings.rc_text(variant, variant.theano_flags())
 
 
 def with_channel(subject: Subject, command: str) -> str:

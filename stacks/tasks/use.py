@@ -167,7 +167,8 @@ def kernel(
         "framework": FRAMEWORK,
         "as": "the form: conda-lock, environment, pixi, pylock, requirements, devcontainer, "
         "apptainer, modulefile, easyconfig, kernelspec or compose; see docs/exports.md",
-        "to": "the file, or the folder for a form of several files (default: standard output)",
+        "to": "the file, or the folder for a form of several files (default for one file: standard "
+        "output)",
     },
 )
 def export(

@@ -8,6 +8,7 @@ import os
 import shutil
 import subprocess
 import sys
+from collections.abc import Sequence
 from importlib.resources import files
 from pathlib import Path
 
@@ -139,29 +140,34 @@ def test_pip_and_uv_take_the_files_with_the_locked_hashes_only(
     variant, pins = load_variant(workspace, "pip-default"), read_pins(workspace.sources_lock)
     locked = lock.read(workspace, variant, pins)
     wheels = lay_out(workspace, locked.requirements, tmp_path / "files")
-    pylock = export(workspace, variant, "pylock", tmp_path)
-    requirements = export(workspace, variant, "requirements", tmp_path)
+    for form in ("pylock", "requirements"):
+        export(workspace, variant, form, tmp_path)
     python = prefix("theano-1.0.5", "pip-default") / "bin/python"
-    program = uv.unpack(workspace, pins, tmp_path)
-    common = ["--dry-run", "--target", str(tmp_path / "made"), "--no-build-isolation"]
-    by_uv = [program, "pip", "install", "--python", python, "--offline", *common, "-r", pylock]
-    by_pip = [python, "-m", "pip", "install", "--ignore-installed", "--no-deps", *common]
-    by_pip += ["--require-hashes", "--no-index", "--find-links", wheels, "-r", requirements]
-    env = {**os.environ, "UV_CACHE_DIR": str(tmp_path / "cache")}
+    made, program = tmp_path / "made", uv.unpack(workspace, pins, tmp_path)
+    common: list[str | Path] = ["install", "--target", made, "--no-build-isolation", "-r"]
+    by_uv: list[str | Path] = [program, "pip", *common, tmp_path / "pylock.toml", "--python", python, "--offline"]
+    by_pip: list[str | Path] = [python, "-m", "pip", *common, tmp_path / "requirements.txt", "--dry-run"]
+    by_pip += ["--ignore-installed", "--no-deps", "--no-index", "--find-links", wheels]
+    start: list[str | Path] = [python, "-S", "-c", "import theano; print(theano.__version__)"]
 
-    def run(words: list[str | Path]) -> subprocess.CompletedProcess[str]:
+    def run(words: Sequence[str | Path], **more: str) -> subprocess.CompletedProcess[str]:
+        env = {**os.environ, "UV_CACHE_DIR": str(tmp_path / "cache"), **more}
         return subprocess.run(words, env=env, capture_output=True, text=True, check=False)
 
     expected = ["numpy==1.22.4", "scipy==1.8.1", "six==1.16.0", "theano==1.0.5"]
     done = run(by_uv)
     assert [line[3:] for line in done.stderr.splitlines() if line.startswith(" + ")] == expected
+    # Without the environment's own packages and settings.
+    own = {"PYTHONPATH": str(made), "HOME": str(tmp_path)}
+    assert "blas_opt_info" in run(start, **own).stderr, "why the settings are exported"
+    assert run(start, **own, THEANORC=str(tmp_path / "theanorc")).stdout == "1.0.5\n"
     done = run(by_pip)
     assert "Would install Theano-1.0.5 numpy-1.22.4 scipy-1.8.1 six-1.16.0" in done.stdout
     [six] = wheels.glob("six-*.whl")
     # Another time of its first file: still a wheel.
     flip(six, 10)
     assert "THESE PACKAGES DO NOT MATCH THE HASHES" in run(by_pip).stderr
-    by_uv.remove("--dry-run")
+    shutil.rmtree(made)
     assert "Hash mismatch for `six" in run(by_uv).stderr
 
 
@@ -187,7 +193,7 @@ def test_the_cli_of_development_containers_reads_the_file(
     name: str, workspace: Workspace, tmp_path: Path
 ) -> None:
     folder = export(workspace, load_variant(workspace, name), "devcontainer", tmp_path)
-    words = ["devcontainer", "read-configuration", "--workspace-folder", folder]
+    words: list[str | Path] = ["devcontainer", "read-configuration", "--workspace-folder", folder]
     # It would ask an engine for a container of this folder.
     out = subprocess.check_output([*words, "--docker-path", "true"], text=True)
     found = json.loads(out)

@@ -31,6 +31,13 @@ def test_each_file_by_path_size_and_hash(subject: MakeSubject) -> None:
     assert "://" not in pylock.export(default).files["pylock.toml"]
 
 
+def test_the_settings_of_the_framework(subject: MakeSubject) -> None:
+    export = pylock.export(subject("pip-default", "pytensor-3.3.7"))
+    assert sorted(export.files) == ["pylock.toml", "pytensorrc"]
+    assert "[blas]\nldflags = \n" in export.files["pytensorrc"]
+    assert "PYTENSORRC={to}/pytensorrc python train.py" in export.usage
+
+
 def test_python_2_is_refused(subject: MakeSubject) -> None:
     with pytest.raises(UsageError, match=r"Python 2\.7 reads it(?s:.)*--as requirements"):
         pylock.export(subject("pip-default", "theano-0.8.2"))

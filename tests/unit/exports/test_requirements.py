@@ -11,8 +11,19 @@ from unit.exports.conftest import MakeSubject
 def test_the_committed_file(subject: MakeSubject) -> None:
     committed = REPOSITORY / "envs/locks/theano-0.8.2/pip-default/requirements.txt"
     export = requirements.export(subject("pip-default", "theano-0.8.2"))
-    assert export.files == {"requirements.txt": committed.read_text()}
+    settings = export.files["theanorc"]
+    assert export.files == {"requirements.txt": committed.read_text(), "theanorc": settings}
+    # The baseline's own; the compiler and the compile folder are those of the machine.
+    assert settings.splitlines()[1:] == [
+        "[blas]",
+        "ldflags = ",
+        "",
+        "[global]",
+        "device = cpu",
+        "floatX = float64",
+    ]
     assert export.usage.startswith("python2.7 -m pip install --require-hashes ")
+    assert export.usage.endswith(" && THEANORC={to}/theanorc python2.7 train.py")
 
 
 @pytest.mark.parametrize(
