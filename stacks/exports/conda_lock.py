@@ -10,6 +10,5 @@ def export(subject: Subject) -> Export:
     """Return the committed conda-lock.yml; UsageError if pip installs a part of the variant."""
     reason = "an entry of pip in a conda-lock.yml needs an address of the package index"
     require_conda_only(subject, "conda-lock", reason)
-    return Export(
-        {NAME: subject.texts[NAME]}, with_channel(subject, "conda-lock install -n NAME {to}")
-    )
+    usage = with_channel(subject, f"conda-lock install -n {subject.name} {{to}}")
+    return Export({NAME: subject.texts[NAME]}, usage)

@@ -37,6 +37,7 @@ if sys.version_info >= (3, 11):
 else:
     import tomli as tomllib
 
+Words = list[str | Path]
 VARIANTS = all_variants(default_workspace())
 CONDA = [variant for variant in VARIANTS if not variant.pip_requirements()]
 MODULES = {
@@ -144,11 +145,12 @@ def test_pip_and_uv_take_the_files_with_the_locked_hashes_only(
         export(workspace, variant, form, tmp_path)
     python = prefix("theano-1.0.5", "pip-default") / "bin/python"
     made, program = tmp_path / "made", uv.unpack(workspace, pins, tmp_path)
-    common: list[str | Path] = ["install", "--target", made, "--no-build-isolation", "-r"]
-    by_uv: list[str | Path] = [program, "pip", *common, tmp_path / "pylock.toml", "--python", python, "--offline"]
-    by_pip: list[str | Path] = [python, "-m", "pip", *common, tmp_path / "requirements.txt", "--dry-run"]
-    by_pip += ["--ignore-installed", "--no-deps", "--no-index", "--find-links", wheels]
-    start: list[str | Path] = [python, "-S", "-c", "import theano; print(theano.__version__)"]
+    common: Words = ["install", "--target", made, "--no-build-isolation", "-r"]
+    by_uv: Words = [program, "pip", *common, tmp_path / "pylock.toml", "--offline"]
+    by_uv += ["--python", python]
+    by_pip: Words = [python, "-m", "pip", *common, tmp_path / "requirements.txt"]
+    by_pip += ["--dry-run", "--ignore-installed", "--no-deps", "--no-index", "--find-links", wheels]
+    start: Words = [python, "-S", "-c", "import theano; print(theano.__version__)"]
 
     def run(words: Sequence[str | Path], **more: str) -> subprocess.CompletedProcess[str]:
         env = {**os.environ, "UV_CACHE_DIR": str(tmp_path / "cache"), **more}
@@ -193,7 +195,7 @@ def test_the_cli_of_development_containers_reads_the_file(
     name: str, workspace: Workspace, tmp_path: Path
 ) -> None:
     folder = export(workspace, load_variant(workspace, name), "devcontainer", tmp_path)
-    words: list[str | Path] = ["devcontainer", "read-configuration", "--workspace-folder", folder]
+    words: Words = ["devcontainer", "read-configuration", "--workspace-folder", folder]
     # It would ask an engine for a container of this folder.
     out = subprocess.check_output([*words, "--docker-path", "true"], text=True)
     found = json.loads(out)

@@ -12,7 +12,8 @@ def test_the_committed_lock(subject: MakeSubject) -> None:
     committed = REPOSITORY / "envs/locks/theano-1.0.5/mkl/conda-lock.yml"
     export = conda_lock.export(subject("mkl"))
     assert export.files == {"conda-lock.yml": committed.read_text()}
-    assert export.usage == "while `./invoke serve` runs: conda-lock install -n NAME {to}"
+    command = "conda-lock install -n theano-1.0.5-mkl {to}"
+    assert export.usage == f"while `./invoke serve` runs: {command}"
 
 
 def test_what_pip_installs_is_refused(subject: MakeSubject) -> None:
