@@ -30,7 +30,7 @@ from stacks.core.models import FileName, Strict
 from stacks.core.process import call
 from stacks.core.workspace import Workspace
 from stacks.environments import pip_install
-from stacks.environments.verify import environment
+from stacks.environments.verify import environment, own_variables
 from stacks.sources.pins import IndexPin, Pins
 from stacks.variants.variant import Variant
 
@@ -134,16 +134,14 @@ def install(
             f"{display_path(folder)} is there and is not of theano-stacks",
             fix="choose another name: --name NAME",
         )
-    python = str(target / "bin/python")
-    if (target / f"lib/python{variant.framework.python}/site-packages/ipykernel").is_dir():
-        words = [python, "-m", "ipykernel_launcher"]
-    else:
-        pinned = pins_of(workspace, variant, pins)
-        words = [python, str(_install_packages(workspace, variant, target, pinned) / START)]
+    own = (target / f"lib/python{variant.framework.python}/site-packages/ipykernel").is_dir()
+    if not own:
+        _install_packages(workspace, variant, target, pins_of(workspace, variant, pins))
+    words = command(target, own=own)
     version = call([*words, "--version"], env=environment(target)).strip()
     with fixed_umask(), replace_atomically(folder) as new:
         new.mkdir(parents=True)
-        (new / "kernel.json").write_text(json.dumps(_spec(variant, words, target), indent=1) + "\n")
+        (new / "kernel.json").write_text(spec_text(variant, words, target))
     print(f"kernel {name}: IPython {version} in {display_path(target)}")
     print(f"choose {display_name(variant)!r} in Jupyter's list of kernels")
     return folder
@@ -196,15 +194,27 @@ def display_name(variant: Variant) -> str:
     return f"{variant.name} on {variant.framework.name}"
 
 
-def _spec(variant: Variant, words: Sequence[str], target: Path) -> dict[str, Any]:
-    return {
+def command(target: Path, *, own: bool) -> list[str]:
+    """Return the words that start ipykernel in an environment.
+
+    own: the environment has ipykernel itself; else it lies beside it.
+    """
+    python = str(target / "bin/python")
+    beside = str(folder_of_packages(target) / START)
+    return [python, "-m", "ipykernel_launcher"] if own else [python, beside]
+
+
+def spec_text(variant: Variant, words: Sequence[str], target: Path) -> str:
+    """Return the text of the kernel.json of an environment; words: those that start ipykernel."""
+    content = {
         "argv": [*words, "-f", "{connection_file}"],
         "display_name": display_name(variant),
         "language": "python",
         "interrupt_mode": "signal",
-        "env": {"CONDA_PREFIX": str(target), "PYTHONNOUSERSITE": "1"},
+        "env": own_variables(target),
         "metadata": {"debugger": variant.framework.python != "2.7", OWNER: {"variant": variant.id}},
     }
+    return json.dumps(content, indent=1) + "\n"
 
 
 def _read(folder: Path) -> dict[str, Any] | None:
@@ -219,14 +229,14 @@ def _read(folder: Path) -> dict[str, Any] | None:
 
 def _install_packages(
     workspace: Workspace, variant: Variant, target: Path, pins: Sequence[IndexPin]
-) -> Path:
-    """Install ipykernel beside an environment, if it is not there; return its folder."""
+) -> None:
+    """Install ipykernel beside an environment, if it is not there."""
     place = folder_of_packages(target)
     digests = [pin.sha256 for pin in pins]
     key = hashlib.sha256(json.dumps([START_SOURCE, digests]).encode()).hexdigest()
     with hold_lock(place, f"the kernel of {variant.id}"):
         if (place / KEY).is_file() and (place / KEY).read_text() == key:
-            return place
+            return
         with (
             step("kernel", f"{len(pins)} packages with ipykernel"),
             fixed_umask(),
@@ -236,4 +246,3 @@ def _install_packages(
             pip_install.add_beside(workspace, target, pins, new / "packages")
             (new / START).write_text(START_SOURCE)
             (new / KEY).write_text(key)
-    return place

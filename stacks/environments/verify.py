@@ -120,9 +120,13 @@ def environment(prefix: Path) -> dict[str, str]:
     return {
         **os.environ,
         "PATH": f"{prefix / 'bin'}{os.pathsep}{os.environ.get('PATH', os.defpath)}",
-        "CONDA_PREFIX": str(prefix),
-        "PYTHONNOUSERSITE": "1",
+        **own_variables(prefix),
     }
+
+
+def own_variables(prefix: Path) -> dict[str, str]:
+    """Return the environment variables, beside PATH, that name an environment to programs."""
+    return {"CONDA_PREFIX": str(prefix), "PYTHONNOUSERSITE": "1"}
 
 
 def ending_with_this_process(env: Mapping[str, str]) -> dict[str, str]:

@@ -81,8 +81,12 @@ def write(workspace: Workspace, variant: Variant, target: Path, base: Path | Non
 
 def file_for(workspace: Workspace, variant: Variant, chosen: Path | None) -> Path:
     """Return the file for an image: the chosen one, else one of its name in the working folder."""
-    config = config_of(workspace, variant)
-    return chosen or Path.cwd() / f"{config.repository}-{config.tags[0]}.oci.tar"
+    return chosen or Path.cwd() / file_name(config_of(workspace, variant))
+
+
+def file_name(config: ImageConfig) -> str:
+    """Return the name of an image's file."""
+    return f"{config.repository}-{config.tags[0]}.oci.tar"
 
 
 def _check(target: Path, base: Path | None) -> None:

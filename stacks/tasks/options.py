@@ -41,8 +41,15 @@ def _variants() -> Iterable[str]:
     return (*flavour_names(workspace), *(variant.id for variant in all_variants(workspace)))
 
 
+def _forms() -> Iterable[str]:
+    from stacks.exports.forms import FORMS
+
+    return FORMS
+
+
 # {option: its values}, for the completion of a command line.
 VALUES: Mapping[str, Callable[[], Iterable[str]]] = {
+    "--as": _forms,
     "--framework": _frameworks,
     "--variant": _variants,
     "--variants": _variants,

@@ -159,6 +159,49 @@ def kernel(
         )
 
 
+@task(
+    "export --variant mkl --as environment --to environment.yml",
+    "export --variant mkl --as devcontainer --to ~/model",
+    help={
+        "variant": VARIANT,
+        "framework": FRAMEWORK,
+        "as": "the form: conda-lock, environment, pixi, pylock, requirements, devcontainer, "
+        "apptainer, modulefile, easyconfig, kernelspec or compose; see docs/exports.md",
+        "to": "the file, or the folder for a form of several files (default for one file: standard "
+        "output)",
+    },
+)
+def export(
+    context: Context, variant: str, as_: str = "", framework: str = "", to: str = ""
+) -> None:
+    """Write a variant's lock in the form that another tool reads."""
+    import sys
+
+    from stacks.core.console import display_path
+    from stacks.core.errors import UsageError
+    from stacks.core.process import quoted
+    from stacks.core.suggestions import unknown
+    from stacks.exports.forms import FORMS, write
+    from stacks.exports.subject import subject_of
+    from stacks.variants.load import load_variant
+
+    workspace = default_workspace()
+    if as_ not in FORMS:
+        raise unknown("form", as_, FORMS)
+    made = FORMS[as_](subject_of(workspace, load_variant(workspace, variant, framework or None)))
+    target = path_of(to)
+    if target is None and made.is_folder:
+        raise UsageError(f"{as_} needs a folder", expected=", ".join(made.files), fix="--to DIR")
+    if target is None:
+        print(next(iter(made.files.values())), end="")
+        target = Path.cwd() / next(iter(made.files))
+    else:
+        target = write(made, target)
+        print(f"written: {display_path(target)}")
+    usage = made.usage.replace("{to}", quoted([display_path(target)]))
+    print(f"use it: {usage}", file=sys.stderr)
+
+
 @task("completion bash", "completion fish", help={"name": "bash, zsh or fish"}, positional=["name"])
 def completion(context: Context, name: str) -> None:
     """Print a script by which your shell completes tasks, options, variants and frameworks.

@@ -9,6 +9,7 @@ import os
 import shutil
 import subprocess
 import sys
+from collections.abc import Mapping
 from dataclasses import dataclass
 from importlib.util import find_spec
 from pathlib import Path
@@ -25,7 +26,9 @@ class Conda:
     code: Path
     home: Path
 
-    def run(self, *words: str | Path) -> subprocess.CompletedProcess[str]:
+    def run(
+        self, *words: str | Path, variables: Mapping[str, str] = {}
+    ) -> subprocess.CompletedProcess[str]:
         """Run a command of conda with the classic solver and return its result."""
         return subprocess.run(
             [sys.executable, "-c", _PROGRAM, *map(str, words)],
@@ -44,6 +47,7 @@ class Conda:
                 "CONDA_NUMBER_CHANNEL_NOTICES": "0",
                 "CONDA_REPORT_ERRORS": "false",
                 "CONDA_REMOTE_MAX_RETRIES": "1",
+                **variables,
             },
             capture_output=True,
             text=True,
@@ -51,9 +55,9 @@ class Conda:
             check=False,
         )
 
-    def succeed(self, *words: str | Path) -> str:
+    def succeed(self, *words: str | Path, variables: Mapping[str, str] = {}) -> str:
         """Run a command that must succeed and return what it prints."""
-        done = self.run(*words)
+        done = self.run(*words, variables=variables)
         assert done.returncode == 0, done.stdout + done.stderr
         return done.stdout
 

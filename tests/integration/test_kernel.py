@@ -21,6 +21,8 @@ from integration.conftest import MakePrefix
 from stacks.core.disk import REPOSITORY
 from stacks.core.workspace import Workspace
 from stacks.environments import build, kernel
+from stacks.exports.forms import FORMS, write
+from stacks.exports.subject import subject_of
 from stacks.sources.pins import read_pins
 from stacks.variants.load import load_variant
 
@@ -136,6 +138,18 @@ def test_a_notebook(
     assert place_and_version == f"{place} {version}"
     # The environment is as locked: ipykernel lies beside it.
     assert files_but_bytecode(place) == before
+
+
+def test_an_exported_kernelspec(
+    install: Callable[[str], str], workspace: Workspace, jupyter: Path, tmp_path: Path
+) -> None:
+    install("theano-1.0.5")
+    subject = subject_of(workspace, load_variant(workspace, "openblas"))
+    write(FORMS["kernelspec"](subject), kernel.kernels_below(None) / "exported/kernel.json")
+    source = tmp_path / "a.ipynb"
+    source.write_text(notebook("import theano; print(theano.config.cxx)"))
+    out = subprocess.check_output([jupyter, "-c", RUN, source, "exported"], text=True, cwd=tmp_path)
+    assert out == "g++\n"
 
 
 def test_the_notebook_of_the_examples(

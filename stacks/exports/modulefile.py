@@ -1,0 +1,33 @@
+"""A module file for Environment Modules and Lmod, of the environment that `build` makes.
+
+It names PATH only: the environment's Python reads its settings by itself, however it is started.
+https://modules.readthedocs.io/en/latest/modulefile.html
+"""
+
+from __future__ import annotations
+
+import re
+
+from stacks.environments.verify import own_variables
+from stacks.exports.subject import Export, Subject
+
+
+def export(subject: Subject) -> Export:
+    """Return a module file in Tcl."""
+    prefix = str(subject.environment)
+    lines = [
+        "#%Module1.0",
+        f"module-whatis {_quoted(subject.summary)}",
+        f"prepend-path PATH {_quoted(f'{prefix}/bin')}",
+        *(f"setenv {k} {_quoted(v)}" for k, v in own_variables(subject.environment).items()),
+    ]
+    usage = (
+        f"./invoke build {subject.variant.option}; with {{to}} in a folder of MODULEPATH: "
+        f"module load {subject.name}"
+    )
+    return Export({subject.name: "\n".join(lines) + "\n"}, usage)
+
+
+def _quoted(text: str) -> str:
+    """Return a text as a word of Tcl."""
+    return '"' + re.sub(r'([\\"$\[\]{}])', r"\\\1", text) + '"'

@@ -1,0 +1,258 @@
+"""Each exported form, read by the tool that it is for."""
+
+from __future__ import annotations
+
+import asyncio
+import json
+import os
+import shutil
+import subprocess
+import sys
+from collections.abc import Sequence
+from importlib.resources import files
+from pathlib import Path
+
+import jsonschema
+import pytest
+import rattler
+import yaml
+
+from integration.conda_client import Conda
+from integration.conftest import MakePrefix
+from integration.test_serve import serving
+from integration.tiny import Tiny, flip
+from stacks.channel.offers import URL, read_channel
+from stacks.core.disk import sha256_of
+from stacks.core.workspace import Workspace, default_workspace
+from stacks.exports.forms import FORMS, write
+from stacks.exports.subject import subject_of
+from stacks.locks import lock, uv
+from stacks.sources.fetch import fetch
+from stacks.sources.pins import IndexPin, read_pins
+from stacks.variants.load import all_variants, load_variant
+from stacks.variants.variant import Variant
+
+if sys.version_info >= (3, 11):
+    import tomllib
+else:
+    import tomli as tomllib
+
+Words = list[str | Path]
+VARIANTS = all_variants(default_workspace())
+CONDA = [variant for variant in VARIANTS if not variant.pip_requirements()]
+MODULES = {
+    "Environment Modules": Path("/usr/share/modules/init/sh"),
+    "Lmod": Path("/usr/share/lmod/lmod/init/sh"),
+}
+MODULE_COMMAND = Path("/usr/lib/x86_64-linux-gnu/modulecmd.tcl")
+ASK = "import theano; print(theano.config.blas.ldflags, theano.config.cxx)"
+# An easyconfig for the installer that ours asks for.
+INSTALLER = """\
+easyblock = "EB_Anaconda"
+name, version = "Miniforge3", "24.11.3-0"
+homepage = description = "https://example.org"
+toolchain = SYSTEM
+"""
+
+
+def export(workspace: Workspace, variant: Variant, form: str, target: Path) -> Path:
+    return write(FORMS[form](subject_of(workspace, variant)), target)
+
+
+def at(address: str, path: Path) -> Path:
+    """Change the channel's address in an exported file to that of a test's server."""
+    path.write_text(path.read_text().replace(URL, address))
+    return path
+
+
+def names(place: Path) -> set[str]:
+    return {json.loads(path.read_text())["name"] for path in (place / "conda-meta").glob("*.json")}
+
+
+def test_conda_lock_reads_the_lock_and_conda_installs_it(
+    tiny: Tiny, conda: Conda, tmp_path: Path
+) -> None:
+    variant = tiny.variant("by-conda")
+    with serving(tiny.workspace, [variant]) as address:
+        path = at(address, export(tiny.workspace, variant, "conda-lock", tmp_path))
+        words = ["render", "--kind", "explicit", "--platform", "linux-64", str(path)]
+        subprocess.run([sys.executable, "-m", "conda_lock", *words], cwd=tmp_path, check=True)
+        explicit = tmp_path / "conda-linux-64.lock"
+        conda.succeed("create", "-y", "-p", tmp_path / "made", "--file", explicit)
+    assert names(tmp_path / "made") == {"six", "python", "pip", "setuptools", "wheel"}
+
+
+@pytest.mark.parametrize("name", ["by-conda", "by-pip"])
+def test_conda_makes_the_environment(name: str, tiny: Tiny, conda: Conda, tmp_path: Path) -> None:
+    variant, place = tiny.variant(name), tmp_path / "made"
+    locked = lock.read(tiny.workspace, variant, read_channel(tiny.workspace).pins)
+    wheels = lay_out(tiny.workspace, locked.requirements, tmp_path / "files")
+    with serving(tiny.workspace, [variant]) as address:
+        path = at(address, export(tiny.workspace, variant, "environment", tmp_path))
+        pip = {"PIP_NO_INDEX": "1", "PIP_FIND_LINKS": str(wheels)}
+        conda.succeed("env", "create", "-f", path, "-p", place, variables=pip)
+    assert names(place) == {package.name for package in locked.packages}
+    code = "import six; print(six.__version__)"
+    out = subprocess.check_output([place / "bin/python", "-c", code], text=True)
+    assert out == "1.16.0\n"
+
+
+def lay_out(workspace: Workspace, pins: tuple[IndexPin, ...], folder: Path) -> Path:
+    """Copy pinned files into a new folder."""
+    folder.mkdir()
+    for path in fetch(workspace, pins).values():
+        shutil.copy(path, folder)
+    return folder
+
+
+@pytest.mark.parametrize("variant", CONDA, ids=lambda variant: variant.id)
+def test_a_pixi_manifest_fits_the_schema_of_pixi(
+    workspace: Workspace, variant: Variant, tmp_path: Path
+) -> None:
+    resources = files("validate_pyproject_schema_store") / "resources"
+    schema = json.loads((resources / "pixi.schema.json").read_text())
+    text = export(workspace, variant, "pixi", tmp_path).read_text()
+    jsonschema.validate(tomllib.loads(text), schema)
+
+
+def test_the_solver_of_pixi_finds_the_locked_packages(tiny: Tiny, tmp_path: Path) -> None:
+    variant = tiny.variant("by-conda")
+    path = export(tiny.workspace, variant, "pixi", tmp_path)
+    specs = [
+        f"{name}[{', '.join(f'{key}={value!r}' for key, value in table.items())}]"
+        for name, table in tomllib.loads(path.read_text())["dependencies"].items()
+    ]
+    with serving(tiny.workspace, [variant]) as address:
+        solution = rattler.solve(
+            sources=[rattler.Channel(address)],
+            specs=[rattler.MatchSpec(spec) for spec in specs],
+            platforms=["linux-64", "noarch"],
+            gateway=rattler.Gateway(cache_dir=tmp_path / "client"),
+            virtual_packages=rattler.VirtualPackage.detect(),
+        )
+        records = asyncio.run(solution)
+    locked = lock.read(tiny.workspace, variant, read_channel(tiny.workspace).pins)
+    assert {r.file_name for r in records} == {p.file_name for p in locked.packages}
+
+
+def test_pip_and_uv_take_the_files_with_the_locked_hashes_only(
+    workspace: Workspace, prefix: MakePrefix, tmp_path: Path
+) -> None:
+    variant, pins = load_variant(workspace, "pip-default"), read_pins(workspace.sources_lock)
+    locked = lock.read(workspace, variant, pins)
+    wheels = lay_out(workspace, locked.requirements, tmp_path / "files")
+    for form in ("pylock", "requirements"):
+        export(workspace, variant, form, tmp_path)
+    python = prefix("theano-1.0.5", "pip-default") / "bin/python"
+    made, program = tmp_path / "made", uv.unpack(workspace, pins, tmp_path)
+    common: Words = ["install", "--target", made, "--no-build-isolation", "-r"]
+    by_uv: Words = [program, "pip", *common, tmp_path / "pylock.toml", "--offline"]
+    by_uv += ["--python", python]
+    by_pip: Words = [python, "-m", "pip", *common, tmp_path / "requirements.txt"]
+    by_pip += ["--dry-run", "--ignore-installed", "--no-deps", "--no-index", "--find-links", wheels]
+    start: Words = [python, "-S", "-c", "import theano; print(theano.__version__)"]
+
+    def run(words: Sequence[str | Path], **more: str) -> subprocess.CompletedProcess[str]:
+        env = {**os.environ, "UV_CACHE_DIR": str(tmp_path / "cache"), **more}
+        return subprocess.run(words, env=env, capture_output=True, text=True, check=False)
+
+    expected = ["numpy==1.22.4", "scipy==1.8.1", "six==1.16.0", "theano==1.0.5"]
+    done = run(by_uv)
+    assert [line[3:] for line in done.stderr.splitlines() if line.startswith(" + ")] == expected
+    # Without the environment's own packages and settings.
+    own = {"PYTHONPATH": str(made), "HOME": str(tmp_path)}
+    assert "blas_opt_info" in run(start, **own).stderr, "why the settings are exported"
+    assert run(start, **own, THEANORC=str(tmp_path / "theanorc")).stdout == "1.0.5\n"
+    done = run(by_pip)
+    assert "Would install Theano-1.0.5 numpy-1.22.4 scipy-1.8.1 six-1.16.0" in done.stdout
+    [six] = wheels.glob("six-*.whl")
+    # Another time of its first file: still a wheel.
+    flip(six, 10)
+    assert "THESE PACKAGES DO NOT MATCH THE HASHES" in run(by_pip).stderr
+    shutil.rmtree(made)
+    assert "Hash mismatch for `six" in run(by_uv).stderr
+
+
+@pytest.mark.parametrize("name", ["openblas", "gpuarray-cuda"])
+def test_a_compose_file_fits_its_schema_and_docker_compose(
+    name: str, workspace: Workspace, tmp_path: Path
+) -> None:
+    path = export(workspace, load_variant(workspace, name), "compose", tmp_path)
+    schema = files("check_jsonschema") / "builtin_schemas/vendor/compose-spec.json"
+    jsonschema.validate(yaml.safe_load(path.read_text()), json.loads(schema.read_text()))
+    if not shutil.which("docker-compose"):
+        return
+    out = subprocess.check_output(["docker-compose", "-f", path, "config"], text=True)
+    service = yaml.safe_load(out)["services"]["theano"]
+    assert service["image"] == f"theano-{name}:1.0.5"
+    [volume] = service["volumes"]
+    assert (volume["source"], volume["target"]) == (str(tmp_path), "/work")
+
+
+@pytest.mark.skipif(not shutil.which("devcontainer"), reason="needs npm's @devcontainers/cli")
+@pytest.mark.parametrize("name", ["openblas", "gpuarray-cuda"])
+def test_the_cli_of_development_containers_reads_the_file(
+    name: str, workspace: Workspace, tmp_path: Path
+) -> None:
+    folder = export(workspace, load_variant(workspace, name), "devcontainer", tmp_path)
+    words: Words = ["devcontainer", "read-configuration", "--workspace-folder", folder]
+    # It would ask an engine for a container of this folder.
+    out = subprocess.check_output([*words, "--docker-path", "true"], text=True)
+    found = json.loads(out)
+    assert found["configuration"]["image"] == f"theano-{name}:1.0.5"
+    assert found["workspace"] == {
+        "workspaceFolder": "/work",
+        "workspaceMount": f"source={tmp_path},target=/work,type=bind",
+    }
+
+
+@pytest.mark.parametrize("tool", MODULES)
+def test_a_module_is_loaded(
+    tool: str, workspace: Workspace, prefix: MakePrefix, tmp_path: Path
+) -> None:
+    if not MODULES[tool].is_file():
+        pytest.skip(f"needs {tool}")
+    place = prefix("theano-1.0.5", "openblas")
+    variant = load_variant(workspace, "openblas")
+    export(workspace, variant, "modulefile", tmp_path / "files/theano-1.0.5-openblas")
+    script = f"""
+    . {MODULES[tool]}
+    module use "$PWD/files"
+    module load theano-1.0.5-openblas || exit 1
+    command -v python && python -c '{ASK}' && echo "$CONDA_PREFIX"
+    module unload theano-1.0.5-openblas
+    command -v python; echo "${{CONDA_PREFIX-none}}"
+    """
+    env = {"PATH": "/usr/bin:/bin", "HOME": str(tmp_path)}
+    done = subprocess.run(
+        ["sh", "-c", script], cwd=tmp_path, env=env, capture_output=True, text=True, check=False
+    )
+    lines = done.stdout.splitlines()
+    assert lines[0] == f"{place}/bin/python", done.stderr
+    assert lines[1] == "-lblas_threads -lopenblas g++"
+    assert lines[2] == str(place)
+    assert str(place) not in lines[3:] and lines[-1] == "none"
+
+
+@pytest.mark.skipif(not MODULE_COMMAND.is_file(), reason="needs Environment Modules")
+@pytest.mark.parametrize("name", ["openblas", "pip-openblas"])
+def test_easybuild_reads_an_easyconfig(name: str, workspace: Workspace, tmp_path: Path) -> None:
+    folder = export(workspace, load_variant(workspace, name), "easyconfig", tmp_path / "made")
+    robot = tmp_path / "robot"
+    robot.mkdir()
+    (robot / "Miniforge3-24.11.3-0.eb").write_text(INSTALLER)
+    # Debian has the command elsewhere.
+    (tmp_path / "libexec").mkdir()
+    (tmp_path / "libexec/modulecmd.tcl").symlink_to(MODULE_COMMAND)
+    options = ["--modules-tool=EnvironmentModules", "--module-syntax=Tcl", f"--robot={robot}"]
+    options += ["--allow-use-as-root-and-accept-consequences", f"--prefix={tmp_path}/eb"]
+    file = folder / f"theano-1.0.5-{name}.eb"
+    words = [sys.executable, "-m", "easybuild.main", "--extended-dry-run", *options, str(file)]
+    env = {**os.environ, "MODULESHOME": str(tmp_path), "HOME": str(tmp_path), "TMPDIR": "/tmp"}
+    out = subprocess.check_output(words, env=env, text=True, stderr=subprocess.STDOUT)
+    # It breaks lines at any place.
+    text = "".join(out.split())
+    source = folder / "environment.yml"
+    assert f"environment.ymlfoundat{source}" in text
+    assert f"expectedchecksumforenvironment.yml:{sha256_of(source)}" in text
+    assert f"[SUCCESS]theano/1.0.5-{name}" in text
