@@ -139,21 +139,6 @@ def engine_root(running_engine: Running) -> Path:
 
 
 @pytest.fixture(scope="session")
-def conda_code(tmp_path_factory: pytest.TempPathFactory) -> Path:
-    code = tmp_path_factory.mktemp("conda")
-    conda_client.lay_out(code)
-    return code
-
-
-@pytest.fixture
-def conda(conda_code: Path, tmp_path: Path) -> Conda:
-    """Give conda with an empty cache."""
-    home = tmp_path / "home"
-    home.mkdir()
-    return Conda(conda_code, home)
-
-
-@pytest.fixture(scope="session")
 def tiny_model(workspace: Workspace, tmp_path_factory: pytest.TempPathFactory) -> Tiny:
     return prepare(workspace, tmp_path_factory.mktemp("tiny"))
 

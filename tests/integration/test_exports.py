@@ -10,6 +10,7 @@ import subprocess
 import sys
 from collections.abc import Sequence
 from importlib.resources import files
+from importlib.util import find_spec
 from pathlib import Path
 
 import jsonschema
@@ -235,6 +236,7 @@ def test_a_module_is_loaded(
 
 
 @pytest.mark.skipif(not MODULE_COMMAND.is_file(), reason="needs Environment Modules")
+@pytest.mark.skipif(not find_spec("easybuild"), reason="needs EasyBuild, which has no wheel")
 @pytest.mark.parametrize("name", ["openblas", "pip-openblas"])
 def test_easybuild_reads_an_easyconfig(name: str, workspace: Workspace, tmp_path: Path) -> None:
     folder = export(workspace, load_variant(workspace, name), "easyconfig", tmp_path / "made")
