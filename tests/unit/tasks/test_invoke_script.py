@@ -126,11 +126,17 @@ def test_pip_checks_hashes_and_compiles_nothing(machine: Machine) -> None:
     assert "--require-hashes --no-deps --only-binary :all: -r" in output
 
 
-def test_a_link_to_the_script_finds_its_checkout(machine: Machine) -> None:
+def test_a_link_on_path_finds_its_checkout_and_stays_in_the_users_folder(
+    machine: Machine, tmp_path: Path
+) -> None:
     machine.python()
     (machine.bin / "stacks").symlink_to(machine.checkout / "invoke")
-    out = subprocess.check_output([machine.bin / "stacks"], env={"PATH": str(machine.bin)})
-    assert json.loads(out)[1] == str(machine.checkout)
+    folder = tmp_path / "the user's own"
+    folder.mkdir()
+    out = subprocess.check_output(
+        ["sh", "-c", "stacks init here"], cwd=folder, env={"PATH": str(machine.bin)}
+    )
+    assert json.loads(out) == [str(folder), str(machine.checkout), ["init", "here"]]
 
 
 @pytest.mark.parametrize("change", ["lock", "stamp", "interpreter", "folder"])
