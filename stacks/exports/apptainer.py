@@ -1,6 +1,6 @@
 """A definition file for Apptainer and Singularity, from the image in a file: no engine is needed.
 
-https://apptainer.org/docs/user/latest/definition_files.html
+Apptainer's user guide, "Definition Files".
 """
 
 from __future__ import annotations

@@ -1,6 +1,6 @@
 """A file for Docker Compose, with the variant's image as a service.
 
-https://github.com/compose-spec/compose-spec
+The Compose Specification.
 """
 
 from __future__ import annotations

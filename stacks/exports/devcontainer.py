@@ -1,6 +1,6 @@
 """A development container of the variant's image: .devcontainer/devcontainer.json.
 
-https://containers.dev/implementors/json_reference/
+The Development Containers Specification, devcontainer.json.
 """
 
 from __future__ import annotations

@@ -1,6 +1,6 @@
 """An easyconfig for EasyBuild, with the environment.yml that its easyblock Conda installs.
 
-https://docs.easybuild.io/writing-easyconfig-files/
+EasyBuild's manual, "Writing easyconfig files".
 """
 
 from __future__ import annotations

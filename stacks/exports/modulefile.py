@@ -1,7 +1,7 @@
 """A module file for Environment Modules and Lmod, of the environment that `build` makes.
 
 It names PATH only: the environment's Python reads its settings by itself, however it is started.
-https://modules.readthedocs.io/en/latest/modulefile.html
+Environment Modules' manual, modulefile(4).
 """
 
 from __future__ import annotations

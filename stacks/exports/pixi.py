@@ -1,6 +1,6 @@
 """pixi.toml: each package by version, build and SHA-256.
 
-https://pixi.sh/latest/reference/pixi_manifest/
+pixi's reference of the manifest.
 """
 
 from __future__ import annotations
