@@ -74,7 +74,7 @@ def write(
             threads=variant.blas.threads if variant.blas else (),
             one_thread=bool(variant.blas and variant.blas.one_thread),
             processors=tuple(
-                (p.vendor, str(p.family), p.flags, tuple(sorted(p.environment.items())))
+                (p.flags, tuple(sorted(p.known.items())), tuple(sorted(p.environment.items())))
                 for p in (variant.blas.processors if variant.blas else ())
             ),
             modules=os.fsencode(modules) if modules and ACCELERATOR in variant.accelerator else b"",

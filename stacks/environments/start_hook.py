@@ -97,16 +97,18 @@ def _processor():
     except (IOError, OSError):
         pass
     family = fields.get("cpu family", "")
-    return fields.get("vendor_id"), family, set(fields.get("flags", "").split())
+    flags = set(fields.get("flags", "").split())
+    return fields.get("vendor_id"), int(family) if family.isdigit() else 0, flags
 
 
 PROCESSORS = {processors!r}
 if PROCESSORS:
     VENDOR, FAMILY, FLAGS = _processor()
-for vendor, family, flags, variables in PROCESSORS:
-    if (vendor, family) == (VENDOR, FAMILY) and FLAGS.issuperset(flags):
+for flags, known, variables in PROCESSORS:
+    if FLAGS.issuperset(flags) and FAMILY > dict(known).get(VENDOR, -1):
         for name, value in variables:
             os.environ.setdefault(name, value)
+        break
 
 THREADS = {threads!r}
 if THREADS and not any(os.environ.get(name) for name in THREADS):

@@ -149,7 +149,7 @@ NASTY = 'it\'s "quoted" """ $HOME `id` $(id) %s %(x)s {prefix}/x {0} \\ # [globa
 def nasty(variant: Variant) -> Variant:
     """Return a variant whose every free text is nasty, but valid."""
     assert variant.blas
-    processor = Processor(vendor=NASTY, family=0, flags=(NASTY,), environment={"A": NASTY})
+    processor = Processor(flags=(NASTY,), known={NASTY: 0}, environment={"A": NASTY})
     blas = variant.blas.model_copy(update={"ldflags": NASTY, "processors": (processor,)})
     changes = {"summary": NASTY, "flags": {"gcc.cxxflags": NASTY}, "variables": {"NASTY": NASTY}}
     return Variant.model_validate({**dict(variant), **changes, "blas": blas})
@@ -202,7 +202,7 @@ def test_nasty_values_come_out_of_the_hook_as_they_are(
     assert done.stderr == ""
     value, [processor] = json.loads(done.stdout)
     assert value == NASTY.replace("{prefix}", str(prefix))
-    assert processor == [NASTY, "0", [NASTY], [["A", NASTY]]]
+    assert processor == [[NASTY], [[NASTY, 0]], [["A", NASTY]]]
 
 
 @pytest.mark.parametrize("kind", ["hard link", "link"])
