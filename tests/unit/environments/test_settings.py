@@ -10,6 +10,7 @@ from pathlib import Path
 import pytest
 from pydantic import ValidationError
 
+from stacks.channel.settings_files import HOOK, MODULES, files_of, flags_of, rc_text
 from stacks.core.errors import UsageError
 from stacks.core.workspace import Workspace
 from stacks.environments import settings
@@ -28,8 +29,8 @@ def flags(text: str) -> dict[str, str]:
 
 
 def test_the_rc_file_as_theano_reads_it(variant: Variant) -> None:
-    place = Path("/a b/é")
-    assert flags(settings.rc_text(variant, settings.flags_of(variant, place))) == {
+    place = "/a b/é"
+    assert flags(rc_text(flags_of(variant, place))) == {
         "blas.ldflags": "-lblas_threads -lopenblas",
         "global.base_compiledir": "/a b/é/var/compiledir",
         "global.cxx": "g++",
@@ -39,9 +40,7 @@ def test_the_rc_file_as_theano_reads_it(variant: Variant) -> None:
 
 
 def test_a_percent_sign_comes_through_theanos_interpolation(variant: Variant) -> None:
-    assert flags(settings.rc_text(variant, {"gcc.cxxflags": "-D%s=%%"})) == {
-        "gcc.cxxflags": "-D%s=%%"
-    }
+    assert flags(rc_text({"gcc.cxxflags": "-D%s=%%"})) == {"gcc.cxxflags": "-D%s=%%"}
 
 
 @pytest.mark.parametrize("name", ["a:b", "a%b", "a\\b", "a;b", "a\nb"])
@@ -139,7 +138,7 @@ def test_flags_are_compared_by_one_spelling(workspace: Workspace, home: Path) ->
 
 
 def test_pytensor_has_no_device(workspace: Workspace, home: Path) -> None:
-    assert "device" not in settings.flags_of(load_variant(workspace, "mkl", "pytensor-3.3.7"), home)
+    assert "device" not in flags_of(load_variant(workspace, "mkl", "pytensor-3.3.7"), "/p")
 
 
 # What a file of envs/ may hold, and each language has a meaning for.
@@ -156,7 +155,7 @@ def nasty(variant: Variant) -> Variant:
 
 
 def test_nasty_values_come_out_of_theanos_parser_as_they_are(variant: Variant) -> None:
-    text = settings.rc_text(nasty(variant), settings.flags_of(nasty(variant), Path("/p")))
+    text = rc_text(flags_of(nasty(variant), "/p"))
     found = flags(text)
     assert found["gcc.cxxflags"] == found["blas.ldflags"] == NASTY
     assert sorted(found) == [
@@ -184,10 +183,7 @@ def test_nasty_values_come_out_of_the_hook_as_they_are(
     variant: Variant, tmp_path: Path, python: str
 ) -> None:
     prefix = tmp_path / "prefix"
-    site_packages = prefix / "lib/python3.9/site-packages"
-    site_packages.mkdir(parents=True)
-    settings.write(nasty(variant), prefix, prefix, PACKAGES)
-    hook = (site_packages / f"{settings.HOOK}.py").read_bytes()
+    hook = files_of(nasty(variant))[f"site-packages/{HOOK}.py"]
     program = (
         "import os, runpy, sys, json\n"
         f"sys.prefix = sys.base_prefix = {str(prefix)!r}\n"
@@ -195,7 +191,7 @@ def test_nasty_values_come_out_of_the_hook_as_they_are(
         "sys.stdout.write(json.dumps([os.environ['NASTY'], found['PROCESSORS']]))\n"
     )
     path = tmp_path / "hook.py"
-    path.write_bytes(hook)
+    path.write_text(hook)
     done = subprocess.run(
         [python, "-c", program, str(path)], capture_output=True, text=True, check=False, env={}
     )
@@ -211,14 +207,7 @@ def test_settings_are_not_written_through_a_packages_file(
 ) -> None:
     prefix, cached = tmp_path / "hostile", tmp_path / "cached"
     cached.write_text("another environment's")
-    site_packages = f"lib/python{variant.framework.python}/site-packages"
-    names = (
-        settings.RC_FILE,
-        settings.EXPECTATION,
-        f"{site_packages}/{settings.HOOK}.py",
-        f"{site_packages}/{settings.COMPILE_HOOK}.py",
-        f"{site_packages}/theano-stacks.pth",
-    )
+    names = (settings.EXPECTATION, MODULES)
     for name in names:
         (prefix / name).parent.mkdir(parents=True, exist_ok=True)
         if kind == "link":
@@ -226,7 +215,7 @@ def test_settings_are_not_written_through_a_packages_file(
         else:
             (prefix / name).hardlink_to(cached)
     packages = [{"name": "python", "version": "3.9.1", "sha256": "00", "manager": "conda"}]
-    settings.write(variant, prefix, prefix, packages)
+    settings.write(variant, prefix, prefix, packages, tmp_path / "modules")
     assert cached.read_text() == "another environment's"
     assert all((prefix / name).stat().st_nlink == 1 for name in names)
     assert not any((prefix / name).is_symlink() for name in names)
