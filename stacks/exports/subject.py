@@ -136,8 +136,10 @@ def settings_of(subject: Subject) -> tuple[str, str]:
 
 def with_channel(subject: Subject, command: str) -> str:
     """Return how to run a command of a conda client, which needs the channel to be served."""
-    served = subject.lock.channel == URL
-    return f"while `./invoke serve` runs: {command}" if served else command
+    if subject.lock.channel != URL:
+        return command
+    own = f" {subject.variant.option}" if subject.variant.file else ""
+    return f"while `./invoke serve{own}` runs: {command}"
 
 
 def require_image(subject: Subject, form: str) -> str:
