@@ -120,12 +120,17 @@ def publish_channel(
 
 @task(
     "serve",
-    "serve --port 9000",
-    help={"port": "port to listen on, on this machine only (default: 8420, as in the locks)"},
+    "serve --variant ~/model/stack.yaml",
+    help={
+        "port": "port to listen on, on this machine only (default: 8420, as in the locks)",
+        "variant": "also serve what the lock of this stack.yaml has beside its flavour's",
+    },
     protects=("build", "cache"),
 )
-def serve(context: Context, port: int = 8420) -> None:
+def serve(context: Context, port: int = 8420, variant: str = "") -> None:
     """Serve the channel on this machine for conda clients."""
     from stacks.environments import serve as serving
+    from stacks.variants.load import select
 
-    serving.serve(default_workspace(), port)
+    workspace = default_workspace()
+    serving.serve(workspace, port, select(workspace, variant) if variant else ())
