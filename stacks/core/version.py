@@ -7,8 +7,8 @@ from pathlib import Path
 from stacks.core.disk import REPOSITORY
 from stacks.core.process import CommandError, call
 
-# That of pyproject.toml.
-VERSION = "0.1.0"
+# The only place of it: pyproject.toml reads this line.
+VERSION = "1.0.0rc1"
 
 
 def revision(root: Path = REPOSITORY) -> tuple[str | None, bool]:

@@ -1,10 +1,10 @@
 from __future__ import annotations
 
-import re
 import subprocess
 from pathlib import Path
 
 import pytest
+from packaging.version import Version
 
 from stacks.core import version
 from stacks.core.disk import REPOSITORY
@@ -29,9 +29,11 @@ def checkout(tmp_path: Path) -> Path:
     return folder
 
 
-def test_the_version_is_that_of_the_project() -> None:
-    text = (REPOSITORY / "pyproject.toml").read_text()
-    assert re.findall(r'^version = "(.+)"', text, re.M) == [version.VERSION]
+def test_the_project_takes_its_version_from_here() -> None:
+    project = (REPOSITORY / "pyproject.toml").read_text()
+    assert 'dynamic = ["version"]' in project
+    assert '[tool.hatch.version]\npath = "stacks/core/version.py"\n' in project
+    assert str(Version(version.VERSION)) == version.VERSION, "as Python writes it"
 
 
 def test_the_commit_of_a_checkout(checkout: Path) -> None:
