@@ -3,6 +3,8 @@
 from __future__ import annotations
 
 import os
+import signal
+import socket
 import subprocess
 import sys
 import sysconfig
@@ -37,8 +39,8 @@ class Command:
         paths = sorted(path for path in self.site.rglob("*") if path.is_file())
         return {str(path.relative_to(self.site)): sha256_of(path) for path in paths}
 
-    def __call__(self, *words: str, **variables: str) -> subprocess.CompletedProcess[str]:
-        done = subprocess.run(
+    def start(self, *words: str, **variables: str) -> subprocess.Popen[str]:
+        return subprocess.Popen(
             [self.venv / "bin/theano-stacks", *words],
             cwd=self.home,
             env={
@@ -49,12 +51,17 @@ class Command:
                 "DEBIAN_MIRROR": "http://127.0.0.1:9/debian",
                 **variables,
             },
-            capture_output=True,
+            stdout=subprocess.PIPE,
+            stderr=subprocess.PIPE,
             text=True,
-            check=False,
+            start_new_session=True,
         )
-        assert "Traceback" not in done.stderr, done.stderr
-        return done
+
+    def __call__(self, *words: str, **variables: str) -> subprocess.CompletedProcess[str]:
+        process = self.start(*words, **variables)
+        out, err = process.communicate()
+        assert "Traceback" not in err, err
+        return subprocess.CompletedProcess(words, process.returncode, out, err)
 
     def output(self, *words: str) -> str:
         done = self(*words)
@@ -119,8 +126,32 @@ def test_a_stack_is_written_and_a_lock_exported(command: Command) -> None:
     assert "- python=2.7" in exported
 
 
-@pytest.mark.parametrize("words", ["lock", "render", "pin", "publish", "test --unit", "release"])
-def test_what_edits_the_project_needs_a_checkout(command: Command, words: str) -> None:
-    done = command(*words.split(), *(("--to", "x") if words == "release" else ()))
+@pytest.mark.parametrize("task", ["lock", "pin", "render"])
+def test_what_edits_the_project_needs_a_checkout(command: Command, task: str) -> None:
+    done = command(task)
     assert done.returncode == 2
     assert "fix:      run it in a checkout of the project\n" in done.stderr
+
+
+@pytest.mark.parametrize("task", ["build", "vendor"])
+def test_ctrl_c_ends_a_fetch_in_one_line(command: Command, tmp_path: Path, task: str) -> None:
+    words = {
+        "build": ["build", "--variant", "by-conda"],
+        "vendor": ["vendor", str(tmp_path / "carried"), "--variants", "by-conda"],
+    }
+    with socket.create_server(("127.0.0.1", 0)) as mirror:
+        # It takes the connection, and never answers.
+        mirror.settimeout(120)
+        process = command.start(
+            *words[task],
+            THEANO_STACKS_CACHE=str(tmp_path / "cache"),
+            THEANO_STACKS_CHANNEL=f"http://127.0.0.1:{mirror.getsockname()[1]}/channel",
+        )
+        connection, _ = mirror.accept()
+        with connection:
+            # As a terminal does it: to all processes of the foreground.
+            os.killpg(process.pid, signal.SIGINT)
+            out, err = process.communicate(timeout=30)
+    assert (process.returncode, out) == (130, "")
+    assert err.endswith("\ninterrupted; what was finished is kept\n") and "Traceback" not in err
+    assert not (tmp_path / "carried").exists()

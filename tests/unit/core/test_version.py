@@ -1,6 +1,7 @@
 from __future__ import annotations
 
 import subprocess
+from importlib.metadata import PathDistribution
 from pathlib import Path
 
 import pytest
@@ -52,3 +53,22 @@ def test_a_copy_without_git_has_no_commit(checkout: Path, tmp_path: Path) -> Non
         folder.mkdir()
         assert version.revision(folder) == (None, True)
         assert version.described(folder) == version.VERSION
+
+
+@pytest.mark.parametrize(
+    ("direct_url", "shown"),
+    [
+        (None, False),
+        ('{"url": "file:///a.whl", "archive_info": {}}', False),
+        ('{"url": "it", "vcs_info": {"vcs": "git", "commit_id": "0123456789abcdef"}}', True),
+    ],
+)
+def test_the_installed_command_has_the_commit_of_its_repository(
+    direct_url: str | None, shown: bool, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    (tmp_path / "METADATA").write_text("Name: theano-stacks\n")
+    if direct_url:
+        (tmp_path / "direct_url.json").write_text(direct_url)
+    monkeypatch.setattr(version, "INSTALLED", True)
+    monkeypatch.setattr(version, "distribution", lambda name: PathDistribution(tmp_path))
+    assert version.described() == version.VERSION + (", commit 0123456789ab" if shown else "")

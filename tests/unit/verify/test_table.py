@@ -90,3 +90,16 @@ def test_characters_that_the_encoding_lacks_become_question_marks(
     monkeypatch.setattr(sys, "stdout", io.TextIOWrapper(output, encoding="ascii"))
     table.show("libé\n")
     assert output.getvalue() == b"lib?\n"
+
+
+@pytest.mark.parametrize(
+    ("terminal", "no_color", "colour"), [(True, "", True), (True, "1", False), (False, "", False)]
+)
+def test_colours_are_for_a_terminal_without_NO_COLOR(  # noqa: N802
+    terminal: bool, no_color: str, colour: bool, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    output = io.StringIO()
+    monkeypatch.setattr(output, "isatty", lambda: terminal)
+    monkeypatch.setattr(sys, "stdout", output)
+    monkeypatch.setenv("NO_COLOR", no_color)
+    assert table.wants_colour() is colour
