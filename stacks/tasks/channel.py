@@ -114,6 +114,7 @@ def publish_channel(
     new_key: str = "",
 ) -> None:
     """Write the channel's packages for others: a static channel, or a registry."""
+    from stacks.channel.places import CHANNEL as CHANNELS
     from stacks.publish import channel_command
 
     if new_key:
@@ -126,6 +127,9 @@ def publish_channel(
         check=check,
         new_key=path_of(new_key),
     )
+    if not (check or new_key):
+        source = f"{CHANNELS}={quoted([to])}"
+        next_step(f"on another machine: {source} ./invoke build --variant V")
 
 
 @task(

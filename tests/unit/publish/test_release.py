@@ -10,11 +10,12 @@ from pathlib import Path
 
 import pytest
 
+from stacks.core import digest_list
 from stacks.core.disk import REPOSITORY
 from stacks.core.errors import StaleError, UsageError
 from stacks.core.version import VERSION
 from stacks.core.workspace import Workspace
-from stacks.publish import release
+from stacks.publish import channel, release
 from stacks.publish.release import DIGESTS, notes
 from unit.helpers.checkout import CHECKOUT
 
@@ -86,6 +87,19 @@ def test_the_wheel_has_what_the_tasks_read(released: Path) -> None:
         assert not [path for path in names if path.startswith(f"theano_stacks/{name}")], name
     assert "Requires-Dist: invoke==" in metadata and "Requires-Python: >=3.10" in metadata
     assert "theano-stacks = theano_stacks.stacks.tasks.installed:main" in scripts
+
+
+def test_the_channel_is_in_it_if_requested(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    def publish(workspace: Workspace, folder: Path) -> None:
+        (folder / "noarch").mkdir(parents=True)
+        (folder / "noarch/repodata.json").write_text("{}")
+
+    monkeypatch.setattr(release, "write_wheel", lambda workspace, folder: None)
+    monkeypatch.setattr(channel, "publish_to_folder", publish)
+    for _ in range(2):
+        release.release(CHECKOUT, tmp_path / "to", with_channel=True)
+    listed = digest_list.parse((tmp_path / "to" / DIGESTS).read_text())
+    assert listed.keys() == {"blas-verify.pyz", "channel/noarch/repodata.json"}
 
 
 def test_other_folders_stay(tmp_path: Path) -> None:
