@@ -13,7 +13,7 @@ from stacks.bench import command, machine, probe, store
 from stacks.bench.candidates import candidates
 from stacks.bench.options import QUICK_ROUNDS, BenchOptions
 from stacks.bench.result import Result
-from stacks.core.console import plural, show_error
+from stacks.core.console import next_step, plural, show_error
 from stacks.core.errors import StacksError
 from stacks.core.workspace import Workspace
 from stacks.environments import build, verify
@@ -51,7 +51,7 @@ def bench_all(workspace: Workspace, options: BenchOptions, machine_name: str = "
         raise StacksError(
             f"not timed: {', '.join(failed)}", fix="see the messages above for each variant"
         )
-    print("next: ./invoke publish")
+    next_step(command.NEXT)
 
 
 def _time(
@@ -75,7 +75,7 @@ def _time(
         show_error(error)
         return False
     path = store.write(workspace, result)
-    print(f"stored in {path.relative_to(workspace.root)}", file=sys.stderr)
+    print(f"stored in {workspace.shown(path)}", file=sys.stderr)
     return True
 
 

@@ -12,6 +12,7 @@ from stacks.bench import table as bench_table
 from stacks.bench.candidates import Candidate, require_candidates, verified_candidates
 from stacks.bench.options import BenchOptions, split
 from stacks.bench.result import Result, Run, Settings
+from stacks.core.disk import INSTALLED
 from stacks.core.errors import UsageError
 from stacks.core.version import revision
 from stacks.core.workspace import Workspace
@@ -20,6 +21,9 @@ from stacks.variants.variant import SCAN_FIX
 
 # Seconds. A larger difference means that the clock was set during the run.
 JUMP = 2.0
+
+# What a person does with a result: the page of timings belongs to a checkout.
+NEXT = "./invoke results" if INSTALLED else "./invoke publish"
 
 
 def bench(
@@ -38,7 +42,7 @@ def bench(
     result = timed(workspace, variants, framework, options=options, machine_name=machine_name)
     path = store.write(workspace, result)
     bench_table.show(result)
-    print(f"stored in {path.relative_to(workspace.root)}", file=sys.stderr)
+    print(f"stored in {workspace.shown(path)}", file=sys.stderr)
 
 
 def timed(

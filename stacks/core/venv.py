@@ -10,6 +10,7 @@ from stacks.core.process import call
 
 CLUSTER_LOCK = REPOSITORY / "requirements-cluster.lock"
 TEST_LOCK = REPOSITORY / "requirements-test.lock"
+RELEASE_LOCK = REPOSITORY / "requirements-release.lock"
 
 
 def prepare_tools(venv: Path, lock: Path) -> None:
@@ -18,7 +19,7 @@ def prepare_tools(venv: Path, lock: Path) -> None:
     digest = sha256_of(lock)
     if stamp.is_file() and stamp.read_text() == digest:
         return
-    print(f"installing {lock.name} into .venv (once) ...", file=sys.stderr, flush=True)
+    print(f"installing {lock.name} into {venv} (once) ...", file=sys.stderr, flush=True)
     pip = [sys.executable, "-m", "pip", "--disable-pip-version-check", "install", "--quiet"]
     rules = ["--require-hashes", "--no-deps", "--only-binary", ":all:"]
     call([*pip, *rules, "-r", lock])

@@ -50,7 +50,7 @@ def relock(workspace: Workspace, variant: Variant, *, with_sdists: bool = True) 
             file=sys.stderr,
         )
     if own:
-        print(f"{plural(len(own), 'package')} of your own; next: ./invoke build {variant.option}")
+        print(f"{plural(len(own), 'package')} of your own", file=sys.stderr)
 
 
 def _choose(

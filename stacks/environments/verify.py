@@ -6,12 +6,20 @@ import errno
 import os
 import signal
 import sys
-from collections.abc import Mapping, Sequence
+import tempfile
+from collections.abc import Iterator, Mapping, Sequence
+from contextlib import contextmanager
 from pathlib import Path
-from typing import NoReturn
+from typing import IO, NoReturn
 
 from stacks.core import jsonfile
-from stacks.core.disk import REPOSITORY, replace_atomically, scratch, write_atomically
+from stacks.core.disk import (
+    REPOSITORY,
+    replace_atomically,
+    scratch,
+    scratch_parent,
+    write_atomically,
+)
 from stacks.core.errors import UsageError, VerifyError
 from stacks.core.process import CommandError, call, run_attached
 from stacks.core.workspace import Workspace
@@ -33,37 +41,59 @@ def verify_variant(
     full: bool = False,
     json_file: Path | None = None,
     limit: int = 0,
+    brief: bool = False,
 ) -> None:
     """Verify a variant's environment, print the table, and keep the report.
 
-    limit: seconds after which a step counts as hanging; 0 is the suite's default. Raises
-    VerifyError if a check failed or the suite could not run.
+    limit: seconds after which a step counts as hanging; 0 is the suite's default. brief: print the
+    table only if the environment does not pass. Raises VerifyError if a check failed or the suite
+    could not run.
     """
-    with replace_atomically(report_path(workspace, variant)) as report:
-        what = f"{variant.id} could not be verified"
-        # The environment's own Python may be damaged, so this one compares the files first.
-        words = ["files", "--prefix", str(prefix), "--json", str(report), *_options(full, 0)]
-        status = run_suite(sys.executable, words, os.environ)
-        if status not in (PASSED, FAILED):
-            raise_for(status, what)
-        is_damaged = status == FAILED
-        if is_damaged and not report.is_file():
-            report_path(workspace, variant).unlink(missing_ok=True)
-            raise VerifyError(
-                f"the environment of {variant.id} is damaged",
-                fix=f"./invoke build {variant.option} --repair",
-            )
-        if not is_damaged:
-            arguments = ["--expect", str(prefix / settings.EXPECTATION), *_options(full, limit)]
-            env = environment(prefix)
-            status = _verify(str(prefix / "bin/python"), arguments, env, report, what)
-    if json_file:
-        write_atomically(json_file, report_path(workspace, variant).read_bytes())
-    if status == FAILED:
-        reason = "is damaged" if is_damaged else "failed its verification"
-        raise_for(status, f"{variant.id} {reason}")
-    if status == NO_DEVICE:
-        raise_for(status, f"{variant.id} is verified but for its device")
+    with _output(brief) as output:
+        with replace_atomically(report_path(workspace, variant)) as report:
+            what = f"{variant.id} could not be verified"
+            # The environment's own Python may be damaged, so this one compares the files first.
+            words = ["files", "--prefix", str(prefix), "--json", str(report), *_options(full, 0)]
+            status = run_suite(sys.executable, words, os.environ, output)
+            if status not in (PASSED, FAILED):
+                raise_for(status, what)
+            is_damaged = status == FAILED
+            if is_damaged and not report.is_file():
+                report_path(workspace, variant).unlink(missing_ok=True)
+                raise VerifyError(
+                    f"the environment of {variant.id} is damaged",
+                    fix=f"./invoke build {variant.option} --repair",
+                )
+            if not is_damaged:
+                arguments = ["--expect", str(prefix / settings.EXPECTATION), *_options(full, limit)]
+                env = environment(prefix)
+                python = str(prefix / "bin/python")
+                status = _verify(python, arguments, env, report, what, output)
+        if json_file:
+            write_atomically(json_file, report_path(workspace, variant).read_bytes())
+        if status == FAILED:
+            reason = "is damaged" if is_damaged else "failed its verification"
+            raise_for(status, f"{variant.id} {reason}")
+        if status == NO_DEVICE:
+            raise_for(status, f"{variant.id} is verified but for its device")
+
+
+@contextmanager
+def _output(brief: bool) -> Iterator[IO[bytes] | None]:
+    """Give the file for the suite's output, which is printed if the block fails; None: a terminal.
+
+    brief: whether it is a file.
+    """
+    if not brief:
+        yield None
+        return
+    with tempfile.TemporaryFile(dir=scratch_parent()) as file:
+        try:
+            yield file
+        except BaseException:
+            file.seek(0)
+            print(file.read().decode(errors="replace"), end="", flush=True)
+            raise
 
 
 def verify_python(
@@ -139,14 +169,19 @@ def _options(full: bool, limit: int) -> list[str]:
 
 
 def _verify(
-    python: str, arguments: list[str], env: Mapping[str, str], report: Path, what: str
+    python: str,
+    arguments: list[str],
+    env: Mapping[str, str],
+    report: Path,
+    what: str,
+    output: IO[bytes] | None = None,
 ) -> int:
     """Run the suite on an interpreter; return PASSED, FAILED or NO_DEVICE as its report has it.
 
-    report: the path for the report. Raises VerifyError `what` if the suite did not run to its end:
-    any other program may end with a status of the suite's.
+    report: the path for the report. output: as for run_suite. Raises VerifyError `what` if the
+    suite did not run to its end: any other program may end with a status of the suite's.
     """
-    status = run_suite(python, [*arguments, "--json", str(report)], env)
+    status = run_suite(python, [*arguments, "--json", str(report)], env, output)
     if status not in (PASSED, FAILED, NO_DEVICE):
         raise_for(status, what)
     check_report(
@@ -185,10 +220,16 @@ def _verdict(report: Path) -> bool | None:
     return ok if statuses and ok is ("fail" not in statuses) else None
 
 
-def run_suite(python: str | Path, arguments: Sequence[str | Path], env: Mapping[str, str]) -> int:
+def run_suite(
+    python: str | Path,
+    arguments: Sequence[str | Path],
+    env: Mapping[str, str],
+    output: IO[bytes] | None = None,
+) -> int:
     """Run a program of the suite on the user's own terminal and return its exit status.
 
-    Raises CommandError if Python cannot be started.
+    output: the file for its standard output, if not the terminal. Raises CommandError if Python
+    cannot be started.
     """
     sys.stdout.flush()
     env = ending_with_this_process(env)
@@ -196,7 +237,8 @@ def run_suite(python: str | Path, arguments: Sequence[str | Path], env: Mapping[
     interruptible = signal.getsignal(signal.SIGINT) is not signal.SIG_IGN
     if interruptible:
         env["THEANO_STACKS_INTERRUPT"] = "1"
-    return run_attached([python, SUITE, *arguments], env=env, ignores_interrupt=interruptible)
+    words = [python, SUITE, *arguments]
+    return run_attached(words, env=env, output=output, ignores_interrupt=interruptible)
 
 
 def raise_for(status: int, what: str) -> NoReturn:

@@ -8,6 +8,8 @@ from collections.abc import Iterator, Sequence
 from invoke.parser.argument import Argument
 from invoke.parser.context import ParserContext
 
+from stacks.core.console import as_typed
+
 WIDTH = 80
 # Columns of the options' names; a longer name has a line of its own.
 NAMES = 24
@@ -42,14 +44,14 @@ def text_of(
     ]
     usage += [_name(argument) for argument in named if argument.positional]
     usage += ["[OPTIONS]"] * bool(named) + ["[-- WORDS]"] * takes_command
-    lines = [f"Usage: {' '.join(usage)}", "", *_paragraphs(docstring)]
+    lines = [f"Usage: {' '.join(usage)}", "", *_paragraphs(as_typed(docstring))]
     if context.args:
         lines += ["", "Options:"]
         places = [argument for argument in context.args.values() if _is_place(argument)]
         for argument in [*places, *sorted(named, key=_name)]:
             lines += _entry(argument)
     lines += ["", "Examples:", *(f"  ./invoke {example}" for example in examples)]
-    return "\n".join(lines)
+    return as_typed("\n".join(lines))
 
 
 def _is_place(argument: Argument) -> bool:
@@ -67,7 +69,7 @@ def _name(argument: Argument) -> str:
 
 def _entry(argument: Argument) -> Iterator[str]:
     name = str(argument.name).upper() if _is_place(argument) else _name(argument)
-    text = argument.help or ""
+    text = as_typed(argument.help or "")
     if _shows_default(argument, text):
         text += f" (default: {argument.default})"
     indent = " " * (NAMES + 2)

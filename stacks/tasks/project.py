@@ -26,6 +26,7 @@ from stacks.tasks.task import task
         "keyword": "the tests whose names match, as in pytest -k",
     },
     protects=("build", "cache"),
+    in_checkout=True,
 )
 def test(
     context: Context,
@@ -58,6 +59,7 @@ def test(
     "schema",
     "schema --check",
     help={"check": "change nothing; fail where a committed schema is stale"},
+    in_checkout=True,
 )
 def schema(context: Context, check: bool = False) -> None:
     """Write the JSON schemas of the YAML files in envs/."""
@@ -157,14 +159,14 @@ def verify_app(context: Context, file: str) -> None:
 
     It needs nothing else: python blas-verify.pyz, on Python 2.7 to 3.14.
     """
-    from stacks.core.console import display_path
+    from stacks.core.console import display_path, next_step
     from stacks.core.process import quoted
     from stacks.publish import verify_app as app
 
     target = path_of(file)
     assert target
-    written = quoted([display_path(app.write(default_workspace(), target))])
-    print(f"run it: python {written}")
+    written = app.write(default_workspace(), target)
+    next_step(f"python {quoted([display_path(written)])}")
 
 
 @task("version")

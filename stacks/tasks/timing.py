@@ -6,6 +6,7 @@ from pathlib import Path
 
 from invoke.context import Context
 
+from stacks.core.console import next_step
 from stacks.core.workspace import default_workspace
 from stacks.tasks.options import CLUSTER, FRAMEWORK, JSON, VARIANT, path_of
 from stacks.tasks.task import remainder, task
@@ -112,6 +113,7 @@ def bench(
     from stacks.bench import command
 
     command.bench(workspace, variants, framework, options=options, machine_name=machine)
+    next_step(command.NEXT)
 
 
 @task(
@@ -166,6 +168,7 @@ def results(context: Context, machine: str = "") -> None:
         "add": "first take this result of another machine into results/",
         "check": "write nothing; fail if these files are stale",
     },
+    in_checkout=True,
 )
 def publish(context: Context, add: str = "", check: bool = False) -> None:
     """Write docs/timings.md and site/index.html from results/."""
@@ -181,6 +184,7 @@ def publish(context: Context, add: str = "", check: bool = False) -> None:
     if add:
         command.add(workspace, Path(add).expanduser())
     command.publish(workspace)
+    next_step("open site/index.html in a browser, then commit it with docs/ and results/")
 
 
 @task(

@@ -85,6 +85,26 @@ def test_a_damaged_environment_is_not_started(
         assert json.loads(path.read_text())["checks"][0]["name"] == "files"
 
 
+@pytest.mark.parametrize("status", [0, 1])
+def test_a_brief_verification_has_a_table_only_where_it_fails(
+    status: int,
+    workspace: Workspace,
+    variant: Variant,
+    tmp_path: Path,
+    capfd: pytest.CaptureFixture[str],
+) -> None:
+    report = json.dumps({"ok": not status, "checks": [{"status": "fail" if status else "pass"}]})
+    script = f"""\
+while [ "$1" != --json ]; do shift; done
+echo '{report}' >"$2"
+echo the table
+exit {status}"""
+    prefix = with_python(tmp_path / "environment", script)
+    with pytest.raises(VerifyError, match="failed") if status else nullcontext():
+        verification.verify_variant(workspace, variant, prefix, brief=True)
+    assert capfd.readouterr().out == ("the table\n" if status else "")
+
+
 def test_the_last_report_of_an_environment_without_a_name_is_removed(
     workspace: Workspace, variant: Variant, kept: Path, prefix: Path
 ) -> None:
