@@ -33,12 +33,12 @@ def section_of(flag):
     return tuple(flag.split(".", 1)) if "." in flag else ("global", flag)
 
 
-def source_of(context, flag, only_files=False):
+def source_of(context, flag):
     """Return (source, value) of the last source that sets a flag, or (None, None).
 
     The flags variable comes after the configuration files, and these in their order.
     """
-    value = None if only_files else flags_of(context.user_flags).get(flag)
+    value = flags_of(context.user_flags).get(flag)
     if value is not None:
         return context.framework.flags_variable, text(value)
     paths = os.environ.get(context.framework.rc_variable, context.framework.rc_file)

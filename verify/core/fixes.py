@@ -7,12 +7,14 @@ import importlib
 import os
 import re
 import sys
+import sysconfig
 
 from verify.core import process
 from verify.core.config_files import (
     config_file,
     config_lines,
     flags_of,
+    options_of,
     section_of,
     sections_of,
     source_of,
@@ -50,9 +52,8 @@ def setting_fix(context, flag, value, back=False):
     before = "%s, then " % removed if removed else ""
     section, option = section_of(flag)
     path = config_file(context)
-    source, current = source_of(context, flag, only_files=True)
-    if current is not None:
-        return "%sin %s, put %s = %s" % (before, source, option, value)
+    if (section, option.lower()) in options_of(os.path.expanduser(path)):
+        return "%sin %s, put %s = %s" % (before, path, option, value)
     lines = config_lines(section, option, value)
     what = "the environment's own setting back" if back else "these lines"
     if section in sections_of(os.path.expanduser(path)):
@@ -103,10 +104,20 @@ def numpy_fix():
     else:
         # As `uv venv` makes environments.
         command = "uv pip install --python %s --reinstall" % python
+    if _is_managed():
+        # Whoever installed this NumPy has said so, too.
+        command += " --break-system-packages"
     return "install NumPy's wheel, which has OpenBLAS in it:\n%s%s" % (
         command,
         " --no-deps --only-binary numpy numpy==%s" % version,
     )
+
+
+def _is_managed():
+    """Return whether pip and uv refuse to write into this Python (PEP 668)."""
+    if sys.prefix != getattr(sys, "base_prefix", sys.prefix):
+        return False
+    return os.path.exists(os.path.join(sysconfig.get_path("stdlib"), "EXTERNALLY-MANAGED"))
 
 
 def compiler_fix(context):

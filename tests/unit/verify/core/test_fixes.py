@@ -133,4 +133,11 @@ def test_numpy_comes_from_where_it_came(
     monkeypatch.setattr(fixes.sys, "prefix", str(tmp_path))
     monkeypatch.setattr(fixes.sys, "executable", "/a b/python")
     monkeypatch.setattr(fixes, "is_installed", lambda name: pip)
+    monkeypatch.setattr(fixes.sys, "base_prefix", str(tmp_path))
+    monkeypatch.setattr(fixes.sysconfig, "get_path", lambda name: str(tmp_path))
     assert fix in fixes.numpy_fix()
+    (tmp_path / "EXTERNALLY-MANAGED").touch()
+    assert conda == "numpy-1.0-0.json" or " --break-system-packages --no-deps" in fixes.numpy_fix()
+    # pip writes into a virtual environment.
+    monkeypatch.setattr(fixes.sys, "prefix", str(tmp_path / "venv"))
+    assert "--break-system-packages" not in fixes.numpy_fix()
