@@ -151,10 +151,14 @@ def configure(context: Context, debian_mirror: str = "", no_debian_mirror: bool 
 
 @task(
     "verify-app ~/blas-verify.pyz",
-    help={"file": "the file, which is replaced if it is there; or a folder for it"},
+    "verify-app --wheel .",
+    help={
+        "file": "the file, which is replaced if it is there; or a folder for it",
+        "wheel": "write a wheel for pip and uv, with a plugin for pytest; so does a name in .whl",
+    },
     positional=["file"],
 )
-def verify_app(context: Context, file: str) -> None:
+def verify_app(context: Context, file: str, wheel: bool = False) -> None:
     """Write the verification as one file, for any Python with a framework or NumPy.
 
     It needs nothing else: python blas-verify.pyz, on Python 2.7 to 3.14.
@@ -165,8 +169,10 @@ def verify_app(context: Context, file: str) -> None:
 
     target = path_of(file)
     assert target
-    written = app.write(default_workspace(), target)
-    next_step(f"python {quoted([display_path(written)])}")
+    path = app.write(default_workspace(), target, wheel=wheel)
+    written = quoted([display_path(path)])
+    install = f"python -m pip install {written} && python -m blas_verify"
+    next_step(install if path.suffix == ".whl" else f"python {written}")
 
 
 @task("version")
