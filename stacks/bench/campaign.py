@@ -22,7 +22,7 @@ from stacks.sources.pins import read_pins
 from stacks.variants.load import all_variants
 from stacks.variants.variant import Variant
 
-WORKLOADS = (*probe.OWN, "check_blas", "logreg", "lstm")
+WORKLOADS = (*probe.OWN, "check_blas", "logreg", "mlp", "lenet", "lstm")
 # Seconds of a turn with --quick, and of the start of a program, on two cores of an AMD EPYC; ntm's
 # start is that with the accelerator. Only the estimate depends on them.
 TURN, QUICK_TURN, START = 15.0, 4.0, {"ntm": 240.0}
@@ -120,12 +120,13 @@ def _left(
 def _is_same(result: Result, options: BenchOptions) -> bool:
     settings = result.settings
     threads = command.thread_counts(options.threads, machine.usable())
-    return (settings.workloads, settings.rounds, settings.threads, settings.quick) == (
-        options.workloads,
-        options.round_count,
-        threads,
-        options.quick,
-    )
+    return (
+        settings.workloads,
+        settings.rounds,
+        settings.threads,
+        settings.quick,
+        settings.busy,
+    ) == (options.workloads, options.round_count, threads, options.quick, options.busy)
 
 
 def _print_plan(
@@ -152,7 +153,8 @@ def _print_plan(
 
 def _seconds(count: int, options: BenchOptions) -> float:
     """Return about how long the variants of a framework take, on two cores."""
-    turn = QUICK_TURN if options.quick else TURN
+    # Beside busy loops it has about half of the machine.
+    turn = (QUICK_TURN if options.quick else TURN) * (2 if options.busy else 1)
     threads = len(command.thread_counts(options.threads, machine.usable()))
     total = PREPARATION
     for workload in options.workloads:

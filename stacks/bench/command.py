@@ -67,6 +67,7 @@ def timed(
         every_count=bool(options.threads),
         together=options.together,
         fix_scan=options.fix_scan,
+        busy=options.busy,
     )
     if plan.fix_scan:
         _check_fixes(workspace, plan.candidates)
@@ -94,6 +95,7 @@ def timed(
             quick=plan.quick,
             pinned=measured.pinned,
             quota=noise.quota(),
+            busy=plan.busy,
         ),
         subjects=tuple(candidate.subject for candidate in plan.candidates),
         runs=tuple(measured.runs),
@@ -185,14 +187,21 @@ def remarks(
 
 
 def show_results(workspace: Workspace, machine_name: str = "") -> None:
-    """Print the last result of the same variants on each machine, or all of one machine.
+    """Print the last result of the same variants and busy loops on each machine, or all of one.
 
     Files that cannot be read are warnings. Raises UsageError if there are no results.
     """
     stored, errors = store.read_all(workspace)
     chosen = [one for one in stored if machine_name in ("", one.path.parent.name)]
     if not machine_name:
-        last = {(one.path.parent.name, *(s.id for s in one.result.subjects)): one for one in chosen}
+        last = {
+            (
+                one.path.parent.name,
+                one.result.settings.busy,
+                *(s.id for s in one.result.subjects),
+            ): one
+            for one in chosen
+        }
         chosen = list(last.values())
     for one in chosen:
         bench_table.show(one.result)

@@ -175,16 +175,22 @@ def verify(
         "time your program after -- on these",
         "framework": FRAMEWORK,
         "rounds": "number of rounds; each measures every variant once (default: 7)",
+        "busy": "also time a small program, and all of it beside so many busy loops",
     },
     takes_command=True,
 )
-def recommend(context: Context, variant: str = "", framework: str = "", rounds: int = 7) -> None:
+def recommend(
+    context: Context, variant: str = "", framework: str = "", rounds: int = 7, busy: int = 0
+) -> None:
     """Measure the built variants, or your program after -- on them; name the fastest."""
     workspace = default_workspace()
+    from stacks.core.errors import UsageError
+
     program = remainder()
+    if busy and (program or variant):
+        raise UsageError("--busy times workloads only, no program", fix="leave one of them out")
     if variant:
         from stacks.bench import stack_flavours
-        from stacks.core.errors import UsageError
         from stacks.variants.load import load_variant
 
         if not program:
@@ -208,6 +214,7 @@ def recommend(context: Context, variant: str = "", framework: str = "", rounds: 
         workspace,
         with_other_channels(workspace, on_framework(workspace, framework or None)),
         rounds,
+        busy,
     )
 
 
