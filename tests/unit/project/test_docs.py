@@ -10,7 +10,7 @@ import pytest
 from stacks.core.disk import REPOSITORY
 
 PAGES = sorted(
-    [*REPOSITORY.glob("*.md"), *REPOSITORY.glob("docs/*.md"), *REPOSITORY.glob("examples/*.md")]
+    [*REPOSITORY.glob("*.md"), *REPOSITORY.glob("docs/**/*.md"), *REPOSITORY.glob("examples/*.md")]
 )
 LINK = re.compile(r"\]\(([^)\s]+)\)")
 
@@ -34,15 +34,21 @@ def test_links_lead_to_files_and_headings(page: Path) -> None:
     assert broken == []
 
 
-def test_each_page_is_reached_from_the_readme() -> None:
+def test_each_page_is_reached_from_the_index() -> None:
+    docs = REPOSITORY / "docs"
+    index = docs / "index.md"
+    linked = {docs / link for link in LINK.findall(index.read_text())}
+    assert [page for page in PAGES if docs in page.parents and page not in linked] == [index]
+
+
+def test_the_readme_is_short_and_leads_to_the_index() -> None:
     text = (REPOSITORY / "README.md").read_text()
-    missing = [page.name for page in PAGES if page.parent.name == "docs" and page.name not in text]
-    assert missing == []
     assert len(text.splitlines()) <= 120
+    assert "](docs/index.md)" in text
 
 
 def test_the_tests_that_the_promises_name_are_there() -> None:
-    text = (REPOSITORY / "docs/promises.md").read_text()
+    text = (REPOSITORY / "docs/explanation/promises.md").read_text()
     file, missing = REPOSITORY, []
     for name, function in re.findall(r"`([\w/.]*)(?:::(test_\w+))?`", text):
         if name.startswith("tests/"):
