@@ -169,7 +169,7 @@ def results(context: Context, machine: str = "") -> None:
     },
 )
 def publish(context: Context, add: str = "", check: bool = False) -> None:
-    """Write docs/timings.md and site/index.html from results/."""
+    """Write docs/timings.md, its picture and site/index.html from results/."""
     workspace = default_workspace()
     from stacks.core.errors import UsageError
     from stacks.publish import command
