@@ -24,6 +24,8 @@ INTERRUPTED = 130
 TAKING_COMMANDS: set[str] = set()
 # {name of a task: its examples}, the words after ./invoke.
 EXAMPLES: dict[str, tuple[str, ...]] = {}
+# {name of a task: {its option: what it is for}}.
+HELP: dict[str, dict[str, str]] = {}
 
 
 def task(
@@ -44,6 +46,7 @@ def task(
     def decorate(body: Callable[..., None]) -> Any:
         task_name = name or body.__name__.replace("_", "-")
         EXAMPLES[task_name] = examples
+        HELP[task_name] = help or {}
         if takes_command:
             TAKING_COMMANDS.add(task_name)
 
