@@ -125,7 +125,7 @@ def test_the_commands_and_options_of_jobs_exist() -> None:
         if not line.lstrip().startswith("#")
         for match in re.finditer(r"\./invoke ([a-z-]+)([^|;]*)", line)
     ]
-    expected = {"build", "bench", "matrix", "results", "publish", "publish-channel", "pin"}
+    expected = {"build", "bench", "matrix", "results", "publish", "publish-channel", "pin", "docs"}
     assert {name for name, _ in commands} == expected
     for name, rest in commands:
         assert set(re.findall(r"--([a-z-]+)", rest)) <= flags[name], f"{name} {rest}"
