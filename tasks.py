@@ -3,7 +3,7 @@
 from stacks.tasks.channel import lock, pin, publish_channel, release, serve
 from stacks.tasks.environments import build, clean, list_, recommend, verify
 from stacks.tasks.images import base, matrix, render, reproduce
-from stacks.tasks.project import configure, schema, test, vendor, verify_app, version
+from stacks.tasks.project import configure, docs, schema, test, vendor, verify_app, version
 from stacks.tasks.timing import bench, compare, profile, publish, results, scheduler, worker
 from stacks.tasks.use import completion, export, init, kernel, run, shell
 
@@ -15,6 +15,7 @@ __all__ = [
     "compare",
     "completion",
     "configure",
+    "docs",
     "export",
     "init",
     "kernel",

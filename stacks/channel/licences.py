@@ -1,7 +1,7 @@
 """What the licences of packages allow: which may be published, and with which sources.
 
-Facts about licences are in the recipes (`about`); docs/licences.md explains them. This is not legal
-advice.
+Facts about licences are in the recipes (`about`); docs/reference/licences.md explains them. This is
+not legal advice.
 """
 
 from __future__ import annotations

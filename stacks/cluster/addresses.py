@@ -140,5 +140,5 @@ def _refused(role: str, found: str) -> UsageError:
         expected="an address of loopback, such as 127.0.0.1, or TLS",
         found=found,
         fix="add -- --tls-ca-file FILE --tls-cert FILE --tls-key FILE (and for a worker the "
-        f"address tls://HOST:PORT), or accept the risk with {INSECURE}: see docs/cluster.md",
+        f"address tls://HOST:PORT), or accept the risk with {INSECURE}: see docs/guides/cluster.md",
     )

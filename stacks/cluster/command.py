@@ -233,7 +233,7 @@ def _finish(
         not_verified = ClusterError(
             "nothing failed, but not everything could be verified",
             found="\n".join(f"{outcome.variant}: no device on {name}" for name, outcome in missing),
-            fix="start a worker on a machine with the device: see docs/gpu.md",
+            fix="start a worker on a machine with the device: see docs/guides/gpu.md",
         )
         not_verified.exit_code = verification.NO_DEVICE
         raise not_verified

@@ -148,7 +148,7 @@ def connected(address: str, on_line: Callable[[str, str], None]) -> Iterator[Clu
             expected="the address that the scheduler prints at its start, such as "
             "tcp://HOST:8786, or tls://HOST:8786 with certificates in dask's configuration",
             found=str(error) or f"no answer in {TIMEOUT:.0f} s",
-            fix="start one: ./invoke scheduler; for TLS see docs/cluster.md",
+            fix="start one: ./invoke scheduler; for TLS see docs/guides/cluster.md",
         ) from error
     expected = version("distributed")
     if found != expected:

@@ -33,11 +33,15 @@ class _WithoutNull(GenerateJsonSchema):
         return {k: v for k, v in rendered.items() if (k, v) != ("default", None)}
 
 
+def json_schema(model: type[BaseModel]) -> dict[str, Any]:
+    """Return a model's JSON schema."""
+    return model.model_json_schema(schema_generator=_WithoutNull)
+
+
 def schema_of(model: type[BaseModel]) -> str:
     """Return a model's JSON schema as the text of a file."""
-    schema = model.model_json_schema(schema_generator=_WithoutNull)
     dialect = {"$schema": _WithoutNull.schema_dialect}
-    return json.dumps({**dialect, **schema}, indent=2, ensure_ascii=False) + "\n"
+    return json.dumps({**dialect, **json_schema(model)}, indent=2, ensure_ascii=False) + "\n"
 
 
 def write(workspace: Workspace) -> None:

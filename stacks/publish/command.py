@@ -12,13 +12,13 @@ from stacks.core.console import display_path
 from stacks.core.disk import write_atomically
 from stacks.core.errors import StaleError, UsageError
 from stacks.core.workspace import Workspace
-from stacks.publish import markdown, page, summary
+from stacks.publish import markdown, page, picture, summary
 from stacks.publish.current import CurrentLock, current_locks
 from stacks.publish.sessions import sessions
 
 
 def publish(workspace: Workspace) -> None:
-    """Write docs/timings.md and site/index.html from results/.
+    """Write docs/timings.md, docs/timings.svg and site/index.html from results/.
 
     Raises UsageError if there are no results, and, after writing the others, if a result cannot be
     published.
@@ -54,7 +54,7 @@ def add(workspace: Workspace, path: Path) -> None:
 
 
 def check(workspace: Workspace) -> None:
-    """Raise StaleError if docs/timings.md or site/index.html is not what results/ gives.
+    """Raise StaleError if one of the published files is not what results/ gives.
 
     Also if the lock of an environment in the summary has changed since it was timed.
     """
@@ -88,8 +88,13 @@ def rendered(
     current: the locks of this checkout.
     """
     every = sessions(stored)
-    texts = markdown.document(every, current), page.document(every, current)
-    return dict(zip(_paths(root), texts, strict=True))
+    texts = (
+        markdown.document(every, current),
+        picture.document(every),
+        page.document(every, current),
+    )
+    # Without timings of matrix products there is no picture.
+    return {path: text for path, text in zip(_paths(root), texts, strict=True) if text}
 
 
 def _current(workspace: Workspace) -> dict[str, CurrentLock]:
@@ -97,8 +102,9 @@ def _current(workspace: Workspace) -> dict[str, CurrentLock]:
     return current_locks(workspace) if workspace.envs.is_dir() else {}
 
 
-def _paths(root: Path) -> tuple[Path, Path]:
-    return root / "docs" / "timings.md", root / "site" / "index.html"
+def _paths(root: Path) -> tuple[Path, Path, Path]:
+    docs = root / "docs"
+    return docs / "timings.md", docs / "timings.svg", root / "site" / "index.html"
 
 
 def _results(workspace: Workspace) -> tuple[list[StoredResult], list[str]]:

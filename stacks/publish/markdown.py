@@ -15,12 +15,12 @@ HEAD = """# Timings
 
 Made by `./invoke publish` from [results/](../results), which have every sample, version and \
 lock; do not edit. [site/index.html](../site/index.html) has all figures, with plots of where \
-the time of a call goes. [bench.md](bench.md) explains how they are measured.
+the time of a call goes. [bench.md](guides/bench.md) explains how they are measured.
 
 The summary has the newest figure of each environment on all processors: below it, how many \
 times as fast as the framework's `pip-default` in the same rounds, with the 95% interval. \
 Percentages are of the machine's measured peak. Devices are timed by their verification \
-([gpu.md](gpu.md)); CUDA has not been run on a GPU.
+([gpu.md](guides/gpu.md)); CUDA has not been run on a GPU.
 """
 # Marks an environment whose lock has changed since.
 OLDER = " (older lock)"

@@ -49,10 +49,10 @@ def plots(session: ResultSession) -> list[Plot]:
     # The plots of one program next to each other.
     order = list(dict.fromkeys(name for name, _ in programs))
     programs.sort(key=lambda pair: order.index(pair[0]))
-    return [*_products(session), *(plot for _, plot in programs)]
+    return [*products(session), *(plot for _, plot in programs)]
 
 
-def _products(session: ResultSession) -> list[Plot]:
+def products(session: ResultSession) -> list[Plot]:
     """Return the plots of the largest matrix on the most threads, one for each precision."""
     products: dict[str, dict[tuple[int, int], list[Figure]]] = {}
     for figure in session.figures:

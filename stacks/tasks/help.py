@@ -37,21 +37,37 @@ def text_of(
 
     context: its options, as invoke has parsed them. docstring: its first line is the summary.
     """
-    named = [argument for argument in context.args.values() if not _is_place(argument)]
-    usage = ["./invoke", str(context.name)]
-    usage += [
-        str(argument.name).upper() for argument in context.args.values() if _is_place(argument)
-    ]
-    usage += [_name(argument) for argument in named if argument.positional]
-    usage += ["[OPTIONS]"] * bool(named) + ["[-- WORDS]"] * takes_command
-    lines = [f"Usage: {' '.join(usage)}", "", *_paragraphs(as_typed(docstring))]
+    usage = usage_of(context, takes_command=takes_command)
+    lines = [f"Usage: {usage}", "", *_paragraphs(as_typed(docstring))]
     if context.args:
         lines += ["", "Options:"]
-        places = [argument for argument in context.args.values() if _is_place(argument)]
-        for argument in [*places, *sorted(named, key=_name)]:
-            lines += _entry(argument)
+        for name, text in options_of(context):
+            lines += _entry(name, text)
     lines += ["", "Examples:", *(f"  ./invoke {example}" for example in examples)]
     return as_typed("\n".join(lines))
+
+
+def usage_of(context: ParserContext, *, takes_command: bool = False) -> str:
+    """Return how a task's command line is made, in one line."""
+    places, named = _places_and_named(context)
+    words = ["./invoke", str(context.name), *(str(argument.name).upper() for argument in places)]
+    words += [_name(argument) for argument in named if argument.positional]
+    return " ".join([*words, *["[OPTIONS]"] * bool(named), *["[-- WORDS]"] * takes_command])
+
+
+def options_of(context: ParserContext) -> list[tuple[str, str]]:
+    """Return the options of a task, each with what it is for."""
+    places, named = _places_and_named(context)
+    return [
+        *((str(argument.name).upper(), _text(argument)) for argument in places),
+        *((_name(argument), _text(argument)) for argument in sorted(named, key=_name)),
+    ]
+
+
+def _places_and_named(context: ParserContext) -> tuple[list[Argument], list[Argument]]:
+    arguments = context.args.values()
+    places = [argument for argument in arguments if _is_place(argument)]
+    return places, [argument for argument in arguments if not _is_place(argument)]
 
 
 def _is_place(argument: Argument) -> bool:
@@ -67,11 +83,12 @@ def _name(argument: Argument) -> str:
     return f"--{name} {'N' if argument.kind is int else 'TEXT'}"
 
 
-def _entry(argument: Argument) -> Iterator[str]:
-    name = str(argument.name).upper() if _is_place(argument) else _name(argument)
+def _text(argument: Argument) -> str:
     text = as_typed(argument.help or "")
-    if _shows_default(argument, text):
-        text += f" (default: {argument.default})"
+    return text + (f" (default: {argument.default})" if _shows_default(argument, text) else "")
+
+
+def _entry(name: str, text: str) -> Iterator[str]:
     indent = " " * (NAMES + 2)
     lines = textwrap.wrap(text, WIDTH - len(indent), break_on_hyphens=False)
     first = f"  {name}"

@@ -15,7 +15,7 @@ FRAMEWORK = (
 CHANNEL = "take the packages from this conda channel: an address, or a name as in conda"
 FULL = "also run the long timings: larger matrices, and each linker of PyTensor"
 JSON = "also write the report to this file, as JSON"
-CLUSTER = "use the machines of the dask scheduler at this address; see docs/cluster.md"
+CLUSTER = "use the machines of the dask scheduler at this address; see docs/guides/cluster.md"
 
 
 def path_of(text: str) -> Path | None:

@@ -17,7 +17,7 @@ from stacks.tasks.task import task
         "integration": "real channel, locks, environments, verification; interrupted, damaged and "
         "concurrent builds (17 min)",
         "images": "images, with and without an engine (2.5 min)",
-        "browser": "the page of timings and a notebook in Chromium (2 min)",
+        "browser": "the page of timings, the documentation and a notebook in Chromium (2 min)",
         "examples": "the programs of examples/, each in its environment (5 min)",
         "faults": "this many random faults: kills, damage, bad mirrors, full disks, hostile "
         "archives and more (60: 2 min; without a choice of parts, 60 are run)",
@@ -70,6 +70,39 @@ def schema(context: Context, check: bool = False) -> None:
         schemas.check(workspace)
     else:
         schemas.write(workspace)
+
+
+@task(
+    "docs",
+    "docs --serve",
+    "docs --to ~/public_html/theano-stacks",
+    help={
+        "to": "the folder of the site, which is replaced (default: build/docs)",
+        "serve": "then serve the site on this machine until ctrl-C",
+        "port": "with --serve: the port to listen on",
+        "check": "write nothing; fail where a page of the reference is stale",
+    },
+    protects=("build",),
+)
+def docs(
+    context: Context, to: str = "", serve: bool = False, port: int = 8000, check: bool = False
+) -> None:
+    """Make the documentation's site, and the pages of the reference that follow from the code.
+
+    A broken link or anchor, or a page that the index lacks, is an error.
+    """
+    from stacks.project import site
+    from stacks.tasks import reference
+
+    workspace = default_workspace()
+    if check:
+        reference.check(workspace)
+        return
+    reference.write(workspace)
+    folder = path_of(to) or workspace.build / "docs"
+    site.build(workspace, folder)
+    if serve:
+        site.serve(folder, port)
 
 
 @task(

@@ -25,6 +25,8 @@ INTERRUPTED = 130
 TAKING_COMMANDS: set[str] = set()
 # {name of a task: its examples}, the words after ./invoke.
 EXAMPLES: dict[str, tuple[str, ...]] = {}
+# {name of a task: {its option: what it is for}}.
+HELP: dict[str, dict[str, str]] = {}
 
 
 def task(
@@ -46,6 +48,7 @@ def task(
     def decorate(body: Callable[..., None]) -> Any:
         task_name = name or body.__name__.replace("_", "-")
         EXAMPLES[task_name] = examples
+        HELP[task_name] = help or {}
         if takes_command:
             TAKING_COMMANDS.add(task_name)
 

@@ -26,7 +26,8 @@ INSECURE_ADDRESS = (
         "it goes on",
         "variants": "variants to time, NAME or FRAMEWORK/NAME, with commas (default: all verified)",
         "framework": FRAMEWORK,
-        "workload": "workloads to time, with commas (default: gemm,elementwise); see docs/bench.md",
+        "workload": "workloads to time, with commas (default: gemm,elementwise); see "
+        "docs/guides/bench.md",
         "rounds": "number of rounds; each times every variant once (default: 11; with --quick 7)",
         "threads": "numbers of threads, such as 1,2,4 or 1-4 (default: 1, 2, 4 ... and all)",
         "quick": "time fewer sizes in fewer rounds, for minutes instead of hours",
@@ -34,7 +35,7 @@ INSECURE_ADDRESS = (
         "starts": "starts of each program (default: one for each round; ntm: 1)",
         "calls": "calls of a program in each round (default: 100; mlp: 300; with --quick 20)",
         "limit": "seconds that a process may take to answer (default: 3600)",
-        "fix_scan": "import theano_stacks_scan before each program; see docs/bench.md",
+        "fix_scan": "import theano_stacks_scan before each program; see docs/guides/bench.md",
         "busy": "busy loops that run beside every round (default: 0)",
         "together": "compile the programs of all variants at the same time; compile times are not "
         "stored",
@@ -175,7 +176,7 @@ def results(context: Context, machine: str = "") -> None:
     in_checkout=True,
 )
 def publish(context: Context, add: str = "", check: bool = False) -> None:
-    """Write docs/timings.md and site/index.html from results/."""
+    """Write docs/timings.md, its picture and site/index.html from results/."""
     workspace = default_workspace()
     from stacks.core.errors import UsageError
     from stacks.publish import command

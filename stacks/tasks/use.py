@@ -166,7 +166,7 @@ def kernel(
         "variant": VARIANT,
         "framework": FRAMEWORK,
         "as": "the form: conda-lock, environment, pixi, pylock, requirements, devcontainer, "
-        "apptainer, modulefile, easyconfig, kernelspec or compose; see docs/exports.md",
+        "apptainer, modulefile, easyconfig, kernelspec or compose; see docs/guides/exports.md",
         "to": "the file, or the folder for a form of several files (default for one file: standard "
         "output)",
     },

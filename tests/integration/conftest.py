@@ -50,6 +50,7 @@ MARKERS = {
     "engine": "images",
     "test_image": "images",
     "test_page": "browser",
+    "test_site": "browser",
     "test_kernel": "browser",
     "test_examples": "examples",
     "test_first_project": "examples",

@@ -26,7 +26,7 @@ STEPS = (
     "left on the host",
     "speed",
 )
-# What Theano 1.0.5 and pygpu cannot do on OpenCL: see docs/gpu.md.
+# What Theano 1.0.5 and pygpu cannot do on OpenCL: see docs/guides/gpu.md.
 NOT_ON_OPENCL = {"device: scan", "device: left on the host"}
 SPEED = "device: Gemm speed"
 Prefix = Callable[[str, str], Path]

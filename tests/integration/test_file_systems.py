@@ -1,4 +1,4 @@
-"""What an edit of a shared file does on each file system, as docs/promises.md says."""
+"""What an edit of a shared file does on each file system, as docs/explanation/promises.md says."""
 
 from __future__ import annotations
 

@@ -107,7 +107,7 @@ def test_the_slow_and_the_fast_way_compute_the_same_by_different_graphs(
 def test_scan_finds_the_weights_of_gibbs_by_itself(
     prefix: Prefix, tmp_path: Path, monkeypatch: pytest.MonkeyPatch, optimizer: str
 ) -> None:
-    """docs/profiling.md says so: passing them changes nothing, with optimisations and without."""
+    """As docs/guides/profiling.md says, passing them changes nothing, optimised or not."""
     monkeypatch.setenv("THEANO_FLAGS", f"optimizer={optimizer}")
     place = prefix("theano-1.0.5", "pip-openblas")
     found, passed = report_of(place, tmp_path, "gibbs", "--calls", "2")["cases"]

@@ -64,5 +64,7 @@ def test_busy_loops_run_beside_each_round_unpinned_and_are_no_noise(
     found = rounds.run(plan("blis", threads=(1,), rounds=1, busy=2), measure).runs
     assert beside == [[], [usable, usable]], "none while it warms up"
     assert [run.busy for run in found] == [2]
-    assert seconds[0] == seconds[1] == 0 and seconds[3] > seconds[2], "their time is the bench's own"
+    assert seconds[0] == seconds[1] == 0 and seconds[3] > seconds[2], (
+        "their time is the bench's own"
+    )
     assert all(process.returncode is not None for process in running[0].processes)

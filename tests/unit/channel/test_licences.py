@@ -162,7 +162,7 @@ def test_the_projects_own_code_is_packaged_with_the_projects_licence(workspace: 
 
 
 def test_the_page_lists_every_package_with_conditions(workspace: Workspace) -> None:
-    page = (workspace.root / "docs/licences.md").read_text()
+    page = (workspace.root / "docs/reference/licences.md").read_text()
     rows = [line.split("|") for line in page.splitlines() if line.startswith("|")]
     listed = {
         name.strip(): kind.strip()

@@ -23,3 +23,21 @@ def test_a_lock_is_installed_once_for_each_content(
     assert commands[0][:3] == [sys.executable, "-m", "pip"] and commands[0][-2:] == ["-r", lock]
     assert "--require-hashes" in commands[0]
     assert capsys.readouterr().err.count("installing requirements-test.lock") == 2
+
+
+def test_a_venv_of_its_own_is_made_once_and_again_after_a_kill(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    commands: list[list[object]] = []
+    monkeypatch.setattr(venv, "call", commands.append)
+    lock, folder = tmp_path / "requirements-docs.lock", tmp_path / "docs"
+    lock.write_text("a")
+    folder.mkdir()
+    for _ in range(2):
+        assert venv.prepare_environment(folder, lock) == folder / "bin/python"
+    make, install = commands
+    assert make == [sys.executable, "-m", "venv", "--clear", folder]
+    assert install[:3] == [folder / "bin/python", "-m", "pip"]
+    (folder / "stamp-docs").unlink()
+    venv.prepare_environment(folder, lock)
+    assert commands[2] == make

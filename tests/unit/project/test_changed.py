@@ -52,7 +52,7 @@ def concerned(checkout: Workspace, workspace: Workspace, *paths: str) -> list[st
     ("path", "expected"),
     [
         ("README.md", []),
-        ("docs/images.md", []),
+        ("docs/guides/images.md", []),
         ("results/a/b.json", []),
         ("envs/locks/index.sha256", []),
         ("envs/locks/theano-1.0.5/mkl/conda-lock.yml", ["theano-1.0.5/mkl"]),

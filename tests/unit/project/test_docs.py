@@ -1,4 +1,4 @@
-"""Links within the documentation lead somewhere, and the README stays short."""
+"""Links and commands of the documentation are right, and the README stays short."""
 
 from __future__ import annotations
 
@@ -8,11 +8,16 @@ from pathlib import Path
 import pytest
 
 from stacks.core.disk import REPOSITORY
+from stacks.tasks import reference
 
 PAGES = sorted(
-    [*REPOSITORY.glob("*.md"), *REPOSITORY.glob("docs/*.md"), *REPOSITORY.glob("examples/*.md")]
+    [*REPOSITORY.glob("*.md"), *REPOSITORY.glob("docs/**/*.md"), *REPOSITORY.glob("examples/*.md")]
 )
 LINK = re.compile(r"\]\(([^)\s]+)\)")
+# A command in a code span or a block, up to what begins another one or a comment.
+COMMAND = re.compile(r"\./invoke ([^`\n#|&;()<>]+)")
+PLACEHOLDERS = {"TASK", "...", "NAME"}
+TASKS = {str(context.name): context for context in reference.all_tasks().to_contexts()}
 
 
 def anchors(page: Path) -> set[str]:
@@ -34,15 +39,68 @@ def test_links_lead_to_files_and_headings(page: Path) -> None:
     assert broken == []
 
 
-def test_each_page_is_reached_from_the_readme() -> None:
+# The changes have commands of earlier versions.
+@pytest.mark.parametrize(
+    "page",
+    [page for page in PAGES if page.name != "CHANGELOG.md"],
+    ids=lambda page: str(page.relative_to(REPOSITORY)),
+)
+def test_each_command_names_a_task_and_options_that_exist(page: Path) -> None:
+    assert [
+        fault for command in COMMAND.findall(page.read_text()) if (fault := wrong(command))
+    ] == []
+
+
+@pytest.mark.parametrize(
+    ("command", "fault"),
+    [
+        ("build --variant mkl --to docker", ""),
+        ("-v build", ""),
+        ("TASK --help", ""),
+        ("run --variant V -- python train.py --epochs 2", ""),
+        ("biuld --variant mkl", "biuld"),
+        ("build --varaint mkl", "build --varaint"),
+    ],
+)
+def test_a_wrong_command_is_found(command: str, fault: str) -> None:
+    assert wrong(command) == fault
+
+
+def wrong(command: str) -> str:
+    """Return the task or the option of a command that does not exist, "" if all do."""
+    words = [word.rstrip(".,:") for word in command.split(" -- ")[0].split()]
+    task, *others = [word for word in words if word != "-v"]
+    if task in PLACEHOLDERS or task.startswith("--"):
+        return ""
+    if task not in TASKS:
+        return task
+    options = (word.partition("=")[0] for word in others if word.startswith("--"))
+    known = {*TASKS[task].flags, *TASKS[task].inverse_flags, "--help", "--"}
+    return next((f"{task} {option}" for option in options if option not in known), "")
+
+
+def test_the_tests_of_commands_that_are_not_run_are_there() -> None:
+    reasons = [r for page in PAGES for r in re.findall(r"<!-- not run: (.+) -->", page.read_text())]
+    named = {name for reason in reasons for name in re.findall(r"tests/[\w/]+\.py", reason)}
+    assert len(named) > 5
+    assert [name for name in sorted(named) if not (REPOSITORY / name).is_file()] == []
+
+
+def test_each_page_is_reached_from_the_index() -> None:
+    docs = REPOSITORY / "docs"
+    index = docs / "index.md"
+    linked = {docs / link for link in LINK.findall(index.read_text())}
+    assert [page for page in PAGES if docs in page.parents and page not in linked] == [index]
+
+
+def test_the_readme_is_short_and_leads_to_the_index() -> None:
     text = (REPOSITORY / "README.md").read_text()
-    missing = [page.name for page in PAGES if page.parent.name == "docs" and page.name not in text]
-    assert missing == []
     assert len(text.splitlines()) <= 120
+    assert "](docs/index.md)" in text
 
 
 def test_the_tests_that_the_promises_name_are_there() -> None:
-    text = (REPOSITORY / "docs/promises.md").read_text()
+    text = (REPOSITORY / "docs/explanation/promises.md").read_text()
     file, missing = REPOSITORY, []
     for name, function in re.findall(r"`([\w/.]*)(?:::(test_\w+))?`", text):
         if name.startswith("tests/"):

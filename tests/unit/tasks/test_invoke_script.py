@@ -255,7 +255,13 @@ def test_a_killed_one_leaves_nothing_in_the_way(machine: Machine) -> None:
 
 
 @pytest.mark.parametrize(
-    "name", ["requirements.lock", "requirements-cluster.lock", "requirements-test.lock"]
+    "name",
+    [
+        "requirements.lock",
+        "requirements-cluster.lock",
+        "requirements-docs.lock",
+        "requirements-test.lock",
+    ],
 )
 def test_the_locks_pin_every_file_and_name_no_host(name: str) -> None:
     lock = (REPOSITORY / name).read_text()

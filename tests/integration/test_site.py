@@ -1,0 +1,124 @@
+"""The site of the documentation: made twice, and read in a browser as files."""
+
+from __future__ import annotations
+
+import hashlib
+import os
+import shutil
+import signal
+import subprocess
+from collections.abc import Iterator
+from pathlib import Path
+
+import pytest
+
+from integration.browser import Browser, browser
+from stacks.core.disk import REPOSITORY
+from stacks.core.errors import StacksError
+from stacks.core.workspace import Workspace
+from stacks.project import site
+
+WIDE = "return document.documentElement.scrollWidth - document.documentElement.clientWidth"
+
+
+def digests(folder: Path) -> dict[str, str]:
+    return {
+        path.relative_to(folder).as_posix(): hashlib.sha256(path.read_bytes()).hexdigest()
+        for path in folder.rglob("*")
+        if path.is_file()
+    }
+
+
+@pytest.fixture(scope="module")
+def made(workspace: Workspace, tmp_path_factory: pytest.TempPathFactory) -> Path:
+    folder = tmp_path_factory.mktemp("site") / "new"
+    site.build(workspace, folder)
+    return folder
+
+
+@pytest.fixture(scope="module")
+def page(made: Path) -> Iterator[Browser]:
+    with browser(width=390) as opened:
+        yield opened
+
+
+def test_the_same_bytes_elsewhere_and_later(
+    made: Path, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """From a copy of the pages, with the files' times of today, in another folder and language."""
+    root = tmp_path / "naïve cöpy"
+    shutil.copytree(REPOSITORY / "docs", root / "docs", copy_function=shutil.copyfile)
+    for name in ("CHANGELOG.md", "CONTRIBUTING.md"):
+        shutil.copyfile(REPOSITORY / name, root / name)
+    for name in ("envs", "examples", "recipes", "results", "site", "verify"):
+        (root / name).symlink_to(REPOSITORY / name)
+    monkeypatch.setenv("TZ", "Asia/Tokyo")
+    monkeypatch.setenv("LANG", "de_DE.UTF-8")
+    monkeypatch.setenv("TMPDIR", str(tmp_path))
+    other = tmp_path / "other"
+    umask = os.umask(0o077)
+    try:
+        site.build(Workspace(root, tmp_path / "cache"), other)
+    finally:
+        os.umask(umask)
+    assert digests(other) == digests(made)
+    texts = b"".join(path.read_bytes() for path in made.rglob("*") if path.is_file())
+    assert str(REPOSITORY).encode() not in texts and str(made.parent).encode() not in texts
+    # A page with a broken link changes nothing.
+    (root / "docs/tutorial.md").write_text("# Tutorial\n\n[x](nosuch.md) [y](index.md#no-such)\n")
+    with pytest.raises(StacksError, match=r"2 faults\n.*docs/tutorial\.md:3: .*nosuch\.md"):
+        site.build(Workspace(root, tmp_path / "cache"), other)
+    assert digests(other) == digests(made)
+
+
+def test_no_page_is_wider_than_a_telephone(page: Browser, made: Path) -> None:
+    assert [
+        path.name
+        for path in sorted(made.rglob("*.html"))
+        if "_downloads" not in path.parts and (page.open(path), page.run(WIDE))[1]
+    ] == []
+
+
+def test_search_finds_a_word_without_a_server(page: Browser, made: Path) -> None:
+    page.open(f"{(made / 'search.html').as_uri()}?q=docker-stacks")
+    for _ in range(200):
+        if page.run("return document.querySelectorAll('ul.search li').length"):
+            break
+    links = page.run("return [...document.querySelectorAll('ul.search li a')].map(a => a.href)")
+    assert any("from-docker-stacks.html" in link for link in links)
+
+
+def test_the_switch_of_dark_mode(page: Browser, made: Path) -> None:
+    page.open(made / "index.html")
+    background = "return getComputedStyle(document.body).backgroundColor"
+    colours = set()
+    for _ in range(3):
+        page.run("document.querySelector('.theme-toggle').click()")
+        colours.add((page.run("return document.body.dataset.theme"), page.run(background)))
+    assert {theme for theme, _ in colours} == {"auto", "light", "dark"}
+    assert len({colour for _, colour in colours}) == 2
+
+
+def test_no_requests_to_other_hosts_and_no_console_messages(page: Browser, made: Path) -> None:
+    page.open(made / "tutorial.html")
+    assert {request.partition(":")[0] for request in page.requests()} == {"file"}
+    assert page.console() == []
+
+
+def test_the_server_ends_with_one_line(made: Path) -> None:
+    server = subprocess.Popen(
+        [REPOSITORY / "invoke", "docs", "--to", made.parent / "served", "--serve", "--port", "0"],
+        stdout=subprocess.PIPE,
+        stderr=subprocess.PIPE,
+        text=True,
+    )
+    assert server.stdout
+    line = server.stdout.readline()
+    assert line.startswith("http://localhost:") and line.endswith("(ctrl-C ends)\n")
+    with browser() as opened:
+        opened.open(line.split()[0])
+        assert opened.run("return document.title") == "theano-stacks"
+    server.send_signal(signal.SIGINT)
+    _, errors = server.communicate()
+    assert server.returncode == 130
+    assert errors.splitlines()[1:] == ["", "interrupted; what was finished is kept"]
