@@ -128,9 +128,7 @@ def test_theanos_heirs_run_the_same_programs(
 @pytest.mark.parametrize(
     ("framework", "flavour"),
     [
-        ("theano-1.0.5", "pip-openblas"),
         ("theano-0.8.2", "pip-openblas"),
-        ("theano-pymc-1.1.2", "openblas"),
         ("aesara-2.8.7", "openblas"),
         ("pytensor-3.3.7", "pip-openblas"),
     ],
