@@ -14,8 +14,8 @@ from dataclasses import replace
 from pathlib import Path
 
 from stacks.channel.offers import read_channel
-from stacks.core import yamlfile
-from stacks.core.disk import REPOSITORY, fixed_umask, scratch
+from stacks.core import digest_list, yamlfile
+from stacks.core.disk import REPOSITORY, fixed_umask, scratch, sha256_of
 from stacks.core.errors import StacksError
 from stacks.core.models import Strict
 from stacks.core.process import CommandError, call
@@ -30,11 +30,12 @@ from stacks.locks.lock import Lock
 from stacks.sources import unpack
 from stacks.sources.fetch import fetch
 from stacks.sources.pins import DebPin, read_pins
-from stacks.sources.vendored import VARIABLE
+from stacks.sources.vendored import CHANNEL, VARIABLE
 from stacks.variants.load import load_variant, on_framework
 
-# In a build's context.
-FOLDER, STATIC, BASE, TOOLS = "image", "busybox", "base", "builder"
+# In a channel: the folder, its files, and the list of their digests.
+FOLDER, STATIC, BASE, TOOLS, DIGESTS = "image", "busybox", "base", "builder", "image.sha256"
+FILES = frozenset(f"{FOLDER}/{name}" for name in (STATIC, BASE, TOOLS, DIGESTS))
 # Where a build mounts the unpacked tools, and the folders in them.
 TARGET = Path("/opt/theano-stacks")
 LIBRARIES, CHECKOUT = "libraries", "checkout"
@@ -82,6 +83,23 @@ def write(workspace: Workspace, folder: Path) -> None:
             _copy(workspace.root / name, tools / CHECKOUT / name)
         normalised.normalise(tools)
         compress(base.tar(workspace), [Layer(TOOLS, tools)], folder)
+        digests = {name: sha256_of(path) for name, path in digest_list.files_of(folder).items()}
+        (folder / DIGESTS).write_text(digest_list.text_of(digests))
+
+
+def differences(channel: Path) -> str:
+    """Return lines that name what differs from write()'s list in a channel; empty if nothing does.
+
+    A channel without such files has no differences.
+    """
+    folder = channel / FOLDER
+    if not folder.is_dir():
+        return ""
+    present = {f"{FOLDER}/{name}": path for name, path in digest_list.files_of(folder).items()}
+    listed = present.pop(f"{FOLDER}/{DIGESTS}", None)
+    digests = digest_list.parse(listed.read_text(errors="replace")) if listed else {}
+    expected = {f"{FOLDER}/{name}": digest for name, digest in digests.items()}
+    return digest_list.differences(expected, present)
 
 
 def _install_python(workspace: Workspace, tools: Path) -> None:
@@ -110,9 +128,9 @@ def _install_libraries(tools: Path) -> None:
     """Install requirements.lock with the pip of the tools' Python; pip checks the hashes."""
     pip = ["-I", "-m", "pip", "--disable-pip-version-check", "install", "--quiet"]
     rules = ["--require-hashes", "--no-deps", "--only-binary", ":all:", "--no-compile"]
-    files = ["--target", tools / LIBRARIES, "--requirement", REPOSITORY / REQUIREMENTS]
+    target, requirements = tools / LIBRARIES, REPOSITORY / REQUIREMENTS
     try:
-        call([tools / "bin/python", *pip, *rules, *files])
+        call([tools / "bin/python", *pip, *rules, "--target", target, "-r", requirements])
     except CommandError as error:
         raise CommandError(
             f"pip could not install the tools for images: {error.what}",
@@ -134,10 +152,13 @@ def _copy(source: Path, target: Path) -> None:
 
 
 def main(workspace: Workspace, arguments: list[str]) -> None:
-    """Make the layers of an image: VARIANT FRAMEWORK CONTEXT TARGET."""
+    """Make the layers of an image: VARIANT FRAMEWORK CONTEXT TARGET.
+
+    CONTEXT: a vendored folder with the files of write() in its channel.
+    """
     name, framework, context, target = arguments
     os.environ[VARIABLE] = context
-    with gzip.open(Path(context) / FOLDER / BASE) as archive:
+    with gzip.open(Path(context) / CHANNEL / FOLDER / BASE) as archive:
         base.put(workspace, archive)
     layout.lay_out(workspace, load_variant(workspace, name, framework), Path(target))
 

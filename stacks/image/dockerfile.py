@@ -18,19 +18,19 @@ from stacks.core.workspace import Workspace
 from stacks.image import base, builder
 from stacks.image.config import ImageConfig, config_of
 from stacks.locks import lock
-from stacks.locks.lock import Lock
 from stacks.sources import vendored
 from stacks.sources.pins import Pins, read_pins
 from stacks.variants.variant import Variant
 
 ALONE, FROM_ARCHIVES = "Dockerfile.jinja", "archives.jinja"
+FIX = "write it again: ./invoke vendor or publish-channel, with --images"
 # The build argument of this name replaces it.
 BASE = "${BASE}"
 
 
 @dataclass(frozen=True)
 class LockedFile:
-    """A file of a lock: its path in the context of a build, and its SHA-256."""
+    """A file of a lock: its path in a channel or a vendored folder of sources, and its SHA-256."""
 
     path: str
     sha256: str
@@ -64,14 +64,22 @@ def alone_text_of(workspace: Workspace, variant: Variant, pins: Pins) -> str:
 
     Raises UsageError if the variant is not locked.
     """
+    locked = lock.read(workspace, variant, pins)
     return render(
         workspace,
         ALONE,
         variant,
         config_of(workspace, variant),
         layers=layers_of(variant),
-        files=locked_files(lock.read(workspace, variant, pins)),
-        digests=vendored.DIGESTS,
+        packages=[
+            LockedFile("/".join(package.url.rsplit("/", 2)[1:]), package.sha256)
+            for package in locked.packages
+        ],
+        sources=[
+            LockedFile(str(vendored.vendored_path(Path(), pin).relative_to("sources")), pin.sha256)
+            for pin in locked.requirements
+        ],
+        digests=builder.DIGESTS,
         tools=builder.FOLDER,
         static=builder.STATIC,
         base_file=builder.BASE,
@@ -81,20 +89,8 @@ def alone_text_of(workspace: Workspace, variant: Variant, pins: Pins) -> str:
         libraries=builder.LIBRARIES,
         epoch=EPOCH,
         device=variant.device == "cuda",
+        fix=FIX,
     )
-
-
-def locked_files(locked: Lock) -> list[LockedFile]:
-    """Return the files of a lock, as they lie in a vendored folder."""
-    packages = [
-        LockedFile("/".join([vendored.CHANNEL, *package.url.rsplit("/", 2)[1:]]), package.sha256)
-        for package in locked.packages
-    ]
-    wheels = [
-        LockedFile(str(vendored.vendored_path(Path(), pin)), pin.sha256)
-        for pin in locked.requirements
-    ]
-    return packages + wheels
 
 
 def render(

@@ -1,9 +1,9 @@
 """`./invoke vendor`: a folder with all that some environments are made of, for use offline.
 
-    DIR/channel/    the packages, as a channel that any conda client reads
+    DIR/channel/    the packages, as a channel that any conda client reads; with --images, what
+                    the Dockerfiles build with is in DIR/channel/image (stacks/image/builder.py)
     DIR/sources/    the files that pip installs; with --sources those of the packages, too
     DIR/tools/      the wheels of requirements.lock, for the Python that runs this
-    DIR/image/      with --images, what the Dockerfiles build with (stacks/image/builder.py)
     DIR/vendor.sha256    the digest of each file, as sha256sum prints it
 
 The same checkout and Python give the same bytes.
@@ -78,7 +78,7 @@ def vendor(
             (new / CHANNEL / path).write_bytes(data)
         _download_tools(new / "tools")
         if images:
-            builder.write(workspace, new / builder.FOLDER)
+            builder.write(workspace, new / CHANNEL / builder.FOLDER)
         (new / DIGESTS).write_text(_digests(new))
     if archive:
         with step("archive", display_path(archive)):

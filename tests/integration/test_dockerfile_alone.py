@@ -17,7 +17,7 @@ from stacks.image import base, builder, docker, layout
 from stacks.image.dockerfile import dockerfile_path
 from stacks.image.entries import read_entries
 from stacks.project import vendor
-from stacks.sources.vendored import DIGESTS
+from stacks.sources.vendored import CHANNEL
 from stacks.variants.load import load_variant
 
 NAME = "theano-openblas:alone"
@@ -39,10 +39,10 @@ def engine() -> Iterator[BuildKit]:
 def context(
     engine: BuildKit, workspace: Workspace, tmp_path_factory: pytest.TempPathFactory
 ) -> Iterator[Path]:
-    """Give a vendored folder with what Dockerfiles build with."""
+    """Give the channel of a vendored folder, with what Dockerfiles build with."""
     folder = tmp_path_factory.mktemp("context") / "carried"
     vendor.vendor(workspace, [load_variant(workspace, "openblas")], folder, images=True)
-    yield folder
+    yield folder / CHANNEL
     shutil.rmtree(folder)
 
 
@@ -65,7 +65,7 @@ def copy(context: Path, tmp_path: Path) -> Path:
 
 
 def package_of(folder: Path) -> Path:
-    [path] = folder.glob("channel/noarch/six-*.conda")
+    [path] = folder.glob("noarch/six-*.conda")
     return path
 
 
@@ -116,8 +116,8 @@ def test_a_web_server_is_as_good_as_a_folder(
     [
         (lambda folder: package_of(folder).unlink(), "{package}: No such file or directory"),
         (lambda folder: flip(package_of(folder)), "{package}: FAILED"),
-        (lambda folder: flip(folder / "image" / "base"), "image/base: FAILED"),
-        (lambda folder: (folder / DIGESTS).unlink(), "the context has no vendor.sha256"),
+        (lambda folder: flip(folder / "image/base"), "base: FAILED"),
+        (lambda folder: (folder / "image/image.sha256").unlink(), "has no image/image.sha256"),
         (lambda folder: shutil.rmtree(folder / "image"), "/channel/image/busybox"),
     ],
     ids=["missing", "changed", "changed-base", "no-list", "without-images"],
@@ -137,11 +137,11 @@ def test_what_the_context_lacks_is_named_and_nothing_is_tagged(
 
 def test_another_list_of_digests_than_the_fixed_one_is_refused(build: Build, context: Path) -> None:
     options = ("--build-context", f"channel={context}", "--target", "unpacked")
-    digest = hashlib.sha256((context / DIGESTS).read_bytes()).hexdigest()
+    digest = hashlib.sha256((context / "image/image.sha256").read_bytes()).hexdigest()
     assert build("--build-arg", f"DIGEST={digest}", *options).returncode == 0
     done = build("--build-arg", f"DIGEST={digest[::-1]}", *options)
     assert done.returncode != 0
-    assert "vendor.sha256 is not the one of DIGEST" in done.stderr
+    assert "image.sha256 is not the one of DIGEST" in done.stderr
 
 
 def test_without_a_folder_the_argument_is_named(build: Build) -> None:

@@ -35,8 +35,9 @@ def test_layers_are_made_of_the_context_and_its_base(
     packed = io.BytesIO()
     with tarfile.open(fileobj=packed, mode="w") as archive:
         archive.addfile(tarfile.TarInfo("a base"))
-    (tmp_path / builder.FOLDER).mkdir()
-    with gzip.open(tmp_path / builder.FOLDER / builder.BASE, "wb") as file:
+    folder = tmp_path / "channel" / builder.FOLDER
+    folder.mkdir(parents=True)
+    with gzip.open(folder / builder.BASE, "wb") as file:
         file.write(packed.getvalue())
     made: list[tuple[str, Path | None, Path | None]] = []
 

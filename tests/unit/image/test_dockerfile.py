@@ -144,14 +144,14 @@ def test_a_dockerfile_checks_each_file_of_the_lock_twice(
     variant = load_variant(workspace, flavour, "theano-1.0.5")
     locked = lock.read(workspace, variant, read_pins(workspace.sources_lock))
     text = dockerfile.dockerfile_path(workspace, variant).read_text()
-    added = dict(re.findall(r"ADD --checksum=sha256:(\w+) \\\n    \$\{CHANNEL\}/(\S+) ", text))
-    assert {path.rpartition("/")[2]: digest for digest, path in added.items()} == {
+    added = re.findall(r"ADD --checksum=sha256:(\w+) \\\n    \$\{(\w+)\}/(\S+) ", text)
+    assert {path.rpartition("/")[2]: digest for digest, _, path in added} == {
         **{package.file_name: package.sha256 for package in locked.packages},
         **{pin.filename: pin.sha256 for pin in locked.requirements},
     }
     # A named context takes the place of ADD, so a step compares the same files again.
-    [listed] = re.findall(r'<<"END" /packages\n(.*?)END\n', text, re.DOTALL)
-    assert [tuple(line.split("  ")) for line in listed.splitlines()] == list(added.items())
+    [listed] = re.findall(r'<<"END" /files\n(.*?)END\n', text, re.DOTALL)
+    assert listed.splitlines() == [f"{digest}  {of.lower()}/{path}" for digest, of, path in added]
 
 
 def test_an_image_is_verified_by_its_last_step_and_only_cuda_may_lack_its_device(
