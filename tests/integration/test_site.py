@@ -72,11 +72,13 @@ def test_the_same_bytes_elsewhere_and_later(
 
 
 def test_no_page_is_wider_than_a_telephone(page: Browser, made: Path) -> None:
-    assert [
-        path.name
-        for path in sorted(made.rglob("*.html"))
-        if "_downloads" not in path.parts and (page.open(path), page.run(WIDE))[1]
-    ] == []
+    wide = []
+    for path in sorted(made.rglob("*.html")):
+        page.open(path)
+        # The page of timings, which the site offers as a file, has a test of its own.
+        if "_downloads" not in path.parts and page.run(WIDE):
+            wide.append(path.name)
+    assert wide == []
 
 
 def test_search_finds_a_word_without_a_server(page: Browser, made: Path) -> None:
