@@ -88,8 +88,8 @@ def serve(folder: Path, port: int) -> None:
 
 
 class _Handler(http.server.SimpleHTTPRequestHandler):
-    def log_request(self, code: object = "-", size: object = "-") -> None:
-        """Print nothing for a successful request."""
+    def log_message(self, format: str, *args: object) -> None:
+        """Print nothing: the browser shows what is missing."""
 
 
 def _require_replaceable(folder: Path) -> None:
