@@ -1,6 +1,6 @@
 """The front door: the tasks of ./invoke, which are in stacks/tasks."""
 
-from stacks.tasks.channel import lock, pin, publish_channel, serve
+from stacks.tasks.channel import lock, pin, publish_channel, release, serve
 from stacks.tasks.environments import build, clean, list_, recommend, verify
 from stacks.tasks.images import base, matrix, render, reproduce
 from stacks.tasks.project import configure, docs, schema, test, vendor, verify_app, version
@@ -27,6 +27,7 @@ __all__ = [
     "publish",
     "publish_channel",
     "recommend",
+    "release",
     "render",
     "reproduce",
     "results",

@@ -56,9 +56,14 @@ def main(argv):
     return program.main(argv[1:] if module else argv)
 
 
-if __name__ == "__main__":
+def run():
+    """Run the program that the command line names, and end with its status."""
     try:
         sys.exit(main(sys.argv[1:]))
     except KeyboardInterrupt:
         sys.stderr.write("interrupted\n")
         sys.exit(130)
+
+
+if __name__ == "__main__":
+    run()

@@ -16,8 +16,8 @@ COLOURS = {PASS: "32", FAIL: "31;1", SKIP: "33"}
 
 
 def render(report, width, colour=False):
-    """Return the table as text, `width` characters wide; the last line is the verdict."""
-    lines = [title(report), ""]
+    """Return the table as text, `width` characters wide; the verdict is its last line, as it is."""
+    lines = textwrap.wrap(title(report), width, break_on_hyphens=False) + [""]
     lines += check_lines(report["checks"], width, colour)
     lines.append("")
     lines += _timings(report["timings"])
@@ -125,16 +125,16 @@ def _wrapped(head, indent, text, width):
 
 
 def terminal_width():
-    """Return the width in characters: COLUMNS, the terminal's, or 100."""
+    """Return the width in characters: COLUMNS, the terminal's, or 80."""
     columns = os.environ.get("COLUMNS", "")
     if columns.isdigit() and int(columns) > 0:
         return int(columns)
     if hasattr(os, "get_terminal_size"):
         try:
-            return os.get_terminal_size(sys.stdout.fileno()).columns or 100
+            return os.get_terminal_size(sys.stdout.fileno()).columns or 80
         except (OSError, ValueError):
             pass
-    return 100
+    return 80
 
 
 def wants_colour():

@@ -58,8 +58,7 @@ def make(place, march):
         if march == MARCH:
             copy(WARM, folder)
         text = "[global]\nbase_compiledir = %s\n" % os.path.join(place, "theano-stacks")
-        if march != MARCH:
-            text += "[gcc]\ncxxflags = -march=%s\n" % march
+        text += "compiledir_format = {format}\n[gcc]\ncxxflags = -march=%s\n" % march
         with open(os.path.join(part, "theanorc"), "w") as file:
             file.write(text.replace("%", "%%"))
         try:

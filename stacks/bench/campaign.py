@@ -13,7 +13,7 @@ from stacks.bench import command, machine, probe, store
 from stacks.bench.candidates import candidates
 from stacks.bench.options import QUICK_ROUNDS, BenchOptions
 from stacks.bench.result import Result
-from stacks.core.console import plural, show_error
+from stacks.core.console import next_step, plural, show_error
 from stacks.core.errors import StacksError
 from stacks.core.workspace import Workspace
 from stacks.environments import build, verify
@@ -22,7 +22,7 @@ from stacks.sources.pins import read_pins
 from stacks.variants.load import all_variants
 from stacks.variants.variant import Variant
 
-WORKLOADS = (*probe.OWN, "check_blas", "logreg", "lstm")
+WORKLOADS = (*probe.OWN, "check_blas", "logreg", "mlp", "lenet", "lstm")
 # Seconds of a turn with --quick, and of the start of a program, on two cores of an AMD EPYC; ntm's
 # start is that with the accelerator. Only the estimate depends on them.
 TURN, QUICK_TURN, START = 15.0, 4.0, {"ntm": 240.0}
@@ -51,7 +51,7 @@ def bench_all(workspace: Workspace, options: BenchOptions, machine_name: str = "
         raise StacksError(
             f"not timed: {', '.join(failed)}", fix="see the messages above for each variant"
         )
-    print("next: ./invoke publish")
+    next_step(command.NEXT)
 
 
 def _time(
@@ -75,7 +75,7 @@ def _time(
         show_error(error)
         return False
     path = store.write(workspace, result)
-    print(f"stored in {path.relative_to(workspace.root)}", file=sys.stderr)
+    print(f"stored in {workspace.shown(path)}", file=sys.stderr)
     return True
 
 
@@ -120,12 +120,13 @@ def _left(
 def _is_same(result: Result, options: BenchOptions) -> bool:
     settings = result.settings
     threads = command.thread_counts(options.threads, machine.usable())
-    return (settings.workloads, settings.rounds, settings.threads, settings.quick) == (
-        options.workloads,
-        options.round_count,
-        threads,
-        options.quick,
-    )
+    return (
+        settings.workloads,
+        settings.rounds,
+        settings.threads,
+        settings.quick,
+        settings.busy,
+    ) == (options.workloads, options.round_count, threads, options.quick, options.busy)
 
 
 def _print_plan(
@@ -152,7 +153,8 @@ def _print_plan(
 
 def _seconds(count: int, options: BenchOptions) -> float:
     """Return about how long the variants of a framework take, on two cores."""
-    turn = QUICK_TURN if options.quick else TURN
+    # Beside busy loops it has about half of the machine.
+    turn = (QUICK_TURN if options.quick else TURN) * (2 if options.busy else 1)
     threads = len(command.thread_counts(options.threads, machine.usable()))
     total = PREPARATION
     for workload in options.workloads:

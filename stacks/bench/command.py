@@ -12,6 +12,7 @@ from stacks.bench import table as bench_table
 from stacks.bench.candidates import Candidate, require_candidates, verified_candidates
 from stacks.bench.options import BenchOptions, split
 from stacks.bench.result import Result, Run, Settings
+from stacks.core.disk import INSTALLED
 from stacks.core.errors import UsageError
 from stacks.core.version import revision
 from stacks.core.workspace import Workspace
@@ -20,6 +21,9 @@ from stacks.variants.variant import SCAN_FIX
 
 # Seconds. A larger difference means that the clock was set during the run.
 JUMP = 2.0
+
+# What a person does with a result: the page of timings belongs to a checkout.
+NEXT = "./invoke results" if INSTALLED else "./invoke publish"
 
 
 def bench(
@@ -38,7 +42,7 @@ def bench(
     result = timed(workspace, variants, framework, options=options, machine_name=machine_name)
     path = store.write(workspace, result)
     bench_table.show(result)
-    print(f"stored in {path.relative_to(workspace.root)}", file=sys.stderr)
+    print(f"stored in {workspace.shown(path)}", file=sys.stderr)
 
 
 def timed(
@@ -63,6 +67,7 @@ def timed(
         every_count=bool(options.threads),
         together=options.together,
         fix_scan=options.fix_scan,
+        busy=options.busy,
     )
     if plan.fix_scan:
         _check_fixes(workspace, plan.candidates)
@@ -90,6 +95,7 @@ def timed(
             quick=plan.quick,
             pinned=measured.pinned,
             quota=noise.quota(),
+            busy=plan.busy,
         ),
         subjects=tuple(candidate.subject for candidate in plan.candidates),
         runs=tuple(measured.runs),
@@ -181,14 +187,21 @@ def remarks(
 
 
 def show_results(workspace: Workspace, machine_name: str = "") -> None:
-    """Print the last result of the same variants on each machine, or all of one machine.
+    """Print the last result of the same variants and busy loops on each machine, or all of one.
 
     Files that cannot be read are warnings. Raises UsageError if there are no results.
     """
     stored, errors = store.read_all(workspace)
     chosen = [one for one in stored if machine_name in ("", one.path.parent.name)]
     if not machine_name:
-        last = {(one.path.parent.name, *(s.id for s in one.result.subjects)): one for one in chosen}
+        last = {
+            (
+                one.path.parent.name,
+                one.result.settings.busy,
+                *(s.id for s in one.result.subjects),
+            ): one
+            for one in chosen
+        }
         chosen = list(last.values())
     for one in chosen:
         bench_table.show(one.result)

@@ -59,6 +59,13 @@ def read(proc: Path = PROC, cgroup: Path = CGROUP, *, living: float = 0.0) -> Re
     )
 
 
+def processor_seconds(process: int, proc: Path = PROC) -> float:
+    """Return the processor time of a process so far, without its children's; 0 if it is gone."""
+    # proc(5): utime and stime. The second field, a name in brackets, may have spaces in it.
+    fields = _text(proc / str(process) / "stat").rpartition(")")[2].split()
+    return (int(fields[11]) + int(fields[12])) / TICKS if fields else 0.0
+
+
 def between(before: Reading, after: Reading, cores: int) -> Noise:
     """Return the noise between two readings, on so many usable cores."""
     seconds = max(after.clock - before.clock, 1e-9)

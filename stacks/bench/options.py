@@ -23,6 +23,7 @@ class BenchOptions(Strict):
     limit: int = 0
     together: bool = False
     fix_scan: bool = False
+    busy: int = 0
 
     @property
     def workloads(self) -> tuple[str, ...]:
@@ -43,8 +44,8 @@ class BenchOptions(Strict):
                 expected=f"at least {LEAST_ROUNDS}",
                 found=str(self.round_count),
             )
-        if min(self.starts, self.calls, self.limit) < 0:
-            raise UsageError("--starts, --calls and --limit are positive numbers")
+        if min(self.starts, self.calls, self.limit, self.busy) < 0:
+            raise UsageError("--starts, --calls, --limit and --busy are positive numbers")
 
 
 def split(text: str) -> tuple[str, ...]:

@@ -40,6 +40,9 @@ DIGITS = 6
 # Starts of programs that take minutes to compile; others start in every round.
 STARTS = {"ntm": 1}
 CALLS, QUICK_CALLS = 100, 20
+# Of programs whose calls take seconds, or less than a millisecond: then a round of fewer is shorter
+# than the time that the system gives to another program at once.
+OWN_CALLS = {"check_blas": 10, "mlp": 300}
 # Seconds that a process may take to answer: ntm compiles for ten minutes on a quiet machine.
 LIMIT = 3600.0
 
@@ -90,9 +93,7 @@ def options_of(workload: str, quick: bool) -> list[str]:
 
 def calls_of(workload: str, quick: bool) -> int:
     """Return the number of calls of a workload in each round."""
-    if workload == "check_blas":
-        return 10
-    return QUICK_CALLS if quick else CALLS
+    return OWN_CALLS.get(workload, QUICK_CALLS if quick else CALLS)
 
 
 def _series(content: Mapping[str, Any]) -> Series:

@@ -4,13 +4,14 @@ from __future__ import annotations
 
 import sys
 from collections.abc import Sequence
+from dataclasses import replace
 
 from stacks.bench import machine, noise, rounds, schedule
 from stacks.bench import table as bench_table
 from stacks.bench.candidates import Candidate, verified_candidates
 from stacks.bench.intervals import LEAST_ROUNDS
 from stacks.bench.result import Run
-from stacks.bench.rows import Row, rows, winners
+from stacks.bench.rows import Row, beside, rows, winners
 from stacks.core.errors import UsageError
 from stacks.core.workspace import Workspace
 from stacks.variants.variant import Variant
@@ -21,12 +22,15 @@ WORTH = 2.0
 
 
 def recommend(
-    workspace: Workspace, variants: Sequence[Variant], rounds_wanted: int = ROUNDS
+    workspace: Workspace, variants: Sequence[Variant], rounds_wanted: int = ROUNDS, busy: int = 0
 ) -> None:
     """Time the built variants of one framework and print the fastest that is verified.
 
-    Raises UsageError if fewer than two of them are built and verified.
+    busy: with such busy loops a small program is timed too, and all of it idle and beside the
+    loops. Raises UsageError if fewer than two variants are built and verified.
     """
+    if busy < 0:
+        raise UsageError("--busy is a positive number", found=str(busy))
     if rounds_wanted < LEAST_ROUNDS:
         raise UsageError(
             "too few rounds to tell noise from speed", expected=f"at least {LEAST_ROUNDS}"
@@ -40,12 +44,14 @@ def recommend(
         )
     plan = schedule.Plan(
         candidates=tuple(chosen),
-        workloads=("gemm",),
+        workloads=("gemm", "mlp") if busy else ("gemm",),
         threads=(machine.usable(),),
         rounds=rounds_wanted,
         quick=True,
     )
     runs = rounds.run(plan).runs
+    if busy:
+        runs += rounds.run(replace(plan, busy=busy)).runs
     measured = rows(runs, [candidate.subject for candidate in chosen])
     for line in [*bench_table.lines(measured), ""]:
         print(line)
@@ -60,7 +66,7 @@ def recommend(
 def warnings(measured: Sequence[Row]) -> list[str]:
     """Return a warning for each variant that is less than twice as fast as the baseline."""
     return [
-        f"{row.measure.name}: {bench_table.display_name(row.subject, measured)} is only "
+        f"{row.measure.label}: {bench_table.display_name(row.subject, measured)} is only "
         f"{row.ratio.value:.2f} times as fast as "
         f"{bench_table.display_name(row.reference, measured)}"
         for row in measured
@@ -69,14 +75,27 @@ def warnings(measured: Sequence[Row]) -> list[str]:
 
 
 def winner_sentences(runs: Sequence[Run], chosen: Sequence[Candidate]) -> list[str]:
-    """Return a sentence for each measure with the fastest variant besides the baseline."""
+    """Return a sentence for each measure with the fastest variant besides the baseline.
+
+    For a measure that was timed idle and beside busy loops, another one with the fastest in both.
+    """
     allowed = {c.variant.id: c.variant.name for c in chosen if not c.variant.baseline}
     of_these = [run for run in runs if run.subject in allowed]
     if len(allowed) == 1:
         return [
             f"{name} is the only verified variant besides the baseline" for name in allowed.values()
         ]
-    return [
+    fastest = winners(of_these)
+    sentences = [
         bench_table.winner_sentence(measure, [allowed[name] for name in names])
-        for measure, names in winners(of_these).items()
+        for measure, names in fastest.items()
     ]
+    for measure, names in fastest.items():
+        if measure.busy:
+            idle = replace(measure, busy=0)
+            both = [allowed[name] for name in fastest.get(idle, ()) if name in names]
+            sentences.append(
+                f"{idle.title}: the fastest idle and{beside(measure.busy)}: "
+                + (", ".join(both) or "none")
+            )
+    return sentences

@@ -82,10 +82,11 @@ class Settings(Record):
     quick: bool
     pinned: bool = Field(description="each run kept to as many processors as it has threads")
     quota: float | None = Field(description="cores that a container's limit allows")
+    busy: int = Field(default=0, ge=0, description="busy loops that ran beside every round")
 
 
 class Noise(Record):
-    """What else went on while a run was timed."""
+    """What else went on while a run was timed, besides the busy loops of the bench."""
 
     load: float = Field(ge=0, description="the load average when it began")
     others: float = Field(ge=0, description="cores that other programs kept busy")
@@ -126,6 +127,7 @@ class Run(Record):
         ge=1,
         description="which start of the program this is of; without it each round is a start",
     )
+    busy: int = Field(default=0, ge=0, description="busy loops that ran beside it")
     seconds: float = Field(ge=0)
     noise: Noise
     series: tuple[Series, ...] = Field(min_length=1)

@@ -9,6 +9,7 @@ from contextlib import closing
 from dataclasses import dataclass
 
 from stacks.bench import machine, noise, probe
+from stacks.bench.busy_loops import BusyLoops, busy_loops
 from stacks.bench.candidates import Candidate
 from stacks.bench.program import TimedProgram
 from stacks.bench.progress import round_display
@@ -169,11 +170,15 @@ def run(plan: Plan, measure: Measure | None = None, start: Start | None = None) 
         for number, turn in enumerate(every):
             display.update(_title(turn, plan), number, left_after(done, every[number:]))
             begun = time.monotonic()
-            with machine.pinned_to(machine.processors(turn.threads)) as allowed:
-                taken = _take(turn, crew)
+            # The loops start outside of the pinned block, so that the system places them freely.
+            with (
+                busy_loops(plan.busy if turn.round else 0) as loops,
+                machine.pinned_to(machine.processors(turn.threads)) as allowed,
+            ):
+                taken = _take(turn, crew, loops)
+                if turn.last:
+                    taken = crew.finish(turn, taken)
             pinned = pinned and allowed
-            if turn.last:
-                taken = crew.finish(turn, taken)
             done.append((turn, time.monotonic() - begun))
             if turn.starts:
                 done += crew.expected(turn)
@@ -204,15 +209,15 @@ def _ending(series: Series) -> str:
     return NUMBA if series.name.endswith(NUMBA) else ""
 
 
-def _take(turn: Turn, crew: Crew) -> list[Run]:
+def _take(turn: Turn, crew: Crew, loops: BusyLoops) -> list[Run]:
     """Take a turn and return its run with the noise around it, none for the start of a program."""
-    before = noise.read(living=crew.processor_seconds())
+    before = noise.read(living=crew.processor_seconds() + loops.processor_seconds())
     begun = time.monotonic()
     series = crew.take(turn)
     seconds = time.monotonic() - begun
     if not series:
         return []
-    after = noise.read(living=crew.processor_seconds())
+    after = noise.read(living=crew.processor_seconds() + loops.processor_seconds())
     return [
         Run(
             subject=turn.candidate.variant.id,
@@ -220,6 +225,7 @@ def _take(turn: Turn, crew: Crew) -> list[Run]:
             threads=turn.threads,
             round=max(turn.round, 1),
             start=turn.start,
+            busy=len(loops.processes),
             seconds=seconds,
             noise=noise.between(before, after, machine.usable()),
             series=tuple(series),

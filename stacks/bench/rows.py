@@ -8,22 +8,33 @@ from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 
 from stacks.bench.intervals import LEAST_ROUNDS, RATES, Ratio, Summary, speedup, summary
-from stacks.bench.result import NUMBA, Run, Subject
+from stacks.bench.result import NUMBA, Run, Series, Subject
 from stacks.core.console import plural
 
 
 @dataclass(frozen=True, order=True)
 class Measure:
-    """A workload's case, the number of threads and the unit."""
+    """A workload's case, the number of threads, the unit, and the busy loops beside it."""
 
     name: str
     threads: int
     unit: str
+    busy: int = 0
+
+    @property
+    def label(self) -> str:
+        """The case for people, with its busy loops."""
+        return self.name + beside(self.busy)
 
     @property
     def title(self) -> str:
         """The measure for people."""
-        return f"{self.name}, {plural(self.threads, 'thread')}"
+        return f"{self.label}, {plural(self.threads, 'thread')}"
+
+
+def beside(busy: int) -> str:
+    """Return the end of a measure's label that names its busy loops, empty without any."""
+    return f" beside {plural(busy, 'busy loop')}" if busy else ""
 
 
 @dataclass(frozen=True)
@@ -188,8 +199,19 @@ def _taken(runs: Sequence[Run]) -> dict[Measure, dict[str, _Taken]]:
     every: dict[Measure, dict[str, _Taken]] = {}
     for run in runs:
         for series in run.series:
-            measure = Measure(series.name, run.threads, series.unit)
+            measure = Measure(series.name, run.threads, series.unit, run.busy)
             taken = every.setdefault(measure, {}).setdefault(run.subject, _Taken({}, {}))
             taken.starts[run.round] = run.start or run.round
-            taken.by_graph.setdefault(series.graph, {})[run.round] = series.samples
+            samples = (_mean(series),) if run.busy else series.samples
+            taken.by_graph.setdefault(series.graph, {})[run.round] = samples
     return every
+
+
+def _mean(series: Series) -> float:
+    """Return the mean of a round by time.
+
+    Beside busy loops a few calls take many times as long as the median, and a program waits for
+    them, too.
+    """
+    mean = statistics.harmonic_mean if series.unit in RATES else statistics.fmean
+    return mean(series.samples)

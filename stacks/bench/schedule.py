@@ -40,7 +40,7 @@ class Plan:
     starts: of each program. calls: of a program in a round. limit: seconds that a process may take
     to answer. every_count: time programs that start slowly on all of `threads`, not on the largest
     only. together: compile all variants' programs at once. fix_scan: import theano_stacks_scan in
-    the programs first.
+    the programs first. busy: busy loops beside each round.
     """
 
     candidates: tuple[Candidate, ...]
@@ -54,6 +54,7 @@ class Plan:
     every_count: bool = False
     together: bool = False
     fix_scan: bool = False
+    busy: int = 0
 
 
 def turns(plan: Plan) -> Iterator[Turn]:

@@ -12,7 +12,7 @@ from collections.abc import Sequence
 from stacks.bench import own_program
 from stacks.bench.candidates import Candidate, candidates
 from stacks.channel.offers import read_channel
-from stacks.core.console import display_path
+from stacks.core.console import as_typed, display_path
 from stacks.core.disk import write_atomically
 from stacks.core.errors import StaleError, UsageError, VerifyError
 from stacks.core.workspace import Workspace
@@ -58,10 +58,8 @@ def recommend(
         print(f"put this line into {file} instead of `extends: {own}`, then lock and build it:")
         print(f"extends: {names[fastest]}")
     folder = display_path(stack.flavours_folder(variant.file))
-    print(
-        f"the environments are in {folder}; ./invoke clean {variant.option} removes them, too",
-        file=sys.stderr,
-    )
+    clean = as_typed(f"./invoke clean {variant.option}")
+    print(f"the environments are in {folder}; {clean} removes them, too", file=sys.stderr)
 
 
 def copies(workspace: Workspace, variant: Variant) -> list[Variant]:
@@ -101,9 +99,10 @@ def ready(workspace: Workspace, variant: Variant) -> Candidate | None:
         except (StaleError, UsageError):  # It is of another stack.yaml, or there is none.
             stack_lock.relock(workspace, variant)
         place = build.make_environment(workspace, variant)
-        verification.verify_variant(workspace, variant, place)
+        verification.verify_variant(workspace, variant, place, brief=True)
     except (UsageError, VerifyError) as error:
         print(f"left out: {variant.name}: {error}", file=sys.stderr)
         return None
     [candidate] = candidates(workspace, [variant])
+    print(f"{variant.name}: built and verified", file=sys.stderr)
     return candidate

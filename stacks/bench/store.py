@@ -79,7 +79,10 @@ def _checked(result: Result) -> Result:
 def read_all(workspace: Workspace) -> tuple[list[StoredResult], list[BadResultError]]:
     """Return all results, by machine and time, and the errors of files that are none."""
     stored, errors = [], []
-    for path in sorted(workspace.results.glob("*/*.json"), key=lambda p: (p.parent.name, p.name)):
+    # In a checkout both are one folder.
+    folders = {workspace.published_results, workspace.results}
+    paths = (path for folder in folders for path in folder.glob("*/*.json"))
+    for path in sorted(paths, key=lambda path: (path.parent.name, path.name)):
         try:
             stored.append(StoredResult(path, read(path)))
         except BadResultError as error:

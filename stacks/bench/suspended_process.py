@@ -14,13 +14,12 @@ from collections.abc import Mapping, Sequence
 from pathlib import Path
 from typing import Any
 
+from stacks.bench import noise
 from stacks.core import jsonfile
 from stacks.core.disk import scratch_parent
 from stacks.core.process import TAIL, CommandError, cannot_run, quoted
 
-PROC = Path("/proc")
 PIECE = 1 << 16
-TICKS = os.sysconf("SC_CLK_TCK")
 
 
 class NoAnswerError(CommandError):
@@ -92,13 +91,7 @@ class SuspendedProcess:
 
     def processor_seconds(self) -> float:
         """Return the seconds of processor time of the program so far."""
-        try:
-            text = (PROC / str(self._process.pid) / "stat").read_text()
-        except OSError:
-            return 0.0
-        # The second field, a name in brackets, may have spaces in it.
-        fields = text.rpartition(")")[2].split()
-        return (int(fields[11]) + int(fields[12])) / TICKS
+        return noise.processor_seconds(self._process.pid)
 
     def kill(self) -> None:
         """Kill the program, stopped or not, and its children; wait for its end."""

@@ -12,6 +12,8 @@ from pathlib import Path
 
 from stacks.channel.assemble import assemble, file_name, inputs_hash
 from stacks.channel.recipe import Recipe
+from stacks.channel.stages import Texts
+from stacks.channel.staging.texts import declare_placeholder
 from stacks.core import jsonfile
 from stacks.core.disk import explain_disk_errors, hold_lock, replace_atomically, sha256_of
 from stacks.core.workspace import Workspace
@@ -136,6 +138,8 @@ def _add_to_cache(
     with replace_atomically(target) as folder:
         folder.mkdir()
         path = assemble(recipe, inputs, sources, folder, built_with)
+        if isinstance(recipe.extra, Texts):
+            declare_placeholder(path, recipe.extra)
         digest = sha256_of(path)
         _complete(folder, path, {"sha256": digest})
     built = Built(target / path.name, digest)

@@ -46,7 +46,7 @@ class Build(Strict):
     )
     variant: str = Field(
         default="",
-        pattern=r"^[a-z0-9]*$",
+        pattern=r"^[a-z0-9_.+]*$",
         description="last part of the build string: name=*=*variant requests it",
     )
 

@@ -38,6 +38,15 @@ class PythonModules(Strict):
     stage: Literal["python-modules"]
 
 
+class Texts(Strict):
+    """Write texts; see staging/texts.py. stacks/channel/settings.py makes their recipes."""
+
+    stage: Literal["texts"]
+    files: dict[RelativePath, str]
+    placeholder: Line = Field(description="what an installation replaces by its path in the texts")
+    compressor: Line = Field(description="what compresses the list of files, with its version")
+
+
 class CPython(Strict):
     """Make Debian's Python relocatable; see staging/cpython.py."""
 
@@ -239,6 +248,7 @@ Extra = Annotated[
     | FortranWheel
     | Sdist
     | PythonModules
+    | Texts
     | CPython
     | CPythonSource
     | Libraries

@@ -60,7 +60,7 @@ def build(
     """
     collected, end = _run(workspace, address, order_for(workspace, variants, full=full))
     cluster_table.print_outcomes(sorted(collected.outcomes, key=lambda pair: pair[1].variant))
-    print(f"\nreports are in {_reports(workspace).relative_to(workspace.root)}", file=sys.stderr)
+    print(f"\nreports are in {workspace.shown(_reports(workspace))}", file=sys.stderr)
     end()
 
 
@@ -127,7 +127,7 @@ def _run(workspace: Workspace, address: str, order: Order) -> tuple[_Collected, 
             session.save(job.key, worker.name, answer)
         # Said only now: whoever interrupts after this line does not repeat the job.
         if path:
-            print_line(worker.name, f"stored in {path.relative_to(workspace.root)}")
+            print_line(worker.name, f"stored in {workspace.shown(path)}")
         collected.add(worker.name, answer)
 
     with connect.connected(address, print_line) as cluster:

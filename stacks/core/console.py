@@ -7,8 +7,19 @@ import time
 from collections.abc import Iterable, Iterator
 from contextlib import contextmanager
 from pathlib import Path
+from typing import TextIO
 
+from stacks.core.disk import INSTALLED
 from stacks.core.errors import StacksError
+
+# What a person types for this program, and how messages and help name it.
+PROGRAM = "./invoke"
+INSTALLED_PROGRAM = "theano-stacks"
+
+
+def as_typed(text: str) -> str:
+    """Return a text with the name of the program as a person types it here."""
+    return text.replace(PROGRAM, INSTALLED_PROGRAM) if INSTALLED else text
 
 
 def show_error(error: StacksError) -> None:
@@ -17,7 +28,15 @@ def show_error(error: StacksError) -> None:
     from rich.text import Text
 
     console = Console(stderr=True, highlight=False, soft_wrap=True)
-    console.print(Text.assemble(("error: ", "bold red"), str(error)))
+    console.print(Text.assemble(("error: ", "bold red"), as_typed(str(error))))
+
+
+def next_step(command: str, *, file: TextIO | None = None) -> None:
+    """Print the command that a person may want next; only tasks know that they are not a part.
+
+    file: sys.stdout by default.
+    """
+    print(as_typed(f"next: {command}"), file=file)
 
 
 @contextmanager

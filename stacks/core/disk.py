@@ -19,6 +19,8 @@ from stacks.core.exchange import exchange
 from stacks.core.locking import acquire, acquire_folder
 
 REPOSITORY = Path(__file__).resolve().parents[2]
+# Whether that is the package of the wheel, which holds the same files, and not a checkout.
+INSTALLED = REPOSITORY.name == "theano_stacks" and not (REPOSITORY / "invoke").exists()
 # How the names of temporary folders in TMPDIR begin; no person's or program's own begin so.
 SCRATCH = "theano-stacks-scratch-"
 
@@ -32,14 +34,25 @@ def cache_root() -> Path:
 
     `THEANO_STACKS_CACHE`, else `$XDG_CACHE_HOME/theano-stacks`, else `~/.cache/theano-stacks`.
     """
-    folder = os.environ.get("THEANO_STACKS_CACHE")
-    if folder:
+    return _folder_of_user("cache", "THEANO_STACKS_CACHE", "XDG_CACHE_HOME", "~/.cache")
+
+
+def home_root() -> Path:
+    """Return the folder of what the installed command makes: environments, reports, results.
+
+    `THEANO_STACKS_HOME`, else `$XDG_DATA_HOME/theano-stacks`, else `~/.local/share/theano-stacks`.
+    """
+    return _folder_of_user("home", "THEANO_STACKS_HOME", "XDG_DATA_HOME", "~/.local/share")
+
+
+def _folder_of_user(what: str, variable: str, parent_variable: str, parent: str) -> Path:
+    if folder := os.environ.get(variable):
         return Path(folder).expanduser().absolute()
-    base = os.environ.get("XDG_CACHE_HOME") or os.path.expanduser("~/.cache")  # noqa: PTH111
+    base = os.environ.get(parent_variable) or os.path.expanduser(parent)  # noqa: PTH111
     if base.startswith("~"):
         raise DiskError(
-            "the cache has no folder: there is no home folder",
-            fix="set THEANO_STACKS_CACHE to a folder that you may write",
+            f"the {what} has no folder: there is no home folder",
+            fix=f"set {variable} to a folder that you may write",
         )
     return Path(base).absolute() / "theano-stacks"
 
@@ -90,6 +103,8 @@ def _other_folder(path: Path) -> str:
     """Return how a person chooses another folder for a path."""
     if path.is_relative_to(cache_root()):
         return "set THEANO_STACKS_CACHE to a folder"
+    if INSTALLED and path.is_relative_to(home_root()):
+        return "set THEANO_STACKS_HOME to a folder"
     if path.is_relative_to(REPOSITORY):
         return "use a checkout in a folder"
     if path.is_relative_to(os.environ.get("TMPDIR") or "/tmp"):  # noqa: S108

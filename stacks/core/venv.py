@@ -11,6 +11,7 @@ from stacks.core.process import call
 CLUSTER_LOCK = REPOSITORY / "requirements-cluster.lock"
 DOCS_LOCK = REPOSITORY / "requirements-docs.lock"
 TEST_LOCK = REPOSITORY / "requirements-test.lock"
+RELEASE_LOCK = REPOSITORY / "requirements-release.lock"
 
 
 def prepare_environment(folder: Path, lock: Path) -> Path:
@@ -32,7 +33,7 @@ def prepare_tools(venv: Path, lock: Path, python: str | Path = sys.executable) -
     digest = sha256_of(lock)
     if stamp.is_file() and stamp.read_text() == digest:
         return
-    print(f"installing {lock.name} into .venv (once) ...", file=sys.stderr, flush=True)
+    print(f"installing {lock.name} into {venv} (once) ...", file=sys.stderr, flush=True)
     pip = [python, "-m", "pip", "--disable-pip-version-check", "install", "--quiet"]
     rules = ["--require-hashes", "--no-deps", "--only-binary", ":all:"]
     call([*pip, *rules, "-r", lock])

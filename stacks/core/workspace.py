@@ -1,19 +1,24 @@
-"""The folders of a checkout and of the cache."""
+"""The folders of a checkout or of the installed command, and of the cache."""
 
 from __future__ import annotations
 
 from dataclasses import dataclass
 from pathlib import Path
 
-from stacks.core.disk import REPOSITORY, cache_root
+from stacks.core.disk import INSTALLED, REPOSITORY, cache_root, home_root
 
 
 @dataclass(frozen=True)
 class Workspace:
-    """The checkout (`root`), the cache of what can be fetched or built again, and their folders."""
+    """What the project consists of, what it makes, and the cache of what can be made again.
+
+    root: the checkout, or the package of the wheel, in which nothing is written. home: the folder
+    for environments, reports and results; None: the checkout.
+    """
 
     root: Path
     cache: Path
+    home: Path | None = None
 
     @property
     def envs(self) -> Path:
@@ -52,13 +57,18 @@ class Workspace:
 
     @property
     def results(self) -> Path:
-        """The results of `bench`, by machine."""
+        """The results of `bench` here, by machine."""
+        return (self.home or self.root) / "results"
+
+    @property
+    def published_results(self) -> Path:
+        """The results that the project comes with, by machine."""
         return self.root / "results"
 
     @property
     def build(self) -> Path:
         """All output. It can be removed at any time."""
-        return self.root / "build"
+        return (self.home or self.root) / "build"
 
     @property
     def environments(self) -> Path:
@@ -90,7 +100,11 @@ class Workspace:
         """The answers of jobs on other machines."""
         return self.build / "cluster"
 
+    def shown(self, path: Path) -> str:
+        """Return a path as people read it: relative to the checkout if it is inside."""
+        return str(path.relative_to(self.root) if path.is_relative_to(self.root) else path)
+
 
 def default_workspace() -> Workspace:
-    """Return the workspace of this checkout and the user's cache."""
-    return Workspace(REPOSITORY, cache_root())
+    """Return the workspace of this checkout, or of the installed command, and the user's cache."""
+    return Workspace(REPOSITORY, cache_root(), home_root() if INSTALLED else None)

@@ -10,9 +10,10 @@ from pathlib import Path
 from stacks.channel.build import build_packages
 from stacks.channel.offers import Channel, read_channel
 from stacks.channel.package import Digests
+from stacks.channel.settings import with_settings
 from stacks.core.console import display_path, plural, step
 from stacks.core.workspace import Workspace
-from stacks.environments import accelerator, host, in_use, prefix, user_packages
+from stacks.environments import host, in_use, own_channel, prefix, user_packages
 from stacks.environments import repair as repairing
 from stacks.environments.folders import folder_of
 from stacks.environments.part import Part
@@ -43,9 +44,9 @@ def parts_of(
     """Return a lock's packages; those that the cache lacks are fetched, or built from sources.
 
     from_sources: ask no place for packages that are ready, and build those of the cache again that
-    came from one. The accelerator packages come after another channel's, whose lock does not have
-    them. Files for pip are fetched too. Raises UsageError if this machine cannot run the packages,
-    FetchError or IntegrityError.
+    came from one. What only our channel has comes after another channel's packages, whose lock does
+    not have it. Files for pip are fetched too. Raises UsageError if this machine cannot run the
+    packages, FetchError or IntegrityError.
     """
     host.check(spec for package in locked.packages for spec in package.depends)
     if variant.channel:
@@ -54,7 +55,8 @@ def parts_of(
 
         with step("packages", f"{len(locked.packages)} from {locked.channel}"):
             parts = fetched_packages.parts_of(workspace, locked)
-            return parts + accelerator.parts(workspace, variant, channel.pins)
+            return parts + own_channel.parts(workspace, variant, channel.pins, parts)
+    channel = with_settings(channel, [variant])
     offers = [channel.offers[package.file_name] for package in locked.packages]
     digests = None if from_sources else digests_of(locked)
     built = build_packages(workspace, channel, offers, locked.requirements, digests)

@@ -3,17 +3,17 @@
 from __future__ import annotations
 
 import shutil
-from collections.abc import Sequence
+from collections.abc import Iterator, Sequence
 from contextlib import ExitStack
 from pathlib import Path
 
+from stacks.core.console import display_path
 from stacks.core.disk import explain_disk_errors
 from stacks.core.workspace import Workspace
 from stacks.environments import in_use, kernel, leftovers, prefix, ready, repair, reports
-from stacks.environments.folders import folder_of
+from stacks.environments.folders import folder_of, folder_of_stack
 from stacks.environments.reports import report_path
 from stacks.variants import stack
-from stacks.variants.load import load_variant
 from stacks.variants.variant import Variant
 
 # What other modules make in the cache.
@@ -30,8 +30,6 @@ def clean(workspace: Workspace, variants: Sequence[Variant] | None, *, cache: bo
     the leftovers of killed processes, which are counted, also those in TMPDIR. Raises
     in_use.InUseError, and removes nothing, if a process uses any of it.
     """
-    if variants is not None:
-        variants = [each for v in variants for each in (v, *_on_flavours(workspace, v))]
     if variants is None:
         paths = sorted(workspace.build.glob("*"))
     else:
@@ -60,10 +58,8 @@ def clean(workspace: Workspace, variants: Sequence[Variant] | None, *, cache: bo
             )
         else:
             in_use.hold_shared(in_use.lock_of_build(workspace))
-            for variant in variants:
-                locks.enter_context(
-                    in_use.hold_exclusive(in_use.lock_of(workspace, variant), variant.id)
-                )
+            for name, folder in _environments(workspace, variants):
+                locks.enter_context(in_use.hold_exclusive(in_use.lock_of(folder), name))
         if cache:
             locks.enter_context(
                 in_use.hold_exclusive(
@@ -81,9 +77,13 @@ def clean(workspace: Workspace, variants: Sequence[Variant] | None, *, cache: bo
             leftovers.remove(leftovers.in_cache(workspace), workspace.cache)
 
 
-def _on_flavours(workspace: Workspace, variant: Variant) -> list[Variant]:
-    """Return a stack's copies on other flavours, which a process may use."""
-    if not variant.file:
-        return []
-    files = sorted(stack.flavours_folder(variant.file).glob(f"*/{stack.NAME}"))
-    return [load_variant(workspace, str(file)) for file in files]
+def _environments(workspace: Workspace, variants: Sequence[Variant]) -> Iterator[tuple[str, Path]]:
+    """Yield the name and folder of each environment that a process may use.
+
+    With a stack are its copies on other flavours, of which some may no longer exist.
+    """
+    for variant in variants:
+        yield variant.id, folder_of(workspace, variant)
+        if variant.file:
+            for file in sorted(stack.flavours_folder(variant.file).glob(f"*/{stack.NAME}")):
+                yield display_path(file), folder_of_stack(file)

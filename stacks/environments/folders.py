@@ -15,5 +15,10 @@ READY = "etc/theano-stacks/ready.json"
 def folder_of(workspace: Workspace, variant: Variant) -> Path:
     """Return the folder of a variant's environment."""
     if variant.file:
-        return stack.build_folder(variant.file) / "environment"
+        return folder_of_stack(variant.file)
     return workspace.environments / variant.framework.name / variant.name
+
+
+def folder_of_stack(file: Path) -> Path:
+    """Return the folder of a stack.yaml's environment."""
+    return stack.build_folder(file) / "environment"

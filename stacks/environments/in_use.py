@@ -29,7 +29,7 @@ def protect_build(workspace: Workspace, variant: Variant | None = None) -> None:
     """Protect build/, or a variant's part of it, from `clean` until this process ends."""
     hold_shared(lock_of_build(workspace))
     if variant:
-        hold_shared(lock_of(workspace, variant))
+        hold_shared(lock_of(folder_of(workspace, variant)))
 
 
 def protect_cache(workspace: Workspace) -> None:
@@ -47,9 +47,8 @@ def lock_of_cache(workspace: Workspace) -> Path:
     return workspace.cache / ".lock"
 
 
-def lock_of(workspace: Workspace, variant: Variant) -> Path:
-    """Return the lock of a variant's environment and reports, in addition to that of build/."""
-    folder = folder_of(workspace, variant)
+def lock_of(folder: Path) -> Path:
+    """Return the lock of the environment in a folder and its reports, beside that of build/."""
     return folder.with_name(f".{folder.name}.used")
 
 

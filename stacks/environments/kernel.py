@@ -23,7 +23,7 @@ from typing import Any
 from pydantic import Field
 
 from stacks.core import jsonfile, yamlfile
-from stacks.core.console import display_path, print_table, step
+from stacks.core.console import as_typed, display_path, print_table, step
 from stacks.core.disk import fixed_umask, hold_lock, replace_atomically
 from stacks.core.errors import UsageError
 from stacks.core.models import FileName, Strict
@@ -143,7 +143,6 @@ def install(
         new.mkdir(parents=True)
         (new / "kernel.json").write_text(spec_text(variant, words, target))
     print(f"kernel {name}: IPython {version} in {display_path(target)}")
-    print(f"choose {display_name(variant)!r} in Jupyter's list of kernels")
     return folder
 
 
@@ -151,7 +150,7 @@ def show(folder: Path) -> None:
     """Print a line for each kernel of ours in a folder of kernelspecs."""
     kernels = installed(folder)
     if not kernels:
-        print("no kernel is installed; ./invoke kernel --variant V installs one")
+        print(as_typed("no kernel is installed; ./invoke kernel --variant V installs one"))
         return
     rows = [
         (k.name, k.variant, "yes" if k.python.exists() else "not built", display_path(k.folder))

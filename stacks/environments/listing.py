@@ -21,26 +21,26 @@ def show(workspace: Workspace, variants: Sequence[Variant]) -> None:
     lines = []
     advised: dict[str, list[str]] = {}
     for variant, key in zip(variants, ready.keys_of(workspace, variants), strict=True):
-        locked, built = _state(workspace, variant, key)
+        built = _state(workspace, variant, key)
         report = read_report(workspace, variant) if built == "yes" else None
         last = _last_report(workspace, variant, report)
-        lines.append((variant.name, variant.framework.name, locked, built, *last))
+        lines.append((variant.name, variant.framework.name, built, *last))
         for sentence in (report or {}).get("advice", ()):
             advised.setdefault(sentence, []).append(variant.id)
-    names = ("variant", "framework", "lock", "built", "verified")
-    print_table(names, ("float64", "float32"), lines)
-    print("\nfloat64, float32: Gemm's GFLOP/s when it was last verified")
+    print_table(("variant", "framework", "built", "verified"), ("f64", "f32"), lines)
+    print("\nbuilt: old, from an earlier lock; stale, its lock is not current; -, no lock")
+    print("f64, f32: GFLOP/s of Gemm in float64 and float32 when it was last verified")
     for sentence, advised_variants in advised.items():
         print(f"{', '.join(advised_variants)}: {sentence}")
 
 
-def _state(workspace: Workspace, variant: Variant, key: str | StacksError) -> tuple[str, str]:
+def _state(workspace: Workspace, variant: Variant, key: str | StacksError) -> str:
     if isinstance(key, StacksError):
-        return ("stale" if lock_folder(workspace, variant).is_dir() else "-"), "-"
+        return "stale" if lock_folder(workspace, variant).is_dir() else "-"
     target = folder_of(workspace, variant)
     if ready.key_in(target) == key:
-        return "current", "yes"
-    return "current", "old" if target.is_dir() else "-"
+        return "yes"
+    return "old" if target.is_dir() else "no"
 
 
 def _last_report(

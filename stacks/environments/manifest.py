@@ -14,12 +14,13 @@ from collections.abc import Mapping
 from concurrent.futures import ThreadPoolExecutor
 from pathlib import Path
 
+from stacks.channel.settings_files import FOLDER
 from stacks.core.disk import sha256_of, write_atomically
-from stacks.environments import contents, settings
+from stacks.environments import contents
 from stacks.environments.contents import CheckedFile
 from stacks.environments.folders import READY
 
-NAME = f"{settings.FOLDER}/files.json"
+NAME = f"{FOLDER}/files.json"
 SCHEMA = 1
 # What changes in an environment that is used: compiled modules, a conda client's log.
 CHANGING = ("var/", "conda-meta/history")

@@ -13,7 +13,8 @@ from urllib.parse import quote
 
 from packaging.version import InvalidVersion, Version
 
-CONSTRAINTS = "etc/theano-stacks/constraints.txt"
+from stacks.channel.settings_files import CONSTRAINTS
+
 CONFIG = "pip.conf"
 # pip repeats a constraint in its error, so a clause that is always true says what to do.
 HINT = "!=0+locked.here.to.change.it.write.a.stack.yaml.with.invoke.init"

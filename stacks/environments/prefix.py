@@ -8,21 +8,21 @@ from collections.abc import Mapping, Sequence
 from pathlib import Path
 from typing import Any
 
+from stacks.channel import settings_files
 from stacks.core import jsonfile
 from stacks.core.disk import fixed_umask, hold_lock, replace_atomically, sha256_of
 from stacks.core.errors import IntegrityError
 from stacks.core.workspace import Workspace
 from stacks.environments import (
-    accelerator,
     additions,
     contents,
     install,
     manifest,
+    own_channel,
     own_packages,
     pip_install,
     pip_settings,
     settings,
-    start_hook,
 )
 from stacks.environments.folders import READY
 from stacks.environments.part import Part
@@ -43,10 +43,10 @@ def key_of(workspace: Workspace, variant: Variant, lock: Lock, target: Path) -> 
         pip_install,
         pip_settings,
         settings,
-        start_hook,
+        settings_files,
     )
     code = [sha256_of(Path(file)) for file in (__file__, *(str(m.__file__) for m in modules))]
-    unlocked = [offer.inputs for offer in accelerator.offers(workspace, variant)]
+    unlocked = [offer.inputs for offer in own_channel.offers(workspace, variant)]
     inputs = [code, lock.sha256, unlocked, variant.model_dump_json(), str(target)]
     return hashlib.sha256(json.dumps(inputs).encode()).hexdigest()
 

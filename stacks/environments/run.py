@@ -8,6 +8,7 @@ import sys
 from collections.abc import Sequence
 from pathlib import Path
 
+from stacks.core.console import as_typed
 from stacks.core.errors import UsageError
 from stacks.core.process import quoted
 from stacks.core.workspace import Workspace
@@ -29,9 +30,9 @@ def warn_of_failure(workspace: Workspace, variant: Variant) -> None:
     """Print a line on standard error if the environment's last verification failed."""
     report = read_report(workspace, variant)
     if report is not None and not report.get("ok"):
+        command = as_typed(f"./invoke verify {variant.option}")
         print(
-            f"warning: the last verification of {variant.id} failed: "
-            f"`./invoke verify {variant.option}` says what to do",
+            f"warning: the last verification of {variant.id} failed: `{command}` says what to do",
             file=sys.stderr,
         )
 

@@ -12,7 +12,7 @@ import os
 import shutil
 import sys
 import threading
-from collections.abc import Callable, Mapping
+from collections.abc import Callable, Mapping, Sequence
 from pathlib import Path
 from typing import BinaryIO
 
@@ -24,18 +24,19 @@ from stacks.core.errors import StacksError, UsageError
 from stacks.core.workspace import Workspace
 from stacks.locks.locked import entries_of, packages_of
 from stacks.variants.load import all_variants
+from stacks.variants.variant import Variant
 
 # Makes the file at a path of the channel's folder, if the channel has it.
 Make = Callable[[str], None]
 
 
-def serve(workspace: Workspace, port: int = PORT) -> None:
+def serve(workspace: Workspace, port: int = PORT, more: Sequence[Variant] = ()) -> None:
     """Serve the channel with the packages of all locks to this machine until ctrl-C.
 
-    Raises UsageError if the port is in use.
+    more: variants beside those of the checkout. Raises UsageError if the port is in use.
     """
     channel = read_channel(workspace)
-    entries = entries_of(workspace, channel, all_variants(workspace))
+    entries = entries_of(workspace, channel, (*all_variants(workspace), *more))
     write_channel(workspace.channel, entries)
     with server_of(workspace.channel, port, make=maker(workspace, channel, entries)) as server:
         print(f"{len(entries)} packages at http://localhost:{port}/theano-stacks (ctrl-C ends)")

@@ -1,29 +1,24 @@
-"""The settings of an environment: files inside the prefix that Theano reads at every start.
+"""What an environment has beside its packages: it depends on the lock, the path and the cache.
 
-They hold however python is started, by `./invoke run`, after `conda activate` or by its bare path,
-because a .pth file names them to Theano, and the compiler to PATH, when the interpreter starts.
+Its settings are a package: see stacks/channel/settings_files.py.
 """
 
 from __future__ import annotations
 
 import configparser
-import io
 import json
 import os
-from collections.abc import Mapping
+import re
+from collections.abc import Iterable, Mapping
 from pathlib import Path
 from typing import Any
 
+from stacks.channel.settings_files import FOLDER, MODULES, flags_of
 from stacks.core.errors import UsageError
-from stacks.environments import pip_settings, start_hook
+from stacks.environments import pip_settings
 from stacks.variants.variant import ACCELERATOR, Variant
 
-FOLDER = "etc/theano-stacks"
 EXPECTATION = f"{FOLDER}/expect.json"
-RC_FILE = "etc/theanorc"
-COMPILE_FOLDER = "var/compiledir"
-HOOK, COMPILE_HOOK = "_theano_stacks", "_theano_stacks_compiled"
-MODULES_VARIABLE = "THEANO_STACKS_MODULES"
 
 # What a path cannot have in it, and why.
 UNUSABLE = {
@@ -54,68 +49,36 @@ def write(
     packages: list[dict[str, Any]],
     modules: Path | None = None,
 ) -> None:
-    """Write a variant's settings into `prefix`, for the place `final` that it will be renamed to.
+    """Write this into `prefix`, for the place `final` that it will be renamed to.
 
     `packages` are the entries that the verification suite compares with what it finds; `modules`
     is the folder of compiled modules that environments share, None where this one has no part in
     it.
     """
-    flags = flags_of(variant, final, compiler_of(prefix))
-    (prefix / FOLDER).mkdir(parents=True, exist_ok=True)
-    (prefix / COMPILE_FOLDER).mkdir(parents=True, exist_ok=True)
-    _write(prefix / RC_FILE, rc_text(variant, flags))
-    site_packages = prefix / f"lib/python{variant.framework.python}/site-packages"
-    _write(
-        site_packages / f"{HOOK}.py",
-        start_hook.SOURCE.format(
-            module=variant.framework.module,
-            rc_variable=variant.framework.rc_variable,
-            environment=tuple(sorted(variant.environment().items())),
-            threads=variant.blas.threads if variant.blas else (),
-            one_thread=bool(variant.blas and variant.blas.one_thread),
-            processors=tuple(
-                (p.vendor, str(p.family), p.flags, tuple(sorted(p.environment.items())))
-                for p in (variant.blas.processors if variant.blas else ())
-            ),
-            modules=os.fsencode(modules) if modules and ACCELERATOR in variant.accelerator else b"",
-            modules_variable=MODULES_VARIABLE,
-            constraints_file=pip_settings.CONSTRAINTS,
-            constraints=pip_settings.url(final),
-        ),
-    )
-    _write(
-        site_packages / f"{COMPILE_HOOK}.py",
-        start_hook.COMPILE_SOURCE.format(
-            hook=HOOK, flags_variable=variant.framework.flags_variable
-        ),
-    )
-    _write(site_packages / "theano-stacks.pth", f"import {HOOK}\nimport {COMPILE_HOOK}\n")
-    _write(
-        prefix / EXPECTATION,
-        json.dumps(expectation(variant, flags, packages), indent=1, sort_keys=True) + "\n",
-    )
+    flags = flags_of(variant, str(final), compiler_of(prefix))
+    expected = expectation(variant, flags, packages)
+    _write(prefix / EXPECTATION, json.dumps(expected, indent=1, sort_keys=True).encode() + b"\n")
+    if modules and ACCELERATOR in variant.accelerator:
+        _write(prefix / MODULES, os.fsencode(modules))
     pip_settings.write(prefix, final, variant.framework.python)
 
 
-def _write(path: Path, text: str) -> None:
+def _write(path: Path, data: bytes) -> None:
     """Write a new file; a package's own may be a hard link into the cache."""
+    path.parent.mkdir(parents=True, exist_ok=True)
     path.unlink(missing_ok=True)
-    path.write_text(text, encoding="utf-8")
+    path.write_bytes(data)
 
 
 def compiler_of(prefix: Path) -> str:
-    """Return the name of an environment's C++ compiler: conda's own bear the platform in it."""
-    found = sorted(path.name for path in prefix.glob("bin/*-conda-linux-gnu-g++"))
-    return found[0] if found and not (prefix / "bin/g++").exists() else "g++"
+    """Return the name of an environment's C++ compiler."""
+    return compiler_among(f"bin/{path.name}" for path in prefix.glob("bin/*g++"))
 
 
-def flags_of(variant: Variant, prefix: Path, compiler: str = "g++") -> dict[str, str]:
-    """Return every flag of the framework that the environment sets."""
-    return {
-        **variant.theano_flags(),
-        "cxx": compiler,
-        "base_compiledir": str(prefix / COMPILE_FOLDER),
-    }
+def compiler_among(files: Iterable[str]) -> str:
+    """Return the name of the C++ compiler among files: conda's own bear the platform in it."""
+    found = sorted(name for name in files if re.fullmatch(r"bin/(.+-conda-linux-gnu-)?g\+\+", name))
+    return found[0].removeprefix("bin/") if found else "g++"
 
 
 def own_flags(flags: Mapping[str, str]) -> dict[str, str]:
@@ -124,22 +87,6 @@ def own_flags(flags: Mapping[str, str]) -> dict[str, str]:
     floatX is not one of them: it is a default that each program may choose for itself.
     """
     return {name: value for name, value in flags.items() if name != "floatX"}
-
-
-def rc_text(variant: Variant, flags: Mapping[str, str]) -> str:
-    """Return the text of the framework's configuration file (Theano's theanorc)."""
-    sections: dict[str, dict[str, str]] = {}
-    for name, value in sorted(flags.items()):
-        section, _, key = name.rpartition(".")
-        sections.setdefault(section or "global", {})[key] = value.replace("%", "%%")
-    parser = configparser.ConfigParser(interpolation=None)
-    parser.optionxform = str  # type: ignore[assignment,method-assign]
-    parser.read_dict(sections)
-    out = io.StringIO()
-    parser.write(out)
-    return f"# {variant.summary}. Written by theano-stacks; made anew with the environment.\n" + (
-        out.getvalue().rstrip() + "\n"
-    )
 
 
 def expectation(
@@ -171,7 +118,7 @@ def expectation(
 
 def undone(variant: Variant, prefix: Path, environ: Mapping[str, str]) -> list[str]:
     """Say which of the variant's own settings the user's THEANO_FLAGS or rc files undo."""
-    wanted = own_flags(flags_of(variant, prefix, compiler_of(prefix)))
+    wanted = own_flags(flags_of(variant, str(prefix), compiler_of(prefix)))
     found: list[str] = []
     others = environ.get(variant.framework.rc_variable, f"~/.{variant.framework.module}rc")
     for name in others.split(os.pathsep):

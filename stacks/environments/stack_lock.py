@@ -7,7 +7,6 @@ import sys
 from collections.abc import Mapping, Sequence
 from contextlib import redirect_stderr
 
-from stacks.channel import solve as solver
 from stacks.channel.build import build_packages
 from stacks.channel.offers import Channel, read_channel
 from stacks.channel.package import Digests
@@ -31,7 +30,7 @@ def relock(workspace: Workspace, variant: Variant, *, with_sdists: bool = True) 
     """
     assert variant.file
     channel = read_channel(workspace)
-    offers = solver.solve(channel, variant.conda_specs(), variant.framework.glibc)
+    offers = lock.solve(variant, channel)
     built = build_packages(workspace, channel, offers)
     digests = {name: digests_of(package.path) for name, package in built.items()}
     own, pylock = _choose(workspace, variant, channel, digests) if variant.requests else ((), None)
@@ -51,7 +50,7 @@ def relock(workspace: Workspace, variant: Variant, *, with_sdists: bool = True) 
             file=sys.stderr,
         )
     if own:
-        print(f"{plural(len(own), 'package')} of your own; next: ./invoke build {variant.option}")
+        print(f"{plural(len(own), 'package')} of your own", file=sys.stderr)
 
 
 def _choose(

@@ -4,14 +4,24 @@ from __future__ import annotations
 
 import errno
 import os
+import re
+import shutil
 import signal
 import sys
-from collections.abc import Mapping, Sequence
+import tempfile
+from collections.abc import Iterator, Mapping, Sequence
+from contextlib import contextmanager
 from pathlib import Path
-from typing import NoReturn
+from typing import IO, NoReturn
 
 from stacks.core import jsonfile
-from stacks.core.disk import REPOSITORY, replace_atomically, scratch, write_atomically
+from stacks.core.disk import (
+    REPOSITORY,
+    replace_atomically,
+    scratch,
+    scratch_parent,
+    write_atomically,
+)
 from stacks.core.errors import UsageError, VerifyError
 from stacks.core.process import CommandError, call, run_attached
 from stacks.core.workspace import Workspace
@@ -22,6 +32,24 @@ from stacks.variants.variant import Variant
 SUITE = REPOSITORY / "verify"
 # Seconds in which a Python has started.
 ANSWER = 60.0
+PYTHONS = "Python 2.7, or 3.4 and later"
+# Any Python runs it: one for the suite answers 42, another one with its version.
+PROBE = (
+    "import sys; v = sys.version_info[:2]; "
+    "print((v < (2, 7) or (3, 0) <= v < (3, 4)) and '%d.%d' % v or 6 * 7)"
+)
+# e_machine of the ELF header, by the names that uname has for them.
+MACHINES = {
+    3: "i686",
+    20: "ppc",
+    21: "ppc64",
+    22: "s390x",
+    40: "armv7l",
+    62: "x86_64",
+    183: "aarch64",
+    243: "riscv64",
+    258: "loongarch64",
+}
 PASSED, FAILED, CANNOT_RUN, NO_DEVICE, INTERRUPTED = 0, 1, 2, 3, 130
 
 
@@ -33,37 +61,59 @@ def verify_variant(
     full: bool = False,
     json_file: Path | None = None,
     limit: int = 0,
+    brief: bool = False,
 ) -> None:
     """Verify a variant's environment, print the table, and keep the report.
 
-    limit: seconds after which a step counts as hanging; 0 is the suite's default. Raises
-    VerifyError if a check failed or the suite could not run.
+    limit: seconds after which a step counts as hanging; 0 is the suite's default. brief: print the
+    table only if the environment does not pass. Raises VerifyError if a check failed or the suite
+    could not run.
     """
-    with replace_atomically(report_path(workspace, variant)) as report:
-        what = f"{variant.id} could not be verified"
-        # The environment's own Python may be damaged, so this one compares the files first.
-        words = ["files", "--prefix", str(prefix), "--json", str(report), *_options(full, 0)]
-        status = run_suite(sys.executable, words, os.environ)
-        if status not in (PASSED, FAILED):
-            raise_for(status, what)
-        is_damaged = status == FAILED
-        if is_damaged and not report.is_file():
-            report_path(workspace, variant).unlink(missing_ok=True)
-            raise VerifyError(
-                f"the environment of {variant.id} is damaged",
-                fix=f"./invoke build {variant.option} --repair",
-            )
-        if not is_damaged:
-            arguments = ["--expect", str(prefix / settings.EXPECTATION), *_options(full, limit)]
-            env = environment(prefix)
-            status = _verify(str(prefix / "bin/python"), arguments, env, report, what)
-    if json_file:
-        write_atomically(json_file, report_path(workspace, variant).read_bytes())
-    if status == FAILED:
-        reason = "is damaged" if is_damaged else "failed its verification"
-        raise_for(status, f"{variant.id} {reason}")
-    if status == NO_DEVICE:
-        raise_for(status, f"{variant.id} is verified but for its device")
+    with _output(brief) as output:
+        with replace_atomically(report_path(workspace, variant)) as report:
+            what = f"{variant.id} could not be verified"
+            # The environment's own Python may be damaged, so this one compares the files first.
+            words = ["files", "--prefix", str(prefix), "--json", str(report), *_options(full, 0)]
+            status = run_suite(sys.executable, words, os.environ, output)
+            if status not in (PASSED, FAILED):
+                raise_for(status, what)
+            is_damaged = status == FAILED
+            if is_damaged and not report.is_file():
+                report_path(workspace, variant).unlink(missing_ok=True)
+                raise VerifyError(
+                    f"the environment of {variant.id} is damaged",
+                    fix=f"./invoke build {variant.option} --repair",
+                )
+            if not is_damaged:
+                arguments = ["--expect", str(prefix / settings.EXPECTATION), *_options(full, limit)]
+                env = environment(prefix)
+                python = str(prefix / "bin/python")
+                status = _verify(python, arguments, env, report, what, output)
+        if json_file:
+            write_atomically(json_file, report_path(workspace, variant).read_bytes())
+        if status == FAILED:
+            reason = "is damaged" if is_damaged else "failed its verification"
+            raise_for(status, f"{variant.id} {reason}")
+        if status == NO_DEVICE:
+            raise_for(status, f"{variant.id} is verified but for its device")
+
+
+@contextmanager
+def _output(brief: bool) -> Iterator[IO[bytes] | None]:
+    """Give the file for the suite's output, which is printed if the block fails; None: a terminal.
+
+    brief: whether it is a file.
+    """
+    if not brief:
+        yield None
+        return
+    with tempfile.TemporaryFile(dir=scratch_parent()) as file:
+        try:
+            yield file
+        except BaseException:
+            file.seek(0)
+            print(file.read().decode(errors="replace"), end="", flush=True)
+            raise
 
 
 def verify_python(
@@ -77,12 +127,15 @@ def verify_python(
     path = Path(python).expanduser()
     if path.is_dir():
         raise UsageError(
-            f"{python} is a folder", fix=f"give the interpreter: {path / 'bin' / 'python'}"
+            f"{python} is a folder",
+            expected="a Python interpreter",
+            fix=f"give the interpreter: {path / 'bin' / 'python'}",
         )
     # No file may be written into another environment, not even compiled modules.
     env = {**os.environ, "PYTHONDONTWRITEBYTECODE": "1"}
-    command = str(path) if "/" in python else python
-    _require_python(command, env)
+    # Not as a Path: `./python` would become a name that is looked up on PATH.
+    command = os.path.abspath(path) if "/" in python else python  # noqa: PTH100
+    _require_python(python, command, env)
     with scratch() as folder:
         report = folder / "report.json"
         what = f"{python} could not be verified"
@@ -93,26 +146,61 @@ def verify_python(
         raise_for(status, f"{python} did not pass")
 
 
-def _require_python(command: str, env: Mapping[str, str]) -> None:
-    """Raise UsageError if a program is no Python that starts."""
+def _require_python(python: str, command: str, env: Mapping[str, str]) -> None:
+    """Raise UsageError if `command`, which the user calls `python`, is no Python for the suite."""
+    another = "give another interpreter, such as /usr/bin/python3"
     try:
-        answer = call([command, "-c", "print(6 * 7)"], env=env, limit=ANSWER)
+        answer = call([command, "-c", PROBE], env=env, limit=ANSWER)
     except CommandError as error:
         if isinstance(cause := error.__cause__, OSError):
-            fixes = {
-                errno.ENOENT: "check the spelling of its path or name",
-                errno.ENOEXEC: f"it is no program for this machine, which is {os.uname().machine}",
-            }
-            raise UsageError(error.what, fix=fixes.get(cause.errno or 0)) from error
+            raise _no_program(python, command, cause) from error
         raise UsageError(
-            f"{command} is no Python that starts: {error.what}",
+            f"{python} is no Python that starts: {error.what}",
             expected=error.expected,
             found=error.found,
+            fix=f"look at what it does, or {another}",
         ) from error
+    if re.fullmatch(r"\d+\.\d+\n", answer):
+        raise UsageError(
+            f"{python} is too old", expected=PYTHONS, found=f"Python {answer.strip()}", fix=another
+        )
     if answer != "42\n":
         raise UsageError(
-            f"{command} is no Python", expected="42 for print(6 * 7)", found=ascii(answer[:80])
+            f"{python} is no Python",
+            expected="42 for print(6 * 7)",
+            found=ascii(answer[:80]),
+            fix=another,
         )
+
+
+def _no_program(python: str, command: str, error: OSError) -> UsageError:
+    """Return the error for a command that the system does not start."""
+    path = Path(shutil.which(command, os.F_OK) or command)
+    fix = "give an interpreter, such as /usr/bin/python3"
+    if error.errno == errno.ENOEXEC:
+        found = _contents(path)
+    elif error.errno == errno.EACCES:
+        found = "a file that may not be executed"
+    elif path.is_file():
+        found = "a file whose first line, or header, names a program that is not there"
+    else:
+        found, fix = "nothing there", "check the spelling of its path or name"
+    return UsageError(
+        f"cannot run {python}: {os.strerror(error.errno or 0)}",
+        expected=f"a Python for this machine, which is {os.uname().machine}",
+        found=found,
+        fix=fix,
+    )
+
+
+def _contents(path: Path) -> str:
+    """Return what a file is that the system cannot execute."""
+    with path.open("rb") as file:
+        header = file.read(20)
+    if not header.startswith(b"\x7fELF"):
+        return "neither a program nor a script with a first line that names one"
+    number = int.from_bytes(header[18:20], "big" if header[5:6] == b"\2" else "little")
+    return f"a program for {MACHINES.get(number, f'ELF machine {number}')}"
 
 
 def environment(prefix: Path) -> dict[str, str]:
@@ -139,14 +227,19 @@ def _options(full: bool, limit: int) -> list[str]:
 
 
 def _verify(
-    python: str, arguments: list[str], env: Mapping[str, str], report: Path, what: str
+    python: str,
+    arguments: list[str],
+    env: Mapping[str, str],
+    report: Path,
+    what: str,
+    output: IO[bytes] | None = None,
 ) -> int:
     """Run the suite on an interpreter; return PASSED, FAILED or NO_DEVICE as its report has it.
 
-    report: the path for the report. Raises VerifyError `what` if the suite did not run to its end:
-    any other program may end with a status of the suite's.
+    report: the path for the report. output: as for run_suite. Raises VerifyError `what` if the
+    suite did not run to its end: any other program may end with a status of the suite's.
     """
-    status = run_suite(python, [*arguments, "--json", str(report)], env)
+    status = run_suite(python, [*arguments, "--json", str(report)], env, output)
     if status not in (PASSED, FAILED, NO_DEVICE):
         raise_for(status, what)
     check_report(
@@ -185,10 +278,16 @@ def _verdict(report: Path) -> bool | None:
     return ok if statuses and ok is ("fail" not in statuses) else None
 
 
-def run_suite(python: str | Path, arguments: Sequence[str | Path], env: Mapping[str, str]) -> int:
+def run_suite(
+    python: str | Path,
+    arguments: Sequence[str | Path],
+    env: Mapping[str, str],
+    output: IO[bytes] | None = None,
+) -> int:
     """Run a program of the suite on the user's own terminal and return its exit status.
 
-    Raises CommandError if Python cannot be started.
+    output: the file for its standard output, if not the terminal. Raises CommandError if Python
+    cannot be started.
     """
     sys.stdout.flush()
     env = ending_with_this_process(env)
@@ -196,7 +295,8 @@ def run_suite(python: str | Path, arguments: Sequence[str | Path], env: Mapping[
     interruptible = signal.getsignal(signal.SIGINT) is not signal.SIG_IGN
     if interruptible:
         env["THEANO_STACKS_INTERRUPT"] = "1"
-    return run_attached([python, SUITE, *arguments], env=env, ignores_interrupt=interruptible)
+    words = [python, SUITE, *arguments]
+    return run_attached(words, env=env, output=output, ignores_interrupt=interruptible)
 
 
 def raise_for(status: int, what: str) -> NoReturn:

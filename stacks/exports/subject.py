@@ -8,9 +8,9 @@ from dataclasses import dataclass
 from pathlib import Path
 
 from stacks.channel.offers import URL, Channel, read_channel
+from stacks.channel.settings_files import rc_text
 from stacks.core.errors import UsageError
 from stacks.core.workspace import Workspace
-from stacks.environments import settings
 from stacks.environments.folders import folder_of
 from stacks.image.config import ImageConfig, config_of
 from stacks.locks import conda_lock, lock
@@ -115,7 +115,7 @@ def require_conda_only(subject: Subject, form: str, reason: str) -> None:
 def require_pip_only(subject: Subject, form: str) -> None:
     """Raise UsageError if the variant is not only what pip installs into its Python."""
     variant = subject.variant
-    base = {*variant.framework.base, *variant.accelerator}
+    base = {*variant.framework.base, *variant.channels_own_specs}
     names = sorted(
         {re.split("[ =]", spec)[0] for spec in variant.conda_specs() if spec not in base}
     )
@@ -131,13 +131,15 @@ def settings_of(subject: Subject) -> tuple[str, str]:
     Theano does not even import without them.
     """
     variant = subject.variant
-    return f"{variant.framework.module}rc", settings.rc_text(variant, variant.theano_flags())
+    return f"{variant.framework.module}rc", rc_text(variant.theano_flags())
 
 
 def with_channel(subject: Subject, command: str) -> str:
     """Return how to run a command of a conda client, which needs the channel to be served."""
-    served = subject.lock.channel == URL
-    return f"while `./invoke serve` runs: {command}" if served else command
+    if subject.lock.channel != URL:
+        return command
+    own = f" {subject.variant.option}" if subject.variant.file else ""
+    return f"while `./invoke serve{own}` runs: {command}"
 
 
 def require_image(subject: Subject, form: str) -> str:

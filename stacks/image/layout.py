@@ -6,12 +6,13 @@ import hashlib
 import json
 import os
 import shutil
-from collections.abc import Iterable, Sequence
+from collections.abc import Container, Iterable, Sequence
 from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
 
 from stacks.channel.offers import Channel
+from stacks.channel.settings_files import COMPILE_FOLDER, FOLDER, HOOK
 from stacks.core import console, jsonfile
 from stacks.core.disk import fixed_umask, hold_lock, replace_atomically, sha256_of
 from stacks.core.workspace import Workspace
@@ -150,14 +151,13 @@ def _make(
     environment = made / "packages" / within
     environment.parent.mkdir(parents=True)
     with fixed_umask():
-        chosen = precompiled.for_image(variant)
-        prefix.fill(workspace, chosen, lock, parts, environment, Path(PREFIX))
+        prefix.fill(workspace, variant, lock, parts, environment, Path(PREFIX))
         _expect_no_folder(environment / settings.EXPECTATION)
         _leave_out_tests(environment, variant.framework.python)
-        precompiled.warm(chosen, environment)
+        precompiled.warm(variant, environment)
         precompiled.add_hook(variant, environment, f"{variant.name}-{key[:12]}")
         precompiled.to_bytecode(environment, variant.framework.python)
-        own = [f"{within}/{name}" for name in _settings_of(variant, environment)]
+        own = [f"{within}/{name}" for name in _settings_of(variant, parts, environment)]
         _move(made / "packages", made / "settings", own)
         blas = [f"{within}/{name}" for name in _blas_of(variant, parts, environment)]
         _move(made / "packages", made / "blas", blas)
@@ -177,8 +177,8 @@ def _make(
 def _expect_no_folder(path: Path) -> None:
     """Remove the flags that depend on the user and the CPU from what verify expects."""
     expected = json.loads(path.read_bytes())
-    for flag in ("base_compiledir", "gcc.cxxflags"):
-        del expected["flags"][flag]
+    for flag in ("base_compiledir", *precompiled.FLAGS):
+        expected["flags"].pop(flag, None)
     path.write_text(json.dumps(expected, indent=1, sort_keys=True) + "\n")
 
 
@@ -190,14 +190,16 @@ def _leave_out_tests(environment: Path, python: str) -> None:
             shutil.rmtree(folder)
 
 
-def _settings_of(variant: Variant, environment: Path) -> list[str]:
-    """Return the paths in the environment that belong to no package."""
+def _settings_of(variant: Variant, parts: Sequence[Part], environment: Path) -> list[str]:
+    """Return the paths in the environment of its settings, and of what belongs to no package."""
     site_packages = f"lib/python{variant.framework.python}/site-packages"
-    hooks = [f"{site_packages}/theano-stacks.pth"]
-    for name in (settings.HOOK, precompiled.HOOK):
+    folders = [FOLDER, COMPILE_FOLDER]
+    names = _files_of(variant, parts, {variant.settings_package}, environment)
+    # With the bytecode of the hooks.
+    for name in (HOOK, precompiled.HOOK):
         paths = (environment / site_packages).rglob(f"{name}.*")
-        hooks += [str(path.relative_to(environment)) for path in paths]
-    return [settings.RC_FILE, settings.FOLDER, settings.COMPILE_FOLDER, *sorted(hooks)]
+        names |= {str(path.relative_to(environment)) for path in paths}
+    return folders + sorted(n for n in names if not n.startswith(tuple(f"{f}/" for f in folders)))
 
 
 def _blas_of(variant: Variant, parts: Sequence[Part], environment: Path) -> list[str]:
@@ -205,11 +207,17 @@ def _blas_of(variant: Variant, parts: Sequence[Part], environment: Path) -> list
     names = {"libblas", "blas-threads", AMDLIBM, *(spec.split()[0] for spec in variant.packages)}
     if variant.blas:
         names.add(variant.blas.package.split()[0])
-    files: list[str] = []
-    for part in parts:
-        if part.name in names:
-            files += [*part.files(variant.framework.python), f"conda-meta/{part.stem}.json"]
-    return [name for name in files if os.path.lexists(environment / name)]
+    return sorted(_files_of(variant, parts, names, environment))
+
+
+def _files_of(
+    variant: Variant, parts: Sequence[Part], names: Container[str], environment: Path
+) -> set[str]:
+    """Return the paths in the environment of the packages with these names."""
+    chosen = [part for part in parts if part.name in names]
+    files = {name for part in chosen for name in part.files(variant.framework.python)}
+    files |= {f"conda-meta/{part.stem}.json" for part in chosen}
+    return {name for name in files if os.path.lexists(environment / name)}
 
 
 def _move(source: Path, target: Path, names: Iterable[str]) -> None:

@@ -8,11 +8,12 @@ from __future__ import annotations
 
 from pathlib import Path
 
+from stacks.channel.settings_files import COMPILE_FOLDER, COMPILE_HOOK, PTH, rc_text
+from stacks.channel.settings_files import HOOK as SETTINGS_HOOK
 from stacks.core import reproducible
 from stacks.core.disk import REPOSITORY, scratch
 from stacks.core.errors import UsageError
 from stacks.core.process import call
-from stacks.environments import settings
 from stacks.image import normalised
 from stacks.image.config import PREFIX
 from stacks.variants.variant import Variant
@@ -24,16 +25,12 @@ MARCH = "haswell"
 CPU_FLAGS = ("abm", "avx2", "bmi1", "bmi2", "f16c", "fma", "movbe")
 # Installers rarely run, and their bytecode would be 5 MB.
 LEFT_OUT = r"site-packages/(pip|setuptools|pkg_resources)/"
+# With these its compiled modules run on other machines. The hook sets them in an image.
 FLAGS = {
     "gcc.cxxflags": f"-march={MARCH}",
     # The framework's default contains the kernel's version.
     "compiledir_format": "compiledir",
 }
-
-
-def for_image(variant: Variant) -> Variant:
-    """Return the variant with flags whose compiled modules run on other machines."""
-    return variant.model_copy(update={"flags": {**variant.flags, **FLAGS}})
 
 
 def check_machine(cpuinfo: Path = Path("/proc/cpuinfo")) -> None:
@@ -56,12 +53,11 @@ def warm(variant: Variant, environment: Path) -> None:
     Raises CommandError with the framework's own message if that fails.
     """
     with scratch() as temporary:
-        folder = environment / settings.COMPILE_FOLDER
+        folder = environment / COMPILE_FOLDER
         rc_file = temporary / "rc"
-        text = str(folder).replace("%", "%%")
         # PyTensor's default linker is numba, whose results cannot be shipped.
-        rc_text = f"[global]\nbase_compiledir = {text}\nlinker = cvm\n"
-        rc_file.write_text(rc_text, encoding="utf-8")
+        flags = {**FLAGS, "base_compiledir": str(folder), "linker": "cvm"}
+        rc_file.write_text(rc_text(flags), encoding="utf-8")
         paths = CONTENT / "warm.py", folder, environment, Path(PREFIX), temporary / "compiler"
         call(
             [environment / "bin/python", *paths],
@@ -80,6 +76,7 @@ def add_hook(variant: Variant, environment: Path, key: str) -> None:
         "key": key,
         "rc_variable": variant.framework.rc_variable,
         "march": MARCH,
+        "format": FLAGS["compiledir_format"],
         "cpu_flags": " ".join(CPU_FLAGS),
         "folders": " ".join(_folders(variant)),
     }.items():
@@ -87,9 +84,11 @@ def add_hook(variant: Variant, environment: Path, key: str) -> None:
     site_packages = environment / f"lib/python{variant.framework.python}/site-packages"
     (site_packages / f"{HOOK}.py").write_text(text)
     # This one does more: it has compiled modules to begin with.
-    (site_packages / f"{settings.COMPILE_HOOK}.py").unlink(missing_ok=True)
-    path = site_packages / "theano-stacks.pth"
-    path.write_text(f"import {settings.HOOK}\nimport {HOOK}\n")
+    (site_packages / f"{COMPILE_HOOK}.py").unlink(missing_ok=True)
+    path = site_packages / PTH
+    # It may be a hard link into the cache.
+    path.unlink(missing_ok=True)
+    path.write_text(f"import {SETTINGS_HOOK}\nimport {HOOK}\n")
 
 
 def _folders(variant: Variant) -> list[str]:

@@ -18,6 +18,7 @@ from pathlib import Path
 from stacks.channel import solve as solver
 from stacks.channel.offers import URL, Channel, Offer
 from stacks.channel.package import Digests
+from stacks.channel.settings import with_settings
 from stacks.core import jsonfile
 from stacks.core.console import display_path
 from stacks.core.disk import replace_atomically
@@ -103,6 +104,12 @@ def _write(
         (folder / name).write_text(text, encoding="utf-8")
 
 
+def solve(variant: Variant, channel: Channel) -> tuple[Offer, ...]:
+    """Return the packages of a variant; UsageError if there is no solution."""
+    own = with_settings(channel, [variant])
+    return solver.solve(own, variant.conda_specs(), variant.framework.glibc)
+
+
 def make(
     workspace: Workspace,
     variant: Variant,
@@ -116,7 +123,7 @@ def make(
     digests: those of the packages, by file name. own: the files of a stack.yaml's own packages.
     more: texts of files that other tools read, by name.
     """
-    offers = solver.solve(channel, variant.conda_specs(), variant.framework.glibc)
+    offers = solve(variant, channel)
     with replace_atomically(lock_folder(workspace, variant)) as folder:
         folder.mkdir()
         write_files(variant, offers, digests, channel.pins, folder, own)
@@ -222,7 +229,7 @@ def check(workspace: Workspace, variant: Variant, channel: Channel) -> Lock:
             changes.append(f"{name} {'is missing' if committed is None else 'differs'}")
     offers: tuple[Offer, ...] = ()
     if not variant.channel:
-        offers = solver.solve(channel, variant.conda_specs(), variant.framework.glibc)
+        offers = solve(variant, channel)
         solved = {offer.recipe.package.name: offer.url for offer in offers}
         locked = {package.name: package.url for package in lock.packages}
         changes += [

@@ -9,6 +9,7 @@ from stacks.channel.build import build_missing, build_packages
 from stacks.channel.index import IndexEntry
 from stacks.channel.offers import Channel
 from stacks.channel.package import Digests
+from stacks.channel.settings import with_settings
 from stacks.core.errors import IntegrityError
 from stacks.core.workspace import Workspace
 from stacks.locks import lock
@@ -25,10 +26,11 @@ def entries_of(
     entries = {}
     for variant in variants:
         locked = lock.check(workspace, variant, channel)
+        offers = with_settings(channel, [variant]).offers
         for package in locked.packages:
             name = package.file_name
             digests = Digests(package.sha256, package.md5, locked.sizes[name])
-            entries[name] = IndexEntry(channel.offers[name], digests)
+            entries[name] = IndexEntry(offers[name], digests)
     return tuple(entries[name] for name in sorted(entries))
 
 

@@ -5,7 +5,6 @@ from __future__ import annotations
 import sys
 from collections.abc import Sequence
 
-from stacks.channel import solve as solver
 from stacks.channel.build import build_packages
 from stacks.channel.offers import Channel, read_channel
 from stacks.core.errors import StaleError, UsageError
@@ -24,8 +23,8 @@ def relock(workspace: Workspace, variants: Sequence[Variant]) -> None:
     has under its name.
     """
     channel = read_channel(workspace)
-    solutions = {v.id: solver.solve(channel, v.conda_specs(), v.framework.glibc) for v in variants}
-    offers = {offer.file_name: offer for offers in solutions.values() for offer in offers}
+    solutions = [lock.solve(variant, channel) for variant in variants]
+    offers = {offer.file_name: offer for offers in solutions for offer in offers}
     built = build_packages(workspace, channel, offers.values())
     digests = {name: digests_of(package.path) for name, package in built.items()}
     check_unchanged(workspace, digests)

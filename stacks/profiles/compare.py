@@ -7,6 +7,7 @@ from collections.abc import Iterator, Mapping
 from dataclasses import dataclass
 from typing import Any
 
+from stacks.core.console import as_typed
 from stacks.core.errors import UsageError
 from stacks.profiles import counterparts
 
@@ -246,7 +247,7 @@ def heading(
     ):
         lines.append(
             "  the framework is the same, but the scans differ: this may be chance. "
-            "./invoke profile --compiles 5 counts how often each graph occurs"
+            + as_typed("./invoke profile --compiles 5 counts how often each graph occurs")
         )
     return lines
 

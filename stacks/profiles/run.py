@@ -24,7 +24,17 @@ from stacks.variants.variant import Variant
 PROGRAM = "workload"
 # 1 differs in a key that no reader uses.
 SCHEMAS = (1, 2)
-WORKLOADS = ("ntm", "gibbs", "scan_gc", "scan_outside", "lstm", "logreg", "check_blas")
+WORKLOADS = (
+    "ntm",
+    "gibbs",
+    "scan_gc",
+    "scan_outside",
+    "lstm",
+    "logreg",
+    "mlp",
+    "lenet",
+    "check_blas",
+)
 
 
 class WorkloadError(StacksError):

@@ -9,6 +9,7 @@ from urllib.parse import urlsplit
 
 from stacks.channel import places
 from stacks.channel.offers import read_channel
+from stacks.channel.settings import with_settings
 from stacks.core.errors import FetchError
 from stacks.core.workspace import Workspace
 from stacks.locks import lock, texts
@@ -95,7 +96,7 @@ def sources_of(
 
     A package that the recipes no longer give is left out: it cannot be built.
     """
-    offers = read_channel(workspace).offers
+    offers = with_settings(read_channel(workspace), all_variants(workspace)).offers
     return {
         package: tuple(pin for recipe in (offer.recipe, *offer.tools) for pin in recipe.pins(pins))
         for package in packages

@@ -5,6 +5,7 @@ from __future__ import annotations
 from collections.abc import Set
 
 from stacks.channel.recipe import Debs, IndexFile, Sources, read_recipes
+from stacks.core.console import next_step
 from stacks.core.errors import StaleError, UsageError
 from stacks.core.workspace import Workspace
 from stacks.environments import kernel
@@ -75,4 +76,5 @@ def pin(workspace: Workspace, *, check: bool = False, expired: Set[str] = frozen
         )
     if changes and not check:
         write_pins(path, new)
-        print(f"written: {path.name}; run `./invoke lock` next")
+        print(f"written: {path.name}")
+        next_step("./invoke lock")

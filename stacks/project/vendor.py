@@ -21,8 +21,8 @@ import zstandard
 from stacks.channel.index import IndexEntry, index_files
 from stacks.channel.offers import Channel, read_channel
 from stacks.core import digest_list
-from stacks.core.console import display_path, plural, step
-from stacks.core.disk import REPOSITORY, fixed_umask, replace_atomically, sha256_of
+from stacks.core.console import display_path, next_step, plural, step
+from stacks.core.disk import INSTALLED, REPOSITORY, fixed_umask, replace_atomically, sha256_of
 from stacks.core.errors import IntegrityError, UsageError
 from stacks.core.process import CommandError, call
 from stacks.core.reproducible import EPOCH
@@ -138,8 +138,9 @@ def _report(folder: Path, entries: Sequence[IndexEntry], files: int) -> None:
     if kept:
         names = ", ".join(entry.offer.recipe.package.name for entry in kept)
         print(f"for your own machines only, not to be republished: {names}")
-    print("take a copy of this checkout along; then, on the other machine:")
-    print(f"  {VARIABLE}=<this folder> ./invoke build --variant V")
+    taken = "the wheel" if INSTALLED else "a copy of this checkout"
+    command = f"{VARIABLE}=<this folder> ./invoke build --variant V"
+    next_step(f"on the other machine, with {taken}: {command}")
 
 
 def check(folder: Path) -> None:

@@ -80,7 +80,7 @@ def ours(sessions: Sequence[ResultSession]) -> list[Steps]:
     for session in sessions:
         for figure in session.figures:
             row = figure.row
-            if row.measure.name != MEASURE or figure.flavour not in ARTICLE:
+            if row.measure.label != MEASURE or figure.flavour not in ARTICLE:
                 continue
             threads = plural(row.measure.threads, "thread")
             source = f"{session.machine.name}, {session.result.began}, {threads}"

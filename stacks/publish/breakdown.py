@@ -73,7 +73,7 @@ def _breakdowns(
     for figure in session.figures:
         measure = figure.row.measure
         if measure.unit == "s" and is_included(figure):
-            programs.setdefault(measure.name, {}).setdefault(measure.threads, []).append(figure)
+            programs.setdefault(measure.label, {}).setdefault(measure.threads, []).append(figure)
     return [make(name, max(by), by[max(by)]) for name, by in programs.items()]
 
 

@@ -8,6 +8,7 @@ from pathlib import Path
 import jinja2
 from markupsafe import Markup
 
+from stacks.bench.rows import beside
 from stacks.publish import article, plots, summary, tables
 from stacks.publish.current import CurrentLock
 from stacks.publish.sessions import NO_ANSWER, ResultSession, versions
@@ -34,12 +35,17 @@ def document(sessions: Sequence[ResultSession], current: Mapping[str, CurrentLoc
     every = [article.article(), *steps]
     numbered = list(enumerate(sessions, 1))
     lines = [
-        (number, session, one, _keys(session, one.row.subject, one.row.measure.name))
+        (number, session, one, _keys(session, one.row.subject, one.row.measure.label))
         for number, session in numbered
         for one in session.figures
     ]
     absent = [
-        (number, session, one, _keys(session, one.subject, one.name))
+        (
+            number,
+            session,
+            one,
+            _keys(session, one.subject, one.name + beside(session.result.settings.busy)),
+        )
         for number, session in numbered
         for one in session.result.missing
     ]

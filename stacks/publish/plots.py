@@ -6,6 +6,7 @@ import re
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass
 
+from stacks.bench.rows import beside
 from stacks.bench.table import number
 from stacks.core.console import plural
 from stacks.publish import article, breakdown, svg
@@ -84,7 +85,8 @@ def _gemm(
         bars.append(Bar("measured peak", peak, text, peak, peak, "peak"))
     framework = "" if several else f", {figures[0].framework}"
     return Plot(
-        f"Matrix product, {dtype}, {size} x {size}, {plural(threads, 'thread')}{framework}",
+        f"Matrix product, {dtype}, {size} x {size}{beside(session.result.settings.busy)}, "
+        f"{plural(threads, 'thread')}{framework}",
         "GFLOP/s and part of the measured peak, more is better; lines are quartiles",
         tuple(bars),
     )

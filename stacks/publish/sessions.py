@@ -132,6 +132,8 @@ class ResultSession:
             "few sizes (--quick)" if settings.quick else "all sizes",
             "pinned to processors" if settings.pinned else "not pinned to processors",
         ]
+        if settings.busy:
+            words.append(f"{plural(settings.busy, 'busy loop')} beside every round")
         if settings.quota is not None:
             words.append(f"a container's limit of {settings.quota:g} cores")
         return "; ".join(words)
@@ -150,7 +152,7 @@ def versions(subject: Subject) -> str:
 def sessions(stored: Sequence[StoredResult]) -> list[ResultSession]:
     """Return the last run of each kind on each machine, by machine, the newest first.
 
-    Runs of one kind have the same variants, workloads, threads and sizes.
+    Runs of one kind have the same variants, workloads, threads, sizes and busy loops.
     """
     by_time = sorted(stored, key=lambda one: (one.result.began, one.path.name))
     last = {_kind(one.result): one.result for one in by_time}
@@ -161,7 +163,7 @@ def sessions(stored: Sequence[StoredResult]) -> list[ResultSession]:
 def _kind(result: Result) -> tuple[object, ...]:
     variants = frozenset(subject.id for subject in result.subjects)
     settings = result.settings
-    timed = (frozenset(settings.workloads), settings.threads, settings.quick)
+    timed = (frozenset(settings.workloads), settings.threads, settings.quick, settings.busy)
     return (result.machine.name, variants, *timed)
 
 

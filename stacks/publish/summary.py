@@ -6,7 +6,7 @@ from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 
 from stacks.bench.result import Subject
-from stacks.bench.rows import Row
+from stacks.bench.rows import Row, beside
 from stacks.publish.current import CurrentLock
 from stacks.publish.sessions import NO_ANSWER, Figure, ResultSession
 
@@ -19,7 +19,10 @@ COLUMNS = (
     ("exp", "exp float32 400x512", ""),
     ("tanh", "tanh float32 400x512", ""),
     ("logreg", "logreg step", ""),
+    ("MLP", "mlp step", ""),
+    ("LeNet", "lenet step", ""),
     ("LSTM", "lstm merged", ""),
+    ("LSTM, tutorial", "lstm tutorial", ""),
     ("ntm", "ntm step", ""),
 )
 # {package: name of the BLAS library}
@@ -34,6 +37,7 @@ class Cell:
     figure: str = ""
     ratio: str = ""
     is_difference: bool = False
+    is_idle: bool = True
 
 
 @dataclass(frozen=True)
@@ -62,6 +66,20 @@ class Summary:
 
 
 @dataclass(frozen=True)
+class _Column:
+    """A measure idle or beside busy loops, and the precision of the peak that it is a share of."""
+
+    head: str
+    measure: str
+    busy: int
+    dtype: str
+
+
+# An environment, a measure, and the busy loops beside it.
+_Key = tuple[str, str, int]
+
+
+@dataclass(frozen=True)
 class _Newest:
     """The newest figure of an environment's measure, and its session."""
 
@@ -83,13 +101,16 @@ def summaries(
 
 
 def headline(summaries: Sequence[Summary]) -> str:
-    """Return the sentence of what the largest difference to a baseline is; empty without one."""
+    """Return the sentence of what the largest difference to a baseline is; empty without one.
+
+    Beside busy loops the baseline may be slow by chance, so only figures of idle machines count.
+    """
     found = [
         (cell, head, row, summary)
         for summary in summaries
         for row in summary.rows
         for head, cell in zip(summary.heads, row.cells, strict=True)
-        if cell.is_difference
+        if cell.is_difference and cell.is_idle
     ]
     if not found:
         return ""
@@ -108,30 +129,43 @@ def outdated(summaries: Sequence[Summary], current: Mapping[str, CurrentLock]) -
 
 
 def _summary(sessions: Sequence[ResultSession], current: Mapping[str, CurrentLock]) -> Summary:
-    newest: dict[tuple[str, str], _Newest] = {}
+    newest: dict[_Key, _Newest] = {}
     subjects: dict[str, Subject] = {}
-    missing = {(one.subject, one.name) for each in sessions for one in each.result.missing}
+    missing = {
+        (one.subject, one.name, each.result.settings.busy)
+        for each in sessions
+        for one in each.result.missing
+    }
     for session in sessions:
         for subject in session.result.subjects:
             subjects.setdefault(subject.id, subject)
         for figure in session.figures:
-            key = figure.row.subject, figure.row.measure.name
+            measure = figure.row.measure
+            key = figure.row.subject, measure.name, measure.busy
             known = newest.get(key)
             # Of one session, the figure on the most threads.
             if known is None or (
-                known.session is session
-                and known.figure.row.measure.threads < figure.row.measure.threads
+                known.session is session and known.figure.row.measure.threads < measure.threads
             ):
                 newest[key] = _Newest(figure, session)
-    columns = [each for each in COLUMNS if any(measure == each[1] for _, measure in newest)]
+    columns = [
+        # The machine's peak was measured idle.
+        _Column(head + beside(busy), name, busy, "" if busy else dtype)
+        for head, name, dtype in COLUMNS
+        for busy in sorted({busy for _, measure, busy in newest if measure == name})
+    ]
     rows = [
         SummaryRow(
             name,
             ", ".join(LIBRARIES[p.name] for p in subject.packages if p.name in LIBRARIES) or NONE,
             f"{current[name].size / 1e6:.0f} MB" if name in current else "",
             tuple(
-                _cell(newest.get((name, measure)), dtype, (name, measure.split()[0]) in missing)
-                for _, measure, dtype in columns
+                _cell(
+                    newest.get((name, each.measure, each.busy)),
+                    each.dtype,
+                    (name, each.measure.split()[0], each.busy) in missing,
+                )
+                for each in columns
             ),
             name in current and _locks(name, columns, newest) <= {current[name].sha256},
         )
@@ -142,20 +176,15 @@ def _summary(sessions: Sequence[ResultSession], current: Mapping[str, CurrentLoc
         first.machine.name,
         first.hardware,
         first.peaks,
-        tuple(head for head, *_ in columns),
+        tuple(each.head for each in columns),
         tuple(row for row in rows if any(cell.figure for cell in row.cells)),
     )
 
 
-def _locks(
-    name: str, columns: Sequence[tuple[str, str, str]], newest: Mapping[tuple[str, str], _Newest]
-) -> set[str]:
+def _locks(name: str, columns: Sequence[_Column], newest: Mapping[_Key, _Newest]) -> set[str]:
     """Return the locks that an environment's figures are of."""
-    results = [
-        newest[name, measure].session.result
-        for _, measure, _ in columns
-        if (name, measure) in newest
-    ]
+    keys = [(name, each.measure, each.busy) for each in columns]
+    results = [newest[key].session.result for key in keys if key in newest]
     return {each.lock for result in results for each in result.subjects if each.id == name}
 
 
@@ -171,7 +200,7 @@ def _cell(newest: _Newest | None, dtype: str, is_missing: bool) -> Cell:
         return Cell(figure)
     if newest.figure.other_graph:
         return Cell(figure, f"{newest.figure.ratio}, another graph")
-    return Cell(figure, newest.figure.ratio, row.ratio.significant)
+    return Cell(figure, newest.figure.ratio, row.ratio.significant, not row.measure.busy)
 
 
 def _is_own(row: Row) -> bool:

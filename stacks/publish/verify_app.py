@@ -1,48 +1,85 @@
-"""The verification suite as one file, blas-verify.pyz, which any Python runs."""
+"""The verification suite as one file: blas-verify.pyz, which any Python runs, and a wheel."""
 
 from __future__ import annotations
 
+import base64
+import csv
+import hashlib
 import io
 import zipfile
+from collections.abc import Mapping
 from pathlib import Path
 
 from stacks.core.disk import write_atomically
 from stacks.core.errors import UsageError
 from stacks.core.reproducible import CREATED
+from stacks.core.version import VERSION
 from stacks.core.workspace import Workspace
 
 NAME = "blas-verify.pyz"
+PACKAGE = "blas_verify"
+# pip and uv read the version and the Pythons from a wheel's name.
+WHEEL = f"{PACKAGE}-{VERSION}-py2.py3-none-any.whl"
 # What an archive of Python may begin with; the zip archive is found from its end.
 FIRST_LINE = b"#!/usr/bin/env python3\n"
 # Not for a person's Python: `profile` and `bench` put it on the path of programs, as a folder.
 LEFT_OUT = ("program_hook",)
 # What zip calls the system that the files' modes are of.
 UNIX = 3
+# "Core metadata" and "Binary distribution format" in the packaging specifications; the oldest
+# version that the pips of Python 2.7 read.
+METADATA = f"""\
+Metadata-Version: 2.1
+Name: blas-verify
+Version: {VERSION}
+Summary: Does Theano, a descendant of it, or NumPy use a fast BLAS? If not, what fixes it?
+License: BSD-3-Clause
+Platform: Linux
+Classifier: Framework :: Pytest
+Classifier: Operating System :: POSIX :: Linux
+Requires-Python: >=2.7,!=3.0.*,!=3.1.*,!=3.2.*,!=3.3.*
+"""
+TAGS = """\
+Wheel-Version: 1.0
+Generator: theano-stacks
+Root-Is-Purelib: true
+Tag: py2-none-any
+Tag: py3-none-any
+"""
+ENTRY_POINTS = f"""\
+[console_scripts]
+blas-verify = {PACKAGE}.__main__:run
+
+[pytest11]
+{PACKAGE} = {PACKAGE}.pytest_plugin
+"""
 
 
-def write(workspace: Workspace, target: Path) -> Path:
+def write(workspace: Workspace, target: Path, *, wheel: bool = False) -> Path:
     """Write the suite to a file, or into a folder, and return its path.
 
-    The same files of verify/ give the same bytes. Raises UsageError if there is no such folder.
+    The same files of verify/ give the same bytes. A file whose name ends in .whl is a wheel too.
+    Raises UsageError if there is no such folder, or if pip would refuse the wheel's name.
     """
+    wheel = wheel or target.suffix == ".whl"
+    name = WHEEL if wheel else NAME
     if target.is_dir():
-        target /= NAME
+        target /= name
     if not target.parent.is_dir() or target.is_dir():
         raise UsageError(
             f"{target}: cannot be written there",
             expected="a file in a folder that exists",
-            fix=f"name another, such as {NAME}",
+            fix=f"name another, such as {name}",
         )
-    buffer = io.BytesIO()
-    buffer.write(FIRST_LINE)
-    with zipfile.ZipFile(buffer, "a") as archive:
-        for name, path in sorted(_files(workspace).items()):
-            # Not compressed: zlib's versions differ in their bytes.
-            info = zipfile.ZipInfo(name, CREATED.timetuple()[:6])
-            info.create_system, info.external_attr = UNIX, 0o644 << 16
-            archive.writestr(info, path.read_bytes())
-    write_atomically(target, buffer.getvalue())
-    target.chmod(0o755)
+    if wheel and target.name != name:
+        raise UsageError(
+            f"{target}: pip does not install a wheel of this name",
+            expected=name,
+            fix=f"name its folder: ./invoke verify-app --wheel {target.parent}",
+        )
+    files = {name: path.read_bytes() for name, path in _files(workspace).items()}
+    write_atomically(target, _zipped(_wheel(files)) if wheel else _zipped(files, FIRST_LINE))
+    target.chmod(0o644 if wheel else 0o755)
     return target
 
 
@@ -56,3 +93,37 @@ def _files(workspace: Workspace) -> dict[str, Path]:
         if path.relative_to(suite).parts[0] not in LEFT_OUT
     }
     return {**found, "LICENSE": workspace.root / "LICENSE"}
+
+
+def _wheel(files: Mapping[str, bytes]) -> dict[str, bytes]:
+    """Return the files of the wheel: the suite as a package, which Python also runs as a folder."""
+    info = f"{PACKAGE}-{VERSION}.dist-info"
+    contents = {
+        **{f"{PACKAGE}/{name}": data for name, data in files.items() if name != "LICENSE"},
+        f"{info}/LICENSE": files["LICENSE"],
+        f"{info}/METADATA": METADATA.encode(),
+        f"{info}/WHEEL": TAGS.encode(),
+        f"{info}/entry_points.txt": ENTRY_POINTS.encode(),
+    }
+    record = f"{info}/RECORD"
+    rows = [(name, _digest(data), len(data)) for name, data in sorted(contents.items())]
+    text = io.StringIO()
+    csv.writer(text, lineterminator="\n").writerows([*rows, (record, "", "")])
+    return {**contents, record: text.getvalue().encode()}
+
+
+def _digest(data: bytes) -> str:
+    encoded = base64.urlsafe_b64encode(hashlib.sha256(data).digest())
+    return "sha256=" + encoded.rstrip(b"=").decode()
+
+
+def _zipped(files: Mapping[str, bytes], first_line: bytes = b"") -> bytes:
+    buffer = io.BytesIO()
+    buffer.write(first_line)
+    with zipfile.ZipFile(buffer, "a") as archive:
+        for name, data in sorted(files.items()):
+            # Not compressed: zlib's versions differ in their bytes.
+            info = zipfile.ZipInfo(name, CREATED.timetuple()[:6])
+            info.create_system, info.external_attr = UNIX, 0o644 << 16
+            archive.writestr(info, data)
+    return buffer.getvalue()

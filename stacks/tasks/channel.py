@@ -4,10 +4,12 @@ from __future__ import annotations
 
 from invoke.context import Context
 
+from stacks.core.console import display_path, next_step
 from stacks.core.errors import UsageError
+from stacks.core.process import quoted
 from stacks.core.workspace import default_workspace
 from stacks.tasks.options import CHANNEL, names_of, path_of
-from stacks.tasks.task import task
+from stacks.tasks.task import require_checkout, task
 
 
 @task(
@@ -36,6 +38,7 @@ def pin(
     if alive:
         survival.report(default_workspace(), path=path_of(json))
     else:
+        require_checkout("pin")
         pinning.pin(default_workspace(), check=check, expired=names_of(expired))
 
 
@@ -66,6 +69,8 @@ def lock(
     from stacks.variants.load import select
 
     chosen = select(workspace, variant, framework)
+    if not chosen[0].file:
+        require_checkout("lock without a stack.yaml")
     if check:
         lock_update.check_locks(workspace, with_other_channels(workspace, chosen))
     elif chosen[0].file and channel:
@@ -76,12 +81,15 @@ def lock(
         from stacks.environments import stack_lock
 
         stack_lock.relock(workspace, chosen[0], with_sdists=sdist)
+        next_step(f"./invoke build {chosen[0].option}")
     elif channel:
         from stacks.locks import other_channel
 
         other_channel.relock(workspace, chosen, channel)
+        next_step(f"./invoke build --variant {chosen[0].name} --channel {quoted([channel])}")
     else:
         lock_update.relock(workspace, chosen)
+        next_step("./invoke render")
 
 
 @task(
@@ -106,8 +114,11 @@ def publish_channel(
     new_key: str = "",
 ) -> None:
     """Write the channel's packages for others: a static channel, or a registry."""
+    from stacks.channel.places import CHANNEL as CHANNELS
     from stacks.publish import channel_command
 
+    if new_key:
+        require_checkout("--new-key")
     channel_command.publish_channel(
         default_workspace(),
         to,
@@ -116,16 +127,45 @@ def publish_channel(
         check=check,
         new_key=path_of(new_key),
     )
+    if not (check or new_key):
+        source = f"{CHANNELS}={quoted([to])}"
+        next_step(f"on another machine: {source} ./invoke build --variant V")
+
+
+@task(
+    "release --to release",
+    "release --to release --tag v1.0.0rc1 --channel",
+    help={
+        "to": "the folder to write; a release that is there is replaced",
+        "tag": "the tag that is released; without it, this is a trial of any commit",
+        "channel": "also write the channel's packages that may be republished",
+    },
+    protects=("cache",),
+    in_checkout=True,
+)
+def release(context: Context, to: str, tag: str = "", channel: bool = False) -> None:
+    """Write the files of a release: wheel, blas-verify.pyz, digests."""
+    from stacks.publish import release as releasing
+
+    folder = path_of(to)
+    assert folder
+    releasing.release(default_workspace(), folder, tag=tag, with_channel=channel)
+    next_step(f"(cd {quoted([display_path(folder)])} && sha256sum --check {releasing.DIGESTS})")
 
 
 @task(
     "serve",
-    "serve --port 9000",
-    help={"port": "port to listen on, on this machine only (default: 8420, as in the locks)"},
+    "serve --variant ~/model/stack.yaml",
+    help={
+        "port": "port to listen on, on this machine only (default: 8420, as in the locks)",
+        "variant": "also serve what the lock of this stack.yaml has beside its flavour's",
+    },
     protects=("build", "cache"),
 )
-def serve(context: Context, port: int = 8420) -> None:
+def serve(context: Context, port: int = 8420, variant: str = "") -> None:
     """Serve the channel on this machine for conda clients."""
     from stacks.environments import serve as serving
+    from stacks.variants.load import select
 
-    serving.serve(default_workspace(), port)
+    workspace = default_workspace()
+    serving.serve(workspace, port, select(workspace, variant) if variant else ())

@@ -13,7 +13,7 @@ _theano_stacks() {
     local program=${COMP_WORDS[0]/#\\~/$HOME} IFS=$'\\n'
     COMPREPLY=($("$program" --complete -- "${COMP_WORDS[@]:1:COMP_CWORD}" 2>/dev/null))
 }
-complete -o default -F _theano_stacks invoke ./invoke
+complete -o default -F _theano_stacks invoke ./invoke theano-stacks
 """,
     "zsh": """\
 (( $+functions[compdef] )) || { autoload -Uz compinit && compinit; }
@@ -23,14 +23,14 @@ _theano_stacks() {
     found=(${(f)"$($program --complete -- "${(@Q)words[2,CURRENT]}" 2>/dev/null)"})
     if (( $#found )); then compadd -a found; else _files; fi
 }
-compdef _theano_stacks invoke ./invoke
+compdef _theano_stacks invoke ./invoke theano-stacks
 """,
     "fish": """\
 function __theano_stacks
     set -l words (commandline -opc)
     $words[1] --complete -- $words[2..-1] (commandline -ct) 2>/dev/null
 end
-complete -c invoke -a '(__theano_stacks)'
+complete -c invoke -c theano-stacks -a '(__theano_stacks)'
 """,
 }
 

@@ -6,6 +6,8 @@ import sys
 
 from invoke.context import Context
 
+from stacks.core.console import as_typed, display_path, next_step
+from stacks.core.process import quoted
 from stacks.core.workspace import default_workspace
 from stacks.tasks.options import CHANNEL, CLUSTER, FRAMEWORK, FULL, JSON, VARIANT, path_of
 from stacks.tasks.task import remainder, task
@@ -94,7 +96,7 @@ def build(
 
         chosen, reason = recommended(workspace, framework)
         print(f"building {chosen.name}: {reason}", file=sys.stderr)
-        print("--variant NAME builds another; ./invoke list shows all", file=sys.stderr)
+        print(as_typed("--variant NAME builds another; ./invoke list shows all"), file=sys.stderr)
     if file and to != "oci":
         raise UsageError("--file needs --to oci", fix="add --to oci")
     if repair and to != "prefix":
@@ -103,12 +105,13 @@ def build(
         from stacks.image import docker
 
         name = docker.build(workspace, chosen, base_name=base, full=full, json_file=path_of(json))
-        print(f'run it: docker run --rm -v "$PWD:/work" {name} python train.py')
+        next_step(f'docker run --rm -v "$PWD:/work" {name} python train.py')
     elif to == "oci":
         from stacks.image import oci
 
         target = oci.file_for(workspace, chosen, path_of(file))
         print(oci.write(workspace, chosen, target, path_of(base)))
+        next_step(f"docker load --input {quoted([display_path(target)])}")
     elif to != "prefix":
         raise unknown("value of --to", to, ("prefix", "docker", "oci"))
     elif base:
@@ -118,7 +121,7 @@ def build(
             workspace, chosen, repair=repair, from_sources=bool(from_), clean=clean
         )
         verification.verify_variant(workspace, chosen, prefix, full=full, json_file=path_of(json))
-        print(f"run it: ./invoke run {chosen.option} -- python train.py")
+        next_step(f"./invoke run {chosen.option} -- python train.py")
 
 
 @task(
@@ -172,17 +175,22 @@ def verify(
         "time your program after -- on these",
         "framework": FRAMEWORK,
         "rounds": "number of rounds; each measures every variant once (default: 7)",
+        "busy": "also time a small program, and all of it beside so many busy loops",
     },
     takes_command=True,
 )
-def recommend(context: Context, variant: str = "", framework: str = "", rounds: int = 7) -> None:
+def recommend(
+    context: Context, variant: str = "", framework: str = "", rounds: int = 7, busy: int = 0
+) -> None:
     """Measure the built variants, or your program after -- on them; name the fastest."""
     workspace = default_workspace()
+    from stacks.core.errors import UsageError
+
     program = remainder()
+    if busy and (program or variant):
+        raise UsageError("--busy times workloads only, no program", fix="leave one of them out")
     if variant:
         from stacks.bench import stack_flavours
-        from stacks.core.errors import UsageError
-        from stacks.core.process import quoted
         from stacks.variants.load import load_variant
 
         if not program:
@@ -206,6 +214,7 @@ def recommend(context: Context, variant: str = "", framework: str = "", rounds: 
         workspace,
         with_other_channels(workspace, on_framework(workspace, framework or None)),
         rounds,
+        busy,
     )
 
 

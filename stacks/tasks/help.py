@@ -8,6 +8,8 @@ from collections.abc import Iterator, Sequence
 from invoke.parser.argument import Argument
 from invoke.parser.context import ParserContext
 
+from stacks.core.console import as_typed
+
 WIDTH = 80
 # Columns of the options' names; a longer name has a line of its own.
 NAMES = 24
@@ -36,13 +38,13 @@ def text_of(
     context: its options, as invoke has parsed them. docstring: its first line is the summary.
     """
     usage = usage_of(context, takes_command=takes_command)
-    lines = [f"Usage: {usage}", "", *_paragraphs(docstring)]
+    lines = [f"Usage: {usage}", "", *_paragraphs(as_typed(docstring))]
     if context.args:
         lines += ["", "Options:"]
         for name, text in options_of(context):
             lines += _entry(name, text)
     lines += ["", "Examples:", *(f"  ./invoke {example}" for example in examples)]
-    return "\n".join(lines)
+    return as_typed("\n".join(lines))
 
 
 def usage_of(context: ParserContext, *, takes_command: bool = False) -> str:
@@ -82,7 +84,7 @@ def _name(argument: Argument) -> str:
 
 
 def _text(argument: Argument) -> str:
-    text = argument.help or ""
+    text = as_typed(argument.help or "")
     return text + (f" (default: {argument.default})" if _shows_default(argument, text) else "")
 
 

@@ -10,7 +10,10 @@ from stacks.tasks.task import task
 
 
 @task(
-    "render", "render --check", help={"check": "write nothing; fail if a committed file is stale"}
+    "render",
+    "render --check",
+    help={"check": "write nothing; fail if a committed file is stale"},
+    in_checkout=True,
 )
 def render(context: Context, check: bool = False) -> None:
     """Render the Dockerfiles (docker/)."""
@@ -51,6 +54,7 @@ def reproduce(context: Context, variant: str, framework: str = "") -> None:
         "changed": "a commit: only variants that the changes since it concern; where code changed, "
         "one of each framework"
     },
+    in_checkout=True,
 )
 def matrix(context: Context, changed: str = "") -> None:
     """Print the matrix of CI's jobs, as JSON in one line."""

@@ -17,7 +17,7 @@ from invoke.parser.argument import Argument
 from invoke.parser.context import ParserContext
 
 from stacks.core import log
-from stacks.core.console import show_error
+from stacks.core.console import PROGRAM, as_typed, show_error
 from stacks.core.disk import REPOSITORY
 from stacks.core.errors import StacksError, UsageError
 from stacks.core.suggestions import nearest
@@ -90,9 +90,9 @@ class Program(invoke.program.Program):
 
     def no_tasks_given(self) -> None:
         """Show how a command line is made, and the tasks."""
-        print("Usage: ./invoke [-v] TASK [OPTIONS] [-- WORDS]\n")
+        print(as_typed("Usage: ./invoke [-v] TASK [OPTIONS] [-- WORDS]\n"))
         self.list_tasks()
-        print("./invoke TASK --help shows what a task does, its options, and examples.")
+        print(as_typed("./invoke TASK --help shows what a task does, its options, and examples."))
         print("-v shows each command that runs, each file fetched and each package built.")
         raise Exit
 
@@ -140,8 +140,9 @@ def unknown_task(name: str, tasks: Sequence[str]) -> StacksError:
 
 def main() -> None:
     """Run the tasks of the command line."""
-    program = Program(name="theano-stacks", binary="./invoke")
-    run_to_end(program, ["./invoke", "--search-root", str(REPOSITORY), *asked_for(sys.argv[1:])])
+    name = as_typed(PROGRAM)
+    program = Program(name="theano-stacks", binary=name)
+    run_to_end(program, [name, "--search-root", str(REPOSITORY), *asked_for(sys.argv[1:])])
 
 
 def run_to_end(program: Program, words: list[str]) -> None:

@@ -26,6 +26,7 @@ from stacks.tasks.task import task
         "keyword": "the tests whose names match, as in pytest -k",
     },
     protects=("build", "cache"),
+    in_checkout=True,
 )
 def test(
     context: Context,
@@ -58,6 +59,7 @@ def test(
     "schema",
     "schema --check",
     help={"check": "change nothing; fail where a committed schema is stale"},
+    in_checkout=True,
 )
 def schema(context: Context, check: bool = False) -> None:
     """Write the JSON schemas of the YAML files in envs/."""
@@ -81,6 +83,7 @@ def schema(context: Context, check: bool = False) -> None:
         "check": "write nothing; fail where a page of the reference is stale",
     },
     protects=("build",),
+    in_checkout=True,
 )
 def docs(
     context: Context, to: str = "", serve: bool = False, port: int = 8000, check: bool = False
@@ -182,22 +185,28 @@ def configure(context: Context, debian_mirror: str = "", no_debian_mirror: bool 
 
 @task(
     "verify-app ~/blas-verify.pyz",
-    help={"file": "the file, which is replaced if it is there; or a folder for it"},
+    "verify-app --wheel .",
+    help={
+        "file": "the file, which is replaced if it is there; or a folder for it",
+        "wheel": "write a wheel for pip and uv, with a plugin for pytest; so does a name in .whl",
+    },
     positional=["file"],
 )
-def verify_app(context: Context, file: str) -> None:
+def verify_app(context: Context, file: str, wheel: bool = False) -> None:
     """Write the verification as one file, for any Python with a framework or NumPy.
 
     It needs nothing else: python blas-verify.pyz, on Python 2.7 to 3.14.
     """
-    from stacks.core.console import display_path
+    from stacks.core.console import display_path, next_step
     from stacks.core.process import quoted
     from stacks.publish import verify_app as app
 
     target = path_of(file)
     assert target
-    written = quoted([display_path(app.write(default_workspace(), target))])
-    print(f"run it: python {written}")
+    path = app.write(default_workspace(), target, wheel=wheel)
+    written = quoted([display_path(path)])
+    install = f"python -m pip install {written} && python -m blas_verify"
+    next_step(install if path.suffix == ".whl" else f"python {written}")
 
 
 @task("version")

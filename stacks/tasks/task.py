@@ -15,6 +15,7 @@ import invoke.tasks
 
 from stacks.core import log
 from stacks.core.console import display_path, show_error
+from stacks.core.disk import INSTALLED
 from stacks.core.errors import StacksError, UsageError
 from stacks.core.process import quoted
 from stacks.core.workspace import default_workspace
@@ -35,12 +36,13 @@ def task(
     positional: list[str] | None = None,
     protects: Collection[str] = (),
     takes_command: bool = False,
+    in_checkout: bool = False,
 ) -> Callable[[Callable[..., None]], Any]:
     """Make an invoke task of a function; a StacksError in it is shown without a traceback.
 
     examples: for its help, the words after ./invoke. protects: `build` and `cache`, which `clean`
     must leave alone while the task runs. Words after `--` are an error, unless this task or another
-    one on the command line takes_command.
+    one on the command line takes_command. in_checkout: it is for the project's own files.
     """
 
     def decorate(body: Callable[..., None]) -> Any:
@@ -54,6 +56,8 @@ def task(
         def run(*args: Any, **options: Any) -> None:
             try:
                 _check_no_command(task_name)
+                if in_checkout:
+                    require_checkout(task_name)
                 _protect(protects)
                 body(*args, **options)
                 sys.stdout.flush()
@@ -95,6 +99,15 @@ def _protect(what: Collection[str]) -> None:
         in_use.protect_build(workspace)
     if "cache" in what:
         in_use.protect_cache(workspace)
+
+
+def require_checkout(what: str) -> None:
+    """Raise UsageError where this is the installed command, whose files nobody edits."""
+    if INSTALLED:
+        raise UsageError(
+            f"{what} is for the project's own files, and the installed command has no checkout",
+            fix="run it in a checkout of the project",
+        )
 
 
 def _check_no_command(task_name: str) -> None:

@@ -6,6 +6,7 @@ from pathlib import Path
 
 from invoke.context import Context
 
+from stacks.core.console import next_step
 from stacks.core.workspace import default_workspace
 from stacks.tasks.options import CLUSTER, FRAMEWORK, JSON, VARIANT, path_of
 from stacks.tasks.task import remainder, task
@@ -18,6 +19,7 @@ INSECURE_ADDRESS = (
 @task(
     "bench --variants pip-default,openblas,mkl --quick",
     "bench --variants openblas,mkl -- python train.py",
+    "bench --workload mlp,lenet,lstm --busy 2 --quick",
     "bench --all --quick",
     help={
         "all": "build, verify and time every variant for the processor; stopped and started again, "
@@ -31,9 +33,10 @@ INSECURE_ADDRESS = (
         "quick": "time fewer sizes in fewer rounds, for minutes instead of hours",
         "machine": "folder in results/ (default: made of the processor's name)",
         "starts": "starts of each program (default: one for each round; ntm: 1)",
-        "calls": "calls of a program in each round (default: 100; with --quick 20)",
+        "calls": "calls of a program in each round (default: 100; mlp: 300; with --quick 20)",
         "limit": "seconds that a process may take to answer (default: 3600)",
         "fix_scan": "import theano_stacks_scan before each program; see docs/guides/bench.md",
+        "busy": "busy loops that run beside every round (default: 0)",
         "together": "compile the programs of all variants at the same time; compile times are not "
         "stored",
         "cluster": CLUSTER + "; each machine builds, verifies and times all variants",
@@ -56,6 +59,7 @@ def bench(
     limit: int = 0,
     together: bool = False,
     fix_scan: bool = False,
+    busy: int = 0,
     cluster: str = "",
     json: str = "",
 ) -> None:
@@ -65,7 +69,8 @@ def bench(
     from stacks.core.errors import UsageError
 
     if program := remainder():
-        if any((workload, threads, quick, machine, starts, calls, limit, together, fix_scan)):
+        of_workloads = (workload, threads, quick, machine, starts, calls, limit, together)
+        if any((*of_workloads, fix_scan, busy)):
             raise UsageError(
                 "an option of workloads, and a program",
                 expected="--variants, --framework, --rounds and --json before --",
@@ -85,7 +90,7 @@ def bench(
     options = BenchOptions(
         workload=workload, rounds=rounds, threads=threads, quick=quick,
         starts=starts, calls=calls, limit=limit, together=together,
-        fix_scan=fix_scan,
+        fix_scan=fix_scan, busy=busy,
     )  # fmt: skip
     if all_:
         if variants or framework or cluster:
@@ -113,6 +118,7 @@ def bench(
     from stacks.bench import command
 
     command.bench(workspace, variants, framework, options=options, machine_name=machine)
+    next_step(command.NEXT)
 
 
 @task(
@@ -167,6 +173,7 @@ def results(context: Context, machine: str = "") -> None:
         "add": "first take this result of another machine into results/",
         "check": "write nothing; fail if these files are stale",
     },
+    in_checkout=True,
 )
 def publish(context: Context, add: str = "", check: bool = False) -> None:
     """Write docs/timings.md, its picture and site/index.html from results/."""
@@ -182,6 +189,7 @@ def publish(context: Context, add: str = "", check: bool = False) -> None:
     if add:
         command.add(workspace, Path(add).expanduser())
     command.publish(workspace)
+    next_step("open site/index.html in a browser, then commit it with docs/ and results/")
 
 
 @task(
@@ -189,7 +197,8 @@ def publish(context: Context, add: str = "", check: bool = False) -> None:
     "profile --variant mkl -- python train.py --epochs 2",
     help={
         "variant": VARIANT,
-        "workload": "ntm, gibbs, scan_gc, scan_outside, lstm, logreg or check_blas (default: ntm)",
+        "workload": "ntm, gibbs, scan_gc, scan_outside, lstm, logreg, mlp, lenet or check_blas "
+        "(default: ntm)",
         "framework": FRAMEWORK,
         "calls": "number of timed calls, and then of profiled calls (default: 100; check_blas: 10)",
         "case": "run only this case of the workload",

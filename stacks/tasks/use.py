@@ -7,6 +7,8 @@ from typing import TYPE_CHECKING
 
 from invoke.context import Context
 
+from stacks.core.console import display_path, next_step
+from stacks.core.process import quoted
 from stacks.core.workspace import default_workspace
 from stacks.tasks.options import CLUSTER, FRAMEWORK, VARIANT, path_of
 from stacks.tasks.task import remainder, task
@@ -27,8 +29,6 @@ if TYPE_CHECKING:
 )
 def init(context: Context, folder: str, extends: str = "openblas", framework: str = "") -> None:
     """Write a stack.yaml: a variant of your own beside your code."""
-    from stacks.core.console import display_path
-    from stacks.core.process import quoted
     from stacks.variants import stack
     from stacks.variants.load import load_variant
 
@@ -37,9 +37,8 @@ def init(context: Context, folder: str, extends: str = "openblas", framework: st
     # So that a misspelt name is found now.
     chosen = load_variant(default_workspace(), extends, framework or None)
     file = stack.write_template(place, extends=chosen.name, framework=chosen.framework.name)
-    name = quoted([display_path(file)])
-    print(f"{display_path(file)}: add your packages to `pip:`, then")
-    print(f"  ./invoke lock --variant {name} && ./invoke build --variant {name}")
+    print(f"written: {display_path(file)}; add your packages to its `pip:`")
+    next_step(f"./invoke lock --variant {quoted([display_path(file)])}")
 
 
 @task(
@@ -157,6 +156,7 @@ def kernel(
             name=name or kernels.default_name(chosen),
             kernels=folder,
         )
+        next_step(f"choose {kernels.display_name(chosen)!r} in Jupyter's list of kernels")
 
 
 @task(
@@ -177,9 +177,7 @@ def export(
     """Write a variant's lock in the form that another tool reads."""
     import sys
 
-    from stacks.core.console import display_path
     from stacks.core.errors import UsageError
-    from stacks.core.process import quoted
     from stacks.core.suggestions import unknown
     from stacks.exports.forms import FORMS, write
     from stacks.exports.subject import subject_of
@@ -199,7 +197,7 @@ def export(
         target = write(made, target)
         print(f"written: {display_path(target)}")
     usage = made.usage.replace("{to}", quoted([display_path(target)]))
-    print(f"use it: {usage}", file=sys.stderr)
+    next_step(usage, file=sys.stderr)
 
 
 @task("completion bash", "completion fish", help={"name": "bash, zsh or fish"}, positional=["name"])

@@ -129,15 +129,18 @@ class CondaForge(Strict):
 
 
 class Processor(Strict):
-    """A processor that a library does not know, and the variables that select fast kernels."""
+    """Processors with the same features, and the variables that select fast kernels for them."""
 
-    vendor: AsciiLine = Field(description="vendor_id of /proc/cpuinfo")
-    family: int = Field(description="cpu family of /proc/cpuinfo")
     flags: tuple[AsciiLine, ...] = Field(
-        min_length=1, description="flags of /proc/cpuinfo; it has all of them"
+        min_length=1, description="flags of /proc/cpuinfo; they have all of them"
+    )
+    known: dict[AsciiLine, int] = Field(
+        {},
+        description="by vendor_id of /proc/cpuinfo: the newest cpu family for which the library "
+        "selects fast kernels by itself",
     )
     environment: Variables = Field(
-        min_length=1, description="environment variables, set on that processor unless already set"
+        min_length=1, description="environment variables, set on these unless already set"
     )
 
 
@@ -160,7 +163,9 @@ class BlasFile(Strict):
     )
     environment: Variables = Field({}, description="environment variables")
     processors: tuple[Processor, ...] = Field(
-        (), description="processors for which it has fast kernels, but selects slow ones"
+        (),
+        description="processors for which it may select slow kernels though it has fast ones; the "
+        "first that fits counts",
     )
     conda_forge: CondaForge | SkipJsonSchema[None] = Field(
         None, exclude=True, description="the differences of another channel's packages"

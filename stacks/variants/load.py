@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+import hashlib
+import json
 from pathlib import Path
 
 from stacks.core import yamlfile
@@ -141,7 +143,7 @@ def _of_stack(workspace: Workspace, found: stack.Stack, framework: str | None) -
         raise UsageError(
             f"{where(('framework',))}: {error.what}", expected=error.expected, fix=error.fix
         ) from None
-    return base.model_copy(
+    variant = base.model_copy(
         update={
             "name": found.name,
             "summary": content.summary,
@@ -154,6 +156,12 @@ def _of_stack(workspace: Workspace, found: stack.Stack, framework: str | None) -
             "baseline": False,
         }
     )
+    own, theirs = ((each.theano_flags(), each.environment()) for each in (variant, base))
+    if own == theirs:
+        return variant
+    text = json.dumps([base.settings_label, *own], sort_keys=True)
+    label = f"own_{hashlib.sha256(text.encode()).hexdigest()[:8]}"
+    return variant.model_copy(update={"settings_label": label})
 
 
 def _names(folder: Path) -> tuple[str, ...]:
@@ -177,10 +185,10 @@ def _variant(name: str, flavour: FlavourFile, framework: Framework, envs: Path) 
     content = dict(flavour)
     for key in ("extends", "frameworks", "environment"):
         del content[key]
-    variables = {**(blas.environment if blas else {}), **flavour.environment}
-    return Variant(
-        **{**content, "name": name, "framework": framework, "blas": blas, "variables": variables}
-    )
+    content |= {"name": name, "framework": framework, "blas": blas}
+    content["variables"] = {**(blas.environment if blas else {}), **flavour.environment}
+    # A build string of conda has no dash.
+    return Variant(**content, settings_label=name.replace("-", "_"))
 
 
 def _resolve(workspace: Workspace, name: str, envs: Path) -> tuple[FlavourFile, tuple[str, ...]]:

@@ -19,7 +19,7 @@ from pydantic import Field
 from pydantic.json_schema import SkipJsonSchema
 
 from stacks.core import yamlfile
-from stacks.core.console import display_path
+from stacks.core.console import as_typed, display_path
 from stacks.core.disk import explain_disk_errors
 from stacks.core.errors import UsageError
 from stacks.core.models import Flag, Line, Setting, Spec, Strict
@@ -243,7 +243,8 @@ def write_template(folder: Path, *, extends: str, framework: str) -> Path:
         try:
             folder.mkdir(parents=True, exist_ok=True)
             with file.open("x", encoding="utf-8") as new:
-                new.write(TEMPLATE.format(summary=summary, extends=extends, framework=framework))
+                text = TEMPLATE.format(summary=summary, extends=extends, framework=framework)
+                new.write(as_typed(text))
         except FileExistsError:
             raise UsageError(
                 f"{display_path(file)} is there already", fix="edit it, or choose another folder"

@@ -69,6 +69,9 @@ class Variant(Strict):
     # The label of its packages' channel, `conda-forge` in `mkl@conda-forge`; empty for the
     # project's own. The lock has the channel's address.
     channel: str = Field("", exclude=True)
+    # Tells its settings package from those of other variants; a stack.yaml that changes no setting
+    # has its flavour's.
+    settings_label: str = Field("", exclude=True)
     # Of a stack.yaml: the file, and the packages of one's own, as pip takes them.
     file: Path | None = Field(None, exclude=True)
     requests: tuple[str, ...] = Field((), exclude_if=lambda requests: not requests)
@@ -95,8 +98,22 @@ class Variant(Strict):
         """The names of its framework's accelerator packages; the baseline has none."""
         return () if self.baseline else self.framework.accelerator
 
-    def conda_specs(self) -> Specs:
-        """Return the match specs of all requested conda packages, sorted."""
+    @property
+    def settings_package(self) -> str:
+        """The name of the conda package with its settings."""
+        return f"{self.framework.name.removesuffix(f'-{self.framework.version}')}-settings"
+
+    @property
+    def channels_own_specs(self) -> Specs:
+        """The match specs of packages that only this project's channel has.
+
+        For another channel's environments, see stacks/environments/own_channel.py.
+        """
+        version = self.framework.version
+        return (*self.accelerator, f"{self.settings_package}={version}=*_0_{self.settings_label}")
+
+    def linked_specs(self) -> Specs:
+        """Return the match specs of what its settings name or are read by, sorted."""
         own = self.framework.packages if self.python_packages == "conda" else ()
         blas = (self.blas.package,) if self.blas else ()
         if self.blas and not self.channel:
@@ -104,10 +121,13 @@ class Variant(Strict):
         if self.blas and self.one_blas:
             blas = (*blas, f"libblas=*=*{self.blas.name}")
         libm = (AMDLIBM,) if self.libm == "amdlibm" else ()
-        # Another channel has no accelerator: see stacks/environments/accelerator.py.
-        accelerator = () if self.channel else self.accelerator
-        base = (*self.framework.base, *accelerator)
-        return tuple(sorted({*base, *own, *blas, *libm, *self.packages}))
+        return tuple(sorted({f"python {self.framework.python}.*", *own, *blas, *libm}))
+
+    def conda_specs(self) -> Specs:
+        """Return the match specs of all requested conda packages, sorted."""
+        channels_own = () if self.channel else self.channels_own_specs
+        requested = {*self.framework.base, *channels_own, *self.packages}
+        return tuple(sorted(requested.union(self.linked_specs())))
 
     def pip_requirements(self) -> tuple[str, ...]:
         """Return `name==version` of what pip installs, in order; empty for conda flavours."""

@@ -2,15 +2,18 @@
 
 from __future__ import annotations
 
+import dataclasses
 import subprocess
 import time
 from collections.abc import Callable
 from pathlib import Path
 
 import pytest
+from unit.helpers.benching import PASSED
 
-from stacks.bench import probe
+from stacks.bench import command, probe, store
 from stacks.bench.candidates import Candidate
+from stacks.bench.options import BenchOptions
 from stacks.bench.program import PROFILE_CALLS, TimedProgram
 from stacks.channel import offers as offers_module
 from stacks.core.disk import REPOSITORY
@@ -80,6 +83,27 @@ def test_a_program_is_suspended_and_resumed_on_python_2(
         assert parts == pytest.approx(profile.seconds, rel=1e-2)
     finally:
         program.kill()
+
+
+def test_a_program_is_timed_beside_a_busy_loop(
+    workspace: Workspace,
+    prefix: Prefix,
+    tmp_path: Path,
+    monkeypatch: pytest.MonkeyPatch,
+    capsys: pytest.CaptureFixture[str],
+) -> None:
+    of = candidate(workspace, prefix, "theano-0.8.2", "pip-default")
+    verified = dataclasses.replace(of, report=PASSED)
+    monkeypatch.setattr(command, "choose_candidates", lambda *_: [verified])
+    options = BenchOptions(
+        workload="mlp", rounds=5, threads="1", quick=True, starts=1, calls=5, busy=1
+    )
+    command.bench(Workspace(tmp_path, workspace.cache), options=options)
+    ((stored,), _) = store.read_all(Workspace(tmp_path, workspace.cache))
+    assert stored.result.settings.busy == 1
+    assert [(run.busy, run.round) for run in stored.result.runs] == [(1, n) for n in range(1, 6)]
+    assert {len(run.series[0].samples) for run in stored.result.runs} == {5}
+    assert "mlp step beside 1 busy loop, 1 thread, ms" in capsys.readouterr().out
 
 
 def test_a_program_is_killed_after_its_time_limit(workspace: Workspace, prefix: Prefix) -> None:

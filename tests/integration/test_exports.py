@@ -80,7 +80,9 @@ def test_conda_lock_reads_the_lock_and_conda_installs_it(
         subprocess.run([sys.executable, "-m", "conda_lock", *words], cwd=tmp_path, check=True)
         explicit = tmp_path / "conda-linux-64.lock"
         conda.succeed("create", "-y", "-p", tmp_path / "made", "--file", explicit)
-    assert names(tmp_path / "made") == {"six", "python", "pip", "setuptools", "wheel"}
+    assert names(tmp_path / "made") == {
+        "six", "python", "pip", "setuptools", "wheel", "tiny-settings"
+    }  # fmt: skip
 
 
 @pytest.mark.parametrize("name", ["by-conda", "by-pip"])

@@ -13,7 +13,9 @@ from rattler.package_streaming import extract
 
 from stacks.channel.build import build_missing
 from stacks.channel.offers import Offer, read_channel
+from stacks.channel.settings import with_settings
 from stacks.core.workspace import Workspace
+from stacks.variants.load import all_variants
 
 LICENCE_NAMES = ("licen", "copying", "copyright")
 
@@ -23,7 +25,7 @@ def unpacked(
     workspace: Workspace, tmp_path_factory: pytest.TempPathFactory
 ) -> Iterator[dict[Path, Offer]]:
     """Give every package of the channel, unpacked."""
-    channel = read_channel(workspace)
+    channel = with_settings(read_channel(workspace), all_variants(workspace))
     root = tmp_path_factory.mktemp("packages")
     packages = {}
     for name, built in build_missing(workspace, channel, channel.offers.values()).items():

@@ -35,7 +35,7 @@ def test_a_published_channel_and_the_sources_give_the_same_bytes(
     with serving_folder(published) as address:
         monkeypatch.setenv(CHANNEL, address)
         fetched = tree(tiny.make("by-conda"))
-        assert f"0 packages built, 5 fetched from {address}, 0 from the cache" in (
+        assert f"0 packages built, 6 fetched from {address}, 0 from the cache" in (
             capsys.readouterr().err
         )
         assert packages(tiny.cache) == packages(published)
@@ -45,7 +45,7 @@ def test_a_published_channel_and_the_sources_give_the_same_bytes(
         pipeline.make_environment(
             tiny.workspace, tiny.variant("by-conda"), tiny.place("by-conda"), from_sources=True
         )
-    assert "5 packages built, 0 from the cache" in capsys.readouterr().err
+    assert "6 packages built, 0 from the cache" in capsys.readouterr().err
     assert packages(tiny.cache) == packages(published)
     assert tree(tiny.place("by-conda")) == fetched
 
@@ -77,7 +77,7 @@ def test_what_no_place_has_is_built(
     monkeypatch.setenv(CHANNEL, str(published))
     tiny.make("by-conda")
     errors = capsys.readouterr().err
-    assert f"2 packages built, 3 fetched from {published}, 0 from the cache" in errors
+    assert f"2 packages built, 4 fetched from {published}, 0 from the cache" in errors
     assert errors.count("warning: ") == 1
     assert f"warning: {wheel.name} from {published}: its bytes are not the locked ones" in errors
     assert packages(tiny.cache) == expected
@@ -95,5 +95,5 @@ def test_the_vendored_folder_comes_first(
     monkeypatch.setenv(CHANNEL, "http://127.0.0.1:9")
     tiny.make("by-conda")
     errors = capsys.readouterr().err
-    assert f"5 fetched from {tmp_path / 'carried/channel'}" in errors
+    assert f"6 fetched from {tmp_path / 'carried/channel'}" in errors
     assert "warning" not in errors

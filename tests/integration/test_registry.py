@@ -72,7 +72,7 @@ def test_a_channel_is_pushed_once_and_pulled_by_its_locks(
     assert "0.0 MB sent" in capsys.readouterr().err
     assert plain.blobs() == before
     assert_pulled(tiny, address, monkeypatch)
-    assert f"5 fetched from {address}" in capsys.readouterr().err
+    assert f"6 fetched from {address}" in capsys.readouterr().err
 
 
 def test_a_push_that_was_cut_short_goes_on(tiny: Tiny, plain: Running) -> None:
@@ -110,7 +110,7 @@ def test_with_tokens_anyone_pulls_and_who_is_logged_in_pushes(
     guarded.scopes.clear()
     capsys.readouterr()
     assert_pulled(tiny, address, monkeypatch)
-    assert f"5 fetched from {address}" in capsys.readouterr().err
+    assert f"6 fetched from {address}" in capsys.readouterr().err
     assert sorted(guarded.scopes) == sorted(
         (f"repository:stacks/{subdir}/{name}:pull", False)
         for subdir, name in (
@@ -146,6 +146,6 @@ def test_a_registry_that_lacks_a_package_is_one_place_of_many(
     places = f"{plain.address('stacks')} {tmp_path / 'folder'}"
     assert_pulled(tiny, places, monkeypatch)
     errors = capsys.readouterr().err
-    assert f"4 fetched from {plain.address('stacks')}" in errors
+    assert f"5 fetched from {plain.address('stacks')}" in errors
     assert f"1 fetched from {tmp_path / 'folder'}" in errors
     assert "warning" not in errors

@@ -19,7 +19,7 @@ from stacks.channel import offers as offers_module
 from stacks.core.disk import REPOSITORY
 from stacks.core.workspace import Workspace
 from stacks.environments import build as pipeline
-from stacks.environments import prefix, settings
+from stacks.environments import prefix
 from stacks.environments.pip_install import link_or_copy
 from stacks.locks import lock
 from stacks.sources.fetch import fetch
@@ -29,12 +29,14 @@ from stacks.variants.load import all_variants, load_variant
 PROGRAM = """
 import json, os, sys
 from stacks.channel import build, offers
+from stacks.channel.settings import with_settings
 from stacks.core.workspace import default_workspace
+from stacks.variants.load import all_variants
 if __name__ == "__main__":
     os.umask(int(sys.argv[1], 8))
     os.sched_setaffinity(0, sorted(os.sched_getaffinity(0))[: int(sys.argv[2])])
     workspace = default_workspace()
-    channel = offers.read_channel(workspace)
+    channel = with_settings(offers.read_channel(workspace), all_variants(workspace))
     built = build.build_missing(workspace, channel, channel.offers.values())
     print(json.dumps({name: found.sha256 for name, found in built.items()}))
 """
@@ -96,6 +98,7 @@ OWN_PATH = {
     "etc/theanorc",
     "etc/theano-stacks/expect.json",
     "etc/theano-stacks/files.json",
+    "etc/theano-stacks/modules",
     "etc/theano-stacks/ready.json",
     "pip.conf",
 }
@@ -108,29 +111,24 @@ def test_two_environments_differ_only_in_their_paths(
     """This holds for what pip installs too."""
     variant = load_variant(workspace, "pip-openblas", framework)
     channel = offers_module.read_channel(workspace)
-    locked = lock.check(workspace, variant, channel)
-    trees, places = [], []
+    trees = []
     for name, umask in (("one", 0o022), ("an other, é", 0o077)):
         own = replace(workspace, cache=tmp_path / name / "cache")
-        share_packages(workspace, channel, locked, own.cache)
+        share_packages(workspace, channel, variant, own.cache)
         before = os.umask(umask)
         try:
             made = pipeline.make_environment(own, variant, tmp_path / name / "prefix")
         finally:
             os.umask(before)
         trees.append(tree(made))
-        places.append(made)
     one, other = trees
     assert one.keys() == other.keys()
-    hook = f"lib/python{variant.framework.python}/site-packages/{settings.HOOK}.py"
-    assert {name for name in one if one[name][0] != other[name][0]} == {*OWN_PATH, hook}
-    # It names pip's constraints, and the cache, in which environments share modules.
-    lines = [(made / hook).read_text().splitlines() for made in places]
-    differing = [pair for pair in zip(*lines, strict=True) if len(set(pair)) > 1]
-    assert [a.split(" = ")[0].strip() for a, _ in differing] == [
-        'os.environ["PIP_CONSTRAINT"]',
-        "MODULES",
-    ]
+    # conda's record has the SHA-256 of theanorc as it was installed.
+    [record] = made.glob("conda-meta/theano-settings-*.json")
+    assert {name for name in one if one[name][0] != other[name][0]} == {
+        *OWN_PATH,
+        f"conda-meta/{record.name}",
+    }
     assert {
         name: (one[name][1], other[name][1]) for name in one if one[name][1] != other[name][1]
     } == {}

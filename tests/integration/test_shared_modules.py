@@ -17,7 +17,6 @@ from stacks.channel.offers import read_channel
 from stacks.core.workspace import Workspace
 from stacks.environments import build as pipeline
 from stacks.environments.prefix import MODULES
-from stacks.locks import lock
 from stacks.variants.load import load_variant
 
 DRIVER = Path(__file__).with_name("modules_driver.py")
@@ -118,8 +117,7 @@ def test_modules_are_shared_in_a_cache_at_any_path(
     own = replace(workspace, cache=tmp_path / "a cache, é")
     folder = own.cache / MODULES
     variant, channel = load_variant(workspace, "openblas", framework), read_channel(workspace)
-    locked = lock.check(workspace, variant, channel)
-    share_packages(workspace, channel, locked, own.cache)
+    share_packages(workspace, channel, variant, own.cache)
     place = pipeline.make_environment(own, variant, tmp_path / "é, $1 #" / "prefix")
     first = starts.of(place, None)
     assert len(list(folder.iterdir())) == first["found"]["kept"] >= 5

@@ -9,6 +9,7 @@ from pathlib import Path
 
 import pytest
 
+from integration.test_serve import install, serving, solve
 from integration.tiny import Tiny
 from stacks.channel.offers import read_channel
 from stacks.core.disk import scratch
@@ -72,6 +73,20 @@ def test_what_the_framework_has_needs_no_file(tiny: Tiny, file: Path) -> None:
     assert json.loads((file.with_suffix(".lock") / "files.json").read_text()) == []
     place = build.make_environment(tiny.workspace, variant)
     assert out(place / "bin/python", "import six; print(six.__version__)") == "1.16.0"
+
+
+def test_settings_of_its_own_reach_every_client(tiny: Tiny, file: Path, tmp_path: Path) -> None:
+    program = "import os; print(os.environ.get('MINE'))"
+    file.write_text(TINY.format("by-conda", "") + "environment: {MINE: '{prefix}/mine'}\n")
+    flavour, variant = tiny.variant("by-conda"), load_variant(tiny.workspace, str(file))
+    stack_lock.relock(tiny.workspace, variant)
+    place, other = build.make_environment(tiny.workspace, variant), tmp_path / "other"
+    assert out(place / "bin/python", program) == f"{place}/mine"
+    with serving(tiny.workspace, [flavour, variant]) as address:
+        file = file.with_suffix(".lock") / "environment.yml"
+        install(solve(address, file, tmp_path / "client"), other, tmp_path / "packages")
+    assert out(other / "bin/python", program) == f"{other}/mine"
+    assert out(tiny.make("by-conda") / "bin/python", program) == "None"
 
 
 def test_an_edit_makes_the_lock_stale(tiny: Tiny, file: Path) -> None:

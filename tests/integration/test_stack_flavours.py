@@ -24,7 +24,7 @@ def test_its_copies_are_made_once(
 ) -> None:
     verified = []
 
-    def verify_variant(workspace: Workspace, variant: Variant, place: Path) -> None:
+    def verify_variant(workspace: Workspace, variant: Variant, place: Path, *, brief: bool) -> None:
         """Write the report of a success: this framework has nothing that computes."""
         verified.append(variant.name)
         packages = json.loads((place / EXPECTATION).read_bytes())["packages"]
@@ -46,6 +46,9 @@ def test_its_copies_are_made_once(
     assert made("decorator==4.4.2") == both
     assert made("decorator==4.4.2") == both
     assert verified == both, "the second time nothing was made"
+    out, err = capsys.readouterr()
+    assert out == "", "no table, and no next step"
+    assert [err.count(f"{name}: built and verified\n") for name in both] == [1, 1]
     assert made("decorator==4.4.1") == both
     assert verified == both * 2
     assert made("six==1.15.0") == []

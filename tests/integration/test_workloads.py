@@ -98,7 +98,7 @@ def test_the_slow_and_the_fast_way_compute_the_same_by_different_graphs(
     prefix: Prefix, tmp_path: Path, workload: str
 ) -> None:
     place = prefix("theano-1.0.5", "pip-openblas")
-    slow, fast = report_of(place, tmp_path, workload, "--calls", "2")["cases"]
+    slow, fast, *_ = report_of(place, tmp_path, workload, "--calls", "2")["cases"]
     assert slow["output"] == pytest.approx(fast["output"], rel=1e-5)
     assert slow["graph"]["signature"] != fast["graph"]["signature"]
 
@@ -123,6 +123,25 @@ def test_theanos_heirs_run_the_same_programs(
     first, second = report["cases"]
     assert first["output"] == pytest.approx(second["output"], rel=1e-5)
     assert report["framework"]["name"] == framework
+
+
+@pytest.mark.parametrize(
+    ("framework", "flavour"),
+    [
+        ("theano-1.0.5", "pip-openblas"),
+        ("theano-0.8.2", "pip-openblas"),
+        ("theano-pymc-1.1.2", "openblas"),
+        ("aesara-2.8.7", "openblas"),
+        ("pytensor-3.3.7", "pip-openblas"),
+    ],
+)
+def test_a_convolutional_network_has_the_same_cost_on_each_framework(
+    prefix: Prefix, tmp_path: Path, framework: str, flavour: str
+) -> None:
+    """Convolution and pooling are Theano's, and made of other operations on PyTensor."""
+    words = ["lenet", "--calls", "2", "--profile-calls", "0"]
+    (case,) = report_of(prefix(framework, flavour), tmp_path, *words)["cases"]
+    assert case["output"] == pytest.approx(1.09012, abs=1e-5)
 
 
 def test_an_unknown_case_is_told(prefix: Prefix) -> None:

@@ -29,6 +29,7 @@ from integration.workspaces import workspace_below
 from stacks.channel.build import build_packages
 from stacks.channel.offers import read_channel
 from stacks.channel.places import CHANNEL
+from stacks.channel.settings import with_settings
 from stacks.core.disk import REPOSITORY
 from stacks.core.workspace import Workspace
 from stacks.environments import build as pipeline
@@ -136,7 +137,7 @@ def test_in_2036_from_a_vendored_folder(
     monkeypatch.setenv(VENDOR, str(carried))
     output, errors = output_of(tiny.builder("by-pip", wrapper=in_2036))
     assert output.strip() == str(tiny.place("by-pip")), errors
-    assert f"4 fetched from {carried / 'channel'}" in errors
+    assert f"5 fetched from {carried / 'channel'}" in errors
     assert "warning" not in errors
     assert tree(tiny.place("by-pip")) == today
 
@@ -179,7 +180,7 @@ def test_in_2036_from_a_published_channel(
         monkeypatch.setenv("REQUESTS_CA_BUNDLE", str(certificate))
         monkeypatch.setenv(CHANNEL, address)
         output, errors = output_of(tiny.builder("by-conda", wrapper=in_2036))
-        assert f"5 fetched from {address}" in errors, errors
+        assert f"6 fetched from {address}" in errors, errors
         assert output.strip() == str(tiny.place("by-conda"))
         assert "warning" not in errors
         made_then = tree(tiny.place("by-conda"))
@@ -204,7 +205,8 @@ def test_in_2036_a_real_variant_comes_from_a_published_channel(
     locked = pipeline.digests_of(lock.read(own, variant, channel.pins))
     # The user's cache has them, or they are built.
     monkeypatch.undo()
-    build_packages(own, channel, [channel.offers[n] for n in locked], (), locked)
+    offers = with_settings(channel, [variant]).offers
+    build_packages(own, channel, [offers[n] for n in locked], (), locked)
     folder = write_packages(own, [variant], tmp_path / "published")
     environment = {
         **os.environ,

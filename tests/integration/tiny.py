@@ -125,7 +125,7 @@ def prepare(workspace: Workspace, root: Path) -> Tiny:
     lock_update.relock(filled, variants)
     channel = read_channel(filled)
     for variant in variants:
-        share_packages(filled, channel, lock.read(filled, variant, channel.pins), tiny.cache)
+        share_packages(filled, channel, variant, tiny.cache)
     return tiny
 
 

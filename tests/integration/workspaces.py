@@ -9,11 +9,13 @@ from pathlib import Path
 
 from stacks.channel import build as package_builds
 from stacks.channel.offers import Channel
+from stacks.channel.settings import with_settings
 from stacks.core.disk import REPOSITORY
 from stacks.core.workspace import Workspace
 from stacks.environments.pip_install import link_or_copy
-from stacks.locks.lock import Lock
+from stacks.locks import lock
 from stacks.sources.fetch import fetch
+from stacks.variants.variant import Variant
 
 
 def workspace_below(root: Path, cache: Path, copies: Collection[str] = ()) -> Workspace:
@@ -34,8 +36,10 @@ def workspace_below(root: Path, cache: Path, copies: Collection[str] = ()) -> Wo
     return Workspace(root, cache)
 
 
-def share_packages(workspace: Workspace, channel: Channel, locked: Lock, cache: Path) -> None:
+def share_packages(workspace: Workspace, channel: Channel, variant: Variant, cache: Path) -> None:
     """Link a lock's packages and wheels into another cache, built or fetched where missing."""
+    locked = lock.read(workspace, variant, channel.pins)
+    channel = with_settings(channel, [variant])
     offers = [channel.offers[package.file_name] for package in locked.packages]
     built = package_builds.build_missing(workspace, channel, offers)
     files = fetch(workspace, locked.requirements)

@@ -11,6 +11,8 @@ from stacks.core.disk import REPOSITORY
 from stacks.core.errors import FetchError
 from stacks.core.workspace import Workspace
 from stacks.sources import debian_mirrors, retries
+from stacks.variants.load import load_variant
+from stacks.variants.variant import Variant
 from unit.helpers.serving import BODY, POOL, Site, serving
 
 
@@ -28,6 +30,20 @@ def own_workspace(tmp_path: Path) -> Workspace:
     for name in ("envs", "recipes", "docker", "verify"):
         (root / name).symlink_to(REPOSITORY / name)
     return Workspace(root, tmp_path / "cache")
+
+
+@pytest.fixture
+def variant(workspace: Workspace) -> Variant:
+    """Give the default framework with OpenBLAS."""
+    return load_variant(workspace, "openblas", "theano-1.0.5")
+
+
+@pytest.fixture
+def prefix(tmp_path: Path, variant: Variant) -> Path:
+    """Give the folder of an environment that has nothing but the folder of Python's packages."""
+    place = tmp_path / "prefix"
+    (place / f"lib/python{variant.framework.python}/site-packages").mkdir(parents=True)
+    return place
 
 
 @pytest.fixture

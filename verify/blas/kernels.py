@@ -58,6 +58,9 @@ def check(context):
             % (100 * reached)
         )
     detail = "%s, for %s" % (kernel, LEVELS[used][0])
+    variable = VARIABLES.get(library.name)
+    if variable and os.environ.get(variable):
+        detail += ", by %s=%s" % (variable, os.environ[variable])
     if used >= best:
         return passed(NAME, detail)
     detail += ", where this processor has %s" % LEVELS[best][0]

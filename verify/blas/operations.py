@@ -8,7 +8,8 @@ import numpy
 
 from verify.blas import bindings
 from verify.core import progress
-from verify.core.fixes import compiler_fix, config_file, explain, ldflags_fix
+from verify.core.config_files import config_file
+from verify.core.fixes import compiler_fix, explain, ldflags_fix
 from verify.core.report import failed, passed, skipped
 
 DTYPES = ("float64", "float32")

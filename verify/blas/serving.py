@@ -10,14 +10,8 @@ import shlex
 from verify.blas import bindings, library
 from verify.blas import operations as blas_operations
 from verify.core import native
-from verify.core.fixes import (
-    blas_link_flags,
-    compiler_fix,
-    config_file,
-    config_lines,
-    ldflags_fix,
-    numpy_fix,
-)
+from verify.core.config_files import config_file
+from verify.core.fixes import compiler_fix, ldflags_fix, numpy_fix
 from verify.core.framework import is_installed
 from verify.core.report import failed, passed, skipped
 
@@ -174,11 +168,8 @@ def _fix(context):
     if fix:
         return fix
     if context.has_ldflags and not context.expectation:
-        return "the flags %r lead to it; put these lines into %s:\n%s" % (
-            context.framework.flag("blas.ldflags"),
-            config_file(context),
-            config_lines("blas", "ldflags", blas_link_flags() or "-lopenblas"),
-        )
+        flags = context.framework.flag("blas.ldflags")
+        return "the flags %r lead to it; %s" % (flags, ldflags_fix(context))
     return ldflags_fix(context)
 
 

@@ -2,6 +2,7 @@
 
 from __future__ import absolute_import, division, print_function
 
+from verify.core.config_files import config_file
 from verify.core.report import failed, passed, skipped
 
 NAME = "known faults"
@@ -21,6 +22,7 @@ def check(context):
         return failed(
             NAME,
             fault,
-            "remove %s from %s and from %s" % (flag, framework.flags_variable, framework.rc_file),
+            "remove %s from %s and from %s"
+            % (flag, framework.flags_variable, config_file(context)),
         )
     return passed(NAME, "%s is off: %s" % (flag, fault))

@@ -2,12 +2,10 @@
 
 from __future__ import absolute_import, division, print_function
 
-import io
-import os
 import re
-import shlex
 
-from verify.core.fixes import compiler_fix, config_lines
+from verify.core.config_files import config_lines, section_of, source_of
+from verify.core.fixes import compiler_fix
 from verify.core.report import failed, passed
 from verify.core.text import text
 
@@ -35,7 +33,7 @@ def check(context):
         faults.append("cxx is empty: nothing can be compiled")
         fixes.append(compiler_fix(context))
     if faults:
-        return failed(NAME, "; ".join(faults), "; ".join(fixes))
+        return failed(NAME, "; ".join(faults), "\n".join(fixes))
     return passed(NAME, "no setting turns compiled code off")
 
 
@@ -57,7 +55,7 @@ def _compare(context):
             )
             fixes.append(fix)
     if faults:
-        return failed(NAME, "; ".join(faults), "; ".join(fixes))
+        return failed(NAME, "; ".join(faults), "\n".join(fixes))
     return passed(NAME, "%d in force" % len(flags))
 
 
@@ -72,62 +70,6 @@ def source_and_fix(context, flag, expected=None):
         lines = config_lines(*section_of(flag), value=value)
         return source, "remove from %s:\n%s" % (source, lines)
     return source, "in %s, put %s = %s" % (source, section_of(flag)[1], expected)
-
-
-def section_of(flag):
-    """Return (section, option) of a flag in a configuration file."""
-    return tuple(flag.split(".", 1)) if "." in flag else ("global", flag)
-
-
-def source_of(context, flag):
-    """Return (source, value) of the last source that sets a flag, or (None, None).
-
-    The flags variable comes after the configuration files, and these in their order.
-    """
-    value = flags_of(context.user_flags).get(flag)
-    if value is not None:
-        return context.framework.flags_variable, text(value)
-    paths = os.environ.get(context.framework.rc_variable, context.framework.rc_file)
-    for path in reversed(paths.split(os.pathsep)):
-        section, option = section_of(flag)
-        value = options_of(os.path.expanduser(path)).get((section, option.lower()))
-        if value is not None:
-            return text(path), value
-    return None, None
-
-
-def flags_of(variable):
-    """Return {dotted flag: value} of a flags variable's text, split as the frameworks do."""
-    splitter = shlex.shlex(variable, posix=True)
-    splitter.whitespace = ","
-    splitter.whitespace_split = True
-    flags = {}
-    for word in splitter:
-        key, equals, value = word.strip().partition("=")
-        if equals:
-            flags[key.strip().replace("__", ".")] = value
-    return flags
-
-
-def options_of(path):
-    """Return {(section, option in lower case): raw value} of a configuration file.
-
-    Empty if the file cannot be read.
-    """
-    options, section = {}, None
-    try:
-        with io.open(path, encoding="utf-8", errors="replace") as file:
-            lines = file.read().splitlines()
-    except (OSError, IOError):
-        return {}
-    for line in lines:
-        header = re.match(r"\[([^\]]+)\]", line)
-        option = re.match(r"([^\s#;=:][^=:]*?)\s*[=:]\s*(.*)$", line)
-        if header:
-            section = header.group(1)
-        elif option and section:
-            options[section, option.group(1).strip().lower()] = option.group(2).strip()
-    return options
 
 
 def in_force(context):

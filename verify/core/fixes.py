@@ -2,12 +2,27 @@
 
 from __future__ import absolute_import, division, print_function
 
+import glob
 import importlib
 import os
 import re
 import sys
+import sysconfig
 
 from verify.core import process
+from verify.core.config_files import (
+    config_file,
+    config_lines,
+    flags_of,
+    options_of,
+    section_of,
+    sections_of,
+    source_of,
+)
+from verify.core.framework import is_installed
+
+# Python 2 has it elsewhere.
+quote = importlib.import_module("pipes" if str is bytes else "shlex").quote
 
 # Link names, in order of preference.
 LIBRARIES = ("openblas", "mkl_rt", "blis", "flexiblas")
@@ -28,33 +43,42 @@ def cause(text):
     return re.sub(r"\S*/m?[0-9a-f]{32,}\.so: ", "", line)[:240]
 
 
-def config_lines(section, option, value):
-    """Return a setting as the lines of a configuration file."""
-    return "[%s]\n%s = %s" % (section, option, value)
+def setting_fix(context, flag, value, back=False):
+    """Return how to give a flag a value: what to remove, and the line for the file that wins.
+
+    back: the value is the environment's own.
+    """
+    removed = _removed(context, flag)
+    before = "%s, then " % removed if removed else ""
+    section, option = section_of(flag)
+    path = config_file(context)
+    if (section, option.lower()) in options_of(os.path.expanduser(path)):
+        return "%sin %s, put %s = %s" % (before, path, option, value)
+    lines = config_lines(section, option, value)
+    what = "the environment's own setting back" if back else "these lines"
+    if section in sections_of(os.path.expanduser(path)):
+        # The frameworks do not read a file that has a section twice.
+        what, lines = "this line", lines.partition("\n")[2]
+        return "%sput %s into %s, below [%s]:\n%s" % (before, what, path, section, lines)
+    return "%sput %s into %s:\n%s" % (before, what, path, lines)
 
 
-def config_file(context):
-    """Return the configuration file that wins, as a person writes its name."""
-    paths = os.environ.get(context.framework.rc_variable)
-    return paths.split(os.pathsep)[-1] if paths else context.framework.rc_file
+def _removed(context, flag):
+    """Return how to remove a flag from the flags variable, or None if it is not there."""
+    if flag not in flags_of(context.user_flags):
+        return None
+    framework = context.framework
+    return "remove %s from %s" % (framework.spelled(flag), framework.flags_variable)
 
 
 def ldflags_fix(context):
     """Return how to link the framework with a fast BLAS on this machine."""
-    remove = "remove blas.ldflags from %s" % context.framework.flags_variable
-    is_overridden = "blas" in context.user_flags and "ldflags" in context.user_flags
-    if context.expectation and context.expectation["blas"]:
-        if is_overridden:
-            return remove
-        return "put the environment's own setting back into %s:\n%s" % (
-            config_file(context),
-            config_lines("blas", "ldflags", context.expectation["blas"]["ldflags"]),
-        )
+    own = (context.expectation or {}).get("blas")
+    if own:
+        removed = _removed(context, "blas.ldflags")
+        return removed or setting_fix(context, "blas.ldflags", own["ldflags"], back=True)
     value = blas_link_flags()
-    lines = config_lines("blas", "ldflags", value or "-lopenblas")
-    fix = "put these lines into %s:\n%s" % (config_file(context), lines)
-    if is_overridden:
-        fix = "%s, then %s" % (remove, fix)
+    fix = setting_fix(context, "blas.ldflags", value or "-lopenblas")
     if value:
         return fix
     return (
@@ -65,28 +89,46 @@ def ldflags_fix(context):
 
 def numpy_fix():
     """Return how to get a NumPy that calls a fast BLAS."""
-    folder = os.path.dirname(importlib.import_module("numpy").__file__)
-    if folder.startswith("/usr/lib/python3/dist-packages"):
+    numpy = importlib.import_module("numpy")
+    if os.path.dirname(numpy.__file__).startswith("/usr/lib/python3/dist-packages"):
         return (
             "install OpenBLAS, which then serves every program in place of the reference BLAS:\n"
             "apt install libopenblas0"
         )
-    if os.path.isdir(os.path.join(sys.prefix, "conda-meta")):
+    # Also in a conda environment NumPy may be pip's.
+    if glob.glob(os.path.join(sys.prefix, "conda-meta", "numpy-*.json")):
         return "take OpenBLAS for NumPy:\nconda install 'libblas=*=*openblas'"
-    return (
-        "install NumPy's wheel, which has OpenBLAS in it:\n"
-        "%s -m pip install --force-reinstall --no-deps --only-binary numpy numpy==%s"
-        % (sys.executable, importlib.import_module("numpy").__version__)
+    python, version = quote(sys.executable), numpy.__version__
+    if is_installed("pip"):
+        command = "%s -m pip install --force-reinstall" % python
+    else:
+        # As `uv venv` makes environments.
+        command = "uv pip install --python %s --reinstall" % python
+    if _is_managed():
+        # Whoever installed this NumPy has said so, too.
+        command += " --break-system-packages"
+    return "install NumPy's wheel, which has OpenBLAS in it:\n%s%s" % (
+        command,
+        " --no-deps --only-binary numpy numpy==%s" % version,
     )
+
+
+def _is_managed():
+    """Return whether pip and uv refuse to write into this Python (PEP 668)."""
+    if sys.prefix != getattr(sys, "base_prefix", sys.prefix):
+        return False
+    return os.path.exists(os.path.join(sysconfig.get_path("stdlib"), "EXTERNALLY-MANAGED"))
 
 
 def compiler_fix(context):
     """Return how to give the framework a C++ compiler."""
-    if re.search(r"(^|,)\s*cxx\s*=", context.user_flags):
+    if "cxx" in flags_of(context.user_flags):
         return "remove cxx= from %s" % context.framework.flags_variable
-    return "install a C++ compiler (Debian, Ubuntu: g++), or name one in %s:\n%s" % (
-        config_file(context),
-        config_lines("global", "cxx", "/usr/bin/g++"),
+    source, value = source_of(context, "cxx")
+    if value == "":
+        return "remove from %s:\n%s" % (source, config_lines("global", "cxx", value))
+    return "install a C++ compiler (Debian, Ubuntu: g++), or " + setting_fix(
+        context, "cxx", "/usr/bin/g++"
     )
 
 

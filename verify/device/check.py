@@ -11,8 +11,7 @@ import json
 import os
 import sys
 
-from verify.checks import settings
-from verify.core import process, progress
+from verify.core import config_files, process, progress
 from verify.core.clock import monotonic
 from verify.core.report import passed, skipped, timing
 from verify.device import report as device_report
@@ -33,14 +32,14 @@ def requested(expectation, user_flags):
     user_flags: the text of THEANO_FLAGS; only Theano has a device. One of another kind than the
     environment's, or `cpu` in its place, fails the check of the settings, and is not used here.
     """
-    device = settings.flags_of(user_flags).get("device")
+    device = config_files.flags_of(user_flags).get("device")
     if expectation:
         default = str(expectation["flags"].get("device", "cpu"))
         if not default.startswith(KINDS):
             return None
         return str(device) if device and _kind(device) == _kind(default) else default
     for path in os.environ.get("THEANORC", "~/.theanorc").split(os.pathsep):
-        options = settings.options_of(os.path.expanduser(path))
+        options = config_files.options_of(os.path.expanduser(path))
         device = device or options.get(("global", "device"))
     return str(device) if device and device.startswith(KINDS) else None
 

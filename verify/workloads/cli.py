@@ -18,7 +18,7 @@ from verify.core import process, program, report, scratch
 from verify.device import check as device_check
 from verify.workloads import server as workload_server
 
-NAMES = ("ntm", "gibbs", "scan_gc", "scan_outside", "lstm", "logreg", "check_blas")
+NAMES = ("ntm", "gibbs", "scan_gc", "scan_outside", "lstm", "logreg", "mlp", "lenet", "check_blas")
 RAN, NO_DEVICE = 0, 3
 
 

@@ -1,4 +1,7 @@
-"""The training step of an LSTM, with a matrix product for each gate, and with one for all."""
+"""The training step of an LSTM, with a matrix product for each gate, and with one for all.
+
+The case `tutorial` has the size of the deep learning tutorial's LSTM for sentences.
+"""
 
 from __future__ import absolute_import, division, print_function
 
@@ -11,14 +14,22 @@ from verify.workloads.model import Model
 LstmSizes = collections.namedtuple("LstmSizes", "steps batch hidden")
 
 FULL = LstmSizes(steps=50, batch=16, hidden=256)
+TUTORIAL = LstmSizes(steps=100, batch=16, hidden=128)
 SMALL = LstmSizes(steps=3, batch=2, hidden=4)
 RATE = 0.1
 
 
 def models(ops, small):
-    """Return the step with separate and with merged weights; both compute the same."""
-    sizes = SMALL if small else FULL
-    return [_training(ops, sizes, "four", False), _training(ops, sizes, "merged", True)]
+    """Return the step with separate and with merged weights, which compute the same; a smaller one.
+
+    The smaller one has merged weights, as in the tutorial.
+    """
+    sizes, tutorial = (SMALL, SMALL) if small else (FULL, TUTORIAL)
+    return [
+        _training(ops, sizes, "four", False),
+        _training(ops, sizes, "merged", True),
+        _training(ops, tutorial, "tutorial", True),
+    ]
 
 
 def _training(ops, sizes, name, merged):

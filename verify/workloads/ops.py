@@ -58,6 +58,8 @@ class Ops(object):
         """Return the softmax of each row of a matrix."""
         if self.is_theano:
             return self.tensor.nnet.softmax(x)
+        if self.framework.name == "aesara":
+            return importlib.import_module("aesara.tensor.nnet").softmax(x, axis=-1)
         return self.tensor.special.softmax(x, axis=-1)
 
     def batched_dot(self, left, right):
@@ -88,6 +90,48 @@ class Ops(object):
         # Each row is convolved with each kernel: the results with its own are on the diagonal.
         diagonal = self.tensor.arange(rows)
         return products[diagonal, diagonal, 0, :]
+
+    def convolve(self, images, filters, image_shape, filter_shape):
+        """Convolve images (batch, channels, height, width) with filters, where they overlap fully.
+
+        PyTensor has no such operation: there the patches are multiplied with the filters.
+        """
+        if self.framework.name != "pytensor":
+            nnet = importlib.import_module(self.framework.name + ".tensor.nnet")
+            return nnet.conv2d(
+                images,
+                filters,
+                input_shape=image_shape,
+                filter_shape=filter_shape,
+                border_mode="valid",
+            )
+        count, channels, rows, columns = filter_shape
+        batch, height, width = (
+            image_shape[0],
+            image_shape[2] - rows + 1,
+            image_shape[3] - columns + 1,
+        )
+        # The last pixel of a patch meets the first of a filter.
+        shifted = [
+            images[:, :, row : row + height, column : column + width]
+            for row in reversed(range(rows))
+            for column in reversed(range(columns))
+        ]
+        patches = self.tensor.stack(shifted, axis=2).dimshuffle(0, 3, 4, 1, 2)
+        patches = patches.reshape((batch * height * width, channels * rows * columns))
+        products = self.tensor.dot(patches, filters.reshape((count, channels * rows * columns)).T)
+        return products.reshape((batch, height, width, count)).dimshuffle(0, 3, 1, 2)
+
+    def max_pool(self, images, size):
+        """Return the largest pixel of each square of size x size; a rest at the border is lost."""
+        if self.framework.name != "pytensor":
+            pool = importlib.import_module(self.framework.name + ".tensor.signal.pool")
+            return pool.pool_2d(images, (size, size), ignore_border=True)
+        # PyTensor has no pooling either.
+        height, width = images.shape[2] // size, images.shape[3] // size
+        cut = images[:, :, : height * size, : width * size]
+        squares = cut.reshape((images.shape[0], images.shape[1], height, size, width, size))
+        return squares.max(axis=(3, 5))
 
     def scan(self, step, name, **options):
         """Return (list of outputs, updates) of a scan; options: further arguments of it."""

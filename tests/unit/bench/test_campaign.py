@@ -86,10 +86,18 @@ def test_all_variants_are_built_and_timed_together(
     [(names, options)] = world.timed
     assert names.split(",") == ["theano-1.0.5/openblas", "theano-1.0.5/pip-default"]
     assert sorted(world.built) == sorted(TWO)
-    assert options.workloads == ("gemm", "elementwise", "check_blas", "logreg", "lstm")
+    assert options.workloads == (
+        "gemm",
+        "elementwise",
+        "check_blas",
+        "logreg",
+        "mlp",
+        "lenet",
+        "lstm",
+    )
     assert (options.rounds, options.threads, options.starts) == (7, "2", 1)
     output = capsys.readouterr()
-    assert "theano-1.0.5: 2 variants, about 9 min\n" in output.err
+    assert "theano-1.0.5: 2 variants, about 12 min\n" in output.err
     assert "ctrl-C stops it, and the same command goes on" in output.err
     assert "stored in results/here-2-cores/" in output.err
     assert output.out == "next: ./invoke publish\n"
@@ -104,6 +112,8 @@ def test_what_is_stored_is_not_timed_again(
     assert "theano-1.0.5: timed already\n" in capsys.readouterr().err
     world.run(quick=False)
     assert len(world.timed) == 2
+    world.run(quick=True, busy=2)
+    assert len(world.timed) == 3, "a result of an idle machine is none beside busy loops"
 
 
 def test_a_result_of_another_machine_does_not_count(

@@ -7,7 +7,7 @@ import pytest
 from stacks.bench import choice, machine, store
 from stacks.bench.result import Run
 from stacks.core.workspace import Workspace
-from unit.helpers.benching import ALIKE, MACHINE, QUICK, SLOW, result, runs, subject
+from unit.helpers.benching import ALIKE, MACHINE, QUICK, SLOW, beside_loops, result, runs, subject
 
 GONE = subject("gone")
 USUAL, OTHER, FOREIGN = subject("openblas"), subject("mkl"), subject("blis", "theano-0.8.2")
@@ -54,3 +54,30 @@ def test_without_a_result_of_this_processor_it_is_openblas(workspace: Workspace)
     assert choice.recommended(workspace)[1] == choice.UNKNOWN
     variant, reason = choice.recommended(workspace, "pytensor-3.3.7")
     assert (variant.id, reason) == ("pytensor-3.3.7/openblas", choice.UNKNOWN)
+
+
+def keep_busy(workspace: Workspace, usual: list[float], other: list[float], **more: object) -> None:
+    found = runs(USUAL, usual, name="mlp step", unit="s")
+    found += runs(OTHER, other, name="mlp step", unit="s")
+    store.write(workspace, result(beside_loops(found), USUAL, OTHER, **more))
+
+
+def test_a_flavour_that_is_slower_beside_busy_loops_is_not_recommended(
+    workspace: Workspace,
+) -> None:
+    keep(workspace, SLOW, QUICK)
+    keep_busy(workspace, [0.1] * 7, [0.1] * 7)
+    assert choice.recommended(workspace)[0].name == "mkl"
+    keep_busy(workspace, [0.1] * 7, [0.2] * 7, began="2026-11-24T05:30:00Z")
+    variant, reason = choice.recommended(workspace)
+    assert variant.name == "openblas"
+    assert reason.endswith(
+        "openblas 40.0, mkl 100; but openblas is faster than mkl in mlp step beside 2 busy loops, "
+        "2 threads"
+    )
+
+
+def test_a_product_beside_busy_loops_is_no_idle_one(workspace: Workspace) -> None:
+    found = [*runs(USUAL, SLOW, name=choice.MEASURE), *runs(OTHER, QUICK, name=choice.MEASURE)]
+    store.write(workspace, result(beside_loops(found), USUAL, OTHER))
+    assert choice.recommended(workspace)[1] == choice.UNKNOWN

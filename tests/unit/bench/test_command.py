@@ -6,7 +6,18 @@ from stacks.bench import command, noise, store
 from stacks.bench.options import BenchOptions
 from stacks.core.errors import StacksError, UsageError
 from stacks.core.workspace import Workspace
-from unit.helpers.benching import BASE, PASSED, answer, candidate, runs, write_report, written
+from unit.helpers.benching import (
+    BASE,
+    PASSED,
+    SLOW,
+    answer,
+    beside_loops,
+    candidate,
+    result,
+    runs,
+    write_report,
+    written,
+)
 
 
 def test_counts_of_threads() -> None:
@@ -75,3 +86,18 @@ def test_results_are_shown_with_warnings(
     assert "warning: " in output.err and "cut off or broken" in output.err
     with pytest.raises(UsageError, match="no results"):
         command.show_results(workspace, "other")
+
+
+def test_the_last_results_idle_and_busy_are_both_shown(
+    workspace: Workspace, capsys: pytest.CaptureFixture[str]
+) -> None:
+    idle = result(runs(BASE, SLOW), BASE)
+    settings = idle.settings.model_copy(update={"busy": 2})
+    later = "2026-11-22T05:30:00Z"
+    store.write(workspace, idle)
+    found = beside_loops(runs(BASE, SLOW))
+    store.write(workspace, result(found, BASE, settings=settings, began=later))
+    command.show_results(workspace)
+    output = capsys.readouterr().out
+    assert "\nGemm, 2 threads, GFLOP/s\n" in output
+    assert "\nGemm beside 2 busy loops, 2 threads, GFLOP/s\n" in output

@@ -77,3 +77,12 @@ def test_each_kind_of_noise_is_a_remark() -> None:
         "the container's CPU limit stopped it for 2.0 s",
         "the cores' clock went from 2000 to 3000 MHz",
     ]
+
+
+def test_the_processor_time_of_a_process(tmp_path: Path) -> None:
+    (tmp_path / "7").mkdir()
+    fields = ["0"] * 40
+    fields[11:13] = [str(2 * TICKS), str(TICKS)]
+    (tmp_path / "7/stat").write_text(f"7 (a (b) c) {' '.join(fields)}")
+    assert noise.processor_seconds(7, tmp_path) == 3
+    assert noise.processor_seconds(8, tmp_path) == 0

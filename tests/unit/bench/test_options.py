@@ -21,6 +21,7 @@ def test_the_defaults() -> None:
     [
         ({"rounds": 2}, "too few rounds"),
         ({"calls": -1}, "positive numbers"),
+        ({"busy": -1}, "positive numbers"),
         ({"workload": "gem"}, "gem"),
     ],
 )

@@ -8,7 +8,7 @@ from stacks.bench.candidates import Candidate
 from stacks.bench.result import Run
 from stacks.core.errors import UsageError
 from stacks.core.workspace import Workspace
-from unit.helpers.benching import candidate, runs
+from unit.helpers.benching import beside_loops, candidate, runs
 
 SLOW = [40.0, 41, 39, 40, 42, 40, 41]
 FAST = [100.0, 104, 98, 101, 103, 99, 100]
@@ -78,3 +78,19 @@ def test_a_variant_that_did_not_verify_is_never_timed(
     output = capsys.readouterr()
     assert "left out: theano-1.0.5/openblas: not verified" in output.err
     assert "mkl is the only verified variant" in output.out
+    recommend.recommend(workspace, [MKL.variant], busy=2)
+    assert [(plan.workloads, plan.busy) for plan in planned] == [
+        (("gemm",), 0),
+        (("gemm", "mlp"), 0),
+        (("gemm", "mlp"), 2),
+    ]
+
+
+def test_idle_and_busy_are_weighed() -> None:
+    found = timed((MKL, FAST), (BLIS, ALIKE))
+    assert recommend.winner_sentences(
+        [*found, *beside_loops(timed((MKL, SLOW), (BLIS, FAST)))], [MKL, BLIS]
+    )[1:] == [
+        "Gemm beside 2 busy loops, 2 threads: blis is the fastest",
+        "Gemm, 2 threads: the fastest idle and beside 2 busy loops: blis",
+    ]

@@ -3,10 +3,13 @@
 from __future__ import annotations
 
 import os
+from collections.abc import Iterator
+from contextlib import contextmanager
 
 import pytest
 
-from stacks.bench import rounds
+from stacks.bench import noise, rounds
+from stacks.bench.busy_loops import BusyLoops, busy_loops
 from stacks.bench.candidates import Candidate
 from stacks.bench.result import Series
 from unit.helpers.benching import plan
@@ -29,3 +32,37 @@ def test_the_first_run_of_each_warms_up_and_is_not_kept(capsys: pytest.CaptureFi
     assert [run.series[0].samples for run in found] == [(3.0,), (4.0,), (5.0,), (6.0,)]
     output = capsys.readouterr().err.splitlines()
     assert output[0] == "warming up ..." and output[1].startswith("round 1 of 2 ... about")
+
+
+def test_busy_loops_run_beside_each_round_unpinned_and_are_no_noise(
+    monkeypatch: pytest.MonkeyPatch,
+) -> None:
+    usable, running, seconds = os.sched_getaffinity(0), list[BusyLoops](), list[float]()
+    read = noise.read
+
+    @contextmanager
+    def started(count: int) -> Iterator[BusyLoops]:
+        with busy_loops(count) as loops:
+            running[:] = [loops]
+            yield loops
+
+    def read_noise(*, living: float) -> noise.Reading:
+        seconds.append(living)
+        return read(living=living)
+
+    def measure(one: Candidate, workload: str, threads: int) -> list[Series]:
+        processes = running[0].processes
+        beside.append([os.sched_getaffinity(process.pid) for process in processes])
+        before = running[0].processor_seconds()
+        while processes and running[0].processor_seconds() == before:
+            pass
+        return [Series(name="Gemm", unit="s", samples=(1.0,))]
+
+    beside: list[list[set[int]]] = []
+    monkeypatch.setattr(rounds, "busy_loops", started)
+    monkeypatch.setattr(noise, "read", read_noise)
+    found = rounds.run(plan("blis", threads=(1,), rounds=1, busy=2), measure).runs
+    assert beside == [[], [usable, usable]], "none while it warms up"
+    assert [run.busy for run in found] == [2]
+    assert seconds[0] == seconds[1] == 0 and seconds[3] > seconds[2], "their time is the bench's own"
+    assert all(process.returncode is not None for process in running[0].processes)

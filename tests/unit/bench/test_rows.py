@@ -1,9 +1,22 @@
 from __future__ import annotations
 
+import statistics
+
 import pytest
 
 from stacks.bench import rows as bench_rows
-from unit.helpers.benching import ALIKE, BASE, FAST, OTHER, QUICK, SLOW, run, runs, subject
+from unit.helpers.benching import (
+    ALIKE,
+    BASE,
+    FAST,
+    OTHER,
+    QUICK,
+    SLOW,
+    beside_loops,
+    run,
+    runs,
+    subject,
+)
 
 
 def test_rows_have_their_ratio_to_the_baseline() -> None:
@@ -91,3 +104,33 @@ def test_a_single_start_is_a_remark() -> None:
         )
         == []
     )
+
+
+def test_figures_beside_busy_loops_are_kept_apart_from_idle_ones() -> None:
+    # Idle, FAST is the fastest; beside the loops BASE is.
+    found = [*runs(BASE, SLOW), *runs(FAST, QUICK)]
+    found += beside_loops([*runs(BASE, QUICK), *runs(FAST, SLOW)])
+    rows = bench_rows.rows(found, [BASE, FAST])
+    assert [(row.measure.title, row.subject) for row in rows] == [
+        ("Gemm, 2 threads", BASE.id),
+        ("Gemm, 2 threads", FAST.id),
+        ("Gemm beside 2 busy loops, 2 threads", BASE.id),
+        ("Gemm beside 2 busy loops, 2 threads", FAST.id),
+    ]
+    ratios = [row.ratio.value for row in rows if row.ratio]
+    assert ratios == [pytest.approx(2.5, abs=0.1), pytest.approx(0.4, abs=0.02)]
+    assert list(bench_rows.winners(found).values()) == [(FAST.id,), (BASE.id,)]
+
+
+@pytest.mark.parametrize(
+    ("unit", "samples", "mean"), [("s", (1.0, 1.0, 4.0), 2.0), ("GFLOP/s", (4.0, 4.0, 1.0), 2.0)]
+)
+def test_beside_busy_loops_the_slow_calls_of_a_round_count(
+    unit: str, samples: tuple[float, ...], mean: float
+) -> None:
+    found = [run(BASE, number, *samples, unit=unit) for number in range(1, 8)]
+    (idle,) = bench_rows.rows(found, [BASE])
+    (busy,) = bench_rows.rows(beside_loops(found, 1), [BASE])
+    assert idle.summary.median == statistics.median(samples)
+    assert busy.summary.median == pytest.approx(mean)
+    assert busy.measure.label == "Gemm beside 1 busy loop"

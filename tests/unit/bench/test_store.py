@@ -82,3 +82,13 @@ def test_a_result_in_another_machines_folder_is_named(workspace: Workspace) -> N
     found, _ = store.read_all(workspace)
     ((place, message),) = store.misplaced(found).items()
     assert place == max(path, other) and "another machine" in message
+
+
+def test_the_installed_command_reads_its_own_results_and_the_published(
+    workspace: Workspace, tmp_path: Path
+) -> None:
+    installed = Workspace(workspace.root, workspace.cache, tmp_path / "home")
+    published, own = written(workspace), written(installed, seconds=61.0)
+    assert own.is_relative_to(tmp_path / "home/results")
+    assert {one.path for one in store.read_all(installed)[0]} == {published, own}
+    assert [one.path for one in store.read_all(workspace)[0]] == [published]

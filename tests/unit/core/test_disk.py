@@ -325,3 +325,26 @@ def test_the_sha256_of_a_file(tmp_path: Path) -> None:
     path = tmp_path / "file"
     path.write_bytes(b"abc" * 1_000_000)
     assert sha256_of(path) == hashlib.sha256(b"abc" * 1_000_000).hexdigest()
+
+
+@pytest.mark.parametrize(
+    ("variables", "folder"),
+    [
+        ({"THEANO_STACKS_HOME": "/mine", "XDG_DATA_HOME": "/data"}, "/mine"),
+        ({"XDG_DATA_HOME": "/data"}, "/data/theano-stacks"),
+        ({"XDG_DATA_HOME": ""}, "/home/me/.local/share/theano-stacks"),
+    ],
+)
+def test_the_home_of_the_installed_command(
+    variables: dict[str, str], folder: str, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setenv("HOME", "/home/me")
+    for name in ("THEANO_STACKS_HOME", "XDG_DATA_HOME"):
+        monkeypatch.delenv(name, raising=False)
+    for name, value in variables.items():
+        monkeypatch.setenv(name, value)
+    assert disk.home_root() == Path(folder)
+    monkeypatch.setattr(disk, "INSTALLED", True)
+    with pytest.raises(DiskError) as caught, explain_disk_errors(Path(folder, "build")):
+        raise PermissionError(errno.EACCES, "no")
+    assert caught.value.fix == "set THEANO_STACKS_HOME to a folder that you may write"

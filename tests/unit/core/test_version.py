@@ -1,10 +1,11 @@
 from __future__ import annotations
 
-import re
 import subprocess
+from importlib.metadata import PathDistribution
 from pathlib import Path
 
 import pytest
+from packaging.version import Version
 
 from stacks.core import version
 from stacks.core.disk import REPOSITORY
@@ -29,9 +30,11 @@ def checkout(tmp_path: Path) -> Path:
     return folder
 
 
-def test_the_version_is_that_of_the_project() -> None:
-    text = (REPOSITORY / "pyproject.toml").read_text()
-    assert re.findall(r'^version = "(.+)"', text, re.M) == [version.VERSION]
+def test_the_project_takes_its_version_from_here() -> None:
+    project = (REPOSITORY / "pyproject.toml").read_text()
+    assert 'dynamic = ["version"]' in project
+    assert '[tool.hatch.version]\npath = "stacks/core/version.py"\n' in project
+    assert str(Version(version.VERSION)) == version.VERSION, "as Python writes it"
 
 
 def test_the_commit_of_a_checkout(checkout: Path) -> None:
@@ -50,3 +53,22 @@ def test_a_copy_without_git_has_no_commit(checkout: Path, tmp_path: Path) -> Non
         folder.mkdir()
         assert version.revision(folder) == (None, True)
         assert version.described(folder) == version.VERSION
+
+
+@pytest.mark.parametrize(
+    ("direct_url", "shown"),
+    [
+        (None, False),
+        ('{"url": "file:///a.whl", "archive_info": {}}', False),
+        ('{"url": "it", "vcs_info": {"vcs": "git", "commit_id": "0123456789abcdef"}}', True),
+    ],
+)
+def test_the_installed_command_has_the_commit_of_its_repository(
+    direct_url: str | None, shown: bool, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    (tmp_path / "METADATA").write_text("Name: theano-stacks\n")
+    if direct_url:
+        (tmp_path / "direct_url.json").write_text(direct_url)
+    monkeypatch.setattr(version, "INSTALLED", True)
+    monkeypatch.setattr(version, "distribution", lambda name: PathDistribution(tmp_path))
+    assert version.described() == version.VERSION + (", commit 0123456789ab" if shown else "")

@@ -5,7 +5,9 @@ from pathlib import Path
 import pytest
 
 from stacks.core.workspace import Workspace
+from stacks.environments import in_use
 from stacks.environments.clean import clean
+from stacks.environments.folders import folder_of_stack
 from stacks.environments.reports import report_path, workload_reports
 from stacks.variants.load import load_variant
 
@@ -57,8 +59,22 @@ def test_a_clean_of_a_stack_removes_its_copies_on_other_flavours(
     text = "summary: mine\nextends: {}\nframework: theano-1.0.5\n"
     copy = tmp_path / "stack.build/flavours/mkl"
     (copy / "stack.build/environment").mkdir(parents=True)
-    (copy / "stack.yaml").write_text(text.format("mkl"))
+    # Of a flavour that was removed since.
+    (copy / "stack.yaml").write_text(text.format("gone"))
     (tmp_path / "stack.yaml").write_text(text.format("openblas"))
     clean(workspace, [load_variant(workspace, str(tmp_path))], cache=False)
     assert not copy.parent.exists()
     assert (tmp_path / "stack.yaml").exists()
+
+
+def test_a_copy_in_use_stays(workspace: Workspace, tmp_path: Path) -> None:
+    text = "summary: mine\nextends: {}\nframework: theano-1.0.5\n"
+    copy = tmp_path / "stack.build/flavours/mkl"
+    copy.mkdir(parents=True)
+    (copy / "stack.yaml").write_text(text.format("gone"))
+    (tmp_path / "stack.yaml").write_text(text.format("openblas"))
+    stack = load_variant(workspace, str(tmp_path))
+    lock = in_use.lock_of(folder_of_stack(copy / "stack.yaml"))
+    with in_use.hold_exclusive(lock, "it"), pytest.raises(in_use.InUseError, match="flavours/mkl"):
+        clean(workspace, [stack], cache=False)
+    assert copy.exists()

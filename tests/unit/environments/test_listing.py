@@ -5,9 +5,11 @@ from typing import Any
 
 import pytest
 
+from stacks.core.errors import StaleError
 from stacks.core.workspace import Workspace
 from stacks.environments import listing, ready, reports
-from stacks.variants.load import load_variant
+from stacks.environments.folders import folder_of
+from stacks.variants.load import all_variants, load_variant
 from stacks.variants.variant import Variant
 
 
@@ -88,3 +90,32 @@ def test_what_is_slow_on_this_machine_is_said_once(
     listing.show(workspace, variants)
     last = capsys.readouterr().out.splitlines()[-1]
     assert last == "theano-1.0.5/mkl, theano-1.0.5/mkl-amdlibm: MKL is slow here"
+
+
+def test_a_line_has_80_columns_whatever_the_state(
+    workspace: Workspace, monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
+) -> None:
+    every = all_variants(workspace)
+    timings = [timing(f"Gemm {dtype} 5000", 1234.5) for dtype in ("float64", "float32")]
+    for variant in every:
+        report(workspace, variant, json.dumps({"ok": True, "timings": timings}))
+    monkeypatch.setattr(ready, "keys_of", lambda workspace, variants: ["key"] * len(variants))
+    monkeypatch.setattr(ready, "key_in", lambda target: "key")
+    listing.show(workspace, every)
+    lines = capsys.readouterr().out.splitlines()
+    assert len(lines) > len(every) and max(map(len, lines)) <= 80
+    assert any("no device 2" in line and line.endswith("  1234.5  1234.5") for line in lines)
+
+
+@pytest.mark.parametrize(
+    ("key", "folder", "state"),
+    [("key", True, "yes"), ("another", True, "old"), ("key", False, "no"), (None, False, "stale")],
+)
+def test_whether_it_is_built(
+    key: str | None, folder: bool, state: str, workspace: Workspace, variant: Variant,
+    monkeypatch: pytest.MonkeyPatch,
+) -> None:  # fmt: skip
+    if folder:
+        folder_of(workspace, variant).mkdir(parents=True)
+    monkeypatch.setattr(ready, "key_in", lambda target: "key" if folder else None)
+    assert listing._state(workspace, variant, key or StaleError("it")) == state

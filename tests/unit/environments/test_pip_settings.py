@@ -7,6 +7,7 @@ from pathlib import Path
 
 import pytest
 
+from stacks.channel.settings_files import CONSTRAINTS
 from stacks.environments import pip_settings
 
 SITE = "lib/python{}/site-packages"
@@ -35,7 +36,7 @@ def test_the_constraints_are_the_installed_packages(tmp_path: Path) -> None:
     (tmp_path / SITE.format("3.9") / "six-1.16.0.egg-info").write_text(old)
     final = Path("/final place/100 %é")
     pip_settings.write(tmp_path, final, "3.9")
-    text = (tmp_path / pip_settings.CONSTRAINTS).read_text()
+    text = (tmp_path / CONSTRAINTS).read_text()
     assert [line for line in text.splitlines() if not line.startswith("#")] == [
         f"NumPy==1.22.4,{pip_settings.HINT}",
         f"pip==26.0.1,{pip_settings.HINT}",

@@ -1,47 +1,19 @@
 from __future__ import annotations
 
-import configparser
 import json
-import shutil
-import subprocess
-import sys
 from pathlib import Path
 
 import pytest
-from pydantic import ValidationError
 
+from stacks.channel.settings_files import MODULES
 from stacks.core.errors import UsageError
 from stacks.core.workspace import Workspace
 from stacks.environments import settings
-from stacks.variants.files import FlavourFile, Processor
 from stacks.variants.load import load_variant
 from stacks.variants.variant import Variant
 from unit.helpers.starts import PACKAGES
 
 LINKED = "-lblas_threads -lopenblas"
-
-
-def flags(text: str) -> dict[str, str]:
-    parser = configparser.ConfigParser()
-    parser.read_string(text)
-    return {f"{s}.{k}": v for s in parser.sections() for k, v in parser.items(s)}
-
-
-def test_the_rc_file_as_theano_reads_it(variant: Variant) -> None:
-    place = Path("/a b/é")
-    assert flags(settings.rc_text(variant, settings.flags_of(variant, place))) == {
-        "blas.ldflags": "-lblas_threads -lopenblas",
-        "global.base_compiledir": "/a b/é/var/compiledir",
-        "global.cxx": "g++",
-        "global.device": "cpu",
-        **({"global.floatx": "float64"} if "floatX" in variant.theano_flags() else {}),
-    }
-
-
-def test_a_percent_sign_comes_through_theanos_interpolation(variant: Variant) -> None:
-    assert flags(settings.rc_text(variant, {"gcc.cxxflags": "-D%s=%%"})) == {
-        "gcc.cxxflags": "-D%s=%%"
-    }
 
 
 @pytest.mark.parametrize("name", ["a:b", "a%b", "a\\b", "a;b", "a\nb"])
@@ -138,87 +110,13 @@ def test_flags_are_compared_by_one_spelling(workspace: Workspace, home: Path) ->
     ]
 
 
-def test_pytensor_has_no_device(workspace: Workspace, home: Path) -> None:
-    assert "device" not in settings.flags_of(load_variant(workspace, "mkl", "pytensor-3.3.7"), home)
-
-
-# What a file of envs/ may hold, and each language has a meaning for.
-NASTY = 'it\'s "quoted" """ $HOME `id` $(id) %s %(x)s {prefix}/x {0} \\ # [global] a=b: c, d'
-
-
-def nasty(variant: Variant) -> Variant:
-    """Return a variant whose every free text is nasty, but valid."""
-    assert variant.blas
-    processor = Processor(vendor=NASTY, family=0, flags=(NASTY,), environment={"A": NASTY})
-    blas = variant.blas.model_copy(update={"ldflags": NASTY, "processors": (processor,)})
-    changes = {"summary": NASTY, "flags": {"gcc.cxxflags": NASTY}, "variables": {"NASTY": NASTY}}
-    return Variant.model_validate({**dict(variant), **changes, "blas": blas})
-
-
-def test_nasty_values_come_out_of_theanos_parser_as_they_are(variant: Variant) -> None:
-    text = settings.rc_text(nasty(variant), settings.flags_of(nasty(variant), Path("/p")))
-    found = flags(text)
-    assert found["gcc.cxxflags"] == found["blas.ldflags"] == NASTY
-    assert sorted(found) == [
-        "blas.ldflags", "gcc.cxxflags", "global.base_compiledir", "global.cxx", "global.device",
-        "global.floatx",
-    ]  # fmt: skip
-
-
-@pytest.mark.parametrize("flag", ["DEFAULT.cxx", "floatX\n", "a]\n[global]\ncxx"])
-def test_a_flag_cannot_open_another_section(variant: Variant, flag: str) -> None:
-    with pytest.raises(ValidationError):
-        FlavourFile.model_validate_json(json.dumps({"summary": "a", "flags": {flag: "evil"}}))
-
-
-def pythons() -> list[str]:
-    """Return this Python, and Python 2.7 where the machine has it."""
-    old = shutil.which("python2.7")
-    # A version manager has a program of this name that finds no Python.
-    usable = old and subprocess.run([old, "-c", ""], env={}, capture_output=True).returncode == 0
-    return [sys.executable, *([old] if old and usable else [])]
-
-
-@pytest.mark.parametrize("python", pythons())
-def test_nasty_values_come_out_of_the_hook_as_they_are(
-    variant: Variant, tmp_path: Path, python: str
-) -> None:
-    prefix = tmp_path / "prefix"
-    site_packages = prefix / "lib/python3.9/site-packages"
-    site_packages.mkdir(parents=True)
-    settings.write(nasty(variant), prefix, prefix, PACKAGES)
-    hook = (site_packages / f"{settings.HOOK}.py").read_bytes()
-    program = (
-        "import os, runpy, sys, json\n"
-        f"sys.prefix = sys.base_prefix = {str(prefix)!r}\n"
-        "found = runpy.run_path(sys.argv[1])\n"
-        "sys.stdout.write(json.dumps([os.environ['NASTY'], found['PROCESSORS']]))\n"
-    )
-    path = tmp_path / "hook.py"
-    path.write_bytes(hook)
-    done = subprocess.run(
-        [python, "-c", program, str(path)], capture_output=True, text=True, check=False, env={}
-    )
-    assert done.stderr == ""
-    value, [processor] = json.loads(done.stdout)
-    assert value == NASTY.replace("{prefix}", str(prefix))
-    assert processor == [NASTY, "0", [NASTY], [["A", NASTY]]]
-
-
 @pytest.mark.parametrize("kind", ["hard link", "link"])
 def test_settings_are_not_written_through_a_packages_file(
     kind: str, variant: Variant, tmp_path: Path
 ) -> None:
     prefix, cached = tmp_path / "hostile", tmp_path / "cached"
     cached.write_text("another environment's")
-    site_packages = f"lib/python{variant.framework.python}/site-packages"
-    names = (
-        settings.RC_FILE,
-        settings.EXPECTATION,
-        f"{site_packages}/{settings.HOOK}.py",
-        f"{site_packages}/{settings.COMPILE_HOOK}.py",
-        f"{site_packages}/theano-stacks.pth",
-    )
+    names = (settings.EXPECTATION, MODULES)
     for name in names:
         (prefix / name).parent.mkdir(parents=True, exist_ok=True)
         if kind == "link":
@@ -226,7 +124,7 @@ def test_settings_are_not_written_through_a_packages_file(
         else:
             (prefix / name).hardlink_to(cached)
     packages = [{"name": "python", "version": "3.9.1", "sha256": "00", "manager": "conda"}]
-    settings.write(variant, prefix, prefix, packages)
+    settings.write(variant, prefix, prefix, packages, tmp_path / "modules")
     assert cached.read_text() == "another environment's"
     assert all((prefix / name).stat().st_nlink == 1 for name in names)
     assert not any((prefix / name).is_symlink() for name in names)

@@ -6,6 +6,8 @@ import json
 import os
 import re
 import signal
+import subprocess
+import sys
 from contextlib import nullcontext
 from pathlib import Path
 
@@ -85,6 +87,26 @@ def test_a_damaged_environment_is_not_started(
         assert json.loads(path.read_text())["checks"][0]["name"] == "files"
 
 
+@pytest.mark.parametrize("status", [0, 1])
+def test_a_brief_verification_has_a_table_only_where_it_fails(
+    status: int,
+    workspace: Workspace,
+    variant: Variant,
+    tmp_path: Path,
+    capfd: pytest.CaptureFixture[str],
+) -> None:
+    report = json.dumps({"ok": not status, "checks": [{"status": "fail" if status else "pass"}]})
+    script = f"""\
+while [ "$1" != --json ]; do shift; done
+echo '{report}' >"$2"
+echo the table
+exit {status}"""
+    prefix = with_python(tmp_path / "environment", script)
+    with pytest.raises(VerifyError, match="failed") if status else nullcontext():
+        verification.verify_variant(workspace, variant, prefix, brief=True)
+    assert capfd.readouterr().out == ("the table\n" if status else "")
+
+
 def test_the_last_report_of_an_environment_without_a_name_is_removed(
     workspace: Workspace, variant: Variant, kept: Path, prefix: Path
 ) -> None:
@@ -102,6 +124,8 @@ def test_without_a_manifest_and_an_expectation_it_cannot_run(
     assert caught.value.exit_code == 2 and kept.read_text() == "{}"
 
 
+# The header of a program for a little-endian machine, up to the machine's number.
+ELF = "\x7fELF\2\1\1" + 9 * "\0" + "\2\0"
 PASS, FAIL = (
     {"name": "x", "status": status, "detail": "", "fix": None} for status in ("pass", "fail")
 )
@@ -141,25 +165,58 @@ def test_a_program_that_does_not_verify_never_passes(
 
 
 @pytest.mark.parametrize(
-    ("content", "what", "found"),
+    ("content", "what", "found", "fix"),
     [
-        ("#!/bin/sh\n", "is no Python$", "''"),
-        ("#!/bin/sh\necho 42 and more", "is no Python$", "'42 and more"),
-        ("#!/bin/sh\necho broken >&2\nexit 3", "is no Python that starts: .*\nbroken", "status 3"),
-        ("#!/bin/sh\nexec sleep 1000", "is no Python that starts: ", "it still ran"),
-        ("\x7fELF of another machine", "Exec format error\n.*no program for this machine", "None"),
-        ("#!/nowhere", "No such file or directory\n.*check the spelling", "None"),
+        ("#!/bin/sh\n", "^python is no Python$", "''", "give another"),
+        ("#!/bin/sh\necho 42 and more", "^python is no Python$", "'42 and more", "give another"),
+        ("#!/bin/sh\necho 2.6", "^python is too old$", "Python 2.6", "give another"),
+        ("#!/bin/sh\necho 3.3", "^python is too old$", "Python 3.3", "give another"),
+        ("#!/bin/sh\necho broken >&2\nexit 3", "Python that starts: .*\nbroken", "3", "look at"),
+        ("#!/bin/sh\nkill -SEGV $$", "Python that starts: ", "-11", "look at"),
+        ("#!/bin/sh\nexec sleep 1000", "Python that starts: ", "it still ran", "look at"),
+        (ELF + "\x28\0", "Exec format error", "a program for armv7l", "give an inter"),
+        (ELF + "\x09\x09", "Exec format error", "for ELF machine 2313", "give an inter"),
+        ("hello", "Exec format error", "neither a program nor a script", "give an inter"),
+        ("#!/nowhere", "No such file", "names a program that is not there", "give an inter"),
     ],
 )
 def test_what_is_no_python_is_refused(
-    content: str, what: str, found: str, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+    content: str, what: str, found: str, fix: str, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     monkeypatch.setattr(verification, "ANSWER", 0.5)
+    monkeypatch.chdir(tmp_path)
     add(tmp_path, "python", content, 0o555)
     with pytest.raises(UsageError) as caught:
-        verification.verify_python(str(tmp_path / "python"))
-    assert re.search(what, str(caught.value), re.MULTILINE) and found in str(caught.value.found)
-    assert caught.value.exit_code == 2
+        # Not the one on PATH.
+        verification.verify_python("./python")
+    error = caught.value
+    assert error.exit_code == 2
+    assert re.search(what.replace("^", r"^\./"), str(error), re.MULTILINE)
+    assert found in str(error.found) and str(error.fix).startswith(fix) and error.expected
+
+
+def test_a_path_that_is_no_program_is_refused(tmp_path: Path) -> None:
+    add(tmp_path, "text", "hello", 0o444)
+    for name, found, fix in (
+        ("text", "may not be executed", "give an"),
+        ("missing", "nothing there", "check the spelling"),
+        ("text/below", "nothing there", "check the spelling"),
+    ):
+        with pytest.raises(UsageError, match=f"cannot run .*/{name}: ") as caught:
+            verification.verify_python(str(tmp_path / name))
+        assert found in str(caught.value.found) and str(caught.value.fix).startswith(fix)
+    with pytest.raises(UsageError, match="cannot run no-such-python: ") as caught:
+        verification.verify_python("no-such-python")
+    assert caught.value.found == "nothing there"
+    with pytest.raises(UsageError, match="is a folder") as caught:
+        verification.verify_python(str(tmp_path))
+    assert caught.value.fix == f"give the interpreter: {tmp_path}/bin/python"
+    assert caught.value.expected and caught.value.exit_code == 2
+
+
+def test_every_python_answers_the_probe() -> None:
+    done = subprocess.run([sys.executable, "-c", verification.PROBE], capture_output=True)
+    assert done.stdout == b"42\n"
 
 
 def test_the_suite_ends_with_a_killed_builder(tmp_path: Path) -> None:

@@ -62,7 +62,7 @@ def test_the_text_goes_to_standard_output(capsys: pytest.CaptureFixture[str]) ->
     use.export.body(None, variant="openblas", as_="compose")
     out, err = capsys.readouterr()
     assert out.startswith("# OpenBLAS for BLAS") and "image: theano-openblas:1.0.5\n" in out
-    assert err.startswith("use it: ./invoke build --variant openblas ")
+    assert err.startswith("next: ./invoke build --variant openblas ")
     assert "docker compose -f compose.yaml run --rm theano" in err
 
 

@@ -1,6 +1,7 @@
 from __future__ import annotations
 
 from dataclasses import replace
+from pathlib import Path
 
 import pytest
 
@@ -26,6 +27,11 @@ def test_another_channel_is_not_served(subject: MakeSubject) -> None:
     other = replace(mkl, lock=replace(mkl.lock, channel="https://example.org/forge"))
     assert with_channel(mkl, "conda") == "while `./invoke serve` runs: conda"
     assert with_channel(other, "conda") == "conda"
+    stack = replace(
+        mkl, variant=mkl.variant.model_copy(update={"file": Path("/my code/stack.yaml")})
+    )
+    serving = "./invoke serve --variant '/my code/stack.yaml'"
+    assert with_channel(stack, "conda") == f"while `{serving}` runs: conda"
 
 
 def test_no_image_has_another_channels_packages(subject: MakeSubject) -> None:

@@ -89,6 +89,10 @@ def runs(of: Subject, values: Sequence[float], **series: Any) -> list[Run]:
     return [run(of, number, value, **series) for number, value in enumerate(values, 1)]
 
 
+def beside_loops(found: Sequence[Run], busy: int = 2) -> list[Run]:
+    return [one.model_copy(update={"busy": busy}) for one in found]
+
+
 def missing(of: Subject, number: int = 0) -> Missing:
     return Missing(
         subject=of.id, name="ntm, numba", threads=2, round=number, limit=300.0, processor=286.7

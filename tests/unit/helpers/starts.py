@@ -3,14 +3,25 @@
 from __future__ import annotations
 
 import json
+import re
 import subprocess
 import sys
 from pathlib import Path
 
-from stacks.environments import settings
+from stacks.channel.settings_files import FOLDER, PLACEHOLDER, files_of
 from stacks.variants.variant import Variant
 
 PACKAGES = [{"name": "python", "version": "3.9.2", "sha256": "0" * 64, "manager": "conda"}]
+
+
+def install_settings(variant: Variant, prefix: Path) -> None:
+    """Write a variant's settings as a conda client does."""
+    for name, text in files_of(variant).items():
+        path = prefix / re.sub(
+            "^site-packages", f"lib/python{variant.framework.python}/site-packages", name
+        )
+        path.parent.mkdir(parents=True, exist_ok=True)
+        path.write_text(text.replace(PLACEHOLDER, str(prefix)), encoding="utf-8")
 
 
 def variables_after(
@@ -21,8 +32,8 @@ def variables_after(
     before: code that stands for the system. venv: the virtual environment on top, whose Python it
     is.
     """
-    if not (prefix / settings.FOLDER).is_dir():
-        settings.write(variant, prefix, prefix, list(PACKAGES))
+    if not (prefix / FOLDER).is_dir():
+        install_settings(variant, prefix)
     folder = prefix / f"lib/python{variant.framework.python}/site-packages"
     code = (
         f"import io, json, os, sys; sys.base_prefix = {str(prefix)!r}; "

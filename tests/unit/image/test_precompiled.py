@@ -11,9 +11,9 @@ from pathlib import Path
 
 import pytest
 
+from stacks.channel.settings_files import HOOK
 from stacks.core.errors import UsageError
 from stacks.core.workspace import Workspace
-from stacks.environments.settings import HOOK
 from stacks.image import precompiled
 from stacks.variants.load import load_variant
 from unit.helpers.checkout import CHECKOUT
@@ -83,7 +83,10 @@ def test_the_first_start_copies_the_warm_modules_to_a_folder_of_the_users(image:
     settings = image.settings()
     place = settings.parent
     assert place == image.tmp / f"theano-{os.getuid()}" / f"openblas-0123-{precompiled.MARCH}"
-    assert settings.read_text() == f"[global]\nbase_compiledir = {place / 'theano-stacks'}\n"
+    assert settings.read_text() == (
+        f"[global]\nbase_compiledir = {place / 'theano-stacks'}\ncompiledir_format = compiledir\n"
+        f"[gcc]\ncxxflags = -march={precompiled.MARCH}\n"
+    )
     module = place / "theano-stacks/compiledir/tmp1/module.so"
     assert module.read_text() == "warm"
     # The framework throws away modules that were not used for a month.

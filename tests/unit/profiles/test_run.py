@@ -53,7 +53,9 @@ def test_a_workload_ends_with_a_killed_profile(tmp_path: Path) -> None:
 def test_the_error_for_an_unknown_workload_lists_the_known_ones() -> None:
     with pytest.raises(UsageError, match="no workload ntn") as caught:
         profile_runs.check_workload("ntn")
-    assert "ntm, gibbs, scan_gc, scan_outside, lstm, logreg, check_blas" in str(caught.value)
+    assert "ntm, gibbs, scan_gc, scan_outside, lstm, logreg, mlp, lenet, check_blas" in str(
+        caught.value
+    )
 
 
 @pytest.mark.parametrize(

@@ -125,7 +125,17 @@ def test_the_commands_and_options_of_jobs_exist() -> None:
         if not line.lstrip().startswith("#")
         for match in re.finditer(r"\./invoke ([a-z-]+)([^|;]*)", line)
     ]
-    expected = {"build", "bench", "matrix", "results", "publish", "publish-channel", "pin", "docs"}
+    expected = {
+        "build",
+        "bench",
+        "matrix",
+        "results",
+        "publish",
+        "publish-channel",
+        "pin",
+        "release",
+        "docs",
+    }
     assert {name for name, _ in commands} == expected
     for name, rest in commands:
         assert set(re.findall(r"--([a-z-]+)", rest)) <= flags[name], f"{name} {rest}"
@@ -137,6 +147,7 @@ def test_only_a_release_and_the_issue_of_the_sources_write() -> None:
         "alive.yml: issue",
         "channel.yml: publish",
         "channel.yml: release",
+        "release.yml: files",
         "release.yml: image",
         "release.yml: tags",
         "variants.yml: page",
@@ -146,7 +157,8 @@ def test_only_a_release_and_the_issue_of_the_sources_write() -> None:
     assert content("release.yml")[True] == {"push": {"tags": ["v*"]}}
     assert writing["alive.yml: issue"]["permissions"] == {"issues": "write"}
     # What may open issues or add to the repository runs no code of the checkout.
-    for name in writing.keys() - {"channel.yml: publish", "release.yml: image"}:
+    built = {"channel.yml: publish", "release.yml: files", "release.yml: image"}
+    for name in writing.keys() - built:
         assert not any("checkout" in step.get("uses", "") for step in writing[name]["steps"]), name
 
 

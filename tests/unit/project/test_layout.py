@@ -42,6 +42,8 @@ EXCEPTIONS = {
     "verify/workloads/gibbs.py": WORKLOAD,
     "verify/workloads/logreg.py": TIMED,
     "verify/workloads/lstm.py": WORKLOAD,
+    "verify/workloads/lenet.py": WORKLOAD,
+    "verify/workloads/mlp.py": WORKLOAD,
     "verify/workloads/model.py": WORKLOAD,
     "verify/workloads/ntm.py": WORKLOAD,
     "verify/workloads/scan_gc.py": WORKLOAD,

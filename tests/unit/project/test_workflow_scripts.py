@@ -149,14 +149,41 @@ def test_without_images_there_are_no_tags(runner: Runner) -> None:
 def test_a_second_run_finds_the_release(runner: Runner, exists: bool) -> None:
     (runner.folder / "pushed").mkdir()
     (runner.folder / "pushed" / "a.sbom.json").write_text("{}")
+    (runner.folder / "files").mkdir()
+    (runner.folder / "files" / "SHA256SUMS").touch()
+    (runner.folder / "images.txt").touch()
     runner.program("gh", f'[ "$2" = create ] && exit {int(exists)}; exit 0')
     done = runner.run(
         "release.yml", "tags", "Make the release", GITHUB_REF_NAME="v1", GITHUB_REPOSITORY="me/it"
     )
     assert done.returncode == 0
     assert runner.calls[-1] == (
-        "gh release upload v1 --repo me/it --clobber images.txt pushed/a.sbom.json"
+        "gh release upload v1 --repo me/it --clobber files/SHA256SUMS pushed/a.sbom.json images.txt"
     )
+
+
+@pytest.mark.parametrize("tag", ["v1.0.0rc1", "v1.0.0"])
+def test_a_release_without_images_has_its_files(runner: Runner, tag: str) -> None:
+    (runner.folder / "files").mkdir()
+    (runner.folder / "files" / "SHA256SUMS").touch()
+    runner.program("gh", "true")
+    done = runner.run(
+        "release.yml", "tags", "Make the release", GITHUB_REF_NAME=tag, GITHUB_REPOSITORY="me/it"
+    )
+    assert done.returncode == 0
+    create, upload = runner.calls
+    assert create.endswith(f"--notes-file files/NOTES.md{' --prerelease' * ('rc' in tag)}")
+    assert upload == f"gh release upload {tag} --repo me/it --clobber files/SHA256SUMS"
+
+
+@pytest.mark.parametrize("same", [True, False])
+def test_the_files_of_a_release_are_made_twice(runner: Runner, same: bool) -> None:
+    invoke_that(runner, f'mkdir -p "$3" && echo {"same" if same else "$3"} >"$3/SHA256SUMS"')
+    done = runner.run(
+        "release.yml", "files", "Write the files of the release", GITHUB_REF_NAME="v1"
+    )
+    assert (done.returncode == 0) is same
+    assert runner.calls[0] == "invoke release --to build/release --tag v1"
 
 
 def invoke_that(runner: Runner, script: str) -> None:

@@ -4,8 +4,8 @@ from pathlib import Path
 from typing import Any
 
 from stacks.bench import store
-from stacks.publish import article, markdown
-from unit.helpers.benching import BASE, FAST, OTHER, result, runs, subject
+from stacks.publish import article, markdown, page
+from unit.helpers.benching import BASE, FAST, OTHER, beside_loops, result, runs, subject
 from unit.helpers.publishing import at, keep, read
 
 
@@ -39,3 +39,18 @@ def test_a_step_of_another_graph_is_marked(tmp_path: Path) -> None:
     (ours,) = article.ours(read(tmp_path))
     assert [step.interval for step in ours.steps] == ["", "another graph"]
     assert "| mkl | 20.0 | 0.500 | another graph |" in markdown.document(read(tmp_path), {})
+
+
+def test_a_session_beside_busy_loops_does_not_replace_an_idle_one(tmp_path: Path) -> None:
+    keep(tmp_path)
+    found = beside_loops(runs(BASE, [2.0] * 7, name="ntm step", unit="s"))
+    found += beside_loops(runs(FAST, [1.0] * 7, name="ntm step", unit="s"))
+    late = "2026-11-23T05:30:00Z"
+    store.write(at(tmp_path), result(found, BASE, FAST, began=late, settings=_settings(busy=2)))
+    busy, idle = read(tmp_path)
+    assert (busy.result.settings.busy, idle.result.settings.busy) == (2, 0)
+    assert "2 busy loops beside every round" in busy.method and "busy" not in idle.method
+    assert "2 busy loops beside every round" in markdown.document([busy, idle], {})
+    text = page.document([busy, idle], {})
+    assert "<td>ntm step beside 2 busy loops</td>" in text and "<td>ntm step</td>" not in text
+    assert article.ours([busy]) == []

@@ -10,7 +10,7 @@ from stacks.bench import store
 from stacks.core.errors import StaleError
 from stacks.publish import command, summary
 from stacks.publish.current import CurrentLock
-from unit.helpers.benching import BASE, FAST, missing, result, runs, subject
+from unit.helpers.benching import BASE, FAST, beside_loops, missing, result, runs, subject
 from unit.helpers.publishing import GEMM, WITH_PEAK, at, keep, read
 
 LOCKS = {BASE.id: CurrentLock("a" * 64, 80_400_000), FAST.id: CurrentLock("f" * 64, 10**6)}
@@ -74,3 +74,15 @@ def test_a_lock_that_has_changed_since_is_named(
     with pytest.raises(StaleError, match=r"^theano-1\.0\.5/fast: the lock has changed") as raised:
         command.check(at(tmp_path))
     assert "./invoke bench --all" in str(raised.value)
+
+
+def test_figures_beside_busy_loops_have_columns_of_their_own(tmp_path: Path) -> None:
+    keep(tmp_path)
+    found = [*runs(BASE, [1.0] * 7, name=GEMM), *runs(FAST, [4.0] * 7, name=GEMM)]
+    busy = result(beside_loops(found), BASE, FAST, machine=WITH_PEAK, began=LATER)
+    settings = busy.settings.model_copy(update={"busy": 2})
+    store.write(at(tmp_path), busy.model_copy(update={"settings": settings}))
+    [one] = summary.summaries(read(tmp_path), LOCKS)
+    assert one.heads == ("Gemm 2000, float64", "Gemm 2000, float64 beside 2 busy loops")
+    assert [cell.figure for cell in one.rows[1].cells] == ["5 GFLOP/s, 50%", "4 GFLOP/s"]
+    assert summary.headline([one]).startswith("Gemm 2000, float64 with theano-1.0.5/fast: 2.50 ")

@@ -1,7 +1,12 @@
 from __future__ import annotations
 
+import base64
+import csv
+import email
+import hashlib
 import os
 import shutil
+import stat
 import subprocess
 import sys
 import zipfile
@@ -11,6 +16,7 @@ import pytest
 
 from stacks.core.disk import REPOSITORY
 from stacks.core.errors import UsageError
+from stacks.core.version import VERSION
 from stacks.core.workspace import Workspace
 from stacks.publish import verify_app
 
@@ -28,7 +34,12 @@ def run(app: Path, *words: str) -> subprocess.CompletedProcess[str]:
     )
 
 
-def test_the_same_files_give_the_same_bytes(app: Path, tmp_path: Path) -> None:
+@pytest.fixture
+def wheel(workspace: Workspace, tmp_path: Path) -> Path:
+    return verify_app.write(workspace, tmp_path, wheel=True)
+
+
+def test_the_same_files_give_the_same_bytes(app: Path, wheel: Path, tmp_path: Path) -> None:
     other = tmp_path / "other"
     shutil.copytree(REPOSITORY / "verify", other / "verify")
     shutil.copy(REPOSITORY / "LICENSE", other)
@@ -40,9 +51,12 @@ def test_the_same_files_give_the_same_bytes(app: Path, tmp_path: Path) -> None:
     old = os.umask(0o077)
     try:
         verify_app.write(Workspace(other, tmp_path), tmp_path / "second.pyz")
+        second = verify_app.write(Workspace(other, tmp_path), other, wheel=True)
     finally:
         os.umask(old)
     assert (tmp_path / "second.pyz").read_bytes() == app.read_bytes()
+    assert second.read_bytes() == wheel.read_bytes()
+    assert stat.S_IMODE(second.stat().st_mode) == 0o644
 
 
 def test_a_folder_is_not_replaced(workspace: Workspace, tmp_path: Path) -> None:
@@ -56,6 +70,40 @@ def test_a_folder_is_not_replaced(workspace: Workspace, tmp_path: Path) -> None:
     written.mkdir()
     with pytest.raises(UsageError, match="cannot be written there"):
         verify_app.write(workspace, tmp_path / "folder")
+
+
+def test_a_wheel_has_the_name_that_pip_asks_for(workspace: Workspace, tmp_path: Path) -> None:
+    assert verify_app.write(workspace, tmp_path / verify_app.WHEEL).name == verify_app.WHEEL
+    for name, is_wheel in (("blas.whl", False), ("blas.pyz", True)):
+        with pytest.raises(UsageError, match="pip does not install a wheel of this name") as caught:
+            verify_app.write(workspace, tmp_path / name, wheel=is_wheel)
+        assert caught.value.fix == f"name its folder: ./invoke verify-app --wheel {tmp_path}"
+        assert not (tmp_path / name).exists()
+
+
+def test_the_record_of_the_wheel_lists_every_file(app: Path, wheel: Path) -> None:
+    with zipfile.ZipFile(wheel) as archive, zipfile.ZipFile(app) as suite:
+        info = f"blas_verify-{VERSION}.dist-info"
+        files = {name: archive.read(name) for name in archive.namelist()}
+        rows = {name: row for name, *row in csv.reader(files[f"{info}/RECORD"].decode().split())}
+        assert rows.pop(f"{info}/RECORD") == ["", ""]
+        assert set(rows) == set(files) - {f"{info}/RECORD"}
+        for name, (digest, size) in rows.items():
+            sha256 = base64.urlsafe_b64encode(hashlib.sha256(files[name]).digest()).decode()
+            assert (digest, size) == (f"sha256={sha256.rstrip('=')}", str(len(files[name])))
+        for name in set(suite.namelist()) - {"LICENSE"}:
+            assert files[f"blas_verify/{name}"] == suite.read(name)
+        assert files[f"{info}/LICENSE"] == suite.read("LICENSE")
+
+
+def test_the_wheel_describes_itself(wheel: Path) -> None:
+    with zipfile.ZipFile(wheel) as archive:
+        info = zipfile.Path(archive, f"blas_verify-{VERSION}.dist-info/")
+        metadata = email.message_from_string((info / "METADATA").read_text())
+        assert (metadata["Name"], metadata["Version"]) == ("blas-verify", VERSION)
+        assert "Requires-Dist" not in metadata
+        tags = email.message_from_string((info / "WHEEL").read_text()).get_all("Tag")
+        assert tags == ["py2-none-any", "py3-none-any"]
 
 
 def test_it_holds_the_whole_suite_and_the_licence(app: Path) -> None:

@@ -39,4 +39,4 @@ def test_a_build_ends_with_the_command_to_run(
     monkeypatch.setattr(verify, "verify_variant", lambda *given, **options: print("the table"))
     monkeypatch.setattr(docker, "build", lambda *given, **options: "theano-openblas:1")
     environments.build.body(None, variant="openblas", **options)
-    assert capsys.readouterr().out.splitlines()[-1] == f"run it: {command}"
+    assert capsys.readouterr().out.splitlines()[-1] == f"next: {command}"

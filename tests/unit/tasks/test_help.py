@@ -36,12 +36,12 @@ def parse(*words: str) -> int | str | None:
     return 0
 
 
-@pytest.fixture(scope="module")
-def texts() -> dict[str, str]:
+def texts_of(prelude: str = "") -> dict[str, str]:
     """Return the help of each task, of one new process: invoke gives the options' texts once."""
     code = (
         "import io, json, sys; from contextlib import redirect_stdout\n"
         "sys.path[:0] = sys.argv[1:]\n"
+        f"{prelude}\n"
         "from unit.tasks.test_help import Parsing\n"
         "program = Parsing(name='Invoke', binary='./invoke')\n"
         "program.run(['./invoke', '--search-root', sys.argv[1], 'list'], exit=False)\n"
@@ -58,6 +58,11 @@ def texts() -> dict[str, str]:
     return found
 
 
+@pytest.fixture(scope="module")
+def texts() -> dict[str, str]:
+    return texts_of()
+
+
 @pytest.mark.parametrize("name", NAMES)
 def test_each_task_has_help_and_examples_that_can_be_read(
     name: str, texts: dict[str, str], capsys: pytest.CaptureFixture[str]
@@ -71,6 +76,14 @@ def test_each_task_has_help_and_examples_that_can_be_read(
     for example in shown:
         assert example.split()[0] == name
         assert parse(*shlex.split(example)) == 0, capsys.readouterr().err
+
+
+def test_the_help_of_the_installed_command_has_its_name_in_80_columns() -> None:
+    texts = texts_of("from stacks.core import console; console.INSTALLED = True")
+    assert texts.keys() == set(NAMES)
+    for text in texts.values():
+        assert text.startswith("Usage: theano-stacks ") and "./invoke" not in text
+        assert max(map(len, text.splitlines())) <= task_help.WIDTH, text
 
 
 @pytest.mark.parametrize(

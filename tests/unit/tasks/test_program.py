@@ -1,5 +1,8 @@
 from __future__ import annotations
 
+import os
+import pty
+import re
 import subprocess
 import sys
 
@@ -109,3 +112,20 @@ def test_what_an_interrupt_leaves_half_made_prints_nothing() -> None:
     done = subprocess.run(command, capture_output=True, text=True, check=False, timeout=60)
     assert done.returncode == 130
     assert done.stderr == "\ninterrupted; what was finished is kept\n"
+
+
+@pytest.mark.parametrize("variables", [{}, {"NO_COLOR": "1"}])
+@pytest.mark.parametrize("terminal", [True, False])
+def test_an_error_has_colours_on_a_terminal_only(terminal: bool, variables: dict[str, str]) -> None:
+    screen, error = pty.openpty() if terminal else os.pipe()
+    try:
+        words = [sys.executable, "-I", "-c", RUN, "bild"]
+        environment = {"PATH": os.defpath, "TERM": "xterm", **variables}
+        status = subprocess.run(words, env=environment, stderr=error, check=False).returncode
+        shown = os.read(screen, 10_000).decode()
+    finally:
+        os.close(screen)
+        os.close(error)
+    assert status == 2 and "there is no task 'bild'" in shown
+    # NO_COLOR leaves bold type.
+    assert bool(re.search("\x1b\\[[0-9;]*3[0-7]", shown)) is (terminal and not variables)

@@ -109,6 +109,7 @@ def test_extends_lays_one_over_the_other(workspace: Workspace, envs: Path, write
         "p",
         "python 3.9.*",
         "q",
+        "theano-settings=2=*_0_two",
     )
 
 

@@ -48,8 +48,35 @@ def test_a_stack_is_its_flavour_with_more(workspace: Workspace, file: Path) -> N
         **plain.theano_flags(), "floatX": "float32", "optimizer": "fast_run"
     }  # fmt: skip
     assert variant.environment() == {**plain.environment(), "A": "b"}
-    assert set(variant.conda_specs()) == {*plain.conda_specs(), "six"}
+    settings = {name for name in variant.conda_specs() if name.startswith("theano-settings")}
+    assert set(variant.conda_specs()) - settings == {
+        "six", *(name for name in plain.conda_specs() if not name.startswith("theano-settings"))
+    }  # fmt: skip
     assert (variant.summary, variant.id) == ("mine", "theano-1.0.5/my-pr-ject")
+
+
+def test_a_stack_has_its_flavours_settings_unless_it_changes_them(
+    workspace: Workspace, file: Path
+) -> None:
+    flavour = load_variant(workspace, "openblas").settings_label
+    labels = []
+    for more in (
+        "pip: [six]\npackages: [six]\n",
+        "floatX: float64\nflags: {device: cpu}\n",
+        "floatX: float32\n",
+        "flags: {optimizer: fast_run}\n",
+        "environment: {A: b}\n",
+        "environment: {A: c}\n",
+    ):
+        file.write_text(TEXT + more)
+        labels.append(load_variant(workspace, str(file)).settings_label)
+    assert labels[:2] == [flavour, flavour]
+    assert len({flavour, *labels[2:]}) == 5
+    file.rename(file.parent / "other.yaml")
+    moved = load_variant(workspace, str(file.parent / "other.yaml"))
+    assert moved.settings_label == labels[-1], "not of the file's name"
+    file.write_text((TEXT + "environment: {A: c}\n").replace("openblas", "mkl"))
+    assert load_variant(workspace, str(file)).settings_label not in labels
 
 
 def test_all_lies_beside_it(workspace: Workspace, file: Path) -> None:

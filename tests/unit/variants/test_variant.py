@@ -57,7 +57,7 @@ def test_a_pip_flavour_takes_its_packages_from_pip(
     assert variant.id == "theano-2/base"
     assert variant.baseline
     assert variant.blas is None
-    assert variant.conda_specs() == ("gxx", "python 3.9.*")
+    assert variant.conda_specs() == ("gxx", "python 3.9.*", "theano-settings=2=*_0_base")
     assert variant.pip_requirements() == ("six==1.16.0", "numpy==1.22.4", "Theano==2")
 
 
@@ -114,6 +114,7 @@ def test_a_conda_flavour_takes_all_from_conda(
         "numpy ==1.22.4",
         "python 3.9.*",
         "theano ==1",
+        "theano-settings=1=*_0_openblas",
     )
     assert variant.pip_requirements() == ()
     assert variant.theano_flags()["blas.ldflags"] == "-lopenblas"

@@ -21,7 +21,8 @@ def test_the_whole_table() -> None:
         report.failed("Ger in C", "so is it", FIX),
     )
     assert table.render(content, 60) == (
-        "pip-openblas: theano 1.0.5, Python 3.9.2, on A processor (2 cores)\n"
+        "pip-openblas: theano 1.0.5, Python 3.9.2, on A processor (2\n"
+        "cores)\n"
         "\n"
         "pass  blas.ldflags  -lopenblas\n"
         "fail  Gemv in C     it is Py\n"
@@ -73,7 +74,7 @@ def test_the_verdict_says_what_is_slow_on_this_machine() -> None:
     assert table.verdict(content).endswith(": 1 checks passed; MKL is slow here")
 
 
-@pytest.mark.parametrize(("columns", "width"), [("72", 72), ("0", 100), ("wide", 100), ("", 100)])
+@pytest.mark.parametrize(("columns", "width"), [("72", 72), ("0", 80), ("wide", 80), ("", 80)])
 def test_the_width_is_that_of_columns(
     columns: str, width: int, monkeypatch: pytest.MonkeyPatch
 ) -> None:
@@ -89,3 +90,16 @@ def test_characters_that_the_encoding_lacks_become_question_marks(
     monkeypatch.setattr(sys, "stdout", io.TextIOWrapper(output, encoding="ascii"))
     table.show("libé\n")
     assert output.getvalue() == b"lib?\n"
+
+
+@pytest.mark.parametrize(
+    ("terminal", "no_color", "colour"), [(True, "", True), (True, "1", False), (False, "", False)]
+)
+def test_colours_are_for_a_terminal_without_NO_COLOR(  # noqa: N802
+    terminal: bool, no_color: str, colour: bool, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    output = io.StringIO()
+    monkeypatch.setattr(output, "isatty", lambda: terminal)
+    monkeypatch.setattr(sys, "stdout", output)
+    monkeypatch.setenv("NO_COLOR", no_color)
+    assert table.wants_colour() is colour

@@ -53,6 +53,12 @@ def test_kernels_for_the_best_instruction_set_pass(name: str, kernel: str) -> No
     assert (found.status, found.detail) == ("pass", f"{kernel}, for AVX-512")
 
 
+def test_the_variable_that_selects_the_kernels_is_named(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setenv("BLIS_ARCH_TYPE", "0")
+    assert kernels.check(context("blis", "skx")).detail == "skx, for AVX-512, by BLIS_ARCH_TYPE=0"
+    assert kernels.check(context("openblas", "SkylakeX")).detail == "SkylakeX, for AVX-512"
+
+
 def test_slow_kernels_fail_and_the_fix_is_a_command(tmp_path: Path) -> None:
     (path := tmp_path / "lib.so").write_bytes(b"\0Haswell\0SkylakeX\0")
     found = kernels.check(context("openblas", "Haswell", path))

@@ -12,6 +12,7 @@ from unit.helpers.verification import context
 serving = suite_module("blas.serving")
 bindings = suite_module("blas.bindings")
 library = suite_module("blas.library")
+fixes = suite_module("core.fixes")
 
 COMPILED, NUMPY = "/compiled/module.so", "/site-packages/numpy/core.so"
 OPENBLAS = {"name": "openblas", "ldflags": "-lopenblas", "libraries": ["libopenblas*"]}
@@ -51,6 +52,7 @@ def test_the_framework_calls_a_known_library(monkeypatch: pytest.MonkeyPatch) ->
 
 
 def test_an_unknown_library_fails_in_a_diagnosis(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(fixes, "blas_link_flags", lambda: "-lopenblas")
     found = check(monkeypatch, [(COMPILED, "/lib/libblas.so")], name=library.UNKNOWN)
     assert found.status == "fail"
     assert found.detail.endswith("not known as a library with fast kernels")

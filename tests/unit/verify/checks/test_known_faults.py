@@ -11,6 +11,7 @@ def context(name: str, value: bool = False) -> SimpleNamespace:
         name=name,
         amdlibm_flag="lib.amdlibm",
         flags_variable=f"{name.upper()}_FLAGS",
+        rc_variable="PYTENSORRC",
         rc_file=f"~/.{name}rc",
         spelled=lambda flag: flag.replace(".", "__"),
         flag={"lib.amdlibm": value}.get,

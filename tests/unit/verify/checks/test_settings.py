@@ -10,27 +10,6 @@ from unit.helpers.verification import context
 settings = importlib.import_module("verify.checks.settings")
 
 
-def test_flags_are_split_as_the_frameworks_split_them() -> None:
-    assert settings.flags_of("a=1,blas.ldflags='-lx -ly', blas__b=2,junk") == {
-        "a": "1",
-        "blas.ldflags": "-lx -ly",
-        "blas.b": "2",
-    }
-
-
-def test_the_last_file_wins_and_flags_come_before_files(
-    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
-) -> None:
-    first, last = tmp_path / "first", tmp_path / "last"
-    first.write_text("[blas]\nldflags = -la\n")
-    last.write_text("# mine\n[blas]\nldflags: -lb\n")
-    monkeypatch.setenv("THEANORC", f"{first}:{last}")
-    assert settings.source_of(context(), "blas.ldflags") == (str(last), "-lb")
-    named = context(user_flags="blas.ldflags=-lc")
-    assert settings.source_of(named, "blas.ldflags") == ("THEANO_FLAGS", "-lc")
-    assert settings.source_of(context(), "floatX") == (None, None)
-
-
 def test_a_setting_without_a_source_needs_the_environment_activated(
     tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
@@ -65,7 +44,7 @@ def test_a_setting_of_a_configuration_file_is_removed_from_there(
     assert check.detail == (
         "linker=py turns off compiled code or optimisation; cxx is empty: nothing can be compiled"
     )
-    assert check.fix.startswith(f"remove from {path}:\n[global]\nlinker = py; install a C++")
+    assert check.fix.startswith(f"remove from {path}:\n[global]\nlinker = py\ninstall a C++")
 
 
 def test_spaces_and_the_case_of_truth_values_do_not_matter() -> None:

@@ -1,7 +1,9 @@
 """What to do about a failed check."""
 
 import importlib
+import sys
 from pathlib import Path
+from types import SimpleNamespace
 
 import pytest
 
@@ -29,13 +31,6 @@ def test_the_hashed_file_name_of_a_compiled_module_is_left_out() -> None:
 
 def test_an_error_without_a_message() -> None:
     assert fixes.explain(MemoryError()) == "MemoryError: "
-
-
-def test_the_last_configuration_file_wins(monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setenv("THEANORC", "/etc/theanorc:/home/me/theanorc")
-    assert fixes.config_file(context()) == "/home/me/theanorc"
-    monkeypatch.delenv("THEANORC")
-    assert fixes.config_file(context()) == "~/.theanorc"
 
 
 def test_a_library_in_the_prefix_is_linked_from_there(
@@ -74,6 +69,24 @@ def test_ldflags_in_the_flags_variable_are_removed_first(no_library: None) -> No
     assert "then remove blas.ldflags from THEANO_FLAGS, then put these lines" in fix
 
 
+def test_a_line_fits_the_file_as_it_is(
+    no_library: None, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    path = tmp_path / "theanorc"
+    monkeypatch.setenv("THEANORC", str(path))
+    where = context(user_flags="blas.ldflags=-lx")
+    # The frameworks do not read a file that has a section, or an option, twice.
+    for content, fix in {
+        "[blas]\nldflags = -lx\n": f"in {path}, put ldflags = -la",
+        "[blas]\n": f"put this line into {path}, below [blas]:\nldflags = -la",
+        "[global]\n": f"put these lines into {path}:\n[blas]\nldflags = -la",
+    }.items():
+        path.write_text(content)
+        assert fixes.setting_fix(context(), "blas.ldflags", "-la") == fix
+        removed = f"remove blas.ldflags from THEANO_FLAGS, then {fix}"
+        assert fixes.setting_fix(where, "blas.ldflags", "-la") == removed
+
+
 def test_an_environments_own_ldflags_are_put_back(no_library: None) -> None:
     expectation = {"blas": {"ldflags": "-lmkl_rt"}}
     assert fixes.ldflags_fix(context(expectation=expectation)) == (
@@ -90,3 +103,41 @@ def test_an_environments_own_ldflags_come_back_when_the_flags_variable_has_none(
 def test_a_missing_compiler_is_installed_or_its_flag_removed(no_library: None) -> None:
     assert fixes.compiler_fix(context(user_flags="mode=x, cxx=")) == "remove cxx= from THEANO_FLAGS"
     assert "Ubuntu: g++" in fixes.compiler_fix(context(user_flags="gcc.cxxflags=-O3"))
+
+
+def test_a_compiler_that_a_file_turns_off(
+    no_library: None, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    path = tmp_path / "theanorc"
+    monkeypatch.setenv("THEANORC", str(path))
+    path.write_text("[global]\ncxx =\n")
+    assert fixes.compiler_fix(context()) == f"remove from {path}:\n[global]\ncxx = "
+
+
+@pytest.mark.parametrize(
+    ("conda", "pip", "fix"),
+    [
+        ("numpy-1.0-0.json", True, "\nconda install 'libblas=*=*openblas'"),
+        ("python-3.9-0.json", True, "\n'/a b/python' -m pip install --force-reinstall --no-deps "),
+        (None, False, "\nuv pip install --python '/a b/python' --reinstall --no-deps "),
+    ],
+)
+def test_numpy_comes_from_where_it_came(
+    conda: str | None, pip: bool, fix: str, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    if conda:
+        (tmp_path / "conda-meta").mkdir()
+        (tmp_path / "conda-meta" / conda).touch()
+    numpy = SimpleNamespace(__file__=str(tmp_path / "numpy/__init__.py"), __version__="2.1")
+    monkeypatch.setitem(sys.modules, "numpy", numpy)
+    monkeypatch.setattr(fixes.sys, "prefix", str(tmp_path))
+    monkeypatch.setattr(fixes.sys, "executable", "/a b/python")
+    monkeypatch.setattr(fixes, "is_installed", lambda name: pip)
+    monkeypatch.setattr(fixes.sys, "base_prefix", str(tmp_path))
+    monkeypatch.setattr(fixes.sysconfig, "get_path", lambda name: str(tmp_path))
+    assert fix in fixes.numpy_fix()
+    (tmp_path / "EXTERNALLY-MANAGED").touch()
+    assert conda == "numpy-1.0-0.json" or " --break-system-packages --no-deps" in fixes.numpy_fix()
+    # pip writes into a virtual environment.
+    monkeypatch.setattr(fixes.sys, "prefix", str(tmp_path / "venv"))
+    assert "--break-system-packages" not in fixes.numpy_fix()

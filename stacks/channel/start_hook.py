@@ -1,6 +1,6 @@
 """The modules of an environment that run at each start of its Python, as templates.
 
-settings.py fills them in; what they set holds however Python is started.
+settings_files.py fills them in; what they set holds however Python is started.
 """
 
 from __future__ import annotations
@@ -31,19 +31,40 @@ PATH = os.environ.get("PATH", os.defpath).split(os.pathsep)
 FIRST = [SCRIPTS] if sys.prefix == PREFIX else [os.path.join(sys.prefix, "bin"), SCRIPTS]
 if PATH[: len(FIRST)] != FIRST:
     os.environ["PATH"] = os.pathsep.join(FIRST + PATH)
+
+
+def _bytes(path):
+    return path if isinstance(path, bytes) else os.fsencode(path)
+
+
+def _url(path):
+    """Return the address of a file: pip's settings separate by blanks."""
+    codes = bytearray(_bytes(path))
+    return "file://" + "".join(chr(c) if chr(c) in UNQUOTED else "%%%02X" % c for c in codes)
+
+
+UNQUOTED = "ABCDEFGHIJKLMNOPQRSTUVWXYZabcdefghijklmnopqrstuvwxyz0123456789_.-~/"
 # pip reads this environment's pip.conf, but not in a virtual environment, and a variable replaces
 # it. The constraints of another environment end here.
 GIVEN = os.environ.get("PIP_CONSTRAINT", "").split()
+CONSTRAINTS = os.path.join(PREFIX, {constraints!r})
 if GIVEN or sys.prefix != PREFIX:
-    OTHER = [name for name in GIVEN if not name.endswith("/{constraints_file}")]
-    os.environ["PIP_CONSTRAINT"] = " ".join(OTHER + [{constraints!r}])
+    HELD = [name for name in GIVEN if not name.endswith("/" + {constraints!r})]
+    # An environment that another conda client made has none.
+    if os.path.exists(CONSTRAINTS):
+        HELD.append(_url(CONSTRAINTS))
+    os.environ["PIP_CONSTRAINT"] = " ".join(HELD)
 WRITABLE = os.access(os.path.join(PREFIX, "var"), os.W_OK)
 for name, value in {environment!r}:
     # A folder to keep things in is of no use to a person who may not write to it.
     if WRITABLE or not value.startswith("{{prefix}}/var/"):
         os.environ.setdefault(name, value.replace("{{prefix}}", PREFIX))
-# Where environments share compiled modules; bytes, whatever the path has in it.
-MODULES = {modules!r}
+# Where environments share compiled modules: the builder writes it, whatever the path has in it.
+try:
+    with open(os.path.join(PREFIX, {modules!r}), "rb") as file:
+        MODULES = file.read()
+except (IOError, OSError):
+    MODULES = b""
 if not isinstance(MODULES, str):
     MODULES = os.fsdecode(MODULES)
 if MODULES and os.access(os.path.dirname(MODULES), os.W_OK):
@@ -97,16 +118,18 @@ def _processor():
     except (IOError, OSError):
         pass
     family = fields.get("cpu family", "")
-    return fields.get("vendor_id"), family, set(fields.get("flags", "").split())
+    flags = set(fields.get("flags", "").split())
+    return fields.get("vendor_id"), int(family) if family.isdigit() else 0, flags
 
 
 PROCESSORS = {processors!r}
 if PROCESSORS:
     VENDOR, FAMILY, FLAGS = _processor()
-for vendor, family, flags, variables in PROCESSORS:
-    if (vendor, family) == (VENDOR, FAMILY) and FLAGS.issuperset(flags):
+for flags, known, variables in PROCESSORS:
+    if FLAGS.issuperset(flags) and FAMILY > dict(known).get(VENDOR, -1):
         for name, value in variables:
             os.environ.setdefault(name, value)
+        break
 
 THREADS = {threads!r}
 if THREADS and not any(os.environ.get(name) for name in THREADS):
@@ -123,7 +146,7 @@ COMPILE_SOURCE = '''\
 
 import os
 
-from {hook} import OWN, PREFIX, _words
+from {hook} import OWN, PREFIX, _bytes, _words
 
 
 def _is_own(folder):
@@ -141,8 +164,7 @@ def _is_own(folder):
 
 def _own_compile_folder():
     """Return a folder for what Theano compiles, in this person's cache or in TMPDIR; or None."""
-    path = PREFIX if isinstance(PREFIX, bytes) else os.fsencode(PREFIX)
-    name = "%s-%08x" % (os.path.basename(PREFIX), zlib.crc32(path) & 0xFFFFFFFF)
+    name = "%s-%08x" % (os.path.basename(PREFIX), zlib.crc32(_bytes(PREFIX)) & 0xFFFFFFFF)
     cache = os.environ.get("XDG_CACHE_HOME") or os.path.join(HOME, ".cache")
     temporary = os.environ.get("TMPDIR") or "/tmp"
     for base in (

@@ -1,0 +1,23 @@
+"""The installed command `theano-stacks`: ./invoke from the package of the wheel."""
+
+from __future__ import annotations
+
+import os
+import sys
+from pathlib import Path
+
+# The last lines of the script `invoke`.
+PROGRAM = """import sys
+sys.path.insert(0, sys.argv.pop(1))
+from stacks.tasks.program import main
+main()"""
+
+
+def main() -> None:
+    """Become the same program as that of `./invoke`.
+
+    -I: neither the folder that the user stands in nor PYTHONPATH may shadow a module.
+    """
+    root = str(Path(__file__).resolve().parents[2])
+    words = [sys.executable, "-I", "-c", PROGRAM, root, *sys.argv[1:]]
+    os.execv(sys.executable, words)  # noqa: S606

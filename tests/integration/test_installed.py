@@ -1,0 +1,157 @@
+"""The wheel in a venv that nobody may write to, without the checkout."""
+
+from __future__ import annotations
+
+import os
+import signal
+import socket
+import subprocess
+import sys
+import sysconfig
+from dataclasses import dataclass
+from pathlib import Path
+from shutil import copytree, rmtree
+
+import pytest
+
+from integration.tiny import Tiny
+from stacks.core.disk import REPOSITORY, sha256_of
+from stacks.core.version import VERSION
+from stacks.core.workspace import Workspace
+from stacks.publish import release
+
+
+@dataclass
+class Command:
+    """The installed command, for the two small variants, and a user's home folder."""
+
+    venv: Path
+    home: Path
+    cache: Path
+
+    @property
+    def site(self) -> Path:
+        [site] = self.venv.glob("lib/python*/site-packages")
+        return site
+
+    def files(self) -> dict[str, str]:
+        """Return the digest of each file that was installed."""
+        paths = sorted(path for path in self.site.rglob("*") if path.is_file())
+        return {str(path.relative_to(self.site)): sha256_of(path) for path in paths}
+
+    def start(self, *words: str, **variables: str) -> subprocess.Popen[str]:
+        return subprocess.Popen(
+            [self.venv / "bin/theano-stacks", *words],
+            cwd=self.home,
+            env={
+                "PATH": os.defpath,
+                "HOME": str(self.home),
+                "THEANO_STACKS_CACHE": str(self.cache),
+                "PIP_INDEX_URL": "http://127.0.0.1:9/simple",
+                "DEBIAN_MIRROR": "http://127.0.0.1:9/debian",
+                **variables,
+            },
+            stdout=subprocess.PIPE,
+            stderr=subprocess.PIPE,
+            text=True,
+            start_new_session=True,
+        )
+
+    def __call__(self, *words: str, **variables: str) -> subprocess.CompletedProcess[str]:
+        process = self.start(*words, **variables)
+        out, err = process.communicate()
+        assert "Traceback" not in err, err
+        return subprocess.CompletedProcess(words, process.returncode, out, err)
+
+    def output(self, *words: str) -> str:
+        done = self(*words)
+        assert done.returncode == 0, done.stderr
+        return done.stdout
+
+
+@pytest.fixture(scope="module")
+def command(tiny_model: Tiny, tmp_path_factory: pytest.TempPathFactory) -> Command:
+    root = tmp_path_factory.mktemp("installed")
+    release.release(Workspace(REPOSITORY, root / "cache"), root / "release")
+    [wheel] = (root / "release").glob("*.whl")
+    subprocess.run([sys.executable, "-m", "venv", "--without-pip", root / "venv"], check=True)
+    command = Command(root / "venv", root / "home, é", tiny_model.cache)
+    python = str(command.venv / "bin/python")
+    pip = [sys.executable, "-m", "pip", "--python", python, "install"]
+    subprocess.run([*pip, "--quiet", "--no-index", "--no-deps", wheel], check=True)
+    # The wheel's dependencies are those of the venv that runs the tests.
+    (command.site / "dependencies.pth").write_text(sysconfig.get_paths()["purelib"] + "\n")
+    rmtree(command.site / "theano_stacks/envs")
+    copytree(tiny_model.envs, command.site / "theano_stacks/envs")
+    command.home.mkdir()
+    for path in (command.venv, *command.venv.rglob("*")):
+        if not path.is_symlink():
+            path.chmod(path.stat().st_mode & ~0o222)
+    return command
+
+
+def test_it_has_the_tasks_of_a_checkout(command: Command) -> None:
+    listed = command.output("--list")
+    assert {"build", "recommend", "publish-channel"} <= set(listed.split())
+    for words in ((), ("--help",), ("build", "--help")):
+        text = command.output(*words)
+        assert "theano-stacks" in text and "./invoke" not in text
+    assert command.output("version") == f"theano-stacks {VERSION}\n"
+    assert command("bild").stderr.endswith("did you mean `theano-stacks build`?\n")
+
+
+def test_it_builds_and_runs_in_the_users_home_and_writes_nowhere_else(command: Command) -> None:
+    before = command.files()
+    # The verification has nothing to verify: the framework is six.
+    built = command("build", "--variant", "by-conda")
+    assert "could not be verified" in built.stderr
+    ran = command("run", "--variant", "by-conda", "--", "python", "-c", "import six; print(6 * 7)")
+    assert (ran.returncode, ran.stdout) == (0, "42\n")
+    home = command.home / ".local/share/theano-stacks"
+    assert (home / "build/prefixes/tiny/by-conda/bin/python").exists()
+    [row] = [line for line in command.output("list").splitlines() if "by-conda" in line]
+    assert row.split() == ["by-conda", "tiny", "yes", "-"]
+    own = command("run", "-v", "by-conda", "--", "true", THEANO_STACKS_HOME=str(command.home / "x"))
+    assert own.returncode == 2 and "fix:      theano-stacks build --variant by-conda" in own.stderr
+    assert f"removing {home}/build/prefixes" in command.output("clean")
+    assert command.files() == before
+    assert {path.name for path in command.home.iterdir()} == {".local"}
+
+
+def test_a_stack_is_written_and_a_lock_exported(command: Command) -> None:
+    shown = command.output("init", "model", "--extends", "by-conda")
+    assert "next: theano-stacks lock --variant model/stack.yaml\n" in shown
+    assert "./invoke" not in (command.home / "model/stack.yaml").read_text()
+    exported = command.output("export", "--variant", "by-conda", "--as", "environment")
+    assert "- python=2.7" in exported
+
+
+@pytest.mark.parametrize("task", ["lock", "pin", "render"])
+def test_what_edits_the_project_needs_a_checkout(command: Command, task: str) -> None:
+    done = command(task)
+    assert done.returncode == 2
+    assert "fix:      run it in a checkout of the project\n" in done.stderr
+
+
+@pytest.mark.parametrize("task", ["build", "vendor"])
+def test_ctrl_c_ends_a_fetch_in_one_line(command: Command, tmp_path: Path, task: str) -> None:
+    words = {
+        "build": ["build", "--variant", "by-conda"],
+        "vendor": ["vendor", str(tmp_path / "carried"), "--variants", "by-conda"],
+    }
+    with socket.create_server(("127.0.0.1", 0)) as mirror:
+        # It takes the connection, and never answers.
+        mirror.settimeout(120)
+        process = command.start(
+            *words[task],
+            THEANO_STACKS_CACHE=str(tmp_path / "cache"),
+            THEANO_STACKS_CHANNEL=f"http://127.0.0.1:{mirror.getsockname()[1]}/channel",
+        )
+        connection, _ = mirror.accept()
+        with connection:
+            # As a terminal does it: to all processes of the foreground.
+            os.killpg(process.pid, signal.SIGINT)
+            out, err = process.communicate(timeout=30)
+    assert (process.returncode, out) == (130, "")
+    assert err.endswith("\ninterrupted; what was finished is kept\n") and "Traceback" not in err
+    assert not (tmp_path / "carried").exists()
