@@ -38,10 +38,18 @@ def build(workspace: Workspace, folder: Path) -> None:
         written = site_source.write(workspace.root, source)
         (source / "conf.py").write_bytes((workspace.root / "docs/conf.py").read_bytes())
         with fixed_umask(), replace_atomically(folder) as new:
-            words = [python, "-I", "-m", "sphinx", "--quiet", "--no-color", "--builder", "html"]
-            folders = ["--doctree-dir", temporary / "doctrees", source, new]
-            environment = reproducible.environment(temporary)
-            call([*words, "--warning-file", warnings, *folders], env=environment)
+            words: list[str | Path] = [
+                python,
+                "-I",
+                "-m",
+                "sphinx",
+                "--quiet",
+                "--no-color",
+                "--builder",
+                "html",
+            ]
+            words += ["--warning-file", warnings, "--doctree-dir", temporary / "doctrees"]
+            call([*words, source, new], env=reproducible.environment(temporary))
             if faults := faults_of(warnings.read_text(), source, written):
                 raise PagesError(
                     f"the documentation has {plural(len(faults), 'fault')}",
@@ -80,8 +88,8 @@ def serve(folder: Path, port: int) -> None:
 
 
 class _Handler(http.server.SimpleHTTPRequestHandler):
-    def log_request(self, code: object = "-", size: object = "-") -> None:
-        """Print nothing for a successful request."""
+    def log_message(self, format: str, *args: object) -> None:
+        """Print nothing: the browser shows what is missing."""
 
 
 def _require_replaceable(folder: Path) -> None:

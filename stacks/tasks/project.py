@@ -83,6 +83,7 @@ def schema(context: Context, check: bool = False) -> None:
         "check": "write nothing; fail where a page of the reference is stale",
     },
     protects=("build",),
+    in_checkout=True,
 )
 def docs(
     context: Context, to: str = "", serve: bool = False, port: int = 8000, check: bool = False
