@@ -102,7 +102,7 @@ def test_of_a_setting_in_a_virtual_environment(
 def test_of_a_slow_library_that_the_flags_name(prefix: Prefix, linkable: Path, home: Path) -> None:
     source = 'extern "C" { void dgemm_() {} void sgemm_() {} void dgemv_() {} void sgemv_() {} }'
     compiled(prefix("theano-1.0.5", "openblas"), home, "libslow.so", source)
-    slow = f"blas.ldflags=-L{home} -lslow -Wl,-rpath\\,{home}"
+    slow = f"blas.ldflags=-L{home} -lslow -Wl\\,-rpath\\,{home}"
     fixes = mend(linkable, ("library",), home, None, THEANO_FLAGS=slow)
     assert "lead to it; remove blas.ldflags from THEANO_FLAGS, then put" in fixes[0]
 
