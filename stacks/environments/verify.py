@@ -195,8 +195,11 @@ def _no_program(python: str, command: str, error: OSError) -> UsageError:
 
 def _contents(path: Path) -> str:
     """Return what a file is that the system cannot execute."""
-    with path.open("rb") as file:
-        header = file.read(20)
+    try:
+        with path.open("rb") as file:
+            header = file.read(20)
+    except OSError:
+        return "a file that you may not read"
     if not header.startswith(b"\x7fELF"):
         return "neither a program nor a script with a first line that names one"
     number = int.from_bytes(header[18:20], "big" if header[5:6] == b"\2" else "little")
