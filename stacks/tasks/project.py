@@ -16,7 +16,7 @@ from stacks.tasks.task import task
         "unit": "unit tests: no network (half a minute)",
         "integration": "real channel, locks, environments, verification; interrupted, damaged and "
         "concurrent builds (17 min)",
-        "images": "images, with and without an engine (2.5 min)",
+        "images": "images, with and without an engine (8 min)",
         "browser": "the page of timings, the documentation and a notebook in Chromium (2 min)",
         "examples": "the programs of examples/, each in its environment (5 min)",
         "faults": "this many random faults: kills, damage, bad mirrors, full disks, hostile "
