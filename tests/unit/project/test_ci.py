@@ -135,7 +135,6 @@ def test_the_commands_and_options_of_jobs_exist() -> None:
         "publish-channel",
         "pin",
         "release",
-        "docs",
     }
     assert {name for name, _ in commands} == expected
     for name, rest in commands:
