@@ -7,12 +7,13 @@ needs of the files that the scripts would write is written here.
 from __future__ import annotations
 
 import hashlib
+import io
 import json
 import os
 import re
 import shutil
 import tarfile
-from collections.abc import Mapping
+from collections.abc import Callable, Mapping
 from pathlib import Path
 
 from pydantic import Field
@@ -99,12 +100,26 @@ def tar(workspace: Workspace) -> Path:
 
     Raises FetchError or IntegrityError if a package is not available as pinned, DiskError.
     """
+    return _stored(workspace, lambda target: write(workspace, target))
+
+
+def put(workspace: Workspace, archive: io.BufferedIOBase) -> None:
+    """Put the base, a tar archive that this code made elsewhere, into the cache."""
+
+    def copy(target: Path) -> None:
+        with target.open("wb") as file:
+            shutil.copyfileobj(archive, file, 1 << 20)
+
+    _stored(workspace, copy)
+
+
+def _stored(workspace: Workspace, write_to: Callable[[Path], None]) -> Path:
     folder = workspace.cache / "bases" / key(workspace)
     with hold_lock(folder, "the base of images"):
         if not _is_sound(folder):
             with replace_atomically(folder) as new:
                 new.mkdir(parents=True)
-                write(workspace, new / ARCHIVE)
+                write_to(new / ARCHIVE)
                 (new / DIGEST).write_text(sha256_of(new / ARCHIVE))
     return folder / ARCHIVE
 

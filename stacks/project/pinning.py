@@ -9,7 +9,7 @@ from stacks.core.console import next_step
 from stacks.core.errors import StaleError, UsageError
 from stacks.core.workspace import Workspace
 from stacks.environments import kernel
-from stacks.image import base
+from stacks.image import base, builder
 from stacks.locks import requirements, uv
 from stacks.sources import suites
 from stacks.sources.debian_archive import DebRequest
@@ -30,7 +30,7 @@ def source_packages(workspace: Workspace) -> set[DebRequest]:
 
 
 def required_sources(workspace: Workspace) -> tuple[set[DebRequest], set[FileRequest]]:
-    """Return every deb and file that the recipes, the images' base and notebooks need.
+    """Return every deb and file that the recipes, the images and notebooks need.
 
     With them are the wheel that has the addresses of Debian's archive, and the table of its suites
     (for `pin --alive`).
@@ -39,6 +39,8 @@ def required_sources(workspace: Workspace) -> tuple[set[DebRequest], set[FileReq
     content = base.read_base_file(workspace)
     debs = {DebRequest(s.suite, n) for s in sources if isinstance(s, Debs) for n in s.debs}
     debs |= {DebRequest(content.suite, name) for name in (*content.debs, suites.PACKAGE)}
+    static = builder.read_builder_file(workspace)
+    debs.add(DebRequest(static.suite, static.deb))
     files = {FileRequest(s.project, s.version, s.file) for s in sources if isinstance(s, IndexFile)}
     files |= {
         FileRequest(*requirements.release_of(name), name)

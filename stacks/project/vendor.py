@@ -1,6 +1,7 @@
 """`./invoke vendor`: a folder with all that some environments are made of, for use offline.
 
-    DIR/channel/    the packages, as a channel that any conda client reads
+    DIR/channel/    the packages, as a channel that any conda client reads; with --images, what
+                    the Dockerfiles build with is in DIR/channel/image (stacks/image/builder.py)
     DIR/sources/    the files that pip installs; with --sources those of the packages, too
     DIR/tools/      the wheels of requirements.lock, for the Python that runs this
     DIR/vendor.sha256    the digest of each file, as sha256sum prints it
@@ -28,14 +29,14 @@ from stacks.core.process import CommandError, call
 from stacks.core.reproducible import EPOCH
 from stacks.core.workspace import Workspace
 from stacks.environments import kernel
+from stacks.image import builder
 from stacks.locks import lock
 from stacks.locks.locked import entries_of, packages_of
 from stacks.sources.fetch import fetch
 from stacks.sources.pins import Pin
-from stacks.sources.vendored import VARIABLE, vendored_folder, vendored_path
+from stacks.sources.vendored import CHANNEL, DIGESTS, VARIABLE, vendored_folder, vendored_path
 from stacks.variants.variant import Variant
 
-DIGESTS = "vendor.sha256"
 REQUIREMENTS = REPOSITORY / "requirements.lock"
 # Nearly all bytes are compressed already.
 COMPRESSION_LEVEL = 3
@@ -48,12 +49,14 @@ def vendor(
     *,
     sources: bool = False,
     notebooks: bool = False,
+    images: bool = False,
     archive: Path | None = None,
 ) -> None:
     """Write the folder, in place of a vendored folder that is there.
 
-    sources: also the pinned sources of the packages. notebooks: also ipykernel. archive: also
-    write the folder as one .tar.zst file. Raises UsageError if something else is there.
+    sources: also the pinned sources of the packages. notebooks: also ipykernel. images: also what
+    the Dockerfiles build with. archive: also write the folder as one .tar.zst file. Raises
+    UsageError if something else is there.
     """
     _require_replaceable(folder, archive)
     channel = read_channel(workspace)
@@ -67,13 +70,15 @@ def vendor(
     packages = packages_of(workspace, channel, entries)
     with step("vendor", display_path(folder)), fixed_umask(), replace_atomically(folder) as new:
         for path, package in packages.items():
-            _copy(package, new / "channel" / path)
+            _copy(package, new / CHANNEL / path)
         for pin in pins:
             _copy(files[pin], vendored_path(new, pin))
         for path, data in index_files(entries).items():
-            (new / "channel" / path).parent.mkdir(parents=True, exist_ok=True)
-            (new / "channel" / path).write_bytes(data)
+            (new / CHANNEL / path).parent.mkdir(parents=True, exist_ok=True)
+            (new / CHANNEL / path).write_bytes(data)
         _download_tools(new / "tools")
+        if images:
+            builder.write(workspace, new / CHANNEL / builder.FOLDER)
         (new / DIGESTS).write_text(_digests(new))
     if archive:
         with step("archive", display_path(archive)):

@@ -17,6 +17,7 @@ from stacks.core.console import display_path, plural, step
 from stacks.core.disk import explain_disk_errors, fixed_umask, replace_atomically
 from stacks.core.errors import IntegrityError, UsageError
 from stacks.core.workspace import Workspace
+from stacks.image import builder
 from stacks.locks.locked import packages_of
 from stacks.locks.publication import DIGESTS, Publication, publication, source_path
 from stacks.publish import signature
@@ -32,12 +33,13 @@ def publish_to_folder(
     *,
     include: Collection[str] = (),
     key: Ed25519PrivateKey | None = None,
+    images: bool = False,
 ) -> None:
     """Write the channel of all locks into a folder, in place of the one that is there.
 
-    include: packages that are published only on request. key: the private key. Raises UsageError
-    if the folder has anything else, StaleError for a stale lock, IntegrityError if a package has
-    other bytes than the locked ones.
+    include: packages that are published only on request. key: the private key. images: also what
+    the Dockerfiles build with. Raises UsageError if the folder has anything else, StaleError for a
+    stale lock, IntegrityError if a package has other bytes than the locked ones.
     """
     if unlisted := _unlisted(folder):
         raise UsageError(
@@ -54,6 +56,8 @@ def publish_to_folder(
         for path, data in written_files(published, signed).items():
             (new / path).parent.mkdir(parents=True, exist_ok=True)
             (new / path).write_bytes(data)
+        if images:
+            builder.write(workspace, new / builder.FOLDER)
     report(published, signed)
 
 
@@ -119,12 +123,13 @@ def check_folder(workspace: Workspace, folder: Path, *, include: Collection[str]
     channel = read_channel(workspace)
     published = publication(workspace, channel, all_variants(workspace), include)
     expected = digest_list.parse(published.digests)
-    present = digest_list.files_of(folder)
+    present = _files_of(folder)
     signed = present.pop(SIGNATURE, None)
     with explain_disk_errors(folder):
         faults = digest_list.differences(
             {**expected, DIGESTS: hashlib.sha256(published.digests.encode()).hexdigest()}, present
         )
+        faults = faults or builder.differences(folder)
     if faults:
         raise IntegrityError(
             f"{folder} differs from the locks:\n{faults}",
@@ -147,7 +152,13 @@ def _unlisted(folder: Path) -> list[str]:
     except OSError:
         text = ""
     listed = {*digest_list.parse(text), DIGESTS, SIGNATURE}
-    return sorted(digest_list.files_of(folder).keys() - listed)
+    return sorted(_files_of(folder).keys() - listed)
+
+
+def _files_of(folder: Path) -> dict[str, Path]:
+    """Return the files of a channel but those that Dockerfiles build with, which have a list."""
+    files = digest_list.files_of(folder)
+    return {name: path for name, path in files.items() if name not in builder.FILES}
 
 
 def _link_or_copy(source: Path, target: Path) -> None:

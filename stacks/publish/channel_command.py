@@ -19,6 +19,7 @@ def publish_channel(
     include: Collection[str] = (),
     key: str = "",
     check: bool = False,
+    images: bool = False,
     new_key: Path | None = None,
 ) -> None:
     """Publish the channel in a folder or a registry, check a folder, or make a key.
@@ -38,6 +39,8 @@ def publish_channel(
     if is_registry(to):
         if check:
             raise UsageError("--check compares a folder", fix="leave it out, or name a folder")
+        if images:
+            raise UsageError("--images writes to a folder", fix="leave it out, or name a folder")
         target = registry_at(to, "--to")
         published, paths = channel.prepare(workspace, include)
         signed = signer.sign(published.digests.encode()) if signer else None
@@ -48,4 +51,4 @@ def publish_channel(
     if check:
         channel.check_folder(workspace, folder, include=include)
     else:
-        channel.publish_to_folder(workspace, folder, include=include, key=signer)
+        channel.publish_to_folder(workspace, folder, include=include, key=signer, images=images)

@@ -19,6 +19,8 @@ from stacks.sources.cache import cached_path
 from stacks.sources.pins import Pin
 
 VARIABLE = "THEANO_STACKS_VENDOR"
+# In a vendored folder: the packages, and the list of the digests of all other files.
+CHANNEL, DIGESTS = "channel", "vendor.sha256"
 
 
 def vendored_folder() -> Path | None:

@@ -101,6 +101,7 @@ def lock(
         "include": "packages that are published only on request, such as mkl",
         "key": "the private key that signs the list of digests: a file, or env:VARIABLE",
         "check": "write nothing; fail if a file of the folder differs from the locks",
+        "images": "also what `docker build docker/FRAMEWORK/FLAVOUR` builds with",
         "new-key": "make a private key, in this file, and the public one in the repository",
     },
     protects=("cache",),
@@ -111,6 +112,7 @@ def publish_channel(
     include: str = "",
     key: str = "",
     check: bool = False,
+    images: bool = False,
     new_key: str = "",
 ) -> None:
     """Write the channel's packages for others: a static channel, or a registry."""
@@ -125,6 +127,7 @@ def publish_channel(
         include=names_of(include),
         key=key,
         check=check,
+        images=images,
         new_key=path_of(new_key),
     )
     if not (check or new_key):

@@ -116,6 +116,7 @@ def docs(
         "all": "all variants",
         "sources": "also the sources that the packages are built from",
         "notebooks": "also ipykernel, for ./invoke kernel",
+        "images": "also what `docker build docker/FRAMEWORK/FLAVOUR` builds with",
         "archive": "also write the folder to this file, a .tar.zst",
         "check": "write nothing; read every file and fail if one is missing, changed or extra",
     },
@@ -130,6 +131,7 @@ def vendor(
     all: bool = False,  # the option's name
     sources: bool = False,
     notebooks: bool = False,
+    images: bool = False,
     archive: str = "",
     check: bool = False,
 ) -> None:
@@ -155,7 +157,13 @@ def vendor(
         named = (variant_named(workspace, v, framework or None) for v in names_of(variants))
         chosen = tuple(variant for _, variant in sorted({v.id: v for v in named}.items()))
     vendoring.vendor(
-        workspace, chosen, target, sources=sources, notebooks=notebooks, archive=path_of(archive)
+        workspace,
+        chosen,
+        target,
+        sources=sources,
+        notebooks=notebooks,
+        images=images,
+        archive=path_of(archive),
     )
 
 

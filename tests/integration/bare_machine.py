@@ -80,7 +80,7 @@ def bare_machine(folder: Path) -> BareMachine:
     return machine
 
 
-def packed_root() -> Path:
+def packed_root(suite: str = "bookworm", packages: str = "python3-venv,ca-certificates") -> Path:
     """Return a tar archive of a root as debootstrap makes it: about a minute, once.
 
     The test is skipped where the machine lacks a program or a network. That no mirror is found, or
@@ -92,11 +92,12 @@ def packed_root() -> Path:
     if not has_network():
         pytest.skip("no bare machine: no package index answers, so there is no network")
     workspace = default_workspace()
-    target = workspace.cache / "bases" / "debootstrap-bookworm.tar"
+    target = workspace.cache / "bases" / f"debootstrap-{suite}.tar"
     with hold_lock(target, "the root of a bare machine"):
         if not target.is_file():
             with replace_atomically(target) as made:
-                make_root(made, current_mirrors(address_wheel(workspace))[0].url)
+                mirror = current_mirrors(address_wheel(workspace))[0].url
+                make_root(made, mirror, suite, packages)
     return target
 
 
@@ -115,10 +116,10 @@ def has_network() -> bool:
     return False
 
 
-def make_root(target: Path, mirror: str) -> None:
+def make_root(target: Path, mirror: str, suite: str, packages: str) -> None:
     root = target.with_name("root")
-    words = ["debootstrap", "--variant=minbase", "--include=python3-venv,ca-certificates"]
-    words += [f"--keyring={KEYRING}", "bookworm", str(root), mirror]
+    words = ["debootstrap", "--variant=minbase", f"--include={packages}"]
+    words += [f"--keyring={KEYRING}", suite, str(root), mirror]
     try:
         done = subprocess.run(words, capture_output=True, text=True, check=False, timeout=600)
         if done.returncode:

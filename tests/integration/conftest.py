@@ -40,6 +40,7 @@ LONG = (
     "engine",
     "test_examples",
     "test_first_project",
+    "test_dockerfile_alone",
     "test_bare_machine",
     "test_reproducible",
     "test_workloads",
@@ -49,6 +50,7 @@ LONG = (
 MARKERS = {
     "engine": "images",
     "test_image": "images",
+    "test_dockerfile_alone": "images",
     "test_page": "browser",
     "test_site": "browser",
     "test_kernel": "browser",

@@ -67,7 +67,7 @@ def _daemon(root: Path) -> Iterator[str]:
             stdin=subprocess.DEVNULL, stdout=log, stderr=log, start_new_session=True,
         )  # fmt: skip
     try:
-        if not _answers(host, daemon):
+        if not answers(host, daemon):
             log_lines = (root / "log").read_text().strip().splitlines()[-1:]
             pytest.skip(f"no engine to test with: dockerd does not start here: {log_lines}")
         yield host
@@ -77,7 +77,7 @@ def _daemon(root: Path) -> Iterator[str]:
             daemon.wait(PATIENCE)
 
 
-def _answers(host: str, daemon: subprocess.Popen[bytes]) -> bool:
+def answers(host: str, daemon: subprocess.Popen[bytes]) -> bool:
     while daemon.poll() is None:
         command = ["docker", "--host", host, "info"]
         if subprocess.run(command, capture_output=True, check=False).returncode == 0:

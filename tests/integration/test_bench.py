@@ -96,14 +96,14 @@ def test_a_program_is_timed_beside_a_busy_loop(
     verified = dataclasses.replace(of, report=PASSED)
     monkeypatch.setattr(command, "choose_candidates", lambda *_: [verified])
     options = BenchOptions(
-        workload="mlp", rounds=5, threads="1", quick=True, starts=1, calls=5, busy=1
+        workload="logreg", rounds=5, threads="1", quick=True, starts=1, calls=5, busy=1
     )
     command.bench(Workspace(tmp_path, workspace.cache), options=options)
     ((stored,), _) = store.read_all(Workspace(tmp_path, workspace.cache))
     assert stored.result.settings.busy == 1
     assert [(run.busy, run.round) for run in stored.result.runs] == [(1, n) for n in range(1, 6)]
     assert {len(run.series[0].samples) for run in stored.result.runs} == {5}
-    assert "mlp step beside 1 busy loop, 1 thread, ms" in capsys.readouterr().out
+    assert "logreg step beside 1 busy loop, 1 thread, " in capsys.readouterr().out
 
 
 def test_a_program_is_killed_after_its_time_limit(workspace: Workspace, prefix: Prefix) -> None:

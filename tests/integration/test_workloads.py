@@ -128,20 +128,19 @@ def test_theanos_heirs_run_the_same_programs(
 @pytest.mark.parametrize(
     ("framework", "flavour"),
     [
-        ("theano-1.0.5", "pip-openblas"),
         ("theano-0.8.2", "pip-openblas"),
-        ("theano-pymc-1.1.2", "openblas"),
         ("aesara-2.8.7", "openblas"),
         ("pytensor-3.3.7", "pip-openblas"),
     ],
 )
-def test_a_convolutional_network_has_the_same_cost_on_each_framework(
+def test_the_tutorials_networks_have_the_same_cost_on_each_framework(
     prefix: Prefix, tmp_path: Path, framework: str, flavour: str
 ) -> None:
     """Convolution and pooling are Theano's, and made of other operations on PyTensor."""
-    words = ["lenet", "--calls", "2", "--profile-calls", "0"]
-    (case,) = report_of(prefix(framework, flavour), tmp_path, *words)["cases"]
-    assert case["output"] == pytest.approx(1.09012, abs=1e-5)
+    place, words = prefix(framework, flavour), ["--calls", "2", "--profile-calls", "0"]
+    for workload, cost in (("lenet", 1.09012), ("mlp", 0.72881)):
+        (case,) = report_of(place, tmp_path, workload, *words)["cases"]
+        assert case["output"] == pytest.approx(cost, abs=1e-5)
 
 
 def test_an_unknown_case_is_told(prefix: Prefix) -> None:

@@ -37,7 +37,7 @@ def test_the_first_run_of_each_warms_up_and_is_not_kept(capsys: pytest.CaptureFi
 def test_busy_loops_run_beside_each_round_unpinned_and_are_no_noise(
     monkeypatch: pytest.MonkeyPatch,
 ) -> None:
-    usable, running, seconds = os.sched_getaffinity(0), list[BusyLoops](), list[float]()
+    usable, running, counted = os.sched_getaffinity(0), list[BusyLoops](), list[float]()
     read = noise.read
 
     @contextmanager
@@ -47,7 +47,7 @@ def test_busy_loops_run_beside_each_round_unpinned_and_are_no_noise(
             yield loops
 
     def read_noise(*, living: float) -> noise.Reading:
-        seconds.append(living)
+        counted.append(living)
         return read(living=living)
 
     def measure(one: Candidate, workload: str, threads: int) -> list[Series]:
@@ -64,5 +64,7 @@ def test_busy_loops_run_beside_each_round_unpinned_and_are_no_noise(
     found = rounds.run(plan("blis", threads=(1,), rounds=1, busy=2), measure).runs
     assert beside == [[], [usable, usable]], "none while it warms up"
     assert [run.busy for run in found] == [2]
-    assert seconds[0] == seconds[1] == 0 and seconds[3] > seconds[2], "their time is the bench's own"
+    assert counted[0] == counted[1] == 0 and counted[3] > counted[2], (
+        "their time is the bench's own"
+    )
     assert all(process.returncode is not None for process in running[0].processes)

@@ -10,16 +10,15 @@ from stacks.core.errors import StaleError, UsageError
 from stacks.core.workspace import Workspace
 from stacks.image import dockerfile
 from stacks.image.config import ImageConfig
+from stacks.locks import lock
+from stacks.sources.pins import read_pins
 from stacks.variants.load import all_variants, load_variant
 
 GOLDEN = r"""# theano-fast: "Fast", at $0, on Theano.
 #
-# Rendered from docker/Dockerfile.jinja by `./invoke render`: what is changed here is lost.
-#
-#   ./invoke build --variant mkl --framework theano-1.0.5 --to docker
-#
-# writes the archives below, has this built without a network, checks every file of the image,
-# verifies that it works, and only then names it:
+# Rendered from docker/archives.jinja by `./invoke build --to docker`, which writes the archives
+# below, has this built without a network, checks every file of the image, verifies that it works,
+# and only then names it:
 #
 #   theano-fast:1.0.5
 #   theano-fast:latest
@@ -107,12 +106,12 @@ def test_a_value_of_two_lines_is_refused(workspace: Workspace) -> None:
 
 
 def own_docker(workspace: Workspace, root: Path) -> Workspace:
-    """Return the workspace with a root that has the template, but no rendered files."""
+    """Return the workspace with a root that has the templates, but no rendered files."""
     for name in ("envs", "recipes"):
         (root / name).symlink_to(workspace.root / name)
     (root / "docker").mkdir()
-    for name in (dockerfile.TEMPLATE, "base.yaml"):
-        (root / "docker" / name).symlink_to(workspace.docker / name)
+    for path in (*workspace.docker.glob("*.jinja"), workspace.docker / "base.yaml"):
+        (root / "docker" / path.name).symlink_to(path)
     return replace(workspace, root=root)
 
 
@@ -132,11 +131,44 @@ def test_a_dockerfile_as_a_person_would_write_it(workspace: Workspace) -> None:
         entrypoint=("/usr/local/bin/theano-stacks", "it's"),
         command=(),
     )
-    layers = ("packages", "blas", "settings")
+    words = {"base": "theano-stacks-base:0123", "layers": ("packages", "blas", "settings")}
     variant = load_variant(workspace, "mkl", "theano-1.0.5")
-    assert (
-        dockerfile.render(workspace, variant, config, "theano-stacks-base:0123", layers) == GOLDEN
-    )
+    template = dockerfile.FROM_ARCHIVES
+    assert dockerfile.render(workspace, template, variant, config, **words) == GOLDEN
+
+
+@pytest.mark.parametrize("flavour", ["openblas", "pip-openblas"])
+def test_a_dockerfile_checks_each_file_of_the_lock_twice(
+    workspace: Workspace, flavour: str
+) -> None:
+    variant = load_variant(workspace, flavour, "theano-1.0.5")
+    locked = lock.read(workspace, variant, read_pins(workspace.sources_lock))
+    text = dockerfile.dockerfile_path(workspace, variant).read_text()
+    added = re.findall(r"ADD --checksum=sha256:(\w+) \\\n    \$\{(\w+)\}/(\S+) ", text)
+    assert {path.rpartition("/")[2]: digest for digest, _, path in added} == {
+        **{package.file_name: package.sha256 for package in locked.packages},
+        **{pin.filename: pin.sha256 for pin in locked.requirements},
+    }
+    # A named context takes the place of ADD, so a step compares the same files again.
+    [listed] = re.findall(r'<<"END" /files\n(.*?)END\n', text, re.DOTALL)
+    assert listed.splitlines() == [f"{digest}  {of.lower()}/{path}" for digest, of, path in added]
+
+
+def test_an_image_is_verified_by_its_last_step_and_only_cuda_may_lack_its_device(
+    workspace: Workspace,
+) -> None:
+    for variant in all_variants(workspace):
+        last = instructions(dockerfile.dockerfile_path(workspace, variant).read_text())[-1]
+        assert re.sub(r" +", " ", last) == (
+            "RUN --network=none --mount=type=tmpfs,target=/tmp theano-stacks verify"
+            + (" || [ $? = 3 ]" if variant.device == "cuda" else "")
+        )
+
+
+def test_a_variant_without_a_lock_is_named(workspace: Workspace) -> None:
+    variant = load_variant(workspace, "mkl").model_copy(update={"name": "new"})
+    with pytest.raises(UsageError, match=r"theano-1\.0\.5/new is not locked"):
+        dockerfile.write(workspace, [variant])
 
 
 def test_the_committed_dockerfiles_are_current(workspace: Workspace) -> None:
@@ -164,7 +196,7 @@ def test_changed_and_missing_dockerfiles_are_named(workspace: Workspace, tmp_pat
     assert line.startswith("docker/theano-1.0.5/mkl/Dockerfile: line ")
     assert line.endswith("is 'USER root', should be 'USER 10001:0'")
     assert caught.value.fix == "./invoke render, then commit docker/"
-    text = dockerfile.text_of(workspace, variants[0])
+    text = dockerfile.alone_text_of(workspace, variants[0], read_pins(workspace.sources_lock))
     mkl.write_text(f"{text}RUN true\n")
     blis.unlink()
     with pytest.raises(StaleError) as caught:

@@ -128,6 +128,7 @@ def test_the_commands_and_options_of_jobs_exist() -> None:
     expected = {
         "build",
         "bench",
+        "docs",
         "matrix",
         "results",
         "publish",

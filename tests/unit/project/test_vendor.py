@@ -8,6 +8,7 @@ import pytest
 from stacks.core.errors import IntegrityError, UsageError
 from stacks.core.workspace import Workspace
 from stacks.project import vendor
+from stacks.sources.vendored import DIGESTS
 
 
 def make(tmp_path: Path) -> Path:
@@ -16,7 +17,7 @@ def make(tmp_path: Path) -> Path:
     (folder / "tools").mkdir(parents=True)
     for name in ("one.whl", "two.whl"):
         (folder / "tools" / name).write_text(name)
-    (folder / vendor.DIGESTS).write_text(vendor._digests(folder))
+    (folder / DIGESTS).write_text(vendor._digests(folder))
     return folder
 
 
@@ -47,7 +48,7 @@ def test_a_link_in_a_files_place_counts_as_changed(tmp_path: Path) -> None:
 
 def test_a_damaged_list_of_digests_shows_no_traceback(tmp_path: Path) -> None:
     folder = make(tmp_path)
-    (folder / vendor.DIGESTS).write_bytes(b"\xff\x00 no list\n")
+    (folder / DIGESTS).write_bytes(b"\xff\x00 no list\n")
     with pytest.raises(IntegrityError, match=r"tools/one\.whl: not part of it"):
         vendor.check(folder)
 

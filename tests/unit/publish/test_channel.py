@@ -9,8 +9,11 @@ from pathlib import Path
 import pytest
 from integration.tiny import flip, tree
 
+from stacks.core import digest_list
+from stacks.core.disk import sha256_of
 from stacks.core.errors import FetchError, IntegrityError, UsageError
 from stacks.core.workspace import Workspace
+from stacks.image import builder
 from stacks.locks.publication import Publication
 from stacks.publish import channel, signature
 from unit.helpers.checkout import CHECKOUT
@@ -173,6 +176,35 @@ def test_a_check_names_each_difference(folder: Path, found: Publication, fault: 
         f"  - {line}"
     ]
     assert caught.value.fix == f"publish it again: ./invoke publish-channel --to {folder}"
+
+
+def test_what_dockerfiles_build_with_has_a_list_of_its_own(
+    found: Publication, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    def write(_: Workspace, folder: Path) -> None:
+        folder.mkdir()
+        for name in (builder.STATIC, builder.BASE, builder.TOOLS):
+            (folder / name).write_text(name)
+        paths = digest_list.files_of(folder)
+        digests = {name: sha256_of(path) for name, path in paths.items()}
+        (folder / builder.DIGESTS).write_text(digest_list.text_of(digests))
+
+    monkeypatch.setattr(builder, "write", write)
+    folder = tmp_path / "published"
+    channel.publish_to_folder(CHECKOUT, folder, images=True)
+    channel.check_folder(CHECKOUT, folder)
+    flip(folder / "image" / builder.BASE)
+    with pytest.raises(IntegrityError, match="differs from the locks:\n  - image/base: changed"):
+        channel.check_folder(CHECKOUT, folder)
+    (folder / "image" / builder.DIGESTS).unlink()
+    with pytest.raises(IntegrityError, match="image/base: not part of it"):
+        channel.check_folder(CHECKOUT, folder)
+    (folder / "image/photo").write_text("precious")
+    with pytest.raises(UsageError, match="has files that are not of a published"):
+        channel.publish_to_folder(CHECKOUT, folder)
+    (folder / "image/photo").unlink()
+    channel.publish_to_folder(CHECKOUT, folder)
+    assert not (folder / "image").exists()
 
 
 def test_a_check_of_what_is_no_channel(found: Publication, tmp_path: Path) -> None:

@@ -17,6 +17,8 @@ def test_options_that_do_not_belong_together() -> None:
     assert caught.value.fix == "--to DIR or --to oci://HOST/NAME"
     with pytest.raises(UsageError, match="--check compares a folder"):
         publish_channel(CHECKOUT, "oci://registry.invalid/stacks", check=True)
+    with pytest.raises(UsageError, match="--images writes to a folder"):
+        publish_channel(CHECKOUT, "oci://registry.invalid/stacks", images=True)
     with pytest.raises(UsageError, match="--to has an address of a registry"):
         publish_channel(CHECKOUT, "oci://registry.invalid")
 

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import os
+import re
 import shutil
 import subprocess
 import zipfile
@@ -87,6 +88,17 @@ def test_the_wheel_has_what_the_tasks_read(released: Path) -> None:
         assert not [path for path in names if path.startswith(f"theano_stacks/{name}")], name
     assert "Requires-Dist: invoke==" in metadata and "Requires-Python: >=3.10" in metadata
     assert "theano-stacks = theano_stacks.stacks.tasks.installed:main" in scripts
+
+
+def test_the_locks_have_what_pyproject_names() -> None:
+    project = (REPOSITORY / "pyproject.toml").read_text()
+    [listed] = re.findall(r"^dependencies = \[\n(.*?)^\]", project, re.M | re.S)
+    pinned = re.findall(r'"(.+==.+)"', listed)
+    lock = (REPOSITORY / "requirements.lock").read_text()
+    assert len(pinned) > 10
+    assert [pin for pin in pinned if f"\n{pin.lower()} \\\n" not in lock.lower()] == []
+    [backend] = re.findall(r'^requires = \["(.+)"\]', project, re.M)
+    assert f"\n{backend} \\\n" in (REPOSITORY / "requirements-release.lock").read_text()
 
 
 def test_the_channel_is_in_it_if_requested(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:

@@ -1,0 +1,170 @@
+"""What a Dockerfile builds with, beside the packages of its lock: base, Python, tools, this code.
+
+In a build by BuildKit alone, `python -m stacks.image.builder` makes the layers as `./invoke build
+--to docker` does: by the same code, and so of the same bytes.
+"""
+
+from __future__ import annotations
+
+import gzip
+import os
+import shutil
+import sys
+from dataclasses import replace
+from pathlib import Path
+
+from stacks.channel.offers import read_channel
+from stacks.core import digest_list, yamlfile
+from stacks.core.disk import REPOSITORY, fixed_umask, scratch, sha256_of
+from stacks.core.errors import StacksError
+from stacks.core.models import Strict
+from stacks.core.process import CommandError, call
+from stacks.core.workspace import Workspace, default_workspace
+from stacks.environments import build as pipeline
+from stacks.environments import install
+from stacks.image import base, layout, normalised
+from stacks.image.compressed import compress
+from stacks.image.layout import Layer
+from stacks.locks import lock
+from stacks.locks.lock import Lock
+from stacks.sources import unpack
+from stacks.sources.fetch import fetch
+from stacks.sources.pins import DebPin, read_pins
+from stacks.sources.vendored import CHANNEL, VARIABLE
+from stacks.variants.load import load_variant, on_framework
+
+# In a channel: the folder, its files, and the list of their digests.
+FOLDER, STATIC, BASE, TOOLS, DIGESTS = "image", "busybox", "base", "builder", "image.sha256"
+FILES = frozenset(f"{FOLDER}/{name}" for name in (STATIC, BASE, TOOLS, DIGESTS))
+# Where a build mounts the unpacked tools, and the folders in them.
+TARGET = Path("/opt/theano-stacks")
+LIBRARIES, CHECKOUT = "libraries", "checkout"
+REQUIREMENTS = "requirements.lock"
+# What of the checkout decides an image, and what of it is no input.
+NEEDED = ("docker", "envs", "recipes", "stacks", "verify", "channels.yaml")
+NOT_NEEDED = shutil.ignore_patterns("__pycache__", "*.py[co]", ".*_cache", "Dockerfile")
+
+
+class BuilderFile(Strict):
+    """The content of docker/builder.yaml."""
+
+    suite: str
+    deb: str
+    framework: str
+
+
+def read_builder_file(workspace: Workspace) -> BuilderFile:
+    """Return the content of docker/builder.yaml; UsageError if the file is invalid."""
+    return yamlfile.load(workspace.docker / "builder.yaml", BuilderFile)
+
+
+def static_pin(workspace: Workspace) -> DebPin:
+    """Return the pin of the deb with the static program."""
+    content = read_builder_file(workspace)
+    return read_pins(workspace.sources_lock).deb(content.suite, content.deb)
+
+
+def write(workspace: Workspace, folder: Path) -> None:
+    """Write the files into the new folder `folder`; the same checkout gives the same bytes.
+
+    Raises FetchError or IntegrityError if a source is not available as pinned, CommandError with
+    pip's message if a tool is not, DiskError.
+    """
+    folder.mkdir(parents=True)
+    pin = static_pin(workspace)
+    with scratch() as temporary, fixed_umask():
+        unpack.unpack_deb(fetch(workspace, [pin])[pin], temporary / "deb")
+        shutil.copyfile(temporary / "deb/bin" / STATIC, folder / STATIC)
+        (folder / STATIC).chmod(0o755)
+        tools = temporary / "tools"
+        _install_python(workspace, tools)
+        _install_libraries(tools)
+        for name in NEEDED:
+            _copy(workspace.root / name, tools / CHECKOUT / name)
+        normalised.normalise(tools)
+        compress(base.tar(workspace), [Layer(TOOLS, tools)], folder)
+        digests = {name: sha256_of(path) for name, path in digest_list.files_of(folder).items()}
+        (folder / DIGESTS).write_text(digest_list.text_of(digests))
+
+
+def differences(channel: Path) -> str:
+    """Return lines that name what differs from write()'s list in a channel; empty if nothing does.
+
+    A channel without such files has no differences.
+    """
+    folder = channel / FOLDER
+    if not folder.is_dir():
+        return ""
+    present = {f"{FOLDER}/{name}": path for name, path in digest_list.files_of(folder).items()}
+    listed = present.pop(f"{FOLDER}/{DIGESTS}", None)
+    digests = digest_list.parse(listed.read_text(errors="replace")) if listed else {}
+    expected = {f"{FOLDER}/{name}": digest for name, digest in digests.items()}
+    return digest_list.differences(expected, present)
+
+
+def _install_python(workspace: Workspace, tools: Path) -> None:
+    channel = read_channel(workspace)
+    variant = on_framework(workspace, read_builder_file(workspace).framework)[0]
+    locked = with_pip(lock.check(workspace, variant, channel))
+    parts = pipeline.parts_of(workspace, variant, channel, locked)
+    install.install(workspace.cache / "unpacked", variant, parts, tools, TARGET)
+
+
+def with_pip(locked: Lock) -> Lock:
+    """Return the part of a lock that pip needs: Python, pip, and what these depend on."""
+    packages = {package.name: package for package in locked.packages}
+    needed, names = set[str](), ["pip"]
+    while names:
+        name = names.pop()
+        if name in packages and name not in needed:
+            needed.add(name)
+            names += [spec.split()[0] for spec in packages[name].depends]
+    return replace(
+        locked, packages=tuple(p for p in locked.packages if p.name in needed), requirements=()
+    )
+
+
+def _install_libraries(tools: Path) -> None:
+    """Install requirements.lock with the pip of the tools' Python; pip checks the hashes."""
+    pip = ["-I", "-m", "pip", "--disable-pip-version-check", "install", "--quiet"]
+    rules = ["--require-hashes", "--no-deps", "--only-binary", ":all:", "--no-compile"]
+    target, requirements = tools / LIBRARIES, REPOSITORY / REQUIREMENTS
+    try:
+        call([tools / "bin/python", *pip, *rules, "--target", target, "-r", requirements])
+    except CommandError as error:
+        raise CommandError(
+            f"pip could not install the tools for images: {error.what}",
+            fix="see pip's message: it takes the index, proxy and CA bundle from your own "
+            "configuration (pip config list)",
+        ) from error
+    # They contain the path of this folder.
+    shutil.rmtree(tools / LIBRARIES / "bin", ignore_errors=True)
+    for path in (tools / LIBRARIES).glob("*.dist-info/RECORD"):
+        path.unlink()
+
+
+def _copy(source: Path, target: Path) -> None:
+    target.parent.mkdir(parents=True, exist_ok=True)
+    if source.is_dir():
+        shutil.copytree(source, target, symlinks=True, ignore=NOT_NEEDED)
+    else:
+        shutil.copyfile(source, target)
+
+
+def main(workspace: Workspace, arguments: list[str]) -> None:
+    """Make the layers of an image: VARIANT FRAMEWORK CONTEXT TARGET.
+
+    CONTEXT: a vendored folder with the files of write() in its channel.
+    """
+    name, framework, context, target = arguments
+    os.environ[VARIABLE] = context
+    with gzip.open(Path(context) / CHANNEL / FOLDER / BASE) as archive:
+        base.put(workspace, archive)
+    layout.lay_out(workspace, load_variant(workspace, name, framework), Path(target))
+
+
+if __name__ == "__main__":
+    try:
+        main(default_workspace(), sys.argv[1:])
+    except StacksError as error:
+        sys.exit(str(error))

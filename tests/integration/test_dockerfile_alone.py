@@ -1,0 +1,150 @@
+"""The Dockerfile of openblas on Theano 1.0.5, built by BuildKit with nothing of this project."""
+
+from __future__ import annotations
+
+import hashlib
+import shutil
+import subprocess
+from collections.abc import Callable, Iterator
+from pathlib import Path
+
+import pytest
+
+from integration.buildkit import BuildKit, buildkit
+from integration.tiny import flip
+from stacks.core.workspace import Workspace
+from stacks.image import base, builder, docker, layout
+from stacks.image.dockerfile import dockerfile_path
+from stacks.image.entries import read_entries
+from stacks.project import vendor
+from stacks.sources.vendored import CHANNEL
+from stacks.variants.load import load_variant
+
+NAME = "theano-openblas:alone"
+# What an engine itself puts into each container.
+ENGINES = {
+    ".dockerenv", "dev/console", "dev/pts", "dev/shm", "etc/hostname", "etc/hosts", "etc/mtab",
+    "etc/resolv.conf",
+}  # fmt: skip
+Build = Callable[..., subprocess.CompletedProcess[str]]
+
+
+@pytest.fixture(scope="module")
+def engine() -> Iterator[BuildKit]:
+    with buildkit() as engine:
+        yield engine
+
+
+@pytest.fixture(scope="module")
+def context(
+    engine: BuildKit, workspace: Workspace, tmp_path_factory: pytest.TempPathFactory
+) -> Iterator[Path]:
+    """Give the channel of a vendored folder, with what Dockerfiles build with."""
+    folder = tmp_path_factory.mktemp("context") / "carried"
+    vendor.vendor(workspace, [load_variant(workspace, "openblas")], folder, images=True)
+    yield folder / CHANNEL
+    shutil.rmtree(folder)
+
+
+@pytest.fixture
+def build(engine: BuildKit, workspace: Workspace) -> Build:
+    """Give the function that builds the Dockerfile under options of buildx."""
+    folder = dockerfile_path(workspace, load_variant(workspace, "openblas")).parent
+
+    def build(*options: str) -> subprocess.CompletedProcess[str]:
+        return engine.call("buildx", "build", "--progress=plain", *options, folder)
+
+    return build
+
+
+@pytest.fixture
+def copy(context: Path, tmp_path: Path) -> Path:
+    """Give a copy of the context, of hard links: a file is to be replaced, not written."""
+    shutil.copytree(context, tmp_path / "copy", copy_function=lambda a, b: Path(b).hardlink_to(a))
+    return tmp_path / "copy"
+
+
+def package_of(folder: Path) -> Path:
+    [path] = folder.glob("noarch/six-*.conda")
+    return path
+
+
+def test_the_image_is_verified_and_has_the_files_of_the_tools_image(
+    build: Build, engine: BuildKit, context: Path, workspace: Workspace
+) -> None:
+    done = build("--build-context", f"channel={context}", "--tag", NAME)
+    assert done.returncode == 0, done.stderr[-5000:]
+    assert "checks passed" in done.stderr
+    # What `build --to docker` compares its own image with, file by file: the base and the layers.
+    with base.tar(workspace).open("rb") as file:
+        expected = dict(read_entries(file))
+    layers = layout.lay_out(workspace, load_variant(workspace, "openblas"))
+    with docker._context(context.with_name("archives"), layers) as (_, entries):
+        expected |= entries
+    container = engine.call("create", NAME).stdout.strip()
+    with subprocess.Popen(
+        ["docker", "export", container], env=engine.environment, stdout=subprocess.PIPE
+    ) as export:
+        assert export.stdout
+        found = dict(read_entries(export.stdout))
+    assert found.keys() - expected.keys() == ENGINES
+    assert {name: found.get(name) for name in expected} == expected
+
+
+def test_a_web_server_is_as_good_as_a_folder(
+    build: Build, engine: BuildKit, context: Path, copy: Path, tmp_path: Path
+) -> None:
+    options = ("--target", "channel", "--output", f"type=local,dest={tmp_path / 'got'}")
+    with engine.serving(context) as address:
+        done = build("--build-arg", f"CHANNEL={address}", *options)
+    assert done.returncode == 0, done.stderr[-5000:]
+    for path in (package_of(context), *(context / builder.FOLDER).iterdir()):
+        got = tmp_path / "got" / path.relative_to(context)
+        assert (
+            hashlib.sha256(got.read_bytes()).digest() == hashlib.sha256(path.read_bytes()).digest()
+        )
+    digest = hashlib.sha256(package_of(copy).read_bytes()).hexdigest()
+    flip(package_of(copy))
+    with engine.serving(copy) as address:
+        done = build("--build-arg", f"CHANNEL={address}", "--no-cache", *options)
+    assert done.returncode != 0
+    assert package_of(copy).name in done.stderr and f"sha256:{digest}" in done.stderr
+
+
+@pytest.mark.parametrize(
+    ("harm", "message"),
+    [
+        (lambda folder: package_of(folder).unlink(), "{package}: No such file or directory"),
+        (lambda folder: flip(package_of(folder)), "{package}: FAILED"),
+        (lambda folder: flip(folder / "image/base"), "base: FAILED"),
+        (lambda folder: (folder / "image/image.sha256").unlink(), "has no image/image.sha256"),
+        (lambda folder: shutil.rmtree(folder / "image"), "/channel/image/busybox"),
+    ],
+    ids=["missing", "changed", "changed-base", "no-list", "without-images"],
+)
+def test_what_the_context_lacks_is_named_and_nothing_is_tagged(
+    build: Build, engine: BuildKit, copy: Path, harm: Callable[[Path], None], message: str
+) -> None:
+    package = str(package_of(copy).relative_to(copy))
+    before = engine.call("images", "--all").stdout
+    harm(copy)
+    done = build("--build-context", f"channel={copy}", "--tag", "theano-openblas:harmed")
+    assert done.returncode != 0
+    assert message.format(package=package) in done.stderr
+    assert "--images" in done.stderr
+    assert engine.call("images", "--all").stdout == before
+
+
+def test_another_list_of_digests_than_the_fixed_one_is_refused(build: Build, context: Path) -> None:
+    options = ("--build-context", f"channel={context}", "--target", "unpacked")
+    digest = hashlib.sha256((context / "image/image.sha256").read_bytes()).hexdigest()
+    assert build("--build-arg", f"DIGEST={digest}", *options).returncode == 0
+    done = build("--build-arg", f"DIGEST={digest[::-1]}", *options)
+    assert done.returncode != 0
+    assert "image.sha256 is not the one of DIGEST" in done.stderr
+
+
+def test_without_a_folder_the_argument_is_named(build: Build) -> None:
+    done = build()
+    assert done.returncode != 0
+    assert "channel-is-not-set.invalid" in done.stderr
