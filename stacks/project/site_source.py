@@ -14,7 +14,7 @@ from pathlib import Path, PurePosixPath
 FOLDER = "docs"
 INDEX = f"{FOLDER}/index.md"
 # Pages outside of docs/.
-OTHERS = ("CHANGELOG.md", "CONTRIBUTING.md", "examples/**/README.md")
+OTHERS = ("CHANGELOG.md", "CONTRIBUTING.md", "README.md", "examples/**/README.md")
 LINK = re.compile(r"\[([^\[\]]*)\]\(([^)\s]+)\)")
 HEADING = re.compile(r"^## +(.+)$", re.MULTILINE)
 
@@ -69,7 +69,7 @@ def page(root: Path, name: str, text: str, names: Collection[str]) -> str:
         _, *parts = HEADING.split(text)
         for heading, section in zip(parts[::2], parts[1::2], strict=True):
             text += _toctree(LINK.findall(section), f":caption: {heading}")
-    elif PurePosixPath(name).name == "README.md":
+    elif PurePosixPath(name).match("*/README.md"):
         # The index of the folders below it.
         below = [(words, link) for words, link in LINK.findall(text) if link.endswith("/README.md")]
         text += _toctree(below) if below else ""

@@ -48,7 +48,7 @@ def test_the_same_bytes_elsewhere_and_later(
     """From a copy of the pages, with the files' times of today, in another folder and language."""
     root = tmp_path / "naïve cöpy"
     shutil.copytree(REPOSITORY / "docs", root / "docs", copy_function=shutil.copyfile)
-    for name in ("CHANGELOG.md", "CONTRIBUTING.md"):
+    for name in ("CHANGELOG.md", "CONTRIBUTING.md", "README.md"):
         shutil.copyfile(REPOSITORY / name, root / name)
     for name in ("envs", "examples", "recipes", "results", "site", "verify"):
         (root / name).symlink_to(REPOSITORY / name)

@@ -15,9 +15,9 @@ def test_keys_of_each_file() -> None:
         "arrays |",
         "| `baseline` | `true` or `false` | `false` | the slow path is expected: ratios are "
         "relative to this one |",
-        "| `processors` | list of [Processor](#processor) |  | processors for which it has fast "
-        "kernels, but selects slow ones |",
-        "### Processor",
-        "| `family` | number | required | cpu family of /proc/cpuinfo |",
+        "| `conda_forge` | [CondaForge](#condaforge) |  | the differences of another channel's "
+        "packages |",
+        "### CondaForge",
+        "| `ldflags` | text | required | the framework's blas.ldflags there |",
     ):
         assert line in text.splitlines()

@@ -29,7 +29,7 @@ FILES = {
     "envs/b.json": "{}",
     "CONTRIBUTING.md": "[t](docs/two.md)",
     "CHANGELOG.md": "",
-    "README.md": "no page of the site",
+    "README.md": "[examples](examples/README.md)",
     "examples/README.md": "[small](small) [gone](gone.md)",
     "examples/small/README.md": "# Small",
 }
