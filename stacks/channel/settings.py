@@ -9,16 +9,16 @@ from __future__ import annotations
 import importlib.metadata
 from collections.abc import Iterable
 from dataclasses import replace
+from pathlib import Path
 
 from stacks.channel.assemble import inputs_hash
 from stacks.channel.offers import Channel, Offer
 from stacks.channel.recipe import About, Build, Recipe, RecipePackage, Requirements
 from stacks.channel.settings_files import PLACEHOLDER, files_of
 from stacks.channel.stages import Texts
-from stacks.core.disk import REPOSITORY
 from stacks.variants.variant import Variant
 
-LICENCE = "LICENSE"
+LICENCE = Path(__file__).with_name("LICENSE-settings")
 
 
 def with_settings(channel: Channel, variants: Iterable[Variant]) -> Channel:
@@ -37,7 +37,7 @@ def offer_of(variant: Variant, compiler: str = "g++") -> Offer:
 
 def _recipe(variant: Variant, compiler: str) -> Recipe:
     framework, name = variant.framework, variant.settings_package
-    licence = f"share/licenses/{name}/{LICENCE}"
+    licence = f"share/licenses/{name}/LICENSE"
     return Recipe(
         package=RecipePackage(name=name, version=framework.version),
         build=Build(noarch="python", variant=variant.settings_label),
@@ -52,10 +52,7 @@ def _recipe(variant: Variant, compiler: str) -> Recipe:
         ),
         extra=Texts(
             stage="texts",
-            files={
-                **files_of(variant, compiler),
-                licence: (REPOSITORY / LICENCE).read_text("utf-8"),
-            },
+            files={**files_of(variant, compiler), licence: LICENCE.read_text("utf-8")},
             placeholder=PLACEHOLDER,
             compressor=f"zstandard {importlib.metadata.version('zstandard')}",
         ),

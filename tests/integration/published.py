@@ -87,4 +87,6 @@ def share_sources(source: Workspace, tiny: Tiny) -> None:
 
 
 def packages(folder: Path) -> dict[str, bytes]:
-    return {path.name: path.read_bytes() for path in folder.rglob("*.conda")}
+    """Return the packages of `by-conda` below a folder: `by-pip` has settings of its own."""
+    paths = (path for path in folder.rglob("*.conda") if "_by_pip." not in path.name)
+    return {path.name: path.read_bytes() for path in paths}
