@@ -1,7 +1,8 @@
 """`./invoke release`: the files of a release, with the same bytes for the same commit.
 
 theano_stacks-VERSION-py3-none-any.whl    the command `theano-stacks`
-blas-verify.pyz                           the verification, for any Python
+blas_verify-VERSION-py2.py3-none-any.whl  the verification, and a plugin for pytest
+blas-verify.pyz                           the verification as one file, for any Python
 channel/                                  the channel's packages, if requested
 NOTES.md                                  what CHANGELOG.md says of the version, for a tag
 SHA256SUMS                                the digest of each file, as sha256sum prints it
@@ -47,6 +48,7 @@ def release(
         new.mkdir()
         write_wheel(workspace, new)
         verify_app.write(workspace, new)
+        verify_app.write(workspace, new, wheel=True)
         if with_channel:
             channel.publish_to_folder(workspace, new / "channel")
         for name, text in texts.items():
