@@ -42,7 +42,7 @@ def release(
     if folder.exists() and not is_release:
         raise UsageError(f"{folder} is there and is no release", fix="choose an empty or new one")
     texts = {NOTES: _notes_for(workspace, tag)} if tag else {}
-    name = f"theano-stacks {described(workspace.root)}"
+    what = f"theano-stacks {described(workspace.root)}"
     prepare_tools(Path(sys.prefix), RELEASE_LOCK)
     with step("release", display_path(folder)), fixed_umask(), replace_atomically(folder) as new:
         new.mkdir()
@@ -56,7 +56,7 @@ def release(
         files = digest_list.files_of(new)
         digests = digest_list.text_of({name: sha256_of(path) for name, path in files.items()})
         (new / DIGESTS).write_text(digests)
-    print(f"{name}: {plural(len(files), 'file')}")
+    print(f"{what}: {plural(len(files), 'file')}")
 
 
 def write_wheel(workspace: Workspace, folder: Path) -> None:

@@ -103,7 +103,9 @@ def test_the_locks_have_what_pyproject_names() -> None:
     assert f"\n{backend} \\\n" in (REPOSITORY / "requirements-release.lock").read_text()
 
 
-def test_the_channel_is_in_it_if_requested(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+def test_the_channel_is_in_it_if_requested(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
+) -> None:
     def publish(workspace: Workspace, folder: Path) -> None:
         (folder / "noarch").mkdir(parents=True)
         (folder / "noarch/repodata.json").write_text("{}")
@@ -112,8 +114,11 @@ def test_the_channel_is_in_it_if_requested(tmp_path: Path, monkeypatch: pytest.M
     monkeypatch.setattr(channel, "publish_to_folder", publish)
     for _ in range(2):
         release.release(CHECKOUT, tmp_path / "to", with_channel=True)
+    assert re.match(f"theano-stacks {re.escape(VERSION)}.*: 3 files\n", capsys.readouterr().out)
     listed = digest_list.parse((tmp_path / "to" / DIGESTS).read_text())
-    assert listed.keys() == {"blas-verify.pyz", "channel/noarch/repodata.json"}
+    assert listed.keys() == {
+        "blas-verify.pyz", verify_app.WHEEL, "channel/noarch/repodata.json"
+    }  # fmt: skip
 
 
 def test_other_folders_stay(tmp_path: Path) -> None:
