@@ -195,7 +195,7 @@ def export(
         target = Path.cwd() / next(iter(made.files))
     else:
         target = write(made, target)
-        print(f"written: {display_path(target)}")
+        print(f"written: {display_path(target)}", flush=True)
     usage = made.usage.replace("{to}", quoted([display_path(target)]))
     next_step(usage, file=sys.stderr)
 

@@ -125,13 +125,13 @@ def test_what_the_context_lacks_is_named_and_nothing_is_tagged(
     build: Build, engine: BuildKit, copy: Path, harm: Callable[[Path], None], message: str
 ) -> None:
     package = str(package_of(copy).relative_to(copy))
-    before = engine.call("images", "--all").stdout
+    before = engine.call("images", "--all", "--no-trunc", "--quiet").stdout
     harm(copy)
     done = build("--build-context", f"channel={copy}", "--tag", "theano-openblas:harmed")
     assert done.returncode != 0
     assert message.format(package=package) in done.stderr
     assert "--images" in done.stderr
-    assert engine.call("images", "--all").stdout == before
+    assert engine.call("images", "--all", "--no-trunc", "--quiet").stdout == before
 
 
 def test_another_list_of_digests_than_the_fixed_one_is_refused(build: Build, context: Path) -> None:
