@@ -73,7 +73,7 @@ class Command:
 def command(tiny_model: Tiny, tmp_path_factory: pytest.TempPathFactory) -> Command:
     root = tmp_path_factory.mktemp("installed")
     release.release(Workspace(REPOSITORY, root / "cache"), root / "release")
-    [wheel] = (root / "release").glob("*.whl")
+    [wheel] = (root / "release").glob("theano_stacks-*.whl")
     subprocess.run([sys.executable, "-m", "venv", "--without-pip", root / "venv"], check=True)
     command = Command(root / "venv", root / "home, é", tiny_model.cache)
     python = str(command.venv / "bin/python")
