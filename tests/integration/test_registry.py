@@ -118,6 +118,7 @@ def test_with_tokens_anyone_pulls_and_who_is_logged_in_pushes(
             ("noarch", "pip"),
             ("noarch", "setuptools"),
             ("noarch", "six"),
+            ("noarch", "tiny-settings"),
             ("noarch", "wheel"),
         )
     )

@@ -31,5 +31,6 @@ def test_slow_kernels(prefix: Prefix, flavour: str, variable: str, value: str, k
     _, speed, kernels = checked(place, "library", "speed", "kernels", **{variable: value})
     assert speed.status == "pass" or speed.fix == kernels.fix
     assert kernels.status == "fail"
-    assert kernels.detail.startswith(f"{kernel}, for SSE2, where this processor has ")
+    by = f"by {variable}={value}"
+    assert kernels.detail.startswith(f"{kernel}, for SSE2, {by}, where this processor has ")
     assert kernels.fix == f"{variable}={value} selects these kernels: unset it"
