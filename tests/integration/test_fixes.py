@@ -37,7 +37,7 @@ def home(tmp_path: Path) -> Path:
     return home
 
 
-def mend(
+def apply_fixes(
     place: Path, checks: Sequence[str], home: Path, expect: str | None, **variables: str
 ) -> list[str]:
     """Apply the fixes of the checks that fail, after which all must pass; return the fixes."""
@@ -67,7 +67,7 @@ def test_of_a_setting_in_an_environment_of_this_project(
 ) -> None:
     place = prefix("theano-1.0.5", "pip-openblas")
     (home / ".theanorc").write_text(theanorc)
-    mend(place, checks, home, "own", THEANO_FLAGS=flags)
+    apply_fixes(place, checks, home, "own", THEANO_FLAGS=flags)
 
 
 @pytest.fixture(scope="module")
@@ -96,14 +96,14 @@ def test_of_a_setting_in_a_virtual_environment(
     linkable: Path, home: Path, theanorc: str, flags: str, checks: Sequence[str]
 ) -> None:
     (home / ".theanorc").write_text(theanorc)
-    mend(linkable, checks, home, None, THEANO_FLAGS=flags)
+    apply_fixes(linkable, checks, home, None, THEANO_FLAGS=flags)
 
 
 def test_of_a_slow_library_that_the_flags_name(prefix: Prefix, linkable: Path, home: Path) -> None:
     source = 'extern "C" { void dgemm_() {} void sgemm_() {} void dgemv_() {} void sgemv_() {} }'
     compiled(prefix("theano-1.0.5", "openblas"), home, "libslow.so", source)
     slow = f"blas.ldflags=-L{home} -lslow -Wl\\,-rpath\\,{home}"
-    fixes = mend(linkable, ("library",), home, None, THEANO_FLAGS=slow)
+    fixes = apply_fixes(linkable, ("library",), home, None, THEANO_FLAGS=slow)
     assert "lead to it; remove blas.ldflags from THEANO_FLAGS, then put" in fixes[0]
 
 
@@ -111,18 +111,18 @@ def test_of_a_library_that_is_loaded_before_all_others(prefix: Prefix, home: Pat
     place = prefix("theano-1.0.5", "pip-openblas")
     source = 'extern "C" { void dgemm_() {} void sgemm_() {} }'
     library = compiled(place, home, "libfirst.so", source)
-    mend(place, ("library",), home, "own", LD_PRELOAD=str(library))
+    apply_fixes(place, ("library",), home, "own", LD_PRELOAD=str(library))
 
 
 def test_of_the_accelerator(prefix: Prefix, home: Path) -> None:
     place = prefix("theano-1.0.5", "openblas")
-    mend(place, ("accelerator",), home, "own", THEANO_STACKS_QUICK="0")
+    apply_fixes(place, ("accelerator",), home, "own", THEANO_STACKS_QUICK="0")
 
 
 def test_of_a_flag_that_pytensor_breaks_on(prefix: Prefix, home: Path) -> None:
     place = prefix("pytensor-3.3.7", "pip-openblas")
     flags = "lib__amdlibm=True,blas__ldflags="
-    mend(place, ("known faults", "settings", "ldflags"), home, "own", PYTENSOR_FLAGS=flags)
+    apply_fixes(place, ("known faults", "settings", "ldflags"), home, "own", PYTENSOR_FLAGS=flags)
 
 
 @pytest.fixture(scope="module")
@@ -191,10 +191,10 @@ def test_of_debian_s_numpy_with_the_reference_blas(workspace: Workspace, tmp_pat
     root.mkdir()
     subprocess.run(["tar", "-C", root, "-xf", packed_root()], check=True)
     give_network(root)
-    verify_app.write(workspace, root / "root")
+    verify_app.write(workspace, root / "srv")
     numpy = "apt-get update && apt-get install --yes --no-install-recommends python3-numpy"
     assert _inside(root, numpy)[0] == 0
-    verify = "/usr/bin/python3 /root/blas-verify.pyz"
+    verify = "/usr/bin/python3 /srv/blas-verify.pyz"
     status, output = _inside(root, verify)
     assert status == 1 and "not known as a library with fast kernels" in output, output
     command = output.partition("      fix: install OpenBLAS")[2].splitlines()[1].strip()
