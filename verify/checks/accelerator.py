@@ -27,7 +27,7 @@ def check(context):
     """Check that the accelerator acts: on a gradient, and on a second compilation."""
     if os.environ.get(VARIABLE) == "0":
         return failed(NAME, "%s=0 leaves Theano as it is" % VARIABLE, "unset %s" % VARIABLE)
-    names = ["compiler", "scan", "cache"]
+    names = ["compiler", "ops", "scan", "cache"]
     if context.framework.version.startswith("0.8."):
         names.append("replaced")
     missing = [name for name in names if "theano_stacks_" + name not in sys.modules]
@@ -36,6 +36,8 @@ def check(context):
         return failed(NAME, "not in force: " + text, REPAIR)
     if "replaced" in names and not _keeps_replaced_scans_out():
         return failed(NAME, "replaced scans may come back into the graph", REPAIR)
+    if not _has_c_code():
+        return failed(NAME, "indexing by arrays has no C code", REPAIR)
     progress.note("a gradient of a scan, and a function compiled twice")
     nodes = _gradient_nodes(context.framework)
     if nodes > NODES:
@@ -48,6 +50,12 @@ def _keeps_replaced_scans_out():
     from theano.gof.toolbox import ReplaceValidate
 
     return ReplaceValidate.replace_all_validate.__module__ == "theano_stacks_replaced"
+
+
+def _has_c_code():
+    from theano.tensor.subtensor import AdvancedSubtensor
+
+    return AdvancedSubtensor.c_code.__module__ == "theano_stacks_ops"
 
 
 def _gradient_nodes(framework):

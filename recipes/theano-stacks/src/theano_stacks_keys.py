@@ -165,8 +165,9 @@ def _settings():
 
 
 def _add_accelerator(description):
-    # Each of these changes graphs, or how they are kept, once it is imported.
-    for name in ("cache", "code", "graphs", "keys", "replaced", "scan"):
+    # Once it is imported, each of these changes graphs, what computes their constants, or how they
+    # are kept.
+    for name in ("cache", "code", "graphs", "keys", "ops", "replaced", "scan"):
         if "theano_stacks_" + name in sys.modules:
             description.add(name, FILES.of("theano_stacks_" + name))
 

@@ -1,4 +1,4 @@
-"""Shorten Theano's compilation.
+"""Shorten Theano's compilation, and its calls.
 
 In force from `import theano` on, without a change in the program; THEANO_STACKS_QUICK=0 turns all
 of it off.
@@ -6,6 +6,7 @@ of it off.
 - theano_stacks_compiler compiles the C++ modules.
 - theano_stacks_scan makes the gradients of scans smaller.
 - theano_stacks_replaced keeps replaced scans out of the graphs of Theano 0.8.2.
+- theano_stacks_ops gives operations C code that Theano runs in Python.
 - theano_stacks_cache keeps optimised graphs for the next start.
 - theano_stacks_refresh lets programs that start at once share a compile folder.
 - The garbage collector runs less often while a graph is optimised: each run visits the whole graph
@@ -91,7 +92,7 @@ def fix():
     if is_old:
         _name_on_first_use()
     # These patch Theano when they are imported. The cache's key has those that are.
-    for name in ("scan", "replaced", "cache") if is_old else ("scan", "cache"):
+    for name in ("ops", "scan", "replaced", "cache") if is_old else ("ops", "scan", "cache"):
         importlib.import_module("theano_stacks_" + name)
 
 

@@ -29,6 +29,8 @@ STUBS = (
     "theano.gof.op",
     "theano.gof.opt",
     "theano.gof.toolbox",
+    "theano.gof.type",
+    "theano.gof.utils",
     "theano.gof.vm",
     "theano.misc",
     "theano.misc.frozendict",
@@ -39,6 +41,11 @@ STUBS = (
     "theano.scan_module.scan_op",
     "theano.scan_module.scan_opt",
     "theano.scan_module.scan_utils",
+    "theano.tensor",
+    "theano.tensor.basic",
+    "theano.tensor.subtensor",
+    "theano.tensor.type",
+    "theano.tensor.type_other",
 )
 
 

@@ -8,7 +8,7 @@ import pytest
 
 accelerator = importlib.import_module("verify.checks.accelerator")
 
-PARTS = ("compiler", "scan", "cache", "replaced")
+PARTS = ("compiler", "ops", "scan", "cache", "replaced")
 
 
 class Function:
@@ -30,6 +30,7 @@ def context(monkeypatch: pytest.MonkeyPatch) -> SimpleNamespace:
     for part in PARTS:
         monkeypatch.setitem(sys.modules, f"theano_stacks_{part}", SimpleNamespace(found=found))
     monkeypatch.setattr(accelerator, "_keeps_replaced_scans_out", lambda: True)
+    monkeypatch.setattr(accelerator, "_has_c_code", lambda: True)
     monkeypatch.setattr(accelerator, "_gradient_nodes", lambda framework: accelerator.NODES)
 
     class Symbol:
@@ -92,6 +93,8 @@ def test_part_that_was_imported_but_does_not_act_fails(
     monkeypatch.setattr(accelerator, "_gradient_nodes", lambda framework: 126)
     check = accelerator.check(context)
     assert check.status == "fail" and "126 nodes instead of 66" in check.detail
+    monkeypatch.setattr(accelerator, "_has_c_code", lambda: False)
+    assert accelerator.check(context).detail == "indexing by arrays has no C code"
     monkeypatch.setattr(accelerator, "_keeps_replaced_scans_out", lambda: False)
     assert "replaced scans may come back" in accelerator.check(context).detail
 
