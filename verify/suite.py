@@ -87,7 +87,7 @@ def run(context, debug=False):
         add_check(known_faults.NAME, known_faults.check)
     # Other processes do these beside this one, before what is timed.
     finish_scan = start(scan.NAME, scan.start)
-    finish_compiling = precompile.start(context)
+    finish_compiling = start(registers.NAME, precompile.start)
     for operation in blas_operations.OPERATIONS:
         add_check("%s in C" % operation.name, blas_operations.check, operation)
     finish_compiling()
