@@ -34,6 +34,7 @@ PROGRAMS = {
     "device-probe": "verify.device.probe",
     "files": "verify.files_cli",
     "linkers-probe": "verify.checks.linkers_probe",
+    "precompile": "verify.elementwise.precompile",
     "registers-probe": "verify.elementwise.registers_probe",
     "scan-probe": "verify.checks.scan_probe",
     "threads-probe": "verify.blas.threads_probe",

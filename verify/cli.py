@@ -83,10 +83,17 @@ def run(arguments, folder):
     if arguments.blas_threads:
         threads.set_variables(arguments.blas_threads)
     user_flags = {name: os.environ.get(name.upper() + "_FLAGS", "") for name in frameworks.MODULES}
-    frameworks.use_compile_folder(os.path.join(folder, "compiled"))
+    compiled = os.path.join(folder, "compiled")
+    frameworks.use_compile_folder(compiled)
+    # An environment of the builder's keeps what it compiles for its next verification.
+    keeps = expectation and not arguments.full
+    if keeps:
+        frameworks.keep_numba(compiled, expectation)
     frameworks.keep_bytecode(os.path.join(folder, "bytecode"))
-    # Modules that another environment has compiled would hide a broken compiler in this one.
-    frameworks.share_modules()
+    # Modules of other environments would hide a broken compiler. Until it has compiled a function,
+    # they come from an empty folder.
+    modules = frameworks.shared_modules() if keeps else None
+    frameworks.share_modules(os.path.join(folder, "modules") if modules else None)
     # Aesara leaves temporary folders behind, Theano the sources that it cannot compile, and a
     # killed process everything.
     os.environ["TMPDIR"] = tempfile.tempdir = folder
@@ -99,6 +106,7 @@ def run(arguments, folder):
         framework = _framework(expectation)
     flags = user_flags.get(framework.name, "")
     context = Context(framework, expectation, folder, flags, arguments.full, requested_device)
+    context.modules = modules
 
     # This imports NumPy, so it must come after the thread counts are set.
     from verify import suite

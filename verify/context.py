@@ -16,6 +16,8 @@ class Context(object):
     full: whether to run the long timings.
     requested_device: the device that the environment or its user requests, or None for the host.
 
+    modules: the folder of compiled modules to share once the compiler works, or None.
+
     Left by checks for later ones:
 
     operations: {(name, dtype): CompiledOperation}.
@@ -38,6 +40,7 @@ class Context(object):
         self.user_flags = user_flags
         self.full = full
         self.requested_device = requested_device
+        self.modules = None
         self.device = None
         self.device_missing = False
         self.operations = {}
@@ -55,7 +58,7 @@ class Context(object):
         Processes that share one wait for each other, Theano's for five seconds or more.
         """
         copy = os.path.join(self.folder, name)
-        shutil.copytree(str(self.framework.flag("base_compiledir")), copy)
+        shutil.copytree(str(self.framework.flag("base_compiledir")), copy, symlinks=True)
         return copy
 
     @property

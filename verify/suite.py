@@ -22,7 +22,7 @@ from verify.checks import (
 from verify.core import machine, native, progress, report
 from verify.core.fixes import explain
 from verify.device import check as device_check
-from verify.elementwise import accuracy, libm, registers
+from verify.elementwise import accuracy, libm, precompile, registers
 from verify.elementwise import calls as elementwise_calls
 from verify.elementwise import speed as elementwise_speed
 
@@ -85,10 +85,12 @@ def run(context, debug=False):
         add_check("numba", serving.check_numba)
     if context.framework.name in known_faults.AMDLIBM:
         add_check(known_faults.NAME, known_faults.check)
-    # Other processes check these beside this one, before what is timed.
+    # Other processes do these beside this one, before what is timed.
     finish_scan = start(scan.NAME, scan.start)
+    finish_compiling = start(registers.NAME, precompile.start)
     for operation in blas_operations.OPERATIONS:
         add_check("%s in C" % operation.name, blas_operations.check, operation)
+    finish_compiling()
     finish_registers = start(registers.NAME, registers.start, elementwise_calls.calls(context))
     for operation in blas_operations.OPERATIONS:
         add_check("%s numbers" % operation.name, numerics.check, operation)

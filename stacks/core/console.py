@@ -67,22 +67,13 @@ def print_table(
     names: Iterable[str], numbers: Iterable[str], rows: Iterable[Iterable[str]]
 ) -> None:
     """Print rows under the columns `names`, then the columns `numbers`, aligned to the right."""
-    from rich.console import Console
-    from rich.table import Table
-
-    table = Table(box=None, header_style="bold", pad_edge=False)
-    for name in names:
-        table.add_column(name)
-    for name in numbers:
-        table.add_column(name, justify="right")
-    for row in rows:
-        table.add_row(*row)
-    # A pipe has no width: long lines must not be cut.
-    console = Console(highlight=False)
-    if not console.is_terminal:
-        console.width = 200
-    with console.capture() as text:
-        console.print(table)
-    for line in text.get().splitlines():
-        # rich fills each line with blanks.
-        print(line.rstrip())
+    left, right = tuple(names), tuple(numbers)
+    lines = [(*left, *right), *(tuple(row) for row in rows)]
+    widths = [max(map(len, column)) for column in zip(*lines, strict=True)]
+    for line in lines:
+        cells = zip(line, widths, strict=True)
+        aligned = [
+            cell.ljust(width) if number < len(left) else cell.rjust(width)
+            for number, (cell, width) in enumerate(cells)
+        ]
+        print("  ".join(aligned).rstrip())

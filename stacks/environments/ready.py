@@ -17,6 +17,7 @@ from contextlib import suppress
 from pathlib import Path
 
 from stacks.core import jsonfile
+from stacks.core.console import display_path
 from stacks.core.disk import write_atomically
 from stacks.core.errors import StacksError, UsageError
 from stacks.core.workspace import Workspace
@@ -51,6 +52,22 @@ def ready_environment(
             fix=f"./invoke build {variant.option}",
         )
     return variant, target
+
+
+def built_environment(workspace: Workspace, variant: Variant) -> Path | None:
+    """Return a variant's environment if it is built, protected from `clean`; print that it is.
+
+    None also where only a build can tell: AMD's own library may have to replace a package.
+    """
+    target = folder_of(workspace, variant)
+    if variant.libm == "amdlibm" or key_in(target) is None:
+        return None
+    [key] = keys_of(workspace, [variant])
+    if isinstance(key, StacksError) or not is_ready(workspace, variant, key):
+        return None
+    print(f"{variant.name} on {variant.framework.name}", file=sys.stderr)
+    print(f"  {'ready':<9}{display_path(target)}", file=sys.stderr, flush=True)
+    return target
 
 
 def is_ready(workspace: Workspace, variant: Variant, key: str) -> bool:

@@ -56,7 +56,7 @@ def build(
     workspace = default_workspace()
     from stacks.core.errors import UsageError
     from stacks.core.suggestions import unknown
-    from stacks.environments import build as pipeline
+    from stacks.environments import ready
     from stacks.environments import verify as verification
     from stacks.variants.load import load_variant, select
 
@@ -117,9 +117,14 @@ def build(
     elif base:
         raise UsageError("--base needs an image", fix="add --to docker or --to oci")
     else:
-        prefix = pipeline.make_environment(
-            workspace, chosen, repair=repair, from_sources=bool(from_), clean=clean
-        )
+        prefix = None if repair or clean else ready.built_environment(workspace, chosen)
+        if prefix is None:
+            # Loaded here: the solver and the stages of packages.
+            from stacks.environments import build as pipeline
+
+            prefix = pipeline.make_environment(
+                workspace, chosen, repair=repair, from_sources=bool(from_), clean=clean
+            )
         verification.verify_variant(workspace, chosen, prefix, full=full, json_file=path_of(json))
         next_step(f"./invoke run {chosen.option} -- python train.py")
 

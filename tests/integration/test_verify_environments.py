@@ -61,7 +61,6 @@ def test_a_built_environment_passes(
             **os.environ,
             "TMPDIR": str(tmp_path),
             "COLUMNS": "100",
-            # Left alone: the environment's own compiler is what is verified.
             "THEANO_STACKS_MODULES": str(tmp_path / "modules"),
         },
         capture_output=True,
@@ -83,7 +82,9 @@ def test_a_built_environment_passes(
     assert names >= {"import", "compile"}
     # Beside other programs it may take longer than the suite waits for.
     assert "check_blas 2000" in names or "check_blas 2000 would take" in done.stderr
-    assert sorted(tmp_path.iterdir()) == sorted([*before, report]), "only the report is left"
+    # Environments with the accelerator keep their modules for the next verification.
+    left = set(tmp_path.iterdir()) - {tmp_path / "modules"}
+    assert left == {*before, report}, "only the report is left"
 
 
 @pytest.mark.parametrize("framework", ["pytensor-2.38.3", "pytensor-3.3.7"])

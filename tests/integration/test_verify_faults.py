@@ -235,3 +235,39 @@ def test_accelerator_that_is_not_in_force_is_noticed(prefix: Prefix, tmp_path: P
     (tmp_path / "theano_stacks_quick.py").write_text("def watch(): pass\n")
     (missing,) = checked(place, "accelerator", PYTHONPATH=str(tmp_path))
     assert missing.status == "fail" and missing.detail.startswith("not in force: ")
+
+
+# Compile as the suite does, from the folder of modules in the last argument once that works; print
+# how many modules came from there for Gemm.
+SHARING = """
+import os, sys, types
+suite, folder, modules = sys.argv[1:]
+sys.modules["verify"] = types.ModuleType("verify")
+sys.modules["verify"].__path__ = [suite]
+from verify.blas import operations
+from verify.checks import compile_time
+from verify.context import Context
+from verify.core import framework
+framework.use_compile_folder(os.path.join(folder, "compiled"))
+framework.share_modules(os.path.join(folder, "modules"))
+context = Context(framework.load("theano"), None, folder, "")
+context.modules = modules
+compile_time.compilation(context)
+gemm = operations.compiled(context, operations.OPERATIONS[0], "float64")
+import theano_stacks_modules
+print(gemm.error, theano_stacks_modules.found["hits"])
+"""
+
+
+def test_shared_modules_do_not_hide_a_broken_compiler(own: Path, tmp_path: Path) -> None:
+    def compiled(name: str) -> subprocess.CompletedProcess[str]:
+        folder = tmp_path / name
+        folder.mkdir()
+        words = [own / "bin/python", "-c", SHARING, SUITE, folder, tmp_path / "modules"]
+        return subprocess.run(words, capture_output=True, text=True, check=False)
+
+    assert compiled("first").stdout == "None 0\n"
+    assert compiled("second").stdout == "None 1\n"
+    next((own / "lib/gxx-sysroot").rglob("cc1plus")).unlink()
+    broken = compiled("third")
+    assert broken.returncode == 1 and "cc1plus" in broken.stderr

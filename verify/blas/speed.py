@@ -9,7 +9,7 @@ import numpy
 from verify.blas import kernels, library, peak
 from verify.blas import operations as blas_operations
 from verify.core import machine, progress
-from verify.core.clock import monotonic
+from verify.core.clock import monotonic, until_steady
 from verify.core.fixes import ldflags_fix, numpy_fix
 from verify.core.report import failed, passed, skipped, timing
 
@@ -163,11 +163,13 @@ def _one_thread_rate(context, update, size):
     """Return GFLOP/s by processor time, on one thread where the number can be set."""
     serving = context.serving
     is_set = serving and library.set_threads(serving.path, 1)
-    samples = []
-    for _ in range(3):
+
+    def seconds():
         start = processor_clock()
         update.run()
-        samples.append(processor_clock() - start)
+        return processor_clock() - start
+
+    samples = until_steady(seconds, 3)
     if is_set and serving.threads:
         library.set_threads(serving.path, serving.threads)
     return gemm_rate(size, min(samples))

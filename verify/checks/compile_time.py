@@ -6,29 +6,32 @@ import os
 import sys
 
 from verify.core import process, progress
-from verify.core.clock import monotonic
+from verify.core.clock import monotonic, until_steady
+from verify.core.framework import share_modules
 from verify.core.report import timing
 
 
 def imports(context):
-    """Time the import of the framework in new processes."""
+    """Time the import of the framework in new processes; this one has filled the disk's cache."""
     progress.note("timing the import")
     environment = dict(os.environ)
     if "PYTHONPYCACHEPREFIX" not in environment:
         environment["PYTHONDONTWRITEBYTECODE"] = "1"
     command = [sys.executable, "-c", "import " + context.framework.name]
-    # Not timed: the first import fills the disk cache, and writes bytecode that is missing.
-    process.call(command, 120, environment)
-    samples = []
-    for _ in range(3):
+
+    def seconds():
         start = monotonic()
         process.call(command, 120, environment)
-        samples.append(monotonic() - start)
-    return [timing("import", "s", samples)]
+        return monotonic() - start
+
+    return [timing("import", "s", until_steady(seconds, 3))]
 
 
 def compilation(context):
-    """Time the compilation of a small function whose modules are not compiled yet."""
+    """Time the compilation of a small function whose modules are not compiled yet.
+
+    From then on modules are shared.
+    """
     progress.note("timing a compilation")
     framework = context.framework
     x, w = (framework.variable("matrix", "float64", name) for name in "xw")
@@ -37,6 +40,7 @@ def compilation(context):
     function = framework.function([x, w], [output])
     total = monotonic() - start
     optimiser, linker = framework.compile_seconds(function)
+    share_modules(context.modules)
     return [
         timing("compile", "s", [total]),
         timing("compile: optimiser", "s", [optimiser]),

@@ -1,4 +1,4 @@
-"""A monotonic clock: a change of the system's date must not change a timing."""
+"""A monotonic clock, which no change of the system's date disturbs; how often to read it."""
 
 from __future__ import absolute_import, division, print_function
 
@@ -8,6 +8,8 @@ import time
 
 # CLOCK_MONOTONIC of clock_gettime(2) on Linux.
 _MONOTONIC = 1
+# A timing is steady when its two shortest samples differ by this share at most.
+STEADY = 0.03
 
 
 class _Timespec(ctypes.Structure):
@@ -33,3 +35,20 @@ elif sys.platform.startswith("linux"):
     monotonic = _python_2_clock()
 else:
     monotonic = time.time
+
+
+def until_steady(sample, most):
+    """Return samples of a timing: two, and more until it is steady, at most `most`.
+
+    sample: a function that returns one, in any unit. Other programs only lengthen a sample, so two
+    short ones that agree are those of a machine that was free.
+    """
+    samples = [sample(), sample()]
+    while len(samples) < most and not _is_steady(samples):
+        samples.append(sample())
+    return samples
+
+
+def _is_steady(samples):
+    shortest, second = sorted(samples)[:2]
+    return second - shortest <= STEADY * shortest

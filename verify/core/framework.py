@@ -12,6 +12,8 @@ if not PY2:
     from importlib.util import cache_from_source, find_spec
 
 MODULES = ("pytensor", "aesara", "theano")
+NUMBA = "numba"
+MODULES_VARIABLE = "THEANO_STACKS_MODULES"
 AMDLIBM_FLAGS = ("lib.amdlibm", "lib.amblibm")
 
 
@@ -208,6 +210,24 @@ def use_compile_folder(folder, names=MODULES):
         add_flag(name, "base_compiledir=" + folder)
 
 
+def keep_numba(folder, expectation):
+    """Keep what PyTensor's numba compiles in the environment's own compile folder.
+
+    There it is a program's, too: numba takes a function if its own version, the processor and the
+    function are the same. folder: the compile folder in use, which does not exist yet. Without
+    permission to write into the environment nothing is kept.
+    """
+    own = expectation["flags"].get("base_compiledir")
+    if expectation["module"] != "pytensor" or not own:
+        return
+    kept = os.path.join(own, NUMBA)
+    if not os.path.isdir(kept) and os.access(own, os.W_OK):
+        os.mkdir(kept)
+    if os.access(kept, os.W_OK):
+        os.mkdir(folder)
+        os.symlink(kept, os.path.join(folder, NUMBA))
+
+
 def keep_bytecode(folder):
     """Make this process and its children keep bytecode in `folder` if the environment has none.
 
@@ -224,12 +244,22 @@ def keep_bytecode(folder):
     sys.dont_write_bytecode = False
 
 
+def shared_modules():
+    """Return the folder of compiled modules that environments of theano-stacks share, or None."""
+    folder = os.environ.get(MODULES_VARIABLE, "0")
+    return folder if folder not in ("", "0") else None
+
+
 def share_modules(folder=None):
     """Make an environment of theano-stacks take compiled modules from a shared folder.
 
-    folder: None to compile every module. Call it before the import.
+    folder: None to compile every module. It holds for the processes that this one starts, too.
     """
-    os.environ["THEANO_STACKS_MODULES"] = folder or "0"
+    os.environ[MODULES_VARIABLE] = folder or "0"
+    sharing = sys.modules.get("theano_stacks_sharing")
+    if sharing is not None:
+        # It opens the folder at the next module.
+        sharing.SHARED.ready = False
 
 
 def add_flag(name, flag):

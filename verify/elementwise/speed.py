@@ -7,14 +7,15 @@ import importlib
 import numpy
 
 from verify.core import progress
-from verify.core.clock import monotonic
+from verify.core.clock import monotonic, until_steady
 from verify.core.report import timing
 
 FUNCTIONS = ("exp", "log", "tanh", "sigmoid", "softmax")
 # One that fits into the processor's caches, and one that does not.
 SHAPES = ((400, 512), (19531, 512))
-# Of samples.
+# Of samples, at most; with --full.
 COUNTS = {SHAPES[0]: 5, SHAPES[1]: 3}
+FULL_COUNT = 15
 NAMES = {SHAPES[0]: "400x512", SHAPES[1]: "1e7"}
 
 
@@ -22,12 +23,14 @@ def timings(context):
     """Time the functions on float32 matrices, with `full` on float64 ones too."""
     results = []
     for dtype in ("float32", "float64") if context.full else ("float32",):
+        arguments = _arguments(dtype)
         for name in FUNCTIONS:
             progress.note("timing %s %s" % (name, dtype))
             function = of_context(context, name, dtype)
-            for shape in SHAPES:
-                samples = _samples(function, shape, dtype, 15 if context.full else COUNTS[shape])
-                results.append(timing("%s %s %s" % (name, dtype, NAMES[shape]), "ns", samples))
+            for values in arguments:
+                samples = _samples(function, values, context.full)
+                label = "%s %s %s" % (name, dtype, NAMES[values.shape])
+                results.append(timing(label, "ns", samples))
     return results
 
 
@@ -55,14 +58,21 @@ def output(framework, name, x):
     return getattr(importlib.import_module(framework.name + ".tensor.nnet"), name)(x)
 
 
-def _samples(function, shape, dtype, count):
-    values = numpy.random.RandomState(0).uniform(0.1, 4, shape).astype(dtype)
+def _arguments(dtype):
+    random = numpy.random.RandomState(0)
+    return [random.uniform(0.1, 4, shape).astype(dtype) for shape in SHAPES]
+
+
+def _samples(function, values, full):
     calls = max(1, 2000000 // values.size)
     function(values)
-    samples = []
-    for _ in range(count):
+
+    def nanoseconds():
         start = monotonic()
         for _ in range(calls):
             function(values)
-        samples.append((monotonic() - start) / calls / values.size * 1e9)
-    return samples
+        return (monotonic() - start) / calls / values.size * 1e9
+
+    if full:
+        return [nanoseconds() for _ in range(FULL_COUNT)]
+    return until_steady(nanoseconds, COUNTS[values.shape])

@@ -173,6 +173,31 @@ def test_an_environment_without_its_marker_has_no_key(tmp_path: Path, marker: by
     assert ready.key_in(tmp_path) is None
 
 
+def test_a_built_environment_is_given_without_its_lock(
+    workspace: Workspace, derived: list[str], capsys: pytest.CaptureFixture[str]
+) -> None:
+    variant = load_variant(workspace, "openblas")
+    assert ready.built_environment(workspace, variant) is None
+    assert derived == [], "a first build derives no key twice"
+    target = folder_of(workspace, variant)
+    (target / READY).parent.mkdir(parents=True)
+    (target / READY).write_text('{"key": "key 1", "local": null}')
+    assert ready.built_environment(workspace, variant) == target
+    assert capsys.readouterr().err == f"openblas on theano-1.0.5\n  ready    {target}\n"
+    (target / READY).write_text('{"key": "of another lock", "local": null}')
+    assert ready.built_environment(workspace, variant) is None
+
+
+def test_whether_amds_own_library_is_in_an_environment_only_its_build_can_tell(
+    workspace: Workspace, derived: list[str]
+) -> None:
+    variant = load_variant(workspace, "mkl-amdlibm")
+    target = folder_of(workspace, variant)
+    (target / READY).parent.mkdir(parents=True)
+    (target / READY).write_text('{"key": "key 1", "local": null}')
+    assert ready.built_environment(workspace, variant) is None
+
+
 def test_an_environment_removed_meanwhile_is_not_ready(
     own_workspace: Workspace, monkeypatch: pytest.MonkeyPatch
 ) -> None:

@@ -1,15 +1,52 @@
 from __future__ import annotations
 
+import json
+import subprocess
+import sys
 from pathlib import Path
 from typing import Any
 
 import pytest
 from invoke.exceptions import Exit
 
+from stacks.core.disk import REPOSITORY
 from stacks.core.errors import UsageError
-from stacks.environments import build, verify
+from stacks.core.workspace import Workspace
+from stacks.environments import build, ready, verify
+from stacks.environments.folders import READY, folder_of
 from stacks.image import docker
 from stacks.tasks import environments
+from stacks.variants.load import load_variant
+
+# The solver, the stages of packages, conda's models, the network, tables with colours.
+HEAVY = {
+    "conda_lock",
+    "elftools",
+    "requests",
+    "rattler",
+    "rattler_build",
+    "rich",
+    "stacks.channel.offers",
+    "stacks.locks.lock",
+    "urllib3",
+}
+# Run a command line of a checkout whose keys are known and whose environments pass; print the names
+# of the loaded modules.
+LOADED = """\
+import json, sys
+sys.path.insert(0, {repository!r})
+from pathlib import Path
+from stacks.core import workspace
+workspace.default_workspace = lambda: workspace.Workspace(Path({root!r}), Path({root!r}, "cache"))
+from stacks.environments import ready, verify
+ready._derive = lambda workspace, variants: ["a key"] * len(variants)
+verify.verify_variant = lambda *given, **options: None
+from stacks.tasks.program import Program
+words = ["./invoke", "--search-root", {repository!r}, *sys.argv[1:]]
+sys.argv[1:] = words[3:]
+Program(name="theano-stacks", binary="./invoke").run(words, exit=False)
+print(json.dumps(list(sys.modules)))
+"""
 
 
 @pytest.mark.parametrize("other", [{"repair": True}, {"to": "docker"}, {"cluster": "local"}])
@@ -35,8 +72,24 @@ def test_a_build_ends_with_the_command_to_run(
     monkeypatch: pytest.MonkeyPatch,
     capsys: pytest.CaptureFixture[str],
 ) -> None:
+    monkeypatch.setattr(ready, "built_environment", lambda *given: None)
     monkeypatch.setattr(build, "make_environment", lambda *given, **options: Path("/prefix"))
     monkeypatch.setattr(verify, "verify_variant", lambda *given, **options: print("the table"))
     monkeypatch.setattr(docker, "build", lambda *given, **options: "theano-openblas:1")
     environments.build.body(None, variant="openblas", **options)
     assert capsys.readouterr().out.splitlines()[-1] == f"next: {command}"
+
+
+@pytest.mark.parametrize("words", [["--help"], ["list"], ["build", "--variant", "openblas"]])
+def test_a_task_with_nothing_to_make_loads_no_code_that_makes_it(
+    words: list[str], own_workspace: Workspace
+) -> None:
+    target = folder_of(own_workspace, load_variant(own_workspace, "openblas"))
+    (target / READY).parent.mkdir(parents=True)
+    (target / READY).write_text('{"key": "a key", "local": null}')
+    program = LOADED.format(repository=str(REPOSITORY), root=str(own_workspace.root))
+    done = subprocess.run(
+        [sys.executable, "-c", program, *words], capture_output=True, text=True, check=True
+    )
+    loaded = set(json.loads(done.stdout.splitlines()[-1]))
+    assert not loaded & HEAVY

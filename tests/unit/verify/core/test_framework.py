@@ -155,12 +155,46 @@ def test_flags_are_appended(monkeypatch: pytest.MonkeyPatch) -> None:
     assert framework.os.environ["AESARA_FLAGS"] == "base_compiledir=/tmp/a,cxx="
 
 
+def test_what_numba_compiles_is_kept_in_the_environments_own_folder(tmp_path: Path) -> None:
+    own = tmp_path / "own"
+    own.mkdir()
+    for name in ("first", "second"):
+        framework.keep_numba(str(tmp_path / name), expectation("pytensor", own))
+        (tmp_path / name / "numba" / name).touch()
+    assert sorted(path.name for path in (own / "numba").iterdir()) == ["first", "second"]
+
+
+def expectation(module: str, folder: Path) -> dict[str, Any]:
+    return {"module": module, "flags": {"base_compiledir": str(folder)}}
+
+
+@pytest.mark.parametrize(("module", "folder"), [("pytensor", "missing"), ("theano", "own")])
+def test_nothing_is_kept_of_another_framework_or_without_a_folder(
+    module: str, folder: str, tmp_path: Path
+) -> None:
+    (tmp_path / "own").mkdir()
+    framework.keep_numba(str(tmp_path / "compiled"), expectation(module, tmp_path / folder))
+    assert list(tmp_path.rglob("*")) == [tmp_path / "own"]
+
+
 def test_modules_are_shared_from_a_folder_or_not_at_all(monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setenv("THEANO_STACKS_MODULES", "before")
     framework.share_modules("/cache")
     assert framework.os.environ["THEANO_STACKS_MODULES"] == "/cache"
+    assert framework.shared_modules() == "/cache"
     framework.share_modules()
     assert framework.os.environ["THEANO_STACKS_MODULES"] == "0"
+    assert framework.shared_modules() is None
+
+
+def test_an_environment_that_has_opened_its_folder_of_modules_opens_the_next(
+    monkeypatch: pytest.MonkeyPatch,
+) -> None:
+    shared = SimpleNamespace(ready=True)
+    monkeypatch.setitem(sys.modules, "theano_stacks_sharing", SimpleNamespace(SHARED=shared))
+    monkeypatch.setenv("THEANO_STACKS_MODULES", "/empty")
+    framework.share_modules("/cache")
+    assert not shared.ready
 
 
 @pytest.mark.parametrize(

@@ -1,0 +1,96 @@
+"""The elementwise functions that another process compiles."""
+
+from pathlib import Path
+from types import SimpleNamespace
+from typing import Any
+
+import pytest
+
+from unit.helpers.suite import suite_module
+
+precompile = suite_module("elementwise.precompile")
+
+
+class Context:
+    """A verification that compiles in `folder`, with a compiler and no shared modules."""
+
+    def __init__(self, folder: Path, cxx: str = "g++", modules: str | None = None) -> None:
+        self.folder, self.modules = str(folder), modules
+        flags = {"cxx": cxx, "base_compiledir": str(folder / "compiled")}
+        self.framework = SimpleNamespace(name="theano", flag=flags.get)
+
+    def compile_folder(self, name: str) -> str:
+        return str(Path(self.folder, name))
+
+
+def module(folder: Path, name: str, text: str = "module") -> Path:
+    place = folder / "compiledir_Linux" / name
+    place.mkdir(parents=True)
+    (place / "key.pkl").write_text("key")
+    (place / "m.so").write_text(text)
+    return place
+
+
+@pytest.fixture
+def started(monkeypatch: pytest.MonkeyPatch) -> list[list[str]]:
+    """Stand for the process, which compiles one module; give the words of each that starts."""
+    commands: list[list[str]] = []
+
+    class Started:
+        def __init__(self, command: list[str], path: str) -> None:
+            commands.append(command[2:])
+            module(Path(command[-1]), "tmp2")
+
+        def finish(self, seconds: float) -> None:
+            pass
+
+    monkeypatch.setattr(precompile.process, "Started", Started)
+    monkeypatch.setattr(precompile.machine, "usable_cores", lambda: 2)
+    return commands
+
+
+def test_what_the_process_has_compiled_is_taken(tmp_path: Path, started: list[list[str]]) -> None:
+    module(tmp_path / "compiled", "tmp1", "own")
+    finish = precompile.start(Context(tmp_path))
+    assert started == [["precompile", "theano", str(tmp_path / "precompiled")]]
+    module(tmp_path / "precompiled", "tmp1", "a copy")
+    unfinished = tmp_path / "precompiled/compiledir_Linux/tmp3"
+    unfinished.mkdir()
+    (unfinished / "mod.cpp").touch()
+    finish()
+    folder = tmp_path / "compiled/compiledir_Linux"
+    assert sorted(path.name for path in folder.iterdir()) == ["tmp1", "tmp2"]
+    assert (folder / "tmp1/m.so").read_text() == "own"
+    assert (folder / "tmp2/m.so").read_text() == "module"
+    # A framework may add to a module's key later, under the name that the key was written with.
+    assert (tmp_path / "precompiled/compiledir_Linux/tmp2/key.pkl").is_file()
+
+
+@pytest.mark.parametrize(("cores", "options"), [(1, {}), (2, {"cxx": ""}), (2, {"modules": "/m"})])
+def test_nothing_is_compiled_where_it_saves_no_time(
+    cores: int,
+    options: dict[str, Any],
+    tmp_path: Path,
+    started: list[list[str]],
+    monkeypatch: pytest.MonkeyPatch,
+) -> None:
+    monkeypatch.setattr(precompile.machine, "usable_cores", lambda: cores)
+    precompile.start(Context(tmp_path, **options))()
+    assert started == []
+
+
+def test_what_cannot_be_copied_is_compiled_again(tmp_path: Path, started: list[list[str]]) -> None:
+    finish = precompile.start(Context(tmp_path))
+    (tmp_path / "compiled").touch()
+    finish()
+
+
+def test_the_process_compiles_each_function_that_is_timed(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    compiled = []
+    monkeypatch.setattr(precompile.frameworks, "use_compile_folder", lambda folder: None)
+    monkeypatch.setattr(precompile.frameworks, "load", lambda name: name)
+    monkeypatch.setattr(precompile.speed, "compiled", lambda *words: compiled.append(words))
+    precompile.main(["theano", str(tmp_path)])
+    assert set(compiled) >= {("theano", name, "float32") for name in precompile.speed.FUNCTIONS}
