@@ -13,6 +13,8 @@ from stacks.publish.sessions import FIRST_STEP, Figure, ResultSession
 
 # Calls of the frameworks' own check_blas.py, whose seconds it prints as one sum.
 CHECK_BLAS_CALLS = 10
+# The questions that are answered beside busy loops, too: those of a program's step.
+STEPS = ("step", "ntm")
 
 
 @dataclass(frozen=True)
@@ -105,7 +107,6 @@ def short(columns: Sequence[Column]) -> list[Column]:
     """Return the columns of the short table: the first of each question."""
     first: dict[tuple[str, int], Column] = {}
     for column in columns:
-        # Beside busy loops, the step of a program is the answer.
-        if column.question and (not column.busy or column.question == "step"):
+        if column.question and (not column.busy or column.question in STEPS):
             first.setdefault((column.question, column.busy), column)
     return list(first.values())

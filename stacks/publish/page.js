@@ -3,12 +3,13 @@
   const form = document.getElementById("filters");
   const selects = [...form.querySelectorAll("select")];
   const figures = document.getElementById("timings");
+  const text = (cell) => cell.textContent.trim();
   const order = new Intl.Collator("en", { numeric: true });
 
   // A row of all figures is filtered by its cells, everything else by its data attributes.
   for (const head of figures.tHead.rows[0].cells) {
-    if (!selects.some((select) => select.name === head.textContent)) continue;
-    for (const row of figures.tBodies[0].rows) row.dataset[head.textContent] = row.cells[head.cellIndex].textContent;
+    if (!selects.some((select) => select.name === text(head))) continue;
+    for (const row of figures.tBodies[0].rows) row.dataset[text(head)] = text(row.cells[head.cellIndex]);
   }
   const filtered = document.querySelectorAll(selects.map((select) => `[data-${select.name}]`).join());
 
@@ -37,7 +38,7 @@
     const at = head.cellIndex;
     const down = head.getAttribute("aria-sort") === "ascending";
     const numeric = head.classList.contains("number");
-    const key = (row) => row.cells[at].dataset.sort ?? row.cells[at].textContent;
+    const key = (row) => row.cells[at].dataset.sort ?? text(row.cells[at]);
     const before = (a, b) => {
       const [left, right] = [key(a), key(b)];
       // Rows without a value stay at the bottom in both directions.

@@ -44,7 +44,8 @@ class Plot:
     @property
     def longest(self) -> float:
         """The length that bars are drawn in proportion to."""
-        return max(bar.high for bar in self.bars)
+        # Profiles may be of nothing that takes time.
+        return max(max(bar.value, bar.high) for bar in self.bars) or 1.0
 
     @property
     def rows(self) -> list[tuple[str, ...]]:

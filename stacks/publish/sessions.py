@@ -68,13 +68,14 @@ class Figure:
     def ratio(self) -> str:
         """How many times as fast, with the interval; empty without a comparison.
 
-        Fewer rounds than an interval needs are named instead.
+        If they are fewer than an interval needs, the number of rounds or starts is in its place.
         """
         ratio = self.row.ratio
         if ratio is None:
             return ""
         if ratio.rounds < LEAST_ROUNDS:
-            return f"{ratio.value:.2f} ({plural(ratio.rounds, 'round')})"
+            of = "start" if self.row.measure.name.endswith(FIRST_STEP) else "round"
+            return f"{ratio.value:.2f} ({plural(ratio.rounds, of)})"
         return f"{ratio.value:.2f} ({ratio.low:.2f} - {ratio.high:.2f})"
 
     @property

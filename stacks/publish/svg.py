@@ -1,4 +1,4 @@
-"""Bar charts as SVG elements, coloured by the page's styles."""
+"""Bars, and the chart of them as an SVG element, coloured by the picture's styles."""
 
 from __future__ import annotations
 
@@ -20,13 +20,13 @@ FONT = 13
 GEOMETRY = {"x", "y", "width", "height", "d", "transform"}
 # Digits after a tenth of a point, which are invisible.
 DIGITS = re.compile(r"(?<=\.\d)\d+")
-# Removed from the drawing: the page has its own styles and scripts.
+# Removed from the drawing: the picture has its own styles.
 LEFT_OUT = ("comment", "style", "script", "desc", "defs", "title")
 
 
 @dataclass(frozen=True)
 class Bar:
-    """A bar: its name, length, text, interval, and kind (a class of the page's styles).
+    """A bar: its name, length, text, interval, and kind (a class of the styles).
 
     parts: the lengths that it consists of, one for each key of its plot. clear: a clear difference
     to the baseline, in bold before the text. Only the page shows these two.

@@ -206,7 +206,7 @@ def test_forty_environments_stay_readable(tmp_path: Path, monkeypatch: pytest.Mo
     assert heads == (
         "| environment | BLAS | download | check_blas 2000 | check_blas 5000 | Gemm 2000, float32 "
         "| exp | tanh | LSTM | ntm | LSTM, first step | ntm, first step "
-        "| LSTM beside 2 busy loops |"
+        "| LSTM beside 2 busy loops | ntm beside 2 busy loops |"
     )
     # The rest is folded.
     assert "<details><summary>here-2-cores: 40 environments</summary>\n\n" in after

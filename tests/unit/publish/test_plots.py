@@ -3,9 +3,10 @@ from __future__ import annotations
 from pathlib import Path
 
 from stacks.bench import store
+from stacks.bench.profile import Rest
 from stacks.publish import command, plots, svg
 from unit.helpers.benching import BASE, FAST, MACHINE, result, runs
-from unit.helpers.publishing import GEMM, WITH_PEAK, Reader, at, keep, read, site
+from unit.helpers.publishing import GEMM, WITH_PEAK, Reader, at, keep, profile, read, session, site
 
 
 def test_products_are_drawn_against_the_peak(tmp_path: Path) -> None:
@@ -40,6 +41,15 @@ def test_compiling_is_drawn_before_the_calls(tmp_path: Path) -> None:
     widths = [one["style"] for one in of if one.get("style", "").startswith("width:")]
     # In proportion to the longest bar, 15 s.
     assert widths == ["width:33.3%", "width:66.7%", "width:26.7%", "width:13.3%"]
+
+
+def test_a_profile_of_no_time_is_drawn_empty(tmp_path: Path) -> None:
+    nothing = profile(("Dot22", "C", 0.0)).model_copy(
+        update={"rest": Rest(classes=0, seconds=0, calls=0)}
+    )
+    session(tmp_path, base=nothing, fast=nothing)
+    command.publish(at(tmp_path))
+    assert "where a call spends its time" in site(tmp_path)
 
 
 def test_a_machine_whose_peak_is_not_known(tmp_path: Path) -> None:

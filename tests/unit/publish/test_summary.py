@@ -143,7 +143,7 @@ def test_the_first_step_is_the_compilation_and_a_call(tmp_path: Path) -> None:
     [one] = summary.summaries(read(tmp_path), LOCKS)
     # One start has no interval.
     cell = one.rows[1].cells[1]
-    assert (cell.figure, cell.ratio, cell.is_difference) == ("2 s", "2.00 (1 round)", False)
+    assert (cell.figure, cell.ratio, cell.is_difference) == ("2 s", "2.00 (1 start)", False)
 
 
 def test_figures_beside_busy_loops_have_columns_of_their_own(tmp_path: Path) -> None:
