@@ -14,6 +14,7 @@ from stacks.core.workspace import Workspace
 from stacks.publish import command
 
 CELLS = "[...document.querySelectorAll('#timings tbody tr')].filter(r => !r.hidden)"
+LONGEST = "theano-1.0.5 (older lock)openblas-amdlibm-longest"
 ENTER, TAB = "\ue007", "\ue004"
 
 
@@ -89,10 +90,10 @@ def test_sorting_by_numbers_with_the_keyboard(page: Browser) -> None:
 def test_the_summary_is_sorted_too(page: Browser) -> None:
     head = "document.querySelectorAll('table.summary thead th')[3]"
     names = "table.summary tbody tr[data-flavour] th"
-    assert visible(page, names)[:2] == ["theano-1.0.5base", "theano-1.0.5openblas-amdlibm-longest"]
+    assert visible(page, names)[:2] == ["theano-1.0.5 (older lock)base", LONGEST]
     page.run(f"{head}.firstChild.focus()")
     page.press(ENTER, ENTER)
-    assert visible(page, names)[0] == "theano-1.0.5openblas-amdlibm-longest"
+    assert visible(page, names)[0] == LONGEST
     assert page.run(f"return {head}.getAttribute('aria-sort')") == "descending"
 
 
@@ -171,7 +172,8 @@ def test_labels_for_screen_readers(page: Browser) -> None:
     bars = visible(page, ".session figure:first-of-type .bars li")
     assert bars[0].split() == ["base18.0", "GFLOP/s"]
     numbers = page.run("return [...document.querySelectorAll('.parts i')].map(e => e.textContent)")
-    assert set(numbers) == {str(number) for number in range(1, 11)}
+    # Parts that have no room for it have no number.
+    assert set(numbers) - {""} == {str(number) for number in range(1, 11)}
     assert page.run("return document.querySelectorAll('.keys .py').length") == 3
     # Plots whose bars have parts stand beside a table of these.
     assert page.run("return document.querySelectorAll('figure table').length") == 2
