@@ -147,10 +147,11 @@ def misplaced(stored: Sequence[StoredResult]) -> dict[Path, str]:
     for one in stored:
         name, machine = one.path.parent.name, one.result.machine
         if not first.setdefault(name, machine).same_hardware(machine) or machine.name != name:
-            messages[one.path] = (
-                f"{one.path}: another machine than the first of its folder: {_hardware(machine)}\n"
-                "  fix:      move the file out of results/, then ./invoke publish --add FILE"
+            error = BadResultError(
+                f"{one.path}: another machine than the first of its folder: {_hardware(machine)}",
+                fix="move the file out of results/, then ./invoke publish --add FILE",
             )
+            messages[one.path] = str(error)
     return messages
 
 
