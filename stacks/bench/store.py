@@ -18,6 +18,8 @@ from stacks.core.errors import UsageError
 from stacks.core.workspace import Workspace
 
 SCHEMA: Literal[1] = 1
+# Far above a result of every variant with all sizes.
+MAX_MEBIBYTES = 32
 
 
 class BadResultError(UsageError):
@@ -47,11 +49,20 @@ def read(path: Path) -> Result:
     """Return the result in a file; BadResultError if it has none."""
     fix = "remove the file, or `git checkout` it; it does not affect other results"
     try:
-        data = path.read_bytes()
+        if path.exists() and not path.is_file():
+            raise BadResultError(f"{path}: not a file", fix=fix)
+        with path.open("rb") as file:
+            data = file.read((MAX_MEBIBYTES << 20) + 1)
     except OSError as error:
         raise BadResultError(f"{path}: cannot be read: {error.strerror}", fix=fix) from error
+    if len(data) > MAX_MEBIBYTES << 20:
+        raise BadResultError(
+            f"{path}: too large for a result", expected=f"at most {MAX_MEBIBYTES} MiB", fix=fix
+        )
     try:
-        return _checked(Result.model_validate_json(data))
+        return _checked(Result.model_validate_json(data.decode()))
+    except UnicodeDecodeError as error:
+        raise BadResultError(f"{path}: not UTF-8", found=str(error), fix=fix) from error
     except ValidationError as error:
         first = error.errors(include_url=False)[0]
         if first["type"] == "json_invalid":
@@ -77,13 +88,22 @@ def _checked(result: Result) -> Result:
 
 
 def read_all(workspace: Workspace) -> tuple[list[StoredResult], list[BadResultError]]:
-    """Return all results, by machine and time, and the errors of files that are none."""
+    """Return all results, by machine and time, and the errors of files that are none.
+
+    A symbolic link is none: it may lead out of results/, or to a result that counts already.
+    """
     stored, errors = [], []
     # In a checkout both are one folder.
     folders = {workspace.published_results, workspace.results}
     paths = (path for folder in folders for path in folder.glob("*/*.json"))
     for path in sorted(paths, key=lambda path: (path.parent.name, path.name)):
         try:
+            if link := next((one for one in (path, path.parent) if one.is_symlink()), None):
+                raise BadResultError(
+                    f"{path}: {link.name} is a symbolic link",
+                    fix="replace it by what it points to; ./invoke publish --add FILE takes a "
+                    "result from anywhere",
+                )
             stored.append(StoredResult(path, read(path)))
         except BadResultError as error:
             errors.append(error)
@@ -127,9 +147,11 @@ def misplaced(stored: Sequence[StoredResult]) -> dict[Path, str]:
     for one in stored:
         name, machine = one.path.parent.name, one.result.machine
         if not first.setdefault(name, machine).same_hardware(machine) or machine.name != name:
-            messages[one.path] = (
-                f"{one.path}: another machine than the first of its folder: {_hardware(machine)}"
+            error = BadResultError(
+                f"{one.path}: another machine than the first of its folder: {_hardware(machine)}",
+                fix="move the file out of results/, then ./invoke publish --add FILE",
             )
+            messages[one.path] = str(error)
     return messages
 
 

@@ -23,9 +23,7 @@ def publish(workspace: Workspace) -> None:
     Raises UsageError if there are no results, and, after writing the others, if a result cannot be
     published.
     """
-    stored, messages = _results(workspace)
-    for message in messages:
-        print(f"left out: {message}", file=sys.stderr)
+    stored, left_out = _results(workspace)
     if not stored:
         raise UsageError(
             "no results to publish",
@@ -35,11 +33,7 @@ def publish(workspace: Workspace) -> None:
     for path, text in rendered(stored, workspace.root, current).items():
         write_atomically(path, text)
         print(f"{display_path(path)}: {len(text.encode()) / 1e3:.0f} kB")
-    if messages:
-        raise UsageError(
-            f"published without {len(messages)} of {len(stored) + len(messages)} results",
-            fix="see the messages above for each result that was left out",
-        )
+    _refuse(left_out, len(stored))
 
 
 def add(workspace: Workspace, path: Path) -> None:
@@ -56,9 +50,10 @@ def add(workspace: Workspace, path: Path) -> None:
 def check(workspace: Workspace) -> None:
     """Raise StaleError if one of the published files is not what results/ gives.
 
-    Also if the lock of an environment in the summary has changed since it was timed.
+    Also if the lock of an environment in the summary has changed since it was timed. UsageError if
+    nothing is stale, but a result cannot be published.
     """
-    stored, _ = _results(workspace)
+    stored, left_out = _results(workspace)
     root, current = workspace.root, _current(workspace)
     expected = rendered(stored, root, current) if stored else dict.fromkeys(_paths(root), "")
     stale = [
@@ -78,6 +73,7 @@ def check(workspace: Workspace) -> None:
             f"{', '.join(older)}: the lock has changed since it was timed",
             fix="time them again: ./invoke bench --all",
         )
+    _refuse(left_out, len(stored))
 
 
 def rendered(
@@ -107,9 +103,20 @@ def _paths(root: Path) -> tuple[Path, Path, Path]:
     return docs / "timings.md", docs / "timings.svg", root / "site" / "index.html"
 
 
-def _results(workspace: Workspace) -> tuple[list[StoredResult], list[str]]:
-    """Return the results to publish, and the reasons why others are left out."""
+def _results(workspace: Workspace) -> tuple[list[StoredResult], int]:
+    """Return the results to publish; name the others, and return their number."""
     stored, errors = store.read_all(workspace)
     misplaced = store.misplaced(stored)
     messages = [*misplaced.values(), *map(str, errors)]
-    return [one for one in stored if one.path not in misplaced], messages
+    for message in messages:
+        print(f"left out: {message}", file=sys.stderr)
+    return [one for one in stored if one.path not in misplaced], len(messages)
+
+
+def _refuse(left_out: int, published: int) -> None:
+    """Raise UsageError if results were left out."""
+    if left_out:
+        raise UsageError(
+            f"published without {left_out} of {published + left_out} results",
+            fix="see the messages above for each result that was left out",
+        )

@@ -6,24 +6,30 @@ import html
 import re
 from collections.abc import Mapping, Sequence
 
+from stacks.bench.rows import beside
+from stacks.core.console import plural
 from stacks.publish import article, summary
+from stacks.publish.columns import Column, load
 from stacks.publish.current import CurrentLock
 from stacks.publish.sessions import ResultSession
-from stacks.publish.summary import Summary
+from stacks.publish.summary import Cell, Summary
 
 HEAD = """# Timings
 
 Made by `./invoke publish` from [results/](../results), which have every sample, version and \
 lock; do not edit. [site/index.html](../site/index.html) has all figures, with plots of where \
 the time of a call goes. [bench.md](guides/bench.md) explains how they are measured.
-
-The summary has the newest figure of each environment on all processors: below it, how many \
-times as fast as the framework's `pip-default` in the same rounds, with the 95% interval. \
-Percentages are of the machine's measured peak. Devices are timed by their verification \
-([gpu.md](guides/gpu.md)); CUDA has not been run on a GPU.
 """
-# Marks an environment whose lock has changed since.
-OLDER = " (older lock)"
+ABOUT = """Newest figures of each environment on all processors. Below each: how many times as \
+fast as the framework's `pip-default` in the same rounds, with the 95% interval, **bold** where \
+the interval excludes 1. Percentages are of the machine's measured peak. `check_blas` is in \
+float64, its seconds are of ten calls. A first step is a program's compilation, its C code being \
+cached, and one call. Devices are timed by their verification ([gpu.md](guides/gpu.md)); CUDA has \
+not been run on a GPU.
+"""
+# Marks an environment whose lock has changed since, and a figure older than others of its row.
+OLDER, OLDER_FIGURE = " (older lock)", "&dagger;"
+ABOUT_OLDER = f"\n{OLDER_FIGURE} of an older lock than the newest figures of the row.\n"
 MARKS = re.compile(r"([\\`*_\[\]|~#])")
 
 
@@ -38,36 +44,54 @@ def document(sessions: Sequence[ResultSession], current: Mapping[str, CurrentLoc
     parts = [HEAD]
     if sentence := summary.headline(every):
         parts.append(f"**{text(sentence)}**\n")
-    parts += [_summary(each) for each in every if each.rows]
+    if every:
+        first = every[0]
+        table = _summary(first, first.short)
+        parts += [f"## Summary: {text(first.machine)}\n", _hardware(first), ABOUT, table]
+        parts += [ABOUT_OLDER] * first.has_older
     steps = article.ours(sessions)
     if steps:
         parts.append(_steps([article.article(), *steps]))
+    parts.append("## Details\n")
+    parts += [_machine(each, each.short if each is every[0] else ()) for each in every]
     parts.append(_sessions(sessions))
     return "\n".join(parts)
 
 
-def _summary(machine: Summary) -> str:
-    rows = [
-        [
-            text(row.environment) + ("" if row.is_current else OLDER),
-            text(row.blas),
-            row.size,
-            *(
-                f"{cell.figure}<br>{cell.ratio}" if cell.ratio else cell.figure
-                for cell in row.cells
-            ),
-        ]
-        for row in machine.rows
-    ]
-    heads = " | ".join(["environment", "BLAS", "download", *machine.heads])
-    lines = [
-        f"## {text(machine.machine)}",
-        "",
-        f"{text(machine.hardware)}." + (f" Peak: {text(machine.peaks)}." if machine.peaks else ""),
-        "",
-        *_table(heads, rows),
-    ]
-    return "\n".join(lines) + "\n"
+def _machine(machine: Summary, shown: Sequence[Column]) -> str:
+    """Return the columns of a machine that are not shown yet, idle and busy, folded."""
+    left = [column for column in machine.columns if column not in shown]
+    tables = []
+    for busy in sorted({column.busy for column in left}):
+        title = (beside(busy).strip() or load(busy)).capitalize()
+        of = [column for column in left if column.busy == busy]
+        tables += [f"**{title}**\n", _summary(machine, of)]
+    return _folded(summary.counted(machine), "\n".join([_hardware(machine), *tables]))
+
+
+def _hardware(machine: Summary) -> str:
+    peaks = f" Peak: {text(machine.peaks)}." if machine.peaks else ""
+    return f"{text(machine.hardware)}.{peaks}\n"
+
+
+def _summary(machine: Summary, columns: Sequence[Column]) -> str:
+    """Return some columns of a machine as a table, without rows that are empty there."""
+    rows = []
+    for row in machine.rows:
+        pairs = zip(machine.columns, row.cells, strict=True)
+        cells = [cell for column, cell in pairs if column in columns]
+        if any(cell.figure for cell in cells):
+            name = text(row.environment) + ("" if row.is_current else OLDER)
+            rows.append([name, text(row.blas), row.size, *map(_cell, cells)])
+    ordered = [column for column in machine.columns if column in columns]
+    heads = " | ".join(["environment", "BLAS", "download", *(one.title for one in ordered)])
+    return "\n".join(_table(heads, rows)) + "\n"
+
+
+def _cell(cell: Cell) -> str:
+    figure = cell.figure + (OLDER_FIGURE if cell.is_older else "")
+    ratio = f"**{cell.ratio}**" if cell.is_difference else cell.ratio
+    return f"{figure}<br>{ratio}" if ratio else figure
 
 
 def _sessions(sessions: Sequence[ResultSession]) -> str:
@@ -78,7 +102,12 @@ def _sessions(sessions: Sequence[ResultSession]) -> str:
         + "".join(f"; {text(remark)}" for remark in one.result.remarks)
         for one in sessions
     ]
-    return "\n".join(["## Sessions", "", *lines]) + "\n"
+    return _folded(plural(len(lines), "session"), "\n".join(lines) + "\n")
+
+
+def _folded(title: str, content: str) -> str:
+    """Return a part that a reader opens; the blank lines let its Markdown be read as such."""
+    return f"<details><summary>{text(title)}</summary>\n\n{content}\n</details>\n"
 
 
 def _steps(every: Sequence[article.Steps]) -> str:

@@ -1,27 +1,44 @@
 "use strict";
 (() => {
-  const table = document.getElementById("timings");
-  const body = table.tBodies[0];
-  const rows = [...body.rows];
   const form = document.getElementById("filters");
-  const count = document.getElementById("count");
-  const heads = [...table.tHead.rows[0].cells];
-  const column = Object.fromEntries(heads.map((head) => [head.textContent, head.cellIndex]));
+  const selects = [...form.querySelectorAll("select")];
+  const figures = document.getElementById("timings");
+  const text = (cell) => cell.textContent.trim();
   const order = new Intl.Collator("en", { numeric: true });
 
-  function filter() {
-    const selected = [...form.querySelectorAll("select")].filter((select) => select.value);
-    const other = (row) => (select) => row.cells[column[select.name]].textContent !== select.value;
-    for (const row of rows) row.hidden = selected.some(other(row));
-    const visible = rows.filter((row) => !row.hidden).length;
-    count.textContent = visible === rows.length ? `${visible} figures` : `${visible} of ${rows.length} figures`;
+  // A row of all figures is filtered by its cells, everything else by its data attributes.
+  for (const head of figures.tHead.rows[0].cells) {
+    if (!selects.some((select) => select.name === text(head))) continue;
+    for (const row of figures.tBodies[0].rows) row.dataset[text(head)] = text(row.cells[head.cellIndex]);
+  }
+  const filtered = document.querySelectorAll(selects.map((select) => `[data-${select.name}]`).join());
+
+  function counted(rows, name) {
+    const visible = [...rows].filter((row) => !row.closest("[hidden]")).length;
+    return visible === rows.length ? `${visible} ${name}` : `${visible} of ${rows.length} ${name}`;
   }
 
-  function sort(head) {
+  function filter() {
+    const chosen = selects.filter((select) => select.value);
+    for (const element of filtered)
+      element.hidden = chosen.some(({ name, value }) => (element.dataset[name] ?? value) !== value);
+    for (const machine of document.querySelectorAll("details.machine"))
+      if (chosen.some(({ name }) => name === "machine") && !machine.hidden) machine.open = true;
+    for (const plots of document.querySelectorAll(".overviews")) {
+      const visible = [...plots.children].filter((plot) => !plot.hidden);
+      if (visible.length && !visible.some((plot) => plot.open)) visible[0].open = true;
+    }
+    document.getElementById("count").textContent = [
+      counted(document.querySelectorAll("table.summary tbody tr"), "environments"),
+      counted(figures.tBodies[0].rows, "figures"),
+    ].join(", ");
+  }
+
+  function sort(table, head) {
     const at = head.cellIndex;
     const down = head.getAttribute("aria-sort") === "ascending";
     const numeric = head.classList.contains("number");
-    const key = (row) => row.cells[at].dataset.sort ?? row.cells[at].textContent;
+    const key = (row) => row.cells[at].dataset.sort ?? text(row.cells[at]);
     const before = (a, b) => {
       const [left, right] = [key(a), key(b)];
       // Rows without a value stay at the bottom in both directions.
@@ -29,26 +46,56 @@
       const difference = numeric ? Number(left) - Number(right) : order.compare(left, right);
       return down ? -difference : difference;
     };
-    for (const other of heads) other.removeAttribute("aria-sort");
+    for (const other of table.tHead.rows[0].cells) other.removeAttribute("aria-sort");
     head.setAttribute("aria-sort", down ? "descending" : "ascending");
-    body.append(...rows.sort(before));
+    table.tBodies[0].append(...[...table.tBodies[0].rows].sort(before));
   }
 
-  for (const head of heads) {
-    const button = document.createElement("button");
-    button.type = "button";
-    button.textContent = head.textContent;
-    button.addEventListener("click", () => sort(head));
-    head.replaceChildren(button);
+  for (const table of document.querySelectorAll("table.summary, #timings")) {
+    for (const head of table.tHead.rows[0].cells) {
+      const button = document.createElement("button");
+      button.type = "button";
+      button.append(...head.childNodes);
+      button.addEventListener("click", () => sort(table, head));
+      head.append(button);
+    }
   }
   form.addEventListener("change", filter);
   form.addEventListener("reset", (event) => {
     // The browser would clear the fields only after this event.
     event.preventDefault();
-    for (const select of form.querySelectorAll("select")) select.value = "";
+    for (const select of selects) select.value = "";
     filter();
   });
   form.hidden = false;
   // A browser may restore the fields when a page is reloaded.
   filter();
+
+  const theme = document.getElementById("theme");
+  const dark = document.getElementById("dark");
+  const system = matchMedia("(prefers-color-scheme: dark)");
+  const stored = (value) => {
+    // A browser may forbid the storage.
+    try {
+      if (value) localStorage.setItem("theme", value);
+      return localStorage.getItem("theme");
+    } catch {
+      return null;
+    }
+  };
+
+  function paint(value) {
+    const isDark = value ? value === "dark" : system.matches;
+    if (value) dark.media = isDark ? "all" : "not all";
+    theme.setAttribute("aria-pressed", isDark);
+  }
+
+  theme.addEventListener("click", () => {
+    const value = theme.getAttribute("aria-pressed") === "true" ? "light" : "dark";
+    stored(value);
+    paint(value);
+  });
+  system.addEventListener("change", () => paint(stored()));
+  theme.hidden = false;
+  paint(stored());
 })();

@@ -6,16 +6,14 @@ from collections.abc import Mapping, Sequence
 from pathlib import Path
 
 import jinja2
-from markupsafe import Markup
 
-from stacks.bench.rows import beside
-from stacks.publish import article, plots, summary, tables
+from stacks.publish import article, plots, summary
+from stacks.publish.columns import load
 from stacks.publish.current import CurrentLock
+from stacks.publish.overview import overviews
 from stacks.publish.sessions import NO_ANSWER, ResultSession, versions
 
 HERE = Path(__file__).resolve().parent
-# The heads of the columns with a filter.
-FILTERS = ("machine", "framework", "variant", "measure")
 
 
 def document(sessions: Sequence[ResultSession], current: Mapping[str, CurrentLock]) -> str:
@@ -32,44 +30,39 @@ def document(sessions: Sequence[ResultSession], current: Mapping[str, CurrentLoc
         keep_trailing_newline=True,
     )
     steps = article.ours(sessions)
-    every = [article.article(), *steps]
     numbered = list(enumerate(sessions, 1))
-    lines = [
-        (number, session, one, _keys(session, one.row.subject, one.row.measure.label))
-        for number, session in numbered
-        for one in session.figures
-    ]
-    absent = [
-        (
-            number,
-            session,
-            one,
-            _keys(session, one.subject, one.name + beside(session.result.settings.busy)),
-        )
-        for number, session in numbered
-        for one in session.result.missing
-    ]
     summaries = summary.summaries(sessions, current)
-    return environment.get_template("page.html.jinja").render(
+    text = environment.get_template("page.html.jinja").render(
         headline=summary.headline(summaries),
         summaries=summaries,
-        lines=lines,
-        absent=absent,
+        lines=[(number, session, one) for number, session in numbered for one in session.figures],
+        absent=[
+            (number, session, one) for number, session in numbered for one in session.result.missing
+        ],
         no_answer=NO_ANSWER,
-        filters={name: sorted({k[name] for *_, k in [*lines, *absent]}) for name in FILTERS},
-        drawn=[(s, tables.tables(s), plots.plots(s)) for s in sessions],
-        steps=every if steps else [],
+        filters=_filters(sessions),
+        drawn=[(number, session, plots.plots(session)) for number, session in numbered],
+        steps=[article.article(), *steps] if steps else [],
         step_plots=plots.of_steps(steps),
         about_steps=article.ABOUT.replace("`", ""),
+        counted=summary.counted,
+        load=load,
+        overviews=overviews,
         versions=versions,
-        # Only for the project's own files, and for plots, whose texts are escaped already.
-        inline=Markup,
-        css=(HERE / "page.css").read_text(),
-        js=(HERE / "page.js").read_text(),
+        zip=zip,
     )
+    return text.lstrip()
 
 
-def _keys(session: ResultSession, subject: str, measure: str) -> dict[str, str]:
-    framework, _, flavour = subject.partition("/")
-    machine = session.machine.name
-    return {"machine": machine, "framework": framework, "variant": flavour, "measure": measure}
+def _filters(sessions: Sequence[ResultSession]) -> dict[str, list[str]]:
+    """Return the values to filter by; the names are those of columns and data attributes."""
+    figures = [figure for session in sessions for figure in session.figures]
+    subjects = [subject for session in sessions for subject in session.result.subjects]
+    busy = {session.result.settings.busy for session in sessions}
+    values = {
+        "machine": {session.machine.name for session in sessions},
+        "framework": {subject.framework for subject in subjects},
+        "flavour": {subject.flavour for subject in subjects},
+        "workload": {figure.workload for figure in figures},
+    }
+    return {name: sorted(of) for name, of in values.items()} | {"load": [*map(load, sorted(busy))]}

@@ -6,11 +6,11 @@ from collections.abc import Sequence
 from pathlib import Path
 from xml.etree import ElementTree as Tree
 
-from stacks.publish import plots
+from stacks.publish import plots, svg
 from stacks.publish.sessions import ResultSession
 
 SVG = "http://www.w3.org/2000/svg"
-STYLES = Path(__file__).with_name("page.css")
+HERE = Path(__file__).resolve().parent
 # Points for the three lines above the bars.
 HEAD = 56
 
@@ -26,8 +26,7 @@ def document(sessions: Sequence[ResultSession]) -> str:
 
 def _document(plot: plots.Plot, session: ResultSession) -> str:
     Tree.register_namespace("", SVG)
-    root = Tree.fromstring(plot.svg)  # noqa: S314 - drawn by this program
-    del root.attrib["aria-hidden"]
+    root = Tree.fromstring(svg.draw(plot.bars))  # noqa: S314 - drawn by this program
     _, _, width, height = root.attrib["viewBox"].split()
     root.set("viewBox", f"0 -{HEAD} {width} {float(height) + HEAD:g}")
     root.set("width", width)
@@ -35,7 +34,10 @@ def _document(plot: plots.Plot, session: ResultSession) -> str:
     root.set("role", "img")
     heads = (plot.title, plot.unit.partition(";")[0], session.machine.cpu)
     # An image is shown on any background, and takes no styles of the page that shows it.
-    styles = STYLES.read_text(encoding="utf-8") + "svg { background: var(--paper); }\n"
+    light, dark, own = (
+        (HERE / f"{name}.css").read_text(encoding="utf-8") for name in ("light", "dark", "picture")
+    )
+    styles = f"{light}@media (prefers-color-scheme: dark) {{\n{dark}}}\n{own}"
     _insert(root, "title", plot.words)
     _insert(root, "style", styles)
     for number, text in enumerate(heads):

@@ -9,17 +9,25 @@ from dataclasses import dataclass
 from stacks.bench.rows import beside
 from stacks.bench.table import number
 from stacks.core.console import plural
-from stacks.publish import article, breakdown, svg
+from stacks.publish import article, breakdown
 from stacks.publish.breakdown import CALLS, Breakdown, Share
 from stacks.publish.sessions import Figure, ResultSession
-from stacks.publish.svg import Bar, Key
+from stacks.publish.svg import Bar
 
 GEMM = re.compile(r"Gemm (float32|float64) (\d+)(, numba)?")
 
 
 @dataclass(frozen=True)
+class Key:
+    """The name of a part, and whether it is striped."""
+
+    name: str
+    striped: bool = False
+
+
+@dataclass(frozen=True)
 class Plot:
-    """A plot, and its content in words for screen readers."""
+    """A plot. With keys its bars consist of parts."""
 
     title: str
     unit: str
@@ -29,21 +37,30 @@ class Plot:
     @property
     def words(self) -> str:
         """The plot in words."""
-        return f"{self.title} ({self.unit}): " + "; ".join(map(self._words, self.bars))
-
-    def _words(self, bar: Bar) -> str:
-        pairs = zip(self.keys, bar.parts, strict=True)
-        parts = ", ".join(f"{key.name} {number(part)}" for key, part in pairs if part)
-        return f"{bar.name} {bar.text}" + (f" ({parts})" if parts else "")
+        return f"{self.title} ({self.unit}): " + "; ".join(
+            f"{bar.name} {bar.text}" for bar in self.bars
+        )
 
     @property
-    def svg(self) -> str:
-        """The plot as an SVG element; all its texts are escaped."""
-        return svg.draw(self.bars, self.keys)
+    def longest(self) -> float:
+        """The length that bars are drawn in proportion to."""
+        # Profiles may be of nothing that takes time.
+        return max(max(bar.value, bar.high) for bar in self.bars) or 1.0
+
+    @property
+    def rows(self) -> list[tuple[str, ...]]:
+        """The parts of each bar as text: its name, each part, all of them."""
+        return [(bar.name, *map(number, bar.parts), bar.text) for bar in self.bars]
 
 
 def plots(session: ResultSession) -> list[Plot]:
-    """Return a session's plots: products and the peak, compilation and calls of programs."""
+    """Return a session's plots: products and the peak, compilation and calls of programs.
+
+    Beside busy loops, programs have no plots: they compile without the loops, and the parts of a
+    call are those of the idle call, prolonged by chance.
+    """
+    if session.result.settings.busy:
+        return products(session)
     programs = [(one.program, _compiling(one)) for one in breakdown.compiling(session)]
     programs += [(one.program, _call(one)) for one in breakdown.calls(session)]
     # The plots of one program next to each other.

@@ -7,8 +7,9 @@ from collections.abc import Callable, Sequence
 from dataclasses import dataclass
 from typing import TypeVar
 
+from stacks.bench.intervals import LEAST_ROUNDS
 from stacks.bench.profile import Compilation, Profile
-from stacks.bench.result import Machine, Result, Subject
+from stacks.bench.result import Machine, Result, Run, Series, Subject
 from stacks.bench.rows import Row, rows
 from stacks.bench.store import StoredResult
 from stacks.bench.table import notes, number, scale, winner_sentences
@@ -17,6 +18,8 @@ from stacks.core.console import plural
 T = TypeVar("T")
 # In place of a figure; a note of the session has the reason.
 NO_ANSWER = "no answer"
+# The ending of the measure of a program's first step: its compilation and one call.
+FIRST_STEP = ", first step"
 
 
 @dataclass(frozen=True)
@@ -28,6 +31,7 @@ class Figure:
     """
 
     row: Row
+    workload: str
     samples: int
     compile: float | None
     profile: Profile | None = None
@@ -62,9 +66,17 @@ class Figure:
 
     @property
     def ratio(self) -> str:
-        """How many times as fast, with the interval; empty without a comparison."""
+        """How many times as fast, with the interval; empty without a comparison.
+
+        If they are fewer than an interval needs, the number of rounds or starts is in its place.
+        """
         ratio = self.row.ratio
-        return f"{ratio.value:.2f} ({ratio.low:.2f} - {ratio.high:.2f})" if ratio else ""
+        if ratio is None:
+            return ""
+        if ratio.rounds < LEAST_ROUNDS:
+            of = "start" if self.row.measure.name.endswith(FIRST_STEP) else "round"
+            return f"{ratio.value:.2f} ({plural(ratio.rounds, of)})"
+        return f"{ratio.value:.2f} ({ratio.low:.2f} - {ratio.high:.2f})"
 
     @property
     def reference(self) -> str:
@@ -170,25 +182,50 @@ def _kind(result: Result) -> tuple[object, ...]:
 def _session(result: Result) -> ResultSession:
     measured = rows(result.runs, result.subjects)
     sentences = [*winner_sentences(result, measured), *notes(result, measured)]
-    return ResultSession(result, tuple(_figure(result, row) for row in measured), tuple(sentences))
+    first = _first_steps(result.runs)
+    figures = [
+        *(_figure(result.runs, row) for row in measured),
+        *(_figure(first, row) for row in rows(first, result.subjects)),
+    ]
+    return ResultSession(result, tuple(figures), tuple(sentences))
 
 
-def _figure(result: Result, row: Row) -> Figure:
+def _first_steps(runs: Sequence[Run]) -> list[Run]:
+    """Return a run for each start of a program: the seconds of its compilation and one call.
+
+    Programs compile without busy loops, so their first step is that of an idle machine.
+    """
+    starts: dict[tuple[str, int, int, str], Run] = {}
+    for run in runs:
+        for series in run.series:
+            if run.busy or series.compile is None:
+                continue
+            start = run.start or run.round
+            seconds = series.compile + statistics.median(series.samples)
+            name = series.name + FIRST_STEP
+            first = Series(name=name, unit="s", samples=(seconds,), graph=series.graph)
+            found = run.model_copy(update={"round": start, "series": (first,)})
+            starts.setdefault((run.subject, run.threads, start, name), found)
+    return list(starts.values())
+
+
+def _figure(runs: Sequence[Run], row: Row) -> Figure:
     """Return a row with the compilation and the profile of its graph."""
     mine = [
-        series
-        for run in result.runs
+        (run.workload, series)
+        for run in runs
         if (run.subject, run.threads) == (row.subject, row.measure.threads)
         for series in run.series
         if (series.name, series.unit, series.graph)
         == (row.measure.name, row.measure.unit, row.graphs.usual)
     ]
-    compiled = [series.compile for series in mine if series.compile is not None]
-    profiles = [series.profile for series in mine if series.profile]
+    compiled = [series.compile for _, series in mine if series.compile is not None]
+    profiles = [series.profile for _, series in mine if series.profile]
     compilations = [profile.compile for profile in profiles]
     return Figure(
         row,
-        samples=sum(len(series.samples) for series in mine),
+        workload=mine[0][0],
+        samples=sum(len(series.samples) for _, series in mine),
         compile=statistics.median(compiled) if compiled else None,
         profile=_middle(profiles, lambda profile: profile.seconds / profile.calls),
         compilation=_middle(compilations, lambda compilation: compilation.total),

@@ -5,26 +5,15 @@ from __future__ import annotations
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 
+from stacks.bench.intervals import Ratio
 from stacks.bench.result import Subject
-from stacks.bench.rows import Row, beside
+from stacks.bench.rows import Row
+from stacks.core.console import plural
+from stacks.publish import columns
+from stacks.publish.columns import Column
 from stacks.publish.current import CurrentLock
 from stacks.publish.sessions import NO_ANSWER, Figure, ResultSession
 
-# (head, measure, precision of the peak that a figure is a share of)
-COLUMNS = (
-    ("Gemm 2000, float64", "Gemm float64 2000", "float64"),
-    ("Gemm 2000, float32", "Gemm float32 2000", "float32"),
-    ("check_blas 2000", "check_blas 2000", ""),
-    ("check_blas 5000", "check_blas 5000", ""),
-    ("exp", "exp float32 400x512", ""),
-    ("tanh", "tanh float32 400x512", ""),
-    ("logreg", "logreg step", ""),
-    ("MLP", "mlp step", ""),
-    ("LeNet", "lenet step", ""),
-    ("LSTM", "lstm merged", ""),
-    ("LSTM, tutorial", "lstm tutorial", ""),
-    ("ntm", "ntm step", ""),
-)
 # {package: name of the BLAS library}
 LIBRARIES = {"libopenblas": "OpenBLAS", "mkl": "MKL", "libblis": "BLIS"}
 NONE = "NumPy's own"
@@ -32,47 +21,64 @@ NONE = "NumPy's own"
 
 @dataclass(frozen=True)
 class Cell:
-    """A figure with its unit, and how many times as fast as the baseline it is; or nothing."""
+    """A figure with its unit, and how many times as fast as the baseline it is; or nothing.
+
+    value: what cells are sorted by. times: the ratio, unless it is to another graph. is_older: of
+    another lock than the row's newest figures.
+    """
 
     figure: str = ""
     ratio: str = ""
-    is_difference: bool = False
-    is_idle: bool = True
+    value: float | None = None
+    times: Ratio | None = None
+    is_older: bool = False
+
+    @property
+    def is_difference(self) -> bool:
+        """Whether it is clearly faster or slower than the baseline."""
+        return self.times is not None and self.times.significant
 
 
 @dataclass(frozen=True)
 class SummaryRow:
     """An environment: what computes its matrix products, its download in MB, its cells.
 
-    is_current: all its figures are of its lock in this checkout.
+    is_current: its newest figures are of its lock in this checkout.
     """
 
-    environment: str
+    framework: str
+    flavour: str
+    is_baseline: bool
     blas: str
     size: str
     cells: tuple[Cell, ...]
     is_current: bool
 
+    @property
+    def environment(self) -> str:
+        """FRAMEWORK/FLAVOUR."""
+        return f"{self.framework}/{self.flavour}"
+
 
 @dataclass(frozen=True)
 class Summary:
-    """The rows of a machine; `heads` are those of the cells."""
+    """The rows of a machine; `columns` are those of the cells, the short table's first."""
 
     machine: str
     hardware: str
     peaks: str
-    heads: tuple[str, ...]
+    columns: tuple[Column, ...]
     rows: tuple[SummaryRow, ...]
 
+    @property
+    def short(self) -> tuple[Column, ...]:
+        """The columns that give a reader the answer."""
+        return tuple(columns.short(self.columns))
 
-@dataclass(frozen=True)
-class _Column:
-    """A measure idle or beside busy loops, and the precision of the peak that it is a share of."""
-
-    head: str
-    measure: str
-    busy: int
-    dtype: str
+    @property
+    def has_older(self) -> bool:
+        """Whether a figure is of another lock than its row's newest."""
+        return any(cell.is_older for row in self.rows for cell in row.cells)
 
 
 # An environment, a measure, and the busy loops beside it.
@@ -86,46 +92,63 @@ class _Newest:
     figure: Figure
     session: ResultSession
 
+    @property
+    def lock(self) -> str:
+        """The lock that the figure is of."""
+        return _subject(self.session, self.figure.row.subject).lock
+
 
 def summaries(
     sessions: Sequence[ResultSession], current: Mapping[str, CurrentLock]
 ) -> list[Summary]:
-    """Return a summary of each machine, in the order of the sessions.
+    """Return a summary of each machine with figures; the one with the most environments first.
 
     sessions: those of `sessions.sessions`, of a machine the newest first.
     """
     by_machine: dict[str, list[ResultSession]] = {}
     for session in sessions:
         by_machine.setdefault(session.machine.name, []).append(session)
-    return [_summary(every, current) for every in by_machine.values()]
+    every = [_summary(each, current) for each in by_machine.values()]
+    return sorted((one for one in every if one.rows), key=lambda one: -len(one.rows))
 
 
 def headline(summaries: Sequence[Summary]) -> str:
-    """Return the sentence of what the largest difference to a baseline is; empty without one.
+    """Return the sentence of what the largest gain over a baseline is; empty without one.
 
     Beside busy loops the baseline may be slow by chance, so only figures of idle machines count.
     """
     found = [
-        (cell, head, row, summary)
+        (cell.times.value, cell, column, row, summary)
         for summary in summaries
         for row in summary.rows
-        for head, cell in zip(summary.heads, row.cells, strict=True)
-        if cell.is_difference and cell.is_idle
+        for column, cell in zip(summary.columns, row.cells, strict=True)
+        if cell.times and cell.is_difference and cell.times.value > 1 and not column.busy
     ]
     if not found:
         return ""
-    cell, head, row, summary = max(found, key=lambda each: float(each[0].ratio.split()[0]))
-    framework = row.environment.partition("/")[0]
+    _, cell, column, row, summary = max(found, key=lambda each: each[0])
     return (
-        f"{head} with {row.environment}: {cell.ratio} times as fast as with pip's packages alone "
-        f"({framework}/pip-default), on {summary.machine}."
+        f"Largest gain: {column.head} is {cell.ratio} times as fast with {row.environment} as "
+        f"with pip's packages alone ({row.framework}/pip-default), on {summary.machine}."
     )
 
 
 def outdated(summaries: Sequence[Summary], current: Mapping[str, CurrentLock]) -> list[str]:
-    """Return the environments of this checkout that have a figure of an older lock."""
-    rows = [row for summary in summaries for row in summary.rows]
-    return sorted({row.environment for row in rows if not row.is_current} & set(current))
+    """Return the environments of this checkout whose lock has changed since their row.
+
+    An environment's row is the one in the first summary that has it: those of machines that are
+    no longer there would stay old for ever.
+    """
+    first: dict[str, SummaryRow] = {}
+    for summary in summaries:
+        for row in summary.rows:
+            first.setdefault(row.environment, row)
+    return sorted(name for name, row in first.items() if name in current and not row.is_current)
+
+
+def counted(summary: Summary) -> str:
+    """Return a machine's name and its number of environments."""
+    return f"{summary.machine}: {plural(len(summary.rows), 'environment')}"
 
 
 def _summary(sessions: Sequence[ResultSession], current: Mapping[str, CurrentLock]) -> Summary:
@@ -148,61 +171,60 @@ def _summary(sessions: Sequence[ResultSession], current: Mapping[str, CurrentLoc
                 known.session is session and known.figure.row.measure.threads < measure.threads
             ):
                 newest[key] = _Newest(figure, session)
-    columns = [
-        # The machine's peak was measured idle.
-        _Column(head + beside(busy), name, busy, "" if busy else dtype)
-        for head, name, dtype in COLUMNS
-        for busy in sorted({busy for _, measure, busy in newest if measure == name})
-    ]
+    measured = columns.measured(
+        {(measure, busy): one.figure.workload for (_, measure, busy), one in newest.items()}
+    )
+    answers = columns.short(measured)
+    heads = [*answers, *(each for each in measured if each not in answers)]
     rows = [
         SummaryRow(
-            name,
+            subject.framework,
+            subject.flavour,
+            subject.baseline,
             ", ".join(LIBRARIES[p.name] for p in subject.packages if p.name in LIBRARIES) or NONE,
             f"{current[name].size / 1e6:.0f} MB" if name in current else "",
             tuple(
                 _cell(
                     newest.get((name, each.measure, each.busy)),
-                    each.dtype,
+                    each,
+                    subject.lock,
                     (name, each.measure.split()[0], each.busy) in missing,
                 )
-                for each in columns
+                for each in heads
             ),
-            name in current and _locks(name, columns, newest) <= {current[name].sha256},
+            name in current and subject.lock == current[name].sha256,
         )
-        for name, subject in sorted(subjects.items())
+        for name, subject in subjects.items()
     ]
+    # The baseline, which others are compared to, comes first.
+    rows.sort(key=lambda row: (row.framework, not row.is_baseline, row.flavour))
     first = sessions[0]
     return Summary(
         first.machine.name,
         first.hardware,
         first.peaks,
-        tuple(each.head for each in columns),
+        tuple(heads),
         tuple(row for row in rows if any(cell.figure for cell in row.cells)),
     )
 
 
-def _locks(name: str, columns: Sequence[_Column], newest: Mapping[_Key, _Newest]) -> set[str]:
-    """Return the locks that an environment's figures are of."""
-    keys = [(name, each.measure, each.busy) for each in columns]
-    results = [newest[key].session.result for key in keys if key in newest]
-    return {each.lock for result in results for each in result.subjects if each.id == name}
-
-
-def _cell(newest: _Newest | None, dtype: str, is_missing: bool) -> Cell:
+def _cell(newest: _Newest | None, column: Column, lock: str, is_missing: bool) -> Cell:
     if newest is None:
         return Cell(NO_ANSWER if is_missing else "")
-    row, figure = newest.figure.row, newest.figure.median
-    peak = newest.session.peak(dtype, row.measure.threads) if dtype else None
-    if peak:
-        figure += f", {row.summary.median / peak:.0%}"
+    figure, row = newest.figure, newest.figure.row
+    text, is_older = column.text(figure, newest.session), newest.lock != lock
     baselines = {each.id for each in newest.session.result.subjects if each.baseline}
     if row.ratio is None or row.reference not in baselines or not _is_own(row):
-        return Cell(figure)
-    if newest.figure.other_graph:
-        return Cell(figure, f"{newest.figure.ratio}, another graph")
-    return Cell(figure, newest.figure.ratio, row.ratio.significant, not row.measure.busy)
+        return Cell(text, value=row.summary.median, is_older=is_older)
+    ratio = f"{figure.ratio}, another graph" if figure.other_graph else figure.ratio
+    times = None if figure.other_graph else row.ratio
+    return Cell(text, ratio, row.summary.median, times, is_older)
 
 
 def _is_own(row: Row) -> bool:
     """Whether a ratio is to a variant of the same framework."""
     return row.subject.partition("/")[0] == row.reference.partition("/")[0]
+
+
+def _subject(session: ResultSession, name: str) -> Subject:
+    return next(each for each in session.result.subjects if each.id == name)

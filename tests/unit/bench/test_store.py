@@ -45,16 +45,33 @@ def test_a_broken_result_is_named_and_the_others_are_read(workspace: Workspace) 
     (good.parent / "odd.json").write_text(text.replace('"unit":"GFLOP/s"', '"unit":"furlong"', 1))
     (good.parent / "more.json").write_text(text.replace('"remarks"', '"host":"mine","remarks"'))
     (good.parent / "nan.json").write_text(text.replace("[3.0]", "[NaN]"))
+    (good.parent / "less.json").write_text(text.replace("[3.0]", "[-3.0]"))
+    (good.parent / "latin.json").write_bytes(text.encode().replace(b'"Here"', b'"H\xe9re"'))
+    (good.parent / "large.json").write_bytes(text.encode() + b" " * (50 << 20))
+    (good.parent / "link.json").symlink_to(good)
+    (good.parent / "folder.json").mkdir()
+    (good.parent.parent / "linked").symlink_to(good.parent)
     lone = text.replace('"flavour":"fast"', '"flavour":"slow"')
     (good.parent / "who.json").write_text(lone)
     found, bad = store.read_all(workspace)
     assert [one.path for one in found] == [good]
-    output = {error.what.partition(": ")[0].rpartition("/")[2]: str(error) for error in bad}
+    output = {
+        error.what.partition(": ")[0].rpartition("/")[2]: str(error)
+        for error in bad
+        if "/linked/" not in error.what
+    }
     assert "cut off or broken" in output["cut.json"]
     assert "another schema\n  found:    2\n  fix:      this version reads" in output["new.json"]
     assert "runs.0.series.0.unit" in output["odd.json"]
     assert "host" in output["more.json"]
-    assert "not a result" in output["nan.json"]
+    assert "samples.0\n  found:    Input should be a finite number" in output["nan.json"]
+    assert "samples.0\n  found:    Input should be greater than" in output["less.json"]
+    assert "not UTF-8\n  found:    'utf-8' codec can't decode byte 0xe9" in output["latin.json"]
+    assert "too large for a result\n  expected: at most 32 MiB" in output["large.json"]
+    assert "link.json is a symbolic link" in output["link.json"]
+    assert "not a file" in output["folder.json"]
+    assert "linked is a symbolic link" in str(bad[-1])
+    assert all("\n  fix:      " in str(error) for error in bad)
     assert "theano-1.0.5/fast, which is not among its subjects" in output["who.json"]
 
 
@@ -81,7 +98,8 @@ def test_a_result_in_another_machines_folder_is_named(workspace: Workspace) -> N
     other = written(workspace, machine=MACHINE.model_copy(update={"cores": 64}), seconds=1.0)
     found, _ = store.read_all(workspace)
     ((place, message),) = store.misplaced(found).items()
-    assert place == max(path, other) and "another machine" in message
+    assert place == max(path, other)
+    assert "another machine" in message and "\n  fix:      move the file out" in message
 
 
 def test_the_installed_command_reads_its_own_results_and_the_published(

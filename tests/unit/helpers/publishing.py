@@ -8,10 +8,10 @@ from typing import Any
 
 from stacks.bench import store
 from stacks.bench.profile import Profile
-from stacks.bench.result import Peak
+from stacks.bench.result import MeasuredPackage, Peak, Run, Settings, Subject
 from stacks.core.workspace import Workspace
 from stacks.publish.sessions import ResultSession, sessions
-from unit.helpers.benching import BASE, FAST, MACHINE, result, runs
+from unit.helpers.benching import BASE, FAST, MACHINE, beside_loops, result, runs, subject
 
 GEMM = "Gemm float64 2000"
 WITH_PEAK = MACHINE.model_copy(
@@ -86,9 +86,96 @@ QUICK = profile(("Elemwise", "C", 4.0), ("Dot22", "C", 1.0), OVERHEAD)
 
 def session(tmp_path: Path, **profiles: Profile | None) -> ResultSession:
     found: list[Any] = []
-    for subject, seconds in ((BASE, 1.0), (FAST, 0.6)):
-        more = {"profile": profiles.get(subject.flavour), "compile": 10.0}
-        found += runs(subject, [seconds] * 7, name="ntm step", unit="s", **more)
+    for of, seconds in ((BASE, 1.0), (FAST, 0.6)):
+        more = {"profile": profiles.get(of.flavour), "compile": 10.0}
+        found += runs(of, [seconds] * 7, name="ntm step", unit="s", **more)
     store.write(at(tmp_path), result(found, BASE, FAST))
     (one,) = sessions(store.read_all(at(tmp_path))[0])
     return one
+
+
+DTYPES = ("float32", "float64")
+FRAMEWORKS = (
+    *("aesara-2.8.7", "pytensor-2.38.3", "pytensor-3.3.7"),
+    *("theano-0.8.2", "theano-1.0.5", "theano-pymc-1.1.2"),
+)
+FLAVOURS = (
+    *("pip-default", "pip-openblas", "blis", "mkl"),
+    *("mkl-amdlibm", "openblas", "openblas-amdlibm"),
+)
+PROGRAMS = (
+    *("logreg step", "mlp step", "lenet step", "ntm step"),
+    *("lstm merged", "lstm separate", "lstm tutorial"),
+)
+PRODUCTS = [f"Gemm {dtype} {size}" for dtype in DTYPES for size in (500, 1000, 2000, 4000)]
+ELEMENTWISE = [
+    f"{name} {dtype} {size}"
+    for name in ("exp", "log", "tanh", "sigmoid", "softmax")
+    for dtype in DTYPES
+    for size in ("400x512", "1e7")
+]
+SETTINGS = Settings(
+    workloads=("gemm", "elementwise", "check_blas", "logreg", "mlp", "lenet", "lstm", "ntm"),
+    rounds=7,
+    threads=(2,),
+    quick=False,
+    pinned=True,
+    quota=None,
+)
+CLASSES = [(f"Class{n}", "Py" if n == 3 else "C", 10.0 - n) for n in range(12)]
+
+
+def campaign(root: Path) -> None:
+    """Write what `bench --all` gives on a machine: 40 environments, idle and beside busy loops."""
+    workspace = at(root)
+    subjects = [_subject(flavour, framework) for framework in FRAMEWORKS for flavour in FLAVOURS][
+        :40
+    ]
+    for number, framework in enumerate(FRAMEWORKS):
+        of = [one for one in subjects if one.framework == framework]
+        for busy in (0, 2):
+            found = [
+                one
+                for nth, each in enumerate(of)
+                for one in _programs(each, nth) + ([] if busy else _computations(each, nth))
+            ]
+            settings = SETTINGS.model_copy(update={"busy": busy})
+            one = result(
+                beside_loops(found, busy),
+                *of,
+                machine=WITH_PEAK,
+                began=f"2026-11-2{number}T0{busy}:30:00Z",
+                settings=settings,
+                remarks=("other programs were busy in 3 of 700 measurements",) * bool(busy),
+            )
+            store.write(workspace, one)
+
+
+def _subject(flavour: str, framework: str) -> Subject:
+    one = subject(flavour, framework, baseline=flavour == "pip-default")
+    packages = tuple(
+        MeasuredPackage(name=f"package-number-{n}", version="1.22.4", sha256="b" * 64)
+        for n in range(30)
+    )
+    return one.model_copy(update={"packages": packages})
+
+
+def _computations(of: Subject, nth: int) -> list[Run]:
+    """Return the runs of products and elementwise operations; flavours differ by `nth`."""
+    found: list[Run] = []
+    for name in PRODUCTS:
+        found += runs(of, [2.0 + nth + 0.01 * n for n in range(7)], name=name)
+    for name in ELEMENTWISE:
+        found += runs(of, [2.26 - 0.1 * nth] * 7, name=name, unit="ns")
+    for size in (2000, 5000):
+        found += runs(of, [size**3 / 1e10 / (2 + nth)] * 7, name=f"check_blas {size}", unit="s")
+    return found
+
+
+def _programs(of: Subject, nth: int) -> list[Run]:
+    one = profile(*CLASSES, OVERHEAD)
+    return [
+        run.model_copy(update={"start": 1, "workload": name.partition(" ")[0]})
+        for name in PROGRAMS
+        for run in runs(of, [0.1 / (1 + nth)] * 7, name=name, unit="s", compile=5.0, profile=one)
+    ]

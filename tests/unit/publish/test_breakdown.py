@@ -1,4 +1,4 @@
-"""What calls and compiling are made of: the same in plot, words and table, Py told from C."""
+"""What calls and compiling are made of: the same in plot and table, Py told from C."""
 
 from __future__ import annotations
 
@@ -7,10 +7,10 @@ from pathlib import Path
 import pytest
 
 from stacks.bench import store
-from stacks.publish import breakdown, plots
+from stacks.publish import breakdown, command, plots
 from stacks.publish.sessions import sessions
 from unit.helpers.benching import BASE, result, runs
-from unit.helpers.publishing import QUICK, SLOW, at, profile, session
+from unit.helpers.publishing import QUICK, SLOW, at, profile, session, site
 
 
 def test_a_call_is_made_of_the_classes_of_its_profile(tmp_path: Path) -> None:
@@ -45,21 +45,25 @@ def test_python_time_is_striped_and_numbered(tmp_path: Path) -> None:
     _, plot = plots.plots(session(tmp_path, base=SLOW, fast=QUICK))
     assert plot.title == "ntm step: where a call spends its time, 2 threads, theano-1.0.5"
     assert [bar.text for bar in plot.bars] == ["955 ms, 52% Py", "555 ms, 0% Py"]
-    assert "base 955 ms, 52% Py (Elemwise, C 400, Dot22, Py 500, " in plot.words
+    assert plot.rows[0] == ("base", "400", "0", "500", "50.0", "5", "955 ms, 52% Py")
     assert [key.name for key in plot.keys if key.striped] == ["Dot22, Py"]
-    assert plot.svg.count('class="stripes"') == 1
+    command.publish(at(tmp_path))
+    page = site(tmp_path)
+    assert '<span class="swatch py"></span> 3: Dot22, Py' in page
     # Beside the colours the parts have their numbers, where there is room.
-    for number in (1, 3):
-        assert f'class="part">{number}</text>' in plot.svg
+    assert page.count('<i class="py" style="width:52.4%">3</i>') == 1
+    assert '<i style="width:0.5%"></i>' in page
+    assert "<td>400</td><td>0</td><td>500</td><td>50.0</td><td>5</td>" in page
 
 
 def test_compiling_is_split_into_its_steps(tmp_path: Path) -> None:
     plot, _ = plots.plots(session(tmp_path, base=SLOW, fast=QUICK))
     assert [bar.text for bar in plot.bars] == ["10.0 + 100 s", "10.0 + 60.0 s"]
-    assert plot.words.endswith(
-        "fast 10.0 + 60.0 s (optimiser 4, optimiser: validation 2, linker, C compiler 2, "
-        "linker: import 1, other 1, 100 calls 60.0)"
-    )
+    assert [key.name for key in plot.keys] == [
+        *("optimiser", "optimiser: validation", "linker, C compiler"),
+        *("linker: import", "other", "100 calls"),
+    ]
+    assert plot.rows[1] == ("fast", "4", "2", "2", "1", "1", "60.0", "10.0 + 60.0 s")
 
 
 def test_steps_need_a_profile_of_every_variant(tmp_path: Path) -> None:

@@ -2,12 +2,11 @@ from __future__ import annotations
 
 from pathlib import Path
 
-import pytest
-
 from stacks.bench import store
-from stacks.publish import plots
+from stacks.bench.profile import Rest
+from stacks.publish import command, plots, svg
 from unit.helpers.benching import BASE, FAST, MACHINE, result, runs
-from unit.helpers.publishing import GEMM, WITH_PEAK, Reader, at, keep, read
+from unit.helpers.publishing import GEMM, WITH_PEAK, Reader, at, keep, profile, read, session, site
 
 
 def test_products_are_drawn_against_the_peak(tmp_path: Path) -> None:
@@ -21,7 +20,7 @@ def test_products_are_drawn_against_the_peak(tmp_path: Path) -> None:
         "measured peak, more is better; lines are quartiles): "
         "base 2 GFLOP/s, 20%; measured peak 10.0 GFLOP/s"
     )
-    assert plot.svg.count("<rect") == 2 + 2
+    assert svg.draw(plot.bars).count("<rect") == 2 + 2
 
 
 def test_compiling_is_drawn_before_the_calls(tmp_path: Path) -> None:
@@ -32,17 +31,25 @@ def test_compiling_is_drawn_before_the_calls(tmp_path: Path) -> None:
     assert plot.words == (
         "lstm merged: compiling and 100 calls, 2 threads, theano-1.0.5 (seconds of compiling, its "
         "C code being cached, and then of the calls; less is better): "
-        "base 5 + 10.0 s (compiling 5, 100 calls 10.0); fast 4 + 2 s (compiling 4, 100 calls 2)"
+        "base 5 + 10.0 s; fast 4 + 2 s"
     )
-    widths = [
-        float(one["width"])
-        for one in map(dict, Reader(plot.svg).elements)
-        if one.get("class", "").startswith("rect ")
-    ]
-    fast_first, slow_first, fast_rest, slow_rest = widths
-    assert slow_rest / slow_first == pytest.approx(2, rel=0.01)
-    assert fast_rest / fast_first == pytest.approx(0.5, rel=0.01)
-    assert slow_first / fast_first == pytest.approx(1.25, rel=0.01)
+    assert [key.name for key in plot.keys] == ["compiling", "100 calls"]
+    assert plot.rows == [("base", "5", "10.0", "5 + 10.0 s"), ("fast", "4", "2", "4 + 2 s")]
+    command.publish(at(tmp_path))
+    in_session = site(tmp_path).partition('<details class="session"')[2]
+    of = [dict(one) for one in Reader(in_session).elements]
+    widths = [one["style"] for one in of if one.get("style", "").startswith("width:")]
+    # In proportion to the longest bar, 15 s.
+    assert widths == ["width:33.3%", "width:66.7%", "width:26.7%", "width:13.3%"]
+
+
+def test_a_profile_of_no_time_is_drawn_empty(tmp_path: Path) -> None:
+    nothing = profile(("Dot22", "C", 0.0)).model_copy(
+        update={"rest": Rest(classes=0, seconds=0, calls=0)}
+    )
+    session(tmp_path, base=nothing, fast=nothing)
+    command.publish(at(tmp_path))
+    assert "where a call spends its time" in site(tmp_path)
 
 
 def test_a_machine_whose_peak_is_not_known(tmp_path: Path) -> None:

@@ -52,5 +52,5 @@ def test_a_session_beside_busy_loops_does_not_replace_an_idle_one(tmp_path: Path
     assert "2 busy loops beside every round" in busy.method and "busy" not in idle.method
     assert "2 busy loops beside every round" in markdown.document([busy, idle], {})
     text = page.document([busy, idle], {})
-    assert "<td>ntm step beside 2 busy loops</td>" in text and "<td>ntm step</td>" not in text
+    assert "<td>ntm step\n<td>2 busy loops\n" in text and "<td>ntm step\n<td>idle\n" not in text
     assert article.ours([busy]) == []

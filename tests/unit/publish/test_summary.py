@@ -8,7 +8,7 @@ import pytest
 
 from stacks.bench import store
 from stacks.core.errors import StaleError
-from stacks.publish import command, summary
+from stacks.publish import command, markdown, page, summary
 from stacks.publish.current import CurrentLock
 from unit.helpers.benching import BASE, FAST, beside_loops, missing, result, runs, subject
 from unit.helpers.publishing import GEMM, WITH_PEAK, at, keep, read
@@ -25,15 +25,15 @@ def test_each_environment_has_its_newest_figures(tmp_path: Path) -> None:
     settings = later.settings.model_copy(update={"workloads": ("logreg",)})
     store.write(at(tmp_path), later.model_copy(update={"settings": settings}))
     [one] = summary.summaries(read(tmp_path), LOCKS)
-    assert one.heads == ("Gemm 2000, float64", "logreg")
+    assert [column.title for column in one.columns] == ["Gemm 2000, float64", "logreg"]
     base, fast = one.rows
     assert (base.environment, base.blas, base.size) == (BASE.id, "NumPy's own", "80 MB")
     assert [cell.figure for cell in base.cells] == ["2 GFLOP/s, 20%", "400 ms"]
     assert [cell.ratio for cell in fast.cells] == ["2.50 (2.50 - 2.50)", "4.00 (4.00 - 4.00)"]
     assert base.is_current and not fast.is_current
     assert summary.headline([one]) == (
-        "logreg with theano-1.0.5/fast: 4.00 (4.00 - 4.00) times as fast as with pip's packages "
-        "alone (theano-1.0.5/pip-default), on here-2-cores."
+        "Largest gain: logreg is 4.00 (4.00 - 4.00) times as fast with theano-1.0.5/fast as with "
+        "pip's packages alone (theano-1.0.5/pip-default), on here-2-cores."
     )
 
 
@@ -76,6 +76,76 @@ def test_a_lock_that_has_changed_since_is_named(
     assert "./invoke bench --all" in str(raised.value)
 
 
+def test_an_environment_is_outdated_by_its_row_of_the_largest_machine(tmp_path: Path) -> None:
+    keep(tmp_path)
+    elsewhere = WITH_PEAK.model_copy(update={"name": "elsewhere"})
+    old = FAST.model_copy(update={"lock": "0" * 64})
+    gone = subject("gone").model_copy(update={"lock": "0" * 64})
+    for number, of in enumerate((old, gone)):
+        machine = elsewhere.model_copy(update={"name": f"elsewhere-{number}"})
+        store.write(at(tmp_path), result(runs(of, [1.0] * 7, name=GEMM), of, machine=machine))
+    current = {one.id: CurrentLock("a" * 64, 1) for one in (BASE, FAST)}
+    every = summary.summaries(read(tmp_path), current)
+    assert [one.machine for one in every] == ["here-2-cores", "elsewhere-0", "elsewhere-1"]
+    assert [row.is_current for one in every for row in one.rows] == [True, True, False, False]
+    # A variant that no longer exists cannot be timed again.
+    assert summary.outdated(every, current) == []
+    of_another_lock = current | {FAST.id: CurrentLock("f" * 64, 1)}
+    again = summary.summaries(read(tmp_path), of_another_lock)
+    assert summary.outdated(again, of_another_lock) == [FAST.id]
+
+
+def test_a_figure_of_an_older_lock_is_marked(tmp_path: Path) -> None:
+    keep(tmp_path)
+    now = [one.model_copy(update={"lock": "f" * 64}) for one in (BASE, FAST)]
+    steps = [run for one in now for run in runs(one, [0.1] * 7, name="ntm step", unit="s")]
+    later = result(steps, *now, machine=WITH_PEAK, began=LATER)
+    settings = later.settings.model_copy(update={"workloads": ("ntm",)})
+    store.write(at(tmp_path), later.model_copy(update={"settings": settings}))
+    current = {one.id: CurrentLock("f" * 64, 1) for one in now}
+    [one] = summary.summaries(read(tmp_path), current)
+    assert [row.is_current for row in one.rows] == [True, True]
+    assert [cell.is_older for row in one.rows for cell in row.cells] == [True, False] * 2
+    text = markdown.document(read(tmp_path), current)
+    assert "| 5 GFLOP/s, 50%&dagger;<br>**2.50 (2.50 - 2.50)** | 100 ms<br>1.00" in text
+    assert "&dagger; of an older lock" in text and "(older lock)" not in text
+    page_text = page.document(read(tmp_path), current)
+    assert "5 GFLOP/s, 50%†<br>" in page_text and "† of an older lock" in page_text
+
+
+def test_the_baseline_comes_first_and_the_answers_before_other_columns(tmp_path: Path) -> None:
+    before = subject("aaa")
+    found = [run for one in (before, BASE) for run in runs(one, [2.0] * 7, name=GEMM)]
+    for name in ("check_blas 2000", "logreg step", "lstm merged"):
+        found += runs(BASE, [0.1] * 7, name=name, unit="s")
+    store.write(at(tmp_path), result(found, before, BASE, machine=WITH_PEAK))
+    [one] = summary.summaries(read(tmp_path), {})
+    assert [row.flavour for row in one.rows] == ["base", "aaa"]
+    assert [column.head for column in one.short] == ["check_blas 2000", "LSTM"]
+    assert [column.head for column in one.columns] == [
+        *("check_blas 2000", "LSTM", "Gemm 2000, float64", "logreg")
+    ]
+    # 2 * 2000**3 operations in 0.1 s; the script's seconds are those of ten calls.
+    assert one.rows[0].cells[0].figure == "1 s, 160 GFLOP/s, 1600%"
+
+
+def test_the_first_step_is_the_compilation_and_a_call(tmp_path: Path) -> None:
+    of = {"name": "lstm merged", "unit": "s"}
+    found = [*runs(BASE, [0.5] * 7, compile=3.5, **of), *runs(FAST, [0.25] * 7, compile=1.75, **of)]
+    once = [one.model_copy(update={"start": 1}) for one in found]
+    later = {"began": LATER, "machine": WITH_PEAK}
+    store.write(at(tmp_path), result(found, BASE, FAST, machine=WITH_PEAK))
+    [one] = summary.summaries(read(tmp_path), LOCKS)
+    assert [column.head for column in one.short] == ["LSTM", "LSTM, first step"]
+    assert [row.cells[1].figure for row in one.rows] == ["4 s", "2 s"]
+    assert one.rows[1].cells[1].ratio == "2.00 (2.00 - 2.00)"
+    store.write(at(tmp_path), result(once, BASE, FAST, **later))
+    [one] = summary.summaries(read(tmp_path), LOCKS)
+    # One start has no interval.
+    cell = one.rows[1].cells[1]
+    assert (cell.figure, cell.ratio, cell.is_difference) == ("2 s", "2.00 (1 start)", False)
+
+
 def test_figures_beside_busy_loops_have_columns_of_their_own(tmp_path: Path) -> None:
     keep(tmp_path)
     found = [*runs(BASE, [1.0] * 7, name=GEMM), *runs(FAST, [4.0] * 7, name=GEMM)]
@@ -83,6 +153,9 @@ def test_figures_beside_busy_loops_have_columns_of_their_own(tmp_path: Path) -> 
     settings = busy.settings.model_copy(update={"busy": 2})
     store.write(at(tmp_path), busy.model_copy(update={"settings": settings}))
     [one] = summary.summaries(read(tmp_path), LOCKS)
-    assert one.heads == ("Gemm 2000, float64", "Gemm 2000, float64 beside 2 busy loops")
+    assert [column.title for column in one.columns] == [
+        "Gemm 2000, float64",
+        "Gemm 2000, float64 beside 2 busy loops",
+    ]
     assert [cell.figure for cell in one.rows[1].cells] == ["5 GFLOP/s, 50%", "4 GFLOP/s"]
-    assert summary.headline([one]).startswith("Gemm 2000, float64 with theano-1.0.5/fast: 2.50 ")
+    assert summary.headline([one]).startswith("Largest gain: Gemm 2000, float64 is 2.50 ")
