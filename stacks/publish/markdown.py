@@ -49,7 +49,9 @@ def document(sessions: Sequence[ResultSession], current: Mapping[str, CurrentLoc
 def _summary(machine: Summary) -> str:
     rows = [
         [
-            text(row.environment) + ("" if row.is_current else OLDER),
+            text(row.environment)
+            + "".join(f" (image {text(digest)})" for digest in row.images)
+            + ("" if row.is_current else OLDER),
             text(row.blas),
             row.size,
             *(

@@ -28,6 +28,8 @@ COLUMNS = (
 # {package: name of the BLAS library}
 LIBRARIES = {"libopenblas": "OpenBLAS", "mkl": "MKL", "libblis": "BLIS"}
 NONE = "NumPy's own"
+# Of an image's digest.
+DIGITS = 12
 
 
 @dataclass(frozen=True)
@@ -44,7 +46,8 @@ class Cell:
 class SummaryRow:
     """An environment: what computes its matrix products, its download in MB, its cells.
 
-    is_current: all its figures are of its lock in this checkout.
+    is_current: all its figures are of its lock in this checkout. images: digests, shortened, of the
+    images that figures are of.
     """
 
     environment: str
@@ -52,6 +55,7 @@ class SummaryRow:
     size: str
     cells: tuple[Cell, ...]
     is_current: bool
+    images: tuple[str, ...] = ()
 
 
 @dataclass(frozen=True)
@@ -167,7 +171,9 @@ def _summary(sessions: Sequence[ResultSession], current: Mapping[str, CurrentLoc
                 )
                 for each in columns
             ),
-            name in current and _locks(name, columns, newest) <= {current[name].sha256},
+            name in current
+            and {each.lock for each in _subjects(name, columns, newest)} <= {current[name].sha256},
+            _images(_subjects(name, columns, newest)),
         )
         for name, subject in sorted(subjects.items())
     ]
@@ -181,11 +187,19 @@ def _summary(sessions: Sequence[ResultSession], current: Mapping[str, CurrentLoc
     )
 
 
-def _locks(name: str, columns: Sequence[_Column], newest: Mapping[_Key, _Newest]) -> set[str]:
-    """Return the locks that an environment's figures are of."""
+def _subjects(
+    name: str, columns: Sequence[_Column], newest: Mapping[_Key, _Newest]
+) -> list[Subject]:
+    """Return what an environment's figures are of, in each of their results."""
     keys = [(name, each.measure, each.busy) for each in columns]
     results = [newest[key].session.result for key in keys if key in newest]
-    return {each.lock for result in results for each in result.subjects if each.id == name}
+    return [each for result in results for each in result.subjects if each.id == name]
+
+
+def _images(subjects: Sequence[Subject]) -> tuple[str, ...]:
+    """Return the digests of the subjects' images as engines show them."""
+    digests = {each.image for each in subjects if each.image}
+    return tuple(sorted(digest.removeprefix("sha256:")[:DIGITS] for digest in digests))
 
 
 def _cell(newest: _Newest | None, dtype: str, is_missing: bool) -> Cell:
