@@ -13,6 +13,7 @@ from stacks.bench import images, store
 from stacks.bench.options import BenchOptions
 from stacks.core.errors import UsageError
 from stacks.core.workspace import Workspace
+from stacks.image import engine as engines
 from stacks.image.engine import Engine, EngineError
 from unit.helpers.benching import result, run, subject
 
@@ -85,7 +86,7 @@ def test_without_quick_all_sizes_are_timed() -> None:
 def test_the_result_is_stored_and_shown(
     own_workspace: Workspace, monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
 ) -> None:
-    monkeypatch.setattr(images.engines, "find", FakeEngine)
+    monkeypatch.setattr(engines, "find", FakeEngine)
     images.bench(own_workspace, ["theano-pip-default", "theano-mkl"], QUICK, "here")
     (stored,) = store.read_all(own_workspace)[0]
     assert stored.path.parent.name == stored.result.machine.name == "here"

@@ -5,6 +5,7 @@ import importlib
 import pytest
 
 from stacks.bench import noise as outside
+from stacks.bench.result import Noise
 
 noise = importlib.import_module("verify.core.noise")
 
@@ -40,7 +41,7 @@ def test_it_is_what_the_bench_reads() -> None:
     assert there.busy == pytest.approx(here["busy"], abs=2)
     assert there.own == pytest.approx(here["own"], abs=1)
     # A result takes all of its keys.
-    outside.Noise.model_validate(noise.between(here, noise.read(), 1))
+    Noise.model_validate(noise.between(here, noise.read(), 1))
 
 
 def test_a_machine_that_tells_nothing(monkeypatch: pytest.MonkeyPatch) -> None:
