@@ -18,6 +18,8 @@ from stacks.core.errors import UsageError
 from stacks.core.workspace import Workspace
 
 SCHEMA: Literal[1] = 1
+# Keys that reports have and results do not.
+REPORTS = {"checks", "cases"}
 
 
 class BadResultError(UsageError):
@@ -61,6 +63,9 @@ def parsed(data: bytes | str, name: str, fix: str) -> Result:
         first = error.errors(include_url=False)[0]
         if first["type"] == "json_invalid":
             what, found = f"{name}: its JSON is cut off or broken", first["msg"]
+        elif REPORTS & {each["loc"][0] for each in error.errors() if each["loc"]}:
+            what, found = f"{name}: not a result", "a report of verify or profile"
+            fix = "take what ./invoke bench stores, or `docker run IMAGE bench --json` prints"
         elif first["loc"] == ("schema",):
             what, found = f"{name}: another schema", str(first["input"])
             fix = f"this version reads schema {SCHEMA}: use the version that wrote the file"

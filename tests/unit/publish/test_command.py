@@ -179,8 +179,12 @@ def test_of_several_files_with_a_bad_one_none_is_taken(tmp_path: Path) -> None:
     text = paths[1].read_text()
     paths[1].write_text(text.replace("[2.0]", "[NaN]", 1))
     report = tmp_path / "new/report.json"
-    report.write_text('{"schema":2,"ok":true}')
-    with pytest.raises(UsageError, match=r"worse\.json: (.|\n)*report\.json: (.|\n)*nothing was"):
+    report.write_text('{"schema":2,"ok":true,"checks":[]}')
+    expected = (
+        r"worse\.json: not a result(.|\n)*report\.json: not a result\n +found: +a report of verify"
+        r"(.|\n)*fix: +nothing was taken"
+    )
+    with pytest.raises(UsageError, match=expected):
         command.add(at(tmp_path), [*paths, report])
     assert not (tmp_path / "results").exists()
 
