@@ -19,6 +19,7 @@ from stacks.bench import images, store
 from stacks.bench.options import BenchOptions
 from stacks.core.disk import REPOSITORY
 from stacks.core.errors import UsageError
+from stacks.image.docker import CONFINED
 from stacks.image.engine import Engine
 from stacks.publish import command
 
@@ -80,7 +81,7 @@ def test_an_image_that_does_not_verify_is_not_timed(
     image: str, engine: Engine, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     before = state(engine)
-    monkeypatch.setattr(images, "CONFINED", (*images.CONFINED, "--env=STATUS=1"))
+    monkeypatch.setattr("stacks.bench.images.CONFINED", (*CONFINED, "--env=STATUS=1"))
     with pytest.raises(UsageError, match=f"{image} does not pass its verification"):
         images.timed(engine, [image], QUICK)
     assert state(engine) == before
