@@ -9,22 +9,20 @@ from __future__ import annotations
 
 import itertools
 import json
-import math
 import os
 import signal
-import statistics
 import sys
 import time
 from collections.abc import Iterator, Sequence
 from contextlib import suppress
-from dataclasses import asdict, dataclass, field
+from dataclasses import asdict
 from pathlib import Path
 
 from stacks.bench.candidates import Candidate
 from stacks.bench.command import choose_candidates
-from stacks.bench.intervals import Ratio, speedup, summary
+from stacks.bench.own_program_table import show
+from stacks.bench.program_run import Marks, ProgramRun
 from stacks.core import jsonfile
-from stacks.core.console import print_table
 from stacks.core.disk import scratch, write_atomically
 from stacks.core.errors import UsageError
 from stacks.core.process import start_in_session
@@ -34,85 +32,9 @@ from stacks.environments import run as runs
 from stacks.profiles.program import HOOK, failure
 
 ROUNDS = 7
-# Seconds: of marks that are averaged before the median is taken, and between two looks at the
-# processor time, which the kernel counts in hundredths.
-SPAN, LOOK = 0.01, 0.1
 STEP = b"THEANO_STACKS_STEP"
 FOLDER_VARIABLE = "THEANO_STACKS_TIMES"
 SCHEMA = 1
-
-
-@dataclass(frozen=True)
-class ProgramRun:
-    """One run of the program.
-
-    wall, cpu, compile: seconds; cpu with its children's, compile of all its processes. memory: the
-    peak of its largest process, in MB, of those that compile functions and what they start. steps:
-    seconds from each mark to the next. first_step: seconds to the first mark, None without any.
-    first_step_cpu, step_cpu: the processor time to the first mark, and of a step; they hold on a
-    busy machine, too.
-    """
-
-    wall: float
-    cpu: float
-    compile: float
-    memory: float
-    first_step: float | None
-    steps: tuple[float, ...]
-    first_step_cpu: float | None = None
-    step_cpu: float | None = None
-
-    @property
-    def step(self) -> float | None:
-        """The median of its steps in seconds, None with fewer than two marks.
-
-        Of short steps the median is that of spans: several marks may come at once.
-        """
-        spans, total, count = [], 0.0, 0
-        for seconds in self.steps:
-            total, count = total + seconds, count + 1
-            if total >= SPAN:
-                spans.append(total / count)
-                total, count = 0.0, 0
-        if not spans and count:
-            spans.append(total / count)
-        return statistics.median(spans) if spans else None
-
-
-@dataclass
-class Marks:
-    """When the marks of a process came, and its processor time then, looked at now and then."""
-
-    process: int
-    times: list[float] = field(default_factory=list)
-    cpu: list[tuple[int, float]] = field(default_factory=list)
-    looked: float = -math.inf
-
-    def add(self) -> None:
-        """Note that a mark has come."""
-        now = time.perf_counter()
-        self.times.append(now)
-        if now - self.looked >= LOOK:
-            self.looked = now
-            with suppress(OSError):
-                self.cpu.append((len(self.times), cpu_of(self.process)))
-
-    @property
-    def step_cpu(self) -> float | None:
-        """The processor time from one mark to the next, None with fewer than two looks."""
-        if len(self.cpu) < 2:
-            return None
-        (first, before), (last, after) = self.cpu[0], self.cpu[-1]
-        return (after - before) / (last - first)
-
-
-def cpu_of(process: int) -> float:
-    """Return the processor time of a process and of its children that have ended, in seconds.
-
-    From /proc/PID/stat, proc(5): utime, stime, cutime, cstime. OSError if it is gone.
-    """
-    fields = Path(f"/proc/{process}/stat").read_text().rpartition(")")[2].split()
-    return sum(map(int, fields[11:15])) / os.sysconf("SC_CLK_TCK")
 
 
 def bench_named(
@@ -233,64 +155,3 @@ def _read(output: Iterator[bytes], marks: Marks) -> bytes:
         else:
             lines.append(line)
     return b"".join(lines)
-
-
-def show(first: dict[str, ProgramRun], timed: dict[str, list[ProgramRun]]) -> str | None:
-    """Print a line for each variant, then the fastest if the rounds show one; return that."""
-    reference = next(iter(timed))
-    has_steps = all(run.step for found in timed.values() for run in found)
-    rows = []
-    for name, found in timed.items():
-        walls = summary([run.wall for run in found])
-        ratio = _ratio(found, timed[reference], has_steps)
-        steps = [run.step for run in found if run.step]
-        rows.append(
-            (
-                name,
-                f"{first[name].wall:.2f} s",
-                f"{walls.median:.2f} s ({walls.low:.2f} to {walls.high:.2f})",
-                f"{statistics.median(run.cpu for run in found):.2f} s",
-                f"{statistics.median(run.compile for run in found):.2f} s",
-                f"{1e3 * statistics.median(steps):.3f} ms" if has_steps else "-",
-                f"{max(run.memory for run in found):.0f} MB",
-                "1" if name == reference else _ratio_text(ratio),
-            )
-        )
-    names = ("first run", "wall (quartiles)", "CPU", "compile", "step", "peak", "times as fast")
-    print_table(("variant",), names, rows)
-    print(f"\n{verdict(timed, has_steps)}")
-    return fastest(timed, has_steps)
-
-
-def fastest(timed: dict[str, list[ProgramRun]], has_steps: bool) -> str | None:
-    """Return the fastest of several variants, None if the rounds show none."""
-    best = _lowest(timed, has_steps)
-    ratios = [_ratio(timed[best], timed[name], has_steps) for name in timed if name != best]
-    return best if ratios and all(ratio.significant for ratio in ratios) else None
-
-
-def verdict(timed: dict[str, list[ProgramRun]], has_steps: bool) -> str:
-    """Return a sentence with the fastest variant, if the rounds show one."""
-    measure = "step" if has_steps else "whole program"
-    if len(timed) < 2:
-        return "one variant: nothing to compare it with"
-    if best := fastest(timed, has_steps):
-        return f"{measure}: {best} is the fastest"
-    best = _lowest(timed, has_steps)
-    return f"{measure}: the rounds show no fastest variant; {best} has the lowest median"
-
-
-def _lowest(timed: dict[str, list[ProgramRun]], has_steps: bool) -> str:
-    return min(timed, key=lambda name: statistics.median(_values(timed[name], has_steps)))
-
-
-def _values(found: Sequence[ProgramRun], has_steps: bool) -> list[float]:
-    return [(run.step or 0.0) if has_steps else run.wall for run in found]
-
-
-def _ratio(ours: Sequence[ProgramRun], theirs: Sequence[ProgramRun], has_steps: bool) -> Ratio:
-    return speedup(_values(ours, has_steps), _values(theirs, has_steps), "s")
-
-
-def _ratio_text(ratio: Ratio) -> str:
-    return f"{ratio.value:.2f} ({ratio.low:.2f} to {ratio.high:.2f})"

@@ -16,6 +16,8 @@ from stacks.core.venv import CLUSTER_LOCK, RELEASE_LOCK, TEST_LOCK, prepare_tool
 # At most four: each may hold environments' files and a compiler's memory at once. The tests come
 # in the order that tests/integration/conftest.py gives them.
 PARALLEL = ["-n", "auto", "--maxprocesses", "4", "--dist", "loadscope", "--no-loadscope-reorder"]
+# What to make faster next.
+SLOWEST = ["--durations", "30", "--durations-min", "20"]
 # Unit tests wait for processes more than they compute.
 UNIT_PARALLEL = ["-n", "4"]
 # Two: a trial uses one core all the time.
@@ -123,7 +125,8 @@ def commands(
     if "unit" in chosen:
         yield [*python, "pytest", *UNIT_PARALLEL, "tests/unit"]
     if marks:
-        yield [*python, "pytest", *PARALLEL, *_marker_options(marks), "tests/integration"]
+        options = [*PARALLEL, *SLOWEST, *_marker_options(marks)]
+        yield [*python, "pytest", *options, "tests/integration"]
     if everything or trials:
         options = (trials or Trials()).options
         yield [*python, "pytest", *TRIALS_PARALLEL, *options, "tests/faults"]

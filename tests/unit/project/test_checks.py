@@ -3,7 +3,14 @@ from __future__ import annotations
 import sys
 from pathlib import Path
 
-from stacks.project.checks import PARALLEL, UNIT_PARALLEL, Trials, clean_environment, commands
+from stacks.project.checks import (
+    PARALLEL,
+    SLOWEST,
+    UNIT_PARALLEL,
+    Trials,
+    clean_environment,
+    commands,
+)
 
 PYTEST = [sys.executable, "-m", "pytest"]
 FAULTS = [*PYTEST, "-n", "2"]
@@ -11,7 +18,7 @@ UNIT = [*PYTEST, *UNIT_PARALLEL, "tests/unit"]
 
 
 def integration(*options: str) -> list[str]:
-    return [*PYTEST, *PARALLEL, *options, "tests/integration"]
+    return [*PYTEST, *PARALLEL, *SLOWEST, *options, "tests/integration"]
 
 
 def test_all_checks_run_in_order_without_a_choice() -> None:
