@@ -1,10 +1,11 @@
 """The front door: the tasks of ./invoke, which are in stacks/tasks."""
 
 from stacks.tasks.channel import lock, pin, publish_channel, release, serve
+from stacks.tasks.cluster import scheduler, worker
 from stacks.tasks.environments import build, clean, list_, recommend, verify
 from stacks.tasks.images import base, matrix, render, reproduce
 from stacks.tasks.project import configure, docs, schema, test, vendor, verify_app, version
-from stacks.tasks.timing import bench, compare, profile, publish, results, scheduler, worker
+from stacks.tasks.timing import bench, compare, profile, publish, results
 from stacks.tasks.use import completion, export, init, kernel, run, shell
 
 __all__ = [

@@ -3,6 +3,7 @@
     PREFIX/bin/python verify [--full] [--json FILE] [--expect FILE] [--blas-threads N]
                          [--limit N] [--debug]
     python verify files --prefix PREFIX [--full] [--json FILE]
+    PREFIX/bin/python verify bench --expect FILE [--rounds N] [--workload NAMES] [--json FILE] ...
     PREFIX/bin/python verify workload NAME [--calls N] [--profile-calls N] [--json FILE] ...
 
 Exit status: 0 all checks passed; 1 a check failed, hung or killed the process; 2 the suite cannot
@@ -30,6 +31,7 @@ if "verify" not in sys.modules:
 
 # The other programs of the suite. The checks, `profile` and `bench` start them.
 PROGRAMS = {
+    "bench": "verify.workloads.bench",
     "bench-probe": "verify.workloads.bench_probe",
     "device-probe": "verify.device.probe",
     "files": "verify.files_cli",

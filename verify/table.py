@@ -20,7 +20,7 @@ def render(report, width, colour=False):
     lines = textwrap.wrap(title(report), width, break_on_hyphens=False) + [""]
     lines += check_lines(report["checks"], width, colour)
     lines.append("")
-    lines += _timings(report["timings"])
+    lines += timing_lines(report["timings"])
     graph = device_report.table(report.get("device"))
     lines += [""] + graph if graph else []
     lines += ["", verdict(report)]
@@ -94,7 +94,8 @@ def verdict(report):
     return "%s: %s" % (name, summary)
 
 
-def _timings(timings):
+def timing_lines(timings):
+    """Return a line for each timing."""
     if not timings:
         return []
     left = max(len(item["name"]) for item in timings)

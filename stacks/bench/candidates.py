@@ -42,7 +42,7 @@ class Candidate:
             flavour=self.variant.name,
             baseline=self.variant.baseline,
             lock=self.lock.sha256,
-            packages=_packages(self.lock),
+            packages=packages_of(self.lock),
         )
 
 
@@ -70,13 +70,14 @@ def _report(
     if report is None:
         return None
     made = (place / settings.EXPECTATION).stat().st_mtime
-    expected = {package.name: package.sha256 for package in _packages(locked)}
+    expected = {package.name: package.sha256 for package in packages_of(locked)}
     actual = {p["name"]: p["sha256"] for p in report.get("packages", ())}
     current = actual == expected and report_path(workspace, variant).stat().st_mtime >= made
     return report if current else None
 
 
-def _packages(locked: Lock) -> tuple[MeasuredPackage, ...]:
+def packages_of(locked: Lock) -> tuple[MeasuredPackage, ...]:
+    """Return the packages of a lock as a result has them."""
     packages = [(p.name, p.version, p.sha256) for p in locked.packages]
     packages += [(p.name, p.version, p.sha256) for p in locked.requirements]
     return tuple(MeasuredPackage(name=n, version=v, sha256=digest) for n, v, digest in packages)

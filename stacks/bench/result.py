@@ -65,6 +65,11 @@ class Subject(Record):
     flavour: str
     baseline: bool
     lock: str = Field(description="SHA-256 of the lock", pattern=r"^[0-9a-f]{64}$")
+    image: str | None = Field(
+        default=None,
+        pattern=r"^(sha256:[0-9a-f]{64}|unknown)$",
+        description="the digest of the image that it was timed in, null outside of an image",
+    )
     packages: tuple[MeasuredPackage, ...] = Field(min_length=1)
 
     @property

@@ -20,6 +20,8 @@ from stacks.core.workspace import Workspace
 SCHEMA: Literal[1] = 1
 # Far above a result of every variant with all sizes.
 MAX_MEBIBYTES = 32
+# Keys that reports have and results do not.
+REPORTS = {"checks", "cases"}
 
 
 class BadResultError(UsageError):
@@ -60,22 +62,32 @@ def read(path: Path) -> Result:
             f"{path}: too large for a result", expected=f"at most {MAX_MEBIBYTES} MiB", fix=fix
         )
     try:
-        return _checked(Result.model_validate_json(data.decode()))
+        text = data.decode()
     except UnicodeDecodeError as error:
         raise BadResultError(f"{path}: not UTF-8", found=str(error), fix=fix) from error
+    return parsed(text, str(path), fix)
+
+
+def parsed(text: str, name: str, fix: str) -> Result:
+    """Return the result in a JSON document; BadResultError, of this name, if it has none."""
+    try:
+        return _checked(Result.model_validate_json(text))
     except ValidationError as error:
         first = error.errors(include_url=False)[0]
         if first["type"] == "json_invalid":
-            what, found = f"{path}: its JSON is cut off or broken", first["msg"]
+            what, found = f"{name}: its JSON is cut off or broken", first["msg"]
+        elif REPORTS & {each["loc"][0] for each in error.errors() if each["loc"]}:
+            what, found = f"{name}: not a result", "a report of verify or profile"
+            fix = "take what ./invoke bench stores, or `docker run IMAGE bench --json` prints"
         elif first["loc"] == ("schema",):
-            what, found = f"{path}: another schema", str(first["input"])
+            what, found = f"{name}: another schema", str(first["input"])
             fix = f"this version reads schema {SCHEMA}: use the version that wrote the file"
         else:
             where = ".".join(map(str, first["loc"]))
-            what, found = f"{path}: not a result: {where}", first["msg"]
+            what, found = f"{name}: not a result: {where}", first["msg"]
         raise BadResultError(what, found=found, fix=fix) from error
     except ValueError as error:
-        raise BadResultError(f"{path}: not a result", found=str(error), fix=fix) from error
+        raise BadResultError(f"{name}: not a result", found=str(error), fix=fix) from error
 
 
 def _checked(result: Result) -> Result:
@@ -130,6 +142,13 @@ def name_for(workspace: Workspace, machine: Machine, requested: str | None) -> s
         return requested
     names = (f"{machine.name}-{number}" if number > 1 else machine.name for number in count(1))
     return next(name for name in names if not _taken(workspace, machine, name))
+
+
+def named(workspace: Workspace, result: Result, requested: str | None = None) -> Result:
+    """Return a result with the name of the folder for its machine; raises what name_for raises."""
+    name = name_for(workspace, result.machine, requested)
+    machine = result.machine.model_copy(update={"name": name})
+    return result.model_copy(update={"machine": machine})
 
 
 def _taken(workspace: Workspace, machine: Machine, name: str) -> bool:

@@ -77,6 +77,10 @@ class Engine:
         description = self._inspect(image) or {}
         return (*(description.get("RepoTags") or ()), *(description.get("RepoDigests") or ()))
 
+    def labels_of(self, image: str) -> Mapping[str, str]:
+        """Return an image's labels; none if it does not exist."""
+        return ((self._inspect(image) or {}).get("Config") or {}).get("Labels") or {}
+
     def unnamed_made_from(self, image: str) -> list[str]:
         """Return the images without a name whose parent is this image."""
         unnamed = self.call("images", "--quiet", "--no-trunc", "--filter", "dangling=true").split()

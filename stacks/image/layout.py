@@ -152,7 +152,7 @@ def _make(
     environment.parent.mkdir(parents=True)
     with fixed_umask():
         prefix.fill(workspace, variant, lock, parts, environment, Path(PREFIX))
-        _expect_no_folder(environment / settings.EXPECTATION)
+        _expect_image(environment / settings.EXPECTATION, lock)
         _leave_out_tests(environment, variant.framework.python)
         precompiled.warm(variant, environment)
         precompiled.add_hook(variant, environment, f"{variant.name}-{key[:12]}")
@@ -174,9 +174,13 @@ def _make(
         normalised.normalise(layers[-1].folder, WRITABLE)
 
 
-def _expect_no_folder(path: Path) -> None:
-    """Remove the flags that depend on the user and the CPU from what verify expects."""
+def _expect_image(path: Path, lock: Lock) -> None:
+    """Remove flags that depend on the user and the CPU from what verify expects; add the lock.
+
+    Timings in the image name the lock; those outside have it from the checkout.
+    """
     expected = json.loads(path.read_bytes())
+    expected["lock"] = lock.sha256
     for flag in ("base_compiledir", *precompiled.FLAGS):
         expected["flags"].pop(flag, None)
     path.write_text(json.dumps(expected, indent=1, sort_keys=True) + "\n")

@@ -22,23 +22,26 @@ def matrix(
 ) -> dict[str, list[dict[str, str]]]:
     """Return the matrix of CI's jobs, one for each of the chosen among all variants.
 
-    baseline: the flavour to time it with. image, tags (separated by spaces): its image's name.
-    publish: whether the image may be: "yes", "on request" or "no", as its packages. No runner has
-    the device cuda. Raises UsageError if a variant is not locked.
+    baseline: the flavour to time it with; baseline_image: the full name of that one's image. image,
+    tags (separated by spaces): its own image's name. publish: whether the image may be: "yes", "on
+    request" or "no", as its packages. No runner has the device cuda. Raises UsageError if a variant
+    is not locked.
     """
-    baselines = {v.framework.name: v.name for v in every if v.baseline}
+    baselines = {v.framework.name: v for v in every if v.baseline}
     republish = _republish(workspace)
     pins = read_pins(workspace.sources_lock)
     jobs = []
     for variant in chosen:
         image = config_of(workspace, variant)
+        baseline = baselines.get(variant.framework.name, variant)
         packages = lock.read(workspace, variant, pins).packages
         terms = [republish.get((each.name, each.version), PUBLISH[0]) for each in packages]
         jobs.append(
             {
                 "framework": variant.framework.name,
                 "flavour": variant.name,
-                "baseline": baselines.get(variant.framework.name, variant.name),
+                "baseline": baseline.name,
+                "baseline_image": config_of(workspace, baseline).names[0],
                 "image": image.repository,
                 "tags": " ".join(image.tags),
                 "device": variant.device,

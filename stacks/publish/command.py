@@ -6,14 +6,14 @@ import sys
 from collections.abc import Mapping, Sequence
 from pathlib import Path
 
-from stacks.bench import store
-from stacks.bench.store import StoredResult
+from stacks.bench import merge, store
+from stacks.bench.store import BadResultError, StoredResult
 from stacks.core.console import display_path
 from stacks.core.disk import write_atomically
 from stacks.core.errors import StaleError, UsageError
 from stacks.core.workspace import Workspace
 from stacks.publish import markdown, page, picture, summary
-from stacks.publish.current import CurrentLock, current_locks
+from stacks.publish.current import CurrentLock, current_locks, locked_packages
 from stacks.publish.sessions import sessions
 
 
@@ -36,15 +36,33 @@ def publish(workspace: Workspace) -> None:
     _refuse(left_out, len(stored))
 
 
-def add(workspace: Workspace, path: Path) -> None:
-    """Copy a result of another machine into results/; BadResultError if the file has none."""
-    result = store.read(path)
-    machine = result.machine
-    name = store.name_for(workspace, machine, None)
-    stored = store.write(
-        workspace, result.model_copy(update={"machine": machine.model_copy(update={"name": name})})
-    )
-    print(f"taken: {display_path(stored)}", file=sys.stderr)
+def add(workspace: Workspace, paths: Sequence[Path]) -> None:
+    """Put results of other machines and of images into results/.
+
+    Those of single images that belong together become one result, which has their ratios. Raises
+    UsageError that names each file that cannot be taken; then none is.
+    """
+    packages = locked_packages(workspace) if workspace.envs.is_dir() else {}
+    results, errors = [], []
+    for path in paths:
+        try:
+            result = store.read(path)
+        except BadResultError as error:
+            errors.append(str(error))
+            continue
+        results.append(result)
+        errors += [
+            f"{path}: its packages of {subject.id} are not those of the lock that it names"
+            for subject in result.subjects
+            if {*subject.packages} != packages.get((subject.id, subject.lock), {*subject.packages})
+        ]
+        if any(subject.image == "unknown" for subject in result.subjects):
+            print(f"{path}: it does not name its image's digest: --image-digest", file=sys.stderr)
+    if errors:
+        raise UsageError("\n".join(errors), fix="nothing was taken; leave these files out")
+    for result in merge.together(results):
+        stored = store.write(workspace, store.named(workspace, result))
+        print(f"taken: {display_path(stored)}", file=sys.stderr)
 
 
 def check(workspace: Workspace) -> None:

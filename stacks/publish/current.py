@@ -4,6 +4,8 @@ from __future__ import annotations
 
 from dataclasses import dataclass
 
+from stacks.bench.candidates import packages_of
+from stacks.bench.result import MeasuredPackage
 from stacks.core.workspace import Workspace
 from stacks.locks import lock
 from stacks.locks.lock import Lock
@@ -24,6 +26,13 @@ def current_locks(workspace: Workspace) -> dict[str, CurrentLock]:
     pins = read_pins(workspace.sources_lock)
     locks = {each.id: lock.read(workspace, each, pins) for each in all_variants(workspace)}
     return {name: CurrentLock(one.sha256, _size(one)) for name, one in locks.items()}
+
+
+def locked_packages(workspace: Workspace) -> dict[tuple[str, str], set[MeasuredPackage]]:
+    """Return the packages of the lock of each variant, by FRAMEWORK/FLAVOUR and SHA-256."""
+    pins = read_pins(workspace.sources_lock)
+    locks = [(each.id, lock.read(workspace, each, pins)) for each in all_variants(workspace)]
+    return {(name, one.sha256): {*packages_of(one)} for name, one in locks}
 
 
 def _size(locked: Lock) -> int:

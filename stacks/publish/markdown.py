@@ -81,7 +81,8 @@ def _summary(machine: Summary, columns: Sequence[Column]) -> str:
         pairs = zip(machine.columns, row.cells, strict=True)
         cells = [cell for column, cell in pairs if column in columns]
         if any(cell.figure for cell in cells):
-            name = text(row.environment) + ("" if row.is_current else OLDER)
+            images = "".join(f" (image {text(digest)})" for digest in row.images)
+            name = text(row.environment) + images + ("" if row.is_current else OLDER)
             rows.append([name, text(row.blas), row.size, *map(_cell, cells)])
     ordered = [column for column in machine.columns if column in columns]
     heads = " | ".join(["environment", "BLAS", "download", *(one.title for one in ordered)])

@@ -17,6 +17,8 @@ from stacks.publish.sessions import NO_ANSWER, Figure, ResultSession
 # {package: name of the BLAS library}
 LIBRARIES = {"libopenblas": "OpenBLAS", "mkl": "MKL", "libblis": "BLIS"}
 NONE = "NumPy's own"
+# Of an image's digest.
+DIGITS = 12
 
 
 @dataclass(frozen=True)
@@ -43,7 +45,8 @@ class Cell:
 class SummaryRow:
     """An environment: what computes its matrix products, its download in MB, its cells.
 
-    is_current: its newest figures are of its lock in this checkout.
+    is_current: its newest figures are of its lock in this checkout. images: digests, shortened, of
+    the images that figures are of.
     """
 
     framework: str
@@ -53,6 +56,7 @@ class SummaryRow:
     size: str
     cells: tuple[Cell, ...]
     is_current: bool
+    images: tuple[str, ...] = ()
 
     @property
     def environment(self) -> str:
@@ -193,6 +197,7 @@ def _summary(sessions: Sequence[ResultSession], current: Mapping[str, CurrentLoc
                 for each in heads
             ),
             name in current and subject.lock == current[name].sha256,
+            _images(name, newest),
         )
         for name, subject in subjects.items()
     ]
@@ -206,6 +211,13 @@ def _summary(sessions: Sequence[ResultSession], current: Mapping[str, CurrentLoc
         tuple(heads),
         tuple(row for row in rows if any(cell.figure for cell in row.cells)),
     )
+
+
+def _images(name: str, newest: Mapping[_Key, _Newest]) -> tuple[str, ...]:
+    """Return the digests of the images that an environment's figures are of, as engines show."""
+    sessions = [one.session for (of, _, _), one in newest.items() if of == name]
+    digests = {_subject(session, name).image for session in sessions} - {None}
+    return tuple(sorted(str(each).removeprefix("sha256:")[:DIGITS] for each in digests))
 
 
 def _cell(newest: _Newest | None, column: Column, lock: str, is_missing: bool) -> Cell:

@@ -30,6 +30,19 @@ def asked_for(words: Sequence[str]) -> list[str]:
     return ["--help", own[task]]
 
 
+def with_each_file(words: Sequence[str]) -> list[str]:
+    """Return the words of a command line with `--add A B` as `--add A --add B`, as invoke has it.
+
+    So a shell's pattern names several files; each ends in .json.
+    """
+    given: list[str] = []
+    for word in words:
+        if given[-2:-1] == ["--add"] and not word.startswith("-") and word.endswith(".json"):
+            given.append("--add")
+        given.append(word)
+    return given
+
+
 def text_of(
     context: ParserContext, docstring: str, examples: Sequence[str], *, takes_command: bool = False
 ) -> str:

@@ -22,7 +22,7 @@ from stacks.core.disk import REPOSITORY
 from stacks.core.errors import StacksError, UsageError
 from stacks.core.suggestions import nearest
 from stacks.tasks.completion import candidates
-from stacks.tasks.help import asked_for, text_of
+from stacks.tasks.help import asked_for, text_of, with_each_file
 from stacks.tasks.options import VALUES
 from stacks.tasks.task import EXAMPLES, INTERRUPTED, TAKING_COMMANDS, remainder
 
@@ -142,7 +142,8 @@ def main() -> None:
     """Run the tasks of the command line."""
     name = as_typed(PROGRAM)
     program = Program(name="theano-stacks", binary=name)
-    run_to_end(program, [name, "--search-root", str(REPOSITORY), *asked_for(sys.argv[1:])])
+    words = with_each_file(asked_for(sys.argv[1:]))
+    run_to_end(program, [name, "--search-root", str(REPOSITORY), *words])
 
 
 def run_to_end(program: Program, words: list[str]) -> None:

@@ -34,13 +34,15 @@ def task(
     name: str | None = None,
     help: dict[str, str] | None = None,
     positional: list[str] | None = None,
+    repeated: list[str] | None = None,
     protects: Collection[str] = (),
     takes_command: bool = False,
     in_checkout: bool = False,
 ) -> Callable[[Callable[..., None]], Any]:
     """Make an invoke task of a function; a StacksError in it is shown without a traceback.
 
-    examples: for its help, the words after ./invoke. protects: `build` and `cache`, which `clean`
+    examples: for its help, the words after ./invoke. repeated: options that may be given more than
+    once. protects: `build` and `cache`, which `clean`
     must leave alone while the task runs. Words after `--` are an error, unless this task or another
     one on the command line takes_command. in_checkout: it is for the project's own files.
     """
@@ -76,7 +78,8 @@ def task(
                 _write_log(task_name, error)
                 raise
 
-        return invoke.tasks.task(name=name, help=help or {}, positional=positional)(run)
+        options = {"help": help or {}, "positional": positional, "iterable": repeated}
+        return invoke.tasks.task(name=name, **options)(run)
 
     return decorate
 

@@ -11,19 +11,18 @@ from stacks.core.workspace import default_workspace
 from stacks.tasks.options import CLUSTER, FRAMEWORK, JSON, VARIANT, path_of
 from stacks.tasks.task import remainder, task
 
-INSECURE_ADDRESS = (
-    "listen where others can reach it, without TLS: anyone there can run programs as you"
-)
-
 
 @task(
     "bench --variants pip-default,openblas,mkl --quick",
     "bench --variants openblas,mkl -- python train.py",
     "bench --workload mlp,lenet,lstm --busy 2 --quick",
+    "bench --images theano-pip-default,theano-mkl --quick",
     "bench --all --quick",
     help={
         "all": "build, verify and time every variant for the processor; stopped and started again, "
         "it goes on",
+        "images": "images of a container engine to time in turn, in containers, with commas: "
+        "theano-pip-default,theano-mkl",
         "variants": "variants to time, NAME or FRAMEWORK/NAME, with commas (default: all verified)",
         "framework": FRAMEWORK,
         "workload": "workloads to time, with commas (default: gemm,elementwise); see "
@@ -49,6 +48,7 @@ def bench(
     variants: str = "",
     framework: str = "",
     all_: bool = False,
+    images: str = "",
     workload: str = "",
     rounds: int = 0,
     threads: str = "",
@@ -65,7 +65,7 @@ def bench(
 ) -> None:
     """Time variants in turn, and store the results in results/; or your program after --."""
     workspace = default_workspace()
-    from stacks.bench.options import BenchOptions
+    from stacks.bench.options import BenchOptions, split
     from stacks.core.errors import UsageError
 
     if program := remainder():
@@ -75,8 +75,10 @@ def bench(
                 "an option of workloads, and a program",
                 expected="--variants, --framework, --rounds and --json before --",
             )
-        if cluster or all_:
-            raise UsageError("--cluster and --all time workloads only", fix="leave them out")
+        if cluster or all_ or images:
+            raise UsageError(
+                "--cluster, --all and --images time workloads only", fix="leave them out"
+            )
         from stacks.bench import own_program
 
         names = [name for name in variants.split(",") if name]
@@ -92,6 +94,18 @@ def bench(
         starts=starts, calls=calls, limit=limit, together=together,
         fix_scan=fix_scan, busy=busy,
     )  # fmt: skip
+    if images:
+        if variants or framework or cluster or all_:
+            raise UsageError(
+                "--images names what is timed, on this machine",
+                fix="leave out --variants, --framework, --cluster and --all",
+            )
+        from stacks.bench import command
+        from stacks.bench import images as bench_images
+
+        bench_images.bench(workspace, split(images), options, machine)
+        next_step(command.NEXT)
+        return
     if all_:
         if variants or framework or cluster:
             raise UsageError(
@@ -122,38 +136,6 @@ def bench(
 
 
 @task(
-    "worker tcp://127.0.0.1:8786",
-    "worker tls://HOST:8786 --name big -- --tls-ca-file ca.pem",
-    positional=["address"],
-    help={
-        "address": "address of the scheduler, such as tcp://HOST:8786",
-        "name": "name of this machine in progress and results (default: random); workers of the "
-        "same name take turns",
-        "insecure_address": INSECURE_ADDRESS,
-    },
-    takes_command=True,
-)
-def worker(context: Context, address: str, name: str = "", insecure_address: bool = False) -> None:
-    """Work for a dask scheduler; words after -- go to `dask worker`."""
-    from stacks.cluster import programs
-
-    programs.worker(address, name, remainder(), insecure=insecure_address)
-
-
-@task(
-    "scheduler",
-    "scheduler -- --port 9000",
-    help={"insecure_address": INSECURE_ADDRESS},
-    takes_command=True,
-)
-def scheduler(context: Context, insecure_address: bool = False) -> None:
-    """Run a dask scheduler on loopback; words after -- go to `dask scheduler`."""
-    from stacks.cluster import programs
-
-    programs.scheduler(remainder(), insecure=insecure_address)
-
-
-@task(
     "results",
     "results --machine amd-epyc",
     help={"machine": "show all results of this machine (default: the last of each machine)"},
@@ -168,14 +150,16 @@ def results(context: Context, machine: str = "") -> None:
 @task(
     "publish",
     "publish --check",
-    "publish --add 20261123T101500Z-0a1b2c3d.json",
+    "publish --add pip-default.json mkl.json",
     help={
-        "add": "first take this result of another machine into results/",
+        "add": "first take these results of other machines, or of images, into results/: one file "
+        "or more",
         "check": "write nothing; fail if these files are stale",
     },
+    repeated=["add"],
     in_checkout=True,
 )
-def publish(context: Context, add: str = "", check: bool = False) -> None:
+def publish(context: Context, add: list[str], check: bool = False) -> None:
     """Write docs/timings.md, its picture and site/index.html from results/."""
     workspace = default_workspace()
     from stacks.core.errors import UsageError
@@ -187,7 +171,7 @@ def publish(context: Context, add: str = "", check: bool = False) -> None:
         command.check(workspace)
         return
     if add:
-        command.add(workspace, Path(add).expanduser())
+        command.add(workspace, [Path(name).expanduser() for name in add])
     command.publish(workspace)
     next_step("open site/index.html in a browser, then commit it with docs/ and results/")
 

@@ -46,7 +46,7 @@ def load(path):
     except (ValueError, RuntimeError) as error:
         raise ExpectationError("%s: not JSON: %s" % (path, error))
     try:
-        _check(content, KEYS, "", optional=("accelerator",))
+        _check(content, KEYS, "", optional=("accelerator", "lock"))
         if not isinstance(content.get("accelerator", []), list):
             raise ExpectationError("accelerator: expected a list")
         if content["schema"] != SCHEMA:

@@ -28,13 +28,13 @@ def describe(peaks):
 
 def cpu_field(name):
     """Return the first value of a field of /proc/cpuinfo, or None."""
-    field = re.search(r"^%s\s*:\s*(.+)$" % re.escape(name), _text("/proc/cpuinfo"), re.MULTILINE)
+    field = re.search(r"^%s\s*:\s*(.+)$" % re.escape(name), text_of("/proc/cpuinfo"), re.MULTILINE)
     return field.group(1).strip() if field else None
 
 
 def physical_cores():
     """Return how many cores the machine has without hyperthreads, or None if it is not known."""
-    text = _text("/proc/cpuinfo")
+    text = text_of("/proc/cpuinfo")
     cores = set(re.findall(r"^physical id\s*:\s*(\d+).*?^core id\s*:\s*(\d+)", text, re.M | re.S))
     return len(cores) or None
 
@@ -43,34 +43,36 @@ def affine_cores():
     """Return how many cores this process's affinity mask has."""
     if hasattr(os, "sched_getaffinity"):
         return len(os.sched_getaffinity(0))
-    mask = re.search(r"^Cpus_allowed:\s*([0-9a-f,]+)", _text("/proc/self/status"), re.MULTILINE)
+    mask = re.search(r"^Cpus_allowed:\s*([0-9a-f,]+)", text_of("/proc/self/status"), re.MULTILINE)
     return bin(int(mask.group(1).replace(",", ""), 16)).count("1") if mask else 1
 
 
 def usable_cores():
     """Return how many cores this process can use: its affinity, bounded by cgroup quotas."""
-    quota = _cgroup_cores()
+    limit = quota()
     cores = affine_cores()
-    return max(1, min(cores, quota)) if quota else cores
+    # Rounded up: with a quota of 1.5 cores a second thread still helps.
+    return max(1, min(cores, int(-(-limit // 1)))) if limit else cores
 
 
-def _cgroup_cores():
+def quota():
+    """Return how many cores a container's limit allows, None without a limit."""
     cores = []
-    for folder in _cgroup_folders():
-        limit = _text(os.path.join(folder, "cpu.max")).split()
+    for folder in cgroup_folders():
+        limit = text_of(os.path.join(folder, "cpu.max")).split()
         if len(limit) == 2 and limit[0] != "max":
             cores.append(float(limit[0]) / float(limit[1]))
-        quota = _text(os.path.join(folder, "cpu.cfs_quota_us")).strip()
-        period = _text(os.path.join(folder, "cpu.cfs_period_us")).strip()
-        if quota and period and int(quota) > 0:
-            cores.append(int(quota) / float(period))
-    # Rounded up: with a quota of 1.5 cores a second thread still helps.
-    return int(-(-min(cores) // 1)) if cores else None
+        old = text_of(os.path.join(folder, "cpu.cfs_quota_us")).strip()
+        period = text_of(os.path.join(folder, "cpu.cfs_period_us")).strip()
+        if old and period and int(old) > 0:
+            cores.append(int(old) / float(period))
+    return min(cores) if cores else None
 
 
-def _cgroup_folders():
+def cgroup_folders():
+    """Return the folders of this process's control groups and of their parents."""
     folders = ["/sys/fs/cgroup", "/sys/fs/cgroup/cpu", "/sys/fs/cgroup/memory"]
-    for line in _text("/proc/self/cgroup").splitlines():
+    for line in text_of("/proc/self/cgroup").splitlines():
         _, controllers, path = line.split(":", 2)
         base = "/sys/fs/cgroup"
         if controllers:
@@ -83,11 +85,11 @@ def _cgroup_folders():
 
 def memory_bytes():
     """Return the bytes of memory this process may use: the machine's, bounded by cgroup limits."""
-    total = re.search(r"^MemTotal:\s*(\d+) kB", _text("/proc/meminfo"), re.MULTILINE)
+    total = re.search(r"^MemTotal:\s*(\d+) kB", text_of("/proc/meminfo"), re.MULTILINE)
     sizes = [int(total.group(1)) * 1024] if total else []
-    for folder in _cgroup_folders():
+    for folder in cgroup_folders():
         for name in ("memory.max", "memory.limit_in_bytes"):
-            text = _text(os.path.join(folder, name)).strip()
+            text = text_of(os.path.join(folder, name)).strip()
             if text.isdigit():
                 sizes.append(int(text))
     return min(sizes) if sizes else 0
@@ -103,7 +105,8 @@ def glibc():
     return version().decode("ascii")
 
 
-def _text(path):
+def text_of(path):
+    """Return the text of a file of the system, empty if it cannot be read."""
     try:
         with io.open(path, encoding="utf-8", errors="replace") as file:
             return file.read()

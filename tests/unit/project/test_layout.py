@@ -26,6 +26,7 @@ EXCEPTIONS = {
     "stacks/publish/markdown.py": PAGE,
     "stacks/publish/page.py": PAGE,
     "stacks/publish/svg.py": "tests/unit/publish/test_plots.py measures its drawings",
+    "stacks/tasks/cluster.py": "tests/integration/test_cluster.py runs its commands",
     "stacks/tasks/images.py": TASKS,
     "stacks/tasks/timing.py": "tests/integration/test_cluster.py runs its commands",
     "stacks/tasks/use.py": TASKS,

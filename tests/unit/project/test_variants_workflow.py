@@ -6,6 +6,9 @@ from pathlib import Path
 
 import pytest
 
+from stacks.project import ci
+from stacks.variants.load import all_variants, load_variant
+from unit.helpers.checkout import CHECKOUT
 from unit.helpers.runner import Runner
 
 WORKFLOW = "variants.yml"
@@ -64,19 +67,31 @@ def test_only_a_missing_device_is_no_failure(
     assert call.startswith("invoke build --variant mkl --framework theano-1.0.5 --")
 
 
+TIME = "Time it in its image, turn by turn with the baseline's"
+
+
+def time(runner: Runner, **variables: str) -> int:
+    (runner.folder / "build").mkdir(exist_ok=True)
+    job = ci.matrix(CHECKOUT, all_variants(CHECKOUT), [load_variant(CHECKOUT, "mkl")])["include"][0]
+    given = {name.upper(): value for name, value in job.items()} | variables
+    summary = str(runner.folder / "summary")
+    return runner.run(WORKFLOW, "variant", TIME, GITHUB_STEP_SUMMARY=summary, **given).returncode
+
+
 def test_a_timing_that_fails_fails_the_job(runner: Runner) -> None:
-    (runner.folder / "build").mkdir()
-    name = "Time it, turn by turn with the baseline"
-    variables = {
-        "FLAVOUR": "mkl",
-        "BASELINE": "pip-default",
-        "FRAMEWORK": "theano-1.0.5",
-        "GITHUB_STEP_SUMMARY": str(runner.folder / "summary"),
-    }
     invoke(runner, "echo a table; exit $STATUS")
-    assert runner.run(WORKFLOW, "variant", name, **variables, STATUS="0").returncode == 0
+    assert time(runner, STATUS="0") == 0
+    assert runner.calls == [
+        "invoke bench --images theano-pip-default:1.0.5,theano-mkl:1.0.5 --quick"
+    ]
     assert (runner.folder / "summary").read_text() == "```\na table\n```\n"
-    assert runner.run(WORKFLOW, "variant", name, **variables, STATUS="1").returncode == 1
+    assert time(runner, STATUS="1") == 1
+
+
+def test_the_baseline_is_timed_alone(runner: Runner) -> None:
+    invoke(runner, "")
+    assert time(runner, FLAVOUR="pip-default") == 0
+    assert runner.calls == ["invoke bench --images theano-pip-default:1.0.5 --quick"]
 
 
 def test_the_results_of_all_machines_are_laid_side_by_side(runner: Runner) -> None:

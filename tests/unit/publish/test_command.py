@@ -2,16 +2,18 @@
 
 from __future__ import annotations
 
+import shutil
 from pathlib import Path
 from typing import Any
 
 import pytest
 
 from stacks.bench import intervals, store
+from stacks.bench.result import Result, Subject
 from stacks.core.errors import StaleError, UsageError
 from stacks.core.workspace import Workspace
 from stacks.publish import command
-from stacks.publish.current import current_locks
+from stacks.publish.current import current_locks, locked_packages
 from unit.helpers.benching import BASE, FAST, missing, result, runs, subject
 from unit.helpers.publishing import (
     FLAVOURS,
@@ -159,16 +161,82 @@ def test_a_result_of_another_machine_is_taken(
     # Another processor, by the same name.
     other = keep(there, machine=WITH_PEAK.model_copy(update={"model": "9 9 9"}))
     for _ in range(2):
-        command.add(at(here), other)
+        command.add(at(here), [other])
     assert "results/here-2-cores-2/" in capsys.readouterr().err
     assert len(list((here / "results").rglob("*.json"))) == 2
     command.publish(at(here))
     assert "<summary>here-2-cores-2: 2 environments</summary>" in timings(here)
     other.write_text(other.read_text()[:99])
     with pytest.raises(UsageError, match="its JSON is cut off"):
-        command.add(at(here), other)
+        command.add(at(here), [other])
     with pytest.raises(UsageError, match="cannot be read: No such file"):
-        command.add(at(here), tmp_path / "missing.json")
+        command.add(at(here), [tmp_path / "missing.json"])
+
+
+def of_image(subject: Subject, speed: float, **more: Any) -> Result:
+    found = runs(subject, [speed] * 7, name=GEMM)
+    return result(found, subject.model_copy(update=more), machine=WITH_PEAK)
+
+
+def saved(folder: Path, **results: Result) -> list[Path]:
+    folder.mkdir()
+    for name, one in results.items():
+        (folder / f"{name}.json").write_text(one.model_dump_json(by_alias=True))
+    return sorted(folder.iterdir())
+
+
+DIGEST = "sha256:0123456789ab" + "c" * 52
+
+
+def test_results_of_images_are_published_with_their_digests_and_ratios(tmp_path: Path) -> None:
+    base, fast = of_image(BASE, 2.0, image=DIGEST), of_image(FAST, 5.0, image=DIGEST)
+    for _ in range(2):
+        command.add(at(tmp_path), saved(tmp_path / "new", base=base, fast=fast))
+        shutil.rmtree(tmp_path / "new")
+    assert len(list((tmp_path / "results").rglob("*.json"))) == 1
+    command.publish(at(tmp_path))
+    row = "| theano-1.0.5/fast (image 0123456789ab) (older lock) | NumPy's own |  | 5 GFLOP/s, 50%"
+    assert f"{row}<br>**2.50 (2.50 - 2.50)** |" in timings(tmp_path)
+    assert "timed one after another, not in turn" in timings(tmp_path)
+    observed = " ".join(Reader(site(tmp_path)).text.split())
+    assert "(image 0123456789ab)" in observed and f"image {DIGEST}" in observed
+
+
+def test_a_result_without_its_images_digest_is_named(
+    tmp_path: Path, capsys: pytest.CaptureFixture[str]
+) -> None:
+    command.add(at(tmp_path), saved(tmp_path / "new", one=of_image(FAST, 5.0, image="unknown")))
+    assert "one.json: it does not name its image's digest" in capsys.readouterr().err
+
+
+def test_of_several_files_with_a_bad_one_none_is_taken(tmp_path: Path) -> None:
+    paths = saved(tmp_path / "new", good=of_image(FAST, 5.0), worse=of_image(BASE, 2.0))
+    text = paths[1].read_text()
+    paths[1].write_text(text.replace("[2.0]", "[NaN]", 1))
+    report = tmp_path / "new/report.json"
+    report.write_text('{"schema":2,"ok":true,"checks":[]}')
+    expected = (
+        r"worse\.json: not a result(.|\n)*report\.json: not a result\n +found: +a report of verify"
+        r"(.|\n)*fix: +nothing was taken"
+    )
+    with pytest.raises(UsageError, match=expected):
+        command.add(at(tmp_path), [*paths, report])
+    assert not (tmp_path / "results").exists()
+
+
+def test_packages_that_are_not_of_the_lock_are_refused(own_workspace: Workspace) -> None:
+    (name, lock), packages = next(iter(locked_packages(own_workspace).items()))
+    framework, _, flavour = name.partition("/")
+    mine = FAST.model_copy(
+        update={"framework": framework, "flavour": flavour, "lock": lock, "image": DIGEST}
+    )
+    folder = own_workspace.root / "new"
+    (path,) = saved(folder, one=of_image(mine, 5.0))
+    with pytest.raises(UsageError, match=rf"its packages of {name} are not those of the lock"):
+        command.add(own_workspace, [path])
+    path.write_text(of_image(mine, 5.0, packages=tuple(packages)).model_dump_json(by_alias=True))
+    command.add(own_workspace, [path])
+    assert len(list(own_workspace.results.rglob("*.json"))) == 1
 
 
 def test_documents_that_differ_from_the_results_are_stale(tmp_path: Path) -> None:

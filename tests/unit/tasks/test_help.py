@@ -28,7 +28,8 @@ class Parsing(Program):
 
 def parse(*words: str) -> int | str | None:
     """Return the exit status of a command line whose tasks do nothing."""
-    argv = ["./invoke", "--search-root", str(REPOSITORY), *task_help.asked_for(words)]
+    given = task_help.with_each_file(task_help.asked_for(words))
+    argv = ["./invoke", "--search-root", str(REPOSITORY), *given]
     try:
         Parsing(name="Invoke", binary="./invoke").run(argv)
     except SystemExit as end:
@@ -116,3 +117,12 @@ def test_defaults_and_places_are_shown(texts: dict[str, str]) -> None:
 def test_the_help_of_a_misspelt_task_names_the_nearest(capsys: pytest.CaptureFixture[str]) -> None:
     assert parse("bild", "--help") == 2
     assert "did you mean `./invoke build`?" in capsys.readouterr().err
+
+
+def test_several_files_may_follow_an_option() -> None:
+    words = ["publish", "--add", "a.json", "b.json", "c.json", "--check", "d.json"]
+    assert task_help.with_each_file(words) == [
+        *("publish", "--add", "a.json", "--add", "b.json", "--add", "c.json"),
+        *("--check", "d.json"),
+    ]
+    assert task_help.with_each_file(["publish", "--add", "a.json", "results"])[3:] == ["results"]

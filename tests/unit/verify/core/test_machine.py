@@ -21,7 +21,7 @@ FILES = {"/proc/cpuinfo": CPUINFO, "/proc/meminfo": "MemTotal:  8388608 kB\n"}
 def files(monkeypatch: pytest.MonkeyPatch) -> dict[str, str]:
     """Give the files of a machine with 4 hyperthreads, all usable; more may be added."""
     content = dict(FILES)
-    monkeypatch.setattr(machine, "_text", lambda path: content.get(path, ""))
+    monkeypatch.setattr(machine, "text_of", lambda path: content.get(path, ""))
     monkeypatch.setattr(machine, "affine_cores", lambda: 4)
     return content
 

@@ -1,0 +1,162 @@
+"""`./invoke bench --images`: times variants in their images, which take turns in rounds."""
+
+from __future__ import annotations
+
+import secrets
+import sys
+from collections.abc import Iterator, Sequence
+from contextlib import ExitStack, contextmanager
+from dataclasses import dataclass
+
+from stacks.bench import command, machine, merge, probe, store
+from stacks.bench import table as bench_table
+from stacks.bench.options import BenchOptions
+from stacks.bench.result import Result
+from stacks.core.console import plural, step
+from stacks.core.errors import UsageError
+from stacks.core.workspace import Workspace
+from stacks.image import engine as engines
+from stacks.image.docker import CONFINED
+from stacks.image.engine import Engine, EngineError
+
+# What an image times without --workload.
+WORKLOADS = ("gemm", "elementwise", "check_blas")
+# The bench's options that apply in images.
+IN_IMAGES = {"workload", "rounds", "threads", "quick"}
+LABEL = "org.opencontainers.image"
+
+
+@dataclass(frozen=True)
+class _Turn:
+    """A workload in a round, which each image takes."""
+
+    round: int
+    workload: str
+    threads: int
+
+
+@dataclass(frozen=True)
+class RunningImage:
+    """A container of an image, in which each turn is a process of its own.
+
+    title, version: by the image's labels.
+    """
+
+    engine: Engine
+    name: str
+    container: str
+    title: str
+    version: str
+
+    def call(self, *words: str) -> str:
+        """Run a command of the image's entry program and return its output; EngineError."""
+        return self.engine.call("exec", self.container, "theano-stacks", *words)
+
+
+def bench(
+    workspace: Workspace, names: Sequence[str], options: BenchOptions, machine_name: str = ""
+) -> None:
+    """Verify images, time them in turn, store the result with their digests, and print it.
+
+    names: of images that the engine has. Raises UsageError for an image that cannot be timed,
+    another StacksError if a process fails; nothing is stored then, and no container is left.
+    """
+    options.check()
+    if options != BenchOptions(**options.model_dump(include=IN_IMAGES)):
+        raise UsageError(
+            "an option that images do not have",
+            expected=f"with --images: {', '.join(f'--{name}' for name in sorted(IN_IMAGES))}",
+        )
+    result = timed(engines.find(), names, options)
+    result = store.named(workspace, result, machine_name or None)
+    path = store.write(workspace, result)
+    bench_table.show(result)
+    print(f"stored in {workspace.shown(path)}", file=sys.stderr)
+
+
+def timed(engine: Engine, names: Sequence[str], options: BenchOptions) -> Result:
+    """Verify images, time them in turn, and return the result; raises what `bench` raises."""
+    with ExitStack() as stack:
+        images = [stack.enter_context(running(engine, name)) for name in names]
+        if len({(image.title, image.version) for image in images}) < len(images):
+            raise UsageError(
+                f"two of the images are of one variant: {', '.join(names)}",
+                fix="time them one after the other, each in a command of its own",
+            )
+        for image in images:
+            with step("verify", image.name):
+                _verify(image)
+        with step(
+            "time", f"{plural(options.round_count, 'round')} in {plural(len(names), 'image')}"
+        ):
+            results = [
+                _turn(image, turn, options)
+                for turn in _turns(options)
+                for image in _order(images, turn.round)
+            ]
+    return merge.merged(results)
+
+
+@contextmanager
+def running(engine: Engine, name: str) -> Iterator[RunningImage]:
+    """Give a container of an image, confined; it is removed in the end. Raises UsageError."""
+    digest = engine.image_id(name)
+    if digest is None:
+        raise UsageError(
+            f"the engine has no image {name}",
+            fix="./invoke build --variant NAME --to docker makes one, `docker pull` retrieves one",
+        )
+    container = f"theano-stacks-{secrets.token_hex(6)}"
+    variable = f"--env=THEANO_STACKS_IMAGE={digest}"
+    try:
+        engine.call(
+            "run", "--detach", "--name", container, *CONFINED, variable, digest, "sleep", "infinity"
+        )
+        labels = engine.labels_of(digest)
+        title, version = (labels.get(f"{LABEL}.{key}", "") for key in ("title", "version"))
+        yield RunningImage(engine, name, container, title, version)
+    finally:
+        engine.remove_container(container)
+
+
+def _verify(image: RunningImage) -> None:
+    try:
+        image.call("verify")
+    except EngineError as error:
+        raise UsageError(
+            f"{image.name} does not pass its verification, so its figures would mean nothing:\n"
+            f"{error.what}",
+            found=error.found,
+            fix=f"docker run --rm {image.name} verify",
+        ) from error
+
+
+def _turn(image: RunningImage, turn: _Turn, options: BenchOptions) -> Result:
+    """Take a turn and return its result. Raises EngineError, UsageError."""
+    words = ["bench", "--json", "--round", str(turn.round), "--workload", turn.workload]
+    words += ["--threads", str(turn.threads), *([] if options.quick else ["--full"])]
+    fix = "build or pull the image again"
+    result = store.parsed(image.call(*words), image.name, fix)
+    subject = result.subjects[0]
+    stem = subject.framework.removesuffix(f"-{image.version}")
+    if image.title not in (f"{stem}-{subject.flavour}", f"stack-{subject.flavour}"):
+        raise UsageError(
+            f"{image.name} is of {subject.id}, but not by its labels",
+            found=f"{image.title}, version {image.version}",
+            fix=fix,
+        )
+    return result
+
+
+def _order(images: Sequence[RunningImage], number: int) -> tuple[RunningImage, ...]:
+    """Return the images with another one first in each round."""
+    first = (number - 1) % len(images)
+    return (*images[first:], *images[:first])
+
+
+def _turns(options: BenchOptions) -> Iterator[_Turn]:
+    counts = command.thread_counts(options.threads or str(machine.usable()), machine.usable())
+    for number in range(1, options.round_count + 1):
+        for workload in options.workloads if options.workload else WORKLOADS:
+            for threads in counts[:1] if workload in probe.ON_ONE_THREAD else counts:
+                yield _Turn(number, workload, threads)

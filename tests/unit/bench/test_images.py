@@ -1,0 +1,126 @@
+"""Images that take turns: an engine that answers as one with two images would."""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Mapping
+from dataclasses import dataclass, field
+from typing import Any, cast
+
+import pytest
+
+from stacks.bench import images, store
+from stacks.bench.options import BenchOptions
+from stacks.core.errors import UsageError
+from stacks.core.workspace import Workspace
+from stacks.image import engine as engines
+from stacks.image.engine import Engine, EngineError
+from unit.helpers.benching import result, run, subject
+
+QUICK = BenchOptions(quick=True, rounds=5, workload="gemm", threads="1")
+BASELINE, MKL = subject("pip-default", baseline=True), subject("mkl")
+SUBJECTS = {"theano-pip-default": BASELINE, "theano-mkl": MKL, "theano-mkl:old": MKL}
+SPEED = {BASELINE.id: 2.0, MKL.id: 5.0}
+
+
+@dataclass
+class FakeEngine:
+    """An engine with these images; `broken` has the commands that fail."""
+
+    labels: Mapping[str, str] = field(default_factory=dict)
+    broken: str = ""
+    containers: dict[str, str] = field(default_factory=dict)
+    calls: list[str] = field(default_factory=list)
+
+    def image_id(self, name: str) -> str | None:
+        return f"sha256:{name}" if name in SUBJECTS else None
+
+    def labels_of(self, image: str) -> Mapping[str, str]:
+        title = image.removeprefix("sha256:").partition(":")[0]
+        return {f"{images.LABEL}.title": title, f"{images.LABEL}.version": "1.0.5", **self.labels}
+
+    def call(self, *words: str) -> str:
+        self.calls.append(" ".join(words))
+        if self.broken and self.broken in self.calls[-1]:
+            raise EngineError("docker exec\nno g++", found="exit status 2")
+        if words[0] == "run":
+            (digest,) = [word for word in words if word.startswith("sha256:")]
+            self.containers[words[words.index("--name") + 1]] = digest
+        if words[0] != "exec" or "bench" not in words:
+            return ""
+        name = self.containers[words[1]].removeprefix("sha256:")
+        of = SUBJECTS[name].model_copy(update={"image": "sha256:" + "d" * 64})
+        number = int(words[words.index("--round") + 1])
+        return result([run(of, number, SPEED[of.id])], of).model_dump_json(by_alias=True)
+
+    def remove_container(self, name: str) -> None:
+        del self.containers[name]
+
+
+def timed(engine: FakeEngine, *names: str, **options: Any) -> Any:
+    chosen = QUICK.model_copy(update=options)
+    return images.timed(cast("Engine", engine), names, chosen)
+
+
+def test_images_take_turns_another_one_first_each_time() -> None:
+    engine = FakeEngine()
+    found = timed(engine, "theano-pip-default", "theano-mkl")
+    order = [(one.round, one.subject.rpartition("/")[2]) for one in found.runs]
+    assert order[:4] == [(1, "pip-default"), (1, "mkl"), (2, "mkl"), (2, "pip-default")]
+    assert len(order) == 10 and found.settings.rounds == 5
+    assert all(subject.image == "sha256:" + "d" * 64 for subject in found.subjects)
+    assert not engine.containers
+    started = [call for call in engine.calls if call.startswith("run ")]
+    assert all("--network=none --read-only" in call for call in started)
+    assert "--env=THEANO_STACKS_IMAGE=sha256:theano-mkl sha256:theano-mkl sleep" in started[1]
+    bench = next(call for call in engine.calls if "bench" in call)
+    assert bench.endswith("theano-stacks bench --json --round 1 --workload gemm --threads 1")
+
+
+def test_without_quick_all_sizes_are_timed() -> None:
+    engine = FakeEngine()
+    timed(engine, "theano-mkl", quick=False)
+    assert engine.calls[-1].endswith("--full")
+
+
+def test_the_result_is_stored_and_shown(
+    own_workspace: Workspace, monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
+) -> None:
+    monkeypatch.setattr(engines, "find", FakeEngine)
+    images.bench(own_workspace, ["theano-pip-default", "theano-mkl"], QUICK, "here")
+    (stored,) = store.read_all(own_workspace)[0]
+    assert stored.path.parent.name == stored.result.machine.name == "here"
+    assert re.search(r"mkl +5 +5 - 5 +2\.50  2\.50 - 2\.50", capsys.readouterr().out)
+
+
+@pytest.mark.parametrize(
+    ("engine", "names", "message"),
+    [
+        (FakeEngine(), ["none"], "the engine has no image none"),
+        (FakeEngine(), ["theano-mkl", "theano-mkl:old"], "are of one variant"),
+        (FakeEngine(broken="verify"), ["theano-mkl"], "does not pass its verification"),
+        (
+            FakeEngine(labels={f"{images.LABEL}.version": "0.8.2"}),
+            ["theano-mkl"],
+            "is of theano-1.0.5/mkl, but not by its labels",
+        ),
+    ],
+)
+def test_an_image_that_cannot_be_timed(
+    engine: FakeEngine, names: list[str], message: str, own_workspace: Workspace
+) -> None:
+    with pytest.raises(UsageError, match=message):
+        timed(engine, *names)
+    assert not engine.containers
+
+
+def test_a_turn_that_fails_leaves_no_container() -> None:
+    engine = FakeEngine(broken="--round 3")
+    with pytest.raises(EngineError, match="no g"):
+        timed(engine, "theano-pip-default", "theano-mkl")
+    assert not engine.containers
+
+
+def test_options_that_images_do_not_have(own_workspace: Workspace) -> None:
+    with pytest.raises(UsageError, match="with --images: --quick, --rounds, --threads, --workload"):
+        images.bench(own_workspace, ["theano-mkl"], BenchOptions(busy=2))

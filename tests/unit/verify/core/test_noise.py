@@ -1,0 +1,50 @@
+"""The noise around a timing, from files that Linux has: as the bench reads it outside an image."""
+
+import importlib
+
+import pytest
+
+from stacks.bench import noise as outside
+from stacks.bench.result import Noise
+
+noise = importlib.import_module("verify.core.noise")
+
+
+@pytest.fixture
+def files(monkeypatch: pytest.MonkeyPatch) -> dict[str, str]:
+    content = {
+        "/proc/stat": "cpu  100 0 100 0 0 0 0 50\n",
+        "/proc/loadavg": "0.5 0 0",
+        "/proc/cpuinfo": "cpu MHz\t: 2000.5\ncpu MHz\t: 3000\n",
+    }
+    monkeypatch.setattr(noise.machine, "text_of", lambda path: content.get(path, ""))
+    return content
+
+
+def test_the_noise_between_two_readings(files: dict[str, str]) -> None:
+    before = noise.read()
+    files["/proc/stat"] = "cpu  400 0 100 0 0 0 0 60\n"
+    files["/proc/self/cgroup"] = "0::/job\n"
+    files["/sys/fs/cgroup/job/cpu.stat"] = "throttled_usec 1500000\n"
+    after = dict(noise.read(), clock=before["clock"] + 2.0, own=before["own"] + 1.0)
+    assert noise.between(before, after, 2) == {
+        "load": 0.5,
+        "others": 1.0,
+        "steal": 0.025,
+        "throttled": 1.5,
+        "frequency": 3000.0,
+    }
+
+
+def test_it_is_what_the_bench_reads() -> None:
+    here, there = noise.read(), outside.read()
+    assert there.busy == pytest.approx(here["busy"], abs=2)
+    assert there.own == pytest.approx(here["own"], abs=1)
+    # A result takes all of its keys.
+    Noise.model_validate(noise.between(here, noise.read(), 1))
+
+
+def test_a_machine_that_tells_nothing(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(noise.machine, "text_of", lambda path: "")
+    reading = noise.read()
+    assert (reading["busy"], reading["load"], reading["frequency"]) == (0.0, 0.0, None)

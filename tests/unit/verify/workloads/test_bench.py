@@ -1,0 +1,148 @@
+"""The program that times an image: its document is a result, as the bench stores it."""
+
+import json
+from pathlib import Path
+from types import SimpleNamespace
+from typing import Any
+
+import pytest
+
+from stacks.bench import probe, store
+from stacks.bench.machine import slug
+from unit.helpers.suite import suite_module
+
+bench = suite_module("workloads.bench")
+DIGEST = "sha256:" + "d" * 64
+EXPECTED = {
+    "schema": 1, "variant": "mkl", "framework": "theano-1.0.5", "module": "theano",
+    "version": "1.0.5", "python": "3.9.2", "baseline": False, "blas": None, "floatX": "float64",
+    "flags": {"cxx": "g++"}, "lock": "a" * 64,
+    "packages": [{"name": "numpy", "version": "1.22.4", "sha256": "b" * 64, "manager": "pip"}],
+}  # fmt: skip
+GEMM = json.dumps(
+    {"series": [{"name": "Gemm float64 2000", "unit": "GFLOP/s", "samples": [1 / 3]}]}
+)
+CASE = {
+    "name": "2000", "seconds": [0.25, 0.5], "graph": {"signature": "abc"},
+    "compile": {"seconds": 1.5, "modules": 2},
+}  # fmt: skip
+
+
+@pytest.fixture
+def calls(monkeypatch: pytest.MonkeyPatch) -> list[tuple[list[str], dict[str, str]]]:
+    """Give the turns' command lines and variables; their processes answer as the real ones."""
+    calls: list[tuple[list[str], dict[str, str]]] = []
+
+    def call(command: list[str], limit: float, variables: dict[str, str]) -> SimpleNamespace:
+        calls.append((command[2:], variables))
+        if "--json" in command:
+            Path(command[command.index("--json") + 1]).write_text(json.dumps({"cases": [CASE]}))
+        return SimpleNamespace(status=0, output=f"{GEMM}\nsome warning\n", timed_out=False)
+
+    monkeypatch.setattr(bench.process, "call", call)
+    monkeypatch.setattr(bench, "_peaks", lambda expected, folder: {"float64": {1: 50.0}})
+    return calls
+
+
+def run(tmp_path: Path, *words: str, **expected: Any) -> int:
+    file = tmp_path / "expect.json"
+    file.write_text(json.dumps({**EXPECTED, **expected}))
+    status = bench.main(["--expect", str(file), "--json", str(tmp_path / "r.json"), *words])
+    return int(status)
+
+
+def test_the_document_is_a_result(
+    tmp_path: Path, calls: list[Any], capsys: pytest.CaptureFixture[str]
+) -> None:
+    assert run(tmp_path, "--rounds", "2", "--threads", "2", "--image-digest", DIGEST) == 0
+    result = store.read(tmp_path / "r.json")
+    (subject,) = result.subjects
+    assert (subject.id, subject.image, subject.lock) == ("theano-1.0.5/mkl", DIGEST, "a" * 64)
+    assert [(p.name, p.version, p.sha256) for p in subject.packages] == [
+        ("numpy", "1.22.4", "b" * 64)
+    ]
+    assert result.settings.rounds == 2 and result.settings.threads == (2,) and result.settings.quick
+    assert [(r.round, r.workload) for r in result.runs] == [
+        (number, name) for number in (1, 2) for name in ("gemm", "elementwise", "check_blas")
+    ]
+    assert result.runs[0].series[0].samples == (0.333333,)
+    check_blas = result.runs[2].series[0]
+    assert (check_blas.name, check_blas.samples) == ("check_blas 2000", (0.25, 0.5))
+    assert (check_blas.graph, check_blas.compile) == ("abc", 1.5)
+    assert [(p.dtype, p.gflops) for p in result.machine.peak] == [("float64", 50.0)]
+    # The turn before the first round is no sample.
+    assert len(calls) == 3 * 3
+    assert "Gemm float64 2000       0.33 GFLOP/s" in capsys.readouterr().out
+
+
+def test_turns_are_started_as_the_bench_starts_them(
+    tmp_path: Path, calls: list[Any], monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setenv("MKL_DYNAMIC", "FALSE")
+    monkeypatch.setenv("THEANO_FLAGS", "floatX=float32")
+    run(tmp_path, "--rounds", "1", "--threads", "3", "--full")
+    (own, variables), _, (program, _) = calls[:3]
+    assert own == ["bench-probe", "theano", "gemm"]
+    assert program[:4] == ["workload", "check_blas", "--calls", "10"]
+    assert set(probe.THREAD_VARIABLES) == {
+        name for name, value in variables.items() if name.endswith("NUM_THREADS") and value == "3"
+    }
+    assert variables["THEANO_FLAGS"] == variables["THEANORC"] == ""
+    assert "MKL_DYNAMIC" not in variables
+
+
+def test_its_constants_are_those_of_the_bench() -> None:
+    assert bench.OWN == probe.OWN and bench.OWN_CALLS == probe.OWN_CALLS
+    assert (bench.CALLS, bench.FULL_CALLS) == (probe.QUICK_CALLS, probe.CALLS)
+    assert all(bench.LIBRARY_VARIABLE.match(f"{name}X") for name in probe.LIBRARY_VARIABLES)
+    for cpu in ("AMD EPYC 7B13 2 cores", "Intel(R) Xeon(R) CPU @ 2.20GHz 8 cores", "()"):
+        assert bench.folder_name(cpu) == slug(cpu)
+
+
+def test_a_later_round_takes_its_turns_only(tmp_path: Path, calls: list[Any]) -> None:
+    run(tmp_path, "--round", "4", "--workload", "gemm")
+    result = store.read(tmp_path / "r.json")
+    assert [run.round for run in result.runs] == [4] and len(calls) == 1
+    assert result.machine.peak == () and result.subjects[0].image == "unknown"
+
+
+def test_pytensor_is_timed_with_numba_too(tmp_path: Path, calls: list[Any]) -> None:
+    run(tmp_path, "--round", "2", "--workload", "check_blas", module="pytensor")
+    names = [series.name for series in store.read(tmp_path / "r.json").runs[0].series]
+    assert names == ["check_blas 2000", "check_blas 2000, numba"]
+
+
+@pytest.mark.parametrize(
+    ("done", "message"),
+    [
+        ({"status": 1, "output": "no g++", "timed_out": False}, "exit status 1\nno g++"),
+        ({"status": 0, "output": "killed", "timed_out": False}, "no measurement: killed"),
+        ({"status": -9, "output": "", "timed_out": True}, "no answer within 3600 s"),
+    ],
+)
+def test_a_turn_without_a_measurement_ends_it(
+    tmp_path: Path,
+    calls: list[Any],
+    done: dict[str, Any],
+    message: str,
+    monkeypatch: pytest.MonkeyPatch,
+    capsys: pytest.CaptureFixture[str],
+) -> None:
+    monkeypatch.setattr(bench.process, "call", lambda *_: SimpleNamespace(**done))
+    assert run(tmp_path, "--round", "2") == 2
+    assert message in capsys.readouterr().err and not (tmp_path / "r.json").exists()
+
+
+def test_outside_of_an_image(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
+    (tmp_path / "e.json").write_text(json.dumps({k: v for k, v in EXPECTED.items() if k != "lock"}))
+    assert bench.main(["--expect", str(tmp_path / "e.json")]) == 2
+    assert "fix: use ./invoke bench outside an image" in capsys.readouterr().err
+
+
+@pytest.mark.parametrize("words", [["--workload", "nope"], ["--image-digest", "latest"]])
+def test_words_that_it_does_not_know(
+    words: list[str], tmp_path: Path, capsys: pytest.CaptureFixture[str]
+) -> None:
+    with pytest.raises(SystemExit):
+        run(tmp_path, *words)
+    assert words[1] in capsys.readouterr().err

@@ -1,0 +1,59 @@
+"""What else a machine does while something is timed: the noise of a result's run."""
+
+from __future__ import absolute_import, division, print_function
+
+import os
+import re
+import resource
+
+from verify.core import machine
+from verify.core.clock import monotonic
+
+TICKS = os.sysconf("SC_CLK_TCK")
+MICROSECONDS, NANOSECONDS = 1e6, 1e9
+
+
+def read():
+    """Return the machine's counters now, in seconds; the frequency in MHz, None if unknown.
+
+    Source: proc(5). The processes that this one has waited for count as its own.
+    """
+    stat = machine.text_of("/proc/stat").partition("\n")[0].split()[1:]
+    # user nice system idle iowait irq softirq steal
+    ticks = [int(word) / TICKS for word in stat[:8]] or [0.0] * 8
+    own = resource.getrusage(resource.RUSAGE_SELF), resource.getrusage(resource.RUSAGE_CHILDREN)
+    clocks = re.findall(r"(?m)^cpu MHz\s*: ([\d.]+)", machine.text_of("/proc/cpuinfo"))
+    return {
+        "clock": monotonic(),
+        "busy": sum(ticks[:3]) + ticks[5] + ticks[6],
+        "steal": ticks[7],
+        "own": sum(usage.ru_utime + usage.ru_stime for usage in own),
+        "throttled": _throttled(),
+        "load": float((machine.text_of("/proc/loadavg").split() or ["0"])[0]),
+        "frequency": max(float(mhz) for mhz in clocks) if clocks else None,
+    }
+
+
+def between(before, after, cores):
+    """Return the noise between two readings as a result has it, on so many usable cores."""
+    seconds = max(after["clock"] - before["clock"], 1e-9)
+    spent = {
+        key: max(after[key] - before[key], 0.0) for key in ("busy", "own", "steal", "throttled")
+    }
+    return {
+        "load": before["load"],
+        "others": round(max(spent["busy"] - spent["own"], 0.0) / seconds, 3),
+        "steal": round(spent["steal"] / seconds / cores, 4),
+        "throttled": round(spent["throttled"], 3),
+        "frequency": after["frequency"],
+    }
+
+
+def _throttled():
+    """Return the seconds in which a container's limit has stopped it."""
+    most = 0.0
+    for folder in machine.cgroup_folders():
+        content = machine.text_of(os.path.join(folder, "cpu.stat"))
+        for name, value in re.findall(r"(?m)^(throttled_usec|throttled_time) (\d+)", content):
+            most = max(most, int(value) / (MICROSECONDS if "usec" in name else NANOSECONDS))
+    return most

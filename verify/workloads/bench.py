@@ -1,0 +1,297 @@
+"""Time this interpreter's environment: a result as `./invoke bench` writes it, of one variant.
+
+Each turn is a process of its own, the one that the bench starts, under the same variables. An image
+runs this program; `./invoke bench --images` has several images take turns by it.
+"""
+
+from __future__ import absolute_import, division, print_function
+
+import argparse
+import json
+import os
+import re
+import time
+
+from verify import table
+from verify.blas import peak
+from verify.core import expectation as expectations
+from verify.core import machine, native, noise, process, program, progress, report, scratch
+from verify.core.clock import monotonic
+from verify.workloads.cli import NAMES
+
+# As results/result.schema.json and docs/guides/bench.md have them.
+SCHEMA = 1
+OWN = ("gemm", "elementwise")
+DEFAULT = OWN + ("check_blas",)
+ROUNDS = 7
+CALLS, FULL_CALLS = 20, 100
+OWN_CALLS = {"check_blas": 10, "mlp": 300}
+LIMIT = 3600
+# Modules that may be compiled at a start with a warm cache: some operations have no key in it.
+FEW_MODULES = 3
+DIGITS = 6
+THREAD_VARIABLES = ("OPENBLAS", "GOTO", "MKL", "BLIS", "OMP", "NUMBA")
+# What else chooses kernels and threads of the BLAS libraries.
+LIBRARY_VARIABLE = re.compile(
+    "(OPENBLAS|GOTO|BLIS|THEANO_STACKS_BLIS|MKL|OMP|GOMP|KMP|AMDLIBM)_[A-Z0-9_]*$"
+)
+IMAGE = re.compile("sha256:[0-9a-f]{64}$")
+UNKNOWN = "unknown"
+
+
+class TurnError(Exception):
+    """A process of a turn failed, or its answer is no measurement."""
+
+
+def main(argv):
+    """Run the program and return its exit status."""
+    return program.exit_status("bench", run, parse(argv))
+
+
+def parse(argv):
+    """Return the parsed arguments. Invalid ones end the program with status 2."""
+    parser = argparse.ArgumentParser(
+        prog="bench", description="Time this environment; print the medians, or write the result."
+    )
+    parser.add_argument(
+        "--workload",
+        type=_workloads,
+        default=DEFAULT,
+        metavar="NAMES",
+        help="workloads to time, with commas (default: %s)" % ",".join(DEFAULT),
+    )
+    parser.add_argument(
+        "--rounds",
+        type=program.positive,
+        default=ROUNDS,
+        metavar="N",
+        help="number of rounds (default: %(default)s)",
+    )
+    parser.add_argument(
+        "--round",
+        type=program.positive,
+        metavar="N",
+        help="take only this round: others take turns. The first one warms up and measures the "
+        "processor's peak",
+    )
+    parser.add_argument(
+        "--threads",
+        type=program.positive,
+        default=machine.usable_cores(),
+        metavar="N",
+        help="threads of the BLAS library (default: all usable processors)",
+    )
+    parser.add_argument(
+        "--full", action="store_true", help="time all sizes, with more samples and calls"
+    )
+    parser.add_argument(
+        "--image-digest",
+        type=_image,
+        default=os.environ.get("THEANO_STACKS_IMAGE", UNKNOWN),
+        metavar="DIGEST",
+        help="what `docker image inspect --format {{.Id}} IMAGE` prints, for the result (default: "
+        "the variable THEANO_STACKS_IMAGE)",
+    )
+    parser.add_argument("--expect", metavar="FILE", required=True, help="the expectation file")
+    parser.add_argument("--json", metavar="FILE", help="write the result to FILE")
+    parser.add_argument("--debug", action="store_true", help="print tracebacks")
+    return parser.parse_args(argv)
+
+
+def _workloads(text):
+    names = tuple(word for word in text.split(",") if word)
+    unknown = [name for name in names if name not in OWN + NAMES]
+    if unknown or not names:
+        known = ", ".join(OWN + NAMES)
+        raise argparse.ArgumentTypeError("%s: not of %s" % (", ".join(unknown) or text, known))
+    return names
+
+
+def _image(text):
+    if text != UNKNOWN and not IMAGE.match(text):
+        raise argparse.ArgumentTypeError("%r is no digest: sha256: and 64 digits" % text)
+    return text
+
+
+def run(arguments):
+    """Take all turns, print the medians or write the result; return the exit status."""
+    expected = expectations.load(arguments.expect)
+    if "lock" not in expected:
+        return program.cannot_run(
+            "bench", "%s names no lock" % arguments.expect, "use ./invoke bench outside an image"
+        )
+    began, start = time.strftime("%Y-%m-%dT%H:%M:%SZ", time.gmtime()), monotonic()
+    is_first = arguments.round in (None, 1)
+    numbers = [arguments.round] if arguments.round else range(1, arguments.rounds + 1)
+    try:
+        with scratch.folder() as folder:
+            peaks = _peaks(expected, folder) if is_first else {}
+            for name in arguments.workload if is_first else ():
+                progress.note("warming up: %s" % name)
+                _series(name, expected, arguments, folder)
+            runs = [
+                _run(number, name, expected, arguments, folder)
+                for number in numbers
+                for name in arguments.workload
+            ]
+    except (TurnError, native.NoCompilerError) as error:
+        fix = "see the message above; `verify` names what is wrong with the environment"
+        return program.cannot_run("bench", error, fix)
+    progress.end()
+    content = {
+        "schema": SCHEMA,
+        "began": began,
+        "seconds": round(monotonic() - start, 1),
+        # An image has no checkout.
+        "commit": None,
+        "changed": False,
+        "machine": described(peaks),
+        "settings": {
+            "workloads": arguments.workload,
+            "rounds": len(numbers),
+            "threads": [arguments.threads],
+            "quick": not arguments.full,
+            "pinned": False,
+            "quota": machine.quota(),
+        },
+        "subjects": [_subject(expected, arguments.image_digest)],
+        "runs": runs,
+        "remarks": [],
+    }
+    if arguments.json:
+        report.write(arguments.json, content)
+    table.show("\n".join(table.timing_lines(_timings(runs))) + "\n")
+    return 0
+
+
+def described(peaks):
+    """Return the machine of a result; `peaks` is {dtype: {threads: GFLOP/s}}."""
+    content = machine.describe(peaks)
+    fields = [machine.cpu_field(n) or UNKNOWN for n in ("cpu family", "model", "stepping")]
+    content["model"] = " ".join(fields)
+    content["microcode"] = machine.cpu_field("microcode") or UNKNOWN
+    content["name"] = folder_name("%s %d cores" % (content["cpu"], content["cores"]))
+    return content
+
+
+def folder_name(text):
+    """Return a text as the folder of results: `AMD EPYC 7B13, 2 cores`: amd-epyc-7b13-2-cores."""
+    plain = re.sub(r"\((R|TM|tm)\)|@.*?GHz|\b(CPU|Processor)\b", " ", text)
+    return re.sub(r"[^a-z0-9.]+", "-", plain.lower()).strip("-.") or "machine"
+
+
+def _subject(expected, image):
+    keys = ("name", "version", "sha256")
+    return {
+        "framework": expected["framework"],
+        "flavour": expected["variant"],
+        "baseline": expected["baseline"],
+        "lock": expected["lock"],
+        "image": image,
+        "packages": [{key: package[key] for key in keys} for package in expected["packages"]],
+    }
+
+
+def _peaks(expected, folder):
+    """Measure the peak of both precisions, on one thread and on all."""
+    progress.note("measuring this machine's peak")
+    kernel = peak.load(expected["flags"].get("cxx", "g++"), folder)
+    counts = sorted({1, machine.usable_cores()})
+    return {
+        dtype: {count: peak.gflops(kernel, dtype, count) for count in counts}
+        for dtype in ("float32", "float64")
+    }
+
+
+def _run(number, name, expected, arguments, folder):
+    progress.note("round %d: %s" % (number, name))
+    before, start = noise.read(), monotonic()
+    series = _series(name, expected, arguments, folder)
+    seconds = monotonic() - start
+    return {
+        "subject": "%s/%s" % (expected["framework"], expected["variant"]),
+        "workload": name,
+        "threads": arguments.threads,
+        "round": number,
+        "start": number,
+        "seconds": seconds,
+        "noise": noise.between(before, noise.read(), machine.usable_cores()),
+        "series": series,
+    }
+
+
+def _series(name, expected, arguments, folder):
+    """Take one turn and return its series. Raises TurnError."""
+    module = expected["module"]
+    variables = _variables(module, arguments.threads)
+    if name in OWN:
+        words = [module, name] + ([] if arguments.full else ["quick"])
+        output = _output(process.suite_command("bench-probe", *words), variables)
+        # Standard error is in it, too.
+        answers = [line for line in output.splitlines() if line.startswith('{"series"')]
+        if not answers:
+            raise TurnError("%s: no measurement: %s" % (name, output[-200:]))
+        series = json.loads(answers[-1])["series"]
+        return [dict(one, samples=_short(one["samples"])) for one in series]
+    series = []
+    # The default linker of PyTensor 3 is numba.
+    for linker in (None, "numba") if module == "pytensor" else (None,):
+        series += _of_program(name, linker, arguments.full, variables, folder)
+    return series
+
+
+def _of_program(name, linker, is_full, variables, folder):
+    path = os.path.join(folder, "report.json")
+    calls = OWN_CALLS.get(name, FULL_CALLS if is_full else CALLS)
+    words = ["--calls", str(calls), "--profile-calls", "1", "--quiet", "--json", path]
+    words += ["--linker", linker] if linker else []
+    if name == "check_blas" and not is_full:
+        words += ["--case", "2000"]
+    _output(process.suite_command("workload", name, *words), variables)
+    with open(path) as file:
+        cases = json.load(file)["cases"]
+    return [
+        {
+            "name": (name if case["name"] == name else "%s %s" % (name, case["name"]))
+            + (", numba" if linker else ""),
+            "unit": "s",
+            "samples": _short(case["seconds"]),
+            "graph": case["graph"]["signature"],
+            "compile": _short([case["compile"]["seconds"]])[0]
+            if case["compile"]["modules"] <= FEW_MODULES
+            else None,
+        }
+        for case in cases
+    ]
+
+
+def _variables(module, threads):
+    """Return the variables of a turn's process: none of the user's own changes the figures."""
+    variables = {n: v for n, v in os.environ.items() if not LIBRARY_VARIABLE.match(n)}
+    variables.update({"%s_NUM_THREADS" % name: str(threads) for name in THREAD_VARIABLES})
+    variables.update({"%s_FLAGS" % module.upper(): "", "%sRC" % module.upper(): ""})
+    return variables
+
+
+def _output(command, variables):
+    """Return what a process printed. Raises TurnError with its last lines."""
+    done = process.call(command, LIMIT, variables)
+    if done.timed_out:
+        raise TurnError("%s: no answer within %d s" % (" ".join(command[2:4]), LIMIT))
+    output = done.output.strip()
+    if done.status:
+        raise TurnError("%s: exit status %d\n%s" % (command[2], done.status, output[-2000:]))
+    return output
+
+
+def _short(samples):
+    return [float("%.*g" % (DIGITS, sample)) for sample in samples]
+
+
+def _timings(runs):
+    """Return the samples of all rounds, as the table of a verification shows them."""
+    samples = {}
+    for one in runs:
+        for series in one["series"]:
+            samples.setdefault((series["name"], series["unit"]), []).extend(series["samples"])
+    return [report.timing(*key + (samples[key],))._asdict() for key in sorted(samples)]
