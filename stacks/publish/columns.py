@@ -13,8 +13,6 @@ from stacks.publish.sessions import FIRST_STEP, Figure, ResultSession
 
 # Calls of the frameworks' own check_blas.py, whose seconds it prints as one sum.
 CHECK_BLAS_CALLS = 10
-# The questions that are answered beside busy loops, too: those of a program's step.
-STEPS = ("step", "ntm")
 
 
 @dataclass(frozen=True)
@@ -60,10 +58,10 @@ def _programs() -> list[Column]:
     """Return the columns of the programs: a step, and the first one."""
     programs = (
         ("LSTM", "lstm merged", "step"),
+        ("ntm", "ntm step", "step"),
         ("MLP", "mlp step", "step"),
         ("LeNet", "lenet step", "step"),
         ("logreg", "logreg step", "step"),
-        ("ntm", "ntm step", "ntm"),
         ("LSTM, tutorial", "lstm tutorial", ""),
     )
     return [
@@ -107,6 +105,7 @@ def short(columns: Sequence[Column]) -> list[Column]:
     """Return the columns of the short table: the first of each question."""
     first: dict[tuple[str, int], Column] = {}
     for column in columns:
-        if column.question and (not column.busy or column.question in STEPS):
+        # Beside busy loops, the step of a program is the answer.
+        if column.question and (not column.busy or column.question == "step"):
             first.setdefault((column.question, column.busy), column)
     return list(first.values())
