@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import secrets
 import sys
+import time
 from collections.abc import Iterator, Sequence
 from contextlib import ExitStack, contextmanager
 from dataclasses import dataclass
@@ -11,6 +12,7 @@ from dataclasses import dataclass
 from stacks.bench import command, machine, merge, probe, store
 from stacks.bench import table as bench_table
 from stacks.bench.options import BenchOptions
+from stacks.bench.progress import round_display
 from stacks.bench.result import Result
 from stacks.core.console import plural, step
 from stacks.core.errors import UsageError
@@ -62,6 +64,8 @@ def bench(
     another StacksError if a process fails; nothing is stored then, and no container is left.
     """
     options.check()
+    if not names:
+        raise UsageError("--images names no image", expected="for example theano-mkl")
     if options != BenchOptions(**options.model_dump(include=IN_IMAGES)):
         raise UsageError(
             "an option that images do not have",
@@ -86,15 +90,23 @@ def timed(engine: Engine, names: Sequence[str], options: BenchOptions) -> Result
         for image in images:
             with step("verify", image.name):
                 _verify(image)
-        with step(
-            "time", f"{plural(options.round_count, 'round')} in {plural(len(names), 'image')}"
-        ):
-            results = [
-                _turn(image, turn, options)
-                for turn in _turns(options)
-                for image in _order(images, turn.round)
-            ]
-    return merge.merged(results)
+        return merge.merged(_rounds(images, options))
+
+
+def _rounds(images: Sequence[RunningImage], options: BenchOptions) -> list[Result]:
+    """Take all turns and return the result of each."""
+    turns = [(turn, image) for turn in _turns(options) for image in _order(images, turn.round)]
+    results: list[Result] = []
+    start = time.monotonic()
+    with round_display(len(turns)) as display:
+        for number, (turn, image) in enumerate(turns):
+            seconds = (
+                (time.monotonic() - start) / number * (len(turns) - number) if number else None
+            )
+            title = f"{image.name}, {turn.workload}, {plural(turn.threads, 'thread')}"
+            display.update(f"round {turn.round} of {options.round_count}: {title}", number, seconds)
+            results.append(_turn(image, turn, options))
+    return results
 
 
 @contextmanager

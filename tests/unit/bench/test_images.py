@@ -122,5 +122,7 @@ def test_a_turn_that_fails_leaves_no_container() -> None:
 
 
 def test_options_that_images_do_not_have(own_workspace: Workspace) -> None:
+    with pytest.raises(UsageError, match="--images names no image"):
+        images.bench(own_workspace, [], QUICK)
     with pytest.raises(UsageError, match="with --images: --quick, --rounds, --threads, --workload"):
         images.bench(own_workspace, ["theano-mkl"], BenchOptions(busy=2))
