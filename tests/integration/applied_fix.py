@@ -6,7 +6,7 @@ import os
 import re
 import shlex
 import subprocess
-from collections.abc import Sequence
+from collections.abc import Callable, Sequence
 from pathlib import Path
 
 from integration.checking import checked
@@ -30,14 +30,28 @@ def apply_fixes(
     return [fix or "" for fix in fixes]
 
 
-def applied(fix: str, variables: dict[str, str], home: Path) -> dict[str, str]:
-    """Apply a fix: change files below `home`, or run its command; return the new variables."""
+def applied(
+    fix: str,
+    variables: dict[str, str],
+    home: Path,
+    run: Callable[[str, dict[str, str]], None] | None = None,
+) -> dict[str, str]:
+    """Apply a fix: change files below `home`, or run its command; return the new variables.
+
+    run: what runs a command, with variables; by default the shell.
+    """
     for step in NEXT.split(fix):
-        variables = _step(step, variables, home)
+        variables = _step(step, variables, home, run or _run)
     return variables
 
 
-def _step(step: str, variables: dict[str, str], home: Path) -> dict[str, str]:
+def _run(command: str, variables: dict[str, str]) -> None:
+    subprocess.run(["/bin/sh", "-c", command], check=True, env={**os.environ, **variables})
+
+
+def _step(
+    step: str, variables: dict[str, str], home: Path, run: Callable[[str, dict[str, str]], None]
+) -> dict[str, str]:
     if match := re.fullmatch(r"(?:.*; )?remove ([^\s=]+)(?:=.*)? from (\w+)", step):
         return _without_flag(match[2], match[1], variables)
     if match := re.fullmatch(r"(?:[^\n]*:\n)?unset (\w+)", step):
@@ -57,7 +71,7 @@ def _step(step: str, variables: dict[str, str], home: Path) -> dict[str, str]:
         path = _path(match[1], home)
         text = re.sub(rf"(?m)^{match[2]}\b.*$", "", path.read_text())
     elif match := re.fullmatch(r"[^\n]*install [^\n]*:\n(.*)", step):
-        subprocess.run(["/bin/sh", "-c", match[1]], check=True, env={**os.environ, **variables})
+        run(match[1], variables)
         return variables
     else:
         raise AssertionError(f"nobody can apply this word for word: {step}")

@@ -13,16 +13,23 @@ from pathlib import Path
 from typing import Any
 
 import pytest
+from elftools.elf.elffile import ELFFile
+from unit.helpers import conda as archives
 
+from integration import debian_root
 from integration.applied_fix import applied
-from integration.bare_machine import PROXIES, give_network, packed_root
 from integration.checking import compiled
+from integration.conda_client import Conda
+from integration.test_serve import serving
+from integration.workspaces import workspace_below
+from stacks.core.disk import sha256_of
 from stacks.core.workspace import Workspace
 from stacks.environments.verify import SUITE
 from stacks.locks import uv
 from stacks.publish import verify_app
 from stacks.sources.mirrors import pip_settings
 from stacks.sources.pins import read_pins
+from stacks.variants.load import load_variant
 
 Prefix = Callable[[str, str], Path]
 
@@ -84,39 +91,66 @@ def _of_numpy(place: Path, folder: Path, variables: dict[str, str]) -> dict[str,
 
 
 def test_of_debian_s_numpy_with_the_reference_blas(workspace: Workspace, tmp_path: Path) -> None:
-    root = tmp_path / "root"
-    root.mkdir()
-    subprocess.run(["tar", "-C", root, "-xf", packed_root()], check=True)
-    give_network(root)
+    root = debian_root.unpack(tmp_path)
     verify_app.write(workspace, root / "srv")
     numpy = "apt-get update && apt-get install --yes --no-install-recommends python3-numpy"
-    assert _inside(root, numpy)[0] == 0
+    assert debian_root.run(root, numpy)[0] == 0
     verify = "/usr/bin/python3 /srv/blas-verify.pyz"
-    status, output = _inside(root, verify)
+    status, output = debian_root.run(root, verify)
     assert status == 1 and "not known as a library with fast kernels" in output, output
     command = output.partition("      fix: install OpenBLAS")[2].splitlines()[1].strip()
     assert command == "apt install libopenblas0"
     # Its reader answers the question.
-    status, output = _inside(root, f"yes | {command}")
+    status, output = debian_root.run(root, f"yes | {command}")
     assert status == 0, output
-    status, output = _inside(root, verify)
+    status, output = debian_root.run(root, verify)
     assert status == 0 and "serving library" in output and "openblas 0.3" in output, output
 
 
-def _inside(root: Path, command: str) -> tuple[int, str]:
-    """Run a command as root in a root folder; return its status and output."""
-    variables = {"PATH": "/usr/sbin:/usr/bin:/sbin:/bin", "LANG": "C.UTF-8", "COLUMNS": "300"}
-    variables |= {name: os.environ[name] for name in PROXIES if name in os.environ}
-    settings = [f"{name}={value}" for name, value in variables.items()]
-    words = ["chroot", str(root), "env", "-i", *settings, "DEBIAN_FRONTEND=noninteractive"]
-    inside = shlex.join([*words, "sh", "-c", command])
-    script = f"mount -t proc proc {root}/proc && exec {inside}"
-    done = subprocess.run(
-        ["unshare", "--mount", "--pid", "--fork", "sh", "-c", script],
-        stdout=subprocess.PIPE,
-        stderr=subprocess.STDOUT,
-        text=True,
-        check=False,
-        timeout=600,
+def test_of_conda_s_numpy_with_the_reference_blas(
+    workspace: Workspace, prefix: Prefix, conda: Conda, tmp_path: Path
+) -> None:
+    base, slow, place = prefix("theano-1.0.5", "openblas"), tmp_path / "slow", tmp_path / "place"
+    source = "".join(f"float {name}() {{ return 2; }}" for name in _undefined_in_numpy(base))
+    library = compiled(base, tmp_path, "libblas.so.3", f'extern "C" {{ {source} }}')
+    _write_channel(slow, library)
+    own = workspace_below(tmp_path / "checkout", workspace.cache)
+    with serving(own, [load_variant(workspace, "openblas")]) as address:
+        # As a person has them in their .condarc, and the environment active.
+        variables = {"CONDA_CHANNELS": f"{address},{slow.as_uri()}", "CONDA_ALWAYS_YES": "true"}
+        wanted = ("python=3.9", "numpy=1.21.6", "libblas=*=*netlib")
+        conda.succeed("create", "-p", place, *wanted, variables=variables)
+        check = _of_numpy(place, tmp_path, {"PATH": "/none"})
+        assert (check["status"], "reference or unknown" in check["detail"]) == ("fail", True)
+        assert check["fix"] == "take OpenBLAS for NumPy:\nconda install 'libblas=*=*openblas'"
+        words = shlex.split(check["fix"].splitlines()[1])
+        conda.succeed(*words[1:], variables={**variables, "CONDA_PREFIX": str(place)})
+    check = _of_numpy(place, tmp_path, {"PATH": "/none"})
+    assert check["status"] == "pass" and check["detail"].startswith("openblas 0.3"), check
+
+
+def _undefined_in_numpy(base: Path) -> list[str]:
+    """Return the functions that an environment's NumPy takes from libblas, sorted."""
+    names: set[str] = set()
+    for path in base.glob("lib/python*/site-packages/numpy/*/*.so"):
+        with path.open("rb") as file:
+            symbols = ELFFile(file).get_section_by_name(".dynsym").iter_symbols()
+            undefined = {each.name for each in symbols if each["st_shndx"] == "SHN_UNDEF"}
+        names |= {name for name in undefined if re.fullmatch(r"cblas_\w+|[a-z]\w+[a-z]_", name)}
+    return sorted(names)
+
+
+def _write_channel(folder: Path, library: Path) -> None:
+    """Write a channel with a libblas that is no known library."""
+    index = {"name": "libblas", "version": "3.9.0", "build": "0_netlib", "subdir": "linux-64"}
+    for subdir in ("linux-64", "noarch"):
+        (folder / subdir).mkdir(parents=True)
+    made = archives.conda(
+        folder, archives.file("lib/libblas.so.3", library.read_bytes(), 0o755), **index
     )
-    return done.returncode, done.stdout
+    path = made.rename(folder / "linux-64/libblas-3.9.0-0_netlib.conda")
+    record = {**index, "build_number": 0, "depends": [], "sha256": sha256_of(path)}
+    record["size"] = path.stat().st_size
+    for subdir, packages in (("linux-64", {path.name: record}), ("noarch", {})):
+        content = {"info": {"subdir": subdir}, "packages": {}, "packages.conda": packages}
+        (folder / subdir / "repodata.json").write_text(json.dumps(content))

@@ -38,11 +38,8 @@ def cause(text):
     return re.sub(r"\S*/m?[0-9a-f]{32,}\.so: ", "", line)[:240]
 
 
-def setting_fix(context, flag, value, back=False):
-    """Return how to give a flag a value: what to remove, and the line for the file that wins.
-
-    back: the value is the environment's own.
-    """
+def setting_fix(context, flag, value):
+    """Return how to give a flag a value: what to remove, and the line for the file that wins."""
     removed = _removed(context, flag)
     before = "%s, then " % removed if removed else ""
     section, option = section_of(flag)
@@ -50,12 +47,11 @@ def setting_fix(context, flag, value, back=False):
     if (section, option.lower()) in options_of(os.path.expanduser(path)):
         return "%sin %s, put %s = %s" % (before, path, option, value)
     lines = config_lines(section, option, value)
-    what = "the environment's own setting back" if back else "these lines"
     if section in sections_of(os.path.expanduser(path)):
         # The frameworks do not read a file that has a section twice.
-        what, lines = "this line", lines.partition("\n")[2]
-        return "%sput %s into %s, below [%s]:\n%s" % (before, what, path, section, lines)
-    return "%sput %s into %s:\n%s" % (before, what, path, lines)
+        line = lines.partition("\n")[2]
+        return "%sput this line into %s, below [%s]:\n%s" % (before, path, section, line)
+    return "%sput these lines into %s:\n%s" % (before, path, lines)
 
 
 def _removed(context, flag):

@@ -25,7 +25,9 @@ def loader_fix(paths):
 
 def without(variable, *unwanted):
     """Return the command that takes paths out of a variable's list; None if it has none of them."""
-    parts = [part for part in re.split("[ :]", os.environ.get(variable, "")) if part]
+    # A blank is a part of a path everywhere else.
+    separators = "[ :]" if variable == "LD_PRELOAD" else ":"
+    parts = [part for part in re.split(separators, os.environ.get(variable, "")) if part]
     kept = [part for part in parts if os.path.realpath(part) not in unwanted]
     if kept == parts:
         return None
