@@ -5,6 +5,7 @@ from __future__ import absolute_import, division, print_function
 import importlib
 import json
 import os
+import sys
 import warnings
 
 import numpy
@@ -12,12 +13,12 @@ import numpy
 from verify.core import packages, process, progress, repair, report
 from verify.core.fixes import cause, compiler_fix, explain
 from verify.core.report import failed, passed
+from verify.core.variables import quote
 
 NAME = "scan in C"
 STEPS = 50
 # Seconds for the program that checks: it compiles one long module.
 LONGEST = 600
-DEBUG = "run `python verify scan-probe MODULE FOLDER FLAGS` to see it all"
 
 
 def start(context):
@@ -38,9 +39,16 @@ def start(context):
         if results:
             return _with_own_fix(context, report.Check(*json.loads(results[-1])))
         reason = "it did not end within %d s" % LONGEST if done.timed_out else cause(done.output)
-        return failed(NAME, "its process failed: %s" % (reason or "it printed nothing"), DEBUG)
+        detail = "its process failed: %s" % (reason or "it printed nothing")
+        return failed(NAME, detail, debug_fix(context.framework.name, context.user_flags))
 
     return finish
+
+
+def debug_fix(name, user_flags):
+    """Return the command that shows all that the process of the check prints."""
+    words = (quote(sys.executable), quote(process.SUITE), name, quote(user_flags))
+    return 'run this to see it all:\n%s %s scan-probe %s "$(mktemp -d)" %s' % words
 
 
 def check(context):
