@@ -16,14 +16,6 @@ BLAS = ("ldflags", "library", "Gemm", "Dot22")
 OLD_BLAS = "[blas]\nldflags = -lnothere\n"
 
 
-@pytest.fixture
-def home(tmp_path: Path) -> Path:
-    """Give a user's empty home."""
-    home = tmp_path / "home"
-    home.mkdir()
-    return home
-
-
 @pytest.mark.parametrize(
     ("theanorc", "flags", "checks"),
     [
