@@ -54,6 +54,7 @@ def main(argv):
     if os.environ.pop("THEANO_STACKS_INTERRUPT", ""):
         # The builder has it ignored until here: Python prints a traceback while it starts.
         signal.signal(signal.SIGINT, signal.default_int_handler)
+        importlib.import_module("verify.core.progress").says_interrupted = False
     module = PROGRAMS.get(argv[0]) if argv else None
     program = importlib.import_module(module or "verify.cli")
     return program.main(argv[1:] if module else argv)
@@ -64,7 +65,7 @@ def run():
     try:
         sys.exit(main(sys.argv[1:]))
     except KeyboardInterrupt:
-        sys.stderr.write("interrupted\n")
+        importlib.import_module("verify.core.progress").interrupted()
         sys.exit(130)
 
 

@@ -101,7 +101,7 @@ def ready(workspace: Workspace, variant: Variant) -> Candidate | None:
         place = build.make_environment(workspace, variant)
         verification.verify_variant(workspace, variant, place, brief=True)
     except (UsageError, VerifyError) as error:
-        print(f"left out: {variant.name}: {error}", file=sys.stderr)
+        print(as_typed(f"left out: {variant.name}: {error}"), file=sys.stderr)
         return None
     [candidate] = candidates(workspace, [variant])
     print(f"{variant.name}: built and verified", file=sys.stderr)

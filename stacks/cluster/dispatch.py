@@ -16,6 +16,7 @@ from pydantic import ValidationError
 
 from stacks.cluster.connect import Cluster, ClusterError, Task, TaskResult, Worker
 from stacks.cluster.messages import Answer, Order, RemoteError
+from stacks.core.console import as_typed
 from stacks.core.errors import StacksError
 
 TRIES = 3
@@ -114,7 +115,7 @@ def _handle(one: _Running, result: TaskResult, state: _State, take: Take) -> Non
         if one.job.machine:
             state.failures.append(error)
         else:
-            print_line(one.worker.name, f"is left out:\n{error}")
+            print_line(one.worker.name, as_typed(f"is left out:\n{error}"))
             state.waiting.append(one.job)
     else:
         take(one.job, one.worker, answer)

@@ -152,7 +152,8 @@ def command(process: Path) -> str:
         return "it has ended"
     for number, word in enumerate(words):
         if OWN_PROGRAM in word:
-            words = ["./invoke", *words[number + 2 :]]
+            is_checkout = Path(*words[number + 1 : number + 2], "invoke").exists()
+            words = ["./invoke" if is_checkout else "theano-stacks", *words[number + 2 :]]
             break
     text = " ".join(shlex.join(words).split())
     return text if len(text) <= LONGEST else text[:LONGEST] + " ..."

@@ -9,6 +9,8 @@ from collections.abc import Iterator
 from contextlib import contextmanager, suppress
 from pathlib import Path
 
+from stacks.core.console import as_typed
+
 LOGGER = logging.getLogger("stacks")
 # How many log files stay in build/logs/.
 KEPT = 10
@@ -62,7 +64,7 @@ def write(folder: Path, task: str, error: BaseException) -> Path | None:
     if memory is None or not memory.records:
         return None
     form = logging.Formatter("%(asctime)s %(message)s")
-    lines = [*map(form.format, memory.records), CREDENTIALS.sub("", f"error: {error}")]
+    lines = [*map(form.format, memory.records), CREDENTIALS.sub("", as_typed(f"error: {error}"))]
     with suppress(OSError):
         folder.mkdir(parents=True, exist_ok=True)
         older = sorted(folder.glob("*-*.log"), key=_number)

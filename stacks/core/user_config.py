@@ -8,6 +8,7 @@ from pathlib import Path
 import yaml
 
 from stacks.core import yamlfile
+from stacks.core.console import as_typed
 from stacks.core.disk import DiskError, explain_disk_errors, replace_atomically
 from stacks.core.models import Strict
 
@@ -56,4 +57,4 @@ def write_config(config: UserConfig) -> None:
     with replace_atomically(path) as new:
         # An address may contain a password.
         new.touch(mode=0o600)
-        new.write_text(HEADER + yaml.safe_dump(settings))
+        new.write_text(as_typed(HEADER) + yaml.safe_dump(settings))

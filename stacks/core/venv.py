@@ -3,10 +3,11 @@
 from __future__ import annotations
 
 import sys
+from collections.abc import Sequence
 from pathlib import Path
 
 from stacks.core.disk import REPOSITORY, sha256_of, write_atomically
-from stacks.core.process import call
+from stacks.core.process import CommandError, call
 
 CLUSTER_LOCK = REPOSITORY / "requirements-cluster.lock"
 DOCS_LOCK = REPOSITORY / "requirements-docs.lock"
@@ -14,20 +15,26 @@ TEST_LOCK = REPOSITORY / "requirements-test.lock"
 RELEASE_LOCK = REPOSITORY / "requirements-release.lock"
 
 
-def prepare_environment(folder: Path, lock: Path) -> Path:
-    """Install requirements-NAME.lock into a venv of its own and return that venv's Python."""
+def prepare_environment(folder: Path, lock: Path, options: Sequence[str] = ()) -> Path:
+    """Install requirements-NAME.lock into a venv of its own and return that venv's Python.
+
+    options: of pip.
+    """
     python = folder / "bin/python"
     # One without the stamp may be the rest of a killed process.
     if not _stamp(folder, lock).is_file():
         call([sys.executable, "-m", "venv", "--clear", folder])
-    prepare_tools(folder, lock, python)
+    prepare_tools(folder, lock, python, options)
     return python
 
 
-def prepare_tools(venv: Path, lock: Path, python: str | Path = sys.executable) -> None:
+def prepare_tools(
+    venv: Path, lock: Path, python: str | Path = sys.executable, options: Sequence[str] = ()
+) -> None:
     """Install requirements-NAME.lock into a venv, once for each version of the file.
 
-    python: that of the venv; by default the running one.
+    python: that of the venv; by default the running one. options: of pip. Raises CommandError with
+    what pip lacks.
     """
     stamp = _stamp(venv, lock)
     digest = sha256_of(lock)
@@ -36,7 +43,16 @@ def prepare_tools(venv: Path, lock: Path, python: str | Path = sys.executable) -
     print(f"installing {lock.name} into {venv} (once) ...", file=sys.stderr, flush=True)
     pip = [python, "-m", "pip", "--disable-pip-version-check", "install", "--quiet"]
     rules = ["--require-hashes", "--no-deps", "--only-binary", ":all:"]
-    call([*pip, *rules, "-r", lock])
+    try:
+        call([*pip, *rules, *options, "-r", lock])
+    except CommandError as error:
+        raise CommandError(
+            f"pip could not install {lock.name}",
+            found="\n            ".join(error.output.splitlines()[-2:]),
+            fix="check the network, and pip's own settings (pip config list): index, proxy, CA "
+            "bundle; without a network, ./invoke vendor DIR of this version writes what "
+            "./invoke and ./invoke docs install",
+        ) from error
     write_atomically(stamp, digest)
 
 

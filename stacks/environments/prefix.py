@@ -10,6 +10,7 @@ from typing import Any
 
 from stacks.channel import settings_files
 from stacks.core import jsonfile
+from stacks.core.console import as_typed
 from stacks.core.disk import fixed_umask, hold_lock, replace_atomically, sha256_of
 from stacks.core.errors import IntegrityError
 from stacks.core.workspace import Workspace
@@ -101,7 +102,7 @@ def make(
             fill(workspace, variant, lock, parts, prefix, target, workspace.cache / MODULES)
             lines: list[str] = []
             if not clean:
-                command = f"./invoke run {variant.option} -- pip install"
+                command = as_typed(f"./invoke run {variant.option} -- pip install")
                 lines = additions.carry_over(target, prefix, variant.framework.python, command)
             (prefix / READY).write_text(marker(workspace, variant, lock, target, own))
         return lines

@@ -12,6 +12,7 @@ from pathlib import Path
 from typing import IO, NoReturn
 
 from stacks.core import jsonfile
+from stacks.core.console import as_typed
 from stacks.core.disk import (
     REPOSITORY,
     replace_atomically,
@@ -27,6 +28,8 @@ from stacks.environments.reports import report_path
 from stacks.variants.variant import Variant
 
 SUITE = REPOSITORY / "verify"
+# Tells the suite how a person repairs the environment.
+REPAIR = "THEANO_STACKS_REPAIR"
 PASSED, FAILED, CANNOT_RUN, NO_DEVICE, INTERRUPTED = 0, 1, 2, 3, 130
 
 
@@ -51,19 +54,18 @@ def verify_variant(
             what = f"{variant.id} could not be verified"
             # The environment's own Python may be damaged, so this one compares the files first.
             words = ["files", "--prefix", str(prefix), "--json", str(report), *_options(full, 0)]
-            status = run_suite(sys.executable, words, os.environ, output)
+            repair = f"./invoke build {variant.option} --repair"
+            fixes = {REPAIR: as_typed(repair)}
+            status = run_suite(sys.executable, words, {**os.environ, **fixes}, output)
             if status not in (PASSED, FAILED):
                 raise_for(status, what)
             is_damaged = status == FAILED
             if is_damaged and not report.is_file():
                 report_path(workspace, variant).unlink(missing_ok=True)
-                raise VerifyError(
-                    f"the environment of {variant.id} is damaged",
-                    fix=f"./invoke build {variant.option} --repair",
-                )
+                raise VerifyError(f"the environment of {variant.id} is damaged", fix=repair)
             if not is_damaged:
                 arguments = ["--expect", str(prefix / settings.EXPECTATION), *_options(full, limit)]
-                env = environment(prefix)
+                env = {**environment(prefix), **fixes}
                 python = str(prefix / "bin/python")
                 status = _verify(python, arguments, env, report, what, output)
         if json_file:

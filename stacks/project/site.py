@@ -16,6 +16,7 @@ from stacks.core.process import call
 from stacks.core.venv import DOCS_LOCK, prepare_environment
 from stacks.core.workspace import Workspace
 from stacks.project import site_source
+from stacks.sources.vendored import pip_options
 
 # Written by Sphinx into every site.
 MARK = "searchindex.js"
@@ -32,7 +33,7 @@ def build(workspace: Workspace, folder: Path) -> None:
     UsageError if something else is in the folder.
     """
     _require_replaceable(folder)
-    python = prepare_environment(Path(sys.prefix) / "docs", DOCS_LOCK)
+    python = prepare_environment(Path(sys.prefix) / "docs", DOCS_LOCK, pip_options())
     with scratch() as temporary, step("docs", display_path(folder)) as summaries:
         source, warnings = temporary / "source", temporary / "warnings"
         written = site_source.write(workspace.root, source)

@@ -3,7 +3,8 @@
     DIR/channel/    the packages, as a channel that any conda client reads; with --images, what
                     the Dockerfiles build with is in DIR/channel/image (stacks/image/builder.py)
     DIR/sources/    the files that pip installs; with --sources those of the packages, too
-    DIR/tools/      the wheels of requirements.lock, for the Python that runs this
+    DIR/tools/      the wheels of requirements.lock, for the Python that runs this; from a checkout
+                    also those of requirements-docs.lock
     DIR/vendor.sha256    the digest of each file, as sha256sum prints it
 
 The same checkout and Python give the same bytes.
@@ -27,6 +28,7 @@ from stacks.core.disk import INSTALLED, REPOSITORY, fixed_umask, replace_atomica
 from stacks.core.errors import IntegrityError, UsageError
 from stacks.core.process import CommandError, call
 from stacks.core.reproducible import EPOCH
+from stacks.core.venv import DOCS_LOCK
 from stacks.core.workspace import Workspace
 from stacks.environments import kernel
 from stacks.image import builder
@@ -34,7 +36,7 @@ from stacks.locks import lock
 from stacks.locks.locked import entries_of, packages_of
 from stacks.sources.fetch import fetch
 from stacks.sources.pins import Pin
-from stacks.sources.vendored import CHANNEL, DIGESTS, VARIABLE, vendored_folder, vendored_path
+from stacks.sources.vendored import CHANNEL, DIGESTS, TOOLS, VARIABLE, pip_options, vendored_path
 from stacks.variants.variant import Variant
 
 REQUIREMENTS = REPOSITORY / "requirements.lock"
@@ -76,7 +78,7 @@ def vendor(
         for path, data in index_files(entries).items():
             (new / CHANNEL / path).parent.mkdir(parents=True, exist_ok=True)
             (new / CHANNEL / path).write_bytes(data)
-        _download_tools(new / "tools")
+        _download_tools(new / TOOLS)
         if images:
             builder.write(workspace, new / CHANNEL / builder.FOLDER)
         (new / DIGESTS).write_text(_digests(new))
@@ -110,14 +112,14 @@ def _copy(source: Path, target: Path) -> None:
 
 
 def _download_tools(folder: Path) -> None:
-    """Fetch the wheels of requirements.lock that this Python needs; pip checks their hashes."""
+    """Fetch the wheels of the locks that this Python needs; pip checks their hashes."""
     folder.mkdir()
     pip = [sys.executable, "-m", "pip", "--disable-pip-version-check", "download", "--quiet"]
     rules = ["--require-hashes", "--no-deps", "--only-binary", ":all:", "--dest", str(folder)]
-    offline = vendored_folder()
-    found = ["--no-index", "--find-links", str(offline / "tools")] if offline else []
     try:
-        call([*pip, *rules, *found, "-r", REQUIREMENTS])
+        # Each by itself: they have some tools in different versions.
+        for lock_file in (REQUIREMENTS, *([] if INSTALLED else [DOCS_LOCK])):
+            call([*pip, *rules, *pip_options(), "-r", lock_file])
     except CommandError as error:
         raise CommandError(
             f"pip could not fetch the tools' wheels: {error.what}",
@@ -133,7 +135,7 @@ def _digests(folder: Path) -> str:
 
 def _report(folder: Path, entries: Sequence[IndexEntry], files: int) -> None:
     size = sum(path.stat().st_size for path in digest_list.files_of(folder).values())
-    tools = len(list((folder / "tools").iterdir()))
+    tools = len(list((folder / TOOLS).iterdir()))
     print(
         f"{plural(len(entries), 'package')}, {plural(files, 'pinned file')}, "
         f"{tools} wheels of the tools for Python {sys.version_info[0]}.{sys.version_info[1]}: "

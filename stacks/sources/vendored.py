@@ -19,8 +19,8 @@ from stacks.sources.cache import cached_path
 from stacks.sources.pins import Pin
 
 VARIABLE = "THEANO_STACKS_VENDOR"
-# In a vendored folder: the packages, and the list of the digests of all other files.
-CHANNEL, DIGESTS = "channel", "vendor.sha256"
+# In a vendored folder: the packages, the tools' wheels, and the digests of all other files.
+CHANNEL, TOOLS, DIGESTS = "channel", "tools", "vendor.sha256"
 
 
 def vendored_folder() -> Path | None:
@@ -39,6 +39,12 @@ def vendored_folder() -> Path | None:
             fix="correct it, or unset it; `./invoke vendor DIR` writes one",
         )
     return folder
+
+
+def pip_options() -> list[str]:
+    """Return the options by which pip takes the tools' wheels from the vendored folder, if any."""
+    folder = vendored_folder()
+    return ["--no-index", "--find-links", str(folder / TOOLS)] if folder else []
 
 
 def vendored_path(folder: Path, pin: Pin) -> Path:

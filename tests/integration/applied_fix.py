@@ -1,43 +1,77 @@
-"""A printed fix, applied word for word, as its reader would."""
+"""Printed fixes, applied word for word, as their reader would."""
 
 from __future__ import annotations
 
 import os
 import re
+import shlex
 import subprocess
+from collections.abc import Callable, Sequence
 from pathlib import Path
 
+from integration.checking import checked
 
-def applied(fix: str, variables: dict[str, str], home: Path) -> dict[str, str]:
-    """Apply a fix: change files below `home`, or run its command; return the new variables."""
-    for step in re.split(r", then |\n(?=remove |install |in |put )", fix):
-        variables = _step(step, variables, home)
+# Where one step of a fix ends and the next begins.
+NEXT = re.compile(r", then |\n(?:then )?(?=remove |install |in |put )")
+
+
+def apply_fixes(
+    place: Path, checks: Sequence[str], home: Path, expect: Path | str | None, **variables: str
+) -> list[str]:
+    """Apply the fixes of the checks that fail, after which all must pass; return the fixes."""
+    found = checked(place, *checks, expect=expect, HOME=str(home), **variables)
+    fixes = list(dict.fromkeys(check.fix for check in found if check.status == "fail"))
+    assert fixes, found
+    for fix in fixes:
+        assert fix
+        variables = applied(fix, variables, home)
+    found = checked(place, *checks, expect=expect, HOME=str(home), **variables)
+    assert [check for check in found if check.status == "fail"] == [], fixes
+    return [fix or "" for fix in fixes]
+
+
+def applied(
+    fix: str,
+    variables: dict[str, str],
+    home: Path,
+    run: Callable[[str, dict[str, str]], None] | None = None,
+) -> dict[str, str]:
+    """Apply a fix: change files below `home`, or run its command; return the new variables.
+
+    run: what runs a command, with variables; by default the shell.
+    """
+    for step in NEXT.split(fix):
+        variables = _step(step, variables, home, run or _run)
     return variables
 
 
-def _step(step: str, variables: dict[str, str], home: Path) -> dict[str, str]:
-    if match := re.fullmatch(r"(?:.*; )?remove ([^\s=]+)(?:=.*)? from (\w+)( and from \S+)?", step):
+def _run(command: str, variables: dict[str, str]) -> None:
+    subprocess.run(["/bin/sh", "-c", command], check=True, env={**os.environ, **variables})
+
+
+def _step(
+    step: str, variables: dict[str, str], home: Path, run: Callable[[str, dict[str, str]], None]
+) -> dict[str, str]:
+    if match := re.fullmatch(r"(?:.*; )?remove ([^\s=]+)(?:=.*)? from (\w+)", step):
         return _without_flag(match[2], match[1], variables)
-    if match := re.search(r"LD_PRELOAD comes before .*: remove (\S+) from it$", step):
-        return _without_part("LD_PRELOAD", match[1], variables)
-    if match := re.search(r"(?:^unset (\w+)|^(\w+)=\S+ selects these kernels: unset it)$", step):
-        return {name: variables[name] for name in variables if name not in match.groups()}
-    if match := re.fullmatch(r"set this before Python starts:\nexport (\w+)=(\S+)", step):
-        return {**variables, match[1]: match[2]}
-    if match := re.search(r"in (\S+), put (\w+) = (.*)$", step):
+    if match := re.fullmatch(r"(?:[^\n]*:\n)?unset (\w+)", step):
+        return {name: variables[name] for name in variables if name != match[1]}
+    if match := re.fullmatch(r"(?:[^\n]*:\n)?export (\w+)=(.*)", step):
+        return {**variables, match[1]: "".join(shlex.split(match[2]))}
+    if match := re.fullmatch(r"(?:[^\n]*; )?in (\S+), put (\w+) = (.*)", step):
         path = _path(match[1], home)
         text = re.sub(rf"(?m)^{match[2]}\b.*$", f"{match[2]} = {match[3]}", path.read_text())
     elif match := re.search(r"put this line into (\S+), below (\[\w+\]):\n(.*)$", step):
         path = _path(match[1], home)
         text = path.read_text().replace(match[2], f"{match[2]}\n{match[3]}")
-    elif match := re.search(r"put [a-z' ]+ into (\S+):\n((?:.|\n)*)$", step):
+    elif match := re.search(r"put these lines into (\S+):\n((?:.|\n)*)$", step):
         path = _path(match[1], home)
         text = (path.read_text() if path.exists() else "") + f"\n{match[2]}\n"
     elif match := re.fullmatch(r"remove from (\S+):\n\[\w+\]\n(\w+) = .*", step):
         path = _path(match[1], home)
         text = re.sub(rf"(?m)^{match[2]}\b.*$", "", path.read_text())
-    elif match := re.fullmatch(r"install [^\n]*:\n(.*)", step):
-        subprocess.run(["/bin/sh", "-c", match[1]], check=True, env={**os.environ, **variables})
+    elif match := re.fullmatch(r"[^\n]*install [^\n]*:\n(.*)", step):
+        run(match[1], variables)
         return variables
     else:
         raise AssertionError(f"nobody can apply this word for word: {step}")
@@ -55,8 +89,3 @@ def _without_flag(variable: str, flag: str, variables: dict[str, str]) -> dict[s
     flags = re.split(r"(?<!\\),", variables.get(variable, ""))
     kept = [each for each in flags if each and each.partition("=")[0] != flag]
     return {**variables, variable: ",".join(kept)}
-
-
-def _without_part(variable: str, part: str, variables: dict[str, str]) -> dict[str, str]:
-    kept = [each for each in variables[variable].split(":") if each != part]
-    return {**variables, variable: ":".join(kept)}

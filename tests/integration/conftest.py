@@ -109,6 +109,14 @@ def conda(conda_code: Path, tmp_path: Path) -> Conda:
     return Conda(conda_code, home)
 
 
+@pytest.fixture
+def home(tmp_path: Path) -> Path:
+    """Give a user's empty home."""
+    home = tmp_path / "home"
+    home.mkdir()
+    return home
+
+
 @pytest.fixture(scope="session")
 def prefix(workspace: Workspace) -> MakePrefix:
     """Give the function that makes and returns an environment by framework and flavour."""

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import json
+import shlex
 import subprocess
 from collections.abc import Sequence
 from pathlib import Path
@@ -17,11 +18,15 @@ from stacks.core.disk import REPOSITORY
 from stacks.core.workspace import Workspace
 from stacks.variants.load import load_variant
 
+OPERATIONS = ("Gemm", "Gemv", "Ger", "Dot22", "Dot22Scalar", "BatchedDot")
 DRIVER = Path(__file__).with_name("verify_driver.py")
-# All that settings decide; the other checks are of the packages.
-CHECKS = (
-    "settings", "ldflags", "library", "one BLAS", "Gemm", "Dot22 numbers", "threads", "accelerator",
-)  # fmt: skip
+# The checks of a diagnosis, in the order of its table; skipped are those that need a manifest.
+CHECKS = [
+    "settings", "blas.ldflags", "serving library", "one BLAS",
+    *(f"{name} in C" for name in OPERATIONS), *(f"{name} numbers" for name in OPERATIONS),
+    "scan in C", "vector registers", "threads", "kernels",
+    "Gemm float64 speed", "Gemm float32 speed",
+]  # fmt: skip
 # What Theano is set to, and what a start of Python sets.
 ASK = """
 import json, os
@@ -43,8 +48,34 @@ def answers(place: Path, home: Path) -> str:
     return json.dumps(found, sort_keys=True, ensure_ascii=False).replace(str(place), "")
 
 
-def failures(place: Path, home: Path, names: Sequence[str] = CHECKS) -> dict[str, str]:
-    """Return the checks of `verify --python` that do not pass, with what they found."""
+def verify(python: str | Path, home: Path, activation: str = "") -> dict[str, str]:
+    """Return what the table of a verification that passes says of each check.
+
+    activation: commands for the shell that runs it.
+    """
+    command = shlex.join([f"{REPOSITORY}/invoke", "verify", "--python", str(python)])
+    done = subprocess.run(
+        ["sh", "-ec", f"{activation}\n{command}"],
+        env={"PATH": "/usr/bin:/bin", "HOME": str(home), "COLUMNS": "400"},
+        cwd=home,
+        capture_output=True,
+        text=True,
+        check=False,
+        timeout=900,
+    )
+    assert done.returncode == 0, done.stdout + done.stderr
+    table, _, timings = done.stdout.partition("\n\n")[2].partition("\n\n")
+    rows = {line[6:].split("  ")[0]: line for line in table.splitlines()}
+    assert [name for name in rows if rows[name].startswith("pass  ")] == CHECKS, done.stdout
+    assert [name for name in rows if rows[name].startswith("skip  ")] == ["files", "versions"]
+    last = timings.splitlines()[-1]
+    passed = f"this environment on theano-1.0.5: {len(CHECKS)} checks passed, 2 skipped; Gemm "
+    assert last.startswith(passed)
+    return {name: line.rpartition("  ")[2] for name, line in rows.items()}
+
+
+def failures(place: Path, home: Path, names: Sequence[str]) -> dict[str, str]:
+    """Return the checks of a diagnosis that do not pass, with what they found."""
     words: list[str | Path] = [place / "bin/python", DRIVER, REPOSITORY / "verify", "-", *names]
     env = {"PATH": "/usr/bin:/bin", "HOME": str(home)}
     results = json.loads(subprocess.check_output(words, env=env, text=True, timeout=600))
@@ -62,7 +93,12 @@ def test_conda_gives_the_settings_by_a_package(
         conda.succeed("env", "create", "-f", path, "-p", place)
     assert f"base_compiledir = {place}/var/compiledir\n" in (place / RC_FILE).read_text()
     assert answers(place, tmp_path) == answers(prefix("theano-1.0.5", "openblas"), tmp_path)
-    assert failures(place, tmp_path) == {}
+    activation = conda.succeed("shell.posix", "activate", place)
+    found = verify("python", tmp_path, activation)
+    assert found["blas.ldflags"] == "-lblas_threads -lopenblas"
+    assert found["serving library"].startswith("openblas 0.3.")
+    assert "libblas_threads.so.1" in found["one BLAS"] and "libraries" not in found["one BLAS"]
+    assert failures(place, tmp_path, ["accelerator"]) == {}
     conda.succeed("remove", "-y", "--force", "--offline", "-p", place, "theano-settings")
     assert not (place / RC_FILE).exists()
     assert list(failures(place, tmp_path, ["ldflags"])) == ["blas.ldflags"]
@@ -79,4 +115,6 @@ def test_rattler_gives_the_settings_by_a_package(
         install(solve(address, file, tmp_path / "client"), place, tmp_path / "packages")
     assert "BLIS_NUM_THREADS" in answers(place, tmp_path)
     assert answers(place, tmp_path) == answers(prefix("theano-1.0.5", "blis"), tmp_path)
-    assert failures(place, tmp_path) == {}
+    found = verify(place / "bin/python", tmp_path)
+    assert found["serving library"].startswith("blis 0.9.0 ")
+    assert failures(place, tmp_path, ["accelerator"]) == {}

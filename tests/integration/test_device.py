@@ -9,6 +9,7 @@ from pathlib import Path
 import jsonschema
 import pytest
 
+from integration.applied_fix import applied
 from stacks.core.disk import REPOSITORY
 
 SUITE = REPOSITORY / "verify"
@@ -168,10 +169,12 @@ def test_a_workload_without_its_device_is_not_run_on_the_host(
 
 
 def test_no_implementation_of_opencl(prefix: Prefix, tmp_path: Path) -> None:
-    status, detail = look(prefix(FRAMEWORK, "gpuarray"), OCL_ICD_VENDORS=str(tmp_path))
+    place = prefix(FRAMEWORK, "gpuarray")
+    status, detail = look(place, OCL_ICD_VENDORS=str(tmp_path))
     assert status == "skip"
     assert f"there is no .icd file in {tmp_path}" in detail
-    assert "install an OpenCL" in detail
+    fix = detail.rpartition(": export ")[2]
+    assert look(place, **applied(f"export {fix}", {}, tmp_path))[0] == "pass"
 
 
 def test_an_implementation_that_cannot_be_loaded(prefix: Prefix, tmp_path: Path) -> None:
@@ -182,10 +185,12 @@ def test_an_implementation_that_cannot_be_loaded(prefix: Prefix, tmp_path: Path)
 
 def test_pocl_without_a_folder_to_write_to(prefix: Prefix, tmp_path: Path) -> None:
     (tmp_path / "file").write_text("")
-    status, detail = look(prefix(FRAMEWORK, "gpuarray"), POCL_CACHE_DIR=f"{tmp_path}/file/kernels")
+    place = prefix(FRAMEWORK, "gpuarray")
+    status, detail = look(place, POCL_CACHE_DIR=f"{tmp_path}/file/kernels")
     assert status == "skip"
     assert "pocl.icd names libpocl-21062cec.so, which is loaded and offers none" in detail
-    assert "POCL_CACHE_DIR" in detail
+    assert detail.endswith(": unset POCL_CACHE_DIR")
+    assert look(place)[0] == "pass"
 
 
 def test_an_implementation_that_hangs(prefix: Prefix, tmp_path: Path) -> None:
@@ -202,7 +207,8 @@ def test_a_device_that_is_not_there(prefix: Prefix) -> None:
     status, detail = look(place, THEANO_FLAGS="device=opencl7:0")
     assert status == "skip"
     assert "there is no device opencl7:0; there is: opencl0:0 (pthread-" in detail
-    assert "THEANO_FLAGS=device=opencl0:0" in detail
+    name, _, value = detail.rpartition("use an available one: ")[2].partition("=")
+    assert look(place, **{name: value})[0] == "pass"
 
 
 @pytest.mark.parametrize(("folder", "status"), [("etc/OpenCL/vendors", "0"), ("none", "3")])

@@ -3,6 +3,8 @@
 from __future__ import annotations
 
 import os
+import re
+import shlex
 import signal
 import socket
 import subprocess
@@ -116,6 +118,19 @@ def test_it_builds_and_runs_in_the_users_home_and_writes_nowhere_else(command: C
     assert f"removing {home}/build/prefixes" in command.output("clean")
     assert command.files() == before
     assert {path.name for path in command.home.iterdir()} == {".local"}
+
+
+def test_a_damaged_environment_is_repaired_by_the_printed_command(command: Command) -> None:
+    command("build", "--variant", "by-conda")
+    place = command.home / ".local/share/theano-stacks/build/prefixes/tiny/by-conda"
+    (place / "lib/python2.7/site-packages/six.py").unlink()
+    damaged = command("verify", "--variant", "by-conda", COLUMNS="200")
+    assert (damaged.returncode, "six.py: missing" in damaged.stdout) == (1, True)
+    [fix] = re.findall(r"^ +fix: (.*)$", damaged.stdout, re.M)
+    assert fix == "theano-stacks build --variant by-conda --framework tiny --repair"
+    repaired = command(*shlex.split(fix)[1:])
+    assert "put back: lib/python2.7/site-packages/six.py (missing)" in repaired.stdout
+    assert "damaged" not in command("verify", "--variant", "by-conda").stderr
 
 
 def test_a_stack_is_written_and_a_lock_exported(command: Command) -> None:

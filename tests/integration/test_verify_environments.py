@@ -142,5 +142,22 @@ def test_an_interrupt_ends_it_without_a_traceback(prefix: Prefix, tmp_path: Path
             output += more
     os.close(screen)
     assert process.wait(timeout=60) == 130
-    assert b"interrupted" in output and b"Traceback" not in output
+    assert output.endswith(b"\r\033[Kinterrupted\r\n") and b"Traceback" not in output
     assert not list(tmp_path.iterdir())
+
+
+def test_ctrl_c_ends_a_task_that_verifies_in_one_line(prefix: Prefix) -> None:
+    place = prefix("theano-1.0.5", "pip-openblas")
+    process = subprocess.Popen(
+        [REPOSITORY / "invoke", "verify", "--python", place / "bin/python"],
+        stdout=subprocess.DEVNULL,
+        stderr=subprocess.PIPE,
+        text=True,
+        start_new_session=True,
+    )
+    assert process.stderr
+    assert process.stderr.readline() == "verifying: about a minute ...\n"
+    # As a terminal does it: to all processes of the foreground.
+    os.killpg(process.pid, signal.SIGINT)
+    assert process.communicate()[1] == "\ninterrupted; what was finished is kept\n"
+    assert process.returncode == 130

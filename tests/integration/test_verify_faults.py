@@ -144,14 +144,14 @@ def test_a_changed_python_is_named_without_starting_it(own: Path) -> None:
 def test_flags_that_do_not_link(flags: str, good: Path) -> None:
     (ldflags,) = checked(good, "ldflags", THEANO_FLAGS=f"blas.ldflags={flags}")
     assert ldflags.status == "fail" and "cannot find -lnothere" in ldflags.detail
-    assert ldflags.fix == "remove blas.ldflags from THEANO_FLAGS"
+    assert ldflags.fix == f"remove blas.ldflags={flags} from THEANO_FLAGS"
 
 
 def test_a_library_without_the_one_that_chooses_its_threads(good: Path) -> None:
     (serving,) = checked(good, "library", THEANO_FLAGS="blas.ldflags=-lopenblas")
     assert serving.status == "fail"
     assert "expected openblas (libblas_threads.so.1); found openblas" in serving.detail
-    assert serving.fix == "remove blas.ldflags from THEANO_FLAGS"
+    assert serving.fix == "remove blas.ldflags=-lopenblas from THEANO_FLAGS"
 
 
 def test_another_library_than_the_expected_one(good: Path, tmp_path: Path) -> None:
@@ -178,7 +178,7 @@ def test_a_second_blas_is_named_with_who_brought_it(prefix: Prefix, tmp_path: Pa
     (one,) = checked(place, "one BLAS", PYTHONPATH=str(tmp_path))
     assert one.status == "fail"
     assert "2 libraries" in one.detail and "numpy: openblas 0.3.18" in one.detail
-    assert one.fix is not None and one.fix.startswith("not from the lock: numpy")
+    assert one.fix is not None and one.fix.startswith("not from the lock: numpy, ")
 
 
 def test_several_libraries_are_told_where_they_are_no_fault(good: Path) -> None:
@@ -194,7 +194,7 @@ def test_a_flag_that_a_framework_breaks_on(prefix: Prefix) -> None:
     (faults,) = checked(place, "known faults", PYTENSOR_FLAGS="lib__amdlibm=True")
     assert faults.status == "fail"
     assert "cannot compile exp, log and sin with lib__amdlibm=True" in faults.detail
-    assert faults.fix is not None and "remove lib__amdlibm from PYTENSOR_FLAGS" in faults.fix
+    assert faults.fix == "remove lib__amdlibm=True from PYTENSOR_FLAGS"
 
 
 def test_pytensors_flags_are_named_as_it_spells_them(prefix: Prefix) -> None:

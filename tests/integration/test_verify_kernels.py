@@ -33,4 +33,4 @@ def test_slow_kernels(prefix: Prefix, flavour: str, variable: str, value: str, k
     assert kernels.status == "fail"
     by = f"by {variable}={value}"
     assert kernels.detail.startswith(f"{kernel}, for SSE2, {by}, where this processor has ")
-    assert kernels.fix == f"{variable}={value} selects these kernels: unset it"
+    assert kernels.fix == f"{variable}={value} selects these kernels:\nunset {variable}"

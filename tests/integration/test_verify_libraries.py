@@ -86,7 +86,7 @@ def test_a_preloaded_library_is_seen_to_serve(
     serving, numbers = checked(good, "library", "Gemm numbers", LD_PRELOAD=str(liar))
     assert serving.status == numbers.status == "fail"
     assert "libopenblas-false.so" in serving.detail
-    assert serving.fix is not None and f"remove {liar} from" in serving.fix
+    assert serving.fix is not None and f"LD_PRELOAD leads to {liar}:\n" in serving.fix
     assert "float64" in numbers.detail
 
 

@@ -103,7 +103,7 @@ def fix(library, best):
     """Return how to select the kernels of a Library for the level `best`."""
     variable = VARIABLES[library.name]
     if os.environ.get(variable):
-        return "%s=%s selects these kernels: unset it" % (variable, os.environ[variable])
+        return "%s=%s selects these kernels:\nunset %s" % (variable, os.environ[variable], variable)
     value = PREFERRED[library.name][best]
     if library.name == "blis":
         value = _blis_number(library.path, value)

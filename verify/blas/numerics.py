@@ -5,6 +5,7 @@ from __future__ import absolute_import, division, print_function
 import numpy
 
 from verify.blas import operations as blas_operations
+from verify.core.fixes import library_fix
 from verify.core.report import failed, passed, skipped
 
 # (rows, inner, columns). LARGE makes every library use the edges of its kernels, and threads.
@@ -36,12 +37,7 @@ def check(context, operation):
                 detail = "%s, %s x %s x %s, stored by %s and %s, alpha %s, beta %s: %s" % (
                     (dtype,) + shape + layouts + scalars + (error,)
                 )
-                return failed(
-                    name,
-                    detail,
-                    "this BLAS computes wrong numbers: use another version or another library, "
-                    "and report the fault to its developers",
-                )
+                return failed(name, detail, library_fix(context))
     note = "; empty matrices are refused by the framework" if refused else ""
     return passed(name, "%d cases, float64 and float32%s" % (cases, note))
 

@@ -6,9 +6,11 @@ import collections
 import fnmatch
 import importlib
 import os
+import sys
 
 from verify.blas import bindings, library
 from verify.blas import operations as blas_operations
+from verify.core import repair, variables
 from verify.core.fixes import ldflags_fix
 from verify.core.report import failed, passed, skipped
 
@@ -76,10 +78,12 @@ def _fix(context, callers, expected):
     others = sorted(name for path in paths for name in callers[path])
     if context.framework.name in others or not others:
         return ldflags_fix(context)
-    return (
-        "not from the lock: %s (pip install adds a BLAS of its own): build the environment again, "
-        "and check PYTHONPATH" % " and ".join(others)
-    )
+    # Folders of site-packages, as Python's path names them.
+    modules = [sys.modules[name] for name in others if name in sys.modules]
+    folders = [os.path.dirname(os.path.dirname(module.__file__)) for module in modules]
+    folders = [os.path.realpath(folder) for folder in folders]
+    fix = variables.without("PYTHONPATH", *folders) or repair.fix(context.expectation)
+    return "not from the lock: %s, with a BLAS of its own:\n%s" % (" and ".join(others), fix)
 
 
 def _is_expected(path, expected):

@@ -10,10 +10,10 @@ import shlex
 from verify.blas import bindings, library
 from verify.blas import operations as blas_operations
 from verify.core import native
-from verify.core.config_files import config_file
-from verify.core.fixes import compiler_fix, ldflags_fix, numpy_fix
-from verify.core.framework import is_installed
+from verify.core.fixes import compiler_fix, ldflags_fix, library_fix, numpy_fix
+from verify.core.packages import is_installed
 from verify.core.report import failed, passed, skipped
+from verify.core.variables import loader_fix
 
 NAME = "serving library"
 
@@ -25,12 +25,7 @@ def check_ldflags(context):
     if context.is_baseline:
         if not value:
             return passed(name, "empty, as expected of the baseline")
-        return failed(
-            name,
-            "this is not the baseline: %r" % value,
-            "remove blas.ldflags from %s and from %s"
-            % (context.framework.flags_variable, config_file(context)),
-        )
+        return failed(name, "this is not the baseline: %r" % value, ldflags_fix(context))
     if not value:
         return failed(name, "empty: matrix products go through NumPy", ldflags_fix(context))
     try:
@@ -83,11 +78,13 @@ def check(context):
         detail += ", through NumPy"
     detail += _others(context)
     if len(libraries) > 1:
-        return failed(NAME, "more than one: " + detail, _fix(context))
+        fix = loader_fix(paths) or library_fix(context)
+        return failed(NAME, "more than one: " + detail, fix)
     if context.expectation:
         return _as_expected(context, libraries[0], through_numpy, detail)
     if libraries[0].name == library.UNKNOWN:
-        return failed(NAME, detail + ": not known as a library with fast kernels", _fix(context))
+        detail += ": not known as a library with fast kernels"
+        return failed(NAME, detail, library_fix(context))
     if through_numpy:
         return failed(NAME, detail, ldflags_fix(context))
     return passed(NAME, detail)
@@ -107,7 +104,7 @@ def check_numpy(context):
     detail = " and ".join(library.describe(item) for item in libraries) + _others(context)
     if libraries[0].name == library.UNKNOWN:
         detail += ": not known as a library with fast kernels"
-        return failed(NAME, detail, _loader_fix(context) or numpy_fix())
+        return failed(NAME, detail, library_fix(context))
     return passed(NAME, detail)
 
 
@@ -133,13 +130,13 @@ def _as_expected(context, serving, through_numpy, detail):
     if blas is None:
         if through_numpy:
             return passed(NAME, detail)
-        return failed(NAME, "this is not the baseline: " + detail, _fix(context))
+        return failed(NAME, "this is not the baseline: " + detail, library_fix(context))
     base = os.path.basename(serving.path)
     is_file = any(fnmatch.fnmatch(base, pattern) for pattern in blas["libraries"])
     if is_file and serving.name == blas["name"] and not through_numpy:
         return passed(NAME, detail)
     expected = "%s (%s)" % (blas["name"], ", ".join(blas["libraries"]))
-    return failed(NAME, "expected %s; found %s" % (expected, detail), _fix(context))
+    return failed(NAME, "expected %s; found %s" % (expected, detail), library_fix(context))
 
 
 def _others(context):
@@ -149,33 +146,4 @@ def _others(context):
         for package in ("numpy", "scipy")
         for path in _libraries(package)
         if path != context.serving.path
-    )
-
-
-def _loader_fix(context):
-    """Return how to undo a variable of the loader's that leads to the library, or None."""
-    preload = os.environ.get("LD_PRELOAD")
-    if preload:
-        return "LD_PRELOAD comes before every other library: remove %s from it" % preload
-    search = os.environ.get("LD_LIBRARY_PATH")
-    if search and context.serving and _below(context.serving.path, search):
-        return "LD_LIBRARY_PATH leads to %s: remove its folder from it" % context.serving.path
-    return None
-
-
-def _fix(context):
-    fix = _loader_fix(context)
-    if fix:
-        return fix
-    if context.has_ldflags and not context.expectation:
-        flags = context.framework.flag("blas.ldflags")
-        return "the flags %r lead to it; %s" % (flags, ldflags_fix(context))
-    return ldflags_fix(context)
-
-
-def _below(path, folders):
-    return any(
-        os.path.dirname(path) == os.path.realpath(folder)
-        for folder in folders.split(os.pathsep)
-        if folder
     )

@@ -10,7 +10,7 @@ from verify.blas import kernels, library, peak
 from verify.blas import operations as blas_operations
 from verify.core import machine, progress
 from verify.core.clock import monotonic, until_steady
-from verify.core.fixes import ldflags_fix, numpy_fix
+from verify.core.fixes import library_fix
 from verify.core.report import failed, passed, skipped, timing
 
 CHECK_BLAS_CALLS = 10
@@ -224,9 +224,7 @@ def check_speed(context, dtype):
         return failed(
             name,
             detail + ", less than %.0f %%" % (100 * LEAST_SHARE),
-            kernels.fix_if_slower(context.serving)
-            or "this library is slow on this processor: "
-            + (numpy_fix() if context.framework.name == "numpy" else ldflags_fix(context)),
+            kernels.fix_if_slower(context.serving) or library_fix(context),
         )
     if alone < GOOD_SHARE:
         detail += " (a good library reaches %.0f %%)" % (100 * GOOD_SHARE)

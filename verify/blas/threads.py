@@ -7,6 +7,7 @@ import os
 
 from verify.blas import bindings
 from verify.core import machine, process
+from verify.core.fixes import library_fix
 from verify.core.report import failed, passed, skipped
 
 NAME = "threads"
@@ -40,20 +41,19 @@ def check(context):
         return failed(
             NAME,
             "the library uses %d where %s" % (serving.threads, reason),
-            "export %s=%d" % (VARIABLES.get(serving.name, EVERY_VARIABLE[-1:])[0], counts[0]),
+            "set this before Python starts:\nexport %s=%d"
+            % (VARIABLES.get(serving.name, EVERY_VARIABLE[-1:])[0], counts[0]),
         )
     alone = measure(context, 1)
     if not isinstance(alone, dict):
-        return failed(
-            NAME, alone, "load the library by itself to see the whole error, or use another one"
-        )
+        return failed(NAME, alone, library_fix(context))
     others = 1 - alone["own"] / alone["cpu"]
     if others > OTHERS_AT_MOST:
         return failed(
             NAME,
-            "with one thread requested, other threads do %.0f %% of the work" % (100 * others),
-            "this build of the library ignores %s: use another one"
-            % " or ".join(VARIABLES.get(serving.name, EVERY_VARIABLE)),
+            "with one thread requested, by %s, other threads do %.0f %% of the work"
+            % (VARIABLES.get(serving.name, EVERY_VARIABLE)[0], 100 * others),
+            library_fix(context),
         )
     plural = "" if serving.threads == 1 else "s"
     count = "%d thread%s" % (serving.threads, plural) if serving.threads else "number unknown"

@@ -6,13 +6,12 @@ import os
 import sys
 import warnings
 
-from verify.core import progress
+from verify.core import progress, repair
 from verify.core.report import failed, passed
 
 NAME = "accelerator"
 PACKAGE = "theano-stacks"
 VARIABLE = "THEANO_STACKS_QUICK"
-REPAIR = "build the environment again: ./invoke build --repair with its --variant"
 STATES = 3
 # Nodes in the step of the gradient below; Theano 0.8.2 and 1.0.5 as they are have 126.
 NODES = 66
@@ -27,23 +26,24 @@ def check(context):
     """Check that the accelerator acts: on a gradient, and on a second compilation."""
     if os.environ.get(VARIABLE) == "0":
         return failed(NAME, "%s=0 leaves Theano as it is" % VARIABLE, "unset %s" % VARIABLE)
+    fix = repair.fix(context.expectation)
     names = ["compiler", "ops", "scan", "cache"]
     if context.framework.version.startswith("0.8."):
         names.append("replaced")
     missing = [name for name in names if "theano_stacks_" + name not in sys.modules]
     if missing:
         text = ", ".join("theano_stacks_" + name for name in missing)
-        return failed(NAME, "not in force: " + text, REPAIR)
+        return failed(NAME, "not in force: " + text, fix)
     if "replaced" in names and not _keeps_replaced_scans_out():
-        return failed(NAME, "replaced scans may come back into the graph", REPAIR)
+        return failed(NAME, "replaced scans may come back into the graph", fix)
     if not _has_c_code():
-        return failed(NAME, "indexing by arrays has no C code", REPAIR)
+        return failed(NAME, "indexing by arrays has no C code", fix)
     progress.note("a gradient of a scan, and a function compiled twice")
     nodes = _gradient_nodes(context.framework)
     if nodes > NODES:
         detail = "the gradient of a scan has %d nodes instead of %d" % (nodes, NODES)
-        return failed(NAME, detail, REPAIR)
-    return _stored(context.framework, nodes)
+        return failed(NAME, detail, fix)
+    return _stored(context.framework, nodes, fix)
 
 
 def _keeps_replaced_scans_out():
@@ -83,7 +83,7 @@ def _gradient_nodes(framework):
     return len(io_toposort(scans[-1].op.inputs, scans[-1].op.outputs))
 
 
-def _stored(framework, nodes):
+def _stored(framework, nodes, fix):
     import theano_stacks_cache
 
     hits = theano_stacks_cache.found["hits"]
@@ -94,9 +94,9 @@ def _stored(framework, nodes):
         values.append(function([0.0, 1.0, 2.0]).tolist())
     if values != [[0.0, 7.0, 14.0]] * 2:
         detail = "wrong numbers from a stored graph: %s, then %s" % tuple(values)
-        return failed(NAME, detail, REPAIR)
+        return failed(NAME, detail, fix)
     if theano_stacks_cache.found["hits"] == hits:
         detail = "a graph was not found again when it was compiled a second time"
-        return failed(NAME, detail, "let only yourself write to the compile folder (chmod go-w)")
+        return failed(NAME, detail, fix)
     detail = "graphs are stored; the gradient of a scan has %d nodes" % nodes
     return passed(NAME, detail)

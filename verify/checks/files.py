@@ -5,10 +5,9 @@ This imports neither NumPy nor the framework, because their files may be damaged
 
 from __future__ import absolute_import, division, print_function
 
-import os
 import sys
 
-from verify.core import manifest, process, user_files
+from verify.core import manifest, repair, user_files
 from verify.core.report import failed, passed, skipped
 
 NAME = "files"
@@ -27,7 +26,7 @@ def check_prefix(prefix, expectation, full=False):
     expectation: the builder's, or None if it is damaged. full: also read the files that have not
     changed since they were last read.
     """
-    fix = repair(expectation)
+    fix = repair.fix(expectation)
     try:
         comparison = manifest.compare(prefix, full)
     except manifest.ManifestError as error:
@@ -50,16 +49,6 @@ def locked_versions(expectation):
     """Return {name: version} of the locked packages; none without an expectation."""
     packages = expectation["packages"] if expectation else []
     return {package["name"]: package["version"] for package in packages}
-
-
-def repair(expectation):
-    """Return how to put an environment's files back."""
-    if not os.path.exists(os.path.join(os.path.dirname(process.SUITE), "invoke")):
-        return "start a new container from the image, by its digest"
-    names = (
-        (expectation["variant"], expectation["framework"]) if expectation else ("NAME", "FRAMEWORK")
-    )
-    return "./invoke build --variant %s --framework %s --repair" % names
 
 
 def _line(path, problem):

@@ -2,7 +2,7 @@
 
 from __future__ import absolute_import, division, print_function
 
-from verify.core.config_files import config_file
+from verify.core.fixes import undo_fix
 from verify.core.report import failed, passed, skipped
 
 NAME = "known faults"
@@ -19,10 +19,5 @@ def check(context):
     flag = framework.spelled(framework.amdlibm_flag)
     fault = "%s cannot compile exp, log and sin with %s=True (seen in %s)" % (name, flag, version)
     if framework.flag(framework.amdlibm_flag):
-        return failed(
-            NAME,
-            fault,
-            "remove %s from %s and from %s"
-            % (flag, framework.flags_variable, config_file(context)),
-        )
+        return failed(NAME, fault, undo_fix(context, framework.amdlibm_flag))
     return passed(NAME, "%s is off: %s" % (flag, fault))

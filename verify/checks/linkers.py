@@ -5,8 +5,9 @@ from __future__ import absolute_import, division, print_function
 import json
 import os
 
-from verify.core import process, progress
-from verify.core.framework import is_installed
+from verify.core import packages, process, progress, repair
+from verify.core.fixes import setting_fix
+from verify.core.packages import is_installed
 from verify.core.report import failed, passed, timing
 
 NAME = "linkers"
@@ -37,8 +38,8 @@ def measure(context):
             results[linker] = result = json.loads(done.output.strip().splitlines()[-1])
         except (ValueError, IndexError):
             output = "it ran for %d s" % LIMIT if done.timed_out else done.output.strip()
-            fix = "the end of its output: %s" % output[-1000:]
-            return failed(NAME, "linker=%s fails" % linker, fix), timings
+            detail = "linker=%s fails: %s" % (linker, output[-1000:])
+            return failed(NAME, detail, _fix(context, module)), timings
         timings += [
             timing("model, %s: compile and first call" % linker, "s", [result["compile"]]),
             timing("model, %s: step" % linker, "ns", [1e9 * step for step in result["step"]]),
@@ -47,12 +48,22 @@ def measure(context):
     values = [(linker, results[linker]["value"]) for linker in sorted(results)]
     if not all(_are_close(value, values[0][1]) for _, value in values):
         shown = ", ".join("%s %r" % each for each in values)
-        fix = "set the linker whose value is right: linker=NAME in " + context.framework.rc_file
+        fix = setting_fix(context, "linker", "cvm")
         return failed(NAME, "their values differ: " + shown, fix), timings
     detail = " and ".join(sorted(results)) + " compute the same value"
     if missing:
         detail += "; not installed: " + ", ".join(missing)
     return passed(NAME, detail), timings
+
+
+def _fix(context, module):
+    """Return how to make a linker work that needs a module, or nothing but the framework."""
+    if context.expectation:
+        return repair.fix(context.expectation)
+    return "install it again:\n%s %s" % (
+        packages.pip_command(again=True),
+        module or context.framework.name,
+    )
 
 
 def _are_close(value, other):

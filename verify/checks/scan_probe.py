@@ -22,5 +22,5 @@ def main(argv):
     try:
         check = scan.check(Context(frameworks.load(name), None, None, user_flags))
     except Exception as error:
-        check = failed(scan.NAME, explain(error), scan.DEBUG)
+        check = failed(scan.NAME, explain(error), scan.debug_fix(name, user_flags))
     print(json.dumps(check))

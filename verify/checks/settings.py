@@ -4,8 +4,8 @@ from __future__ import absolute_import, division, print_function
 
 import re
 
-from verify.core.config_files import config_lines, section_of, source_of
-from verify.core.fixes import compiler_fix
+from verify.core.config_files import source_of
+from verify.core.fixes import compiler_fix, own_fix, undo_fix
 from verify.core.report import failed, passed
 from verify.core.text import text
 
@@ -28,7 +28,7 @@ def check(context):
         value = context.framework.flag(flag)
         if value is not None and str(value) in slow:
             faults.append("%s=%s turns off compiled code or optimisation" % (flag, value))
-            fixes.append(source_and_fix(context, flag)[1])
+            fixes.append(undo_fix(context, flag))
     if not context.framework.flag("cxx"):
         faults.append("cxx is empty: nothing can be compiled")
         fixes.append(compiler_fix(context))
@@ -49,27 +49,15 @@ def _compare(context):
         if flag == "device" and text(value) == context.requested_device:
             continue
         if _normal(value) != _normal(flags[flag]):
-            source, fix = source_and_fix(context, flag, flags[flag])
+            source = source_of(context, flag)[0] or "nothing sets it"
             faults.append(
                 "%s is %s, not %s (%s)" % (flag, text(value) or "empty", flags[flag], source)
             )
-            fixes.append(fix)
+            fix = own_fix(context, flag)
+            fixes += [fix] if fix not in fixes else []
     if faults:
         return failed(NAME, "; ".join(faults), "\n".join(fixes))
     return passed(NAME, "%d in force" % len(flags))
-
-
-def source_and_fix(context, flag, expected=None):
-    """Return (what sets a flag, how to remove that, or to set the expected value there)."""
-    source, value = source_of(context, flag)
-    if source is None:
-        return ("nothing sets it", "activate the environment, which has its own configuration file")
-    if source == context.framework.flags_variable:
-        return source, "remove %s=%s from %s" % (context.framework.spelled(flag), value, source)
-    if expected is None:
-        lines = config_lines(*section_of(flag), value=value)
-        return source, "remove from %s:\n%s" % (source, lines)
-    return source, "in %s, put %s = %s" % (source, section_of(flag)[1], expected)
 
 
 def in_force(context):

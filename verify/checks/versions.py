@@ -9,6 +9,7 @@ import os
 import platform
 import sys
 
+from verify.core import repair
 from verify.core.report import failed, passed, skipped
 from verify.core.user_files import normal
 
@@ -33,7 +34,7 @@ def check(context):
     modules = [package for package in expectation["packages"] if package.get("module")]
     faults += ["%s is missing" % p["name"] for p in modules if not _versions(p)]
     if faults:
-        return failed(NAME, "; ".join(faults), "build the environment again from its lock")
+        return failed(NAME, "; ".join(faults), repair.fix(expectation))
     detail = "%d as locked" % right
     return passed(NAME, detail + (", %d without a version" % unknown if unknown else ""))
 

@@ -33,21 +33,28 @@ def section_of(flag):
     return tuple(flag.split(".", 1)) if "." in flag else ("global", flag)
 
 
-def source_of(context, flag):
-    """Return (source, value) of the last source that sets a flag, or (None, None).
+def sources_of(context, flag):
+    """Yield (source, value) of what a person has set a flag by, the one that wins first.
 
-    The flags variable comes after the configuration files, and these in their order.
+    The flags variable comes after the configuration files, and these in their order. The file of an
+    environment is its builder's.
     """
     value = flags_of(context.user_flags).get(flag)
     if value is not None:
-        return context.framework.flags_variable, text(value)
+        yield context.framework.flags_variable, text(value)
     paths = os.environ.get(context.framework.rc_variable, context.framework.rc_file)
-    for path in reversed(paths.split(os.pathsep)):
-        section, option = section_of(flag)
-        value = options_of(os.path.expanduser(path)).get((section, option.lower()))
-        if value is not None:
-            return text(path), value
-    return None, None
+    section, option = section_of(flag)
+    for name in reversed(paths.split(os.pathsep)):
+        path = os.path.expanduser(name)
+        value = options_of(path).get((section, option.lower()))
+        is_own = os.path.isdir(os.path.join(os.path.dirname(path), "theano-stacks"))
+        if value is not None and not is_own:
+            yield text(name), value
+
+
+def source_of(context, flag):
+    """Return (source, value) of what a person has set a flag by, or (None, None)."""
+    return next(sources_of(context, flag), (None, None))
 
 
 def flags_of(variable):

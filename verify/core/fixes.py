@@ -7,9 +7,8 @@ import importlib
 import os
 import re
 import sys
-import sysconfig
 
-from verify.core import process
+from verify.core import packages, process, repair, variables
 from verify.core.config_files import (
     config_file,
     config_lines,
@@ -17,12 +16,8 @@ from verify.core.config_files import (
     options_of,
     section_of,
     sections_of,
-    source_of,
+    sources_of,
 )
-from verify.core.framework import is_installed
-
-# Python 2 has it elsewhere.
-quote = importlib.import_module("pipes" if str is bytes else "shlex").quote
 
 # Link names, in order of preference.
 LIBRARIES = ("openblas", "mkl_rt", "blis", "flexiblas")
@@ -43,11 +38,8 @@ def cause(text):
     return re.sub(r"\S*/m?[0-9a-f]{32,}\.so: ", "", line)[:240]
 
 
-def setting_fix(context, flag, value, back=False):
-    """Return how to give a flag a value: what to remove, and the line for the file that wins.
-
-    back: the value is the environment's own.
-    """
+def setting_fix(context, flag, value):
+    """Return how to give a flag a value: what to remove, and the line for the file that wins."""
     removed = _removed(context, flag)
     before = "%s, then " % removed if removed else ""
     section, option = section_of(flag)
@@ -55,12 +47,11 @@ def setting_fix(context, flag, value, back=False):
     if (section, option.lower()) in options_of(os.path.expanduser(path)):
         return "%sin %s, put %s = %s" % (before, path, option, value)
     lines = config_lines(section, option, value)
-    what = "the environment's own setting back" if back else "these lines"
     if section in sections_of(os.path.expanduser(path)):
         # The frameworks do not read a file that has a section twice.
-        what, lines = "this line", lines.partition("\n")[2]
-        return "%sput %s into %s, below [%s]:\n%s" % (before, what, path, section, lines)
-    return "%sput %s into %s:\n%s" % (before, what, path, lines)
+        line = lines.partition("\n")[2]
+        return "%sput this line into %s, below [%s]:\n%s" % (before, path, section, line)
+    return "%sput these lines into %s:\n%s" % (before, path, lines)
 
 
 def _removed(context, flag):
@@ -71,20 +62,71 @@ def _removed(context, flag):
     return "remove %s from %s" % (framework.spelled(flag), framework.flags_variable)
 
 
+def undo_fix(context, flag, expected=None):
+    """Return how to undo what a person has set a flag to; None if no person has.
+
+    expected: the value to write into the configuration file that wins; None: remove the lines.
+    """
+    steps = []
+    for source, value in sources_of(context, flag):
+        section, option = section_of(flag)
+        if source == context.framework.flags_variable:
+            spelled = context.framework.spelled(flag)
+            steps.append("remove %s=%s from %s" % (spelled, value, source))
+        elif expected is not None:
+            steps.append("in %s, put %s = %s" % (source, option, expected))
+            break
+        else:
+            steps.append("remove from %s:\n%s" % (source, config_lines(section, option, value)))
+    return "\n".join(steps) or None
+
+
+def own_fix(context, flag):
+    """Return how to give a flag the value of the environment that the builder has made."""
+    own = context.expectation.get("flags", {}).get(flag)
+    return undo_fix(context, flag, own) or repair.fix(context.expectation)
+
+
+def flag_fix(context, flag, value):
+    """Return how to give a flag the environment's own value, or in a diagnosis `value`."""
+    return own_fix(context, flag) if context.expectation else setting_fix(context, flag, value)
+
+
+def without_flags(context, harmful):
+    """Return how to take options of the compiler out of gcc.cxxflags; None if they lack them.
+
+    harmful: the regular expression of an option.
+    """
+    words = str(context.framework.flag("gcc.cxxflags") or "").split()
+    kept = [word for word in words if not re.match("(?:%s)$" % harmful, word)]
+    if kept == words:
+        return None
+    return flag_fix(context, "gcc.cxxflags", " ".join(kept))
+
+
 def ldflags_fix(context):
-    """Return how to link the framework with a fast BLAS on this machine."""
-    own = (context.expectation or {}).get("blas")
-    if own:
-        removed = _removed(context, "blas.ldflags")
-        return removed or setting_fix(context, "blas.ldflags", own["ldflags"], back=True)
+    """Return how to link the framework with a fast BLAS on this machine; a baseline with none."""
+    if context.expectation:
+        return own_fix(context, "blas.ldflags")
     value = blas_link_flags()
     fix = setting_fix(context, "blas.ldflags", value or "-lopenblas")
     if value:
         return fix
-    return (
-        "there is no BLAS to link with: install OpenBLAS (Debian, Ubuntu: libopenblas-dev; "
-        "Fedora: openblas-devel; conda: openblas), then " + fix
-    )
+    command = packages.system_command("libopenblas-dev", "openblas-devel", "openblas")
+    return "there is no BLAS to link with: install OpenBLAS%s\nthen %s" % (command, fix)
+
+
+def library_fix(context):
+    """Return how to have another library compute matrix products than the one that does."""
+    fix = variables.loader_fix([context.serving.path] if context.serving else [])
+    if fix:
+        return fix
+    if context.framework.name == "numpy":
+        return numpy_fix()
+    if context.has_ldflags and not context.expectation:
+        flags = context.framework.flag("blas.ldflags")
+        return "the flags %r lead to it; %s" % (flags, ldflags_fix(context))
+    return ldflags_fix(context)
 
 
 def numpy_fix():
@@ -98,38 +140,22 @@ def numpy_fix():
     # Also in a conda environment NumPy may be pip's.
     if glob.glob(os.path.join(sys.prefix, "conda-meta", "numpy-*.json")):
         return "take OpenBLAS for NumPy:\nconda install 'libblas=*=*openblas'"
-    python, version = quote(sys.executable), numpy.__version__
-    if is_installed("pip"):
-        command = "%s -m pip install --force-reinstall" % python
-    else:
-        # As `uv venv` makes environments.
-        command = "uv pip install --python %s --reinstall" % python
-    if _is_managed():
-        # Whoever installed this NumPy has said so, too.
-        command += " --break-system-packages"
     return "install NumPy's wheel, which has OpenBLAS in it:\n%s%s" % (
-        command,
-        " --no-deps --only-binary numpy numpy==%s" % version,
+        packages.pip_command(again=True),
+        " --no-deps --only-binary numpy numpy==%s" % numpy.__version__,
     )
-
-
-def _is_managed():
-    """Return whether pip and uv refuse to write into this Python (PEP 668)."""
-    if sys.prefix != getattr(sys, "base_prefix", sys.prefix):
-        return False
-    return os.path.exists(os.path.join(sysconfig.get_path("stdlib"), "EXTERNALLY-MANAGED"))
 
 
 def compiler_fix(context):
     """Return how to give the framework a C++ compiler."""
-    if "cxx" in flags_of(context.user_flags):
-        return "remove cxx= from %s" % context.framework.flags_variable
-    source, value = source_of(context, "cxx")
-    if value == "":
-        return "remove from %s:\n%s" % (source, config_lines("global", "cxx", value))
-    return "install a C++ compiler (Debian, Ubuntu: g++), or " + setting_fix(
-        context, "cxx", "/usr/bin/g++"
-    )
+    if context.expectation:
+        return own_fix(context, "cxx")
+    steps = [undo_fix(context, "cxx")]
+    if not packages.program("g++"):
+        command = packages.system_command("g++", "gcc-c++", "gxx")
+        steps.append("install a C++ compiler" + command)
+    steps = [step for step in steps if step]
+    return "\n".join(steps) or setting_fix(context, "cxx", packages.program("g++"))
 
 
 def blas_link_flags():

@@ -4,11 +4,11 @@ from __future__ import absolute_import, division, print_function
 
 import importlib
 import os
-import pkgutil
 import sys
 
-PY2 = sys.version_info[0] == 2
-if not PY2:
+from verify.core.packages import is_installed, supported_fix
+
+if sys.version_info[0] > 2:
     from importlib.util import cache_from_source, find_spec
 
 MODULES = ("pytensor", "aesara", "theano")
@@ -172,7 +172,7 @@ def load(requested=None):
         try:
             return LoadedFramework(importlib.import_module(name))
         except Exception as error:
-            failures.append("%s: %s: %s" % (name, type(error).__name__, error))
+            failures.append((name, "%s: %s: %s" % (name, type(error).__name__, error)))
             if "blas_opt_info" in str(error):
                 raise FrameworkError(
                     "import of %s fails: %s: it needs the name of a BLAS, which this NumPy lacks"
@@ -181,8 +181,8 @@ def load(requested=None):
                 )
     if failures:
         raise FrameworkError(
-            "import fails: " + "; ".join(failures),
-            "install the versions of NumPy and Python that this framework supports",
+            "import fails: " + "; ".join(text for _, text in failures),
+            supported_fix(failures[0][0]),
         )
     raise NotInstalledError(
         "this Python has no %s" % (requested or "Theano, Aesara, PyTensor or NumPy"),
@@ -197,11 +197,6 @@ def _first_module(*names):
         except ImportError:
             pass
     return importlib.import_module(names[-1])
-
-
-def is_installed(name):
-    """Return whether a module of that name is installed, without running it."""
-    return pkgutil.find_loader(name) is not None if PY2 else find_spec(name) is not None
 
 
 def use_compile_folder(folder, names=MODULES):

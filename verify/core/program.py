@@ -8,6 +8,7 @@ import sys
 
 from verify.core import expectation as expectations
 from verify.core import framework as frameworks
+from verify.core import progress
 
 CANNOT_RUN, INTERRUPTED = 2, 130
 
@@ -21,7 +22,7 @@ def exit_status(name, run, arguments):
     try:
         return run(arguments)
     except KeyboardInterrupt:
-        sys.stderr.write("interrupted\n")
+        progress.interrupted()
         return INTERRUPTED
     except frameworks.FrameworkError as error:
         return cannot_run(name, error, error.fix)

@@ -11,6 +11,8 @@ CLEAR = "\r\033[K"
 
 # The pipe to the supervisor (watch.py), which gets each line too; None without a supervisor.
 supervisor = None
+# Whether the suite itself says that it was interrupted; the builder says so of all that it runs.
+says_interrupted = True
 
 
 def begin():
@@ -34,6 +36,20 @@ def log(message):
     end()
     sys.stderr.write(message + "\n")
     sys.stderr.flush()
+
+
+def interrupted(step=""):
+    """Say that a person has interrupted, and at which step if the process had to be killed.
+
+    A supervisor says it for its process.
+    """
+    if supervisor is not None:
+        os.write(supervisor, b"\n")
+        return
+    end()
+    if says_interrupted:
+        sys.stderr.write("interrupted%s\n" % (step and ", while " + step))
+        sys.stderr.flush()
 
 
 def end():

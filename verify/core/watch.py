@@ -26,8 +26,8 @@ LIMIT = 1200
 # The limit is counted in parts: if all processes were suspended for a while, only one part is lost.
 PARTS = 20
 # Seconds for an interrupted suite to end by itself: after ctrl-C, which reaches it as well, and
-# after a signal of the supervisor's.
-FIRST_GRACE, SECOND_GRACE = 1.0, 10.0
+# after a signal of the supervisor's. A person waits less than a second for the end.
+FIRST_GRACE, SECOND_GRACE = 0.3, 0.5
 ENDING = ("SIGTERM", "SIGHUP")
 
 
@@ -167,7 +167,7 @@ class _Supervisor(object):
             while signals:
                 number = signals.pop(0)
                 if number == signal.SIGINT:
-                    return self.interrupt()
+                    return self.interrupt(steps)
                 if number != signal.SIGCHLD:
                     self.kill()
                     return -number
@@ -178,6 +178,8 @@ class _Supervisor(object):
             pass
         if os.WIFSIGNALED(self.status):
             return self.report_death(os.WTERMSIG(self.status))
+        if os.WEXITSTATUS(self.status) == INTERRUPTED:
+            progress.interrupted()
         return os.WEXITSTATUS(self.status)
 
     def ended(self):
@@ -194,17 +196,19 @@ class _Supervisor(object):
             self.step = lines[-1].decode("utf-8", "replace")
         return bool(lines)
 
-    def interrupt(self):
-        """Let the child end by itself, or end it; return its exit status or INTERRUPTED."""
+    def interrupt(self, steps):
+        """Let the child end by itself, or end it, and say so; return INTERRUPTED."""
         if not self.ends_within(FIRST_GRACE):
             # The signal was not ctrl-C, which reaches both processes.
             os.kill(self.child, signal.SIGINT)
             if not self.ends_within(SECOND_GRACE):
                 self.kill()
-                progress.end()
-                sys.stderr.write("interrupted, while %s\n" % _printable(self.step))
-                return INTERRUPTED
-        return os.WEXITSTATUS(self.status) if os.WIFEXITED(self.status) else INTERRUPTED
+        # One that ends by itself has written an empty step.
+        while _readable([steps], 0) and self.read_step(steps):
+            pass
+        is_own_end = os.WIFEXITED(self.status) or not self.step
+        progress.interrupted("" if is_own_end else _printable(self.step))
+        return INTERRUPTED
 
     def ends_within(self, seconds):
         """Wait for the child to end; return whether it has."""

@@ -7,6 +7,9 @@ import ctypes
 import io
 import os
 import re
+import sys
+
+from verify.core.variables import quote
 
 # where: its name in Theano's flag `device`; peak: nominal float32 GFLOP/s, or None; is_cpu: whether
 # it is the host's own processor.
@@ -123,11 +126,23 @@ def _vendors():
 
 
 def _vendors_fix():
+    cache = os.environ.get("POCL_CACHE_DIR")
+    if cache and not _can_be_written(cache):
+        return "PoCL cannot write to POCL_CACHE_DIR: unset POCL_CACHE_DIR"
+    own = os.path.join(sys.prefix, "etc", "OpenCL", "vendors")
+    if os.path.isdir(own) and os.environ.get("OCL_ICD_VENDORS", own) != own:
+        return "this environment has an OpenCL of its own: export OCL_ICD_VENDORS=" + quote(own)
     return (
         "install an OpenCL (Debian, Ubuntu: pocl-opencl-icd for the processor; for a GPU that of "
-        "its vendor), and set OCL_ICD_VENDORS to the folder of its .icd file; PoCL needs a folder "
-        "that it can write to: POCL_CACHE_DIR"
+        "its vendor), and set OCL_ICD_VENDORS to the folder of its .icd file"
     )
+
+
+def _can_be_written(folder):
+    """Return whether a folder, or the nearest one above it that exists, can be written."""
+    while not os.path.lexists(folder):
+        folder = os.path.dirname(os.path.abspath(folder))
+    return os.path.isdir(folder) and os.access(folder, os.W_OK)
 
 
 def cuda_devices():

@@ -34,7 +34,7 @@ def check(context):
         NAME,
         "%s is off by %.4g ULP (%s); %.1f are allowed"
         % (library.detail, worst[0], worst[1], allowed),
-        libm.fix(library),
+        libm.fix(context, library),
     )
 
 

@@ -14,10 +14,12 @@ import sys
 import numpy
 
 from verify.blas import bindings, relocations
-from verify.checks import settings
-from verify.core.fixes import explain
+from verify.core import repair
+from verify.core.config_files import source_of
+from verify.core.fixes import compiler_fix, explain, own_fix, setting_fix, undo_fix, without_flags
 from verify.core.framework import AMDLIBM_FLAGS
 from verify.core.report import failed, passed, skipped
+from verify.core.variables import loader_fix
 from verify.elementwise import speed as elementwise_speed
 
 NAME = "libm"
@@ -27,7 +29,6 @@ COMPAT, AMDS, UNKNOWN = "amdlibm-compat", "AMD LibM", "unknown library"
 UNARY = ("exp", "log", "log2", "log10", "sin", "cos")
 ARRAYS = tuple(pattern % name for name in UNARY for pattern in ("amd_vrsa_%sf", "amd_vrda_%s"))
 ARRAYS += ("amd_vrsa_powf", "amd_vrsa_powxf")
-BUILD_AGAIN = "build the environment again"
 
 # name: COMPAT, AMDS or UNKNOWN.
 MathLibrary = collections.namedtuple("MathLibrary", "name detail path")
@@ -51,19 +52,19 @@ def check(context):
     if not is_expected(context):
         return skipped(NAME, "%s is off: exp and the like are the C library's" % flag)
     if not _is_on(context):
-        source, fix = settings.source_and_fix(context, flag, "True")
-        return failed(NAME, "%s is off (%s): no array function is called" % (flag, source), fix)
+        source = source_of(context, flag)[0] or "nothing sets it"
+        detail = "%s is off (%s): no array function is called" % (flag, source)
+        return failed(NAME, detail, own_fix(context, flag))
     try:
         _run(context, "exp")
     except Exception as error:
-        return failed(NAME, "exp does not compile: " + _reason(error), BUILD_AGAIN)
+        return failed(NAME, "exp does not compile: " + _reason(error), _fix(context))
     library = called(context)
     if library is None:
         return failed(
             NAME,
             "the compiled exp calls none of the array functions, though %s is on" % flag,
-            "remove the compile folder %s: its modules were made without the flag"
-            % context.framework.flag("compiledir"),
+            _fix(context),
         )
     return _as_expected(context, library)
 
@@ -106,9 +107,8 @@ def _as_expected(context, library):
         name = AMDS if "amdlibm" in packages else COMPAT
         folder = os.path.realpath(sys.prefix) + os.sep
         if library.name != name or not library.path.startswith(folder):
-            return failed(
-                NAME, "expected %s in %s; found %s" % (name, folder, detail), fix(library)
-            )
+            detail = "expected %s in %s; found %s" % (name, folder, detail)
+            return failed(NAME, detail, fix(context, library))
     return passed(NAME, detail)
 
 
@@ -131,8 +131,7 @@ def check_loops(context):
     return failed(
         LOOPS,
         "tanh calls %s" % (" and ".join(functions) or "the C library's function"),
-        "remove AMDLIBM_COMPAT_NO_SIMD and optimisation below -O3 from gcc.cxxflags, which are %r"
-        % context.framework.flag("gcc.cxxflags"),
+        without_flags(context, r"-DAMDLIBM_COMPAT_NO_SIMD(=\S*)?|-O[012sg]") or _fix(context),
     )
 
 
@@ -146,12 +145,16 @@ def _reason(error):
     return explain(error)
 
 
-def fix(library):
+def fix(context, library):
     """Return how to get rid of a MathLibrary that is not the environment's own, or is wrong."""
-    for variable in ("LD_PRELOAD", "LD_LIBRARY_PATH"):
-        value = os.environ.get(variable, "")
-        folder = os.path.dirname(library.path)
-        paths = [os.path.realpath(part) for part in value.replace(" ", ":").split(":") if part]
-        if library.path in paths or folder in paths:
-            return "%s leads to %s: remove it from there" % (variable, library.path)
-    return BUILD_AGAIN
+    return loader_fix([library.path]) or _fix(context)
+
+
+def _fix(context):
+    """Return how to have the environment's own files compiled and called."""
+    if not context.framework.flag("cxx"):
+        return compiler_fix(context)
+    if context.expectation:
+        return repair.fix(context.expectation)
+    flag = context.framework.amdlibm_flag
+    return undo_fix(context, flag) or setting_fix(context, flag, "False")

@@ -10,7 +10,6 @@ from __future__ import absolute_import, division, print_function
 
 import json
 import os
-import re
 
 from verify.core import fixes, native, process, progress
 from verify.core.report import failed, passed, skipped
@@ -122,8 +121,8 @@ def _result_of(started):
 
 
 def _fix(context):
+    harmful = r"-mno-vzeroupper|-fno-expensive-optimizations|-O[01s]"
     flags = str(context.framework.flag("gcc.cxxflags") or "")
-    culprits = re.findall(r"-mno-vzeroupper|-fno-expensive-optimizations|-O[01s]\b", flags)
-    if culprits:
-        return "remove %s from gcc.cxxflags, which are %r" % (" and ".join(culprits), flags)
-    return "add -fno-ipa-ra to gcc.cxxflags"
+    return fixes.without_flags(context, harmful) or fixes.flag_fix(
+        context, "gcc.cxxflags", (flags + " -fno-ipa-ra").strip()
+    )

@@ -170,9 +170,12 @@ def test_our_own_program_is_named_as_a_person_types_it(tmp_path: Path) -> None:
     folder = tmp_path / "1"
     folder.mkdir()
     program = f"{locking.OWN_PROGRAM}\nmain()".encode()
-    words = [b"python", b"-I", b"-c", program, b"/here", b"build"]
+    (tmp_path / "invoke").touch()
+    words = [b"python", b"-I", b"-c", program, bytes(tmp_path), b"build"]
     (folder / "cmdline").write_bytes(b"\0".join([*words, b"-v", b"a b"]) + b"\0")
     assert locking.command(folder) == "./invoke build -v 'a b'"
+    (tmp_path / "invoke").unlink()
+    assert locking.command(folder) == "theano-stacks build -v 'a b'"
     (folder / "cmdline").write_bytes(b"\0".join([b"x" * (locking.LONGEST + 1)]) + b"\0")
     assert locking.command(folder) == "x" * locking.LONGEST + " ..."
     assert locking.command(tmp_path / "2") == "it has ended"

@@ -7,6 +7,7 @@ import pytest
 
 from stacks.core import venv
 from stacks.core.disk import sha256_of
+from stacks.core.process import CommandError
 
 
 def test_a_lock_is_installed_once_for_each_content(
@@ -23,6 +24,24 @@ def test_a_lock_is_installed_once_for_each_content(
     assert commands[0][:3] == [sys.executable, "-m", "pip"] and commands[0][-2:] == ["-r", lock]
     assert "--require-hashes" in commands[0]
     assert capsys.readouterr().err.count("installing requirements-test.lock") == 2
+
+
+def test_what_pip_lacks_is_named_without_its_command(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    def fail(words: list[object]) -> None:
+        assert words[-4:] == ["--find-links", "/carried", "-r", tmp_path / "requirements-docs.lock"]
+        raise CommandError("pip install -r ...\nnoise\nERROR: no versions\nERROR: no furo")
+
+    monkeypatch.setattr(venv, "call", fail)
+    (tmp_path / "requirements-docs.lock").touch()
+    with pytest.raises(CommandError, match="pip could not install") as it:
+        venv.prepare_tools(
+            tmp_path, tmp_path / "requirements-docs.lock", options=["--find-links", "/carried"]
+        )
+    assert it.value.found == "ERROR: no versions\n            ERROR: no furo"
+    assert "without a network, ./invoke vendor" in str(it.value.fix)
+    assert not (tmp_path / "stamp-docs").exists()
 
 
 def test_a_venv_of_its_own_is_made_once_and_again_after_a_kill(

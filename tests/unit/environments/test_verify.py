@@ -85,6 +85,23 @@ def test_a_damaged_environment_is_not_started(
         assert json.loads(path.read_text())["checks"][0]["name"] == "files"
 
 
+def test_the_command_that_repairs_a_stack_names_its_file(
+    workspace: Workspace,
+    variant: Variant,
+    prefix: Path,
+    tmp_path: Path,
+    monkeypatch: pytest.MonkeyPatch,
+    capfd: pytest.CaptureFixture[str],
+) -> None:
+    monkeypatch.setenv("COLUMNS", "400")
+    (prefix / "bin/python").unlink()
+    stack = variant.model_copy(update={"file": tmp_path / "a model/stack.yaml"})
+    with pytest.raises(VerifyError, match="is damaged"):
+        verification.verify_variant(workspace, stack, prefix)
+    fix = f"fix: ./invoke build --variant '{tmp_path}/a model/stack.yaml' --repair\n"
+    assert fix in capfd.readouterr().out
+
+
 @pytest.mark.parametrize("status", [0, 1])
 def test_a_brief_verification_has_a_table_only_where_it_fails(
     status: int,

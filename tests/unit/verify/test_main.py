@@ -50,6 +50,8 @@ def test_the_suite_takes_ctrl_c_that_was_ignored_while_python_started(
 ) -> None:
     monkeypatch.setattr(sys, "dont_write_bytecode", True)
     main = importlib.import_module("verify.__main__").main
+    progress = importlib.import_module("verify.core.progress")
+    monkeypatch.setattr(progress, "says_interrupted", True)
     before = signal.signal(signal.SIGINT, signal.SIG_IGN)
     try:
         for name in ("", "1"):
@@ -59,5 +61,7 @@ def test_the_suite_takes_ctrl_c_that_was_ignored_while_python_started(
             expected = signal.default_int_handler if name else signal.SIG_IGN
             assert signal.getsignal(signal.SIGINT) is expected
             assert "THEANO_STACKS_INTERRUPT" not in os.environ
+            # The task that runs the suite says that it was interrupted.
+            assert progress.says_interrupted is not bool(name)
     finally:
         signal.signal(signal.SIGINT, before)

@@ -80,7 +80,7 @@ def test_a_library_without_better_kernels(tmp_path: Path) -> None:
 def test_a_variable_that_selects_slow_kernels_is_named(monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setenv("OPENBLAS_CORETYPE", "Haswell")
     assert kernels.check(context("openblas", "Haswell")).fix == (
-        "OPENBLAS_CORETYPE=Haswell selects these kernels: unset it"
+        "OPENBLAS_CORETYPE=Haswell selects these kernels:\nunset OPENBLAS_CORETYPE"
     )
 
 

@@ -6,6 +6,7 @@ from typing import Any
 import pytest
 
 from unit.helpers.suite import suite_module
+from unit.helpers.verification import context as unit_context
 
 numerics = suite_module("blas.numerics")
 operations = suite_module("blas.operations")
@@ -16,7 +17,7 @@ CASES = len(numerics.SHAPES) * len(numerics.LAYOUTS) ** 2 + len(numerics.SCALARS
 def context(error: str | None = None) -> SimpleNamespace:
     compiled = operations.CompiledOperation(None, error, False)
     known = {("Gemm", dtype): compiled for dtype in operations.DTYPES}
-    return SimpleNamespace(operations=known, products={})
+    return unit_context(operations=known, products={}, serving=None, has_ldflags=True)
 
 
 def test_all_cases_of_both_precisions_are_tried(monkeypatch: pytest.MonkeyPatch) -> None:
@@ -30,7 +31,7 @@ def test_the_first_wrong_case_is_named(monkeypatch: pytest.MonkeyPatch) -> None:
         numerics, "_error", lambda *given: "off by 1" if "strided" in given[-1][1] else None
     )
     check = numerics.check(context(), GEMM)
-    assert check.status == "fail"
+    assert check.status == "fail" and "[blas]\nldflags = " in check.fix
     assert check.detail == (
         "float64, 1 x 1 x 1, stored by rows and strided, alpha -1.3, beta 0.4: off by 1"
     )

@@ -8,6 +8,7 @@ import pytest
 
 accelerator = importlib.import_module("verify.checks.accelerator")
 
+EXPECTATION = {"accelerator": ["theano-stacks"], "variant": "v", "framework": "f"}
 PARTS = ("compiler", "ops", "scan", "cache", "replaced")
 
 
@@ -51,7 +52,7 @@ def context(monkeypatch: pytest.MonkeyPatch) -> SimpleNamespace:
         variable=lambda *_: Symbol(),
         function=function,
     )
-    return SimpleNamespace(framework=framework, expectation={"accelerator": ["theano-stacks"]})
+    return SimpleNamespace(framework=framework, expectation=EXPECTATION)
 
 
 def test_only_environments_that_have_it_are_checked() -> None:

@@ -1,12 +1,15 @@
 """Flags that a framework is known to break on."""
 
 import importlib
+from pathlib import Path
 from types import SimpleNamespace
+
+import pytest
 
 known_faults = importlib.import_module("verify.checks.known_faults")
 
 
-def context(name: str, value: bool = False) -> SimpleNamespace:
+def context(name: str, flags: str = "", value: bool = False) -> SimpleNamespace:
     framework = SimpleNamespace(
         name=name,
         amdlibm_flag="lib.amdlibm",
@@ -16,7 +19,7 @@ def context(name: str, value: bool = False) -> SimpleNamespace:
         spelled=lambda flag: flag.replace(".", "__"),
         flag={"lib.amdlibm": value}.get,
     )
-    return SimpleNamespace(framework=framework)
+    return SimpleNamespace(framework=framework, expectation=None, user_flags=flags)
 
 
 def test_a_framework_without_known_faults_is_skipped() -> None:
@@ -30,7 +33,14 @@ def test_a_flag_that_is_off_passes_with_the_fault_named() -> None:
     assert check.detail.startswith("lib__amdlibm is off: PyTensor cannot compile exp")
 
 
-def test_a_flag_that_breaks_the_framework_fails_with_its_spelling() -> None:
-    check = known_faults.check(context("pytensor", value=True))
+def test_a_flag_that_breaks_the_framework_fails_with_its_spelling(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setenv("PYTENSORRC", str(tmp_path / "rc"))
+    (tmp_path / "rc").write_text("[lib]\namdlibm = True\n")
+    check = known_faults.check(context("pytensor", "lib__amdlibm=True", value=True))
     assert check.status == "fail"
-    assert check.fix == "remove lib__amdlibm from PYTENSOR_FLAGS and from ~/.pytensorrc"
+    assert check.fix == (
+        "remove lib__amdlibm=True from PYTENSOR_FLAGS\n"
+        f"remove from {tmp_path}/rc:\n[lib]\namdlibm = True"
+    )

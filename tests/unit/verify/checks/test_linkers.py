@@ -9,8 +9,11 @@ from typing import Any
 import pytest
 
 linkers = importlib.import_module("verify.checks.linkers")
-FRAMEWORK = SimpleNamespace(name="pytensor", flags_variable="PYTENSOR_FLAGS", rc_file="~/.rc")
-CONTEXT = SimpleNamespace(framework=FRAMEWORK, folder="/compiled")
+FRAMEWORK = SimpleNamespace(
+    name="pytensor", flags_variable="PYTENSOR_FLAGS", rc_variable="PYTENSORRC", rc_file="~/.rc"
+)
+DETAIL = "linker=numba fails: Traceback\nImportError: no LLVM"
+CONTEXT = SimpleNamespace(framework=FRAMEWORK, folder="/compiled", expectation=None, user_flags="")
 
 
 @pytest.fixture
@@ -53,6 +56,7 @@ def test_linkers_that_differ_fail_with_both_values(outputs: dict[str, str]) -> N
     check, timings = linkers.measure(CONTEXT)
     assert (check.status, len(timings)) == ("fail", 6)
     assert check.detail == "their values differ: cvm -1.5, numba -1.6"
+    assert check.fix == "put these lines into ~/.rc:\n[global]\nlinker = cvm"
 
 
 @pytest.mark.parametrize(
@@ -77,5 +81,5 @@ def test_values_may_differ_by_rounding_alone(
 def test_a_linker_that_breaks_fails_with_the_end_of_its_output(outputs: dict[str, str]) -> None:
     outputs["numba"] = "Traceback\nImportError: no LLVM"
     check, timings = linkers.measure(CONTEXT)
-    assert (check.status, check.detail, len(timings)) == ("fail", "linker=numba fails", 3)
-    assert check.fix.endswith("ImportError: no LLVM")
+    assert (check.status, check.detail, len(timings)) == ("fail", DETAIL, 3)
+    assert check.fix.startswith("install it again:\n") and check.fix.endswith(" numba")

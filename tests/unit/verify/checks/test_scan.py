@@ -58,3 +58,4 @@ def test_a_process_without_a_result_fails_the_check(
     check = result(context, monkeypatch, script, 1 if "tail" in script else 60)
     assert check.status == "fail"
     assert check.detail == f"its process failed: {reason}"
+    assert check.fix.endswith('/verify scan-probe theano "$(mktemp -d)" cxx=')

@@ -10,15 +10,15 @@ from unit.helpers.verification import context
 settings = importlib.import_module("verify.checks.settings")
 
 
-def test_a_setting_without_a_source_needs_the_environment_activated(
+def test_a_setting_without_a_source_needs_the_environment_repaired(
     tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     monkeypatch.setenv("THEANORC", str(tmp_path / "none"))
-    expectation = {"flags": {"blas.ldflags": "-lopenblas"}}
+    expectation = {"variant": "v", "framework": "f", "flags": {"blas.ldflags": "-lopenblas"}}
     check = settings.check(context(expectation=expectation))
     assert check.status == "fail"
     assert check.detail == "blas.ldflags is empty, not -lopenblas (nothing sets it)"
-    assert "activate the environment" in check.fix
+    assert check.fix == "./invoke build --variant v --framework f --repair"
 
 
 def test_a_flag_that_turns_compiled_code_off_fails_a_diagnosis(
@@ -39,6 +39,7 @@ def test_a_setting_of_a_configuration_file_is_removed_from_there(
     monkeypatch.setenv("THEANORC", str(path))
     slow = context()
     slow.framework.flag = {"optimizer": None, "mode": "Mode", "linker": "py", "cxx": ""}.get
+    monkeypatch.setenv("PATH", str(tmp_path))
     path.write_text("[global]\nlinker = py\n")
     check = settings.check(slow)
     assert check.detail == (

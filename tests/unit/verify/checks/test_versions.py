@@ -31,6 +31,8 @@ def installed(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
 def expectation(*packages: dict[str, str], version: str = "1.0.5") -> dict[str, Any]:
     return {
         "python": platform.python_version(),
+        "variant": "v",
+        "framework": "f",
         "module": "theano",
         "version": version,
         "packages": [{"name": "python", "version": "ignored"}, *packages],
@@ -64,7 +66,7 @@ def test_other_versions_than_the_locked_ones_fail() -> None:
     assert check.detail == (
         "theano 1.0.5, locked: 0.8.2; some-dist 1.2.3+cpu, locked: 9; another 2.0, locked: 1.0"
     )
-    assert check.fix == "build the environment again from its lock"
+    assert check.fix == "./invoke build --variant v --framework f --repair"
 
 
 @pytest.mark.parametrize("module", ["va_missing", "va_plain"])

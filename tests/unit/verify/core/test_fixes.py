@@ -2,6 +2,7 @@
 
 import importlib
 import sys
+from collections.abc import Callable
 from pathlib import Path
 from types import SimpleNamespace
 
@@ -10,6 +11,23 @@ import pytest
 from unit.helpers.verification import context
 
 fixes = importlib.import_module("verify.core.fixes")
+
+
+OWN = {"variant": "mkl", "framework": "theano-1.0.5", "flags": {"blas.ldflags": "-lmkl_rt"}}
+
+
+@pytest.fixture
+def programs(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Callable[..., None]:
+    """Give the function that has nothing but these programs on PATH."""
+
+    def have(*names: str) -> None:
+        folder = tmp_path / "-".join(names)
+        folder.mkdir()
+        for name in names:
+            (folder / name).touch(0o755)
+        monkeypatch.setenv("PATH", str(folder))
+
+    return have
 
 
 @pytest.fixture
@@ -58,10 +76,14 @@ def test_a_library_of_the_system_is_linked_by_name(
     assert fixes.blas_link_flags() == flag
 
 
-def test_without_any_library_the_fix_names_the_package_to_install(no_library: None) -> None:
-    fix = fixes.ldflags_fix(context())
-    assert "libopenblas-dev" in fix
-    assert fix.endswith("put these lines into ~/.theanorc:\n[blas]\nldflags = -lopenblas")
+def test_without_any_library_the_fix_installs_one(
+    programs: Callable[..., None], no_library: None
+) -> None:
+    programs("apt")
+    assert fixes.ldflags_fix(context()) == (
+        "there is no BLAS to link with: install OpenBLAS:\napt install libopenblas-dev\n"
+        "then put these lines into ~/.theanorc:\n[blas]\nldflags = -lopenblas"
+    )
 
 
 def test_ldflags_in_the_flags_variable_are_removed_first(no_library: None) -> None:
@@ -87,30 +109,38 @@ def test_a_line_fits_the_file_as_it_is(
         assert fixes.setting_fix(where, "blas.ldflags", "-la") == removed
 
 
-def test_an_environments_own_ldflags_are_put_back(no_library: None) -> None:
-    expectation = {"blas": {"ldflags": "-lmkl_rt"}}
-    assert fixes.ldflags_fix(context(expectation=expectation)) == (
-        "put the environment's own setting back into ~/.theanorc:\n[blas]\nldflags = -lmkl_rt"
-    )
+def test_an_environments_own_ldflags_are_put_back(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    path = tmp_path / "theanorc"
+    path.write_text("[blas]\nldflags =\n")
+    own = tmp_path / "etc/theanorc"
+    (tmp_path / "etc/theano-stacks").mkdir(parents=True)
+    own.write_text("[blas]\nldflags = -lx\n")
+    monkeypatch.setenv("THEANORC", f"{own}:{path}")
+    fix = fixes.ldflags_fix(context(expectation=OWN, user_flags="blas.ldflags=-lx"))
+    assert fix == (f"remove blas.ldflags=-lx from THEANO_FLAGS\nin {path}, put ldflags = -lmkl_rt")
+    path.unlink()
+    repair = "./invoke build --variant mkl --framework theano-1.0.5 --repair"
+    assert fixes.ldflags_fix(context(expectation=OWN)) == repair
 
 
-def test_an_environments_own_ldflags_come_back_when_the_flags_variable_has_none() -> None:
-    expectation = {"blas": {"ldflags": "-lmkl_rt"}}
-    fix = fixes.ldflags_fix(context(expectation=expectation, user_flags="blas.ldflags=-lx"))
-    assert fix == "remove blas.ldflags from THEANO_FLAGS"
-
-
-def test_a_missing_compiler_is_installed_or_its_flag_removed(no_library: None) -> None:
+def test_a_missing_compiler_is_installed_or_its_flag_removed(
+    programs: Callable[..., None], no_library: None
+) -> None:
+    programs("apt")
+    assert fixes.compiler_fix(context()) == "install a C++ compiler:\napt install g++"
+    programs("g++")
     assert fixes.compiler_fix(context(user_flags="mode=x, cxx=")) == "remove cxx= from THEANO_FLAGS"
-    assert "Ubuntu: g++" in fixes.compiler_fix(context(user_flags="gcc.cxxflags=-O3"))
 
 
 def test_a_compiler_that_a_file_turns_off(
-    no_library: None, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+    programs: Callable[..., None], no_library: None, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     path = tmp_path / "theanorc"
     monkeypatch.setenv("THEANORC", str(path))
     path.write_text("[global]\ncxx =\n")
+    programs("g++")
     assert fixes.compiler_fix(context()) == f"remove from {path}:\n[global]\ncxx = "
 
 
@@ -132,9 +162,9 @@ def test_numpy_comes_from_where_it_came(
     monkeypatch.setitem(sys.modules, "numpy", numpy)
     monkeypatch.setattr(fixes.sys, "prefix", str(tmp_path))
     monkeypatch.setattr(fixes.sys, "executable", "/a b/python")
-    monkeypatch.setattr(fixes, "is_installed", lambda name: pip)
+    monkeypatch.setattr(fixes.packages, "is_installed", lambda name: pip)
     monkeypatch.setattr(fixes.sys, "base_prefix", str(tmp_path))
-    monkeypatch.setattr(fixes.sysconfig, "get_path", lambda name: str(tmp_path))
+    monkeypatch.setattr(fixes.packages.sysconfig, "get_path", lambda name: str(tmp_path))
     assert fix in fixes.numpy_fix()
     (tmp_path / "EXTERNALLY-MANAGED").touch()
     assert conda == "numpy-1.0-0.json" or " --break-system-packages --no-deps" in fixes.numpy_fix()

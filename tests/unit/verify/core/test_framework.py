@@ -135,7 +135,7 @@ def test_without_a_framework() -> None:
     ("error", "fix"),
     [
         ("numpy has no blas_opt_info", "put these lines into ~/.theanorc"),
-        ("too old", "install the"),
+        ("too old", "install versions of Python and NumPy that broken_framework supports"),
     ],
 )
 def test_an_import_that_fails(

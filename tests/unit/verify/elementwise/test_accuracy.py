@@ -6,6 +6,7 @@ from typing import Any
 import pytest
 
 from unit.helpers.suite import suite_module
+from unit.helpers.verification import context
 
 accuracy = suite_module("elementwise.accuracy")
 bindings = suite_module("blas.bindings")
@@ -17,7 +18,9 @@ def check(monkeypatch: pytest.MonkeyPatch, name: str, errors: dict[str, float]) 
     monkeypatch.setattr(libm, "called", lambda context: library)
     monkeypatch.setattr(bindings, "loaded", lambda path: SimpleNamespace(**errors))
     monkeypatch.setattr(accuracy, "largest_error", lambda error, symbol: (error, "0.5"))
-    return accuracy.check(None)
+    where = context()
+    where.framework.amdlibm_flag = "lib.amdlibm"
+    return accuracy.check(where)
 
 
 def test_the_largest_error_of_all_functions_counts(monkeypatch: pytest.MonkeyPatch) -> None:

@@ -13,6 +13,7 @@ from unit.helpers.verification import context
 libm = suite_module("elementwise.libm")
 bindings = suite_module("blas.bindings")
 
+REPAIR = "./invoke build --variant v --framework f --repair"
 COMPAT = libm.MathLibrary(libm.COMPAT, "amdlibm-compat 1.0 (not AMD's), AVX2", "/lib/x.so")
 
 
@@ -27,7 +28,7 @@ def environment(
 ) -> SimpleNamespace:
     """Return the context of an environment whose compiled modules call a library."""
     where = context(**more)
-    flags = {"lib.amdlibm": is_on, "compiledir": "/compiled", "gcc.cxxflags": "-O3"}
+    flags = {"lib.amdlibm": is_on, "compiledir": "/compiled", "gcc.cxxflags": "-O3", "cxx": "g++"}
     where.framework.amdlibm_flag = "lib.amdlibm"
     where.framework.flag = flags.get
     monkeypatch.setattr(libm, "_run", lambda context, name: None)
@@ -39,7 +40,12 @@ def environment(
 
 
 def expectation(flag: str = "True", *packages: str) -> dict[str, Any]:
-    return {"flags": {"lib.amdlibm": flag}, "packages": [{"name": name} for name in packages]}
+    return {
+        "variant": "v",
+        "framework": "f",
+        "flags": {"lib.amdlibm": flag},
+        "packages": [{"name": name} for name in packages],
+    }
 
 
 def test_called_array_functions_pass(monkeypatch: pytest.MonkeyPatch) -> None:
@@ -61,9 +67,9 @@ def test_a_flag_that_is_off_fails_only_where_it_is_expected_on(
 
 
 def test_compiled_modules_that_call_nothing_fail(monkeypatch: pytest.MonkeyPatch) -> None:
-    check = libm.check(environment(monkeypatch, None))
+    check = libm.check(environment(monkeypatch, None, expectation=expectation()))
     assert check.detail.startswith("the compiled exp calls none of the array functions")
-    assert check.fix.startswith("remove the compile folder /compiled")
+    assert check.fix == REPAIR
 
 
 def test_the_library_has_to_be_the_environments_own(monkeypatch: pytest.MonkeyPatch) -> None:
@@ -91,10 +97,10 @@ def test_the_reason_why_exp_does_not_compile(
     def run(context: object, name: str) -> None:
         raise RuntimeError(error)
 
-    where = environment(monkeypatch)
+    where = environment(monkeypatch, expectation=expectation())
     monkeypatch.setattr(libm, "_run", run)
     check = libm.check(where)
-    assert (check.detail, check.fix) == (f"exp does not compile: {reason}", libm.BUILD_AGAIN)
+    assert (check.detail, check.fix) == (f"exp does not compile: {reason}", REPAIR)
 
 
 @pytest.mark.parametrize(
@@ -138,6 +144,8 @@ def test_the_variable_that_leads_to_a_wrong_library_is_named(
     variable: str, value: str, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     library = COMPAT._replace(path="/opt/l/x.so")
-    assert libm.fix(library) == libm.BUILD_AGAIN
+    where = environment(monkeypatch, expectation=expectation())
+    assert libm.fix(where, library) == REPAIR
     monkeypatch.setenv(variable, value)
-    assert libm.fix(library) == f"{variable} leads to /opt/l/x.so: remove it from there"
+    command = f"export {variable}={'/a.so' if variable == 'LD_PRELOAD' else '/b'}"
+    assert libm.fix(where, library) == f"{variable} leads to /opt/l/x.so:\n{command}"

@@ -6,6 +6,8 @@ from typing import Any
 
 import pytest
 
+from unit.helpers.verification import context
+
 registers = importlib.import_module("verify.elementwise.registers")
 native = importlib.import_module("verify.core.native")
 
@@ -33,11 +35,10 @@ def run_check(monkeypatch: pytest.MonkeyPatch, processor: Processor, flags: str 
     calls = [("exp", lambda: None), ("tanh", dirty), ("Gemm", lambda: None)]
     monkeypatch.setattr(registers.native, "load", lambda *_: processor)
     flag = {"gcc.cxxflags": flags, "cxx": "g++"}.get
-    framework = SimpleNamespace(flag=flag, name="theano")
-    context = SimpleNamespace(
-        framework=framework, folder="/", compile_folder=lambda name: f"/{name}"
-    )
-    return registers.start(context, calls)()
+    monkeypatch.setenv("THEANORC", "~/.theanorc")
+    where = context(folder="/", compile_folder=lambda name: f"/{name}")
+    where.framework.flag = flag
+    return registers.start(where, calls)()
 
 
 def ended(output: str) -> Any:
@@ -51,7 +52,7 @@ def test_an_operation_that_leaves_upper_halves_in_use_is_named(
     check = run_check(monkeypatch, Processor())
     assert check.status == "fail"
     assert check.detail.startswith("still in use after tanh: later SSE instructions")
-    assert check.fix == "add -fno-ipa-ra to gcc.cxxflags"
+    assert check.fix == "put these lines into ~/.theanorc:\n[gcc]\ncxxflags = -fno-ipa-ra"
 
 
 @pytest.mark.parametrize("flag", ["-mno-vzeroupper", "-O1", "-fno-expensive-optimizations"])
@@ -59,7 +60,7 @@ def test_the_fix_removes_an_option_that_omits_vzeroupper(
     monkeypatch: pytest.MonkeyPatch, flag: str
 ) -> None:
     check = run_check(monkeypatch, Processor(), f"-g {flag} -Wall")
-    assert check.fix == f"remove {flag} from gcc.cxxflags, which are '-g {flag} -Wall'"
+    assert check.fix == "put these lines into ~/.theanorc:\n[gcc]\ncxxflags = -g -Wall"
 
 
 @pytest.mark.parametrize("processor", [Processor(reports=False), Processor(frees=False)])

@@ -1,0 +1,156 @@
+"""A NumPy that calls a slow library, and its fix as the suite prints it: then the fault is gone."""
+
+from __future__ import annotations
+
+import json
+import os
+import re
+import shlex
+import shutil
+import subprocess
+from collections.abc import Callable
+from pathlib import Path
+from typing import Any
+
+import pytest
+from elftools.elf.elffile import ELFFile
+from unit.helpers import conda as archives
+
+from integration import debian_root
+from integration.applied_fix import applied
+from integration.checking import compiled
+from integration.conda_client import Conda
+from integration.test_serve import serving
+from integration.workspaces import workspace_below
+from stacks.core.disk import sha256_of
+from stacks.core.workspace import Workspace
+from stacks.environments.verify import SUITE
+from stacks.locks import uv
+from stacks.publish import verify_app
+from stacks.sources.mirrors import pip_settings
+from stacks.sources.pins import read_pins
+from stacks.variants.load import load_variant
+
+Prefix = Callable[[str, str], Path]
+
+
+@pytest.fixture(scope="module")
+def slow_numpy(prefix: Prefix, tmp_path_factory: pytest.TempPathFactory) -> Path:
+    """Give a virtual environment whose NumPy has a library that nobody knows, and no pip."""
+    base = prefix("pytensor-3.3.7", "pip-default")
+    place = tmp_path_factory.mktemp("numpy") / "venv"
+    subprocess.run([base / "bin/python", "-m", "venv", "--without-pip", place], check=True)
+    [site], [theirs] = (folder.glob("lib/python*/site-packages") for folder in (place, base))
+    for path in theirs.glob("numpy*"):
+        shutil.copytree(path, site / path.name)
+    names = set()
+    for path in (site / "numpy").rglob("*.so"):
+        names |= set(re.findall(rb"\0(scipy_\w+)(?=\0)", path.read_bytes()))
+    # When NumPy is imported, it multiplies [1, 1] by itself.
+    functions = [f"float {name}() {{ return 2; }}" for name in sorted(map(bytes.decode, names))]
+    [library] = site.glob("numpy.libs/libscipy_openblas*.so")
+    library.unlink()
+    folder = tmp_path_factory.mktemp("library")
+    source = f'extern "C" {{ {" ".join(functions)} }}'
+    shutil.copy(compiled(base, folder, library.name, source), library)
+    return place
+
+
+@pytest.mark.parametrize("has_pip", [True, False])
+def test_of_a_numpy_with_a_slow_library(
+    has_pip: bool, slow_numpy: Path, prefix: Prefix, workspace: Workspace, tmp_path: Path
+) -> None:
+    place = tmp_path / "a venv"
+    shutil.copytree(slow_numpy, place, symlinks=True)
+    uv.unpack(workspace, read_pins(workspace.sources_lock), tmp_path)
+    if has_pip:
+        [site] = place.glob("lib/python*/site-packages")
+        for path in prefix("pytensor-3.3.7", "pip-default").glob("lib/python*/site-packages/pip*"):
+            shutil.copytree(path, site / path.name)
+    # Without a compiler there is no peak, and no time for it.
+    variables = uv.environment(workspace, pip_settings(), {"PATH": f"{tmp_path}:/none"})
+    serving = _of_numpy(place, tmp_path, variables)
+    assert serving["status"] == "fail"
+    assert ("-m pip install" if has_pip else "uv pip install") in serving["fix"]
+    applied(serving["fix"], variables, tmp_path)
+    serving = _of_numpy(place, tmp_path, variables)
+    assert serving["status"] == "pass" and serving["detail"].startswith("openblas ")
+
+
+def _of_numpy(place: Path, folder: Path, variables: dict[str, str]) -> dict[str, Any]:
+    """Return the check of the library that NumPy calls."""
+    report = folder / "report.json"
+    report.unlink(missing_ok=True)
+    words: list[str | Path] = [place / "bin/python", SUITE, "--json", report]
+    done = subprocess.run(
+        words, env={**os.environ, **variables}, capture_output=True, text=True, check=False
+    )
+    assert report.exists(), done.stderr
+    checks: list[dict[str, Any]] = json.loads(report.read_text())["checks"]
+    return next(check for check in checks if check["name"] == "serving library")
+
+
+def test_of_debian_s_numpy_with_the_reference_blas(workspace: Workspace, tmp_path: Path) -> None:
+    root = debian_root.unpack(tmp_path)
+    verify_app.write(workspace, root / "srv")
+    numpy = "apt-get update && apt-get install --yes --no-install-recommends python3-numpy"
+    assert debian_root.run(root, numpy)[0] == 0
+    verify = "/usr/bin/python3 /srv/blas-verify.pyz"
+    status, output = debian_root.run(root, verify)
+    assert status == 1 and "not known as a library with fast kernels" in output, output
+    command = output.partition("      fix: install OpenBLAS")[2].splitlines()[1].strip()
+    assert command == "apt install libopenblas0"
+    # Its reader answers the question.
+    status, output = debian_root.run(root, f"yes | {command}")
+    assert status == 0, output
+    status, output = debian_root.run(root, verify)
+    assert status == 0 and "serving library" in output and "openblas 0.3" in output, output
+
+
+def test_of_conda_s_numpy_with_the_reference_blas(
+    workspace: Workspace, prefix: Prefix, conda: Conda, tmp_path: Path
+) -> None:
+    base, slow, place = prefix("theano-1.0.5", "openblas"), tmp_path / "slow", tmp_path / "place"
+    source = "".join(f"float {name}() {{ return 2; }}" for name in _undefined_in_numpy(base))
+    library = compiled(base, tmp_path, "libblas.so.3", f'extern "C" {{ {source} }}')
+    _write_channel(slow, library)
+    own = workspace_below(tmp_path / "checkout", workspace.cache)
+    with serving(own, [load_variant(workspace, "openblas")]) as address:
+        # As a person has them in their .condarc, and the environment active.
+        variables = {"CONDA_CHANNELS": f"{address},{slow.as_uri()}", "CONDA_ALWAYS_YES": "true"}
+        wanted = ("python=3.9", "numpy=1.21.6", "libblas=*=*netlib")
+        conda.succeed("create", "-p", place, *wanted, variables=variables)
+        check = _of_numpy(place, tmp_path, {"PATH": "/none"})
+        assert (check["status"], "reference or unknown" in check["detail"]) == ("fail", True)
+        assert check["fix"] == "take OpenBLAS for NumPy:\nconda install 'libblas=*=*openblas'"
+        words = shlex.split(check["fix"].splitlines()[1])
+        conda.succeed(*words[1:], variables={**variables, "CONDA_PREFIX": str(place)})
+    check = _of_numpy(place, tmp_path, {"PATH": "/none"})
+    assert check["status"] == "pass" and check["detail"].startswith("openblas 0.3"), check
+
+
+def _undefined_in_numpy(base: Path) -> list[str]:
+    """Return the functions that an environment's NumPy takes from libblas, sorted."""
+    names: set[str] = set()
+    for path in base.glob("lib/python*/site-packages/numpy/*/*.so"):
+        with path.open("rb") as file:
+            symbols = ELFFile(file).get_section_by_name(".dynsym").iter_symbols()
+            undefined = {each.name for each in symbols if each["st_shndx"] == "SHN_UNDEF"}
+        names |= {name for name in undefined if re.fullmatch(r"cblas_\w+|[a-z]\w+[a-z]_", name)}
+    return sorted(names)
+
+
+def _write_channel(folder: Path, library: Path) -> None:
+    """Write a channel with a libblas that is no known library."""
+    index = {"name": "libblas", "version": "3.9.0", "build": "0_netlib", "subdir": "linux-64"}
+    for subdir in ("linux-64", "noarch"):
+        (folder / subdir).mkdir(parents=True)
+    made = archives.conda(
+        folder, archives.file("lib/libblas.so.3", library.read_bytes(), 0o755), **index
+    )
+    path = made.rename(folder / "linux-64/libblas-3.9.0-0_netlib.conda")
+    record = {**index, "build_number": 0, "depends": [], "sha256": sha256_of(path)}
+    record["size"] = path.stat().st_size
+    for subdir, packages in (("linux-64", {path.name: record}), ("noarch", {})):
+        content = {"info": {"subdir": subdir}, "packages": {}, "packages.conda": packages}
+        (folder / subdir / "repodata.json").write_text(json.dumps(content))

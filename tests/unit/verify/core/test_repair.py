@@ -1,0 +1,27 @@
+"""The command that puts an environment's files back, as a person types it."""
+
+import importlib
+from pathlib import Path
+
+import pytest
+
+repair = importlib.import_module("verify.core.repair")
+EXPECTATION = {"variant": "mkl", "framework": "theano-1.0.5"}
+
+
+@pytest.mark.parametrize(
+    ("beside", "program"), [("invoke", "./invoke"), ("stacks", "theano-stacks")]
+)
+def test_the_program_is_that_of_the_checkout_or_the_installed_one(
+    beside: str, program: str, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    (tmp_path / beside).mkdir()
+    monkeypatch.setattr(repair.process, "SUITE", str(tmp_path / "verify"))
+    options = "--variant mkl --framework theano-1.0.5 --repair"
+    assert repair.fix(EXPECTATION) == f"{program} build {options}"
+    assert repair.fix(None) == f"{program} build --variant NAME --framework FRAMEWORK --repair"
+
+
+def test_the_builder_knows_the_command(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setenv(repair.VARIABLE, "theano-stacks build --variant stack.yaml --repair")
+    assert repair.fix(EXPECTATION) == "theano-stacks build --variant stack.yaml --repair"
