@@ -52,8 +52,12 @@ def timed(
     *,
     options: BenchOptions,
     machine_name: str = "",
+    keep_going: bool = False,
 ) -> Result:
-    """Time variants in turn and return the result; raises what `bench` raises."""
+    """Time variants in turn and return the result; raises what `bench` raises.
+
+    keep_going: a program that fails has no figure, and the others are timed.
+    """
     options.check()
     plan = schedule.Plan(
         candidates=tuple(choose_candidates(workspace, split(variants), framework)),
@@ -68,6 +72,7 @@ def timed(
         together=options.together,
         fix_scan=options.fix_scan,
         busy=options.busy,
+        keep_going=keep_going,
     )
     if plan.fix_scan:
         _check_fixes(workspace, plan.candidates)

@@ -9,6 +9,7 @@ from typing import Any
 from stacks.bench.candidates import Candidate
 from stacks.bench.record import rounded
 from stacks.bench.result import Series
+from stacks.channel.settings_files import MODULES
 from stacks.core import jsonfile
 from stacks.core.disk import REPOSITORY
 from stacks.core.errors import StacksError
@@ -43,6 +44,8 @@ CALLS, QUICK_CALLS = 100, 20
 # Of programs whose calls take seconds, or less than a millisecond: then a round of fewer is shorter
 # than the time that the system gives to another program at once.
 OWN_CALLS = {"check_blas": 10, "mlp": 300}
+# A slow library takes 7 s for a product of 5000 x 5000.
+QUICK_OWN_CALLS = {**OWN_CALLS, "check_blas": 1}
 # Seconds that a process may take to answer: ntm compiles for ten minutes on a quiet machine.
 LIMIT = 3600.0
 
@@ -69,9 +72,10 @@ def environment_of(candidate: Candidate, threads: int) -> dict[str, str]:
 def measure(
     candidate: Candidate, workload: str, threads: int, *, quick: bool, limit: float = LIMIT
 ) -> list[Series]:
-    """Run one of the bench's own workloads in a process and return its series.
+    """Run some of the bench's own workloads in a process and return their series.
 
-    limit: seconds. Raises StacksError if it fails, hangs, or prints no measurement.
+    workload: with commas. limit: seconds. Raises StacksError if it fails, hangs, or prints no
+    measurement.
     """
     module = candidate.variant.framework.module
     words: list[str | Path] = [candidate.place / "bin/python", *PROBE, module, workload]
@@ -86,14 +90,19 @@ def measure(
         ) from error
 
 
-def options_of(workload: str, quick: bool) -> list[str]:
-    """Return the options of a workload's program."""
-    return ["--case", "2000"] if quick and workload == "check_blas" else []
+def options_of(candidate: Candidate) -> list[str]:
+    """Return the options of a workload's program in a variant's environment.
+
+    It takes C modules that other environments have compiled: their bytes are the same.
+    """
+    modules = candidate.place / MODULES
+    return ["--share-modules", modules.read_text()] if modules.is_file() else []
 
 
 def calls_of(workload: str, quick: bool) -> int:
     """Return the number of calls of a workload in each round."""
-    return OWN_CALLS.get(workload, QUICK_CALLS if quick else CALLS)
+    own = QUICK_OWN_CALLS if quick else OWN_CALLS
+    return own.get(workload, QUICK_CALLS if quick else CALLS)
 
 
 def _series(content: Mapping[str, Any]) -> Series:

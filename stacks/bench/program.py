@@ -28,18 +28,19 @@ Open = Callable[[Sequence[str | Path], Mapping[str, str], float], SuspendedProce
 
 
 @dataclass(frozen=True)
-class Timeout:
-    """A process that did not answer in time: its processor seconds until then, and the error."""
+class Failure:
+    """A process without an answer: its processor seconds until then, and the error."""
 
     processor: float
-    error: NoAnswerError
+    error: StacksError
 
 
 class TimedProgram:
     """One start of a variant's workload: a process, and on PyTensor another one for numba.
 
     A process that does not answer in time is killed, and the others continue. All methods raise
-    StacksError if a process ends by itself, or its answer is no measurement.
+    StacksError if a process ends by itself, or its answer is no measurement; with `keep_going` the
+    others continue then, too.
     """
 
     def __init__(
@@ -51,6 +52,7 @@ class TimedProgram:
         limit: float,
         *,
         alone: bool = True,
+        keep_going: bool = False,
         without: Collection[str] = (),
         start: Open = SuspendedProcess,
     ) -> None:
@@ -61,9 +63,10 @@ class TimedProgram:
         processes are not started.
         """
         self._candidate, self._workload, self._alone = candidate, workload, alone
+        self._keep_going = keep_going
         self._env, self._limit, self._open = env, limit, start
         self._processes: dict[str, SuspendedProcess] = {}
-        self._timeouts: dict[str, Timeout] = {}
+        self._failures: dict[str, Failure] = {}
         # {ending of the measure's name: {case: its content}}
         self._cases: dict[str, dict[str, dict[str, Any]]] = {}
         words: list[str | Path] = [
@@ -114,10 +117,10 @@ class TimedProgram:
                     profiles[self._name(ending, case)] = profile.of_case(case)
         return profiles
 
-    def new_timeouts(self) -> dict[str, Timeout]:
-        """Return the timeouts since the last call, by the ending of their measures' names."""
-        timeouts, self._timeouts = self._timeouts, {}
-        return timeouts
+    def new_failures(self) -> dict[str, Failure]:
+        """Return the failures since the last call, by the ending of their measures' names."""
+        failures, self._failures = self._failures, {}
+        return failures
 
     def first_calls(self) -> float:
         """Return the seconds of one call of every case, estimated from the first calls.
@@ -157,22 +160,26 @@ class TimedProgram:
     def _measuring(self, ending: str = "") -> Iterator[None]:
         """Kill a process that does not answer in time; raise StacksError for an invalid answer."""
         try:
-            yield
-        except NoAnswerError as error:
+            try:
+                yield
+            except (KeyError, TypeError, ValueError) as error:
+                raise StacksError(
+                    f"{self._candidate.variant.id}: {self._workload}: no measurement",
+                    found=str(error),
+                ) from error
+        except StacksError as error:
+            if not (self._keep_going or isinstance(error, NoAnswerError)):
+                raise
             process = self._processes.pop(ending)
             self._cases.pop(ending, None)
-            self._timeouts[ending] = Timeout(process.processor_seconds(), error)
+            self._failures[ending] = Failure(process.processor_seconds(), error)
             process.kill()
-        except (KeyError, TypeError, ValueError) as error:
-            raise StacksError(
-                f"{self._candidate.variant.id}: {self._workload}: no measurement", found=str(error)
-            ) from error
 
 
 def profile_calls(workload: str) -> int:
     """Return the number of profiled calls, which follow the timed ones."""
-    # One product has no parts, and takes seconds.
-    return 1 if workload == "check_blas" else PROFILE_CALLS
+    # A product has no parts, and takes seconds.
+    return 0 if workload == "check_blas" else PROFILE_CALLS
 
 
 def _short(seconds: float) -> float:

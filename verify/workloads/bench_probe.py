@@ -1,7 +1,7 @@
-"""Time one of the bench's own workloads in the environment of this interpreter.
+"""Time the bench's own workloads in the environment of this interpreter.
 
-Arguments: the framework's module, the workload, and optionally `quick` for few sizes and samples.
-Prints a JSON object. Compiled modules stay in the environment's own folder.
+Arguments: the framework's module, workloads with commas, and optionally `quick` for few sizes and
+samples. Prints a JSON object. Compiled modules stay in the environment's own folder.
 """
 
 from __future__ import absolute_import, division, print_function
@@ -84,6 +84,9 @@ def _series(name, unit, samples):
 
 
 def main(argv):
-    """Print the series of a workload."""
+    """Print the series of the workloads."""
     framework = frameworks.load(argv[0])
-    print(json.dumps({"series": WORKLOADS[argv[1]](framework, argv[2:] == ["quick"])}))
+    series = []
+    for name in argv[1].split(","):
+        series += WORKLOADS[name](framework, argv[2:] == ["quick"])
+    print(json.dumps({"series": series}))

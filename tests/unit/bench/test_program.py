@@ -17,6 +17,7 @@ from stacks.bench.result import NUMBA
 from stacks.bench.suspended_process import NoAnswerError, SuspendedProcess
 from stacks.core.disk import REPOSITORY
 from stacks.core.errors import StacksError
+from stacks.core.process import CommandError
 from unit.helpers import benching
 from unit.helpers.benching import candidate
 from unit.helpers.profiles import case, profile, tables
@@ -208,6 +209,7 @@ def test_a_timeout_is_recorded_and_the_other_figures_are_kept(
         "round": number,
         "limit": 60.0,
         "processor": 0.8,
+        "failure": "",
     }
     assert second.subject == "pytensor-3.3.7/mkl"
     assert all(fake.killed for fake in fakes)
@@ -232,6 +234,35 @@ def test_no_result_where_every_process_times_out(
     with pytest.raises(NoAnswerError, match="it has not compiled"):
         rounds.run(plan("blis", "mkl"), start=started)
     assert len(fakes) == 2 and all(fake.killed for fake in fakes)
+
+
+class Broken(Fake):
+    """The same, but that of MKL is killed in its second round."""
+
+    def ask(self, **question: Any) -> dict[str, Any]:
+        answer = super().ask(**question)
+        if "mkl" in self.words[0] and len(self.asked) == 2:
+            raise CommandError("python\nlast words", found="it was killed by SIGKILL")
+        return answer
+
+
+def test_a_program_that_fails_has_no_figure_and_the_others_are_timed(
+    fakes: list[Fake], capsys: pytest.CaptureFixture[str]
+) -> None:
+    def start(turn: schedule.Turn) -> TimedProgram:
+        return TimedProgram(
+            turn.candidate, turn.workload, [], {}, 1.0, keep_going=True, start=Broken
+        )
+
+    found = rounds.run(plan("blis", "mkl", starts=1, keep_going=True), start=start)
+    assert [run.subject for run in found.runs] == ["theano-1.0.5/blis"] * 5
+    (missing,) = found.missing
+    assert (missing.subject, missing.name, missing.round) == ("theano-1.0.5/mkl", "ntm", 2)
+    assert missing.reason == "failed in round 2: it was killed by SIGKILL: it has no figure"
+    assert "theano-1.0.5/mkl has no figure of ntm\nerror: python\nlast words" in (
+        capsys.readouterr().err
+    )
+    assert all(fake.killed for fake in fakes)
 
 
 def test_scan_may_be_fixed_for_all(monkeypatch: pytest.MonkeyPatch) -> None:

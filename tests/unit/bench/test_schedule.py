@@ -31,6 +31,13 @@ def test_compared_variants_are_timed_together() -> None:
     ]  # fmt: skip
 
 
+def test_own_workloads_of_the_same_threads_share_a_process() -> None:
+    both = plan("blis", "mkl", workloads=("gemm", "elementwise"), threads=(2,), rounds=1)
+    found = list(schedule.turns(both))
+    assert [(turn.workload, turn.threads) for turn in found] == [("gemm,elementwise", 2)] * 4
+    assert all(turn.is_own and not turn.starts for turn in found)
+
+
 def test_the_remaining_time_is_estimated_from_similar_runs() -> None:
     every = list(schedule.turns(plan("blis", "mkl", threads=(1,), rounds=2)))
     assert schedule.remaining([], every) is None
