@@ -110,7 +110,9 @@ class TimedProgram:
 
     def profiles(self) -> dict[str, Profile | None]:
         """Call each case again with the profile on; return {measure's name: profile}."""
-        profiles = {}
+        profiles: dict[str, Profile | None] = {}
+        if not profile_calls(self._workload):
+            return profiles
         for ending, process in list(self._processes.items()):
             with self._measuring(ending):
                 for case in process.ask(report=True)["report"]["cases"]:

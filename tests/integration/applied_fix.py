@@ -36,7 +36,7 @@ def _step(step: str, variables: dict[str, str], home: Path) -> dict[str, str]:
     elif match := re.fullmatch(r"remove from (\S+):\n\[\w+\]\n(\w+) = .*", step):
         path = _path(match[1], home)
         text = re.sub(rf"(?m)^{match[2]}\b.*$", "", path.read_text())
-    elif match := re.fullmatch(r"install [^\n]*:\n(.*)", step):
+    elif match := re.fullmatch(r"(?:install |remove them, )[^\n]*:\n(.*)", step):
         subprocess.run(["/bin/sh", "-c", match[1]], check=True, env={**os.environ, **variables})
         return variables
     else:

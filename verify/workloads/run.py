@@ -13,7 +13,7 @@ from verify.context import Context
 from verify.core import machine, progress, report
 from verify.core.clock import monotonic
 from verify.device import graph as device_graph
-from verify.workloads import device_timing, graph, profiles
+from verify.workloads import device_timing, graph, memory, profiles
 from verify.workloads.ops import Ops
 
 SCHEMA = 2
@@ -113,6 +113,7 @@ class WorkloadRun(object):
                 "small": arguments.small,
                 "fixed_scan": "theano_stacks_scan" in sys.modules,
                 "dtype": self._dtype,
+                "grad_seconds": framework.grad_seconds,
                 "linker": arguments.linker or framework.linker,
                 "variant": expectation["variant"] if expectation else None,
                 "framework": {
@@ -140,7 +141,10 @@ class _CompiledCase(object):
         start = monotonic()
         outputs = [] if model.output is None else model.output
         self.model = model
-        self.function = framework.function([], outputs, model.updates, is_profiled, linker)
+        with framework.collecting(model.allow_gc):
+            self.function = framework.function(
+                [], outputs, model.updates, is_profiled, linker, model.excluding
+            )
         self.compile_seconds = monotonic() - start
         self.modules = _modules(framework) - modules
         self.shared = _shared_modules() - shared
@@ -163,11 +167,18 @@ class _CompiledCase(object):
                 device_timing.for_updates(self.function)
             return monotonic() - start, value
 
+    def _memory(self):
+        """Call once more; return the bytes that the call takes, and those that stay."""
+        with profiles.switched_off(self.function):
+            most = memory.peak(self.function)
+        return {"peak": most, "kept": memory.kept(self.function)}
+
     def report(self, profile_calls):
         """Make the profiled calls; return the case as the report has it."""
         content = {
             "name": self.model.name,
             "shape": self.model.shape,
+            "slow": self.model.slow,
             "flops": self.model.flops,
             "seconds": self.seconds,
             "first_call": self.first_call,
@@ -178,6 +189,7 @@ class _CompiledCase(object):
                 "modules": self.modules,
                 "shared": self.shared,
             },
+            "memory": None if self.is_on_device else self._memory(),
             "profile": None,
         }
         nodes = graph.graph_of(self.function).toposort()
