@@ -29,7 +29,8 @@ WORKLOADS = ("gemm", "elementwise", "check_blas", "logreg", "mlp", "lenet", "lst
 # The three steps of the article that the project began with: see stacks/publish/article.py.
 STEPS_FRAMEWORK, STEPS = "theano-0.8.2", ("pip-default", "mkl", "mkl-amdlibm")
 STEPS_WORKLOAD = "ntm"
-# The second start of a program finds its C modules, so it shows how long the compilation takes.
+# The first start of a program compiles its C modules, with those of the other variants at once; the
+# second one finds them, so it shows how long the compilation takes.
 STARTS = 2
 
 
@@ -81,7 +82,7 @@ def _sessions(workspace: Workspace, options: BenchOptions) -> list[Session]:
         ours = [variant for variant in variants if variant.framework.name == name]
         sessions.append(_session(workspace, name, ours, usual))
     if steps and not options.workload:
-        once = _defaults(options, (STEPS_WORKLOAD,), 1)
+        once = _defaults(options, (STEPS_WORKLOAD,), 1).model_copy(update={"together": True})
         name = f"{STEPS_FRAMEWORK}, {STEPS_WORKLOAD}"
         sessions.append(_session(workspace, name, steps, once))
     return sessions
@@ -124,7 +125,7 @@ def _time(
             ",".join(ids),
             options=session.options,
             machine_name=machine_name,
-            keep_going=True,
+            campaign=True,
         )
     except StacksError as error:
         show_error(error)

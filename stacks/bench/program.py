@@ -8,7 +8,7 @@ from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
 
-from stacks.bench import profile
+from stacks.bench import probe, profile
 from stacks.bench.candidates import Candidate
 from stacks.bench.profile import Profile
 from stacks.bench.record import rounded
@@ -18,10 +18,10 @@ from stacks.core.errors import StacksError
 from stacks.environments.verify import SUITE
 from stacks.profiles.run import PROGRAM
 
-PROFILE_CALLS = 20
+PROFILE_CALLS = 10
 # Significant digits; clocks have no more.
 DIGITS = 6
-# Modules that may be compiled at a start with a warm cache: some operations have no key in it.
+# Modules that a first start with a warm cache may compile: some operations have no key in it.
 FEW_MODULES = 3
 
 Open = Callable[[Sequence[str | Path], Mapping[str, str], float], SuspendedProcess]
@@ -36,7 +36,7 @@ class Failure:
 
 
 class TimedProgram:
-    """One start of a variant's workload: a process, and on PyTensor another one for numba.
+    """One start of a variant's workload: a process, and on PyTensor 3 another one for numba.
 
     A process that does not answer in time is killed, and the others continue. All methods raise
     StacksError if a process ends by itself, or its answer is no measurement; with `keep_going` the
@@ -52,6 +52,7 @@ class TimedProgram:
         limit: float,
         *,
         alone: bool = True,
+        warm: bool = False,
         keep_going: bool = False,
         without: Collection[str] = (),
         start: Open = SuspendedProcess,
@@ -59,11 +60,12 @@ class TimedProgram:
         """Start nothing yet.
 
         limit: seconds that an answer may take. alone: nothing else compiles at the same time, so
-        the compilation is timed too. without: endings of measures' names, `NUMBA` or "", whose
-        processes are not started.
+        the compilation is timed too, where its C modules were cached. warm: they were, by an
+        earlier start; some operations are never cached. without: endings of measures' names,
+        `NUMBA` or "", whose processes are not started.
         """
         self._candidate, self._workload, self._alone = candidate, workload, alone
-        self._keep_going = keep_going
+        self._keep_going, self._warm = keep_going, warm
         self._env, self._limit, self._open = env, limit, start
         self._processes: dict[str, SuspendedProcess] = {}
         self._failures: dict[str, Failure] = {}
@@ -78,11 +80,10 @@ class TimedProgram:
         ]
         words += ["--stay", "--profile-calls", str(profile_calls(workload))]
         self._words = {"": words}
-        if candidate.variant.framework.module == "pytensor":
-            # The default linker of PyTensor 3.
+        if probe.runs_numba(candidate.variant.framework, workload):
             self._words[NUMBA] = [*words, "--linker", "numba"]
         for ending in without:
-            del self._words[ending]
+            self._words.pop(ending, None)
 
     def start(self) -> None:
         """Start all processes; they compile in parallel."""
@@ -149,7 +150,7 @@ class TimedProgram:
         return (self._workload if own else f"{self._workload} {case['name']}") + ending
 
     def _series(self, ending: str, case: Mapping[str, Any], seconds: Sequence[float]) -> Series:
-        counts = self._alone and case["modules"] <= FEW_MODULES
+        counts = self._alone and (self._warm or case["modules"] <= FEW_MODULES)
         return Series(
             name=self._name(ending, case),
             unit="s",

@@ -15,7 +15,7 @@ from stacks.bench.candidates import Candidate
 from stacks.bench.program import Failure, TimedProgram
 from stacks.bench.progress import round_display
 from stacks.bench.result import NUMBA, Missing, Run, Series
-from stacks.bench.schedule import Plan, Turn, turns
+from stacks.bench.schedule import Plan, Turn, compiles_together, turns
 from stacks.bench.schedule import remaining as left_after
 from stacks.bench.suspended_process import NoAnswerError
 from stacks.core.console import plural, show_error
@@ -82,7 +82,7 @@ class Crew:
 
     def _begin(self, turn: Turn) -> None:
         program = self._programs[turn.candidate.variant.id] = self._start(turn)
-        if not self._plan.together:
+        if not compiles_together(turn, self._plan):
             program.wait()
             return
         program.start()
@@ -155,7 +155,7 @@ class Crew:
         return probe.measure(candidate, workload, threads, quick=plan.quick, limit=plan.limit)
 
     def _started(self, turn: Turn) -> TimedProgram:
-        options = probe.options_of(turn.candidate)
+        options = probe.options_of(turn.candidate, turn.workload, self._plan.quick)
         env = probe.environment_of(turn.candidate, turn.threads)
         if self._plan.fix_scan:
             options = [*options, "--fix-scan"]
@@ -167,15 +167,18 @@ class Crew:
             options,
             env,
             self._plan.limit,
-            alone=not self._plan.together,
+            alone=not compiles_together(turn, self._plan),
+            warm=turn.start > 1,
             keep_going=self._plan.keep_going,
             without=self.without(turn),
         )
 
     def without(self, turn: Turn) -> list[str]:
-        """Return the endings of measures that failed at an earlier start: do not try again."""
+        """Return the endings of measures that are left out, or failed at an earlier start."""
         here = (turn.candidate.variant.id, turn.threads)
         failed = [m.name for m in self.missing if (m.subject, m.threads) == here]
+        if not self._plan.with_numba:
+            failed.append(turn.workload + NUMBA)
         return [ending for ending in ("", NUMBA) if turn.workload + ending in failed]
 
 

@@ -47,7 +47,9 @@ class Plan:
     to answer. every_count: time programs that start slowly on all of `threads`, not on the largest
     only. together: compile all variants' programs at once. fix_scan: import theano_stacks_scan in
     the programs first. busy: busy loops beside each round. keep_going: a program that fails has no
-    figure, as one that does not answer in time; else its error ends the rounds.
+    figure, as one that does not answer in time; else its error ends the rounds. together_first: as
+    together, but at the first of several starts only, which compiles what the next ones find.
+    with_numba: time programs with numba too, where it is PyTensor's default.
     """
 
     candidates: tuple[Candidate, ...]
@@ -63,6 +65,8 @@ class Plan:
     fix_scan: bool = False
     busy: int = 0
     keep_going: bool = False
+    together_first: bool = False
+    with_numba: bool = True
 
 
 def turns(plan: Plan) -> Iterator[Turn]:
@@ -117,9 +121,20 @@ def _order(plan: Plan, number: int) -> tuple[Candidate, ...]:
 
 
 def starts_of(workload: str, plan: Plan) -> int:
-    """Return the starts of a program: by default one for each round, fewer if it starts slowly."""
+    """Return the starts of a program.
+
+    By default one for each round, fewer if it starts slowly; with --quick one if all are alike.
+    """
+    if plan.quick and workload in probe.ALIKE:
+        return 1
     usual = probe.STARTS.get(workload, plan.rounds)
     return min(plan.starts or usual, plan.rounds)
+
+
+def compiles_together(turn: Turn, plan: Plan) -> bool:
+    """Return whether the programs of all variants compile at once in this start."""
+    is_first = turn.start == 1 < starts_of(turn.workload, plan)
+    return plan.together or (plan.together_first and is_first)
 
 
 def counts_of(workload: str, plan: Plan) -> tuple[int, ...]:

@@ -40,7 +40,7 @@ def test_elementwise_functions_are_timed(
         candidate(workspace, prefix, framework, flavour), "elementwise", 1, quick=True
     )
     assert [series.name for series in measured] == [
-        f"{name} float32 400x512" for name in ("exp", "log", "tanh", "sigmoid", "softmax")
+        f"{name} float32 400x512" for name in ("exp", "tanh")
     ]
     for series in measured:
         assert series.unit == "ns" and len(series.samples) == 3

@@ -29,8 +29,8 @@ def models(ops, small):
     return [
         _chain(ops, sizes, "implicit", None),
         _chain(ops, sizes, "non_sequences", "implicit"),
-        _chain(ops, sizes, "implicit, as written", None, MOVING_OUT),
-        _chain(ops, sizes, "non_sequences, as written", "implicit, as written", MOVING_OUT),
+        _chain(ops, sizes, "implicit as written", None, MOVING_OUT),
+        _chain(ops, sizes, "non_sequences as written", "implicit as written", MOVING_OUT),
     ]
 
 

@@ -50,11 +50,13 @@ class WorkloadRun(object):
     def _models(self, ops):
         workload = importlib.import_module("verify.workloads." + self._arguments.workload)
         models = workload.models(ops, self._arguments.small)
-        selected = [model for model in models if self._arguments.case in (None, model.name)]
-        if not selected:
-            names = ", ".join(model.name for model in models)
-            raise UnknownCaseError(22, "no case %s; there are: %s" % (self._arguments.case, names))
-        return selected
+        if self._arguments.case is None:
+            return models
+        requested, names = self._arguments.case.split(","), [model.name for model in models]
+        for name in requested:
+            if name not in names:
+                raise UnknownCaseError(22, "no case %s; there are: %s" % (name, ", ".join(names)))
+        return [model for model in models if model.name in requested]
 
     def _synchronise(self):
         """Make timed calls wait for the device, and compile functions that wait at each node."""

@@ -116,17 +116,36 @@ def test_all_may_compile_at_once(monkeypatch: pytest.MonkeyPatch, fakes: list[Fa
     rounds.run(plan("blis", "mkl", "openblas"), start=started)
     rounds.run(plan("blis", "mkl", "openblas", together=True), start=started)
     assert alive == [1, 2, 3, 6, 6, 6]
+    alive.clear()
+    rounds.run(plan("blis", "mkl", starts=2, together_first=True), start=started)
+    assert alive == [8, 8, 9, 10], "of several starts the first compiles at once"
+    alive.clear()
+    rounds.run(plan("blis", "mkl", starts=1, together_first=True), start=started)
+    assert alive == [11, 12]
 
 
 def test_on_pytensor_numba_is_timed_too(fakes: list[Fake]) -> None:
     found = ready(candidate("mkl", "pytensor-3.3.7"))
     assert [series.name for series in found.time(2)] == ["ntm step", "ntm step, numba"]
-    assert fakes[0].words[2:] == ["workload", "ntm", "--stay", "--profile-calls", "20"]
+    assert fakes[0].words[2:] == ["workload", "ntm", "--stay", "--profile-calls", "10"]
     assert fakes[1].words[-2:] == ["--linker", "numba"]
     assert sorted(found.profiles()) == ["ntm step", "ntm step, numba"]
     assert found.first_calls() == 1.0
     found._cases[NUMBA]["step"]["first_call"] = 800.0
     assert found.first_calls() == 1.0, "numba has compiled in it"
+
+
+def test_numba_may_be_left_out(fakes: list[Fake]) -> None:
+    one = dataclasses.replace(
+        plan(with_numba=False), candidates=(candidate("mkl", "pytensor-3.3.7"),)
+    )
+    crew = rounds.Crew(one)
+    turn = next(iter(schedule.turns(one)))
+    assert crew.without(turn) == [NUMBA]
+    program = TimedProgram(turn.candidate, "ntm", [], {}, 1.0, without=[NUMBA], start=Fake)
+    program.wait()
+    assert [series.name for series in program.time(1)] == ["ntm step"]
+    TimedProgram(candidate("mkl"), "ntm", [], {}, 1.0, without=[NUMBA], start=Fake)
 
 
 def test_the_compilation_counts_only_with_its_modules_in_the_cache(
@@ -142,6 +161,10 @@ def test_the_compilation_counts_only_with_its_modules_in_the_cache(
     monkeypatch.setattr(Fake, "answer", cold)
     (series,) = ready(candidate("mkl")).time(1)
     assert series.compile is None
+    second = TimedProgram(candidate("mkl"), "ntm", [], {}, 1.0, warm=True, start=Fake)
+    second.wait()
+    (series,) = second.time(1)
+    assert series.compile == 4.0, "operations that are never cached do not count"
 
 
 def test_output_that_is_not_a_measurement_is_an_error(

@@ -75,6 +75,8 @@ def test_slow_workloads_start_once_on_all_threads_by_default() -> None:
     assert schedule.counts_of("ntm", requested) == (1, 2)
     assert schedule.starts_of("lstm", few) == 5 and schedule.counts_of("lstm", few) == (1, 2)
     assert [turn.last for turn in schedule.turns(few)] == [False] * 5 + [True]
+    assert schedule.starts_of("check_blas", ntm_plan("blis", starts=2)) == 1
+    assert schedule.starts_of("check_blas", ntm_plan("blis", starts=2, quick=False)) == 2
 
 
 def test_the_remaining_time_is_known_from_the_first_calls_on() -> None:

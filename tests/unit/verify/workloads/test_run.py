@@ -98,6 +98,8 @@ def test_the_cases_take_turns_after_a_first_call(framework: Framework) -> None:
 def test_one_case_and_an_unknown_one(framework: Framework) -> None:
     run = runs.WorkloadRun(framework, None, arguments(case="second"))
     assert [case["name"] for case in run.compiled()] == ["second"]
+    both = runs.WorkloadRun(framework, None, arguments(case="second,first"))
+    assert [case["name"] for case in both.compiled()] == ["first", "second"]
     with pytest.raises(runs.UnknownCaseError, match="no case third; there are: first, second"):
         runs.WorkloadRun(framework, None, arguments(case="third"))
 
