@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+from typing import Any
+
 import pytest
 
 from stacks.bench import campaign, estimate, machine
@@ -29,8 +31,14 @@ def test_the_estimate_follows_the_options() -> None:
     variants = [load_variant(CHECKOUT, "openblas", "theano-1.0.5")]
     numba = [load_variant(CHECKOUT, "openblas", "pytensor-3.3.7")]
 
-    def seconds(to_make: int = 0, **options: object) -> float:
-        usual = {"workload": "logreg", "rounds": 5, "threads": "2", "starts": 1, "quick": True}
+    def seconds(to_make: int = 0, **options: Any) -> float:
+        usual: dict[str, Any] = {
+            "workload": "logreg",
+            "rounds": 5,
+            "threads": "2",
+            "starts": 1,
+            "quick": True,
+        }
         return estimate.seconds(variants, BenchOptions(**{**usual, **options}), to_make)
 
     least = seconds()

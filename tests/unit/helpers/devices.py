@@ -13,7 +13,7 @@ report = suite_module("device.report")
 DEVICE = {"name": "a device", "driver": "1", "where": "opencl0:0", "peak": None, "is_cpu": True}
 PLACES = {"device": {"GpuGemm": 1}, "host": {}, "to_device": 3, "from_device": 1}
 RESULT = {"error": 1e-7, "served": True, "places": PLACES}
-RUN = {
+RUN: dict[str, Any] = {
     "seconds": 3.0,
     "graph": [0.5, 0.4],
     "local": [1.5, 1.0],
