@@ -70,7 +70,7 @@ class Crew:
         return series
 
     def _take_own(self, turn: Turn) -> list[Series]:
-        if self.without(turn):
+        if "" in self.without(turn):
             return []
         try:
             return self._measure(turn.candidate, turn.workload, turn.threads)
