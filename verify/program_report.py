@@ -64,10 +64,10 @@ class Collector(object):
                     "name": str(getattr(profile, "message", None) or "function"),
                     "compile": profiles.compile_times_of(profile),
                     "profile": profiles.of_profile(profile),
-                    "memory": _text(profile, "summary_memory", 20)
+                    "memory": profiles.printed(profile, "summary_memory", 20)
                     if getattr(profile, "variable_shape", None)
                     else "",
-                    "tips": _text(profile, "print_tips"),
+                    "tips": profiles.printed(profile, "print_tips"),
                 }
             )
         functions.sort(key=lambda each: -(each["profile"] or {}).get("seconds", 0.0))
@@ -79,22 +79,6 @@ class Collector(object):
             "grad_seconds": getattr(gradient, "grad_time", None),
             "functions": functions,
         }
-
-
-def _text(profile, method, *options):
-    """Return what a method of the framework's profile prints."""
-    printed = []
-
-    class _File(object):
-        def write(self, text):
-            printed.append(text)
-
-        def flush(self):
-            pass
-
-    if hasattr(profile, method):
-        getattr(profile, method)(_File(), *options)
-    return "".join(printed)
 
 
 def _profiles_module():

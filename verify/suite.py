@@ -11,6 +11,7 @@ from verify.blas import operations as blas_operations
 from verify.blas import speed as blas_speed
 from verify.checks import (
     accelerator,
+    compile_folder,
     compile_time,
     files,
     known_faults,
@@ -77,6 +78,7 @@ def run(context, debug=False):
     add_check(files.NAME, files.check)
     add_check(versions.NAME, versions.check)
     add_check(settings.NAME, settings.check)
+    add_check(compile_folder.NAME, compile_folder.check)
     add_check("blas.ldflags", serving.check_ldflags)
     add_timings("compile", compile_time.compilation)
     add_check(serving.NAME, serving.check)

@@ -6,11 +6,14 @@ timed a second time.
 
 from __future__ import annotations
 
+import shutil
 import sys
 from collections.abc import Sequence
+from dataclasses import dataclass
 
-from stacks.bench import command, machine, probe, store
+from stacks.bench import command, estimate, machine, store
 from stacks.bench.candidates import candidates
+from stacks.bench.intervals import LEAST_ROUNDS
 from stacks.bench.options import QUICK_ROUNDS, BenchOptions
 from stacks.bench.result import Result
 from stacks.core.console import next_step, plural, show_error
@@ -22,31 +25,46 @@ from stacks.sources.pins import read_pins
 from stacks.variants.load import all_variants
 from stacks.variants.variant import Variant
 
-WORKLOADS = (*probe.OWN, "check_blas", "logreg", "mlp", "lenet", "lstm")
-# Seconds of a turn with --quick, and of the start of a program, on two cores of an AMD EPYC; ntm's
-# start is that with the accelerator. Only the estimate depends on them.
-TURN, QUICK_TURN, START = 15.0, 4.0, {"ntm": 240.0}
-USUAL_START = 20.0
-# Seconds to build and verify an environment, from packages in the cache.
-PREPARATION = 60.0
+WORKLOADS = ("gemm", "elementwise", "check_blas", "logreg", "mlp", "lenet", "lstm")
+# The three steps of the article that the project began with: see stacks/publish/article.py.
+STEPS_FRAMEWORK, STEPS = "theano-0.8.2", ("pip-default", "mkl", "mkl-amdlibm")
+STEPS_WORKLOAD = "ntm"
+# The first start of a program compiles its C modules, with those of the other variants at once; the
+# second one finds them, so it shows how long the compilation takes.
+STARTS = 2
+
+
+@dataclass(frozen=True)
+class Session:
+    """Variants of a framework that take turns, and how: what is stored in one file.
+
+    left: those without a result of this machine, these settings and their lock.
+    """
+
+    name: str
+    variants: tuple[Variant, ...]
+    options: BenchOptions
+    left: tuple[Variant, ...]
 
 
 def bench_all(workspace: Workspace, options: BenchOptions, machine_name: str = "") -> None:
-    """Build, verify and time every variant for the processor; store a result for each framework.
+    """Build, verify and time every variant for the processor; store a result for each session.
 
-    options: by default WORKLOADS, QUICK_ROUNDS rounds, all processors, one start of each program.
-    A variant that does not build or verify is named and left out. Raises StacksError in the end if
-    a framework has variants to time, and none of them could be.
+    options: by default WORKLOADS, with --quick as few rounds as tell noise from speed, all
+    processors, and STARTS starts of each program; then the article's three steps too. A variant
+    that does not build or verify is named and left out. Raises StacksError before the first if the
+    disk is too small, and in the end if a session has variants to time, and none of them could be.
     """
-    options = _defaults(options)
-    options.check()
-    groups = _groups(workspace)
-    left = {name: _left(workspace, variants, options) for name, variants in groups.items()}
-    _print_plan(groups, left, options)
-    failed = []
-    for name, variants in groups.items():
-        if left[name] and not _time(workspace, variants, left[name], options, machine_name):
-            failed.append(name)
+    sessions = _sessions(workspace, options)
+    _print_plan(workspace, sessions)
+    left_out: dict[str, None] = {}
+    failed = [
+        session.name
+        for session in sessions
+        if session.left and not _time(workspace, session, machine_name, left_out)
+    ]
+    if left_out:
+        print(f"left out: {', '.join(left_out)}: see the messages above", file=sys.stderr)
     if failed:
         raise StacksError(
             f"not timed: {', '.join(failed)}", fix="see the messages above for each variant"
@@ -54,49 +72,67 @@ def bench_all(workspace: Workspace, options: BenchOptions, machine_name: str = "
     next_step(command.NEXT)
 
 
-def _time(
-    workspace: Workspace,
-    variants: Sequence[Variant],
-    left: Sequence[Variant],
-    options: BenchOptions,
-    machine_name: str,
-) -> bool:
-    """Time the variants of a framework together if one of those that are left verifies.
+def _sessions(workspace: Workspace, options: BenchOptions) -> list[Session]:
+    """Return a session for each framework, and that of the three steps."""
+    variants = [variant for variant in all_variants(workspace) if variant.device == "cpu"]
+    steps = [v for v in variants if v.framework.name == STEPS_FRAMEWORK and v.name in STEPS]
+    usual = _defaults(options, WORKLOADS, STARTS)
+    sessions = []
+    for name in dict.fromkeys(variant.framework.name for variant in variants):
+        ours = [variant for variant in variants if variant.framework.name == name]
+        sessions.append(_session(workspace, name, ours, usual))
+    if steps and not options.workload:
+        once = _defaults(options, (STEPS_WORKLOAD,), 1).model_copy(update={"together": True})
+        name = f"{STEPS_FRAMEWORK}, {STEPS_WORKLOAD}"
+        sessions.append(_session(workspace, name, steps, once))
+    return sessions
 
-    Returns whether a result was stored.
+
+def _session(
+    workspace: Workspace, name: str, variants: Sequence[Variant], options: BenchOptions
+) -> Session:
+    options.check()
+    left = _left(workspace, variants, options)
+    return Session(name, tuple(variants), options, tuple(left))
+
+
+def _defaults(options: BenchOptions, workloads: Sequence[str], starts: int) -> BenchOptions:
+    return options.model_copy(
+        update={
+            "workload": options.workload or ",".join(workloads),
+            "rounds": options.rounds or (LEAST_ROUNDS if options.quick else QUICK_ROUNDS),
+            "threads": options.threads or str(machine.usable()),
+            "starts": options.starts or starts,
+        }
+    )
+
+
+def _time(
+    workspace: Workspace, session: Session, machine_name: str, left_out: dict[str, None]
+) -> bool:
+    """Time the variants of a session together if one of those that are left verifies.
+
+    left_out: takes the names of those that do not. Returns whether a result was stored.
     """
-    if not _prepared(workspace, left):
+    if not _prepared(workspace, session.left, left_out):
         return False
-    ids = [each.variant.id for each in candidates(workspace, variants) if each.verified]
+    built = candidates(workspace, session.variants)
+    ids = [each.variant.id for each in built if each.verified]
     print(f"timing {', '.join(ids)}", file=sys.stderr)
     try:
-        result = command.timed(workspace, ",".join(ids), options=options, machine_name=machine_name)
+        result = command.timed(
+            workspace,
+            ",".join(ids),
+            options=session.options,
+            machine_name=machine_name,
+            campaign=True,
+        )
     except StacksError as error:
         show_error(error)
         return False
     path = store.write(workspace, result)
     print(f"stored in {workspace.shown(path)}", file=sys.stderr)
     return True
-
-
-def _defaults(options: BenchOptions) -> BenchOptions:
-    return options.model_copy(
-        update={
-            "workload": options.workload or ",".join(WORKLOADS),
-            "rounds": options.rounds or QUICK_ROUNDS,
-            "threads": options.threads or str(machine.usable()),
-            "starts": options.starts or 1,
-        }
-    )
-
-
-def _groups(workspace: Workspace) -> dict[str, list[Variant]]:
-    """Return the variants for the processor, by framework."""
-    groups: dict[str, list[Variant]] = {}
-    for variant in all_variants(workspace):
-        if variant.device == "cpu":
-            groups.setdefault(variant.framework.name, []).append(variant)
-    return groups
 
 
 def _left(
@@ -129,43 +165,50 @@ def _is_same(result: Result, options: BenchOptions) -> bool:
     ) == (options.workloads, options.round_count, threads, options.quick, options.busy)
 
 
-def _print_plan(
-    groups: dict[str, list[Variant]], left: dict[str, list[Variant]], options: BenchOptions
-) -> None:
-    seconds = 0.0
-    for name, variants in groups.items():
-        if not left[name]:
-            print(f"{name}: timed already", file=sys.stderr)
+def _print_plan(workspace: Workspace, sessions: Sequence[Session]) -> None:
+    """Print how long each session takes; raise StacksError if the disk is too small for them."""
+    total, missing = 0.0, set[str]()
+    for session in sessions:
+        if not session.left:
+            print(f"{session.name}: timed already", file=sys.stderr)
             continue
-        of_this = _seconds(len(variants), options)
-        seconds += of_this
+        built = candidates(workspace, session.variants)
+        ready = {each.variant.id for each in built if each.verified}
+        to_make = {variant.id for variant in session.left} - ready - missing
+        missing |= to_make
+        seconds = estimate.seconds(session.variants, session.options, len(to_make))
+        total += seconds
         print(
-            f"{name}: {plural(len(variants), 'variant')}, about {of_this / 60:.0f} min",
+            f"{session.name}: {plural(len(session.variants), 'variant')}, about "
+            f"{seconds / 60:.0f} min",
             file=sys.stderr,
         )
-    if seconds:
-        print(
-            f"about {seconds / 60:.0f} min in all; ctrl-C stops it, and the same command goes on "
-            "with the next framework",
-            file=sys.stderr,
+    if not total:
+        return
+    print(
+        f"about {total / 60:.0f} min in all, and {estimate.bytes_of(len(missing)) / 1e9:.0f} GB of "
+        "disk; ctrl-C stops it, and the same command begins the unfinished framework again",
+        file=sys.stderr,
+    )
+    _check_space(workspace, len(missing))
+
+
+def _check_space(workspace: Workspace, count: int) -> None:
+    folder = next(path for path in (workspace.build, *workspace.build.parents) if path.is_dir())
+    needed, free = estimate.bytes_of(count), shutil.disk_usage(folder).free
+    if free < needed:
+        raise StacksError(
+            f"the disk of {workspace.shown(workspace.build)} is too small for "
+            f"{plural(count, 'environment')}",
+            expected=f"{needed / 1e9:.0f} GB free",
+            found=f"{free / 1e9:.0f} GB",
+            fix="make room; `./invoke clean` removes the environments that are built",
         )
 
 
-def _seconds(count: int, options: BenchOptions) -> float:
-    """Return about how long the variants of a framework take, on two cores."""
-    # Beside busy loops it has about half of the machine.
-    turn = (QUICK_TURN if options.quick else TURN) * (2 if options.busy else 1)
-    threads = len(command.thread_counts(options.threads, machine.usable()))
-    total = PREPARATION
-    for workload in options.workloads:
-        turns = options.round_count * (1 if workload in probe.ON_ONE_THREAD else threads)
-        total += turns * turn
-        if workload not in probe.OWN:
-            total += options.starts * START.get(workload, USUAL_START)
-    return total * count
-
-
-def _prepared(workspace: Workspace, variants: Sequence[Variant]) -> list[Variant]:
+def _prepared(
+    workspace: Workspace, variants: Sequence[Variant], left_out: dict[str, None]
+) -> list[Variant]:
     """Build and verify variants where that is missing; return those that pass, name the others."""
     passed = {each.variant.id for each in candidates(workspace, variants) if each.verified}
     for variant in variants:
@@ -173,10 +216,11 @@ def _prepared(workspace: Workspace, variants: Sequence[Variant]) -> list[Variant
             continue
         try:
             prefix = build.make_environment(workspace, variant)
-            verify.verify_variant(workspace, variant, prefix)
+            verify.verify_variant(workspace, variant, prefix, brief=True)
         except StacksError as error:
             print(f"left out: {variant.id}", file=sys.stderr)
             show_error(error)
+            left_out[variant.id] = None
         else:
             passed.add(variant.id)
     return [variant for variant in variants if variant.id in passed]

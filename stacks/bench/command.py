@@ -52,8 +52,13 @@ def timed(
     *,
     options: BenchOptions,
     machine_name: str = "",
+    campaign: bool = False,
 ) -> Result:
-    """Time variants in turn and return the result; raises what `bench` raises."""
+    """Time variants in turn and return the result; raises what `bench` raises.
+
+    campaign: of many variants. A program that fails has no figure, and the others are timed; the
+    first of several starts compiles all at once; with --quick no program is compiled by numba.
+    """
     options.check()
     plan = schedule.Plan(
         candidates=tuple(choose_candidates(workspace, split(variants), framework)),
@@ -68,6 +73,9 @@ def timed(
         together=options.together,
         fix_scan=options.fix_scan,
         busy=options.busy,
+        keep_going=campaign,
+        together_first=campaign,
+        with_numba=not (campaign and options.quick),
     )
     if plan.fix_scan:
         _check_fixes(workspace, plan.candidates)

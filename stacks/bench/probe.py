@@ -6,9 +6,12 @@ from collections.abc import Mapping, Sequence
 from pathlib import Path
 from typing import Any
 
+from packaging.version import Version
+
 from stacks.bench.candidates import Candidate
 from stacks.bench.record import rounded
 from stacks.bench.result import Series
+from stacks.channel.settings_files import MODULES
 from stacks.core import jsonfile
 from stacks.core.disk import REPOSITORY
 from stacks.core.errors import StacksError
@@ -16,6 +19,7 @@ from stacks.core.process import call
 from stacks.core.suggestions import unknown
 from stacks.environments import verify as verification
 from stacks.profiles.run import WORKLOADS
+from stacks.variants.variant import Framework
 
 PROBE = (REPOSITORY / "verify", "bench-probe")
 OWN = ("gemm", "elementwise")
@@ -39,10 +43,16 @@ LIBRARY_VARIABLES = (
 DIGITS = 6
 # Starts of programs that take minutes to compile; others start in every round.
 STARTS = {"ntm": 1}
+# Of which one start is enough with --quick: the next one compiles to the same, and its first calls
+# take longer than a round.
+ALIKE = ("check_blas",)
 CALLS, QUICK_CALLS = 100, 20
 # Of programs whose calls take seconds, or less than a millisecond: then a round of fewer is shorter
 # than the time that the system gives to another program at once.
 OWN_CALLS = {"check_blas": 10, "mlp": 300}
+# A slow library takes 7 s for a product of 5000 x 5000; lstm's calls 50 ms.
+QUICK_OWN_CALLS = {**OWN_CALLS, "check_blas": 1, "lstm": 10}
+QUICK_CASES = {"lstm": "merged"}
 # Seconds that a process may take to answer: ntm compiles for ten minutes on a quiet machine.
 LIMIT = 3600.0
 
@@ -69,9 +79,10 @@ def environment_of(candidate: Candidate, threads: int) -> dict[str, str]:
 def measure(
     candidate: Candidate, workload: str, threads: int, *, quick: bool, limit: float = LIMIT
 ) -> list[Series]:
-    """Run one of the bench's own workloads in a process and return its series.
+    """Run some of the bench's own workloads in a process and return their series.
 
-    limit: seconds. Raises StacksError if it fails, hangs, or prints no measurement.
+    workload: with commas. limit: seconds. Raises StacksError if it fails, hangs, or prints no
+    measurement.
     """
     module = candidate.variant.framework.module
     words: list[str | Path] = [candidate.place / "bin/python", *PROBE, module, workload]
@@ -86,14 +97,29 @@ def measure(
         ) from error
 
 
-def options_of(workload: str, quick: bool) -> list[str]:
-    """Return the options of a workload's program."""
-    return ["--case", "2000"] if quick and workload == "check_blas" else []
+def options_of(candidate: Candidate, workload: str, quick: bool) -> list[str]:
+    """Return the options of a workload's program in a variant's environment.
+
+    It takes C modules that other environments have compiled: their bytes are the same.
+    """
+    options = ["--case", QUICK_CASES[workload]] if quick and workload in QUICK_CASES else []
+    modules = candidate.place / MODULES
+    return [*options, "--share-modules", modules.read_text()] if modules.is_file() else options
+
+
+def runs_numba(framework: Framework, workload: str) -> bool:
+    """Return whether a workload is timed with numba too: where it is the default linker.
+
+    gemm times the product of check_blas with it already.
+    """
+    is_default = framework.module == "pytensor" and Version(framework.version).major >= 3
+    return is_default and workload != "check_blas"
 
 
 def calls_of(workload: str, quick: bool) -> int:
     """Return the number of calls of a workload in each round."""
-    return OWN_CALLS.get(workload, QUICK_CALLS if quick else CALLS)
+    own = QUICK_OWN_CALLS if quick else OWN_CALLS
+    return own.get(workload, QUICK_CALLS if quick else CALLS)
 
 
 def _series(content: Mapping[str, Any]) -> Series:

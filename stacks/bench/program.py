@@ -8,7 +8,7 @@ from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
 
-from stacks.bench import profile
+from stacks.bench import probe, profile
 from stacks.bench.candidates import Candidate
 from stacks.bench.profile import Profile
 from stacks.bench.record import rounded
@@ -18,28 +18,29 @@ from stacks.core.errors import StacksError
 from stacks.environments.verify import SUITE
 from stacks.profiles.run import PROGRAM
 
-PROFILE_CALLS = 20
+PROFILE_CALLS = 10
 # Significant digits; clocks have no more.
 DIGITS = 6
-# Modules that may be compiled at a start with a warm cache: some operations have no key in it.
+# Modules that a first start with a warm cache may compile: some operations have no key in it.
 FEW_MODULES = 3
 
 Open = Callable[[Sequence[str | Path], Mapping[str, str], float], SuspendedProcess]
 
 
 @dataclass(frozen=True)
-class Timeout:
-    """A process that did not answer in time: its processor seconds until then, and the error."""
+class Failure:
+    """A process without an answer: its processor seconds until then, and the error."""
 
     processor: float
-    error: NoAnswerError
+    error: StacksError
 
 
 class TimedProgram:
-    """One start of a variant's workload: a process, and on PyTensor another one for numba.
+    """One start of a variant's workload: a process, and on PyTensor 3 another one for numba.
 
     A process that does not answer in time is killed, and the others continue. All methods raise
-    StacksError if a process ends by itself, or its answer is no measurement.
+    StacksError if a process ends by itself, or its answer is no measurement; with `keep_going` the
+    others continue then, too.
     """
 
     def __init__(
@@ -51,19 +52,23 @@ class TimedProgram:
         limit: float,
         *,
         alone: bool = True,
+        warm: bool = False,
+        keep_going: bool = False,
         without: Collection[str] = (),
         start: Open = SuspendedProcess,
     ) -> None:
         """Start nothing yet.
 
         limit: seconds that an answer may take. alone: nothing else compiles at the same time, so
-        the compilation is timed too. without: endings of measures' names, `NUMBA` or "", whose
-        processes are not started.
+        the compilation is timed too, where its C modules were cached. warm: they were, by an
+        earlier start; some operations are never cached. without: endings of measures' names,
+        `NUMBA` or "", whose processes are not started.
         """
         self._candidate, self._workload, self._alone = candidate, workload, alone
+        self._keep_going, self._warm = keep_going, warm
         self._env, self._limit, self._open = env, limit, start
         self._processes: dict[str, SuspendedProcess] = {}
-        self._timeouts: dict[str, Timeout] = {}
+        self._failures: dict[str, Failure] = {}
         # {ending of the measure's name: {case: its content}}
         self._cases: dict[str, dict[str, dict[str, Any]]] = {}
         words: list[str | Path] = [
@@ -75,11 +80,10 @@ class TimedProgram:
         ]
         words += ["--stay", "--profile-calls", str(profile_calls(workload))]
         self._words = {"": words}
-        if candidate.variant.framework.module == "pytensor":
-            # The default linker of PyTensor 3.
+        if probe.runs_numba(candidate.variant.framework, workload):
             self._words[NUMBA] = [*words, "--linker", "numba"]
         for ending in without:
-            del self._words[ending]
+            self._words.pop(ending, None)
 
     def start(self) -> None:
         """Start all processes; they compile in parallel."""
@@ -107,17 +111,19 @@ class TimedProgram:
 
     def profiles(self) -> dict[str, Profile | None]:
         """Call each case again with the profile on; return {measure's name: profile}."""
-        profiles = {}
+        profiles: dict[str, Profile | None] = {}
+        if not profile_calls(self._workload):
+            return profiles
         for ending, process in list(self._processes.items()):
             with self._measuring(ending):
                 for case in process.ask(report=True)["report"]["cases"]:
                     profiles[self._name(ending, case)] = profile.of_case(case)
         return profiles
 
-    def new_timeouts(self) -> dict[str, Timeout]:
-        """Return the timeouts since the last call, by the ending of their measures' names."""
-        timeouts, self._timeouts = self._timeouts, {}
-        return timeouts
+    def new_failures(self) -> dict[str, Failure]:
+        """Return the failures since the last call, by the ending of their measures' names."""
+        failures, self._failures = self._failures, {}
+        return failures
 
     def first_calls(self) -> float:
         """Return the seconds of one call of every case, estimated from the first calls.
@@ -144,7 +150,7 @@ class TimedProgram:
         return (self._workload if own else f"{self._workload} {case['name']}") + ending
 
     def _series(self, ending: str, case: Mapping[str, Any], seconds: Sequence[float]) -> Series:
-        counts = self._alone and case["modules"] <= FEW_MODULES
+        counts = self._alone and (self._warm or case["modules"] <= FEW_MODULES)
         return Series(
             name=self._name(ending, case),
             unit="s",
@@ -157,22 +163,26 @@ class TimedProgram:
     def _measuring(self, ending: str = "") -> Iterator[None]:
         """Kill a process that does not answer in time; raise StacksError for an invalid answer."""
         try:
-            yield
-        except NoAnswerError as error:
+            try:
+                yield
+            except (KeyError, TypeError, ValueError) as error:
+                raise StacksError(
+                    f"{self._candidate.variant.id}: {self._workload}: no measurement",
+                    found=str(error),
+                ) from error
+        except StacksError as error:
+            if not (self._keep_going or isinstance(error, NoAnswerError)):
+                raise
             process = self._processes.pop(ending)
             self._cases.pop(ending, None)
-            self._timeouts[ending] = Timeout(process.processor_seconds(), error)
+            self._failures[ending] = Failure(process.processor_seconds(), error)
             process.kill()
-        except (KeyError, TypeError, ValueError) as error:
-            raise StacksError(
-                f"{self._candidate.variant.id}: {self._workload}: no measurement", found=str(error)
-            ) from error
 
 
 def profile_calls(workload: str) -> int:
     """Return the number of profiled calls, which follow the timed ones."""
-    # One product has no parts, and takes seconds.
-    return 1 if workload == "check_blas" else PROFILE_CALLS
+    # A product has no parts, and takes seconds.
+    return 0 if workload == "check_blas" else PROFILE_CALLS
 
 
 def _short(seconds: float) -> float:

@@ -124,7 +124,7 @@ class Run(Record):
     """One turn: a variant in a round, with so many threads."""
 
     subject: str = Field(description="FRAMEWORK/FLAVOUR, one of the subjects")
-    workload: str
+    workload: str = Field(description="or those that one process timed, with commas")
     threads: int = Field(ge=1)
     round: int = Field(ge=1)
     start: int | None = Field(
@@ -147,10 +147,16 @@ class Missing(Record):
     round: int = Field(ge=0, description="in which it did not answer; 0: while it compiled")
     limit: float = Field(gt=0, le=MOST, description="seconds")
     processor: float = Field(ge=0, le=MOST, description="seconds that it had computed by then")
+    failure: str = Field(
+        default="", description="how its program ended, where that was before the limit"
+    )
 
     @property
     def reason(self) -> str:
         """Why there is no figure, for people."""
+        if self.failure:
+            when = f"in round {self.round}" if self.round else "before its first round"
+            return f"failed {when}: {self.failure}: it has no figure"
         did = f"did not answer in round {self.round}" if self.round else "had not compiled"
         return (
             f"{did} within {self.limit:g} s, {self.processor:.0f} s of them on a processor: "

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import dataclasses
+import sys
 import time
 from collections.abc import Callable, Sequence
 from contextlib import closing
@@ -11,14 +12,15 @@ from dataclasses import dataclass
 from stacks.bench import machine, noise, probe
 from stacks.bench.busy_loops import BusyLoops, busy_loops
 from stacks.bench.candidates import Candidate
-from stacks.bench.program import TimedProgram
+from stacks.bench.program import Failure, TimedProgram
 from stacks.bench.progress import round_display
 from stacks.bench.result import NUMBA, Missing, Run, Series
-from stacks.bench.schedule import Plan, Turn, turns
+from stacks.bench.schedule import Plan, Turn, compiles_together, turns
 from stacks.bench.schedule import remaining as left_after
 from stacks.bench.suspended_process import NoAnswerError
-from stacks.core.console import plural
+from stacks.core.console import plural, show_error
 from stacks.core.disk import REPOSITORY
+from stacks.core.errors import StacksError
 from stacks.variants.variant import SCAN_FIX
 
 Measure = Callable[[Candidate, str, int], list[Series]]
@@ -48,7 +50,7 @@ class Crew:
         self._start = start or self._started
         self._programs: dict[str, TimedProgram] = {}
         self.missing: list[Missing] = []
-        self.errors: list[NoAnswerError] = []
+        self.errors: list[StacksError] = []
 
     def close(self) -> None:
         """Kill all programs."""
@@ -57,19 +59,30 @@ class Crew:
 
     def take(self, turn: Turn) -> list[Series]:
         """Take a turn and return its series, none for the start of a program."""
-        if turn.workload in probe.OWN:
-            return self._measure(turn.candidate, turn.workload, turn.threads)
+        if turn.is_own:
+            return self._take_own(turn)
         series: list[Series] = []
         if turn.starts:
             self._begin(turn)
         else:
             series = self._program(turn).time(self._calls(turn))
-        self._record_timeouts(turn)
+        self._record_failures(turn)
         return series
+
+    def _take_own(self, turn: Turn) -> list[Series]:
+        if "" in self.without(turn):
+            return []
+        try:
+            return self._measure(turn.candidate, turn.workload, turn.threads)
+        except StacksError as error:
+            if not self._plan.keep_going:
+                raise
+            self._record(turn, turn.candidate.variant.id, turn.workload, Failure(0.0, error))
+            return []
 
     def _begin(self, turn: Turn) -> None:
         program = self._programs[turn.candidate.variant.id] = self._start(turn)
-        if not self._plan.together:
+        if not compiles_together(turn, self._plan):
             program.wait()
             return
         program.start()
@@ -81,7 +94,7 @@ class Crew:
         """End a program after its last turn; return the turn's runs with the profiles in them."""
         program = self._program(turn)
         profiles = program.profiles()
-        self._record_timeouts(turn)
+        self._record_failures(turn)
         program.kill()
         del self._programs[turn.candidate.variant.id]
         return [
@@ -96,21 +109,29 @@ class Crew:
             for run in runs
         ]
 
-    def _record_timeouts(self, turn: Turn) -> None:
-        """Record the new timeouts of all programs: with --together all compile in one turn."""
+    def _record_failures(self, turn: Turn) -> None:
+        """Record the new failures of all programs: with --together all compile in one turn."""
         for subject, program in self._programs.items():
-            for ending, timeout in program.new_timeouts().items():
-                self.errors.append(timeout.error)
-                self.missing.append(
-                    Missing(
-                        subject=subject,
-                        name=turn.workload + ending,
-                        threads=turn.threads,
-                        round=turn.round,
-                        limit=self._plan.limit,
-                        processor=round(timeout.processor, 1),
-                    )
-                )
+            for ending, failure in program.new_failures().items():
+                self._record(turn, subject, turn.workload + ending, failure)
+
+    def _record(self, turn: Turn, subject: str, name: str, failure: Failure) -> None:
+        self.errors.append(failure.error)
+        is_late = isinstance(failure.error, NoAnswerError)
+        if not is_late:
+            print(f"{subject} has no figure of {name}", file=sys.stderr)
+            show_error(failure.error)
+        self.missing.append(
+            Missing(
+                subject=subject,
+                name=name,
+                threads=turn.threads,
+                round=turn.round,
+                limit=self._plan.limit,
+                processor=round(failure.processor, 1),
+                failure="" if is_late else str(failure.error.found or "it failed"),
+            )
+        )
 
     def expected(self, turn: Turn) -> list[tuple[Turn, float]]:
         """Return a turn of the program with its expected seconds, from the first calls."""
@@ -134,7 +155,7 @@ class Crew:
         return probe.measure(candidate, workload, threads, quick=plan.quick, limit=plan.limit)
 
     def _started(self, turn: Turn) -> TimedProgram:
-        options = probe.options_of(turn.workload, self._plan.quick)
+        options = probe.options_of(turn.candidate, turn.workload, self._plan.quick)
         env = probe.environment_of(turn.candidate, turn.threads)
         if self._plan.fix_scan:
             options = [*options, "--fix-scan"]
@@ -146,21 +167,26 @@ class Crew:
             options,
             env,
             self._plan.limit,
-            alone=not self._plan.together,
+            alone=not compiles_together(turn, self._plan),
+            warm=turn.start > 1,
+            keep_going=self._plan.keep_going,
             without=self.without(turn),
         )
 
     def without(self, turn: Turn) -> list[str]:
-        """Return the endings of measures that timed out at an earlier start: do not try again."""
+        """Return the endings of measures that are left out, or failed at an earlier start."""
         here = (turn.candidate.variant.id, turn.threads)
-        timed_out = [m.name for m in self.missing if (m.subject, m.threads) == here]
-        return [ending for ending in ("", NUMBA) if turn.workload + ending in timed_out]
+        failed = [m.name for m in self.missing if (m.subject, m.threads) == here]
+        if not self._plan.with_numba:
+            failed.append(turn.workload + NUMBA)
+        return [ending for ending in ("", NUMBA) if turn.workload + ending in failed]
 
 
 def run(plan: Plan, measure: Measure | None = None, start: Start | None = None) -> Timed:
-    """Take all turns of a plan and return the runs, without measures that timed out in any round.
+    """Take all turns of a plan and return the runs, without measures that failed in any round.
 
-    Raises StacksError if a process fails or all time out. All processes are killed in the end.
+    Raises StacksError if a process fails and the plan does not keep going, or if all fail. All
+    processes are killed in the end.
     """
     every = list(turns(plan))
     done: list[tuple[Turn, float]] = []
@@ -191,14 +217,14 @@ def run(plan: Plan, measure: Measure | None = None, start: Start | None = None) 
 
 
 def _answered(runs: Sequence[Run], missing: Sequence[Missing]) -> list[Run]:
-    """Leave out measures that timed out: their earlier rounds would be a selection."""
-    timed_out = {(one.subject, one.name, one.threads) for one in missing}
+    """Leave out measures that failed: their earlier rounds would be a selection."""
+    failed = {(one.subject, one.name, one.threads) for one in missing}
     answered = []
     for each in runs:
         series = tuple(
             one
             for one in each.series
-            if (each.subject, each.workload + _ending(one), each.threads) not in timed_out
+            if (each.subject, each.workload + _ending(one), each.threads) not in failed
         )
         if series:
             answered.append(each.model_copy(update={"series": series}))

@@ -16,8 +16,9 @@ PROFILED = 1.2
 class Turn:
     """A variant's workload on a number of threads in one round.
 
-    Round 0 gives no samples: one of the bench's own workloads warms up; a program is started,
-    compiles and is called once. `last`: the last round of a program's start.
+    workload: a program, or the bench's own workloads that one process times, with commas. Round 0
+    gives no samples: own workloads warm up; a program is started, compiles and is called once.
+    `last`: the last round of a program's start.
     """
 
     candidate: Candidate
@@ -28,9 +29,14 @@ class Turn:
     last: bool = False
 
     @property
+    def is_own(self) -> bool:
+        """Whether a process of its own times the bench's own workloads."""
+        return self.workload.split(",")[0] in probe.OWN
+
+    @property
     def starts(self) -> bool:
         """Whether it starts a program."""
-        return self.round == 0 and self.workload not in probe.OWN
+        return self.round == 0 and not self.is_own
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -40,7 +46,10 @@ class Plan:
     starts: of each program. calls: of a program in a round. limit: seconds that a process may take
     to answer. every_count: time programs that start slowly on all of `threads`, not on the largest
     only. together: compile all variants' programs at once. fix_scan: import theano_stacks_scan in
-    the programs first. busy: busy loops beside each round.
+    the programs first. busy: busy loops beside each round. keep_going: a program that fails has no
+    figure, as one that does not answer in time; else its error ends the rounds. together_first: as
+    together, but at the first of several starts only, which compiles what the next ones find.
+    with_numba: time programs with numba too, where it is PyTensor's default.
     """
 
     candidates: tuple[Candidate, ...]
@@ -55,6 +64,9 @@ class Plan:
     together: bool = False
     fix_scan: bool = False
     busy: int = 0
+    keep_going: bool = False
+    together_first: bool = False
+    with_numba: bool = True
 
 
 def turns(plan: Plan) -> Iterator[Turn]:
@@ -63,19 +75,31 @@ def turns(plan: Plan) -> Iterator[Turn]:
     Turns that are compared, of one workload and one number of threads, follow each other. So do
     all rounds of a program, which limits the processes alive to one for each variant.
     """
-    own = [workload for workload in plan.workloads if workload in probe.OWN]
-    for workload in own:
+    own = _own_workloads(plan)
+    for workload, counts in own.items():
         for candidate in plan.candidates:
-            yield Turn(candidate, workload, counts_of(workload, plan)[-1], 0, 1)
+            yield Turn(candidate, workload, counts[-1], 0, 1)
     for number in range(1, plan.rounds + 1):
-        for workload in own:
-            for threads in counts_of(workload, plan):
+        for workload, counts in own.items():
+            for threads in counts:
                 for candidate in _order(plan, number):
                     yield Turn(candidate, workload, threads, number, number)
     for workload in plan.workloads:
-        if workload not in own:
+        if workload not in probe.OWN:
             for threads in counts_of(workload, plan):
                 yield from _of_program(plan, workload, threads)
+
+
+def _own_workloads(plan: Plan) -> dict[str, tuple[int, ...]]:
+    """Return the bench's own workloads with their counts of threads.
+
+    Those of the same counts share a process, which imports the framework once.
+    """
+    groups: dict[tuple[int, ...], list[str]] = {}
+    for workload in plan.workloads:
+        if workload in probe.OWN:
+            groups.setdefault(counts_of(workload, plan), []).append(workload)
+    return {",".join(workloads): counts for counts, workloads in groups.items()}
 
 
 def _of_program(plan: Plan, workload: str, threads: int) -> Iterator[Turn]:
@@ -97,9 +121,20 @@ def _order(plan: Plan, number: int) -> tuple[Candidate, ...]:
 
 
 def starts_of(workload: str, plan: Plan) -> int:
-    """Return the starts of a program: by default one for each round, fewer if it starts slowly."""
+    """Return the starts of a program.
+
+    By default one for each round, fewer if it starts slowly; with --quick one if all are alike.
+    """
+    if plan.quick and workload in probe.ALIKE:
+        return 1
     usual = probe.STARTS.get(workload, plan.rounds)
     return min(plan.starts or usual, plan.rounds)
+
+
+def compiles_together(turn: Turn, plan: Plan) -> bool:
+    """Return whether the programs of all variants compile at once in this start."""
+    is_first = turn.start == 1 < starts_of(turn.workload, plan)
+    return plan.together or (plan.together_first and is_first)
 
 
 def counts_of(workload: str, plan: Plan) -> tuple[int, ...]:
@@ -122,7 +157,7 @@ def remaining(done: Sequence[tuple[Turn, float]], left: Sequence[Turn]) -> float
     total = 0.0
     for turn in left:
         known = own.get(_own(turn), kind.get(_kind(turn)))
-        if known is None and turn.workload in probe.OWN:
+        if known is None and turn.is_own:
             known = done[-1][1] if done else None
         if known is None:
             return None

@@ -40,7 +40,7 @@ def test_elementwise_functions_are_timed(
         candidate(workspace, prefix, framework, flavour), "elementwise", 1, quick=True
     )
     assert [series.name for series in measured] == [
-        f"{name} float32 400x512" for name in ("exp", "log", "tanh", "sigmoid", "softmax")
+        f"{name} float32 400x512" for name in ("exp", "tanh")
     ]
     for series in measured:
         assert series.unit == "ns" and len(series.samples) == 3
@@ -111,6 +111,6 @@ def test_a_program_is_killed_after_its_time_limit(workspace: Workspace, prefix: 
     # No interpreter imports Theano in a hundredth of a second.
     program = TimedProgram(of, "logreg", ["--small"], probe.environment_of(of, 1), 0.01)
     program.wait()
-    assert list(program.new_timeouts()) == [""] and program.new_timeouts() == {}
+    assert list(program.new_failures()) == [""] and program.new_failures() == {}
     assert program.time(3) == [] and program.profiles() == {}
     assert program.processor_seconds() == 0, "no process is left"

@@ -44,8 +44,9 @@ def run(context: Any, names: Sequence[str]) -> None:
     kernels, numerics, one_blas = modules("blas.kernels", "blas.numerics", "blas.one_blas")
     operations, serving = modules("blas.operations", "blas.serving")
     speed, threads = modules("blas.speed", "blas.threads")
-    accelerator, files, known_faults, scan, settings, versions = modules(
+    accelerator, compile_folder, files, known_faults, scan, settings, versions = modules(
         "checks.accelerator",
+        "checks.compile_folder",
         "checks.files",
         "checks.known_faults",
         "checks.scan",
@@ -65,6 +66,7 @@ def run(context: Any, names: Sequence[str]) -> None:
         "files": files.check,
         "versions": versions.check,
         "settings": settings.check,
+        "compile folder": compile_folder.check,
         "ldflags": serving.check_ldflags,
         "library": serving.check,
         "one BLAS": one_blas.check,

@@ -2,6 +2,7 @@
 
 from __future__ import absolute_import, division, print_function
 
+import contextlib
 import importlib
 import os
 import sys
@@ -96,32 +97,53 @@ class LoadedFramework(object):
         return type(self.function_modes.get_default_mode().linker).__name__ == "NumbaLinker"
 
     @property
+    def grad_seconds(self):
+        """The seconds in all calls of grad() so far, None if the framework does not count them."""
+        return getattr(sys.modules.get(self.name + ".gradient"), "grad_time", None)
+
+    @property
     def on_device(self):
         """Whether it has opened a device, and computes there."""
         return bool(getattr(getattr(self.module, "gpuarray", None), "pygpu_activated", False))
 
-    def mode(self, linker=None):
-        """Return the mode with all optimisations, and a linker: by default the virtual machine."""
+    def mode(self, linker=None, excluding=()):
+        """Return the mode with a linker, by default the virtual machine, and all optimisations.
+
+        excluding: names of optimisations that it leaves out.
+        """
         mode = self.function_modes.Mode(linker=linker or self.linker, optimizer="fast_run")
+        mode = mode.excluding(*excluding) if excluding else mode
         if not self.on_device:
             return mode
         # A device's settings exclude optimisations that move there what it cannot compute.
         excluded = str(self.flag("optimizer_excluding") or "").split(":")
         return mode.excluding(*[name for name in excluded if name])
 
-    def function(self, inputs, outputs, updates=None, profile=True, linker=None):
-        """Compile a graph with the C virtual machine, all optimisations and a quiet profile."""
+    def function(self, inputs, outputs, updates=None, profile=True, linker=None, excluding=()):
+        """Compile a graph with the C virtual machine, all optimisations and a quiet profile.
+
+        linker, excluding: as `mode` takes them.
+        """
         # On a device it warns that it can time CUDA only: see workloads/device_timing.py.
         quiet = {"gpu_checks": False} if self.on_device else {}
         return self.module.function(
             inputs,
             outputs,
             updates=updates,
-            mode=self.mode(linker),
+            mode=self.mode(linker, excluding),
             # A profile that the framework makes would print at exit.
             profile=self.profiling.ProfileStats(atexit_print=False, **quiet) if profile else False,
             on_unused_input="ignore",
         )
+
+    @contextlib.contextmanager
+    def collecting(self, is_on):
+        """Set whether functions that are compiled in the body free results as soon as possible."""
+        before, self.config.allow_gc = self.config.allow_gc, is_on
+        try:
+            yield
+        finally:
+            self.config.allow_gc = before
 
     def nodes(self, function):
         """Return the apply nodes of a compiled function, sorted."""

@@ -79,7 +79,8 @@ def run(inputs, outputs, tag, samples=SAMPLES):
 
     seconds: of all optimisers, with GraphToGPU; graph, local: samples of the seconds of the move
     with GraphToGPU and without it, by turns; nodes: their number at first, before and after the
-    move; device, host: as in NodePlaces, the former as a sum; rows: GraphToGPU's profile.
+    move; device, host: as in NodePlaces, the former as a sum; toposort, rows: GraphToGPU's profile,
+    with the optimisations that were tried and never applied.
     """
     # As Theano itself does while it optimises: cached constants cannot be part of a graph.
     tensor.basic.constant.enable = False
@@ -102,6 +103,7 @@ def _run(inputs, outputs, tag, count):
             last, profile = _timed(movers[name], moved)
             samples[name].append(last)
     nodes += [len(graph.apply_nodes), len(moved.apply_nodes)]
+    toposort, rows = _of_graph_to_gpu(profile)
     where = device_graph.places(moved.toposort())
     seconds += last + sum(_timed(one, moved)[0] for one in optimisers[place + 1 :])
     return {
@@ -111,7 +113,8 @@ def _run(inputs, outputs, tag, count):
         "nodes": nodes,
         "device": sum(where.device.values()),
         "host": where.host,
-        "rows": [dict(row._asdict()) for row in sorted(_rows(profile), reverse=True)],
+        "toposort": toposort,
+        "rows": [dict(row._asdict()) for row in sorted(rows, reverse=True)],
     }
 
 
@@ -135,17 +138,17 @@ def _timed(optimiser, graph):
     return processor_clock() - start, profile
 
 
-def _rows(profile):
-    """Return GraphToGPU's rows in the profile of MOVER."""
+def _of_graph_to_gpu(profile):
+    """Return (seconds of the sort, rows) of GraphToGPU in the profile of MOVER."""
     for optimiser, part in zip(profile[0], profile[6]):
         if isinstance(optimiser, theano.gpuarray.opt.GraphToGPU):
-            _, _, seconds, created, applied = part
-            return [
+            _, toposort, seconds, created, applied = part
+            return toposort, [
                 OptimiserRow(seconds[one], applied[one], created[one], _name(one))
                 for one in seconds
-                if applied[one]
+                if applied[one] or seconds[one]
             ]
-    return []
+    return 0.0, []
 
 
 def _name(optimiser):

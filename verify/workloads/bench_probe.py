@@ -1,7 +1,7 @@
-"""Time one of the bench's own workloads in the environment of this interpreter.
+"""Time the bench's own workloads in the environment of this interpreter.
 
-Arguments: the framework's module, the workload, and optionally `quick` for few sizes and samples.
-Prints a JSON object. Compiled modules stay in the environment's own folder.
+Arguments: the framework's module, workloads with commas, and optionally `quick` for few sizes and
+samples. Prints a JSON object. Compiled modules stay in the environment's own folder.
 """
 
 from __future__ import absolute_import, division, print_function
@@ -15,6 +15,8 @@ SAMPLES = 5
 QUICK_SAMPLES = 3
 SIZES = (500, 1000, 2000, 4000)
 QUICK_SIZES = (2000,)
+# Those of the table of all environments.
+QUICK_FUNCTIONS = ("exp", "tanh")
 # Seconds. Samples are at least this long, so that the clock and a call's overhead do not count.
 LEAST = 0.02
 
@@ -27,8 +29,7 @@ def gemm(framework, quick):
 
     random = numpy.random.RandomState(0)
     modes = {"": None}
-    if framework.name == "pytensor":
-        # The default of PyTensor 3.
+    if framework.runs_numba:
         modes[", numba"] = "NUMBA"
     series = []
     for dtype in ("float64", "float32"):
@@ -43,7 +44,7 @@ def gemm(framework, quick):
 
 
 def elementwise(framework, quick):
-    """Time exp, log, tanh, sigmoid and softmax, in nanoseconds per element."""
+    """Time exp, log, tanh, sigmoid and softmax, in nanoseconds per element; quick: two of them."""
     import numpy
 
     from verify.elementwise import speed as elementwise_speed
@@ -51,7 +52,7 @@ def elementwise(framework, quick):
     series = []
     shapes = elementwise_speed.SHAPES[:1] if quick else elementwise_speed.SHAPES
     for dtype in ("float32",) if quick else ("float32", "float64"):
-        for name in elementwise_speed.FUNCTIONS:
+        for name in QUICK_FUNCTIONS if quick else elementwise_speed.FUNCTIONS:
             function = elementwise_speed.compiled(framework, name, dtype)
             for shape in shapes:
                 values = numpy.random.RandomState(0).uniform(0.1, 4, shape).astype(dtype)
@@ -69,9 +70,11 @@ def _seconds(call, quick):
     call()
     start = monotonic()
     call()
-    calls = max(1, int(LEAST / max(monotonic() - start, 1e-9)))
-    samples = []
-    for _ in range(QUICK_SAMPLES if quick else SAMPLES):
+    seconds = monotonic() - start
+    calls = max(1, int(LEAST / max(seconds, 1e-9)))
+    count = QUICK_SAMPLES if quick else SAMPLES
+    samples = [seconds] if calls == 1 else []
+    while len(samples) < count:
         start = monotonic()
         for _ in range(calls):
             call()
@@ -84,6 +87,9 @@ def _series(name, unit, samples):
 
 
 def main(argv):
-    """Print the series of a workload."""
+    """Print the series of the workloads."""
     framework = frameworks.load(argv[0])
-    print(json.dumps({"series": WORKLOADS[argv[1]](framework, argv[2:] == ["quick"])}))
+    series = []
+    for name in argv[1].split(","):
+        series += WORKLOADS[name](framework, argv[2:] == ["quick"])
+    print(json.dumps({"series": series}))

@@ -33,7 +33,9 @@ def parse(argv):
         prog="workloads", description="Compile, time and profile a program that people really run."
     )
     parser.add_argument("workload", choices=NAMES, nargs="?")
-    parser.add_argument("--case", metavar="NAME", help="run only this case of the workload")
+    parser.add_argument(
+        "--case", metavar="NAME[,NAME]", help="run only these cases of the workload"
+    )
     parser.add_argument(
         "--calls",
         metavar="N",

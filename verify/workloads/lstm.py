@@ -27,12 +27,12 @@ def models(ops, small):
     sizes, tutorial = (SMALL, SMALL) if small else (FULL, TUTORIAL)
     return [
         _training(ops, sizes, "four", False),
-        _training(ops, sizes, "merged", True),
+        _training(ops, sizes, "merged", True, slow="four"),
         _training(ops, tutorial, "tutorial", True),
     ]
 
 
-def _training(ops, sizes, name, merged):
+def _training(ops, sizes, name, merged, slow=None):
     random = numpy.random.RandomState(11)
     size = sizes.hidden
     weights = random.randn(size, 4 * size) / numpy.sqrt(size)
@@ -59,4 +59,4 @@ def _training(ops, sizes, name, merged):
     cost = (outputs[0] ** 2).mean()
     gradients = ops.grad(cost, parameters)
     updates = [(p, p - RATE * gradient) for p, gradient in zip(parameters, gradients)]
-    return Model(name, cost, updates, dict(sizes._asdict()))
+    return Model(name, cost, updates, dict(sizes._asdict()), slow=slow)

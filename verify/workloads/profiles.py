@@ -4,6 +4,7 @@ from __future__ import absolute_import, division, print_function
 
 import collections
 import contextlib
+import io
 
 from verify.workloads import graph
 
@@ -80,7 +81,16 @@ def of_function(function):
     fgraph = graph.graph_of(function)
     content.update(_tables(profile, fgraph))
     content["scans"] = scans_of(fgraph)
+    content["tips"] = printed(profile, "print_tips")
     return content
+
+
+def printed(profile, method, *options):
+    """Return what a method of a ProfileStats prints, empty if it has none."""
+    file = io.StringIO() if str is not bytes else io.BytesIO()
+    if hasattr(profile, method):
+        getattr(profile, method)(file, *options)
+    return file.getvalue()
 
 
 def of_profile(profile):

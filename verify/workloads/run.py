@@ -13,7 +13,7 @@ from verify.context import Context
 from verify.core import machine, progress, report
 from verify.core.clock import monotonic
 from verify.device import graph as device_graph
-from verify.workloads import device_timing, graph, profiles
+from verify.workloads import device_timing, graph, memory, profiles
 from verify.workloads.ops import Ops
 
 SCHEMA = 2
@@ -50,11 +50,13 @@ class WorkloadRun(object):
     def _models(self, ops):
         workload = importlib.import_module("verify.workloads." + self._arguments.workload)
         models = workload.models(ops, self._arguments.small)
-        selected = [model for model in models if self._arguments.case in (None, model.name)]
-        if not selected:
-            names = ", ".join(model.name for model in models)
-            raise UnknownCaseError(22, "no case %s; there are: %s" % (self._arguments.case, names))
-        return selected
+        if self._arguments.case is None:
+            return models
+        requested, names = self._arguments.case.split(","), [model.name for model in models]
+        for name in requested:
+            if name not in names:
+                raise UnknownCaseError(22, "no case %s; there are: %s" % (name, ", ".join(names)))
+        return [model for model in models if model.name in requested]
 
     def _synchronise(self):
         """Make timed calls wait for the device, and compile functions that wait at each node."""
@@ -113,6 +115,7 @@ class WorkloadRun(object):
                 "small": arguments.small,
                 "fixed_scan": "theano_stacks_scan" in sys.modules,
                 "dtype": self._dtype,
+                "grad_seconds": framework.grad_seconds,
                 "linker": arguments.linker or framework.linker,
                 "variant": expectation["variant"] if expectation else None,
                 "framework": {
@@ -140,7 +143,10 @@ class _CompiledCase(object):
         start = monotonic()
         outputs = [] if model.output is None else model.output
         self.model = model
-        self.function = framework.function([], outputs, model.updates, is_profiled, linker)
+        with framework.collecting(model.allow_gc):
+            self.function = framework.function(
+                [], outputs, model.updates, is_profiled, linker, model.excluding
+            )
         self.compile_seconds = monotonic() - start
         self.modules = _modules(framework) - modules
         self.shared = _shared_modules() - shared
@@ -163,11 +169,18 @@ class _CompiledCase(object):
                 device_timing.for_updates(self.function)
             return monotonic() - start, value
 
+    def _memory(self):
+        """Call once more; return the bytes that the call takes, and those that stay."""
+        with profiles.switched_off(self.function):
+            most = memory.peak(self.function)
+        return {"peak": most, "kept": memory.kept(self.function)}
+
     def report(self, profile_calls):
         """Make the profiled calls; return the case as the report has it."""
         content = {
             "name": self.model.name,
             "shape": self.model.shape,
+            "slow": self.model.slow,
             "flops": self.model.flops,
             "seconds": self.seconds,
             "first_call": self.first_call,
@@ -178,6 +191,7 @@ class _CompiledCase(object):
                 "modules": self.modules,
                 "shared": self.shared,
             },
+            "memory": None if self.is_on_device else self._memory(),
             "profile": None,
         }
         nodes = graph.graph_of(self.function).toposort()

@@ -1,4 +1,8 @@
-"""The same scan with and without garbage collection after each call (scan.allow_gc)."""
+"""The same scan with and without garbage collection (scan.allow_gc).
+
+Without it, results of a step stay until the next one; but a function that collects garbage itself
+(allow_gc) frees them after each call. So the last case has neither.
+"""
 
 from __future__ import absolute_import, division, print_function
 
@@ -15,12 +19,16 @@ SMALL = ScanGcSizes(size=4, batch=3, steps=5)
 
 
 def models(ops, small):
-    """Return the same scan with garbage collection on and off."""
+    """Return the same scan with garbage collection, without its own, and without any."""
     sizes = SMALL if small else FULL
-    return [_walk(ops, sizes, "allow_gc", True), _walk(ops, sizes, "no_gc", False)]
+    return [
+        _walk(ops, sizes, "allow_gc", True),
+        _walk(ops, sizes, "no_gc", False),
+        _walk(ops, sizes, "no_gc at all", False, of_function=False),
+    ]
 
 
-def _walk(ops, sizes, name, allow_gc):
+def _walk(ops, sizes, name, allow_gc, of_function=True):
     random = numpy.random.RandomState(7)
     weights = ops.shared(random.randn(sizes.size, sizes.size) / numpy.sqrt(sizes.size))
     start = ops.shared(random.randn(sizes.batch, sizes.size))
@@ -33,4 +41,7 @@ def _walk(ops, sizes, name, allow_gc):
         n_steps=sizes.steps,
         allow_gc=allow_gc,
     )
-    return Model(name, outputs[0][-1].sum(), list(updates.items()), dict(sizes._asdict()))
+    slow = None if allow_gc else "allow_gc"
+    shape = dict(sizes._asdict())
+    output = outputs[0][-1].sum()
+    return Model(name, output, list(updates.items()), shape, slow=slow, allow_gc=of_function)

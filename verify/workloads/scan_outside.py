@@ -40,4 +40,6 @@ def _network(ops, sizes, name, is_outside):
         outputs_info=[start],
         non_sequences=[of_state, of_input],
     )
-    return Model(name, outputs[-1].sum(), list(updates.items()), dict(sizes._asdict()))
+    slow = "inside" if is_outside else None
+    shape = dict(sizes._asdict())
+    return Model(name, outputs[-1].sum(), list(updates.items()), shape, slow=slow)

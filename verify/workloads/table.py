@@ -32,9 +32,12 @@ def render(content):
         lines.append("each call waits for the device, in the profile each node")
     for case in content["cases"]:
         lines += [""] + _summary(case)
+    lines += [""] + _gradients(content) if content.get("grad_seconds") else []
+    lines += _comparisons(content["cases"])
     for case in content["cases"]:
         if case["profile"]:
             lines += ["", ""] + _profile(case)
+            lines += [case["profile"].get("tips", "").rstrip()]
     return "\n".join(lines) + "\n"
 
 
@@ -44,8 +47,7 @@ def render_program(content):
     for process in content["processes"]:
         framework = process["framework"]
         lines += ["", "process %(process)d of %(module)s %(version)s" % dict(process, **framework)]
-        if process["grad_seconds"] is not None:
-            lines.append("  Time in all calls to grad(): %es" % process["grad_seconds"])
+        lines += _gradients(process)
         for function in process["functions"]:
             if not function["profile"]:
                 lines.append("  %(name)s: compiled, never called" % function)
@@ -53,6 +55,37 @@ def render_program(content):
             lines += [""] + _profile(function)
             lines += [text.rstrip() for text in (function["memory"], function["tips"]) if text]
     return "\n".join(lines) + "\n"
+
+
+def _gradients(content):
+    """Return the line of the time in grad(), as Theano's profile has it."""
+    if content["grad_seconds"] is None:
+        return []
+    names = content["framework"]["module"], content["grad_seconds"]
+    return ["Time in all call to %s.grad() %es" % names]
+
+
+def _comparisons(cases):
+    """Return a line for each case that is the fast way to compute what another computes."""
+    by_name = {case["name"]: case for case in cases}
+    pairs = [(by_name[case["slow"]], case) for case in cases if case.get("slow") in by_name]
+    return [""] * bool(pairs) + [_comparison(*pair) for pair in pairs]
+
+
+def _comparison(slow, fast):
+    times = [timing("", "s", case["seconds"]).median for case in (slow, fast)]
+    alike = slow["graph"]["signature"] == fast["graph"]["signature"]
+    return "%s instead of %s: %.2f times as fast%s" % (
+        fast["name"],
+        slow["name"],
+        times[0] / times[1],
+        "; the optimised graphs are the same" if alike else "",
+    )
+
+
+def _memory(memory):
+    most = "unknown" if memory["peak"] is None else "%.2f MB" % (memory["peak"] / 1e6)
+    return "%s more during a call; %.2f MB of results stay" % (most, memory["kept"] / 1e6)
 
 
 def _summary(case):
@@ -73,6 +106,8 @@ def _summary(case):
     lines += ["    scan %(signature)s: %(nodes)d nodes, %(name)s" % scan for scan in graph["scans"]]
     if case.get("places"):
         lines.append("  " + _places(case["places"]))
+    if case.get("memory"):
+        lines.append("  memory: %s" % _memory(case["memory"]))
     if case["flops"]:
         lines.append("  %.1f GFLOP/s" % (case["flops"] * len(samples) / sum(samples) / 1e9))
     return lines

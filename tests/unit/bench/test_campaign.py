@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import shutil
 from types import SimpleNamespace
 from typing import Any
 
@@ -22,20 +23,28 @@ TWO = ("pip-default", "openblas")
 
 
 class World:
-    """A campaign of two variants of Theano 1.0.5; `broken` are those that do not verify."""
+    """A campaign of two variants of Theano 1.0.5, or of four of another framework.
 
-    def __init__(self, workspace: Workspace, monkeypatch: pytest.MonkeyPatch) -> None:
+    broken: those that do not verify.
+    """
+
+    def __init__(
+        self, workspace: Workspace, monkeypatch: pytest.MonkeyPatch, framework: str = "theano-1.0.5"
+    ) -> None:
         self.workspace, self.broken, self.fails = workspace, set[str](), False
         self.built: list[str] = []
         self.timed: list[tuple[str, BenchOptions]] = []
-        variants = [v for v in all_variants(workspace) if v.name in TWO]
-        self.variants = [v for v in variants if v.framework.name == "theano-1.0.5"]
+        names = TWO if framework == "theano-1.0.5" else (*TWO, "mkl", "mkl-amdlibm")
+        variants = [v for v in all_variants(workspace) if v.name in names]
+        self.variants = [v for v in variants if v.framework.name == framework]
         monkeypatch.setattr("stacks.bench.campaign.all_variants", lambda _: self.variants)
         monkeypatch.setattr(build, "make_environment", self.build)
-        monkeypatch.setattr(verify, "verify_variant", lambda *given: None)
+        monkeypatch.setattr(verify, "verify_variant", lambda *given, **options: None)
         monkeypatch.setattr("stacks.bench.campaign.candidates", self.candidates)
         monkeypatch.setattr(command, "timed", self.time)
         monkeypatch.setattr(machine, "usable", lambda: 2)
+        self.free = 10e9
+        monkeypatch.setattr(shutil, "disk_usage", lambda path: SimpleNamespace(free=self.free))
         monkeypatch.setattr(machine, "is_this", lambda described: described == MACHINE)
 
     def build(self, workspace: Workspace, variant: Variant) -> None:
@@ -57,7 +66,7 @@ class World:
         self.timed.append((names, options))
         pins = read_pins(workspace.sources_lock)
         subjects = [
-            subject(variant.name).model_copy(
+            subject(variant.name, variant.framework.name).model_copy(
                 update={"lock": lock.read(workspace, variant, pins).sha256}
             )
             for variant in self.variants
@@ -66,7 +75,11 @@ class World:
         found = [each for one in subjects for each in runs(one, [1.0] * 7)]
         one = result(found, *subjects)
         settings = one.settings.model_copy(
-            update={"workloads": options.workloads, "quick": options.quick}
+            update={
+                "workloads": options.workloads,
+                "quick": options.quick,
+                "rounds": options.round_count,
+            }
         )
         return one.model_copy(update={"settings": settings})
 
@@ -95,10 +108,10 @@ def test_all_variants_are_built_and_timed_together(
         "lenet",
         "lstm",
     )
-    assert (options.rounds, options.threads, options.starts) == (7, "2", 1)
+    assert (options.rounds, options.threads, options.starts) == (5, "2", 2)
     output = capsys.readouterr()
-    assert "theano-1.0.5: 2 variants, about 12 min\n" in output.err
-    assert "ctrl-C stops it, and the same command goes on" in output.err
+    assert "theano-1.0.5: 2 variants, about " in output.err
+    assert "GB of disk; ctrl-C stops it, and the same command begins" in output.err
     assert "stored in results/here-2-cores/" in output.err
     assert output.out == "next: ./invoke publish\n"
 
@@ -114,6 +127,36 @@ def test_what_is_stored_is_not_timed_again(
     assert len(world.timed) == 2
     world.run(quick=True, busy=2)
     assert len(world.timed) == 3, "a result of an idle machine is none beside busy loops"
+
+
+def test_the_three_steps_of_the_article_are_a_session_of_their_own(
+    own_workspace: Workspace, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    world = World(own_workspace, monkeypatch, framework="theano-0.8.2")
+    world.run(quick=True)
+    every, steps = world.timed
+    assert "ntm" not in every[1].workloads and len(every[0].split(",")) == 4
+    assert steps[0].split(",") == [
+        "theano-0.8.2/mkl",
+        "theano-0.8.2/mkl-amdlibm",
+        "theano-0.8.2/pip-default",
+    ]
+    assert (steps[1].workloads, steps[1].rounds, steps[1].starts) == (("ntm",), 5, 1)
+    world.run(quick=True, workload="gemm")
+    assert len(world.timed) == 3, "the steps are not asked for"
+
+
+def test_a_disk_that_is_too_small_is_named_before_anything_is_built(world: World) -> None:
+    world.free = 0.5e9
+    with pytest.raises(StacksError, match="too small for 2 environments") as caught:
+        world.run(quick=True)
+    assert caught.value.expected == "1 GB free" and caught.value.found == "0 GB"
+    assert not world.built
+    world.free = 10e9
+    world.run(quick=True)
+    world.free = 0.0
+    world.run(quick=True)
+    assert len(world.timed) == 1, "nothing is built"
 
 
 def test_a_result_of_another_machine_does_not_count(
@@ -133,6 +176,7 @@ def test_a_variant_that_does_not_verify_is_named_and_left_out(
     assert [names for names, _ in world.timed] == ["theano-1.0.5/pip-default"]
     output = capsys.readouterr().err
     assert "left out: theano-1.0.5/openblas\n" in output and "a check failed" in output
+    assert output.endswith("left out: theano-1.0.5/openblas: see the messages above\n")
     # When it verifies, all are timed again, in the same rounds.
     world.broken.clear()
     world.run()

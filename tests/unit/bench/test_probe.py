@@ -1,5 +1,6 @@
 from __future__ import annotations
 
+import dataclasses
 import json
 from pathlib import Path
 
@@ -41,11 +42,28 @@ def test_output_that_is_not_a_measurement_is_an_error(
 
 
 def test_how_often_a_program_is_called() -> None:
-    assert probe.options_of("check_blas", True) == ["--case", "2000"]
-    assert probe.options_of("check_blas", False) == probe.options_of("ntm", True) == []
     assert [probe.calls_of("ntm", quick) for quick in (True, False)] == [20, 100]
-    assert probe.calls_of("check_blas", True) == 10
-    assert program.profile_calls("check_blas") == 1
+    assert [probe.calls_of("check_blas", quick) for quick in (True, False)] == [1, 10]
+    assert [probe.calls_of("mlp", quick) for quick in (True, False)] == [300, 300]
+    assert program.profile_calls("check_blas") == 0
+
+
+def test_a_program_takes_the_modules_that_environments_share(tmp_path: Path) -> None:
+    built = dataclasses.replace(candidate("mkl"), place=tmp_path)
+    assert probe.options_of(built, "lstm", False) == []
+    assert probe.options_of(built, "lstm", True) == ["--case", "merged"]
+    (tmp_path / "etc/theano-stacks").mkdir(parents=True)
+    (tmp_path / "etc/theano-stacks/modules").write_text("/cache/modules")
+    assert probe.options_of(built, "ntm", True) == ["--share-modules", "/cache/modules"]
+
+
+def test_numba_is_timed_where_it_is_the_default() -> None:
+    new, old, theano = (
+        candidate("mkl", name).variant.framework
+        for name in ("pytensor-3.3.7", "pytensor-2.38.3", "theano-1.0.5")
+    )
+    assert probe.runs_numba(new, "lstm") and not probe.runs_numba(new, "check_blas")
+    assert not probe.runs_numba(old, "lstm") and not probe.runs_numba(theano, "lstm")
 
 
 def test_a_probe_ends_with_a_killed_bench(tmp_path: Path) -> None:

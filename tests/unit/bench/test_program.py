@@ -17,6 +17,7 @@ from stacks.bench.result import NUMBA
 from stacks.bench.suspended_process import NoAnswerError, SuspendedProcess
 from stacks.core.disk import REPOSITORY
 from stacks.core.errors import StacksError
+from stacks.core.process import CommandError
 from unit.helpers import benching
 from unit.helpers.benching import candidate
 from unit.helpers.profiles import case, profile, tables
@@ -115,17 +116,36 @@ def test_all_may_compile_at_once(monkeypatch: pytest.MonkeyPatch, fakes: list[Fa
     rounds.run(plan("blis", "mkl", "openblas"), start=started)
     rounds.run(plan("blis", "mkl", "openblas", together=True), start=started)
     assert alive == [1, 2, 3, 6, 6, 6]
+    alive.clear()
+    rounds.run(plan("blis", "mkl", starts=2, together_first=True), start=started)
+    assert alive == [8, 8, 9, 10], "of several starts the first compiles at once"
+    alive.clear()
+    rounds.run(plan("blis", "mkl", starts=1, together_first=True), start=started)
+    assert alive == [11, 12]
 
 
 def test_on_pytensor_numba_is_timed_too(fakes: list[Fake]) -> None:
     found = ready(candidate("mkl", "pytensor-3.3.7"))
     assert [series.name for series in found.time(2)] == ["ntm step", "ntm step, numba"]
-    assert fakes[0].words[2:] == ["workload", "ntm", "--stay", "--profile-calls", "20"]
+    assert fakes[0].words[2:] == ["workload", "ntm", "--stay", "--profile-calls", "10"]
     assert fakes[1].words[-2:] == ["--linker", "numba"]
     assert sorted(found.profiles()) == ["ntm step", "ntm step, numba"]
     assert found.first_calls() == 1.0
     found._cases[NUMBA]["step"]["first_call"] = 800.0
     assert found.first_calls() == 1.0, "numba has compiled in it"
+
+
+def test_numba_may_be_left_out(fakes: list[Fake]) -> None:
+    one = dataclasses.replace(
+        plan(with_numba=False), candidates=(candidate("mkl", "pytensor-3.3.7"),)
+    )
+    crew = rounds.Crew(one)
+    turn = next(iter(schedule.turns(one)))
+    assert crew.without(turn) == [NUMBA]
+    program = TimedProgram(turn.candidate, "ntm", [], {}, 1.0, without=[NUMBA], start=Fake)
+    program.wait()
+    assert [series.name for series in program.time(1)] == ["ntm step"]
+    TimedProgram(candidate("mkl"), "ntm", [], {}, 1.0, without=[NUMBA], start=Fake)
 
 
 def test_the_compilation_counts_only_with_its_modules_in_the_cache(
@@ -141,6 +161,10 @@ def test_the_compilation_counts_only_with_its_modules_in_the_cache(
     monkeypatch.setattr(Fake, "answer", cold)
     (series,) = ready(candidate("mkl")).time(1)
     assert series.compile is None
+    second = TimedProgram(candidate("mkl"), "ntm", [], {}, 1.0, warm=True, start=Fake)
+    second.wait()
+    (series,) = second.time(1)
+    assert series.compile == 4.0, "operations that are never cached do not count"
 
 
 def test_output_that_is_not_a_measurement_is_an_error(
@@ -208,6 +232,7 @@ def test_a_timeout_is_recorded_and_the_other_figures_are_kept(
         "round": number,
         "limit": 60.0,
         "processor": 0.8,
+        "failure": "",
     }
     assert second.subject == "pytensor-3.3.7/mkl"
     assert all(fake.killed for fake in fakes)
@@ -232,6 +257,35 @@ def test_no_result_where_every_process_times_out(
     with pytest.raises(NoAnswerError, match="it has not compiled"):
         rounds.run(plan("blis", "mkl"), start=started)
     assert len(fakes) == 2 and all(fake.killed for fake in fakes)
+
+
+class Broken(Fake):
+    """The same, but that of MKL is killed in its second round."""
+
+    def ask(self, **question: Any) -> dict[str, Any]:
+        answer = super().ask(**question)
+        if "mkl" in self.words[0] and len(self.asked) == 2:
+            raise CommandError("python\nlast words", found="it was killed by SIGKILL")
+        return answer
+
+
+def test_a_program_that_fails_has_no_figure_and_the_others_are_timed(
+    fakes: list[Fake], capsys: pytest.CaptureFixture[str]
+) -> None:
+    def start(turn: schedule.Turn) -> TimedProgram:
+        return TimedProgram(
+            turn.candidate, turn.workload, [], {}, 1.0, keep_going=True, start=Broken
+        )
+
+    found = rounds.run(plan("blis", "mkl", starts=1, keep_going=True), start=start)
+    assert [run.subject for run in found.runs] == ["theano-1.0.5/blis"] * 5
+    (missing,) = found.missing
+    assert (missing.subject, missing.name, missing.round) == ("theano-1.0.5/mkl", "ntm", 2)
+    assert missing.reason == "failed in round 2: it was killed by SIGKILL: it has no figure"
+    assert "theano-1.0.5/mkl has no figure of ntm\nerror: python\nlast words" in (
+        capsys.readouterr().err
+    )
+    assert all(fake.killed for fake in fakes)
 
 
 def test_scan_may_be_fixed_for_all(monkeypatch: pytest.MonkeyPatch) -> None:

@@ -12,6 +12,7 @@ from stacks.bench import noise, rounds
 from stacks.bench.busy_loops import BusyLoops, busy_loops
 from stacks.bench.candidates import Candidate
 from stacks.bench.result import Series
+from stacks.core.errors import StacksError
 from unit.helpers.benching import plan
 
 
@@ -32,6 +33,26 @@ def test_the_first_run_of_each_warms_up_and_is_not_kept(capsys: pytest.CaptureFi
     assert [run.series[0].samples for run in found] == [(3.0,), (4.0,), (5.0,), (6.0,)]
     output = capsys.readouterr().err.splitlines()
     assert output[0] == "warming up ..." and output[1].startswith("round 1 of 2 ... about")
+
+
+def test_own_workloads_that_fail_are_not_tried_again(capsys: pytest.CaptureFixture[str]) -> None:
+    tried: list[str] = []
+
+    def measure(one: Candidate, workload: str, threads: int) -> list[Series]:
+        tried.append(one.variant.name)
+        if one.variant.name == "mkl":
+            raise StacksError("no measurement", found="nonsense")
+        return [Series(name="Gemm", unit="s", samples=(1.0,))]
+
+    campaign = plan("blis", "mkl", threads=(1,), rounds=2, keep_going=True, with_numba=False)
+    timed = rounds.run(campaign, measure)
+    assert tried == ["blis", "mkl", "blis", "blis"]
+    assert [run.subject for run in timed.runs] == ["theano-1.0.5/blis"] * 2
+    (missing,) = timed.missing
+    assert (missing.name, missing.round, missing.failure) == ("gemm", 0, "nonsense")
+    assert "theano-1.0.5/mkl has no figure of gemm" in capsys.readouterr().err
+    with pytest.raises(StacksError, match="no measurement"):
+        rounds.run(plan("blis", "mkl", threads=(1,), rounds=2), measure)
 
 
 def test_busy_loops_run_beside_each_round_unpinned_and_are_no_noise(

@@ -31,6 +31,13 @@ def test_compared_variants_are_timed_together() -> None:
     ]  # fmt: skip
 
 
+def test_own_workloads_of_the_same_threads_share_a_process() -> None:
+    both = plan("blis", "mkl", workloads=("gemm", "elementwise"), threads=(2,), rounds=1)
+    found = list(schedule.turns(both))
+    assert [(turn.workload, turn.threads) for turn in found] == [("gemm,elementwise", 2)] * 4
+    assert all(turn.is_own and not turn.starts for turn in found)
+
+
 def test_the_remaining_time_is_estimated_from_similar_runs() -> None:
     every = list(schedule.turns(plan("blis", "mkl", threads=(1,), rounds=2)))
     assert schedule.remaining([], every) is None
@@ -68,6 +75,8 @@ def test_slow_workloads_start_once_on_all_threads_by_default() -> None:
     assert schedule.counts_of("ntm", requested) == (1, 2)
     assert schedule.starts_of("lstm", few) == 5 and schedule.counts_of("lstm", few) == (1, 2)
     assert [turn.last for turn in schedule.turns(few)] == [False] * 5 + [True]
+    assert schedule.starts_of("check_blas", ntm_plan("blis", starts=2)) == 1
+    assert schedule.starts_of("check_blas", ntm_plan("blis", starts=2, quick=False)) == 2
 
 
 def test_the_remaining_time_is_known_from_the_first_calls_on() -> None:

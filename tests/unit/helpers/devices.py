@@ -13,14 +13,18 @@ report = suite_module("device.report")
 DEVICE = {"name": "a device", "driver": "1", "where": "opencl0:0", "peak": None, "is_cpu": True}
 PLACES = {"device": {"GpuGemm": 1}, "host": {}, "to_device": 3, "from_device": 1}
 RESULT = {"error": 1e-7, "served": True, "places": PLACES}
-RUN = {
+RUN: dict[str, Any] = {
     "seconds": 3.0,
     "graph": [0.5, 0.4],
     "local": [1.5, 1.0],
     "nodes": [2100, 900, 910],
     "device": 870,
     "host": {"Sum": 1},
-    "rows": [{"seconds": 0.25, "applied": 500, "created": 565, "name": "local_gpua_elemwise"}],
+    "toposort": 0.02,
+    "rows": [
+        {"seconds": 0.25, "applied": 500, "created": 565, "name": "local_gpua_elemwise"},
+        {"seconds": 0.002, "applied": 0, "created": 0, "name": "local_gpua_shape"},
+    ],
 }
 SPEED = {"size": 512, "theano": [9.0, 10.0], "alone": [10.0], "check_blas": 0.3, "blas": "libx.so"}
 

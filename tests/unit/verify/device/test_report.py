@@ -87,6 +87,13 @@ def test_a_graph_that_stays_on_the_host_fails(tmp_path: Path) -> None:
     assert (check.status, "fast_run: 2100 nodes" in check.detail) == ("fail", True)
 
 
+def test_optimisations_that_are_tried_in_vain_do_not_count_as_a_move(tmp_path: Path) -> None:
+    vain = {**RUN, "rows": [row for row in RUN["rows"] if not row["applied"]]}
+    result = {"layers": 2, "steps": 5, "width": 16, "fast_run": vain, "fast_compile": RUN}
+    check = checks_of(results(optimiser={"result": result}), tmp_path)["device: optimiser"]
+    assert check.status == "fail"
+
+
 def test_limits_of_opencl_are_skipped_on_opencl_and_fail_on_cuda(tmp_path: Path) -> None:
     host = {**PLACES, "host": {"Scan": 1}}
     scan = {"result": {**RESULT, "refused": "This is for CUDA arrays.", "places": host}}
@@ -115,8 +122,15 @@ def test_the_part_of_the_report_follows_its_schema_and_has_a_table(tmp_path: Pat
         context.device, {**schema["properties"]["device"], "$defs": schema["$defs"]}
     )
     lines = report.table(context.device)
-    assert lines[1:3] == [
-        "time - times applied - nodes created - name:",
-        "0.250s - 500 - 565 - local_gpua_elemwise",
+    assert lines[1:] == [
+        "old: 1.000s - local optimiser",
+        "new: 0.400s - GraphToGPU, 910 nodes after it",
+        "  time io_toposort 0.020s",
+        "  Total time taken by local optimizers 0.252s",
+        "  times - times applied - Node created - name:",
+        "  0.250s - 500 - 565 - local_gpua_elemwise",
+        "  0.002s - in 1 optimizations that were not used",
+        "    0.002s - local_gpua_shape",
+        "",
     ]
     assert report.table(None) == []

@@ -3,7 +3,8 @@
 import importlib
 import json
 import sys
-from contextlib import nullcontext
+from collections.abc import Iterator
+from contextlib import contextmanager, nullcontext
 from types import SimpleNamespace
 from typing import Any
 
@@ -28,6 +29,8 @@ class Framework:
     """A framework whose functions note their calls."""
 
     name, version, flags_variable, linker = "theano", "1.0.5", "THEANO_FLAGS", "cvm"
+    grad_seconds = 0.25
+    collects = None
 
     def __init__(self) -> None:
         self.calls: list[str] = []
@@ -36,9 +39,21 @@ class Framework:
     def flag(self, name: str) -> str:
         return "/nowhere" if name == "compiledir" else "cpu"
 
+    @contextmanager
+    def collecting(self, is_on: bool) -> Iterator[None]:
+        self.collects = is_on
+        yield
+
     def function(
-        self, inputs: object, outputs: Any, updates: object, profile: bool, linker: str | None
+        self,
+        inputs: object,
+        outputs: Any,
+        updates: object,
+        profile: bool,
+        linker: str | None,
+        excluding: tuple[str, ...],
     ) -> Any:
+        self.excluded = excluding
         number = len(self.calls)
 
         def call() -> float:
@@ -58,6 +73,8 @@ def framework(monkeypatch: pytest.MonkeyPatch) -> Framework:
     monkeypatch.setattr(runs.profiles, "switched_off", lambda function: nullcontext())
     monkeypatch.setattr(runs.profiles, "forget_calls", lambda function: None)
     monkeypatch.setattr(runs.graph, "describe", lambda function: SIGNATURE)
+    monkeypatch.setattr(runs.memory, "peak", lambda call: 4096)
+    monkeypatch.setattr(runs.memory, "kept", lambda function: 96)
     return Framework()
 
 
@@ -81,8 +98,18 @@ def test_the_cases_take_turns_after_a_first_call(framework: Framework) -> None:
 def test_one_case_and_an_unknown_one(framework: Framework) -> None:
     run = runs.WorkloadRun(framework, None, arguments(case="second"))
     assert [case["name"] for case in run.compiled()] == ["second"]
+    both = runs.WorkloadRun(framework, None, arguments(case="second,first"))
+    assert [case["name"] for case in both.compiled()] == ["first", "second"]
     with pytest.raises(runs.UnknownCaseError, match="no case third; there are: first, second"):
         runs.WorkloadRun(framework, None, arguments(case="third"))
+
+
+def test_a_case_is_compiled_without_the_optimisations_that_it_excludes(
+    framework: Framework,
+) -> None:
+    alone = models.Model("a case", None, [], {}, excluding=("pushout",), allow_gc=False)
+    runs._CompiledCase(framework, alone, None, False)
+    assert (framework.excluded, framework.collects) == (("pushout",), False)
 
 
 def test_the_report_follows_its_schema(
@@ -97,7 +124,9 @@ def test_the_report_follows_its_schema(
         case.function = SimpleNamespace(profile=None)
     run._cases[0].seconds = [0.5]
     report = json.loads(json.dumps(run.report()))
-    assert (report["schema"], report["fixed_scan"]) == (2, False)
+    assert (report["schema"], report["fixed_scan"], report["grad_seconds"]) == (2, False, 0.25)
+    assert report["cases"][1]["memory"] == {"peak": 4096, "kept": 96}
+    assert report["cases"][1]["slow"] is None
     assert report["cases"][0]["output"] == 1.5 and report["cases"][1]["output"] is None
     schema = json.loads((REPOSITORY / "verify/workloads/report.schema.json").read_text())
     schema["properties"]["workload"] = {"const": "pair"}

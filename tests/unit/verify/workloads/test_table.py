@@ -20,6 +20,23 @@ def test_a_report_without_a_profile() -> None:
     assert table.render(content).startswith("ntm, float32 on theano")
 
 
+def test_the_fast_way_is_compared_with_the_slow_one() -> None:
+    slow, fast = case(None, seconds=0.003), case(None, seconds=0.002)
+    slow["name"], fast["name"] = "four", "merged"
+    fast.update(slow="four", memory={"peak": 2_500_000, "kept": 40_000})
+    slow.update(slow=None, memory={"peak": None, "kept": 0})
+    content = report(slow, fast)
+    content["grad_seconds"] = 28.02125
+    text = table.render(content)
+    assert "  memory: unknown more during a call; 0.00 MB of results stay" in text
+    assert "  memory: 2.50 MB more during a call; 0.04 MB of results stay" in text
+    assert "\nTime in all call to theano.grad() 2.802125e+01s\n" in text
+    alike = "\nmerged instead of four: 1.50 times as fast; the optimised graphs are the same\n"
+    assert alike in text
+    fast["graph"]["signature"] = "b" * 12
+    assert "\nmerged instead of four: 1.50 times as fast\n" in table.render(content)
+
+
 def test_a_report_of_a_device_has_its_places() -> None:
     places = {"device": {"GpuGemm": 2}, "host": {"Sum": 1}, "to_device": 3, "from_device": 1}
     content = report({**case(None), "places": places})

@@ -1,0 +1,56 @@
+"""Modules in the compile folder that are cut off."""
+
+import importlib
+import os
+import struct
+from pathlib import Path
+
+import pytest
+
+from unit.helpers.verification import context
+
+compile_folder = importlib.import_module("verify.checks.compile_folder")
+# A header whose table of sections ends the file.
+SIZE = 64 + 2 * 32
+ELF = b"\x7fELF\x02".ljust(40, b"\0") + struct.pack("<Q", 64)
+ELF = ELF.ljust(58, b"\0") + struct.pack("<HH", 32, 2)
+
+
+def module(folder: Path, name: str, content: bytes) -> Path:
+    path = folder / "compiledir_here" / name / "m1.so"
+    path.parent.mkdir(parents=True)
+    path.write_bytes(content)
+    return path
+
+
+def test_a_module_that_is_cut_off_is_named_with_the_command_that_removes_it(tmp_path: Path) -> None:
+    module(tmp_path, "whole", ELF.ljust(SIZE, b"\0"))
+    module(tmp_path, "cut off", ELF.ljust(SIZE - 1, b"\0"))
+    module(tmp_path, "empty", b"")
+    module(tmp_path, "text", b"no program" * 20)
+    check = compile_folder.check(context(user_flags=f"base_compiledir={tmp_path}"))
+    assert check.status == "fail"
+    assert check.detail.startswith(f"3 of 4 modules in {tmp_path} are cut off")
+    folder = tmp_path / "compiledir_here"
+    assert check.fix.splitlines()[1] == (
+        f"rm -r -- '{folder}/cut off' {folder}/empty {folder}/text"
+    )
+
+
+def test_whole_modules_pass_and_so_does_no_folder(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setenv("HOME", str(tmp_path))
+    monkeypatch.setenv("THEANORC", str(tmp_path / "none"))
+    check = compile_folder.check(context())
+    assert (check.status, check.detail) == (
+        "pass", f"0 modules in {tmp_path}/.theano, all whole"
+    )  # fmt: skip
+    module(tmp_path / ".theano", "whole", ELF.ljust(SIZE, b"\0"))
+    assert compile_folder.check(context()).detail.startswith("1 modules")
+
+
+def test_the_modules_of_this_python_are_whole() -> None:
+    library = Path(importlib.import_module("math").__file__ or os.__file__)
+    if library.suffix == ".so":
+        assert compile_folder.is_whole(str(library))
