@@ -263,7 +263,14 @@ def test_shared_modules_do_not_hide_a_broken_compiler(own: Path, tmp_path: Path)
     def compiled(name: str) -> subprocess.CompletedProcess[str]:
         folder = tmp_path / name
         folder.mkdir()
-        words = [own / "bin/python", "-c", SHARING, SUITE, folder, tmp_path / "modules"]
+        words: list[str | Path] = [
+            own / "bin/python",
+            "-c",
+            SHARING,
+            SUITE,
+            folder,
+            tmp_path / "modules",
+        ]
         return subprocess.run(words, capture_output=True, text=True, check=False)
 
     assert compiled("first").stdout == "None 0\n"
