@@ -22,7 +22,7 @@ OPERATIONS = ("Gemm", "Gemv", "Ger", "Dot22", "Dot22Scalar", "BatchedDot")
 DRIVER = Path(__file__).with_name("verify_driver.py")
 # The checks of a diagnosis, in the order of its table; skipped are those that need a manifest.
 CHECKS = [
-    "settings", "blas.ldflags", "serving library", "one BLAS",
+    "settings", "compile folder", "blas.ldflags", "serving library", "one BLAS",
     *(f"{name} in C" for name in OPERATIONS), *(f"{name} numbers" for name in OPERATIONS),
     "scan in C", "vector registers", "threads", "kernels",
     "Gemm float64 speed", "Gemm float32 speed",

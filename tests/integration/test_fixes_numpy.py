@@ -14,6 +14,7 @@ from typing import Any
 
 import pytest
 from elftools.elf.elffile import ELFFile
+from elftools.elf.sections import SymbolTableSection
 from unit.helpers import conda as archives
 
 from integration import debian_root
@@ -134,7 +135,9 @@ def _undefined_in_numpy(base: Path) -> list[str]:
     names: set[str] = set()
     for path in base.glob("lib/python*/site-packages/numpy/*/*.so"):
         with path.open("rb") as file:
-            symbols = ELFFile(file).get_section_by_name(".dynsym").iter_symbols()
+            section = ELFFile(file).get_section_by_name(".dynsym")
+            assert isinstance(section, SymbolTableSection)
+            symbols = section.iter_symbols()
             undefined = {each.name for each in symbols if each["st_shndx"] == "SHN_UNDEF"}
         names |= {name for name in undefined if re.fullmatch(r"cblas_\w+|[a-z]\w+[a-z]_", name)}
     return sorted(names)
@@ -142,13 +145,18 @@ def _undefined_in_numpy(base: Path) -> list[str]:
 
 def _write_channel(folder: Path, library: Path) -> None:
     """Write a channel with a libblas that is no known library."""
-    index = {"name": "libblas", "version": "3.9.0", "build": "0_netlib", "subdir": "linux-64"}
+    index: dict[str, Any] = {
+        "name": "libblas",
+        "version": "3.9.0",
+        "build": "0_netlib",
+        "subdir": "linux-64",
+    }
     for subdir in ("linux-64", "noarch"):
         (folder / subdir).mkdir(parents=True)
-    made = archives.conda(
-        folder, archives.file("lib/libblas.so.3", library.read_bytes(), 0o755), **index
+    member = archives.file("lib/libblas.so.3", library.read_bytes(), 0o755)
+    path = archives.conda(
+        folder / "linux-64", member, file_name="libblas-3.9.0-0_netlib.conda", **index
     )
-    path = made.rename(folder / "linux-64/libblas-3.9.0-0_netlib.conda")
     record = {**index, "build_number": 0, "depends": [], "sha256": sha256_of(path)}
     record["size"] = path.stat().st_size
     for subdir, packages in (("linux-64", {path.name: record}), ("noarch", {})):

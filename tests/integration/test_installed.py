@@ -129,7 +129,7 @@ def test_a_damaged_environment_is_repaired_by_the_printed_command(command: Comma
     [fix] = re.findall(r"^ +fix: (.*)$", damaged.stdout, re.M)
     assert fix == "theano-stacks build --variant by-conda --framework tiny --repair"
     repaired = command(*shlex.split(fix)[1:])
-    assert "put back: lib/python2.7/site-packages/six.py (missing)" in repaired.stdout
+    assert "put back: lib/python2.7/site-packages/six.py (missing)" in repaired.stderr
     assert "damaged" not in command("verify", "--variant", "by-conda").stderr
 
 

@@ -11,8 +11,8 @@ import os
 import struct
 
 from verify.core.config_files import source_of
-from verify.core.fixes import quote
 from verify.core.report import failed, passed
+from verify.core.variables import quote
 
 NAME = "compile folder"
 # elf(5): the identification of a 64-bit file, and the places in its header of e_shoff, e_shentsize

@@ -49,6 +49,7 @@ def conda(
     *members: Member,
     paths: Sequence[object] | None = None,
     info: Sequence[Member] = (),
+    file_name: str = "odd-1-0.conda",
     **index: Any,
 ) -> Path:
     """Write a .conda archive into a folder; `index` has keys of its info/index.json."""
@@ -61,7 +62,7 @@ def conda(
         *info,
     ]
     sections = {"info": tar(*own), "pkg": tar(*members)}
-    return write_conda(folder / "odd-1-0.conda", sections)
+    return write_conda(folder / file_name, sections)
 
 
 def write_conda(path: Path, sections: dict[str, bytes]) -> Path:
