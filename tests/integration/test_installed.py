@@ -131,6 +131,8 @@ def test_a_damaged_environment_is_repaired_by_the_printed_command(command: Comma
     repaired = command(*shlex.split(fix)[1:])
     assert "put back: lib/python2.7/site-packages/six.py (missing)" in repaired.stderr
     assert "damaged" not in command("verify", "--variant", "by-conda").stderr
+    # The next tests build it.
+    command("clean")
 
 
 def test_a_stack_is_written_and_a_lock_exported(command: Command) -> None:
