@@ -40,12 +40,12 @@ def test_an_environment_is_built_and_verified_without_a_network(
     assert "pip-openblas on theano-0.8.2" in done.stdout
     assert "warning" not in done.stderr
     assert f"fetched from {vendored}/channel" in done.stderr
-    done = run_without_network("./invoke docs --to site", checkout, variables)
-    assert done.returncode == 0 and (checkout / "site/index.html").is_file(), done.stderr
+    done = run_without_network("./invoke docs --to pages", checkout, variables)
+    assert done.returncode == 0 and (checkout / "pages/index.html").is_file(), done.stderr
     # A folder without the wheels, as an earlier version wrote it.
     empty = {**variables, VARIABLE: str(tmp_path)}
     shutil.rmtree(checkout / ".venv/docs")
-    done = run_without_network("./invoke docs --to site", checkout, empty)
+    done = run_without_network("./invoke docs --to pages", checkout, empty)
     assert done.returncode == 1 and "Traceback" not in done.stderr
     assert "error: pip could not install requirements-docs.lock\n" in done.stderr
     assert "  found:    ERROR: Could not find a version" in done.stderr
