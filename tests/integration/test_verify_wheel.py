@@ -170,6 +170,6 @@ def test_the_plugin_fails_tests_with_what_failed_and_the_fix(
     assert counts == {"failed": 4, "passed": 2}, output
     assert f"{by_pip}/bin/python does not use a fast BLAS: " in output
     assert "\nkernels: " in output
-    assert "\n  fix: OPENBLAS_CORETYPE=Nehalem selects these kernels:\n" in output
+    assert "\n  fix: OPENBLAS_CORETYPE=Nehalem selects these kernels:\n" in output, output
     assert "colonels: no check of blas-verify has this name\n  fix: take one of serving" in output
     assert "Traceback" not in output and "the test itself has run" not in output
