@@ -31,11 +31,12 @@ def pytest_configure(config):
 
 
 @pytest.fixture(scope="session")
-def _fast_blas_report(tmpdir_factory):
+def _fast_blas_report(request, tmpdir_factory):
     # The suite's report of this Python, or the messages with which it could not run.
     folder = str(tmpdir_factory.getbasetemp())
-    if os.environ.get("PYTEST_XDIST_WORKER"):
-        # The processes of pytest-xdist have one folder together, and verify once.
+    if hasattr(request.config, "workerinput") and os.path.basename(folder).startswith("popen-"):
+        # The processes of pytest-xdist on this machine have the run's new folder together, and
+        # verify once. Its variables say nothing: programs that tests start inherit them.
         folder = os.path.dirname(folder)
     report = os.path.join(folder, "blas-verify.json")
     messages = os.path.join(folder, "blas-verify.txt")
