@@ -1,4 +1,4 @@
-"""The images' figures: sizes, times to build, and how soon a fresh container computes.
+"""The images' figures: sizes, times to build, how soon a container computes, and a step in it.
 
     .venv/bin/python measurements/images.py [--variants openblas,mkl] [--rounds 5]
 
@@ -34,6 +34,8 @@ from stacks.variants.load import load_variant
 from stacks.variants.variant import Variant
 
 AIMS = {"openblas": 318, "mkl": 752}
+# Of programs that compute for long and for short times in C, and in scan's loop.
+WORKLOADS = ("check_blas", "mlp", "lstm")
 # Where a container begins: the time before is the engine's own.
 FIRST_STEPS = """
 import time
@@ -63,6 +65,7 @@ def main() -> None:
         base.tar(workspace)
         builds(workspace, engine, variant)
         first_steps(workspace, engine, variant, arguments.rounds)
+        steps(workspace, engine, variant, arguments.rounds)
 
 
 def line(figure: str, found: str, aim: str) -> None:
@@ -134,6 +137,33 @@ def first_steps(workspace: Workspace, engine: Engine, variant: Variant, rounds: 
             f"{variant.name}: {what}",
             f"{warm:.2f} s (with a cold cache: {cold:.1f} s, {cold / warm:.0f}x)",
             aim,
+        )
+
+
+def steps(workspace: Workspace, engine: Engine, variant: Variant, rounds: int) -> None:
+    """Time each case of programs in the image and outside of it, in turn."""
+    prefix = pipeline.make_environment(workspace, variant)
+    image = config_of(workspace, variant).names[0]
+    outside = [str(prefix / "bin/python"), str(REPOSITORY / "verify"), "workload"]
+    ratios: dict[str, list[float]] = {}
+    for workload in WORKLOADS:
+        words = [workload, "--profile-calls", "1"]
+        for _ in range(rounds):
+            inner = json.loads(
+                engine.call("run", "--rm", "--network=none", image, "profile", *words, "--json")
+            )
+            with tempfile.NamedTemporaryFile() as file:
+                command = [*outside, *words, "--quiet", "--json", file.name]
+                subprocess.run(command, check=True, capture_output=True)
+                outer = json.load(file)
+            for one, other in zip(inner["cases"], outer["cases"], strict=True):
+                ratio = statistics.median(one["seconds"]) / statistics.median(other["seconds"])
+                ratios.setdefault(f"{workload} {one['name']}", []).append(ratio)
+    for case, found in ratios.items():
+        line(
+            f"{variant.name}: {case}, inside by outside",
+            f"{statistics.median(found):.3f} ({min(found):.3f} to {max(found):.3f})",
+            "1.02",
         )
 
 

@@ -74,11 +74,21 @@ def _programs() -> list[Column]:
 
 
 COLUMNS = (
-    Column("check_blas 2000", "check_blas 2000", "product", "float64", 2000),
+    Column("check_blas 2000, float64", "check_blas 2000", "product", "float64", 2000),
     Column("Gemm 2000, float64", "Gemm float64 2000", "product", "float64"),
-    Column("check_blas 5000", "check_blas 5000", "large product", "float64", 5000),
+    Column("check_blas 5000, float64", "check_blas 5000", "large product", "float64", 5000),
     Column("Gemm 4000, float64", "Gemm float64 4000", "", "float64"),
+    Column(
+        "check_blas 2000, float32", "check_blas 2000 float32", "product, float32", "float32", 2000
+    ),
     Column("Gemm 2000, float32", "Gemm float32 2000", "product, float32", "float32"),
+    Column(
+        "check_blas 5000, float32",
+        "check_blas 5000 float32",
+        "large product, float32",
+        "float32",
+        5000,
+    ),
     Column("Gemm 4000, float32", "Gemm float32 4000", "", "float32"),
     Column("exp", "exp float32 400x512", "exp"),
     Column("tanh", "tanh float32 400x512", "tanh"),

@@ -159,13 +159,21 @@ def compiler_fix(context):
 
 
 def blas_link_flags():
-    """Return linker flags for the best BLAS of the environment or the system, or None."""
-    folder = os.path.join(sys.prefix, "lib")
-    files = sorted(os.listdir(folder)) if os.path.isdir(folder) else []
-    for name in LIBRARIES:
-        flag = _link_flag(name, files)
-        if flag:
-            return "-L%s %s -Wl,-rpath,%s" % (folder, flag, folder)
+    """Return linker flags for the best BLAS of the environment or the system, or None.
+
+    What the variable of Intel's installer leads to comes before the system's.
+    """
+    folders = [os.path.join(sys.prefix, "lib")]
+    if os.environ.get("MKLROOT"):
+        library = os.path.join(os.environ["MKLROOT"], "lib")
+        # Before 2024 the files were in the inner folder.
+        folders += [os.path.join(library, "intel64"), library]
+    for folder in folders:
+        files = sorted(os.listdir(folder)) if os.path.isdir(folder) else []
+        for name in LIBRARIES:
+            flag = _link_flag(name, files)
+            if flag:
+                return "-L%s %s -Wl,-rpath,%s" % (folder, flag, folder)
     files = system_libraries()
     flags = [_link_flag(name, files) for name in LIBRARIES]
     return next((flag for flag in flags if flag), None)

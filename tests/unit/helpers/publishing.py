@@ -168,7 +168,8 @@ def _computations(of: Subject, nth: int) -> list[Run]:
     for name in ELEMENTWISE:
         found += runs(of, [2.26 - 0.1 * nth] * 7, name=name, unit="ns")
     for size in (2000, 5000):
-        found += runs(of, [size**3 / 1e10 / (2 + nth)] * 7, name=f"check_blas {size}", unit="s")
+        for name in (f"check_blas {size}", f"check_blas {size} float32"):
+            found += runs(of, [size**3 / 1e10 / (2 + nth)] * 7, name=name, unit="s")
     return found
 
 

@@ -17,7 +17,7 @@ def test_the_first_measured_column_of_a_question_is_short() -> None:
         }
     )
     assert [column.title for column in found] == [
-        "check_blas 2000",
+        "check_blas 2000, float64",
         "Gemm 2000, float64",
         "Gemm 4000, float64",
         "Gemm 2000, float64 beside 2 busy loops",
@@ -26,7 +26,7 @@ def test_the_first_measured_column_of_a_question_is_short() -> None:
     assert [column.workload for column in found] == ["check_blas", "gemm", "gemm", "gemm", "mlp"]
     # Beside busy loops only a step is an answer.
     assert [column.title for column in columns.short(found)] == [
-        "check_blas 2000",
+        "check_blas 2000, float64",
         "MLP beside 2 busy loops",
     ]
     assert [column.load for column in columns.short(found)] == ["idle", "2 busy loops"]

@@ -121,9 +121,9 @@ def test_the_baseline_comes_first_and_the_answers_before_other_columns(tmp_path:
     store.write(at(tmp_path), result(found, before, BASE, machine=WITH_PEAK))
     [one] = summary.summaries(read(tmp_path), {})
     assert [row.flavour for row in one.rows] == ["base", "aaa"]
-    assert [column.head for column in one.short] == ["check_blas 2000", "LSTM"]
+    assert [column.head for column in one.short] == ["check_blas 2000, float64", "LSTM"]
     assert [column.head for column in one.columns] == [
-        *("check_blas 2000", "LSTM", "Gemm 2000, float64", "logreg")
+        *("check_blas 2000, float64", "LSTM", "Gemm 2000, float64", "logreg")
     ]
     # 2 * 2000**3 operations in 0.1 s; the script's seconds are those of ten calls.
     assert one.rows[0].cells[0].figure == "1 s, 160 GFLOP/s, 1600%"
