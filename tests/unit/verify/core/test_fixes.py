@@ -34,7 +34,8 @@ def programs(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Callable[..., N
 def no_library(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr(fixes.sys, "prefix", str(tmp_path))
     monkeypatch.setattr(fixes, "system_libraries", lambda: ["libm.so.6"])
-    monkeypatch.delenv("THEANORC", raising=False)
+    for name in ("THEANORC", "MKLROOT"):
+        monkeypatch.delenv(name, raising=False)
 
 
 def test_the_cause_in_a_compilers_message_is_shown() -> None:
@@ -74,6 +75,19 @@ def test_a_library_of_the_system_is_linked_by_name(
 ) -> None:
     monkeypatch.setattr(fixes, "system_libraries", lambda: libraries)
     assert fixes.blas_link_flags() == flag
+
+
+@pytest.mark.parametrize("inner", ["lib", "lib/intel64"])
+def test_the_mkl_of_intel_s_installer_is_linked_by_its_path(
+    inner: str, no_library: None, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    folder = tmp_path / "mkl" / inner
+    folder.mkdir(parents=True)
+    (folder / "libmkl_rt.so").touch()
+    monkeypatch.setenv("MKLROOT", str(tmp_path / "mkl"))
+    assert fixes.blas_link_flags() == f"-L{folder} -lmkl_rt -Wl,-rpath,{folder}"
+    (folder / "libmkl_rt.so").unlink()
+    assert fixes.blas_link_flags() is None
 
 
 def test_without_any_library_the_fix_installs_one(
