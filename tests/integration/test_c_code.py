@@ -37,3 +37,7 @@ def test_c_code_gives_what_python_gives(prefix: Prefix, tmp_path: Path, framewor
         assert outcomes == plain["outcomes"][name], name
         kinds = {type(outcome[0]) for outcome in outcomes}
         assert kinds == {str, list}, f"{name}: results and errors"
+    # Integers, and numbers of two precisions, stay with Python.
+    in_python = [name.rpartition("} ")[2] for name, in_c in ours["in_c"].items() if not in_c]
+    assert sorted(in_python) == ["float64 float32 i", "int32 int32 i"]
+    assert not any(in_c for name, in_c in plain["in_c"].items() if name.startswith("read"))
