@@ -41,6 +41,13 @@ def checked(
     return [CheckResult(*row) for row in json.loads(done.stdout.splitlines()[-1])]
 
 
+def virtual_environment(base: Path, place: Path) -> Path:
+    """Make a virtual environment that also has an environment's packages; return its folder."""
+    words = ["-m", "venv", "--system-site-packages", "--without-pip"]
+    subprocess.run([base / "bin/python", *words, place], check=True)
+    return place
+
+
 def edited(good: Path, folder: Path, **changes: object) -> Path:
     """Return an expectation file like the environment's own, with some keys changed."""
     content = json.loads((good / EXPECTATION).read_text())

@@ -3,14 +3,13 @@
 from __future__ import annotations
 
 import os
-import subprocess
 from collections.abc import Callable, Sequence
 from pathlib import Path
 
 import pytest
 
 from integration.applied_fix import apply_fixes
-from integration.checking import compiled
+from integration.checking import compiled, virtual_environment
 
 Prefix = Callable[[str, str], Path]
 BLAS = ("ldflags", "library", "Gemm", "Dot22")
@@ -39,10 +38,8 @@ def test_of_a_setting_in_an_environment_of_this_project(
 @pytest.fixture(scope="module")
 def linkable(prefix: Prefix, tmp_path_factory: pytest.TempPathFactory) -> Path:
     """Give a virtual environment with pip's Theano, in which somebody has put OpenBLAS."""
-    place = tmp_path_factory.mktemp("linkable") / "venv"
     base = prefix("theano-1.0.5", "pip-default")
-    words = ["-m", "venv", "--system-site-packages", "--without-pip"]
-    subprocess.run([base / "bin/python", *words, place], check=True)
+    place = virtual_environment(base, tmp_path_factory.mktemp("linkable") / "venv")
     for path in prefix("theano-1.0.5", "openblas").glob("lib/libopenblas*.so*"):
         (place / "lib" / path.name).symlink_to(path)
     return place

@@ -2,14 +2,13 @@
 
 from __future__ import annotations
 
-import subprocess
 from collections.abc import Callable
 from pathlib import Path
 
 import pytest
 
 from integration.applied_fix import apply_fixes
-from integration.checking import compiled
+from integration.checking import compiled, virtual_environment
 from integration.test_verify_libm import LIAR
 from integration.test_verify_libraries import BUSY, IDLE, NAIVE
 
@@ -74,9 +73,7 @@ def test_of_slow_kernels(
 
 def test_of_the_number_of_threads(prefix: Prefix, home: Path) -> None:
     # BLIS, by itself, takes one thread.
-    place, base = home / "venv", prefix("theano-1.0.5", "pip-default")
-    words = ["-m", "venv", "--system-site-packages", "--without-pip"]
-    subprocess.run([base / "bin/python", *words, place], check=True)
+    place = virtual_environment(prefix("theano-1.0.5", "pip-default"), home / "venv")
     for path in prefix("theano-1.0.5", "blis").glob("lib/libblis*.so*"):
         (place / "lib" / path.name).symlink_to(path)
     apply_fixes(place, ("ldflags",), home, None)

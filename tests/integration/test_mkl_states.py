@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import subprocess
 import zipfile
 from collections.abc import Callable
 from pathlib import Path
@@ -10,7 +9,7 @@ from pathlib import Path
 import pytest
 
 from integration.applied_fix import apply_fixes
-from integration.checking import checked
+from integration.checking import checked, virtual_environment
 from stacks.core.workspace import Workspace
 from stacks.sources.fetch import fetch
 from stacks.sources.pins import read_pins
@@ -39,11 +38,8 @@ def installed(workspace: Workspace, tmp_path_factory: pytest.TempPathFactory) ->
 @pytest.fixture(scope="module")
 def by_pip(prefix: Prefix, tmp_path_factory: pytest.TempPathFactory) -> Path:
     """Give a virtual environment with pip's Theano and NumPy."""
-    place = tmp_path_factory.mktemp("pip") / "venv"
     base = prefix("theano-1.0.5", "pip-default")
-    words = ["-m", "venv", "--system-site-packages", "--without-pip"]
-    subprocess.run([base / "bin/python", *words, place], check=True)
-    return place
+    return virtual_environment(base, tmp_path_factory.mktemp("pip") / "venv")
 
 
 @pytest.fixture
