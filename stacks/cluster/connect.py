@@ -25,6 +25,9 @@ from stacks.core.errors import StacksError, UsageError
 # Seconds.
 TIMEOUT = 15.0
 RUN = "stacks.cluster.worker:run"
+# Where the scheduler goes away while dask connects to it, dask cancels that twice, which asyncio
+# refuses by a RuntimeError.
+LOST = (OSError, CommClosedError, RuntimeError)
 
 
 class ClusterError(StacksError):
@@ -93,7 +96,7 @@ class Cluster:
     def _infos(self) -> Mapping[str, Any]:
         try:
             infos: Mapping[str, Any] = self._client.scheduler_info()["workers"]
-        except (OSError, CommClosedError, ClosedClientError, asyncio.TimeoutError) as error:
+        except (*LOST, ClosedClientError, asyncio.TimeoutError) as error:
             raise _disconnected(str(error)) from error
         # A client that is reconnecting returns old information.
         if self._client.status != "running":
@@ -165,7 +168,9 @@ def connected(address: str, on_line: Callable[[str, str], None]) -> Iterator[Clu
     try:
         yield Cluster(client, on_line)
     finally:
-        client.close(timeout=TIMEOUT)
+        # The error that ends the work is the one to show.
+        with suppress(*LOST):
+            client.close(timeout=TIMEOUT)
 
 
 async def _version_at(address: str) -> str:

@@ -33,3 +33,32 @@ def test_something_else_that_listens_is_no_scheduler(monkeypatch: pytest.MonkeyP
             connect.connected(address, lambda who, line: None),
         ):
             pass
+
+
+class LostClient:
+    """A client of dask whose scheduler goes away while it connects to it."""
+
+    def __init__(self, *_: object, **__: object) -> None:
+        pass
+
+    def subscribe_topic(self, *_: object) -> None:
+        pass
+
+    def scheduler_info(self) -> Any:
+        raise RuntimeError("Cannot change state of expiring Timeout")
+
+    def close(self, timeout: float) -> None:
+        raise RuntimeError("Cannot change state of expiring Timeout")
+
+
+def test_a_scheduler_that_goes_away_during_a_connection(monkeypatch: pytest.MonkeyPatch) -> None:
+    async def version_at(address: str) -> str:
+        return connect.version("distributed")
+
+    monkeypatch.setattr(connect, "_version_at", version_at)
+    monkeypatch.setattr(connect.distributed, "Client", LostClient)
+    with (
+        pytest.raises(connect.ClusterError, match="the scheduler went away"),
+        connect.connected("tcp://here:1", lambda name, line: None) as cluster,
+    ):
+        cluster.workers()
