@@ -1,6 +1,7 @@
 from __future__ import annotations
 
 import socket
+from importlib.metadata import version
 from typing import Any
 
 import pytest
@@ -53,10 +54,10 @@ class LostClient:
 
 def test_a_scheduler_that_goes_away_during_a_connection(monkeypatch: pytest.MonkeyPatch) -> None:
     async def version_at(address: str) -> str:
-        return connect.version("distributed")
+        return version("distributed")
 
     monkeypatch.setattr(connect, "_version_at", version_at)
-    monkeypatch.setattr(connect.distributed, "Client", LostClient)
+    monkeypatch.setattr("distributed.Client", LostClient)
     with (
         pytest.raises(connect.ClusterError, match="the scheduler went away"),
         connect.connected("tcp://here:1", lambda name, line: None) as cluster,
