@@ -9,6 +9,7 @@ import re
 import shutil
 import subprocess
 import tempfile
+import urllib.error
 import urllib.request
 from collections.abc import Iterator
 from contextlib import contextmanager
@@ -86,8 +87,7 @@ class Browser:
         DIRECT.open(request, timeout=60).close()
 
     def _get(self, name: str) -> Any:
-        with DIRECT.open(f"{self._base}/{name}", timeout=60) as answer:
-            return json.load(answer)["value"]
+        return _answer(f"{self._base}/{name}")
 
     def _post(self, name: str, content: dict[str, Any]) -> Any:
         request = urllib.request.Request(
@@ -95,8 +95,17 @@ class Browser:
             json.dumps(content).encode(),
             {"Content-Type": "application/json"},
         )
+        return _answer(request)
+
+
+def _answer(request: str | urllib.request.Request) -> Any:
+    """Return the driver's answer. Raises AssertionError with what it says of an error."""
+    try:
         with DIRECT.open(request, timeout=60) as answer:
             return json.load(answer)["value"]
+    except urllib.error.HTTPError as error:
+        with error:
+            raise AssertionError(json.load(error)["value"]["message"]) from None
 
 
 @contextmanager

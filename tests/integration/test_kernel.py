@@ -58,8 +58,11 @@ print(notebook.cells[-1].outputs[0]["text"], end="")
 ANSWER, LIMIT, TOKEN = "1542", 120, "secret"
 APP = "window.jupyterapp"
 IS_OPEN = f"return !!({APP} && document.querySelector('.jp-Notebook .jp-Cell'))"
-RUN_ALL = f"{APP}.shell.currentWidget.sessionContext.ready.then(() => "
-RUN_ALL += f"{APP}.commands.execute('notebook:run-all-cells'))"
+# The shell's current widget is the one with the focus: a page in the background has none.
+RUN_ALL = f"""\
+const [notebook] = {APP}.shell.widgets('main');
+{APP}.shell.activateById(notebook.id);
+notebook.sessionContext.ready.then(() => {APP}.commands.execute('notebook:run-all-cells'));"""
 OUTPUT = "return (document.querySelector('.jp-OutputArea-output') || {}).innerText || ''"
 
 
@@ -203,18 +206,18 @@ def server(jupyter: Path, folder: Path) -> Iterator[str]:
         text=True,
     )
     assert process.stderr
-    try:
-        found = (re.search(r"(http://127\.0\.0\.1:\d+)/lab", line) for line in process.stderr)
-        address = next(match[1] for match in found if match)
-        # Its log must not fill the pipe.
-        rest = threading.Thread(target=process.stderr.read)
-        rest.start()
-        yield address
-    finally:
-        process.terminate()
-        process.wait()
-    rest.join()
-    process.stderr.close()
+    # Its log must not fill the pipe.
+    rest = threading.Thread(target=process.stderr.read)
+    with process:
+        try:
+            found = (re.search(r"(http://127\.0\.0\.1:\d+)/lab", line) for line in process.stderr)
+            address = next(match[1] for match in found if match)
+            rest.start()
+            yield address
+        finally:
+            process.terminate()
+            if rest.is_alive():
+                rest.join()
 
 
 def wait(question: Callable[[], Any]) -> Any:
