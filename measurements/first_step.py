@@ -31,7 +31,7 @@ from stacks.core.disk import write_atomically
 from stacks.core.workspace import default_workspace
 from stacks.environments import settings
 from stacks.environments.ready import ready_environment
-from stacks.environments.verify import environment
+from stacks.environments.verify import SUITE, environment
 from stacks.profiles.run import PROGRAM
 from stacks.variants.variant import Variant
 
@@ -88,7 +88,8 @@ def one(
 ) -> dict[str, Any]:
     """Return the result of one start, the kind of which its process's settings decide."""
     report = room / "report.json"
-    words: list[str | Path] = [prefix / "bin/python", *PROGRAM, arguments.workload, "--quiet"]
+    words: list[str | Path] = [prefix / "bin/python", SUITE, PROGRAM]
+    words += [arguments.workload, "--quiet"]
     words += ["--calls", "1", "--profile-calls", "1", "--json", report]
     words += ["--compile-folder", room / how, "--expect", prefix / settings.EXPECTATION]
     words += ["--small"] if arguments.small else []
