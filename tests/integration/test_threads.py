@@ -25,6 +25,7 @@ def driven(place: Path, **environ: str) -> dict[str, Any]:
         [place / "bin/python", DRIVER, place / "lib/libblas_threads.so.1"],
         env={**os.environ, **environ},
         text=True,
+        timeout=300,
     )
     found: dict[str, Any] = json.loads(output.splitlines()[-1])
     return found
