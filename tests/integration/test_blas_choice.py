@@ -72,11 +72,11 @@ def settings_of(place: Path, names: str, **variables: str) -> list[str]:
     return [word.strip(" '") for word in done.stdout.strip()[1:-1].split(",")]
 
 
-def test_mkl_layers_are_set_when_python_is_started_by_its_path(prefix: Prefix) -> None:
+def test_mkl_has_its_variables_when_python_is_started_by_its_path(prefix: Prefix) -> None:
     place = prefix("theano-1.0.5", "mkl")
-    names = "MKL_INTERFACE_LAYER MKL_THREADING_LAYER"
-    assert settings_of(place, names) == ["LP64", "GNU"]
-    assert settings_of(place, names, MKL_THREADING_LAYER="X") == ["LP64", "X"]
+    names = "MKL_INTERFACE_LAYER MKL_THREADING_LAYER MKL_DISABLE_FAST_MM"
+    assert settings_of(place, names) == ["LP64", "GNU", "1"]
+    assert settings_of(place, names, MKL_THREADING_LAYER="X") == ["LP64", "X", "1"]
 
 
 @pytest.mark.parametrize("framework", ["theano-1.0.5", "theano-0.8.2"])

@@ -100,10 +100,9 @@ def main(path: str) -> None:
     threads = [
         threading.Thread(target=lambda: [matrix.dot(matrix) for _ in range(20)]) for _ in range(4)
     ]
-    # Before there were threads: OpenBLAS and MKL do not survive every fork beside or after them.
-    seen["in a child"] = in_child(lambda: [float(matrix.dot(matrix)[0, 0]), count()])
     for thread in threads:
         thread.start()
+    seen["in a child"] = in_child(lambda: [float(matrix.dot(matrix)[0, 0]), count()])
     for thread in threads:
         thread.join()
     seen["after threads"] = count()

@@ -9,6 +9,7 @@
 #include <string.h>
 #include <time.h>
 
+#include "forks.h"
 #include "policy.h"
 
 static pthread_once_t once = PTHREAD_ONCE_INIT;
@@ -47,16 +48,6 @@ void *library_function(const char *name)
     return function;
 }
 
-static void before_fork(void)
-{
-    pthread_mutex_lock(&lock);
-}
-
-static void after_fork(void)
-{
-    pthread_mutex_unlock(&lock);
-}
-
 static int count(void)
 {
     return get ? get() : (int)get_wide();
@@ -70,16 +61,12 @@ static void set_count(int threads)
         set_wide(threads);
 }
 
-/* Calls that other threads had in flight do not end in the child. BLIS's threads are libgomp's,
-   which waits for ever for those that stayed in the parent: one thread is left. */
+/* The threads of BLIS and MKL are libgomp's, which waits for ever for those that stayed in the
+   parent: one thread is left. OpenBLAS starts new ones. */
 static void after_fork_in_child(void)
 {
-    if (set_wide)
-        set_wide(1);
-    else if (reduced && !set_local)
-        set_count(most);
-    reduced = 0;
-    pthread_mutex_unlock(&lock);
+    if (set_wide || set_local)
+        set_count(1);
 }
 
 static void find_library(void)
@@ -91,12 +78,14 @@ static void find_library(void)
     alone_if_small = get != 0;
     if (!get)
         get = (int (*)(void))dlsym(handle, "MKL_Get_Max_Threads");
+    if (!set)
+        set = (void (*)(int))dlsym(handle, "MKL_Set_Num_Threads");
     set_local = (int (*)(int))dlsym(handle, "MKL_Set_Num_Threads_Local");
     get_wide = (int64_t (*)(void))dlsym(handle, "bli_thread_get_num_threads");
     set_wide = (void (*)(int64_t))dlsym(handle, "bli_thread_set_num_threads");
     adapt = ((get && set) || (get && set_local) || (get_wide && set_wide)) &&
             !(wish && !strcmp(wish, "fixed"));
-    pthread_atfork(before_fork, after_fork, after_fork_in_child);
+    forks_wait(after_fork_in_child);
 }
 
 /* For the verification: whether it chooses the number of threads. */
@@ -123,12 +112,9 @@ static double now(void)
     return (double)time.tv_sec + 1e-9 * (double)time.tv_nsec;
 }
 
-int library_begin(struct call *call, uint64_t key, double work, double small, double large)
+/* Choose the number of threads of a call, and tell the library. */
+static void choose(struct call *call, uint64_t key, double work, double small, double large)
 {
-    pthread_once(&once, find_library);
-    /* OpenBLAS by itself runs small work on one thread; BLIS and MKL start all threads. */
-    if (!adapt || (work < small && alone_if_small))
-        return 0;
     pthread_mutex_lock(&lock);
     call->key = work < large && work >= small ? key : 0;
     call->most = reduced ? most : count();
@@ -149,10 +135,9 @@ int library_begin(struct call *call, uint64_t key, double work, double small, do
             set_count(call->most);
     }
     pthread_mutex_unlock(&lock);
-    return call->most > 1;
 }
 
-void library_end(const struct call *call)
+static void finish(const struct call *call)
 {
     double end = call->key ? now() : 0;
     pthread_mutex_lock(&lock);
@@ -164,4 +149,21 @@ void library_end(const struct call *call)
     if (call->key)
         policy_record(call->key, call->threads, call->most, end - call->start, end);
     pthread_mutex_unlock(&lock);
+}
+
+void library_begin(struct call *call, uint64_t key, double work, double small, double large)
+{
+    pthread_once(&once, find_library);
+    forks_call_begins();
+    call->most = 1;
+    /* OpenBLAS by itself runs small work on one thread; BLIS and MKL start all threads. */
+    if (adapt && !(work < small && alone_if_small))
+        choose(call, key, work, small, large);
+}
+
+void library_end(const struct call *call)
+{
+    if (call->most > 1)
+        finish(call);
+    forks_call_ends();
 }

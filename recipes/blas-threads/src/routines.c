@@ -31,16 +31,13 @@ static uint64_t key_of(const char *name, int a, int b, int c, int d)
     static result(*found) parameters;                                                            \
     result(*function) parameters = __atomic_load_n(&found, __ATOMIC_RELAXED);                    \
     struct call call;                                                                            \
-    int prepared;                                                                                \
     if (!function) {                                                                             \
         function = (result(*) parameters)library_function(id);                                   \
         __atomic_store_n(&found, function, __ATOMIC_RELAXED);                                    \
     }                                                                                            \
-    prepared = library_begin(&call, key_of(id, a, b, c, d), work, small, large);
+    library_begin(&call, key_of(id, a, b, c, d), work, small, large);
 
-#define AFTER                                                                                    \
-    if (prepared)                                                                                \
-        library_end(&call);
+#define AFTER library_end(&call);
 
 #define MATRICES(name, parameters, arguments, a, b, c, d, work)                                  \
     void name parameters                                                                         \
