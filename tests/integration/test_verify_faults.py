@@ -154,6 +154,15 @@ def test_a_library_without_the_one_that_chooses_its_threads(good: Path) -> None:
     assert serving.fix == "remove blas.ldflags=-lopenblas from THEANO_FLAGS"
 
 
+def test_mkl_by_itself_never_ends_a_product_in_a_forked_process(prefix: Prefix) -> None:
+    place = prefix("theano-1.0.5", "mkl")
+    bare = f"{place}/lib/libmkl_rt.so.3"
+    _, found = checked(place, "library", "threads", LD_PRELOAD=bare, MKL_NUM_THREADS="2")
+    assert found.status == "fail"
+    assert found.detail == "after a product on 2 threads, a forked process never ends its own"
+    assert found.fix == f"LD_PRELOAD leads to {bare}:\nunset LD_PRELOAD"
+
+
 def test_another_library_than_the_expected_one(good: Path, tmp_path: Path) -> None:
     blas = {"name": "blis", "ldflags": "-lblis", "libraries": ["libblis*"]}
     (serving,) = checked(good, "library", expect=edited(good, tmp_path, blas=blas))

@@ -1,4 +1,4 @@
-"""Check that the BLAS library uses the requested number of threads."""
+"""Check that the BLAS library uses the requested number of threads, also after a fork."""
 
 from __future__ import absolute_import, division, print_function
 
@@ -16,7 +16,8 @@ VARIABLES = {
     "mkl": ("MKL_NUM_THREADS", "OMP_NUM_THREADS"),
     "blis": ("BLIS_NUM_THREADS", "OMP_NUM_THREADS"),
 }
-# Read by recipes/blas-threads.
+# Of recipes/blas-threads, and what it reads.
+LIBRARY = "libblas_threads"
 ADAPT_VARIABLE = "THEANO_STACKS_THREADS"
 EVERY_VARIABLE = ("OPENBLAS_NUM_THREADS", "MKL_NUM_THREADS", "BLIS_NUM_THREADS", "OMP_NUM_THREADS")
 # The most that threads other than the calling one may take of the processor time, as a share, where
@@ -31,7 +32,11 @@ def set_variables(count):
 
 
 def check(context):
-    """Check the number that the library reports, and by processor time that one thread is one."""
+    """Check the number that the library reports, and by processor time that one thread is one.
+
+    After a product on several threads, a forked process must end its own where libblas_threads is
+    expected, which sees to that. Elsewhere it is no fault: not all programs fork.
+    """
     serving = context.serving
     if serving is None:
         return skipped(NAME, "no library was found")
@@ -58,6 +63,13 @@ def check(context):
     plural = "" if serving.threads == 1 else "s"
     count = "%d thread%s" % (serving.threads, plural) if serving.threads else "number unknown"
     together = measure(context, counts[0])
+    if isinstance(together, dict) and not together["fork"]:
+        detail = "after a product on %d threads, a forked process never ends its own" % counts[0]
+        expected = context.expectation and context.expectation["blas"]
+        if expected and any(LIBRARY in name for name in expected["libraries"]):
+            return failed(NAME, detail, library_fix(context))
+        variable = VARIABLES.get(serving.name, EVERY_VARIABLE[-1:])[0]
+        context.advice.append("%s: multiprocessing needs %s=1" % (detail, variable))
     busy = "%.1f processors busy" % _busy(together) if isinstance(together, dict) else together
     detail = "%s, %s; %s; with one requested: %.1f" % (count, reason, busy, _busy(alone))
     return passed(NAME, detail + _by_call(serving))
@@ -95,7 +107,8 @@ def measure(context, count):
     """Run matrix products on `count` threads in a process of their own.
 
     Returns {wall, cpu, own} in seconds, `own` the processor time of the calling thread and `cpu`
-    that of all; or the reason, as text, why they did not run.
+    that of all, and `fork`, whether a forked process can multiply; or the reason, as text, why they
+    did not run.
     """
     variables = dict(os.environ, **dict.fromkeys(EVERY_VARIABLE, str(count)))
     variables.pop("GOTO_NUM_THREADS", None)

@@ -1,18 +1,25 @@
-"""Run matrix products for a moment and print their times. Started by threads.py.
+"""Run matrix products for a moment and print their times; fork. Started by threads.py.
 
 Argument: the path of a library, or `numpy` for the library that NumPy calls. Prints a JSON object:
 `wall`, the seconds that it ran, `cpu` and `own`, those of processor time of all threads and of the
-calling one, and the number of `calls`.
+calling one, the number of `calls`, and `fork`, whether a forked process ended its product.
 """
 
 from __future__ import absolute_import, division, print_function
 
 import ctypes
 import json
+import os
 import resource
+import select
+import signal
 import time
 
+from verify.core import process
+
 SIZE = 700
+# Seconds for one product of a forked process. It takes some hundredths, or for ever.
+LIMIT = 15
 # The calling thread, see getrusage(2). Python 2's module does not define it.
 RUSAGE_THREAD = 1
 
@@ -40,8 +47,26 @@ def processor_time(who):
     return usage.ru_utime + usage.ru_stime
 
 
+def ends_in_child(product):
+    """Return whether a process that is forked now can multiply; kill it if it does not end."""
+    reader, writer = os.pipe()
+    parent = os.getpid()
+    child = os.fork()
+    if not child:
+        process.end_with_parent(parent)
+        product()
+        os._exit(0)
+    os.close(writer)
+    # The end of the child closes the pipe.
+    ended = select.select([reader], [], [], LIMIT)[0]
+    os.close(reader)
+    if not ended:
+        os.kill(child, signal.SIGKILL)
+    return os.waitpid(child, 0)[1] == 0
+
+
 def main(argv):
-    """Warm up, multiply for a third of a second, and print the times."""
+    """Warm up, multiply for a third of a second, fork, and print the times."""
     product = product_of(argv[0])
     product()
     wall, calls = time.time(), 0
@@ -55,4 +80,5 @@ def main(argv):
         "wall": time.time() - wall,
         "calls": calls,
     }
+    times["fork"] = ends_in_child(product)
     print(json.dumps(times))

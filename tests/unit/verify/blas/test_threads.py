@@ -13,7 +13,7 @@ from unit.helpers.verification import context
 threads = suite_module("blas.threads")
 library = suite_module("blas.library")
 process = suite_module("core.process")
-ONE_THREAD = {"wall": 1.0, "cpu": 1.0, "own": 1.0}
+ONE_THREAD = {"wall": 1.0, "cpu": 1.0, "own": 1.0, "fork": True}
 
 
 @pytest.fixture(autouse=True)
@@ -70,6 +70,40 @@ def test_a_library_that_ignores_the_variables_fails(monkeypatch: pytest.MonkeyPa
         "with one thread requested, by OPENBLAS_NUM_THREADS, other threads do 75 % of the work"
     )
     assert "lead to it; " in found.fix
+
+
+FORK = "after a product on 4 threads, a forked process never ends its own"
+
+
+@pytest.mark.parametrize(
+    ("libraries", "status", "detail", "advice"),
+    [
+        (["libblas_threads.so.1"], "fail", FORK, []),
+        (
+            ["libopenblas.so*"],
+            "pass",
+            None,
+            [f"{FORK}: multiprocessing needs OPENBLAS_NUM_THREADS=1"],
+        ),
+        (None, "pass", None, [f"{FORK}: multiprocessing needs OPENBLAS_NUM_THREADS=1"]),
+    ],
+)
+def test_a_forked_process_that_never_ends(
+    libraries: list[str] | None,
+    status: str,
+    detail: str | None,
+    advice: list[str],
+    monkeypatch: pytest.MonkeyPatch,
+) -> None:
+    monkeypatch.setattr(threads, "measure", lambda context, count: {**ONE_THREAD, "fork": False})
+    monkeypatch.setattr(threads.bindings, "loaded", lambda path: None)
+    monkeypatch.setattr(threads, "library_fix", lambda context: "a fix")
+    serving = library.Library("openblas", "1", None, 4, "/lib/x.so")
+    expectation = {"blas": {"libraries": libraries}} if libraries else None
+    where = context(serving=serving, has_ldflags=True, expectation=expectation, advice=[])
+    found = threads.check(where)
+    assert (found.status, where.advice) == (status, advice)
+    assert detail is None or (found.detail, found.fix) == (detail, "a fix")
 
 
 def test_a_library_that_cannot_be_measured_fails(monkeypatch: pytest.MonkeyPatch) -> None:
