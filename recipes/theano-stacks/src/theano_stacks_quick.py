@@ -11,8 +11,6 @@ of it off.
 - theano_stacks_refresh lets programs that start at once share a compile folder.
 - The garbage collector runs less often while a graph is optimised: each run visits the whole graph
   and frees little.
-- Theano 0.8.2 builds the name of each fused operation when it makes the operation. Here the name is
-  built on first use, as in Theano 1.0.5.
 """
 
 import gc
@@ -89,8 +87,6 @@ def fix():
     maker = function_module.FunctionMaker
     maker.__init__ = _with_less_collection(maker.__init__)
     is_old = __version__.split(".")[:2] == ["0", "8"]
-    if is_old:
-        _name_on_first_use()
     # These patch Theano when they are imported. The cache's key has those that are.
     for name in ("ops", "scan", "replaced", "cache") if is_old else ("ops", "scan", "cache"):
         importlib.import_module("theano_stacks_" + name)
@@ -106,26 +102,3 @@ def _with_less_collection(make):
             gc.set_threshold(*thresholds)
 
     return __init__
-
-
-def _name_on_first_use():
-    from theano.scalar.basic import Composite
-
-    build_name = Composite.init_name
-
-    class Unnamed(object):
-        """Stand for an operation while its name is built: it has no name yet."""
-
-    def __getattr__(self, name):
-        if name != "name":
-            raise AttributeError(name)
-        unnamed = Unnamed()
-        unnamed.fgraph = self.fgraph
-        build_name.__func__(unnamed)
-        self.name = unnamed.name
-        return self.name
-
-    def init_name(self):
-        pass
-
-    Composite.__getattr__, Composite.init_name = __getattr__, init_name
