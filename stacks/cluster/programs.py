@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import importlib
 import os
 import re
 import socket
@@ -94,4 +93,3 @@ def _run(command: Sequence[str], variables: Mapping[str, str]) -> None:
 def prepare() -> None:
     """Install the packages of requirements-cluster.lock into the running venv."""
     prepare_tools(Path(sys.prefix), CLUSTER_LOCK)
-    importlib.invalidate_caches()

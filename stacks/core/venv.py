@@ -2,15 +2,17 @@
 
 from __future__ import annotations
 
+import importlib
 import sys
 from collections.abc import Sequence
 from pathlib import Path
 
-from stacks.core.disk import REPOSITORY, sha256_of, write_atomically
+from stacks.core.disk import REPOSITORY, hold_lock, sha256_of, write_atomically
 from stacks.core.process import CommandError, call
 
 CLUSTER_LOCK = REPOSITORY / "requirements-cluster.lock"
 DOCS_LOCK = REPOSITORY / "requirements-docs.lock"
+LOCKING_LOCK = REPOSITORY / "requirements-locking.lock"
 TEST_LOCK = REPOSITORY / "requirements-test.lock"
 RELEASE_LOCK = REPOSITORY / "requirements-release.lock"
 
@@ -37,23 +39,33 @@ def prepare_tools(
     what pip lacks.
     """
     stamp = _stamp(venv, lock)
-    digest = sha256_of(lock)
-    if stamp.is_file() and stamp.read_text() == digest:
+    if _is_current(stamp, lock):
         return
+    with hold_lock(stamp, f"what {lock.name} names"):
+        if not _is_current(stamp, lock):
+            _install(venv, lock, [python, "-m", "pip"], options)
+            write_atomically(stamp, sha256_of(lock))
+    importlib.invalidate_caches()
+
+
+def _is_current(stamp: Path, lock: Path) -> bool:
+    return stamp.is_file() and stamp.read_text() == sha256_of(lock)
+
+
+def _install(venv: Path, lock: Path, pip: Sequence[str | Path], options: Sequence[str]) -> None:
     print(f"installing {lock.name} into {venv} (once) ...", file=sys.stderr, flush=True)
-    pip = [python, "-m", "pip", "--disable-pip-version-check", "install", "--quiet"]
+    words = [*pip, "--disable-pip-version-check", "install", "--quiet", "--no-compile"]
     rules = ["--require-hashes", "--no-deps", "--only-binary", ":all:"]
     try:
-        call([*pip, *rules, *options, "-r", lock])
+        call([*words, *rules, *options, "-r", lock])
     except CommandError as error:
         raise CommandError(
             f"pip could not install {lock.name}",
             found="\n            ".join(error.output.splitlines()[-2:]),
             fix="check the network, and pip's own settings (pip config list): index, proxy, CA "
             "bundle; without a network, ./invoke vendor DIR of this version writes what "
-            "./invoke and ./invoke docs install",
+            "./invoke, its lock and its docs install",
         ) from error
-    write_atomically(stamp, digest)
 
 
 def _stamp(venv: Path, lock: Path) -> Path:

@@ -13,6 +13,7 @@ from pydantic import BaseModel, ConfigDict, Field
 from stacks.core import yamlfile
 from stacks.core.errors import UsageError
 from stacks.core.models import FILE, ChannelName, FileName, Line, Md5, Name, Sha256, Version
+from stacks.sources.conda_lock_tools import prepare_conda_lock
 
 NAME = "conda-lock.yml"
 PLATFORM = "linux-64"
@@ -53,6 +54,7 @@ def write(
     path: Path, packages: Iterable[LockedPackage], channel: str, seal: Callable[[str], str]
 ) -> None:
     """Write a conda-lock.yml; `seal` returns the content hash for the rest of its content."""
+    prepare_conda_lock()
     from conda_lock.lockfile import write_conda_lock_file
     from conda_lock.lockfile.v1.models import HashModel, LockMeta
     from conda_lock.lockfile.v2prelim.models import LockedDependency, Lockfile

@@ -11,7 +11,7 @@ from pathlib import Path
 from stacks.core.disk import REPOSITORY
 from stacks.core.errors import StacksError
 from stacks.core.process import quoted, run_attached
-from stacks.core.venv import CLUSTER_LOCK, RELEASE_LOCK, TEST_LOCK, prepare_tools
+from stacks.core.venv import CLUSTER_LOCK, LOCKING_LOCK, RELEASE_LOCK, TEST_LOCK, prepare_tools
 
 # At most four: each may hold environments' files and a compiler's memory at once. The tests come
 # in the order that tests/integration/conftest.py gives them.
@@ -82,7 +82,7 @@ def test(
     With `parts` (of PARTS), `keyword` or `trials`, only the tests that they choose are run. Raises
     CheckError naming the command that failed.
     """
-    for lock in (CLUSTER_LOCK, RELEASE_LOCK, TEST_LOCK):
+    for lock in (LOCKING_LOCK, CLUSTER_LOCK, RELEASE_LOCK, TEST_LOCK):
         prepare_tools(Path(sys.prefix), lock)
     environment = clean_environment(os.environ)
     for command in commands(parts, keyword, trials):

@@ -3,8 +3,8 @@
     DIR/channel/    the packages, as a channel that any conda client reads; with --images, what
                     the Dockerfiles build with is in DIR/channel/image (stacks/image/builder.py)
     DIR/sources/    the files that pip installs; with --sources those of the packages, too
-    DIR/tools/      the wheels of requirements.lock, for the Python that runs this; from a checkout
-                    also those of requirements-docs.lock
+    DIR/tools/      the wheels of requirements.lock and requirements-locking.lock, for the Python
+                    that runs this; from a checkout also those of requirements-docs.lock
     DIR/vendor.sha256    the digest of each file, as sha256sum prints it
 
 The same checkout and Python give the same bytes.
@@ -28,7 +28,7 @@ from stacks.core.disk import INSTALLED, REPOSITORY, fixed_umask, replace_atomica
 from stacks.core.errors import IntegrityError, UsageError
 from stacks.core.process import CommandError, call
 from stacks.core.reproducible import EPOCH
-from stacks.core.venv import DOCS_LOCK
+from stacks.core.venv import DOCS_LOCK, LOCKING_LOCK
 from stacks.core.workspace import Workspace
 from stacks.environments import kernel
 from stacks.image import builder
@@ -118,7 +118,7 @@ def _download_tools(folder: Path) -> None:
     rules = ["--require-hashes", "--no-deps", "--only-binary", ":all:", "--dest", str(folder)]
     try:
         # Each by itself: they have some tools in different versions.
-        for lock_file in (REQUIREMENTS, *([] if INSTALLED else [DOCS_LOCK])):
+        for lock_file in (REQUIREMENTS, LOCKING_LOCK, *([] if INSTALLED else [DOCS_LOCK])):
             call([*pip, *rules, *pip_options(), "-r", lock_file])
     except CommandError as error:
         raise CommandError(

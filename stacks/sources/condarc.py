@@ -16,7 +16,8 @@ from dataclasses import dataclass
 from typing import Any
 from urllib.parse import urlsplit
 
-from stacks.core.errors import UsageError
+from stacks.core.errors import StacksError, UsageError
+from stacks.sources.conda_lock_tools import prepare_conda_lock
 from stacks.sources.web import Web, environment_web
 
 
@@ -83,6 +84,7 @@ def conda_web(stop: threading.Event, url: str) -> Web:
 
 def _conda() -> tuple[Any, Any]:
     """Return conda's modules of its configuration, read again, and of channels."""
+    prepare_conda_lock()
     with warnings.catch_warnings():
         # The import warns of deprecations within conda.
         warnings.simplefilter("ignore")
@@ -97,6 +99,8 @@ def _explain_conda_errors(what: str) -> Iterator[None]:
     """Turn an error of conda about its configuration or an address into a UsageError."""
     try:
         yield
+    except StacksError:
+        raise
     except Exception as error:  # conda has no class for all of them
         raise UsageError(
             what,

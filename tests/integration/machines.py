@@ -25,7 +25,12 @@ from integration.tiny import Tiny
 from stacks.cluster.programs import worker_command
 from stacks.core.disk import REPOSITORY
 
-LOCKS = ("requirements.lock", "requirements-cluster.lock", "requirements-test.lock")
+LOCKS = (
+    "requirements.lock",
+    "requirements-cluster.lock",
+    "requirements-locking.lock",
+    "requirements-test.lock",
+)
 PATIENCE = 60.0
 
 SUITE = """\

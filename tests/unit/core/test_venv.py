@@ -1,6 +1,8 @@
 from __future__ import annotations
 
 import sys
+from collections.abc import Iterator
+from contextlib import contextmanager
 from pathlib import Path
 
 import pytest
@@ -24,6 +26,23 @@ def test_a_lock_is_installed_once_for_each_content(
     assert commands[0][:3] == [sys.executable, "-m", "pip"] and commands[0][-2:] == ["-r", lock]
     assert "--require-hashes" in commands[0]
     assert capsys.readouterr().err.count("installing requirements-test.lock") == 2
+
+
+def test_what_another_process_installs_meanwhile_is_not_installed_again(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    lock = tmp_path / "requirements-test.lock"
+    lock.touch()
+
+    @contextmanager
+    def wait(target: Path, what: str) -> Iterator[None]:
+        assert (target, what) == (tmp_path / "stamp-test", "what requirements-test.lock names")
+        target.write_text(sha256_of(lock))
+        yield
+
+    monkeypatch.setattr(venv, "hold_lock", wait)
+    monkeypatch.setattr(venv, "call", lambda words: pytest.fail("installed"))
+    venv.prepare_tools(tmp_path, lock)
 
 
 def test_what_pip_lacks_is_named_without_its_command(

@@ -260,6 +260,7 @@ def test_a_killed_one_leaves_nothing_in_the_way(machine: Machine) -> None:
         "requirements.lock",
         "requirements-cluster.lock",
         "requirements-docs.lock",
+        "requirements-locking.lock",
         "requirements-test.lock",
     ],
 )
