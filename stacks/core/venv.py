@@ -41,7 +41,7 @@ def prepare_tools(
     stamp = _stamp(venv, lock)
     if _is_current(stamp, lock):
         return
-    with hold_lock(stamp, f"what {lock.name} names"):
+    with hold_lock(stamp, f"{venv.name} with {lock.name}"):
         if not _is_current(stamp, lock):
             _install(venv, lock, [python, "-m", "pip"], options)
             write_atomically(stamp, sha256_of(lock))

@@ -36,7 +36,8 @@ def test_what_another_process_installs_meanwhile_is_not_installed_again(
 
     @contextmanager
     def wait(target: Path, what: str) -> Iterator[None]:
-        assert (target, what) == (tmp_path / "stamp-test", "what requirements-test.lock names")
+        assert target == tmp_path / "stamp-test"
+        assert what == f"{tmp_path.name} with requirements-test.lock"
         target.write_text(sha256_of(lock))
         yield
 
