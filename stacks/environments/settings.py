@@ -123,13 +123,18 @@ def undone(variant: Variant, prefix: Path, environ: Mapping[str, str]) -> list[s
     others = environ.get(variant.framework.rc_variable, f"~/.{variant.framework.module}rc")
     for name in others.split(os.pathsep):
         path = Path(os.path.expanduser(name))  # noqa: PTH111 - that one raises without a home
-        if name and not (path.parent / Path(FOLDER).name).is_dir():
+        if name and not _is_own(path):
             found += _differences(wanted, _read_rc(path), str(path))
     variable = variant.framework.flags_variable
     pairs = (p.partition("=") for p in environ.get(variable, "").split(",") if "=" in p)
     # PyTensor writes blas__ldflags for what its file has as [blas] ldflags.
     given = {k.strip().replace("__", "."): v.strip() for k, _, v in pairs}
     return found + _differences(wanted, given, variable)
+
+
+def _is_own(path: Path) -> bool:
+    # In `etc`: a checkout of the project beside the user's own file has the same name.
+    return path.parent.name == "etc" and (path.parent / Path(FOLDER).name).is_dir()
 
 
 def _read_rc(path: Path) -> dict[str, str]:

@@ -77,6 +77,12 @@ def options_of(context: ParserContext) -> list[tuple[str, str]]:
     ]
 
 
+def name_of(context: ParserContext, name: str) -> str:
+    """Return an argument of a task as its usage shows it: FOLDER, or `--variant TEXT`."""
+    argument = context.args[name]
+    return str(argument.name).upper() if _is_place(argument) else _name(argument)
+
+
 def _places_and_named(context: ParserContext) -> tuple[list[Argument], list[Argument]]:
     arguments = context.args.values()
     places = [argument for argument in arguments if _is_place(argument)]

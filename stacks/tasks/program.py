@@ -5,6 +5,7 @@ from __future__ import annotations
 import atexit
 import inspect
 import os
+import re
 import sys
 import warnings
 from collections.abc import Mapping, Sequence
@@ -22,7 +23,7 @@ from stacks.core.disk import REPOSITORY
 from stacks.core.errors import StacksError, UsageError
 from stacks.core.suggestions import nearest
 from stacks.tasks.completion import candidates
-from stacks.tasks.help import asked_for, text_of, with_each_file
+from stacks.tasks.help import asked_for, name_of, text_of, with_each_file
 from stacks.tasks.options import VALUES
 from stacks.tasks.task import EXAMPLES, INTERRUPTED, TAKING_COMMANDS, remainder
 
@@ -55,7 +56,8 @@ class Program(invoke.program.Program):
         """Parse the tasks' words; show an error and exit with status 2 if they are not valid."""
         try:
             super().parse_tasks()
-        except ParseError as error:
+        # ValueError: the value of an option is no number.
+        except (ParseError, ValueError) as error:
             tasks = {str(context.name): context for context in self.collection.to_contexts()}
             words, core = self.core.unparsed, self.initial_context
             show_error(command_line_error(words, tasks, core, str(error)))
@@ -126,6 +128,16 @@ def command_line_error(
             )
         if flags[name].takes_value and not value and following.startswith("--"):
             return UsageError(f"{name} of {task} needs a value", fix=help_of)
+        if flags[name].kind is int and not re.fullmatch(r"-?\d+", given := value or following):
+            return UsageError(f"{name} of {task} needs a whole number", found=given, fix=help_of)
+    if lacking := re.search("required positional arguments: '([a-z_]+)'", message):
+        shown = name_of(tasks[task], lacking[1])
+        return UsageError(f"{task} needs {shown}", fix=help_of)
+    if (unknown := re.search("No idea what '(.*)' is", message)) and task in TAKING_COMMANDS:
+        return UsageError(
+            f"{task} has no use for the word {unknown[1]!r}",
+            fix=f"a program and its words come after --: ./invoke {task} ... -- {unknown[1]} ...",
+        )
     return UsageError(f"the words after {task} cannot be read", found=message, fix=help_of)
 
 

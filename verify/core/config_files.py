@@ -47,9 +47,15 @@ def sources_of(context, flag):
     for name in reversed(paths.split(os.pathsep)):
         path = os.path.expanduser(name)
         value = options_of(path).get((section, option.lower()))
-        is_own = os.path.isdir(os.path.join(os.path.dirname(path), "theano-stacks"))
-        if value is not None and not is_own:
+        if value is not None and not _is_own(path):
             yield text(name), value
+
+
+def _is_own(path):
+    # In `etc`: a checkout of the project beside the user's own file has the same name.
+    folder = os.path.dirname(os.path.abspath(path))
+    own = os.path.join(folder, "theano-stacks")
+    return os.path.basename(folder) == "etc" and os.path.isdir(own)
 
 
 def source_of(context, flag):

@@ -81,6 +81,14 @@ def test_rc_files_named_by_the_user(workspace: Workspace, variant: Variant, home
     assert message[0].startswith(f"{home}/mine sets blas.ldflags to '-lx'")
 
 
+def test_a_checkout_beside_the_users_rc_file(
+    workspace: Workspace, variant: Variant, home: Path
+) -> None:
+    (home / "theano-stacks").mkdir()
+    (home / ".theanorc").write_text("[blas]\nldflags = -lx\n")
+    assert len(undone(variant)) == 1
+
+
 def test_an_environments_own_rc_file_overrides_nothing(
     workspace: Workspace, variant: Variant, home: Path
 ) -> None:

@@ -58,6 +58,13 @@ def run(*words: str) -> subprocess.CompletedProcess[str]:
             "`./invoke build --help` shows its options",
         ),
         ("build --variant", "--variant of build needs a value", "`./invoke build --help` shows"),
+        ("init", "init needs FOLDER", "`./invoke init --help` shows its options"),
+        ("run -- python x", "run needs --variant TEXT", "`./invoke run --help` shows its options"),
+        (
+            "run --variant v python x",
+            "run has no use for the word 'python'",
+            "a program and its words come after --: ./invoke run ... -- python ...",
+        ),
         ("verify --full=3", "the words after verify cannot be read", "`./invoke verify --help`"),
     ],
 )
@@ -69,6 +76,18 @@ def test_a_mistyped_command_line_is_refused_with_a_suggestion(
     assert done.stdout == ""
     assert done.stderr.startswith(f"error: {message}\n")
     assert f"  fix:      {fix}" in done.stderr
+
+
+@pytest.mark.parametrize("line", ["bench --calls x", "bench --calls=x", "docs --port x"])
+def test_what_is_no_number_is_named(line: str) -> None:
+    done = run(*line.split())
+    name = line.split()[1].partition("=")[0]
+    task = line.split()[0]
+    assert (done.returncode, done.stderr) == (
+        2,
+        f"error: {name} of {task} needs a whole number\n  found:    x\n"
+        f"  fix:      `./invoke {task} --help` shows its options\n",
+    )
 
 
 def test_without_a_task_there_is_the_list_of_them() -> None:

@@ -128,6 +128,8 @@ def test_an_environments_own_ldflags_are_put_back(
 ) -> None:
     path = tmp_path / "theanorc"
     path.write_text("[blas]\nldflags =\n")
+    # A checkout beside it.
+    (tmp_path / "theano-stacks").mkdir()
     own = tmp_path / "etc/theanorc"
     (tmp_path / "etc/theano-stacks").mkdir(parents=True)
     own.write_text("[blas]\nldflags = -lx\n")
