@@ -15,7 +15,7 @@ from stacks.channel.build_process import BuildProcess
 from stacks.channel.offers import Channel, Offer
 from stacks.channel.package import Built, Digests
 from stacks.core import log
-from stacks.core.console import step
+from stacks.core.console import plural, step
 from stacks.core.errors import StacksError
 from stacks.core.workspace import Workspace
 from stacks.sources.fetch import fetch
@@ -176,7 +176,7 @@ def build_packages(
     with step("channel", "") as summaries:
         built = build_missing(workspace, channel, offers, also=also, locked=locked, origins=origins)
         counts = Counter(origins.values())
-        words = [f"{counts.pop(SOURCES, 0)} packages built"]
+        words = [f"{plural(counts.pop(SOURCES, 0), 'package')} built"]
         words += [f"{count} fetched from {place}" for place, count in counts.items()]
         words.append(f"{len(offers) - len(origins)} from the cache")
         summaries.append(", ".join(words))

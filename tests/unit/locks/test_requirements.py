@@ -6,7 +6,7 @@ from typing import Any
 
 import pytest
 
-from stacks.core.errors import IntegrityError, UsageError
+from stacks.core.errors import FetchError, IntegrityError, UsageError
 from stacks.core.process import CommandError
 from stacks.core.workspace import Workspace
 from stacks.locks import requirements, uv
@@ -160,6 +160,39 @@ def test_a_conflict_names_the_framework_that_fits(
     expected = f"change `framework:` to {fits[0]}" if fits else "no other framework fits either"
     assert expected in message
     assert len(tried) > 2
+
+
+@pytest.mark.parametrize(
+    ("said", "error", "message"),
+    [
+        (
+            "error: Request failed after 3 retries in 5.8s\n  cause: Failed to fetch: http://x/six/",
+            FetchError,
+            "the package index cannot be read\n  found:    error: Request failed",
+        ),
+        (
+            "  cause: Because nomic was not found in the package registry and you require nomic",
+            UsageError,
+            "no package index has nomic\n  fix:      check its spelling",
+        ),
+    ],
+)
+def test_a_failure_of_the_index_is_no_conflict(
+    said: str,
+    error: type[Exception],
+    message: str,
+    variant: Variant,
+    workspace: Workspace,
+    index: dict[str, str],
+    monkeypatch: pytest.MonkeyPatch,
+) -> None:
+    def fail(*_: object, **__: object) -> None:
+        raise CommandError(f"uv\n{said}")
+
+    monkeypatch.setattr(uv, "compile_lock", fail)
+    with pytest.raises(error) as caught:
+        requirements.resolve(workspace, variant, Path("/python"), Pins())
+    assert message in str(caught.value)
 
 
 def test_a_package_without_a_file_for_this_python() -> None:
