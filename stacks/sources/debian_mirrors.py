@@ -14,6 +14,7 @@ from stacks.core.user_config import config_path, read_config
 from stacks.sources import known_addresses
 from stacks.sources.known_addresses import Addresses, wheel_addresses
 from stacks.sources.mirrors import public_url, valid_url
+from stacks.sources.vendored import VARIABLE as VENDOR
 from stacks.sources.web import StoppedError
 
 # A wheel of the package index whose settings have the addresses; it is read, never installed.
@@ -137,12 +138,14 @@ def _unique(mirrors: list[Mirror]) -> tuple[Mirror, ...]:
 
 
 def _none_known(error: StacksError | None) -> FetchError:
+    carried = os.environ.get(VENDOR)
+    again = f"    write {carried} again, with this variant: ./invoke vendor\n" if carried else ""
     return FetchError(
         "no mirror of Debian's archive is known",
         expected="one of: DEBIAN_MIRROR, your configuration, the machine's own tools, "
         + WHEEL_ORIGIN,
         found=f"none; {error.what}" if error else "none",
-        fix="do one of these:\n"
+        fix=f"do one of these:\n{again}"
         "    export DEBIAN_MIRROR=<the address of any mirror of Debian's archive>\n"
         "    ./invoke configure --debian-mirror <the same address>, which keeps it\n"
         "    install debootstrap, which most distributions have: it names a mirror\n"

@@ -73,13 +73,15 @@ def test_a_mirror_is_asked_once(machine: Path) -> None:
     assert urls() == ["http://a.test/debian"]
 
 
-def test_without_any_the_error_has_the_four_ways() -> None:
+def test_without_any_the_error_has_the_four_ways(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setenv("THEANO_STACKS_VENDOR", "/carried")
     with pytest.raises(FetchError) as caught:
         current_mirrors(no_wheel)
     message = str(caught.value)
     assert message.startswith("no mirror of Debian's archive is known\n")
     assert "the index has no wheel" in message
     for way in (
+        "write /carried again, with this variant: ./invoke vendor",
         "export DEBIAN_MIRROR=",
         "./invoke configure --debian-mirror <",
         "install debootstrap",
