@@ -226,8 +226,10 @@ def check_speed(context, dtype):
             detail + ", less than %.0f %%" % (100 * LEAST_SHARE),
             kernels.fix_if_slower(context.serving) or library_fix(context),
         )
+    remarks = []
     if alone < GOOD_SHARE:
-        detail += " (a good library reaches %.0f %%)" % (100 * GOOD_SHARE)
-    elif reached < GOOD_SHARE:
-        detail += " (other programs used the machine, or the threads disturb one another)"
-    return passed(name, detail)
+        remarks.append("a good library reaches %.0f %%" % (100 * GOOD_SHARE))
+    # Of a library that is slower by itself, a little less is noise.
+    if reached < (0.75 * alone if remarks else GOOD_SHARE):
+        remarks.append("other programs used the machine, or the threads disturb one another")
+    return passed(name, detail + (" (%s)" % "; ".join(remarks) if remarks else ""))

@@ -78,6 +78,8 @@ def check(context):
 def _by_call(serving):
     """Return, as the end of a detail, whether each call gets a number of its own."""
     handle = bindings.loaded(serving.path)
+    if serving.threads == 1:
+        return ""
     if not hasattr(handle, "blas_threads_adapt"):
         return ""
     if handle.blas_threads_adapt():

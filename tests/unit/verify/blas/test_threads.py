@@ -55,6 +55,8 @@ def test_whether_each_call_gets_a_number_of_its_own(
 ) -> None:
     handle = SimpleNamespace(blas_threads_adapt=lambda: adapt)
     assert check(monkeypatch, 4, handle=handle).detail.endswith("requested: 1.0" + end)
+    monkeypatch.setenv("OMP_NUM_THREADS", "1")
+    assert check(monkeypatch, 1, handle=handle).detail.endswith("requested: 1.0")
 
 
 def test_another_number_than_the_variables_fails(monkeypatch: pytest.MonkeyPatch) -> None:
