@@ -175,6 +175,11 @@ def _own_files(variant: Variant, path: Path) -> tuple[IndexPin, ...]:
         return ()
     try:
         return tuple(IndexPin(**dict(File.model_validate(each))) for each in jsonfile.read(path))
+    except FileNotFoundError as error:
+        raise UsageError(
+            f"{display_path(path.parent)} was made before packages were named under `pip:`",
+            fix=_fix(variant, _command(variant)),
+        ) from error
     except (OSError, ValueError, TypeError) as error:
         raise UsageError(
             f"{display_path(path)} does not contain the files of your packages",

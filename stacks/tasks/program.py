@@ -143,7 +143,7 @@ def command_line_error(
 
 def unknown_task(name: str, tasks: Sequence[str]) -> StacksError:
     """Return the error for a task that is not there."""
-    near = nearest(name, tasks)
+    near = None if name == "help" else nearest(name, tasks)
     return UsageError(
         f"there is no task {name!r}",
         fix=f"did you mean `./invoke {near}`?" if near else "`./invoke` shows the tasks",

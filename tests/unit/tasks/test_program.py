@@ -49,6 +49,7 @@ def run(*words: str) -> subprocess.CompletedProcess[str]:
     [
         ("bild", "there is no task 'bild'", "did you mean `./invoke build`?"),
         ("qqqq", "there is no task 'qqqq'", "`./invoke` shows the tasks"),
+        ("help", "there is no task 'help'", "`./invoke` shows the tasks"),
         ("--lst", "there is no option --lst before a task", "did you mean --list?"),
         ("build --varaint x", "build has no option --varaint", "did you mean --variant?"),
         ("build --variant v --josn=f", "build has no option --josn", "did you mean --json?"),
