@@ -8,7 +8,6 @@ from __future__ import annotations
 
 import json
 import os
-import re
 import sys
 import threading
 from collections.abc import Iterable, Mapping, Sequence
@@ -27,7 +26,7 @@ from packaging.utils import (
 
 from stacks.core.console import display_path
 from stacks.core.disk import scratch
-from stacks.core.errors import FetchError, IntegrityError, UsageError
+from stacks.core.errors import IntegrityError, UsageError
 from stacks.core.process import CommandError, call
 from stacks.core.workspace import Workspace
 from stacks.locks import uv
@@ -103,7 +102,8 @@ def resolve(
                 ["--python", python],
             )  # fmt: skip
         except CommandError as error:
-            _raise_for_index(variant, error)
+            assert variant.file
+            uv.raise_for_index(error, display_path(variant.file))
             fitting = _fitting(workspace, program, variant, folder)
             raise _conflict(variant, error, fitting) from error
     known = {each.name for each in base}
@@ -211,24 +211,6 @@ def _fitting(
         if not found & (FRAMEWORKS - {each.name for each in base}):
             names.append(name)
     return tuple(names)
-
-
-def _raise_for_index(variant: Variant, error: CommandError) -> None:
-    """Raise what fits if uv failed for its index: FetchError, or UsageError for an unknown name."""
-    assert variant.file
-    if "Failed to fetch" in error.output:
-        raise FetchError(
-            "the package index cannot be read",
-            found=error.output,
-            fix="check the network, and pip's own settings (pip config list): index, proxy, CA "
-            "bundle",
-        ) from error
-    if unknown := re.search(r"Because (\S+) was not found in the package registry", error.output):
-        raise UsageError(
-            f"{display_path(variant.file)}: no package index has {unknown[1]}",
-            fix="check its spelling under `pip:`, or add the index that has it to pip's "
-            "configuration",
-        ) from error
 
 
 def _conflict(variant: Variant, error: CommandError, fitting: Sequence[str]) -> UsageError:

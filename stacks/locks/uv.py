@@ -8,12 +8,14 @@ pylock.toml; pip does none of these.
 from __future__ import annotations
 
 import os
+import re
 import shutil
 import zipfile
 from collections.abc import Mapping, Sequence
 from pathlib import Path
 
-from stacks.core.process import call
+from stacks.core.errors import FetchError, UsageError
+from stacks.core.process import CommandError, call
 from stacks.core.workspace import Workspace
 from stacks.sources.fetch import fetch
 from stacks.sources.mirrors import PipSettings, pip_settings
@@ -56,6 +58,23 @@ def compile_lock(
     target = ["--no-progress", "--format", "pylock.toml", "--output-file", output]
     env = environment(workspace, pip_settings(), os.environ)
     call([*words, *forms, *target, *options], cwd=folder, env=env, limit=limit)
+
+
+def raise_for_index(error: CommandError, file: str) -> None:
+    """Raise FetchError if uv could not read an index, UsageError if none has what `file` names."""
+    if "Failed to fetch" in error.output:
+        raise FetchError(
+            "the package index cannot be read",
+            found=error.output,
+            fix="check the network, and pip's own settings (pip config list): index, proxy, CA "
+            "bundle",
+        ) from error
+    if unknown := re.search(r"Because (\S+) was not found in the package registry", error.output):
+        raise UsageError(
+            f"{file}: no package index has {unknown[1]}",
+            fix="check its spelling under `pip:`, or add the index that has it to pip's "
+            "configuration",
+        ) from error
 
 
 def environment(
