@@ -22,7 +22,14 @@ from stacks.environments.build import device_of
 from stacks.environments.folders import READY
 from stacks.variants.load import load_variant
 
-CHECKOUT = ("recipes", "stacks", "verify", "tasks.py", "pyproject.toml")
+CHECKOUT = (
+    "recipes",
+    "stacks",
+    "verify",
+    "tasks.py",
+    "pyproject.toml",
+    "requirements-locking.lock",
+)
 
 # Multiplies two matrices by a C function that Theano compiles, and prints its library.
 MULTIPLY = """
