@@ -83,7 +83,8 @@ def winner_sentences(runs: Sequence[Run], chosen: Sequence[Candidate]) -> list[s
     of_these = [run for run in runs if run.subject in allowed]
     if len(allowed) == 1:
         return [
-            f"{name} is the only verified variant besides the baseline" for name in allowed.values()
+            f"{name} is the only verified variant for the processor besides the baseline"
+            for name in allowed.values()
         ]
     fastest = winners(of_these)
     sentences = [

@@ -47,10 +47,6 @@ def clean(workspace: Workspace, variants: Sequence[Variant] | None, *, cache: bo
         ]
     if cache:
         paths += [workspace.cache / name for name in CACHED]
-    existing = [path for path in paths if path.exists()]
-    if not existing and not (cache and any(leftovers.in_cache(workspace, resumed=0))):
-        print("nothing to remove")
-        return
     with ExitStack() as locks:
         if variants is None:
             locks.enter_context(
@@ -59,7 +55,13 @@ def clean(workspace: Workspace, variants: Sequence[Variant] | None, *, cache: bo
         else:
             in_use.hold_shared(in_use.lock_of_build(workspace))
             for name, folder in _environments(workspace, variants):
-                locks.enter_context(in_use.hold_exclusive(in_use.lock_of(folder), name))
+                # A first build has its lock before its folder.
+                if folder.exists() or in_use.lock_of(folder).exists():
+                    locks.enter_context(in_use.hold_exclusive(in_use.lock_of(folder), name))
+        existing = [path for path in paths if path.exists()]
+        if not existing and not (cache and any(leftovers.in_cache(workspace, resumed=0))):
+            print("nothing to remove")
+            return
         if cache:
             locks.enter_context(
                 in_use.hold_exclusive(
@@ -68,7 +70,7 @@ def clean(workspace: Workspace, variants: Sequence[Variant] | None, *, cache: bo
             )
             leftovers.collect_scratch()
             leftovers.remove(leftovers.in_cache(workspace, resumed=0), workspace.cache)
-        for path in filter(Path.exists, existing):
+        for path in existing:
             print(f"removing {path}")
             with explain_disk_errors(path):
                 shutil.rmtree(path) if path.is_dir() else path.unlink()

@@ -40,7 +40,7 @@ def warn_of_failure(workspace: Workspace, variant: Variant) -> None:
 def run(variant: Variant, prefix: Path, command: Sequence[str]) -> None:
     """Replace this process by a command, with the environment's programs first on PATH.
 
-    Raises UsageError if there is no command, or no such program.
+    Raises UsageError if there is no command, no such program, or only a link to a missing one.
     """
     if not command:
         raise UsageError(
@@ -49,6 +49,12 @@ def run(variant: Variant, prefix: Path, command: Sequence[str]) -> None:
             fix=f"./invoke run {variant.option} -- python train.py",
         )
     warn(variant, prefix)
+    own = prefix / "bin" / command[0]
+    if "/" not in command[0] and own.is_symlink() and not own.exists():
+        raise UsageError(
+            f"the environment of {variant.id} is damaged: {own} leads to nothing",
+            fix=f"./invoke build {variant.option} --repair",
+        )
     _replace_by(list(command), variables(prefix))
 
 

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import os
+import shutil
 import signal
 import sys
 import tempfile
@@ -100,8 +101,9 @@ def verify_python(
 ) -> None:
     """Diagnose any interpreter that has Theano or a descendant; nothing is installed.
 
-    limit: as for verify_variant. Raises UsageError if there is no such interpreter, VerifyError if
-    a check failed or the device is missing.
+    That of an environment that the builder made is compared with what it must have. limit: as for
+    verify_variant. Raises UsageError if there is no such interpreter, VerifyError if a check failed
+    or the device is missing.
     """
     path = Path(python).expanduser()
     if path.is_dir():
@@ -115,10 +117,15 @@ def verify_python(
     # Not as a Path: `./python` would become a name that is looked up on PATH.
     command = os.path.abspath(path) if "/" in python else python  # noqa: PTH100
     interpreter.require(python, command, env)
+    arguments = _options(full, limit)
+    prefix = Path(shutil.which(command) or command).parent.parent
+    if (prefix / settings.EXPECTATION).is_file():
+        env |= environment(prefix)
+        arguments += ["--expect", str(prefix / settings.EXPECTATION)]
     with scratch() as folder:
         report = folder / "report.json"
         what = f"{python} could not be verified"
-        status = _verify(command, _options(full, limit), env, report, what)
+        status = _verify(command, arguments, env, report, what)
         if json_file:
             write_atomically(json_file, report.read_bytes())
     if status != PASSED:

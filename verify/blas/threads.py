@@ -63,8 +63,11 @@ def check(context):
     plural = "" if serving.threads == 1 else "s"
     count = "%d thread%s" % (serving.threads, plural) if serving.threads else "number unknown"
     together = measure(context, counts[0])
-    if isinstance(together, dict) and not together["fork"]:
-        detail = "after a product on %d threads, a forked process never ends its own" % counts[0]
+    if isinstance(together, dict) and together["fork"]:
+        detail = "after a product on %d threads, a forked process %s" % (
+            counts[0],
+            together["fork"],
+        )
         expected = context.expectation and context.expectation["blas"]
         if expected and any(LIBRARY in name for name in expected["libraries"]):
             return failed(NAME, detail, library_fix(context))
@@ -83,7 +86,9 @@ def _by_call(serving):
     if not hasattr(handle, "blas_threads_adapt"):
         return ""
     if handle.blas_threads_adapt():
-        return "; fewer for small work, and on a busy machine"
+        wish = os.environ.get(ADAPT_VARIABLE, "")
+        ignored = "; %s=%s has no meaning" % (ADAPT_VARIABLE, wish) if wish else ""
+        return "; fewer for small work, and on a busy machine" + ignored
     return "; the same for each call: %s=fixed" % ADAPT_VARIABLE
 
 
@@ -109,8 +114,8 @@ def measure(context, count):
     """Run matrix products on `count` threads in a process of their own.
 
     Returns {wall, cpu, own} in seconds, `own` the processor time of the calling thread and `cpu`
-    that of all, and `fork`, whether a forked process can multiply; or the reason, as text, why they
-    did not run.
+    that of all, and `fork`, what a forked process does instead of multiplying, or ""; or the
+    reason, as text, why they did not run.
     """
     variables = dict(os.environ, **dict.fromkeys(EVERY_VARIABLE, str(count)))
     variables.pop("GOTO_NUM_THREADS", None)

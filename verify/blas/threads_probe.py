@@ -2,7 +2,7 @@
 
 Argument: the path of a library, or `numpy` for the library that NumPy calls. Prints a JSON object:
 `wall`, the seconds that it ran, `cpu` and `own`, those of processor time of all threads and of the
-calling one, the number of `calls`, and `fork`, whether a forked process ended its product.
+calling one, the number of `calls`, and `fork`, what a forked process did instead of multiplying.
 """
 
 from __future__ import absolute_import, division, print_function
@@ -47,8 +47,8 @@ def processor_time(who):
     return usage.ru_utime + usage.ru_stime
 
 
-def ends_in_child(product):
-    """Return whether a process that is forked now can multiply; kill it if it does not end."""
+def fault_in_child(product):
+    """Return what a process that is forked now does instead of multiplying, or ""."""
     reader, writer = os.pipe()
     parent = os.getpid()
     child = os.fork()
@@ -62,7 +62,10 @@ def ends_in_child(product):
     os.close(reader)
     if not ended:
         os.kill(child, signal.SIGKILL)
-    return os.waitpid(child, 0)[1] == 0
+    status = os.waitpid(child, 0)[1]
+    if not ended:
+        return "never ends its own"
+    return "crashes in its own" if status else ""
 
 
 def main(argv):
@@ -80,5 +83,5 @@ def main(argv):
         "wall": time.time() - wall,
         "calls": calls,
     }
-    times["fork"] = ends_in_child(product)
+    times["fork"] = fault_in_child(product)
     print(json.dumps(times))

@@ -45,7 +45,7 @@ def test_the_baseline_is_no_choice() -> None:
         "Gemm, 2 threads: blis is the fastest"
     ]
     alone = recommend.winner_sentences(timed((BASE, SLOW), (MKL, FAST)), [BASE, MKL])
-    assert alone == ["mkl is the only verified variant besides the baseline"]
+    assert alone == ["mkl is the only verified variant for the processor besides the baseline"]
 
 
 def test_less_than_twice_the_baseline_is_a_warning() -> None:

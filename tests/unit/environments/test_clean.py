@@ -7,7 +7,7 @@ import pytest
 from stacks.core.workspace import Workspace
 from stacks.environments import in_use
 from stacks.environments.clean import clean
-from stacks.environments.folders import folder_of_stack
+from stacks.environments.folders import folder_of, folder_of_stack
 from stacks.environments.reports import report_path, workload_reports
 from stacks.variants.load import load_variant
 
@@ -78,3 +78,10 @@ def test_a_copy_in_use_stays(workspace: Workspace, tmp_path: Path) -> None:
     with in_use.hold_exclusive(lock, "it"), pytest.raises(in_use.InUseError, match="flavours/mkl"):
         clean(workspace, [stack], cache=False)
     assert copy.exists()
+
+
+def test_a_first_build_that_has_no_folder_yet_is_in_use(workspace: Workspace) -> None:
+    variant = load_variant(workspace, "openblas")
+    lock = in_use.lock_of(folder_of(workspace, variant))
+    with in_use.hold_exclusive(lock, "it"), pytest.raises(in_use.InUseError, match="/openblas"):
+        clean(workspace, [variant], cache=False)

@@ -75,6 +75,14 @@ def test_a_program_that_is_missing(variant: Variant) -> None:
         run_module.run(variant, Path("/prefix"), ["no-such-program"])
 
 
+def test_a_link_of_the_environment_that_leads_to_nothing(variant: Variant, tmp_path: Path) -> None:
+    (tmp_path / "bin").mkdir()
+    (tmp_path / "bin/python").symlink_to("python3.9")
+    with pytest.raises(UsageError, match=f"damaged: {tmp_path}/bin/python leads to") as caught:
+        run_module.run(variant, tmp_path, ["python"])
+    assert caught.value.fix == f"./invoke build {variant.option} --repair"
+
+
 def test_a_shell_says_where_one_is(
     variant: Variant,
     replaced: list[tuple[list[str], dict[str, str]]],

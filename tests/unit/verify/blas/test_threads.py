@@ -13,7 +13,7 @@ from unit.helpers.verification import context
 threads = suite_module("blas.threads")
 library = suite_module("blas.library")
 process = suite_module("core.process")
-ONE_THREAD = {"wall": 1.0, "cpu": 1.0, "own": 1.0, "fork": True}
+ONE_THREAD = {"wall": 1.0, "cpu": 1.0, "own": 1.0, "fork": ""}
 
 
 @pytest.fixture(autouse=True)
@@ -44,15 +44,22 @@ def test_the_number_of_cores_passes(monkeypatch: pytest.MonkeyPatch) -> None:
 
 
 @pytest.mark.parametrize(
-    ("adapt", "end"),
+    ("adapt", "wish", "end"),
     [
-        (1, "; fewer for small work, and on a busy machine"),
-        (0, "; the same for each call: THEANO_STACKS_THREADS=fixed"),
+        (1, "", "; fewer for small work, and on a busy machine"),
+        (
+            1,
+            "no",
+            "; fewer for small work, and on a busy machine; "
+            "THEANO_STACKS_THREADS=no has no meaning",
+        ),
+        (0, "fixed", "; the same for each call: THEANO_STACKS_THREADS=fixed"),
     ],
 )
 def test_whether_each_call_gets_a_number_of_its_own(
-    adapt: int, end: str, monkeypatch: pytest.MonkeyPatch
+    adapt: int, wish: str, end: str, monkeypatch: pytest.MonkeyPatch
 ) -> None:
+    monkeypatch.setenv("THEANO_STACKS_THREADS", wish)
     handle = SimpleNamespace(blas_threads_adapt=lambda: adapt)
     assert check(monkeypatch, 4, handle=handle).detail.endswith("requested: 1.0" + end)
     monkeypatch.setenv("OMP_NUM_THREADS", "1")
@@ -97,7 +104,8 @@ def test_a_forked_process_that_never_ends(
     advice: list[str],
     monkeypatch: pytest.MonkeyPatch,
 ) -> None:
-    monkeypatch.setattr(threads, "measure", lambda context, count: {**ONE_THREAD, "fork": False})
+    times = {**ONE_THREAD, "fork": "never ends its own"}
+    monkeypatch.setattr(threads, "measure", lambda context, count: times)
     monkeypatch.setattr(threads.bindings, "loaded", lambda path: None)
     monkeypatch.setattr(threads, "library_fix", lambda context: "a fix")
     serving = library.Library("openblas", "1", None, 4, "/lib/x.so")

@@ -26,9 +26,10 @@ def test_the_times_of_a_product_that_keeps_one_thread_busy(
 def test_a_forked_process_that_waits_is_killed(monkeypatch: pytest.MonkeyPatch) -> None:
     parent = os.getpid()
     monkeypatch.setattr(probe, "LIMIT", 0.1)
-    assert not probe.ends_in_child(lambda: time.sleep(60 if os.getpid() != parent else 0))
+    found = probe.fault_in_child(lambda: time.sleep(60 if os.getpid() != parent else 0))
+    assert found == "never ends its own"
 
 
 def test_a_forked_process_that_fails_does_not_end_well() -> None:
-    assert not probe.ends_in_child(lambda: os._exit(3))
-    assert probe.ends_in_child(lambda: None)
+    assert probe.fault_in_child(lambda: os._exit(3)) == "crashes in its own"
+    assert probe.fault_in_child(lambda: None) == ""
