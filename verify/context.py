@@ -58,7 +58,10 @@ class Context(object):
         Processes that share one wait for each other, Theano's for five seconds or more.
         """
         copy = os.path.join(self.folder, name)
-        shutil.copytree(str(self.framework.flag("base_compiledir")), copy, symlinks=True)
+        # Theano keeps its lock after some errors; the copy would wait for it, for two minutes.
+        ignored = shutil.ignore_patterns("lock_dir")
+        folder = str(self.framework.flag("base_compiledir"))
+        shutil.copytree(folder, copy, symlinks=True, ignore=ignored)
         return copy
 
     @property

@@ -29,8 +29,10 @@ def test_a_framework_with_empty_ldflags_links_no_blas(ldflags: str | None, linke
 
 def test_a_copy_of_the_compile_folder(tmp_path: Path) -> None:
     (tmp_path / "compiled/module").mkdir(parents=True)
+    (tmp_path / "compiled/compiledir_1/lock_dir").mkdir(parents=True)
     (tmp_path / "compiled/numba").symlink_to(tmp_path)
     framework = SimpleNamespace(flag={"base_compiledir": str(tmp_path / "compiled")}.get)
     copy = context.Context(framework, None, str(tmp_path), "").compile_folder("other")
     assert copy == str(tmp_path / "other") and (tmp_path / "other/module").is_dir()
     assert (tmp_path / "other/numba").is_symlink(), "numba's functions may be many"
+    assert not list((tmp_path / "other/compiledir_1").iterdir()), "a copy holds no lock"
