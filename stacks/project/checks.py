@@ -27,6 +27,8 @@ TRIALS_PARALLEL = ["-n", "2"]
 TRIALS, SEED = 60, 1
 # Parts of tests/integration that have a marker of their own.
 MARKED = ("images", "browser", "examples")
+# The marker of tests that are too long for every change, by tests/integration/slow.py.
+SLOW = "slow"
 PARTS = ("unit", "integration", *MARKED)
 # What the tests may know of the machine: what the README names, and nothing else.
 KEPT_VARIABLES = frozenset(
@@ -75,21 +77,27 @@ class CheckError(StacksError):
 
 
 def test(
-    parts: Collection[str] = (), keyword: str | None = None, trials: Trials | None = None
+    parts: Collection[str] = (),
+    keyword: str | None = None,
+    trials: Trials | None = None,
+    *,
+    slow: bool = False,
 ) -> None:
     """Run the checks in order and stop at the first that fails.
 
-    With `parts` (of PARTS), `keyword` or `trials`, only the tests that they choose are run. Raises
-    CheckError naming the command that failed.
+    With `parts` (of PARTS), `keyword` or `trials`, only the tests that they choose are run. slow:
+    without a choice, run the slow tests, too. Raises CheckError naming the command that failed.
     """
     for lock in (LOCKING_LOCK, CLUSTER_LOCK, RELEASE_LOCK, TEST_LOCK):
         prepare_tools(Path(sys.prefix), lock)
     environment = clean_environment(os.environ)
-    for command in commands(parts, keyword, trials):
+    for command in commands(parts, keyword, trials, slow=slow):
         print(f"+ {quoted(command)}", file=sys.stderr, flush=True)
         status = run_attached(command, cwd=REPOSITORY, env=environment)
         if status != 0:
             raise CheckError(f"failed: {quoted(command)}", found=f"exit status {status}")
+    if not (parts or keyword or trials or slow):
+        print("the slow tests were left out: ./invoke test --all", file=sys.stderr)
 
 
 def clean_environment(variables: Mapping[str, str]) -> dict[str, str]:
@@ -102,7 +110,7 @@ def clean_environment(variables: Mapping[str, str]) -> dict[str, str]:
 
 
 def commands(
-    parts: Collection[str], keyword: str | None, trials: Trials | None
+    parts: Collection[str], keyword: str | None, trials: Trials | None, *, slow: bool = False
 ) -> Iterator[list[str]]:
     """Yield the programs to run, with their arguments."""
     python = [sys.executable, "-m"]
@@ -125,7 +133,8 @@ def commands(
     if "unit" in chosen:
         yield [*python, "pytest", *UNIT_PARALLEL, "tests/unit"]
     if marks:
-        options = [*PARALLEL, *SLOWEST, *_marker_options(marks)]
+        marker = _marker_options(marks) or ([] if slow else ["-m", f"not {SLOW}"])
+        options = [*PARALLEL, *SLOWEST, *marker]
         yield [*python, "pytest", *options, "tests/integration"]
     if everything or trials:
         options = (trials or Trials()).options

@@ -13,17 +13,18 @@ from stacks.tasks.task import task
     "test --unit",
     "test --faults 1 --seed 2 --trial 65",
     help={
-        "unit": "unit tests: no network (half a minute)",
+        "unit": "unit tests: no network (3 min)",
         "integration": "real channel, locks, environments, verification; interrupted, damaged and "
-        "concurrent builds (17 min)",
-        "images": "images, with and without an engine (8 min)",
-        "browser": "the page of timings, the documentation and a notebook in Chromium (2 min)",
-        "examples": "the programs of examples/, each in its environment (5 min)",
+        "concurrent builds (60 min)",
+        "images": "images, with and without an engine (10 min)",
+        "browser": "the page of timings, the documentation and a notebook in Chromium (4 min)",
+        "examples": "the programs of examples/, each in its environment (15 min)",
         "faults": "this many random faults: kills, damage, bad mirrors, full disks, hostile "
         "archives and more (60: 2 min; without a choice of parts, 60 are run)",
         "seed": "of the random choices of --faults (default: 1)",
         "trial": "with --faults 1: the number of the one trial to repeat",
         "keyword": "the tests whose names match, as in pytest -k",
+        "all": "with the slow tests, which CI runs once a week (90 min)",
     },
     protects=("build", "cache"),
     in_checkout=True,
@@ -39,10 +40,11 @@ def test(
     seed: int = 1,
     trial: int = -1,
     keyword: str = "",
+    all_: bool = False,
 ) -> None:
-    """Check this project: style, types, imports, then all tests, or the named parts.
+    """Check this project: style, types, imports, then its tests, or the named parts.
 
-    Times are of two cores with the sources in the cache.
+    Named parts have their slow tests. Times are of two cores with the sources in the cache.
     """
     from stacks.core.errors import UsageError
     from stacks.project import checks
@@ -52,7 +54,10 @@ def test(
     if faults < 0 or (not faults and (seed, trial) != (1, -1)):
         raise UsageError("--seed and --trial need --faults N", fix="add --faults 1")
     trials = checks.Trials(faults, seed, trial if trial >= 0 else None) if faults else None
-    checks.test([part for part, wanted in chosen.items() if wanted], keyword or None, trials)
+    parts = [part for part, wanted in chosen.items() if wanted]
+    if all_ and (parts or keyword or trials):
+        raise UsageError("--all has all tests already", fix="leave out the choice of tests")
+    checks.test(parts, keyword or None, trials, slow=all_)
 
 
 @task(

@@ -11,7 +11,7 @@ import common  # noqa: F401
 import pytest
 from xdist.scheduler import LoadScopeScheduling
 
-from integration import conda_client, copyleft, engines, small_image
+from integration import conda_client, copyleft, engines, slow, small_image
 from integration.conda_client import Conda
 from integration.engines import Running, State
 from integration.small_image import NAMES, PASSES, Build
@@ -62,9 +62,15 @@ MARKERS = {
 def pytest_collection_modifyitems(items: list[pytest.Item]) -> None:
     groups = {group: place for place, group in enumerate(LONG)}
     items.sort(key=lambda item: groups.get(group_of(item.nodeid), len(LONG)))
-    for item in items:
+    tests = [f"{Path(item.nodeid.partition('::')[0]).stem}::{item.name}" for item in items]
+    for item, test in zip(items, tests, strict=True):
         if marker := MARKERS.get(group_of(item.nodeid)):
             item.add_marker(marker)
+        if slow.is_slow(test):
+            item.add_marker("slow")
+    here = {path.stem for path in Path(__file__).parent.glob("test_*.py")}
+    if here == {test.partition("::")[0] for test in tests} and (unused := slow.unused(tests)):
+        raise pytest.UsageError(f"tests/integration/slow.py: no test is named {', '.join(unused)}")
 
 
 @pytest.hookimpl(optionalhook=True)

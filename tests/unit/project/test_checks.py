@@ -33,7 +33,9 @@ def test_all_checks_run_in_order_without_a_choice() -> None:
         "-m pytest",
     ]
     trials = [*FAULTS, "--fault-trials", "60", "--fault-seed", "1", "tests/faults"]
-    assert list(commands((), None, None))[-3:] == [UNIT, integration(), trials]
+    usual = integration("-m", "not slow")
+    assert list(commands((), None, None))[-3:] == [UNIT, usual, trials]
+    assert list(commands((), None, None, slow=True))[-3:] == [UNIT, integration(), trials]
 
 
 def test_parts_select_tests_by_folder_and_marker() -> None:

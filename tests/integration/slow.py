@@ -1,0 +1,117 @@
+"""The slow tests, which `./invoke test` leaves out and `./invoke test --all` has.
+
+Each takes more than ten seconds on two cores, or needs an environment that no everyday test needs.
+What an everyday test covers of the same is said where it is not the other cases of the same test.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Collection
+from fnmatch import fnmatchcase
+
+# Frameworks and flavours whose cases are slow: making their environments takes the time.
+OTHER_CASES = (
+    *("aesara-2.8.7", "pytensor-2.38.3", "theano-pymc-1.1.2"),
+    *("mkl-amdlibm", "openblas-amdlibm", "gpuarray"),
+)
+# Modules in which every test is slow.
+MODULES = (
+    # test_stack and test_guides lock, build and run projects.
+    "test_examples",
+    "test_first_project",
+    "test_stack_flavours",
+    # test_image and test_engine make images; the workflow `variants` verifies each in a container.
+    "test_dockerfile_alone",
+    "test_image_in_engine",
+    # tests/unit/verify/device and tests/unit/image.
+    "test_device",
+    # test_verify_faults; the unit tests of each check.
+    "test_fixes_libraries",
+    "test_fixes_numpy",
+    "test_fixes_packages",
+    "test_verify_kernels",
+    "test_verify_libm",
+    "test_verify_libraries",
+    "test_verify_registers",
+    "test_mkl_states",
+    # test_exports and test_published_clients install by conda.
+    "test_client_settings",
+    "test_free_solve",
+    "test_other_channel",
+    "test_licences",
+)
+# By module and name, as in fnmatch(3).
+TESTS = (
+    "test_activation::test_an_environment_started_by_another_*",
+    "test_amdlibm::test_amdlibm_from_a_tarball_*",
+    "test_bare_machine::test_the_first_command_*",
+    "test_bench::test_a_program_is_suspended_*",
+    "test_blas_choice::*mkl*",
+    "test_blas_choice::*blis-theano-1.0.5*",
+    "test_c_code::*theano-1.0.5*",
+    "test_cluster::test_a_program_that_is_not_there_*",
+    "test_cluster::test_a_stack_of_ones_own_*",
+    "test_cluster::test_an_interrupted_bench_*",
+    "test_cluster::test_build_moves_variants_*",
+    "test_cluster::test_the_scheduler_is_lost",
+    "test_engine::test_an_image_has_its_config",
+    "test_exports::test_pip_and_uv_take_*",
+    "test_first_step::test_random_scans_*",
+    "test_fixes::test_of_array_functions_*",
+    "test_fixes::test_of_the_compiler_s_options_*",
+    "test_image::test_the_image_of_a_stack_*",
+    "test_image::test_two_images_made_differently_*",
+    "test_kernel::test_a_notebook?*",
+    "test_kernel::test_the_notebook_of_the_examples",
+    "test_own_program::*pytensor*",
+    "test_own_program::test_the_profile_of_a_scan_*",
+    # The packages of everyday's environments have the digests of the locks, or are not used.
+    "test_reproducible::test_every_package_*",
+    "test_reproducible::*theano-0.8.2*",
+    "test_shared_modules::*theano-1.0.5*",
+    "test_shared_modules::test_measurements_*",
+    "test_shared_modules::test_sharing_can_be_*",
+    "test_site::test_the_same_bytes_*",
+    "test_site::test_the_server_*",
+    "test_stack::test_a_conflict_*",
+    "test_stack::test_other_tools_*",
+    "test_stack::test_python_2?by-pip?",
+    "test_stack_places::test_a_checkout_*",
+    "test_vendor::test_an_environment_*",
+    "test_vendor::test_the_same_checkout_*",
+    "test_verify_environments::test_a_built_environment_passes?[!t]*",
+    "test_verify_environments::test_a_built_environment_passes?theano-0*",
+    "test_verify_environments::test_a_built_environment_passes?theano-1.0.5-pip-default?",
+    "test_verify_environments::test_a_diagnosis_says_*",
+    "test_verify_environments::test_the_linkers_*",
+    "test_verify_faults::test_mkl_by_itself_*",
+    "test_verify_numpy::test_slow_kernels_*",
+    "test_workloads::*pytensor-3.3.7*",
+    "test_workloads::test_a_fixed_lstm_*",
+    "test_workloads::test_a_report_has_*theano-1.0.5*",
+    "test_workloads::test_an_environment_without_*",
+    "test_workloads::test_the_gradients_*",
+    "test_workloads::test_the_slow_and_*lstm*",
+    "test_workloads::test_the_tutorials_networks_*",
+    "test_year_2036::test_in_2036_a_real_variant_*",
+    "test_year_2036::*static*",
+)
+
+
+def is_slow(test: str) -> bool:
+    """Return whether a test is slow, by `module::name`, with its parameters in brackets."""
+    module, _, name = test.partition("::")
+    case = name.partition("[")[2]
+    return (
+        module in MODULES
+        or any(other in case for other in OTHER_CASES)
+        or any(fnmatchcase(test, pattern) for pattern in TESTS)
+    )
+
+
+def unused(tests: Collection[str]) -> list[str]:
+    """Return the modules and patterns that match none of all tests: they were renamed."""
+    modules = {test.partition("::")[0] for test in tests}
+    return [module for module in MODULES if module not in modules] + [
+        pattern for pattern in TESTS if not any(fnmatchcase(test, pattern) for test in tests)
+    ]
