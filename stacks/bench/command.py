@@ -16,7 +16,7 @@ from stacks.core.disk import INSTALLED
 from stacks.core.errors import UsageError
 from stacks.core.version import revision
 from stacks.core.workspace import Workspace
-from stacks.variants.load import on_framework, variant_named
+from stacks.variants.load import load_variant, on_framework
 from stacks.variants.variant import SCAN_FIX
 
 # Seconds. A larger difference means that the clock was set during the run.
@@ -134,7 +134,7 @@ def choose_candidates(
     names: NAME or FRAMEWORK/NAME. Raises UsageError if one cannot be timed.
     """
     if names:
-        variants = [variant_named(workspace, name, framework or None) for name in names]
+        variants = [load_variant(workspace, name, framework or None) for name in names]
         return require_candidates(workspace, variants)
     verified = verified_candidates(workspace, on_framework(workspace, framework or None))
     if not verified:

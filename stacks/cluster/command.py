@@ -28,7 +28,7 @@ from stacks.core.errors import StacksError, UsageError
 from stacks.core.version import revision
 from stacks.core.workspace import Workspace
 from stacks.environments import verify as verification
-from stacks.variants.load import on_framework, variant_named
+from stacks.variants.load import load_variant, on_framework
 from stacks.variants.variant import Variant
 
 MOST_THREADS = 1 << 16
@@ -80,7 +80,7 @@ def bench(
     options.check()
     bench_command.thread_counts(options.threads, MOST_THREADS)
     names = split(variants)
-    chosen = [variant_named(workspace, name, framework or None) for name in names] or [
+    chosen = [load_variant(workspace, name, framework or None) for name in names] or [
         variant for variant in on_framework(workspace, framework or None) if variant.device == "cpu"
     ]
     refuse_devices(chosen)

@@ -36,7 +36,7 @@ from stacks.core.workspace import Workspace, default_workspace
 from stacks.environments import build as pipeline
 from stacks.environments import in_use, reports
 from stacks.environments import verify as verification
-from stacks.variants.load import variant_named
+from stacks.variants.load import load_variant
 from stacks.variants.variant import Variant
 
 # Seconds that a stopped build may take to clean up.
@@ -76,7 +76,7 @@ def run_order(workspace: Workspace, order: Order) -> Answer:
     ):
         if order.share:
             return share.run(workspace, order.variants[0], order.share)
-        variants = [variant_named(workspace, name) for name in order.variants]
+        variants = [load_variant(workspace, name) for name in order.variants]
         outcomes = tuple(_outcome(workspace, variant, order) for variant in variants)
         passed = [outcome.variant for outcome in outcomes if outcome.status == PASSED]
         if order.timing is None or not passed:

@@ -14,7 +14,7 @@ from stacks.core.workspace import Workspace
 from stacks.environments import build as pipeline
 from stacks.environments.jobs import Job, run_each, shared_out
 from stacks.environments.run import variables
-from stacks.variants.load import variant_named
+from stacks.variants.load import load_variant
 from stacks.variants.variant import Variant
 
 # Bytes of a log that are sent; the last ones of a longer one.
@@ -53,7 +53,7 @@ def _checked(workspace: Workspace, name: str, share: Share) -> Variant:
             expected="the folder of your program, at the same path on each machine",
             fix="run it in a folder that they share, or copy it there",
         )
-    variant = variant_named(workspace, name)
+    variant = load_variant(workspace, name)
     fingerprint.check_stack(share.files, fingerprint.digests_of_stack(workspace, variant))
     return variant
 

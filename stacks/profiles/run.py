@@ -18,7 +18,7 @@ from stacks.core.workspace import Workspace
 from stacks.environments import settings
 from stacks.environments.reports import workload_reports
 from stacks.environments.verify import INTERRUPTED, NO_DEVICE, environment, run_suite
-from stacks.variants.load import variant_named
+from stacks.variants.load import load_variant
 from stacks.variants.variant import Variant
 
 PROGRAM = "workload"
@@ -175,7 +175,7 @@ def find_report(
     path = Path(text).expanduser()
     if path.suffix == ".json" or path.is_file():
         return read_report(path)
-    variant = variant_named(workspace, text, framework or None)
+    variant = load_variant(workspace, text, framework or None)
     path = report_path(workspace, variant, workload)
     if not path.is_file():
         raise UsageError(

@@ -7,7 +7,9 @@ from pathlib import Path
 
 from stacks.core.workspace import default_workspace
 
-VARIANT = "name of a variant (./invoke list shows all), or the path of a stack.yaml"
+VARIANT = (
+    "NAME or FRAMEWORK/NAME of a variant (./invoke list shows all), or the path of a stack.yaml"
+)
 FRAMEWORK = (
     "name of a framework, such as pytensor-3.3.7; the version is optional if there is only one "
     "(default: theano-1.0.5)"

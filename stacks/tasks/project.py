@@ -144,7 +144,7 @@ def vendor(
     from stacks.core.errors import UsageError
     from stacks.project import vendor as vendoring
     from stacks.tasks.options import names_of
-    from stacks.variants.load import select, variant_named
+    from stacks.variants.load import load_variant, select
 
     target = path_of(folder)
     assert target
@@ -159,7 +159,7 @@ def vendor(
     if all:
         chosen = select(workspace, framework=framework)
     else:
-        named = (variant_named(workspace, v, framework or None) for v in names_of(variants))
+        named = (load_variant(workspace, v, framework or None) for v in names_of(variants))
         chosen = tuple(variant for _, variant in sorted({v.id: v for v in named}.items()))
     vendoring.vendor(
         workspace,

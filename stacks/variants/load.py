@@ -4,11 +4,13 @@ from __future__ import annotations
 
 import hashlib
 import json
+import re
 from pathlib import Path
 
 from stacks.core import yamlfile
 from stacks.core.console import display_path
 from stacks.core.errors import UsageError
+from stacks.core.models import NAME
 from stacks.core.suggestions import unknown
 from stacks.core.workspace import Workspace
 from stacks.variants import stack
@@ -58,13 +60,14 @@ def default_framework(workspace: Workspace) -> str:
 def load_variant(workspace: Workspace, name: str, framework: str | None = None) -> Variant:
     """Return a flavour on a framework, by default the default one if the flavour supports it.
 
-    `flavour@channel` is the flavour with another channel's packages; see `on_other_channel`. A path
-    is that of a stack.yaml, or of its folder. Raises UsageError if either does not exist or is not
-    valid, or they do not fit.
+    `FRAMEWORK/FLAVOUR` names both. `flavour@channel` has another channel's packages; see
+    `on_other_channel`. A path is that of a stack.yaml, or of its folder. Raises UsageError where
+    either does not exist or is not valid, or they do not fit.
     """
     if file := stack.file_of(name):
         return _of_stack(workspace, stack.read(file), framework)
     name, _, channel = name.partition("@")
+    framework, name = _parts(workspace, name, framework)
     flavour, frameworks = _resolve(workspace, name, workspace.envs)
     if framework is None:
         default = default_framework(workspace)
@@ -77,14 +80,6 @@ def load_variant(workspace: Workspace, name: str, framework: str | None = None) 
         )
     variant = _variant(name, flavour, _framework(framework, workspace.envs), workspace.envs)
     return on_other_channel(variant, channel) if channel else variant
-
-
-def variant_named(workspace: Workspace, name: str, framework: str | None = None) -> Variant:
-    """Return the variant NAME, FRAMEWORK/NAME, or that of a stack.yaml; see load_variant."""
-    if stack.file_of(name):
-        return load_variant(workspace, name, framework)
-    own_framework, _, flavour = name.rpartition("/")
-    return load_variant(workspace, flavour, own_framework or framework)
 
 
 def all_variants(workspace: Workspace) -> tuple[Variant, ...]:
@@ -106,12 +101,13 @@ def select(workspace: Workspace, name: str = "", framework: str = "") -> tuple[V
     if stack.file_of(name):
         return (load_variant(workspace, name, framework or None),)
     name, _, channel = name.partition("@")
+    chosen, name = _parts(workspace, name, framework or None)
     if name and name not in flavour_names(workspace):
         raise unknown("variant", name, flavour_names(workspace))
-    variants = on_framework(workspace, framework) if framework else all_variants(workspace)
+    variants = on_framework(workspace, chosen) if chosen else all_variants(workspace)
     selected = tuple(v for v in variants if name in ("", v.name))
     if not selected:
-        raise UsageError(f"{name} does not support {framework}")
+        raise UsageError(f"{name} does not support {chosen}")
     return tuple(on_other_channel(v, channel) for v in selected) if channel else selected
 
 
@@ -119,6 +115,18 @@ def on_framework(workspace: Workspace, name: str | None = None) -> tuple[Variant
     """Return every variant on a framework, by default on the default one."""
     name = framework_named(workspace, name) if name else default_framework(workspace)
     return tuple(v for v in all_variants(workspace) if v.framework.name == name)
+
+
+def _parts(workspace: Workspace, name: str, framework: str | None) -> tuple[str | None, str]:
+    """Return the framework and the flavour of FLAVOUR or FRAMEWORK/FLAVOUR."""
+    own, _, flavour = name.rpartition("/")
+    if not re.fullmatch(NAME, own):
+        return framework, name
+    if framework and framework_named(workspace, framework) != framework_named(workspace, own):
+        raise UsageError(
+            f"--framework {framework}: {name} names its own", fix="leave out --framework"
+        )
+    return own, flavour
 
 
 def _of_stack(workspace: Workspace, found: stack.Stack, framework: str | None) -> Variant:

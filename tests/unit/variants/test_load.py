@@ -17,7 +17,7 @@ from stacks.variants.load import (
     framework_names,
     load_variant,
     on_framework,
-    variant_named,
+    select,
 )
 
 FRAMEWORK = """\
@@ -73,9 +73,15 @@ def test_a_framework_without_its_version(workspace: Workspace) -> None:
 
 def test_a_name_may_carry_its_framework(workspace: Workspace) -> None:
     name = "theano-0.8.2/mkl"
-    assert variant_named(workspace, name, "theano-1.0.5").id == name
-    assert variant_named(workspace, "mkl", "theano-0.8.2").id == name
-    assert variant_named(workspace, "mkl").id == "theano-1.0.5/mkl"
+    assert load_variant(workspace, name).id == name
+    assert load_variant(workspace, name, "theano-0.8.2").id == name
+    assert load_variant(workspace, "mkl", "theano-0.8.2").id == name
+    assert [v.id for v in select(workspace, name)] == [name]
+    with pytest.raises(UsageError, match=r"--framework theano-1\.0\.5: theano-0\.8\.2/mkl"):
+        load_variant(workspace, name, "theano-1.0.5")
+    with pytest.raises(UsageError, match="unknown framework"):
+        select(workspace, "theano-7/mkl")
+    assert load_variant(workspace, "mkl").id == "theano-1.0.5/mkl"
 
 
 def test_extends_lays_one_over_the_other(workspace: Workspace, envs: Path, write: Write) -> None:
