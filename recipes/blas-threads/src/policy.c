@@ -3,11 +3,12 @@
    A call on several threads takes as long as the slowest of them. Where another program has the
    processor of one, all others wait for it, spinning, a time slice of some milliseconds each: a
    product that one thread computes in 0.4 ms then takes 20. So the first calls of a size run on
-   one thread, then on 2, 4 and so on up to all; each count has to beat the one before. A count
-   that does not is left, and tried again after a wait of 20 times what the trial cost: trials cost
-   at most 5 % of the time. A call that took many times what it should shows that the machine is
-   busy: then all sizes run on one thread for that wait, and until the machine has a processor
-   free. */
+   one thread, then on 2, 4 and so on up to all; each count has to beat the one before. The first
+   call of a count is not judged: its threads may sleep, and wake only at the kernel's next tick. A
+   count that has lost the time of two calls, less what it gained, is left, and tried again after a
+   wait of 20 times what the trial cost: trials cost at most 5 % of the time. A call that took many
+   times what it should shows that the machine is busy: then all sizes run on one thread for that
+   wait, and until the machine has a processor free. */
 #include "policy.h"
 
 #include <string.h>
@@ -17,14 +18,14 @@
 enum {
     LEVELS = 10,   /* 1, 2, 4, ... 512 threads; the last level of a machine is all of its threads */
     SIZES = 1024,  /* of a program at once; where two meet, the older one is forgotten */
-    SAMPLES = 2    /* before the next count is tried: the first call of a size is slow */
+    SAMPLES = 4    /* before the next count is tried: the first calls of a size are slow */
 };
 
 static const double WAIT_PER_LOSS = 20;
-static const double LONGEST_WAIT = 2;     /* seconds: a machine that became idle is noticed by then */
-static const double TIE = 1.02;           /* a count has to be no slower than this times the lower */
-static const double BUSY_RATIO = 3;       /* many times: this, */
-static const double BUSY_SECONDS = 0.001; /* and so much more */
+static const double LONGEST_WAIT = 2;     /* seconds: an idle machine is noticed by then */
+static const double FORGIVEN = 2;         /* times a call of the lower count may be lost */
+static const double TICK = 0.01;          /* seconds: the longest of the kernel's */
+static const double BUSY_SECONDS = 0.001; /* many times: more than is forgiven, and than this */
 static const double LOOK_AGAIN = 0.05;    /* seconds: after a look at the machine that was busy */
 static const double WEIGHT = 0.125;       /* of a new time in the typical one */
 
@@ -33,6 +34,9 @@ struct size {
     int level;
     int samples[LEVELS];
     double typical[LEVELS]; /* seconds */
+    int judged;             /* the level's first call is over */
+    double lost;            /* seconds against the level below, less gains, since it was judged */
+    double cost;            /* the same with the first call */
     double wait, until;     /* seconds: the last wait, and when a higher level is tried again */
 };
 
@@ -64,6 +68,13 @@ static int level_of(int threads, int most)
     return level;
 }
 
+static void change(struct size *size, int level)
+{
+    size->level = level;
+    size->judged = 0;
+    size->lost = size->cost = 0;
+}
+
 int policy_threads(uint64_t key, int most, double now)
 {
     struct size *size = find(key);
@@ -71,7 +82,7 @@ int policy_threads(uint64_t key, int most, double now)
         return 1;
     if (threads_of(size->level, most) < most && size->samples[size->level] >= SAMPLES &&
         now >= size->until)
-        size->level++;
+        change(size, size->level + 1);
     if (size->level > 0 && !free_machine) {
         free_machine = machine_has_free_processors(1);
         if (!free_machine) {
@@ -96,26 +107,41 @@ static void learn(struct size *size, int level, double seconds)
     *typical += WEIGHT * (seconds - *typical);
 }
 
+static double added(double loss, double more)
+{
+    return loss + more > 0 ? loss + more : 0;
+}
+
 void policy_record(uint64_t key, int threads, int most, double seconds, double now)
 {
     struct size *size = find(key);
     int level = level_of(threads, most);
     double lower = level > 0 && size->samples[level - 1] ? size->typical[level - 1] : 0;
     double loss = seconds - lower;
-    if (lower == 0 || seconds <= TIE * lower) {
+    if (lower == 0) {
         learn(size, level, seconds);
-        if (level > 0)
+        return;
+    }
+    size->cost = added(size->cost, loss);
+    if (!size->judged && loss < TICK) {
+        size->judged = 1;
+        return;
+    }
+    size->lost = added(size->lost, loss);
+    if (size->lost <= FORGIVEN * lower) {
+        learn(size, level, seconds);
+        if (loss < 0)
             size->wait /= 2;
         return;
     }
     size->wait *= 2;
-    if (size->wait < WAIT_PER_LOSS * loss)
-        size->wait = WAIT_PER_LOSS * loss;
+    if (size->wait < WAIT_PER_LOSS * size->cost)
+        size->wait = WAIT_PER_LOSS * size->cost;
     if (size->wait > LONGEST_WAIT)
         size->wait = LONGEST_WAIT;
     size->until = now + size->wait;
-    size->level = level - 1;
-    if (seconds > BUSY_RATIO * lower && loss > BUSY_SECONDS) {
+    change(size, level - 1);
+    if (loss > FORGIVEN * lower && loss > BUSY_SECONDS) {
         free_machine = 0;
         if (busy_until < size->until)
             busy_until = size->until;
