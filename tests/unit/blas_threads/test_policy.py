@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import ctypes
+import itertools
 import shutil
 import subprocess
 from collections.abc import Callable
@@ -86,7 +87,9 @@ def held_up(threads: int) -> float:
 
 
 def test_counts_rise_while_they_pay(program: Callable[[int], Program]) -> None:
-    assert program(12).calls(11, ideal) == [1, 1, 2, 2, 4, 4, 8, 8, 12, 12, 12]
+    # The first call of a count wakes its threads, and is not judged.
+    rising = [1] * 4 + [2] * 5 + [4] * 5 + [8] * 5
+    assert program(12).calls(50, ideal) == rising + [12] * (50 - len(rising))
 
 
 def test_one_thread_stays_one(program: Callable[[int], Program]) -> None:
@@ -98,29 +101,58 @@ def test_a_count_that_does_not_pay_is_left_and_tried_more_and_more_seldom(
 ) -> None:
     machine = program(2)
     threads = machine.calls(20_000, useless)
-    trials = threads.count(2)
-    assert 5 <= trials <= 25
-    gaps = [n for n, count in enumerate(threads) if count == 2]
-    assert gaps[1] - gaps[0] < gaps[2] - gaps[1] < gaps[3] - gaps[2]
+    # A trial ends when it has lost the time of two calls.
+    begins = [n for n in range(1, len(threads)) if threads[n - 1 : n + 1] == [1, 2]]
+    assert 5 <= len(begins) <= 25 and threads.count(2) == 6 * len(begins)
+    gaps = [after - before for before, after in itertools.pairwise(begins)]
+    assert gaps[0] < gaps[1] < gaps[2]
 
 
-def test_trials_cost_at_most_a_twentieth(program: Callable[[int], Program]) -> None:
+@pytest.mark.parametrize("waking", [0.0003, 0.004])
+def test_threads_that_have_to_wake_are_kept(
+    program: Callable[[int], Program], waking: float
+) -> None:
+    """A thread that has slept begins at the kernel's next tick: the first call takes longer."""
     machine = program(2)
-    threads = machine.calls(50_000, held_up)
-    assert machine.now <= len(threads) * held_up(1) * 1.05
+    machine.calls(4, ideal)
+    assert machine.call(lambda threads: ideal(threads) + waking) == 2
+    assert machine.calls(5000, ideal) == [2] * 5000
+
+
+def test_a_slow_call_is_forgiven_where_the_count_gains(program: Callable[[int], Program]) -> None:
+    machine = program(2)
+    machine.calls(100, ideal)
+    assert machine.call(lambda threads: 0.0025) == 2
+    assert machine.calls(100, ideal) == [2] * 100
+
+
+@pytest.mark.parametrize("share", [1.0, 1.1, 1.5, 10.0, 20.0])
+@pytest.mark.parametrize("waking", [0.0, 0.004])
+def test_trials_cost_at_most_a_twentieth(
+    program: Callable[[int], Program], share: float, waking: float
+) -> None:
+    machine, asleep = program(2), True
+
+    def times(threads: int) -> float:
+        nonlocal asleep
+        woken, asleep = asleep, threads == 1
+        return 0.001 if threads == 1 else 0.001 * share + woken * waking
+
+    threads = machine.calls(50_000, times)
+    assert machine.now <= len(threads) * 0.001 * 1.05
 
 
 def test_on_a_busy_machine_all_sizes_run_on_one_thread(program: Callable[[int], Program]) -> None:
     machine = program(2)
     for key in (1, 2):
-        assert machine.calls(3, ideal, key) == [1, 1, 2]
+        assert machine.calls(5, ideal, key) == [1, 1, 1, 1, 2]
     assert machine.call(held_up, 1) == 2
     assert machine.calls(5, ideal, 2) == [1] * 5
 
 
 def test_no_trial_before_the_machine_is_free(program: Callable[[int], Program]) -> None:
     machine = program(2)
-    assert machine.calls(3, held_up) == [1, 1, 2]
+    assert machine.calls(5, held_up) == [1, 1, 1, 1, 2]
     machine.policy.set_free(0)
     looks = machine.policy.looked()
     assert machine.calls(2000, held_up) == [1] * 2000
