@@ -108,7 +108,7 @@ def test_a_count_that_does_not_pay_is_left_and_tried_more_and_more_seldom(
     assert gaps[0] < gaps[1] < gaps[2]
 
 
-@pytest.mark.parametrize("waking", [0.0003, 0.004])
+@pytest.mark.parametrize("waking", [0.001, 0.004])
 def test_threads_that_have_to_wake_are_kept(
     program: Callable[[int], Program], waking: float
 ) -> None:
