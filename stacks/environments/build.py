@@ -17,6 +17,7 @@ from stacks.environments import host, in_use, own_channel, prefix, user_packages
 from stacks.environments import repair as repairing
 from stacks.environments.folders import folder_of
 from stacks.environments.part import Part
+from stacks.environments.reports import report_path
 from stacks.locks import lock
 from stacks.locks.lock import Lock
 from stacks.variants import stack
@@ -89,6 +90,7 @@ def make_environment(
     read-only.
     """
     channel, locked = read_lock(workspace, variant)
+    is_own = target is None
     if target is None:
         if variant.file:
             stack.make_build_folder(variant.file)
@@ -110,6 +112,9 @@ def make_environment(
         return target
     with step("install", display_path(target)):
         notes = prefix.make(workspace, variant, locked, parts, target, own, clean=clean)
+        if is_own:
+            # It is of the environment that was there before.
+            report_path(workspace, variant).unlink(missing_ok=True)
     for note in notes:
         print(f"           {note}", file=sys.stderr)
     return target

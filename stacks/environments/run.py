@@ -26,11 +26,13 @@ def warn(variant: Variant, prefix: Path) -> None:
         print(f"warning: {line}: this is no longer {variant.name}", file=sys.stderr)
 
 
-def warn_of_failure(workspace: Workspace, variant: Variant) -> None:
-    """Print a line on standard error if the environment's last verification failed."""
+def warn_of_verification(workspace: Workspace, variant: Variant) -> None:
+    """Print a line on standard error if the environment is not verified, or failed the last."""
     report = read_report(workspace, variant)
-    if report is not None and not report.get("ok"):
-        command = as_typed(f"./invoke verify {variant.option}")
+    command = as_typed(f"./invoke verify {variant.option}")
+    if report is None:
+        print(f"warning: {variant.id} has not been verified: `{command}`", file=sys.stderr)
+    elif not report.get("ok"):
         print(
             f"warning: the last verification of {variant.id} failed: `{command}` says what to do",
             file=sys.stderr,

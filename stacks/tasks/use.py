@@ -217,11 +217,11 @@ def completion(context: Context, name: str) -> None:
 
 
 def _environment(variant: str, framework: str) -> tuple[Variant, Path]:
-    """Return a variant and its built environment; say so if its last verification failed."""
+    """Return a variant and its built environment; say so if it did not pass its verification."""
     from stacks.environments.ready import ready_environment
-    from stacks.environments.run import warn_of_failure
+    from stacks.environments.run import warn_of_verification
 
     workspace = default_workspace()
     chosen, prefix = ready_environment(workspace, variant, framework or None)
-    warn_of_failure(workspace, chosen)
+    warn_of_verification(workspace, chosen)
     return chosen, prefix

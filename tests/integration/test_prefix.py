@@ -20,6 +20,7 @@ from stacks.core.workspace import Workspace
 from stacks.environments import build as pipeline
 from stacks.environments.build import device_of
 from stacks.environments.folders import READY
+from stacks.environments.reports import report_path
 from stacks.variants.load import load_variant
 
 CHECKOUT = (
@@ -157,6 +158,21 @@ def test_tasks_that_need_a_built_environment(checkout: Checkout) -> None:
         assert done.returncode == 2
         assert "error: tiny/by-pip is not built\n" in done.stderr
         assert "fix:      ./invoke build" in done.stderr
+
+
+def test_a_new_environment_has_no_verdict_of_the_one_before(tiny: Tiny) -> None:
+    variant = tiny.variant("by-conda")
+    target = pipeline.make_environment(tiny.workspace, variant)
+    report = report_path(tiny.workspace, variant)
+    report.parent.mkdir(parents=True, exist_ok=True)
+    report.write_text('{"ok": true}')
+    pipeline.make_environment(tiny.workspace, variant)
+    assert report.exists(), "it was ready"
+    (target / READY).unlink()
+    tiny.make("by-conda")
+    assert report.exists(), "made elsewhere"
+    pipeline.make_environment(tiny.workspace, variant)
+    assert not report.exists()
 
 
 def test_a_build_without_a_network(checkout: Checkout) -> None:

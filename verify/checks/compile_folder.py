@@ -10,7 +10,7 @@ import glob
 import os
 import struct
 
-from verify.core.config_files import source_of
+from verify.core.config_files import sources_of
 from verify.core.report import failed, passed
 from verify.core.variables import quote
 
@@ -40,8 +40,9 @@ def check(context):
 
 def _folder(context):
     """Return the user's compile folder: the suite itself compiles into another one."""
-    _, value = source_of(context, "base_compiledir")
-    return os.path.expanduser(value or "~/.%s" % context.framework.name)
+    default = None, "~/.%s" % context.framework.name
+    _, value = next(sources_of(context, "base_compiledir", own=True), default)
+    return os.path.expanduser(value)
 
 
 def is_whole(path):

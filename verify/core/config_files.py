@@ -33,11 +33,11 @@ def section_of(flag):
     return tuple(flag.split(".", 1)) if "." in flag else ("global", flag)
 
 
-def sources_of(context, flag):
+def sources_of(context, flag, own=False):
     """Yield (source, value) of what a person has set a flag by, the one that wins first.
 
-    The flags variable comes after the configuration files, and these in their order. The file of an
-    environment is its builder's.
+    The flags variable comes after the configuration files, and these in their order.
+    own: the file of the environment counts too, which its builder has written.
     """
     value = flags_of(context.user_flags).get(flag)
     if value is not None:
@@ -47,7 +47,7 @@ def sources_of(context, flag):
     for name in reversed(paths.split(os.pathsep)):
         path = os.path.expanduser(name)
         value = options_of(path).get((section, option.lower()))
-        if value is not None and not _is_own(path):
+        if value is not None and (own or not _is_own(path)):
             yield text(name), value
 
 

@@ -111,7 +111,7 @@ def test_bash_reads_the_persons_file_first(
     assert start.endswith('PS1="(openblas) $PS1"')
 
 
-def test_a_failed_verification_is_named_once(
+def test_an_environment_that_did_not_pass_is_named_once(
     own_workspace: Workspace, variant: Variant, capsys: pytest.CaptureFixture[str]
 ) -> None:
     path = report_path(own_workspace, variant)
@@ -125,8 +125,11 @@ def test_a_failed_verification_is_named_once(
         ),
     ):
         path.write_text(json.dumps({"ok": ok}))
-        run_module.warn_of_failure(own_workspace, variant)
+        run_module.warn_of_verification(own_workspace, variant)
         assert capsys.readouterr().err == lines
     path.unlink()
-    run_module.warn_of_failure(own_workspace, variant)
-    assert capsys.readouterr().err == ""
+    run_module.warn_of_verification(own_workspace, variant)
+    assert capsys.readouterr().err == (
+        "warning: theano-1.0.5/openblas has not been verified: "
+        "`./invoke verify --variant openblas --framework theano-1.0.5`\n"
+    )

@@ -50,6 +50,18 @@ def test_whole_modules_pass_and_so_does_no_folder(
     assert compile_folder.check(context()).detail.startswith("1 modules")
 
 
+def test_the_folder_that_the_environment_s_own_file_names_is_checked(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    (tmp_path / "etc/theano-stacks").mkdir(parents=True)
+    file = tmp_path / "etc/theanorc"
+    file.write_text(f"[global]\nbase_compiledir = {tmp_path}/var/compiledir\n")
+    monkeypatch.setenv("THEANORC", str(file))
+    module(tmp_path / "var/compiledir", "cut off", ELF)
+    check = compile_folder.check(context())
+    assert check.detail.startswith(f"1 of 1 modules in {tmp_path}/var/compiledir are cut off")
+
+
 def test_the_modules_of_this_python_are_whole() -> None:
     library = Path(importlib.import_module("math").__file__ or os.__file__)
     if library.suffix == ".so":
