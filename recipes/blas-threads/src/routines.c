@@ -7,10 +7,11 @@
 #include "library.h"
 
 /* Floating point operations. Below SMALL OpenBLAS runs on one thread by itself, see its
-   interface/gemm.c and interface/gemv.c; to start threads takes longer. Above LARGE a call takes longer than several
-   time slices of a busy machine, and waits for no thread for long. */
+   interface/gemm.c and interface/gemv.c; to start threads takes longer. Above LARGE a call takes
+   several time slices, so that all threads gain beside other programs, too: docs/notes.md,
+   "Large products on a busy machine". */
 #define MATRIX_SMALL 5e5
-#define MATRIX_LARGE 4e8
+#define MATRIX_LARGE 2e9
 #define VECTOR_SMALL 2e4
 #define VECTOR_LARGE 1e9
 
@@ -19,14 +20,26 @@ static uint64_t mix(uint64_t key, uint64_t value)
     return (key ^ value) * UINT64_C(0x100000001B3);
 }
 
-static uint64_t key_of(const char *name, int a, int b, int c, int d)
+/* The size without the bits after its first four: those that differ by less share what was learnt.
+   A program on sequences has another length in each call. */
+static uint64_t about(int size)
 {
-    return mix(mix(mix(mix((uint64_t)(uintptr_t)name, (uint64_t)a), (uint64_t)b), (uint64_t)c),
-               (uint64_t)d) | 1;
+    uint64_t bits = size > 0 ? (uint64_t)size : 0;
+    int dropped = 0;
+    for (; bits > 15; bits >>= 1)
+        dropped++;
+    return bits << dropped;
 }
 
-/* Before and after a call: `name`, its parameters, what decides its time (a, b, c, d), its work. */
-#define BEFORE(result, name, parameters, a, b, c, d, work, small, large)                         \
+static uint64_t key_of(const char *name, int letters, int a, int b, int c)
+{
+    uint64_t key = mix((uint64_t)(uintptr_t)name, (uint64_t)letters);
+    return mix(mix(mix(key, about(a)), about(b)), about(c)) | 1;
+}
+
+/* Before and after a call: `name`, its parameters, what decides its time (letters, and the sizes a,
+   b, c), its work. */
+#define BEFORE(result, name, parameters, letters, a, b, c, work, small, large)                   \
     static const char id[] = #name;                                                              \
     static result(*found) parameters;                                                            \
     result(*function) parameters = __atomic_load_n(&found, __ATOMIC_RELAXED);                    \
@@ -35,22 +48,22 @@ static uint64_t key_of(const char *name, int a, int b, int c, int d)
         function = (result(*) parameters)library_function(id);                                   \
         __atomic_store_n(&found, function, __ATOMIC_RELAXED);                                    \
     }                                                                                            \
-    library_begin(&call, key_of(id, a, b, c, d), work, small, large);
+    library_begin(&call, key_of(id, letters, a, b, c), work, small, large);
 
 #define AFTER library_end(&call);
 
-#define MATRICES(name, parameters, arguments, a, b, c, d, work)                                  \
+#define MATRICES(name, parameters, arguments, letters, a, b, c, work)                            \
     void name parameters                                                                         \
     {                                                                                            \
-        BEFORE(void, name, parameters, a, b, c, d, work, MATRIX_SMALL, MATRIX_LARGE)             \
+        BEFORE(void, name, parameters, letters, a, b, c, work, MATRIX_SMALL, MATRIX_LARGE)       \
         function arguments;                                                                      \
         AFTER                                                                                    \
     }
 
-#define VECTORS(name, parameters, arguments, a, b, c, work)                                      \
+#define VECTORS(name, parameters, arguments, letters, a, b, work)                                \
     void name parameters                                                                         \
     {                                                                                            \
-        BEFORE(void, name, parameters, a, b, c, 0, work, VECTOR_SMALL, VECTOR_LARGE)             \
+        BEFORE(void, name, parameters, letters, a, b, 0, work, VECTOR_SMALL, VECTOR_LARGE)       \
         function arguments;                                                                      \
         AFTER                                                                                    \
     }
@@ -59,7 +72,7 @@ static uint64_t key_of(const char *name, int a, int b, int c, int d)
     kind name parameters                                                                         \
     {                                                                                            \
         kind result;                                                                             \
-        BEFORE(kind, name, parameters, n, 0, 0, 0, 2.0 * n, VECTOR_SMALL, VECTOR_LARGE)          \
+        BEFORE(kind, name, parameters, 0, n, 0, 0, 2.0 * n, VECTOR_SMALL, VECTOR_LARGE)          \
         result = function arguments;                                                             \
         AFTER                                                                                    \
         return result;                                                                           \
@@ -81,12 +94,12 @@ static uint64_t key_of(const char *name, int a, int b, int c, int d)
     MATRICES(p##symm_,                                                                           \
              (LETTER side, LETTER uplo, SIZE m, SIZE n, const kind *alpha, const kind *a,        \
               SIZE lda, const kind *b, SIZE ldb, const kind *beta, kind *c, SIZE ldc),           \
-             (side, uplo, m, n, alpha, a, lda, b, ldb, beta, c, ldc), *side, *uplo, *m, *n,      \
-             per * *m * *n * ORDER(*side == 'L' || *side == 'l', *m, *n))                        \
+             (side, uplo, m, n, alpha, a, lda, b, ldb, beta, c, ldc), *side * 256 + *uplo, *m,   \
+             *n, 0, per * *m * *n * ORDER(*side == 'L' || *side == 'l', *m, *n))                 \
     MATRICES(p##syrk_,                                                                           \
              (LETTER uplo, LETTER t, SIZE n, SIZE k, const kind *alpha, const kind *a,           \
               SIZE lda, const kind *beta, kind *c, SIZE ldc),                                    \
-             (uplo, t, n, k, alpha, a, lda, beta, c, ldc), *uplo, *t, *n, *k,                    \
+             (uplo, t, n, k, alpha, a, lda, beta, c, ldc), *uplo * 256 + *t, *n, *k, 0,          \
              per / 2 * *n * *n * *k)                                                             \
     FORTRAN_TRIANGULAR(p##trmm_, kind, per)                                                      \
     FORTRAN_TRIANGULAR(p##trsm_, kind, per)                                                      \
@@ -95,23 +108,24 @@ static uint64_t key_of(const char *name, int a, int b, int c, int d)
              const kind *x, SIZE incx, const kind *beta, kind *y, SIZE incy),                    \
             (t, m, n, alpha, a, lda, x, incx, beta, y, incy), *t, *m, *n, per * *m * *n)         \
     VECTORS(p##axpy_, (SIZE n, const kind *alpha, const kind *x, SIZE incx, kind *y, SIZE incy), \
-            (n, alpha, x, incx, y, incy), *n, 0, 0, per * *n)                                    \
-    VECTORS(p##scal_, (SIZE n, const kind *alpha, kind *x, SIZE incx), (n, alpha, x, incx), *n,  \
-            0, 0, per * *n)
+            (n, alpha, x, incx, y, incy), 0, *n, 0, per * *n)                                    \
+    VECTORS(p##scal_, (SIZE n, const kind *alpha, kind *x, SIZE incx), (n, alpha, x, incx), 0,   \
+            *n, 0, per * *n)
 
 #define FORTRAN_TRIANGULAR(name, kind, per)                                                      \
     MATRICES(name,                                                                               \
              (LETTER side, LETTER uplo, LETTER t, LETTER diagonal, SIZE m, SIZE n,               \
               const kind *alpha, const kind *a, SIZE lda, kind *b, SIZE ldb),                    \
-             (side, uplo, t, diagonal, m, n, alpha, a, lda, b, ldb), *side * 256 + *uplo, *t,    \
-             *m, *n, per / 2 * *m * *n * ORDER(*side == 'L' || *side == 'l', *m, *n))
+             (side, uplo, t, diagonal, m, n, alpha, a, lda, b, ldb),                             \
+             (*side * 256 + *uplo) * 256 + *t, *m, *n, 0,                                        \
+             per / 2 * *m * *n * ORDER(*side == 'L' || *side == 'l', *m, *n))
 
 /* A rank-1 update, and the symmetric product of a vector, of real numbers. */
 #define FORTRAN_REAL(p, kind)                                                                    \
     VECTORS(p##ger_,                                                                             \
             (SIZE m, SIZE n, const kind *alpha, const kind *x, SIZE incx, const kind *y,         \
              SIZE incy, kind *a, SIZE lda),                                                      \
-            (m, n, alpha, x, incx, y, incy, a, lda), *m, *n, 0, REAL * *m * *n)                  \
+            (m, n, alpha, x, incx, y, incy, a, lda), 0, *m, *n, REAL * *m * *n)                  \
     VECTORS(p##symv_,                                                                            \
             (LETTER uplo, SIZE n, const kind *alpha, const kind *a, SIZE lda, const kind *x,     \
              SIZE incx, const kind *beta, kind *y, SIZE incy),                                   \
@@ -119,7 +133,8 @@ static uint64_t key_of(const char *name, int a, int b, int c, int d)
     DOT(kind, p##dot_, (SIZE n, const kind *x, SIZE incx, const kind *y, SIZE incy),             \
         (n, x, incx, y, incy), *n)
 
-/* By their C names those that NumPy calls. Scalars are values where they are real, and addresses where they are complex. */
+/* By their C names those that NumPy calls. Scalars are values where they are real, and addresses
+   where they are complex. */
 #define C(p, kind, scalar, per)                                                                  \
     MATRICES(cblas_##p##gemm,                                                                    \
              (int order, int ta, int tb, int m, int n, int k, scalar alpha, const kind *a,       \
@@ -129,8 +144,8 @@ static uint64_t key_of(const char *name, int a, int b, int c, int d)
     MATRICES(cblas_##p##syrk,                                                                    \
              (int order, int uplo, int t, int n, int k, scalar alpha, const kind *a, int lda,    \
               scalar beta, kind *c, int ldc),                                                    \
-             (order, uplo, t, n, k, alpha, a, lda, beta, c, ldc), order * 256 + uplo, t, n, k,   \
-             per / 2 * n * n * k)                                                                \
+             (order, uplo, t, n, k, alpha, a, lda, beta, c, ldc),                                \
+             (order * 256 + uplo) * 256 + t, n, k, 0, per / 2 * n * n * k)                       \
     VECTORS(cblas_##p##gemv,                                                                     \
             (int order, int t, int m, int n, scalar alpha, const kind *a, int lda,               \
              const kind *x, int incx, scalar beta, kind *y, int incy),                           \
