@@ -31,6 +31,8 @@ from stacks.variants.variant import Variant
 SUITE = REPOSITORY / "verify"
 # Tells the suite how a person repairs the environment.
 REPAIR = "THEANO_STACKS_REPAIR"
+# Leaves out the packages of the user's home.
+USER_SITE = "PYTHONNOUSERSITE"
 PASSED, FAILED, CANNOT_RUN, NO_DEVICE, INTERRUPTED = 0, 1, 2, 3, 130
 
 
@@ -120,7 +122,8 @@ def verify_python(
     arguments = _options(full, limit)
     prefix = Path(shutil.which(command) or command).parent.parent
     if (prefix / settings.EXPECTATION).is_file():
-        env |= environment(prefix)
+        # A person who calls this interpreter by its path has not left out the home's packages.
+        env |= environment(prefix) | {USER_SITE: os.environ.get(USER_SITE, "")}
         arguments += ["--expect", str(prefix / settings.EXPECTATION)]
     with scratch() as folder:
         report = folder / "report.json"
@@ -143,7 +146,7 @@ def environment(prefix: Path) -> dict[str, str]:
 
 def own_variables(prefix: Path) -> dict[str, str]:
     """Return the environment variables, beside PATH, that name an environment to programs."""
-    return {"CONDA_PREFIX": str(prefix), "PYTHONNOUSERSITE": "1"}
+    return {"CONDA_PREFIX": str(prefix), USER_SITE: "1"}
 
 
 def ending_with_this_process(env: Mapping[str, str]) -> dict[str, str]:

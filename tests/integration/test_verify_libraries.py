@@ -56,6 +56,17 @@ extern "C" const char *openblas_get_config() { return "OpenBLAS 9.9.9 "; }
 extern "C" int openblas_get_num_threads() { return 7; }
 """
 )
+# As a library does whose threads lose a part of a product.
+WRONG_IF_LARGE = """
+#include <dlfcn.h>
+typedef void gemm(char *, char *, int *, int *, int *, void *, void *, int *, void *, int *, void *,
+    float *, int *);
+extern "C" void sgemm_(char *ta, char *tb, int *m, int *n, int *k, void *alpha, void *a, int *lda,
+    void *b, int *ldb, void *beta, float *c, int *ldc) {
+    ((gemm *)dlsym(RTLD_NEXT, "sgemm_"))(ta, tb, m, n, k, alpha, a, lda, b, ldb, beta, c, ldc);
+    if (*m >= 1000) c[7] += 1;
+}
+"""
 # As a library does whose threads wait for one another.
 DEADLOCKED = """
 #include <pthread.h>
@@ -88,6 +99,17 @@ def test_a_preloaded_library_is_seen_to_serve(
     assert "libopenblas-false.so" in serving.detail
     assert serving.fix is not None and f"LD_PRELOAD leads to {liar}:\n" in serving.fix
     assert "float64" in numbers.detail
+
+
+def test_a_product_that_is_wrong_on_all_threads_is_noticed(
+    good: Path, library: Callable[[str, str], Path]
+) -> None:
+    wrong = library("libwrong.so", WRONG_IF_LARGE)
+    (numbers,) = checked(good, "Gemm numbers", LD_PRELOAD=str(wrong))
+    assert (numbers.status, numbers.detail) == (
+        "fail",
+        "float32, 1 of the elements of a product of 1100 x 1100 on all threads are wrong",
+    )
 
 
 def test_a_reference_library_is_told_by_its_lack_of_symbols(

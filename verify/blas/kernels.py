@@ -7,6 +7,7 @@ import os
 import re
 
 from verify.blas import bindings
+from verify.blas.library import behind
 from verify.core import machine
 from verify.core.report import failed, passed, skipped
 
@@ -22,6 +23,7 @@ LEVELS = (
     ("AVX2", ("avx2", "fma")),
     ("AVX-512", ("avx512f", "avx512bw", "avx512cd", "avx512dq", "avx512vl")),
 )
+AVX2 = 2
 AVX_KERNELS = ("sandybridge", "bulldozer", "piledriver", "steamroller", "excavator")
 # The names of each library's kernels for the levels above the first. Any other name is for SSE, or
 # portable C.
@@ -64,6 +66,10 @@ def check(context):
     if used >= best:
         return passed(NAME, detail)
     detail += ", where this processor has %s" % LEVELS[best][0]
+    must_be_slow = used < AVX2 <= best and library.name != "mkl"
+    if reached is None and must_be_slow and not context.is_baseline:
+        # At most half as fast, whatever a measurement would show.
+        return failed(NAME, detail, fix(library, best))
     if reached is None:
         return skipped(NAME, detail + "; the cost is unknown: no peak to compare with")
     detail += ": Gemm reaches %.0f %% of a processor's peak" % (100 * reached)
@@ -107,7 +113,7 @@ def fix(library, best):
     value = PREFERRED[library.name][best]
     if library.name == "blis":
         value = _blis_number(library.path, value)
-    elif not _contains(library.path, value):
+    elif not _contains(behind(library.path), value):
         value = None
     if value is None:
         return "this library has no kernels for %s: install a newer one" % LEVELS[best][0]

@@ -5,6 +5,7 @@ from __future__ import absolute_import, division, print_function
 import collections
 import ctypes
 import os
+import re
 
 from verify.blas import bindings, relocations
 
@@ -33,6 +34,17 @@ def identify(path):
         if fields:
             return Library(*(fields + (path,)))
     return Library(_name_inside(path), None, None, None, path)
+
+
+def most_threads(path):
+    """Return how many threads a loaded OpenBLAS can use, as it was built; None for others."""
+    handle = bindings.loaded(path)
+    for pattern in OPENBLAS_NAMES:
+        config = _call(handle, pattern % "get_config", ctypes.c_char_p) or ""
+        most = re.search(r"\bMAX_THREADS=(\d+)", config)
+        if most:
+            return int(most.group(1))
+    return None
 
 
 def behind(path):

@@ -8,9 +8,11 @@ from verify.blas import operations as blas_operations
 from verify.core.fixes import library_fix
 from verify.core.report import failed, passed, skipped
 
-# (rows, inner, columns). LARGE makes every library use the edges of its kernels, and threads.
+# (rows, inner, columns). LARGE makes every library use the edges of its kernels.
 SHAPES = ((1, 1, 1), (2, 3, 4), (17, 33, 9), (65, 70, 67), (0, 3, 2), (3, 0, 2), (3, 2, 0))
 LARGE = (210, 301, 203)
+# A product of so many rows runs on all threads, also behind libblas_threads (its MATRIX_LARGE).
+ON_ALL_THREADS = 1100
 LAYOUTS = ("rows", "columns", "strided", "reversed", "reversed columns")
 SCALARS = ((1.0, 0.0), (0.7, 1.0), (-1.3, 0.4))
 
@@ -38,6 +40,11 @@ def check(context, operation):
                     (dtype,) + shape + layouts + scalars + (error,)
                 )
                 return failed(name, detail, library_fix(context))
+        if operation.name == "Gemm":
+            cases += 1
+            error = _error_on_all_threads(compiled.function, dtype)
+            if error:
+                return failed(name, "%s, %s" % (dtype, error), library_fix(context))
     note = "; empty matrices are refused by the framework" if refused else ""
     return passed(name, "%d cases, float64 and float32%s" % (cases, note))
 
@@ -83,6 +90,26 @@ def _error(products, function, name, dtype, case):
     if (errors <= allowed).all():
         return None
     return "off by %.1e, rounding allows %.1e" % (numpy.nanmax(errors), numpy.nanmax(allowed))
+
+
+def _error_on_all_threads(gemm, dtype):
+    """Return what is wrong with a product that runs on all threads, or None.
+
+    All sums are whole numbers below 2**24, which both precisions have: the result is exact. Each
+    element of the product is another one than its neighbours.
+    """
+    counts = numpy.arange(ON_ALL_THREADS)
+    left, inner, right = counts % 7 + 1, counts % 3 + 1, counts % 11 + 1
+    a = numpy.outer(left, inner).astype(dtype)
+    b = numpy.outer(inner, right).astype(dtype)
+    c = numpy.outer(right, left).astype(dtype)
+    one = numpy.asarray(1, dtype)
+    expected = numpy.outer(left, right) * (inner**2).sum() + c
+    wrong = int((gemm(one, a, b, one, c) != expected).sum())
+    if not wrong:
+        return None
+    size = "%d x %d" % (ON_ALL_THREADS, ON_ALL_THREADS)
+    return "%d of the elements of a product of %s on all threads are wrong" % (wrong, size)
 
 
 def _arguments(random, name, dtype, shape, layouts, scalars):

@@ -5,7 +5,7 @@ from __future__ import absolute_import, division, print_function
 import ctypes
 import threading
 
-from verify.core import native
+from verify.core import machine, native
 
 INSTRUCTION_SETS = (0, 1, 2, 3)
 # Seconds of measurement on each thread: to find the best instruction set, and to measure it.
@@ -46,6 +46,7 @@ def _on_threads(library, single, isa, threads, seconds):
     rates = []
 
     def work():
+        machine.unbind()
         sink = ctypes.c_double(0)
         rates.append(library.best_rate(int(single), isa, seconds, 0.0, ctypes.byref(sink)))
 

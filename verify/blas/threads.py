@@ -5,7 +5,7 @@ from __future__ import absolute_import, division, print_function
 import json
 import os
 
-from verify.blas import bindings
+from verify.blas import bindings, library
 from verify.core import machine, process
 from verify.core.fixes import library_fix
 from verify.core.report import failed, passed, skipped
@@ -40,14 +40,22 @@ def check(context):
     serving = context.serving
     if serving is None:
         return skipped(NAME, "no library was found")
-    counts, variable = requested(serving.name)
-    reason = "%s asks for %d" % (variable, counts[0]) if variable else "%d usable" % counts[0]
+    counts, variable = requested(serving)
+    reason = "%s asks for %d" % (variable, counts[-1]) if variable else _usable(counts[0])
+    if context.is_baseline:
+        # A container's quota is set for the others only.
+        counts.append(machine.affine_cores())
     if serving.threads is not None and serving.threads not in counts:
         return failed(
             NAME,
             "the library uses %d where %s" % (serving.threads, reason),
             "set this before Python starts:\nexport %s=%d"
             % (VARIABLES.get(serving.name, EVERY_VARIABLE[-1:])[0], counts[0]),
+        )
+    if variable and counts[0] < machine.usable_cores():
+        context.advice.append(
+            "%s=%s: the BLAS library uses %d of %d processors"
+            % (variable, os.environ[variable], counts[0], machine.usable_cores())
         )
     alone = measure(context, 1)
     if not isinstance(alone, dict):
@@ -92,22 +100,28 @@ def _by_call(serving):
     return "; the same for each call: %s=fixed" % ADAPT_VARIABLE
 
 
-def requested(name):
-    """Return ([acceptable numbers of threads], variable that sets it or None) for a library."""
-    for variable in VARIABLES.get(name, EVERY_VARIABLE):
+def requested(serving):
+    """Return ([acceptable numbers of threads], variable that sets it or None) for a Library."""
+    for variable in VARIABLES.get(serving.name, EVERY_VARIABLE):
         value = os.environ.get(variable, "").split(",")[0].strip()
         if value.isdigit() and int(value) > 0:
-            return [min(int(value), _most(name)), int(value)], variable
-    counts = [machine.usable_cores(), machine.affine_cores()]
-    if name == "mkl":
+            return [min(int(value), _most(serving)), int(value)], variable
+    counts = [min(machine.usable_cores(), _most(serving))]
+    if serving.name == "mkl":
         # MKL does not count hyperthreads.
         counts.append(min(machine.physical_cores() or counts[0], counts[0]))
     return counts, None
 
 
-def _most(name):
-    # OpenBLAS starts at most as many threads as it has cores.
-    return machine.affine_cores() if name == "openblas" else 1 << 30
+def _most(serving):
+    # OpenBLAS and MKL start at most as many threads as there are cores.
+    most = machine.affine_cores() if serving.name in ("openblas", "mkl") else 1 << 30
+    return min(most, library.most_threads(serving.path) or most)
+
+
+def _usable(count):
+    usable = machine.usable_cores()
+    return "%d usable" % usable + (", and it can use %d" % count if count < usable else "")
 
 
 def measure(context, count):

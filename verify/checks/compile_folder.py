@@ -11,10 +11,12 @@ import os
 import struct
 
 from verify.core.config_files import sources_of
-from verify.core.report import failed, passed
+from verify.core.report import failed, passed, skipped
 from verify.core.variables import quote
 
 NAME = "compile folder"
+# Of a configuration file: %(TMPDIR)s and the like.
+INTERPOLATED = "%("
 # elf(5): the identification of a 64-bit file, and the places in its header of e_shoff, e_shentsize
 # and e_shnum, the table of sections, which linkers write last.
 MAGIC, HEADER = b"\x7fELF\x02", 64
@@ -23,8 +25,10 @@ TABLE, COUNTS = (40, "<Q"), (58, "<HH")
 
 def check(context):
     """Check that every module which the user's programs would load is a whole file."""
-    folder = _folder(context)
-    modules = sorted(glob.glob(os.path.join(folder, "compiledir_*", "*", "*.so")))
+    folder, pattern = _folder(context)
+    if INTERPOLATED in folder:
+        return skipped(NAME, "its name, %s, is another one in each program" % folder)
+    modules = sorted(glob.glob(os.path.join(folder, pattern)))
     broken = [path for path in modules if not is_whole(path)]
     if not broken:
         return passed(NAME, "%d modules in %s, all whole" % (len(modules), folder))
@@ -39,10 +43,14 @@ def check(context):
 
 
 def _folder(context):
-    """Return the user's compile folder: the suite itself compiles into another one."""
-    default = None, "~/.%s" % context.framework.name
-    _, value = next(sources_of(context, "base_compiledir", own=True), default)
-    return os.path.expanduser(value)
+    """Return the user's compile folder, and the pattern of its modules.
+
+    The suite itself compiles into another one.
+    """
+    for flag, pattern in (("compiledir", "*/*.so"), ("base_compiledir", "*/*/*.so")):
+        for _, value in sources_of(context, flag, own=True):
+            return os.path.expanduser(value), pattern
+    return os.path.expanduser("~/.%s" % context.framework.name), pattern
 
 
 def is_whole(path):

@@ -15,31 +15,32 @@ OWN = ("base_compiledir", "compiledir")
 SLOW = {
     "mode": ("FAST_COMPILE", "DebugMode", "DEBUG_MODE", "NanGuardMode"),
     "linker": ("py", "vm", "vm_nogc"),
-    "optimizer": ("None", "fast_compile", "o0", "o1"),
+    "optimizer": ("None", "merge", "fast_compile", "o0", "o1"),
 }
 
 
 def check(context):
-    """Check the flags of the expectation; in a diagnosis, that none turns compiled code off."""
-    if context.expectation:
-        return _compare(context)
-    faults, fixes = [], []
+    """Check the flags of the expectation, and that none turns compiled code off."""
+    flags = context.expectation["flags"] if context.expectation else {}
+    faults, fixes = _differences(context, flags)
     for flag, slow in sorted(SLOW.items()):
         value = context.framework.flag(flag)
-        if value is not None and str(value) in slow:
+        if flag not in flags and value is not None and str(value) in slow:
             faults.append("%s=%s turns off compiled code or optimisation" % (flag, value))
             fixes.append(undo_fix(context, flag))
-    if not context.framework.flag("cxx"):
+    if "cxx" not in flags and not context.framework.flag("cxx"):
         faults.append("cxx is empty: nothing can be compiled")
         fixes.append(compiler_fix(context))
     if faults:
         return failed(NAME, "; ".join(faults), "\n".join(fixes))
+    if flags:
+        return passed(NAME, "%d in force" % len(flags))
     return passed(NAME, "no setting turns compiled code off")
 
 
-def _compare(context):
+def _differences(context, flags):
+    """Return what differs from the flags of the expectation, and the fixes."""
     faults, fixes = [], []
-    flags = context.expectation["flags"]
     for flag in sorted(flags):
         if flag in OWN or (flag == "device" and context.requested_device):
             source, value = source_of(context, flag)
@@ -55,9 +56,7 @@ def _compare(context):
             )
             fix = own_fix(context, flag)
             fixes += [fix] if fix not in fixes else []
-    if faults:
-        return failed(NAME, "; ".join(faults), "\n".join(fixes))
-    return passed(NAME, "%d in force" % len(flags))
+    return faults, fixes
 
 
 def in_force(context):

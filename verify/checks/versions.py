@@ -7,9 +7,10 @@ import importlib
 import json
 import os
 import platform
+import site
 import sys
 
-from verify.core import repair
+from verify.core import repair, variables
 from verify.core.report import failed, passed, skipped
 from verify.core.user_files import normal
 
@@ -19,10 +20,18 @@ DIAGNOSED = ("numpy", "scipy", "numba", "six", "pip", "setuptools")
 
 
 def check(context):
-    """Check every package of the expectation that has a version where it is installed."""
+    """Check every package of the expectation that has a version where it is installed.
+
+    The framework and NumPy have to come from the environment itself.
+    """
     expectation = context.expectation
     if not expectation:
         return skipped(NAME, "this environment has no lock")
+    for name in (expectation["module"], "numpy"):
+        folder = _folder_of(name)
+        if folder and not _is_below(folder, sys.prefix):
+            detail = "%s comes from %s, not from this environment" % (name, folder)
+            return failed(NAME, detail, _fix(expectation, folder))
     faults, right, unknown = [], 0, 0
     for name, locked, versions in _packages(context):
         if versions is None:
@@ -37,6 +46,25 @@ def check(context):
         return failed(NAME, "; ".join(faults), repair.fix(expectation))
     detail = "%d as locked" % right
     return passed(NAME, detail + (", %d without a version" % unknown if unknown else ""))
+
+
+def _folder_of(name):
+    """Return the folder of packages that an imported module comes from, or None."""
+    file = getattr(sys.modules.get(name), "__file__", None)
+    return os.path.dirname(os.path.dirname(os.path.realpath(file))) if file else None
+
+
+def _is_below(path, folder):
+    return (path + os.sep).startswith(os.path.realpath(folder) + os.sep)
+
+
+def _fix(expectation, folder):
+    """Return how to have what comes from another folder come from the environment."""
+    # A virtualenv's `site` may lack it.
+    user_folder = getattr(site, "getusersitepackages", lambda: None)()
+    if user_folder and _is_below(folder, user_folder):
+        return "leave out the packages of your home, as `run` does:\nexport PYTHONNOUSERSITE=1"
+    return variables.without("PYTHONPATH", folder) or repair.fix(expectation)
 
 
 def _packages(context):

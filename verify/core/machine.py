@@ -40,11 +40,25 @@ def physical_cores():
 
 
 def affine_cores():
-    """Return how many cores this process's affinity mask has."""
+    """Return how many cores this process's affinity mask has had at its start.
+
+    With OMP_PROC_BIND a library binds the main thread to one of them.
+    """
+    return len(CORES)
+
+
+def unbind():
+    """Let the calling thread run on all cores of the process. Python 2 has no function for it."""
+    if hasattr(os, "sched_setaffinity"):
+        os.sched_setaffinity(0, CORES)
+
+
+def _cores():
     if hasattr(os, "sched_getaffinity"):
-        return len(os.sched_getaffinity(0))
+        return os.sched_getaffinity(0)
     mask = re.search(r"^Cpus_allowed:\s*([0-9a-f,]+)", text_of("/proc/self/status"), re.MULTILINE)
-    return bin(int(mask.group(1).replace(",", ""), 16)).count("1") if mask else 1
+    number = int(mask.group(1).replace(",", ""), 16) if mask else 1
+    return {core for core in range(number.bit_length()) if number >> core & 1}
 
 
 def usable_cores():
@@ -112,3 +126,7 @@ def text_of(path):
             return file.read()
     except (OSError, IOError):
         return ""
+
+
+# When this module is imported no library is loaded.
+CORES = _cores()

@@ -20,6 +20,10 @@ import time
 from verify.core import process, progress, scratch
 
 FAILED, INTERRUPTED = 1, 130
+# Also of a library that ends the process, as the reference BLAS does on a wrong argument.
+SUCCEEDED = (0, 3)
+# In place of a step: the suite has run to its end.
+FINISHED = b"\0finished\n"
 # Seconds without progress. The longest step of a healthy suite, with --full on a slow machine,
 # takes a fifth of it.
 LIMIT = 1200
@@ -136,7 +140,9 @@ def _supervise(name, run, limit, folder, alive):
         _restore(old_handlers)
         process.end_with_parent(guard)
         progress.supervisor = step_writer
-        sys.exit(run(folder))
+        status = run(folder)
+        os.write(step_writer, FINISHED)
+        sys.exit(status)
     os.close(step_writer)
     return _Supervisor(name, child, limit).run(steps, wakeups, alive, signals)
 
@@ -146,6 +152,7 @@ class _Supervisor(object):
         self.name, self.child, self.limit = name, child, limit
         self.step = "starting"
         self.status = None
+        self.finished = False
 
     def run(self, steps, wakeups, alive, signals):
         """Wait for the child to end, or end it; return the exit status.
@@ -178,9 +185,12 @@ class _Supervisor(object):
             pass
         if os.WIFSIGNALED(self.status):
             return self.report_death(os.WTERMSIG(self.status))
-        if os.WEXITSTATUS(self.status) == INTERRUPTED:
+        status = os.WEXITSTATUS(self.status)
+        if status == INTERRUPTED:
             progress.interrupted()
-        return os.WEXITSTATUS(self.status)
+        elif status in SUCCEEDED and not self.finished:
+            return self.report_exit(status)
+        return status
 
     def ended(self):
         """Return whether the child has ended."""
@@ -192,8 +202,10 @@ class _Supervisor(object):
     def read_step(self, steps):
         """Read the child's present step; return False at the end of the pipe."""
         lines = os.read(steps, 65536).splitlines()
-        if lines:
-            self.step = lines[-1].decode("utf-8", "replace")
+        names = [line for line in lines if line != FINISHED.strip(b"\n")]
+        self.finished = self.finished or len(names) < len(lines)
+        if names:
+            self.step = names[-1].decode("utf-8", "replace")
         return bool(lines)
 
     def interrupt(self, steps):
@@ -240,6 +252,13 @@ class _Supervisor(object):
             "the process died by signal %d at `%s`" % (number, _printable(self.step)),
             "the system's log names the library, or says that memory ran out: try another library, "
             "or free some memory",
+        )
+
+    def report_exit(self, status):
+        """Print the step at which a library ended the process; return the exit status."""
+        return self.fail(
+            "the process was ended with status %d at `%s`" % (status, _printable(self.step)),
+            "a library that it calls ends the program, most likely the BLAS: try another library",
         )
 
     def fail(self, message, fix):

@@ -17,6 +17,7 @@ ZEN5 = f"sse2 avx avx2 fma {AVX512}"
 @pytest.fixture(autouse=True)
 def zen5(monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr(kernels.machine, "cpu_field", {"flags": ZEN5}.get)
+    monkeypatch.setattr(kernels, "behind", lambda path: path)
     for name in kernels.VARIABLES.values():
         monkeypatch.delenv(name, raising=False)
 
@@ -68,6 +69,27 @@ def test_slow_kernels_fail_and_the_fix_is_a_command(tmp_path: Path) -> None:
         "processor's peak"
     )
     assert found.fix == "set this before Python starts:\nexport OPENBLAS_CORETYPE=SkylakeX"
+
+
+def test_kernels_of_the_library_behind_a_front_are_looked_for(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    (front := tmp_path / "front.so").write_bytes(b"")
+    (path := tmp_path / "lib.so").write_bytes(b"SkylakeX")
+    monkeypatch.setattr(kernels, "behind", {str(front): str(path)}.get)
+    assert kernels.check(context("openblas", "Haswell", front)).fix.endswith("=SkylakeX")
+
+
+@pytest.mark.parametrize(("kernel", "status"), [("Nehalem", "fail"), ("Haswell", "skip")])
+def test_without_a_peak_only_kernels_that_must_be_slow_fail(
+    kernel: str, status: str, tmp_path: Path
+) -> None:
+    (path := tmp_path / "lib.so").write_bytes(b"SkylakeX")
+    given = context("openblas", kernel, path)
+    given.peaks = {}
+    assert kernels.check(given).status == status
+    given.is_baseline = True
+    assert kernels.check(given).status == "skip"
 
 
 def test_a_library_without_better_kernels(tmp_path: Path) -> None:

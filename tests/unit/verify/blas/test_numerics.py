@@ -11,7 +11,12 @@ from unit.helpers.verification import context as unit_context
 numerics = suite_module("blas.numerics")
 operations = suite_module("blas.operations")
 GEMM = operations.OPERATIONS[0]
-CASES = len(numerics.SHAPES) * len(numerics.LAYOUTS) ** 2 + len(numerics.SCALARS)
+CASES = len(numerics.SHAPES) * len(numerics.LAYOUTS) ** 2 + len(numerics.SCALARS) + 1
+
+
+@pytest.fixture(autouse=True)
+def right_on_all_threads(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(numerics, "_error_on_all_threads", lambda function, dtype: None)
 
 
 def context(error: str | None = None) -> SimpleNamespace:
@@ -24,6 +29,14 @@ def test_all_cases_of_both_precisions_are_tried(monkeypatch: pytest.MonkeyPatch)
     monkeypatch.setattr(numerics, "_error", lambda *case: None)
     check = numerics.check(context(), GEMM)
     assert (check.status, check.detail) == ("pass", f"{2 * CASES} cases, float64 and float32")
+
+
+def test_a_product_that_is_wrong_on_all_threads_only(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(numerics, "_error", lambda *case: None)
+    monkeypatch.setattr(numerics, "_error_on_all_threads", lambda function, dtype: "it is wrong")
+    monkeypatch.setattr(numerics, "library_fix", lambda context: "a fix")
+    check = numerics.check(context(), GEMM)
+    assert (check.status, check.detail, check.fix) == ("fail", "float64, it is wrong", "a fix")
 
 
 def test_the_first_wrong_case_is_named(monkeypatch: pytest.MonkeyPatch) -> None:

@@ -22,6 +22,7 @@ def four_cores(monkeypatch: pytest.MonkeyPatch) -> None:
         monkeypatch.delenv(name, raising=False)
     for name in ("usable_cores", "affine_cores", "physical_cores"):
         monkeypatch.setattr(threads.machine, name, lambda: 4)
+    monkeypatch.setattr(threads.library, "most_threads", lambda path: None)
 
 
 def check(
@@ -29,11 +30,13 @@ def check(
     count: int | None,
     times: object = ONE_THREAD,
     handle: object = None,
+    **attributes: object,
 ) -> Any:
     monkeypatch.setattr(threads, "measure", lambda context, count: times)
     monkeypatch.setattr(threads.bindings, "loaded", lambda path: handle)
     serving = library.Library("openblas", "1", None, count, "/lib/x.so")
-    return threads.check(context(serving=serving, has_ldflags=True))
+    given = {"serving": serving, "has_ldflags": True, "is_baseline": False, "advice": []}
+    return threads.check(context(**{**given, **attributes}))
 
 
 def test_the_number_of_cores_passes(monkeypatch: pytest.MonkeyPatch) -> None:
@@ -110,7 +113,9 @@ def test_a_forked_process_that_never_ends(
     monkeypatch.setattr(threads, "library_fix", lambda context: "a fix")
     serving = library.Library("openblas", "1", None, 4, "/lib/x.so")
     expectation = {"blas": {"libraries": libraries}} if libraries else None
-    where = context(serving=serving, has_ldflags=True, expectation=expectation, advice=[])
+    where = context(
+        serving=serving, has_ldflags=True, expectation=expectation, is_baseline=False, advice=[]
+    )
     found = threads.check(where)
     assert (found.status, where.advice) == (status, advice)
     assert detail is None or (found.detail, found.fix) == (detail, "a fix")
@@ -129,8 +134,9 @@ def test_without_a_library_there_is_nothing_to_check() -> None:
     [
         ("openblas", {"OPENBLAS_NUM_THREADS": "9"}, ([4, 9], "OPENBLAS_NUM_THREADS")),
         ("blis", {"OMP_NUM_THREADS": "9,1"}, ([9, 9], "OMP_NUM_THREADS")),
-        ("openblas", {"OPENBLAS_NUM_THREADS": "x", "OMP_NUM_THREADS": "0"}, ([4, 4], None)),
-        ("mkl", {}, ([4, 4, 4], None)),
+        ("openblas", {"OPENBLAS_NUM_THREADS": "x", "OMP_NUM_THREADS": "0"}, ([4], None)),
+        ("mkl", {}, ([4, 4], None)),
+        ("mkl", {"MKL_NUM_THREADS": "9"}, ([4, 9], "MKL_NUM_THREADS")),
     ],
 )
 def test_requested_numbers(
@@ -141,7 +147,37 @@ def test_requested_numbers(
 ) -> None:
     for variable, value in variables.items():
         monkeypatch.setenv(variable, value)
-    assert threads.requested(name) == requested
+    serving = library.Library(name, "1", None, None, "/lib/x.so")
+    assert threads.requested(serving) == requested
+
+
+def test_a_library_that_was_built_for_fewer_threads_than_there_are_processors(
+    monkeypatch: pytest.MonkeyPatch,
+) -> None:
+    monkeypatch.setattr(threads.library, "most_threads", lambda path: 2)
+    found = check(monkeypatch, 2)
+    assert (found.status, found.detail.split(";")[0]) == (
+        "pass", "2 threads, 4 usable, and it can use 2"
+    )  # fmt: skip
+    monkeypatch.setenv("OPENBLAS_NUM_THREADS", "4")
+    assert check(monkeypatch, 2).status == "pass"
+
+
+def test_more_threads_than_a_quota_allows_fail_but_for_the_baseline(
+    monkeypatch: pytest.MonkeyPatch,
+) -> None:
+    monkeypatch.setattr(threads.machine, "usable_cores", lambda: 2)
+    found = check(monkeypatch, 4)
+    assert found.detail == "the library uses 4 where 2 usable"
+    assert found.fix == "set this before Python starts:\nexport OPENBLAS_NUM_THREADS=2"
+    assert check(monkeypatch, 4, is_baseline=True).status == "pass"
+
+
+def test_a_variable_that_leaves_processors_idle_is_named(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setenv("OMP_NUM_THREADS", "1")
+    advice: list[str] = []
+    assert check(monkeypatch, 1, advice=advice).status == "pass"
+    assert advice == ["OMP_NUM_THREADS=1: the BLAS library uses 1 of 4 processors"]
 
 
 def test_set_variables_of_every_library(monkeypatch: pytest.MonkeyPatch) -> None:

@@ -62,6 +62,25 @@ def test_the_folder_that_the_environment_s_own_file_names_is_checked(
     assert check.detail.startswith(f"1 of 1 modules in {tmp_path}/var/compiledir are cut off")
 
 
+def test_an_image_s_folder_and_one_that_is_named_whole_are_checked(tmp_path: Path) -> None:
+    path = tmp_path / "base/compiledir/tmp1/m1.so"
+    path.parent.mkdir(parents=True)
+    path.touch()
+    for flag in (f"base_compiledir={tmp_path}/base", f"compiledir={tmp_path}/base/compiledir"):
+        assert compile_folder.check(context(user_flags=flag)).status == "fail"
+
+
+def test_a_folder_that_each_program_names_differently_is_not_checked(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    (file := tmp_path / "rc").write_text("[global]\nbase_compiledir = %(TMPDIR)s/th\n")
+    monkeypatch.setenv("THEANORC", str(file))
+    found = compile_folder.check(context())
+    assert (found.status, found.detail) == (
+        "skip", "its name, %(TMPDIR)s/th, is another one in each program"
+    )  # fmt: skip
+
+
 def test_the_modules_of_this_python_are_whole() -> None:
     library = Path(importlib.import_module("math").__file__ or os.__file__)
     if library.suffix == ".so":

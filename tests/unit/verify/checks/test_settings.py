@@ -32,6 +32,17 @@ def test_a_flag_that_turns_compiled_code_off_fails_a_diagnosis(
     assert check.fix == "remove mode=FAST_COMPILE from THEANO_FLAGS"
 
 
+def test_the_same_flag_fails_an_environment_whose_own_settings_are_in_force(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setenv("THEANORC", str(tmp_path / "none"))
+    slow = context(user_flags="optimizer=merge", expectation={"flags": {"cxx": "g++"}})
+    slow.framework.flag = {"optimizer": "merge", "cxx": "g++"}.get
+    check = settings.check(slow)
+    assert check.detail == "optimizer=merge turns off compiled code or optimisation"
+    assert check.fix == "remove optimizer=merge from THEANO_FLAGS"
+
+
 def test_a_setting_of_a_configuration_file_is_removed_from_there(
     tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:

@@ -100,6 +100,31 @@ def test_the_packages_of_a_lock_are_reported_with_their_digests() -> None:
     ]
 
 
+def test_a_framework_or_numpy_from_elsewhere_fails(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr(versions.site, "getusersitepackages", lambda: str(tmp_path / "home"))
+    monkeypatch.setattr(versions.sys, "prefix", str(tmp_path / "environment"))
+    monkeypatch.setenv("PYTHONPATH", str(tmp_path / "checkout"))
+    for name, folder, fix in (
+        ("numpy", "environment/lib", None),
+        ("numpy", "home", "export PYTHONNOUSERSITE=1"),
+        ("theano", "checkout", "unset PYTHONPATH"),
+        ("theano", "environment-2", "./invoke build --variant v --framework f --repair"),
+    ):
+        path = tmp_path / folder / name / "__init__.py"
+        monkeypatch.setitem(sys.modules, name, SimpleNamespace(__file__=str(path)))
+        check = versions.check(context(expectation=expectation()))
+        if fix:
+            assert (
+                check.detail == f"{name} comes from {tmp_path / folder}, not from this environment"
+            )
+            assert check.fix.endswith(fix)
+            monkeypatch.delitem(sys.modules, name)
+        else:
+            assert check.status == "pass"
+
+
 def test_two_distributions_of_one_name_fail(tmp_path: Path) -> None:
     # As pip leaves them where it does not find the RECORD of the first.
     (tmp_path / "Some.Dist-1.10.dist-info").mkdir()

@@ -2,6 +2,7 @@
 
 import importlib
 import json
+import os
 
 import pytest
 
@@ -31,6 +32,18 @@ def test_the_description_has_the_keys_of_the_schema_and_no_host_name() -> None:
     assert description["cores"] >= 1 and description["memory"] > 0
     assert set(description) == set(SCHEMA["properties"]["machine"]["properties"])
     assert [peak["threads"] for peak in description["peak"]] == [1, 2]
+
+
+@pytest.mark.skipif(not hasattr(os, "sched_setaffinity"), reason="Python has no affinity here")
+def test_a_thread_that_a_library_has_bound_counts_all_cores_of_the_start() -> None:
+    before = os.sched_getaffinity(0)
+    try:
+        os.sched_setaffinity(0, {min(before)})
+        assert machine.affine_cores() == len(before)
+        machine.unbind()
+        assert os.sched_getaffinity(0) == before
+    finally:
+        os.sched_setaffinity(0, before)
 
 
 def test_fields_and_cores_of_the_processor(files: dict[str, str]) -> None:

@@ -119,6 +119,15 @@ def test_a_suite_that_dies_is_reported_with_its_step(start: Start, tmp_path: Pat
     assert not list(tmp_path.iterdir())
 
 
+@pytest.mark.parametrize("end", ["sys.exit(0)", "ctypes.CDLL(None).exit(3)", "os._exit(0)"])
+def test_a_suite_that_a_library_ends_has_not_passed(end: str, start: Start) -> None:
+    with start(end) as process:
+        _, error = process.communicate()
+    assert process.returncode == 1
+    assert error.startswith("verify: the process was ended with status ")
+    assert " at `checking this`\n  fix: " in error
+
+
 @pytest.mark.parametrize("group", [True, False])
 def test_an_interrupt_ends_a_running_suite(group: bool, start: Start, tmp_path: Path) -> None:
     with start("while True: signal.pause()", session=True) as process:
