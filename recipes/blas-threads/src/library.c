@@ -15,7 +15,7 @@
 static pthread_once_t once = PTHREAD_ONCE_INIT;
 /* Guards the policy's tables, and `reduced` and `most`. */
 static pthread_mutex_t lock = PTHREAD_MUTEX_INITIALIZER;
-static int alone_if_small;
+static int is_openblas;
 static int adapt; /* 0: every call runs as the library decides */
 
 /* OpenBLAS and BLIS have one number for the process, MKL also one for each thread. */
@@ -61,11 +61,19 @@ static void set_count(int threads)
         set_wide(threads);
 }
 
+/* Return whether MKL has loaded its threads, as libmkl_rt does with its first call. */
+static int mkl_has_begun(void)
+{
+    char core[64];
+    snprintf(core, sizeof core, "libmkl_core%s", SERVING + strcspn(SERVING, "."));
+    return dlopen(core, RTLD_LAZY | RTLD_NOLOAD) != NULL;
+}
+
 /* The threads of BLIS and MKL are libgomp's, which waits for ever for those that stayed in the
    parent: one thread is left. OpenBLAS starts new ones. */
 static void after_fork_in_child(void)
 {
-    if (set_wide || set_local)
+    if (set_wide || (set_local && mkl_has_begun()))
         set_count(1);
 }
 
@@ -75,7 +83,7 @@ static void find_library(void)
     void *handle = open_library();
     get = (int (*)(void))dlsym(handle, "openblas_get_num_threads");
     set = (void (*)(int))dlsym(handle, "openblas_set_num_threads");
-    alone_if_small = get != 0;
+    is_openblas = get != 0;
     if (!get)
         get = (int (*)(void))dlsym(handle, "MKL_Get_Max_Threads");
     if (!set)
@@ -101,8 +109,12 @@ __attribute__((constructor)) static void come_first(void)
 {
     Dl_info self;
     void *handle = dlopen(SERVING, RTLD_LAZY | RTLD_NOLOAD);
-    if (handle && dlsym(handle, "MKL_Get_Max_Threads") && dladdr(&lock, &self))
+    if (!handle || !dlsym(handle, "MKL_Get_Max_Threads"))
+        return;
+    if (dladdr(&lock, &self))
         dlopen(self.dli_fname, RTLD_LAZY | RTLD_NOLOAD | RTLD_GLOBAL);
+    /* A program may fork after a routine of LAPACK, before any call from here. */
+    pthread_once(&once, find_library);
 }
 
 static double now(void)
@@ -151,13 +163,14 @@ static void finish(const struct call *call)
     pthread_mutex_unlock(&lock);
 }
 
-void library_begin(struct call *call, uint64_t key, double work, double small, double large)
+void library_begin(struct call *call, uint64_t key, double work, double small, double large,
+                   int alone)
 {
     pthread_once(&once, find_library);
     forks_call_begins();
     call->most = 1;
-    /* OpenBLAS by itself runs small work on one thread; BLIS and MKL start all threads. */
-    if (adapt && !(work < small && alone_if_small))
+    /* BLIS and MKL start all threads for small work, too. */
+    if (adapt && !(work < small && alone && is_openblas))
         choose(call, key, work, small, large);
 }
 

@@ -20,8 +20,10 @@ struct call {
 
 /* Prepare a call of `work` floating point operations. `key` stands for its routine and sizes;
    `small` and `large` are the bounds of the work between which the number of threads is chosen:
-   below, it is one; above, all threads. library_end has to be called after it. */
-void library_begin(struct call *call, uint64_t key, double work, double small, double large);
+   below, it is one; above, all threads. `alone`: OpenBLAS by itself runs small work on one thread.
+   library_end has to be called after it. */
+void library_begin(struct call *call, uint64_t key, double work, double small, double large,
+                   int alone);
 void library_end(const struct call *call);
 
 #pragma GCC visibility pop

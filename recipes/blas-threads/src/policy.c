@@ -7,8 +7,9 @@
    call of a count is not judged: its threads may sleep, and wake only at the kernel's next tick. A
    count that has lost the time of two calls, less what it gained, is left, and tried again after a
    wait of 20 times what the trial cost: trials cost at most 5 % of the time. A call that took many
-   times what it should shows that the machine is busy: then all sizes run on one thread for that
-   wait, and until the machine has a processor free. */
+   times what it should shows that the machine is busy: then all sizes run on at most the count
+   below for that wait, and on one thread until the machine has a processor free. Now and then a
+   call runs on the count below, whose time may have been learnt on a busy machine. */
 #include "policy.h"
 
 #include <string.h>
@@ -16,9 +17,11 @@
 #include "machine.h"
 
 enum {
-    LEVELS = 10,   /* 1, 2, 4, ... 512 threads; the last level of a machine is all of its threads */
-    SIZES = 1024,  /* of a program at once; where two meet, the older one is forgotten */
-    SAMPLES = 4    /* before the next count is tried: the first calls of a size are slow */
+    LEVELS = 10,      /* 1, 2, 4, ... 512 threads; a machine's last level is all of its threads */
+    SIZES = 1024,     /* of a program at once */
+    PLACES = 8,       /* where a size may be; if all are taken, that in the last is forgotten */
+    CALLS_BELOW = 64, /* one call of so many runs on the count below */
+    SAMPLES = 4       /* before the next count is tried: the first calls of a size are slow */
 };
 
 static const double WAIT_PER_LOSS = 20;
@@ -27,6 +30,7 @@ static const double FORGIVEN = 2;         /* times a call of the lower count may
 static const double TICK = 0.01;          /* seconds: the longest of the kernel's */
 static const double BUSY_SECONDS = 0.001; /* many times: more than is forgiven, and than this */
 static const double LOOK_AGAIN = 0.05;    /* seconds: after a look at the machine that was busy */
+static const double NOTHING = 1e-9;       /* seconds of a wait that are none */
 static const double WEIGHT = 0.125;       /* of a new time in the typical one */
 
 struct size {
@@ -35,6 +39,7 @@ struct size {
     int samples[LEVELS];
     double typical[LEVELS]; /* seconds */
     int judged;             /* the level's first call is over */
+    unsigned calls;
     double lost;            /* seconds against the level below, less gains, since it was judged */
     double cost;            /* the same with the first call */
     double wait, until;     /* seconds: the last wait, and when a higher level is tried again */
@@ -42,12 +47,15 @@ struct size {
 
 static struct size sizes[SIZES];
 static double busy_until;
+static int most_if_busy = 1; /* threads of a call until then */
 static int free_machine; /* it was, at the last look, and no call has said otherwise since */
 
 static struct size *find(uint64_t key)
 {
     uint64_t hash = key * UINT64_C(0x9E3779B97F4A7C15);
     struct size *size = &sizes[hash >> 54];
+    for (int next = 1; next < PLACES && size->key && size->key != key; next++)
+        size = &sizes[((hash >> 54) + next) % SIZES];
     if (size->key != key) {
         memset(size, 0, sizeof *size);
         size->key = key;
@@ -78,8 +86,10 @@ static void change(struct size *size, int level)
 int policy_threads(uint64_t key, int most, double now)
 {
     struct size *size = find(key);
-    if (now < busy_until)
-        return 1;
+    if (now < busy_until) {
+        int threads = threads_of(size->level, most);
+        return threads < most_if_busy ? threads : most_if_busy;
+    }
     if (threads_of(size->level, most) < most && size->samples[size->level] >= SAMPLES &&
         now >= size->until)
         change(size, size->level + 1);
@@ -87,9 +97,12 @@ int policy_threads(uint64_t key, int most, double now)
         free_machine = machine_has_free_processors(1);
         if (!free_machine) {
             busy_until = now + LOOK_AGAIN;
+            most_if_busy = 1;
             return 1;
         }
     }
+    if (size->level > 0 && size->judged && ++size->calls % CALLS_BELOW == 0)
+        return threads_of(size->level - 1, most);
     return threads_of(size->level, most);
 }
 
@@ -118,7 +131,7 @@ void policy_record(uint64_t key, int threads, int most, double seconds, double n
     int level = level_of(threads, most);
     double lower = level > 0 && size->samples[level - 1] ? size->typical[level - 1] : 0;
     double loss = seconds - lower;
-    if (lower == 0) {
+    if (lower == 0 || level < size->level) {
         learn(size, level, seconds);
         return;
     }
@@ -131,7 +144,8 @@ void policy_record(uint64_t key, int threads, int most, double seconds, double n
     if (size->lost <= FORGIVEN * lower) {
         learn(size, level, seconds);
         if (loss < 0)
-            size->wait /= 2;
+            /* Ever smaller, it would set the processor's flag of an underflow. */
+            size->wait = size->wait > NOTHING ? size->wait / 2 : 0;
         return;
     }
     size->wait *= 2;
@@ -143,6 +157,7 @@ void policy_record(uint64_t key, int threads, int most, double seconds, double n
     change(size, level - 1);
     if (loss > FORGIVEN * lower && loss > BUSY_SECONDS) {
         free_machine = 0;
+        most_if_busy = threads_of(level - 1, most);
         if (busy_until < size->until)
             busy_until = size->until;
     }

@@ -6,10 +6,10 @@
 
 #include "library.h"
 
-/* Floating point operations. Below SMALL OpenBLAS runs on one thread by itself, see its
-   interface/gemm.c and interface/gemv.c; to start threads takes longer. Above LARGE a call takes
-   several time slices, so that all threads gain beside other programs, too: docs/notes.md,
-   "Large products on a busy machine". */
+/* Floating point operations. Below SMALL OpenBLAS runs most routines on one thread by itself, see
+   its interface/gemm.c and interface/gemv.c, but not symm, trmm and trsm; to start threads takes
+   longer. Above LARGE a call takes several time slices, so that all threads gain beside other
+   programs, too: docs/notes.md, "Large products on a busy machine". */
 #define MATRIX_SMALL 5e5
 #define MATRIX_LARGE 2e9
 #define VECTOR_SMALL 2e4
@@ -38,8 +38,8 @@ static uint64_t key_of(const char *name, int letters, int a, int b, int c)
 }
 
 /* Before and after a call: `name`, its parameters, what decides its time (letters, and the sizes a,
-   b, c), its work. */
-#define BEFORE(result, name, parameters, letters, a, b, c, work, small, large)                   \
+   b, c), its work; `alone` as for library_begin. */
+#define BEFORE(result, name, parameters, letters, a, b, c, work, small, large, alone)            \
     static const char id[] = #name;                                                              \
     static result(*found) parameters;                                                            \
     result(*function) parameters = __atomic_load_n(&found, __ATOMIC_RELAXED);                    \
@@ -48,14 +48,15 @@ static uint64_t key_of(const char *name, int letters, int a, int b, int c)
         function = (result(*) parameters)library_function(id);                                   \
         __atomic_store_n(&found, function, __ATOMIC_RELAXED);                                    \
     }                                                                                            \
-    library_begin(&call, key_of(id, letters, a, b, c), work, small, large);
+    library_begin(&call, key_of(id, letters, a, b, c), work, small, large, alone);
 
 #define AFTER library_end(&call);
 
-#define MATRICES(name, parameters, arguments, letters, a, b, c, work)                            \
+#define MATRICES(name, parameters, arguments, letters, a, b, c, work, alone)                     \
     void name parameters                                                                         \
     {                                                                                            \
-        BEFORE(void, name, parameters, letters, a, b, c, work, MATRIX_SMALL, MATRIX_LARGE)       \
+        BEFORE(void, name, parameters, letters, a, b, c, work, MATRIX_SMALL, MATRIX_LARGE,       \
+               alone)                                                                            \
         function arguments;                                                                      \
         AFTER                                                                                    \
     }
@@ -63,7 +64,7 @@ static uint64_t key_of(const char *name, int letters, int a, int b, int c)
 #define VECTORS(name, parameters, arguments, letters, a, b, work)                                \
     void name parameters                                                                         \
     {                                                                                            \
-        BEFORE(void, name, parameters, letters, a, b, 0, work, VECTOR_SMALL, VECTOR_LARGE)       \
+        BEFORE(void, name, parameters, letters, a, b, 0, work, VECTOR_SMALL, VECTOR_LARGE, 1)    \
         function arguments;                                                                      \
         AFTER                                                                                    \
     }
@@ -72,7 +73,7 @@ static uint64_t key_of(const char *name, int letters, int a, int b, int c)
     kind name parameters                                                                         \
     {                                                                                            \
         kind result;                                                                             \
-        BEFORE(kind, name, parameters, 0, n, 0, 0, 2.0 * n, VECTOR_SMALL, VECTOR_LARGE)          \
+        BEFORE(kind, name, parameters, 0, n, 0, 0, 2.0 * n, VECTOR_SMALL, VECTOR_LARGE, 1)       \
         result = function arguments;                                                             \
         AFTER                                                                                    \
         return result;                                                                           \
@@ -90,17 +91,17 @@ static uint64_t key_of(const char *name, int letters, int a, int b, int c)
              (LETTER ta, LETTER tb, SIZE m, SIZE n, SIZE k, const kind *alpha, const kind *a,    \
               SIZE lda, const kind *b, SIZE ldb, const kind *beta, kind *c, SIZE ldc),           \
              (ta, tb, m, n, k, alpha, a, lda, b, ldb, beta, c, ldc),                             \
-             *ta * 256 + *tb, *m, *n, *k, per * *m * *n * *k)                                    \
+             *ta * 256 + *tb, *m, *n, *k, per * *m * *n * *k, 1)                                 \
     MATRICES(p##symm_,                                                                           \
              (LETTER side, LETTER uplo, SIZE m, SIZE n, const kind *alpha, const kind *a,        \
               SIZE lda, const kind *b, SIZE ldb, const kind *beta, kind *c, SIZE ldc),           \
              (side, uplo, m, n, alpha, a, lda, b, ldb, beta, c, ldc), *side * 256 + *uplo, *m,   \
-             *n, 0, per * *m * *n * ORDER(*side == 'L' || *side == 'l', *m, *n))                 \
+             *n, 0, per * *m * *n * ORDER(*side == 'L' || *side == 'l', *m, *n), 0)              \
     MATRICES(p##syrk_,                                                                           \
              (LETTER uplo, LETTER t, SIZE n, SIZE k, const kind *alpha, const kind *a,           \
               SIZE lda, const kind *beta, kind *c, SIZE ldc),                                    \
              (uplo, t, n, k, alpha, a, lda, beta, c, ldc), *uplo * 256 + *t, *n, *k, 0,          \
-             per / 2 * *n * *n * *k)                                                             \
+             per / 2 * *n * *n * *k, 1)                                                          \
     FORTRAN_TRIANGULAR(p##trmm_, kind, per)                                                      \
     FORTRAN_TRIANGULAR(p##trsm_, kind, per)                                                      \
     VECTORS(p##gemv_,                                                                            \
@@ -118,7 +119,7 @@ static uint64_t key_of(const char *name, int letters, int a, int b, int c)
               const kind *alpha, const kind *a, SIZE lda, kind *b, SIZE ldb),                    \
              (side, uplo, t, diagonal, m, n, alpha, a, lda, b, ldb),                             \
              (*side * 256 + *uplo) * 256 + *t, *m, *n, 0,                                        \
-             per / 2 * *m * *n * ORDER(*side == 'L' || *side == 'l', *m, *n))
+             per / 2 * *m * *n * ORDER(*side == 'L' || *side == 'l', *m, *n), 0)
 
 /* A rank-1 update, and the symmetric product of a vector, of real numbers. */
 #define FORTRAN_REAL(p, kind)                                                                    \
@@ -140,12 +141,12 @@ static uint64_t key_of(const char *name, int letters, int a, int b, int c)
              (int order, int ta, int tb, int m, int n, int k, scalar alpha, const kind *a,       \
               int lda, const kind *b, int ldb, scalar beta, kind *c, int ldc),                   \
              (order, ta, tb, m, n, k, alpha, a, lda, b, ldb, beta, c, ldc),                      \
-             (order * 256 + ta) * 256 + tb, m, n, k, per * m * n * k)                            \
+             (order * 256 + ta) * 256 + tb, m, n, k, per * m * n * k, 1)                         \
     MATRICES(cblas_##p##syrk,                                                                    \
              (int order, int uplo, int t, int n, int k, scalar alpha, const kind *a, int lda,    \
               scalar beta, kind *c, int ldc),                                                    \
              (order, uplo, t, n, k, alpha, a, lda, beta, c, ldc),                                \
-             (order * 256 + uplo) * 256 + t, n, k, 0, per / 2 * n * n * k)                       \
+             (order * 256 + uplo) * 256 + t, n, k, 0, per / 2 * n * n * k, 1)                    \
     VECTORS(cblas_##p##gemv,                                                                     \
             (int order, int t, int m, int n, scalar alpha, const kind *a, int lda,               \
              const kind *x, int incx, scalar beta, kind *y, int incy),                           \
@@ -155,6 +156,11 @@ static uint64_t key_of(const char *name, int letters, int a, int b, int c)
 #define C_DOT(p, kind)                                                                           \
     DOT(kind, cblas_##p##dot, (int n, const kind *x, int incx, const kind *y, int incy),         \
         (n, x, incx, y, incy), n)
+
+/* Of complex vectors, whose results have an address. */
+#define C_COMPLEX_DOT(name)                                                                      \
+    VECTORS(name, (int n, const void *x, int incx, const void *y, int incy, void *result),       \
+            (n, x, incx, y, incy, result), 0, n, 0, COMPLEX * n)
 
 FORTRAN(s, float, REAL)
 FORTRAN(d, double, REAL)
@@ -168,3 +174,7 @@ C(c, void, const void *, COMPLEX)
 C(z, void, const void *, COMPLEX)
 C_DOT(s, float)
 C_DOT(d, double)
+C_COMPLEX_DOT(cblas_cdotu_sub)
+C_COMPLEX_DOT(cblas_cdotc_sub)
+C_COMPLEX_DOT(cblas_zdotu_sub)
+C_COMPLEX_DOT(cblas_zdotc_sub)

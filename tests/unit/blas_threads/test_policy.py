@@ -86,6 +86,12 @@ def held_up(threads: int) -> float:
     return 0.001 if threads == 1 else 0.02
 
 
+def is_kept(threads: list[int], count: int) -> bool:
+    """Return whether all calls had a number of threads, but for one of 64, which has half of it."""
+    below = [each for each in threads if each != count]
+    return len(below) <= len(threads) // 64 + 1 and set(below) <= {count // 2}
+
+
 def test_counts_rise_while_they_pay(program: Callable[[int], Program]) -> None:
     # The first call of a count wakes its threads, and is not judged.
     rising = [1] * 4 + [2] * 5 + [4] * 5 + [8] * 5
@@ -103,7 +109,7 @@ def test_a_count_that_does_not_pay_is_left_and_tried_more_and_more_seldom(
     threads = machine.calls(20_000, useless)
     # A trial ends when it has lost the time of two calls.
     begins = [n for n in range(1, len(threads)) if threads[n - 1 : n + 1] == [1, 2]]
-    assert 5 <= len(begins) <= 25 and threads.count(2) == 6 * len(begins)
+    assert 5 <= len(begins) <= 25 and 5 * len(begins) <= threads.count(2) <= 6 * len(begins)
     gaps = [after - before for before, after in itertools.pairwise(begins)]
     assert gaps[0] < gaps[1] < gaps[2]
 
@@ -116,14 +122,14 @@ def test_threads_that_have_to_wake_are_kept(
     machine = program(2)
     machine.calls(4, ideal)
     assert machine.call(lambda threads: ideal(threads) + waking) == 2
-    assert machine.calls(5000, ideal) == [2] * 5000
+    assert is_kept(machine.calls(5000, ideal), 2)
 
 
 def test_a_slow_call_is_forgiven_where_the_count_gains(program: Callable[[int], Program]) -> None:
     machine = program(2)
     machine.calls(100, ideal)
     assert machine.call(lambda threads: 0.0025) == 2
-    assert machine.calls(100, ideal) == [2] * 100
+    assert is_kept(machine.calls(100, ideal), 2)
 
 
 @pytest.mark.parametrize("share", [1.0, 1.1, 1.5, 10.0, 20.0])
@@ -148,6 +154,41 @@ def test_on_a_busy_machine_all_sizes_run_on_one_thread(program: Callable[[int], 
         assert machine.calls(5, ideal, key) == [1, 1, 1, 1, 2]
     assert machine.call(held_up, 1) == 2
     assert machine.calls(5, ideal, 2) == [1] * 5
+
+
+def test_with_one_other_program_all_processors_but_half_are_not_left(
+    program: Callable[[int], Program],
+) -> None:
+    """On all 16 a call waits for a time slice; on 8 it does not."""
+    machine = program(16)
+    threads = machine.calls(50_000, lambda threads: ideal(threads) + 0.003 * (threads == 16))
+    assert threads[1000:].count(8) > 0.8 * len(threads[1000:])
+    machine.policy.set_free(0)
+    assert machine.call(held_up, 2) == 1
+
+
+def test_a_count_below_that_was_learnt_on_a_busy_machine_is_measured_again(
+    program: Callable[[int], Program],
+) -> None:
+    machine = program(2)
+    machine.calls(4, lambda threads: 0.003)
+    # On two threads it is slower than on one that has its processor for itself.
+    threads = machine.calls(5000, useless)
+    assert threads[:60].count(2) > 50
+    assert threads[-1000:].count(1) > 900
+
+
+def test_no_wait_gets_so_small_that_the_processor_flags_it(
+    program: Callable[[int], Program],
+) -> None:
+    libm = ctypes.CDLL("libm.so.6")
+    underflow = 0x10  # FE_UNDERFLOW of x86, fenv.h
+    machine = program(2)
+    machine.calls(100, ideal)
+    machine.call(held_up)
+    libm.feclearexcept(underflow)
+    machine.calls(20_000, ideal)
+    assert not libm.fetestexcept(underflow)
 
 
 def test_no_trial_before_the_machine_is_free(program: Callable[[int], Program]) -> None:
@@ -176,8 +217,18 @@ def test_one_call_that_lost_its_processor_changes_little(program: Callable[[int]
     assert after[0] == 1 and after.count(2) > 1000
 
 
-def test_two_sizes_of_one_place_in_the_table(program: Callable[[int], Program]) -> None:
+def test_sizes_of_one_place_in_the_table_do_not_forget_each_other(
+    program: Callable[[int], Program],
+) -> None:
     machine = program(2)
-    # More sizes than the table has places: each starts anew, none is wrong.
+    place = [key for key in range(1, 20_000) if key * 0x9E3779B97F4A7C15 % 2**64 >> 54 == 7]
+    for _ in range(10):
+        last = [machine.call(ideal, key) for key in place[:8]]
+    assert last == [2] * 8
+
+
+def test_more_sizes_than_the_table_has_places(program: Callable[[int], Program]) -> None:
+    machine = program(2)
+    # Each starts anew, none is wrong.
     for key in range(5000):
         assert machine.call(ideal, key + 1) == 1
