@@ -8,6 +8,7 @@ both cases, so a cache that looks at the graph alone takes the graph of the othe
 2.7 too.
 """
 
+import functools
 import json
 import os
 import sys
@@ -42,6 +43,30 @@ class Times(gof.Op):
         return hash(type(self))
 
 
+class Model:
+    """What an operation calls, and a program changes after it has compiled the function."""
+
+    factor = 1.0
+
+    def times(self, x):
+        """Multiply."""
+        return x * self.factor
+
+
+class Calls(gof.Op):
+    """Call a method of an object."""
+
+    itypes, otypes, __props__ = [tensor.dvector], [tensor.dvector], ("method",)
+
+    def __init__(self, method):
+        self.method = method
+
+    def perform(self, node, inputs, outputs):
+        """Compute."""
+        outputs[0][0] = self.method(inputs[0])
+
+
+MODEL = Model()
 OF_MODULE = NUMBER if KIND == "module" else 1.0
 X = tensor.dvector("x")
 
@@ -60,6 +85,10 @@ def output():
     """Return the symbolic result."""
     if KIND == "closure":
         return of_closure(NUMBER)(X)
+    if KIND == "object":
+        return Calls(MODEL.times)(X)
+    if KIND == "partial":
+        return Calls(functools.partial(numpy.multiply, NUMBER))(X)
     if KIND == "class":
         Times.factor = NUMBER
     times = Times()
@@ -91,6 +120,7 @@ def output():
 def main():
     """Print the values and the operations of the graph."""
     function = theano.function([X], output())
+    MODEL.factor = NUMBER
     found = sys.modules["theano_stacks_cache"].found if "theano_stacks_cache" in sys.modules else {}
     message = {
         "values": numpy.asarray(function(numpy.arange(3.0))).tolist(),

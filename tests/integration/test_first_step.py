@@ -182,7 +182,11 @@ def test_random_scans_compute_what_they_do_without_the_accelerator(
 
 @pytest.mark.parametrize("framework", FRAMEWORKS)
 @pytest.mark.parametrize(
-    "kind", ["module", "closure", "class", "attribute", "file", "optimisation", "patch"]
+    "kind",
+    [
+        *("module", "closure", "class", "attribute", "object", "partial"),
+        *("file", "optimisation", "patch"),
+    ],
 )
 def test_stored_graph_of_another_value_is_not_taken(
     prefix: Prefix, tmp_path: Path, framework: str, kind: str

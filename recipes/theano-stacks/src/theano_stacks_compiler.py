@@ -3,15 +3,17 @@
 - A module that another environment compiled from the same inputs is taken (theano_stacks_sharing).
 - The headers that every module begins with are compiled once (theano_stacks_headers).
 - Modules carry no debug information, unless gcc.cxxflags has -g.
-- One compiler per processor runs at once: when a function is linked, its missing modules start to
-  compile in the background, and Theano waits for each where it would have compiled it.
+- One compiler per processor runs at once, at most eight: when a function is linked, its missing
+  modules start to compile in the background, and Theano waits for each where it would have
+  compiled it.
 """
 
 from __future__ import print_function
 
-import atexit
 import itertools
+import logging
 import multiprocessing.pool
+import multiprocessing.util
 import os
 import shutil
 import sys
@@ -30,14 +32,18 @@ from theano_stacks_sharing import SHARED
 FOREVER = 10**6
 COMPILE = cmodule.GCC_compiler.compile_str
 MAKE_ALL = vm.VM_Linker.make_all
+# Compilers at once: Theano writes no more sources meanwhile, and each takes 70 MB of a container.
+MOST = 8
 THREAD = threading.local()
+LOGGER = logging.getLogger("theano.stacks_compiler")
 
 
-def _cores():
+def _compilers():
     try:
-        return len(os.sched_getaffinity(0))
+        cores = len(os.sched_getaffinity(0))
     except AttributeError:
-        return multiprocessing.cpu_count()
+        cores = multiprocessing.cpu_count()
+    return min(cores, MOST)
 
 
 class Background(object):
@@ -52,21 +58,25 @@ class Background(object):
     def begin(self, arguments):
         """Start to compile a module; `arguments` are compile_str's without the location."""
         key = SHARED.key(arguments)
-        if self.process != os.getpid():
+        if self.process != os.getpid() or not os.path.isdir(self.folder):
             self._start()
         if arguments not in self.jobs:
-            location = os.path.join(self.folder, str(len(os.listdir(self.folder))))
-            os.mkdir(location)
+            location = tempfile.mkdtemp(dir=self.folder)
             faster = _faster(arguments, key)
             job = self.pool.apply_async(_compile_in, (location, faster, key))
             self.jobs[arguments] = job, faster
 
     def _start(self):
         """Start the threads; a forked process has none of its parent's."""
-        self.process, self.jobs = os.getpid(), {}
-        self.folder = tempfile.mkdtemp(prefix="theano-stacks-")
-        self.pool = multiprocessing.pool.ThreadPool(_cores(), setattr, (THREAD, "silent", True))
-        atexit.register(_end, self.pool, self.folder, self.process)
+        self.folder, self.jobs = tempfile.mkdtemp(prefix="theano-stacks-"), {}
+        if self.process != os.getpid():
+            self.pool = multiprocessing.pool.ThreadPool(
+                _compilers(), setattr, (THREAD, "silent", True)
+            )
+            self.process = os.getpid()
+        # Not atexit, which the workers of multiprocessing do not reach.
+        ending = (self.pool, self.folder, self.process)
+        multiprocessing.util.Finalize(None, _end, ending, exitpriority=0)
 
     def take(self, arguments, location, key):
         """Move a module's files to `location`; False where it was not begun, or failed."""
@@ -198,8 +208,12 @@ def _begin_all(function_graph, returned_variables):
         except Exception:  # noqa: S112 - Theano compiles it later, and reports the error
             continue
     # Theano itself compiles a single one at once.
-    for arguments in missing if len(missing) > 1 else ():
-        BACKGROUND.begin(arguments)
+    try:
+        for arguments in missing if len(missing) > 1 else ():
+            BACKGROUND.begin(arguments)
+    except Exception:
+        # No space, or no more threads: Theano compiles the others one by one.
+        LOGGER.info("not compiled in the background", exc_info=True)
 
 
 def _kind(variable, inputs):

@@ -1,5 +1,9 @@
-"""Theano's graphs as plain data: to hash them, and to store and restore them."""
+"""Theano's graphs as plain data: to hash them, and to store and restore them.
 
+Only graphs of Theano's own operations and plain values have a hash (theano_stacks_code).
+"""
+
+import hashlib
 import types
 
 import numpy
@@ -9,8 +13,14 @@ from theano.misc.ordered_set import OrderedSet
 from theano.scalar.basic import Composite
 from theano.scan_module.scan_op import Scan
 
-import theano_stacks_code as code
-from theano_stacks_code import PLAIN, UnknownError
+from theano_stacks_code import (
+    PLAIN,
+    UnknownError,
+    has_own_state,
+    is_function_of_program,
+    is_of_program,
+    name_of,
+)
 
 try:
     from theano.misc.frozendict import frozendict
@@ -24,23 +34,44 @@ OWN = frozenset(
     + ("_cmodule_key", "_hash_inner_graph", "_hashval", "_optimizer_idx", "__epydoc_asRoutine")
     + ("mode_instance", "prepare_node_called", "mitmots_preallocated")
 )
-# Those that Theano gives to the ops of a program, too.
-GIVEN = frozenset(("_cmodule_key", "_hashval", "_optimizer_idx", "prepare_node_called"))
+# The most bytes of constants in a graph that is stored: pickle needs four times as much memory.
+MOST = 10 * 10**6
 NAMED = (types.BuiltinFunctionType, numpy.ufunc, type(str.join))
 # Ops with an inner graph, which they hold as inputs and outputs.
 WITH_GRAPH = (Scan, Composite)
 
 
-class Description(code.CodeDescription):
-    """A hash of values, the same in every process; `modules` are those that they come from."""
+class Sizes(object):
+    """The bytes of a graph's constants."""
 
     def __init__(self):
-        super(Description, self).__init__()
+        self.left = MOST
+
+    def add(self, constant):
+        """Count a constant; raises UnknownError if all together are too large."""
+        self.left -= getattr(constant.data, "nbytes", 0)
+        if self.left < 0:
+            raise UnknownError("more than %d bytes of constants" % MOST)
+
+
+class Description(object):
+    """A hash of values, the same in every process."""
+
+    def __init__(self):
+        self.hash = hashlib.sha256()
+        self.known = {}
         self.within = []
         self.types = {}
+        self.sizes = Sizes()
+
+    def add(self, *words):
+        """Add numbers and text."""
+        self.hash.update((repr(words) + "\n").encode("utf-8"))
 
     def value(self, value):
         """Add any value; raises UnknownError where its content cannot be hashed."""
+        if is_of_program(type(value).__module__):
+            raise UnknownError("%s is a program's" % type(value))
         if isinstance(value, PLAIN):
             self.add(type(value).__name__, value)
         elif isinstance(value, (numpy.ndarray, numpy.generic)):
@@ -56,11 +87,13 @@ class Description(code.CodeDescription):
         elif isinstance(value, (set, frozenset)):
             self.unordered(list(value))
         elif isinstance(value, type):
-            self.of_class(value)
+            self.add("named", *name_of(value))
         elif isinstance(value, types.FunctionType):
             self.function(value)
         elif isinstance(value, NAMED):
-            self.by_name(value)
+            if not isinstance(getattr(value, "__self__", None), (type(None), types.ModuleType)):
+                raise UnknownError("a method of a %s" % type(value.__self__))
+            self.add("named", *name_of(value))
         elif isinstance(value, types.MethodType):
             self.value(value.__func__)
             self.value(value.__self__)
@@ -77,18 +110,41 @@ class Description(code.CodeDescription):
         self.add("array", array.dtype.str, array.shape, array.strides)
         self.hash.update(numpy.ascontiguousarray(array).tobytes())
 
+    def function(self, function):
+        """Add a function of Theano's; what it takes from around it belongs to it."""
+        if id(function) in self.known:
+            self.add("known", self.known[id(function)])
+            return
+        self.known[id(function)] = len(self.known)
+        if is_function_of_program(function):
+            raise UnknownError("%s is a program's" % function)
+        self.add("named", *name_of(function))
+        self.add("code", function.__code__.co_code)
+        for cell in function.__closure__ or ():
+            # ValueError where a variable has no value yet.
+            self.value(cell.cell_contents)
+
+    def unordered(self, items):
+        """Add values whose order does not count."""
+        hashes = []
+        for item in items:
+            part = self.part()
+            part.known = dict(self.known)
+            part.value(item)
+            hashes.append(part.hash.hexdigest())
+        self.add("unordered", sorted(hashes))
+
     def _object(self, value):
         if id(value) in self.within:
             self.add("again", self.within.index(id(value)))
             return
-        if not hasattr(value, "__dict__") or isinstance(value, types.ModuleType):
+        if not hasattr(value, "__dict__") or not has_own_state(value):
             raise UnknownError("a %s" % type(value))
         self.within.append(id(value))
         self.value(type(value))
         state = {name: each for name, each in value.__dict__.items() if name != "__doc__"}
         if isinstance(value, (op.PureOp, opt.Optimizer)):
-            left_out = GIVEN if code.is_of_program(type(value).__module__) else OWN
-            state = {name: each for name, each in state.items() if name not in left_out}
+            state = {name: each for name, each in state.items() if name not in OWN}
         if isinstance(value, WITH_GRAPH):
             inputs, outputs = state.pop("inputs"), state.pop("outputs")
             state.pop("inputs_type", None)
@@ -96,6 +152,7 @@ class Description(code.CodeDescription):
             self.graph(inputs, outputs)
         if isinstance(value, Scan):
             state["info"] = {k: v for k, v in value.info.items() if k != "profile"}
+            state["profile"] = _profile(value)
         self.unordered([list(pair) for pair in state.items()])
         self.within.pop()
 
@@ -115,6 +172,7 @@ class Description(code.CodeDescription):
 
     def constant(self, constant):
         """Add a constant's type and data."""
+        self.sizes.add(constant)
         self.type(constant.type)
         self.value(constant.data)
 
@@ -132,7 +190,7 @@ class Description(code.CodeDescription):
             if not varying.isdisjoint(node.inputs):
                 varying.update(node.outputs)
             elif is_outside:
-                # The optimiser computes it, and the result may be another one in the next start.
+                # The optimiser reads it from a file, which may have changed by the next start.
                 raise UnknownError("a constant that %s computes" % node.op)
             self.add("node", number, [self._place(each, places) for each in node.inputs])
             for each in node.outputs:
@@ -141,12 +199,9 @@ class Description(code.CodeDescription):
         self.add("outputs", [self._place(each, places) for each in outputs])
 
     def _op(self, value):
-        """Add an op; return whether it is a program's, or reads files."""
-        before, self.of_program = self.of_program, False
+        """Add an op; return whether it reads files."""
         self.value(value)
-        is_outside = self.of_program or type(value).__module__ == "theano.tensor.io"
-        self.of_program = before or is_outside
-        return is_outside
+        return type(value).__module__ == "theano.tensor.io"
 
     def _place(self, variable, places):
         if variable not in places:
@@ -180,10 +235,11 @@ class _Types(object):
 def packed(inputs, outputs):
     """Return a graph as flat lists, which pickle can write however deep the graph is.
 
-    Inputs stand as their numbers. Raises UnknownError for an input that is not listed.
+    Inputs stand as their numbers. Raises UnknownError for an input that is not listed, and for
+    constants that are too large.
     """
     places = {each: place for place, each in enumerate(inputs)}
-    ops, known, nodes, types_of = [], {}, [], _Types(inputs)
+    ops, known, nodes, types_of, sizes = [], {}, [], _Types(inputs), Sizes()
 
     def place_of(variable):
         if variable not in places:
@@ -191,6 +247,7 @@ def packed(inputs, outputs):
                 raise UnknownError("an input that is not listed: %s" % variable)
             places[variable] = len(places)
             of_type = types_of.place_of(variable.type)
+            sizes.add(variable)
             nodes.append((type(variable), of_type, variable.data, variable.name))
         return places[variable]
 
@@ -224,14 +281,17 @@ def unpacked(inputs, content):
     return [variables[place] for place in outputs]
 
 
+def _profile(scan):
+    """Return a scan's setting: statistics belong to their process, the next one begins its own."""
+    return True if isinstance(scan.profile, ProfileStats) else scan.profile
+
+
 def _packed_op(value):
     if not isinstance(value, Scan):
         return value, None, None
     left_out = ("fn", "profile", "_cmodule_key")
     state = {name: each for name, each in value.__dict__.items() if name not in left_out}
-    profile = value.profile
-    # Statistics belong to their process; the next one begins its own.
-    state["profile"] = True if isinstance(profile, ProfileStats) else profile
+    state["profile"] = _profile(value)
     state["info"] = type(value.info)(value.info, profile=state["profile"])
     inputs, outputs = state.pop("inputs"), state.pop("outputs")
     types_and_names = [(each.type, each.name) for each in inputs]

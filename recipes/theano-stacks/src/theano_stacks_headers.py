@@ -68,6 +68,9 @@ class Headers(object):
                 file.write(TEXT)
             with open(os.devnull, "w") as null:
                 subprocess.check_call(command, stdout=null, stderr=null)
+            # After a power failure a file that was renamed may be cut off, and g++ then crashes.
+            with open(part + ".gch", "rb") as file:
+                os.fsync(file.fileno())
             os.rename(part + ".h", path)
             os.rename(part + ".gch", path + ".gch")
         except (OSError, IOError, subprocess.CalledProcessError):

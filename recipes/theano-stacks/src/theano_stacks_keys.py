@@ -44,7 +44,7 @@ def key_of(maker):
     description.add(INSTALLED.digest(), _processor.text, _numeric(os.environ))
     description.value(_settings())
     _add_accelerator(description)
-    _add_patches(description)
+    _refuse_patches()
     REGISTERED.describe(description)
     description.value(mode.provided_optimizer)
     description.graph(fgraph.inputs, fgraph.outputs)
@@ -53,31 +53,24 @@ def key_of(maker):
         description.value(type(feature))
         if isinstance(feature, function_module.Supervisor):
             description.add([fgraph.inputs.index(each) for each in feature.protected])
-    for name in sorted(description.modules):
-        description.add(name, FILES.of(name))
     return description.hash.hexdigest()
 
 
 class Files(object):
-    """The hashes of the modules that a graph depends on."""
+    """The hashes of the accelerator's modules."""
 
     def __init__(self):
         self.known = {}
 
     def of(self, name):
-        """Return the hash of a module's file; raises UnknownError where it has none."""
+        """Return the hash of a module's file."""
         if name not in self.known:
             self.known[name] = _hash_of_module(name)
         return self.known[name]
 
 
 def _hash_of_module(name):
-    if name.split(".")[0] in code.VERSIONED + code.BUILT_IN:
-        # See Installed.
-        return ""
-    path = getattr(sys.modules.get(name), "__file__", None)
-    if path is None:
-        raise UnknownError("the module %s has no file" % name)
+    path = sys.modules[name].__file__
     if path.endswith((".pyc", ".pyo")):
         path = path[:-1]
     with open(path, "rb") as file:
@@ -172,15 +165,14 @@ def _add_accelerator(description):
             description.add(name, FILES.of("theano_stacks_" + name))
 
 
-def _add_patches(description):
-    """Add what a program has put in the place of Theano's functions and methods."""
+def _refuse_patches():
+    """Raise UnknownError if a program has put something in the place of Theano's functions."""
     for name, module in sorted(sys.modules.items()):
         if module is None or name.split(".")[0] != "theano":
             continue
         for where, function in _functions(name, module):
-            if code.is_of_program(function.__globals__.get("__name__")):
-                description.add("patch", name, where)
-                description.function(function)
+            if code.is_function_of_program(function):
+                raise UnknownError("%s.%s is a program's" % (name, where))
 
 
 def _functions(name, module):
@@ -203,14 +195,16 @@ class Registered(object):
         self.identities, self.known = None, None
 
     def describe(self, description):
-        """Add the optimisations, their tags and their order."""
+        """Add the optimisations, their tags and their order; UnknownError if one is a program's."""
         identities = list(_identities(modes.optdb))
         if identities != self.identities:
-            self.known = Description()
-            self.known.value(_content(modes.optdb, {}))
-            self.identities = identities
+            self.identities, self.known = identities, None
+            known = Description()
+            known.value(_content(modes.optdb, {}))
+            self.known = known
+        if self.known is None:
+            raise UnknownError("a registered optimisation is a program's")
         description.add(self.known.hash.hexdigest())
-        description.modules |= self.known.modules
 
 
 REGISTERED = Registered()

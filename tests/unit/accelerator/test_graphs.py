@@ -84,7 +84,9 @@ def graphs(load: Load, monkeypatch: pytest.MonkeyPatch) -> Any:
         theano_gof_op={"PureOp": Op},
     )
     # The classes above are Theano's.
-    monkeypatch.setattr(module.code, "VERSIONED", ("theano", __name__.split(".")[0]))
+    monkeypatch.setattr(module, "is_of_program", lambda name: False)
+    monkeypatch.setattr(module, "name_of", lambda value: (value.__module__, value.__name__))
+    monkeypatch.setattr(module, "has_own_state", lambda value: isinstance(value, (Op, Type)))
     return module
 
 
@@ -135,10 +137,22 @@ def test_values_that_cannot_be_hashed(graphs: Any, value: object) -> None:
         digest(graphs, value)
 
 
-def test_modules_of_values_are_listed(graphs: Any) -> None:
-    description = graphs.Description()
-    description.value([Op(1.0), digest])
-    assert description.modules == {__name__}
+def test_a_graph_with_large_constants_is_not_stored(graphs: Any) -> None:
+    class Data:
+        nbytes = graphs.MOST
+
+    class More(Data):
+        nbytes = graphs.MOST + 1
+
+    for data, is_stored in ((Data(), True), (More(), False)):
+        inputs, outputs = graph(data)
+        if is_stored:
+            graphs.packed(inputs, outputs)
+            graphs.Description().graph(inputs, outputs)
+        else:
+            for function in (graphs.packed, graphs.Description().graph):
+                with pytest.raises(graphs.UnknownError, match="bytes of constants"):
+                    function(inputs, outputs)
 
 
 def test_hash_of_a_graph(graphs: Any) -> None:
@@ -165,7 +179,7 @@ def test_restored_graph_equals_the_stored_one(graphs: Any) -> None:
     assert one.hash.hexdigest() == other.hash.hexdigest()
 
 
-def test_constant_of_a_programs_op_has_no_hash(
+def test_constant_that_is_read_from_a_file_has_no_hash(
     graphs: Any, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     """The optimiser would compute it once for all starts."""
