@@ -86,7 +86,11 @@ def graphs(load: Load, monkeypatch: pytest.MonkeyPatch) -> Any:
     # The classes above are Theano's.
     monkeypatch.setattr(module, "is_of_program", lambda name: False)
     monkeypatch.setattr(module, "name_of", lambda value: (value.__module__, value.__name__))
-    monkeypatch.setattr(module, "has_own_state", lambda value: isinstance(value, (Op, Type)))
+    monkeypatch.setattr(
+        module,
+        "has_own_state",
+        lambda value: isinstance(value, (Op, Type)) or hasattr(value, "nbytes"),
+    )
     return module
 
 
