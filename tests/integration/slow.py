@@ -90,6 +90,7 @@ TESTS = (
     "test_stack::test_a_conflict_*",
     "test_stack::test_other_tools_*",
     "test_stack::test_python_2?by-pip?",
+    "test_threads::*theano-0.8.2-mkl*",
     "test_verify_environments::test_a_built_environment_passes?[!t]*",
     "test_verify_environments::test_a_built_environment_passes?theano-0*",
     "test_verify_environments::test_a_built_environment_passes?theano-1.0.5-pip-default?",

@@ -91,6 +91,56 @@ def test_neither_a_forked_process_nor_its_parent_waits_for_ever(
     assert subprocess.check_output(command, env=environ, text=True, timeout=120) == "{0}\n"
 
 
+COMPLEX = """
+import numpy, os, signal, threading
+vector = numpy.ones(200000, complex)
+done = threading.Event()
+def call():
+    while not done.is_set():
+        numpy.vdot(vector, vector)
+thread = threading.Thread(target=call)
+thread.start()
+codes = set()
+for _ in range(100):
+    child = os.fork()
+    if not child:
+        signal.alarm(20)
+        os._exit(int(numpy.vdot(vector, vector) != len(vector)))
+    codes.add(os.waitpid(child, 0)[1])
+done.set()
+thread.join()
+print(codes)
+"""
+AFTER_LAPACK = """
+import numpy, os, signal
+matrix = numpy.eye(900) + 0.1
+numpy.linalg.solve(matrix, matrix)
+child = os.fork()
+if not child:
+    signal.alarm(20)
+    numpy.linalg.solve(matrix, matrix)
+    os._exit(int(matrix.dot(matrix).shape != (900, 900)))
+print(set([os.waitpid(child, 0)[1]]))
+"""
+
+
+@pytest.mark.parametrize(
+    ("framework", "flavour", "program"),
+    [
+        ("theano-1.0.5", "openblas", COMPLEX),
+        # NumPy 1.13 calls no BLAS when it is imported.
+        ("theano-0.8.2", "mkl", AFTER_LAPACK),
+    ],
+)
+def test_a_forked_process_ends_beside_other_routines(
+    prefix: Prefix, framework: str, flavour: str, program: str
+) -> None:
+    command = [prefix(framework, flavour) / "bin/python", "-c", program]
+    environ = {**os.environ, VARIABLES[flavour]: "2"}
+    output = subprocess.check_output(command, env=environ, text=True, timeout=120)
+    assert output in ("{0}\n", "set([0])\n")
+
+
 def test_it_can_be_switched_off(prefix: Prefix) -> None:
     place = prefix("theano-1.0.5", "openblas")
     found = driven(place, OPENBLAS_NUM_THREADS="1", THEANO_STACKS_THREADS="fixed")

@@ -52,8 +52,9 @@ def routines(kind: str, size: int) -> Iterator[tuple[str, Any, Any]]:
         yield "ger", get("ger")(1, x[:size], y[:size]), numpy.outer(x[:size], y[:size])
         yield "symv", get("symv")(1, symmetric, x[:size]), (symmetric * x[:size]).sum(1)
         yield "dot", get("dot")(x, y), (x * y).sum()
-        yield "cblas dot", numpy.dot(x, y), (x * y).sum()
     # NumPy calls these by their C names.
+    yield "cblas dot", numpy.dot(x, y), (x * y).sum()
+    yield "cblas vdot", numpy.vdot(x, y), (x.conj() * y).sum()
     yield "cblas gemm", numpy.dot(a, b), numpy.einsum("ij,jk->ik", a, b)
     yield "cblas syrk", numpy.dot(a, a.T), numpy.einsum("ij,kj->ik", a, a)
     yield "cblas gemv", numpy.dot(a, x[:size]), (a * x[:size]).sum(1)
