@@ -135,7 +135,7 @@ print(set([os.waitpid(child, 0)[1]]))
 def test_a_forked_process_ends_beside_other_routines(
     prefix: Prefix, framework: str, flavour: str, program: str
 ) -> None:
-    command = [prefix(framework, flavour) / "bin/python", "-c", program]
+    command = [str(prefix(framework, flavour) / "bin/python"), "-c", program]
     environ = {**os.environ, VARIABLES[flavour]: "2"}
     output = subprocess.check_output(command, env=environ, text=True, timeout=120)
     assert output in ("{0}\n", "set([0])\n")
