@@ -55,6 +55,12 @@ def invoke(*words: str) -> subprocess.CompletedProcess[str]:
     return subprocess.run(command, capture_output=True, text=True, check=False)
 
 
+def warnings_of(text: str) -> list[str]:
+    """Return the warnings but for one: the environments of these tests are not verified."""
+    lines = [line for line in text.splitlines() if line.startswith("warning")]
+    return [line for line in lines if "has not been verified" not in line]
+
+
 @pytest.mark.parametrize("framework", FRAMEWORKS)
 def test_python_started_by_its_path(framework: str, prefix: MakePrefix, home: Path) -> None:
     place = prefix(framework, "openblas")
@@ -95,7 +101,7 @@ def test_python_started_by_run(framework: str, prefix: MakePrefix, home: Path) -
     place = prefix(framework, "openblas")
     done = invoke("run", "-v", "openblas", "-f", framework, "--", "python", "-c", ASK)
     assert (done.returncode, done.stdout.strip()) == (0, expected(place))
-    assert "warning" not in done.stderr
+    assert not warnings_of(done.stderr)
 
 
 def test_run_exits_with_the_status_of_its_program(prefix: MakePrefix, home: Path) -> None:
@@ -111,7 +117,7 @@ def test_user_settings_are_merged(framework: str, prefix: MakePrefix, home: Path
     )
     done = invoke("run", "-v", "openblas", "-f", framework, "--", "python", "-c", ASK)
     assert done.stdout.strip().splitlines()[-1] == expected(place, "verbose", "-O2", "float32")
-    assert "warning" not in done.stderr
+    assert not warnings_of(done.stderr)
 
 
 @pytest.mark.parametrize(
@@ -137,7 +143,7 @@ def test_run_warns_of_settings_that_undo_the_variant(
     monkeypatch.setenv("THEANO_FLAGS", flags)
     done = invoke("run", "-v", "openblas", "--", "true")
     assert done.returncode == 0
-    [line] = [line for line in done.stderr.splitlines() if line.startswith("warning")]
+    [line] = warnings_of(done.stderr)
     assert warning in line and line.endswith("this is no longer openblas")
 
 

@@ -42,10 +42,9 @@ def check(context):
         return skipped(NAME, "no library was found")
     counts, variable = requested(serving)
     reason = "%s asks for %d" % (variable, counts[-1]) if variable else _usable(counts[0])
-    if context.is_baseline:
-        # A container's quota is set for the others only.
-        counts.append(machine.affine_cores())
-    if serving.threads is not None and serving.threads not in counts:
+    # The baseline's libraries are as pip installs them: they know no quota.
+    expects = serving.threads is not None and not context.is_baseline
+    if expects and serving.threads not in counts and not _is_of_few(serving, counts, variable):
         return failed(
             NAME,
             "the library uses %d where %s" % (serving.threads, reason),
@@ -105,18 +104,27 @@ def requested(serving):
     for variable in VARIABLES.get(serving.name, EVERY_VARIABLE):
         value = os.environ.get(variable, "").split(",")[0].strip()
         if value.isdigit() and int(value) > 0:
-            return [min(int(value), _most(serving)), int(value)], variable
-    counts = [min(machine.usable_cores(), _most(serving))]
-    if serving.name == "mkl":
-        # MKL does not count hyperthreads.
-        counts.append(min(machine.physical_cores() or counts[0], counts[0]))
-    return counts, None
+            count = int(value)
+            return [min(count, most) for most in _most(serving)] + [count], variable
+    return [min(machine.usable_cores(), most) for most in _most(serving)], None
 
 
 def _most(serving):
-    # OpenBLAS and MKL start at most as many threads as there are cores.
-    most = machine.affine_cores() if serving.name in ("openblas", "mkl") else 1 << 30
-    return min(most, library.most_threads(serving.path) or most)
+    """Return [the most threads that a library starts]; of MKL it may be one of two numbers."""
+    cores = machine.affine_cores()
+    if serving.name == "mkl":
+        # MKL does not count hyperthreads.
+        return [cores, min(machine.physical_cores() or cores, cores)]
+    if serving.name == "openblas":
+        return [min(cores, library.most_threads(serving.path) or cores)]
+    return [1 << 30]
+
+
+def _is_of_few(serving, counts, variable):
+    """Return whether an OpenBLAS may have been built for fewer threads, and does not say so."""
+    if serving.name != "openblas" or variable or library.most_threads(serving.path):
+        return False
+    return 1 < serving.threads < counts[0]
 
 
 def _usable(count):

@@ -10,7 +10,7 @@ from __future__ import absolute_import, division, print_function
 import json
 
 from verify.core.clock import monotonic
-from verify.program_times import peak
+from verify.theano_stacks_times import peak
 
 ROWS, COLUMNS = 200, 5
 SAMPLES, CALLS = 5, 1000

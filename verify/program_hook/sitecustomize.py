@@ -60,7 +60,7 @@ def _collect(framework, module):
 
 
 def _time(_, module):
-    _suite_module("program_times").watch(module, os.environ["THEANO_STACKS_TIMES"])
+    _suite_module("theano_stacks_times").watch(module, os.environ["THEANO_STACKS_TIMES"])
 
 
 def _suite_module(name):

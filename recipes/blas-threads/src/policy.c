@@ -86,6 +86,9 @@ static void change(struct size *size, int level)
 int policy_threads(uint64_t key, int most, double now)
 {
     struct size *size = find(key);
+    /* The program may have lowered the number since. */
+    if (size->level > level_of(most, most))
+        change(size, level_of(most, most));
     if (now < busy_until) {
         int threads = threads_of(size->level, most);
         return threads < most_if_busy ? threads : most_if_busy;

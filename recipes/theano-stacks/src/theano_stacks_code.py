@@ -24,6 +24,9 @@ class UnknownError(Exception):
 
 def is_of_program(name):
     """Return whether a module is neither Theano's, nor the accelerator's, nor Python's own."""
+    if name in ("__main__", "__mp_main__"):
+        # Under `python -m cProfile train.py` its file is cProfile's.
+        return True
     top = (name or "").split(".")[0]
     if top in VERSIONED or top.startswith("theano_stacks_"):
         return False
@@ -31,8 +34,9 @@ def is_of_program(name):
     if path is None:
         return name not in sys.builtin_module_names
     folder = os.path.dirname(os.path.abspath(path))
-    within = (folder + os.sep).startswith(LIBRARY + os.sep)
-    return not within or any(part.endswith("-packages") for part in folder.split(os.sep))
+    if not (folder + os.sep).startswith(LIBRARY + os.sep):
+        return True
+    return any(part.endswith("-packages") for part in folder[len(LIBRARY) :].split(os.sep))
 
 
 def is_function_of_program(function):

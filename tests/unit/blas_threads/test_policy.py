@@ -178,6 +178,16 @@ def test_a_count_below_that_was_learnt_on_a_busy_machine_is_measured_again(
     assert threads[-1000:].count(1) > 900
 
 
+def test_a_number_that_the_program_has_lowered_is_judged_too(
+    program: Callable[[int], Program],
+) -> None:
+    machine = program(8)
+    assert machine.calls(100, ideal)[-1] == 8
+    machine.most = 2
+    threads = machine.calls(2000, lambda threads: 0.001 if threads == 1 else 0.004)
+    assert threads.count(1) > 1800
+
+
 def test_no_wait_gets_so_small_that_the_processor_flags_it(
     program: Callable[[int], Program],
 ) -> None:

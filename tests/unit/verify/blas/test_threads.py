@@ -135,8 +135,8 @@ def test_without_a_library_there_is_nothing_to_check() -> None:
         ("openblas", {"OPENBLAS_NUM_THREADS": "9"}, ([4, 9], "OPENBLAS_NUM_THREADS")),
         ("blis", {"OMP_NUM_THREADS": "9,1"}, ([9, 9], "OMP_NUM_THREADS")),
         ("openblas", {"OPENBLAS_NUM_THREADS": "x", "OMP_NUM_THREADS": "0"}, ([4], None)),
-        ("mkl", {}, ([4, 4], None)),
-        ("mkl", {"MKL_NUM_THREADS": "9"}, ([4, 9], "MKL_NUM_THREADS")),
+        ("mkl", {}, ([4, 2], None)),
+        ("mkl", {"MKL_NUM_THREADS": "9"}, ([4, 2, 9], "MKL_NUM_THREADS")),
     ],
 )
 def test_requested_numbers(
@@ -147,6 +147,7 @@ def test_requested_numbers(
 ) -> None:
     for variable, value in variables.items():
         monkeypatch.setenv(variable, value)
+    monkeypatch.setattr(threads.machine, "physical_cores", lambda: 2)
     serving = library.Library(name, "1", None, None, "/lib/x.so")
     assert threads.requested(serving) == requested
 
@@ -161,6 +162,15 @@ def test_a_library_that_was_built_for_fewer_threads_than_there_are_processors(
     )  # fmt: skip
     monkeypatch.setenv("OPENBLAS_NUM_THREADS", "4")
     assert check(monkeypatch, 2).status == "pass"
+
+
+def test_an_old_openblas_does_not_say_for_how_many_it_was_built(
+    monkeypatch: pytest.MonkeyPatch,
+) -> None:
+    assert check(monkeypatch, 2).status == "pass"
+    assert check(monkeypatch, 1).status == "fail"
+    monkeypatch.setattr(threads.library, "most_threads", lambda path: 64)
+    assert check(monkeypatch, 2).status == "fail"
 
 
 def test_more_threads_than_a_quota_allows_fail_but_for_the_baseline(

@@ -43,6 +43,18 @@ def test_the_same_flag_fails_an_environment_whose_own_settings_are_in_force(
     assert check.fix == "remove optimizer=merge from THEANO_FLAGS"
 
 
+def test_a_linker_that_the_framework_takes_without_a_compiler_is_no_fault_of_its_own(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setenv("THEANORC", str(tmp_path / "none"))
+    slow = context(
+        user_flags="cxx=", expectation={"variant": "v", "framework": "f", "flags": {"cxx": "g++"}}
+    )
+    slow.framework.flag = {"linker": "py", "cxx": ""}.get
+    check = settings.check(slow)
+    assert check.detail == "cxx is empty, not g++ (THEANO_FLAGS)"
+
+
 def test_a_setting_of_a_configuration_file_is_removed_from_there(
     tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
