@@ -2,8 +2,8 @@
 
 FunctionMaker's constructor optimises a graph, and its method `create` makes and loads the C code
 (theano/compile/function_module.py; compile/function/types.py or compile/maker.py in its
-descendants). By this module's name the accelerator knows that what it puts in their place changes no
-graph (theano_stacks_code.py).
+descendants). By this module's name the accelerator knows that what it puts in their place changes
+no graph (theano_stacks_code.py).
 """
 
 from __future__ import absolute_import, division, print_function
