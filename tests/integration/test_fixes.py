@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import os
+import shutil
 from collections.abc import Callable, Sequence
 from pathlib import Path
 
@@ -104,15 +105,18 @@ def test_of_the_accelerator(prefix: Prefix, home: Path) -> None:
 
 
 def test_of_a_compiled_module_that_is_cut_off(prefix: Prefix, linkable: Path, home: Path) -> None:
-    folder = home / ".theano/compiledir_here/tmp a module"
+    base = prefix("theano-1.0.5", "pip-default")
+    compile_folder = base / "var/compiledir/compiledir_here"
+    folder = compile_folder / "tmp a module"
     folder.mkdir(parents=True)
     whole = compiled(prefix("theano-1.0.5", "openblas"), folder, "m1.so", "int one;")
     os.truncate(whole, whole.stat().st_size - 1)
     other = compiled(prefix("theano-1.0.5", "openblas"), home, "m2.so", "int two;")
-    (home / ".theano/compiledir_here/tmp2").mkdir()
-    other = other.rename(home / ".theano/compiledir_here/tmp2/m2.so")
+    (compile_folder / "tmp2").mkdir()
+    other = other.rename(compile_folder / "tmp2/m2.so")
     apply_fixes(linkable, ("compile folder",), home, None)
     assert not folder.exists() and other.exists()
+    shutil.rmtree(compile_folder)
 
 
 def test_of_a_flag_that_pytensor_breaks_on(prefix: Prefix, home: Path) -> None:
