@@ -51,11 +51,13 @@ def check(context):
 def _folder_of(name):
     """Return the folder of packages that an imported module comes from, or None."""
     file = getattr(sys.modules.get(name), "__file__", None)
-    return os.path.dirname(os.path.dirname(os.path.realpath(file))) if file else None
+    return os.path.dirname(os.path.dirname(os.path.abspath(file))) if file else None
 
 
 def _is_below(path, folder):
-    return (path + os.sep).startswith(os.path.realpath(folder) + os.sep)
+    # A conda client may make links to its own folder of packages.
+    pairs = [(each(path), each(folder)) for each in (os.path.abspath, os.path.realpath)]
+    return any((inner + os.sep).startswith(outer + os.sep) for inner, outer in pairs)
 
 
 def _fix(expectation, folder):
@@ -64,7 +66,7 @@ def _fix(expectation, folder):
     user_folder = getattr(site, "getusersitepackages", lambda: None)()
     if user_folder and _is_below(folder, user_folder):
         return "leave out the packages of your home, as `run` does:\nexport PYTHONNOUSERSITE=1"
-    return variables.without("PYTHONPATH", folder) or repair.fix(expectation)
+    return variables.without("PYTHONPATH", os.path.realpath(folder)) or repair.fix(expectation)
 
 
 def _packages(context):

@@ -3,6 +3,7 @@ from __future__ import annotations
 import importlib
 import sys
 from collections.abc import Callable
+from pathlib import Path
 from types import ModuleType
 from typing import Any
 
@@ -57,6 +58,17 @@ class Stub(ModuleType):
             raise AttributeError(name)
         setattr(self, name, type(name, (), {}))
         return getattr(self, name)
+
+
+@pytest.fixture
+def patch(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Callable[[], None]:
+    """Give a function that a program's module has."""
+    program = ModuleType("program_of_a_user")
+    program.__file__ = str(tmp_path / "program.py")
+    monkeypatch.setitem(sys.modules, program.__name__, program)
+    exec("def patch(): pass", vars(program))
+    function: Callable[[], None] = program.patch
+    return function
 
 
 @pytest.fixture

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import functools
 import sys
+from collections.abc import Callable
 from pathlib import Path
 from types import ModuleType
 from typing import Any
@@ -106,14 +107,9 @@ def test_what_is_python_s_own_has_one(graphs: Any, value: object) -> None:
 
 
 def test_a_function_belongs_to_the_module_it_was_written_in(
-    graphs: Any, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+    graphs: Any, patch: Callable[[], None]
 ) -> None:
     """`functools.wraps` gives a program's function the name of Theano's."""
-    program = ModuleType("program_of_a_user")
-    program.__file__ = str(tmp_path / "program.py")
-    monkeypatch.setitem(sys.modules, program.__name__, program)
-    exec("def patch(): pass", vars(program))
-    patch = program.patch
     patch.__module__ = "theano.tensor"
     with pytest.raises(graphs.UnknownError, match="is a program's"):
         graphs.Description().value(patch)

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import sys
+from collections.abc import Callable
 from pathlib import Path
 from types import ModuleType
 from typing import Any
@@ -104,15 +105,11 @@ def test_registered_optimisations_count_with_their_order_and_content(
 
 
 def test_no_graph_is_kept_where_a_program_has_put_a_function_in_theanos_place(
-    keys: Any, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+    keys: Any, patch: Callable[[], None], monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    program = ModuleType("program_of_a_user")
-    program.__file__ = str(tmp_path / "program.py")
-    monkeypatch.setitem(sys.modules, program.__name__, program)
-    exec("def patch(): pass", vars(program))
     place = ModuleType("theano.place")
     monkeypatch.setitem(sys.modules, place.__name__, place)
     keys._refuse_patches()
-    place.function = program.patch  # type: ignore[attr-defined]
+    place.function = patch  # type: ignore[attr-defined]
     with pytest.raises(keys.UnknownError, match=r"place\.function is a program"):
         keys._refuse_patches()

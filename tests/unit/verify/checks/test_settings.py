@@ -21,26 +21,23 @@ def test_a_setting_without_a_source_needs_the_environment_repaired(
     assert check.fix == "./invoke build --variant v --framework f --repair"
 
 
-def test_a_flag_that_turns_compiled_code_off_fails_a_diagnosis(
-    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+@pytest.mark.parametrize("expectation", [None, {"flags": {"cxx": "g++"}}])
+@pytest.mark.parametrize(("flag", "value"), [("mode", "FAST_COMPILE"), ("optimizer", "merge")])
+def test_a_flag_that_turns_compiled_code_off_fails(
+    flag: str,
+    value: str,
+    expectation: dict[str, dict[str, str]] | None,
+    tmp_path: Path,
+    monkeypatch: pytest.MonkeyPatch,
 ) -> None:
+    """In a diagnosis, and in an environment whose own settings are in force."""
     monkeypatch.setenv("THEANORC", str(tmp_path / "none"))
-    slow = context(user_flags="mode=FAST_COMPILE")
-    slow.framework.flag = {"mode": "FAST_COMPILE", "cxx": "g++"}.get
+    slow = context(user_flags=f"{flag}={value}", expectation=expectation)
+    slow.framework.flag = {flag: value, "cxx": "g++"}.get
     check = settings.check(slow)
     assert check.status == "fail"
-    assert check.fix == "remove mode=FAST_COMPILE from THEANO_FLAGS"
-
-
-def test_the_same_flag_fails_an_environment_whose_own_settings_are_in_force(
-    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
-) -> None:
-    monkeypatch.setenv("THEANORC", str(tmp_path / "none"))
-    slow = context(user_flags="optimizer=merge", expectation={"flags": {"cxx": "g++"}})
-    slow.framework.flag = {"optimizer": "merge", "cxx": "g++"}.get
-    check = settings.check(slow)
-    assert check.detail == "optimizer=merge turns off compiled code or optimisation"
-    assert check.fix == "remove optimizer=merge from THEANO_FLAGS"
+    assert check.detail == f"{flag}={value} turns off compiled code or optimisation"
+    assert check.fix == f"remove {flag}={value} from THEANO_FLAGS"
 
 
 def test_a_linker_that_the_framework_takes_without_a_compiler_is_no_fault_of_its_own(

@@ -125,6 +125,19 @@ def test_a_framework_or_numpy_from_elsewhere_fails(
             assert check.status == "pass"
 
 
+def test_a_package_that_is_a_link_in_the_environment_is_of_it(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    (place := tmp_path / "environment/numpy").mkdir(parents=True)
+    (kept := tmp_path / "packages/numpy/__init__.py").parent.mkdir(parents=True)
+    kept.touch()
+    (place / "__init__.py").symlink_to(kept)
+    monkeypatch.setattr(versions.sys, "prefix", str(tmp_path / "environment"))
+    module = SimpleNamespace(__file__=str(place / "__init__.py"))
+    monkeypatch.setitem(sys.modules, "numpy", module)
+    assert versions.check(context(expectation=expectation())).status == "pass"
+
+
 def test_two_distributions_of_one_name_fail(tmp_path: Path) -> None:
     # As pip leaves them where it does not find the RECORD of the first.
     (tmp_path / "Some.Dist-1.10.dist-info").mkdir()
