@@ -64,7 +64,7 @@ def usage_of(context: ParserContext, *, takes_command: bool = False) -> str:
     """Return how a task's command line is made, in one line."""
     places, named = _places_and_named(context)
     words = ["./invoke", str(context.name), *(str(argument.name).upper() for argument in places)]
-    words += [_name(argument) for argument in named if argument.positional]
+    words += [_name(argument) for argument in named if _is_required(argument)]
     return " ".join([*words, *["[OPTIONS]"] * bool(named), *["[-- WORDS]"] * takes_command])
 
 
@@ -90,8 +90,13 @@ def _places_and_named(context: ParserContext) -> tuple[list[Argument], list[Argu
 
 
 def _is_place(argument: Argument) -> bool:
-    """Return whether an argument is given by its place; a variant is given by its option."""
-    return bool(argument.positional) and argument.name != "variant"
+    """Return whether an argument is shown as one that is given by its place."""
+    return _is_required(argument) and argument.name not in ("variant", "to")
+
+
+def _is_required(argument: Argument) -> bool:
+    # What may be repeated is positional too, for invoke, and may be left out.
+    return bool(argument.positional) and argument.kind is not list
 
 
 def _name(argument: Argument) -> str:
@@ -99,7 +104,8 @@ def _name(argument: Argument) -> str:
     name = str(argument.name).strip("_").replace("_", "-")
     if argument.kind is bool:
         return f"--[no-]{name}" if argument.default is True else f"--{name}"
-    return f"--{name} {'N' if argument.kind is int else 'TEXT'}"
+    value = {int: "N", list: "FILE ..."}.get(argument.kind, "TEXT")
+    return f"--{name} {value}"
 
 
 def _text(argument: Argument) -> str:

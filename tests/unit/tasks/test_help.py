@@ -112,6 +112,9 @@ def test_defaults_and_places_are_shown(texts: dict[str, str]) -> None:
     assert texts["worker"].startswith("Usage: ./invoke worker ADDRESS [OPTIONS] [-- WORDS]\n")
     assert "\n  --insecure-address " in texts["worker"]
     assert texts["shell"].startswith("Usage: ./invoke shell --variant TEXT [OPTIONS]\n")
+    assert texts["release"].startswith("Usage: ./invoke release --to TEXT [OPTIONS]\n")
+    assert texts["publish"].startswith("Usage: ./invoke publish [OPTIONS]\n")
+    assert "\n  --add FILE ... " in texts["publish"]
 
 
 def test_the_help_of_a_misspelt_task_names_the_nearest(capsys: pytest.CaptureFixture[str]) -> None:
