@@ -30,7 +30,7 @@ MARKED = ("images", "browser", "examples")
 # The marker of tests that are too long for every change, by tests/integration/slow.py.
 SLOW = "slow"
 PARTS = ("unit", "integration", *MARKED)
-# What the tests may know of the machine: what the README names, and nothing else.
+# What the tests may know of the machine, and nothing else.
 KEPT_VARIABLES = frozenset(
     [
         "PATH",

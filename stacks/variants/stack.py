@@ -46,7 +46,8 @@ pip: []
 # requirements: requirements.txt
 
 # Settings of the framework, environment variables and conda packages of your own.
-# flags: {{floatX: float32}}
+# floatX: float32
+# flags: {{on_unused_input: warn}}
 # environment: {{OMP_NUM_THREADS: "2"}}
 # packages: []
 """
