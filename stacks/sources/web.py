@@ -120,7 +120,10 @@ class Web:
             # Closed, not read: the body may have no end.
             response.close()
             location = response.headers["Location"]
-            address = redirect_target(url, address, location, trusted=self.trusts(location))
+            target = redirect_target(url, address, location, trusted=self.trusts(location))
+            if host_of(target) != host_of(address):
+                headers = {k: v for k, v in headers.items() if k != "Authorization"}
+            address = target
         raise FetchError(
             f"{public_url(url)}: redirected more than {MOST_REDIRECTS} times", fix=OTHER_SERVER
         )

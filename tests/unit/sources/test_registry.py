@@ -87,6 +87,22 @@ def test_the_password_of_docker_login_is_sent_for_the_token_alone(
     assert sent == [None, f"Basic {user}", "Bearer abc"]
 
 
+def test_the_password_does_not_follow_a_redirect_to_another_host(
+    site: Site, tmp_path: Path, docker_config: Path
+) -> None:
+    user = log_in(docker_config, site.url.removeprefix("http://"))
+    with serving() as other:
+        site.files[BLOB] = BODY
+        other.files["/token"] = b'{"token": "abc"}'
+        site.plans[BLOB] = [wants_token(f"{site.url}/token")]
+        site.plans[TOKEN] = [Answer(307, headers={"Location": "/moved"})]
+        site.plans["/moved"] = [Answer(307, headers={"Location": f"{other.url}/token"})]
+        assert fetch(site, tmp_path) == BODY
+    sent = [asked.headers.get("authorization") for asked in site.asked]
+    assert sent == [None, f"Basic {user}", f"Basic {user}", "Bearer abc"]
+    assert [asked.headers.get("authorization") for asked in other.asked] == [None]
+
+
 def test_a_registry_may_ask_for_the_password_itself(
     site: Site, tmp_path: Path, docker_config: Path
 ) -> None:
