@@ -18,6 +18,7 @@ from stacks.core import yamlfile
 from stacks.core.console import display_path
 from stacks.core.errors import FetchError, UsageError
 from stacks.core.models import Line, Strict
+from stacks.core.paths import expanded
 from stacks.core.process import CommandError, call
 from stacks.core.workspace import Workspace
 from stacks.sources.mirrors import public_url, valid_url
@@ -143,7 +144,7 @@ def place_at(address: str, where: str) -> Place:
     elif re.match(r"file:/", address):
         return Place(Path(url2pathname(urlsplit(address).path)).as_uri())
     elif not re.match(r"[A-Za-z][A-Za-z0-9+.-]*:", address):
-        return Place(Path(address).expanduser().absolute().as_uri())
+        return Place(expanded(address).absolute().as_uri())
     raise UsageError(
         f"{where} has an address that cannot be used",
         expected="a folder, file:, http://, https:// or oci://HOST/NAME",

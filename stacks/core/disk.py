@@ -17,6 +17,7 @@ from pathlib import Path
 from stacks.core.errors import StacksError
 from stacks.core.exchange import exchange
 from stacks.core.locking import acquire, acquire_folder
+from stacks.core.paths import expanded
 
 REPOSITORY = Path(__file__).resolve().parents[2]
 # Whether that is the package of the wheel, which holds the same files, and not a checkout.
@@ -47,7 +48,7 @@ def home_root() -> Path:
 
 def _folder_of_user(what: str, variable: str, parent_variable: str, parent: str) -> Path:
     if folder := os.environ.get(variable):
-        return Path(folder).expanduser().absolute()
+        return expanded(folder).absolute()
     base = os.environ.get(parent_variable) or os.path.expanduser(parent)  # noqa: PTH111
     if base.startswith("~"):
         raise DiskError(
@@ -186,9 +187,20 @@ def remove_leftover(folder: Path) -> bool:
 
 
 def write_atomically(target: Path, data: bytes | str) -> None:
-    """Write a file; other readers see the old bytes or the new ones, never a part."""
+    """Write a file; other readers see the old bytes or the new ones, never a part.
+
+    A device or a pipe is written to. Raises DiskError for a folder, which stays as it is.
+    """
+    content = data.encode() if isinstance(data, str) else data
+    with explain_disk_errors(target):
+        if target.is_dir():
+            if not target.is_symlink():
+                raise IsADirectoryError(errno.EISDIR, os.strerror(errno.EISDIR), str(target))
+        elif target.exists() and not target.is_file():
+            target.write_bytes(content)
+            return
     with replace_atomically(target) as path:
-        path.write_bytes(data.encode() if isinstance(data, str) else data)
+        path.write_bytes(content)
 
 
 @contextmanager

@@ -5,7 +5,6 @@ from __future__ import annotations
 import os
 import re
 import sys
-from pathlib import Path
 
 from stacks.channel import package
 from stacks.channel.offers import Offer
@@ -14,6 +13,7 @@ from stacks.channel.stages import UserTarball
 from stacks.channel.staging.amdlibm import EXPECTED
 from stacks.core.disk import sha256_of
 from stacks.core.errors import UsageError
+from stacks.core.paths import expanded
 from stacks.core.workspace import Workspace
 from stacks.core.yamlfile import load
 from stacks.environments.part import Part
@@ -34,7 +34,7 @@ def packages(workspace: Workspace, variant: Variant) -> dict[str, Part]:
     archive = os.environ.get(variable)
     if not archive:
         return {}
-    tarball = Path(archive).expanduser().absolute()
+    tarball = expanded(archive).absolute()
     if not tarball.is_file():
         raise UsageError(
             f"{variable}: {tarball}: no such file",

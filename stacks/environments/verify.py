@@ -22,6 +22,7 @@ from stacks.core.disk import (
     write_atomically,
 )
 from stacks.core.errors import UsageError, VerifyError
+from stacks.core.paths import expanded
 from stacks.core.process import run_attached
 from stacks.core.workspace import Workspace
 from stacks.environments import interpreter, settings
@@ -107,7 +108,7 @@ def verify_python(
     verify_variant. Raises UsageError if there is no such interpreter, VerifyError if a check failed
     or the device is missing.
     """
-    path = Path(python).expanduser()
+    path = expanded(python)
     if path.is_dir():
         raise UsageError(
             f"{python} is a folder",

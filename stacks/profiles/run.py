@@ -14,6 +14,7 @@ from typing import Any
 from stacks.core import jsonfile
 from stacks.core.disk import scratch, write_atomically
 from stacks.core.errors import StacksError, UsageError
+from stacks.core.paths import expanded, is_file
 from stacks.core.workspace import Workspace
 from stacks.environments import settings
 from stacks.environments.reports import workload_reports
@@ -172,8 +173,8 @@ def find_report(
 
     Raises UsageError if there is none.
     """
-    path = Path(text).expanduser()
-    if path.suffix == ".json" or path.is_file():
+    path = expanded(text)
+    if path.suffix == ".json" or is_file(path):
         return read_report(path)
     variant = load_variant(workspace, text, framework or None)
     path = report_path(workspace, variant, workload)

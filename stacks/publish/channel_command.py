@@ -7,6 +7,7 @@ from pathlib import Path
 
 from stacks.core.console import display_path
 from stacks.core.errors import UsageError
+from stacks.core.paths import expanded
 from stacks.core.workspace import Workspace
 from stacks.publish import channel, registry, signature
 from stacks.sources.registry import is_registry, registry_at
@@ -47,7 +48,7 @@ def publish_channel(
         registry.push(target, published, paths, channel.written_files(published, signed))
         channel.report(published, signed)
         return
-    folder = Path(to).expanduser().absolute()
+    folder = expanded(to).absolute()
     if check:
         channel.check_folder(workspace, folder, include=include)
     else:

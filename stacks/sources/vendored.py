@@ -14,6 +14,7 @@ from pathlib import Path
 
 from stacks.core.disk import hold_lock, sha256_of, temporary_folder
 from stacks.core.errors import UsageError
+from stacks.core.paths import expanded
 from stacks.core.workspace import Workspace
 from stacks.sources.cache import cached_path
 from stacks.sources.pins import Pin
@@ -31,7 +32,7 @@ def vendored_folder() -> Path | None:
     text = os.environ.get(VARIABLE)
     if not text:
         return None
-    folder = Path(text).expanduser().absolute()
+    folder = expanded(text).absolute()
     if not folder.is_dir():
         raise UsageError(
             f"{VARIABLE} names no folder",

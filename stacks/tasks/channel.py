@@ -8,7 +8,7 @@ from stacks.core.console import display_path, next_step
 from stacks.core.errors import UsageError
 from stacks.core.process import quoted
 from stacks.core.workspace import default_workspace
-from stacks.tasks.options import CHANNEL, names_of, path_of
+from stacks.tasks.options import CHANNEL, file_of, names_of, path_of
 from stacks.tasks.task import require_checkout, task
 
 
@@ -36,7 +36,7 @@ def pin(
     if json and not alive:
         raise UsageError("--json goes with --alive only")
     if alive:
-        survival.report(default_workspace(), path=path_of(json))
+        survival.report(default_workspace(), path=file_of(json))
     else:
         require_checkout("pin")
         pinning.pin(default_workspace(), check=check, expired=names_of(expired))

@@ -9,7 +9,7 @@ from invoke.context import Context
 from stacks.core.console import as_typed, display_path, next_step
 from stacks.core.process import quoted
 from stacks.core.workspace import default_workspace
-from stacks.tasks.options import CHANNEL, CLUSTER, FRAMEWORK, FULL, JSON, VARIANT, path_of
+from stacks.tasks.options import CHANNEL, CLUSTER, FRAMEWORK, FULL, JSON, VARIANT, file_of, path_of
 from stacks.tasks.task import remainder, task
 
 
@@ -104,7 +104,7 @@ def build(
     if to == "docker":
         from stacks.image import docker
 
-        name = docker.build(workspace, chosen, base_name=base, full=full, json_file=path_of(json))
+        name = docker.build(workspace, chosen, base_name=base, full=full, json_file=file_of(json))
         next_step(f'docker run --rm -v "$PWD:/work" {name} python train.py')
     elif to == "oci":
         from stacks.image import oci
@@ -125,7 +125,7 @@ def build(
             prefix = pipeline.make_environment(
                 workspace, chosen, repair=repair, from_sources=bool(from_), clean=clean
             )
-        verification.verify_variant(workspace, chosen, prefix, full=full, json_file=path_of(json))
+        verification.verify_variant(workspace, chosen, prefix, full=full, json_file=file_of(json))
         next_step(f"./invoke run {chosen.option} -- python train.py")
 
 
@@ -163,11 +163,11 @@ def verify(
             expected="either --variant NAME or --python PATH",
         )
     if python:
-        verification.verify_python(python, full=full, json_file=path_of(json), limit=limit)
+        verification.verify_python(python, full=full, json_file=file_of(json), limit=limit)
     else:
         chosen, prefix = ready_environment(workspace, variant, framework or None)
         verification.verify_variant(
-            workspace, chosen, prefix, full=full, json_file=path_of(json), limit=limit
+            workspace, chosen, prefix, full=full, json_file=file_of(json), limit=limit
         )
 
 

@@ -2,9 +2,13 @@
 
 from __future__ import annotations
 
+import os
 from collections.abc import Callable, Iterable, Mapping
 from pathlib import Path
 
+from stacks.core.console import display_path
+from stacks.core.errors import UsageError
+from stacks.core.paths import expanded
 from stacks.core.workspace import default_workspace
 
 VARIANT = (
@@ -22,7 +26,23 @@ CLUSTER = "use the machines of the dask scheduler at this address; see docs/guid
 
 def path_of(text: str) -> Path | None:
     """Return the absolute path that an option names, None for an empty option."""
-    return Path(text).expanduser().absolute() if text else None
+    return expanded(text).absolute() if text else None
+
+
+def file_of(text: str) -> Path | None:
+    """Return the absolute path of the file that an option names, to be written; None for "".
+
+    A link is followed, so that it stays. Raises UsageError for a folder.
+    """
+    if (path := path_of(text)) is None:
+        return None
+    if path.is_dir():
+        raise UsageError(
+            f"{display_path(path)} is a folder", expected="the name of a file", fix="add one to it"
+        )
+    real = Path(os.path.realpath(path))
+    # /dev/stdout may lead to a pipe, which has no path.
+    return real if real.exists() or not path.exists() else path
 
 
 def names_of(text: str) -> frozenset[str]:

@@ -5,7 +5,7 @@ from __future__ import annotations
 from invoke.context import Context
 
 from stacks.core.workspace import default_workspace
-from stacks.tasks.options import path_of
+from stacks.tasks.options import file_of, path_of
 from stacks.tasks.task import task
 
 
@@ -168,7 +168,7 @@ def vendor(
         sources=sources,
         notebooks=notebooks,
         images=images,
-        archive=path_of(archive),
+        archive=file_of(archive),
     )
 
 

@@ -2,13 +2,12 @@
 
 from __future__ import annotations
 
-from pathlib import Path
-
 from invoke.context import Context
 
 from stacks.core.console import next_step
+from stacks.core.paths import expanded
 from stacks.core.workspace import default_workspace
-from stacks.tasks.options import CLUSTER, FRAMEWORK, JSON, VARIANT, path_of
+from stacks.tasks.options import CLUSTER, FRAMEWORK, JSON, VARIANT, file_of
 from stacks.tasks.task import remainder, task
 
 
@@ -83,7 +82,7 @@ def bench(
 
         names = [name for name in variants.split(",") if name]
         own_program.bench_named(
-            workspace, names, framework, program, rounds=rounds, json_file=path_of(json)
+            workspace, names, framework, program, rounds=rounds, json_file=file_of(json)
         )
         return
     if json:
@@ -171,7 +170,7 @@ def publish(context: Context, add: list[str], check: bool = False) -> None:
         command.check(workspace)
         return
     if add:
-        command.add(workspace, [Path(name).expanduser() for name in add])
+        command.add(workspace, [expanded(name) for name in add])
     command.publish(workspace)
     next_step("open site/index.html in a browser, then commit it with docs/ and results/")
 
@@ -224,7 +223,7 @@ def profile(
                 expected="--variant, --framework, --memory and --json before --",
             )
         chosen, prefix = ready_environment(workspace, variant, framework or None)
-        program.profile(workspace, chosen, prefix, command, memory=memory, json_file=path_of(json))
+        program.profile(workspace, chosen, prefix, command, memory=memory, json_file=file_of(json))
         return
     workload = workload or "ntm"
     profile_runs.check_workload(workload)
@@ -233,7 +232,7 @@ def profile(
         workload, calls=calls, case=case, linker=linker, small=small, fix_scan=fix_scan
     )
     profile_runs.profile(
-        workspace, chosen, prefix, options, compiles=compiles, json_file=path_of(json)
+        workspace, chosen, prefix, options, compiles=compiles, json_file=file_of(json)
     )
 
 

@@ -23,6 +23,7 @@ from stacks.core.console import as_typed, display_path
 from stacks.core.disk import explain_disk_errors
 from stacks.core.errors import UsageError
 from stacks.core.models import Flag, Line, Setting, Spec, Strict
+from stacks.core.paths import expanded, is_file
 from stacks.variants.files import FloatX, Variables
 
 NAME = "stack.yaml"
@@ -111,10 +112,10 @@ def file_of(text: str) -> Path | None:
     It is a path if it ends in .yaml or .yml, or is a folder with a stack.yaml. The result is the
     same for every way to name its folder: an environment is bound to its path.
     """
-    path = Path(text).expanduser()
+    path = expanded(text)
     if path.suffix not in (".yaml", ".yml"):
         path /= NAME
-        if not text or not path.is_file():
+        if not text or not is_file(path):
             return None
     # Unlike Path.resolve, it takes links that lead in a circle.
     return Path(os.path.realpath(path.parent), path.name)
@@ -157,7 +158,7 @@ def _plain(text: str) -> str:
 
 def read(file: Path) -> Stack:
     """Return a stack; UsageError with file, line and column if it is missing or wrong."""
-    if not file.is_file():
+    if not is_file(file):
         raise UsageError(
             f"{display_path(file)}: no such file",
             expected=f"a {NAME}",

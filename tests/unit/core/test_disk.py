@@ -138,6 +138,22 @@ def test_a_killed_replacement_leaves_the_old_or_the_new(
         assert names(tmp_path) == [".folder.lock", "folder"]
 
 
+def test_a_file_does_not_take_the_place_of_a_folder(tmp_path: Path) -> None:
+    (tmp_path / "results").mkdir()
+    (tmp_path / "results/old.json").write_text("kept")
+    with pytest.raises(DiskError, match=r"results: Is a directory\n  fix: +a folder stands where"):
+        write_atomically(tmp_path / "results", "{}")
+    assert (tmp_path / "results/old.json").read_text() == "kept"
+
+
+def test_a_pipe_is_written_to_and_stays(tmp_path: Path) -> None:
+    os.mkfifo(tmp_path / "pipe")
+    reader = os.open(tmp_path / "pipe", os.O_RDONLY | os.O_NONBLOCK)
+    write_atomically(tmp_path / "pipe", "{}")
+    assert os.read(reader, 9) == b"{}" and (tmp_path / "pipe").is_fifo()
+    os.close(reader)
+
+
 def test_a_temporary_folder_in_use_is_not_removed(tmp_path: Path) -> None:
     with replace_atomically(tmp_path / "a") as made:
         made.touch()

@@ -4,7 +4,8 @@ from pathlib import Path
 
 import pytest
 
-from stacks.tasks.options import path_of
+from stacks.core.errors import UsageError
+from stacks.tasks.options import file_of, path_of
 
 
 def test_the_path_of_an_option(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
@@ -13,3 +14,11 @@ def test_the_path_of_an_option(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) 
     assert path_of("") is None
     assert path_of("a.json") == tmp_path / "a.json"
     assert path_of("~/a.json") == Path("/home/me/a.json")
+
+
+def test_the_file_of_an_option_is_no_folder_and_a_link_to_it_stays(tmp_path: Path) -> None:
+    (tmp_path / "link.json").symlink_to("real.json")
+    assert file_of("") is None
+    assert file_of(str(tmp_path / "link.json")) == tmp_path / "real.json"
+    with pytest.raises(UsageError, match=r"is a folder\n  expected: the name of a file"):
+        file_of(str(tmp_path))

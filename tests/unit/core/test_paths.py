@@ -1,0 +1,26 @@
+from __future__ import annotations
+
+from pathlib import Path
+
+import pytest
+
+from stacks.core.errors import UsageError
+from stacks.core.paths import expanded, is_file
+
+
+def test_a_home_folder_that_is_not_there() -> None:
+    with pytest.raises(UsageError, match="~no-such-user-here/x: no home folder of that name"):
+        expanded("~no-such-user-here/x")
+
+
+def test_a_name_that_is_too_long_is_no_file(tmp_path: Path) -> None:
+    assert not is_file(tmp_path / ("x" * 300))
+
+
+def test_a_file_that_may_not_be_seen(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    def refuse(path: Path) -> bool:
+        raise PermissionError(13, "Permission denied", str(path))
+
+    monkeypatch.setattr(Path, "is_file", refuse)
+    with pytest.raises(UsageError, match=r"/secret: Permission denied\n  fix: "):
+        is_file(Path("/secret"))
