@@ -74,10 +74,10 @@ def carry_over(old: Path, new: Path, python: str, command: str) -> list[str]:
     locked = pip_settings.installed(new / site)
     dropped = _dropped(additions, old, new, python, {normal(n): v for n, v in locked.items()})
     kept = [addition for addition in additions if addition not in dropped]
-    for addition in kept:
-        for name in addition.files:
-            (new / name).parent.mkdir(parents=True, exist_ok=True)
-            link_or_copy(old / name, new / name)
+    # Two packages may have a file in common, such as the __init__.py of a namespace.
+    for name in dict.fromkeys(name for addition in kept for name in addition.files):
+        (new / name).parent.mkdir(parents=True, exist_ok=True)
+        link_or_copy(old / name, new / name)
     names = ", ".join(f"{each.name} {each.version}" for each in kept)
     lines = [f"kept, added by you: {names}"] if kept else []
     for addition, reason in dropped.items():

@@ -57,6 +57,16 @@ def test_an_added_package_is_in_the_new_environment(old: Path, new: Path) -> Non
     assert {each.name for each in additions.added_to(new)} == {"pandas"}
 
 
+def test_two_packages_with_a_file_in_common(old: Path, new: Path) -> None:
+    for name in ("backports_abc", "backports_ssl"):
+        install(old, name)
+        record = old / SITE_PACKAGES / f"{name}-1.0.dist-info/RECORD"
+        record.write_text(record.read_text() + "backports/__init__.py,,\n")
+    add(old, f"{SITE_PACKAGES}/backports/__init__.py", "common\n")
+    assert carried(old, new) == ["kept, added by you: backports_abc 1.0, backports_ssl 1.0"]
+    assert (new / SITE_PACKAGES / "backports/__init__.py").read_text() == "common\n"
+
+
 def test_nothing_where_no_environment_was(new: Path, tmp_path: Path) -> None:
     assert carried(tmp_path / "missing", new) == []
     assert carried(environment(tmp_path / "fresh"), new) == []
