@@ -29,13 +29,19 @@ if TYPE_CHECKING:
 )
 def init(context: Context, folder: str, extends: str = "openblas", framework: str = "") -> None:
     """Write a stack.yaml: a variant of your own beside your code."""
+    from stacks.core.errors import UsageError
     from stacks.variants import stack
-    from stacks.variants.load import load_variant
+    from stacks.variants.load import load_flavour
 
     place = path_of(folder)
     assert place
     # So that a misspelt name is found now.
-    chosen = load_variant(default_workspace(), extends, framework or None)
+    chosen = load_flavour(default_workspace(), extends, framework or None)
+    if chosen.channel:
+        raise UsageError(
+            f"--extends {extends}: a stack.yaml has packages of this project's channel",
+            fix="leave out the @ and what follows it",
+        )
     file = stack.write_template(place, extends=chosen.name, framework=chosen.framework.name)
     print(f"written: {display_path(file)}; add your packages to its `pip:`")
     next_step(f"./invoke lock --variant {quoted([display_path(file)])}")

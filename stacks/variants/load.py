@@ -58,14 +58,22 @@ def default_framework(workspace: Workspace) -> str:
 
 
 def load_variant(workspace: Workspace, name: str, framework: str | None = None) -> Variant:
-    """Return a flavour on a framework, by default the default one if the flavour supports it.
+    """Return a variant by the path of its stack.yaml, or of that one's folder, or as load_flavour.
 
-    `FRAMEWORK/FLAVOUR` names both. `flavour@channel` has another channel's packages; see
-    `on_other_channel`. A path is that of a stack.yaml, or of its folder. Raises UsageError where
-    either does not exist or is not valid, or they do not fit.
+    Raises UsageError if it is missing or wrong.
     """
     if file := stack.file_of(name):
         return _of_stack(workspace, stack.read(file), framework)
+    return load_flavour(workspace, name, framework)
+
+
+def load_flavour(workspace: Workspace, name: str, framework: str | None = None) -> Variant:
+    """Return a flavour on a framework, by default the default one if the flavour supports it.
+
+    `FRAMEWORK/FLAVOUR` names both. `flavour@channel` has another channel's packages; see
+    `on_other_channel`. Raises UsageError where either does not exist or is not valid, or they do
+    not fit.
+    """
     name, _, channel = name.partition("@")
     framework, name = _parts(workspace, name, framework)
     flavour, frameworks = _resolve(workspace, name, workspace.envs)
@@ -146,7 +154,7 @@ def _of_stack(workspace: Workspace, found: stack.Stack, framework: str | None) -
             fix="leave out --framework, or edit the file",
         )
     try:
-        base = load_variant(workspace, content.extends, content.framework)
+        base = load_flavour(workspace, content.extends, content.framework)
     except UsageError as error:
         raise UsageError(
             f"{where(('framework',))}: {error.what}", expected=error.expected, fix=error.fix

@@ -12,6 +12,7 @@ import json
 import os
 import re
 import unicodedata
+from collections.abc import Iterator
 from dataclasses import dataclass
 from pathlib import Path
 
@@ -24,6 +25,7 @@ from stacks.core.disk import explain_disk_errors
 from stacks.core.errors import UsageError
 from stacks.core.models import Flag, Line, Setting, Spec, Strict
 from stacks.core.paths import expanded, is_file
+from stacks.core.process import quoted
 from stacks.variants.files import FloatX, Variables
 
 NAME = "stack.yaml"
@@ -162,7 +164,9 @@ def read(file: Path) -> Stack:
         raise UsageError(
             f"{display_path(file)}: no such file",
             expected=f"a {NAME}",
-            fix=f"./invoke init {display_path(file.parent)} writes one",
+            fix=f"`./invoke init {quoted([display_path(file.parent)])}` writes one"
+            if file.name == NAME
+            else "check the spelling",
         )
     document = yamlfile.read(file, StackFile)
     content, where = document.value, document.positions.where
@@ -188,16 +192,27 @@ def _requirements(path: Path, where: str, folder: Path) -> list[str]:
         raise UsageError(f"{where}: {display_path(path)}: {reason}") from error
     if len(data) > MAX_REQUIREMENTS:
         raise UsageError(f"{where}: {display_path(path)}: larger than {MAX_REQUIREMENTS >> 20} MiB")
-    requests = []
-    # A backslash at the end of a line goes on on the next one.
-    lines = re.sub(r"\\\r?\n", lambda _: "\\", text).splitlines()
-    number = 1
-    for line in lines:
-        where_line = f"{display_path(path)}:{number}"
-        number += 1 + line.count("\\")
-        if request := _request(re.sub(r"(^|\s)#.*", "", line.replace("\\", " ")), where_line):
-            requests.append(request)
-    return requests
+    return [
+        request
+        for number, line in _joined_lines(text)
+        if (request := _request(re.sub(r"(^|\s)#.*", "", line), f"{display_path(path)}:{number}"))
+    ]
+
+
+def _joined_lines(text: str) -> Iterator[tuple[int, str]]:
+    """Yield the number and the text of each line, with those that it continues on, as pip does.
+
+    A backslash at the end continues a line, but not a comment's.
+    """
+    start, parts = 1, list[str]()
+    for number, line in enumerate(text.splitlines(), 1):
+        is_comment = line.lstrip().startswith("#")
+        parts.append(f" {line}" if is_comment else line.removesuffix("\\"))
+        if is_comment or not line.endswith("\\"):
+            yield start, "".join(parts)
+            start, parts = number + 1, []
+    if parts:
+        yield start, "".join(parts)
 
 
 def _request(text: str, where: str) -> str:
@@ -240,7 +255,8 @@ def write_template(folder: Path, *, extends: str, framework: str) -> Path:
     """Write a stack.yaml with comments into a folder; UsageError if there is one."""
     file = folder / NAME
     # A string of JSON is one of YAML, too.
-    summary = json.dumps(folder.resolve().name, ensure_ascii=False)
+    name = folder.resolve().name.encode(errors="replace").decode()
+    summary = json.dumps(name, ensure_ascii=False)
     with explain_disk_errors(file):
         try:
             folder.mkdir(parents=True, exist_ok=True)

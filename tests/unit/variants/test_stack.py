@@ -1,5 +1,6 @@
 from __future__ import annotations
 
+import os
 from pathlib import Path
 
 import pytest
@@ -136,8 +137,21 @@ def test_every_way_to_name_a_folder_is_the_same_stack(file: Path, tmp_path: Path
 
 
 def test_a_missing_file(workspace: Workspace, file: Path) -> None:
-    with pytest.raises(UsageError, match=r"stack\.yaml: no such file(.|\n)*invoke init"):
+    with pytest.raises(UsageError, match=r"stack\.yaml: no such file(.|\n)*`./invoke init \.`"):
         load_variant(workspace, str(file))
+    with pytest.raises(UsageError, match=r"small\.yaml: no such file(.|\n)*check the spelling"):
+        load_variant(workspace, "small.yaml")
+
+
+def test_a_folder_named_as_a_flavour_is_not_what_a_stack_extends(
+    workspace: Workspace, file: Path
+) -> None:
+    own = file.parent / "openblas/stack.yaml"
+    own.parent.mkdir()
+    own.write_text(TEXT + "floatX: float32\n")
+    file.write_text(TEXT)
+    assert load_variant(workspace, "openblas/stack.yaml").floatX == "float32"
+    assert load_variant(workspace, "stack.yaml").floatX == "float64"
 
 
 @pytest.mark.parametrize(
@@ -202,8 +216,33 @@ def test_a_requirements_file_that_cannot_be_read(file: Path) -> None:
     assert "r.txt: it is not UTF-8" in refused(file, "requirements: r.txt\n")
 
 
+@pytest.mark.parametrize(
+    ("text", "requests"),
+    [
+        ("# data in C:\\data\\\nlasagne==0.1\n", ["lasagne==0.1"]),
+        ("six \\\n  ==1.16.0 \\\r\n  # newer\nlasagne\n", ["six==1.16.0", "lasagne"]),
+        ("six\\", ["six"]),
+    ],
+)
+def test_lines_of_a_requirements_file_continue_as_for_pip(
+    file: Path, text: str, requests: list[str]
+) -> None:
+    (file.parent / "r.txt").write_text(text)
+    file.write_text(TEXT + "requirements: r.txt\n")
+    assert list(stack.read(file).requests) == requests
+
+
 def test_an_unknown_key(file: Path) -> None:
     assert "stack.yaml:4:1" in refused(file, "piip: [six]\n")
+
+
+def test_a_template_in_a_folder_whose_name_is_not_utf_8(tmp_path: Path) -> None:
+    file = stack.write_template(
+        Path(os.fsdecode(os.fsencode(tmp_path) + b"/m\xff")),
+        extends="mkl",
+        framework="theano-1.0.5",
+    )
+    assert stack.read(file).content.summary == "m?"
 
 
 def test_the_template_is_a_stack(workspace: Workspace, tmp_path: Path) -> None:
