@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import logging
 import os
+import signal
 import sys
 from collections.abc import Sequence
 from pathlib import Path
@@ -18,6 +19,7 @@ from stacks.environments.verify import environment
 from stacks.variants.variant import Variant
 
 LOGGER = logging.getLogger(__name__)
+IGNORED_BY_PYTHON = (signal.SIGPIPE, signal.SIGXFSZ)
 
 
 def warn(variant: Variant, prefix: Path) -> None:
@@ -92,6 +94,8 @@ def _replace_by(command: list[str], env: dict[str, str]) -> None:
     sys.stderr.flush()
     in_use.keep_over_exec()
     LOGGER.info("+ %s", quoted(command))
+    # Python ignores these, and a program inherits what is ignored.
+    handlers = {number: signal.signal(number, signal.SIG_DFL) for number in IGNORED_BY_PYTHON}
     try:
         os.execvpe(command[0], command, env)  # noqa: S606
     except OSError as error:
@@ -99,3 +103,6 @@ def _replace_by(command: list[str], env: dict[str, str]) -> None:
             f"cannot run {command[0]}: {error.strerror}",
             fix="check the spelling; the environment's bin/ is first on PATH",
         ) from error
+    finally:
+        for number, handler in handlers.items():
+            signal.signal(number, handler)

@@ -2,16 +2,22 @@ from __future__ import annotations
 
 import json
 import os
+import signal
+import subprocess
+import sys
 from pathlib import Path
 
 import pytest
 
+from stacks.core.disk import REPOSITORY
 from stacks.core.errors import UsageError
 from stacks.core.workspace import Workspace
 from stacks.environments import run as run_module
 from stacks.environments.reports import report_path
 from stacks.variants.load import load_variant
 from stacks.variants.variant import Variant
+
+PATH = "/usr/bin:/bin"
 
 
 class ReplacedError(Exception):
@@ -47,6 +53,15 @@ def test_a_command_with_the_environments_programs_first(
     assert command == ["python", "-c", "a b"]
     assert env["PATH"].startswith("/prefix/bin:")
     assert (env["CONDA_PREFIX"], env["PYTHONNOUSERSITE"]) == ("/prefix", "1")
+
+
+def test_a_program_ends_with_its_reader_as_in_a_shell() -> None:
+    words = ["bash", "-c", "yes | head -1; echo ${PIPESTATUS[0]}"]
+    code = f"from stacks.environments import run\nrun._replace_by({words}, dict(PATH={PATH!r}))"
+    output = subprocess.run(
+        [sys.executable, "-c", code], capture_output=True, text=True, check=True, cwd=REPOSITORY
+    )
+    assert (output.stdout, output.stderr) == (f"y\n{128 + signal.SIGPIPE}\n", "")
 
 
 def test_no_command(variant: Variant) -> None:
