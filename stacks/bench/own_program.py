@@ -23,6 +23,7 @@ from stacks.bench.command import choose_candidates
 from stacks.bench.own_program_table import show
 from stacks.bench.program_run import Marks, ProgramRun
 from stacks.core import jsonfile
+from stacks.core.console import display_path
 from stacks.core.disk import scratch, write_atomically
 from stacks.core.errors import UsageError
 from stacks.core.process import start_in_session
@@ -30,6 +31,7 @@ from stacks.core.signals import ended_like_by_interrupt
 from stacks.core.workspace import Workspace
 from stacks.environments import run as runs
 from stacks.profiles.program import HOOK, failure
+from stacks.variants.variant import Variant
 
 ROUNDS = 7
 STEP = b"THEANO_STACKS_STEP"
@@ -70,9 +72,9 @@ def bench(
     if rounds < 1:
         raise UsageError(f"--rounds {rounds}", expected="at least 1")
     first: dict[str, ProgramRun] = {}
-    timed: dict[str, list[ProgramRun]] = {c.variant.id: [] for c in candidates}
+    timed: dict[str, list[ProgramRun]] = {_name(c.variant, candidates): [] for c in candidates}
     for number, candidate in turns(candidates, rounds):
-        name = candidate.variant.id
+        name = _name(candidate.variant, candidates)
         result = run_once(candidate, command)
         if number:
             timed[name].append(result)
@@ -90,6 +92,12 @@ def bench(
         }
         write_atomically(json_file, json.dumps(content, indent=1, sort_keys=True) + "\n")
     return best
+
+
+def _name(variant: Variant, candidates: Sequence[Candidate]) -> str:
+    """Return the name of a variant among others: of two stacks with one id, the file."""
+    is_unique = sum(each.variant.id == variant.id for each in candidates) == 1
+    return variant.id if is_unique or not variant.file else display_path(variant.file)
 
 
 def turns(candidates: Sequence[Candidate], rounds: int) -> Iterator[tuple[int, Candidate]]:

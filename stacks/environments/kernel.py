@@ -129,9 +129,9 @@ def install(
             f"{name!r} is no name of a kernel", expected="letters, digits and the signs . _ -"
         )
     folder = kernels / name
-    if folder.exists() and _read(folder) is None:
+    if folder.exists() and (owner := _other_owner(folder, target)):
         raise UsageError(
-            f"{display_path(folder)} is there and is not of theano-stacks",
+            f"{display_path(folder)} is there and is {owner}",
             fix="choose another name: --name NAME",
         )
     own = (target / f"lib/python{variant.framework.python}/site-packages/ipykernel").is_dir()
@@ -224,6 +224,17 @@ def _read(folder: Path) -> dict[str, Any] | None:
     except (OSError, ValueError, KeyError, TypeError, IndexError):
         return None
     return spec
+
+
+def _other_owner(folder: Path, target: Path) -> str:
+    """Return whose a kernelspec is, if it must not be replaced by one of the environment."""
+    spec = _read(folder)
+    if spec is None:
+        return "not of theano-stacks"
+    python = Path(spec["argv"][0])
+    # That of an environment which is gone may be replaced.
+    is_other = python != target / "bin/python" and python.exists()
+    return f"that of {display_path(python.parents[1])}" if is_other else ""
 
 
 def _install_packages(

@@ -47,7 +47,7 @@ def file_of(text: str) -> Path | None:
 
 def names_of(text: str) -> frozenset[str]:
     """Return the names in an option that lists them between commas."""
-    return frozenset(text.replace(",", " ").split())
+    return frozenset(name.strip() for name in text.split(",") if name.strip())
 
 
 def _frameworks() -> Iterable[str]:

@@ -160,7 +160,8 @@ def vendor(
         chosen = select(workspace, framework=framework)
     else:
         named = (load_variant(workspace, v, framework or None) for v in names_of(variants))
-        chosen = tuple(variant for _, variant in sorted({v.id: v for v in named}.items()))
+        by_name = {str(variant.file or variant.id): variant for variant in named}
+        chosen = tuple(variant for _, variant in sorted(by_name.items()))
     vendoring.vendor(
         workspace,
         chosen,

@@ -4,6 +4,7 @@ import json
 import os
 import signal
 import sys
+from dataclasses import replace
 from pathlib import Path
 
 import pytest
@@ -104,6 +105,19 @@ def test_the_table_and_the_file(
         names, 2
     )
     assert sorted(content["first"]) == sorted(names)
+
+
+def test_two_stacks_of_one_name_have_rows_of_their_own(
+    candidates: list[Candidate], tmp_path: Path, capsys: pytest.CaptureFixture[str]
+) -> None:
+    files = [Path(f"/{name}/model/stack.yaml") for name in "ab"]
+    for at, file in enumerate(files):
+        variant = candidates[0].variant.model_copy(update={"name": "model", "file": file})
+        candidates[at] = replace(candidates[0], variant=variant)
+    own_program.bench(candidates[:2], ["true"], rounds=1, json_file=tmp_path / "runs.json")
+    assert list(json.loads((tmp_path / "runs.json").read_text())["rounds"]) == list(map(str, files))
+    output = capsys.readouterr().out
+    assert all(f"\n{file} " in output for file in files)
 
 
 def test_a_signal_ends_the_program(candidates: list[Candidate], tmp_path: Path) -> None:

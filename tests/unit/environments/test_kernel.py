@@ -134,6 +134,22 @@ def test_a_name_that_jupyter_refuses(
         install(workspace, variant, tmp_path, name)
 
 
+def test_a_kernel_of_another_environment_stays_while_that_is_there(
+    workspace: Workspace, variant: Variant, tmp_path: Path, started: list[list[str]]
+) -> None:
+    folder = install(workspace, variant, tmp_path)
+    spec = json.loads((folder / "kernel.json").read_text())
+    other = tmp_path / "b/model/stack.build/environment"
+    spec["argv"][0] = str(other / "bin/python")
+    (other / "bin").mkdir(parents=True)
+    (other / "bin/python").touch()
+    (folder / "kernel.json").write_text(json.dumps(spec))
+    with pytest.raises(UsageError, match=rf"is that of {other}\n  fix: +choose another name"):
+        install(workspace, variant, tmp_path)
+    (other / "bin/python").unlink()
+    assert install(workspace, variant, tmp_path) == folder
+
+
 def test_a_kernel_of_another_origin_stays(
     workspace: Workspace, variant: Variant, tmp_path: Path, started: list[list[str]]
 ) -> None:

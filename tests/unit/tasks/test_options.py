@@ -5,7 +5,7 @@ from pathlib import Path
 import pytest
 
 from stacks.core.errors import UsageError
-from stacks.tasks.options import file_of, path_of
+from stacks.tasks.options import file_of, names_of, path_of
 
 
 def test_the_path_of_an_option(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
@@ -14,6 +14,10 @@ def test_the_path_of_an_option(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) 
     assert path_of("") is None
     assert path_of("a.json") == tmp_path / "a.json"
     assert path_of("~/a.json") == Path("/home/me/a.json")
+
+
+def test_names_between_commas_may_be_paths_with_blanks() -> None:
+    assert names_of("mkl, my model/stack.yaml,,") == {"mkl", "my model/stack.yaml"}
 
 
 def test_the_file_of_an_option_is_no_folder_and_a_link_to_it_stays(tmp_path: Path) -> None:
