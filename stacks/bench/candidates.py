@@ -119,8 +119,5 @@ def _refuse(variants: Sequence[Variant], reason: str, task: str) -> None:
     if variants:
         raise UsageError(
             "\n".join(f"{variant.id}: {reason}" for variant in variants),
-            fix="; ".join(
-                f"./invoke {task} --variant {v.name} --framework {v.framework.name}"
-                for v in variants
-            ),
+            fix="; ".join(f"./invoke {task} {variant.option}" for variant in variants),
         )

@@ -96,6 +96,9 @@ def disk_error(error: OSError, path: Path) -> DiskError | None:
         errno.ENOTDIR: "a file stands where a folder is needed: move it away",
         errno.EISDIR: "a folder stands where a file is needed: move it away",
         errno.ELOOP: "a symbolic link leads to itself: remove it",
+        **dict.fromkeys(
+            (errno.ENOSYS, errno.ENOLCK, errno.EOPNOTSUPP), f"{other} on another file system"
+        ),
     }.get(error.errno or 0)
     return DiskError(f"{path}: {error.strerror}", fix=fix) if fix else None
 

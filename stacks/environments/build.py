@@ -13,7 +13,7 @@ from stacks.channel.package import Digests
 from stacks.channel.settings import with_settings
 from stacks.core.console import display_path, plural, step
 from stacks.core.workspace import Workspace
-from stacks.environments import host, in_use, own_channel, prefix, user_packages
+from stacks.environments import host, in_use, own_channel, prefix, settings, user_packages
 from stacks.environments import repair as repairing
 from stacks.environments.folders import folder_of
 from stacks.environments.part import Part
@@ -96,6 +96,7 @@ def make_environment(
             stack.make_build_folder(variant.file)
         in_use.protect_build(workspace, variant)
         target = folder_of(workspace, variant)
+    settings.check_place(target)
     own = user_packages.packages(workspace, variant)
     repair = repair and target.is_dir()
     if not repair and not clean and prefix.is_ready(workspace, variant, locked, target, own):

@@ -73,10 +73,21 @@ def clean(workspace: Workspace, variants: Sequence[Variant] | None, *, cache: bo
         for path in existing:
             print(f"removing {path}")
             with explain_disk_errors(path):
-                shutil.rmtree(path) if path.is_dir() else path.unlink()
+                _remove(path)
         if cache:
             # The locks of what was removed.
             leftovers.remove(leftovers.in_cache(workspace), workspace.cache)
+
+
+def _remove(path: Path) -> None:
+    """Remove a file or a folder; a link to a folder, as to a larger disk, stays and is emptied."""
+    if not path.is_dir():
+        path.unlink()
+    elif path.is_symlink():
+        for child in path.iterdir():
+            _remove(child)
+    else:
+        shutil.rmtree(path)
 
 
 def _environments(workspace: Workspace, variants: Sequence[Variant]) -> Iterator[tuple[str, Path]]:

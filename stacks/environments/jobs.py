@@ -161,7 +161,9 @@ def run_each(
         while waiting or running:
             while waiting and len(running) < at_once:
                 job = waiting.pop()
-                with job.log(folder).open("wb") as log:
+                with explain_disk_errors(folder):
+                    log = job.log(folder).open("wb")
+                with log:
                     running[job] = start_in_session(job.words, log, env), time.monotonic()
             for job, (process, start) in list(running.items()):
                 if (status := process.poll()) is not None:
@@ -199,7 +201,10 @@ def _logs(folder: Path) -> Iterator[None]:
 def _write_row(folder: Path, fields: Sequence[object], mode: str = "a") -> None:
     # One line for each run, whatever its argument has in it.
     row = "\t".join(str(field).translate(ESCAPED) for field in fields)
-    with (folder / TABLE).open(mode, encoding="utf-8", errors="surrogateescape") as table:
+    with (
+        explain_disk_errors(folder),
+        (folder / TABLE).open(mode, encoding="utf-8", errors="surrogateescape") as table,
+    ):
         table.write(f"{row}\n")
 
 

@@ -91,7 +91,6 @@ def make(
     that say what of that is kept, and what is not. Raises IntegrityError if a file is not the
     locked one; then `target` stays as it was.
     """
-    settings.check_place(target)
     check_parts(lock, parts)
     with hold_lock(target, f"the environment {variant.id}"):
         own = own or {}

@@ -38,7 +38,7 @@ def check_place(prefix: Path) -> None:
             f"{prefix}: an environment cannot be made here",
             expected="a path without " + " ".join(c for c in UNUSABLE if c.isprintable()),
             found="; ".join(found),
-            fix="move the checkout to another folder",
+            fix="move the checkout, or the stack.yaml that it is for, to another folder",
         )
 
 

@@ -255,6 +255,13 @@ def _on(channel: str, variant: str) -> str:
     """Return the name of a variant with the packages of a channel, if one is named."""
     if not channel:
         return variant
+    from stacks.core.errors import UsageError
     from stacks.sources.condarc import channel_address
+    from stacks.variants import stack
+
+    if stack.file_of(variant):
+        raise UsageError(
+            "a stack.yaml has packages of this project's channel", fix="leave out --channel"
+        )
 
     return f"{variant}@{channel_address(channel).label}"

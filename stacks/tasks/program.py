@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import atexit
 import inspect
+import io
 import os
 import re
 import sys
@@ -12,6 +13,7 @@ from collections.abc import Mapping, Sequence
 from contextlib import suppress
 
 import invoke
+import invoke.config
 import invoke.program
 from invoke.exceptions import Exit, ParseError
 from invoke.parser.argument import Argument
@@ -26,6 +28,15 @@ from stacks.tasks.completion import candidates
 from stacks.tasks.help import asked_for, name_of, text_of, with_each_file
 from stacks.tasks.options import VALUES
 from stacks.tasks.task import EXAMPLES, INTERRUPTED, TAKING_COMMANDS, remainder
+
+
+class Config(invoke.config.Config):
+    """invoke's configuration, without that of the person's own projects: ~/.invoke.yaml, INVOKE_*.
+
+    No variable can have this prefix.
+    """
+
+    prefix = "theano-stacks"
 
 
 class Program(invoke.program.Program):
@@ -153,7 +164,10 @@ def unknown_task(name: str, tasks: Sequence[str]) -> StacksError:
 def main() -> None:
     """Run the tasks of the command line."""
     name = as_typed(PROGRAM)
-    program = Program(name="theano-stacks", binary=name)
+    program = Program(name="theano-stacks", binary=name, config_class=Config)
+    # A path may have letters that the terminal's encoding lacks.
+    if isinstance(sys.stdout, io.TextIOWrapper):
+        sys.stdout.reconfigure(errors="backslashreplace")
     words = with_each_file(asked_for(sys.argv[1:]))
     run_to_end(program, [name, "--search-root", str(REPOSITORY), *words])
 

@@ -41,6 +41,16 @@ def test_a_clean_of_build_follows_a_symbolic_link(workspace: Workspace, tmp_path
     assert not list((tmp_path / "big").iterdir())
 
 
+def test_a_linked_folder_is_emptied_and_its_link_stays(
+    workspace: Workspace, tmp_path: Path
+) -> None:
+    (tmp_path / "large/theano-1.0.5/openblas").mkdir(parents=True)
+    workspace.build.mkdir()
+    (workspace.build / "prefixes").symlink_to(tmp_path / "large")
+    clean(workspace, None, cache=False)
+    assert (tmp_path / "large").is_dir() and not any((tmp_path / "large").iterdir())
+
+
 def test_a_clean_of_the_cache_leaves_other_folders(workspace: Workspace) -> None:
     for name in ("bases", "sources", "packages", "modules", "mine"):
         (workspace.cache / name).mkdir(parents=True)

@@ -1,14 +1,17 @@
 from __future__ import annotations
 
+import io
 import os
 import pty
 import re
 import subprocess
 import sys
+from pathlib import Path
 
 import pytest
 
 from stacks.core.disk import REPOSITORY
+from stacks.tasks import program
 from stacks.tasks.program import Program
 
 RUN = f"""\
@@ -60,6 +63,11 @@ def run(*words: str) -> subprocess.CompletedProcess[str]:
         ),
         ("build --variant", "--variant of build needs a value", "`./invoke build --help` shows"),
         ("init", "init needs FOLDER", "`./invoke init --help` shows its options"),
+        (
+            "init x --extends mkl@conda-forge",
+            "--extends mkl@conda-forge: a stack.yaml has packages of this project's channel",
+            "leave out the @ and what follows it",
+        ),
         ("run -- python x", "run needs --variant TEXT", "`./invoke run --help` shows its options"),
         (
             "run --variant v python x",
@@ -149,3 +157,19 @@ def test_an_error_has_colours_on_a_terminal_only(terminal: bool, variables: dict
     assert status == 2 and "there is no task 'bild'" in shown
     # NO_COLOR leaves bold type.
     assert bool(re.search("\x1b\\[[0-9;]*3[0-7]", shown)) is (terminal and not variables)
+
+
+def test_the_persons_own_settings_of_invoke_are_not_read(tmp_path: Path) -> None:
+    (tmp_path / ".invoke.yaml").write_text("tasks: {collection_name: mine}\n")
+    command = [sys.executable, "-I", "-c", RUN, "version"]
+    env = {**os.environ, "HOME": str(tmp_path), "INVOKE_TASKS_COLLECTION_NAME": "mine"}
+    done = subprocess.run(command, capture_output=True, text=True, check=True, env=env)
+    assert done.stdout.startswith("theano-stacks ")
+
+
+def test_a_name_that_the_terminal_cannot_show_is_no_error(monkeypatch: pytest.MonkeyPatch) -> None:
+    output = io.BytesIO()
+    monkeypatch.setattr(sys, "stdout", io.TextIOWrapper(output, encoding="ascii"))
+    monkeypatch.setattr(program, "run_to_end", lambda *_: print("data/\udcff", flush=True))
+    program.main()
+    assert output.getvalue() == b"data/\\udcff\n"
