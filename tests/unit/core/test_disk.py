@@ -213,6 +213,7 @@ def test_a_link_is_replaced_and_not_followed(tmp_path: Path) -> None:
     [
         (errno.ENOSPC, "free some space, or set THEANO_STACKS_CACHE to a folder on another disk"),
         (errno.EDQUOT, "your quota is used up"),
+        (errno.ENOLCK, "set THEANO_STACKS_CACHE to a folder on another file system"),
         (errno.EFBIG, "allows no larger file"),
         (errno.EROFS, "set THEANO_STACKS_CACHE to a folder that can be written"),
         (errno.EACCES, "set THEANO_STACKS_CACHE to a folder that you may write"),
