@@ -22,7 +22,7 @@ from stacks.core.workspace import Workspace
 from stacks.environments import build, verify
 from stacks.locks import lock
 from stacks.sources.pins import read_pins
-from stacks.variants.load import all_variants
+from stacks.variants.load import all_variants, framework_named
 from stacks.variants.variant import Variant
 
 WORKLOADS = ("gemm", "elementwise", "check_blas", "logreg", "mlp", "lenet", "lstm")
@@ -47,15 +47,18 @@ class Session:
     left: tuple[Variant, ...]
 
 
-def bench_all(workspace: Workspace, options: BenchOptions, machine_name: str = "") -> None:
+def bench_all(
+    workspace: Workspace, options: BenchOptions, machine_name: str = "", framework: str = ""
+) -> None:
     """Build, verify and time every variant for the processor; store a result for each session.
 
     options: by default WORKLOADS, with --quick as few rounds as tell noise from speed, all
-    processors, and STARTS starts of each program; then the article's three steps too. A variant
-    that does not build or verify is named and left out. Raises StacksError before the first if the
-    disk is too small, and in the end if a session has variants to time, and none of them could be.
+    processors, and STARTS starts of each program; then the article's three steps too. framework:
+    only its variants. A variant that does not build or verify is named and left out. Raises
+    StacksError before the first if the disk is too small, and in the end if a session has variants
+    to time, and none of them could be.
     """
-    sessions = _sessions(workspace, options)
+    sessions = _sessions(workspace, options, framework)
     _print_plan(workspace, sessions)
     left_out: dict[str, None] = {}
     failed = [
@@ -72,9 +75,14 @@ def bench_all(workspace: Workspace, options: BenchOptions, machine_name: str = "
     next_step(command.NEXT)
 
 
-def _sessions(workspace: Workspace, options: BenchOptions) -> list[Session]:
-    """Return a session for each framework, and that of the three steps."""
-    variants = [variant for variant in all_variants(workspace) if variant.device == "cpu"]
+def _sessions(workspace: Workspace, options: BenchOptions, framework: str = "") -> list[Session]:
+    """Return a session for each framework, or for one, and that of the three steps."""
+    only = framework_named(workspace, framework) if framework else None
+    variants = [
+        variant
+        for variant in all_variants(workspace)
+        if variant.device == "cpu" and only in (None, variant.framework.name)
+    ]
     steps = [v for v in variants if v.framework.name == STEPS_FRAMEWORK and v.name in STEPS]
     usual = _defaults(options, WORKLOADS, STARTS)
     sessions = []

@@ -18,8 +18,8 @@ from stacks.tasks.task import remainder, task
     "bench --images theano-pip-default,theano-mkl --quick",
     "bench --all --quick",
     help={
-        "all": "build, verify and time every variant for the processor; stopped and started again, "
-        "it goes on",
+        "all": "build, verify and time every variant for the processor, or with --framework every "
+        "one of it; stopped and started again, it goes on",
         "images": "images of a container engine to time in turn, in containers, with commas: "
         "theano-pip-default,theano-mkl",
         "variants": "variants to time, NAME or FRAMEWORK/NAME, with commas (default: all verified)",
@@ -106,14 +106,14 @@ def bench(
         next_step(command.NEXT)
         return
     if all_:
-        if variants or framework or cluster:
+        if variants or cluster:
             raise UsageError(
                 "--all times every variant, on this machine",
-                fix="leave out --variants, --framework and --cluster",
+                fix="leave out --variants and --cluster",
             )
         from stacks.bench import campaign
 
-        campaign.bench_all(workspace, options, machine)
+        campaign.bench_all(workspace, options, machine, framework)
         return
     if cluster:
         from stacks.cluster import programs

@@ -20,6 +20,7 @@ from stacks.variants.variant import Variant
 from unit.helpers.benching import MACHINE, result, runs, subject
 
 TWO = ("pip-default", "openblas")
+ALL = all_variants
 
 
 class World:
@@ -114,6 +115,17 @@ def test_all_variants_are_built_and_timed_together(
     assert "GB of disk; ctrl-C stops it, and the same command begins" in output.err
     assert "stored in results/here-2-cores/" in output.err
     assert output.out == "next: ./invoke publish\n"
+
+
+def test_one_framework_alone(
+    own_workspace: Workspace, monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
+) -> None:
+    world = World(own_workspace, monkeypatch)
+    world.variants += [v for v in ALL(own_workspace) if v.id == "theano-0.8.2/mkl"]
+    campaign.bench_all(own_workspace, BenchOptions(quick=True), framework="aesara")
+    assert world.timed == [] and "min" not in capsys.readouterr().err
+    campaign.bench_all(own_workspace, BenchOptions(quick=True), framework="theano-0.8.2")
+    assert [names for names, _ in world.timed] == ["theano-0.8.2/mkl", "theano-0.8.2/mkl"]
 
 
 def test_what_is_stored_is_not_timed_again(
