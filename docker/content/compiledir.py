@@ -49,26 +49,38 @@ def use(place, march):
 
 def make(place, march):
     """Make the folder `place` atomically: others see all of it or nothing."""
+    import binascii
     import shutil
 
-    part = "%s.%d.part" % (place, os.getpid())
-    folder = os.path.join(part, "theano-stacks")
-    os.makedirs(folder, 0o700)
+    # Not the process's number: it is 1 in each of the containers that share a volume.
+    part = "%s.%x.part" % (place, int(binascii.hexlify(os.urandom(8)), 16))
     try:
+        folder = os.path.join(part, "theano-stacks")
+        os.makedirs(folder, 0o700)
         if march == MARCH:
             copy(WARM, folder)
         text = "[global]\nbase_compiledir = %s\n" % os.path.join(place, "theano-stacks")
         text += "compiledir_format = {format}\n[gcc]\ncxxflags = -march=%s\n" % march
         with open(os.path.join(part, "theanorc"), "w") as file:
             file.write(text.replace("%", "%%"))
-        try:
-            os.rename(part, place)
-        except OSError:
-            # Another process was faster.
-            if not os.path.isfile(os.path.join(place, "theanorc")):
-                raise
+        os.rename(part, place)
+        remove_parts(place)
+    except (IOError, OSError):
+        # Another process was faster, and may have removed this part.
+        if not os.path.isfile(os.path.join(place, "theanorc")):
+            raise
     finally:
         shutil.rmtree(part, True)
+
+
+def remove_parts(place):
+    """Remove what others have begun to make of the folder `place`: killed, or now superfluous."""
+    import shutil
+
+    parent, name = os.path.split(place)
+    for other in os.listdir(parent):
+        if other.startswith(name + ".") and other.endswith(".part"):
+            shutil.rmtree(os.path.join(parent, other), True)
 
 
 def copy(source, target):

@@ -31,6 +31,20 @@ print(json.dumps(os.environ["THEANORC"].split(os.pathsep)))
 """
 
 
+# As in a container.
+AS_FIRST = "import os\nos.getpid = lambda: 1\n" + PROGRAM
+# Has another process make the folder while this one copies the first module.
+OVERTAKEN = f"""
+import shutil, subprocess, sys
+plain, program = shutil.copyfile, {PROGRAM!r}
+def copyfile(source, target):
+    shutil.copyfile = plain
+    subprocess.check_call([sys.executable, "-c", program, sys.argv[1]], stdout=2)
+    plain(source, target)
+shutil.copyfile = copyfile
+{PROGRAM}"""
+
+
 class Image:
     """A prefix with a warm module, the hook, and a home and a /tmp of its own."""
 
@@ -53,10 +67,10 @@ class Image:
         hook = self.site_packages / f"{precompiled.HOOK}.py"
         hook.write_text(hook.read_text().replace("/proc/cpuinfo", f"{self.prefix}/cpuinfo"))
 
-    def start(self, **variables: str) -> subprocess.CompletedProcess[str]:
+    def start(self, program: str = PROGRAM, **variables: str) -> subprocess.CompletedProcess[str]:
         """Start a Python with the hook."""
         return subprocess.run(
-            [sys.executable, "-c", PROGRAM, self.prefix],
+            [sys.executable, "-c", program, self.prefix],
             env={"TMPDIR": str(self.tmp), "HOME": str(self.home), **variables},
             capture_output=True,
             text=True,
@@ -118,6 +132,26 @@ def test_starts_side_by_side_find_one_whole_folder(image: Image) -> None:
     assert len(output) == 1
     [folder] = (image.tmp / f"theano-{os.getuid()}").iterdir()
     assert (folder / "theano-stacks/compiledir/tmp1/module.so").is_file()
+
+
+def test_the_part_of_a_killed_container_neither_hinders_the_next_nor_stays(image: Image) -> None:
+    folder = image.tmp / f"theano-{os.getuid()}"
+    folder.mkdir(mode=0o700)
+    name = f"openblas-0123-{precompiled.MARCH}"
+    for number in ("1", "0123456789abcdef"):
+        (folder / f"{name}.{number}.part/theano-stacks").mkdir(parents=True)
+    done = image.start(AS_FIRST)
+    assert done.stderr == ""
+    assert [path.name for path in folder.iterdir()] == [name]
+    assert (folder / name / "theano-stacks/compiledir/tmp1/module.so").read_text() == "warm"
+
+
+def test_a_start_that_another_overtakes_takes_the_folder_of_the_other(image: Image) -> None:
+    done = image.start(OVERTAKEN)
+    assert "no folder" not in done.stderr
+    settings = Path(json.loads(done.stdout)[1])
+    assert [path.name for path in settings.parents[1].iterdir()] == [settings.parent.name]
+    assert (settings.parent / "theano-stacks/compiledir/tmp1/module.so").read_text() == "warm"
 
 
 def test_a_cpu_that_cannot_run_the_warm_modules_compiles_its_own(image: Image) -> None:
