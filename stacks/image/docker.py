@@ -58,7 +58,9 @@ def build(
     with hold_lock(lock, f"the image {config.names[0]}"):
         layers = layout.lay_out(workspace, variant)
         lowest = prepare_base(workspace, engine, base_name)
-        key = _key(workspace, variant, lowest, layers)
+        # The name of the locked base changes with its content, that of another one need not.
+        base_id = engine.image_id(lowest) if base_name else None
+        key = _key(workspace, variant, lowest, base_id, layers)
         ready = _ready_image(workspace, engine, config, key, variant)
         if ready:
             print(f"  {'ready':<9}{' '.join(config.names)}", file=sys.stderr, flush=True)
@@ -111,9 +113,15 @@ def _pull(engine: Engine, name: str) -> None:
         ) from error
 
 
-def _key(workspace: Workspace, variant: Variant, base_name: str, layers: Sequence[Layer]) -> str:
+def _key(
+    workspace: Workspace,
+    variant: Variant,
+    base_name: str,
+    base_id: str | None,
+    layers: Sequence[Layer],
+) -> str:
     """Return the hash of everything that decides an image."""
-    parts = [dockerfile.text_of(workspace, variant), base_name, layout.key_in(layers)]
+    parts = [dockerfile.text_of(workspace, variant), base_name, base_id, layout.key_in(layers)]
     return hashlib.sha256(json.dumps(parts).encode()).hexdigest()
 
 

@@ -11,7 +11,9 @@ import pytest
 
 from stacks.core.errors import VerifyError
 from stacks.core.workspace import Workspace
-from stacks.image import docker
+from stacks.environments.verify import PASSED as PASSES
+from stacks.image import docker, layout
+from stacks.image import engine as engines
 from stacks.variants.load import load_variant
 
 PASS, FAIL = ({"name": "x", "status": status} for status in ("pass", "fail"))
@@ -84,3 +86,35 @@ def test_the_report_of_an_image_that_agrees_is_stored(
     report = docker.report_path(own_workspace, load_variant(own_workspace, "openblas"))
     for path in (report, tmp_path / "report.json"):
         assert json.loads(path.read_text()) == content
+
+
+def test_an_image_on_another_base_is_built_again_once_that_base_changes(
+    own_workspace: Workspace, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    images = {"debian:12": "sha256:old"}
+    built: list[str] = []
+
+    class Engine:
+        def image_id(self, name: str) -> str | None:
+            return images.get(name)
+
+        def call(self, command: str, image: str, name: str) -> None:
+            images[name] = image
+
+    def build(*_: object) -> str:
+        built.append(images["debian:12"])
+        return f"sha256:{len(built)}"
+
+    (tmp_path / "ready.json").write_text(json.dumps({"key": "of the layers"}))
+    layers = (layout.Layer("packages", tmp_path / "packages"),)
+    monkeypatch.setattr(engines, "find", Engine)
+    monkeypatch.setattr(layout, "lay_out", lambda *_: layers)
+    monkeypatch.setattr(docker, "_context", lambda *_: nullcontext((tmp_path, {})))
+    monkeypatch.setattr(docker, "_build", build)
+    monkeypatch.setattr(docker, "check", lambda *_: None)
+    monkeypatch.setattr(docker, "verify", lambda *_, **__: PASSES)
+    variant = load_variant(own_workspace, "openblas")
+    for base in ("sha256:old", "sha256:old", "sha256:new", "sha256:new"):
+        images["debian:12"] = base
+        docker.build(own_workspace, variant, base_name="debian:12")
+    assert built == ["sha256:old", "sha256:new"]
