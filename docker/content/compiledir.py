@@ -17,7 +17,7 @@ ST_NOEXEC = 8
 PREFIX = getattr(sys, "base_prefix", sys.prefix)
 WARM = os.path.join(PREFIX, "var", "compiledir")
 # NAME=FOLDER: the variables that name a folder, and its name in the compile folder.
-FOLDERS = "{folders}".split()
+FOLDERS = "{folders}".splitlines()
 
 
 def choose_march():

@@ -5,6 +5,8 @@ from __future__ import annotations
 import hashlib
 import json
 import os
+import re
+import shlex
 import shutil
 from collections.abc import Container, Iterable, Sequence
 from dataclasses import dataclass
@@ -242,8 +244,8 @@ def _add_programs(root: Path, variant: Variant, config: ImageConfig, suite: Path
         (share / "verify" / name).parent.mkdir(parents=True, exist_ok=True)
         shutil.copy(suite / name, share / "verify" / name)
     words = {
-        "title": config.title,
-        "description": config.description,
+        # The one text of a person, as a word of a shell; the others are names.
+        "heading": shlex.quote(f"{config.title}: {config.description}"),
         "name": config.repository if "latest" in config.tags else config.names[0],
         "variant": variant.name,
         "module": variant.framework.module,
@@ -253,12 +255,10 @@ def _add_programs(root: Path, variant: Variant, config: ImageConfig, suite: Path
         ("bashrc", f"{SHARE}/bashrc"),
         ("passwd", "/etc/passwd"),
     ):
-        text = (CONTENT / template).read_text()
-        for word, value in words.items():
-            text = text.replace(f"{{{word}}}", value)
+        text = re.sub(r"\{(\w+)\}", lambda match: words[match[1]], (CONTENT / template).read_text())
         path = root / str(target)[1:]
         path.parent.mkdir(parents=True, exist_ok=True)
-        path.write_text(text)
+        path.write_text(text, encoding="utf-8")
     (root / str(ENTRY)[1:]).chmod(0o755)
     for folder in WRITABLE:
         (root / folder).mkdir(parents=True)

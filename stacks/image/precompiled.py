@@ -6,6 +6,7 @@ have the same bytes wherever they are compiled.
 
 from __future__ import annotations
 
+import json
 from pathlib import Path
 
 from stacks.channel.settings_files import COMPILE_FOLDER, COMPILE_HOOK, PTH, rc_text
@@ -78,7 +79,8 @@ def add_hook(variant: Variant, environment: Path, key: str) -> None:
         "march": MARCH,
         "format": FLAGS["compiledir_format"],
         "cpu_flags": " ".join(CPU_FLAGS),
-        "folders": " ".join(_folders(variant)),
+        # Inside of a Python string, also of Python 2.7.
+        "folders": json.dumps("\n".join(_folders(variant)))[1:-1],
     }.items():
         text = text.replace(f"{{{word}}}", value)
     site_packages = environment / f"lib/python{variant.framework.python}/site-packages"

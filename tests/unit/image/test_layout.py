@@ -71,6 +71,28 @@ def test_the_image_gets_the_files_of_the_suite_that_the_key_covers(
     assert Path("workloads/lstm.py") in names
 
 
+SUMMARY = """Alice's "model" for $5 `id` $(id) \\n %s {module} END ü"""
+
+
+@pytest.mark.parametrize(
+    "command", [["sh", image_config.ENTRY, "help"], ["bash", f"{layout.SHARE}/bashrc"]]
+)
+def test_an_image_shows_its_summary_as_it_is_written(
+    workspace: Workspace, variant: Variant, tmp_path: Path, command: list[str]
+) -> None:
+    variant = variant.model_copy(update={"summary": SUMMARY})
+    config = image_config.config_of(workspace, variant)
+    layout._add_programs(tmp_path, variant, config, workspace.suite)
+    program, path, *arguments = command
+    done = subprocess.run(
+        [program, f"{tmp_path}{path}", *arguments], capture_output=True, text=True, check=True
+    )
+    assert done.stderr == ""
+    heading, *lines = done.stdout.splitlines()
+    assert heading == f"theano-openblas: {SUMMARY}, on {variant.framework.summary}"
+    assert "{" not in "".join(lines)
+
+
 def test_the_image_of_a_stack_lies_beside_it(workspace: Workspace, tmp_path: Path) -> None:
     file = tmp_path / "small.yaml"
     file.write_text("summary: mine\nextends: openblas\nframework: theano-1.0.5\n")

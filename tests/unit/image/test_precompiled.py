@@ -226,6 +226,20 @@ def test_a_devices_kernels_go_to_a_folder_of_the_users(
     assert output.splitlines()[-1] == variables.get("POCL_CACHE_DIR", str(own))
 
 
+def test_a_folder_in_a_variable_has_any_characters(workspace: Workspace, image: Image) -> None:
+    name = """it's "my"\\n cache"""
+    variant = load_variant(workspace, "openblas")
+    stack = variant.model_copy(update={"variables": {"MY_CACHE": f"{{prefix}}/var/{name}"}})
+    precompiled.add_hook(stack, image.prefix, "own-0123")
+    output = subprocess.check_output(
+        [sys.executable, "-c", PROGRAM + 'print(os.environ["MY_CACHE"])', image.prefix],
+        env={"TMPDIR": str(image.tmp), "THEANO_STACKS_MARCH": "native"},
+        text=True,
+    )
+    own = image.tmp / f"theano-{os.getuid()}" / "own-0123-native" / name
+    assert output.splitlines()[-1] == str(own)
+
+
 def test_a_cpu_without_the_needed_flags_is_an_error(tmp_path: Path) -> None:
     cpuinfo = tmp_path / "cpuinfo"
     cpuinfo.write_text("processor : 0\nflags : fpu sse2\n")
