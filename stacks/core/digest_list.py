@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping
+from collections.abc import Mapping, Set
 from pathlib import Path
 
 from stacks.core.disk import explain_disk_errors, sha256_of
@@ -28,10 +28,13 @@ def files_of(folder: Path) -> dict[str, Path]:
         }
 
 
-def differences(expected: Mapping[str, str], present: Mapping[str, Path]) -> str:
+def differences(
+    expected: Mapping[str, str], present: Mapping[str, Path], programs: Set[str] = frozenset()
+) -> str:
     """Return lines that name each file that is changed, missing or not expected; empty if none is.
 
-    expected: digests by path. present: files by path; a link is a changed file.
+    expected: digests by path. present: files by path; a link is a changed file. programs: the paths
+    of those that must be executable.
     """
     faults = [f"{path}: missing" for path in expected.keys() - present.keys()]
     faults += [f"{path}: not part of it" for path in present.keys() - expected.keys()]
@@ -39,5 +42,10 @@ def differences(expected: Mapping[str, str], present: Mapping[str, Path]) -> str
         f"{path}: changed"
         for path in expected.keys() & present.keys()
         if present[path].is_symlink() or sha256_of(present[path]) != expected[path]
+    ]
+    faults += [
+        f"{path}: not executable (chmod 755)"
+        for path in programs & present.keys()
+        if not present[path].lstat().st_mode & 0o100
     ]
     return "\n".join(f"  - {fault}" for fault in sorted(faults))

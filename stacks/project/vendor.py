@@ -151,13 +151,17 @@ def _report(folder: Path, entries: Sequence[IndexEntry], files: int) -> None:
 
 
 def check(folder: Path) -> None:
-    """Compare each file of a vendored folder with its digest; IntegrityError names what differs."""
+    """Compare each file of a vendored folder with its digest; IntegrityError names what differs.
+
+    A program that a copy has made a plain file differs, too.
+    """
     if not (folder / DIGESTS).is_file():
         raise UsageError(f"{folder} is no vendored folder", expected=f"a file {DIGESTS} in it")
     expected = digest_list.parse((folder / DIGESTS).read_text(errors="replace"))
     present = digest_list.files_of(folder)
     del present[DIGESTS]
-    if faults := digest_list.differences(expected, present):
+    programs = {f"{CHANNEL}/{builder.FOLDER}/{builder.STATIC}"}
+    if faults := digest_list.differences(expected, present, programs):
         raise IntegrityError(
             f"{folder} is damaged:\n{faults}",
             fix="copy it again, or write it again: ./invoke vendor",
@@ -166,7 +170,7 @@ def check(folder: Path) -> None:
 
 
 def write_archive(folder: Path, target: Path) -> None:
-    """Write a folder as a .tar.zst file; the same content gives the same bytes."""
+    """Write a folder as a .tar.zst file; the same content and programs give the same bytes."""
     with replace_atomically(target) as new, new.open("wb") as file:
         compressor = zstandard.ZstdCompressor(level=COMPRESSION_LEVEL, threads=0)
         with (
@@ -175,6 +179,8 @@ def write_archive(folder: Path, target: Path) -> None:
         ):
             for name, path in digest_list.files_of(folder).items():
                 entry = tarfile.TarInfo(f"{folder.name}/{name}")
-                entry.size, entry.mtime, entry.mode = path.stat().st_size, EPOCH, 0o644
+                status = path.stat()
+                entry.size, entry.mtime = status.st_size, EPOCH
+                entry.mode = 0o755 if status.st_mode & 0o100 else 0o644
                 with path.open("rb") as data:
                     tar.addfile(entry, data)

@@ -1,9 +1,11 @@
 from __future__ import annotations
 
 import os
+import tarfile
 from pathlib import Path
 
 import pytest
+import zstandard
 
 from stacks.core.errors import IntegrityError, UsageError
 from stacks.core.workspace import Workspace
@@ -51,6 +53,32 @@ def test_a_damaged_list_of_digests_shows_no_traceback(tmp_path: Path) -> None:
     (folder / DIGESTS).write_bytes(b"\xff\x00 no list\n")
     with pytest.raises(IntegrityError, match=r"tools/one\.whl: not part of it"):
         vendor.check(folder)
+
+
+def test_a_program_stays_one_in_the_archive_and_a_check_names_one_that_does_not(
+    tmp_path: Path,
+) -> None:
+    folder = make(tmp_path)
+    program = folder / "channel/image/busybox"
+    program.parent.mkdir(parents=True)
+    program.touch()
+    program.chmod(0o750)
+    (folder / DIGESTS).write_text(vendor._digests(folder))
+    vendor.check(folder)
+    vendor.write_archive(folder, tmp_path / "all.tar.zst")
+    with (
+        zstandard.open(tmp_path / "all.tar.zst") as data,
+        tarfile.open(fileobj=data, mode="r|") as archive,
+    ):
+        modes = {member.name: member.mode for member in archive}
+    assert modes.pop("carried/channel/image/busybox") == 0o755
+    assert set(modes.values()) == {0o644}
+    program.chmod(0o644)
+    with pytest.raises(IntegrityError) as caught:
+        vendor.check(folder)
+    assert caught.value.what.splitlines()[1:] == [
+        "  - channel/image/busybox: not executable (chmod 755)"
+    ]
 
 
 def test_the_archive_depends_on_names_and_bytes_alone(tmp_path: Path) -> None:
