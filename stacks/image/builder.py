@@ -146,7 +146,10 @@ def _install_libraries(tools: Path) -> None:
 def _copy(source: Path, target: Path) -> None:
     target.parent.mkdir(parents=True, exist_ok=True)
     if source.is_dir():
-        shutil.copytree(source, target, symlinks=True, ignore=NOT_NEEDED)
+        # Without modes: those of a checkout depend on who made it.
+        shutil.copytree(
+            source, target, symlinks=True, ignore=NOT_NEEDED, copy_function=shutil.copyfile
+        )
     else:
         shutil.copyfile(source, target)
 

@@ -93,7 +93,10 @@ def lay_out(
     key = key_of(workspace, variant, lock)
     with hold_lock(target, f"the image of {variant.id}"):
         if read_record(target / RECORD).get("key") == key:
-            return _layers(target)
+            ready = _layers(target)
+            # A `chmod -R` on the checkout or the cache, whose files these are, changes the image.
+            if manifest.has_modes(target, [layer.folder for layer in ready]):
+                return ready
         precompiled.check_machine()
         parts = pipeline.parts_of(workspace, variant, channel, lock)
         with (
@@ -242,7 +245,8 @@ def _add_programs(root: Path, variant: Variant, config: ImageConfig, suite: Path
     share = root / SHARE[1:]
     for name in _files(suite):
         (share / "verify" / name).parent.mkdir(parents=True, exist_ok=True)
-        shutil.copy(suite / name, share / "verify" / name)
+        # Without its mode: that of a checkout depends on who made it.
+        shutil.copyfile(suite / name, share / "verify" / name)
     words = {
         # The one text of a person, as a word of a shell; the others are names.
         "heading": shlex.quote(f"{config.title}: {config.description}"),

@@ -3,6 +3,7 @@ from __future__ import annotations
 import json
 import os
 import shutil
+import subprocess
 import tarfile
 from pathlib import Path
 from typing import Any
@@ -121,6 +122,19 @@ def test_a_damaged_cache_is_unpacked_again(
     assert f"damaged ({found}" in capsys.readouterr().err
     assert {name: (second / name).read_bytes() for name in below(second)} == sound
     assert (second / "lib/a").stat().st_mode & 0o777 == 0o444
+
+
+@pytest.mark.parametrize("change", ["u+w", "go-rwx", "a+w"])
+def test_a_chmod_of_the_cache_does_not_reach_what_is_made_of_it(
+    change: str, variant: Variant, tmp_path: Path
+) -> None:
+    part = part_of(conda(tmp_path, file("lib/a"), file("bin/run", mode=0o755)))
+    make(variant, tmp_path, part)
+    (tmp_path / "scratch").rename(tmp_path / "before")
+    subprocess.run(["chmod", "-R", change, tmp_path / "unpacked"], check=True)
+    made = make(variant, tmp_path, part)
+    modes = {name: (made / name).stat().st_mode & 0o777 for name in ("lib/a", "bin/run")}
+    assert modes == {"lib/a": 0o444, "bin/run": 0o555}
 
 
 def test_rattler_unpacks_on_while_the_damage_is_removed(

@@ -7,6 +7,7 @@ from pathlib import Path
 
 import pytest
 
+from stacks.core.disk import fixed_umask
 from stacks.core.workspace import Workspace
 from stacks.image import base, builder, layout
 from stacks.locks import lock
@@ -50,3 +51,14 @@ def test_layers_are_made_of_the_context_and_its_base(
     assert made == [("theano-0.8.2/openblas", tmp_path / "layers", tmp_path)]
     # Nothing is fetched for it.
     assert base.tar(workspace).read_bytes() == packed.getvalue()
+
+
+def test_the_code_has_one_mode_whatever_the_checkouts_is(tmp_path: Path) -> None:
+    source, target = tmp_path / "source", tmp_path / "target"
+    for name, mode in (("a.py", 0o444), ("b.py", 0o755), ("c.py", 0o600)):
+        source.mkdir(exist_ok=True)
+        (source / name).touch()
+        (source / name).chmod(mode)
+    with fixed_umask():
+        builder._copy(source, target)
+    assert [path.stat().st_mode & 0o777 for path in target.iterdir()] == [0o644] * 3

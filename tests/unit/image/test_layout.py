@@ -8,10 +8,11 @@ from pathlib import Path
 
 import pytest
 
-from stacks.core.disk import REPOSITORY
+from stacks.core.disk import REPOSITORY, fixed_umask
 from stacks.core.workspace import Workspace
+from stacks.environments import build as pipeline
 from stacks.image import config as image_config
-from stacks.image import docker, layout
+from stacks.image import docker, layout, precompiled
 from stacks.locks.lock import Lock
 from stacks.variants.load import load_variant
 from stacks.variants.variant import Variant
@@ -91,6 +92,50 @@ def test_an_image_shows_its_summary_as_it_is_written(
     heading, *lines = done.stdout.splitlines()
     assert heading == f"theano-openblas: {SUMMARY}, on {variant.framework.summary}"
     assert "{" not in "".join(lines)
+
+
+def test_files_of_the_suite_have_one_mode_whatever_the_checkouts_is(
+    copy: Workspace, variant: Variant, tmp_path: Path
+) -> None:
+    (copy.suite / "cli.py").chmod(0o444)
+    (copy.suite / "suite.py").chmod(0o755)
+    config = image_config.config_of(copy, variant)
+    with fixed_umask():
+        layout._add_programs(tmp_path / "root", variant, config, copy.suite)
+    copied = (tmp_path / "root" / layout.SHARE[1:] / "verify").rglob("*.py")
+    assert {path.stat().st_mode & 0o777 for path in copied} == {0o644}
+
+
+def test_layers_whose_modes_have_changed_are_made_again(
+    own_workspace: Workspace, variant: Variant, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    made = []
+
+    def make(*arguments: object) -> None:
+        made.append(arguments)
+        folder = Path(str(arguments[5])) / "packages/lib"
+        folder.mkdir(parents=True)
+        (folder / "file").touch(mode=0o444)
+
+    monkeypatch.setattr(pipeline, "read_lock", lambda *_: (None, LOCK))
+    monkeypatch.setattr(pipeline, "parts_of", lambda *_: [])
+    monkeypatch.setattr(precompiled, "check_machine", lambda: None)
+    monkeypatch.setattr(layout, "_make", make)
+    target = tmp_path / "layers"
+    for harm in (
+        lambda: (target / "packages/lib/file").chmod(0o644),
+        lambda: (target / "packages/lib").chmod(0o700),
+        lambda: (target / "manifest.json").write_text('{"lib/file": "0123"}'),
+        lambda: None,
+    ):
+        layout.lay_out(own_workspace, variant, target)
+        count = len(made)
+        layout.lay_out(own_workspace, variant, target)
+        assert len(made) == count
+        harm()
+    layout.lay_out(own_workspace, variant, target)
+    assert len(made) == 4
+    assert (target / "packages/lib/file").stat().st_mode & 0o777 == 0o444
 
 
 def test_the_image_of_a_stack_lies_beside_it(workspace: Workspace, tmp_path: Path) -> None:

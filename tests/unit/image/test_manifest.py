@@ -30,3 +30,35 @@ def test_files_changed_after_the_layout_are_an_error(tmp_path: Path) -> None:
         assert caught.value.what.startswith(f"1 files of {tmp_path} changed")
         assert caught.value.found == name
         assert caught.value.fix and f"rm -r {tmp_path}" in caught.value.fix
+
+
+@pytest.fixture
+def layers(tmp_path: Path) -> list[Path]:
+    """Give two layers with a folder of the same name, and their manifest."""
+    layers = [tmp_path / "packages", tmp_path / "settings"]
+    for layer in layers:
+        (layer / "opt/bin").mkdir(parents=True)
+        (layer / "opt/bin/file").touch()
+        (layer / "opt/link").symlink_to("nowhere")
+    manifest.write(tmp_path, layers)
+    return layers
+
+
+@pytest.mark.parametrize("name", ["opt/bin/file", "opt/bin", "opt"])
+@pytest.mark.parametrize("layer", [0, 1])
+def test_a_changed_mode_of_any_layer_is_seen(
+    tmp_path: Path, layers: list[Path], layer: int, name: str
+) -> None:
+    assert manifest.has_modes(tmp_path, layers)
+    (layers[layer] / name).chmod(0o700)
+    assert not manifest.has_modes(tmp_path, layers)
+
+
+@pytest.mark.parametrize("text", [None, "", "[]", '{"lib/a": "0123"}', '{"modes": 1}'])
+def test_a_manifest_without_modes_is_of_no_layers(
+    tmp_path: Path, layers: list[Path], text: str | None
+) -> None:
+    (tmp_path / manifest.NAME).unlink()
+    if text is not None:
+        (tmp_path / manifest.NAME).write_text(text)
+    assert not manifest.has_modes(tmp_path, layers)
