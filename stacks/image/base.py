@@ -18,13 +18,13 @@ from pathlib import Path
 
 from pydantic import Field
 
-from stacks.core import yamlfile
+from stacks.core import reproducible, yamlfile
 from stacks.core.disk import fixed_umask, hold_lock, replace_atomically, scratch, sha256_of
 from stacks.core.errors import IntegrityError
 from stacks.core.models import Strict
 from stacks.core.workspace import Workspace
 from stacks.image import normalised
-from stacks.sources import links, unpack
+from stacks.sources import links, streams, unpack
 from stacks.sources.fetch import fetch
 from stacks.sources.pins import DebPin, read_pins
 
@@ -43,6 +43,8 @@ FOLDERS = {
     "sys": 0o755, "tmp": 0o1777, "usr/local/bin": 0o755, "var/cache": 0o755, "var/lib": 0o755,
     "var/log": 0o755, "var/tmp": 0o1777,
 }  # fmt: skip
+# The modules that decide the base's bytes, beside this one.
+MODULES = (normalised, unpack, links, streams, reproducible)
 # In the cache: the base, and its SHA-256 when it was made.
 ARCHIVE, DIGEST = "base.tar", "sha256"
 # Its presence tells an image that it lies on this base.
@@ -85,7 +87,7 @@ def pins(workspace: Workspace) -> tuple[DebPin, ...]:
 
 def key(workspace: Workspace) -> str:
     """Return the hash of everything that decides the base's bytes."""
-    code = [sha256_of(Path(module)) for module in (__file__, str(normalised.__file__))]
+    code = [sha256_of(Path(name)) for name in (__file__, *(str(m.__file__) for m in MODULES))]
     inputs = [code, [pin.sha256 for pin in pins(workspace)]]
     return hashlib.sha256(json.dumps(inputs).encode()).hexdigest()
 
