@@ -87,21 +87,6 @@ def write(workspace: Workspace, folder: Path) -> None:
         (folder / DIGESTS).write_text(digest_list.text_of(digests))
 
 
-def differences(channel: Path) -> str:
-    """Return lines that name what differs from write()'s list in a channel; empty if nothing does.
-
-    A channel without such files has no differences.
-    """
-    folder = channel / FOLDER
-    if not folder.is_dir():
-        return ""
-    present = {f"{FOLDER}/{name}": path for name, path in digest_list.files_of(folder).items()}
-    listed = present.pop(f"{FOLDER}/{DIGESTS}", None)
-    digests = digest_list.parse(listed.read_text(errors="replace")) if listed else {}
-    expected = {f"{FOLDER}/{name}": digest for name, digest in digests.items()}
-    return digest_list.differences(expected, present)
-
-
 def _install_python(workspace: Workspace, tools: Path) -> None:
     channel = read_channel(workspace)
     variant = on_framework(workspace, read_builder_file(workspace).framework)[0]

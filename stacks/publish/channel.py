@@ -6,7 +6,8 @@ import hashlib
 import os
 import shutil
 import sys
-from collections.abc import Collection
+from collections.abc import Collection, Mapping
+from dataclasses import replace
 from pathlib import Path
 
 from cryptography.hazmat.primitives.asymmetric.ed25519 import Ed25519PrivateKey
@@ -14,7 +15,7 @@ from cryptography.hazmat.primitives.asymmetric.ed25519 import Ed25519PrivateKey
 from stacks.channel.offers import Channel, read_channel
 from stacks.core import digest_list
 from stacks.core.console import display_path, plural, step
-from stacks.core.disk import explain_disk_errors, fixed_umask, replace_atomically
+from stacks.core.disk import explain_disk_errors, fixed_umask, replace_atomically, sha256_of
 from stacks.core.errors import IntegrityError, UsageError
 from stacks.core.workspace import Workspace
 from stacks.image import builder
@@ -48,17 +49,25 @@ def publish_to_folder(
             fix="choose an empty or new folder: publishing replaces all that is in it",
         )
     published, paths = prepare(workspace, include)
-    signed = key.sign(published.digests.encode()) if key else None
     with step("publish", display_path(folder)), fixed_umask(), replace_atomically(folder) as new:
         for path, source in paths.items():
             (new / path).parent.mkdir(parents=True, exist_ok=True)
             _link_or_copy(source, new / path)
+        if images:
+            builder.write(workspace, new / builder.FOLDER)
+            files = {path: new / path for path in builder.FILES}
+            published = _listing(published, {p: sha256_of(file) for p, file in files.items()})
+        signed = key.sign(published.digests.encode()) if key else None
         for path, data in written_files(published, signed).items():
             (new / path).parent.mkdir(parents=True, exist_ok=True)
             (new / path).write_bytes(data)
-        if images:
-            builder.write(workspace, new / builder.FOLDER)
     report(published, signed)
+
+
+def _listing(published: Publication, digests: Mapping[str, str]) -> Publication:
+    """Return a publication whose list also has these digests of files that no lock has."""
+    merged = {**digest_list.parse(published.digests), **digests}
+    return replace(published, digests=digest_list.text_of(merged))
 
 
 def prepare(workspace: Workspace, include: Collection[str]) -> tuple[Publication, dict[str, Path]]:
@@ -115,21 +124,24 @@ def report(published: Publication, signed: bytes | None) -> None:
 def check_folder(workspace: Workspace, folder: Path, *, include: Collection[str] = ()) -> None:
     """Compare each file of a published channel with what the locks say.
 
-    Nothing is built, and no network is used. A signature that is there must be good. Raises
-    IntegrityError, which names what differs, StaleError for a stale lock.
+    What Dockerfiles build with is compared with the channel's own list. Nothing is built, and no
+    network is used. A signature that is there must be good. Raises IntegrityError, which names what
+    differs, StaleError for a stale lock.
     """
     if not (folder / DIGESTS).is_file():
         raise UsageError(f"{folder} is no published channel", fix="publish it: leave out --check")
     channel = read_channel(workspace)
-    published = publication(workspace, channel, all_variants(workspace), include)
+    locked = publication(workspace, channel, all_variants(workspace), include)
+    listed = digest_list.parse((folder / DIGESTS).read_text(errors="replace"))
+    # These change with every commit: who signed the list vouches for them.
+    tools = {path: digest for path, digest in listed.items() if path in builder.FILES}
+    published = _listing(locked, tools)
     expected = digest_list.parse(published.digests)
-    present = _files_of(folder)
+    expected[DIGESTS] = hashlib.sha256(published.digests.encode()).hexdigest()
+    present = digest_list.files_of(folder)
     signed = present.pop(SIGNATURE, None)
     with explain_disk_errors(folder):
-        faults = digest_list.differences(
-            {**expected, DIGESTS: hashlib.sha256(published.digests.encode()).hexdigest()}, present
-        )
-        faults = faults or builder.differences(folder)
+        faults = digest_list.differences(expected, present, {f"{builder.FOLDER}/{builder.STATIC}"})
     if faults:
         raise IntegrityError(
             f"{folder} differs from the locks:\n{faults}",
@@ -139,8 +151,10 @@ def check_folder(workspace: Workspace, folder: Path, *, include: Collection[str]
         signature.check_signature(
             signature.public_key_path(workspace), published.digests.encode(), signed.read_bytes()
         )
-    print(f"{folder}: {plural(len(expected), 'file')} as in the locks", end="")
-    print(", signed" if signed else ", not signed")
+    parts = [f"{plural(len(expected) - 1 - len(tools), 'file')} as in the locks"]
+    if tools:
+        parts.append(f"{plural(len(tools), 'file')} of {builder.FOLDER}/ as listed")
+    print(f"{folder}: {', '.join(parts)}, {'signed' if signed else 'not signed'}")
 
 
 def _unlisted(folder: Path) -> list[str]:
@@ -151,14 +165,9 @@ def _unlisted(folder: Path) -> list[str]:
         text = (folder / DIGESTS).read_text(errors="replace")
     except OSError:
         text = ""
-    listed = {*digest_list.parse(text), DIGESTS, SIGNATURE}
-    return sorted(_files_of(folder).keys() - listed)
-
-
-def _files_of(folder: Path) -> dict[str, Path]:
-    """Return the files of a channel but those that Dockerfiles build with, which have a list."""
-    files = digest_list.files_of(folder)
-    return {name: path for name, path in files.items() if name not in builder.FILES}
+    # An older channel's list is without builder.FILES.
+    listed = {*digest_list.parse(text), DIGESTS, SIGNATURE, *builder.FILES}
+    return sorted(digest_list.files_of(folder).keys() - listed)
 
 
 def _link_or_copy(source: Path, target: Path) -> None:
