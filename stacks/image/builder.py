@@ -16,8 +16,8 @@ from pathlib import Path
 from stacks.channel.offers import read_channel
 from stacks.core import digest_list, yamlfile
 from stacks.core.disk import REPOSITORY, fixed_umask, scratch, sha256_of
-from stacks.core.errors import StacksError
-from stacks.core.models import Strict
+from stacks.core.errors import IntegrityError, StacksError
+from stacks.core.models import Sha256, Strict
 from stacks.core.process import CommandError, call
 from stacks.core.workspace import Workspace, default_workspace
 from stacks.environments import build as pipeline
@@ -46,10 +46,11 @@ NOT_NEEDED = shutil.ignore_patterns("__pycache__", "*.py[co]", ".*_cache", "Dock
 
 
 class BuilderFile(Strict):
-    """The content of docker/builder.yaml."""
+    """The content of docker/builder.yaml. sha256: that of the deb's program."""
 
     suite: str
     deb: str
+    sha256: Sha256
     framework: str
 
 
@@ -71,11 +72,8 @@ def write(workspace: Workspace, folder: Path) -> None:
     pip's message if a tool is not, DiskError.
     """
     folder.mkdir(parents=True)
-    pin = static_pin(workspace)
     with scratch() as temporary, fixed_umask():
-        unpack.unpack_deb(fetch(workspace, [pin])[pin], temporary / "deb")
-        shutil.copyfile(temporary / "deb/bin" / STATIC, folder / STATIC)
-        (folder / STATIC).chmod(0o755)
+        _write_static(workspace, folder / STATIC, temporary / "deb")
         tools = temporary / "tools"
         _install_python(workspace, tools)
         _install_libraries(tools)
@@ -85,6 +83,21 @@ def write(workspace: Workspace, folder: Path) -> None:
         compress(base.tar(workspace), [Layer(TOOLS, tools)], folder)
         digests = {name: sha256_of(path) for name, path in digest_list.files_of(folder).items()}
         (folder / DIGESTS).write_text(digest_list.text_of(digests))
+
+
+def _write_static(workspace: Workspace, target: Path, unpacked: Path) -> None:
+    """Write the static program; IntegrityError if it is not the one that the Dockerfiles name."""
+    pin, expected = static_pin(workspace), read_builder_file(workspace).sha256
+    unpack.unpack_deb(fetch(workspace, [pin])[pin], unpacked)
+    shutil.copyfile(unpacked / "bin" / STATIC, target)
+    target.chmod(0o755)
+    if (digest := sha256_of(target)) != expected:
+        raise IntegrityError(
+            f"{pin.filename} has another {STATIC} than docker/builder.yaml names",
+            expected=f"sha256 {expected}",
+            found=f"sha256 {digest}",
+            fix="after a new pin write what was found into that file, then ./invoke render",
+        )
 
 
 def _install_python(workspace: Workspace, tools: Path) -> None:

@@ -82,6 +82,7 @@ def alone_text_of(workspace: Workspace, variant: Variant, pins: Pins) -> str:
         digests=builder.DIGESTS,
         tools=builder.FOLDER,
         static=builder.STATIC,
+        static_sha256=builder.read_builder_file(workspace).sha256,
         base_file=builder.BASE,
         tools_file=builder.TOOLS,
         target=builder.TARGET,

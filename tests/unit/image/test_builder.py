@@ -1,13 +1,16 @@
 from __future__ import annotations
 
 import gzip
+import hashlib
 import io
+import lzma
 import tarfile
 from pathlib import Path
 
 import pytest
 
 from stacks.core.disk import fixed_umask
+from stacks.core.errors import IntegrityError
 from stacks.core.workspace import Workspace
 from stacks.image import base, builder, layout
 from stacks.locks import lock
@@ -15,6 +18,7 @@ from stacks.sources.pins import read_pins
 from stacks.sources.vendored import VARIABLE, vendored_folder
 from stacks.variants.load import on_framework
 from stacks.variants.variant import Variant
+from unit.helpers.archives import ar, member, tar
 
 
 def test_the_tools_have_python_and_pip_and_nothing_to_compute_with(workspace: Workspace) -> None:
@@ -28,6 +32,34 @@ def test_the_tools_have_python_and_pip_and_nothing_to_compute_with(workspace: Wo
 
 def test_the_program_without_a_c_library_is_pinned(workspace: Workspace) -> None:
     assert builder.static_pin(workspace).name == "busybox-static"
+
+
+def test_another_program_than_the_dockerfiles_name_is_refused(
+    workspace: Workspace, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    pin, program = builder.static_pin(workspace), b"#!/bin/sh\n"
+    content = builder.read_builder_file(workspace)
+    body = tar(
+        (member("./bin", tarfile.DIRTYPE, mode=0o755), b""), (member("./bin/busybox"), program)
+    )
+    package = tmp_path / pin.filename
+    package.write_bytes(
+        ar(
+            ("debian-binary", b"2.0\n"),
+            ("control.tar.xz", lzma.compress(tar((member("./control"), b"Package: x\n")))),
+            ("data.tar.xz", lzma.compress(body)),
+        )
+    )
+    monkeypatch.setattr(builder, "fetch", lambda *_: {pin: package})
+    digest = hashlib.sha256(program).hexdigest()
+    with pytest.raises(IntegrityError, match="has another busybox") as caught:
+        builder._write_static(workspace, tmp_path / "busybox", tmp_path / "one")
+    assert caught.value.expected == f"sha256 {content.sha256}"
+    assert caught.value.found == f"sha256 {digest}"
+    named = content.model_copy(update={"sha256": digest})
+    monkeypatch.setattr(builder, "read_builder_file", lambda _: named)
+    builder._write_static(workspace, tmp_path / "busybox", tmp_path / "other")
+    assert (tmp_path / "busybox").stat().st_mode & 0o777 == 0o755
 
 
 def test_layers_are_made_of_the_context_and_its_base(

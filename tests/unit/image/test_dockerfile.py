@@ -8,7 +8,7 @@ import pytest
 
 from stacks.core.errors import StaleError, UsageError
 from stacks.core.workspace import Workspace
-from stacks.image import dockerfile
+from stacks.image import builder, dockerfile
 from stacks.image.config import ImageConfig
 from stacks.locks import lock
 from stacks.sources.pins import read_pins
@@ -110,7 +110,7 @@ def own_docker(workspace: Workspace, root: Path) -> Workspace:
     for name in ("envs", "recipes"):
         (root / name).symlink_to(workspace.root / name)
     (root / "docker").mkdir()
-    for path in (*workspace.docker.glob("*.jinja"), workspace.docker / "base.yaml"):
+    for path in (*workspace.docker.glob("*.jinja"), *workspace.docker.glob("*.yaml")):
         (root / "docker" / path.name).symlink_to(path)
     return replace(workspace, root=root)
 
@@ -152,6 +152,16 @@ def test_a_dockerfile_checks_each_file_of_the_lock_twice(
     # A named context takes the place of ADD, so a step compares the same files again.
     [listed] = re.findall(r'<<"END" /files\n(.*?)END\n', text, re.DOTALL)
     assert listed.splitlines() == [f"{digest}  {of.lower()}/{path}" for digest, of, path in added]
+
+
+def test_a_build_from_a_web_server_runs_no_program_that_the_server_chose(
+    workspace: Workspace,
+) -> None:
+    digest = builder.read_builder_file(workspace).sha256
+    for variant in all_variants(workspace):
+        text = dockerfile.dockerfile_path(workspace, variant).read_text()
+        [added] = re.findall(r"ADD (.*) \\\n    \$\{CHANNEL\}/image/busybox /image/\n", text)
+        assert added == f"--checksum=sha256:{digest} --chmod=755"
 
 
 def test_an_image_is_verified_by_its_last_step_and_only_cuda_may_lack_its_device(
