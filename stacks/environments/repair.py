@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+import glob
+import itertools
 import json
 import os
 import stat
@@ -38,8 +40,9 @@ def repair(
     """Make the environment `target` equal to its lock again; leave what the user has added.
 
     A sound environment is made beside it, and only files that differ are moved from there. A kill
-    leaves some of them for the next repair. Nothing is deleted: what stood in their place, and
-    files that neither a package nor the user put there, go to folder_of_replaced().
+    leaves some of them for the next repair. Nothing is deleted but what Python has compiled: what
+    stood in their place, and files that neither a package nor the user put there, go to
+    folder_of_replaced().
 
     own: as for prefix.make. Returns what was wrong, by path: "changed", "missing" or "extra".
     """
@@ -80,6 +83,23 @@ def _put_back(sound: Path, target: Path, name: str, aside: Path) -> None:
     if os.path.lexists(target / name):
         _move_aside(target, name, aside)
     (sound / name).rename(target / name)
+    _drop_bytecode(target / name)
+
+
+def _drop_bytecode(module: Path) -> None:
+    """Remove what Python has compiled of a module: every file here has one time, so it stays valid.
+
+    Python 2 compares the time alone, Python 3 the size too.
+    """
+    if module.suffix != ".py":
+        return
+    folder = module.parent / "__pycache__"
+    compiled = [module.with_suffix(suffix) for suffix in (".pyc", ".pyo")]
+    if _is_folder(folder):
+        compiled += folder.glob(f"{glob.escape(module.stem)}.*.pyc")
+    for path in compiled:
+        if not _is_folder(path):
+            path.unlink(missing_ok=True)
 
 
 def _put_manifest(sound: Path, target: Path, aside: Path) -> None:
@@ -108,13 +128,18 @@ def _is_folder(path: Path) -> bool:
 
 
 def _move_aside(target: Path, name: str, aside: Path) -> None:
-    place = aside / name
-    number = 1
-    while place.is_symlink() or place.exists():
-        number += 1
-        place = aside / f"{name}.{number}"
+    roots = itertools.chain([aside], (aside / f"{number}" for number in itertools.count(2)))
+    place = next(root / name for root in roots if _is_free(root, name))
     place.parent.mkdir(parents=True, exist_ok=True)
     (target / name).rename(place)
+
+
+def _is_free(root: Path, name: str) -> bool:
+    """Return whether a path can be put below a folder; a link there is never followed."""
+    outer = [root / each for each in Path(name).parents]
+    return not os.path.lexists(root / name) and all(
+        _is_folder(each) or not os.path.lexists(each) for each in outer
+    )
 
 
 def _extra(target: Path) -> list[str]:

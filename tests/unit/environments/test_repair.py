@@ -45,7 +45,7 @@ def test_a_changed_file_is_kept_aside(sound: Path, target: Path) -> None:
     (target / "lib/a").write_text("another edit")
     put_back(sound, target, "lib/a")
     assert (aside / "lib/a").read_text() == "an edit"
-    assert (aside / "lib/a.2").read_text() == "another edit"
+    assert (aside / "2/lib/a").read_text() == "another edit"
 
 
 def test_a_folder_in_a_files_place(sound: Path, target: Path) -> None:
@@ -71,6 +71,37 @@ def test_something_else_in_a_folders_place(
     assert not (target / "lib").is_symlink()
     assert (aside / "lib").is_symlink() == (kind == "link")
     assert list(outside.iterdir()) == []
+
+
+def test_what_python_has_compiled_of_a_replaced_module_is_removed(
+    sound: Path, target: Path
+) -> None:
+    for folder in (sound, target):
+        (folder / "lib/__pycache__").mkdir(parents=True, exist_ok=True)
+        (folder / "lib/mod.py").write_text(folder.name)
+    names = ("mod.pyc", "mod.pyo", "__pycache__/mod.cpython-39.opt-1.pyc")
+    others = ("mod_2.pyc", "__pycache__/mod_2.cpython-39.pyc")
+    for name in (*names, *others):
+        (target / "lib" / name).touch()
+    put_back(sound, target, "lib/mod.py")
+    assert not any((target / "lib" / name).exists() for name in names)
+    assert all((target / "lib" / name).exists() for name in others)
+
+
+def test_what_an_earlier_repair_moved_away_is_neither_followed_nor_in_the_way(
+    sound: Path, target: Path, tmp_path: Path
+) -> None:
+    (tmp_path / "outside").mkdir()
+    aside = repair.folder_of_replaced(target)
+    aside.mkdir()
+    (aside / "lib").symlink_to(tmp_path / "outside")
+    (aside / "2").mkdir()
+    (aside / "2/lib").touch()
+    (target / "lib").mkdir(exist_ok=True)
+    (target / "lib/a").write_text("old")
+    put_back(sound, target, "lib/a")
+    assert (aside / "3/lib/a").read_text() == "old"
+    assert not any((tmp_path / "outside").iterdir())
 
 
 @pytest.mark.parametrize("name", ["lib", "lib/a", "lib/link"])
