@@ -25,9 +25,10 @@ DEBOOTSTRAP_SCRIPTS = Path("/usr/share/debootstrap/scripts")
 ENDED_SUITES = ("stretch", "wheezy", "squeeze", "lenny")
 # Bytes; debops 3.3.2 has 31 kB of settings.
 LARGEST_SETTINGS = 1 << 20
-_SUITES = re.compile(
-    r"(buster|bullseye|bookworm|trixie|forky|duke|sid|unstable|testing|(old)*stable)(-\w+)*"
-)
+_POCKET = r"(-updates|-backports(-sloppy)?|-proposed-updates)?"
+_SUITES = re.compile(f"(buster|bullseye|bookworm|trixie|forky|duke|sid){_POCKET}")
+# Other archives have suites of these names too.
+_CLASSES = re.compile(f"(unstable|testing|(old)*stable){_POCKET}")
 _COMMENT = re.compile(r"(^|\s)#.*")
 _ROOT = re.compile(r"https?://[^\s/\"'{}$]+(/[^\s/\"'{}$]+)*/debian/?")
 
@@ -52,10 +53,15 @@ def apt_sources() -> Addresses:
             for uri, suites, components in entries
             if re.match(r"https?://|file:", uri)
             and not uri.rstrip("/").endswith(("/ubuntu", "-ports", "-security"))
-            and any(_SUITES.fullmatch(suite) for suite in suites)
+            and any(_is_debians(uri, suite) for suite in suites)
             and "main" in components
         )
     )
+
+
+def _is_debians(uri: str, suite: str) -> bool:
+    is_named = uri.rstrip("/").endswith("/debian") or uri.startswith("file:")
+    return bool(_SUITES.fullmatch(suite) or (is_named and _CLASSES.fullmatch(suite)))
 
 
 def apt_template() -> Addresses:
