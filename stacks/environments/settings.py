@@ -33,6 +33,8 @@ UNUSABLE = {
 def check_place(prefix: Path) -> None:
     """Raise UsageError where a prefix cannot be used at this path."""
     found = [f"{char!r}: {why}" for char, why in UNUSABLE.items() if char in str(prefix)]
+    if any("\ud800" <= char <= "\udfff" for char in str(prefix)):
+        found.append("a name that is not UTF-8")
     if found:
         raise UsageError(
             f"{prefix}: an environment cannot be made here",

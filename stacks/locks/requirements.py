@@ -14,6 +14,7 @@ from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
+from urllib.parse import unquote
 
 from packaging.tags import Tag, compatible_tags, cpython_tags
 from packaging.utils import (
@@ -266,8 +267,10 @@ def best_file(package: Mapping[str, Any], tags: Mapping[Tag, int]) -> Mapping[st
 
 def name_of(file: Mapping[str, Any]) -> str:
     """Return the name of a file in pylock.toml."""
-    address = str(file.get("name") or file.get("url") or file.get("path"))
-    return address.partition("#")[0].rsplit("/", 1)[-1]
+    if name := file.get("name"):
+        return str(name)
+    address = str(file.get("url") or file.get("path"))
+    return unquote(address.partition("#")[0].rsplit("/", 1)[-1])
 
 
 def _pins(

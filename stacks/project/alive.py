@@ -56,7 +56,7 @@ def report(
     places = [alive.mirror_place(web, root, (*pins.debs, *pins.sources)) for root in roots]
     places += alive.index_places(pins.files, stop)
     if folder := vendored_folder():
-        places.append(alive.vendored_place(web, folder, (*pins.debs, *pins.files)))
+        places.append(alive.vendored_place(web, folder, (*pins.debs, *pins.sources, *pins.files)))
     published = alive_packages.published(workspace, pins, web)
     places += published.places
     count = len(pins.debs) + len(pins.sources) + len(pins.files) + len(published.packages)
@@ -206,7 +206,7 @@ def _require_enough(groups: Sequence[Group], holdings: Sequence[Holdings]) -> No
             expected=f"{ENOUGH} places or more for each",
             found=f"{len(scarce) - gone} at one place, {gone} at none",
             fix="keep a copy while you can; or name further places: DEBIAN_SNAPSHOT_MIRROR, pip's "
-            "extra-index-url or find-links, THEANO_STACKS_CHANNEL",
+            "extra-index-url or find-links, THEANO_STACKS_CHANNEL, THEANO_STACKS_VENDOR",
         )
 
 

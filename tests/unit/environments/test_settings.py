@@ -16,7 +16,7 @@ from unit.helpers.starts import PACKAGES
 LINKED = "-lblas_threads -lopenblas"
 
 
-@pytest.mark.parametrize("name", ["a:b", "a%b", "a\\b", "a;b", "a\nb"])
+@pytest.mark.parametrize("name", ["a:b", "a%b", "a\\b", "a;b", "a\nb", "caf\udce9"])
 def test_invalid_environment_paths_are_refused(name: str) -> None:
     with pytest.raises(UsageError, match="move the checkout"):
         settings.check_place(Path("/x") / name)

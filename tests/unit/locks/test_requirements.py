@@ -5,6 +5,7 @@ from pathlib import Path
 from typing import Any
 
 import pytest
+from packaging.tags import Tag
 
 from stacks.core.errors import FetchError, IntegrityError, UsageError
 from stacks.core.process import CommandError
@@ -98,6 +99,14 @@ def test_the_best_file_of_each_package_that_is_not_installed(
         ("b", "b-2.0.tar.gz"),
     ]
     assert text == LOCK
+
+
+def test_a_wheel_without_a_name_whose_address_is_quoted() -> None:
+    # As uv writes one with a local version, if the index quotes the +.
+    wheel = {"url": "https://x.test/cpu/torch-2.0.0%2Bcpu-py3-none-any.whl#sha256=00"}
+    assert requirements.name_of(wheel) == "torch-2.0.0+cpu-py3-none-any.whl"
+    package = {"name": "torch", "wheels": [wheel]}
+    assert requirements.best_file(package, {Tag("py3", "none", "any"): 1}) == wheel
 
 
 def test_what_uv_is_asked(

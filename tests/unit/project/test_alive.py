@@ -280,6 +280,13 @@ def test_a_vendored_folder_is_a_place(
         report(own)
     kept.write_bytes(b"foo")
     report(own)
+    source = pinned("bookworm", "bar", b"bar_1.dsc")
+    write_pins(own.sources_lock, replace(pins, sources=(source,)))
+    full.files[f"/one/{source.path}"] = b"bar_1.dsc"
+    kept = vendored_path(folder, source)
+    kept.parent.mkdir(parents=True, exist_ok=True)
+    kept.write_bytes(b"bar_1.dsc")
+    report(own)
 
 
 def test_the_source_packages_that_are_published_are_asked_for_too(
