@@ -13,7 +13,7 @@ from dataclasses import dataclass
 
 from stacks.bench import command, estimate, machine, store
 from stacks.bench.candidates import candidates
-from stacks.bench.intervals import LEAST_ROUNDS
+from stacks.bench.intervals import LEAST_STARTS
 from stacks.bench.options import QUICK_ROUNDS, BenchOptions
 from stacks.bench.result import Result
 from stacks.core.console import next_step, plural, show_error
@@ -30,8 +30,8 @@ WORKLOADS = ("gemm", "elementwise", "check_blas", "logreg", "mlp", "lenet", "lst
 STEPS_FRAMEWORK, STEPS = "theano-0.8.2", ("pip-default", "mkl", "mkl-amdlibm")
 STEPS_WORKLOAD = "ntm"
 # The first start of a program compiles its C modules, with those of the other variants at once; the
-# second one finds them, so it shows how long the compilation takes.
-STARTS = 2
+# others find them, so they show how long the compilation takes.
+STARTS = LEAST_STARTS
 
 
 @dataclass(frozen=True)
@@ -108,7 +108,7 @@ def _defaults(options: BenchOptions, workloads: Sequence[str], starts: int) -> B
     return options.model_copy(
         update={
             "workload": options.workload or ",".join(workloads),
-            "rounds": options.rounds or (LEAST_ROUNDS if options.quick else QUICK_ROUNDS),
+            "rounds": options.rounds or (LEAST_STARTS if options.quick else QUICK_ROUNDS),
             "threads": options.threads or str(machine.usable()),
             "starts": options.starts or starts,
         }
@@ -146,13 +146,14 @@ def _time(
 def _left(
     workspace: Workspace, variants: Sequence[Variant], options: BenchOptions
 ) -> list[Variant]:
-    """Return the variants without a result of this machine, these settings and their lock."""
+    """Return the variants without a whole result of this machine, these settings and their lock."""
     pins = read_pins(workspace.sources_lock)
     timed = {
         (subject.id, subject.lock)
         for one in store.read_all(workspace)[0]
         if machine.is_this(one.result.machine) and _is_same(one.result, options)
         for subject in one.result.subjects
+        if subject.id not in {missing.subject for missing in one.result.missing}
     }
     return [
         variant
@@ -163,6 +164,9 @@ def _left(
 
 def _is_same(result: Result, options: BenchOptions) -> bool:
     settings = result.settings
+    starts = max((run.start or 0 for run in result.runs), default=0)
+    if starts not in (0, min(options.starts, options.round_count)):
+        return False
     threads = command.thread_counts(options.threads, machine.usable())
     return (
         settings.workloads,

@@ -8,6 +8,7 @@ from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
 
+from stacks.bench import machine
 from stacks.bench.result import MeasuredPackage, Subject
 from stacks.channel.offers import read_channel
 from stacks.core.errors import StacksError, UsageError
@@ -65,9 +66,12 @@ def candidates(workspace: Workspace, variants: Sequence[Variant]) -> list[Candid
 def _report(
     workspace: Workspace, variant: Variant, place: Path, locked: Lock
 ) -> dict[str, Any] | None:
-    """Return the last report if it is of this environment: of its packages, and not older."""
+    """Return the last report if it is of this environment, with its packages, and of this machine.
+
+    A folder may be shared by machines: the peak and the name would be another one's.
+    """
     report = read_report(workspace, variant)
-    if report is None:
+    if report is None or not machine.is_here(report):
         return None
     made = (place / settings.EXPECTATION).stat().st_mtime
     expected = {package.name: package.sha256 for package in packages_of(locked)}
@@ -100,7 +104,7 @@ def require_candidates(workspace: Workspace, variants: Sequence[Variant]) -> lis
     missing = [variant for variant in variants if variant.id not in names]
     _refuse(missing, "not built from its current lock", "build")
     not_verified = [c.variant for c in built if c.report is None]
-    _refuse(not_verified, "not verified since it was built", "verify")
+    _refuse(not_verified, "not verified on this machine since it was built", "verify")
     failed = [c.variant for c in built if not c.verified]
     _refuse(failed, "its verification failed, so its figures would mean nothing", "verify")
     return built

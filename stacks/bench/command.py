@@ -60,8 +60,15 @@ def timed(
     first of several starts compiles all at once; with --quick no program is compiled by numba.
     """
     options.check()
+    candidates = tuple(choose_candidates(workspace, split(variants), framework))
+    ids = [candidate.variant.id for candidate in candidates]
+    if same := {name for name in ids if ids.count(name) > 1}:
+        raise UsageError(
+            f"two variants are named {', '.join(same)}",
+            fix="rename the folder of one stack.yaml, or `./invoke compare A B -- CMD`",
+        )
     plan = schedule.Plan(
-        candidates=tuple(choose_candidates(workspace, split(variants), framework)),
+        candidates=candidates,
         workloads=options.workloads,
         threads=thread_counts(options.threads, machine.usable()),
         rounds=options.round_count,
@@ -134,8 +141,9 @@ def choose_candidates(
     names: NAME or FRAMEWORK/NAME. Raises UsageError if one cannot be timed.
     """
     if names:
-        variants = [load_variant(workspace, name, framework or None) for name in names]
-        return require_candidates(workspace, variants)
+        named = (load_variant(workspace, name, framework or None) for name in names)
+        variants = {str(variant.file or variant.id): variant for variant in named}
+        return require_candidates(workspace, list(variants.values()))
     verified = verified_candidates(workspace, on_framework(workspace, framework or None))
     if not verified:
         raise UsageError(

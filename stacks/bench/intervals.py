@@ -2,18 +2,17 @@
 
 from __future__ import annotations
 
-import random
+import math
 import statistics
 from collections.abc import Hashable, Sequence
 from dataclasses import dataclass
 
-# Fewer rounds often agree by chance: of two equals, in one of eight runs of four rounds.
-LEAST_ROUNDS = 5
-# On each side, for 95% intervals.
-TAIL = 0.025
-RESAMPLES = 2000
-# Fixed, so that the same samples always give the same interval.
-SEED = 20170923
+from stacks.core.console import plural
+
+# Fewer often agree by chance: four of two equals in one of eight times, five in one of sixteen.
+LEAST_STARTS = 5
+# Of an interval: what the lowest and the highest of five values have.
+COVERAGE = 15 / 16
 # Units in which more is better; in others less is.
 RATES = ("GFLOP/s",)
 
@@ -29,18 +28,28 @@ class Summary:
 
 @dataclass(frozen=True)
 class Ratio:
-    """How many times as fast: the median over the rounds, and its 95% interval."""
+    """How many times as fast: the median over the starts, and its 94% interval.
+
+    With fewer than LEAST_STARTS, low and high are the median itself.
+    """
 
     value: float
     low: float
     high: float
     rounds: int
-    starts: int = 0
+    starts: int
 
     @property
     def significant(self) -> bool:
-        """Whether there is a difference: enough rounds, and 1 is outside the interval."""
-        return self.rounds >= LEAST_ROUNDS and not self.low <= 1.0 <= self.high
+        """Whether there is a difference: enough starts, and 1 is outside the interval."""
+        return self.starts >= LEAST_STARTS and not self.low <= 1.0 <= self.high
+
+    @property
+    def interval(self) -> str:
+        """The interval for people; the number of starts if they are too few for one."""
+        if self.starts < LEAST_STARTS:
+            return plural(self.starts, "start")
+        return f"{self.low:.2f} - {self.high:.2f}"
 
 
 def summary(samples: Sequence[float]) -> Summary:
@@ -60,29 +69,29 @@ def speedup(
 ) -> Ratio:
     """Return how many times as fast `ours` is as `theirs`, from their values in the same rounds.
 
-    The interval is a percentile bootstrap (Efron and Tibshirani, An Introduction to the Bootstrap,
-    1993, chapter 13). Noise in a round slows both, so the ratios of rounds are resampled.
+    Noise in a round slows both, so the ratios of rounds are compared. The interval is that of the
+    median by order statistics, which supposes nothing of their distribution (the sign test's;
+    Conover, Practical Nonparametric Statistics, 1999, section 3.2).
 
     starts: the start of the programs that each round belongs to; each round by default. Rounds of
-    one start are more alike than those of two, so starts are resampled first, then their rounds.
+    one start are more alike than those of two, so the median of each start is one value.
     """
     pairs = [(a, b) if unit in RATES else (b, a) for a, b in zip(ours, theirs, strict=True)]
-    ratios = [a / b for a, b in pairs]
     by_start: dict[Hashable, list[float]] = {}
-    for start, ratio in zip(starts or range(len(ratios)), ratios, strict=True):
-        by_start.setdefault(start, []).append(ratio)
-    chance = random.Random(SEED)  # noqa: S311 - not for security
-    medians = sorted(
-        statistics.median(_drawn(chance, list(by_start.values()))) for _ in range(RESAMPLES)
-    )
-    at = int(TAIL * RESAMPLES)
-    return Ratio(
-        statistics.median(ratios), medians[at], medians[-1 - at], len(ratios), len(by_start)
-    )
+    for start, (a, b) in zip(starts or range(len(pairs)), pairs, strict=True):
+        by_start.setdefault(start, []).append(a / b)
+    values = sorted(statistics.median(ratios) for ratios in by_start.values())
+    value, count = statistics.median(values), len(values)
+    if count < LEAST_STARTS:
+        return Ratio(value, value, value, len(pairs), count)
+    outer = _outside(count)
+    return Ratio(value, values[outer], values[-1 - outer], len(pairs), count)
 
 
-def _drawn(chance: random.Random, by_start: list[list[float]]) -> list[float]:
-    sample: list[float] = []
-    for ratios in chance.choices(by_start, k=len(by_start)):
-        sample += chance.choices(ratios, k=len(ratios)) if len(ratios) > 1 else ratios
-    return sample
+def _outside(count: int) -> int:
+    """Return how many values are outside of the interval at each end."""
+    outer = 0
+    # The median has this chance to be beyond the value inside of the outermost, at either end.
+    while 2 * sum(math.comb(count, n) for n in range(outer + 2)) / 2**count <= 1 - COVERAGE:
+        outer += 1
+    return outer

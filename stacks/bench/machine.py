@@ -46,9 +46,10 @@ def describe(reports: Sequence[dict[str, Any]], cpuinfo: Path = CPUINFO) -> Mach
 
 
 def is_here(report: dict[str, Any], cpuinfo: Path = CPUINFO) -> bool:
-    """Say whether a report is of this machine, judged by processor and kernel."""
-    here = (_field(cpuinfo.read_text(errors="replace"), "model name"), platform.release())
-    return (report["machine"]["cpu"], report["machine"]["kernel"]) == here
+    """Say whether a report is of this machine, judged by processor, usable cores and kernel."""
+    cpu = _field(cpuinfo.read_text(errors="replace"), "model name")
+    made_on = [report["machine"][name] for name in ("cpu", "cores", "kernel")]
+    return made_on == [cpu, usable(), platform.release()]
 
 
 def has_processor(machine: Machine, cpuinfo: Path = CPUINFO) -> bool:

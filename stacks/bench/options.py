@@ -3,12 +3,13 @@
 from __future__ import annotations
 
 from stacks.bench import probe
-from stacks.bench.intervals import LEAST_ROUNDS
+from stacks.bench.intervals import LEAST_STARTS
 from stacks.core.errors import UsageError
 from stacks.core.models import Strict
 
 ROUNDS = 11
-QUICK_ROUNDS = 7
+# As many as bear one outlier: see intervals.py.
+QUICK_ROUNDS = 9
 
 
 class BenchOptions(Strict):
@@ -38,10 +39,10 @@ class BenchOptions(Strict):
     def check(self) -> None:
         """Raise UsageError for options that are invalid on every machine."""
         probe.check_names(self.workloads)
-        if self.round_count < LEAST_ROUNDS:
+        if self.round_count < LEAST_STARTS:
             raise UsageError(
                 "too few rounds to tell noise from speed",
-                expected=f"at least {LEAST_ROUNDS}",
+                expected=f"at least {LEAST_STARTS}",
                 found=str(self.round_count),
             )
         if min(self.starts, self.calls, self.limit, self.busy) < 0:

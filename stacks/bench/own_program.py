@@ -33,7 +33,7 @@ from stacks.environments import run as runs
 from stacks.profiles.program import HOOK, failure
 from stacks.variants.variant import Variant
 
-ROUNDS = 7
+ROUNDS = 9
 STEP = b"THEANO_STACKS_STEP"
 FOLDER_VARIABLE = "THEANO_STACKS_TIMES"
 SCHEMA = 1

@@ -80,4 +80,4 @@ def _ratio(ours: Sequence[ProgramRun], theirs: Sequence[ProgramRun], has_steps: 
 
 
 def _ratio_text(ratio: Ratio) -> str:
-    return f"{ratio.value:.2f} ({ratio.low:.2f}-{ratio.high:.2f})"
+    return f"{ratio.value:.2f} ({ratio.interval.replace(' - ', '-')})"

@@ -9,14 +9,14 @@ from dataclasses import replace
 from stacks.bench import machine, noise, rounds, schedule
 from stacks.bench import table as bench_table
 from stacks.bench.candidates import Candidate, verified_candidates
-from stacks.bench.intervals import LEAST_ROUNDS
+from stacks.bench.intervals import LEAST_STARTS
 from stacks.bench.result import Run
 from stacks.bench.rows import Row, beside, rows, winners
 from stacks.core.errors import UsageError
 from stacks.core.workspace import Workspace
 from stacks.variants.variant import Variant
 
-ROUNDS = 7
+ROUNDS = 9
 # A smaller ratio to the baseline is a warning.
 WORTH = 2.0
 
@@ -31,9 +31,9 @@ def recommend(
     """
     if busy < 0:
         raise UsageError("--busy is a positive number", found=str(busy))
-    if rounds_wanted < LEAST_ROUNDS:
+    if rounds_wanted < LEAST_STARTS:
         raise UsageError(
-            "too few rounds to tell noise from speed", expected=f"at least {LEAST_ROUNDS}"
+            "too few rounds to tell noise from speed", expected=f"at least {LEAST_STARTS}"
         )
     chosen = verified_candidates(workspace, variants)
     if len(chosen) < 2:

@@ -7,7 +7,7 @@ import statistics
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 
-from stacks.bench.intervals import LEAST_ROUNDS, RATES, Ratio, Summary, speedup, summary
+from stacks.bench.intervals import LEAST_STARTS, RATES, Ratio, Summary, speedup, summary
 from stacks.bench.result import NUMBA, Run, Series, Subject
 from stacks.core.console import plural
 
@@ -148,14 +148,14 @@ def winners(runs: Sequence[Run]) -> dict[Measure, tuple[str, ...]]:
 
 
 def graph_notes(measured: Sequence[Row]) -> list[str]:
-    """Return a note for each row whose graphs differ, or that has one start only."""
+    """Return a note for each row whose graphs differ, or that has too few starts."""
     notes = []
     for row in measured:
         graphs = row.graphs
-        if row.ratio and row.ratio.starts == 1 and row.ratio.rounds > 1:
+        if row.ratio and row.ratio.starts < min(LEAST_STARTS, row.ratio.rounds):
             notes.append(
-                f"{row.measure.title}: {row.subject} was started once: the interval does not say "
-                "what another start would give"
+                f"{row.measure.title}: {row.subject} has no interval: it takes {LEAST_STARTS} "
+                f"starts, and there were {row.ratio.starts}"
             )
         if graphs.kinds > 1:
             notes.append(
@@ -185,7 +185,7 @@ def _ratio(mine: _Taken, theirs: _Taken, unit: str) -> tuple[Ratio, str | None]:
     ours = mine.by_graph[common if shared else mine.usual]
     others = theirs.by_graph[common if shared else theirs.usual]
     pairs = [(number, number) for number in sorted(set(ours) & set(others))]
-    if len(pairs) < LEAST_ROUNDS:
+    if len(pairs) < LEAST_STARTS:
         # Both seldom had the graph in the same round: pair different rounds.
         pairs = list(zip(sorted(ours), sorted(others), strict=False))
     left = [statistics.median(ours[a]) for a, _ in pairs]

@@ -71,7 +71,7 @@ def lines(measured: Sequence[Row]) -> list[str]:
         ratio = row.ratio
         table.append(
             f"  {display_name(row.subject, measured):{width}}  {median:>6}  {f'{low} - {high}':>13}"
-            + (f"  {ratio.value:5.2f}  {ratio.low:.2f} - {ratio.high:.2f}" if ratio else "")
+            + (f"  {ratio.value:5.2f}  {ratio.interval}" if ratio else "")
         )
     return table
 

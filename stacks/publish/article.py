@@ -28,7 +28,7 @@ ABOUT = (
 
 @dataclass(frozen=True)
 class Step:
-    """A step: seconds of 100 calls, as a part of the first step's, with the 95% interval.
+    """A step: seconds of 100 calls, as a part of the first step's, with the 94% interval.
 
     The article has no intervals. other_graph: it compiled to another graph than the first step.
     """

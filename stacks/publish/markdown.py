@@ -21,7 +21,7 @@ lock; do not edit. [site/index.html](../site/index.html) has all figures, with p
 the time of a call goes. [bench.md](guides/bench.md) explains how they are measured.
 """
 ABOUT = """Newest figures of each environment on all processors. Below each: how many times as \
-fast as the framework's `pip-default` in the same rounds, with the 95% interval, **bold** where \
+fast as the framework's `pip-default` in the same rounds, with the 94% interval, **bold** where \
 the interval excludes 1. Percentages are of the machine's measured peak. The seconds \
 of `check_blas` are of ten calls. A first step is a program's compilation, its C code being \
 cached, and one call. Devices are timed by their verification ([gpu.md](guides/gpu.md)); CUDA has \

@@ -38,7 +38,7 @@ def _overview(summary: Summary, column: Column) -> Overview:
     return Overview(
         column,
         tuple(
-            Plot(framework, "times as fast as pip-default; lines are 95% intervals", tuple(bars))
+            Plot(framework, "times as fast as pip-default; lines are 94% intervals", tuple(bars))
             for framework, bars in by_framework.items()
             # A baseline alone shows nothing.
             if any(bar.kind == "own" for bar in bars)

@@ -167,6 +167,6 @@ def _steps(ours: Sequence[article.Steps]) -> Plot:
     ]
     return Plot(
         f"A training step of a neural Turing machine: the article, and {ours[0].source}",
-        "part of the time with pip-default, less is better; lines are 95% intervals",
+        "part of the time with pip-default, less is better; lines are 94% intervals",
         tuple(bars),
     )

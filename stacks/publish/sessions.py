@@ -7,7 +7,6 @@ from collections.abc import Callable, Sequence
 from dataclasses import dataclass
 from typing import TypeVar
 
-from stacks.bench.intervals import LEAST_ROUNDS
 from stacks.bench.profile import Compilation, Profile
 from stacks.bench.result import Machine, Result, Run, Series, Subject
 from stacks.bench.rows import Row, rows
@@ -66,17 +65,9 @@ class Figure:
 
     @property
     def ratio(self) -> str:
-        """How many times as fast, with the interval; empty without a comparison.
-
-        If they are fewer than an interval needs, the number of rounds or starts is in its place.
-        """
+        """How many times as fast, with the interval; empty without a comparison."""
         ratio = self.row.ratio
-        if ratio is None:
-            return ""
-        if ratio.rounds < LEAST_ROUNDS:
-            of = "start" if self.row.measure.name.endswith(FIRST_STEP) else "round"
-            return f"{ratio.value:.2f} ({plural(ratio.rounds, of)})"
-        return f"{ratio.value:.2f} ({ratio.low:.2f} - {ratio.high:.2f})"
+        return f"{ratio.value:.2f} ({ratio.interval})" if ratio else ""
 
     @property
     def reference(self) -> str:

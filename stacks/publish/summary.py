@@ -170,10 +170,8 @@ def _summary(sessions: Sequence[ResultSession], current: Mapping[str, CurrentLoc
             measure = figure.row.measure
             key = figure.row.subject, measure.name, measure.busy
             known = newest.get(key)
-            # Of one session, the figure on the most threads.
-            if known is None or (
-                known.session is session and known.figure.row.measure.threads < measure.threads
-            ):
+            # An older one on more threads goes before the newest.
+            if known is None or known.figure.row.measure.threads < measure.threads:
                 newest[key] = _Newest(figure, session)
     measured = columns.measured(
         {(measure, busy): one.figure.workload for (_, measure, busy), one in newest.items()}

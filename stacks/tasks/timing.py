@@ -26,7 +26,7 @@ from stacks.tasks.task import remainder, task
         "framework": FRAMEWORK,
         "workload": "workloads to time, with commas (default: gemm,elementwise); see "
         "docs/guides/bench.md",
-        "rounds": "number of rounds; each times every variant once (default: 11; with --quick 7)",
+        "rounds": "number of rounds; each times every variant once (default: 11; with --quick 9)",
         "threads": "numbers of threads, such as 1,2,4 or 1-4 (default: 1, 2, 4 ... and all)",
         "quick": "time fewer sizes in fewer rounds, for minutes instead of hours",
         "machine": "folder in results/ (default: made of the processor's name)",
@@ -246,7 +246,7 @@ def profile(
         "workload": "workload of the reports, if variants are named (default: ntm)",
         "framework": FRAMEWORK,
         "case": "compare only this case of the workload",
-        "rounds": "of a program after --: number of rounds (default: 7)",
+        "rounds": "of a program after --: number of rounds (default: 9)",
     },
     takes_command=True,
 )

@@ -2,12 +2,12 @@ from __future__ import annotations
 
 import pytest
 
-from stacks.bench import candidates
+from stacks.bench import candidates, machine
 from stacks.core.workspace import Workspace
 from stacks.environments import ready, settings
 from stacks.environments.folders import folder_of
 from stacks.locks import lock
-from unit.helpers.benching import LOCK
+from unit.helpers.benching import LOCK, PASSED
 
 
 @pytest.fixture
@@ -21,4 +21,5 @@ def built(own_workspace: Workspace, monkeypatch: pytest.MonkeyPatch) -> Workspac
     )
     monkeypatch.setattr(lock, "check", lambda workspace, variant, channel: LOCK)
     monkeypatch.setattr(candidates, "read_channel", lambda workspace: None)
+    monkeypatch.setattr(machine, "is_here", lambda report: report["machine"] == PASSED["machine"])
     return own_workspace

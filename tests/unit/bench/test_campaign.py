@@ -10,6 +10,7 @@ import pytest
 
 from stacks.bench import campaign, command, machine, store
 from stacks.bench.options import BenchOptions
+from stacks.bench.result import Missing
 from stacks.core.errors import StacksError
 from stacks.core.workspace import Workspace
 from stacks.environments import build, verify
@@ -17,7 +18,7 @@ from stacks.locks import lock
 from stacks.sources.pins import read_pins
 from stacks.variants.load import all_variants
 from stacks.variants.variant import Variant
-from unit.helpers.benching import MACHINE, result, runs, subject
+from unit.helpers.benching import MACHINE, missing, result, runs, subject
 
 TWO = ("pip-default", "openblas")
 ALL = all_variants
@@ -35,6 +36,7 @@ class World:
         self.workspace, self.broken, self.fails = workspace, set[str](), False
         self.built: list[str] = []
         self.timed: list[tuple[str, BenchOptions]] = []
+        self.starts, self.missing = 0, tuple[Missing, ...]()
         names = TWO if framework == "theano-1.0.5" else (*TWO, "mkl", "mkl-amdlibm")
         variants = [v for v in all_variants(workspace) if v.name in names]
         self.variants = [v for v in variants if v.framework.name == framework]
@@ -73,7 +75,11 @@ class World:
             for variant in self.variants
             if variant.id in names.split(",")
         ]
-        found = [each for one in subjects for each in runs(one, [1.0] * 7)]
+        found = [
+            each.model_copy(update={"start": self.starts or None})
+            for one in subjects
+            for each in runs(one, [1.0] * 7)
+        ]
         one = result(found, *subjects)
         settings = one.settings.model_copy(
             update={
@@ -82,7 +88,7 @@ class World:
                 "rounds": options.round_count,
             }
         )
-        return one.model_copy(update={"settings": settings})
+        return one.model_copy(update={"settings": settings, "missing": self.missing})
 
     def run(self, **options: Any) -> None:
         campaign.bench_all(self.workspace, BenchOptions(**options))
@@ -109,7 +115,7 @@ def test_all_variants_are_built_and_timed_together(
         "lenet",
         "lstm",
     )
-    assert (options.rounds, options.threads, options.starts) == (5, "2", 2)
+    assert (options.rounds, options.threads, options.starts) == (5, "2", 5)
     output = capsys.readouterr()
     assert "theano-1.0.5: 2 variants, about " in output.err
     assert "GB of disk; ctrl-C stops it, and the same command begins" in output.err
@@ -139,6 +145,22 @@ def test_what_is_stored_is_not_timed_again(
     assert len(world.timed) == 2
     world.run(quick=True, busy=2)
     assert len(world.timed) == 3, "a result of an idle machine is none beside busy loops"
+
+
+def test_what_failed_or_had_other_starts_is_timed_again(world: World) -> None:
+    world.starts = 2
+    world.run(quick=True)
+    world.starts = 5
+    world.run(quick=True)
+    assert len(world.timed) == 2
+    world.run(quick=True)
+    assert len(world.timed) == 2
+    world.run(quick=True, starts=3)
+    assert len(world.timed) == 3
+    world.missing = (missing(subject("openblas")),)
+    world.run(quick=True, workload="lstm")
+    world.run(quick=True, workload="lstm", limit=7200)
+    assert len(world.timed) == 5
 
 
 def test_the_three_steps_of_the_article_are_a_session_of_their_own(

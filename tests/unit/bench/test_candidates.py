@@ -10,6 +10,8 @@ from stacks.core.workspace import Workspace
 from stacks.variants.load import load_variant
 from unit.helpers.benching import PASSED, write_report
 
+NOT_VERIFIED = "not verified on this machine since it was built"
+
 
 def refusal(workspace: Workspace) -> str:
     with pytest.raises(UsageError) as caught:
@@ -22,17 +24,19 @@ def refusal(workspace: Workspace) -> str:
 def test_only_verified_variants_are_timed(built: Workspace) -> None:
     variant = load_variant(built, "openblas", "theano-1.0.5")
     fix = "./invoke verify --variant openblas --framework theano-1.0.5"
-    assert "not verified since it was built" in refusal(built) and fix in refusal(built)
+    assert NOT_VERIFIED in refusal(built) and fix in refusal(built)
     write_report(built, {**PASSED, "ok": False})
     assert "its verification failed" in refusal(built)
     write_report(built, {**PASSED, "packages": []})
-    assert "not verified since it was built" in refusal(built), "it was of another lock"
+    assert NOT_VERIFIED in refusal(built), "it was of another lock"
+    write_report(built, {**PASSED, "machine": {"cpu": "There"}})
+    assert NOT_VERIFIED in refusal(built), "it was of another machine"
     path = write_report(built, PASSED)
     assert [c.variant.id for c in candidates.require_candidates(built, [variant])] == [
         "theano-1.0.5/openblas"
     ]
     os.utime(path, (1, 1))
-    assert "not verified since it was built" in refusal(built), "it was of an older environment"
+    assert NOT_VERIFIED in refusal(built), "it was of an older environment"
 
 
 def test_a_variant_on_a_device_is_refused(workspace: Workspace) -> None:

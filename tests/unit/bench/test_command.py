@@ -34,6 +34,15 @@ def test_counts_of_threads() -> None:
             command.thread_counts(text, 4)
 
 
+def test_two_stacks_of_one_name_are_refused(
+    monkeypatch: pytest.MonkeyPatch, workspace: Workspace
+) -> None:
+    same = [candidate("mkl"), candidate("mkl")]
+    monkeypatch.setattr(command, "choose_candidates", lambda *_: same)
+    with pytest.raises(UsageError, match=r"two variants are named theano-1\.0\.5/mkl\n  fix: "):
+        command.timed(workspace, "old/mkl,new/mkl", options=BenchOptions())
+
+
 def test_a_changed_system_clock_is_a_remark(monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr(noise, "quota", lambda: None)
     found = runs(BASE, [1.0])

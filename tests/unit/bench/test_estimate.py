@@ -18,13 +18,13 @@ def two_cores(monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr(machine, "usable", lambda: 2)
 
 
-def test_a_quick_campaign_of_all_variants_fits_into_100_minutes(own_workspace: Workspace) -> None:
+def test_a_quick_campaign_of_all_variants_fits_into_125_minutes(own_workspace: Workspace) -> None:
     sessions = campaign._sessions(own_workspace, BenchOptions(quick=True))
     made = {variant.id for session in sessions for variant in session.variants}
     assert len(made) == 38
     seconds = [estimate.seconds(session.variants, session.options, 0) for session in sessions]
-    assert sum(seconds) + len(made) * estimate.PREPARATION < 100 * 60
-    assert max(seconds) < 20 * 60, "ctrl-C loses no more"
+    assert sum(seconds) + len(made) * estimate.PREPARATION < 125 * 60
+    assert max(seconds) < 22 * 60, "ctrl-C loses no more"
 
 
 def test_the_estimate_follows_the_options() -> None:

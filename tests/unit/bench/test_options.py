@@ -11,7 +11,7 @@ from stacks.core.errors import UsageError
 
 def test_the_defaults() -> None:
     assert BenchOptions().workloads == probe.OWN
-    assert (BenchOptions().round_count, BenchOptions(quick=True).round_count) == (11, 7)
+    assert (BenchOptions().round_count, BenchOptions(quick=True).round_count) == (11, 9)
     assert BenchOptions(rounds=5, quick=True).round_count == 5
     BenchOptions().check()
 

@@ -89,14 +89,13 @@ def test_numba_is_compared_with_c_without_a_numba_reference() -> None:
     assert rows[1].ratio.value == pytest.approx(2.5, abs=0.1)
 
 
-def test_a_single_start_is_a_remark() -> None:
+def test_too_few_starts_are_a_remark() -> None:
     found = [one.model_copy(update={"start": 1}) for one in [*runs(BASE, SLOW), *runs(FAST, QUICK)]]
     rows = bench_rows.rows(found, [BASE, FAST])
     assert rows[1].graphs.starts == 1
     (output,) = bench_rows.graph_notes(rows)
     assert output == (
-        f"Gemm, 2 threads: {FAST.id} was started once: the interval does not say what another "
-        "start would give"
+        f"Gemm, 2 threads: {FAST.id} has no interval: it takes 5 starts, and there were 1"
     )
     assert (
         bench_rows.graph_notes(

@@ -8,7 +8,7 @@ from typing import Any
 
 import pytest
 
-from stacks.bench import intervals, store
+from stacks.bench import store
 from stacks.bench.result import Result, Subject
 from stacks.core.errors import StaleError, UsageError
 from stacks.core.workspace import Workspace
@@ -258,9 +258,7 @@ def test_documents_that_differ_from_the_results_are_stale(tmp_path: Path) -> Non
         command.check(at(tmp_path))
 
 
-def test_forty_environments_stay_readable(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
-    # Intervals of few resamples have the same form, in a fiftieth of the time.
-    monkeypatch.setattr(intervals, "RESAMPLES", 40)
+def test_forty_environments_stay_readable(tmp_path: Path) -> None:
     campaign(tmp_path)
     command.publish(at(tmp_path))
     text, page = timings(tmp_path), site(tmp_path)

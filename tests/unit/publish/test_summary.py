@@ -37,6 +37,20 @@ def test_each_environment_has_its_newest_figures(tmp_path: Path) -> None:
     )
 
 
+def test_a_newer_figure_on_fewer_threads_replaces_none(tmp_path: Path) -> None:
+    keep(tmp_path)
+    [before] = summary.summaries(read(tmp_path), LOCKS)
+    found = [
+        one.model_copy(update={"threads": 1})
+        for one in [*runs(BASE, [1.0] * 7, name=GEMM), *runs(FAST, [2.5] * 7, name=GEMM)]
+    ]
+    later = result(found, BASE, FAST, machine=WITH_PEAK, began=LATER)
+    settings = later.settings.model_copy(update={"threads": (1,)})
+    store.write(at(tmp_path), later.model_copy(update={"settings": settings}))
+    [after] = summary.summaries(read(tmp_path), LOCKS)
+    assert after.rows == before.rows
+
+
 def test_a_ratio_to_another_framework_is_left_out(tmp_path: Path) -> None:
     other = subject("openblas", "pytensor-3.3.7")
     found = [*runs(BASE, [2.0] * 7, name=GEMM), *runs(other, [5.0] * 7, name=GEMM)]
