@@ -9,10 +9,12 @@ from __future__ import annotations
 import hashlib
 import json
 import os
+import posixpath
+import re
 import shutil
 import sys
 import zipfile
-from collections.abc import Sequence
+from collections.abc import Iterator, Sequence
 from pathlib import Path
 
 from stacks.core import jsonfile, reproducible
@@ -28,6 +30,13 @@ from stacks.sources.pins import IndexPin
 # The cache's folder of compiled wheels.
 WHEELS = "wheels"
 RECORD = "wheel.json"
+# A line of an `__init__.py` that is empty or only declares a namespace.
+NAMESPACE = re.compile(
+    r"(#.*|try:|except \w+:|import (pkgutil|pkg_resources)"
+    r"|.*\b(extend_path|declare_namespace)\b.*)?"
+)
+# By path in the environment: the own package that installs it, and a mark of its content.
+Owners = dict[str, tuple[IndexPin, str]]
 
 
 def add(workspace: Workspace, prefix: Path, lock: Lock, python: str) -> None:
@@ -39,49 +48,105 @@ def add(workspace: Workspace, prefix: Path, lock: Lock, python: str) -> None:
     pins = lock.requirements[len(lock.requirements) - lock.own :]
     files = fetch(workspace, pins)
     wheels = {pin: files[pin] for pin in pins if pin.filename.endswith(".whl")}
+    owners: Owners = {}
     for pin, path in wheels.items():
-        check_files(pin, path, prefix, python)
+        check_files(pin, path, prefix, python, owners)
     pip_install.install(prefix, wheels)
     base = [package.sha256 for package in lock.packages]
     base += [pin.sha256 for pin in lock.requirements[: len(lock.requirements) - lock.own]]
     for pin in pins:
         if pin not in wheels:
             built, path = _wheel_of(workspace, prefix, pin, files[pin], base)
-            check_files(pin, path, prefix, python)
+            check_files(pin, path, prefix, python, owners)
             pip_install.install(prefix, {built: path})
 
 
-def check_files(pin: IndexPin, wheel: Path, prefix: Path, python: str) -> None:
-    """Raise IntegrityError if a wheel would write a file that is there already, or elsewhere."""
-    site_packages = f"lib/python{python}/site-packages"
+def check_files(pin: IndexPin, wheel: Path, prefix: Path, python: str, owners: Owners) -> None:
+    """Raise IntegrityError if a wheel would replace a file of another package, or write elsewhere.
+
+    owners: what the own packages checked before install; what the wheel installs is added. Two of
+    them may have a file of the same content, or the `__init__.py` of one namespace.
+    """
+    for path, content in _installed(pin, wheel, python).items():
+        exists = os.path.lexists(prefix / path)
+        owner, first = owners.setdefault(path, (pin, content))
+        if owner == pin and exists:
+            raise IntegrityError(
+                f"{pin.name} {pin.version} is refused: it would replace {path} of a locked package",
+                expected="packages with files of their own",
+                fix=f"leave {pin.name} out of stack.yaml, and what needs it; or ask for a version "
+                "without this file",
+            )
+        # pip writes an installed script anew, with the path of its prefix in it.
+        if owner != pin and (content != first or (exists and path.startswith("bin/"))):
+            raise IntegrityError(
+                f"{pin.name} {pin.version} is refused: it would replace {path} of "
+                f"{owner.name} {owner.version}",
+                expected="packages with files of their own",
+                fix=f"leave {pin.name} or {owner.name} out of stack.yaml, and what needs it",
+            )
+
+
+def _installed(pin: IndexPin, wheel: Path, python: str) -> dict[str, str]:
+    """Return the paths in an environment that a wheel writes, each with a mark of its content."""
     try:
         with zipfile.ZipFile(wheel) as archive:
-            names = [info.filename for info in archive.infolist() if not info.is_dir()]
+            members = [info for info in archive.infolist() if not info.is_dir()]
+            marks = {info.filename: _mark(archive, info) for info in members}
+            scripts = {
+                name: reference
+                for info in members
+                if re.fullmatch(r"[^/]+\.dist-info/entry_points\.txt", info.filename)
+                for name, reference in _scripts(archive.read(info).decode(errors="replace"))
+            }
     except (OSError, zipfile.BadZipFile) as error:
         raise IntegrityError(f"{pin.filename} is no wheel", found=str(error)) from error
-    for name in names:
+    for name in (*marks, *scripts):
         if name.startswith("/") or ".." in name.split("/"):
             raise IntegrityError(
                 f"{pin.filename} is refused: it has a file outside of its folder", found=name
             )
-        path = _place(name, site_packages)
-        if os.path.lexists(prefix / path):
-            raise IntegrityError(
-                f"{pin.name} {pin.version} is refused: it would replace {path}, which another "
-                "package installed",
-                expected="packages with files of their own",
-                fix="leave one of the two out of stack.yaml",
-            )
+    files = {_place(name, pin.name, python): mark for name, mark in marks.items()}
+    return files | {posixpath.normpath(f"bin/{name}"): scripts[name] for name in scripts}
 
 
-def _place(name: str, site_packages: str) -> str:
-    """Return the path in an environment of a file in a wheel (the wheel's .data by scheme)."""
+def _mark(archive: zipfile.ZipFile, info: zipfile.ZipInfo) -> str:
+    """Return a mark of a file's content: equal for all spellings of a namespace's `__init__.py`."""
+    if info.filename.endswith("/__init__.py"):
+        lines = archive.read(info).decode(errors="replace").splitlines()
+        if all(NAMESPACE.fullmatch(line.strip()) for line in lines):
+            return "namespace"
+    # To read all of a large wheel takes seconds; pip checks the CRC when it unpacks.
+    return f"{info.CRC:08x} {info.file_size}"
+
+
+def _scripts(entry_points: str) -> Iterator[tuple[str, str]]:
+    """Yield the name and the reference of each script that pip makes of an entry_points.txt."""
+    group = ""
+    for line in map(str.strip, entry_points.splitlines()):
+        name, equals, reference = line.partition("=")
+        if line.startswith("["):
+            group = line.strip("[]").strip()
+        elif equals and not line.startswith("#") and group in ("console_scripts", "gui_scripts"):
+            yield name.strip(), reference.strip()
+
+
+def _place(name: str, package: str, python: str) -> str:
+    """Return the path in an environment of a file in a package's wheel (its .data by scheme)."""
+    site_packages = f"lib/python{python}/site-packages"
+    name = posixpath.normpath(name)
     first, _, rest = name.partition("/")
     if not first.endswith(".data"):
         return f"{site_packages}/{name}"
     scheme, _, rest = rest.partition("/")
-    folders = {"purelib": site_packages, "platlib": site_packages, "scripts": "bin", "data": "."}
-    return os.path.normpath(f"{folders.get(scheme, site_packages)}/{rest}")
+    folders = {
+        "purelib": site_packages,
+        "platlib": site_packages,
+        "headers": f"include/python{python}/{package}",
+        "scripts": "bin",
+        "data": ".",
+    }
+    return posixpath.normpath(f"{folders.get(scheme, site_packages)}/{rest}")
 
 
 def _wheel_of(
