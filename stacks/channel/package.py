@@ -161,6 +161,6 @@ def add(
 
 def _complete(folder: Path, path: Path, record: Mapping[str, str]) -> None:
     """Add the record to a package's new folder, which then has all that it needs."""
-    # build/channel has hard links to it: an edit there must not reach the cache.
+    # `serve` makes hard links to it: an edit there must not reach the cache.
     path.chmod(0o444)
     (folder / RECORD).write_text(json.dumps(record) + "\n")

@@ -91,11 +91,6 @@ class Workspace:
         return self.build / "images"
 
     @property
-    def channel(self) -> Path:
-        """The channel that `serve` serves."""
-        return self.build / "channel"
-
-    @property
     def cluster(self) -> Path:
         """The answers of jobs on other machines."""
         return self.build / "cluster"

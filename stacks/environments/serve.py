@@ -12,14 +12,15 @@ import os
 import shutil
 import sys
 import threading
-from collections.abc import Callable, Mapping, Sequence
+from collections.abc import Callable, Iterator, Mapping, Sequence
+from contextlib import contextmanager
 from pathlib import Path
 from typing import BinaryIO
 
 from stacks.channel.index import IndexEntry, index_files
 from stacks.channel.offers import PORT, Channel, read_channel
 from stacks.core.allowance import Allowance, limited_stream
-from stacks.core.disk import replace_atomically
+from stacks.core.disk import explain_disk_errors, replace_atomically, temporary_folder
 from stacks.core.errors import StacksError, UsageError
 from stacks.core.workspace import Workspace
 from stacks.locks.locked import entries_of, packages_of
@@ -37,11 +38,22 @@ def serve(workspace: Workspace, port: int = PORT, more: Sequence[Variant] = ()) 
     """
     channel = read_channel(workspace)
     entries = entries_of(workspace, channel, (*all_variants(workspace), *more))
-    write_channel(workspace.channel, entries)
-    with server_of(workspace.channel, port, make=maker(workspace, channel, entries)) as server:
-        print(f"{len(entries)} packages at http://localhost:{port}/theano-stacks (ctrl-C ends)")
-        print("a package is fetched or built when a client first asks for it", flush=True)
-        server.serve_forever()
+    with _own_folder(workspace) as folder:
+        make = maker(workspace, folder, channel, entries)
+        with server_of(folder, port, make=make) as server:
+            write_channel(folder, entries)
+            print(f"{len(entries)} packages at http://localhost:{port}/theano-stacks (ctrl-C ends)")
+            print("a package is fetched or built when a client first asks for it", flush=True)
+            server.serve_forever()
+
+
+@contextmanager
+def _own_folder(workspace: Workspace) -> Iterator[Path]:
+    """Give the path of one server's channel, in build/: TMPDIR may be too small for packages."""
+    with explain_disk_errors(workspace.build):
+        workspace.build.mkdir(parents=True, exist_ok=True)
+        with temporary_folder(workspace.build, ".channel.", ".part") as folder:
+            yield folder / "channel"
 
 
 def write_channel(folder: Path, entries: tuple[IndexEntry, ...]) -> None:
@@ -52,20 +64,23 @@ def write_channel(folder: Path, entries: tuple[IndexEntry, ...]) -> None:
             (new / path).write_bytes(data)
 
 
-def maker(workspace: Workspace, channel: Channel, entries: tuple[IndexEntry, ...]) -> Make:
+def maker(
+    workspace: Workspace, folder: Path, channel: Channel, entries: tuple[IndexEntry, ...]
+) -> Make:
     """Return the function that puts a package into the channel's folder, built if need be."""
     known: Mapping[str, IndexEntry] = {entry.path: entry for entry in entries}
     locks = {path: threading.Lock() for path in known}
 
     def make(path: str) -> None:
-        entry, target = known.get(path), workspace.channel / path
+        entry, target = known.get(path), folder / path
         if entry is None:
             return
         # Clients ask for several packages at once; each is built by one thread.
         with locks[path]:
             if target.exists():
                 return
-            [package] = packages_of(workspace, channel, [entry], quiet=True).values()
+            with explain_disk_errors(workspace.cache):
+                [package] = packages_of(workspace, channel, [entry], quiet=True).values()
             with replace_atomically(target) as new:
                 try:
                     os.link(package, new)
@@ -133,10 +148,11 @@ class _Handler(http.server.SimpleHTTPRequestHandler):
 
     def send_head(self) -> io.BytesIO | BinaryIO | None:
         file = Path(self.translate_path(self.path))
-        if not file.exists():
+        # Path.exists raises an error for a name that is too long.
+        if not os.path.exists(file):  # noqa: PTH110
             try:
                 self.server.make(os.path.relpath(file, self.directory))
-            except StacksError as error:
+            except (StacksError, OSError) as error:
                 self.log_error("%s", " ".join(str(error).split()))
                 self.send_error(500, "the package cannot be built: see the server's messages")
                 return None

@@ -53,12 +53,13 @@ def test_an_environment_of_another_channel_passes(
     ours = load_variant(own, "openblas")
     channel = read_channel(own)
     entries = entries_of(own, channel, [ours])
-    write_channel(own.channel, entries)
+    folder = own.build / "channel"
+    write_channel(folder, entries)
     for entry in entries:
-        maker(own, channel, entries)(entry.path)
-    add_openblas(own.channel, tmp_path)
+        maker(own, folder, channel, entries)(entry.path)
+    add_openblas(folder, tmp_path)
     place = tmp_path / "prefix"
-    with serving_folder(own.channel) as address:
+    with serving_folder(folder) as address:
         other_channel.relock(own, [ours], address)
         [theirs] = with_other_channels(own, [ours])[1:]
         monkeypatch.setenv("DEBIAN_MIRROR", "http://127.0.0.1:9/debian")

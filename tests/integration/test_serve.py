@@ -46,8 +46,9 @@ def serving(workspace: Workspace, variants: Iterable[Variant]) -> Iterator[str]:
     """Serve the locked packages of some variants, as `./invoke serve` does."""
     channel = read_channel(workspace)
     entries = entries_of(workspace, channel, variants)
-    write_channel(workspace.channel, entries)
-    with serving_folder(workspace.channel, maker(workspace, channel, entries)) as address:
+    folder = workspace.build / "channel"
+    write_channel(folder, entries)
+    with serving_folder(folder, maker(workspace, folder, channel, entries)) as address:
         yield address
 
 
@@ -102,13 +103,14 @@ def install(records: list[rattler.RepoDataRecord], place: Path, cache: Path) -> 
 
 def test_a_client_installs_and_checks_the_bytes(tiny: Tiny, tmp_path: Path) -> None:
     environment = tiny.locks / "tiny/by-conda/environment.yml"
+    folder = tiny.workspace.build / "channel"
     with serving(tiny.workspace, [tiny.variant("by-conda")]) as address:
         records = solve(address, environment, tmp_path / "client")
-        assert list(tiny.workspace.channel.glob("*/*.conda")) == [], "built when asked for"
+        assert list(folder.glob("*/*.conda")) == [], "built when asked for"
         install(records, tmp_path / "sound", tmp_path / "one")
         assert (tmp_path / "sound/lib/python2.7/site-packages/six.py").is_file()
-        assert len(list(tiny.workspace.channel.glob("*/*.conda"))) == len(records)
-        [package] = tiny.workspace.channel.glob("noarch/six-*.conda")
+        assert len(list(folder.glob("*/*.conda"))) == len(records)
+        [package] = folder.glob("noarch/six-*.conda")
         flip(package)
         with pytest.raises(InstallerError, match="six"):
             install(records, tmp_path / "other", tmp_path / "two")

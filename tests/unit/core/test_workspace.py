@@ -19,7 +19,7 @@ def test_every_folder_is_below_the_root() -> None:
 
 def test_what_can_be_removed_is_below_build() -> None:
     found = Workspace(Path("/root"), Path("/cache"))
-    for path in (found.environments, found.reports, found.images, found.channel):
+    for path in (found.environments, found.reports, found.images):
         assert path.parent == found.build
 
 
@@ -36,7 +36,7 @@ def test_what_the_installed_command_makes_is_in_its_home(monkeypatch: pytest.Mon
     names = [name for name, value in vars(Workspace).items() if isinstance(value, property)]
     made = {name for name in names if getattr(found, name).is_relative_to("/my/home")}
     assert made == {
-        "build", "channel", "cluster", "environments", "images", "logs", "reports", "results"
+        "build", "cluster", "environments", "images", "logs", "reports", "results"
     }  # fmt: skip
     assert found.shown(found.reports) == "/my/home/build/reports"
     assert found.shown(REPOSITORY / "envs/x") == "envs/x"

@@ -1,12 +1,16 @@
 from __future__ import annotations
 
+import errno
 import http.client
+import http.server
+import queue
 import socket
 import threading
 import time
 from collections.abc import Iterator
 from contextlib import contextmanager, suppress
 from pathlib import Path
+from typing import Any, cast
 
 import pytest
 
@@ -97,6 +101,8 @@ def folder(tmp_path: Path) -> Path:
         "/theano-stacks/a%00",
         "/theano-stacks/%ff%fe",
         "http://127.0.0.1/theano-stacks/../secret",
+        pytest.param(f"/theano-stacks/{'a' * 300}", id="long name"),
+        pytest.param(f"/theano-stacks/{'a/' * 3000}", id="long path"),
     ],
 )
 def test_no_path_leaves_the_folder(
@@ -138,11 +144,80 @@ def test_a_missing_package_is_made_when_it_is_asked_for(
     assert line.endswith("broken was built with other bytes fix: report it")
 
 
+def test_a_full_disk_is_named_and_no_fault_of_the_client(
+    folder: Path, monkeypatch: pytest.MonkeyPatch, capfd: pytest.CaptureFixture[str]
+) -> None:
+    workspace, six = Workspace(folder.parent, folder.parent / "cache"), entry("six")
+
+    def build(*arguments: object, **options: object) -> dict[str, Path]:
+        raise OSError(errno.ENOSPC, "No space left on device")
+
+    monkeypatch.setattr(serve, "packages_of", build)
+    make = maker(workspace, folder, read_channel(CHECKOUT), (six,))
+    with serving(folder, make=make) as port:
+        received = answer(port, f"GET /theano-stacks/{six.path} HTTP/1.1\r\n\r\n".encode())
+    assert received.startswith(b"HTTP/1.0 500 ")
+    message = capfd.readouterr().err
+    assert f"{workspace.cache}: No space left on device fix: free some space" in message
+    assert "disconnected" not in message
+
+
+def test_any_other_error_of_a_file_is_the_answer_500(
+    folder: Path, capfd: pytest.CaptureFixture[str]
+) -> None:
+    def make(path: str) -> None:
+        raise OSError(errno.EIO, "Input/output error", "/a/disk")
+
+    with serving(folder, make=make) as port:
+        received = answer(port, b"GET /theano-stacks/noarch/six.conda HTTP/1.1\r\n\r\n")
+    assert received.startswith(b"HTTP/1.0 500 ")
+    assert "Input/output error: '/a/disk'" in capfd.readouterr().err
+
+
+def test_servers_share_no_channel(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    workspace = Workspace(tmp_path, tmp_path / "cache")
+    channels = {name: (entry(name),) for name in ("six", "libopenblas", "mkl")}
+    started: queue.Queue[http.server.ThreadingHTTPServer] = queue.Queue()
+
+    def start(*arguments: Any, **options: Any) -> http.server.ThreadingHTTPServer:
+        server = server_of(*arguments, **options)
+        started.put(server)
+        return server
+
+    def index(server: http.server.ThreadingHTTPServer) -> bytes:
+        request = b"GET /theano-stacks/linux-64/repodata.json HTTP/1.1\r\n\r\n"
+        noarch = request.replace(b"linux-64", b"noarch")
+        return answer(server.server_port, request) + answer(server.server_port, noarch)
+
+    monkeypatch.setattr(serve, "read_channel", lambda _: None)
+    monkeypatch.setattr(serve, "all_variants", lambda _: ())
+    monkeypatch.setattr(serve, "entries_of", lambda *arguments: channels[arguments[2][0]])
+    monkeypatch.setattr(serve, "server_of", start)
+    threads, servers = [], {}
+    for name in ("six", "libopenblas"):
+        # In place of variants their channel's name.
+        threads.append(
+            threading.Thread(target=serve.serve, args=(workspace, 0, (name,)), daemon=True)
+        )
+        threads[-1].start()
+        servers[name] = started.get(timeout=20)
+    with pytest.raises(UsageError, match="cannot be served"):
+        serve.serve(workspace, servers["six"].server_port, cast(Any, ("mkl",)))
+    for name, server in servers.items():
+        found = {other for other in channels if f'"name": "{other}"'.encode() in index(server)}
+        assert found == {name}
+        server.shutdown()
+    for thread in threads:
+        thread.join(timeout=20)
+    assert list(workspace.build.iterdir()) == []
+
+
 def test_clients_at_once_get_a_package_that_is_built_once(
     tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     workspace, six = Workspace(tmp_path, tmp_path / "cache"), entry("six")
-    write_channel(workspace.channel, (six,))
+    folder = tmp_path / "channel"
+    write_channel(folder, (six,))
     (tmp_path / "built").write_bytes(body("six"))
     began, built = threading.Semaphore(0), []
 
@@ -154,14 +229,14 @@ def test_clients_at_once_get_a_package_that_is_built_once(
         return {six.path: tmp_path / "built"}
 
     monkeypatch.setattr(serve, "packages_of", build)
-    made = maker(workspace, read_channel(CHECKOUT), (six,))
+    made = maker(workspace, folder, read_channel(CHECKOUT), (six,))
 
     def make(path: str) -> None:
         began.release()
         made(path)
 
     answers: list[bytes] = []
-    with serving(workspace.channel, make=make) as port:
+    with serving(folder, make=make) as port:
         request = f"GET /theano-stacks/{six.path} HTTP/1.1\r\n\r\n".encode()
         clients = [
             threading.Thread(target=lambda: answers.append(answer(port, request)), daemon=True)
