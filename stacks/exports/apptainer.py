@@ -13,7 +13,8 @@ from stacks.image.oci import file_name
 def export(subject: Subject) -> Export:
     """Return a definition file; UsageError if the variant has no image."""
     require_image(subject, "apptainer")
-    image = file_name(subject.image)
+    # Without its tag, the bill of materials beside the image could be meant as well.
+    image = f"{file_name(subject.image)}:{subject.image.tags[0]}"
     text = f"""\
 # {subject.name}
 Bootstrap: oci-archive

@@ -1,7 +1,7 @@
 """An image made without an engine: an OCI layout in a tar archive.
 
-`docker load` and `podman load` read its `manifest.json`, as in an archive of `docker save`; skopeo
-and crane read it as an OCI archive. Formats: OCI image specification 1.1.
+`docker load` and `podman load` read its `manifest.json`, as in an archive of `docker save`; skopeo,
+crane and Apptainer read it as an OCI archive. Formats: OCI image specification 1.1.
 """
 
 from __future__ import annotations
@@ -181,6 +181,9 @@ def archive(
         for name, content in documents.items():
             data = json.dumps(content, sort_keys=True).encode()
             tar.addfile(_entry(name, len(data)), io.BytesIO(data))
+        # Apptainer makes no folders but those that are entries.
+        for name in ("blobs", "blobs/sha256"):
+            tar.addfile(_folder(name))
         for blob in sorted({blob.name: blob for blob in blobs}.values(), key=lambda b: b.name):
             with blob.path.open("rb") if blob.path else io.BytesIO(blob.data) as file:
                 tar.addfile(_entry(blob.name, blob.size), file)
@@ -196,4 +199,10 @@ def _manifest(config: Blob, layers: list[dict[str, Any]], **more: Any) -> Blob:
 def _entry(name: str, size: int) -> tarfile.TarInfo:
     entry = tarfile.TarInfo(name)
     entry.size, entry.mtime, entry.mode = size, EPOCH, 0o644
+    return entry
+
+
+def _folder(name: str) -> tarfile.TarInfo:
+    entry = tarfile.TarInfo(name)
+    entry.type, entry.mtime, entry.mode = tarfile.DIRTYPE, EPOCH, 0o755
     return entry

@@ -11,7 +11,7 @@ def test_the_image_that_build_writes_to_a_file(subject: MakeSubject) -> None:
     assert text == (
         "# theano-1.0.5-mkl\n"
         "Bootstrap: oci-archive\n"
-        "From: theano-mkl-1.0.5.oci.tar\n"
+        "From: theano-mkl-1.0.5.oci.tar:1.0.5\n"
         "\n"
         "%environment\n"
         "    # The user's home is mounted, with packages for other Pythons in it.\n"

@@ -4,6 +4,7 @@ import gzip
 import hashlib
 import io
 import json
+import re
 import tarfile
 from pathlib import Path
 from typing import Any
@@ -13,10 +14,13 @@ import pytest
 from stacks.core.disk import DiskError
 from stacks.core.errors import IntegrityError, UsageError
 from stacks.core.workspace import Workspace
+from stacks.exports import apptainer
+from stacks.exports.subject import Subject
 from stacks.image import layout, manifest, normalised, oci
 from stacks.image.config import config_of
 from stacks.image.layout import Layer
 from stacks.variants.load import load_variant
+from unit.helpers.benching import LOCK
 from unit.helpers.checkout import CHECKOUT
 
 VARIANT = load_variant(CHECKOUT, "openblas")
@@ -65,7 +69,8 @@ def build(workspace: Workspace, monkeypatch: pytest.MonkeyPatch) -> Path:
 
 def read(path: Path) -> dict[str, bytes]:
     with tarfile.open(path) as archive:
-        return {entry.name: archive.extractfile(entry).read() for entry in archive}  # type: ignore[union-attr]
+        files = [entry for entry in archive if entry.isfile()]
+        return {entry.name: archive.extractfile(entry).read() for entry in files}  # type: ignore[union-attr]
 
 
 def blob(files: dict[str, bytes], descriptor: dict[str, Any]) -> bytes:
@@ -109,6 +114,40 @@ def test_docker_load_finds_names_config_and_layers(
     assert image["RepoTags"] == ["theano-openblas:1.0.5", "theano-openblas:latest"]
     assert image["Config"] in files
     assert len(image["Layers"]) == 3 and set(image["Layers"]) <= set(files)
+
+
+def test_an_entry_comes_after_those_of_its_folders(
+    workspace: Workspace, build: Path, base: Path, tmp_path: Path
+) -> None:
+    oci.write(workspace, VARIANT, tmp_path / "image.tar", base)
+    (tmp_path / "there").mkdir()
+    # As Apptainer does for all users but root: it makes no parent folders.
+    with tarfile.open(tmp_path / "image.tar") as archive:
+        for entry in archive:
+            path = tmp_path / "there" / entry.name
+            if entry.isdir():
+                path.mkdir()
+                assert entry.mode == 0o755
+            else:
+                path.write_bytes(b"")
+
+
+def test_apptainer_finds_the_image_by_its_tag(
+    workspace: Workspace, build: Path, base: Path, tmp_path: Path
+) -> None:
+    config = config_of(workspace, VARIANT)
+    oci.write(workspace, VARIANT, tmp_path / oci.file_name(config), base)
+    export = apptainer.export(
+        Subject(
+            variant=VARIANT, lock=LOCK, texts={}, image=config, environment=tmp_path, homepage=""
+        )
+    )
+    [text] = export.files.values()
+    [reference] = re.findall("(?m)^From: (.*)$", text)
+    name, _, tag = reference.partition(":")
+    every = json.loads(read(tmp_path / name)["index.json"])["manifests"]
+    names = [one.get("annotations", {}).get("org.opencontainers.image.ref.name") for one in every]
+    assert names == [tag, None]
 
 
 def test_the_sbom_refers_to_the_image(
