@@ -123,9 +123,11 @@ def _run(workspace: Workspace, address: str, order: Order) -> tuple[_Collected, 
 
     def take(job: Job, worker: Worker, answer: Answer) -> None:
         answer, path = _saved(workspace, order, worker, answer)
-        if answer.result or answer.complete:
+        # A result without a variant that failed is in results/ too, but its job is repeated as a
+        # whole: ratios are of variants that are timed in turn.
+        if answer.complete:
             session.save(job.key, worker.name, answer)
-        # Said only now: whoever interrupts after this line does not repeat the job.
+        # Said only now: whoever interrupts after this line does not repeat a job without failures.
         if path:
             print_line(worker.name, f"stored in {workspace.shown(path)}")
         collected.add(worker.name, answer)

@@ -2,11 +2,16 @@
 
 from __future__ import annotations
 
+from collections.abc import Callable, Sequence
+from contextlib import nullcontext
+
 import pytest
 
 from stacks.bench import store
-from stacks.cluster import command
+from stacks.bench.options import BenchOptions
+from stacks.cluster import command, connect
 from stacks.cluster.connect import Worker
+from stacks.cluster.dispatch import Job, Take
 from stacks.cluster.messages import Answer, Outcome, RemoteError
 from stacks.cluster.resume import open_session
 from stacks.core.errors import StacksError, UsageError
@@ -52,3 +57,53 @@ def test_a_missing_device_is_named_and_ends_the_session(own_workspace: Workspace
         command._finish(found, [], stored)
     assert caught.value.exit_code == 3 and caught.value.found == "f/v: no device on a-1"
     assert not stored.load("x")
+
+
+@pytest.fixture
+def answered(monkeypatch: pytest.MonkeyPatch) -> Callable[..., list[str]]:
+    """Give the function that sets the answers of machines; it returns who is asked after that."""
+    workers = [Worker(f"tcp://{name}:1", f"{name}-1", name, name) for name in ("one", "two")]
+    monkeypatch.setattr(connect, "connected", lambda *_: nullcontext())
+    monkeypatch.setattr(command, "workers_of", lambda *_: workers)
+
+    def answered(**answers: Answer) -> list[str]:
+        asked = []
+
+        def dispatch(_: object, jobs: Sequence[Job], take: Take) -> list[StacksError]:
+            for job in jobs:
+                [worker] = [one for one in workers if one.machine == job.machine]
+                asked.append(worker.machine)
+                take(job, worker, answers[worker.machine])
+            return []
+
+        monkeypatch.setattr(command, "dispatch", dispatch)
+        return asked
+
+    return answered
+
+
+def test_a_timing_in_which_a_variant_failed_is_repeated_and_others_are_not(
+    own_workspace: Workspace, answered: Callable[..., list[str]]
+) -> None:
+    order = ORDER.model_copy(update={"timing": BenchOptions()})
+    failed = Outcome(variant="f/v", status="failed", error=RemoteError(what="f/v failed"))
+    early, late = (
+        result(runs(BASE, [1.0] * 5), BASE, began=f"2026-11-21T0{hour}:30:00Z") for hour in (5, 6)
+    )
+    asked = answered(one=Answer(result=early), two=Answer(result=early, outcomes=(failed,)))
+    _, end = command._run(own_workspace, "a", order)
+    with pytest.raises(StacksError, match="repeat the command: it runs only what failed"):
+        end()
+    assert asked == ["one", "two"]
+    asked = answered(two=Answer(result=late))
+    found, end = command._run(own_workspace, "a", order)
+    end()
+    assert asked == ["two"] and set(found.results) == {"one-1", "two-1"}
+    # Each timing once, that without the failed variant too.
+    stored, _ = store.read_all(own_workspace)
+    assert [(one.path.parent.name, one.result.began) for one in stored] == [
+        ("one", early.began),
+        ("two", early.began),
+        ("two", late.began),
+    ]
+    assert not list(own_workspace.cluster.glob("session-*"))
