@@ -43,8 +43,8 @@ LIBRARY_VARIABLES = (
 DIGITS = 6
 # Starts of programs that take minutes to compile; others start in every round.
 STARTS = {"ntm": 1}
-# Of which one start is enough with --quick: the next one compiles to the same, and its first calls
-# take longer than a round.
+# Of which one start is enough with --quick, and whose rounds count as starts (docs/notes.md, Two
+# starts). The next start compiles to the same, and its first calls take longer than a round.
 ALIKE = ("check_blas",)
 CALLS, QUICK_CALLS = 100, 20
 # Of programs whose calls take seconds, or less than a millisecond: then a round of fewer is shorter

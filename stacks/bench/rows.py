@@ -8,6 +8,7 @@ from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 
 from stacks.bench.intervals import LEAST_STARTS, RATES, Ratio, Summary, speedup, summary
+from stacks.bench.probe import ALIKE
 from stacks.bench.result import NUMBA, Run, Series, Subject
 from stacks.core.console import plural
 
@@ -201,7 +202,8 @@ def _taken(runs: Sequence[Run]) -> dict[Measure, dict[str, _Taken]]:
         for series in run.series:
             measure = Measure(series.name, run.threads, series.unit, run.busy)
             taken = every.setdefault(measure, {}).setdefault(run.subject, _Taken({}, {}))
-            taken.starts[run.round] = run.start or run.round
+            is_alike = run.workload in ALIKE
+            taken.starts[run.round] = run.round if is_alike else run.start or run.round
             samples = (_mean(series),) if run.busy else series.samples
             taken.by_graph.setdefault(series.graph, {})[run.round] = samples
     return every

@@ -105,7 +105,9 @@ class _Newest:
 def summaries(
     sessions: Sequence[ResultSession], current: Mapping[str, CurrentLock]
 ) -> list[Summary]:
-    """Return a summary of each machine with figures; the one with the most environments first.
+    """Return a summary of each machine with figures.
+
+    The one with the most environments of the present locks is first, then of any.
 
     sessions: those of `sessions.sessions`, of a machine the newest first.
     """
@@ -113,7 +115,8 @@ def summaries(
     for session in sessions:
         by_machine.setdefault(session.machine.name, []).append(session)
     every = [_summary(each, current) for each in by_machine.values()]
-    return sorted((one for one in every if one.rows), key=lambda one: -len(one.rows))
+    found = [one for one in every if one.rows]
+    return sorted(found, key=lambda one: (-sum(r.is_current for r in one.rows), -len(one.rows)))
 
 
 def headline(summaries: Sequence[Summary]) -> str:

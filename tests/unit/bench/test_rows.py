@@ -97,6 +97,8 @@ def test_too_few_starts_are_a_remark() -> None:
     assert output == (
         f"Gemm, 2 threads: {FAST.id} has no interval: it takes 5 starts, and there were 1"
     )
+    alike = [one.model_copy(update={"workload": "check_blas"}) for one in found]
+    assert bench_rows.graph_notes(bench_rows.rows(alike, [BASE, FAST])) == []
     assert (
         bench_rows.graph_notes(
             bench_rows.rows([*runs(BASE, SLOW), *runs(FAST, QUICK)], [BASE, FAST])

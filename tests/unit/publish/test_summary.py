@@ -109,6 +109,18 @@ def test_an_environment_is_outdated_by_its_row_of_the_largest_machine(tmp_path: 
     assert summary.outdated(again, of_another_lock) == [FAST.id]
 
 
+def test_the_summary_with_the_most_current_environments_is_the_first(tmp_path: Path) -> None:
+    keep(tmp_path)
+    newer = BASE.model_copy(update={"lock": "1" * 64})
+    machine = WITH_PEAK.model_copy(update={"name": "elsewhere"})
+    store.write(at(tmp_path), result(runs(newer, [1.0] * 7, name=GEMM), newer, machine=machine))
+    every = summary.summaries(read(tmp_path), {BASE.id: CurrentLock("1" * 64, 1)})
+    assert [(one.machine, len(one.rows)) for one in every] == [
+        ("elsewhere", 1),
+        ("here-2-cores", 2),
+    ]
+
+
 def test_a_figure_of_an_older_lock_is_marked(tmp_path: Path) -> None:
     keep(tmp_path)
     now = [one.model_copy(update={"lock": "f" * 64}) for one in (BASE, FAST)]
