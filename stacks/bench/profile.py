@@ -7,7 +7,8 @@ from typing import Any, Literal
 
 from pydantic import Field
 
-from stacks.bench.record import MOST, Record, rounded
+from stacks.bench.record import MOST, Count, Record, rounded
+from stacks.core.models import Line
 from stacks.profiles import compare as profile_compare
 
 # The number of stored rows.
@@ -18,7 +19,7 @@ DIGITS = 4
 class OperationCost(Record):
     """The operations of one class, those inside scans among them, in all of the calls."""
 
-    name: str = Field(
+    name: Line = Field(
         min_length=1,
         description="the class without its module; in brackets what is of no operation",
     )
@@ -26,15 +27,15 @@ class OperationCost(Record):
         description="its implementation; empty for what scan and function take beyond their nodes"
     )
     seconds: float = Field(ge=-MOST, le=MOST)
-    calls: int = Field(ge=0, description="how often operations of it ran")
+    calls: Count = Field(ge=0, description="how often operations of it ran")
 
 
 class Rest(Record):
     """The classes that have no row of their own, summed."""
 
-    classes: int = Field(ge=0)
+    classes: Count = Field(ge=0)
     seconds: float = Field(ge=-MOST, le=MOST)
-    calls: int = Field(ge=0)
+    calls: Count = Field(ge=0)
 
 
 class Compilation(Record):
@@ -45,13 +46,13 @@ class Compilation(Record):
     validation: float = Field(ge=0, le=MOST)
     linker: float = Field(ge=0, le=MOST, description="the import of compiled modules is in it")
     import_: float = Field(alias="import", ge=0, le=MOST)
-    modules: int = Field(ge=0, description="compiled by the C++ compiler, not found in the cache")
+    modules: Count = Field(ge=0, description="compiled by the C++ compiler, not found in the cache")
 
 
 class Profile(Record):
     """Some calls with the profile on, and the compilation before them."""
 
-    calls: int = Field(ge=1)
+    calls: Count = Field(ge=1)
     seconds: float = Field(ge=0, le=MOST, description="of all these calls: rows and rest sum up")
     compile: Compilation
     rows: tuple[OperationCost, ...] = Field(min_length=1, description="the largest first")

@@ -2,12 +2,15 @@
 
 from __future__ import annotations
 
-from pydantic import ConfigDict
+from typing import Annotated
+
+from pydantic import ConfigDict, Field
 
 from stacks.core.models import Strict
 
 # Values outside are no measurements, and would overflow in arithmetic.
 LEAST, MOST = 1e-15, 1e15
+Count = Annotated[int, Field(le=10**15)]
 
 
 class Record(Strict):

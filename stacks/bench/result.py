@@ -10,13 +10,17 @@ from typing import Annotated, Literal
 from pydantic import ConfigDict, Field
 
 from stacks.bench.profile import Profile
-from stacks.bench.record import LEAST, MOST, Record
+from stacks.bench.record import LEAST, MOST, Count, Record
+from stacks.core.models import NAME as VARIANT
+from stacks.core.models import Line
 
 # The ending of a measure's name that PyTensor's own linker compiled.
 NUMBA = ", numba"
 Unit = Literal["GFLOP/s", "s", "ns"]
 Sha256 = Field(pattern=r"^[0-9a-f]{64}$")
 NAME = r"^[a-z0-9][a-z0-9.-]*$"
+# With the label of another channel, if its packages are from there.
+FLAVOUR = r"^[a-z0-9][a-z0-9._+-]*(@[a-z0-9][a-z0-9._+-]*)?$"
 # The kernel reserves a little more or less of the memory at each start.
 SAME_MEMORY = 0.1
 
@@ -25,7 +29,7 @@ class Peak(Record):
     """The measured peak of fused multiply-adds."""
 
     dtype: Literal["float32", "float64"]
-    threads: int = Field(ge=1)
+    threads: Count = Field(ge=1)
     gflops: float = Field(ge=0, le=MOST)
 
 
@@ -33,14 +37,14 @@ class Machine(Record):
     """The machine that the figures belong to, and nothing that names its owner."""
 
     name: str = Field(pattern=NAME, description="the folder below results/")
-    cpu: str = Field(min_length=1)
-    vendor: str = Field(min_length=1)
-    model: str = Field(description="the processor's family, model and stepping")
-    microcode: str
-    cores: int = Field(ge=1, description="usable by the process")
-    memory: int = Field(ge=0, description="bytes")
-    kernel: str
-    glibc: str
+    cpu: Line = Field(min_length=1)
+    vendor: Line = Field(min_length=1)
+    model: Line = Field(description="the processor's family, model and stepping")
+    microcode: Line
+    cores: Count = Field(ge=1, description="usable by the process")
+    memory: Count = Field(ge=0, description="bytes")
+    kernel: Line
+    glibc: Line
     peak: tuple[Peak, ...] = Field(description="as the verification measured it")
 
     def same_hardware(self, other: Machine) -> bool:
@@ -53,16 +57,16 @@ class Machine(Record):
 class MeasuredPackage(Record):
     """A locked package."""
 
-    name: str
-    version: str
+    name: Line
+    version: Line
     sha256: str = Sha256
 
 
 class Subject(Record):
     """A variant that was timed, to the byte."""
 
-    framework: str
-    flavour: str
+    framework: str = Field(pattern=VARIANT)
+    flavour: str = Field(pattern=FLAVOUR)
     baseline: bool
     lock: str = Field(description="SHA-256 of the lock", pattern=r"^[0-9a-f]{64}$")
     image: str | None = Field(
@@ -81,32 +85,34 @@ class Subject(Record):
 class Settings(Record):
     """What the bench was asked for."""
 
-    workloads: tuple[str, ...]
-    rounds: int = Field(ge=1)
-    threads: tuple[int, ...] = Field(min_length=1)
+    workloads: tuple[Line, ...]
+    rounds: Count = Field(ge=1)
+    threads: tuple[Annotated[Count, Field(ge=1)], ...] = Field(min_length=1)
     quick: bool
     pinned: bool = Field(description="each run kept to as many processors as it has threads")
-    quota: float | None = Field(description="cores that a container's limit allows")
-    busy: int = Field(default=0, ge=0, description="busy loops that ran beside every round")
+    quota: float | None = Field(ge=0, le=MOST, description="cores that a container's limit allows")
+    busy: Count = Field(default=0, ge=0, description="busy loops that ran beside every round")
 
 
 class Noise(Record):
     """What else went on while a run was timed, besides the busy loops of the bench."""
 
-    load: float = Field(ge=0, description="the load average when it began")
-    others: float = Field(ge=0, description="cores that other programs kept busy")
-    steal: float = Field(ge=0, description="share of the cores that the host took away")
-    throttled: float = Field(ge=0, description="seconds in which a container's limit stopped it")
-    frequency: float | None = Field(description="MHz of the fastest core after it")
+    load: float = Field(ge=0, le=MOST, description="the load average when it began")
+    others: float = Field(ge=0, le=MOST, description="cores that other programs kept busy")
+    steal: float = Field(ge=0, le=MOST, description="share of the cores that the host took away")
+    throttled: float = Field(
+        ge=0, le=MOST, description="seconds in which a container's limit stopped it"
+    )
+    frequency: float | None = Field(ge=0, le=MOST, description="MHz of the fastest core after it")
 
 
 class Series(Record):
     """Samples of one measure, taken by one process."""
 
-    name: str = Field(min_length=1)
+    name: Line = Field(min_length=1)
     unit: Unit
     samples: tuple[Annotated[float, Field(ge=LEAST, le=MOST)], ...] = Field(min_length=1)
-    graph: str | None = Field(
+    graph: Line | None = Field(
         default=None, description="the compiled graph's signature, where one is told"
     )
     compile: float | None = Field(
@@ -123,17 +129,17 @@ class Series(Record):
 class Run(Record):
     """One turn: a variant in a round, with so many threads."""
 
-    subject: str = Field(description="FRAMEWORK/FLAVOUR, one of the subjects")
-    workload: str = Field(description="or those that one process timed, with commas")
-    threads: int = Field(ge=1)
-    round: int = Field(ge=1)
-    start: int | None = Field(
+    subject: Line = Field(description="FRAMEWORK/FLAVOUR, one of the subjects")
+    workload: Line = Field(description="or those that one process timed, with commas")
+    threads: Count = Field(ge=1)
+    round: Count = Field(ge=1)
+    start: Count | None = Field(
         default=None,
         ge=1,
         description="which start of the program this is of; without it each round is a start",
     )
-    busy: int = Field(default=0, ge=0, description="busy loops that ran beside it")
-    seconds: float = Field(ge=0)
+    busy: Count = Field(default=0, ge=0, description="busy loops that ran beside it")
+    seconds: float = Field(ge=0, le=MOST)
     noise: Noise
     series: tuple[Series, ...] = Field(min_length=1)
 
@@ -141,13 +147,13 @@ class Run(Record):
 class Missing(Record):
     """What has no figure, as its program did not answer within the limit."""
 
-    subject: str = Field(description="FRAMEWORK/FLAVOUR, one of the subjects")
-    name: str = Field(min_length=1, description="the workload; with numba, which ends it")
-    threads: int = Field(ge=1)
-    round: int = Field(ge=0, description="in which it did not answer; 0: while it compiled")
+    subject: Line = Field(description="FRAMEWORK/FLAVOUR, one of the subjects")
+    name: Line = Field(min_length=1, description="the workload; with numba, which ends it")
+    threads: Count = Field(ge=1)
+    round: Count = Field(ge=0, description="in which it did not answer; 0: while it compiled")
     limit: float = Field(gt=0, le=MOST, description="seconds")
     processor: float = Field(ge=0, le=MOST, description="seconds that it had computed by then")
-    failure: str = Field(
+    failure: Line = Field(
         default="", description="how its program ended, where that was before the limit"
     )
 
@@ -171,7 +177,7 @@ class Result(Record):
 
     schema_: Literal[1] = Field(alias="schema", description="raised where a reader could trip")
     began: str = Field(pattern=r"^\d{4}-\d\d-\d\dT\d\d:\d\d:\d\dZ$", description="UTC")
-    seconds: float = Field(ge=0, description="by the monotonic clock")
+    seconds: float = Field(ge=0, le=MOST, description="by the monotonic clock")
     commit: str | None = Field(pattern=r"^[0-9a-f]{40,64}$", description="of this project")
     changed: bool = Field(description="files of the project differed from that commit")
     machine: Machine
@@ -181,4 +187,4 @@ class Result(Record):
     missing: tuple[Missing, ...] = Field(
         default=(), description="what did not answer, and has no figures in the runs"
     )
-    remarks: tuple[str, ...] = Field(description="what a reader must know of the machine's noise")
+    remarks: tuple[Line, ...] = Field(description="what a reader must know of the machine's noise")

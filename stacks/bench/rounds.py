@@ -21,6 +21,7 @@ from stacks.bench.suspended_process import NoAnswerError
 from stacks.core.console import plural, show_error
 from stacks.core.disk import REPOSITORY
 from stacks.core.errors import StacksError
+from stacks.core.models import one_line
 from stacks.variants.variant import SCAN_FIX
 
 Measure = Callable[[Candidate, str, int], list[Series]]
@@ -129,7 +130,7 @@ class Crew:
                 round=turn.round,
                 limit=self._plan.limit,
                 processor=round(failure.processor, 1),
-                failure="" if is_late else str(failure.error.found or "it failed"),
+                failure="" if is_late else one_line(str(failure.error.found or "")) or "it failed",
             )
         )
 

@@ -15,6 +15,7 @@ from pydantic import ValidationError
 from stacks.bench.result import NAME, Machine, Result
 from stacks.core.disk import write_atomically
 from stacks.core.errors import UsageError
+from stacks.core.models import IN_WORDS
 from stacks.core.workspace import Workspace
 
 SCHEMA: Literal[1] = 1
@@ -84,7 +85,9 @@ def parsed(text: str, name: str, fix: str) -> Result:
             fix = f"this version reads schema {SCHEMA}: use the version that wrote the file"
         else:
             where = ".".join(map(str, first["loc"]))
-            what, found = f"{name}: not a result: {where}", first["msg"]
+            pattern = first.get("ctx", {}).get("pattern")
+            what = f"{name}: not a result: {where}"
+            found = f"not {IN_WORDS[pattern]}" if pattern in IN_WORDS else first["msg"]
         raise BadResultError(what, found=found, fix=fix) from error
     except ValueError as error:
         raise BadResultError(f"{name}: not a result", found=str(error), fix=fix) from error

@@ -7,12 +7,14 @@ quotes it for that language.
 
 from __future__ import annotations
 
+import re
 from typing import Annotated
 
 from pydantic import BaseModel, ConfigDict, Field
 
-# Control characters, and those that end a line or reorder it for a reader.
-_CONTROL = r"\x00-\x1f\x7f-\x9f\u2028-\u202e\u2066-\u2069"
+# Control characters, those that end a line or reorder it for a reader, and those that no XML file
+# may have.
+_CONTROL = r"\x00-\x1f\x7f-\x9f\u2028-\u202e\u2066-\u2069\ufffe\uffff"
 # Not empty, `.` or `..`.
 _STEP = rf"([^./{_CONTROL}][^/{_CONTROL}]*|\.[^./{_CONTROL}][^/{_CONTROL}]*|\.\.[^/{_CONTROL}]+)"
 FILE = r"[A-Za-z0-9_+~][A-Za-z0-9._+~:!-]*"
@@ -71,6 +73,14 @@ RelativePath = Annotated[str, Field(pattern=RELATIVE_PATH)]
 ChannelName = Annotated[str, Field(pattern=CHANNEL)]
 Sha256 = Annotated[str, Field(pattern=SHA256)]
 Md5 = Annotated[str, Field(pattern=MD5)]
+
+
+def one_line(text: str) -> str:
+    """Return a text as a Line: runs of blanks and of characters that it may not have are one blank.
+
+    It has no blanks at its ends.
+    """
+    return re.sub(rf"[\s{_CONTROL}]+", " ", text).strip()
 
 
 class Strict(BaseModel):

@@ -60,7 +60,10 @@ def add(workspace: Workspace, paths: Sequence[Path]) -> None:
             print(f"{path}: it does not name its image's digest: --image-digest", file=sys.stderr)
     if errors:
         raise UsageError("\n".join(errors), fix="nothing was taken; leave these files out")
-    for result in merge.together(results):
+    taken = merge.together(results)
+    # One that cannot be shown would make every later `publish` fail.
+    rendered([StoredResult(workspace.results, one) for one in taken], workspace.root, {})
+    for result in taken:
         stored = store.write(workspace, store.named(workspace, result))
         print(f"taken: {display_path(stored)}", file=sys.stderr)
 

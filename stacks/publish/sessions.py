@@ -194,7 +194,10 @@ def _first_steps(runs: Sequence[Run]) -> list[Run]:
             start = run.start or run.round
             seconds = series.compile + statistics.median(series.samples)
             name = series.name + FIRST_STEP
-            first = Series(name=name, unit="s", samples=(seconds,), graph=series.graph)
+            # A sum may be larger than what is allowed in a file.
+            first = Series.model_construct(
+                name=name, unit="s", samples=(seconds,), graph=series.graph
+            )
             found = run.model_copy(update={"round": start, "series": (first,)})
             starts.setdefault((run.subject, run.threads, start, name), found)
     return list(starts.values())

@@ -41,7 +41,7 @@ def test_own_workloads_that_fail_are_not_tried_again(capsys: pytest.CaptureFixtu
     def measure(one: Candidate, workload: str, threads: int) -> list[Series]:
         tried.append(one.variant.name)
         if one.variant.name == "mkl":
-            raise StacksError("no measurement", found="nonsense")
+            raise StacksError("no measurement", found="\x1b[0mnon\nsense")
         return [Series(name="Gemm", unit="s", samples=(1.0,))]
 
     campaign = plan("blis", "mkl", threads=(1,), rounds=2, keep_going=True, with_numba=False)
@@ -49,7 +49,7 @@ def test_own_workloads_that_fail_are_not_tried_again(capsys: pytest.CaptureFixtu
     assert tried == ["blis", "mkl", "blis", "blis"]
     assert [run.subject for run in timed.runs] == ["theano-1.0.5/blis"] * 2
     (missing,) = timed.missing
-    assert (missing.name, missing.round, missing.failure) == ("gemm", 0, "nonsense")
+    assert (missing.name, missing.round, missing.failure) == ("gemm", 0, "[0mnon sense")
     assert "theano-1.0.5/mkl has no figure of gemm" in capsys.readouterr().err
     with pytest.raises(StacksError, match="no measurement"):
         rounds.run(plan("blis", "mkl", threads=(1,), rounds=2), measure)

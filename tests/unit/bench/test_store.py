@@ -46,6 +46,7 @@ def test_a_broken_result_is_named_and_the_others_are_read(workspace: Workspace) 
     (good.parent / "more.json").write_text(text.replace('"remarks"', '"host":"mine","remarks"'))
     (good.parent / "nan.json").write_text(text.replace("[3.0]", "[NaN]"))
     (good.parent / "less.json").write_text(text.replace("[3.0]", "[-3.0]"))
+    (good.parent / "bell.json").write_text(text.replace('"Here"', '"He\\u0007re"'))
     (good.parent / "latin.json").write_bytes(text.encode().replace(b'"Here"', b'"H\xe9re"'))
     (good.parent / "large.json").write_bytes(text.encode() + b" " * (50 << 20))
     (good.parent / "link.json").symlink_to(good)
@@ -66,6 +67,7 @@ def test_a_broken_result_is_named_and_the_others_are_read(workspace: Workspace) 
     assert "host" in output["more.json"]
     assert "samples.0\n  found:    Input should be a finite number" in output["nan.json"]
     assert "samples.0\n  found:    Input should be greater than" in output["less.json"]
+    assert "machine.cpu\n  found:    not one line without control characters" in output["bell.json"]
     assert "not UTF-8\n  found:    'utf-8' codec can't decode byte 0xe9" in output["latin.json"]
     assert "too large for a result\n  expected: at most 32 MiB" in output["large.json"]
     assert "link.json is a symbolic link" in output["link.json"]

@@ -26,7 +26,7 @@ def test_a_model_is_frozen() -> None:
 
 NASTY = (
     "a\nb", "a\r[blas]", "a\n[global]\ncxx = evil", "a\0", "a\x1b[2J", "a\x85b", "a\u2028b",
-    "a\u202egnp",
+    "a\u202egnp", "a\ufffe", "a\uffff",
 )  # fmt: skip
 
 
@@ -81,3 +81,8 @@ def test_what_each_kind_of_text_accepts(kind: Any, accepted: list[str], refused:
 def test_every_pattern_has_words_for_messages() -> None:
     patterns = {name for name, value in vars(models).items() if name.isupper() and name[0] != "_"}
     assert {vars(models)[name] for name in patterns - {"FILE", "IN_WORDS"}} == set(models.IN_WORDS)
+
+
+def test_a_text_of_several_lines_as_one() -> None:
+    assert models.one_line(" a\n\n\tb\x1b[31m c\u2028") == "a b [31m c"
+    assert all(valid(models.Line, models.one_line(text)) for text in NASTY)

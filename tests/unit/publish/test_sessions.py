@@ -4,6 +4,7 @@ from pathlib import Path
 from typing import Any
 
 from stacks.bench import store
+from stacks.bench.record import MOST
 from stacks.publish import article, markdown, page
 from unit.helpers.benching import BASE, FAST, OTHER, beside_loops, result, runs, subject
 from unit.helpers.publishing import at, keep, read
@@ -54,3 +55,10 @@ def test_a_session_beside_busy_loops_does_not_replace_an_idle_one(tmp_path: Path
     text = page.document([busy, idle], {})
     assert "<td>ntm step\n<td>2 busy loops\n" in text and "<td>ntm step\n<td>idle\n" not in text
     assert article.ours([busy]) == []
+
+
+def test_the_largest_compilation_of_a_file_has_a_first_step(tmp_path: Path) -> None:
+    seconds = runs(BASE, [MOST] * 7, name="ntm step", unit="s", compile=MOST)
+    store.write(at(tmp_path), result(seconds, BASE))
+    (session,) = read(tmp_path)
+    assert [figure.row.summary.median for figure in session.figures] == [MOST, 2 * MOST]
