@@ -8,7 +8,7 @@ from pathlib import Path
 import pytest
 
 from integration.tiny import Tiny
-from stacks.bench import stack_flavours
+from stacks.bench import machine, stack_flavours
 from stacks.core.workspace import Workspace
 from stacks.environments import verify
 from stacks.environments.reports import report_path
@@ -33,6 +33,7 @@ def test_its_copies_are_made_once(
         report.write_text(json.dumps({"ok": True, "packages": packages}))
 
     monkeypatch.setattr(verify, "verify_variant", verify_variant)
+    monkeypatch.setattr(machine, "is_here", lambda report: True)
     file = tmp_path / "my prøject/stack.yaml"
     file.parent.mkdir()
 
