@@ -11,7 +11,7 @@ import sys
 from collections.abc import Sequence
 from dataclasses import dataclass
 
-from stacks.bench import command, estimate, machine, store
+from stacks.bench import command, estimate, machine, probe, store
 from stacks.bench.candidates import candidates
 from stacks.bench.intervals import LEAST_STARTS
 from stacks.bench.options import QUICK_ROUNDS, BenchOptions
@@ -164,7 +164,8 @@ def _left(
 
 def _is_same(result: Result, options: BenchOptions) -> bool:
     settings = result.settings
-    starts = max((run.start or 0 for run in result.runs), default=0)
+    programs = set(settings.workloads) - {*probe.OWN, *probe.ALIKE}
+    starts = max((run.start or 0 for run in result.runs if run.workload in programs), default=0)
     if starts not in (0, min(options.starts, options.round_count)):
         return False
     threads = command.thread_counts(options.threads, machine.usable())

@@ -76,9 +76,11 @@ class World:
             if variant.id in names.split(",")
         ]
         found = [
-            each.model_copy(update={"start": self.starts or None})
+            each.model_copy(update=more)
             for one in subjects
             for each in runs(one, [1.0] * 7)
+            # The bench's own workloads start anew in each round.
+            for more in ({"start": each.round}, {"start": self.starts or None, "workload": "mlp"})
         ]
         one = result(found, *subjects)
         settings = one.settings.model_copy(
