@@ -9,7 +9,7 @@ from pathlib import Path
 from typing import Any
 
 from stacks.bench import machine
-from stacks.bench.result import MeasuredPackage, Subject
+from stacks.bench.result import Device, MeasuredPackage, Subject
 from stacks.channel.offers import read_channel
 from stacks.core.errors import StacksError, UsageError
 from stacks.core.workspace import Workspace
@@ -36,6 +36,12 @@ class Candidate:
         return bool(self.report and self.report["ok"])
 
     @property
+    def device(self) -> Device | None:
+        """The device that its verification opened."""
+        device = (self.report or {}).get("device")
+        return device and Device(name=device["name"], driver=device["driver"])
+
+    @property
     def subject(self) -> Subject:
         """The variant in a result."""
         return Subject(
@@ -43,6 +49,7 @@ class Candidate:
             flavour=self.variant.name,
             baseline=self.variant.baseline,
             lock=self.lock.sha256,
+            device=self.device,
             packages=packages_of(self.lock),
         )
 
@@ -98,7 +105,6 @@ def verified_candidates(workspace: Workspace, variants: Sequence[Variant]) -> li
 
 def require_candidates(workspace: Workspace, variants: Sequence[Variant]) -> list[Candidate]:
     """Return all of the variants as candidates; UsageError if one cannot be timed."""
-    refuse_devices(variants)
     built = candidates(workspace, variants)
     names = {candidate.variant.id for candidate in built}
     missing = [variant for variant in variants if variant.id not in names]
@@ -107,16 +113,9 @@ def require_candidates(workspace: Workspace, variants: Sequence[Variant]) -> lis
     _refuse(not_verified, "not verified on this machine since it was built", "verify")
     failed = [c.variant for c in built if not c.verified]
     _refuse(failed, "its verification failed, so its figures would mean nothing", "verify")
+    no_device = [c.variant for c in built if c.variant.device != "cpu" and c.device is None]
+    _refuse(no_device, "its device was not there when it was verified", "verify")
     return built
-
-
-def refuse_devices(variants: Sequence[Variant]) -> None:
-    """Raise UsageError if one of the variants computes on a device."""
-    _refuse(
-        [variant for variant in variants if variant.device != "cpu"],
-        "the bench does not wait for its device; its verification times it",
-        "verify",
-    )
 
 
 def _refuse(variants: Sequence[Variant], reason: str, task: str) -> None:

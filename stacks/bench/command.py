@@ -67,6 +67,11 @@ def timed(
             f"two variants are named {', '.join(same)}",
             fix="rename the folder of one stack.yaml, or `./invoke compare A B -- CMD`",
         )
+    if "elementwise" in options.workloads and (on := [c for c in candidates if c.device]):
+        raise UsageError(
+            f"elementwise: {on[0].variant.id} computes on a device, and this has no figure for it",
+            fix="name other workloads: --workload gemm,mlp,lenet,lstm",
+        )
     plan = schedule.Plan(
         candidates=candidates,
         workloads=options.workloads,
@@ -88,6 +93,10 @@ def timed(
         _check_fixes(workspace, plan.candidates)
     reports = [c.report for c in plan.candidates if c.report]
     here = machine.describe(reports)
+    devices = {c.device.name.partition(",")[0] for c in plan.candidates if c.device}
+    if devices:
+        name = machine.slug(" ".join([here.name, *sorted(devices)]))
+        here = here.model_copy(update={"name": name})
     here = here.model_copy(update={"name": store.name_for(workspace, here, machine_name or None)})
     began = datetime.datetime.now(datetime.timezone.utc)
     start = time.monotonic()

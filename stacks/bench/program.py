@@ -15,6 +15,7 @@ from stacks.bench.record import rounded
 from stacks.bench.result import NUMBA, Series
 from stacks.bench.suspended_process import NoAnswerError, SuspendedProcess
 from stacks.core.errors import StacksError
+from stacks.environments.settings import EXPECTATION
 from stacks.environments.verify import SUITE
 from stacks.profiles.run import PROGRAM
 
@@ -78,6 +79,9 @@ class TimedProgram:
             workload,
             *options,
         ]
+        if candidate.variant.device != "cpu":
+            # It names the device to wait for.
+            words += ["--expect", candidate.place / EXPECTATION]
         words += ["--stay", "--profile-calls", str(profile_calls(workload))]
         self._words = {"": words}
         if probe.runs_numba(candidate.variant.framework, workload):

@@ -62,6 +62,13 @@ class MeasuredPackage(Record):
     sha256: str = Sha256
 
 
+class Device(Record):
+    """The device that a variant computed on."""
+
+    name: Line = Field(min_length=1)
+    driver: Line = Field(description="with the compiler and the BLAS of the environment")
+
+
 class Subject(Record):
     """A variant that was timed, to the byte."""
 
@@ -74,6 +81,7 @@ class Subject(Record):
         pattern=r"^(sha256:[0-9a-f]{64}|unknown)$",
         description="the digest of the image that it was timed in, null outside of an image",
     )
+    device: Device | None = Field(default=None, description="null on the processor")
     packages: tuple[MeasuredPackage, ...] = Field(min_length=1)
 
     @property

@@ -19,6 +19,8 @@ RC_FILE = "etc/theanorc"
 COMPILE_FOLDER = "var/compiledir"
 HOOK, COMPILE_HOOK = "_theano_stacks", "_theano_stacks_compiled"
 PTH = "theano-stacks.pth"
+# A file of its own, as an image writes another theano-stacks.pth.
+DEVICE_HOOK, DEVICE_PTH = "_theano_stacks_device", "theano-stacks-device.pth"
 # What the builder writes for the hook, where it made the environment.
 CONSTRAINTS = f"{FOLDER}/constraints.txt"
 MODULES = f"{FOLDER}/modules"
@@ -54,7 +56,14 @@ def files_of(variant: Variant, compiler: str = "g++") -> dict[str, str]:
     compile_hook = start_hook.COMPILE_SOURCE.format(
         hook=HOOK, flags_variable=framework.flags_variable
     )
+    device = {}
+    if variant.device != "cpu":
+        device = {
+            f"site-packages/{DEVICE_HOOK}.py": start_hook.DEVICE_SOURCE,
+            f"site-packages/{DEVICE_PTH}": f"import {DEVICE_HOOK}\n",
+        }
     return {
+        **device,
         RC_FILE: rc_text(flags_of(variant, PLACEHOLDER, compiler)),
         # By this folder the hook knows the settings of another environment.
         f"{FOLDER}/README": README.format(**dict(framework)),

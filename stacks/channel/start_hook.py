@@ -198,3 +198,39 @@ if os.path.isdir(COMPILED) and not os.access(COMPILED, os.W_OK) and not _names_c
             ([GIVEN_FLAGS] if GIVEN_FLAGS else []) + ["base_compiledir=" + FOLDER]
         )
 '''
+
+# Only where the variant has a device. Theano tells of a device that it cannot open in its log, and
+# goes on without it, on the processor. Nothing is imported before Theano is.
+DEVICE_SOURCE = '''\
+"""Ends the import of Theano with an error where it cannot open this environment's device."""
+
+import sys
+
+
+class _Watch(object):
+    """A finder on sys.meta_path that finds nothing, and leaves when Theano opens its device."""
+
+    def find_spec(self, name, path=None, target=None):
+        if name == "theano.gpuarray":
+            import logging
+
+            sys.meta_path.remove(self)
+            logging.getLogger(name).addFilter(_refuse)
+        return None
+
+
+def _refuse(record):
+    """Raise RuntimeError for the error of a device that was not opened."""
+    if record.levelname != "ERROR":
+        return True
+    error = sys.exc_info()[1]
+    raise RuntimeError(
+        "Theano cannot compute on the device of this environment: %s\\n"
+        "  to see why: verify the environment; its line `device` says what to do\\n"
+        "  to compute on the processor instead: THEANO_FLAGS=device=cpu"
+        % (error or record.getMessage())
+    ) from None
+
+
+sys.meta_path.insert(0, _Watch())
+'''

@@ -11,7 +11,6 @@ from pathlib import Path
 from stacks.bench import command as bench_command
 from stacks.bench import store
 from stacks.bench import table as bench_table
-from stacks.bench.candidates import refuse_devices
 from stacks.bench.machine import slug
 from stacks.bench.options import BenchOptions, split
 from stacks.bench.result import Result
@@ -83,7 +82,11 @@ def bench(
     chosen = [load_variant(workspace, name, framework or None) for name in names] or [
         variant for variant in on_framework(workspace, framework or None) if variant.device == "cpu"
     ]
-    refuse_devices(chosen)
+    if devices := [variant.id for variant in chosen if variant.device != "cpu"]:
+        raise UsageError(
+            f"{', '.join(devices)}: a cluster's machines are timed on their processors",
+            fix="leave them out, and `./invoke bench --variants` on a machine with the device",
+        )
     collected, end = _run(workspace, address, order_for(workspace, chosen, timing=options))
     for name, result in collected.results.items():
         print(f"\n{name}")

@@ -13,7 +13,9 @@ if sys.version_info[0] > 2:
     from importlib.util import cache_from_source, find_spec
 
 MODULES = ("pytensor", "aesara", "theano")
-NUMBA = "numba"
+NUMBA, JAX = "numba", "jax"
+# These compile a whole graph, and keep no profile of its nodes.
+WHOLE_GRAPH = (NUMBA, JAX)
 MODULES_VARIABLE = "THEANO_STACKS_MODULES"
 AMDLIBM_FLAGS = ("lib.amdlibm", "lib.amblibm")
 
@@ -28,6 +30,10 @@ class FrameworkError(Exception):
 
 class NotInstalledError(FrameworkError):
     """There is none."""
+
+
+class LinkerError(FrameworkError):
+    """The linker is not there, or cannot compile or run a graph."""
 
 
 class LoadedFramework(object):
@@ -111,13 +117,28 @@ class LoadedFramework(object):
 
         excluding: names of optimisations that it leaves out.
         """
-        mode = self.function_modes.Mode(linker=linker or self.linker, optimizer="fast_run")
+        mode = self._full_mode(linker or self.linker)
         mode = mode.excluding(*excluding) if excluding else mode
         if not self.on_device:
             return mode
         # A device's settings exclude optimisations that move there what it cannot compute.
         excluded = str(self.flag("optimizer_excluding") or "").split(":")
         return mode.excluding(*[name for name in excluded if name])
+
+    def _full_mode(self, linker):
+        """Return the mode with a linker and all optimisations that are good for it.
+
+        Raises LinkerError if the framework has no JAX.
+        """
+        if linker != JAX:
+            return self.function_modes.Mode(linker=linker, optimizer="fast_run")
+        # XLA fuses itself, and cannot call BLAS: the framework's own mode leaves such things out.
+        modes = self.function_modes.predefined_modes
+        if "JAX" not in modes:
+            raise LinkerError(
+                "%s %s has no linker %s" % (self.name, self.version, JAX), "use PyTensor"
+            )
+        return modes["JAX"]
 
     def function(self, inputs, outputs, updates=None, profile=True, linker=None, excluding=()):
         """Compile a graph with the C virtual machine, all optimisations and a quiet profile.

@@ -23,7 +23,7 @@ KINDS = ("opencl", "cuda")
 # minute on a slow machine.
 OPENING, STEP = 60, 240
 STEPS = device_report.COMPUTED + ("left on the host", "speed", "optimiser")
-FULL_STEPS = ("large optimiser",)
+FULL_STEPS = ("products", "large optimiser")
 
 
 def requested(expectation, user_flags):

@@ -7,6 +7,7 @@ from verify.core.report import failed, passed, skipped, timing
 # The longest inner product has some hundred terms.
 PRECISION = 1e-4
 LEAST_OF_BLAS = 0.8
+OVERHEAD = "Theano spends too much time beside the product: look for transfers in a profile"
 COMPUTED = (
     "Gemm",
     "Gemv",
@@ -55,6 +56,10 @@ def checks_and_timings(context, results):
         check, rates = _speed(context, results["speed"])
         checks.append(check)
         timings += rates
+    if "products" in results:
+        check, rates = _products(context, results["products"])
+        checks.append(check)
+        timings += rates
     if "optimiser" in results:
         context.device["optimiser"] = results["optimiser"].get("result")
     for name in ("optimiser", "large optimiser"):
@@ -69,7 +74,7 @@ def _computed(name, message, is_opencl):
     """Return the Check of one of COMPUTED."""
     title = "device: " + name
     if "error" in message:
-        return failed(title, message["error"], _fix(name))
+        return failed(title, message["error"], _fix(name, message["error"]))
     result = message["result"]
     detail = "%s; off by %.0e" % (_places(result["places"]), result["error"])
     if not result["error"] <= PRECISION:
@@ -104,7 +109,7 @@ def _counts(ops):
 def _left(message, is_opencl):
     title = "device: left on the host"
     if "error" in message:
-        return failed(title, message["error"], _fix("the optimiser"))
+        return failed(title, message["error"], _fix("the optimiser", message["error"]))
     functions = ", ".join("%s (%s)" % item for item in sorted(message["result"].items()))
     if not functions:
         return passed(title, "nothing")
@@ -115,7 +120,7 @@ def _left(message, is_opencl):
 def _speed(context, message):
     title = "device: Gemm speed"
     if "error" in message:
-        return failed(title, message["error"], _fix("Gemm")), []
+        return failed(title, message["error"], _fix("Gemm", message["error"])), []
     result = message["result"]
     size, best, alone = result["size"], max(result["theano"]), max(result["alone"])
     detail = "%.1f GFLOP/s at %d, %.0f %% of %s alone (%.1f)" % (
@@ -125,32 +130,58 @@ def _speed(context, message):
         result["blas"],
         alone,
     )
-    highest, kind = _peak(context)
-    if highest:
-        detail += ", %.0f %% of the %s peak" % (100 * best / highest, kind)
+    detail += _of_peak(context, "float32", best)
     timings = [
         timing("device Gemm float32 %d" % size, "GFLOP/s", result["theano"]),
         timing("device BLAS alone float32 %d" % size, "GFLOP/s", result["alone"]),
         timing("device check_blas float32 %d" % size, "s", [result["check_blas"]]),
     ]
     if best < LEAST_OF_BLAS * alone:
-        fix = "Theano spends too much time beside the product: look for transfers in a profile"
-        return failed(title, detail, fix), timings
+        return failed(title, detail, OVERHEAD), timings
     return passed(title, detail), timings
 
 
-def _peak(context):
-    """Return (GFLOP/s or None, `measured` or `nominal`)."""
-    if context.device["is_cpu"]:
-        peaks = context.peaks.get("float32")
-        return peaks[max(peaks)] if peaks else None, "measured"
-    return context.device["peak"], "nominal"
+def _products(context, message):
+    """Return the Check and the Timings of the products of speed.ALL_SIZES."""
+    title = "device: products"
+    if "error" in message:
+        return failed(title, message["error"], _fix("Gemm", message["error"])), []
+    shares, words, timings = {}, [], []
+    for one in message["result"]:
+        name = "%(dtype)s %(size)d" % one
+        best, alone = max(one["theano"]), max(one["alone"])
+        shares[name] = best / alone
+        peak = _of_peak(context, one["dtype"], best)
+        words.append(
+            "%s: %.1f GFLOP/s, %.0f %% of the BLAS alone%s" % (name, best, 100 * best / alone, peak)
+        )
+        timings += [
+            timing("device Gemm " + name, "GFLOP/s", one["theano"]),
+            timing("device BLAS alone " + name, "GFLOP/s", one["alone"]),
+        ]
+    detail = "; ".join(words)
+    if min(shares.values()) < LEAST_OF_BLAS:
+        return failed(title, detail, OVERHEAD), timings
+    return passed(title, detail), timings
+
+
+def _of_peak(context, dtype, rate):
+    """Return the share of the peak as words, empty where that is not known.
+
+    It is the measured one of a processor, the nominal one of a GPU.
+    """
+    device, kind = context.device, "nominal"
+    peak = device["peaks"].get(dtype)
+    if device["is_cpu"]:
+        peaks, kind = context.peaks.get(dtype), "measured"
+        peak = peaks[max(peaks)] if peaks else None
+    return ", %.0f %% of the %s peak" % (100 * rate / peak, kind) if peak else ""
 
 
 def _optimiser(name, message):
     title = "device: " + name
     if "error" in message:
-        return failed(title, message["error"], _fix("the optimiser")), []
+        return failed(title, message["error"], _fix("the optimiser", message["error"])), []
     result, words, times, on_host = message["result"], [], [], []
     for tag in ("fast_run", "fast_compile"):
         if tag not in result:
@@ -185,7 +216,9 @@ def _optimiser(name, message):
     return passed(title, detail), times
 
 
-def _fix(name):
+def _fix(name, error=""):
+    if "OUT_OF_MEMORY" in error:
+        return "other programs hold the device's memory: end those that `nvidia-smi` shows"
     return (
         "remove your own settings from THEANO_FLAGS and ~/.theanorc and verify again; if %s still "
         "fails, this driver does not work with libgpuarray: use another one" % name

@@ -1,4 +1,4 @@
-"""Time a float32 matrix product on the device, by Theano and by the device's BLAS alone."""
+"""Time matrix products on the device, by Theano and by the device's BLAS alone."""
 
 from __future__ import absolute_import, division, print_function
 
@@ -13,31 +13,48 @@ from theano import tensor
 from verify.blas import bindings
 from verify.blas.speed import CHECK_BLAS_CALLS, gemm_rate
 from verify.core.clock import monotonic
+from verify.device import cublas
 from verify.device.report import LEAST_OF_BLAS
 
 # Seconds. The size is the largest whose product takes less; check_blas takes ten of them.
 LONGEST = 0.3
 SIZES = (256, 512, 1024, 2048, 5000)
+# Of --full and of the bench, in both precisions, as far as they take less than LONGEST.
+ALL_SIZES = (1000, 2000, 5000, 10000)
 # The best of all turns counts: there are more where other programs disturb them.
 SAMPLES, MOST_SAMPLES = 5, 25
+# Seconds. A turn takes at least so long, so that the clock and the wait at its end do not count.
+LEAST = 0.02
 
 
 class Product(object):
-    """C = 0.4 C + 0.8 A B, as in misc/check_blas.py, by Theano and by pygpu's gemm."""
+    """C = 0.4 C + 0.8 A B, as in misc/check_blas.py, by Theano and by the device's BLAS alone."""
 
-    def __init__(self):
-        self.a, self.b, self.c = (theano.shared(numpy.ones((1, 1), "float32")) for _ in range(3))
-        product = numpy.float32(0.8) * tensor.dot(self.a, self.b)
-        self.function = theano.function(
-            [], updates=[(self.c, numpy.float32(0.4) * self.c + product)]
-        )
+    def __init__(self, dtype="float32"):
+        self.dtype = dtype
+        self.a, self.b, self.c = (theano.shared(numpy.ones((1, 1), dtype)) for _ in range(3))
+        scalar = numpy.dtype(dtype).type
+        product = scalar(0.8) * tensor.dot(self.a, self.b)
+        self.function = theano.function([], updates=[(self.c, scalar(0.4) * self.c + product)])
+        self._alone = None
 
     def resize(self, size):
-        """Set all matrices to ones of (size, size), and warm up."""
-        for variable in (self.a, self.b, self.c):
-            variable.set_value(numpy.ones((size, size), "float32"))
+        """Set all matrices to random numbers of (size, size), and warm up."""
+        self.close()
+        random = numpy.random.RandomState(0)
+        values = [random.uniform(-1, 1, (size, size)).astype(self.dtype) for _ in range(3)]
+        for variable, value in zip((self.a, self.b, self.c), values):
+            variable.set_value(value)
+        if on_cuda():
+            self._alone = cublas.Product(int(theano.config.device[len("cuda") :] or 0), *values)
         self.theano(1)
         self.alone(1)
+
+    def close(self):
+        """Give back the memory of the BLAS alone."""
+        if self._alone:
+            self._alone.close()
+        self._alone = None
 
     def theano(self, calls):
         """Return the seconds that calls of Theano's function take."""
@@ -48,7 +65,12 @@ class Product(object):
         return monotonic() - start
 
     def alone(self, calls):
-        """Return the seconds that calls of the device's BLAS take, without Theano."""
+        """Return the seconds that calls of the device's BLAS take, without Theano.
+
+        cuBLAS is called directly, CLBlast by pygpu.
+        """
+        if self._alone:
+            return self._alone.seconds(calls)
         a, b, c = (
             variable.get_value(borrow=True, return_internal_type=True)
             for variable in (self.a, self.b, self.c)
@@ -62,6 +84,17 @@ class Product(object):
     def _wait(self):
         self.c.get_value(borrow=True, return_internal_type=True).sync()
 
+    def rates(self, size):
+        """Return {`theano`, `alone`: GFLOP/s of each turn} at the size that was set."""
+        rates = {"theano": [], "alone": []}
+        calls = max(1, int(LEAST / self.theano(1)))
+        for turn in range(MOST_SAMPLES):
+            if turn >= SAMPLES and is_fast(rates):
+                break
+            for name in sorted(rates):
+                rates[name].append(gemm_rate(size, getattr(self, name)(calls) / calls))
+        return rates
+
 
 def measure():
     """Return the size, the rates of all turns in GFLOP/s, the seconds of check_blas, the BLAS."""
@@ -71,19 +104,38 @@ def measure():
         following = SIZES[min(SIZES.index(size) + 1, len(SIZES) - 1)]
         if product.theano(1) * (following / float(size)) ** 3 > LONGEST:
             break
-    rates = {"theano": [], "alone": []}
-    for turn in range(MOST_SAMPLES):
-        if turn >= SAMPLES and is_fast(rates):
-            break
-        for name in sorted(rates):
-            rates[name].append(gemm_rate(size, getattr(product, name)(1)))
-    return {
-        "size": size,
-        "theano": rates["theano"],
-        "alone": rates["alone"],
-        "check_blas": product.theano(CHECK_BLAS_CALLS),
-        "blas": blas_name(),
-    }
+    return dict(
+        product.rates(size),
+        size=size,
+        check_blas=product.theano(CHECK_BLAS_CALLS),
+        blas=blas_name(),
+    )
+
+
+def products():
+    """Return [{dtype, size, theano, alone}] of ALL_SIZES in both precisions, rates as above."""
+    results = []
+    for dtype in ("float32", "float64"):
+        product, seconds, last = Product(dtype), 0.0, ALL_SIZES[0]
+        for size in ALL_SIZES:
+            if seconds * (size / float(last)) ** 3 > LONGEST or not _has_room(dtype, size):
+                break
+            product.resize(size)
+            seconds, last = product.theano(1), size
+            results.append(dict(product.rates(size), dtype=dtype, size=size))
+        product.close()
+    return results
+
+
+def on_cuda():
+    """Say whether Theano's device is one of CUDA."""
+    return theano.config.device.startswith("cuda")
+
+
+def _has_room(dtype, size):
+    """Say whether the device has the memory for both products; OpenCL does not tell."""
+    needed = 6 * numpy.dtype(dtype).itemsize * size**2
+    return not on_cuda() or theano.gpuarray.get_context(None).free_gmem > 1.2 * needed
 
 
 def is_fast(rates):

@@ -23,6 +23,8 @@ LEAST = 0.02
 
 def gemm(framework, quick):
     """Time C = 0.4 C + 0.8 A B, the product that the frameworks' own check_blas.py times."""
+    if framework.on_device:
+        return _gemm_on_device()
     import numpy
 
     from verify.blas.speed import GemmUpdate, gemm_rate
@@ -40,6 +42,18 @@ def gemm(framework, quick):
                     variable.set_value(random.rand(size, size).astype(dtype), borrow=True)
                 rates = [gemm_rate(size, seconds) for seconds in _seconds(update.run, quick)]
                 series.append(_series("Gemm %s %d%s" % (dtype, size, label), "GFLOP/s", rates))
+    return series
+
+
+def _gemm_on_device():
+    """Return the series of Theano, and those of the device's BLAS alone."""
+    from verify.device import speed as device_speed
+
+    series = []
+    for one in device_speed.products():
+        name = "%(dtype)s %(size)d" % one
+        series.append(_series("Gemm " + name, "GFLOP/s", one["theano"]))
+        series.append(_series("BLAS alone " + name, "GFLOP/s", one["alone"]))
     return series
 
 

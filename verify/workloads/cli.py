@@ -16,6 +16,7 @@ from verify.core import expectation as expectations
 from verify.core import framework as frameworks
 from verify.core import process, program, report, scratch
 from verify.device import check as device_check
+from verify.workloads import jax_device
 from verify.workloads import server as workload_server
 
 NAMES = ("ntm", "gibbs", "scan_gc", "scan_outside", "lstm", "logreg", "mlp", "lenet", "check_blas")
@@ -49,7 +50,10 @@ def parse(argv):
         help="profiled calls after the timed ones (default: as many; 0: no profile)",
     )
     parser.add_argument("--dtype", choices=("float32", "float64"), help="the precision")
-    parser.add_argument("--linker", help="the framework's linker, `numba` for PyTensor's own")
+    parser.add_argument(
+        "--linker",
+        help="the framework's linker, `numba` for PyTensor's own, `jax` for JAX's default device",
+    )
     parser.add_argument(
         "--fix-scan",
         action="store_true",
@@ -144,6 +148,8 @@ def run(arguments):
             )
     if "theano_stacks_cache" in sys.modules:
         framework.config.cache_optimizations = arguments.keep_graphs
+    if arguments.linker == frameworks.JAX:
+        device = dict(jax_device.find()._asdict())
     return _start(framework, expectation, arguments, device)
 
 
@@ -182,7 +188,8 @@ def _start(framework, expectation, arguments, device):
     from verify.workloads import run as workload_runs
     from verify.workloads import table as workload_table
 
-    workload_run = workload_runs.WorkloadRun(framework, expectation, arguments, device)
+    with jax_device.failures(arguments):
+        workload_run = workload_runs.WorkloadRun(framework, expectation, arguments, device)
     if arguments.stay:
         workload_server.serve(workload_run)
         return RAN

@@ -44,8 +44,15 @@ def at_each_node(function):
         machine.thunks = [_SynchronousThunk(thunk) for thunk in machine.thunks]
 
 
-def for_updates(function):
-    """Wait for the updates of a call; its outputs are on the host already."""
+def for_results(function, value):
+    """Wait for the updates of a call, and for its output `value` where JAX leaves it there."""
     sync = getattr(function, "sync_shared", None)
     if sync is not None:
+        # Theano's outputs are on the host already.
         sync()
+        return
+    cells = getattr(function, "input_storage", ())
+    for array in [value] + [cell.storage[0] for cell in cells]:
+        ready = getattr(array, "block_until_ready", None)
+        if ready is not None:
+            ready()

@@ -34,9 +34,9 @@ def minibatch(ops, random, width, sizes):
     rows = ops.shared(random.rand(sizes.samples, width))
     labels = ops.shared(random.randint(0, sizes.outputs, sizes.samples).astype("int32"))
     number = ops.shared(0)
-    part = slice(number * sizes.batch, (number + 1) * sizes.batch)
     following = (number, (number + 1) % (sizes.samples // sizes.batch))
-    return rows[part], labels[part], following
+    rows, labels = ops.minibatch((rows, labels), number, sizes.batch)
+    return rows, labels, following
 
 
 def classifier(ops, random, rows, width, labels, sizes):

@@ -11,12 +11,14 @@ import numpy
 class Ops(object):
     """The operations of the workloads, for one framework and precision.
 
-    profile: whether scans keep profiles; linker: of scans, by default the framework's choice.
+    profile: whether scans keep profiles; linker: of scans, by default the framework's choice;
+    static: whether the graph fixes all shapes, without which JAX compiles neither slices nor scans.
     """
 
-    def __init__(self, framework, dtype, profile, linker=None):
+    def __init__(self, framework, dtype, profile, linker=None, static=False):
         self.framework = framework
         self.linker = linker
+        self.static = static
         self.tensor = framework.tensor
         self.dtype = dtype
         self.profile = profile
@@ -30,6 +32,8 @@ class Ops(object):
         value = numpy.asarray(value)
         if value.dtype.kind == "f":
             value = value.astype(self.dtype)
+        if self.static:
+            return self.module.shared(value, name=name, shape=value.shape)
         return self.module.shared(value, name=name)
 
     def state(self, value):
@@ -41,6 +45,20 @@ class Ops(object):
             return self.shared(value)
         value = numpy.asarray(value, self.dtype)
         return self.module.shared(value, shape=value.shape)
+
+    def minibatch(self, arrays, number, size):
+        """Return the `size` rows of each shared array from row `number` * `size` on, both symbolic.
+
+        JAX has no slices between symbolic bounds: there the array is divided beforehand.
+        """
+        if not self.static:
+            part = slice(number * size, (number + 1) * size)
+            return [array[part] for array in arrays]
+        shapes = [array.type.shape for array in arrays]
+        return [
+            array.reshape((shape[0] // size, size) + tuple(shape[1:]))[number]
+            for array, shape in zip(arrays, shapes)
+        ]
 
     def constant(self, value):
         """Return a constant of the workload's precision."""

@@ -10,10 +10,11 @@ import warnings
 
 from verify.checks import settings, versions
 from verify.context import Context
+from verify.core import framework as frameworks
 from verify.core import machine, progress, report
 from verify.core.clock import monotonic
 from verify.device import graph as device_graph
-from verify.workloads import device_timing, graph, memory, profiles
+from verify.workloads import device_timing, graph, jax_device, memory, profiles
 from verify.workloads.ops import Ops
 
 SCHEMA = 2
@@ -26,21 +27,27 @@ class UnknownCaseError(EnvironmentError):
 class WorkloadRun(object):
     """A workload's cases, compiled and called once, and the seconds of their timed calls.
 
-    arguments: as cli.parse returns them; device: of the report, where the framework has opened one.
-    Raises UnknownCaseError.
+    arguments: as cli.parse returns them; device: of the report, where the framework has opened one,
+    or JAX. Raises UnknownCaseError.
     """
 
     def __init__(self, framework, expectation, arguments, device=None):
         self._device = device
         self._framework, self._expectation, self._arguments = framework, expectation, arguments
-        self._profiled = arguments.profile_calls > 0 and arguments.linker != "numba"
+        self._profiled = (
+            arguments.profile_calls > 0 and arguments.linker not in frameworks.WHOLE_GRAPH
+        )
         default = "float64" if arguments.workload == "check_blas" else "float32"
         self._dtype = arguments.dtype or default
         # On a device the profiled functions are other ones than the timed ones.
-        models = self._models(Ops(framework, self._dtype, self._profiled and not device))
+        profiled, is_jax = self._profiled and not device, arguments.linker == frameworks.JAX
+        models = self._models(Ops(framework, self._dtype, profiled, static=is_jax))
         self._cases = [
             _CompiledCase(framework, model, arguments.linker, self._profiled) for model in models
         ]
+        if is_jax:
+            for case in self._cases:
+                jax_device.place(case.function)
         if device:
             self._synchronise()
         profiles.silence(framework)
@@ -166,7 +173,7 @@ class _CompiledCase(object):
             start = monotonic()
             value = self.function()
             if self.is_on_device:
-                device_timing.for_updates(self.function)
+                device_timing.for_results(self.function, value)
             return monotonic() - start, value
 
     def _memory(self):

@@ -29,7 +29,9 @@ def render(content):
     device = content.get("device")
     if device:
         lines.append("on %(where)s: %(name)s, %(driver)s" % device)
-        lines.append("each call waits for the device, in the profile each node")
+        profiled = any(case["profile"] for case in content["cases"])
+        nodes = ", in the profile each node" if profiled else ""
+        lines.append("each call waits for the device" + nodes)
     for case in content["cases"]:
         lines += [""] + _summary(case)
     lines += [""] + _gradients(content) if content.get("grad_seconds") else []

@@ -5,6 +5,7 @@ import os
 import pytest
 
 from stacks.bench import candidates, command
+from stacks.bench.result import Device
 from stacks.core.errors import UsageError
 from stacks.core.workspace import Workspace
 from stacks.variants.load import load_variant
@@ -39,12 +40,17 @@ def test_only_verified_variants_are_timed(built: Workspace) -> None:
     assert NOT_VERIFIED in refusal(built), "it was of an older environment"
 
 
-def test_a_variant_on_a_device_is_refused(workspace: Workspace) -> None:
-    variant = load_variant(workspace, "openblas", "theano-1.0.5").model_copy(
+def test_a_variant_whose_device_was_missing_is_not_timed(built: Workspace) -> None:
+    variant = load_variant(built, "openblas", "theano-1.0.5").model_copy(
         update={"device": "opencl"}
     )
-    with pytest.raises(UsageError, match="does not wait for its device"):
-        candidates.require_candidates(workspace, [variant])
+    write_report(built, PASSED)
+    with pytest.raises(UsageError, match="its device was not there when it was verified"):
+        candidates.require_candidates(built, [variant])
+    device = {"name": "a GPU, compute capability 9.0", "driver": "CUDA 13.0", "where": "cuda0"}
+    write_report(built, {**PASSED, "device": device})
+    [candidate] = candidates.require_candidates(built, [variant])
+    assert candidate.subject.device == Device(name=device["name"], driver="CUDA 13.0")
 
 
 def test_a_variant_that_is_not_built_is_refused(built: Workspace) -> None:

@@ -10,7 +10,7 @@ from unit.helpers.suite import suite_module
 
 report = suite_module("device.report")
 
-DEVICE = {"name": "a device", "driver": "1", "where": "opencl0:0", "peak": None, "is_cpu": True}
+DEVICE = {"name": "a device", "driver": "1", "where": "opencl0:0", "peaks": {}, "is_cpu": True}
 PLACES = {"device": {"GpuGemm": 1}, "host": {}, "to_device": 3, "from_device": 1}
 RESULT = {"error": 1e-7, "served": True, "places": PLACES}
 RUN: dict[str, Any] = {

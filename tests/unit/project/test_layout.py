@@ -34,6 +34,7 @@ EXCEPTIONS = {
     "verify/checks/linkers_probe.py": "tests/integration/test_verify_environments.py runs it",
     "verify/checks/scan_probe.py": SUITE,
     "verify/device/cases.py": DEVICE,
+    "verify/device/cublas.py": "tests/integration/test_device.py calls it on a library of its own",
     "verify/device/optimiser.py": DEVICE,
     "verify/device/speed.py": DEVICE,
     "verify/elementwise/registers_probe.py": "tests/integration/test_verify_registers.py runs it",

@@ -208,3 +208,16 @@ def test_only_a_pytensor_whose_default_is_numba_runs_it(
     mode = SimpleNamespace(linker=type(linker, (), {})())
     fake.function_modes.get_default_mode = lambda: mode
     assert fake.runs_numba is expected
+
+
+def test_jax_has_a_mode_of_its_own(fake: Any) -> None:
+    fake.function_modes.Mode = lambda linker, optimizer: (linker, optimizer)
+    fake.function_modes.predefined_modes = {"JAX": "the mode of JAX"}
+    assert fake.mode("jax") == "the mode of JAX"
+    assert fake.mode("numba") == ("numba", "fast_run")
+
+
+def test_a_framework_without_jax(fake: Any) -> None:
+    fake.function_modes.predefined_modes = {}
+    with pytest.raises(framework.LinkerError, match=r"aesara 1\.2\.3 has no linker jax"):
+        fake.mode("jax")

@@ -109,3 +109,19 @@ def test_a_missing_device_has_status_3_and_another_one_status_2(
     assert "Theano opened cpu instead of cuda" in capsys.readouterr().err
     environment.on_device, environment.flag = True, {"device": "cuda"}.get
     assert cli.main(["ntm"]) == 0
+
+
+def test_jax_names_its_device(
+    environment: SimpleNamespace, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    device = cli.jax_device.drivers.Device("a GPU", "CUDA 13.0", "cuda0", 6e4, False)
+    started: list[Any] = []
+
+    def start(framework: Any, expectation: Any, arguments: Any, device: Any) -> int:
+        started.append(device)
+        return 0
+
+    monkeypatch.setattr(cli.jax_device, "find", lambda: device)
+    monkeypatch.setattr(cli, "_start", start)
+    assert cli.main(["mlp", "--linker", "jax"]) == 0
+    assert started == [dict(device._asdict())]

@@ -70,6 +70,17 @@ def test_nodes_of_scans_wait() -> None:
 
 def test_a_call_waits_for_its_updates() -> None:
     waited: list[bool] = []
-    device_timing.for_updates(SimpleNamespace(sync_shared=lambda: waited.append(True)))
-    device_timing.for_updates(SimpleNamespace())
+    device_timing.for_results(SimpleNamespace(sync_shared=lambda: waited.append(True)), 1.5)
+    device_timing.for_results(SimpleNamespace(), 1.5)
     assert waited == [True]
+
+
+def test_a_call_of_jax_waits_for_its_output_and_its_updates() -> None:
+    waited: list[str] = []
+
+    def array(name: str) -> Any:
+        return SimpleNamespace(block_until_ready=lambda: waited.append(name))
+
+    cells = [SimpleNamespace(storage=[value]) for value in (array("update"), 1.5)]
+    device_timing.for_results(SimpleNamespace(input_storage=cells), array("output"))
+    assert waited == ["output", "update"]

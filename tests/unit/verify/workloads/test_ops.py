@@ -52,3 +52,29 @@ def test_a_scan_returns_a_list_and_keeps_a_profile(result: object) -> None:
     options.clear()
     ops("aesara", scan=SimpleNamespace(scan=scan)).scan("step", "walk")
     assert options == {"name": "walk"}
+
+
+class Samples(list[list[int]]):
+    """A shared array of shape (4, 1), which notes how it is divided."""
+
+    type = SimpleNamespace(shape=(4, 1))
+
+    def reshape(self, shape: tuple[int, ...]) -> list[Any]:
+        assert shape == (2, 2, 1)
+        return [self[:2], self[2:]]
+
+
+@pytest.mark.parametrize("static", [False, True])
+def test_a_minibatch_has_the_same_rows_with_fixed_shapes(static: bool) -> None:
+    made = ops("pytensor")
+    made.static = static
+    assert made.minibatch([Samples([[0], [1], [2], [3]])], 1, 2) == [[[2], [3]]]
+
+
+def test_a_shared_variable_has_a_fixed_shape_where_it_must(monkeypatch: pytest.MonkeyPatch) -> None:
+    array = SimpleNamespace(dtype=SimpleNamespace(kind="i"), shape=(2,))
+    monkeypatch.setattr(ops_module.numpy, "asarray", lambda _: array, raising=False)
+    made = ops("pytensor", shared=lambda value, **options: options)
+    assert made.shared([1, 2]) == {"name": None}
+    made.static = True
+    assert made.shared([1, 2]) == {"name": None, "shape": (2,)}

@@ -69,7 +69,7 @@ def framework(monkeypatch: pytest.MonkeyPatch) -> Framework:
     cases = [model("first", output="a scalar"), model("second")]
     workload = SimpleNamespace(models=lambda ops, small: cases)
     monkeypatch.setitem(sys.modules, "verify.workloads.pair", workload)
-    monkeypatch.setattr(runs, "Ops", lambda *_: None)
+    monkeypatch.setattr(runs, "Ops", lambda *_, **__: None)
     monkeypatch.setattr(runs.profiles, "switched_off", lambda function: nullcontext())
     monkeypatch.setattr(runs.profiles, "forget_calls", lambda function: None)
     monkeypatch.setattr(runs.graph, "describe", lambda function: SIGNATURE)
@@ -163,3 +163,20 @@ def test_modules_that_came_from_the_shared_folder(monkeypatch: pytest.MonkeyPatc
     shared = SimpleNamespace(found={"hits": 3})
     monkeypatch.setitem(sys.modules, "theano_stacks_modules", shared)
     assert runs._shared_modules() == 3
+
+
+def test_jax_gets_its_arguments_on_the_device_and_is_waited_for(
+    framework: Framework, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    fixed: list[bool] = []
+    placed: list[Any] = []
+    waited: list[float] = []
+    monkeypatch.setattr(runs, "Ops", lambda *_, static: fixed.append(static))
+    monkeypatch.setattr(runs.jax_device, "place", placed.append)
+    monkeypatch.setattr(runs.device_timing, "for_results", lambda _, value: waited.append(value))
+    device = {"name": "a GPU"}
+    run = runs.WorkloadRun(framework, None, arguments(linker="jax", profile_calls=5), device)
+    assert fixed == [True], "one graph, which is not profiled"
+    assert len(placed) == 2 and waited == [1.5, 1.5]
+    run.call(1)
+    assert len(waited) == 4

@@ -1,0 +1,116 @@
+"""The devices of NVIDIA's driver, and what is too old or too new for them."""
+
+from typing import Any
+
+import pytest
+
+from unit.helpers.suite import suite_module
+
+drivers = suite_module("device.drivers")
+cuda = suite_module("device.cuda")
+
+ATTRIBUTES = {cuda.CLOCK_KHZ: 1_980_000, cuda.PROCESSORS: 132, cuda.MAJOR: 9, cuda.MINOR: 0}
+
+
+class Library:
+    """NVIDIA's driver with one H100, nvrtc 12.4 and cuBLAS 12.4.5 in one."""
+
+    def __init__(
+        self, status: int = 0, count: int = 1, version: int = 12040, archs: tuple[int, ...] = (90,)
+    ) -> None:
+        self.status, self.count, self.version, self.archs = status, count, version, archs
+
+    def cuInit(self, flags: int) -> int:  # noqa: N802
+        return self.status
+
+    def cuDriverGetVersion(self, version: Any) -> int:  # noqa: N802
+        version._obj.value = self.version
+        return 0
+
+    def cuDeviceGetCount(self, count: Any) -> int:  # noqa: N802
+        count._obj.value = self.count
+        return 0
+
+    def cuDeviceGet(self, identity: Any, number: int) -> int:  # noqa: N802
+        return 0
+
+    def cuDeviceGetName(self, name: Any, size: int, identity: Any) -> int:  # noqa: N802
+        name.value = b"NVIDIA H100"
+        return 0
+
+    def cuDeviceGetAttribute(self, value: Any, attribute: int, identity: Any) -> int:  # noqa: N802
+        value._obj.value = ATTRIBUTES[attribute]
+        return 0
+
+    def nvrtcVersion(self, major: Any, minor: Any) -> None:  # noqa: N802
+        major._obj.value, minor._obj.value = 12, 4
+
+    def nvrtcGetNumSupportedArchs(self, count: Any) -> None:  # noqa: N802
+        count._obj.value = len(self.archs)
+
+    def nvrtcGetSupportedArchs(self, numbers: Any) -> None:  # noqa: N802
+        numbers[:] = self.archs
+
+    def cublasGetProperty(self, part: int, value: Any) -> None:  # noqa: N802
+        value._obj.value = (12, 4, 5)[part]
+
+
+def load(monkeypatch: pytest.MonkeyPatch, library: Library) -> None:
+    monkeypatch.setattr(cuda.ctypes, "CDLL", lambda name: library)
+    monkeypatch.setattr(cuda, "text_of", lambda path: "NVRM: Kernel Module  550.54.15  Tue")
+
+
+def test_a_cuda_device_with_its_nominal_peaks(monkeypatch: pytest.MonkeyPatch) -> None:
+    load(monkeypatch, Library())
+    device = drivers.find("cuda")
+    assert device.name == "NVIDIA H100, compute capability 9.0"
+    assert device.driver == "CUDA 12.4, driver 550.54.15, nvrtc 12.4, cuBLAS 12.4.5"
+    assert (device.where, device.is_cpu) == ("cuda0", False)
+    assert device.peaks["float32"] == pytest.approx(2 * 1.98 * 132 * 128)
+    # NVIDIA's own figure of an H100 SXM is 67 TFLOP/s, with the tensor cores.
+    assert device.peaks["float64"] == pytest.approx(67e3, rel=0.01)
+
+
+@pytest.mark.parametrize(
+    ("library", "message", "fix"),
+    [
+        (Library(status=100), "answers 100", "install NVIDIA's driver"),
+        (Library(count=0), "no GPU", "install NVIDIA's driver"),
+        (
+            Library(version=12030),
+            r"too old: it is for CUDA 12.3, driver 550.* nvrtc 12.4 compiles",
+            "install a driver for CUDA 12.4 or newer",
+        ),
+        (Library(archs=(50, 80)), r"H100.* takes compute capability 5.0 to 8.0", "use a GPU of"),
+        (Library(archs=(100, 120)), r"takes compute capability 10.0 to 9.9", "use a GPU of"),
+    ],
+)
+def test_a_gpu_that_cannot_be_used_is_an_error(
+    library: Library, message: str, fix: str, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    load(monkeypatch, library)
+    monkeypatch.delenv("CUDA_VISIBLE_DEVICES", raising=False)
+    with pytest.raises(drivers.NoDeviceError, match=message) as caught:
+        drivers.find("cuda")
+    assert caught.value.fix.startswith(fix)
+
+
+def test_a_hidden_gpu_is_an_error_with_the_variable(monkeypatch: pytest.MonkeyPatch) -> None:
+    load(monkeypatch, Library(status=100))
+    monkeypatch.setenv("CUDA_VISIBLE_DEVICES", "")
+    with pytest.raises(drivers.NoDeviceError, match="CUDA_VISIBLE_DEVICES= hides") as caught:
+        drivers.find("cuda")
+    assert caught.value.fix == "unset CUDA_VISIBLE_DEVICES"
+
+
+def test_a_driver_without_the_environments_compiler(monkeypatch: pytest.MonkeyPatch) -> None:
+    """As in an environment that is only diagnosed."""
+
+    def only_the_driver(name: str) -> Library:
+        if name != "libcuda.so.1":
+            raise OSError(name)
+        return Library()
+
+    load(monkeypatch, Library())
+    monkeypatch.setattr(cuda.ctypes, "CDLL", only_the_driver)
+    assert drivers.find("cuda").driver == "CUDA 12.4, driver 550.54.15"

@@ -1,0 +1,85 @@
+"""PyTensor with JAX: on which device it computes, its arguments there, and its errors."""
+
+from __future__ import annotations
+
+import sys
+from types import SimpleNamespace
+from typing import Any
+
+import pytest
+
+from unit.helpers.suite import suite_module
+
+jax_device = suite_module("workloads.jax_device")
+drivers = jax_device.drivers
+LinkerError = jax_device.frameworks.LinkerError
+
+
+def jax(platform: str, precision: str | None = None) -> Any:
+    device = SimpleNamespace(platform=platform, id=0, device_kind="a kind")
+    return SimpleNamespace(
+        __version__="0.11",
+        devices=lambda: [device],
+        device_put=lambda value: ("on the device", value),
+        config=SimpleNamespace(jax_default_matmul_precision=precision),
+    )
+
+
+def test_the_processor(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setitem(sys.modules, "jax", jax("cpu"))
+    monkeypatch.setattr(jax_device.machine, "describe", lambda _: {"cpu": "a processor"})
+    assert jax_device.find() == ("a processor", "JAX 0.11", "cpu", {}, True)
+
+
+def test_a_gpu_is_described_by_its_driver(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setitem(sys.modules, "jax", jax("gpu", "highest"))
+    gpu = drivers.Device("a GPU", "CUDA 13.0", "cuda0", {"float32": 6e4}, False)
+    monkeypatch.setattr(cuda, "devices", lambda: [gpu])
+    driver = "CUDA 13.0, JAX 0.11, products in precision highest"
+    assert jax_device.find() == gpu._replace(driver=driver)
+
+
+def test_a_device_that_is_not_nvidias(monkeypatch: pytest.MonkeyPatch) -> None:
+    def none() -> None:
+        raise drivers.NoDeviceError("no driver", "install it")
+
+    monkeypatch.setitem(sys.modules, "jax", jax("rocm"))
+    monkeypatch.setattr(cuda, "devices", none)
+    assert jax_device.find() == ("a kind", "JAX 0.11", "rocm0", {}, False)
+
+
+def test_without_jax(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setitem(sys.modules, "jax", None)
+    with pytest.raises(LinkerError, match="JAX cannot be used") as caught:
+        jax_device.find()
+    assert "omit --linker" in caught.value.fix
+
+
+def test_arguments_are_moved_to_the_device(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setitem(sys.modules, "jax", jax("gpu"))
+    cell = SimpleNamespace(storage=[1.5])
+    jax_device.place(SimpleNamespace(input_storage=[cell]))
+    assert cell.storage == [("on the device", 1.5)]
+
+
+def arguments(linker: str | None, *, debug: bool = False) -> Any:
+    return SimpleNamespace(linker=linker, debug=debug, workload="ntm")
+
+
+def test_what_jax_cannot_compile_is_one_line() -> None:
+    with (
+        pytest.raises(LinkerError, match=r"^JAX cannot run ntm: ValueError: no such op$"),
+        jax_device.failures(arguments("jax")),
+    ):
+        raise ValueError("\nno such op\nand much more")
+
+
+@pytest.mark.parametrize("passing", [arguments(None), arguments("jax", debug=True)])
+def test_other_errors_are_let_through(passing: Any) -> None:
+    with pytest.raises(ValueError, match="a fault"), jax_device.failures(passing):
+        raise ValueError("a fault")
+
+
+def test_a_missing_file_is_no_fault_of_jax() -> None:
+    with pytest.raises(FileNotFoundError), jax_device.failures(arguments("jax")):
+        raise FileNotFoundError("a file")

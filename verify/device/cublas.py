@@ -1,0 +1,96 @@
+"""A matrix product by cuBLAS alone, called from Python in a CUDA context of its own."""
+
+from __future__ import absolute_import, division, print_function
+
+import ctypes
+
+import numpy
+
+from verify.core.clock import monotonic
+
+# cublasOperation_t: not transposed.
+AS_IT_IS = 0
+FUNCTIONS = {"float32": ("cublasSgemm_v2", ctypes.c_float)}
+FUNCTIONS["float64"] = ("cublasDgemm_v2", ctypes.c_double)
+
+
+class CudaError(Exception):
+    """A function of CUDA returned an error."""
+
+
+class Product(object):
+    """C = 0.4 C + 0.8 A B of square matrices on a device, in its primary context.
+
+    A context of its own, so that nothing of libgpuarray's takes part: its order of calls, its
+    memory, its handle of cuBLAS.
+    """
+
+    def __init__(self, number, a, b, c):
+        """Copy the matrices to a device by its number. Raises CudaError, as if memory is short."""
+        name, scalar = FUNCTIONS[str(a.dtype)]
+        self._driver, self._library = ctypes.CDLL("libcuda.so.1"), ctypes.CDLL("libcublas.so")
+        self._gemm = getattr(self._library, name)
+        self._context, self._handle, self._matrices = ctypes.c_void_p(), ctypes.c_void_p(), []
+        self._factors = scalar(0.8), scalar(0.4)
+        self._size = ctypes.c_int(a.shape[0])
+        device = ctypes.c_int()
+        _check("cuDeviceGet", self._driver.cuDeviceGet(ctypes.byref(device), number))
+        self._device = device
+        _check(
+            "cuDevicePrimaryCtxRetain",
+            self._driver.cuDevicePrimaryCtxRetain(ctypes.byref(self._context), device),
+        )
+        with _Entered(self._driver, self._context):
+            create = self._library.cublasCreate_v2(ctypes.byref(self._handle))
+            _check("cublasCreate", create)
+            # cuBLAS counts by columns: the product of the others, transposed.
+            self._matrices = [self._copied(matrix) for matrix in (b, a, c)]
+
+    def _copied(self, matrix):
+        pointer, matrix = ctypes.c_uint64(), numpy.ascontiguousarray(matrix)
+        size = ctypes.c_size_t(matrix.nbytes)
+        _check("cuMemAlloc", self._driver.cuMemAlloc_v2(ctypes.byref(pointer), size))
+        data = matrix.ctypes.data_as(ctypes.c_void_p)
+        _check("cuMemcpyHtoD", self._driver.cuMemcpyHtoD_v2(pointer, data, size))
+        return pointer
+
+    def seconds(self, calls):
+        """Return the seconds that calls take, all of them computed. Raises CudaError."""
+        b, a, c = self._matrices
+        n, (alpha, beta) = self._size, map(ctypes.byref, self._factors)
+        arguments = [self._handle, AS_IT_IS, AS_IT_IS, n, n, n, alpha, b, n, a, n, beta, c, n]
+        with _Entered(self._driver, self._context):
+            _check("cuCtxSynchronize", self._driver.cuCtxSynchronize())
+            start = monotonic()
+            for _ in range(calls):
+                _check("cublasGemm", self._gemm(*arguments))
+            _check("cuCtxSynchronize", self._driver.cuCtxSynchronize())
+            return monotonic() - start
+
+    def close(self):
+        """Give back the device's memory."""
+        with _Entered(self._driver, self._context):
+            for pointer in self._matrices:
+                self._driver.cuMemFree_v2(pointer)
+            if self._handle:
+                self._library.cublasDestroy_v2(self._handle)
+        self._driver.cuDevicePrimaryCtxRelease_v2(self._device)
+
+
+class _Entered(object):
+    """Makes a context the current one for a block."""
+
+    def __init__(self, driver, context):
+        self._driver, self._context = driver, context
+
+    def __enter__(self):
+        _check("cuCtxPushCurrent", self._driver.cuCtxPushCurrent_v2(self._context))
+
+    def __exit__(self, *error):
+        before = ctypes.c_void_p()
+        self._driver.cuCtxPopCurrent_v2(ctypes.byref(before))
+
+
+def _check(name, status):
+    if status != 0:
+        raise CudaError("%s returned %d" % (name, status))

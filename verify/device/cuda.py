@@ -1,0 +1,146 @@
+"""List the devices of NVIDIA's driver, and tell what compiles and computes for them."""
+
+from __future__ import absolute_import, division, print_function
+
+import collections
+import ctypes
+import os
+import re
+
+from verify.device.drivers import Device, NoDeviceError, text_of
+
+# Attributes of a device in CUDA's cuda.h.
+CLOCK_KHZ, PROCESSORS, MAJOR, MINOR = 13, 16, 75, 76
+# Fused multiply-adds of a multiprocessor in a clock, by compute capability (CUDA C++ Programming
+# Guide, arithmetic instructions); all others: OTHER. Float64 on 8.0 and 9.0: of the tensor cores,
+# which cuBLAS uses for it.
+UNITS = {
+    "float32": {(6, 0): 64, (7, 0): 64, (7, 2): 64, (7, 5): 64, (8, 0): 64},
+    "float64": {(6, 0): 32, (7, 0): 32, (8, 0): 64, (9, 0): 128},
+}
+OTHER = {"float32": 128, "float64": 2}
+# nvrtc's version and the compute capabilities that it compiles for, as (least, most).
+Compiler = collections.namedtuple("Compiler", "version least most")
+# libgpuarray 0.7.6 names an architecture with two digits (detect_arch in gpuarray_buffer_cuda.c).
+MOST_OF_LIBGPUARRAY = (9, 9)
+
+
+def devices():
+    """Return the Devices of NVIDIA's driver.
+
+    Raises NoDeviceError if there are none, or if the driver is older than the compiler of the
+    environment, whose kernels it cannot read then.
+    """
+    driver = _driver()
+    count, version = _count(driver), ctypes.c_int(0)
+    driver.cuDriverGetVersion(ctypes.byref(version))
+    version = version.value // 1000, version.value % 1000 // 10
+    text = "CUDA %d.%d" % version
+    kernel = re.search(r"Kernel Module\D*([\d.]+)", text_of("/proc/driver/nvidia/version"))
+    if kernel:
+        text += ", driver " + kernel.group(1)
+    compiler = nvrtc()
+    if compiler and version < compiler.version:
+        raise NoDeviceError(
+            "NVIDIA's driver is too old: it is for %s, and cannot read the kernels that nvrtc "
+            "%d.%d compiles" % ((text,) + compiler.version),
+            "install a driver for CUDA %d.%d or newer" % compiler.version,
+        )
+    libraries = [("nvrtc", compiler and compiler.version), ("cuBLAS", cublas_version())]
+    for name, numbers in libraries:
+        if numbers:
+            text += ", %s %s" % (name, ".".join(map(str, numbers)))
+    return [_device(driver, number, text) for number in range(count)]
+
+
+def _driver():
+    try:
+        return ctypes.CDLL("libcuda.so.1")
+    except OSError as error:
+        raise NoDeviceError("NVIDIA's driver cannot be loaded: %s" % error, _installation())
+
+
+def _installation():
+    return (
+        "install NVIDIA's driver (`nvidia-smi` must show the GPU); a container needs the NVIDIA "
+        "container toolkit and `docker run --gpus all`; without a GPU use the variant gpuarray"
+    )
+
+
+def _count(driver):
+    status, count = driver.cuInit(0), ctypes.c_int(0)
+    if status == 0:
+        status = driver.cuDeviceGetCount(ctypes.byref(count))
+    if status == 0 and count.value:
+        return count.value
+    message, fix = "NVIDIA's driver offers no GPU (it answers %d)" % status, _installation()
+    visible = os.environ.get("CUDA_VISIBLE_DEVICES")
+    if visible is not None:
+        message += ": CUDA_VISIBLE_DEVICES=%s hides those that it does not name" % visible
+        fix = "unset CUDA_VISIBLE_DEVICES"
+    raise NoDeviceError(message, fix)
+
+
+def nvrtc():
+    """Return the Compiler of the library that libgpuarray opens, None if there is none."""
+    try:
+        library = ctypes.CDLL("libnvrtc.so")
+        major, minor, count = ctypes.c_int(0), ctypes.c_int(0), ctypes.c_int(0)
+        library.nvrtcVersion(ctypes.byref(major), ctypes.byref(minor))
+        library.nvrtcGetNumSupportedArchs(ctypes.byref(count))
+        numbers = (ctypes.c_int * count.value)()
+        library.nvrtcGetSupportedArchs(numbers)
+    except (OSError, AttributeError):
+        # Before CUDA 11.2 it does not tell its architectures.
+        return None
+    pairs = [divmod(number, 10) for number in numbers]
+    return Compiler((major.value, minor.value), min(pairs), max(pairs))
+
+
+def cublas_version():
+    """Return the version of the cuBLAS that libgpuarray opens, None if there is none."""
+    try:
+        library = ctypes.CDLL("libcublas.so")
+        values = [ctypes.c_int(0) for _ in range(3)]
+        for part, value in enumerate(values):
+            library.cublasGetProperty(part, ctypes.byref(value))
+    except (OSError, AttributeError):
+        return None
+    return tuple(value.value for value in values)
+
+
+def _device(driver, number, driver_text):
+    identity, name = ctypes.c_int(0), ctypes.create_string_buffer(256)
+    driver.cuDeviceGet(ctypes.byref(identity), number)
+    driver.cuDeviceGetName(name, 256, identity)
+    values = []
+    for attribute in (CLOCK_KHZ, PROCESSORS, MAJOR, MINOR):
+        value = ctypes.c_int(0)
+        driver.cuDeviceGetAttribute(ctypes.byref(value), attribute, identity)
+        values.append(value.value)
+    clock, processors, major, minor = values
+    return Device(
+        "%s, compute capability %d.%d" % (name.value.decode("utf-8", "replace"), major, minor),
+        driver_text,
+        "cuda%d" % number,
+        {
+            # Two operations each.
+            dtype: 2.0 * clock * processors * units.get((major, minor), OTHER[dtype]) / 1e6
+            for dtype, units in UNITS.items()
+        },
+        False,
+    )
+
+
+def check_capability(device):
+    """Raise NoDeviceError for a Device that the environment cannot compile for."""
+    compiler, capability = nvrtc(), re.search(r"capability (\d+)\.(\d+)$", device.name)
+    if not (compiler and capability):
+        return
+    most = min(compiler.most, MOST_OF_LIBGPUARRAY)
+    if not compiler.least <= tuple(map(int, capability.groups())) <= most:
+        raise NoDeviceError(
+            "%s is no GPU that kernels can be compiled for here: that takes compute capability "
+            "%d.%d to %d.%d" % ((device.name,) + compiler.least + most),
+            "use a GPU of that range, or the variant gpuarray with the GPU's own OpenCL",
+        )
