@@ -19,6 +19,8 @@ from stacks.core.models import IN_WORDS
 from stacks.core.workspace import Workspace
 
 SCHEMA: Literal[1] = 1
+# The folder of results/ with reports of devices, which stacks/publish/devices.py reads.
+DEVICES = "devices"
 # Far above a result of every variant with all sizes.
 MAX_MEBIBYTES = 32
 # Keys that reports have and results do not.
@@ -110,7 +112,12 @@ def read_all(workspace: Workspace) -> tuple[list[StoredResult], list[BadResultEr
     stored, errors = [], []
     # In a checkout both are one folder.
     folders = {workspace.published_results, workspace.results}
-    paths = (path for folder in folders for path in folder.glob("*/*.json"))
+    paths = (
+        path
+        for folder in folders
+        for path in folder.glob("*/*.json")
+        if path.parent.name != DEVICES
+    )
     for path in sorted(paths, key=lambda path: (path.parent.name, path.name)):
         try:
             if link := next((one for one in (path, path.parent) if one.is_symlink()), None):

@@ -12,8 +12,9 @@ from stacks.core.console import display_path
 from stacks.core.disk import write_atomically
 from stacks.core.errors import StaleError, UsageError
 from stacks.core.workspace import Workspace
-from stacks.publish import markdown, page, picture, summary
+from stacks.publish import devices, markdown, page, picture, summary
 from stacks.publish.current import CurrentLock, current_locks, locked_packages
+from stacks.publish.devices import DeviceReport
 from stacks.publish.sessions import sessions
 
 
@@ -29,22 +30,23 @@ def publish(workspace: Workspace) -> None:
             "no results to publish",
             fix="make some: ./invoke bench; for a first try: --variants pip-default,mkl --quick",
         )
-    current = _current(workspace)
-    for path, text in rendered(stored, workspace.root, current).items():
+    current, reports = _current(workspace), devices.read_all(workspace)
+    for path, text in rendered(stored, workspace.root, current, reports).items():
         write_atomically(path, text)
         print(f"{display_path(path)}: {len(text.encode()) / 1e3:.0f} kB")
     _refuse(left_out, len(stored))
 
 
 def add(workspace: Workspace, paths: Sequence[Path]) -> None:
-    """Put results of other machines and of images into results/.
+    """Put results of other machines and of images, and reports of devices, into results/.
 
     Those of single images that belong together become one result, which has their ratios. Raises
     UsageError that names each file that cannot be taken; then none is.
     """
     packages = locked_packages(workspace) if workspace.envs.is_dir() else {}
     results, errors = [], []
-    for path in paths:
+    reports = [path for path in paths if devices.is_report(path)]
+    for path in [path for path in paths if path not in reports]:
         try:
             result = store.read(path)
         except BadResultError as error:
@@ -63,6 +65,8 @@ def add(workspace: Workspace, paths: Sequence[Path]) -> None:
     taken = merge.together(results)
     # One that cannot be shown would make every later `publish` fail.
     rendered([StoredResult(workspace.results, one) for one in taken], workspace.root, {})
+    for path in reports:
+        print(f"taken: {display_path(devices.add(workspace, path))}", file=sys.stderr)
     for result in taken:
         stored = store.write(workspace, store.named(workspace, result))
         print(f"taken: {display_path(stored)}", file=sys.stderr)
@@ -76,7 +80,10 @@ def check(workspace: Workspace) -> None:
     """
     stored, left_out = _results(workspace)
     root, current = workspace.root, _current(workspace)
-    expected = rendered(stored, root, current) if stored else dict.fromkeys(_paths(root), "")
+    reports = devices.read_all(workspace)
+    expected = (
+        rendered(stored, root, current, reports) if stored else dict.fromkeys(_paths(root), "")
+    )
     stale = [
         display_path(path)
         for path, text in expected.items()
@@ -98,15 +105,18 @@ def check(workspace: Workspace) -> None:
 
 
 def rendered(
-    stored: Sequence[StoredResult], root: Path, current: Mapping[str, CurrentLock]
+    stored: Sequence[StoredResult],
+    root: Path,
+    current: Mapping[str, CurrentLock],
+    reports: Sequence[DeviceReport] = (),
 ) -> dict[Path, str]:
     """Return {path: text} of the published files; the same results and locks give the same bytes.
 
-    current: the locks of this checkout.
+    current: the locks of this checkout. reports: of devices.
     """
     every = sessions(stored)
     texts = (
-        markdown.document(every, current),
+        markdown.document(every, current, reports),
         picture.document(every),
         page.document(every, current),
     )

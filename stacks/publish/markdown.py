@@ -8,9 +8,10 @@ from collections.abc import Mapping, Sequence
 
 from stacks.bench.rows import beside
 from stacks.core.console import plural
-from stacks.publish import article, summary
+from stacks.publish import article, devices, summary
 from stacks.publish.columns import Column, load
 from stacks.publish.current import CurrentLock
+from stacks.publish.devices import DeviceReport
 from stacks.publish.sessions import ResultSession
 from stacks.publish.summary import Cell, Summary
 
@@ -24,8 +25,11 @@ ABOUT = """Newest figures of each environment on all processors. Below each: how
 fast as the framework's `pip-default` in the same rounds, with the 94% interval, **bold** where \
 the interval excludes 1. Percentages are of the machine's measured peak. The seconds \
 of `check_blas` are of ten calls. A first step is a program's compilation, its C code being \
-cached, and one call. Devices are timed by their verification ([gpu.md](guides/gpu.md)); CUDA has \
-not been run on a GPU.
+cached, and one call.
+"""
+ABOUT_DEVICES = """Reports of the verification of a device ([gpu.md](guides/gpu.md)). Medians of \
+turns in one process: the product `0.4 C + 0.8 A B` by Theano, and by the device's BLAS without \
+Theano. Moving a graph is in seconds of processor time.
 """
 # Marks an environment whose lock has changed since, and a figure older than others of its row.
 OLDER, OLDER_FIGURE = " (older lock)", "&dagger;"
@@ -38,8 +42,12 @@ def text(value: str) -> str:
     return MARKS.sub(r"\\\1", html.escape(" ".join(value.split()), quote=False))
 
 
-def document(sessions: Sequence[ResultSession], current: Mapping[str, CurrentLock]) -> str:
-    """Return the whole document; `current` are the locks of this checkout."""
+def document(
+    sessions: Sequence[ResultSession],
+    current: Mapping[str, CurrentLock],
+    reports: Sequence[DeviceReport] = (),
+) -> str:
+    """Return the whole document; `current` are the locks of this checkout, `reports` of devices."""
     every = summary.summaries(sessions, current)
     parts = [HEAD]
     if sentence := summary.headline(every):
@@ -52,6 +60,8 @@ def document(sessions: Sequence[ResultSession], current: Mapping[str, CurrentLoc
     steps = article.ours(sessions)
     if steps:
         parts.append(_steps([article.article(), *steps]))
+    if reports:
+        parts += ["## Devices\n", ABOUT_DEVICES, *map(_device, reports)]
     parts.append("## Details\n")
     parts += [_machine(each, each.short if each is every[0] else ()) for each in every]
     parts.append(_sessions(sessions))
@@ -104,6 +114,32 @@ def _sessions(sessions: Sequence[ResultSession]) -> str:
         for one in sessions
     ]
     return _folded(plural(len(lines), "session"), "\n".join(lines) + "\n")
+
+
+def _device(report: DeviceReport) -> str:
+    """Return a device's products and moves of graphs as tables."""
+    device, machine = report.device, report.machine
+    about = f"{device.driver}; {report.framework.name}/{report.variant}; {machine.cpu}, " + (
+        f"{plural(machine.cores, 'core')}; {devices.counted(report.checks)}."
+    )
+    rows = [
+        [
+            text(one.name),
+            f"{one.theano:,.0f}",
+            f"{one.alone:,.0f}",
+            f"{one.theano / one.alone:.2f}",
+            f"{one.theano / one.peak:.0%}" if one.peak else "",
+        ]
+        for one in devices.products(report)
+    ]
+    heads = "product | Theano, GFLOP/s | the BLAS alone | part of it | of the nominal peak"
+    moved = [
+        [text(graph), f"{new:.2f}", f"{old:.2f}", f"{new / old:.2f}"]
+        for graph, new, old in devices.moves(report)
+    ]
+    ways = "moving a graph to the device | GraphToGPU, s | the local optimiser | part of it"
+    lines = [f"### {text(device.name)}", "", text(about), "", *_table(heads, rows)]
+    return "\n".join([*lines, "", *(_table(ways, moved) if moved else [])]) + "\n"
 
 
 def _folded(title: str, content: str) -> str:

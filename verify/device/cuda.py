@@ -36,7 +36,8 @@ def devices():
     driver.cuDriverGetVersion(ctypes.byref(version))
     version = version.value // 1000, version.value % 1000 // 10
     text = "CUDA %d.%d" % version
-    kernel = re.search(r"Kernel Module\D*([\d.]+)", text_of("/proc/driver/nvidia/version"))
+    # `NVIDIA UNIX x86_64 Kernel Module  550.54.15`, `Open Kernel Module for x86_64  580.159.04`.
+    kernel = re.search(r"Kernel Module\b.*?\s(\d+\.[\d.]+)", text_of("/proc/driver/nvidia/version"))
     if kernel:
         text += ", driver " + kernel.group(1)
     compiler = nvrtc()

@@ -54,7 +54,8 @@ def opened(name):
     if not getattr(getattr(theano, "gpuarray", None), "pygpu_activated", False):
         raise drivers.NoDeviceError(
             "Theano could not open %s: %s" % (name, _reason(name)),
-            "the device exists, but Theano cannot use it: see the reason",
+            "the device exists, but Theano cannot use it: see the reason, and whether other "
+            "programs hold its memory (`nvidia-smi`)",
         )
     if theano.config.device != name:
         raise drivers.NoDeviceError(

@@ -60,6 +60,19 @@ def load(monkeypatch: pytest.MonkeyPatch, library: Library) -> None:
     monkeypatch.setattr(cuda, "text_of", lambda path: "NVRM: Kernel Module  550.54.15  Tue")
 
 
+@pytest.mark.parametrize(
+    "line",
+    [
+        "NVRM version: NVIDIA UNIX x86_64 Kernel Module  550.54.15  Tue Mar  5 22:23:56 UTC 2024",
+        "NVRM version: NVIDIA UNIX Open Kernel Module for x86_64  550.54.15  Release Build  (root)",
+    ],
+)
+def test_the_driver_by_its_version(line: str, monkeypatch: pytest.MonkeyPatch) -> None:
+    load(monkeypatch, Library())
+    monkeypatch.setattr(cuda, "text_of", lambda path: line)
+    assert ", driver 550.54.15, " in drivers.find("cuda").driver
+
+
 def test_a_cuda_device_with_its_nominal_peaks(monkeypatch: pytest.MonkeyPatch) -> None:
     load(monkeypatch, Library())
     device = drivers.find("cuda")

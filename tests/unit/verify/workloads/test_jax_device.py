@@ -11,6 +11,7 @@ import pytest
 from unit.helpers.suite import suite_module
 
 jax_device = suite_module("workloads.jax_device")
+cuda = suite_module("device.cuda")
 drivers = jax_device.drivers
 LinkerError = jax_device.frameworks.LinkerError
 
@@ -35,6 +36,7 @@ def test_a_gpu_is_described_by_its_driver(monkeypatch: pytest.MonkeyPatch) -> No
     monkeypatch.setitem(sys.modules, "jax", jax("gpu", "highest"))
     gpu = drivers.Device("a GPU", "CUDA 13.0", "cuda0", {"float32": 6e4}, False)
     monkeypatch.setattr(cuda, "devices", lambda: [gpu])
+    monkeypatch.setattr(cuda, "nvrtc", lambda: None)
     driver = "CUDA 13.0, JAX 0.11, products in precision highest"
     assert jax_device.find() == gpu._replace(driver=driver)
 
