@@ -143,6 +143,11 @@ def name_for(workspace: Workspace, machine: Machine, requested: str | None) -> s
                 f"--machine {requested}: not the name of a folder of results",
                 expected="small letters, digits, dots and hyphens",
             )
+        if requested == DEVICES:
+            raise UsageError(
+                f"--machine {requested}: this folder has the reports of devices",
+                fix="choose another --machine NAME",
+            )
         if _taken(workspace, machine, requested):
             raise UsageError(
                 f"results/{requested} has results of another machine",

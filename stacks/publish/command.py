@@ -46,8 +46,11 @@ def add(workspace: Workspace, paths: Sequence[Path]) -> None:
     packages = locked_packages(workspace) if workspace.envs.is_dir() else {}
     results, errors = [], []
     reports = [path for path in paths if devices.is_report(path)]
-    for path in [path for path in paths if path not in reports]:
+    for path in paths:
         try:
+            if path in reports:
+                devices.read(path)
+                continue
             result = store.read(path)
         except BadResultError as error:
             errors.append(str(error))

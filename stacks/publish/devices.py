@@ -8,10 +8,9 @@ to the device takes.
 from __future__ import annotations
 
 import json
-from collections.abc import Iterator, Mapping, Sequence
+from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
 from pathlib import Path
-from typing import Any
 
 from pydantic import ConfigDict, Field, ValidationError
 
@@ -19,6 +18,7 @@ from stacks.bench.machine import slug
 from stacks.bench.record import Record
 from stacks.bench.store import DEVICES, BadResultError
 from stacks.core import jsonfile
+from stacks.core.console import plural
 from stacks.core.disk import write_atomically
 from stacks.core.models import Line
 from stacks.core.workspace import Workspace
@@ -85,38 +85,37 @@ class Product:
 
 
 def is_report(path: Path) -> bool:
-    """Say whether a file is a report of a verification; False if it cannot be read."""
+    """Say whether a file is the report of a device's verification; False if it cannot be read."""
     try:
         content = jsonfile.read(path)
     except (OSError, ValueError):
         return False
-    return isinstance(content, dict) and "checks" in content
+    return isinstance(content, dict) and "checks" in content and bool(content.get("device"))
 
 
 def add(workspace: Workspace, path: Path) -> Path:
     """Keep a report in results/devices, in place of an earlier one of the same device and variant.
 
-    Raises BadResultError if it has no device, or its verification failed.
+    Raises what `read` raises.
     """
-    report = _read(path)
+    report = read(path)
     name = slug(f"{report.device.name.partition(',')[0]} {report.framework.name} {report.variant}")
     target = workspace.results / DEVICES / f"{name}.json"
     content = jsonfile.read(path)
+    # Their details name paths of the machine.
+    content["checks"] = [{key: one[key] for key in ("name", "status")} for one in content["checks"]]
     write_atomically(target, json.dumps(content, indent=1, sort_keys=True) + "\n")
     return target
 
 
-def _read(path: Path) -> DeviceReport:
+def read(path: Path) -> DeviceReport:
+    """Return the report in a file; BadResultError if there is none, or its verification failed."""
     try:
-        content: Mapping[str, Any] = jsonfile.read(path)
-        if not content.get("device"):
-            raise BadResultError(f"{path}: a report of a verification without a device", fix=FIX)
-        report = DeviceReport.model_validate_json(json.dumps(content))
+        report = DeviceReport.model_validate_json(json.dumps(jsonfile.read(path)))
     except (OSError, ValueError) as error:
-        first = error.errors()[0]["loc"] if isinstance(error, ValidationError) else error
-        raise BadResultError(
-            f"{path}: not a report of a device", found=str(first), fix=FIX
-        ) from error
+        where = error.errors()[0]["loc"] if isinstance(error, ValidationError) else ()
+        found = ".".join(map(str, where)) or str(error)
+        raise BadResultError(f"{path}: not a report of a device", found=found, fix=FIX) from error
     if not report.ok:
         raise BadResultError(
             f"{path}: its verification failed, so its figures mean nothing", fix=FIX
@@ -127,7 +126,7 @@ def _read(path: Path) -> DeviceReport:
 def read_all(workspace: Workspace) -> list[DeviceReport]:
     """Return the kept reports by the names of their files; raises BadResultError."""
     folder = workspace.published_results / DEVICES
-    return [_read(path) for path in sorted(folder.glob("*.json"))]
+    return [read(path) for path in sorted(folder.glob("*.json"))]
 
 
 def products(report: DeviceReport) -> list[Product]:
@@ -158,4 +157,4 @@ def counted(checks: Sequence[_Check]) -> str:
     """Return how many checks passed, and the names of the skipped ones."""
     passed = sum(check.status == "pass" for check in checks)
     skipped = ", ".join(check.name for check in checks if check.status == "skip")
-    return f"{passed} checks passed" + (f"; skipped: {skipped}" if skipped else "")
+    return f"{plural(passed, 'check')} passed" + (f"; skipped: {skipped}" if skipped else "")

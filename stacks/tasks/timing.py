@@ -151,8 +151,8 @@ def results(context: Context, machine: str = "") -> None:
     "publish --check",
     "publish --add pip-default.json mkl.json",
     help={
-        "add": "first take these results of other machines, or of images, into results/: one file "
-        "or more",
+        "add": "first take these results of other machines or of images, or the report of a "
+        "device's verification, into results/: one file or more",
         "check": "write nothing; fail if these files are stale",
     },
     repeated=["add"],

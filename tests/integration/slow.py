@@ -31,6 +31,7 @@ MODULES = (
     # tests/unit/project/test_vendor.py.
     "test_vendor",
     # tests/unit/verify/device and tests/unit/image.
+    "test_cuda",
     "test_device",
     # test_verify_faults; the unit tests of each check.
     "test_fixes_libraries",

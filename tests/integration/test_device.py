@@ -1,4 +1,7 @@
-"""Theano on a device: on PoCL for real, and where the device is not there, hangs or is refused."""
+"""Theano on a device: on PoCL for real, and where the device is not there, hangs or is refused.
+
+CUDA is in test_cuda.py.
+"""
 
 import json
 import os
@@ -10,12 +13,8 @@ import jsonschema
 import pytest
 
 from integration.applied_fix import applied
-from stacks.core.disk import REPOSITORY
+from integration.devices import EXPECTATION, FRAMEWORK, SUITE, compile_library, drive, look
 
-SUITE = REPOSITORY / "verify"
-DRIVER = REPOSITORY / "tests/integration/device_driver.py"
-EXPECTATION = "etc/theano-stacks/expect.json"
-FRAMEWORK = "theano-1.0.5"
 # The others compile for half a minute more, and look at nothing else.
 STEPS = (
     "Gemm",
@@ -31,34 +30,6 @@ STEPS = (
 NOT_ON_OPENCL = {"device: scan", "device: left on the host"}
 SPEED = "device: Gemm speed"
 Prefix = Callable[[str, str], Path]
-
-
-def drive(place: Path, *words: str, **variables: str) -> str:
-    """Return the last line that the driver prints in an environment."""
-    program: list[str | Path] = [place / "bin/python", DRIVER, SUITE, place / EXPECTATION, *words]
-    done = subprocess.run(
-        program,
-        env={**os.environ, **variables},
-        stdout=subprocess.PIPE,
-        text=True,
-        timeout=600,
-        check=True,
-    )
-    return done.stdout.splitlines()[-1]
-
-
-def look(place: Path, *words: str, **variables: str) -> tuple[str, str]:
-    """Return the status and the detail of the check that the device is there."""
-    [[name, status, detail]] = json.loads(drive(place, "check", *words, **variables))
-    assert name == "device"
-    return status, detail
-
-
-def compile_library(place: Path, path: Path, text: str) -> None:
-    """Compile C code to a shared library with the environment's own compiler."""
-    source = path.with_suffix(".c")
-    source.write_text(text)
-    subprocess.check_call([place / "bin/gcc", "-shared", "-fPIC", source, "-o", path])
 
 
 def test_pocl_names_a_processor_that_llvm_knows(prefix: Prefix) -> None:
@@ -215,49 +186,3 @@ def test_a_device_that_is_not_there(prefix: Prefix) -> None:
 def test_the_exit_status(prefix: Prefix, folder: str, status: str) -> None:
     place = prefix(FRAMEWORK, "gpuarray")
     assert drive(place, "program", OCL_ICD_VENDORS=str(place / folder)) == status
-
-
-def test_cuda_without_a_driver(prefix: Prefix) -> None:
-    place = prefix(FRAMEWORK, "gpuarray-cuda")
-    status, detail = look(place)
-    assert status == "skip"
-    assert "NVIDIA's driver cannot be loaded: libcuda.so.1" in detail
-    assert "--gpus all" in detail
-    assert drive(place, "program") == "3"
-
-
-def test_cuda_with_a_driver_that_has_no_gpu(prefix: Prefix, tmp_path: Path) -> None:
-    place = prefix(FRAMEWORK, "gpuarray-cuda")
-    compile_library(place, tmp_path / "libcuda.so.1", "int cuInit(int flags) { return 100; }")
-    status, detail = look(place, LD_LIBRARY_PATH=str(tmp_path))
-    assert (status, "offers no GPU (it answers 100)" in detail) == ("skip", True)
-    # The name that libgpuarray asks for leads to the same driver.
-    program = "import ctypes; print(ctypes.CDLL('libcuda.so').cuInit(0))"
-    output = subprocess.check_output(
-        [place / "bin/python", "-c", program], env={**os.environ, "LD_LIBRARY_PATH": str(tmp_path)}
-    )
-    assert output == b"100\n"
-
-
-# Needs no GPU: what libgpuarray looks up by these names, and a kernel of its own for a Hopper GPU.
-CUDA_PARTS = """
-import ctypes
-blas, compiler = ctypes.CDLL("libcublas.so"), ctypes.CDLL("libnvrtc.so")
-for name in ("Create", "SetStream", "Sgemm", "Dgemm", "Sgemv", "Sger", "Sdot"):
-    getattr(blas, "cublas%s_v2" % name)
-blas.cublasSgemmStridedBatched
-source = b'extern "C" __global__ void f(float *x) { x[threadIdx.x] *= 2; }'
-program, size = ctypes.c_void_p(), ctypes.c_size_t()
-compiler.nvrtcCreateProgram(ctypes.byref(program), source, None, 0, None, None)
-options = (ctypes.c_char_p * 2)(b"-arch", b"compute_90")
-assert compiler.nvrtcCompileProgram(program, 2, options) == 0
-compiler.nvrtcGetPTXSize(program, ctypes.byref(size))
-text = ctypes.create_string_buffer(size.value)
-compiler.nvrtcGetPTX(program, text)
-print(".target sm_90" in text.value.decode())
-"""
-
-
-def test_the_parts_of_cuda_that_libgpuarray_loads(prefix: Prefix) -> None:
-    place = prefix(FRAMEWORK, "gpuarray-cuda")
-    assert subprocess.check_output([place / "bin/python", "-c", CUDA_PARTS]) == b"True\n"

@@ -19,8 +19,9 @@ from verify.device.report import LEAST_OF_BLAS
 # Seconds. The size is the largest whose product takes less; check_blas takes ten of them.
 LONGEST = 0.3
 SIZES = (256, 512, 1024, 2048, 5000)
-# Of --full and of the bench, in both precisions, as far as they take less than LONGEST.
-ALL_SIZES = (1000, 2000, 5000, 10000)
+# Of --full and of the bench, in both precisions, as far as they take less than LONGEST. To fill
+# the largest takes seconds.
+ALL_SIZES, QUICK_SIZES = (1000, 2000, 5000, 10000), (2000, 5000)
 # The best of all turns counts: there are more where other programs disturb them.
 SAMPLES, MOST_SAMPLES = 5, 25
 # Seconds. A turn takes at least so long, so that the clock and the wait at its end do not count.
@@ -112,12 +113,12 @@ def measure():
     )
 
 
-def products():
-    """Return [{dtype, size, theano, alone}] of ALL_SIZES in both precisions, rates as above."""
+def products(sizes=ALL_SIZES):
+    """Return [{dtype, size, theano, alone}] of the sizes in both precisions, rates as above."""
     results = []
     for dtype in ("float32", "float64"):
-        product, seconds, last = Product(dtype), 0.0, ALL_SIZES[0]
-        for size in ALL_SIZES:
+        product, seconds, last = Product(dtype), 0.0, sizes[0]
+        for size in sizes:
             if seconds * (size / float(last)) ** 3 > LONGEST or not _has_room(dtype, size):
                 break
             product.resize(size)

@@ -24,7 +24,7 @@ LEAST = 0.02
 def gemm(framework, quick):
     """Time C = 0.4 C + 0.8 A B, the product that the frameworks' own check_blas.py times."""
     if framework.on_device:
-        return _gemm_on_device()
+        return _gemm_on_device(quick)
     import numpy
 
     from verify.blas.speed import GemmUpdate, gemm_rate
@@ -45,12 +45,13 @@ def gemm(framework, quick):
     return series
 
 
-def _gemm_on_device():
+def _gemm_on_device(quick):
     """Return the series of Theano, and those of the device's BLAS alone."""
     from verify.device import speed as device_speed
 
     series = []
-    for one in device_speed.products():
+    sizes = device_speed.QUICK_SIZES if quick else device_speed.ALL_SIZES
+    for one in device_speed.products(sizes):
         name = "%(dtype)s %(size)d" % one
         series.append(_series("Gemm " + name, "GFLOP/s", one["theano"]))
         series.append(_series("BLAS alone " + name, "GFLOP/s", one["alone"]))

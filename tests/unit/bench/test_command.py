@@ -1,9 +1,12 @@
 from __future__ import annotations
 
+import dataclasses
+
 import pytest
 
 from stacks.bench import command, noise, store
 from stacks.bench.options import BenchOptions
+from stacks.bench.result import Device
 from stacks.core.errors import StacksError, UsageError
 from stacks.core.workspace import Workspace
 from unit.helpers.benching import (
@@ -41,6 +44,30 @@ def test_two_stacks_of_one_name_are_refused(
     monkeypatch.setattr(command, "choose_candidates", lambda *_: same)
     with pytest.raises(UsageError, match=r"two variants are named theano-1\.0\.5/mkl\n  fix: "):
         command.timed(workspace, "old/mkl,new/mkl", options=BenchOptions())
+
+
+GPU = {"name": "NVIDIA H100, compute capability 9.0", "driver": "CUDA 13.0", "where": "cuda0"}
+
+
+def test_elementwise_functions_are_not_timed_on_a_device(
+    monkeypatch: pytest.MonkeyPatch, workspace: Workspace
+) -> None:
+    report = {**PASSED, "device": GPU}
+    some = [dataclasses.replace(candidate("gpuarray"), report=report)]
+    monkeypatch.setattr(command, "choose_candidates", lambda *_: some)
+    with pytest.raises(UsageError, match=r"elementwise: theano-1.0.5/gpuarray computes on a dev"):
+        command.timed(workspace, "gpuarray", options=BenchOptions())
+
+
+def test_the_folder_of_a_devices_results_has_its_name(
+    built: Workspace, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    write_report(built, {**PASSED, "device": GPU})
+    answer(monkeypatch, '{"series": [{"name": "Gemm", "unit": "s", "samples": [1.0, 2.0, 3.0]}]}')
+    requested = BenchOptions(workload="gemm", rounds=5, threads="1")
+    found = command.timed(built, "openblas", "theano-1.0.5", options=requested)
+    assert found.machine.name == "here-2-cores-nvidia-h100"
+    assert found.subjects[0].device == Device(name=GPU["name"], driver="CUDA 13.0")
 
 
 def test_a_changed_system_clock_is_a_remark(monkeypatch: pytest.MonkeyPatch) -> None:

@@ -304,3 +304,9 @@ def test_scan_may_be_fixed_for_all(monkeypatch: pytest.MonkeyPatch) -> None:
     assert (sources / "theano_stacks_scan.py").is_file()
     (output,) = command.remarks([], True, 0.0, BenchOptions(fix_scan=True))
     assert "theano_stacks_scan" in output
+
+
+def test_the_program_of_a_device_is_told_what_to_wait_for(fakes: list[Fake]) -> None:
+    of = candidate("gpuarray")
+    ready(of)
+    assert fakes[0].words[4:6] == ["--expect", str(of.place / "etc/theano-stacks/expect.json")]

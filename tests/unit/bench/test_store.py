@@ -112,3 +112,13 @@ def test_the_installed_command_reads_its_own_results_and_the_published(
     assert own.is_relative_to(tmp_path / "home/results")
     assert {one.path for one in store.read_all(installed)[0]} == {published, own}
     assert [one.path for one in store.read_all(workspace)[0]] == [published]
+
+
+def test_the_folder_of_device_reports_has_no_results(tmp_path: Path) -> None:
+    workspace = Workspace(tmp_path, tmp_path)
+    path = workspace.results / store.DEVICES / "a-gpu.json"
+    path.parent.mkdir(parents=True)
+    path.write_text("{}")
+    assert store.read_all(workspace) == ([], [])
+    with pytest.raises(UsageError, match="has the reports of devices"):
+        store.name_for(workspace, MACHINE, store.DEVICES)

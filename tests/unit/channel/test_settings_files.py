@@ -55,6 +55,14 @@ def test_the_settings_of_a_variant(variant: Variant) -> None:
     assert "cxx = x86_64-g++\n" in files_of(variant, "x86_64-g++")["etc/theanorc"]
 
 
+def test_a_variant_on_a_device_has_one_more_hook(workspace: Workspace, variant: Variant) -> None:
+    more = files_of(load_variant(workspace, "gpuarray", "theano-1.0.5")).keys() - files_of(variant)
+    assert sorted(more) == [
+        "site-packages/_theano_stacks_device.py",
+        "site-packages/theano-stacks-device.pth",
+    ]
+
+
 def test_pytensor_has_no_device(workspace: Workspace) -> None:
     assert "device" not in flags_of(load_variant(workspace, "mkl", "pytensor-3.3.7"), "/p")
 

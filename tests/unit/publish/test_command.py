@@ -12,7 +12,7 @@ from stacks.bench import store
 from stacks.bench.result import Result, Subject
 from stacks.core.errors import StaleError, UsageError
 from stacks.core.workspace import Workspace
-from stacks.publish import command
+from stacks.publish import command, devices
 from stacks.publish.current import current_locks, locked_packages
 from unit.helpers.benching import BASE, FAST, missing, result, runs
 from unit.helpers.publishing import (
@@ -302,5 +302,6 @@ def _baseline_first(flavour: str) -> tuple[bool, str]:
 def test_the_committed_ones_are_what_the_results_give(workspace: Workspace) -> None:
     stored, errors = store.read_all(workspace)
     assert not errors
-    for path, text in command.rendered(stored, workspace.root, current_locks(workspace)).items():
+    current, reports = current_locks(workspace), devices.read_all(workspace)
+    for path, text in command.rendered(stored, workspace.root, current, reports).items():
         assert path.read_text() == text
