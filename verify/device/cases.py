@@ -11,54 +11,66 @@ from theano.tensor import nnet
 
 from verify.device import graph as device_graph
 
-# name: in the report; ops: one of these must do the work; build: returns (inputs, outputs,
-# arguments); reference: computes the results with NumPy; None: Theano's Python code does.
+# name: in the report; ops: one of these must do the work; build: takes a precision, returns
+# (inputs, outputs, arguments); reference: computes the results with NumPy; None: Theano's Python
+# code does.
 Case = collections.namedtuple("Case", "name ops build reference")
+DTYPES = ("float32", "float64")
 
 
-def numbers(*shape):
-    """Return float32 random numbers, the same for a shape each time."""
+def numbers(dtype, *shape):
+    """Return random numbers, the same for a shape each time."""
     random = numpy.random.RandomState(sum(shape))
-    return random.uniform(0.1, 1, shape).astype("float32")
+    return random.uniform(0.1, 1, shape).astype(dtype)
 
 
-def _gemm():
-    a, b, c = tensor.fmatrices("abc")
-    product = numpy.float32(0.4) * c + numpy.float32(0.8) * tensor.dot(a, b)
-    return [a, b, c], [product], [numbers(65, 70), numbers(70, 67), numbers(65, 67)]
-
-
-def _gemv():
-    a, x, y = tensor.fmatrix("a"), tensor.fvector("x"), tensor.fvector("y")
-    return [a, x, y], [y + tensor.dot(a, x)], [numbers(65, 70), numbers(70), numbers(65)]
-
-
-def _elementwise():
-    x = tensor.fmatrix("x")
-    return [x], [tensor.tanh(x) * tensor.exp(-x) + nnet.sigmoid(tensor.log(x))], [numbers(65, 70)]
-
-
-def _reduce():
-    x = tensor.fmatrix("x")
-    return [x], [x.sum(), x.sum(axis=0), x.sum(axis=1)], [numbers(65, 70)]
-
-
-def _softmax():
-    x = tensor.fmatrix("x")
-    return [x], [nnet.softmax(x)], [numbers(65, 70)]
-
-
-def _convolution():
-    images, filters = tensor.ftensor4("images"), tensor.ftensor4("filters")
+def _gemm(dtype):
+    a, b, c = (tensor.matrix(name, dtype) for name in "abc")
+    scalar = numpy.dtype(dtype).type
+    product = scalar(0.4) * c + scalar(0.8) * tensor.dot(a, b)
     return (
-        [images, filters],
-        [nnet.conv2d(images, filters)],
-        [numbers(2, 3, 12, 12), numbers(4, 3, 3, 3)],
+        [a, b, c],
+        [product],
+        [numbers(dtype, *shape) for shape in ((65, 70), (70, 67), (65, 67))],
     )
 
 
-def _scan():
-    x, w = tensor.fmatrix("x"), tensor.fmatrix("w")
+def _gemv(dtype):
+    a, x, y = tensor.matrix("a", dtype), tensor.vector("x", dtype), tensor.vector("y", dtype)
+    return (
+        [a, x, y],
+        [y + tensor.dot(a, x)],
+        [numbers(dtype, *shape) for shape in ((65, 70), (70,), (65,))],
+    )
+
+
+def _elementwise(dtype):
+    x = tensor.matrix("x", dtype)
+    value = tensor.tanh(x) * tensor.exp(-x) + nnet.sigmoid(tensor.log(x))
+    return [x], [value], [numbers(dtype, 65, 70)]
+
+
+def _reduce(dtype):
+    x = tensor.matrix("x", dtype)
+    return [x], [x.sum(), x.sum(axis=0), x.sum(axis=1)], [numbers(dtype, 65, 70)]
+
+
+def _softmax(dtype):
+    x = tensor.matrix("x", dtype)
+    return [x], [nnet.softmax(x)], [numbers(dtype, 65, 70)]
+
+
+def _convolution(dtype):
+    images, filters = tensor.tensor4("images", dtype), tensor.tensor4("filters", dtype)
+    return (
+        [images, filters],
+        [nnet.conv2d(images, filters)],
+        [numbers(dtype, 2, 3, 12, 12), numbers(dtype, 4, 3, 3, 3)],
+    )
+
+
+def _scan(dtype):
+    x, w = tensor.matrix("x", dtype), tensor.matrix("w", dtype)
     start = tensor.zeros_like(x[0])
     states, _ = theano.scan(
         lambda row, state, w: tensor.tanh(row + tensor.dot(state, w)),
@@ -66,7 +78,8 @@ def _scan():
         outputs_info=start,
         non_sequences=w,
     )
-    return [x, w], [states], [numbers(9, 20), numbers(20, 20) - numpy.float32(0.5)]
+    half = numpy.dtype(dtype).type(0.5)
+    return [x, w], [states], [numbers(dtype, 9, 20), numbers(dtype, 20, 20) - half]
 
 
 def _scanned(x, w):
@@ -101,19 +114,31 @@ CASES = (
 
 
 def compute(case, mode=None):
-    """Compute a case on the device and compare it with the reference.
+    """Compute a case on the device in both precisions and compare it with the reference.
 
     mode: to compile with; None: the framework's default, with the user's settings. Returns a
-    dictionary: `error`, the largest as a share of the largest number; `served`, whether one of the
-    case's ops is in the graph; and `places`, the NodePlaces. Raises what the device raises.
+    dictionary: `errors`, {precision: the largest as a share of the largest number}; `served`,
+    whether one of the case's ops is in each graph; and `places`, the NodePlaces in float32, with
+    what is on the host in float64 too. Raises what the device raises.
     """
-    results, function, arguments = _call(case, mode)
-    expected = case.reference(*arguments) if case.reference else _call(case, _host_mode())[0]
+    results = {dtype: _compared(case, dtype, mode) for dtype in DTYPES}
+    single, double = (results[dtype]["places"] for dtype in DTYPES)
+    return {
+        "errors": {dtype: result["error"] for dtype, result in results.items()},
+        "served": all(result["served"] for result in results.values()),
+        "places": dict(single, host=dict(double["host"], **single["host"])),
+    }
+
+
+def _compared(case, dtype, mode):
+    results, function, arguments = _call(case, dtype, mode)
+    reference = case.reference or (lambda *_: _call(case, dtype, _host_mode())[0])
+    expected = reference(*arguments)
     return _comparison(results, expected, function, case.ops)
 
 
-def _call(case, mode):
-    inputs, outputs, arguments = case.build()
+def _call(case, dtype, mode):
+    inputs, outputs, arguments = case.build(dtype)
     function = theano.function(inputs, outputs, mode=mode)
     return function(*arguments), function, arguments
 
@@ -143,16 +168,18 @@ def _error(result, expected):
 
 
 def training_step(steps=3):
-    """Train a small network on the device and on the host; return the same as compute()."""
+    """Train a small network on the device and on the host in float32; return as compute()."""
     on_device, function = _train(None, steps)
     on_host, _ = _train(_host_mode(), steps)
-    return _comparison(on_device, on_host, function, ("GpuGemm",))
+    result = _comparison(on_device, on_host, function, ("GpuGemm",))
+    return dict(result, errors={"float32": result.pop("error")})
 
 
 def _train(mode, steps):
     x, labels = tensor.fmatrix("x"), tensor.ivector("labels")
     weights = [
-        theano.shared(numbers(*shape) - numpy.float32(0.5)) for shape in ((20, 30), (30,), (30, 5))
+        theano.shared(numbers("float32", *shape) - numpy.float32(0.5))
+        for shape in ((20, 30), (30,), (30, 5))
     ]
     hidden = tensor.tanh(tensor.dot(x, weights[0]) + weights[1])
     guess = nnet.softmax(tensor.dot(hidden, weights[2]))
@@ -163,7 +190,7 @@ def _train(mode, steps):
     ]
     function = theano.function([x, labels], loss, updates=updates, mode=mode)
     for _ in range(steps):
-        last = function(numbers(16, 20), numpy.arange(16, dtype="int32") % 5)
+        last = function(numbers("float32", 16, 20), numpy.arange(16, dtype="int32") % 5)
     return [last] + [weight.get_value() for weight in weights], function
 
 

@@ -12,7 +12,7 @@ report = suite_module("device.report")
 
 DEVICE = {"name": "a device", "driver": "1", "where": "opencl0:0", "peaks": {}, "is_cpu": True}
 PLACES = {"device": {"GpuGemm": 1}, "host": {}, "to_device": 3, "from_device": 1}
-RESULT = {"error": 1e-7, "served": True, "places": PLACES}
+RESULT = {"errors": {"float32": 1e-7, "float64": 1e-16}, "served": True, "places": PLACES}
 RUN: dict[str, Any] = {
     "seconds": 3.0,
     "graph": [0.5, 0.4],

@@ -37,8 +37,13 @@ def test_right_results_pass(tmp_path: Path) -> None:
 @pytest.mark.parametrize(
     ("step", "message", "detail"),
     [
-        ("Gemm", {"result": {**RESULT, "error": 0.01}}, "wrong numbers"),
-        ("Gemm", {"result": {**RESULT, "error": float("nan")}}, "wrong numbers"),
+        ("Gemm", {"result": {**RESULT, "errors": {"float32": 0.01}}}, "wrong numbers"),
+        (
+            "Gemm",
+            {"result": {**RESULT, "errors": {"float32": 1e-7, "float64": 1e-9}}},
+            "wrong numbers",
+        ),
+        ("Gemm", {"result": {**RESULT, "errors": {"float32": float("nan")}}}, "wrong numbers"),
         ("Gemm", {"result": {**RESULT, "served": False}}, "on the host: all"),
         (
             "softmax",
@@ -68,6 +73,33 @@ def test_gemm_that_is_much_slower_than_its_blas_fails(tmp_path: Path) -> None:
     slow = {"speed": {"result": {**SPEED, "alone": [20.0]}}}
     check = checks_of(results(**slow), tmp_path)["device: Gemm speed"]
     assert (check.status, "50 %" in check.detail) == ("fail", True)
+
+
+def products(theano: float) -> dict[str, Any]:
+    one = {"dtype": "float64", "size": 2000, "theano": [theano, 1.0], "alone": [100.0]}
+    return {"products": {"result": [{**one, "dtype": "float32"}, one]}}
+
+
+@pytest.mark.parametrize(("theano", "status"), [(99.0, "pass"), (79.0, "fail")])
+def test_products_are_compared_with_the_blas_alone(
+    tmp_path: Path, theano: float, status: str
+) -> None:
+    gpu = {"name": "a GPU", "driver": "1", "where": "cuda0", "is_cpu": False}
+    context = device_context(tmp_path, device={**gpu, "peaks": {"float64": 200.0}})
+    checks, times = report.checks_and_timings(context, results(**products(theano)))
+    [check] = [check for check in checks if check.name == "device: products"]
+    assert (check.status, bool(check.fix)) == (status, status == "fail")
+    whole = f"float64 2000: {theano:.1f} GFLOP/s, {theano:.0f} % of the BLAS alone"
+    assert f"{whole}, {theano / 2:.0f} % of the nominal peak" in check.detail
+    assert "device BLAS alone float32 2000" in {item.name for item in times}
+
+
+def test_short_memory_is_named_as_such(tmp_path: Path) -> None:
+    error = "GpuArrayException: cuMemAlloc: CUDA_ERROR_OUT_OF_MEMORY: out of memory"
+    for step in ("Gemm", "speed", "optimiser"):
+        found = checks_of(results(**{step: {"error": error, "text": ""}}), tmp_path)
+        [check] = [one for one in found.values() if one.status == "fail"]
+        assert "nvidia-smi" in check.fix
 
 
 def test_the_large_optimiser_has_a_check_and_timings(tmp_path: Path) -> None:
