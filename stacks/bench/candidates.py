@@ -114,7 +114,7 @@ def require_candidates(workspace: Workspace, variants: Sequence[Variant]) -> lis
     failed = [c.variant for c in built if not c.verified]
     _refuse(failed, "its verification failed, so its figures would mean nothing", "verify")
     no_device = [c.variant for c in built if c.variant.device != "cpu" and c.device is None]
-    _refuse(no_device, "its device was not there when it was verified", "verify")
+    _refuse(no_device, "its device was not available when it was verified", "verify")
     return built
 
 

@@ -199,38 +199,58 @@ if os.path.isdir(COMPILED) and not os.access(COMPILED, os.W_OK) and not _names_c
         )
 '''
 
-# Only where the variant has a device. Theano tells of a device that it cannot open in its log, and
-# goes on without it, on the processor. Nothing is imported before Theano is.
+# Only where the variant has a device. Theano logs the error of a device that it cannot open, and
+# computes on the processor. Nothing is imported before Theano is.
 DEVICE_SOURCE = '''\
 """Ends the import of Theano with an error where it cannot open this environment's device."""
 
+import os
 import sys
 
 
 class _Watch(object):
-    """A finder on sys.meta_path that finds nothing, and leaves when Theano opens its device."""
+    """A finder on sys.meta_path that checks theano.gpuarray at the end of its import."""
 
     def find_spec(self, name, path=None, target=None):
-        if name == "theano.gpuarray":
-            import logging
+        if name != "theano.gpuarray":
+            return None
+        from importlib.util import find_spec
 
-            sys.meta_path.remove(self)
-            logging.getLogger(name).addFilter(_refuse)
-        return None
-
-
-def _refuse(record):
-    """Raise RuntimeError for the error of a device that was not opened."""
-    if record.levelname != "ERROR":
-        return True
-    error = sys.exc_info()[1]
-    raise RuntimeError(
-        "Theano cannot compute on the device of this environment: %s\\n"
-        "  to see why: verify the environment; its line `device` says what to do\\n"
-        "  to compute on the processor instead: THEANO_FLAGS=device=cpu"
-        % (error or record.getMessage())
-    ) from None
+        sys.meta_path.remove(self)
+        spec = find_spec(name)
+        if spec is not None and spec.loader is not None:
+            run = spec.loader.exec_module
+            spec.loader.exec_module = lambda module: _run_and_check(run, module)
+        return spec
 
 
-sys.meta_path.insert(0, _Watch())
+def _run_and_check(run, module):
+    import logging
+
+    errors = []
+
+    def keep(record):
+        if record.levelname == "ERROR":
+            errors.append(sys.exc_info()[1] or record.getMessage())
+        return record.levelname != "ERROR"
+
+    logger = logging.getLogger("theano.gpuarray")
+    logger.addFilter(keep)
+    run(module)
+    logger.removeFilter(keep)
+    from theano import config
+
+    if config.device.startswith(("cuda", "opencl")) and not module.pygpu_activated:
+        cause = str(errors[0]) if errors else "logging is disabled, so the reason is not known"
+        raise RuntimeError(
+            "Theano cannot compute on the device of this environment: %s\\n"
+            "  to see why: verify the environment; its line `device` says what to do\\n"
+            "  to compute on the processor instead: THEANO_FLAGS=device=cpu" % cause
+        )
+
+
+# A program that has the device may start others, such as its workers: Theano computes on the
+# processor there, and says so.
+if os.environ.get("THEANO_GPU_IS_ALREADY_ACTIVE") != "Yes":
+    sys.meta_path.insert(0, _Watch())
 '''

@@ -24,13 +24,13 @@ def publish(workspace: Workspace) -> None:
     Raises UsageError if there are no results, and, after writing the others, if a result cannot be
     published.
     """
-    stored, left_out = _results(workspace)
+    stored, reports, left_out = _results(workspace)
     if not stored:
         raise UsageError(
             "no results to publish",
             fix="make some: ./invoke bench; for a first try: --variants pip-default,mkl --quick",
         )
-    current, reports = _current(workspace), devices.read_all(workspace)
+    current = _current(workspace)
     for path, text in rendered(stored, workspace.root, current, reports).items():
         write_atomically(path, text)
         print(f"{display_path(path)}: {len(text.encode()) / 1e3:.0f} kB")
@@ -44,12 +44,12 @@ def add(workspace: Workspace, paths: Sequence[Path]) -> None:
     UsageError that names each file that cannot be taken; then none is.
     """
     packages = locked_packages(workspace) if workspace.envs.is_dir() else {}
-    results, errors = [], []
+    results, errors, read = [], [], []
     reports = [path for path in paths if devices.is_report(path)]
     for path in paths:
         try:
             if path in reports:
-                devices.read(path)
+                read.append(devices.read(path))
                 continue
             result = store.read(path)
         except BadResultError as error:
@@ -67,7 +67,8 @@ def add(workspace: Workspace, paths: Sequence[Path]) -> None:
         raise UsageError("\n".join(errors), fix="nothing was taken; leave these files out")
     taken = merge.together(results)
     # One that cannot be shown would make every later `publish` fail.
-    rendered([StoredResult(workspace.results, one) for one in taken], workspace.root, {})
+    new = [StoredResult(workspace.results, one) for one in taken]
+    rendered(new, workspace.root, {}, read)
     for path in reports:
         print(f"taken: {display_path(devices.add(workspace, path))}", file=sys.stderr)
     for result in taken:
@@ -81,9 +82,8 @@ def check(workspace: Workspace) -> None:
     Also if the lock of an environment in the summary has changed since it was timed. UsageError if
     nothing is stale, but a result cannot be published.
     """
-    stored, left_out = _results(workspace)
+    stored, reports, left_out = _results(workspace)
     root, current = workspace.root, _current(workspace)
-    reports = devices.read_all(workspace)
     expected = (
         rendered(stored, root, current, reports) if stored else dict.fromkeys(_paths(root), "")
     )
@@ -137,14 +137,15 @@ def _paths(root: Path) -> tuple[Path, Path, Path]:
     return docs / "timings.md", docs / "timings.svg", root / "site" / "index.html"
 
 
-def _results(workspace: Workspace) -> tuple[list[StoredResult], int]:
-    """Return the results to publish; name the others, and return their number."""
+def _results(workspace: Workspace) -> tuple[list[StoredResult], list[DeviceReport], int]:
+    """Return the results and reports to publish; name the others, and return their number."""
     stored, errors = store.read_all(workspace)
+    reports, more_errors = devices.read_all(workspace)
     misplaced = store.misplaced(stored)
-    messages = [*misplaced.values(), *map(str, errors)]
+    messages = [*misplaced.values(), *map(str, errors + more_errors)]
     for message in messages:
         print(f"left out: {message}", file=sys.stderr)
-    return [one for one in stored if one.path not in misplaced], len(messages)
+    return [one for one in stored if one.path not in misplaced], reports, len(messages)
 
 
 def _refuse(left_out: int, published: int) -> None:

@@ -15,17 +15,26 @@ from stacks.variants.load import all_variants
 
 @dataclass(frozen=True)
 class CurrentLock:
-    """The SHA-256 of a lock, as results have it, and the bytes of its packages to download."""
+    """The SHA-256 of a lock, as results have it, and the bytes of its packages to download.
+
+    packages: their names and SHA-256.
+    """
 
     sha256: str
     size: int
+    packages: frozenset[tuple[str, str]] = frozenset()
 
 
 def current_locks(workspace: Workspace) -> dict[str, CurrentLock]:
     """Return the lock of each variant in envs/, by FRAMEWORK/FLAVOUR."""
     pins = read_pins(workspace.sources_lock)
     locks = {each.id: lock.read(workspace, each, pins) for each in all_variants(workspace)}
-    return {name: CurrentLock(one.sha256, _size(one)) for name, one in locks.items()}
+    return {
+        name: CurrentLock(
+            one.sha256, _size(one), frozenset((p.name, p.sha256) for p in packages_of(one))
+        )
+        for name, one in locks.items()
+    }
 
 
 def locked_packages(workspace: Workspace) -> dict[tuple[str, str], set[MeasuredPackage]]:

@@ -8,6 +8,7 @@ to the device takes.
 from __future__ import annotations
 
 import json
+import re
 from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
 from pathlib import Path
@@ -24,8 +25,8 @@ from stacks.core.models import Line
 from stacks.core.workspace import Workspace
 
 FIX = "take the file that `./invoke verify --variant VARIANT --full --json FILE` writes"
-# Beginnings of the names of timings in a report.
-THEANO, ALONE = "device Gemm ", "device BLAS alone "
+# The name of a product's timing in a report.
+THEANO = re.compile(r"device Gemm (float32|float64) ([1-9]\d{0,5})")
 WAYS = ("GraphToGPU", "local")
 
 
@@ -48,6 +49,10 @@ class _Timing(_Named):
     unit: Line
 
 
+class _Package(_Named):
+    sha256: Line
+
+
 class _Machine(_Part):
     cpu: Line
     cores: int
@@ -62,12 +67,18 @@ class DeviceReport(_Part):
     """What is shown of the report of a verification that opened a device."""
 
     ok: bool
+    packages: tuple[_Package, ...]
     variant: Line
     framework: _Named
     machine: _Machine
     device: _Device
     checks: tuple[_Check, ...]
     timings: tuple[_Timing, ...]
+
+    @property
+    def id(self) -> str:
+        """The variant's name among all."""
+        return f"{self.framework.name}/{self.variant}"
 
     def median(self, name: str) -> float | None:
         """Return the last of a name's timings: --full repeats some of them."""
@@ -85,7 +96,7 @@ class Product:
 
 
 def is_report(path: Path) -> bool:
-    """Say whether a file is the report of a device's verification; False if it cannot be read."""
+    """Return whether a file is the report of a device's verification, by its fields."""
     try:
         content = jsonfile.read(path)
     except (OSError, ValueError):
@@ -123,25 +134,34 @@ def read(path: Path) -> DeviceReport:
     return report
 
 
-def read_all(workspace: Workspace) -> list[DeviceReport]:
-    """Return the kept reports by the names of their files; raises BadResultError."""
-    folder = workspace.published_results / DEVICES
-    return [read(path) for path in sorted(folder.glob("*.json"))]
+def read_all(workspace: Workspace) -> tuple[list[DeviceReport], list[BadResultError]]:
+    """Return the kept reports by the names of their files, and the errors of files that are none.
+
+    A symbolic link is none: it may lead out of results/.
+    """
+    reports, errors = [], []
+    # In a checkout both are one folder.
+    folders = {workspace.published_results / DEVICES, workspace.results / DEVICES}
+    paths = {path for folder in folders for path in folder.glob("*.json")}
+    for path in sorted(paths, key=lambda path: path.name):
+        try:
+            if path.is_symlink():
+                raise BadResultError(f"{path}: a symbolic link", fix=FIX)
+            reports.append(read(path))
+        except BadResultError as error:
+            errors.append(error)
+    return reports, errors
 
 
 def products(report: DeviceReport) -> list[Product]:
     """Return the products of a report in its order, each once."""
-    names = [one.name[len(THEANO) :] for one in report.timings if one.name.startswith(THEANO)]
+    matches = [match for one in report.timings if (match := THEANO.fullmatch(one.name))]
     return [
-        Product(name, theano, alone, report.device.peaks.get(name.split()[0]))
-        for name in sorted(set(names), key=_size)
-        if (theano := report.median(THEANO + name)) and (alone := report.median(ALONE + name))
+        Product(f"{dtype} {size}", theano, alone, report.device.peaks.get(dtype))
+        for dtype, size in sorted({(match[1], int(match[2])) for match in matches})
+        if (theano := report.median(f"device Gemm {dtype} {size}"))
+        and (alone := report.median(f"device BLAS alone {dtype} {size}"))
     ]
-
-
-def _size(name: str) -> tuple[str, int]:
-    dtype, _, size = name.partition(" ")
-    return dtype, int(size) if size.isdigit() else 0
 
 
 def moves(report: DeviceReport) -> Iterator[tuple[str, float, float]]:

@@ -61,7 +61,8 @@ def document(
     if steps:
         parts.append(_steps([article.article(), *steps]))
     if reports:
-        parts += ["## Devices\n", ABOUT_DEVICES, *map(_device, reports)]
+        parts += ["## Devices\n", ABOUT_DEVICES]
+        parts += [_device(each, current.get(each.id)) for each in reports]
     parts.append("## Details\n")
     parts += [_machine(each, each.short if each is every[0] else ()) for each in every]
     parts.append(_sessions(sessions))
@@ -116,10 +117,12 @@ def _sessions(sessions: Sequence[ResultSession]) -> str:
     return _folded(plural(len(lines), "session"), "\n".join(lines) + "\n")
 
 
-def _device(report: DeviceReport) -> str:
+def _device(report: DeviceReport, current: CurrentLock | None) -> str:
     """Return a device's products and moves of graphs as tables."""
     device, machine = report.device, report.machine
-    about = f"{device.driver}; {report.framework.name}/{report.variant}; {machine.cpu}, " + (
+    packages = {(one.name, one.sha256) for one in report.packages}
+    older = OLDER if current and packages != current.packages else ""
+    about = f"{device.driver}; {report.id}{older}; {machine.cpu}, " + (
         f"{plural(machine.cores, 'core')}; {devices.counted(report.checks)}."
     )
     rows = [
@@ -132,12 +135,12 @@ def _device(report: DeviceReport) -> str:
         ]
         for one in devices.products(report)
     ]
-    heads = "product | Theano, GFLOP/s | the BLAS alone | part of it | of the nominal peak"
+    heads = "product | Theano, GFLOP/s | the BLAS alone | ratio | of the nominal peak"
     moved = [
         [text(graph), f"{new:.2f}", f"{old:.2f}", f"{new / old:.2f}"]
         for graph, new, old in devices.moves(report)
     ]
-    ways = "moving a graph to the device | GraphToGPU, s | the local optimiser | part of it"
+    ways = "moving a graph to the device | GraphToGPU, s | the local optimiser | ratio"
     lines = [f"### {text(device.name)}", "", text(about), "", *_table(heads, rows)]
     return "\n".join([*lines, "", *(_table(ways, moved) if moved else [])]) + "\n"
 

@@ -1,4 +1,4 @@
-"""A matrix product by cuBLAS alone, called from Python in a CUDA context of its own."""
+"""A matrix product by cuBLAS alone, called from Python."""
 
 from __future__ import absolute_import, division, print_function
 
@@ -10,8 +10,12 @@ from verify.core.clock import monotonic
 
 # cublasOperation_t: not transposed.
 AS_IT_IS = 0
-FUNCTIONS = {"float32": ("cublasSgemm_v2", ctypes.c_float)}
-FUNCTIONS["float64"] = ("cublasDgemm_v2", ctypes.c_double)
+FUNCTIONS = {
+    "float32": ("cublasSgemm_v2", ctypes.c_float),
+    "float64": ("cublasDgemm_v2", ctypes.c_double),
+}
+# CUDA_ERROR_OUT_OF_MEMORY, CUBLAS_STATUS_ALLOC_FAILED.
+SHORT_MEMORY = {"cuMemAlloc": 2, "cublasCreate": 3}
 
 
 class CudaError(Exception):
@@ -19,40 +23,40 @@ class CudaError(Exception):
 
 
 class Product(object):
-    """C = 0.4 C + 0.8 A B of square matrices on a device, in its primary context.
+    """C = 0.4 C + 0.8 A B of square matrices on a GPU.
 
-    A context of its own, so that nothing of libgpuarray's takes part: its order of calls, its
-    memory, its handle of cuBLAS.
+    It has matrices, a stream and a handle of cuBLAS of its own: nothing of libgpuarray's takes
+    part.
     """
 
     def __init__(self, number, a, b, c):
-        """Copy the matrices to a device by its number. Raises CudaError, as if memory is short."""
+        """Copy the matrices to the GPU of a number. Raises CudaError, as if memory is short."""
         name, scalar = FUNCTIONS[str(a.dtype)]
         self._driver, self._library = ctypes.CDLL("libcuda.so.1"), ctypes.CDLL("libcublas.so")
         self._gemm = getattr(self._library, name)
         self._context, self._handle, self._matrices = ctypes.c_void_p(), ctypes.c_void_p(), []
         self._factors = scalar(0.8), scalar(0.4)
-        self._size = ctypes.c_int(a.shape[0])
-        device = ctypes.c_int()
-        _check("cuDeviceGet", self._driver.cuDeviceGet(ctypes.byref(device), number))
-        self._device = device
-        _check(
-            "cuDevicePrimaryCtxRetain",
-            self._driver.cuDevicePrimaryCtxRetain(ctypes.byref(self._context), device),
-        )
-        with _Entered(self._driver, self._context):
-            create = self._library.cublasCreate_v2(ctypes.byref(self._handle))
-            _check("cublasCreate", create)
-            # cuBLAS counts by columns: the product of the others, transposed.
-            self._matrices = [self._copied(matrix) for matrix in (b, a, c)]
+        self._size, self._device = ctypes.c_int(a.shape[0]), ctypes.c_int()
+        _check("cuDeviceGet", self._driver.cuDeviceGet(ctypes.byref(self._device), number))
+        retained = self._driver.cuDevicePrimaryCtxRetain(ctypes.byref(self._context), self._device)
+        _check("cuDevicePrimaryCtxRetain", retained)
+        try:
+            with _Entered(self._driver, self._context):
+                created = self._library.cublasCreate_v2(ctypes.byref(self._handle))
+                _check("cublasCreate", created)
+                # cuBLAS counts by columns: the product of the others, transposed.
+                for matrix in (b, a, c):
+                    self._copy(numpy.ascontiguousarray(matrix))
+        except CudaError:
+            self.close()
+            raise
 
-    def _copied(self, matrix):
-        pointer, matrix = ctypes.c_uint64(), numpy.ascontiguousarray(matrix)
-        size = ctypes.c_size_t(matrix.nbytes)
+    def _copy(self, matrix):
+        pointer, size = ctypes.c_uint64(), ctypes.c_size_t(matrix.nbytes)
         _check("cuMemAlloc", self._driver.cuMemAlloc_v2(ctypes.byref(pointer), size))
+        self._matrices.append(pointer)
         data = matrix.ctypes.data_as(ctypes.c_void_p)
         _check("cuMemcpyHtoD", self._driver.cuMemcpyHtoD_v2(pointer, data, size))
-        return pointer
 
     def seconds(self, calls):
         """Return the seconds that calls take, all of them computed. Raises CudaError."""
@@ -68,13 +72,15 @@ class Product(object):
             return monotonic() - start
 
     def close(self):
-        """Give back the device's memory."""
+        """Give back the GPU's memory."""
         with _Entered(self._driver, self._context):
             for pointer in self._matrices:
                 self._driver.cuMemFree_v2(pointer)
             if self._handle:
                 self._library.cublasDestroy_v2(self._handle)
-        self._driver.cuDevicePrimaryCtxRelease_v2(self._device)
+        # Before CUDA 11 it has the shorter name only.
+        release = getattr(self._driver, "cuDevicePrimaryCtxRelease_v2", None)
+        (release or self._driver.cuDevicePrimaryCtxRelease)(self._device)
 
 
 class _Entered(object):
@@ -93,4 +99,5 @@ class _Entered(object):
 
 def _check(name, status):
     if status != 0:
-        raise CudaError("%s returned %d" % (name, status))
+        reason = ": OUT_OF_MEMORY" if SHORT_MEMORY.get(name) == status else ""
+        raise CudaError("%s returned %d%s" % (name, status, reason))

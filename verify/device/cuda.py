@@ -16,7 +16,18 @@ CLOCK_KHZ, PROCESSORS, MAJOR, MINOR = 13, 16, 75, 76
 # which cuBLAS uses for it.
 UNITS = {
     "float32": {(6, 0): 64, (7, 0): 64, (7, 2): 64, (7, 5): 64, (8, 0): 64},
-    "float64": {(6, 0): 32, (7, 0): 32, (8, 0): 64, (9, 0): 128},
+    "float64": {
+        (5, 0): 4,
+        (5, 2): 4,
+        (5, 3): 4,
+        (6, 0): 32,
+        (6, 1): 4,
+        (6, 2): 4,
+        (7, 0): 32,
+        (7, 2): 32,
+        (8, 0): 64,
+        (9, 0): 128,
+    },
 }
 OTHER = {"float32": 128, "float64": 2}
 # nvrtc's version and the compute capabilities that it compiles for, as (least, most).
@@ -32,14 +43,7 @@ def devices():
     environment, whose kernels it cannot read then.
     """
     driver = _driver()
-    count, version = _count(driver), ctypes.c_int(0)
-    driver.cuDriverGetVersion(ctypes.byref(version))
-    version = version.value // 1000, version.value % 1000 // 10
-    text = "CUDA %d.%d" % version
-    # `NVIDIA UNIX x86_64 Kernel Module  550.54.15`, `Open Kernel Module for x86_64  580.159.04`.
-    kernel = re.search(r"Kernel Module\b.*?\s(\d+\.[\d.]+)", text_of("/proc/driver/nvidia/version"))
-    if kernel:
-        text += ", driver " + kernel.group(1)
+    count, version, text = _count(driver), _version(driver), _described(driver)
     compiler = nvrtc()
     if compiler and version < compiler.version:
         raise NoDeviceError(
@@ -47,11 +51,41 @@ def devices():
             "%d.%d compiles" % ((text,) + compiler.version),
             "install a driver for CUDA %d.%d or newer" % compiler.version,
         )
-    libraries = [("nvrtc", compiler and compiler.version), ("cuBLAS", cublas_version())]
-    for name, numbers in libraries:
+    for name, numbers in (("nvrtc", compiler and compiler.version), ("cuBLAS", cublas_version())):
         if numbers:
             text += ", %s %s" % (name, ".".join(map(str, numbers)))
     return [_device(driver, number, text) for number in range(count)]
+
+
+def alone(number):
+    """Return the Device of a number, for a program with a compiler and a BLAS of its own.
+
+    Raises NoDeviceError if there is none.
+    """
+    driver = _driver()
+    if number >= _count(driver):
+        raise NoDeviceError("there is no device cuda%d" % number, "use an available one")
+    return _device(driver, number, _described(driver))
+
+
+def number_at(bus):
+    """Return the number of the GPU at a PCI bus, such as `0000:00:06.0`."""
+    device = ctypes.c_int(0)
+    if _driver().cuDeviceGetByPCIBusId(ctypes.byref(device), bus.encode("ascii")) != 0:
+        raise NoDeviceError("NVIDIA's driver has no GPU at %s" % bus, _installation())
+    return device.value
+
+
+def _version(driver):
+    version = ctypes.c_int(0)
+    driver.cuDriverGetVersion(ctypes.byref(version))
+    return version.value // 1000, version.value % 1000 // 10
+
+
+def _described(driver):
+    # `NVIDIA UNIX x86_64 Kernel Module  550.54.15`, `Open Kernel Module for x86_64  580.159.04`.
+    kernel = re.search(r"Kernel Module\b.*?\s(\d+\.[\d.]+)", text_of("/proc/driver/nvidia/version"))
+    return "CUDA %d.%d" % _version(driver) + (", driver " + kernel.group(1) if kernel else "")
 
 
 def _driver():
@@ -92,7 +126,7 @@ def nvrtc():
         numbers = (ctypes.c_int * count.value)()
         library.nvrtcGetSupportedArchs(numbers)
     except (OSError, AttributeError):
-        # Before CUDA 11.2 it does not tell its architectures.
+        # Before CUDA 11.2 it has no list of architectures.
         return None
     pairs = [divmod(number, 10) for number in numbers]
     return Compiler((major.value, minor.value), min(pairs), max(pairs))

@@ -11,7 +11,7 @@ import sys
 import warnings
 
 from verify.core import fixes
-from verify.device import drivers
+from verify.device import cuda, drivers
 
 MARK = "verify-device "
 # A graph of about 1700 nodes.
@@ -48,8 +48,10 @@ def opened(name):
     device = drivers.find(name)
     try:
         import theano
-    except RuntimeError:
+    except RuntimeError as error:
         # The environment's _theano_stacks_device.py ends an import that opens no device.
+        if "cannot compute on the device" not in str(error):
+            raise
         theano = None
     if not getattr(getattr(theano, "gpuarray", None), "pygpu_activated", False):
         raise drivers.NoDeviceError(
@@ -62,7 +64,17 @@ def opened(name):
             "Theano opened %s instead of %s" % (theano.config.device, name),
             "remove `device` from THEANO_FLAGS",
         )
+    if name == "cuda":
+        # libgpuarray takes the first GPU that it can open.
+        device = drivers.find("cuda%d" % cuda.number_at(bus_of_theano()))
     return device._asdict()
+
+
+def bus_of_theano():
+    """Return the PCI bus of the GPU that Theano has opened."""
+    import theano
+
+    return str(theano.gpuarray.get_context(None).unique_id)
 
 
 def _reason(name):

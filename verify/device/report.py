@@ -148,6 +148,8 @@ def _products(context, message):
     title = "device: products"
     if "error" in message:
         return failed(title, message["error"], _fix("Gemm", message["error"])), []
+    if not message["result"]:
+        return skipped(title, "other programs hold the device's memory"), []
     shares, words, timings = {}, [], []
     for one in message["result"]:
         name = "%(dtype)s %(size)d" % one

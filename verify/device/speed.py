@@ -13,15 +13,16 @@ from theano import tensor
 from verify.blas import bindings
 from verify.blas.speed import CHECK_BLAS_CALLS, gemm_rate
 from verify.core.clock import monotonic
-from verify.device import cublas
+from verify.device import cublas, cuda
+from verify.device.probe import bus_of_theano
 from verify.device.report import LEAST_OF_BLAS
 
 # Seconds. The size is the largest whose product takes less; check_blas takes ten of them.
 LONGEST = 0.3
 SIZES = (256, 512, 1024, 2048, 5000)
-# Of --full and of the bench, in both precisions, as far as they take less than LONGEST. To fill
+# Of --full and of the bench, in both precisions, those that take less than LONGEST. To fill
 # the largest takes seconds.
-ALL_SIZES, QUICK_SIZES = (1000, 2000, 5000, 10000), (2000, 5000)
+ALL_SIZES, QUICK_SIZES = (1000, 2000, 5000, 10000), (1000, 5000)
 # The best of all turns counts: there are more where other programs disturb them.
 SAMPLES, MOST_SAMPLES = 5, 25
 # Seconds. A turn takes at least so long, so that the clock and the wait at its end do not count.
@@ -47,7 +48,7 @@ class Product(object):
         for variable, value in zip((self.a, self.b, self.c), values):
             variable.set_value(value)
         if on_cuda():
-            self._alone = cublas.Product(int(theano.config.device[len("cuda") :] or 0), *values)
+            self._alone = cublas.Product(cuda.number_at(bus_of_theano()), *values)
         self.theano(1)
         self.alone(1)
 
@@ -100,47 +101,55 @@ class Product(object):
 def measure():
     """Return the size, the rates of all turns in GFLOP/s, the seconds of check_blas, the BLAS."""
     product, size = Product(), SIZES[0]
-    for size in SIZES:
-        product.resize(size)
-        following = SIZES[min(SIZES.index(size) + 1, len(SIZES) - 1)]
-        if product.theano(1) * (following / float(size)) ** 3 > LONGEST:
+    product.resize(size)
+    for following in SIZES[1:]:
+        seconds = product.theano(1) * (following / float(size)) ** 3
+        if seconds > LONGEST or not _has_room(product.dtype, following):
             break
-    return dict(
+        size = following
+        product.resize(size)
+    result = dict(
         product.rates(size),
         size=size,
         check_blas=product.theano(CHECK_BLAS_CALLS),
         blas=blas_name(),
     )
+    product.close()
+    return result
 
 
 def products(sizes=ALL_SIZES):
-    """Return [{dtype, size, theano, alone}] of the sizes in both precisions, rates as above."""
+    """Return [{dtype, size, theano, alone}] of the sizes in both precisions, rates as above.
+
+    The first size is taken however long it takes; none is that the device has no memory for.
+    """
     results = []
     for dtype in ("float32", "float64"):
-        product, seconds, last = Product(dtype), 0.0, sizes[0]
+        product, last = Product(dtype), None
         for size in sizes:
-            if seconds * (size / float(last)) ** 3 > LONGEST or not _has_room(dtype, size):
+            is_long = last and product.theano(1) * (size / float(last)) ** 3 > LONGEST
+            if is_long or not _has_room(dtype, size):
                 break
             product.resize(size)
-            seconds, last = product.theano(1), size
+            last = size
             results.append(dict(product.rates(size), dtype=dtype, size=size))
         product.close()
     return results
 
 
 def on_cuda():
-    """Say whether Theano's device is one of CUDA."""
+    """Return whether Theano's device is one of CUDA."""
     return theano.config.device.startswith("cuda")
 
 
 def _has_room(dtype, size):
-    """Say whether the device has the memory for both products; OpenCL does not tell."""
+    """Return whether the device has the memory for both products. OpenCL has no figure."""
     needed = 6 * numpy.dtype(dtype).itemsize * size**2
     return not on_cuda() or theano.gpuarray.get_context(None).free_gmem > 1.2 * needed
 
 
 def is_fast(rates):
-    """Say whether Theano reaches LEAST_OF_BLAS of the rate of the BLAS alone."""
+    """Return whether Theano reaches LEAST_OF_BLAS of the rate of the BLAS alone."""
     return max(rates["theano"]) >= LEAST_OF_BLAS * max(rates["alone"])
 
 

@@ -120,6 +120,13 @@ def run(arguments):
         return program.cannot_run(
             "bench", "%s names no lock" % arguments.expect, "use ./invoke bench outside an image"
         )
+    device = expected["flags"].get("device", "cpu")
+    if device != "cpu":
+        return program.cannot_run(
+            "bench",
+            "this environment computes on a device (%s)" % device,
+            "use ./invoke bench outside an image, or `verify`, which times the device",
+        )
     began, start = time.strftime("%Y-%m-%dT%H:%M:%SZ", time.gmtime()), monotonic()
     is_first = arguments.round in (None, 1)
     numbers = [arguments.round] if arguments.round else range(1, arguments.rounds + 1)

@@ -7,7 +7,7 @@ import importlib
 
 from verify.core import framework as frameworks
 from verify.core import machine
-from verify.device import drivers
+from verify.device import cuda, drivers
 
 OTHER_LINKER = "omit --linker, or choose another"
 
@@ -30,7 +30,7 @@ def find():
     if device.platform == "cpu":
         return drivers.Device(machine.describe({})["cpu"], version, "cpu", {}, True)
     try:
-        found = drivers.find("cuda%d" % device.id)
+        found = cuda.alone(device.id)
     except drivers.NoDeviceError:
         # JAX computes on devices of other makers, too.
         where = "%s%d" % (device.platform, device.id)

@@ -45,7 +45,7 @@ def test_a_variant_whose_device_was_missing_is_not_timed(built: Workspace) -> No
         update={"device": "opencl"}
     )
     write_report(built, PASSED)
-    with pytest.raises(UsageError, match="its device was not there when it was verified"):
+    with pytest.raises(UsageError, match="its device was not available when it was verified"):
         candidates.require_candidates(built, [variant])
     device = {"name": "a GPU, compute capability 9.0", "driver": "CUDA 13.0", "where": "cuda0"}
     write_report(built, {**PASSED, "device": device})

@@ -8,6 +8,7 @@ import re
 import subprocess
 import sys
 from pathlib import Path
+from typing import Any
 
 import pytest
 
@@ -247,3 +248,18 @@ def test_a_cpu_without_the_needed_flags_is_an_error(tmp_path: Path) -> None:
         precompiled.check_machine(cpuinfo)
     cpuinfo.write_text("flags : fpu " + " ".join(precompiled.CPU_FLAGS))
     precompiled.check_machine(cpuinfo)
+
+
+@pytest.mark.parametrize("flavour", ["openblas", "gpuarray-cuda"])
+def test_modules_are_compiled_without_a_device(
+    flavour: str, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """A machine that makes an image may have none, and `import theano` would end."""
+    texts = []
+
+    def call(words: list[Any], *, env: dict[str, str], **_: Any) -> None:
+        texts.append(Path(env["THEANORC"]).read_text())
+
+    monkeypatch.setattr(precompiled, "call", call)
+    precompiled.warm(load_variant(CHECKOUT, flavour, "theano-1.0.5"), tmp_path)
+    assert "device = cpu\n" in texts[0]

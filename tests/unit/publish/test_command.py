@@ -302,6 +302,6 @@ def _baseline_first(flavour: str) -> tuple[bool, str]:
 def test_the_committed_ones_are_what_the_results_give(workspace: Workspace) -> None:
     stored, errors = store.read_all(workspace)
     assert not errors
-    current, reports = current_locks(workspace), devices.read_all(workspace)
+    current, (reports, _) = current_locks(workspace), devices.read_all(workspace)
     for path, text in command.rendered(stored, workspace.root, current, reports).items():
         assert path.read_text() == text

@@ -10,7 +10,8 @@ import pytest
 
 from stacks.bench.store import BadResultError
 from stacks.core.errors import StaleError, UsageError
-from stacks.publish import command, devices
+from stacks.publish import command, devices, markdown
+from stacks.publish.current import CurrentLock
 from unit.helpers.publishing import at, keep, timings
 
 
@@ -23,6 +24,7 @@ REPORT: dict[str, Any] = {
     "schema": 2,
     "variant": "gpuarray-cuda",
     "framework": {"name": "theano-1.0.5", "module": "theano"},
+    "packages": [{"name": "numpy", "version": "1.22.4", "sha256": "b" * 64}],
     "machine": {"cpu": "Here", "cores": 2, "peak": []},
     "device": {
         "name": "NVIDIA H100 | 80GB, compute capability 9.0",
@@ -35,6 +37,8 @@ REPORT: dict[str, Any] = {
     ],
     "timings": [
         timing("import", 1.0, "s"),
+        timing("device Gemm ", 1.0),
+        timing("device Gemm float32 x", 1.0),
         timing("device Gemm float32 10000", 48000.0),
         timing("device BLAS alone float32 10000", 50000.0),
         timing("device Gemm float32 2000", 1.0),
@@ -76,6 +80,30 @@ def test_a_report_is_kept_and_shown(tmp_path: Path) -> None:
     kept.unlink()
     with pytest.raises(StaleError, match=r"timings\.md"):
         command.check(at(tmp_path))
+
+
+def test_a_file_that_is_no_report_is_named_and_left_out(
+    tmp_path: Path, capsys: pytest.CaptureFixture[str]
+) -> None:
+    keep(tmp_path)
+    command.add(at(tmp_path), [written(tmp_path / "gpu.json")])
+    folder = tmp_path / "results/devices"
+    (folder / "cut-off.json").write_text("{")
+    (folder / "link.json").symlink_to(tmp_path / "gpu.json")
+    with pytest.raises(UsageError, match="published without 2 of 3 results"):
+        command.publish(at(tmp_path))
+    output = capsys.readouterr().err
+    assert "cut-off.json: not a report" in output and "link.json: a symbolic link" in output
+    assert "### NVIDIA H100" in timings(tmp_path)
+
+
+def test_a_report_of_other_packages_than_the_locks_is_marked() -> None:
+    one = devices.DeviceReport.model_validate_json(json.dumps(REPORT))
+    locks = {"b" * 64: False, "c" * 64: True}
+    for sha256, is_older in locks.items():
+        lock = CurrentLock("a" * 64, 1, frozenset({("numpy", sha256)}))
+        text = markdown.document([], {one.id: lock}, [one])
+        assert ("gpuarray-cuda (older lock); Here" in text) == is_older
 
 
 @pytest.mark.parametrize(

@@ -42,6 +42,10 @@ class Library:
         value._obj.value = ATTRIBUTES[attribute]
         return 0
 
+    def cuDeviceGetByPCIBusId(self, device: Any, bus: bytes) -> int:  # noqa: N802
+        device._obj.value = 1
+        return 0 if bus == b"0000:00:06.0" else 1
+
     def nvrtcVersion(self, major: Any, minor: Any) -> None:  # noqa: N802
         major._obj.value, minor._obj.value = 12, 4
 
@@ -127,3 +131,18 @@ def test_a_driver_without_the_environments_compiler(monkeypatch: pytest.MonkeyPa
     load(monkeypatch, Library())
     monkeypatch.setattr(cuda.ctypes, "CDLL", only_the_driver)
     assert drivers.find("cuda").driver == "CUDA 12.4, driver 550.54.15"
+
+
+def test_the_gpu_of_a_program_with_a_compiler_of_its_own(monkeypatch: pytest.MonkeyPatch) -> None:
+    """It does not matter what this environment's compiler can do."""
+    load(monkeypatch, Library(version=12000, archs=(50,)))
+    assert cuda.alone(0).driver == "CUDA 12.0, driver 550.54.15"
+    with pytest.raises(drivers.NoDeviceError, match="no device cuda1"):
+        cuda.alone(1)
+
+
+def test_a_gpu_by_its_bus(monkeypatch: pytest.MonkeyPatch) -> None:
+    load(monkeypatch, Library())
+    assert cuda.number_at("0000:00:06.0") == 1
+    with pytest.raises(drivers.NoDeviceError, match=r"no GPU at 0000:00:07\.0"):
+        cuda.number_at("0000:00:07.0")

@@ -60,7 +60,7 @@ def test_a_device_that_theano_does_not_open_is_missing(
     capsys: pytest.CaptureFixture[str],
 ) -> None:
     monkeypatch.setattr(
-        drivers, "find", lambda name: drivers.Device("a device", "1", name, None, False)
+        drivers, "find", lambda name: drivers.Device("a device", "1", name, {}, False)
     )
     monkeypatch.setitem(sys.modules, "theano", theano)
     monkeypatch.setitem(sys.modules, "pygpu", None)
@@ -68,3 +68,38 @@ def test_a_device_that_theano_does_not_open_is_missing(
     (missing,) = messages(capsys)
     assert missing["missing"].startswith(message)
     assert missing["fix"].startswith(fix)
+
+
+def test_the_gpu_that_libgpuarray_took_is_described(
+    monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
+) -> None:
+    """`cuda` is the first that it can open, not the first of all."""
+    context = SimpleNamespace(unique_id="0000:00:07.0")
+    gpuarray = SimpleNamespace(pygpu_activated=True, get_context=lambda name: context)
+    theano = SimpleNamespace(gpuarray=gpuarray, config=SimpleNamespace(device="cuda"))
+    monkeypatch.setitem(sys.modules, "theano", theano)
+    monkeypatch.setattr(
+        drivers, "find", lambda name: drivers.Device("GPU " + name, "1", name, {}, False)
+    )
+    monkeypatch.setattr(probe.cuda, "number_at", {"0000:00:07.0": 1}.__getitem__)
+    probe.main(["cuda"])
+    [opened] = messages(capsys)
+    assert opened["opened"]["name"] == "GPU cuda1"
+
+
+class OtherError:
+    """A Theano whose import fails for another reason than its device."""
+
+    def find_spec(self, name: str, *rest: Any) -> None:
+        if name == "theano":
+            raise RuntimeError("module compiled against API version 0xf")
+
+
+def test_another_error_of_the_import_is_not_of_the_device(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.delitem(sys.modules, "theano", raising=False)
+    monkeypatch.setattr(sys, "meta_path", [OtherError(), *sys.meta_path])
+    monkeypatch.setattr(
+        drivers, "find", lambda name: drivers.Device("a device", "1", name, {}, False)
+    )
+    with pytest.raises(RuntimeError, match="API version"):
+        probe.main(["cuda"])

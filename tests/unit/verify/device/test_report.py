@@ -94,6 +94,11 @@ def test_products_are_compared_with_the_blas_alone(
     assert "device BLAS alone float32 2000" in {item.name for item in times}
 
 
+def test_a_device_without_memory_for_products_is_skipped(tmp_path: Path) -> None:
+    check = checks_of(results(products={"result": []}), tmp_path)["device: products"]
+    assert (check.status, check.detail) == ("skip", "other programs hold the device's memory")
+
+
 def test_short_memory_is_named_as_such(tmp_path: Path) -> None:
     error = "GpuArrayException: cuMemAlloc: CUDA_ERROR_OUT_OF_MEMORY: out of memory"
     for step in ("Gemm", "speed", "optimiser"):

@@ -146,3 +146,11 @@ def test_words_that_it_does_not_know(
     with pytest.raises(SystemExit):
         run(tmp_path, *words)
     assert words[1] in capsys.readouterr().err
+
+
+def test_an_environment_of_a_device_is_not_timed_as_if_it_were_the_processors(
+    tmp_path: Path, calls: list[Any], capsys: pytest.CaptureFixture[str]
+) -> None:
+    assert run(tmp_path, flags={"device": "cuda", "cxx": "g++"}) == 2
+    assert "computes on a device (cuda)" in capsys.readouterr().err
+    assert not calls

@@ -35,18 +35,17 @@ def test_the_processor(monkeypatch: pytest.MonkeyPatch) -> None:
 def test_a_gpu_is_described_by_its_driver(monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setitem(sys.modules, "jax", jax("gpu", "highest"))
     gpu = drivers.Device("a GPU", "CUDA 13.0", "cuda0", {"float32": 6e4}, False)
-    monkeypatch.setattr(cuda, "devices", lambda: [gpu])
-    monkeypatch.setattr(cuda, "nvrtc", lambda: None)
+    monkeypatch.setattr(cuda, "alone", lambda number: [gpu][number])
     driver = "CUDA 13.0, JAX 0.11, products in precision highest"
     assert jax_device.find() == gpu._replace(driver=driver)
 
 
 def test_a_device_that_is_not_nvidias(monkeypatch: pytest.MonkeyPatch) -> None:
-    def none() -> None:
+    def none(number: int) -> None:
         raise drivers.NoDeviceError("no driver", "install it")
 
     monkeypatch.setitem(sys.modules, "jax", jax("rocm"))
-    monkeypatch.setattr(cuda, "devices", none)
+    monkeypatch.setattr(cuda, "alone", none)
     assert jax_device.find() == ("a kind", "JAX 0.11", "rocm0", {}, False)
 
 
