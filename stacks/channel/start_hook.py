@@ -236,8 +236,10 @@ def _run_and_check(run, module):
 
     logger = logging.getLogger("theano.gpuarray")
     logger.addFilter(keep)
-    run(module)
-    logger.removeFilter(keep)
+    try:
+        run(module)
+    finally:
+        logger.removeFilter(keep)
     from theano import config
 
     if config.device.startswith(("cuda", "opencl")) and not module.pygpu_activated:

@@ -58,8 +58,8 @@ def warm(variant: Variant, environment: Path) -> None:
         rc_file = temporary / "rc"
         # PyTensor's default linker is numba, whose results cannot be shipped.
         flags = {**FLAGS, "base_compiledir": str(folder), "linker": "cvm"}
-        if variant.framework.has_device:
-            # These modules are the host's, and a machine that makes an image may have no GPU.
+        if variant.device == "cuda":
+            # The machine that makes the image may have no GPU; PoCL is in the environment.
             flags["device"] = "cpu"
         rc_file.write_text(rc_text(flags), encoding="utf-8")
         paths = CONTENT / "warm.py", folder, environment, Path(PREFIX), temporary / "compiler"
