@@ -7,7 +7,7 @@ import ctypes
 import os
 import re
 
-from verify.device.drivers import Device, NoDeviceError, text_of
+from verify.device.description import Device, NoDeviceError, text_of
 
 # Attributes of a device in CUDA's cuda.h.
 CLOCK_KHZ, PROCESSORS, MAJOR, MINOR = 13, 16, 75, 76
@@ -74,6 +74,13 @@ def number_at(bus):
     if _driver().cuDeviceGetByPCIBusId(ctypes.byref(device), bus.encode("ascii")) != 0:
         raise NoDeviceError("NVIDIA's driver has no GPU at %s" % bus, _installation())
     return device.value
+
+
+def number_opened():
+    """Return the number of the GPU that Theano has opened: of several, the first that it can."""
+    import theano
+
+    return number_at(str(theano.gpuarray.get_context(None).unique_id))
 
 
 def _version(driver):

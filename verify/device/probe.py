@@ -12,6 +12,7 @@ import warnings
 
 from verify.core import fixes
 from verify.device import cuda, drivers
+from verify.device.description import NoDeviceError
 
 MARK = "verify-device "
 # A graph of about 1700 nodes.
@@ -32,7 +33,7 @@ def main(argv):
     warnings.simplefilter("ignore")
     try:
         send({"opened": opened(name)})
-    except drivers.NoDeviceError as error:
+    except NoDeviceError as error:
         send({"missing": str(error), "fix": error.fix})
         return
     for name in steps:
@@ -54,27 +55,19 @@ def opened(name):
             raise
         theano = None
     if not getattr(getattr(theano, "gpuarray", None), "pygpu_activated", False):
-        raise drivers.NoDeviceError(
+        raise NoDeviceError(
             "Theano could not open %s: %s" % (name, _reason(name)),
             "the device exists, but Theano cannot use it: see the reason, and whether other "
             "programs hold its memory (`nvidia-smi`)",
         )
     if theano.config.device != name:
-        raise drivers.NoDeviceError(
+        raise NoDeviceError(
             "Theano opened %s instead of %s" % (theano.config.device, name),
             "remove `device` from THEANO_FLAGS",
         )
     if name == "cuda":
-        # libgpuarray takes the first GPU that it can open.
-        device = drivers.find("cuda%d" % cuda.number_at(bus_of_theano()))
+        device = drivers.find("cuda%d" % cuda.number_opened())
     return device._asdict()
-
-
-def bus_of_theano():
-    """Return the PCI bus of the GPU that Theano has opened."""
-    import theano
-
-    return str(theano.gpuarray.get_context(None).unique_id)
 
 
 def _reason(name):

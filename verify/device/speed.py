@@ -14,7 +14,6 @@ from verify.blas import bindings
 from verify.blas.speed import CHECK_BLAS_CALLS, gemm_rate
 from verify.core.clock import monotonic
 from verify.device import cublas, cuda
-from verify.device.probe import bus_of_theano
 from verify.device.report import LEAST_OF_BLAS
 
 # Seconds. The size is the largest whose product takes less; check_blas takes ten of them.
@@ -48,7 +47,7 @@ class Product(object):
         for variable, value in zip((self.a, self.b, self.c), values):
             variable.set_value(value)
         if on_cuda():
-            self._alone = cublas.Product(cuda.number_at(bus_of_theano()), *values)
+            self._alone = cublas.Product(cuda.number_opened(), *values)
         self.theano(1)
         self.alone(1)
 

@@ -7,13 +7,14 @@ import importlib
 
 from verify.core import framework as frameworks
 from verify.core import machine
-from verify.device import cuda, drivers
+from verify.device import cuda
+from verify.device.description import Device, NoDeviceError
 
 OTHER_LINKER = "omit --linker, or choose another"
 
 
 def find():
-    """Return the drivers.Device on which JAX computes. Raises LinkerError if there is no JAX."""
+    """Return the Device on which JAX computes. Raises LinkerError if there is no JAX."""
     try:
         jax = importlib.import_module("jax")
         device = jax.devices()[0]
@@ -28,13 +29,13 @@ def find():
     if precision:
         version += ", products in precision %s" % precision
     if device.platform == "cpu":
-        return drivers.Device(machine.describe({})["cpu"], version, "cpu", {}, True)
+        return Device(machine.describe({})["cpu"], version, "cpu", {}, True)
     try:
         found = cuda.alone(device.id)
-    except drivers.NoDeviceError:
+    except NoDeviceError:
         # JAX computes on devices of other makers, too.
         where = "%s%d" % (device.platform, device.id)
-        return drivers.Device(device.device_kind, version, where, {}, False)
+        return Device(device.device_kind, version, where, {}, False)
     return found._replace(driver="%s, %s" % (found.driver, version))
 
 

@@ -35,6 +35,7 @@ EXCEPTIONS = {
     "verify/checks/scan_probe.py": SUITE,
     "verify/device/cases.py": DEVICE,
     "verify/device/cublas.py": "tests/integration/test_device.py calls it on a library of its own",
+    "verify/device/description.py": "models only: tests/unit/verify/device/test_cuda.py has one",
     "verify/device/optimiser.py": DEVICE,
     "verify/device/speed.py": DEVICE,
     "verify/elementwise/registers_probe.py": "tests/integration/test_verify_registers.py runs it",

@@ -6,6 +6,7 @@ import pytest
 
 from unit.helpers.suite import suite_module
 
+description = suite_module("device.description")
 drivers = suite_module("device.drivers")
 cuda = suite_module("device.cuda")
 
@@ -107,7 +108,7 @@ def test_a_gpu_that_cannot_be_used_is_an_error(
 ) -> None:
     load(monkeypatch, library)
     monkeypatch.delenv("CUDA_VISIBLE_DEVICES", raising=False)
-    with pytest.raises(drivers.NoDeviceError, match=message) as caught:
+    with pytest.raises(description.NoDeviceError, match=message) as caught:
         drivers.find("cuda")
     assert caught.value.fix.startswith(fix)
 
@@ -115,7 +116,7 @@ def test_a_gpu_that_cannot_be_used_is_an_error(
 def test_a_hidden_gpu_is_an_error_with_the_variable(monkeypatch: pytest.MonkeyPatch) -> None:
     load(monkeypatch, Library(status=100))
     monkeypatch.setenv("CUDA_VISIBLE_DEVICES", "")
-    with pytest.raises(drivers.NoDeviceError, match="CUDA_VISIBLE_DEVICES= hides") as caught:
+    with pytest.raises(description.NoDeviceError, match="CUDA_VISIBLE_DEVICES= hides") as caught:
         drivers.find("cuda")
     assert caught.value.fix == "unset CUDA_VISIBLE_DEVICES"
 
@@ -137,12 +138,12 @@ def test_the_gpu_of_a_program_with_a_compiler_of_its_own(monkeypatch: pytest.Mon
     """It does not matter what this environment's compiler can do."""
     load(monkeypatch, Library(version=12000, archs=(50,)))
     assert cuda.alone(0).driver == "CUDA 12.0, driver 550.54.15"
-    with pytest.raises(drivers.NoDeviceError, match="no device cuda1"):
+    with pytest.raises(description.NoDeviceError, match="no device cuda1"):
         cuda.alone(1)
 
 
 def test_a_gpu_by_its_bus(monkeypatch: pytest.MonkeyPatch) -> None:
     load(monkeypatch, Library())
     assert cuda.number_at("0000:00:06.0") == 1
-    with pytest.raises(drivers.NoDeviceError, match=r"no GPU at 0000:00:07\.0"):
+    with pytest.raises(description.NoDeviceError, match=r"no GPU at 0000:00:07\.0"):
         cuda.number_at("0000:00:07.0")

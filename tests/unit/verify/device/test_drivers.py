@@ -8,6 +8,7 @@ import pytest
 
 from unit.helpers.suite import suite_module
 
+description = suite_module("device.description")
 drivers = suite_module("device.drivers")
 opencl = suite_module("device.opencl")
 
@@ -15,10 +16,10 @@ opencl = suite_module("device.opencl")
 def test_a_device_that_does_not_exist_is_an_error_with_the_others(
     monkeypatch: pytest.MonkeyPatch,
 ) -> None:
-    device = drivers.Device("first", "1", "opencl0:0", {}, True)
+    device = description.Device("first", "1", "opencl0:0", {}, True)
     monkeypatch.setattr(opencl, "devices", lambda: [device])
     assert drivers.find("opencl0:0").name == "first"
-    with pytest.raises(drivers.NoDeviceError) as caught:
+    with pytest.raises(description.NoDeviceError) as caught:
         drivers.find("opencl1:0")
     assert "no device opencl1:0; there is: opencl0:0 (first)" in str(caught.value)
     assert caught.value.fix.endswith("device=opencl0:0")
@@ -32,5 +33,5 @@ def test_a_driver_that_cannot_be_loaded_is_an_error(
         raise OSError(f"{library}: cannot open")
 
     monkeypatch.setattr(ctypes, "CDLL", load)
-    with pytest.raises(drivers.NoDeviceError, match="cannot be loaded: lib"):
+    with pytest.raises(description.NoDeviceError, match="cannot be loaded: lib"):
         drivers.find(name)

@@ -7,6 +7,7 @@ import pytest
 
 from unit.helpers.suite import suite_module
 
+description = suite_module("device.description")
 drivers = suite_module("device.drivers")
 opencl = suite_module("device.opencl")
 
@@ -59,5 +60,5 @@ class Loader:
 def test_an_opencl_device(monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr(opencl.ctypes, "CDLL", lambda name: Loader())
     assert opencl.devices() == [
-        drivers.Device("pthread-EPYC", "PoCL, OpenCL 3.0, driver 3.0", "opencl0:0", {}, True)
+        description.Device("pthread-EPYC", "PoCL, OpenCL 3.0, driver 3.0", "opencl0:0", {}, True)
     ]

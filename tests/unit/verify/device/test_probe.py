@@ -10,6 +10,7 @@ import pytest
 from unit.helpers.suite import suite_module
 
 probe = suite_module("device.probe")
+description = suite_module("device.description")
 drivers = suite_module("device.drivers")
 
 
@@ -60,7 +61,7 @@ def test_a_device_that_theano_does_not_open_is_missing(
     capsys: pytest.CaptureFixture[str],
 ) -> None:
     monkeypatch.setattr(
-        drivers, "find", lambda name: drivers.Device("a device", "1", name, {}, False)
+        drivers, "find", lambda name: description.Device("a device", "1", name, {}, False)
     )
     monkeypatch.setitem(sys.modules, "theano", theano)
     monkeypatch.setitem(sys.modules, "pygpu", None)
@@ -79,7 +80,7 @@ def test_the_gpu_that_libgpuarray_took_is_described(
     theano = SimpleNamespace(gpuarray=gpuarray, config=SimpleNamespace(device="cuda"))
     monkeypatch.setitem(sys.modules, "theano", theano)
     monkeypatch.setattr(
-        drivers, "find", lambda name: drivers.Device("GPU " + name, "1", name, {}, False)
+        drivers, "find", lambda name: description.Device("GPU " + name, "1", name, {}, False)
     )
     monkeypatch.setattr(probe.cuda, "number_at", {"0000:00:07.0": 1}.__getitem__)
     probe.main(["cuda"])
@@ -99,7 +100,7 @@ def test_another_error_of_the_import_is_not_of_the_device(monkeypatch: pytest.Mo
     monkeypatch.delitem(sys.modules, "theano", raising=False)
     monkeypatch.setattr(sys, "meta_path", [OtherError(), *sys.meta_path])
     monkeypatch.setattr(
-        drivers, "find", lambda name: drivers.Device("a device", "1", name, {}, False)
+        drivers, "find", lambda name: description.Device("a device", "1", name, {}, False)
     )
     with pytest.raises(RuntimeError, match="API version"):
         probe.main(["cuda"])

@@ -114,7 +114,7 @@ def test_a_missing_device_has_status_3_and_another_one_status_2(
 def test_jax_names_its_device(
     environment: SimpleNamespace, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    device = cli.jax_device.drivers.Device("a GPU", "CUDA 13.0", "cuda0", 6e4, False)
+    device = cli.jax_device.Device("a GPU", "CUDA 13.0", "cuda0", {}, False)
     started: list[Any] = []
 
     def start(framework: Any, expectation: Any, arguments: Any, device: Any) -> int:

@@ -12,7 +12,7 @@ from unit.helpers.suite import suite_module
 
 jax_device = suite_module("workloads.jax_device")
 cuda = suite_module("device.cuda")
-drivers = jax_device.drivers
+description = suite_module("device.description")
 LinkerError = jax_device.frameworks.LinkerError
 
 
@@ -34,7 +34,7 @@ def test_the_processor(monkeypatch: pytest.MonkeyPatch) -> None:
 
 def test_a_gpu_is_described_by_its_driver(monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setitem(sys.modules, "jax", jax("gpu", "highest"))
-    gpu = drivers.Device("a GPU", "CUDA 13.0", "cuda0", {"float32": 6e4}, False)
+    gpu = description.Device("a GPU", "CUDA 13.0", "cuda0", {"float32": 6e4}, False)
     monkeypatch.setattr(cuda, "alone", lambda number: [gpu][number])
     driver = "CUDA 13.0, JAX 0.11, products in precision highest"
     assert jax_device.find() == gpu._replace(driver=driver)
@@ -42,7 +42,7 @@ def test_a_gpu_is_described_by_its_driver(monkeypatch: pytest.MonkeyPatch) -> No
 
 def test_a_device_that_is_not_nvidias(monkeypatch: pytest.MonkeyPatch) -> None:
     def none(number: int) -> None:
-        raise drivers.NoDeviceError("no driver", "install it")
+        raise description.NoDeviceError("no driver", "install it")
 
     monkeypatch.setitem(sys.modules, "jax", jax("rocm"))
     monkeypatch.setattr(cuda, "alone", none)
