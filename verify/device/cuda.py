@@ -7,7 +7,8 @@ import ctypes
 import os
 import re
 
-from verify.device.description import Device, NoDeviceError, text_of
+from verify.core.machine import text_of
+from verify.device.description import Device, NoDeviceError
 
 # Attributes of a device in CUDA's cuda.h.
 CLOCK_KHZ, PROCESSORS, MAJOR, MINOR = 13, 16, 75, 76

@@ -3,7 +3,6 @@
 from __future__ import absolute_import, division, print_function
 
 import collections
-import io
 
 # where: its name in Theano's flag `device`; peaks: {precision: nominal GFLOP/s}, where known;
 # is_cpu: whether it is the host's own processor.
@@ -16,12 +15,3 @@ class NoDeviceError(Exception):
     def __init__(self, message, fix):
         Exception.__init__(self, message)
         self.fix = fix
-
-
-def text_of(path):
-    """Return the text of a file, empty if it cannot be read."""
-    try:
-        with io.open(path, encoding="utf-8", errors="replace") as file:
-            return file.read()
-    except (OSError, IOError):
-        return ""

@@ -7,8 +7,9 @@ import io
 import os
 import sys
 
+from verify.core.machine import text_of
 from verify.core.variables import quote
-from verify.device.description import Device, NoDeviceError, text_of
+from verify.device.description import Device, NoDeviceError
 
 # Constants of OpenCL's cl.h.
 PLATFORM_NAME, PLATFORM_VERSION = 0x0902, 0x0901
