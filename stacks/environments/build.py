@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import sys
-from collections.abc import Callable, Mapping
+from collections.abc import Callable, Iterable, Mapping
 from contextlib import suppress
 from pathlib import Path
 
@@ -22,6 +22,9 @@ from stacks.locks import lock
 from stacks.locks.lock import Lock
 from stacks.variants import stack
 from stacks.variants.variant import Variant
+
+# Lines that a repair prints: an environment has thousands of files.
+MOST_LINES = 12
 
 
 def read_lock(workspace: Workspace, variant: Variant) -> tuple[Channel, Lock]:
@@ -109,26 +112,35 @@ def make_environment(
         with step("repair", "") as summaries:
             faults = repairing.repair(workspace, variant, locked, parts, target, own)
             summaries.append(f"{display_path(target)}: {plural(len(faults), 'file')}")
-        _show(faults, target)
+        notes = lines_of_repair(faults)
+        aside = repairing.folder_of_replaced(target)
+        if faults and aside.is_dir():
+            notes.append(f"the replaced files are in {display_path(aside)}")
+        _print(notes)
         return target
     with step("install", display_path(target)):
         notes = prefix.make(workspace, variant, locked, parts, target, own, clean=clean)
         if is_own:
             # It is of the environment that was there before.
             report_path(workspace, variant).unlink(missing_ok=True)
-    for note in notes:
-        print(f"           {note}", file=sys.stderr)
+    _print(notes)
     return target
 
 
-def _show(faults: Mapping[str, str], target: Path) -> None:
-    """Print what a repair changed."""
+def _print(notes: Iterable[str]) -> None:
+    for note in notes:
+        print(f"           {note}", file=sys.stderr)
+
+
+def lines_of_repair(faults: Mapping[str, str]) -> list[str]:
+    """Return what a repair changed, a line for each file; of many files the first ones."""
+    lines = []
     for name, fault in sorted(faults.items()):
         done = "moved away" if fault == "extra" else "put back"
-        print(f"           {done}: {name} ({fault})", file=sys.stderr)
-    aside = repairing.folder_of_replaced(target)
-    if faults and aside.is_dir():
-        print(f"           the replaced files are in {display_path(aside)}", file=sys.stderr)
+        lines.append(f"{done}: {name} ({fault})")
+    if len(lines) > MOST_LINES:
+        lines[MOST_LINES - 1 :] = [f"and {len(lines) - MOST_LINES + 1:,} more"]
+    return lines
 
 
 def device_of(path: Path) -> int:

@@ -2,7 +2,7 @@ from __future__ import annotations
 
 from pathlib import Path
 
-from stacks.environments.build import copying_note, device_of
+from stacks.environments.build import copying_note, device_of, lines_of_repair
 
 
 def test_a_note_if_the_cache_is_on_another_file_system() -> None:
@@ -23,3 +23,16 @@ def test_device_of_a_missing_path_is_that_of_its_nearest_parent(tmp_path: Path) 
     (tmp_path / "file").touch()
     for name in ("file/below", "missing/below"):
         assert device_of(tmp_path / name) == tmp_path.stat().st_dev
+
+
+def test_a_repair_lists_its_files() -> None:
+    assert lines_of_repair({"lib/b": "extra", "bin/a": "changed"}) == [
+        "put back: bin/a (changed)",
+        "moved away: lib/b (extra)",
+    ]
+
+
+def test_a_repair_of_thousands_of_files_lists_the_first_ones() -> None:
+    lines = lines_of_repair({f"lib/{number:04}": "missing" for number in range(5611)})
+    assert (len(lines), lines[0]) == (12, "put back: lib/0000 (missing)")
+    assert lines[-2:] == ["put back: lib/0010 (missing)", "and 5,600 more"]

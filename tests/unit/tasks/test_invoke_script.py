@@ -32,10 +32,13 @@ with (root / "installs").open("a") as log:
     log.write(" ".join(sys.argv[1:]) + chr(10))
 if (root / "gate").exists():
     (root / "gate").open().read()
-if (root / "broken").exists():
-    sys.exit("ERROR: no such thing as invoke")
-(here / "invoke").mkdir()
-(here / "invoke/__init__.py").touch()
+for line in open(sys.argv[-1]):
+    name = line.split("==")[0]
+    if name == "invoke" and (root / "broken").exists():
+        sys.exit("ERROR: no such thing as invoke")
+    if line[0].isalpha():
+        (here / name).mkdir()
+        (here / name / "__init__.py").touch()
 """
 
 PROGRAM = """
@@ -124,6 +127,26 @@ def test_pip_checks_hashes_and_compiles_nothing(machine: Machine) -> None:
     machine.run()
     output = (machine.root / "installs").read_text()
     assert "--require-hashes --no-deps --only-binary :all: -r" in output
+
+
+def test_two_pips_install_half_of_the_lock_each(machine: Machine) -> None:
+    machine.python()
+    hashes = " \\\n    --hash=sha256:{0}1 \\\n    --hash=sha256:{0}2\n    # via {0}\n"
+    lines = [f"{name}==1{hashes.format(name)}" for name in ("cffi", "invoke", "rich")]
+    machine.lock.write_text("# written by\n#    a tool\n" + "".join(lines))
+    assert (machine.run()[0], machine.installs()) == (0, 2)
+    first, second = sorted((machine.checkout / ".venv").glob("requirements-?.txt"))
+    assert first.read_text() == lines[0] + lines[2]
+    assert second.read_text() == lines[1]
+
+
+def test_of_two_pips_the_one_that_fails_is_shown(machine: Machine) -> None:
+    machine.python()
+    machine.lock.write_text("cffi==1\ninvoke==1\nrich==1\n")
+    (machine.root / "broken").touch()
+    code, _, err = machine.run()
+    assert code == 2
+    assert err.startswith(f"{PREPARING}ERROR: no such thing as invoke\nerror: pip could not")
 
 
 def test_a_link_on_path_finds_its_checkout_and_stays_in_the_users_folder(
