@@ -32,6 +32,21 @@ class Sdist(Strict):
     scripts: dict[FileName, RelativePath] = Field(default_factory=dict)
 
 
+class Edit(Strict):
+    """The replacement of a text that occurs once in a file of a Python package."""
+
+    file: RelativePath = Field(description="below the folder of packages")
+    old: str
+    new: str
+
+
+class EditedSdist(Sdist):
+    """Copy a pure Python package and correct it; see staging/edited_sdist.py."""
+
+    stage: Literal["edited-sdist"]  # type: ignore[assignment]
+    edits: tuple[Edit, ...] = Field(min_length=1, strict=False)
+
+
 class PythonModules(Strict):
     """Copy the recipe's own Python modules; see staging/python_modules.py."""
 
@@ -107,14 +122,6 @@ class ThinFront(Strict):
         min_length=1, description="the libraries with all other functions, in order"
     )
     links: dict[FileName, RelativePath] = Field(default_factory=dict)
-
-
-class Edit(Strict):
-    """The replacement of a text that occurs once in a file of a wheel."""
-
-    file: RelativePath = Field(description="below site_packages")
-    old: str
-    new: str
 
 
 class RelinkedWheel(Strict):
@@ -247,6 +254,7 @@ Extra = Annotated[
     Wheel
     | FortranWheel
     | Sdist
+    | EditedSdist
     | PythonModules
     | Texts
     | CPython
