@@ -98,6 +98,7 @@ def one(
     if how != "untuned":
         words += ["--keep-graphs"]
     quick = {"THEANO_STACKS_QUICK": "0" if how == "untuned" else "1"}
+    quick |= {"PYTHONDONTWRITEBYTECODE": ""}
     load, begin = os.getloadavg()[0], time.monotonic()
     subprocess.run(words, env={**environment(prefix), **quick}, check=True)
     whole = time.monotonic() - begin

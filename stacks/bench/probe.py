@@ -39,6 +39,8 @@ LIBRARY_VARIABLES = (
     *("OPENBLAS_", "GOTO_", "BLIS_", "THEANO_STACKS_BLIS_", "MKL_"),
     *("OMP_", "GOMP_", "KMP_", "AMDLIBM_"),
 )
+# With it each start compiles the Python files that it imports, some of them in its first step.
+NO_BYTECODE = "PYTHONDONTWRITEBYTECODE"
 # Significant digits; clocks have no more.
 DIGITS = 6
 # Starts of programs that take minutes to compile; others start in every round.
@@ -71,7 +73,7 @@ def environment_of(candidate: Candidate, threads: int) -> dict[str, str]:
     inherited = verification.environment(candidate.place).items()
     env = {name: value for name, value in inherited if not name.startswith(LIBRARY_VARIABLES)}
     framework = candidate.variant.framework
-    own = {framework.flags_variable: "", framework.rc_variable: ""}
+    own = {framework.flags_variable: "", framework.rc_variable: "", NO_BYTECODE: ""}
     env |= dict.fromkeys(THREAD_VARIABLES, str(threads)) | own
     return verification.ending_with_this_process(env)
 

@@ -22,11 +22,13 @@ def test_the_variables_and_the_output_of_a_measurement(monkeypatch: pytest.Monke
     monkeypatch.setenv("THEANO_FLAGS", "blas.ldflags=-lmine")
     monkeypatch.setenv("OPENBLAS_CORETYPE", "Prescott")
     monkeypatch.setenv("THEANO_STACKS_BLIS_ZEN5", "0")
+    monkeypatch.setenv("PYTHONDONTWRITEBYTECODE", "1")
     message = answer(monkeypatch, "a warning\n" + json.dumps(found) + "\n")
     (series,) = probe.measure(candidate("mkl"), "gemm", 3, quick=True)
     assert series.samples == (100.123, 99.0)
     assert {message[0][name] for name in probe.THREAD_VARIABLES} == {"3"}
     assert message[0]["THEANO_FLAGS"] == message[0]["THEANORC"] == ""
+    assert message[0]["PYTHONDONTWRITEBYTECODE"] == ""
     assert not {"OPENBLAS_CORETYPE", "THEANO_STACKS_BLIS_ZEN5"} & set(message[0])
 
 
