@@ -13,11 +13,9 @@ from stacks.core.errors import StacksError
 from stacks.core.process import quoted, run_attached
 from stacks.core.venv import CLUSTER_LOCK, LOCKING_LOCK, RELEASE_LOCK, TEST_LOCK, prepare_tools
 
-# One more than cores, as tests wait for disks, servers and programs; at most four, as each may hold
-# environments' files and a compiler's memory at once. The tests come in the order that
-# tests/integration/conftest.py gives them.
-WORKERS = min(len(os.sched_getaffinity(0)) + 1, 4)
-PARALLEL = ["-n", str(WORKERS), "--dist", "loadscope", "--no-loadscope-reorder"]
+# At most four: each may hold environments' files and a compiler's memory at once. The tests come
+# in the order that tests/integration/conftest.py gives them.
+PARALLEL = ["-n", "auto", "--maxprocesses", "4", "--dist", "loadscope", "--no-loadscope-reorder"]
 # What to make faster next.
 SLOWEST = ["--durations", "30", "--durations-min", "20"]
 # Unit tests wait for processes more than they compute.
