@@ -53,7 +53,10 @@ size = int(context.free_gmem * 0.4)
 held = [pygpu.empty((size,), dtype="int8", context=context) for _ in range(2)]
 n = theano.tensor.lscalar()
 new = theano.gpuarray.basic_ops.GpuAllocEmpty("int8", None)(n)
-theano.function([n], new[:1])(size)
+try:
+    theano.function([n], new[:1])(size)
+except Exception as error:
+    raise SystemExit("%s: %s" % (type(error).__name__, "; ".join(str(error).splitlines()[:2])))
 """
 HOLD = """
 import pygpu, time
