@@ -192,14 +192,14 @@ def _print_plan(workspace: Workspace, sessions: Sequence[Session]) -> None:
         seconds = estimate.seconds(session.variants, session.options, len(to_make))
         total += seconds
         print(
-            f"{session.name}: {plural(len(session.variants), 'variant')}, about "
-            f"{seconds / 60:.0f} min",
+            f"{session.name}: {plural(len(session.variants), 'variant')}, "
+            f"{estimate.minutes(seconds)}",
             file=sys.stderr,
         )
     if not total:
         return
     print(
-        f"about {total / 60:.0f} min in all, and {estimate.bytes_of(len(missing)) / 1e9:.0f} GB of "
+        f"{estimate.minutes(total)} in all, and {estimate.bytes_of(len(missing)) / 1e9:.0f} GB of "
         "disk; ctrl-C stops it, and the same command begins the unfinished framework again",
         file=sys.stderr,
     )

@@ -45,6 +45,8 @@ COSTS = {
 }
 # Without --quick a round has so many times as many calls.
 FULL = 5.0
+# A noisy Zen 3 takes so many times as long.
+SLOW = 2.0
 # Compilers that run at once share the processors.
 AT_ONCE = 2.0
 # Bytes of an environment that are no hard links to the cache, and of what it adds to the cache.
@@ -73,6 +75,11 @@ def seconds(variants: Sequence[Variant], options: BenchOptions, to_make: int) ->
             counts = len(schedule.counts_of(workload, plan))
             total += counts * _program(workload, plan, variants)
     return total
+
+
+def minutes(seconds: float) -> str:
+    """Return the minutes that such a time takes, from a fast machine to a slow one."""
+    return f"{seconds / 60:.0f} to {SLOW * seconds / 60:.0f} min"
 
 
 def _program(workload: str, plan: schedule.Plan, variants: Sequence[Variant]) -> float:

@@ -179,13 +179,13 @@ def verify(
         "variant": "the path of a stack.yaml: lock and build it on every flavour that fits, and "
         "time your program after -- on these",
         "framework": FRAMEWORK,
-        "rounds": "number of rounds; each measures every variant once (default: 7)",
+        "rounds": "number of rounds; each measures every variant once (default: 9)",
         "busy": "also time a small program, and all of it beside so many busy loops",
     },
     takes_command=True,
 )
 def recommend(
-    context: Context, variant: str = "", framework: str = "", rounds: int = 7, busy: int = 0
+    context: Context, variant: str = "", framework: str = "", rounds: int = 9, busy: int = 0
 ) -> None:
     """Measure the built variants, or your program after -- on them; name the fastest."""
     workspace = default_workspace()
@@ -238,17 +238,22 @@ def list_(context: Context) -> None:
     "clean --variant mkl",
     "clean --cache",
     help={
-        "variant": "only the environments and reports of this variant (default: all of build/)",
+        "variant": "only the environment and reports of this variant (default: all of build/)",
+        "framework": FRAMEWORK,
         "cache": "also the cache of fetched and built files (THEANO_STACKS_CACHE)",
     },
 )
-def clean(context: Context, variant: str = "", cache: bool = False) -> None:
+def clean(context: Context, variant: str = "", framework: str = "", cache: bool = False) -> None:
     """Remove environments and reports; with --cache, the cache too."""
     workspace = default_workspace()
+    from stacks.core.errors import UsageError
     from stacks.environments import clean as cleaning
-    from stacks.variants.load import select
+    from stacks.variants.load import load_variant
 
-    cleaning.clean(workspace, select(workspace, variant) if variant else None, cache=cache)
+    if framework and not variant:
+        raise UsageError("--framework without --variant", fix="name the variant, too")
+    chosen = [load_variant(workspace, variant, framework or None)] if variant else None
+    cleaning.clean(workspace, chosen, cache=cache)
 
 
 def _on(channel: str, variant: str) -> str:

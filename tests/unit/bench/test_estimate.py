@@ -49,3 +49,7 @@ def test_the_estimate_follows_the_options() -> None:
     assert seconds(workload="gemm,elementwise") == seconds(workload="gemm")
     own = BenchOptions(workload="logreg", rounds=5, threads="2", starts=1)
     assert estimate.seconds(numba, own, 0) > seconds(quick=False), "compiled by numba too"
+
+
+def test_minutes_of_a_fast_machine_and_of_a_slow_one() -> None:
+    assert estimate.minutes(660) == "11 to 22 min"

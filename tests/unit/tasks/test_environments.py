@@ -12,7 +12,7 @@ from invoke.exceptions import Exit
 from stacks.core.disk import REPOSITORY
 from stacks.core.errors import UsageError
 from stacks.core.workspace import Workspace
-from stacks.environments import build, ready, verify
+from stacks.environments import build, clean, ready, verify
 from stacks.environments.folders import READY, folder_of
 from stacks.image import docker
 from stacks.tasks import environments
@@ -57,6 +57,34 @@ def test_a_clean_build_is_of_one_environment(
         environments.build.body(None, variant="openblas", clean=True, **other)
     assert ended.value.code == UsageError.exit_code
     assert "error: --clean makes one environment again" in capsys.readouterr().err
+
+
+@pytest.mark.parametrize(
+    ("words", "removed"),
+    [
+        ({"variant": "openblas"}, ["theano-1.0.5/openblas"]),
+        ({"variant": "theano-0.8.2/openblas"}, ["theano-0.8.2/openblas"]),
+        ({"variant": "openblas", "framework": "aesara"}, ["aesara-2.8.7/openblas"]),
+        ({}, None),
+    ],
+)
+def test_clean_of_a_variant_leaves_other_frameworks_alone(
+    words: dict[str, Any], removed: list[str] | None, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    given: list[list[str] | None] = []
+    monkeypatch.setattr(
+        clean,
+        "clean",
+        lambda workspace, variants, cache: given.append(variants and [v.id for v in variants]),
+    )
+    environments.clean.body(None, **words)
+    assert given == [removed]
+
+
+def test_clean_of_a_framework_without_a_variant(capsys: pytest.CaptureFixture[str]) -> None:
+    with pytest.raises(Exit):
+        environments.clean.body(None, framework="theano-0.8.2")
+    assert "error: --framework without --variant" in capsys.readouterr().err
 
 
 @pytest.mark.parametrize(
