@@ -25,8 +25,9 @@ def recommended(workspace: Workspace, framework: str = "") -> tuple[Variant, str
     framework.
     """
     usual = load_variant(workspace, USUAL, framework or None)
-    # A result may have a flavour that was removed since.
-    known = {variant.id for variant in on_framework(workspace, usual.framework.name)}
+    # A result may have a flavour that was removed since, or one for a device.
+    ours = on_framework(workspace, usual.framework.name)
+    known = {variant.id for variant in ours if variant.device == "cpu"}
     stored = [one.result for one in store.read_all(workspace)[0]]
     here = [result for result in stored if machine.has_processor(result.machine)]
     here.sort(key=lambda result: result.began, reverse=True)

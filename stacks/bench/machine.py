@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import math
 import os
 import platform
 import re
@@ -10,6 +11,7 @@ from contextlib import contextmanager
 from pathlib import Path
 from typing import Any
 
+from stacks.bench import noise
 from stacks.bench.result import Machine, Peak
 
 CPUINFO = Path("/proc/cpuinfo")
@@ -49,7 +51,7 @@ def is_here(report: dict[str, Any], cpuinfo: Path = CPUINFO) -> bool:
     """Say whether a report is of this machine, judged by processor, usable cores and kernel."""
     cpu = _field(cpuinfo.read_text(errors="replace"), "model name")
     made_on = [report["machine"][name] for name in ("cpu", "cores", "kernel")]
-    return made_on == [cpu, usable(), platform.release()]
+    return made_on == [cpu, cores(), platform.release()]
 
 
 def has_processor(machine: Machine, cpuinfo: Path = CPUINFO) -> bool:
@@ -62,7 +64,7 @@ def has_processor(machine: Machine, cpuinfo: Path = CPUINFO) -> bool:
 def is_this(machine: Machine, cpuinfo: Path = CPUINFO) -> bool:
     """Say whether a result is of this machine, judged by processor and usable cores."""
     text = cpuinfo.read_text(errors="replace")
-    here = (_field(text, "model name"), _model(text), usable())
+    here = (_field(text, "model name"), _model(text), cores())
     return (machine.cpu, machine.model, machine.cores) == here
 
 
@@ -84,6 +86,12 @@ def _field(text: str, name: str) -> str:
 def usable() -> int:
     """Return the number of processors that this process may use."""
     return len(os.sched_getaffinity(0))
+
+
+def cores() -> int:
+    """Return the number of cores that a verification reports: a container's limit counts."""
+    limit = noise.quota()
+    return min(usable(), max(1, math.ceil(limit))) if limit else usable()
 
 
 def processors(count: int, topology: Path = TOPOLOGY) -> list[int]:

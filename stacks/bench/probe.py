@@ -73,7 +73,10 @@ def environment_of(candidate: Candidate, threads: int) -> dict[str, str]:
     inherited = verification.environment(candidate.place).items()
     env = {name: value for name, value in inherited if not name.startswith(LIBRARY_VARIABLES)}
     framework = candidate.variant.framework
-    own = {framework.flags_variable: "", framework.rc_variable: "", NO_BYTECODE: ""}
+    # The device that its verification opened, as the result names it.
+    device = (candidate.report or {}).get("device")
+    flags = f"device={device['where']}" if device else ""
+    own = {framework.flags_variable: flags, framework.rc_variable: "", NO_BYTECODE: ""}
     env |= dict.fromkeys(THREAD_VARIABLES, str(threads)) | own
     return verification.ending_with_this_process(env)
 

@@ -121,6 +121,8 @@ def expectation(
 def undone(variant: Variant, prefix: Path, environ: Mapping[str, str]) -> list[str]:
     """Say which of the variant's own settings the user's THEANO_FLAGS or rc files undo."""
     wanted = own_flags(flags_of(variant, str(prefix), compiler_of(prefix)))
+    # Where modules are compiled is the user's choice, as on a cluster's nodes.
+    del wanted["base_compiledir"]
     found: list[str] = []
     others = environ.get(variant.framework.rc_variable, f"~/.{variant.framework.module}rc")
     for name in others.split(os.pathsep):

@@ -48,8 +48,8 @@ class Column:
         if self.size:
             seconds, median = CHECK_BLAS_CALLS * median, 2e-9 * self.size**3 / median
             shown = f"{number(seconds)} s, {number(median)} GFLOP/s"
-        # The machine's peak was measured idle.
-        dtype = "" if self.busy else self.dtype
+        # The machine's peak was measured idle, and on the processor.
+        dtype = "" if self.busy or figure.row.subject in session.on_device else self.dtype
         peak = session.peak(dtype, figure.row.measure.threads) if dtype else None
         return f"{shown}, {median / peak:.0%}" if peak else shown
 

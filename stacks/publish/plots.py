@@ -70,12 +70,16 @@ def plots(session: ResultSession) -> list[Plot]:
 
 
 def products(session: ResultSession) -> list[Plot]:
-    """Return the plots of the largest matrix on the most threads, one for each precision."""
+    """Return the plots of the largest matrix on the most threads, one for each precision.
+
+    Without those of a device: they would leave nothing to see of the processor's.
+    """
     products: dict[str, dict[tuple[int, int], list[Figure]]] = {}
     for figure in session.figures:
         measure = figure.row.measure
         match = GEMM.fullmatch(measure.name)
-        if match and measure.unit == "GFLOP/s":
+        on_processor = figure.row.subject not in session.on_device
+        if match and measure.unit == "GFLOP/s" and on_processor:
             key = (measure.threads, int(match[2]))
             products.setdefault(match[1], {}).setdefault(key, []).append(figure)
     return [

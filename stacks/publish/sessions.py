@@ -121,6 +121,11 @@ class ResultSession:
         )
 
     @property
+    def on_device(self) -> frozenset[str]:
+        """The variants that computed on a device, whose figures have nothing to do with a peak."""
+        return frozenset(subject.id for subject in self.result.subjects if subject.device)
+
+    @property
     def commit(self) -> str:
         """The project's commit, and whether files differed from it."""
         commit = self.result.commit or "unknown"

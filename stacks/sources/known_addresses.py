@@ -18,6 +18,7 @@ from stacks.core.errors import FetchError, IntegrityError
 from stacks.sources.mirrors import valid_url
 
 APT = Path("/etc/apt")
+DISTRIBUTION = Path("/etc/os-release")
 TEMPLATE = Path("/usr/share/python-apt/templates/Debian.info")
 DEBOOTSTRAP = Path("/usr/sbin/debootstrap")
 # The script of a suite that has ended names the archive of ended releases.
@@ -27,7 +28,8 @@ ENDED_SUITES = ("stretch", "wheezy", "squeeze", "lenny")
 LARGEST_SETTINGS = 1 << 20
 _POCKET = r"(-updates|-backports(-sloppy)?|-proposed-updates)?"
 _SUITES = re.compile(f"(buster|bullseye|bookworm|trixie|forky|duke|sid){_POCKET}")
-# Other archives have suites of these names too.
+# Other archives have suites of these names too, some below a folder `debian`: an address says
+# nothing on another distribution, whose own apt takes none of Debian's.
 _CLASSES = re.compile(f"(unstable|testing|(old)*stable){_POCKET}")
 _COMMENT = re.compile(r"(^|\s)#.*")
 _ROOT = re.compile(r"https?://[^\s/\"'{}$]+(/[^\s/\"'{}$]+)*/debian/?")
@@ -60,7 +62,8 @@ def apt_sources() -> Addresses:
 
 
 def _is_debians(uri: str, suite: str) -> bool:
-    is_named = uri.rstrip("/").endswith("/debian") or uri.startswith("file:")
+    on_debian = re.search(r"(?m)^ID=debian$", _text(DISTRIBUTION))
+    is_named = uri.startswith("file:") or (uri.rstrip("/").endswith("/debian") and on_debian)
     return bool(_SUITES.fullmatch(suite) or (is_named and _CLASSES.fullmatch(suite)))
 
 

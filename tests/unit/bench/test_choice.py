@@ -42,6 +42,13 @@ def test_openblas_is_recommended_where_none_is_clearly_faster(workspace: Workspa
     assert variant.id == "theano-1.0.5/openblas" and "openblas 100, mkl 101" in reason
 
 
+def test_no_flavour_for_a_device_is_recommended(workspace: Workspace) -> None:
+    device = subject("gpuarray-cuda")
+    found = runs(USUAL, SLOW, name=choice.MEASURE) + runs(device, QUICK, name=choice.MEASURE)
+    store.write(workspace, result(found, USUAL, device))
+    assert choice.recommended(workspace)[0].name == "openblas"
+
+
 def test_the_newest_result_of_this_processor_counts(workspace: Workspace) -> None:
     keep(workspace, QUICK, SLOW)
     keep(workspace, SLOW, QUICK, began="2026-11-22T05:30:00Z")

@@ -8,7 +8,7 @@ import pytest
 
 from stacks.bench import probe, program
 from stacks.core.errors import StacksError, UsageError
-from unit.helpers.benching import answer, candidate
+from unit.helpers.benching import PASSED, answer, candidate
 from unit.helpers.killed import kill_during_import, slow_environment
 
 
@@ -30,6 +30,13 @@ def test_the_variables_and_the_output_of_a_measurement(monkeypatch: pytest.Monke
     assert message[0]["THEANO_FLAGS"] == message[0]["THEANORC"] == ""
     assert message[0]["PYTHONDONTWRITEBYTECODE"] == ""
     assert not {"OPENBLAS_CORETYPE", "THEANO_STACKS_BLIS_ZEN5"} & set(message[0])
+
+
+def test_the_device_is_the_one_that_was_verified(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setenv("THEANO_FLAGS", "device=opencl0:0")
+    report = {**PASSED, "device": {"where": "opencl0:1", "name": "a GPU", "driver": "1"}}
+    env = probe.environment_of(candidate("gpuarray", report=report), 2)
+    assert env["THEANO_FLAGS"] == "device=opencl0:1"
 
 
 @pytest.mark.parametrize(

@@ -67,7 +67,8 @@ def test_an_rc_file_that_overrides_the_variants_settings(
 def test_flags_that_override_the_variants_settings(
     workspace: Workspace, variant: Variant, home: Path
 ) -> None:
-    message = undone(variant, THEANO_FLAGS=" device=cuda , blas.ldflags=-la=b,floatX,x=1")
+    flags = " device=cuda , blas.ldflags=-la=b,floatX,x=1,base_compiledir=/mine"
+    message = undone(variant, THEANO_FLAGS=flags)
     assert sorted(message) == [
         f"THEANO_FLAGS sets blas.ldflags to '-la=b', where the variant needs '{LINKED}'",
         "THEANO_FLAGS sets device to 'cuda', where the variant needs 'cpu'",

@@ -12,6 +12,7 @@ import pytest
 from stacks.bench import probe, schedule, store
 from stacks.bench.candidates import Candidate
 from stacks.bench.result import (
+    Device,
     Machine,
     MeasuredPackage,
     Missing,
@@ -70,6 +71,7 @@ def subject(flavour: str, framework: str = "theano-1.0.5", *, baseline: bool = F
 
 
 BASE, FAST, OTHER = subject("base", baseline=True), subject("fast"), subject("other")
+ON_DEVICE = subject("device").model_copy(update={"device": Device(name="a GPU", driver="1")})
 
 
 def run(of: Subject, number: int, *samples: float, **series: Any) -> Run:

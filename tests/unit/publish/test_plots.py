@@ -4,8 +4,8 @@ from pathlib import Path
 
 from stacks.bench import store
 from stacks.bench.profile import Rest
-from stacks.publish import command, plots, svg
-from unit.helpers.benching import BASE, FAST, MACHINE, result, runs
+from stacks.publish import columns, command, plots, svg
+from unit.helpers.benching import BASE, FAST, MACHINE, ON_DEVICE, result, runs
 from unit.helpers.publishing import GEMM, WITH_PEAK, Reader, at, keep, profile, read, session, site
 
 
@@ -21,6 +21,18 @@ def test_products_are_drawn_against_the_peak(tmp_path: Path) -> None:
         "base 2 GFLOP/s, 20%; measured peak 10.0 GFLOP/s"
     )
     assert svg.draw(plot.bars).count("<rect") == 2 + 2
+
+
+def test_products_of_a_device_are_no_share_of_the_processors_peak(tmp_path: Path) -> None:
+    found = [*runs(BASE, [2.0] * 7, name=GEMM), *runs(ON_DEVICE, [400.0] * 7, name=GEMM)]
+    found += runs(ON_DEVICE, [500.0] * 7, name="Gemm float64 10000")
+    store.write(at(tmp_path), result(found, BASE, ON_DEVICE, machine=WITH_PEAK))
+    (session,) = read(tmp_path)
+    (plot,) = plots.plots(session)
+    assert [bar.text for bar in plot.bars] == ["2 GFLOP/s, 20%", "10.0 GFLOP/s"]
+    column = columns.Column("Gemm 2000", GEMM, dtype="float64")
+    shown = [column.text(figure, session) for figure in session.figures[:2]]
+    assert shown == ["2 GFLOP/s, 20%", "400 GFLOP/s"]
 
 
 def test_compiling_is_drawn_before_the_calls(tmp_path: Path) -> None:

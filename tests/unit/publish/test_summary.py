@@ -10,8 +10,8 @@ from stacks.bench import store
 from stacks.core.errors import StaleError
 from stacks.publish import command, markdown, page, summary
 from stacks.publish.current import CurrentLock
-from unit.helpers.benching import BASE, FAST, beside_loops, missing, result, runs, subject
-from unit.helpers.publishing import GEMM, WITH_PEAK, at, keep, read
+from unit.helpers.benching import BASE, FAST, ON_DEVICE, beside_loops, missing, result, runs, subject
+from unit.helpers.publishing import GEMM, WITH_PEAK, at, keep, read, timings
 
 LOCKS = {BASE.id: CurrentLock("a" * 64, 80_400_000), FAST.id: CurrentLock("f" * 64, 10**6)}
 LATER = "2026-11-22T05:30:00Z"
@@ -88,6 +88,19 @@ def test_a_lock_that_has_changed_since_is_named(
     with pytest.raises(StaleError, match=r"^theano-1\.0\.5/fast: the lock has changed") as raised:
         command.check(at(tmp_path))
     assert "./invoke bench --all" in str(raised.value)
+
+
+def test_a_lock_of_a_device_that_may_not_be_at_hand_fails_nothing(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    found = [*runs(BASE, [2.0] * 7, name=GEMM), *runs(ON_DEVICE, [5.0] * 7, name=GEMM)]
+    store.write(at(tmp_path), result(found, BASE, ON_DEVICE))
+    (tmp_path / "envs").mkdir()
+    locks = LOCKS | {ON_DEVICE.id: CurrentLock("f" * 64, 1)}
+    monkeypatch.setattr(command, "current_locks", lambda workspace: locks)
+    command.publish(at(tmp_path))
+    command.check(at(tmp_path))
+    assert "device (older lock)" in timings(tmp_path)
 
 
 def test_an_environment_is_outdated_by_its_row_of_the_largest_machine(tmp_path: Path) -> None:

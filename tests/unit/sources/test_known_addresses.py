@@ -18,8 +18,10 @@ from stacks.sources.known_addresses import (
 
 @pytest.fixture
 def apt(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Path:
-    """Give an empty /etc/apt."""
+    """Give an empty /etc/apt of Debian."""
     monkeypatch.setattr(known_addresses, "APT", tmp_path)
+    monkeypatch.setattr(known_addresses, "DISTRIBUTION", tmp_path / "os-release")
+    (tmp_path / "os-release").write_text('NAME="Debian GNU/Linux"\nID=debian\n')
     (tmp_path / "sources.list.d").mkdir()
     return tmp_path
 
@@ -51,6 +53,16 @@ def test_one_line_sources(apt: Path, line: str, found: bool) -> None:
     (apt / "sources.list").write_text("deb http://z.test/debian stable main\n")
     (apt / "sources.list.d" / "more.list").write_text(f"{line}\n")
     assert (len(apt_sources().current) == 2) == found
+
+
+def test_another_vendors_folder_debian_is_no_mirror_on_another_distribution(apt: Path) -> None:
+    (apt / "os-release").write_text("ID=ubuntu\nID_LIKE=debian\n")
+    (apt / "sources.list").write_text(
+        "deb http://vpn.test/deb/debian stable main\n"
+        "deb http://a.test/debian bookworm main\n"
+        "deb file:/srv/debian stable main\n"
+    )
+    assert apt_sources().current == ("http://a.test/debian", "file:/srv/debian")
 
 
 def test_deb822_sources(apt: Path) -> None:

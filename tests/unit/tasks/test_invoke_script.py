@@ -277,6 +277,24 @@ def test_a_killed_one_leaves_nothing_in_the_way(machine: Machine) -> None:
     assert (code, err, machine.installs()) == (0, PREPARING, 2)
 
 
+def test_a_pip_whose_invoke_was_killed_is_waited_for(machine: Machine) -> None:
+    machine.python()
+    gate = machine.root / "gate"
+    os.mkfifo(gate)
+    first = machine.start()
+    with gate.open("w"):
+        gate.unlink()
+        children = Path(f"/proc/{first.pid}/task/{first.pid}/children").read_text().split()
+        for pid in (first.pid, *map(int, children)):
+            os.kill(pid, signal.SIGKILL)
+        first.communicate()
+        second = machine.start()
+        assert second.stderr
+        assert second.stderr.readline() == "waiting: another ./invoke prepares the tools\n"
+    _, err = second.communicate()
+    assert (err, second.returncode, machine.installs()) == (PREPARING, 0, 2)
+
+
 @pytest.mark.parametrize(
     "name",
     [
