@@ -16,6 +16,7 @@ from stacks.bench.candidates import candidates
 from stacks.bench.intervals import LEAST_STARTS
 from stacks.bench.options import QUICK_ROUNDS, BenchOptions
 from stacks.bench.result import Result
+from stacks.core import cores
 from stacks.core.console import next_step, plural, show_error
 from stacks.core.errors import StacksError
 from stacks.core.workspace import Workspace
@@ -109,7 +110,7 @@ def _defaults(options: BenchOptions, workloads: Sequence[str], starts: int) -> B
         update={
             "workload": options.workload or ",".join(workloads),
             "rounds": options.rounds or (LEAST_STARTS if options.quick else QUICK_ROUNDS),
-            "threads": options.threads or str(machine.usable()),
+            "threads": options.threads or str(cores.affine()),
             "starts": options.starts or starts,
         }
     )
@@ -168,7 +169,7 @@ def _is_same(result: Result, options: BenchOptions) -> bool:
     starts = max((run.start or 0 for run in result.runs if run.workload in programs), default=0)
     if starts not in (0, min(options.starts, options.round_count)):
         return False
-    threads = command.thread_counts(options.threads, machine.usable())
+    threads = command.thread_counts(options.threads, cores.affine())
     return (
         settings.workloads,
         settings.rounds,

@@ -106,8 +106,9 @@ def verified_candidates(workspace: Workspace, variants: Sequence[Variant]) -> li
 def require_candidates(workspace: Workspace, variants: Sequence[Variant]) -> list[Candidate]:
     """Return all of the variants as candidates; UsageError if one cannot be timed."""
     built = candidates(workspace, variants)
-    names = {candidate.variant.id for candidate in built}
-    missing = [variant for variant in variants if variant.id not in names]
+    # Two stacks in folders of one name have one id.
+    known = {(candidate.variant.id, candidate.variant.file) for candidate in built}
+    missing = [variant for variant in variants if (variant.id, variant.file) not in known]
     _refuse(missing, "not built from its current lock", "build")
     not_verified = [c.variant for c in built if c.report is None]
     _refuse(not_verified, "not verified on this machine since it was built", "verify")

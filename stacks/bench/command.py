@@ -12,6 +12,7 @@ from stacks.bench import table as bench_table
 from stacks.bench.candidates import Candidate, require_candidates, verified_candidates
 from stacks.bench.options import BenchOptions, split
 from stacks.bench.result import Result, Run, Settings
+from stacks.core import cores
 from stacks.core.disk import INSTALLED
 from stacks.core.errors import UsageError
 from stacks.core.version import revision
@@ -75,7 +76,7 @@ def timed(
     plan = schedule.Plan(
         candidates=candidates,
         workloads=options.workloads,
-        threads=thread_counts(options.threads, machine.usable()),
+        threads=thread_counts(options.threads, cores.affine()),
         rounds=options.round_count,
         quick=options.quick,
         starts=options.starts,
@@ -118,7 +119,7 @@ def timed(
             threads=plan.threads,
             quick=plan.quick,
             pinned=measured.pinned,
-            quota=noise.quota(),
+            quota=cores.quota(),
             busy=plan.busy,
         ),
         subjects=tuple(candidate.subject for candidate in plan.candidates),
@@ -189,9 +190,9 @@ def remarks(
     jump: seconds by which the system's clock was changed during the run.
     """
     sentences = noise.remarks([run.noise for run in runs])
-    limit = noise.quota()
-    if limit is not None and limit < machine.usable():
-        sentences.append(f"a container's limit allows {limit:g} of {machine.usable()} cores")
+    limit = cores.quota()
+    if limit is not None and limit < cores.affine():
+        sentences.append(f"a container's limit allows {limit:g} of {cores.affine()} cores")
     if options and options.fix_scan:
         sentences.append(
             "all programs import theano_stacks_scan first, also the baseline's, whose users lack "

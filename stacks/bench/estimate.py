@@ -9,9 +9,10 @@ from __future__ import annotations
 from collections.abc import Sequence
 from dataclasses import dataclass
 
-from stacks.bench import machine, probe, schedule
+from stacks.bench import probe, schedule
 from stacks.bench.command import thread_counts
 from stacks.bench.options import BenchOptions
+from stacks.core import cores
 from stacks.variants.variant import ACCELERATOR, Variant
 
 
@@ -58,7 +59,7 @@ def seconds(variants: Sequence[Variant], options: BenchOptions, to_make: int) ->
     plan = schedule.Plan(
         candidates=(),
         workloads=options.workloads,
-        threads=thread_counts(options.threads, machine.usable()),
+        threads=thread_counts(options.threads, cores.affine()),
         rounds=options.round_count,
         quick=options.quick,
         starts=options.starts,

@@ -9,11 +9,12 @@ from collections.abc import Iterator, Sequence
 from contextlib import ExitStack, contextmanager
 from dataclasses import dataclass
 
-from stacks.bench import command, machine, merge, probe, store
+from stacks.bench import command, merge, probe, store
 from stacks.bench import table as bench_table
 from stacks.bench.options import BenchOptions
 from stacks.bench.progress import round_display
 from stacks.bench.result import Result
+from stacks.core import cores
 from stacks.core.console import plural, step
 from stacks.core.errors import UsageError
 from stacks.core.workspace import Workspace
@@ -167,7 +168,7 @@ def _order(images: Sequence[RunningImage], number: int) -> tuple[RunningImage, .
 
 
 def _turns(options: BenchOptions) -> Iterator[_Turn]:
-    counts = command.thread_counts(options.threads or str(machine.usable()), machine.usable())
+    counts = command.thread_counts(options.threads or str(cores.affine()), cores.affine())
     for number in range(1, options.round_count + 1):
         for workload in options.workloads if options.workload else WORKLOADS:
             for threads in counts[:1] if workload in probe.ON_ONE_THREAD else counts:

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import math
 import os
 import platform
 import re
@@ -11,8 +10,8 @@ from contextlib import contextmanager
 from pathlib import Path
 from typing import Any
 
-from stacks.bench import noise
 from stacks.bench.result import Machine, Peak
+from stacks.core import cores
 
 CPUINFO = Path("/proc/cpuinfo")
 TOPOLOGY = Path("/sys/devices/system/cpu")
@@ -51,7 +50,7 @@ def is_here(report: dict[str, Any], cpuinfo: Path = CPUINFO) -> bool:
     """Say whether a report is of this machine, judged by processor, usable cores and kernel."""
     cpu = _field(cpuinfo.read_text(errors="replace"), "model name")
     made_on = [report["machine"][name] for name in ("cpu", "cores", "kernel")]
-    return made_on == [cpu, cores(), platform.release()]
+    return made_on == [cpu, cores.usable(), platform.release()]
 
 
 def has_processor(machine: Machine, cpuinfo: Path = CPUINFO) -> bool:
@@ -64,7 +63,7 @@ def has_processor(machine: Machine, cpuinfo: Path = CPUINFO) -> bool:
 def is_this(machine: Machine, cpuinfo: Path = CPUINFO) -> bool:
     """Say whether a result is of this machine, judged by processor and usable cores."""
     text = cpuinfo.read_text(errors="replace")
-    here = (_field(text, "model name"), _model(text), cores())
+    here = (_field(text, "model name"), _model(text), cores.usable())
     return (machine.cpu, machine.model, machine.cores) == here
 
 
@@ -81,17 +80,6 @@ def _model(text: str) -> str:
 def _field(text: str, name: str) -> str:
     match = re.search(rf"(?m)^{re.escape(name)}\s*: *(.+)$", text)
     return match[1].strip() if match else "unknown"
-
-
-def usable() -> int:
-    """Return the number of processors that this process may use."""
-    return len(os.sched_getaffinity(0))
-
-
-def cores() -> int:
-    """Return the number of cores that a verification reports: a container's limit counts."""
-    limit = noise.quota()
-    return min(usable(), max(1, math.ceil(limit))) if limit else usable()
 
 
 def processors(count: int, topology: Path = TOPOLOGY) -> list[int]:

@@ -11,9 +11,8 @@ from dataclasses import dataclass
 from pathlib import Path
 
 from stacks.bench.result import Noise
+from stacks.core.cores import CGROUP, PROC, cgroup_folders, text_of
 
-PROC = Path("/proc")
-CGROUP = Path("/sys/fs/cgroup")
 TICKS = os.sysconf("SC_CLK_TCK")
 
 # Larger noise is a remark: cores, share of the cores, share of the highest clock.
@@ -41,12 +40,12 @@ def read(proc: Path = PROC, cgroup: Path = CGROUP, *, living: float = 0.0) -> Re
     living: processor seconds of our processes that still run; the system counts them as ours only
     after their end.
     """
-    words = _text(proc / "stat").partition("\n")[0].split()[1:]
+    words = text_of(proc / "stat").partition("\n")[0].split()[1:]
     # user nice system idle iowait irq softirq steal; user includes a guest's time.
     ticks = [int(word) / TICKS for word in words[:8]] or [0.0] * 8
     own = resource.getrusage(resource.RUSAGE_CHILDREN), resource.getrusage(resource.RUSAGE_SELF)
     clocks = [
-        float(mhz) for mhz in re.findall(r"(?m)^cpu MHz\s*: ([\d.]+)", _text(proc / "cpuinfo"))
+        float(mhz) for mhz in re.findall(r"(?m)^cpu MHz\s*: ([\d.]+)", text_of(proc / "cpuinfo"))
     ]
     return Reading(
         clock=time.monotonic(),
@@ -54,7 +53,7 @@ def read(proc: Path = PROC, cgroup: Path = CGROUP, *, living: float = 0.0) -> Re
         steal=ticks[7],
         own=living + sum(usage.ru_utime + usage.ru_stime for usage in own),
         throttled=_throttled(proc, cgroup),
-        load=float(_text(proc / "loadavg").split()[0]) if _text(proc / "loadavg") else 0.0,
+        load=float(text_of(proc / "loadavg").split()[0]) if text_of(proc / "loadavg") else 0.0,
         frequency=max(clocks, default=None),
     )
 
@@ -62,7 +61,7 @@ def read(proc: Path = PROC, cgroup: Path = CGROUP, *, living: float = 0.0) -> Re
 def processor_seconds(process: int, proc: Path = PROC) -> float:
     """Return the processor time of a process so far, without its children's; 0 if it is gone."""
     # proc(5): utime and stime. The second field, a name in brackets, may have spaces in it.
-    fields = _text(proc / str(process) / "stat").rpartition(")")[2].split()
+    fields = text_of(proc / str(process) / "stat").rpartition(")")[2].split()
     return (int(fields[11]) + int(fields[12])) / TICKS if fields else 0.0
 
 
@@ -103,44 +102,12 @@ def remarks(noises: Sequence[Noise]) -> list[str]:
     return sentences
 
 
-def quota(proc: Path = PROC, cgroup: Path = CGROUP) -> float | None:
-    """Return how many cores the container's limit allows, None without a limit."""
-    limits = []
-    for folder in _cgroup_folders(proc, cgroup):
-        words = _text(folder / "cpu.max").split()
-        if len(words) == 2 and words[0] != "max":
-            limits.append(int(words[0]) / int(words[1]))
-        old, period = _text(folder / "cpu.cfs_quota_us"), _text(folder / "cpu.cfs_period_us")
-        if old and period and int(old) > 0:
-            limits.append(int(old) / int(period))
-    return min(limits, default=None)
-
-
 def _throttled(proc: Path, cgroup: Path) -> float:
     most = 0.0
-    for folder in _cgroup_folders(proc, cgroup):
+    for folder in cgroup_folders(proc, cgroup):
         for name, value in re.findall(
-            r"(?m)^(throttled_usec|throttled_time) (\d+)", _text(folder / "cpu.stat")
+            r"(?m)^(throttled_usec|throttled_time) (\d+)", text_of(folder / "cpu.stat")
         ):
             # Version 2 counts microseconds, version 1 nanoseconds.
             most = max(most, int(value) / (1e6 if name == "throttled_usec" else 1e9))
     return most
-
-
-def _cgroup_folders(proc: Path, cgroup: Path) -> list[Path]:
-    """Return the folders of this process's cgroup and of all its parents."""
-    folders = [cgroup, cgroup / "cpu"]
-    for line in _text(proc / "self/cgroup").splitlines():
-        _, controllers, path = line.split(":", 2)
-        base = cgroup / controllers
-        while path not in ("/", ""):
-            folders.append(base / path.lstrip("/"))
-            path = path.rpartition("/")[0]
-    return folders
-
-
-def _text(path: Path) -> str:
-    try:
-        return path.read_text(errors="replace")
-    except OSError:
-        return ""

@@ -6,12 +6,13 @@ import sys
 from collections.abc import Sequence
 from dataclasses import replace
 
-from stacks.bench import machine, noise, rounds, schedule
+from stacks.bench import noise, rounds, schedule
 from stacks.bench import table as bench_table
 from stacks.bench.candidates import Candidate, verified_candidates
 from stacks.bench.intervals import LEAST_STARTS
 from stacks.bench.result import Run
 from stacks.bench.rows import Row, beside, rows, winners
+from stacks.core import cores
 from stacks.core.errors import UsageError
 from stacks.core.workspace import Workspace
 from stacks.variants.variant import Variant
@@ -45,7 +46,7 @@ def recommend(
     plan = schedule.Plan(
         candidates=tuple(chosen),
         workloads=("gemm", "mlp") if busy else ("gemm",),
-        threads=(machine.usable(),),
+        threads=(cores.affine(),),
         rounds=rounds_wanted,
         quick=True,
     )

@@ -18,6 +18,7 @@ from stacks.bench.result import NUMBA, Missing, Run, Series
 from stacks.bench.schedule import Plan, Turn, compiles_together, turns
 from stacks.bench.schedule import remaining as left_after
 from stacks.bench.suspended_process import NoAnswerError
+from stacks.core import cores
 from stacks.core.console import plural, show_error
 from stacks.core.disk import REPOSITORY
 from stacks.core.errors import StacksError
@@ -254,7 +255,7 @@ def _take(turn: Turn, crew: Crew, loops: BusyLoops) -> list[Run]:
             start=turn.start,
             busy=len(loops.processes),
             seconds=seconds,
-            noise=noise.between(before, after, machine.usable()),
+            noise=noise.between(before, after, cores.affine()),
             series=tuple(series),
         )
     ]

@@ -79,7 +79,7 @@ def copies(workspace: Workspace, variant: Variant) -> list[Variant]:
         folder = stack.flavours_folder(variant.file) / flavour.name
         folder.mkdir(parents=True, exist_ok=True)
         # JSON is YAML.
-        text = json.dumps(content, indent=1) + "\n"
+        text = json.dumps(content, indent=1, ensure_ascii=False) + "\n"
         write_atomically(folder / stack.NAME, text.encode())
         written.append(load_variant(workspace, str(folder)))
     return written

@@ -231,7 +231,7 @@ def _run_and_check(run, module):
 
     def keep(record):
         if record.levelname == "ERROR":
-            errors.append(sys.exc_info()[1] or record.getMessage())
+            errors.append((sys.exc_info()[1] or record.getMessage(), record))
         return record.levelname != "ERROR"
 
     logger = logging.getLogger("theano.gpuarray")
@@ -243,12 +243,15 @@ def _run_and_check(run, module):
     from theano import config
 
     if config.device.startswith(("cuda", "opencl")) and not module.pygpu_activated:
-        cause = str(errors[0]) if errors else "logging is disabled, so the reason is not known"
+        cause = str(errors[0][0]) if errors else "logging is disabled, so the reason is not known"
         raise RuntimeError(
             "Theano cannot compute on the device of this environment: %s\\n"
             "  to see why: verify the environment; its line `device` says what to do\\n"
             "  to compute on the processor instead: THEANO_FLAGS=device=cpu" % cause
         )
+    # Of init_gpu_device, or of one of several contexts: the program goes on, as Theano has it.
+    for _, record in errors:
+        logger.handle(record)
 
 
 # A program that has the device may start others, such as its workers: Theano computes on the

@@ -105,6 +105,12 @@ def order_for(
     timing: BenchOptions | None = None,
 ) -> Order:
     """Return an order of this checkout, for any machine."""
+    if own := [variant for variant in variants if variant.file]:
+        raise UsageError(
+            f"{own[0].file}: a cluster builds and times this project's variants",
+            fix=f"./invoke build {own[0].option}; or run it there: ./invoke run --jobs N --cluster "
+            "ADDRESS",
+        )
     return Order(
         commit=revision()[0],
         files=fingerprint.digests(workspace),

@@ -34,7 +34,7 @@ def run(workspace: Workspace, name: str, share: Share) -> Answer:
     place = pipeline.make_environment(workspace, variant)
     # This process is for this order alone.
     os.chdir(share.folder)
-    env = shared_out(variables(place), share.at_once, len(share.jobs))
+    env = shared_out(variant, variables(place), share.at_once, len(share.jobs))
     runs = []
     with scratch() as logs:
 

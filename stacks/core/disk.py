@@ -93,6 +93,7 @@ def disk_error(error: OSError, path: Path) -> DiskError | None:
         errno.EROFS: f"{other} that can be written",
         errno.EACCES: f"{other} that you may write",
         errno.EPERM: f"{other} that you may write",
+        errno.EEXIST: "a file, or a link to nothing, stands where a folder is needed: move it away",
         errno.ENOTDIR: "a file stands where a folder is needed: move it away",
         errno.EISDIR: "a folder stands where a file is needed: move it away",
         errno.ELOOP: "a symbolic link leads to itself: remove it",

@@ -25,7 +25,7 @@ def prepare_environment(folder: Path, lock: Path, options: Sequence[str] = ()) -
     python = folder / "bin/python"
     # One without the stamp may be the rest of a killed process.
     if not _stamp(folder, lock).is_file():
-        call([sys.executable, "-m", "venv", "--clear", folder])
+        call([sys.executable, "-I", "-m", "venv", "--clear", folder])
     prepare_tools(folder, lock, python, options)
     return python
 
@@ -43,7 +43,7 @@ def prepare_tools(
         return
     with hold_lock(stamp, f"{venv.name} with {lock.name}"):
         if not _is_current(stamp, lock):
-            _install(venv, lock, [python, "-m", "pip"], options)
+            _install(venv, lock, [python, "-I", "-m", "pip"], options)
             write_atomically(stamp, sha256_of(lock))
     importlib.invalidate_caches()
 

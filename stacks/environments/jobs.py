@@ -12,6 +12,7 @@ from contextlib import contextmanager, suppress
 from dataclasses import dataclass
 from pathlib import Path
 
+from stacks.core import cores
 from stacks.core.disk import explain_disk_errors
 from stacks.core.errors import StacksError, UsageError
 from stacks.core.locking import acquire
@@ -73,11 +74,15 @@ def jobs_of(command: Sequence[str], over: Path | None) -> list[Job]:
         raise UsageError(f"arguments from {over} and after {LIST}", expected="one of them")
     if over:
         try:
-            arguments = [line for line in over.read_text("utf-8").splitlines() if line.strip()]
+            # Editors on Windows begin a file with a byte order mark.
+            lines = over.read_text("utf-8-sig").split("\n")
+            arguments = [line for line in lines if line.strip()]
         except OSError as error:
             raise UsageError(f"{over}: {error.strerror}", fix="check the path") from error
         except UnicodeDecodeError as error:
             raise UsageError(f"{over} is not UTF-8", expected="one argument a line") from error
+    if any("\0" in argument for argument in arguments):
+        raise UsageError(f"{over} has zero bytes", expected="one argument a line")
     if not words or not arguments:
         raise UsageError(
             "nothing to run" if not words else "no arguments to run it over",
@@ -93,9 +98,14 @@ def jobs_of(command: Sequence[str], over: Path | None) -> list[Job]:
 
 
 def threads_each(jobs: int, cores: int, env: Mapping[str, str]) -> dict[str, str]:
-    """Return the variables that share the cores out, without those that the person has set."""
+    """Return the variables that share the cores out, without those that are set.
+
+    None if OMP_NUM_THREADS is set: each library would take its own variable instead.
+    """
+    if env.get("OMP_NUM_THREADS"):
+        return {}
     share = str(max(1, cores // jobs))
-    return {name: share for name in THREAD_VARIABLES if name not in env}
+    return {name: share for name in THREAD_VARIABLES if not env.get(name)}
 
 
 def run_jobs(
@@ -110,7 +120,8 @@ def run_jobs(
     check_number(at_once)
     warn(variant, prefix)
     with ended_like_by_interrupt(), recorded(folder, len(jobs)) as record:
-        run_each(jobs, at_once, folder, shared_out(variables(prefix), at_once, len(jobs)), record)
+        env = shared_out(variant, variables(prefix), at_once, len(jobs))
+        run_each(jobs, at_once, folder, env, record)
 
 
 def check_number(at_once: int) -> None:
@@ -119,9 +130,13 @@ def check_number(at_once: int) -> None:
         raise UsageError("no jobs at a time", expected="--jobs 1 or more")
 
 
-def shared_out(env: Mapping[str, str], at_once: int, count: int) -> dict[str, str]:
+def shared_out(
+    variant: Variant, env: Mapping[str, str], at_once: int, count: int
+) -> dict[str, str]:
     """Return the variables of a job, with this machine's cores shared out among those at a time."""
-    return {**env, **threads_each(min(at_once, count), len(os.sched_getaffinity(0)), env)}
+    # The variant's own come into force when Python starts, where nothing else is set.
+    given = {**variant.environment(), **env}
+    return {**env, **threads_each(min(at_once, count), cores.usable(), given)}
 
 
 @contextmanager
@@ -177,12 +192,14 @@ def run_each(
 @contextmanager
 def _logs(folder: Path) -> Iterator[None]:
     """Make the folder of logs ready for a sweep, and keep it for the block."""
-    try:
-        with explain_disk_errors(folder):
+    with explain_disk_errors(folder):
+        try:
             folder.mkdir(parents=True, exist_ok=True)
             descriptor = acquire(folder / ".lock", fcntl.LOCK_EX, limit=0)
-    except (FileExistsError, NotADirectoryError) as error:
-        raise UsageError(f"{folder} is no folder", fix="choose another: --logs FOLDER") from error
+        except (FileExistsError, NotADirectoryError) as error:
+            raise UsageError(
+                f"{folder} is no folder", fix="choose another: --logs FOLDER"
+            ) from error
     if descriptor is None:
         raise UsageError(
             f"another run --jobs writes its logs to {folder}", fix="choose another: --logs FOLDER"

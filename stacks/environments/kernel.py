@@ -24,9 +24,10 @@ from pydantic import Field
 
 from stacks.core import jsonfile, yamlfile
 from stacks.core.console import as_typed, display_path, print_table, step
-from stacks.core.disk import fixed_umask, hold_lock, replace_atomically
+from stacks.core.disk import explain_disk_errors, fixed_umask, hold_lock, replace_atomically
 from stacks.core.errors import UsageError
 from stacks.core.models import FileName, Strict
+from stacks.core.paths import expanded
 from stacks.core.process import call
 from stacks.core.workspace import Workspace
 from stacks.environments import pip_install
@@ -112,7 +113,7 @@ def kernels_below(root: Path | None) -> Path:
         return root / "share/jupyter/kernels"
     if folder := os.environ.get("JUPYTER_DATA_DIR"):
         return Path(folder) / "kernels"
-    data = os.environ.get("XDG_DATA_HOME") or Path.home() / ".local/share"
+    data = os.environ.get("XDG_DATA_HOME") or expanded("~/.local/share")
     return Path(data) / "jupyter/kernels"
 
 
@@ -168,7 +169,8 @@ def remove(name: str, folder: Path) -> None:
             expected=f"one of {', '.join(known)}" if known else None,
             fix="./invoke kernel --list shows them; those elsewhere need --prefix DIR",
         )
-    shutil.rmtree(known[name])
+    with explain_disk_errors(known[name]):
+        shutil.rmtree(known[name])
     print(f"removed: {display_path(known[name])}")
 
 
@@ -244,8 +246,15 @@ def _install_packages(
     place = folder_of_packages(target)
     digests = [pin.sha256 for pin in pins]
     key = hashlib.sha256(json.dumps([START_SOURCE, digests]).encode()).hexdigest()
+
+    def are_there() -> bool:
+        return (place / KEY).is_file() and (place / KEY).read_text() == key
+
+    # A user of a shared environment may not write the lock.
+    if are_there():
+        return
     with hold_lock(place, f"the kernel of {variant.id}"):
-        if (place / KEY).is_file() and (place / KEY).read_text() == key:
+        if are_there():
             return
         with (
             step("kernel", f"{len(pins)} packages with ipykernel"),

@@ -15,7 +15,7 @@ from stacks.core.process import quoted
 from stacks.core.workspace import Workspace
 from stacks.environments import in_use, pip_settings, settings
 from stacks.environments.reports import read_report
-from stacks.environments.verify import environment
+from stacks.environments.verify import ACTIVE, environment
 from stacks.variants.variant import Variant
 
 LOGGER = logging.getLogger(__name__)
@@ -70,8 +70,12 @@ def shell(variant: Variant, prefix: Path) -> None:
     prompt = f"({variant.name}) "
     print(f"{variant.id}: python, g++ and theano are this environment's; leave with `exit`")
     if Path(program).name == "bash":
-        # The user's own file also sets the prompt, so it is read first.
-        start = f'[ -f ~/.bashrc ] && . ~/.bashrc; PATH={_quoted(env["PATH"])}; PS1="{prompt}$PS1"'
+        # The user's own file also sets the prompt, and may activate conda, so it is read first.
+        start = (
+            f"[ -f ~/.bashrc ] && . ~/.bashrc; unset {' '.join(ACTIVE)}; "
+            f"PATH={_quoted(env['PATH'])}; CONDA_PREFIX={_quoted(env['CONDA_PREFIX'])}; "
+            f'PS1="{prompt}$PS1"'
+        )
         reading, writing = os.pipe()
         os.write(writing, start.encode())
         os.close(writing)

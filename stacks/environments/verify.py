@@ -34,6 +34,8 @@ SUITE = REPOSITORY / "verify"
 REPAIR = "THEANO_STACKS_REPAIR"
 # Leaves out the packages of the user's home.
 USER_SITE = "PYTHONNOUSERSITE"
+# Names of another environment that is active, of which uv takes the first.
+ACTIVE = ("VIRTUAL_ENV", "CONDA_DEFAULT_ENV")
 PASSED, FAILED, CANNOT_RUN, NO_DEVICE, INTERRUPTED = 0, 1, 2, 3, 130
 
 
@@ -137,9 +139,13 @@ def verify_python(
 
 
 def environment(prefix: Path) -> dict[str, str]:
-    """Return the environment variables for a program of an environment."""
+    """Return the environment variables for a program of an environment.
+
+    Without those of another one that is active: uv installs into what they name.
+    """
+    inherited = {name: value for name, value in os.environ.items() if name not in ACTIVE}
     return {
-        **os.environ,
+        **inherited,
         "PATH": f"{prefix / 'bin'}{os.pathsep}{os.environ.get('PATH', os.defpath)}",
         **own_variables(prefix),
     }

@@ -10,7 +10,7 @@ from stacks.channel.index import IndexEntry
 from stacks.channel.offers import Channel
 from stacks.channel.package import Digests
 from stacks.channel.settings import with_settings
-from stacks.core.errors import IntegrityError
+from stacks.core.errors import IntegrityError, UsageError
 from stacks.core.workspace import Workspace
 from stacks.locks import lock
 from stacks.variants.variant import Variant
@@ -25,6 +25,11 @@ def entries_of(
     """
     entries = {}
     for variant in variants:
+        if variant.channel:
+            raise UsageError(
+                f"{variant.id}: its packages are of another channel",
+                expected="a variant with packages of this project's channel alone",
+            )
         locked = lock.check(workspace, variant, channel)
         offers = with_settings(channel, [variant]).offers
         for package in locked.packages:

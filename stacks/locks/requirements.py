@@ -73,7 +73,8 @@ class Distribution:
 def installed(python: Path, version: str) -> tuple[Distribution, ...]:
     """Return what is installed beside an interpreter of a version, `3.9`, sorted by name."""
     words = ["-E", "-s", "-c", LIST_PYTHON_2 if version == "2.7" else LIST_PYTHON_3]
-    found = json.loads(call([python, *words]))
+    # Python 2 has no -I: the user's folder may have a random.py.
+    found = json.loads(call([python, *words], cwd=python.parent))
     return tuple(
         sorted(
             (Distribution(canonicalize_name(n), v, tuple(r)) for n, v, r in found),
@@ -105,6 +106,8 @@ def resolve(
         except CommandError as error:
             assert variant.file
             uv.raise_for_index(error, display_path(variant.file))
+            if error.found != uv.NO_SOLUTION:
+                raise
             fitting = _fitting(workspace, program, variant, folder)
             raise _conflict(variant, error, fitting) from error
     known = {each.name for each in base}
@@ -120,13 +123,13 @@ def _by_pip(
     requests.write_text("\n".join(variant.requests) + "\n", encoding="utf-8")
     text = _constraints(base, variant.framework)
     constraints.write_text(text, encoding="utf-8")
-    words = ["-m", "pip", "--disable-pip-version-check", "download", "--quiet"]
+    words = ["-E", "-s", "-m", "pip", "--disable-pip-version-check", "download", "--quiet"]
     # So that a source archive's own setup finds the environment's compiler.
     env = {**os.environ, "PATH": f"{python.parent}{os.pathsep}{os.environ.get('PATH', os.defpath)}"}
     try:
         call([python, *words, "-d", files, "-r", requests, "-c", constraints], cwd=folder, env=env)
     except CommandError as error:
-        raise _conflict(variant, error, ()) from error
+        raise _conflict(variant, error, None) from error
     known = {each.name for each in base}
     releases = {path.name: release_of(path.name) for path in files.iterdir()}
     wanted = [FileRequest(*r, name) for name, r in sorted(releases.items()) if r[0] not in known]
@@ -214,15 +217,17 @@ def _fitting(
     return tuple(names)
 
 
-def _conflict(variant: Variant, error: CommandError, fitting: Sequence[str]) -> UsageError:
+def _conflict(variant: Variant, error: CommandError, fitting: Sequence[str] | None) -> UsageError:
+    """Return the error of packages that do not fit; fitting: None if nothing else was tried."""
     assert variant.file
+    others = "" if fitting is None else "; no other framework fits either"
     return UsageError(
         f"{display_path(variant.file)}: its packages do not fit {variant.framework.name} on "
         f"Python {variant.framework.python}",
         found=error.output or error.what,
         fix=f"change `framework:` to {' or '.join(fitting)}, which they fit, or change `pip:`"
         if fitting
-        else "ask for other versions under `pip:`; no other framework fits either",
+        else f"ask for other versions under `pip:`{others}",
     )
 
 

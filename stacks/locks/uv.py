@@ -23,6 +23,8 @@ from stacks.sources.pins import Pins
 
 NAME, VERSION = "uv", "0.13.9"
 FILE = f"uv-{VERSION}-py3-none-manylinux_2_17_x86_64.manylinux2014_x86_64.whl"
+# Its other errors end with 2.
+NO_SOLUTION = "exit status 1"
 PROGRAM = f"uv-{VERSION}.data/scripts/uv"
 
 

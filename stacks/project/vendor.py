@@ -114,7 +114,7 @@ def _copy(source: Path, target: Path) -> None:
 def _download_tools(folder: Path) -> None:
     """Fetch the wheels of the locks that this Python needs; pip checks their hashes."""
     folder.mkdir()
-    pip = [sys.executable, "-m", "pip", "--disable-pip-version-check", "download", "--quiet"]
+    pip = [sys.executable, "-I", "-m", "pip", "--disable-pip-version-check", "download", "--quiet"]
     rules = ["--require-hashes", "--no-deps", "--only-binary", ":all:", "--dest", str(folder)]
     try:
         # Each by itself: they have some tools in different versions.

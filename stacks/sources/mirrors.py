@@ -53,7 +53,8 @@ def pip_settings() -> PipSettings:
     Raises FetchError if this Python has no pip, or pip rejects its configuration.
     """
     try:
-        listing = call([sys.executable, "-m", "pip", "--no-input", "config", "list"])
+        # -I: the user's folder may have a random.py.
+        listing = call([sys.executable, "-I", "-m", "pip", "--no-input", "config", "list"])
     except CommandError as error:
         raise FetchError(
             f"pip's configuration cannot be read: {error.what}",

@@ -64,7 +64,7 @@ def run(
     context: Context,
     variant: str,
     framework: str = "",
-    jobs: int = 0,
+    jobs: int = -1,
     over: str = "",
     logs: str = "",
     cluster: str = "",
@@ -73,7 +73,7 @@ def run(
     from stacks.core.errors import UsageError
     from stacks.environments import run as run_module
 
-    if jobs:
+    if jobs != -1:
         from stacks.environments import jobs as jobs_module
 
         every = jobs_module.jobs_of(remainder(), path_of(over))

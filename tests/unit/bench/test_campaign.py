@@ -12,6 +12,7 @@ import pytest
 from stacks.bench import campaign, command, machine, store
 from stacks.bench.options import BenchOptions
 from stacks.bench.result import Missing
+from stacks.core import cores
 from stacks.core.errors import StacksError
 from stacks.core.workspace import Workspace
 from stacks.environments import build, verify
@@ -46,7 +47,7 @@ class World:
         monkeypatch.setattr(verify, "verify_variant", lambda *given, **options: None)
         monkeypatch.setattr("stacks.bench.campaign.candidates", self.candidates)
         monkeypatch.setattr(command, "timed", self.time)
-        monkeypatch.setattr(machine, "usable", lambda: 2)
+        monkeypatch.setattr(cores, "affine", lambda: 2)
         self.free = 10e9
         monkeypatch.setattr(shutil, "disk_usage", lambda path: SimpleNamespace(free=self.free))
         monkeypatch.setattr(machine, "is_this", lambda described: described == MACHINE)

@@ -1,6 +1,7 @@
 from __future__ import annotations
 
 import os
+from pathlib import Path
 
 import pytest
 
@@ -51,6 +52,16 @@ def test_a_variant_whose_device_was_missing_is_not_timed(built: Workspace) -> No
     write_report(built, {**PASSED, "device": device})
     [candidate] = candidates.require_candidates(built, [variant])
     assert candidate.subject.device == Device(name=device["name"], driver="CUDA 13.0")
+
+
+def test_of_two_stacks_of_one_name_the_one_that_is_not_built_is_refused(
+    built: Workspace, tmp_path: Path
+) -> None:
+    variant = load_variant(built, "openblas", "theano-1.0.5")
+    other = variant.model_copy(update={"file": tmp_path / "openblas/stack.yaml"})
+    write_report(built, PASSED)
+    with pytest.raises(UsageError, match="not built"):
+        candidates.require_candidates(built, [variant, other])
 
 
 def test_a_variant_that_is_not_built_is_refused(built: Workspace) -> None:

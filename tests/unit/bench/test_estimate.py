@@ -6,8 +6,9 @@ from typing import Any
 
 import pytest
 
-from stacks.bench import campaign, estimate, machine
+from stacks.bench import campaign, estimate
 from stacks.bench.options import BenchOptions
+from stacks.core import cores
 from stacks.core.workspace import Workspace
 from stacks.variants.load import load_variant
 from unit.helpers.checkout import CHECKOUT
@@ -15,7 +16,7 @@ from unit.helpers.checkout import CHECKOUT
 
 @pytest.fixture(autouse=True)
 def two_cores(monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr(machine, "usable", lambda: 2)
+    monkeypatch.setattr(cores, "affine", lambda: 2)
 
 
 def test_a_quick_campaign_of_all_variants_fits_into_125_minutes(own_workspace: Workspace) -> None:

@@ -6,7 +6,8 @@ from pathlib import Path
 
 import pytest
 
-from stacks.bench import machine, noise
+from stacks.bench import machine
+from stacks.core import cores
 
 
 def test_second_threads_of_cores_come_last(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
@@ -47,21 +48,20 @@ def test_a_machine_is_described_from_its_reports(tmp_path: Path) -> None:
 def test_a_report_of_another_machine_does_not_count_here(tmp_path: Path) -> None:
     cpuinfo = tmp_path / "cpuinfo"
     cpuinfo.write_text("model name\t: Here\n")
-    message = {"cpu": "Here", "cores": machine.usable(), "kernel": platform.release()}
+    message = {"cpu": "Here", "cores": cores.affine(), "kernel": platform.release()}
     assert machine.is_here({"machine": message}, cpuinfo)
     assert not machine.is_here({"machine": {**message, "cpu": "There"}}, cpuinfo)
     assert not machine.is_here({"machine": {**message, "cores": 999}}, cpuinfo)
     assert not machine.is_here({"machine": {**message, "kernel": "1.0"}}, cpuinfo)
 
 
-@pytest.mark.parametrize(("limit", "cores"), [(None, 8), (1.5, 2), (0.5, 1), (16.0, 8)])
 def test_a_report_made_under_a_containers_limit_is_of_this_machine(
-    limit: float | None, cores: int, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     """The suite counts as many cores as the limit allows."""
-    monkeypatch.setattr(machine, "usable", lambda: 8)
-    monkeypatch.setattr(noise, "quota", lambda: limit)
+    monkeypatch.setattr(os, "sched_getaffinity", lambda _: set(range(8)))
+    monkeypatch.setattr(cores, "quota", lambda: 1.5)
     (tmp_path / "cpuinfo").write_text("model name\t: Here\n")
-    report = {"cpu": "Here", "cores": cores, "kernel": platform.release()}
+    report = {"cpu": "Here", "cores": 2, "kernel": platform.release()}
     assert machine.is_here({"machine": report}, tmp_path / "cpuinfo")
-    assert not machine.is_here({"machine": {**report, "cores": 4}}, tmp_path / "cpuinfo")
+    assert not machine.is_here({"machine": {**report, "cores": 8}}, tmp_path / "cpuinfo")

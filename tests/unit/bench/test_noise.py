@@ -22,7 +22,6 @@ def system(tmp_path: Path) -> Path:
         "proc/loadavg": "0.50 0.10 0.10 1/100 1234\n",
         "proc/cpuinfo": "cpu MHz\t\t: 2400.0\ncpu MHz\t\t: 3100.5\n",
         "proc/self/cgroup": "0::/user/mine\n",
-        "cgroup/user/mine/cpu.max": "150000 100000\n",
         "cgroup/user/mine/cpu.stat": "nr_throttled 3\nthrottled_usec 2500000\n",
     }
     for name, text in files.items():
@@ -35,24 +34,19 @@ def test_the_counters_are_read(system: Path) -> None:
     found = noise.read(system / "proc", system / "cgroup")
     assert (found.busy, found.steal, found.load) == (15, 1, 0.5)
     assert (found.throttled, found.frequency) == (2.5, 3100.5)
-    assert noise.quota(system / "proc", system / "cgroup") == 1.5
 
 
 def test_version_1_of_cgroups(system: Path) -> None:
     (system / "proc/self/cgroup").write_text("4:cpu,cpuacct:/mine\n")
     folder = system / "cgroup/cpu,cpuacct/mine"
     folder.mkdir(parents=True)
-    (folder / "cpu.cfs_quota_us").write_text("50000\n")
-    (folder / "cpu.cfs_period_us").write_text("100000\n")
     (folder / "cpu.stat").write_text("throttled_time 1500000000\n")
-    assert noise.quota(system / "proc", system / "cgroup") == 0.5
     assert noise.read(system / "proc", system / "cgroup").throttled == 1.5
 
 
 def test_a_system_without_counters(tmp_path: Path) -> None:
     found = noise.read(tmp_path, tmp_path)
     assert (found.busy, found.steal, found.throttled, found.frequency) == (0, 0, 0, None)
-    assert noise.quota(tmp_path, tmp_path) is None
 
 
 def reading(**values: Any) -> noise.Reading:

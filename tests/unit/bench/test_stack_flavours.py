@@ -19,7 +19,7 @@ from stacks.variants.load import load_variant
 from stacks.variants.variant import Variant
 
 STACK = """\
-summary: mine
+summary: mine 🚀
 extends: openblas
 framework: theano-1.0.5
 pip: [decorator]

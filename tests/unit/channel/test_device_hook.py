@@ -64,6 +64,9 @@ def test_a_program_that_logs_nothing_is_ended_too(tmp_path: Path) -> None:
     [
         {"opened": True, "level": "warning"},
         {"device": "cpu", "level": "info"},
+        # Of init_gpu_device, and of the second of two contexts.
+        {"device": "cpu"},
+        {"opened": True},
         # A program that has the device has started this one.
         {"THEANO_GPU_IS_ALREADY_ACTIVE": "Yes"},
     ],

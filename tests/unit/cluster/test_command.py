@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Callable, Sequence
 from contextlib import nullcontext
+from pathlib import Path
 
 import pytest
 
@@ -16,6 +17,7 @@ from stacks.cluster.messages import Answer, Outcome, RemoteError
 from stacks.cluster.resume import open_session
 from stacks.core.errors import StacksError, UsageError
 from stacks.core.workspace import Workspace
+from stacks.variants.load import load_variant
 from unit.helpers.benching import BASE, MACHINE, result, runs
 from unit.helpers.cluster import ORDER
 
@@ -45,6 +47,14 @@ def test_a_failure_ends_with_status_1_and_keeps_the_session(
     assert caught.value.exit_code == 1 and stored.load("x")
     output = capsys.readouterr().err
     assert "error: a-1: f/v failed\n" in output and "error: no worker\n" in output
+
+
+def test_a_stack_of_ones_own_is_refused(own_workspace: Workspace, tmp_path: Path) -> None:
+    variant = load_variant(own_workspace, "openblas")
+    own = variant.model_copy(update={"file": tmp_path / "stack.yaml"})
+    with pytest.raises(UsageError, match=r"stack\.yaml: a cluster builds and times") as caught:
+        command.order_for(own_workspace, [own])
+    assert "run --jobs N --cluster" in str(caught.value)
 
 
 def test_a_missing_device_is_named_and_ends_the_session(own_workspace: Workspace) -> None:

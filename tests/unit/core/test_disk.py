@@ -218,6 +218,7 @@ def test_a_link_is_replaced_and_not_followed(tmp_path: Path) -> None:
         (errno.EROFS, "set THEANO_STACKS_CACHE to a folder that can be written"),
         (errno.EACCES, "set THEANO_STACKS_CACHE to a folder that you may write"),
         (errno.EPERM, "set THEANO_STACKS_CACHE to a folder that you may write"),
+        (errno.EEXIST, "a file, or a link to nothing, stands where a folder is needed"),
         (errno.ENOTDIR, "a file stands where a folder is needed"),
         (errno.EISDIR, "a folder stands where a file is needed"),
         (errno.ELOOP, "a symbolic link leads to itself"),

@@ -11,6 +11,7 @@ from pathlib import Path
 import psutil
 import pytest
 
+from stacks.core import cores
 from stacks.core.errors import UsageError
 from stacks.core.locking import acquire
 from stacks.core.process import CommandError
@@ -53,10 +54,31 @@ def test_no_arguments_no_command_two_sources_and_no_file_are_refused(tmp_path: P
 
 
 def test_cores_are_shared_out_unless_the_person_chose() -> None:
-    shares = jobs.threads_each(3, 8, {"OMP_NUM_THREADS": "7"})
-    assert shares["OPENBLAS_NUM_THREADS"] == "2"
-    assert "OMP_NUM_THREADS" not in shares
+    shares = jobs.threads_each(3, 8, {"MKL_NUM_THREADS": "7"})
+    assert shares["OPENBLAS_NUM_THREADS"] == shares["OMP_NUM_THREADS"] == "2"
+    assert "MKL_NUM_THREADS" not in shares
+    # Each library takes its own variable before this one.
+    assert jobs.threads_each(3, 8, {"OMP_NUM_THREADS": "1"}) == {}
     assert set(jobs.threads_each(9, 8, {}).values()) == {"1"}
+
+
+def test_a_stacks_own_threads_and_a_containers_limit_count(
+    variant: Variant, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr(os, "sched_getaffinity", lambda _: set(range(64)))
+    monkeypatch.setattr(cores, "quota", lambda: 4.0)
+    assert jobs.shared_out(variant, {}, 2, 9)["OPENBLAS_NUM_THREADS"] == "2"
+    own = variant.model_copy(update={"variables": {"OMP_NUM_THREADS": "3"}})
+    assert jobs.shared_out(own, {}, 2, 9) == {}
+
+
+def test_a_list_written_on_windows(tmp_path: Path) -> None:
+    over = tmp_path / "over"
+    over.write_bytes("\ufeff0.1\r\na\u2028b\r\n".encode())
+    assert [job.argument for job in jobs.jobs_of(["python"], over)] == ["0.1", "a\u2028b"]
+    over.write_bytes(b"a\0b\0")
+    with pytest.raises(UsageError, match="zero bytes"):
+        jobs.jobs_of(["python"], over)
 
 
 def test_each_run_has_a_log_and_the_failures_are_listed(

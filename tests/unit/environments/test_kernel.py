@@ -102,6 +102,18 @@ def test_a_second_kernel_installs_no_packages_again(
     assert [words[0] for words in started].count("pip") == 1
 
 
+def test_a_kernel_for_an_environment_that_another_user_prepared(
+    workspace: Workspace,
+    variant: Variant,
+    tmp_path: Path,
+    started: list[list[str]],
+    monkeypatch: pytest.MonkeyPatch,
+) -> None:
+    install(workspace, variant, tmp_path)
+    monkeypatch.setattr(kernel, "hold_lock", None)
+    install(workspace, variant, tmp_path, "other")
+
+
 def test_the_environments_own_ipykernel(
     workspace: Workspace, variant: Variant, tmp_path: Path, started: list[list[str]]
 ) -> None:

@@ -55,6 +55,20 @@ def test_a_command_with_the_environments_programs_first(
     assert (env["CONDA_PREFIX"], env["PYTHONNOUSERSITE"]) == ("/prefix", "1")
 
 
+def test_another_environment_that_is_active_is_left(
+    variant: Variant,
+    replaced: list[tuple[list[str], dict[str, str]]],
+    monkeypatch: pytest.MonkeyPatch,
+) -> None:
+    for name in ("VIRTUAL_ENV", "CONDA_DEFAULT_ENV", "CONDA_PREFIX"):
+        monkeypatch.setenv(name, "/another")
+    with pytest.raises(ReplacedError):
+        run_module.run(variant, Path("/prefix"), ["uv", "pip", "install", "x"])
+    [(_, env)] = replaced
+    assert env["CONDA_PREFIX"] == "/prefix"
+    assert not {"VIRTUAL_ENV", "CONDA_DEFAULT_ENV"} & set(env)
+
+
 def test_a_program_ends_with_its_reader_as_in_a_shell() -> None:
     words = ["bash", "-c", "yes | head -1; echo ${PIPESTATUS[0]}"]
     code = f"from stacks.environments import run\nrun._replace_by({words}, dict(PATH={PATH!r}))"
@@ -122,7 +136,11 @@ def test_bash_reads_the_persons_file_first(
         run_module.shell(variant, Path("/it's/prefix"))
     [(command, _)] = replaced
     start = Path(command[2]).read_text()
-    assert start.startswith("[ -f ~/.bashrc ] && . ~/.bashrc; PATH='/it'\\''s/prefix/bin:")
+    assert start.startswith(
+        "[ -f ~/.bashrc ] && . ~/.bashrc; unset VIRTUAL_ENV CONDA_DEFAULT_ENV; "
+        "PATH='/it'\\''s/prefix/bin:"
+    )
+    assert "; CONDA_PREFIX='/it'\\''s/prefix'; " in start
     assert start.endswith('PS1="(openblas) $PS1"')
 
 

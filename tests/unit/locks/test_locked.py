@@ -8,7 +8,7 @@ import pytest
 from stacks.channel.index import IndexEntry
 from stacks.channel.offers import read_channel
 from stacks.channel.package import Built, Digests
-from stacks.core.errors import IntegrityError
+from stacks.core.errors import IntegrityError, UsageError
 from stacks.core.workspace import Workspace
 from stacks.locks import lock, locked
 from stacks.locks.locked import entries_of, packages_of
@@ -36,6 +36,12 @@ def test_each_package_of_the_locks_is_there_once_with_its_digests_and_size() -> 
                 each.sizes[name],
                 package.url.split("/")[-2],
             )
+
+
+def test_packages_of_another_channel_are_refused() -> None:
+    variant = all_variants(CHECKOUT)[0].model_copy(update={"channel": "conda-forge"})
+    with pytest.raises(UsageError, match="its packages are of another channel"):
+        entries_of(CHECKOUT, read_channel(CHECKOUT), [variant])
 
 
 @pytest.fixture

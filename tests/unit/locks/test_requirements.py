@@ -157,7 +157,7 @@ def test_a_conflict_names_the_framework_that_fits(
         constraints = (folder / "constraints.txt").read_text()
         tried.append(constraints)
         if not fits or "theano-pymc" not in constraints:
-            raise CommandError("uv\na depends on scipy<1.8")
+            raise CommandError("uv\na depends on scipy<1.8", found="exit status 1")
         (folder / output).write_text("packages = []\n")
 
     monkeypatch.setattr(uv, "compile_lock", compile_lock)
@@ -202,6 +202,33 @@ def test_a_failure_of_the_index_is_no_conflict(
     with pytest.raises(error) as caught:
         requirements.resolve(workspace, variant, Path("/python"), Pins())
     assert message in str(caught.value)
+
+
+@pytest.mark.parametrize("found", ["exit status 2", None])
+def test_another_failure_of_uv_is_no_conflict(
+    found: str | None,
+    variant: Variant,
+    workspace: Workspace,
+    index: dict[str, str],
+    monkeypatch: pytest.MonkeyPatch,
+) -> None:
+    def fail(*_: object, **__: object) -> None:
+        raise CommandError("uv\nerror: No space left on device", found=found)
+
+    monkeypatch.setattr(uv, "compile_lock", fail)
+    with pytest.raises(CommandError, match="No space left"):
+        requirements.resolve(workspace, variant, Path("/python"), Pins())
+
+
+@pytest.mark.parametrize("version", ["2.7", "3.9"])
+def test_a_module_in_the_users_folder_is_not_taken_for_pythons(
+    version: str, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    for name in ("json.py", "pkg_resources.py"):
+        (tmp_path / name).write_text("raise SystemExit('mine')")
+    monkeypatch.chdir(tmp_path)
+    monkeypatch.setattr(requirements, "LIST_PYTHON_2", "import json; print(json.dumps([]))")
+    assert requirements.installed(Path(sys.executable), version) is not None
 
 
 def test_a_package_without_a_file_for_this_python() -> None:

@@ -10,7 +10,16 @@ from stacks.bench import store
 from stacks.core.errors import StaleError
 from stacks.publish import command, markdown, page, summary
 from stacks.publish.current import CurrentLock
-from unit.helpers.benching import BASE, FAST, ON_DEVICE, beside_loops, missing, result, runs, subject
+from unit.helpers.benching import (
+    BASE,
+    FAST,
+    ON_DEVICE,
+    beside_loops,
+    missing,
+    result,
+    runs,
+    subject,
+)
 from unit.helpers.publishing import GEMM, WITH_PEAK, at, keep, read, timings
 
 LOCKS = {BASE.id: CurrentLock("a" * 64, 80_400_000), FAST.id: CurrentLock("f" * 64, 10**6)}

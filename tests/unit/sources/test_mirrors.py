@@ -44,6 +44,16 @@ def test_pip_configuration_is_read_from_its_file(pip: Path) -> None:
     assert settings.retries == 3
 
 
+def test_a_module_in_the_users_folder_is_not_taken_for_pythons(
+    pip: Path, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    (tmp_path / "logging.py").write_text("raise SystemExit('mine')")
+    monkeypatch.chdir(tmp_path)
+    monkeypatch.setenv("PYTHONPATH", str(tmp_path))
+    pip.write_text("[global]\nindex-url = https://first.test/simple\n")
+    assert pip_settings().index_urls == ("https://first.test/simple",)
+
+
 def test_pip_variables_come_before_its_file(pip: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     pip.write_text(
         "[global]\nindex-url = https://file.test/simple\nextra-index-url = https://x.test\n"

@@ -89,3 +89,11 @@ def test_another_device_of_the_same_kind_passes_and_none_fails(
     expectation = {"flags": {"device": "opencl0:0"}}
     made = context(expectation=expectation, user_flags=user_flags, requested_device=requested)
     assert settings.check(made).status == status
+
+
+def test_the_folder_of_compiled_modules_is_the_users_choice() -> None:
+    expectation = {"flags": {"base_compiledir": "/environment", "mode": "Mode"}}
+    made = context(expectation=expectation, user_flags="base_compiledir=/mine")
+    made.framework.flag = {"base_compiledir": "/mine", "cxx": "g++", "mode": "Mode"}.get
+    check = settings.check(made)
+    assert (check.status, check.detail) == ("pass", "1 in force")
