@@ -3,6 +3,7 @@
 from __future__ import absolute_import, division, print_function
 
 import argparse
+import errno
 import os
 import tempfile
 
@@ -15,6 +16,8 @@ from verify.core import junit, numpy_alone, program, progress, quiet, report, wa
 from verify.device import check as device_check
 
 PASSED, FAILED, NO_DEVICE = 0, 1, 3
+# ST_NOEXEC of statvfs, which Python 2 does not name.
+NOEXEC = 8
 
 
 def main(argv):
@@ -80,6 +83,10 @@ def run(arguments, folder):
     for path in (arguments.json, arguments.junit):
         if path and not os.path.isdir(os.path.dirname(os.path.abspath(path))):
             raise EnvironmentError(2, "no such folder", os.path.dirname(path))
+    if os.statvfs(folder).f_flag & NOEXEC:
+        raise EnvironmentError(
+            errno.EACCES, "nothing may run there (noexec): set TMPDIR to another folder", folder
+        )
     if arguments.blas_threads:
         threads.set_variables(arguments.blas_threads)
     user_flags = {name: os.environ.get(name.upper() + "_FLAGS", "") for name in frameworks.MODULES}

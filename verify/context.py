@@ -61,6 +61,10 @@ class Context(object):
         # Theano keeps its lock after some errors; the copy would wait for it, for two minutes.
         ignored = shutil.ignore_patterns("lock_dir")
         folder = str(self.framework.flag("base_compiledir"))
+        if not os.path.isdir(folder):
+            # The user's `compiledir` names another one.
+            os.mkdir(copy)
+            return copy
         shutil.copytree(folder, copy, symlinks=True, ignore=ignored)
         return copy
 

@@ -8,6 +8,7 @@ import numpy
 
 from verify.blas import kernels, library, peak
 from verify.blas import operations as blas_operations
+from verify.blas.threads_probe import RUSAGE_THREAD, processor_time
 from verify.core import machine, progress
 from verify.core.clock import monotonic, until_steady
 from verify.core.fixes import library_fix
@@ -166,15 +167,22 @@ def _one_thread_rate(context, update, size):
     serving = context.serving
     is_set = serving and library.set_threads(serving.path, 1)
 
+    # Where the number is set, not that of all threads: idle ones may wait in a loop.
+    clock = _thread_clock if is_set else processor_clock
+
     def seconds():
-        start = processor_clock()
+        start = clock()
         update.run()
-        return processor_clock() - start
+        return clock() - start
 
     samples = until_steady(seconds, 3)
     if is_set and serving.threads:
         library.set_threads(serving.path, serving.threads)
     return gemm_rate(size, min(samples))
+
+
+def _thread_clock():
+    return processor_time(RUSAGE_THREAD)
 
 
 def _check_blas(context, update, size, rate, counted=()):

@@ -17,6 +17,8 @@ from verify.core.variables import quote
 NAME = "compile folder"
 # Of a configuration file: %(TMPDIR)s and the like.
 INTERPOLATED = "%("
+# The modules below a folder that has one for each Python, processor and version.
+BASE = "*/*/*.so"
 # elf(5): the identification of a 64-bit file, and the places in its header of e_shoff, e_shentsize
 # and e_shnum, the table of sections, which linkers write last.
 MAGIC, HEADER = b"\x7fELF\x02", 64
@@ -28,8 +30,16 @@ def check(context):
     folder, pattern = _folder(context)
     if INTERPOLATED in folder:
         return skipped(NAME, "its name, %s, is another one in each program" % folder)
+    refused = _refused(context, folder, pattern)
+    if refused:
+        return failed(
+            NAME,
+            "%s may not be written: each program ends at the import" % refused,
+            "make it yours, or choose another folder before Python starts:\n"
+            "export %s=base_compiledir=FOLDER" % context.framework.flags_variable,
+        )
     modules = sorted(glob.glob(os.path.join(folder, pattern)))
-    broken = [path for path in modules if not is_whole(path)]
+    broken = [path for path in modules if not _is_in_the_making(path) and not is_whole(path)]
     if not broken:
         return passed(NAME, "%d modules in %s, all whole" % (len(modules), folder))
     folders = sorted({os.path.dirname(path) for path in broken})
@@ -47,10 +57,29 @@ def _folder(context):
 
     The suite itself compiles into another one.
     """
-    for flag, pattern in (("compiledir", "*/*.so"), ("base_compiledir", "*/*/*.so")):
+    for flag, pattern in (("compiledir", "*/*.so"), ("base_compiledir", BASE)):
         for _, value in sources_of(context, flag, own=True):
             return os.path.expanduser(value), pattern
-    return os.path.expanduser("~/.%s" % context.framework.name), pattern
+    return os.path.expanduser("~/.%s" % context.framework.name), BASE
+
+
+def _refused(context, folder, pattern):
+    """Return the folder that keeps a program from compiling, or ""."""
+    # Below a base is what a program makes, or finds: the suite's own folder has the same name.
+    own = os.path.basename(str(context.framework.flag("compiledir") or ""))
+    path = os.path.join(folder, own) if pattern == BASE else folder
+    while not os.path.exists(path) and os.path.dirname(path) != path:
+        path = os.path.dirname(path)
+    return "" if os.path.isdir(path) and os.access(path, os.R_OK | os.W_OK | os.X_OK) else path
+
+
+def _is_in_the_making(path):
+    # The key is written last. A program may also have moved the module since it was listed.
+    folder = os.path.dirname(path)
+    making = os.path.basename(folder).startswith("tmp")
+    return not os.path.exists(path) or (
+        making and not os.path.exists(os.path.join(folder, "key.pkl"))
+    )
 
 
 def is_whole(path):

@@ -64,16 +64,27 @@ def source_of(context, flag):
 
 
 def flags_of(variable):
-    """Return {dotted flag: value} of a flags variable's text, split as the frameworks do."""
+    """Return {dotted flag: value} of a flags variable's text, split as the frameworks do.
+
+    Up to a quotation without an end: there the import of the framework ends with an error.
+    """
     splitter = shlex.shlex(variable, posix=True)
     splitter.whitespace = ","
     splitter.whitespace_split = True
     flags = {}
-    for word in splitter:
+    for word in _words(splitter):
         key, equals, value = word.strip().partition("=")
         if equals:
             flags[key.strip().replace("__", ".")] = value
     return flags
+
+
+def _words(splitter):
+    try:
+        for word in splitter:
+            yield word
+    except ValueError:
+        return
 
 
 def options_of(path):

@@ -51,6 +51,10 @@ class LoadedFramework(object):
         )
         # A user's `profile=True` would print every profile at exit, which crashes PyTensor 3.
         self.config.profile = False
+        # The suite's variables have no test values, and it computes in float64 on purpose.
+        for flag, value in (("compute_test_value", "off"), ("warn_float64", "ignore")):
+            if self.flag(flag) is not None:
+                setattr(self.config, flag, value)
 
     def flag(self, name):
         """Return the present value of a flag such as `blas.ldflags`, or None if it is unknown."""
@@ -118,12 +122,11 @@ class LoadedFramework(object):
         excluding: names of optimisations that it leaves out.
         """
         mode = self._full_mode(linker or self.linker)
-        mode = mode.excluding(*excluding) if excluding else mode
-        if not self.on_device:
-            return mode
-        # A device's settings exclude optimisations that move there what it cannot compute.
-        excluded = str(self.flag("optimizer_excluding") or "").split(":")
-        return mode.excluding(*[name for name in excluded if name])
+        # The user's programs are compiled without these, as are those of a device that cannot
+        # compute them.
+        own = str(self.flag("optimizer_excluding") or "").split(":")
+        excluded = [name for name in own if name] + list(excluding)
+        return mode.excluding(*excluded) if excluded else mode
 
     def _full_mode(self, linker):
         """Return the mode with a linker and all optimisations that are good for it.

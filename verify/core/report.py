@@ -72,7 +72,15 @@ def write(path, content):
 
 
 def write_atomically(path, data):
-    """Write a file: a reader sees all of the bytes, or the file before."""
+    """Write a file: a reader sees all of the bytes, or the file before.
+
+    A device or a pipe, such as /dev/stdout, is written to.
+    """
+    path = os.path.realpath(path)
+    if os.path.exists(path) and not os.path.isfile(path):
+        with io.open(path, "wb") as file:
+            file.write(data)
+        return
     folder = os.path.dirname(os.path.abspath(path))
     handle, temporary = tempfile.mkstemp(prefix=".report.", dir=folder)
     os.close(handle)

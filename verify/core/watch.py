@@ -20,9 +20,8 @@ import time
 from verify.core import process, progress, scratch
 
 FAILED, INTERRUPTED = 1, 130
-# Also of a library that ends the process, as the reference BLAS does on a wrong argument.
-SUCCEEDED = (0, 3)
-# In place of a step: the suite has run to its end.
+# In place of a step: the suite has run to its end, and no library has ended it, as the reference
+# BLAS does on a wrong argument.
 FINISHED = b"\0finished\n"
 # Seconds without progress. The longest step of a healthy suite, with --full on a slow machine,
 # takes a fifth of it.
@@ -188,7 +187,7 @@ class _Supervisor(object):
         status = os.WEXITSTATUS(self.status)
         if status == INTERRUPTED:
             progress.interrupted()
-        elif status in SUCCEEDED and not self.finished:
+        elif not self.finished:
             return self.report_exit(status)
         return status
 

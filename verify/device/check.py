@@ -38,7 +38,8 @@ def requested(expectation, user_flags):
         if not default.startswith(KINDS):
             return None
         return str(device) if device and _kind(device) == _kind(default) else default
-    for path in os.environ.get("THEANORC", "~/.theanorc").split(os.pathsep):
+    # The last file wins.
+    for path in reversed(os.environ.get("THEANORC", "~/.theanorc").split(os.pathsep)):
         options = config_files.options_of(os.path.expanduser(path))
         device = device or options.get(("global", "device"))
     return str(device) if device and device.startswith(KINDS) else None

@@ -1,7 +1,9 @@
 """The arguments of the verification."""
 
 import importlib
+import os
 from pathlib import Path
+from types import SimpleNamespace
 
 import pytest
 
@@ -31,3 +33,11 @@ def test_a_report_into_a_missing_folder_is_refused_before_the_framework_is_impor
 ) -> None:
     with pytest.raises(OSError, match="no such folder"):
         cli.run(cli.parse(["--json", str(tmp_path / "nowhere/report.json")]), str(tmp_path))
+
+
+def test_a_folder_where_nothing_may_run_is_named(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr(os, "statvfs", lambda path: SimpleNamespace(f_flag=cli.NOEXEC))
+    with pytest.raises(OSError, match=r"\(noexec\): set TMPDIR"):
+        cli.run(cli.parse([]), str(tmp_path))

@@ -27,6 +27,13 @@ def test_a_framework_with_empty_ldflags_links_no_blas(ldflags: str | None, linke
     assert context.Context(framework, None, "/tmp", "").has_ldflags is linked
 
 
+def test_the_user_s_compile_folder_may_be_elsewhere(tmp_path: Path) -> None:
+    """With the flag `compiledir` the framework makes none in base_compiledir."""
+    framework = SimpleNamespace(flag={"base_compiledir": str(tmp_path / "none")}.get)
+    copy = context.Context(framework, None, str(tmp_path), "").compile_folder("other")
+    assert Path(copy).is_dir()
+
+
 def test_a_copy_of_the_compile_folder(tmp_path: Path) -> None:
     (tmp_path / "compiled/module").mkdir(parents=True)
     (tmp_path / "compiled/compiledir_1/lock_dir").mkdir(parents=True)

@@ -66,8 +66,33 @@ def test_an_image_s_folder_and_one_that_is_named_whole_are_checked(tmp_path: Pat
     path = tmp_path / "base/compiledir/tmp1/m1.so"
     path.parent.mkdir(parents=True)
     path.touch()
+    (path.parent / "key.pkl").touch()
     for flag in (f"base_compiledir={tmp_path}/base", f"compiledir={tmp_path}/base/compiledir"):
         assert compile_folder.check(context(user_flags=flag)).status == "fail"
+
+
+def test_a_module_that_a_program_links_now_is_none_yet(tmp_path: Path) -> None:
+    module(tmp_path, "tmp1", b"").with_name("key.pkl").touch()
+    module(tmp_path, "tmp2", b"")
+    check = compile_folder.check(context(user_flags=f"base_compiledir={tmp_path}"))
+    assert check.detail.startswith(f"1 of 2 modules in {tmp_path} are cut off")
+    assert "tmp2" not in check.fix
+
+
+@pytest.mark.parametrize("there", ["", "base", "base/compiledir_here"])
+def test_a_folder_that_no_program_can_use_fails(
+    there: str, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    (tmp_path / there).mkdir(parents=True, exist_ok=True)
+    allowed: set[str] = set()
+    monkeypatch.setattr(os, "access", lambda path, mode: path in allowed)
+    made = context(user_flags=f"base_compiledir={tmp_path}/base")
+    made.framework.flag = {"compiledir": "/suite/compiledir_here"}.get
+    check = compile_folder.check(made)
+    assert check.status == "fail"
+    assert check.detail.startswith(f"{tmp_path / there} may not be written: each program ends")
+    allowed.add(str(tmp_path / there))
+    assert compile_folder.check(made).status == "pass"
 
 
 def test_a_folder_that_each_program_names_differently_is_not_checked(

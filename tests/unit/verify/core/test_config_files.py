@@ -18,6 +18,10 @@ def test_flags_are_split_as_the_frameworks_split_them() -> None:
     }
 
 
+def test_flags_end_at_a_quotation_without_an_end() -> None:
+    assert config_files.flags_of("a=1,base_compiledir=/home/o'neil") == {"a": "1"}
+
+
 def test_the_last_file_wins_and_flags_come_before_files(
     tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:

@@ -18,6 +18,7 @@ from types import SimpleNamespace
 class Config(SimpleNamespace): pass
 __version__ = "1.2.3"
 config = Config(profile=True, cxx="g++", blas=SimpleNamespace(ldflags="-lx"), lib__amblibm=False)
+config.compute_test_value = "raise"
 """
 
 
@@ -70,6 +71,26 @@ def test_bytecode_is_kept_where_the_environment_has_none(tmp_path: Path) -> None
 def test_the_first_installed_framework_is_loaded_without_its_profile(fake: Any) -> None:
     assert (fake.name, fake.version, fake.config.profile) == ("aesara", "1.2.3", False)
     assert fake.profiling.__name__ == "aesara.compile.profiling"
+    assert fake.config.compute_test_value == "off", "the suite's variables have no test values"
+    assert not hasattr(fake.config, "warn_float64")
+
+
+def test_the_suite_leaves_out_what_the_users_programs_leave_out(fake: Any) -> None:
+    excluded: list[str] = []
+
+    class Mode:
+        def __init__(self, linker: str, optimizer: str) -> None:
+            pass
+
+        def excluding(self, *names: str) -> str:
+            excluded.extend(names)
+            return "less"
+
+    fake.function_modes.Mode = Mode
+    assert isinstance(fake.mode(), Mode)
+    fake.config.optimizer_excluding = "fusion:inplace"
+    assert fake.mode(excluding=("BlasOpt",)) == "less"
+    assert excluded == ["fusion", "inplace", "BlasOpt"]
 
 
 def test_a_flag_is_found_by_its_dotted_name_however_it_is_stored(fake: Any) -> None:

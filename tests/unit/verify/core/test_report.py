@@ -2,6 +2,8 @@
 
 import importlib
 import json
+import os
+import subprocess
 from pathlib import Path
 
 import pytest
@@ -54,3 +56,18 @@ def test_a_report_replaces_the_old_one_and_leaves_no_temporary_file(tmp_path: Pa
     report.write(str(path), document())
     assert json.loads(path.read_text())["variant"] == "pip-openblas"
     assert list(tmp_path.iterdir()) == [path]
+
+
+def test_a_report_into_a_pipe_replaces_nothing(tmp_path: Path) -> None:
+    os.mkfifo(tmp_path / "pipe")
+    (tmp_path / "stdout").symlink_to("pipe")
+    with subprocess.Popen(["cat", tmp_path / "pipe"], stdout=subprocess.PIPE) as reader:
+        report.write_atomically(str(tmp_path / "stdout"), b"whole")
+        assert reader.communicate()[0] == b"whole"
+    assert (tmp_path / "pipe").is_fifo() and (tmp_path / "stdout").is_symlink()
+
+
+def test_a_report_follows_a_link(tmp_path: Path) -> None:
+    (tmp_path / "link").symlink_to("report.json")
+    report.write_atomically(str(tmp_path / "link"), b"whole")
+    assert (tmp_path / "link").is_symlink() and (tmp_path / "report.json").is_file()

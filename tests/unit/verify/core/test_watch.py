@@ -119,7 +119,9 @@ def test_a_suite_that_dies_is_reported_with_its_step(start: Start, tmp_path: Pat
     assert not list(tmp_path.iterdir())
 
 
-@pytest.mark.parametrize("end", ["sys.exit(0)", "ctypes.CDLL(None).exit(3)", "os._exit(0)"])
+@pytest.mark.parametrize(
+    "end", ["sys.exit(0)", "ctypes.CDLL(None).exit(3)", *(f"os._exit({n})" for n in range(3))]
+)
 def test_a_suite_that_a_library_ends_has_not_passed(end: str, start: Start) -> None:
     with start(end) as process:
         _, error = process.communicate()

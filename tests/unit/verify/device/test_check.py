@@ -44,6 +44,9 @@ def test_the_requested_device_of_a_diagnosis(
     assert device_check.requested(None, "") == "cuda1"
     assert device_check.requested(None, "device=opencl0:0") == "opencl0:0"
     assert device_check.requested(None, "device=cpu") is None
+    (tmp_path / "last").write_text("[global]\ndevice = cpu\n")
+    monkeypatch.setenv("THEANORC", f"{tmp_path / 'rc'}:{tmp_path / 'last'}")
+    assert device_check.requested(None, "") is None
 
 
 def replace_probe(tmp_path: Path, monkeypatch: pytest.MonkeyPatch, body: str) -> None:
