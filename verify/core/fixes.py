@@ -21,6 +21,8 @@ from verify.core.config_files import (
 
 # Link names, in order of preference.
 LIBRARIES = ("openblas", "mkl_rt", "blis", "flexiblas")
+# In names of optimisations that put calls of BLAS into graphs.
+BLAS_NAMES = re.compile("blas|gem[mv]|ger|dot22", re.IGNORECASE)
 CAUSE = re.compile(r"undefined symbol|cannot find -l|error:|No such file|not found")
 
 
@@ -119,6 +121,10 @@ def ldflags_fix(context):
 def library_fix(context):
     """Return how to have another library compute matrix products than the one that does."""
     fix = variables.loader_fix([context.serving.path] if context.serving else [])
+    if fix:
+        return fix
+    excluded = str(context.framework.flag("optimizer_excluding") or "")
+    fix = undo_fix(context, "optimizer_excluding") if BLAS_NAMES.search(excluded) else None
     if fix:
         return fix
     if context.framework.name == "numpy":

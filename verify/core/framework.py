@@ -7,7 +7,7 @@ import importlib
 import os
 import sys
 
-from verify.core.packages import is_installed, supported_fix
+from verify.core.packages import import_fix, is_installed
 
 if sys.version_info[0] > 2:
     from importlib.util import cache_from_source, find_spec
@@ -227,8 +227,7 @@ def load(requested=None):
                 )
     if failures:
         raise FrameworkError(
-            "import fails: " + "; ".join(text for _, text in failures),
-            supported_fix(failures[0][0]),
+            "import fails: " + "; ".join(text for _, text in failures), import_fix(*failures[0])
         )
     raise NotInstalledError(
         "this Python has no %s" % (requested or "Theano, Aesara, PyTensor or NumPy"),

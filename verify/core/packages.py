@@ -61,6 +61,14 @@ def system_command(debian, fedora, conda):
     return " (Debian, Ubuntu: %s; Fedora: %s; conda: %s)" % (debian, fedora, conda)
 
 
+def import_fix(name, text):
+    """Return the fix for the message of a framework's import."""
+    if "No closing quotation" in text:
+        variable = name.upper() + "_FLAGS"
+        return "%s has a quotation mark without its pair: put a backslash before it" % variable
+    return supported_fix(name)
+
+
 def supported_fix(name):
     """Return how to get versions of Python and NumPy that a framework supports."""
     if name == "theano" and sys.version_info < (3, 10):

@@ -187,3 +187,12 @@ def test_numpy_comes_from_where_it_came(
     # pip writes into a virtual environment.
     monkeypatch.setattr(fixes.sys, "prefix", str(tmp_path / "venv"))
     assert "--break-system-packages" not in fixes.numpy_fix()
+
+
+def test_an_optimisation_that_a_person_leaves_out_comes_back(
+    monkeypatch: pytest.MonkeyPatch,
+) -> None:
+    monkeypatch.setenv("THEANORC", "")
+    made = context(user_flags="optimizer_excluding=BlasOpt", serving=None, expectation=OWN)
+    made.framework.flag = {"optimizer_excluding": "BlasOpt"}.get
+    assert fixes.library_fix(made) == "remove optimizer_excluding=BlasOpt from THEANO_FLAGS"

@@ -156,6 +156,7 @@ def test_without_a_framework() -> None:
     ("error", "fix"),
     [
         ("numpy has no blas_opt_info", "put these lines into ~/.theanorc"),
+        ("No closing quotation", "BROKEN_FRAMEWORK_FLAGS has a quotation mark without its pair"),
         ("too old", "install versions of Python and NumPy that broken_framework supports"),
     ],
 )
