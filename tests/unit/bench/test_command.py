@@ -4,9 +4,10 @@ import dataclasses
 
 import pytest
 
-from stacks.bench import command, noise, store
+from stacks.bench import command, store
 from stacks.bench.options import BenchOptions
 from stacks.bench.result import Device
+from stacks.core import cores
 from stacks.core.errors import StacksError, UsageError
 from stacks.core.workspace import Workspace
 from unit.helpers.benching import (
@@ -71,7 +72,7 @@ def test_the_folder_of_a_devices_results_has_its_name(
 
 
 def test_a_changed_system_clock_is_a_remark(monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr(noise, "quota", lambda: None)
+    monkeypatch.setattr(cores, "quota", lambda: None)
     found = runs(BASE, [1.0])
     assert command.remarks(found, True, 0.5) == []
     (output,) = command.remarks(found, True, -3600.0)

@@ -23,7 +23,10 @@ def test_a_lock_is_installed_once_for_each_content(
         venv.prepare_tools(tmp_path, lock)
         assert (tmp_path / "stamp-test").read_text() == sha256_of(lock)
     assert len(commands) == 2
-    assert commands[0][:3] == [sys.executable, "-m", "pip"] and commands[0][-2:] == ["-r", lock]
+    assert commands[0][:4] == [sys.executable, "-I", "-m", "pip"] and commands[0][-2:] == [
+        "-r",
+        lock,
+    ]
     assert "--require-hashes" in commands[0]
     assert capsys.readouterr().err.count("installing requirements-test.lock") == 2
 
@@ -75,8 +78,8 @@ def test_a_venv_of_its_own_is_made_once_and_again_after_a_kill(
     for _ in range(2):
         assert venv.prepare_environment(folder, lock) == folder / "bin/python"
     make, install = commands
-    assert make == [sys.executable, "-m", "venv", "--clear", folder]
-    assert install[:3] == [folder / "bin/python", "-m", "pip"]
+    assert make == [sys.executable, "-I", "-m", "venv", "--clear", folder]
+    assert install[:4] == [folder / "bin/python", "-I", "-m", "pip"]
     (folder / "stamp-docs").unlink()
     venv.prepare_environment(folder, lock)
     assert commands[2] == make
