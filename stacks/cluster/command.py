@@ -57,6 +57,7 @@ def build(
 
     Raises UsageError if there are no workers, ClusterError if a variant failed.
     """
+    _refuse_stacks(variants)
     collected, end = _run(workspace, address, order_for(workspace, variants, full=full))
     cluster_table.print_outcomes(sorted(collected.outcomes, key=lambda pair: pair[1].variant))
     print(f"\nreports are in {workspace.shown(_reports(workspace))}", file=sys.stderr)
@@ -87,6 +88,7 @@ def bench(
             f"{', '.join(devices)}: a cluster's machines are timed on their processors",
             fix="leave them out, and `./invoke bench --variants` on a machine with the device",
         )
+    _refuse_stacks(chosen)
     collected, end = _run(workspace, address, order_for(workspace, chosen, timing=options))
     for name, result in collected.results.items():
         print(f"\n{name}")
@@ -105,12 +107,6 @@ def order_for(
     timing: BenchOptions | None = None,
 ) -> Order:
     """Return an order of this checkout, for any machine."""
-    if own := [variant for variant in variants if variant.file]:
-        raise UsageError(
-            f"{own[0].file}: a cluster builds and times this project's variants",
-            fix=f"./invoke build {own[0].option}; or run it there: ./invoke run --jobs N --cluster "
-            "ADDRESS",
-        )
     return Order(
         commit=revision()[0],
         files=fingerprint.digests(workspace),
@@ -119,6 +115,15 @@ def order_for(
         full=full,
         timing=timing,
     )
+
+
+def _refuse_stacks(variants: Sequence[Variant]) -> None:
+    if own := [variant for variant in variants if variant.file]:
+        raise UsageError(
+            f"{own[0].file}: a cluster builds and times this project's variants",
+            fix=f"./invoke build {own[0].option}; or run it there: ./invoke run --jobs N --cluster "
+            "ADDRESS",
+        )
 
 
 def _reports(workspace: Workspace) -> Path:

@@ -100,12 +100,12 @@ def jobs_of(command: Sequence[str], over: Path | None) -> list[Job]:
 def threads_each(jobs: int, cores: int, env: Mapping[str, str]) -> dict[str, str]:
     """Return the variables that share the cores out, without those that are set.
 
-    None if OMP_NUM_THREADS is set: each library would take its own variable instead.
+    Where OMP_NUM_THREADS is set, only numba's, which does not read it: the others would take their
+    own variables instead.
     """
-    if env.get("OMP_NUM_THREADS"):
-        return {}
+    names = ("NUMBA_NUM_THREADS",) if env.get("OMP_NUM_THREADS") else THREAD_VARIABLES
     share = str(max(1, cores // jobs))
-    return {name: share for name in THREAD_VARIABLES if not env.get(name)}
+    return {name: share for name in names if not env.get(name)}
 
 
 def run_jobs(

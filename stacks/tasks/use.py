@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import sys
 from pathlib import Path
 from typing import TYPE_CHECKING
 
@@ -15,6 +16,9 @@ from stacks.tasks.task import remainder, task
 
 if TYPE_CHECKING:
     from stacks.variants.variant import Variant
+
+# What nobody types: --jobs 0 is an error.
+NO_JOBS = -sys.maxsize
 
 
 @task(
@@ -64,7 +68,7 @@ def run(
     context: Context,
     variant: str,
     framework: str = "",
-    jobs: int = -1,
+    jobs: int = NO_JOBS,
     over: str = "",
     logs: str = "",
     cluster: str = "",
@@ -73,7 +77,7 @@ def run(
     from stacks.core.errors import UsageError
     from stacks.environments import run as run_module
 
-    if jobs != -1:
+    if jobs != NO_JOBS:
         from stacks.environments import jobs as jobs_module
 
         every = jobs_module.jobs_of(remainder(), path_of(over))

@@ -21,8 +21,8 @@ from verify.core.config_files import (
 
 # Link names, in order of preference.
 LIBRARIES = ("openblas", "mkl_rt", "blis", "flexiblas")
-# In names of optimisations that put calls of BLAS into graphs.
-BLAS_NAMES = re.compile("blas|gem[mv]|ger|dot22", re.IGNORECASE)
+# Optimisations that put calls of BLAS into graphs, by the names that leave them out.
+BLAS_NAMES = re.compile("(^|:)(BlasOpt|blas|c_blas|use_c_blas|fast_run|local_dot_to_dot22)(:|$)")
 CAUSE = re.compile(r"undefined symbol|cannot find -l|error:|No such file|not found")
 
 
@@ -125,8 +125,10 @@ def library_fix(context):
         return fix
     excluded = str(context.framework.flag("optimizer_excluding") or "")
     fix = undo_fix(context, "optimizer_excluding") if BLAS_NAMES.search(excluded) else None
-    if fix:
-        return fix
+    return fix or _library_fix(context)
+
+
+def _library_fix(context):
     if context.framework.name == "numpy":
         return numpy_fix()
     if context.has_ldflags and not context.expectation:

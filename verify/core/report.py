@@ -76,11 +76,12 @@ def write_atomically(path, data):
 
     A device or a pipe, such as /dev/stdout, is written to.
     """
-    path = os.path.realpath(path)
     if os.path.exists(path) and not os.path.isfile(path):
+        # Before its links are followed: those of /dev/stdout may lead to a pipe without a path.
         with io.open(path, "wb") as file:
             file.write(data)
         return
+    path = os.path.realpath(path)
     folder = os.path.dirname(os.path.abspath(path))
     handle, temporary = tempfile.mkstemp(prefix=".report.", dir=folder)
     os.close(handle)

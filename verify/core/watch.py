@@ -139,7 +139,12 @@ def _supervise(name, run, limit, folder, alive):
         _restore(old_handlers)
         process.end_with_parent(guard)
         progress.supervisor = step_writer
-        status = run(folder)
+        try:
+            status = run(folder)
+        except Exception:
+            # With its own traceback, no library's doing.
+            os.write(step_writer, FINISHED)
+            raise
         os.write(step_writer, FINISHED)
         sys.exit(status)
     os.close(step_writer)

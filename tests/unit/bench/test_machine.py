@@ -48,7 +48,7 @@ def test_a_machine_is_described_from_its_reports(tmp_path: Path) -> None:
 def test_a_report_of_another_machine_does_not_count_here(tmp_path: Path) -> None:
     cpuinfo = tmp_path / "cpuinfo"
     cpuinfo.write_text("model name\t: Here\n")
-    message = {"cpu": "Here", "cores": cores.affine(), "kernel": platform.release()}
+    message = {"cpu": "Here", "cores": cores.usable(), "kernel": platform.release()}
     assert machine.is_here({"machine": message}, cpuinfo)
     assert not machine.is_here({"machine": {**message, "cpu": "There"}}, cpuinfo)
     assert not machine.is_here({"machine": {**message, "cores": 999}}, cpuinfo)

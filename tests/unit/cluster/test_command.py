@@ -53,7 +53,7 @@ def test_a_stack_of_ones_own_is_refused(own_workspace: Workspace, tmp_path: Path
     variant = load_variant(own_workspace, "openblas")
     own = variant.model_copy(update={"file": tmp_path / "stack.yaml"})
     with pytest.raises(UsageError, match=r"stack\.yaml: a cluster builds and times") as caught:
-        command.order_for(own_workspace, [own])
+        command.build(own_workspace, "tcp://nowhere:1", [own])
     assert "run --jobs N --cluster" in str(caught.value)
 
 

@@ -57,8 +57,8 @@ def test_cores_are_shared_out_unless_the_person_chose() -> None:
     shares = jobs.threads_each(3, 8, {"MKL_NUM_THREADS": "7"})
     assert shares["OPENBLAS_NUM_THREADS"] == shares["OMP_NUM_THREADS"] == "2"
     assert "MKL_NUM_THREADS" not in shares
-    # Each library takes its own variable before this one.
-    assert jobs.threads_each(3, 8, {"OMP_NUM_THREADS": "1"}) == {}
+    # Each library takes its own variable before this one, which numba does not read.
+    assert jobs.threads_each(3, 8, {"OMP_NUM_THREADS": "1"}) == {"NUMBA_NUM_THREADS": "2"}
     assert set(jobs.threads_each(9, 8, {}).values()) == {"1"}
 
 
@@ -69,7 +69,7 @@ def test_a_stacks_own_threads_and_a_containers_limit_count(
     monkeypatch.setattr(cores, "quota", lambda: 4.0)
     assert jobs.shared_out(variant, {}, 2, 9)["OPENBLAS_NUM_THREADS"] == "2"
     own = variant.model_copy(update={"variables": {"OMP_NUM_THREADS": "3"}})
-    assert jobs.shared_out(own, {}, 2, 9) == {}
+    assert jobs.shared_out(own, {}, 2, 9) == {"NUMBA_NUM_THREADS": "2"}
 
 
 def test_a_list_written_on_windows(tmp_path: Path) -> None:

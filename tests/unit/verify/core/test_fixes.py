@@ -193,6 +193,12 @@ def test_an_optimisation_that_a_person_leaves_out_comes_back(
     monkeypatch: pytest.MonkeyPatch,
 ) -> None:
     monkeypatch.setenv("THEANORC", "")
-    made = context(user_flags="optimizer_excluding=BlasOpt", serving=None, expectation=OWN)
+    made = context(
+        user_flags="optimizer_excluding=BlasOpt", serving=None, has_ldflags=True, expectation=OWN
+    )
     made.framework.flag = {"optimizer_excluding": "BlasOpt"}.get
     assert fixes.library_fix(made) == "remove optimizer_excluding=BlasOpt from THEANO_FLAGS"
+    # Others have nothing to do with BLAS.
+    made.user_flags = "optimizer_excluding=conv_gemm:fusion"
+    made.framework.flag = {"optimizer_excluding": "conv_gemm:fusion"}.get
+    assert "optimizer_excluding" not in fixes.library_fix(made)

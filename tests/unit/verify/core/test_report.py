@@ -67,6 +67,15 @@ def test_a_report_into_a_pipe_replaces_nothing(tmp_path: Path) -> None:
     assert (tmp_path / "pipe").is_fifo() and (tmp_path / "stdout").is_symlink()
 
 
+def test_a_report_into_a_pipe_without_a_path() -> None:
+    """As /dev/stdout before `| jq`."""
+    reader, writer = os.pipe()
+    report.write_atomically(f"/dev/fd/{writer}", b"whole")
+    os.close(writer)
+    assert os.read(reader, 99) == b"whole"
+    os.close(reader)
+
+
 def test_a_report_follows_a_link(tmp_path: Path) -> None:
     (tmp_path / "link").symlink_to("report.json")
     report.write_atomically(str(tmp_path / "link"), b"whole")

@@ -111,6 +111,13 @@ def test_the_suites_status_is_returned_and_its_exit_handlers_have_their_folder(
     assert not list(tmp_path.iterdir())
 
 
+def test_an_exception_has_its_traceback_and_blames_no_library(start: Start) -> None:
+    with start("raise ValueError('mine')") as process:
+        _, error = process.communicate()
+    assert process.returncode == 1
+    assert error.endswith("ValueError: mine\n") and "the process was ended" not in error
+
+
 def test_a_suite_that_dies_is_reported_with_its_step(start: Start, tmp_path: Path) -> None:
     with start("os.kill(os.getpid(), signal.SIGSEGV)") as process:
         _, error = process.communicate()
