@@ -24,7 +24,7 @@ UNIT_PARALLEL = ["-n", "4"]
 TRIALS_PARALLEL = ["-n", "2"]
 # How many trials `./invoke test` has, and their seed: fixed, so that a failure is the change's own
 # and anybody sees the same one. Other seeds are for a person who looks for new faults.
-TRIALS, SEED = 60, 1
+TRIALS, SEED = 40, 1
 # Parts of tests/integration that have a marker of their own.
 MARKED = ("images", "browser", "examples")
 # The marker of tests that are too long for every change, by tests/integration/slow.py.

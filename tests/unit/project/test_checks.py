@@ -32,7 +32,7 @@ def test_all_checks_run_in_order_without_a_choice() -> None:
         "-m pytest",
         "-m pytest",
     ]
-    trials = [*FAULTS, "--fault-trials", "60", "--fault-seed", "1", "tests/faults"]
+    trials = [*FAULTS, "--fault-trials", "40", "--fault-seed", "1", "tests/faults"]
     usual = integration("-m", "not slow")
     assert list(commands((), None, None))[-3:] == [UNIT, usual, trials]
     assert list(commands((), None, None, slow=True))[-3:] == [UNIT, integration(), trials]
