@@ -125,8 +125,10 @@ def _entry(name: str, text: str) -> Iterator[str]:
 
 
 def _shows_default(argument: Argument, text: str) -> bool:
-    is_value = argument.kind in (str, int) and argument.default not in (None, "", 0, -1)
-    return is_value and "(default" not in text
+    # Numbers up to 0 stand for "not given".
+    is_number = argument.kind is int and (argument.default or 0) > 0
+    is_text = argument.kind is str and bool(argument.default)
+    return (is_number or is_text) and "(default" not in text
 
 
 def _paragraphs(docstring: str) -> Iterator[str]:
