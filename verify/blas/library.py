@@ -90,7 +90,17 @@ def merged(libraries):
 def _head(part):
     folder = os.path.dirname(part.path)
     names = [name for name in sorted(os.listdir(folder)) if name.startswith("libmkl_rt.so")]
-    return identify(os.path.join(folder, names[-1])) if names else None
+    try:
+        return identify(os.path.join(folder, names[-1])) if names else None
+    except OSError:
+        # It is beside the parts, which were linked without it.
+        return None
+
+
+def is_part(library):
+    """Return whether a library is a part of MKL, which cannot be loaded without the others."""
+    name = os.path.basename(library.path)
+    return name.startswith("libmkl_") and not name.startswith("libmkl_rt")
 
 
 def describe(library):

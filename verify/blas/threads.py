@@ -56,6 +56,10 @@ def check(context):
             "%s=%s: the BLAS library uses %d of %d processors"
             % (variable, os.environ[variable], counts[0], machine.usable_cores())
         )
+    plural = "" if serving.threads == 1 else "s"
+    count = "%d thread%s" % (serving.threads, plural) if serving.threads else "number unknown"
+    if library.is_part(serving):
+        return passed(NAME, "%s, %s; a part of MKL, not measured alone" % (count, reason))
     alone = measure(context, 1)
     if not isinstance(alone, dict):
         return failed(NAME, alone, library_fix(context))
@@ -67,8 +71,6 @@ def check(context):
             % (VARIABLES.get(serving.name, EVERY_VARIABLE)[0], 100 * others),
             library_fix(context),
         )
-    plural = "" if serving.threads == 1 else "s"
-    count = "%d thread%s" % (serving.threads, plural) if serving.threads else "number unknown"
     together = measure(context, counts[0])
     if isinstance(together, dict) and together["fork"]:
         detail = "after a product on %d threads, a forked process %s" % (

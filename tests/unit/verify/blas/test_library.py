@@ -122,6 +122,17 @@ def test_the_parts_of_one_mkl_are_merged_into_libmkl_rt(
     monkeypatch.setattr(library, "identify", lambda path: mkl(Path(path).name))
     part = mkl("core")._replace(path=str(tmp_path / "libmkl_core.so.2"))
     assert library.merged([part]) == [mkl("libmkl_rt.so.2")]
+    assert library.is_part(part) and not library.is_part(mkl("libmkl_rt.so.2"))
+
+
+def test_parts_of_mkl_that_were_linked_without_the_libmkl_rt_beside_them(tmp_path: Path) -> None:
+    """As Intel's link advisor has it."""
+    (tmp_path / "libmkl_rt.so.2").touch()
+    parts = [
+        mkl(name)._replace(path=str(tmp_path / f"libmkl_{name}.so.2"))
+        for name in ("intel_lp64", "core")
+    ]
+    assert library.merged(parts) == parts[:1]
 
 
 @pytest.mark.parametrize(

@@ -39,6 +39,13 @@ def check(
     return threads.check(context(**{**given, **attributes}))
 
 
+def test_a_part_of_mkl_is_not_measured_alone(monkeypatch: pytest.MonkeyPatch) -> None:
+    part = library.Library("mkl", "1", None, 4, "/lib/libmkl_intel_lp64.so.2")
+    found = check(monkeypatch, 4, "it cannot be loaded", serving=part)
+    assert found.status == "pass"
+    assert found.detail == "4 threads, 4 usable; a part of MKL, not measured alone"
+
+
 def test_the_number_of_cores_passes(monkeypatch: pytest.MonkeyPatch) -> None:
     found = check(monkeypatch, 4)
     assert found.status == "pass"
