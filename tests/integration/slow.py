@@ -53,8 +53,6 @@ TESTS = (
     "test_activation::test_an_environment_started_by_another_*",
     "test_amdlibm::test_amdlibm_from_a_tarball_*",
     "test_bare_machine::test_the_first_command_*",
-    # tests/unit/sources/test_known_addresses.py.
-    "test_bare_machine::test_the_mirror_in_use_*",
     "test_bench::test_a_program_is_suspended_*",
     "test_bench::test_elementwise_functions_*",
     "test_blas_choice::*mkl*",

@@ -110,6 +110,7 @@ def test_of_a_compiled_module_that_is_cut_off(prefix: Prefix, linkable: Path, ho
     folder = compile_folder / "tmp a module"
     folder.mkdir(parents=True)
     whole = compiled(prefix("theano-1.0.5", "openblas"), folder, "m1.so", "int one;")
+    (folder / "key.pkl").touch()
     os.truncate(whole, whole.stat().st_size - 1)
     other = compiled(prefix("theano-1.0.5", "openblas"), home, "m2.so", "int two;")
     (compile_folder / "tmp2").mkdir()
