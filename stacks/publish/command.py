@@ -99,7 +99,7 @@ def check(workspace: Workspace) -> None:
             if stored
             else "remove these files: there are no results",
         )
-    # A machine with a device may not be at hand: its rows say that their lock is older.
+    # The machine with the device may be gone: its rows say that their lock is older.
     on_device = {s.id for one in stored for s in one.result.subjects if s.device}
     judged = {name: lock for name, lock in current.items() if name not in on_device}
     if older := summary.outdated(summary.summaries(sessions(stored), current), judged):
