@@ -133,10 +133,14 @@ def _supervise(name, run, limit, folder, alive):
         signals.append(number)
         os.write(wakeup_writer, b"!")
 
+    # A handler runs after select() if its signal comes just before it sleeps; this byte wakes it.
+    fcntl.fcntl(wakeup_writer, fcntl.F_SETFL, os.O_NONBLOCK)
+    signal.set_wakeup_fd(wakeup_writer)
     old_handlers = _handle(("SIGCHLD", "SIGINT") + ENDING, on_signal)
     child = os.fork()
     if not child:
         _restore(old_handlers)
+        signal.set_wakeup_fd(-1)
         process.end_with_parent(guard)
         progress.supervisor = step_writer
         try:

@@ -247,3 +247,33 @@ def test_ignored_signals_stay_ignored(start: Start) -> None:
         process.send_signal(signal.SIGHUP)
         out, _ = process.communicate()
     assert (process.returncode, out.splitlines()[2]) == (0, "True")
+
+
+# The suite ends while the guard is within select(), before it sleeps: between these two functions
+# of C no instruction of Python is run.
+ENDS_AS_THE_GUARD_BEGINS_TO_WAIT = """\
+import itertools, os, select, sys
+sys.path.insert(0, sys.argv[1])
+from verify.core import watch
+
+def readable(sources, seconds):
+    if not seconds:
+        return select.select(sources, [], [], 0)[0]
+    # Without the pipe of the steps, whose end wakes the guard as well.
+    others = sources[-2:]
+    ends = map(os.waitid, [os.P_ALL], [0], [os.WEXITED | os.WNOWAIT])
+    waits = map(select.select, [others], [[]], [[]], [seconds])
+    found = list(itertools.chain(ends, waits))[-1][0]
+    if not found:
+        print("it slept", file=sys.stderr)
+    return found
+
+watch._readable = readable
+sys.exit(watch.supervise("verify", lambda folder: 0, 2))
+"""
+
+
+def test_a_suite_that_ends_as_the_guard_begins_to_wait_wakes_it() -> None:
+    words = [sys.executable, "-c", ENDS_AS_THE_GUARD_BEGINS_TO_WAIT, str(REPOSITORY)]
+    done = subprocess.run(words, capture_output=True, text=True, check=False)
+    assert (done.returncode, done.stderr) == (0, "")
