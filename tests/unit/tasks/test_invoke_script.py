@@ -19,8 +19,8 @@ TOOLS = ("cat", "dirname", "mv", "readlink", "rm")
 # Stands for Python: a venv that it makes has, for pip, a program that installs a small invoke.
 PYTHON = """#!/bin/sh
 if [ "$2 $3" = "-m venv" ]; then
-    "{python}" -I -m venv --without-pip "$5"
-    exec cp "{root}/pip.py" "$5"/lib/python*/site-packages/
+    "{python}" -I -m venv --without-pip "$6"
+    exec cp "{root}/pip.py" "{root}/ensurepip.pth" "$6"/lib/python*/site-packages/
 fi
 exec "{python}" "$@"
 """
@@ -39,6 +39,12 @@ for line in open(sys.argv[-1]):
     if line[0].isalpha():
         (here / name).mkdir()
         (here / name / "__init__.py").touch()
+"""
+
+# In place of Python's own pip, which would hide that one.
+ENSUREPIP = """\
+import sys, types; found = types.ModuleType("ensurepip"); found.bootstrap = lambda: None; \
+sys.modules["ensurepip"] = found
 """
 
 PROGRAM = """
@@ -68,6 +74,7 @@ class Machine:
         (self.checkout / "stacks/tasks").mkdir(parents=True)
         (self.checkout / "stacks/tasks/program.py").write_text(PROGRAM)
         (root / "pip.py").write_text(PIP.format(root=str(root)))
+        (root / "ensurepip.pth").write_text(ENSUREPIP)
 
     def program(self, name: str, text: str) -> None:
         path = self.bin / name
