@@ -141,16 +141,13 @@ def headline(summaries: Sequence[Summary]) -> str:
 
 
 def outdated(summaries: Sequence[Summary], current: Mapping[str, CurrentLock]) -> list[str]:
-    """Return the environments of this checkout whose lock has changed since their row.
+    """Return the environments of this checkout that no machine has timed with the present lock.
 
-    An environment's row is the one in the first summary that has it: those of machines that are
-    no longer there would stay old for ever.
+    Another machine's row may stay old: the machine may be gone.
     """
-    first: dict[str, SummaryRow] = {}
-    for summary in summaries:
-        for row in summary.rows:
-            first.setdefault(row.environment, row)
-    return sorted(name for name, row in first.items() if name in current and not row.is_current)
+    rows = [row for summary in summaries for row in summary.rows if row.environment in current]
+    timed = {row.environment for row in rows if row.is_current}
+    return sorted({row.environment for row in rows} - timed)
 
 
 def counted(summary: Summary) -> str:

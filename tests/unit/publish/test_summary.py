@@ -112,7 +112,7 @@ def test_a_lock_of_a_device_that_may_not_be_at_hand_fails_nothing(
     assert "device (older lock)" in timings(tmp_path)
 
 
-def test_an_environment_is_outdated_by_its_row_of_the_largest_machine(tmp_path: Path) -> None:
+def test_an_environment_is_outdated_if_no_machine_timed_its_lock(tmp_path: Path) -> None:
     keep(tmp_path)
     elsewhere = WITH_PEAK.model_copy(update={"name": "elsewhere"})
     old = FAST.model_copy(update={"lock": "0" * 64})
@@ -129,6 +129,10 @@ def test_an_environment_is_outdated_by_its_row_of_the_largest_machine(tmp_path: 
     of_another_lock = current | {FAST.id: CurrentLock("f" * 64, 1)}
     again = summary.summaries(read(tmp_path), of_another_lock)
     assert summary.outdated(again, of_another_lock) == [FAST.id]
+    of_the_smaller = current | {FAST.id: CurrentLock(old.lock, 1)}
+    third = summary.summaries(read(tmp_path), of_the_smaller)
+    assert [row.is_current for one in third[:2] for row in one.rows] == [True, False, True]
+    assert summary.outdated(third, of_the_smaller) == []
 
 
 def test_the_summary_with_the_most_current_environments_is_the_first(tmp_path: Path) -> None:
