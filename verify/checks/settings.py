@@ -5,7 +5,7 @@ from __future__ import absolute_import, division, print_function
 import re
 
 from verify.core.config_files import source_of
-from verify.core.fixes import compiler_fix, own_fix, undo_fix
+from verify.core.fixes import compiler_fix, own_fix, undo_fix, without_flags
 from verify.core.report import failed, passed
 from verify.core.text import text
 
@@ -16,7 +16,9 @@ SLOW = {
     "mode": ("FAST_COMPILE", "DebugMode", "DEBUG_MODE", "NanGuardMode"),
     "linker": ("py", "vm", "vm_nogc"),
     "optimizer": ("None", "merge", "fast_compile", "o0", "o1"),
+    "cmodule.remove_gxx_opt": ("True",),
 }
+UNOPTIMISED = re.compile("-O[01g]?$")
 
 
 def check(context):
@@ -30,6 +32,10 @@ def check(context):
         if flag not in flags and value is not None and str(value) in slow and fix:
             faults.append("%s=%s turns off compiled code or optimisation" % (flag, value))
             fixes.append(fix)
+    level = _optimisation(context)
+    if level:
+        faults.append("gcc.cxxflags has %s, by which g++ leaves loops as they are" % level)
+        fixes.append(without_flags(context, UNOPTIMISED.pattern))
     if "cxx" not in flags and not context.framework.flag("cxx"):
         faults.append("cxx is empty: nothing can be compiled")
         fixes.append(compiler_fix(context))
@@ -38,6 +44,14 @@ def check(context):
     if flags:
         return passed(NAME, "%d in force" % len(flags))
     return passed(NAME, "no setting turns compiled code off")
+
+
+def _optimisation(context):
+    """Return the option of gcc.cxxflags that turns off the optimisation of loops, or None."""
+    words = str(context.framework.flag("gcc.cxxflags") or "").split()
+    # The last one counts, and the framework's own -O3 comes before.
+    level = ([word for word in words if word.startswith("-O")] or [""])[-1]
+    return level if UNOPTIMISED.match(level) else None
 
 
 def _differences(context, flags):

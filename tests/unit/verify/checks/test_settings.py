@@ -22,7 +22,10 @@ def test_a_setting_without_a_source_needs_the_environment_repaired(
 
 
 @pytest.mark.parametrize("expectation", [None, {"flags": {"cxx": "g++"}}])
-@pytest.mark.parametrize(("flag", "value"), [("mode", "FAST_COMPILE"), ("optimizer", "merge")])
+@pytest.mark.parametrize(
+    ("flag", "value"),
+    [("mode", "FAST_COMPILE"), ("optimizer", "merge"), ("cmodule.remove_gxx_opt", "True")],
+)
 def test_a_flag_that_turns_compiled_code_off_fails(
     flag: str,
     value: str,
@@ -38,6 +41,22 @@ def test_a_flag_that_turns_compiled_code_off_fails(
     assert check.status == "fail"
     assert check.detail == f"{flag}={value} turns off compiled code or optimisation"
     assert check.fix == f"remove {flag}={value} from THEANO_FLAGS"
+
+
+@pytest.mark.parametrize(
+    ("options", "level"), [("-O0 -g", "-O0"), ("-O3 -Og", "-Og"), ("-O0 -O2", None), ("-g", None)]
+)
+def test_an_option_that_turns_off_the_optimisation_of_loops_fails(
+    options: str, level: str | None, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setenv("THEANORC", str(tmp_path / "none"))
+    made = context(user_flags=f"gcc.cxxflags='{options}'")
+    made.framework.flag = {"gcc.cxxflags": options, "cxx": "g++"}.get
+    check = settings.check(made)
+    assert check.status == ("fail" if level else "pass")
+    if level:
+        assert check.detail == f"gcc.cxxflags has {level}, by which g++ leaves loops as they are"
+        assert "gcc.cxxflags" in check.fix
 
 
 def test_a_linker_that_the_framework_takes_without_a_compiler_is_no_fault_of_its_own(
