@@ -123,7 +123,8 @@ def _time(
 
     left_out: takes the names of those that do not. Returns whether a result was stored.
     """
-    if not _prepared(workspace, session.left, left_out):
+    passed = {variant.id for variant in _prepared(workspace, session.variants, left_out)}
+    if not any(variant.id in passed for variant in session.left):
         return False
     built = candidates(workspace, session.variants)
     ids = [each.variant.id for each in built if each.verified]
@@ -169,6 +170,12 @@ def _is_same(result: Result, options: BenchOptions) -> bool:
     starts = max((run.start or 0 for run in result.runs if run.workload in programs), default=0)
     if starts not in (0, min(options.starts, options.round_count)):
         return False
+    series = [one for run in result.runs if run.workload in programs for one in run.series]
+    if options.calls and any(len(one.samples) != options.calls for one in series):
+        return False
+    made = command.FIX_SCAN in result.remarks, command.TOGETHER in result.remarks
+    if made != (options.fix_scan, options.together):
+        return False
     threads = command.thread_counts(options.threads, cores.affine())
     return (
         settings.workloads,
@@ -188,7 +195,7 @@ def _print_plan(workspace: Workspace, sessions: Sequence[Session]) -> None:
             continue
         built = candidates(workspace, session.variants)
         ready = {each.variant.id for each in built if each.verified}
-        to_make = {variant.id for variant in session.left} - ready - missing
+        to_make = {variant.id for variant in session.variants} - ready - missing
         missing |= to_make
         seconds = estimate.seconds(session.variants, session.options, len(to_make))
         total += seconds

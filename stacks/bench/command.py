@@ -182,6 +182,13 @@ def thread_counts(text: str, most: int) -> tuple[int, ...]:
     return tuple(sorted(numbers))
 
 
+FIX_SCAN = (
+    "all programs import theano_stacks_scan first, also the baseline's, whose users lack this "
+    "module"
+)
+TOGETHER = "all variants compiled at the same time, which made their compilation slower"
+
+
 def remarks(
     runs: Sequence[Run], pinned: bool, jump: float, options: BenchOptions | None = None
 ) -> list[str]:
@@ -194,14 +201,9 @@ def remarks(
     if limit is not None and limit < cores.affine():
         sentences.append(f"a container's limit allows {limit:g} of {cores.affine()} cores")
     if options and options.fix_scan:
-        sentences.append(
-            "all programs import theano_stacks_scan first, also the baseline's, whose users lack "
-            "this module"
-        )
+        sentences.append(FIX_SCAN)
     if options and options.together:
-        sentences.append(
-            "all variants compiled at the same time, which made their compilation slower"
-        )
+        sentences.append(TOGETHER)
     if not pinned:
         sentences.append("the system did not allow pinning runs to processors")
     if abs(jump) > JUMP:

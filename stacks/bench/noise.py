@@ -14,6 +14,8 @@ from stacks.bench.result import Noise
 from stacks.core.cores import CGROUP, PROC, cgroup_folders, text_of
 
 TICKS = os.sysconf("SC_CLK_TCK")
+# Of a core; less is none.
+LEAST_TICKS = 2
 
 # Larger noise is a remark: cores, share of the cores, share of the highest clock.
 OTHERS = 0.10
@@ -69,10 +71,13 @@ def between(before: Reading, after: Reading, cores: int) -> Noise:
     """Return the noise between two readings, on so many usable cores."""
     seconds = max(after.clock - before.clock, 1e-9)
     others = (after.busy - before.busy) - (after.own - before.own)
+    steal = after.steal - before.steal
+    # The system counts ticks of each core, so a short turn may end within one.
+    least = LEAST_TICKS * cores / TICKS
     return Noise(
         load=before.load,
-        others=round(max(others / seconds, 0.0), 3),
-        steal=round(max((after.steal - before.steal) / seconds / cores, 0.0), 4),
+        others=round(others / seconds, 3) if others > least else 0.0,
+        steal=round(steal / seconds / cores, 4) if steal > least else 0.0,
         throttled=round(max(after.throttled - before.throttled, 0.0), 3),
         frequency=after.frequency,
     )

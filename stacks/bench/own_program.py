@@ -62,12 +62,13 @@ def bench(
     *,
     rounds: int = ROUNDS,
     json_file: Path | None = None,
-) -> str | None:
+) -> list[str]:
     """Time a program on variants in rounds, after a first run of each; print a table.
 
     The first run compiles what the environment has not compiled before. json_file: also write every
-    run there. Returns the fastest variant if the rounds show one. Raises ProgramError with the
-    program's status if it fails, CommandError if it cannot be started; then no figure is kept.
+    run there. Returns the variant of the lowest median and those that the rounds do not show to be
+    slower. Raises ProgramError with the program's status if it fails, CommandError if it cannot be
+    started; then no figure is kept.
     """
     if rounds < 1:
         raise UsageError(f"--rounds {rounds}", expected="at least 1")
@@ -158,8 +159,9 @@ def _read(output: Iterator[bytes], marks: Marks) -> bytes:
     """Add the marks in a program's output, and return all other lines."""
     lines = []
     for line in output:
-        if line.strip() == STEP:
+        # A progress bar on standard error leaves its line open before the mark.
+        before = line.rstrip().removesuffix(STEP)
+        if len(before) < len(line.rstrip()):
             marks.add()
-        else:
-            lines.append(line)
+        lines.append(before if len(before) < len(line.rstrip()) else line)
     return b"".join(lines)

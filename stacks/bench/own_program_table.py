@@ -10,8 +10,8 @@ from stacks.bench.program_run import ProgramRun
 from stacks.core.console import print_table
 
 
-def show(first: dict[str, ProgramRun], timed: dict[str, list[ProgramRun]]) -> str | None:
-    """Print two lines for each variant, then the fastest if the rounds show one; return that.
+def show(first: dict[str, ProgramRun], timed: dict[str, list[ProgramRun]]) -> list[str]:
+    """Print two lines for each variant, then the fastest if the rounds show one; return `best`.
 
     One table with all would be wider than 80 columns; so would names with a framework, which is
     left out where it is the same.
@@ -46,14 +46,15 @@ def show(first: dict[str, ProgramRun], timed: dict[str, list[ProgramRun]]) -> st
     print()
     print_table(("variant",), ("CPU, s", "compile, s", "peak, MB"), costs)
     print(f"\n{verdict(timed, has_steps)}")
-    return fastest(timed, has_steps)
+    return best(timed, has_steps)
 
 
-def fastest(timed: dict[str, list[ProgramRun]], has_steps: bool) -> str | None:
-    """Return the fastest of several variants, None if the rounds show none."""
-    best = _lowest(timed, has_steps)
-    ratios = [_ratio(timed[best], timed[name], has_steps) for name in timed if name != best]
-    return best if ratios and all(ratio.significant for ratio in ratios) else None
+def best(timed: dict[str, list[ProgramRun]], has_steps: bool) -> list[str]:
+    """Return the variant of the lowest median, then all that the rounds do not show as slower."""
+    lowest = min(timed, key=lambda name: statistics.median(_values(timed[name], has_steps)))
+    others = [name for name in timed if name != lowest]
+    ratios = {name: _ratio(timed[lowest], timed[name], has_steps) for name in others}
+    return [lowest, *(name for name, ratio in ratios.items() if not ratio.significant)]
 
 
 def verdict(timed: dict[str, list[ProgramRun]], has_steps: bool) -> str:
@@ -61,14 +62,10 @@ def verdict(timed: dict[str, list[ProgramRun]], has_steps: bool) -> str:
     measure = "step" if has_steps else "whole program"
     if len(timed) < 2:
         return "one variant: nothing to compare it with"
-    if best := fastest(timed, has_steps):
-        return f"{measure}: {best} is the fastest"
-    best = _lowest(timed, has_steps)
-    return f"{measure}: the rounds show no fastest variant; {best} has the lowest median"
-
-
-def _lowest(timed: dict[str, list[ProgramRun]], has_steps: bool) -> str:
-    return min(timed, key=lambda name: statistics.median(_values(timed[name], has_steps)))
+    lowest, *others = best(timed, has_steps)
+    if not others:
+        return f"{measure}: {lowest} is the fastest"
+    return f"{measure}: the rounds show no fastest variant; {lowest} has the lowest median"
 
 
 def _values(found: Sequence[ProgramRun], has_steps: bool) -> list[float]:

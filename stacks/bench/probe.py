@@ -10,7 +10,7 @@ from packaging.version import Version
 
 from stacks.bench.candidates import Candidate
 from stacks.bench.record import rounded
-from stacks.bench.result import Series
+from stacks.bench.result import NUMBA, Series
 from stacks.channel.settings_files import MODULES
 from stacks.core import jsonfile
 from stacks.core.disk import REPOSITORY
@@ -65,6 +65,12 @@ def check_names(names: Sequence[str]) -> None:
     for name in names:
         if name not in known:
             raise unknown("workload", name, known)
+
+
+def process_of(workload: str, measure: str) -> str:
+    """Return the name of the process that answers a measure: all of OWN are one's."""
+    is_own = workload.partition(",")[0] in OWN
+    return workload + (NUMBA if measure.endswith(NUMBA) and not is_own else "")
 
 
 def environment_of(candidate: Candidate, threads: int) -> dict[str, str]:

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import sys
-from collections.abc import Sequence
+from collections.abc import Collection, Sequence
 from dataclasses import replace
 
 from stacks.bench import noise, rounds, schedule
@@ -56,7 +56,8 @@ def recommend(
     measured = rows(runs, [candidate.subject for candidate in chosen])
     for line in [*bench_table.lines(measured), ""]:
         print(line)
-    for line in warnings(measured):
+    baselines = {each.variant.id for each in chosen if each.variant.baseline}
+    for line in warnings(measured, baselines):
         print(f"warning: {line}", file=sys.stderr)
     for line in winner_sentences(runs, chosen):
         print(line)
@@ -64,14 +65,14 @@ def recommend(
         print(f"note: {line}")
 
 
-def warnings(measured: Sequence[Row]) -> list[str]:
-    """Return a warning for each variant that is less than twice as fast as the baseline."""
+def warnings(measured: Sequence[Row], baselines: Collection[str]) -> list[str]:
+    """Return a warning for each variant that is less than twice as fast as its baseline."""
     return [
         f"{row.measure.label}: {bench_table.display_name(row.subject, measured)} is only "
         f"{row.ratio.value:.2f} times as fast as "
         f"{bench_table.display_name(row.reference, measured)}"
         for row in measured
-        if row.ratio and row.ratio.value < WORTH
+        if row.ratio and row.ratio.value < WORTH and row.reference in baselines
     ]
 
 

@@ -153,7 +153,7 @@ class Run(Record):
 
 
 class Missing(Record):
-    """What has no figure, as its program did not answer within the limit."""
+    """What has no figure, as its program did not answer within the limit, or failed."""
 
     subject: Line = Field(description="FRAMEWORK/FLAVOUR, one of the subjects")
     name: Line = Field(min_length=1, description="the workload; with numba, which ends it")
@@ -164,6 +164,11 @@ class Missing(Record):
     failure: Line = Field(
         default="", description="how its program ended, where that was before the limit"
     )
+
+    @property
+    def cell(self) -> str:
+        """What stands in place of the figure."""
+        return "failed" if self.failure else "no answer"
 
     @property
     def reason(self) -> str:

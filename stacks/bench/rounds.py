@@ -190,7 +190,8 @@ def run(plan: Plan, measure: Measure | None = None, start: Start | None = None) 
     Raises StacksError if a process fails and the plan does not keep going, or if all fail. All
     processes are killed in the end.
     """
-    every = list(turns(plan))
+    # Before this process is pinned to some of them.
+    every, usable = list(turns(plan)), cores.affine()
     done: list[tuple[Turn, float]] = []
     runs: list[Run] = []
     pinned = True
@@ -203,7 +204,7 @@ def run(plan: Plan, measure: Measure | None = None, start: Start | None = None) 
                 busy_loops(plan.busy if turn.round else 0) as loops,
                 machine.pinned_to(machine.processors(turn.threads)) as allowed,
             ):
-                taken = _take(turn, crew, loops)
+                taken = _take(turn, crew, loops, usable)
                 if turn.last:
                     taken = crew.finish(turn, taken)
             pinned = pinned and allowed
@@ -226,19 +227,18 @@ def _answered(runs: Sequence[Run], missing: Sequence[Missing]) -> list[Run]:
         series = tuple(
             one
             for one in each.series
-            if (each.subject, each.workload + _ending(one), each.threads) not in failed
+            if (each.subject, probe.process_of(each.workload, one.name), each.threads) not in failed
         )
         if series:
             answered.append(each.model_copy(update={"series": series}))
     return answered
 
 
-def _ending(series: Series) -> str:
-    return NUMBA if series.name.endswith(NUMBA) else ""
+def _take(turn: Turn, crew: Crew, loops: BusyLoops, usable: int) -> list[Run]:
+    """Take a turn and return its run with the noise around it, none for the start of a program.
 
-
-def _take(turn: Turn, crew: Crew, loops: BusyLoops) -> list[Run]:
-    """Take a turn and return its run with the noise around it, none for the start of a program."""
+    usable: the machine's usable cores.
+    """
     before = noise.read(living=crew.processor_seconds() + loops.processor_seconds())
     begun = time.monotonic()
     series = crew.take(turn)
@@ -255,7 +255,7 @@ def _take(turn: Turn, crew: Crew, loops: BusyLoops) -> list[Run]:
             start=turn.start,
             busy=len(loops.processes),
             seconds=seconds,
-            noise=noise.between(before, after, cores.affine()),
+            noise=noise.between(before, after, usable),
             series=tuple(series),
         )
     ]

@@ -46,17 +46,18 @@ def recommend(
             expected="at least two flavours that its packages fit",
             found=", ".join(candidate.variant.name for candidate in found) or "none",
         )
-    fastest = own_program.bench(found, command, rounds=rounds or own_program.ROUNDS)
+    best = own_program.bench(found, command, rounds=rounds or own_program.ROUNDS)
     names = {candidate.variant.id: candidate.variant.name for candidate in found}
+    flavours = [names[each] for each in best]
     own = stack.read(variant.file).content.extends
     file = display_path(variant.file)
-    if fastest is None:
-        print(f"leave {file} as it is: extends: {own}")
-    elif names[fastest] == own:
+    if flavours == [own]:
         print(f"{file} has it already: extends: {own}")
+    elif own in flavours:
+        print(f"leave {file} as it is: extends: {own}")
     else:
         print(f"put this line into {file} instead of `extends: {own}`, then lock and build it:")
-        print(f"extends: {names[fastest]}")
+        print(f"extends: {flavours[0]}")
     folder = display_path(stack.flavours_folder(variant.file))
     clean = as_typed(f"./invoke clean {variant.option}")
     print(f"the environments are in {folder}; {clean} removes them, too", file=sys.stderr)

@@ -40,12 +40,12 @@ def winner_sentence(measure: Measure, names: Sequence[str]) -> str:
 
 def notes(result: Result, measured: Sequence[Row]) -> list[str]:
     """Return what a reader must know: timeouts, different graphs, the result's remarks."""
-    timeouts = [
-        f"{one.name}, {plural(one.threads, 'thread')}: {one.subject} {one.reason}; --limit gives "
-        "it more time"
+    missing = [
+        f"{one.name}, {plural(one.threads, 'thread')}: {one.subject} {one.reason}"
+        + ("" if one.failure else "; --limit gives it more time")
         for one in result.missing
     ]
-    return [*timeouts, *graph_notes(measured), *result.remarks]
+    return [*missing, *graph_notes(measured), *result.remarks]
 
 
 def display_name(subject: str, measured: Sequence[Row]) -> str:

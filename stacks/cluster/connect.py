@@ -123,11 +123,15 @@ class Cluster:
         self._client.cancel([task.future for task in tasks])
 
 
+# How a command goes on when it is given again.
+RESUMES = "build and bench go on, a run of jobs begins again (give it another folder for --logs)"
+
+
 def _disconnected(found: str) -> ClusterError:
     return ClusterError(
         "the scheduler went away",
         found=found,
-        fix="start it and its workers again, then repeat the command: it resumes",
+        fix=f"start it and its workers again, then repeat the command: {RESUMES}",
     )
 
 

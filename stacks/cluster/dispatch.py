@@ -14,7 +14,7 @@ from dataclasses import dataclass, field
 
 from pydantic import ValidationError
 
-from stacks.cluster.connect import Cluster, ClusterError, Task, TaskResult, Worker
+from stacks.cluster.connect import RESUMES, Cluster, ClusterError, Task, TaskResult, Worker
 from stacks.cluster.messages import Answer, Order, RemoteError
 from stacks.core.console import as_typed
 from stacks.core.errors import StacksError
@@ -179,7 +179,7 @@ def _may_come(state: _State, present: Mapping[str, Worker], deadline: float) -> 
 def _no_worker(job: Job) -> ClusterError:
     return ClusterError(
         f"{job.name}: no worker is left",
-        fix="start one by `./invoke worker ADDRESS`, then repeat the command: it resumes",
+        fix=f"start one by `./invoke worker ADDRESS`, then repeat the command: {RESUMES}",
     )
 
 

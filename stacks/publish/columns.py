@@ -6,6 +6,7 @@ import dataclasses
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 
+from stacks.bench import probe
 from stacks.bench.rows import beside
 from stacks.bench.table import number
 from stacks.core.console import plural
@@ -36,6 +37,11 @@ class Column:
     def title(self) -> str:
         """The head, with its busy loops."""
         return self.head + beside(self.busy)
+
+    @property
+    def program(self) -> str:
+        """The name that a result has for it where it has no figure."""
+        return probe.process_of(self.workload, self.measure)
 
     @property
     def load(self) -> str:

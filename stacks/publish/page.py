@@ -11,7 +11,7 @@ from stacks.publish import article, plots, summary
 from stacks.publish.columns import load
 from stacks.publish.current import CurrentLock
 from stacks.publish.overview import overviews
-from stacks.publish.sessions import NO_ANSWER, ResultSession, versions
+from stacks.publish.sessions import ResultSession, versions
 
 HERE = Path(__file__).resolve().parent
 
@@ -39,7 +39,6 @@ def document(sessions: Sequence[ResultSession], current: Mapping[str, CurrentLoc
         absent=[
             (number, session, one) for number, session in numbered for one in session.result.missing
         ],
-        no_answer=NO_ANSWER,
         filters=_filters(sessions),
         drawn=[(number, session, plots.plots(session)) for number, session in numbered],
         steps=[article.article(), *steps] if steps else [],

@@ -16,7 +16,6 @@ from stacks.core.console import plural
 
 T = TypeVar("T")
 # In place of a figure; a note of the session has the reason.
-NO_ANSWER = "no answer"
 # The ending of the measure of a program's first step: its compilation and one call.
 FIRST_STEP = ", first step"
 

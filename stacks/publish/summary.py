@@ -12,7 +12,7 @@ from stacks.core.console import plural
 from stacks.publish import columns
 from stacks.publish.columns import Column
 from stacks.publish.current import CurrentLock
-from stacks.publish.sessions import NO_ANSWER, Figure, ResultSession
+from stacks.publish.sessions import Figure, ResultSession
 
 # {package: name of the BLAS library}
 LIBRARIES = {"libopenblas": "OpenBLAS", "mkl": "MKL", "libblis": "BLIS"}
@@ -159,7 +159,7 @@ def _summary(sessions: Sequence[ResultSession], current: Mapping[str, CurrentLoc
     newest: dict[_Key, _Newest] = {}
     subjects: dict[str, Subject] = {}
     missing = {
-        (one.subject, one.name, each.result.settings.busy)
+        (one.subject, one.name, each.result.settings.busy): one.cell
         for each in sessions
         for one in each.result.missing
     }
@@ -190,7 +190,7 @@ def _summary(sessions: Sequence[ResultSession], current: Mapping[str, CurrentLoc
                     newest.get((name, each.measure, each.busy)),
                     each,
                     subject.lock,
-                    (name, each.measure.split()[0], each.busy) in missing,
+                    missing.get((name, each.program, each.busy), ""),
                 )
                 for each in heads
             ),
@@ -218,9 +218,9 @@ def _images(name: str, newest: Mapping[_Key, _Newest]) -> tuple[str, ...]:
     return tuple(sorted(str(each).removeprefix("sha256:")[:DIGITS] for each in digests))
 
 
-def _cell(newest: _Newest | None, column: Column, lock: str, is_missing: bool) -> Cell:
+def _cell(newest: _Newest | None, column: Column, lock: str, without: str) -> Cell:
     if newest is None:
-        return Cell(NO_ANSWER if is_missing else "")
+        return Cell(without)
     figure, row = newest.figure, newest.figure.row
     text, is_older = column.text(figure, newest.session), newest.lock != lock
     baselines = {each.id for each in newest.session.result.subjects if each.baseline}

@@ -60,6 +60,12 @@ def test_others_are_what_we_did_not_do() -> None:
     assert (found.others, found.steal, found.throttled) == (0.6, 0.05, 0.5)
 
 
+def test_a_tick_of_a_counter_in_a_short_turn_is_no_noise() -> None:
+    after = reading(clock=0.018, busy=0.04, own=0.03, steal=0.01)
+    found = noise.between(reading(), after, cores=2)
+    assert (found.others, found.steal) == (0.0, 0.0)
+
+
 def test_each_kind_of_noise_is_a_remark() -> None:
     assert noise.remarks([QUIET, QUIET]) == []
     loud = QUIET.model_copy(

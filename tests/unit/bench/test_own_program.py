@@ -140,3 +140,12 @@ def test_the_processor_time_of_a_step(candidates: list[Candidate]) -> None:
     assert 0.18 <= run.first_step_cpu < run.cpu
     # Four steps of 0.15 s, counted in hundredths.
     assert run.step_cpu == pytest.approx(0.15, abs=0.03)
+
+
+def test_a_mark_counts_behind_the_line_that_a_progress_bar_leaves_open(
+    candidates: list[Candidate],
+) -> None:
+    program = "import sys\nfor each in range(3):\n    sys.stderr.write('\\r 3%|#   | 3/100')\n"
+    program += "    print('THEANO_STACKS_STEP')\n"
+    run = own_program.run_once(candidates[0], [sys.executable, "-c", program])
+    assert len(run.steps) == 2

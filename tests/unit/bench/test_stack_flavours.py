@@ -42,17 +42,17 @@ def own(workspace: Workspace, tmp_path: Path) -> Variant:
 def recommend(
     workspace: Workspace, own: Variant, monkeypatch: pytest.MonkeyPatch
 ) -> Callable[..., None]:
-    """Give a call with the flavours that fit, and the one that the rounds show as the fastest."""
+    """Give a call with the flavours that fit, and those that the rounds show as the fastest."""
 
-    def call(fit: tuple[str, ...], fastest: str | None) -> None:
+    def call(fit: tuple[str, ...], *best: str) -> None:
         def ready(_: Workspace, copy: Variant) -> Candidate | None:
             lock = Lock((), (), "", "", "")
             return Candidate(copy, Path("/"), lock, None) if copy.name in fit else None
 
-        def bench(found: list[Candidate], command: list[str], *, rounds: int) -> str | None:
+        def bench(found: list[Candidate], command: list[str], *, rounds: int) -> list[str]:
             assert ([c.variant.name for c in found], command) == (sorted(fit), ["train"])
             assert rounds == own_program.ROUNDS
-            return fastest
+            return [f"theano-1.0.5/{name}" for name in best]
 
         monkeypatch.setattr(stack_flavours, "ready", ready)
         monkeypatch.setattr(own_program, "bench", bench)
@@ -85,7 +85,7 @@ def test_the_copies_are_the_stack_on_each_flavour_for_the_processor(
 def test_it_ends_with_the_line_for_the_stack(
     recommend: Callable[..., None], own: Variant, capsys: pytest.CaptureFixture[str]
 ) -> None:
-    recommend(("mkl", "openblas"), "theano-1.0.5/mkl")
+    recommend(("mkl", "openblas"), "mkl")
     printed = capsys.readouterr()
     assert printed.out.endswith("\nextends: mkl\n")
     assert "instead of `extends: openblas`" in printed.out
@@ -93,27 +93,34 @@ def test_it_ends_with_the_line_for_the_stack(
     assert f"{folder}; ./invoke clean --variant {shlex.quote(str(own.file))}" in printed.err
 
 
+def test_a_slower_flavour_does_not_stay_where_two_others_are_equally_fast(
+    recommend: Callable[..., None], capsys: pytest.CaptureFixture[str]
+) -> None:
+    recommend(("mkl", "mkl-amdlibm", "openblas"), "mkl-amdlibm", "mkl")
+    assert capsys.readouterr().out.endswith("\nextends: mkl-amdlibm\n")
+
+
 @pytest.mark.parametrize(
-    ("fastest", "line"),
+    ("best", "line"),
     [
-        ("theano-1.0.5/openblas", "has it already: extends: openblas"),
-        (None, "leave {} as it is: extends: openblas"),
+        (("openblas",), "has it already: extends: openblas"),
+        (("blis", "openblas"), "leave {} as it is: extends: openblas"),
     ],
 )
 def test_a_stack_that_may_stay_as_it_is(
-    fastest: str | None,
+    best: tuple[str, ...],
     line: str,
     recommend: Callable[..., None],
     own: Variant,
     capsys: pytest.CaptureFixture[str],
 ) -> None:
-    recommend(("blis", "openblas"), fastest)
+    recommend(("blis", "openblas"), *best)
     assert line.format(own.file) in capsys.readouterr().out
 
 
 def test_one_flavour_is_no_choice(recommend: Callable[..., None]) -> None:
     with pytest.raises(UsageError, match=r"(?s)nothing to choose from.*found: +openblas"):
-        recommend(("openblas",), None)
+        recommend(("openblas",), "openblas")
 
 
 def test_a_flavour_of_the_project_is_refused(workspace: Workspace) -> None:

@@ -78,13 +78,30 @@ def test_another_graph_is_named_and_no_difference(tmp_path: Path) -> None:
     assert (cell.ratio, cell.is_difference) == ("2.00 (2.00 - 2.00), another graph", False)
 
 
-def test_what_did_not_answer_has_no_figure(tmp_path: Path) -> None:
+@pytest.mark.parametrize(
+    ("failure", "cell"), [("", "no answer"), ("it was killed by SIGKILL", "failed")]
+)
+def test_what_did_not_answer_has_no_figure(failure: str, cell: str, tmp_path: Path) -> None:
     found = runs(BASE, [0.2] * 7, name="ntm step", unit="s")
     absent = missing(FAST).model_copy(update={"name": "ntm"})
     gemm = runs(FAST, [5.0] * 7, name=GEMM)
+    found = [one.model_copy(update={"workload": "ntm"}) for one in found]
+    absent = absent.model_copy(update={"failure": failure})
     store.write(at(tmp_path), result([*found, *gemm], BASE, FAST, missing=(absent,)))
     [one] = summary.summaries(read(tmp_path), {})
-    assert [cell.figure for cell in one.rows[1].cells] == ["5 GFLOP/s", "no answer"]
+    assert [each.figure for each in one.rows[1].cells] == ["5 GFLOP/s", cell]
+
+
+def test_the_suites_own_process_that_failed_has_no_figure_of_any_measure(tmp_path: Path) -> None:
+    found = [
+        one.model_copy(update={"workload": "gemm,elementwise"})
+        for name in (GEMM, "exp float32 400x512")
+        for one in runs(BASE, [2.0] * 7, name=name)
+    ]
+    absent = missing(FAST).model_copy(update={"name": "gemm,elementwise", "failure": "killed"})
+    store.write(at(tmp_path), result(found, BASE, FAST, missing=(absent,)))
+    [one] = summary.summaries(read(tmp_path), {})
+    assert [cell.figure for cell in one.rows[1].cells] == ["failed", "failed"]
 
 
 def test_a_lock_that_has_changed_since_is_named(
