@@ -54,7 +54,10 @@ def step(name: str, summary: str) -> Iterator[list[str]]:
 
 def display_path(path: Path) -> str:
     """Return a path as people read it: relative to the working folder if it is inside."""
-    working = Path.cwd()
+    try:
+        working = Path.cwd()
+    except FileNotFoundError:  # It was removed.
+        return str(path)
     return str(path.relative_to(working)) if path.is_relative_to(working) else str(path)
 
 

@@ -127,6 +127,9 @@ def replace_atomically(target: Path) -> Iterator[Path]:
     """
     with explain_disk_errors(target):
         target.parent.mkdir(parents=True, exist_ok=True)
+        if target.is_mount():
+            fix = "choose a folder inside of it"
+            raise DiskError(f"{target} is a mount point, which cannot be replaced", fix=fix)
         with temporary_folder(target.parent, f".{target.name}.", ".part") as folder:
             new = folder / target.name
             yield new
@@ -141,11 +144,12 @@ def _rename_twice(new: Path, target: Path) -> None:
     note = f"note: {target.parent}: its file system cannot exchange folders"
     print(f"{note}: {target.name} is missing for a moment", file=sys.stderr, flush=True)
     old = new.with_name("replaced")
-    target.rename(old)
+    # On overlayfs, a folder from a lower layer can only be copied.
+    shutil.move(target, old)
     try:
         new.replace(target)
     except OSError:
-        old.rename(target)
+        shutil.move(old, target)
         raise
 
 

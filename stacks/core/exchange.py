@@ -9,8 +9,9 @@ from pathlib import Path
 
 # From linux/fs.h and fcntl.h.
 RENAME_EXCHANGE, AT_FDCWD = 2, -100
-# What the call fails with where the kernel, the C library or the file system lacks it.
-UNSUPPORTED = (errno.ENOSYS, errno.EINVAL)
+# What the call fails with where the kernel, the C library or the file system lacks it; EXDEV is of
+# overlayfs, for a folder from a lower layer.
+UNSUPPORTED = (errno.ENOSYS, errno.EINVAL, errno.EXDEV)
 
 
 def exchange(first: Path, second: Path) -> bool:

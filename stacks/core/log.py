@@ -69,7 +69,7 @@ def write(folder: Path, task: str, error: BaseException) -> Path | None:
         folder.mkdir(parents=True, exist_ok=True)
         older = sorted(folder.glob("*-*.log"), key=_number)
         path = folder / f"{task}-{_number(older[-1]) + 1 if older else 1}.log"
-        path.write_text("\n".join(lines) + "\n", encoding="utf-8")
+        path.write_text("\n".join(lines) + "\n", encoding="utf-8", errors="backslashreplace")
         for old in older[: 1 - KEPT]:
             old.unlink(missing_ok=True)
         return path

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import errno
+from collections.abc import Callable
 from pathlib import Path
 
 from stacks.core.errors import UsageError
@@ -20,8 +21,25 @@ def expanded(text: str) -> Path:
 
 def is_file(path: Path) -> bool:
     """Return whether a path leads to a file; UsageError if that cannot be seen."""
+    return _seen(path, Path.is_file)
+
+
+def is_dir(path: Path) -> bool:
+    """Return whether a path leads to a folder; UsageError if that cannot be seen."""
+    return _seen(path, Path.is_dir)
+
+
+def exists(path: Path) -> bool:
+    """Return whether a path leads to something; what cannot be seen counts as there."""
     try:
-        return path.is_file()
+        return path.exists()
+    except PermissionError:
+        return True
+
+
+def _seen(path: Path, test: Callable[[Path], bool]) -> bool:
+    try:
+        return test(path)
     except OSError as error:
         if error.errno == errno.ENAMETOOLONG:
             return False

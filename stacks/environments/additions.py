@@ -8,7 +8,7 @@ import re
 import sys
 from collections.abc import Collection, Mapping, Sequence
 from dataclasses import dataclass
-from importlib.metadata import PathDistribution
+from email.parser import HeaderParser
 from pathlib import Path
 
 from packaging.markers import default_environment
@@ -130,7 +130,9 @@ def _requires(addition: Addition, old: Path) -> Sequence[str]:
     """Return the requirements that a package's metadata has."""
     for name in addition.files:
         if name.endswith(".dist-info/METADATA"):
-            return PathDistribution((old / name).parent).requires or ()
+            # Older packages are in the encoding of their authors.
+            text = (old / name).read_text(encoding="utf-8", errors="replace")
+            return HeaderParser().parsestr(text).get_all("Requires-Dist") or ()
     return ()
 
 

@@ -102,7 +102,8 @@ def make_environment(
     settings.check_place(target)
     own = user_packages.packages(workspace, variant)
     repair = repair and target.is_dir()
-    if not repair and not clean and prefix.is_ready(workspace, variant, locked, target, own):
+    as_it_is = not (repair or clean or from_sources)
+    if as_it_is and prefix.is_ready(workspace, variant, locked, target, own):
         print(f"  {'ready':<9}{display_path(target)}", file=sys.stderr, flush=True)
         return target
     if note := copying_note(workspace.cache, target):

@@ -85,7 +85,8 @@ def _remove(path: Path) -> None:
         path.unlink()
     elif path.is_symlink():
         for child in path.iterdir():
-            _remove(child)
+            # The links in it lead to what is not the environment's.
+            child.unlink() if child.is_symlink() else _remove(child)
     else:
         shutil.rmtree(path)
 

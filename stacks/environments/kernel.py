@@ -22,7 +22,7 @@ from typing import Any
 
 from pydantic import Field
 
-from stacks.core import jsonfile, yamlfile
+from stacks.core import jsonfile, paths, yamlfile
 from stacks.core.console import as_typed, display_path, print_table, step
 from stacks.core.disk import explain_disk_errors, fixed_umask, hold_lock, replace_atomically
 from stacks.core.errors import UsageError
@@ -130,7 +130,7 @@ def install(
             f"{name!r} is no name of a kernel", expected="letters, digits and the signs . _ -"
         )
     folder = kernels / name
-    if folder.exists() and (owner := _other_owner(folder, target)):
+    if paths.exists(folder) and (owner := _other_owner(folder, target)):
         raise UsageError(
             f"{display_path(folder)} is there and is {owner}",
             fix="choose another name: --name NAME",
@@ -154,7 +154,12 @@ def show(folder: Path) -> None:
         print(as_typed("no kernel is installed; ./invoke kernel --variant V installs one"))
         return
     rows = [
-        (k.name, k.variant, "yes" if k.python.exists() else "not built", display_path(k.folder))
+        (
+            k.name,
+            k.variant,
+            "yes" if paths.exists(k.python) else "not built",
+            display_path(k.folder),
+        )
         for k in kernels
     ]
     print_table(("kernel", "variant", "environment", "folder"), (), rows)
@@ -235,7 +240,7 @@ def _other_owner(folder: Path, target: Path) -> str:
         return "not of theano-stacks"
     python = Path(spec["argv"][0])
     # That of an environment which is gone may be replaced.
-    is_other = python != target / "bin/python" and python.exists()
+    is_other = python != target / "bin/python" and paths.exists(python)
     return f"that of {display_path(python.parents[1])}" if is_other else ""
 
 

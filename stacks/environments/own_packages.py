@@ -52,13 +52,24 @@ def add(workspace: Workspace, prefix: Path, lock: Lock, python: str) -> None:
     for pin, path in wheels.items():
         check_files(pin, path, prefix, python, owners)
     pip_install.install(prefix, wheels)
+    # The other own packages, too: a wheel may be compiled against one of them.
     base = [package.sha256 for package in lock.packages]
-    base += [pin.sha256 for pin in lock.requirements[: len(lock.requirements) - lock.own]]
-    for pin in pins:
-        if pin not in wheels:
-            built, path = _wheel_of(workspace, prefix, pin, files[pin], base)
+    base += [pin.sha256 for pin in lock.requirements]
+    waiting = [pin for pin in pins if pin not in wheels]
+    while waiting:
+        failed: dict[IndexPin, UsageError] = {}
+        for pin in waiting:
+            try:
+                built, path = _wheel_of(workspace, prefix, pin, files[pin], base)
+            except UsageError as error:
+                failed[pin] = error
+                continue
             check_files(pin, path, prefix, python, owners)
             pip_install.install(prefix, {built: path})
+        # One of those that were compiled may be what it lacked.
+        if len(failed) == len(waiting):
+            raise next(iter(failed.values()))
+        waiting = list(failed)
 
 
 def check_files(pin: IndexPin, wheel: Path, prefix: Path, python: str, owners: Owners) -> None:

@@ -13,9 +13,9 @@ from stacks.core.console import as_typed
 from stacks.core.errors import UsageError
 from stacks.core.process import quoted
 from stacks.core.workspace import Workspace
-from stacks.environments import in_use, pip_settings, settings
+from stacks.environments import in_use, pip_settings, settings, shells
 from stacks.environments.reports import read_report
-from stacks.environments.verify import ACTIVE, environment
+from stacks.environments.verify import environment
 from stacks.variants.variant import Variant
 
 LOGGER = logging.getLogger(__name__)
@@ -65,32 +65,13 @@ def run(variant: Variant, prefix: Path, command: Sequence[str]) -> None:
 def shell(variant: Variant, prefix: Path) -> None:
     """Replace this process by an interactive shell whose prompt names the variant."""
     warn(variant, prefix)
-    env = variables(prefix)
-    program = env.get("SHELL", "/bin/sh")
-    prompt = f"({variant.name}) "
     print(f"{variant.id}: python, g++ and theano are this environment's; leave with `exit`")
-    if Path(program).name == "bash":
-        # The user's own file also sets the prompt, and may activate conda, so it is read first.
-        start = (
-            f"[ -f ~/.bashrc ] && . ~/.bashrc; unset {' '.join(ACTIVE)}; "
-            f"PATH={_quoted(env['PATH'])}; CONDA_PREFIX={_quoted(env['CONDA_PREFIX'])}; "
-            f'PS1="{prompt}$PS1"'
-        )
-        reading, writing = os.pipe()
-        os.write(writing, start.encode())
-        os.close(writing)
-        os.set_inheritable(reading, True)
-        _replace_by([program, "--rcfile", f"/dev/fd/{reading}", "-i"], env)
-    _replace_by([program, "-i"], {**env, "PS1": f"{prompt}$ "})
+    _replace_by(*shells.start_of(variant.name, variables(prefix)))
 
 
 def variables(prefix: Path) -> dict[str, str]:
     """Return the environment variables for a person's program in an environment."""
     return environment(prefix) | pip_settings.for_uv(prefix, os.environ)
-
-
-def _quoted(text: str) -> str:
-    return "'" + text.replace("'", "'\\''") + "'"
 
 
 def _replace_by(command: list[str], env: dict[str, str]) -> None:

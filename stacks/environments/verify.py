@@ -12,7 +12,7 @@ from contextlib import contextmanager
 from pathlib import Path
 from typing import IO, NoReturn
 
-from stacks.core import jsonfile
+from stacks.core import jsonfile, paths
 from stacks.core.console import as_typed
 from stacks.core.disk import (
     REPOSITORY,
@@ -111,7 +111,8 @@ def verify_python(
     or the device is missing.
     """
     path = expanded(python)
-    if path.is_dir():
+    # A name without a slash is looked up on PATH.
+    if "/" in python and paths.is_dir(path):
         raise UsageError(
             f"{python} is a folder",
             expected="a Python interpreter",

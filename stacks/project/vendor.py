@@ -26,6 +26,7 @@ from stacks.core import digest_list
 from stacks.core.console import display_path, next_step, plural, step
 from stacks.core.disk import INSTALLED, REPOSITORY, fixed_umask, replace_atomically, sha256_of
 from stacks.core.errors import IntegrityError, UsageError
+from stacks.core.paths import is_dir
 from stacks.core.process import CommandError, call
 from stacks.core.reproducible import EPOCH
 from stacks.core.venv import DOCS_LOCK, LOCKING_LOCK
@@ -90,7 +91,12 @@ def vendor(
 
 def _require_replaceable(folder: Path, archive: Path | None) -> None:
     """Raise UsageError if writing would replace something else, or leave the folder inexact."""
-    replaceable = folder.is_dir() and ((folder / DIGESTS).is_file() or not any(folder.iterdir()))
+    if Path.cwd().is_relative_to(folder):
+        raise UsageError(
+            f"{folder} is the folder that you stand in, and is to be replaced",
+            fix="write it from another folder",
+        )
+    replaceable = is_dir(folder) and ((folder / DIGESTS).is_file() or not any(folder.iterdir()))
     if folder.exists() and not replaceable:
         raise UsageError(
             f"{folder} is there and is no vendored folder", fix="choose an empty or new folder"

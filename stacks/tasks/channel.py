@@ -8,7 +8,7 @@ from stacks.core.console import display_path, next_step
 from stacks.core.errors import UsageError
 from stacks.core.process import quoted
 from stacks.core.workspace import default_workspace
-from stacks.tasks.options import CHANNEL, file_of, names_of, path_of
+from stacks.tasks.options import CHANNEL, file_of, folder_of, names_of, path_of
 from stacks.tasks.task import require_checkout, task
 
 
@@ -150,7 +150,7 @@ def release(context: Context, to: str, tag: str = "", channel: bool = False) -> 
     """Write the files of a release: wheel, blas-verify.pyz, digests."""
     from stacks.publish import release as releasing
 
-    folder = path_of(to)
+    folder = folder_of(to)
     assert folder
     releasing.release(default_workspace(), folder, tag=tag, with_channel=channel)
     next_step(f"(cd {quoted([display_path(folder)])} && sha256sum --check {releasing.DIGESTS})")

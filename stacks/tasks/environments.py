@@ -117,7 +117,8 @@ def build(
     elif base:
         raise UsageError("--base needs an image", fix="add --to docker or --to oci")
     else:
-        prefix = None if repair or clean else ready.built_environment(workspace, chosen)
+        anew = repair or clean or from_
+        prefix = None if anew else ready.built_environment(workspace, chosen)
         if prefix is None:
             # Loaded here: the solver and the stages of packages.
             from stacks.environments import build as pipeline

@@ -8,7 +8,7 @@ from pathlib import Path
 
 from stacks.core.console import display_path
 from stacks.core.errors import UsageError
-from stacks.core.paths import expanded
+from stacks.core.paths import expanded, is_dir
 from stacks.core.workspace import default_workspace
 
 VARIANT = (
@@ -36,13 +36,22 @@ def file_of(text: str) -> Path | None:
     """
     if (path := path_of(text)) is None:
         return None
-    if path.is_dir():
+    if is_dir(path):
         raise UsageError(
             f"{display_path(path)} is a folder", expected="the name of a file", fix="add one to it"
         )
     real = Path(os.path.realpath(path))
     # /dev/stdout may lead to a pipe, which has no path.
     return real if real.exists() or not path.exists() else path
+
+
+def folder_of(text: str) -> Path | None:
+    """Return the absolute path of the folder that an option names, to be written; None for "".
+
+    A link is followed, so that it stays.
+    """
+    path = path_of(text)
+    return path and path.resolve()
 
 
 def names_of(text: str) -> frozenset[str]:

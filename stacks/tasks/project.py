@@ -5,7 +5,7 @@ from __future__ import annotations
 from invoke.context import Context
 
 from stacks.core.workspace import default_workspace
-from stacks.tasks.options import file_of, path_of
+from stacks.tasks.options import file_of, folder_of, path_of
 from stacks.tasks.task import task
 
 
@@ -105,7 +105,7 @@ def docs(
         reference.check(workspace)
         return
     reference.write(workspace)
-    folder = path_of(to) or workspace.build / "docs"
+    folder = folder_of(to) or workspace.build / "docs"
     site.build(workspace, folder)
     if serve:
         site.serve(folder, port)
@@ -146,7 +146,7 @@ def vendor(
     from stacks.tasks.options import names_of
     from stacks.variants.load import load_variant, select
 
-    target = path_of(folder)
+    target = folder_of(folder)
     assert target
     if check:
         vendoring.check(target)

@@ -106,6 +106,13 @@ def test_a_file_system_without_an_exchange_is_named(
     test_a_block_that_makes_nothing_leaves_the_old(tmp_path / "new")
 
 
+def test_a_mount_point_cannot_be_replaced(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(Path, "is_mount", lambda path: path == tmp_path / "folder")
+    with pytest.raises(DiskError, match="folder is a mount point") as caught:
+        test_a_folder_takes_the_place_of_another(tmp_path)
+    assert caught.value.fix == "choose a folder inside of it"
+
+
 DYING = """
 import os, signal, sys
 from pathlib import Path

@@ -22,7 +22,7 @@ def test_a_missing_folder_is_an_error(tmp_path: Path) -> None:
         exchange(tmp_path / "a", tmp_path)
 
 
-@pytest.mark.parametrize("number", [errno.ENOSYS, errno.EINVAL])
+@pytest.mark.parametrize("number", [errno.ENOSYS, errno.EINVAL, errno.EXDEV])
 def test_a_system_that_cannot(number: int, monkeypatch: pytest.MonkeyPatch) -> None:
     class Library:
         @staticmethod

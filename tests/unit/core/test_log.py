@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import logging
+import os
 import re
 from collections.abc import Iterator
 from pathlib import Path
@@ -71,3 +72,10 @@ def test_refusing_disk_raises_nothing(tmp_path: Path) -> None:
     call(["true"])
     (tmp_path / "logs").touch()
     assert log.write(tmp_path / "logs", "build", ValueError()) is None
+
+
+def test_bytes_of_a_name_that_are_not_utf_8_are_written(tmp_path: Path) -> None:
+    log.start(verbose=False)
+    call(["true"])
+    path = log.write(tmp_path, "run", ValueError(os.fsdecode(b"caf\xe9")))
+    assert path and r"caf\udce9" in path.read_text()

@@ -114,3 +114,10 @@ def test_a_damaged_list_of_files_is_said(old: Path, new: Path) -> None:
     [line] = carried(old, new)
     assert "list of this environment's files is damaged" in line and f"`{COMMAND} NAME`" in line
     assert not (new / SITE_PACKAGES / "pandas.py").exists()
+
+
+def test_metadata_in_another_encoding_is_read(old: Path, new: Path) -> None:
+    install(old, "legacy", "numpy>=1.20")
+    path = old / SITE_PACKAGES / "legacy-1.0.dist-info/METADATA"
+    path.write_bytes(path.read_bytes() + b"Author: Jos\xe9\n")
+    assert carried(old, new) == ["kept, added by you: legacy 1.0"]

@@ -45,10 +45,14 @@ def test_a_linked_folder_is_emptied_and_its_link_stays(
     workspace: Workspace, tmp_path: Path
 ) -> None:
     (tmp_path / "large/theano-1.0.5/openblas").mkdir(parents=True)
+    (tmp_path / "data").mkdir()
+    (tmp_path / "data/mine").write_text("")
+    (tmp_path / "large/data").symlink_to(tmp_path / "data")
     workspace.build.mkdir()
     (workspace.build / "prefixes").symlink_to(tmp_path / "large")
     clean(workspace, None, cache=False)
     assert (tmp_path / "large").is_dir() and not any((tmp_path / "large").iterdir())
+    assert (tmp_path / "data/mine").is_file()
 
 
 def test_a_clean_of_the_cache_leaves_other_folders(workspace: Workspace) -> None:

@@ -236,3 +236,38 @@ def test_a_failed_compilation_leaves_nothing(
     with pytest.raises(UsageError, match=r"cannot be compiled(.|\n)*No module named hatchling"):
         own_packages.add(workspace, tmp_path / "prefix", lock, "3.9")
     assert not list((tmp_path / "cache/wheels").glob("[!.]*"))
+
+
+def test_an_archive_that_needs_another_is_compiled_after_it(
+    compiled: list[str], tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    succeed = own_packages.call
+
+    def call(words: list[Any], **options: Any) -> str:
+        needs_b = Path(words[-1]).name == "a-1.0.tar.gz"
+        if needs_b and "compile b-1.0.tar.gz" not in compiled:
+            raise CommandError("No module named b")
+        return succeed(words, **options)
+
+    monkeypatch.setattr(own_packages, "call", call)
+    monkeypatch.setattr(own_packages, "check_files", lambda *_: None)
+    b = IndexPin(name="b", version="1.0", filename="b-1.0.tar.gz", size=1, sha256="1" * 64)
+    lock = lock_of(pin("a", "a-1.0.tar.gz"), b)
+    own_packages.add(Workspace(tmp_path, tmp_path / "cache"), tmp_path / "prefix", lock, "3.9")
+    assert [each for each in compiled if "compile" in each] == [
+        "compile b-1.0.tar.gz",
+        "compile a-1.0.tar.gz",
+    ]
+
+
+def test_another_version_of_an_own_package_compiles_the_others_again(
+    compiled: list[str], tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr(own_packages, "check_files", lambda *_: None)
+    workspace = Workspace(tmp_path, tmp_path / "cache")
+    torch = wheel(tmp_path, "torch.py", package="torch").name
+    for digest in ("1" * 64, "2" * 64):
+        needed = IndexPin(name="torch", version="1.0", filename=torch, size=1, sha256=digest)
+        lock = lock_of(needed, pin("a", "a-1.0.tar.gz"))
+        own_packages.add(workspace, tmp_path / "prefix", lock, "3.9")
+    assert compiled.count("compile a-1.0.tar.gz") == 2

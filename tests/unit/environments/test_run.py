@@ -126,24 +126,6 @@ def test_a_shell_says_where_one_is(
     assert "leave with `exit`" in capsys.readouterr().out
 
 
-def test_bash_reads_the_persons_file_first(
-    variant: Variant,
-    replaced: list[tuple[list[str], dict[str, str]]],
-    monkeypatch: pytest.MonkeyPatch,
-) -> None:
-    monkeypatch.setenv("SHELL", "/bin/bash")
-    with pytest.raises(ReplacedError):
-        run_module.shell(variant, Path("/it's/prefix"))
-    [(command, _)] = replaced
-    start = Path(command[2]).read_text()
-    assert start.startswith(
-        "[ -f ~/.bashrc ] && . ~/.bashrc; unset VIRTUAL_ENV CONDA_DEFAULT_ENV; "
-        "PATH='/it'\\''s/prefix/bin:"
-    )
-    assert "; CONDA_PREFIX='/it'\\''s/prefix'; " in start
-    assert start.endswith('PS1="(openblas) $PS1"')
-
-
 def test_an_environment_that_did_not_pass_is_named_once(
     own_workspace: Workspace, variant: Variant, capsys: pytest.CaptureFixture[str]
 ) -> None:

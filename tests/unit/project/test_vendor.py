@@ -31,6 +31,14 @@ def test_a_file_in_the_folders_place_is_refused_and_stays(tmp_path: Path) -> Non
     assert path.read_text() == "dear"
 
 
+def test_the_folder_that_one_stands_in_is_refused(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.chdir(tmp_path)
+    with pytest.raises(UsageError, match="is the folder that you stand in"):
+        vendor.vendor(Workspace(tmp_path, tmp_path), [], tmp_path)
+
+
 def test_an_archive_inside_of_the_folder_is_refused(tmp_path: Path) -> None:
     folder = tmp_path / "carried"
     with pytest.raises(UsageError, match="inside the folder that it is made of"):
