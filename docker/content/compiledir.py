@@ -34,6 +34,23 @@ def choose_march():
     return MARCH if NEEDED.issubset(words) else "native"
 
 
+def folder_name(march):
+    """Return the name of the folder for a -march; native is another one on another processor."""
+    name = KEY + "-" + march
+    if march != "native":
+        return name
+    try:
+        with open("/proc/cpuinfo") as file:
+            lines = file.read(8192).partition("\n\n")[0].splitlines()
+    except (IOError, OSError):
+        return name
+    import zlib
+
+    kinds = ("vendor_id", "cpu family", "model", "flags")
+    kind = "\n".join(line for line in lines if line.partition("\t")[0].strip() in kinds)
+    return "%s-%08x" % (name, zlib.crc32(kind.encode("utf-8")) & 0xFFFFFFFF)
+
+
 def use(place, march):
     """Make the framework compile in the folder `place`, which is made if it is missing."""
     settings = os.path.join(place, "theanorc")
@@ -43,7 +60,8 @@ def use(place, march):
         raise OSError(13, "it does not allow execution (noexec)")
     for name, _, folder in (entry.partition("=") for entry in FOLDERS):
         os.environ.setdefault(name, os.path.join(place, folder))
-    names = os.environ[VARIABLE].split(os.pathsep)
+    # A program that has started this one may have named the same.
+    names = [n for n in os.environ[VARIABLE].split(os.pathsep) if n != settings]
     os.environ[VARIABLE] = os.pathsep.join([names[0], settings] + names[1:])
 
 
@@ -110,13 +128,14 @@ def main():
     march = choose_march()
     chosen = os.environ.get("THEANO_STACKS_COMPILEDIR")
     parents = (os.environ.get("TMPDIR", "/tmp"), os.path.expanduser("~"))
-    own = [os.path.join(parent, "theano-%d" % os.getuid()) for parent in parents]
     refused = []
-    for path in [chosen] if chosen else own:
+    for parent in (chosen,) if chosen else parents:
+        path = os.path.join(parent, "theano-%d" % os.getuid())
         try:
-            if not chosen:
-                own_folder(path)
-            return use(os.path.join(path, KEY + "-" + march), march)
+            if chosen and not os.path.isdir(chosen):
+                os.makedirs(chosen)
+            own_folder(path)
+            return use(os.path.join(path, folder_name(march)), march)
         except (IOError, OSError) as error:
             refused.append("%s: %s" % (path, error.strerror or error))
     sys.stderr.write(

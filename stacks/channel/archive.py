@@ -26,6 +26,7 @@ from stacks.channel.strict_tar import BLOCK, UnsafeError, members_of
 from stacks.core import jsonfile
 from stacks.core.disk import explain_disk_errors
 from stacks.core.errors import IntegrityError
+from stacks.sources.unpack import limit_of
 
 # The largest info/ file that is read into memory, in bytes; numpy's paths.json has 0.4 MB.
 LARGEST = 64 << 20
@@ -72,7 +73,7 @@ def read_archive(path: Path, into: Path | None = None) -> Archive:
     damaged, or that names a path outside of the environment, DiskError.
     """
     with _reported(path):
-        members = _Members(into)
+        members = _Members(into, limit_of(path))
         for tar, member in members_of(path):
             members.add(tar, member)
         return members.archive()
@@ -114,10 +115,11 @@ def _reported(path: Path) -> Iterator[None]:
 class _Members:
     """The members of an archive: their entries, and the content of the metadata.
 
-    target: the folder that they are written to, if any.
+    target: the folder that they are written to, if any. left: the bytes that they may still have.
     """
 
     target: Path | None
+    left: int
     entries: dict[str, Entry] = field(default_factory=dict)
     folders: set[str] = field(default_factory=set)
     metadata: dict[str, Any] = field(default_factory=dict)
@@ -149,6 +151,9 @@ class _Members:
             if path and self.target:
                 path.hardlink_to(self.target / original)
         elif member.isreg():
+            self.left -= member.size
+            if self.left < 0:
+                raise UnsafeError("it unpacks to far more bytes than such a package has")
             content = tar.extractfile(member)
             assert content is not None
             executable = bool(member.mode & 0o111)

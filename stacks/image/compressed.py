@@ -9,6 +9,7 @@ import shutil
 from collections.abc import Callable, Sequence
 from concurrent.futures import ThreadPoolExecutor
 from dataclasses import asdict, dataclass
+from importlib.metadata import version
 from pathlib import Path
 from typing import IO, Any, cast
 
@@ -41,7 +42,8 @@ def compress_once(
 
     Raises IntegrityError if the layers changed after their layout was made.
     """
-    inputs = [layout.key_in(layers), sha256_of(base), sha256_of(Path(__file__))]
+    code = [sha256_of(Path(__file__)), version("deflate")]
+    inputs = [layout.key_in(layers), sha256_of(base), *code]
     record = layout.read_record(folder / RECORD)
     if record.get("inputs") == inputs:
         ready = tuple(CompressedLayer(**layer) for layer in record["layers"])

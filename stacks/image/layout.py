@@ -10,6 +10,7 @@ import shlex
 import shutil
 from collections.abc import Container, Iterable, Sequence
 from dataclasses import dataclass
+from importlib.metadata import version
 from pathlib import Path
 from typing import Any
 
@@ -38,7 +39,8 @@ SBOM_WITHOUT_BASE = f"{SHARE}/sbom-without-base.cdx.json"
 # The modules of this package that layout imports: with it they decide the bytes of the layers.
 MODULES = (base, image_config, manifest, normalised, precompiled, sbom)
 # Folders that the group root may write, so that any user in that group can.
-WRITABLE = {str(HOME)[1:]: 0o775, str(WORK)[1:]: 0o775}
+# /data is where the guide mounts a volume: Docker makes an empty one like the folder.
+WRITABLE = {str(HOME)[1:]: 0o775, str(WORK)[1:]: 0o775, "data": 0o775}
 
 
 @dataclass(frozen=True)
@@ -71,6 +73,7 @@ def key_of(workspace: Workspace, variant: Variant, lock: Lock) -> str:
         [(path.name, sha256_of(path)) for path in code],
         [(str(name), sha256_of(workspace.suite / name)) for name in _files(workspace.suite)],
         base.key(workspace),
+        [version(name) for name in ("cyclonedx-python-lib", "packageurl-python")],
     ]
     return hashlib.sha256(json.dumps(inputs).encode()).hexdigest()
 

@@ -24,7 +24,9 @@ from stacks.image.config import ImageConfig
 from stacks.locks.lock import Lock
 from stacks.sources.pins import DebPin, IndexPin, Pins, canonical
 
-RELEASES = {"bullseye": "debian-11", "bookworm": "debian-12"}
+RELEASES = {"bullseye": "debian-11", "bookworm": "debian-12", "trixie": "debian-13"}
+# A source package is the file that names its others.
+PACKAGES = (".deb", ".dsc")
 NAMESPACE = uuid.uuid5(uuid.NAMESPACE_OID, "theano-stacks")
 
 
@@ -79,7 +81,11 @@ def _conda(part: Part, pins: Pins) -> Component:
     if isinstance(part.offer, OtherChannelOffer):
         return _component(purl, "conda", part.built.sha256, licences)
     recipe = part.offer.recipe
-    sources = [_source(pin, part.name) for pin in recipe.pins(pins)]
+    sources = [
+        _source(pin, part.name)
+        for pin in recipe.pins(pins)
+        if not isinstance(pin, DebPin) or pin.filename.endswith(PACKAGES)
+    ]
     return _component(purl, "conda", part.built.sha256, licences, recipe.about.summary, sources)
 
 
@@ -88,7 +94,8 @@ def _source(pin: DebPin | IndexPin, where: str) -> Component:
 
 
 def _deb(pin: DebPin, where: str, licences: Sequence[str] = ()) -> Component:
-    arch = pin.filename.removesuffix(".deb").rpartition("_")[2]
+    name = pin.filename
+    arch = name[:-4].rpartition("_")[2] if name.endswith(".deb") else "source"
     qualifiers = {"arch": arch, "distro": RELEASES.get(pin.suite, pin.suite)}
     purl = PackageURL("deb", "debian", pin.name, pin.version, qualifiers)
     return _component(purl, where, pin.sha256, licences)

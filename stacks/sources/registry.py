@@ -80,6 +80,11 @@ Get = Callable[[str, dict[str, str]], bytes]
 Authorize = Callable[[requests.PreparedRequest], requests.PreparedRequest]
 
 
+def as_given(request: requests.PreparedRequest) -> requests.PreparedRequest:
+    """Leave a request's Authorization as it is: without this, `requests` prefers ~/.netrc."""
+    return request
+
+
 class Tokens:
     """The tokens of one run for a registry, one for each repository and kind of access."""
 

@@ -16,7 +16,8 @@ import urllib3
 
 from stacks.core.errors import FetchError
 from stacks.sources.mirrors import public_url
-from stacks.sources.registry import LARGEST_REPLY, Registry, Tokens
+from stacks.sources.registry import LARGEST_REPLY, Registry, Tokens, as_given
+from stacks.sources.retries import LONGEST_PAUSE
 from stacks.sources.web import BROKEN, unreachable
 
 MANIFEST = "application/vnd.oci.image.manifest.v1+json"
@@ -69,6 +70,7 @@ class RegistryWriter:
             backoff_factor=0.5,
             status_forcelist=(429, 502, 503, 504),
             allowed_methods=("GET", "HEAD"),
+            retry_after_max=int(LONGEST_PAUSE),
         )
         for scheme in ("http://", "https://"):
             self._session.mount(scheme, requests.adapters.HTTPAdapter(max_retries=retries))
@@ -156,7 +158,9 @@ class RegistryWriter:
 
     def _document(self, url: str, headers: Mapping[str, str]) -> bytes:
         try:
-            response = self._session.get(url, headers=dict(headers), timeout=TIMEOUT, stream=True)
+            response = self._session.get(
+                url, headers=dict(headers), auth=as_given, timeout=TIMEOUT, stream=True
+            )
             data = response.raw.read(LARGEST_REPLY, decode_content=True)
         except BROKEN as error:
             raise unreachable(url, error) from error

@@ -70,7 +70,7 @@ def unpack_deb(deb: Path, target: Path) -> None:
     has a device, unpacks to far more than its size, or names a path outside `target`; DiskError.
     """
     with _folder(target), _reported(deb), _tar_of_deb(deb, "data.tar") as stream:
-        _extract(_tar_members(stream), target, _limit(deb))
+        _extract(_tar_members(stream), target, limit_of(deb))
         _check_links(target, absolute=True)
 
 
@@ -80,7 +80,7 @@ def unpack_tar(archive: Path, target: Path) -> None:
     Raises IntegrityError for an absolute link, too.
     """
     with _folder(target), _reported(archive), archive.open("rb") as file:
-        _extract(_tar_members(_plain(file, archive)), target, _limit(archive))
+        _extract(_tar_members(_plain(file, archive)), target, limit_of(archive))
         _check_links(target, absolute=False)
 
 
@@ -93,7 +93,7 @@ def unpack_zip(
     Raises IntegrityError for a link, for two members of one path, and for a path that exists.
     """
     with _folder(target), _reported(archive), zipfile.ZipFile(archive) as file:
-        _extract(_zip_members(file, place), target, _limit(archive), replace=False)
+        _extract(_zip_members(file, place), target, limit_of(archive), replace=False)
 
 
 def read_control(deb: Path) -> bytes:
@@ -133,12 +133,13 @@ def _folder(target: Path) -> Iterator[None]:
         yield
 
 
-def _limit(archive: Path) -> int:
+def limit_of(archive: Path) -> int:
+    """Return the bytes that an archive may unpack to."""
     return LEAST_LIMIT + LARGEST_RATIO * archive.stat().st_size
 
 
 def _plain(file: IO[bytes], archive: Path) -> IO[bytes]:
-    return limited(decompressed(file), _limit(archive))
+    return limited(decompressed(file), limit_of(archive))
 
 
 @contextmanager

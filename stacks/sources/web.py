@@ -6,6 +6,7 @@ import http.client
 import os
 import re
 import threading
+from collections.abc import Mapping
 from dataclasses import dataclass, field, replace
 
 import requests
@@ -16,7 +17,7 @@ from stacks.core.errors import FetchError, UsageError
 from stacks.sources.connection import limited_session
 from stacks.sources.mirrors import PipSettings, public_url
 from stacks.sources.redirect import OTHER_SERVER, check_address, redirect_target
-from stacks.sources.registry import LARGEST_REPLY, Tokens
+from stacks.sources.registry import LARGEST_REPLY, Authorize, Tokens, as_given
 from stacks.sources.servers import Server, Servers
 
 RATE_VARIABLE = "THEANO_STACKS_LEAST_RATE"
@@ -147,7 +148,7 @@ class Web:
                 method,
                 address,
                 headers=headers,
-                auth=self.tokens.authorize(address) if self.tokens else None,
+                auth=self.tokens.authorize(address) if self.tokens else _given(headers),
                 stream=True,
                 timeout=max(0.001, min(self.timeout, allowance.left)),
                 verify=False if trusted else self.verify,
@@ -246,6 +247,10 @@ def reason_of(error: BaseException) -> str:
             text = innermost.strerror
         innermost = innermost.__cause__ or innermost.__context__
     return re.sub(r"^\[.*?\]\s*|\s*\(_ssl\.c:\d+\)$", "", text) or "the connection broke"
+
+
+def _given(headers: Mapping[str, str]) -> Authorize | None:
+    return as_given if "Authorization" in headers else None
 
 
 def _refused(what: str, response: requests.Response) -> FetchError:

@@ -239,3 +239,10 @@ def refused(path: Path, message: str) -> None:
 
 def below(folder: Path) -> set[Path]:
     return set(folder.rglob("*"))
+
+
+def test_an_archive_that_unpacks_to_far_more_than_it_has(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr("stacks.sources.unpack.LEAST_LIMIT", 0)
+    refused(conda(tmp_path, file("zeros", bytes(10 << 20))), "it unpacks to far more bytes")

@@ -64,7 +64,7 @@ class Image:
 
     def has_cpu(self, flags: str) -> None:
         """Have the hook read these flags of a CPU."""
-        (self.prefix / "cpuinfo").write_text(f"processor : 0\nflags : {flags}\nbugs :\n")
+        (self.prefix / "cpuinfo").write_text(f"processor\t: 0\nflags\t\t: {flags}\nbugs\t\t:\n\n")
         hook = self.site_packages / f"{precompiled.HOOK}.py"
         hook.write_text(hook.read_text().replace("/proc/cpuinfo", f"{self.prefix}/cpuinfo"))
 
@@ -165,13 +165,22 @@ def test_a_cpu_that_cannot_run_the_warm_modules_compiles_its_own(image: Image) -
 def test_the_user_may_choose_what_to_compile_for(image: Image) -> None:
     settings = image.settings(THEANO_STACKS_MARCH="native")
     assert "cxxflags = -march=native" in settings.read_text()
-    assert settings.parent.name == "openblas-0123-native"
+    assert re.fullmatch("openblas-0123-native-[0-9a-f]{8}", settings.parent.name)
+
+
+def test_another_cpu_on_one_volume_compiles_its_own(image: Image) -> None:
+    found = set()
+    for flags in ("fpu sse2", "fpu sse2 avx2"):
+        image.has_cpu(flags)
+        found.add(image.settings(THEANO_STACKS_MARCH="native").parent.name)
+    assert len(found) == 2
 
 
 def test_the_user_may_choose_the_folder(image: Image, tmp_path: Path) -> None:
     chosen = tmp_path / "100% volume"
     settings = image.settings(THEANO_STACKS_COMPILEDIR=str(chosen))
-    assert settings.is_relative_to(chosen)
+    assert settings.is_relative_to(chosen / f"theano-{os.getuid()}")
+    assert (chosen / f"theano-{os.getuid()}").stat().st_mode & 0o777 == 0o700
     # In the framework's file a lone % would begin a reference.
     assert "100%% volume" in settings.read_text()
     assert list(image.tmp.iterdir()) == []
@@ -184,6 +193,14 @@ def test_a_folder_that_others_may_write_is_not_used(image: Image) -> None:
     settings = image.settings()
     assert settings.is_relative_to(image.home)
     assert list(trap.iterdir()) == []
+
+
+def test_a_strangers_folder_in_the_chosen_one_is_not_used(image: Image, tmp_path: Path) -> None:
+    trap = tmp_path / "volume" / f"theano-{os.getuid()}"
+    trap.mkdir(parents=True)
+    trap.chmod(0o777)
+    done = image.start(THEANO_STACKS_COMPILEDIR=str(trap.parent))
+    assert "others may write to it" in done.stderr and list(trap.iterdir()) == []
 
 
 def test_a_link_is_not_followed(image: Image, tmp_path: Path) -> None:
@@ -220,10 +237,10 @@ def test_a_devices_kernels_go_to_a_folder_of_the_users(
     precompiled.add_hook(load_variant(workspace, "gpuarray"), image.prefix, "gpuarray-0123")
     output = subprocess.check_output(
         [sys.executable, "-c", PROGRAM + 'print(os.environ["POCL_CACHE_DIR"])', image.prefix],
-        env={"TMPDIR": str(image.tmp), "THEANO_STACKS_MARCH": "native", **variables},
+        env={"TMPDIR": str(image.tmp), "THEANO_STACKS_MARCH": "zen", **variables},
         text=True,
     )
-    own = image.tmp / f"theano-{os.getuid()}" / "gpuarray-0123-native/pocl"
+    own = image.tmp / f"theano-{os.getuid()}" / "gpuarray-0123-zen/pocl"
     assert output.splitlines()[-1] == variables.get("POCL_CACHE_DIR", str(own))
 
 
@@ -234,10 +251,10 @@ def test_a_folder_in_a_variable_has_any_characters(workspace: Workspace, image: 
     precompiled.add_hook(stack, image.prefix, "own-0123")
     output = subprocess.check_output(
         [sys.executable, "-c", PROGRAM + 'print(os.environ["MY_CACHE"])', image.prefix],
-        env={"TMPDIR": str(image.tmp), "THEANO_STACKS_MARCH": "native"},
+        env={"TMPDIR": str(image.tmp), "THEANO_STACKS_MARCH": "zen"},
         text=True,
     )
-    own = image.tmp / f"theano-{os.getuid()}" / "own-0123-native" / name
+    own = image.tmp / f"theano-{os.getuid()}" / "own-0123-zen" / name
     assert output.splitlines()[-1] == str(own)
 
 

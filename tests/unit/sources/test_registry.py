@@ -121,6 +121,15 @@ def test_a_token_goes_before_netrc(site: Site, tmp_path: Path) -> None:
     assert site.asked[-1].headers["authorization"] == "Bearer abc"
 
 
+def test_a_login_goes_before_netrc(site: Site, tmp_path: Path, docker_config: Path) -> None:
+    (tmp_path / "netrc").write_text("machine 127.0.0.1 login other password less\n")
+    user = log_in(docker_config, site.url.removeprefix("http://"))
+    site.files |= {BLOB: BODY, TOKEN: b'{"token": "abc"}'}
+    site.plans[BLOB] = [wants_token(f"{site.url}/token")]
+    assert fetch(site, tmp_path) == BODY
+    assert site.asked[1].headers["authorization"] == f"Basic {user}"
+
+
 def test_a_token_does_not_follow_a_redirect_to_another_server(site: Site, tmp_path: Path) -> None:
     site.files[TOKEN] = b'{"token": "abc"}'
     with serving() as store:
