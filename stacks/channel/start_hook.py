@@ -18,7 +18,10 @@ OTHERS = os.environ.get({rc_variable!r}, os.path.join("~", ".{module}rc"))
 
 
 def _of_environment(name):
-    return os.path.isdir(os.path.join(os.path.dirname(name), "theano-stacks"))
+    # In `etc`: a checkout of the project beside the user's own file has the same name.
+    folder = os.path.dirname(os.path.abspath(name))
+    own = os.path.join(folder, "theano-stacks")
+    return os.path.basename(folder) == "etc" and os.path.isdir(own)
 
 
 # A program of another environment may have started this one: its settings end here.
@@ -146,11 +149,31 @@ COMPILE_SOURCE = '''\
 
 import os
 
-from {hook} import OWN, PREFIX, _bytes, _words
+from {hook} import OWN, PREFIX, _bytes
+
+NAMES = ("base_compiledir", "compiledir")
+HOME = os.environ.get("HOME", "")
+
+
+def _name():
+    import zlib
+
+    return "%s-%08x" % (os.path.basename(PREFIX), zlib.crc32(_bytes(PREFIX)) & 0xFFFFFFFF)
+
+
+def _bases():
+    cache = os.environ.get("XDG_CACHE_HOME") or os.path.join(HOME, ".cache")
+    temporary = os.environ.get("TMPDIR") or "/tmp"
+    return (
+        os.path.join(cache, "theano-stacks", "compiled"),
+        os.path.join(temporary, "theano-stacks-%d" % os.geteuid()),
+    )
 
 
 def _is_own(folder):
     """Return whether only this person can write to a folder, which is made if it is not there."""
+    import stat
+
     try:
         if not os.path.isdir(folder):
             os.makedirs(folder, 0o700)
@@ -164,39 +187,45 @@ def _is_own(folder):
 
 def _own_compile_folder():
     """Return a folder for what Theano compiles, in this person's cache or in TMPDIR; or None."""
-    name = "%s-%08x" % (os.path.basename(PREFIX), zlib.crc32(_bytes(PREFIX)) & 0xFFFFFFFF)
-    cache = os.environ.get("XDG_CACHE_HOME") or os.path.join(HOME, ".cache")
-    temporary = os.environ.get("TMPDIR") or "/tmp"
-    for base in (
-        os.path.join(cache, "theano-stacks", "compiled"),
-        os.path.join(temporary, "theano-stacks-%d" % os.geteuid()),
-    ):
-        folder = os.path.join(base, name)
+    for base in _bases():
+        folder = os.path.join(base, _name())
         # A comma ends a flag. In /tmp others could put modules of theirs where one's own belong.
         if os.path.isabs(base) and "," not in folder and _is_own(base) and _is_own(folder):
             return folder
     return None
 
 
-def _names_compile_folder():
-    files = [os.path.join(HOME, name[2:]) if name[:2] == "~/" else name for name in OWN]
-    words = [word for name in files for word in _words(name)]
-    return any("compiledir" in word for word in [os.environ.get({flags_variable!r}, "")] + words)
+def _is_of_another(flag):
+    """Return whether a flag is what this hook has set for another environment's program."""
+    name, _, folder = flag.strip().partition("=")
+    base, last = os.path.split(folder)
+    return name == "base_compiledir" and base in _bases() and last != _name()
+
+
+def _lines(name):
+    try:
+        with open(os.path.join(HOME, name[2:]) if name[:2] == "~/" else name) as file:
+            return file.read().splitlines()
+    except (IOError, OSError, ValueError):
+        return []
+
+
+def _names_compile_folder(flags):
+    settings = flags + [line.replace(":", "=") for name in OWN for line in _lines(name)]
+    return any(setting.partition("=")[0].strip() in NAMES for setting in settings)
 
 
 # An environment of another person, or on a disk that is read-only.
 COMPILED = os.path.join(PREFIX, "var", "compiledir")
-HOME = os.environ.get("HOME", "")
-if os.path.isdir(COMPILED) and not os.access(COMPILED, os.W_OK) and not _names_compile_folder():
-    import stat
-    import zlib
-
+GIVEN_FLAGS = os.environ.get({flags_variable!r}, "")
+FLAGS = [flag for flag in GIVEN_FLAGS.split(",") if not _is_of_another(flag)]
+IS_LOCKED = os.path.isdir(COMPILED) and not os.access(COMPILED, os.W_OK)
+if IS_LOCKED and not _names_compile_folder(FLAGS):
     FOLDER = _own_compile_folder()
     if FOLDER:
-        GIVEN_FLAGS = os.environ.get({flags_variable!r})
-        os.environ[{flags_variable!r}] = ",".join(
-            ([GIVEN_FLAGS] if GIVEN_FLAGS else []) + ["base_compiledir=" + FOLDER]
-        )
+        FLAGS = [flag for flag in FLAGS if flag] + ["base_compiledir=" + FOLDER]
+if ",".join(FLAGS) != GIVEN_FLAGS:
+    os.environ[{flags_variable!r}] = ",".join(FLAGS)
 '''
 
 # Only where the variant has a device. Theano logs the error of a device that it cannot open, and

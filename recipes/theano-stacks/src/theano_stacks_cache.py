@@ -26,9 +26,24 @@ FOLDER = "theano_stacks_graphs"
 # Total size of the files, bytes.
 LIMIT = 200 * 10**6
 LOGGER = logging.getLogger("theano.stacks_cache")
+OPTIMISER = logging.getLogger("theano.gof.opt")
 # Numbers of graphs taken from the folder, kept there, and optimised without being kept.
 found = {"hits": 0, "kept": 0, "not kept": 0}
 _stores = {}
+
+
+class _Errors(logging.Filter):
+    """Counts the errors of a logger.
+
+    Theano logs an optimisation that fails, for want of memory or of recursion, and goes on. The
+    next start may have more.
+    """
+
+    count = 0
+
+    def filter(self, record):
+        self.count += record.levelno >= logging.ERROR
+        return True
 
 
 def _store():
@@ -53,8 +68,14 @@ def optimize_graph_with_cache(self, optimizer, inputs, outputs):
     if _take(self.fgraph, store, key):
         found["hits"] += 1
         return None
-    profile = optimizer(self.fgraph)
-    found["kept" if _keep(self.fgraph, store, key) else "not kept"] += 1
+    errors = _Errors()
+    OPTIMISER.addFilter(errors)
+    try:
+        profile = optimizer(self.fgraph)
+    finally:
+        OPTIMISER.removeFilter(errors)
+    is_kept = not errors.count and _keep(self.fgraph, store, key)
+    found["kept" if is_kept else "not kept"] += 1
     return profile
 
 

@@ -173,7 +173,9 @@ def _header(faster):
 
 def make_all(self, *positional, **named):
     """Replace VM_Linker.make_all: start to compile missing modules, then do what it does."""
-    if getattr(self, "c_thunks", None) is not False and theano.config.cxx and not _importing():
+    is_c = getattr(self, "c_thunks", None) is not False and theano.config.cxx
+    # Theano prints the warnings, which nobody would see of a compiler in the background.
+    if is_c and not theano.config.cmodule.compilation_warning and not _importing():
         # In 1.0.5 the virtual machine takes such arrays away from the modules.
         returned = self.no_recycling if theano.__version__.startswith("0.8.") else ()
         _begin_all(self.fgraph, frozenset(returned))

@@ -1,5 +1,6 @@
 """The headers that every module of Theano begins with, compiled once, into the compile folder."""
 
+import binascii
 import hashlib
 import os
 import subprocess
@@ -35,7 +36,9 @@ class Headers(object):
             # A single module with options of its own compiles faster without.
             self.known[use] = None
             return []
-        if self.known.get(use) is None:
+        known = self.known.get(use)
+        # A person may purge the compile folder while the program runs.
+        if known is None or (known and not any(map(os.path.isfile, _files(known[-1])))):
             self.known[use] = self._compiled(*use)
         return self.known[use]
 
@@ -55,7 +58,8 @@ class Headers(object):
         options = ["-include", path]
         if os.path.isfile(path + ".gch"):
             return options
-        part = "%s.%d" % (path, os.getpid())
+        # Not the process's number: it is 1 in each of the containers that share a volume.
+        part = "%s.%s" % (path, binascii.hexlify(os.urandom(8)).decode("ascii"))
         command = [theano.config.cxx, "-fvisibility=hidden", "-x", "c++-header", part + ".h"]
         command += ["-g"] + list(preargs) + ["-o", part + ".gch"]
         for folder in list(include_dirs) + cmodule.std_include_dirs():
@@ -74,8 +78,14 @@ class Headers(object):
             os.rename(part + ".h", path)
             os.rename(part + ".gch", path + ".gch")
         except (OSError, IOError, subprocess.CalledProcessError):
+            for name in filter(os.path.isfile, (part + ".h", part + ".gch")):
+                os.remove(name)
             return []
         return options
+
+
+def _files(path):
+    return path, path + ".gch"
 
 
 HEADERS = Headers()

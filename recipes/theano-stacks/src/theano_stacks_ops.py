@@ -117,7 +117,7 @@ def split(count, x, axis, sizes):
 
 def _split_code(self, node, name, inputs, outputs, sub):
     types = [each.type for each in node.inputs]
-    if not isinstance(types[0], TensorType):
+    if not isinstance(types[0], TensorType) or not _computes_as(self, Split):
         raise MethodNotDefined("c_code")
     return SPLIT % {
         "count": self.len_splits,
@@ -131,11 +131,21 @@ def _split_code(self, node, name, inputs, outputs, sub):
     }
 
 
+def _computes_as(op, operation):
+    """Return whether an operation has the `perform` of a class, not one of a subclass of it."""
+    functions = [getattr(each.perform, "__func__", each.perform) for each in (type(op), operation)]
+    return functions[0] is functions[1]
+
+
 def _read_code(self, node, name, inputs, outputs, sub):
+    if not _computes_as(self, AdvancedSubtensor):
+        raise MethodNotDefined("c_code")
     return READ % _words(node, 1, inputs, outputs, sub)
 
 
 def _write_code(self, node, name, inputs, outputs, sub):
+    if not _computes_as(self, AdvancedIncSubtensor):
+        raise MethodNotDefined("c_code")
     words = dict(_words(node, 2, inputs, outputs, sub), y=inputs[1])
     if self.set_instead_of_inc:
         return WRITE % dict(words, write=SET % words)

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import logging
 from pathlib import Path
 from types import SimpleNamespace
 from typing import Any
@@ -73,6 +74,16 @@ def test_graph_is_kept_and_then_taken(cache: Any, tmp_path: Path) -> None:
     assert optimised(cache) == optimised(cache) == ["optimised"]
     assert counts(cache) == (1, 1, 0)
     assert [path.name for path in (tmp_path / cache.FOLDER).iterdir()] == [KEY]
+
+
+def test_graph_whose_optimisation_failed_is_not_kept(cache: Any) -> None:
+    def optimizer(graph: Graph) -> None:
+        logging.getLogger("theano.gof.opt").error("maximum recursion depth exceeded")
+
+    maker = cache.function_module.FunctionMaker([], [], mode="mode")
+    maker.optimize_graph_with_cache(optimizer, [], [])
+    assert counts(cache) == (0, 0, 1)
+    assert optimised(cache) == ["optimised"] and counts(cache) == (0, 1, 1)
 
 
 @pytest.mark.parametrize("damaged", [True, False])

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import shutil
 import subprocess
 from collections.abc import Callable
 from pathlib import Path
@@ -50,6 +51,18 @@ def test_headers_are_compiled_for_the_second_module(
     [command] = commands
     assert command[:2] == ["g++", "-fvisibility=hidden"] and "-Iinclude" in command
     assert module.HEADERS.options("int x;", ["-O3"], ["include"]) == []
+
+
+def test_headers_that_were_purged_are_compiled_again(
+    module: Any, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    def run(command: list[str], **_: Any) -> None:
+        Path(command[command.index("-o") + 1]).touch()
+
+    *_, (_, path) = options(module, monkeypatch, run)
+    shutil.rmtree(Path(path).parent)
+    assert options(module, monkeypatch, run)[2] == ["-include", path]
+    assert Path(path).is_file()
 
 
 def test_headers_that_do_not_compile_are_not_used(

@@ -63,9 +63,11 @@ def node(*types: object) -> SimpleNamespace:
     return SimpleNamespace(inputs=[SimpleNamespace(type=each) for each in types])
 
 
-def code(operation: Any, of: SimpleNamespace, **properties: object) -> str:
-    """Return an operation's C code for a node."""
-    made = operation()
+def code(operation: Any, of: SimpleNamespace, own: Any = None, **properties: object) -> str:
+    """Return the C code of an operation, or of a class that inherits it, for a node."""
+    if not hasattr(operation, "perform"):
+        operation.perform = lambda self, *given: None
+    made = (own or operation)()
     vars(made).update(properties)
     names = [f"V{number}" for number in range(len(of.inputs))]
     text: str = made.c_code(of, "node", names, ["out"], SUB)
@@ -100,6 +102,18 @@ def test_reading_by_arrays_of_integers_is_c_code(ops: Any) -> None:
     ):
         with pytest.raises(MethodNotDefined):
             code(read, node(*types))
+
+
+def test_a_subclass_with_a_perform_of_its_own_has_no_c_code(ops: Any) -> None:
+    array = ops.TensorType
+    types = array("float32"), array("int64")
+    plain = type("Plain", (ops.AdvancedSubtensor,), {})
+    assert code(ops.AdvancedSubtensor, node(*types), plain)
+    own = {"perform": lambda self, *given: None}
+    for operation in (ops.AdvancedSubtensor, ops.AdvancedIncSubtensor, ops.Split):
+        if hasattr(operation, "c_code"):
+            with pytest.raises(MethodNotDefined):
+                code(operation, node(*types, array("int64")), type("Mine", (operation,), own))
 
 
 def test_adding_is_c_code_where_no_value_is_converted(ops: Any) -> None:

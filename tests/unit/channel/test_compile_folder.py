@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import os
+import re
 import shutil
 from pathlib import Path
 
@@ -40,8 +41,34 @@ def test_a_named_compile_folder_stays(variant: Variant, prefix: Path, tmp_path: 
     rest = {"PATH": "/bin", "HOME": str(tmp_path)}
     flags = "base_compiledir=/mine"
     assert started(variant, prefix, THEANO_FLAGS=flags, **rest)["THEANO_FLAGS"] == flags
-    (tmp_path / ".theanorc").write_text("[global]\nbase_compiledir = /mine\n")
-    assert "THEANO_FLAGS" not in started(variant, prefix, **rest)
+    for line in ("base_compiledir = /mine", "compiledir=/mine", "base_compiledir: /mine"):
+        (tmp_path / ".theanorc").write_text(f"[global]\n{line}\n")
+        assert "THEANO_FLAGS" not in started(variant, prefix, **rest)
+
+
+def test_a_setting_whose_name_only_contains_it_names_no_compile_folder(
+    variant: Variant, prefix: Path, tmp_path: Path
+) -> None:
+    rest = {"PATH": "/bin", "HOME": str(tmp_path)}
+    (tmp_path / ".theanorc").write_text("[global]\n# base_compiledir = /mine\n")
+    flags = "compiledir_format=compiledir_%(hostname)s"
+    found = started(variant, prefix, THEANO_FLAGS=flags, **rest)
+    assert found["THEANO_FLAGS"].startswith(f"{flags},base_compiledir={tmp_path}/.cache/")
+
+
+def test_another_environments_compile_folder_ends_here(
+    variant: Variant, prefix: Path, tmp_path: Path
+) -> None:
+    rest = {"PATH": "/bin", "HOME": str(tmp_path)}
+    other = f"base_compiledir={tmp_path}/.cache/theano-stacks/compiled/other-01234567"
+    given = f"floatX=float32,{other}"
+    found = started(variant, prefix, access="os.access", THEANO_FLAGS=given, **rest)
+    assert found["THEANO_FLAGS"] == "floatX=float32"
+    found = started(variant, prefix, THEANO_FLAGS=given, **rest)
+    assert re.fullmatch(
+        rf"floatX=float32,base_compiledir={tmp_path}/.cache/theano-stacks/compiled/prefix-\w+",
+        found["THEANO_FLAGS"],
+    )
 
 
 def test_without_a_home_compiled_modules_are_in_a_temporary_folder_of_ones_own(

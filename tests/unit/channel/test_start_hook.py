@@ -140,6 +140,15 @@ def test_the_hook_leaves_another_environments_settings_out(
     assert found["THEANORC"] == f"{prefix}/etc/theanorc:/etc/rc"
 
 
+def test_the_users_file_beside_a_checkout_of_the_project_stays(
+    workspace: Workspace, variant: Variant, prefix: Path, tmp_path: Path
+) -> None:
+    (tmp_path / "theano-stacks").mkdir()
+    own = f"{tmp_path}/.theanorc"
+    found = hook(variant, prefix, PATH="/bin", THEANORC=own)
+    assert found["THEANORC"] == f"{prefix}/etc/theanorc:{own}"
+
+
 CPUINFO = """processor\t: 0
 vendor_id\t: {vendor}
 cpu family\t: {family}
