@@ -118,9 +118,23 @@ def own_folder(path):
     try:
         os.mkdir(path, 0o700)
     except OSError:
-        status = os.lstat(path)
-        if status.st_uid != os.getuid() or status.st_mode & 0o170022 != 0o040000:
-            raise OSError(1, "it belongs to another user, or others may write to it")
+        if not os.path.isdir(path):
+            raise
+    status = os.lstat(path)
+    if status.st_uid != os.getuid() or status.st_mode & 0o170022 != 0o040000:
+        raise OSError(1, "it belongs to another user, or others may write to it")
+
+
+def shared_folder(path):
+    """Make a folder in which each user may make one, where it is missing."""
+    if not os.path.isdir(path):
+        try:
+            os.makedirs(path)
+            os.chmod(path, 0o1777)
+        except OSError:
+            # Another process was faster.
+            if not os.path.isdir(path):
+                raise
 
 
 def main():
@@ -129,15 +143,21 @@ def main():
     chosen = os.environ.get("THEANO_STACKS_COMPILEDIR")
     parents = (os.environ.get("TMPDIR", "/tmp"), os.path.expanduser("~"))
     refused = []
-    for parent in (chosen,) if chosen else parents:
+    for parent in ((chosen,) if chosen else ()) + parents:
         path = os.path.join(parent, "theano-%d" % os.getuid())
         try:
-            if chosen and not os.path.isdir(chosen):
-                os.makedirs(chosen)
+            if parent == chosen:
+                shared_folder(parent)
             own_folder(path)
-            return use(os.path.join(path, folder_name(march)), march)
+            use(os.path.join(path, folder_name(march)), march)
         except (IOError, OSError) as error:
             refused.append("%s: %s" % (path, error.strerror or error))
+            continue
+        if chosen and parent != chosen:
+            sys.stderr.write(
+                "theano-stacks: what is compiled goes to %s: %s\n" % (path, refused[0])
+            )
+        return
     sys.stderr.write(
         "theano-stacks: no folder to compile in: Theano will not work\n"
         "  found:    %s\n"

@@ -170,9 +170,11 @@ def _is_same(result: Result, options: BenchOptions) -> bool:
     starts = max((run.start or 0 for run in result.runs if run.workload in programs), default=0)
     if starts not in (0, min(options.starts, options.round_count)):
         return False
-    series = [one for run in result.runs if run.workload in programs for one in run.series]
-    if options.calls and any(len(one.samples) != options.calls for one in series):
-        return False
+    for run in result.runs:
+        if run.workload in settings.workloads and run.workload not in probe.OWN:
+            calls = options.calls or probe.calls_of(run.workload, quick=options.quick)
+            if any(len(one.samples) != calls for one in run.series):
+                return False
     made = command.FIX_SCAN in result.remarks, command.TOGETHER in result.remarks
     if made != (options.fix_scan, options.together):
         return False

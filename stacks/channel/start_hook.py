@@ -19,7 +19,7 @@ OTHERS = os.environ.get({rc_variable!r}, os.path.join("~", ".{module}rc"))
 
 def _of_environment(name):
     # In `etc`: a checkout of the project beside the user's own file has the same name.
-    folder = os.path.dirname(os.path.abspath(name))
+    folder = os.path.dirname(name)
     own = os.path.join(folder, "theano-stacks")
     return os.path.basename(folder) == "etc" and os.path.isdir(own)
 

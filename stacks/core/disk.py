@@ -127,7 +127,8 @@ def replace_atomically(target: Path) -> Iterator[Path]:
     """
     with explain_disk_errors(target):
         target.parent.mkdir(parents=True, exist_ok=True)
-        if target.is_mount():
+        # pathlib's own follows links until Python 3.12.
+        if os.path.ismount(target):
             fix = "choose a folder inside of it"
             raise DiskError(f"{target} is a mount point, which cannot be replaced", fix=fix)
         with temporary_folder(target.parent, f".{target.name}.", ".part") as folder:
@@ -144,12 +145,20 @@ def _rename_twice(new: Path, target: Path) -> None:
     note = f"note: {target.parent}: its file system cannot exchange folders"
     print(f"{note}: {target.name} is missing for a moment", file=sys.stderr, flush=True)
     old = new.with_name("replaced")
-    # On overlayfs, a folder from a lower layer can only be copied.
-    shutil.move(target, old)
     try:
+        target.rename(old)
+    except OSError as error:
+        if error.errno != errno.EXDEV:
+            raise
+        # On overlayfs, a folder from a lower layer can only be copied.
+        shutil.copytree(target, old, symlinks=True)
+    try:
+        if target.exists():
+            shutil.rmtree(target)
         new.replace(target)
-    except OSError:
-        shutil.move(old, target)
+    except BaseException:
+        shutil.rmtree(target, ignore_errors=True)
+        old.rename(target)
         raise
 
 

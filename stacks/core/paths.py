@@ -3,10 +3,13 @@
 from __future__ import annotations
 
 import errno
+import stat
 from collections.abc import Callable
 from pathlib import Path
 
 from stacks.core.errors import UsageError
+
+ABSENT = (errno.ENOENT, errno.ENOTDIR, errno.ENAMETOOLONG, errno.ELOOP)
 
 
 def expanded(text: str) -> Path:
@@ -21,26 +24,28 @@ def expanded(text: str) -> Path:
 
 def is_file(path: Path) -> bool:
     """Return whether a path leads to a file; UsageError if that cannot be seen."""
-    return _seen(path, Path.is_file)
+    return _is(path, stat.S_ISREG)
 
 
 def is_dir(path: Path) -> bool:
     """Return whether a path leads to a folder; UsageError if that cannot be seen."""
-    return _seen(path, Path.is_dir)
+    return _is(path, stat.S_ISDIR)
 
 
 def exists(path: Path) -> bool:
     """Return whether a path leads to something; what cannot be seen counts as there."""
     try:
-        return path.exists()
-    except PermissionError:
-        return True
-
-
-def _seen(path: Path, test: Callable[[Path], bool]) -> bool:
-    try:
-        return test(path)
+        path.stat()
     except OSError as error:
-        if error.errno == errno.ENAMETOOLONG:
+        return error.errno not in ABSENT
+    return True
+
+
+def _is(path: Path, kind: Callable[[int], bool]) -> bool:
+    # Path.is_file and the like are false for what may not be seen, from Python 3.14 on.
+    try:
+        return kind(path.stat().st_mode)
+    except OSError as error:
+        if error.errno in ABSENT:
             return False
         raise UsageError(f"{path}: {error.strerror}", fix="choose one that you may read") from error

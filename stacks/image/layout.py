@@ -40,7 +40,7 @@ SBOM_WITHOUT_BASE = f"{SHARE}/sbom-without-base.cdx.json"
 MODULES = (base, image_config, manifest, normalised, precompiled, sbom)
 # Folders that the group root may write, so that any user in that group can.
 # /data is where the guide mounts a volume: Docker makes an empty one like the folder.
-WRITABLE = {str(HOME)[1:]: 0o775, str(WORK)[1:]: 0o775, "data": 0o775}
+WRITABLE = {str(HOME)[1:]: 0o775, str(WORK)[1:]: 0o775, "data": 0o1777}
 
 
 @dataclass(frozen=True)

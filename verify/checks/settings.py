@@ -33,7 +33,7 @@ def check(context):
             faults.append("%s=%s turns off compiled code or optimisation" % (flag, value))
             fixes.append(fix)
     level = _optimisation(context)
-    if level:
+    if level and "gcc.cxxflags" not in flags:
         faults.append("gcc.cxxflags has %s, by which g++ leaves loops as they are" % level)
         fixes.append(without_flags(context, UNOPTIMISED.pattern))
     if "cxx" not in flags and not context.framework.flag("cxx"):

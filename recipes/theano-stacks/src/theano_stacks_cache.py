@@ -33,17 +33,23 @@ _stores = {}
 
 
 class _Errors(logging.Filter):
-    """Counts the errors of a logger.
+    """Counts the optimisations that fail, for want of memory or of recursion.
 
-    Theano logs an optimisation that fails, for want of memory or of recursion, and goes on. The
-    next start may have more.
+    Theano logs them and goes on; the next start may have more. Its limit of an optimiser's work is
+    logged as well, and is the same in each start.
     """
 
     count = 0
 
     def filter(self, record):
-        self.count += record.levelno >= logging.ERROR
+        is_limit = str(record.msg).startswith("EquilibriumOptimizer max'ed out")
+        self.count += record.levelno >= logging.ERROR and not is_limit
         return True
+
+    def is_none(self):
+        """Return whether none failed; not where Theano does not say so."""
+        is_told = theano.config.on_opt_error != "ignore" and OPTIMISER.isEnabledFor(logging.ERROR)
+        return is_told and not self.count
 
 
 def _store():
@@ -74,7 +80,7 @@ def optimize_graph_with_cache(self, optimizer, inputs, outputs):
         profile = optimizer(self.fgraph)
     finally:
         OPTIMISER.removeFilter(errors)
-    is_kept = not errors.count and _keep(self.fgraph, store, key)
+    is_kept = errors.is_none() and _keep(self.fgraph, store, key)
     found["kept" if is_kept else "not kept"] += 1
     return profile
 

@@ -9,9 +9,9 @@ from typing import Any
 
 import pytest
 
-from stacks.bench import campaign, command, machine, store
+from stacks.bench import campaign, command, machine, probe, store
 from stacks.bench.options import BenchOptions
-from stacks.bench.result import Missing
+from stacks.bench.result import Missing, Series
 from stacks.core import cores
 from stacks.core.errors import StacksError
 from stacks.core.workspace import Workspace
@@ -69,6 +69,8 @@ class World:
             raise StacksError("a program was killed")
         options = given["options"]
         self.timed.append((names, options))
+        calls = options.calls or probe.calls_of("mlp", options.quick)
+        steps = Series(name="mlp step", unit="s", samples=(1.0,) * calls)
         pins = read_pins(workspace.sources_lock)
         subjects = [
             subject(variant.name, variant.framework.name).model_copy(
@@ -82,7 +84,10 @@ class World:
             for one in subjects
             for each in runs(one, [1.0] * 7)
             # The bench's own workloads start anew in each round.
-            for more in ({"start": each.round}, {"start": self.starts or None, "workload": "mlp"})
+            for more in (
+                {"start": each.round},
+                {"start": self.starts or None, "workload": "mlp", "series": (steps,)},
+            )
         ]
         one = result(found, *subjects)
         settings = one.settings.model_copy(
@@ -161,10 +166,14 @@ def test_what_failed_or_had_other_starts_is_timed_again(world: World) -> None:
     assert len(world.timed) == 2
     world.run(quick=True, starts=3)
     assert len(world.timed) == 3
+    world.starts = 4
+    world.run(quick=True, starts=4, calls=2)
+    world.run(quick=True, starts=4)
+    assert len(world.timed) == 5, "figures of two calls stand for no others"
     world.missing = (missing(subject("openblas")),)
     world.run(quick=True, workload="lstm")
     world.run(quick=True, workload="lstm", limit=7200)
-    assert len(world.timed) == 5
+    assert len(world.timed) == 7
 
 
 def test_the_three_steps_of_the_article_are_a_session_of_their_own(

@@ -3,6 +3,7 @@ from __future__ import annotations
 import errno
 import hashlib
 import os
+import shutil
 import subprocess
 import sys
 import threading
@@ -106,8 +107,35 @@ def test_a_file_system_without_an_exchange_is_named(
     test_a_block_that_makes_nothing_leaves_the_old(tmp_path / "new")
 
 
+@pytest.mark.parametrize("interrupted", [False, True])
+def test_a_folder_of_a_lower_layer_is_copied_before_it_is_removed(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch, interrupted: bool
+) -> None:
+    rename, remove = Path.rename, shutil.rmtree
+
+    def renamed(path: Path, target: Path) -> Path:
+        if path == tmp_path / "folder":
+            raise OSError(errno.EXDEV, "Invalid cross-device link", str(path))
+        return rename(path, target)
+
+    def removed(path: Path, **options: bool) -> None:
+        if interrupted and path == tmp_path / "folder" and not options:
+            raise KeyboardInterrupt
+        remove(path, **options)
+
+    monkeypatch.setattr(disk, "exchange", lambda first, second: False)
+    monkeypatch.setattr(Path, "rename", renamed)
+    monkeypatch.setattr(shutil, "rmtree", removed)
+    if interrupted:
+        with pytest.raises(KeyboardInterrupt):
+            test_a_folder_takes_the_place_of_another(tmp_path)
+        assert names(tmp_path / "folder") == ["old"] and names(tmp_path) == ["folder"]
+    else:
+        test_a_folder_takes_the_place_of_another(tmp_path)
+
+
 def test_a_mount_point_cannot_be_replaced(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr(Path, "is_mount", lambda path: path == tmp_path / "folder")
+    monkeypatch.setattr(os.path, "ismount", lambda path: path == tmp_path / "folder")
     with pytest.raises(DiskError, match="folder is a mount point") as caught:
         test_a_folder_takes_the_place_of_another(tmp_path)
     assert caught.value.fix == "choose a folder inside of it"

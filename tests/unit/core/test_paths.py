@@ -19,10 +19,10 @@ def test_a_name_that_is_too_long_is_no_file(tmp_path: Path) -> None:
 
 
 def test_a_file_that_may_not_be_seen(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
-    def refuse(path: Path) -> bool:
-        raise PermissionError(13, "Permission denied", str(path))
+    def refuse(path: Path, **_: object) -> None:
+        raise PermissionError(errno.EACCES, "Permission denied", str(path))
 
-    monkeypatch.setattr(Path, "is_file", refuse)
+    monkeypatch.setattr(Path, "stat", refuse)
     with pytest.raises(UsageError, match=r"/secret: Permission denied\n  fix: "):
         is_file(Path("/secret"))
 

@@ -4,6 +4,7 @@ import hashlib
 import json
 import re
 import zipfile
+from collections.abc import Callable
 from contextlib import nullcontext
 from pathlib import Path
 from typing import Any
@@ -241,7 +242,7 @@ def test_a_failed_compilation_leaves_nothing(
 def test_an_archive_that_needs_another_is_compiled_after_it(
     compiled: list[str], tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    succeed = vars(own_packages)["call"]
+    succeed: Callable[..., str] = vars(own_packages)["call"]
 
     def call(words: list[Any], **options: Any) -> str:
         needs_b = Path(words[-1]).name == "a-1.0.tar.gz"

@@ -59,6 +59,7 @@ def test_a_shell_enters_the_environment_after_the_persons_files(shell: str, tmp_
     )
     assert "(openblas) mine> " in done.stdout
     assert "THEANO_STACKS" not in done.stdout + done.stderr
+    assert not list(shells.ZSH.glob(".zcompdump*"))
 
 
 def test_bytes_of_a_path_that_are_not_utf_8_are_kept(tmp_path: Path) -> None:
