@@ -8,6 +8,7 @@ import subprocess
 import sys
 import threading
 from pathlib import Path
+from typing import Any
 
 import pytest
 
@@ -118,7 +119,7 @@ def test_a_folder_of_a_lower_layer_is_copied_before_it_is_removed(
             raise OSError(errno.EXDEV, "Invalid cross-device link", str(path))
         return rename(path, target)
 
-    def removed(path: Path, **options: bool) -> None:
+    def removed(path: Path, **options: Any) -> None:
         if interrupted and path == tmp_path / "folder" and not options:
             raise KeyboardInterrupt
         remove(path, **options)
@@ -144,6 +145,7 @@ def test_a_mount_point_cannot_be_replaced(tmp_path: Path, monkeypatch: pytest.Mo
 DYING = """
 import os, signal, sys
 from pathlib import Path
+from typing import Any
 from stacks.core import disk
 exchange = disk.exchange
 def die(first, second):
@@ -306,6 +308,7 @@ def test_the_folder_for_temporary_files(tmp_path: Path, monkeypatch: pytest.Monk
 HOLDER = """
 import sys
 from pathlib import Path
+from typing import Any
 from stacks.core.disk import hold_lock
 with hold_lock(Path(sys.argv[1]), "it"):
     print("held", flush=True)
