@@ -59,7 +59,7 @@ class Headers(object):
         if os.path.isfile(path + ".gch"):
             return options
         # Not the process's number: it is 1 in each of the containers that share a volume.
-        part = "%s.%s" % (path, binascii.hexlify(os.urandom(8)).decode("ascii"))
+        part = "%s.%x" % (path, int(binascii.hexlify(os.urandom(8)), 16))
         command = [theano.config.cxx, "-fvisibility=hidden", "-x", "c++-header", part + ".h"]
         command += ["-g"] + list(preargs) + ["-o", part + ".gch"]
         for folder in list(include_dirs) + cmodule.std_include_dirs():
