@@ -3,7 +3,9 @@
 from __future__ import print_function
 
 import argparse
+import contextlib
 import platform
+import signal
 import sys
 
 from verify.core import expectation as expectations
@@ -19,12 +21,17 @@ def exit_status(name, run, arguments):
     name: the program's, for messages.
     arguments: with `debug`, which lets the traceback of a file error through.
     """
+    interrupts = []
     try:
-        return run(arguments)
+        with _noting(interrupts):
+            return run(arguments)
     except KeyboardInterrupt:
         progress.interrupted()
         return INTERRUPTED
     except frameworks.FrameworkError as error:
+        if interrupts:
+            progress.interrupted()
+            return INTERRUPTED
         return cannot_run(name, error, error.fix)
     except expectations.ExpectationError as error:
         fix = "build the environment again; the builder writes this file"
@@ -34,6 +41,24 @@ def exit_status(name, run, arguments):
             raise
         fix = "look at the path, its permissions and the space on its disk"
         return cannot_run(name, error, fix)
+
+
+@contextlib.contextmanager
+def _noting(interrupts):
+    """Add each interrupt to a list: NumPy's C code takes one for a module that is missing."""
+    before = signal.getsignal(signal.SIGINT)
+
+    def note(number, frame):
+        interrupts.append(number)
+        before(number, frame)
+
+    if callable(before):
+        signal.signal(signal.SIGINT, note)
+    try:
+        yield
+    finally:
+        if callable(before):
+            signal.signal(signal.SIGINT, before)
 
 
 def cannot_run(name, reason, fix):

@@ -2,6 +2,8 @@
 
 import argparse
 import importlib
+import os
+import signal
 import subprocess
 import sys
 from pathlib import Path
@@ -86,3 +88,19 @@ def test_without_a_framework_the_suite_cannot_run_and_leaves_no_files(tmp_path: 
     assert "fix: " in done.stderr and "Traceback" not in done.stderr
     assert not list(tmp_path.iterdir())
     assert sorted((REPOSITORY / "verify").iterdir()) == before
+
+
+def test_an_interrupt_that_c_code_takes_for_a_failed_import_is_one(
+    capsys: pytest.CaptureFixture[str],
+) -> None:
+    def run(_arguments: object) -> NoReturn:
+        try:
+            os.kill(os.getpid(), signal.SIGINT)
+        except KeyboardInterrupt:
+            raise framework.FrameworkError("import fails", "install NumPy") from None
+        raise AssertionError
+
+    before = signal.getsignal(signal.SIGINT)
+    assert program.exit_status("verify", run, ARGUMENTS) == program.INTERRUPTED
+    assert capsys.readouterr().err == "interrupted\n"
+    assert signal.getsignal(signal.SIGINT) is before
