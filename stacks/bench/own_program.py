@@ -160,8 +160,8 @@ def _read(output: Iterator[bytes], marks: Marks) -> bytes:
     lines = []
     for line in output:
         # A progress bar on standard error leaves its line open before the mark.
-        before = line.rstrip().removesuffix(STEP)
-        if len(before) < len(line.rstrip()):
+        if line.rstrip().endswith(STEP):
             marks.add()
-        lines.append(before if len(before) < len(line.rstrip()) else line)
+            line = line.rstrip().removesuffix(STEP)
+        lines.append(line)
     return b"".join(lines)
