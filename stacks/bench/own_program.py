@@ -27,7 +27,7 @@ from stacks.core.console import display_path
 from stacks.core.disk import scratch, write_atomically
 from stacks.core.errors import UsageError
 from stacks.core.process import start_in_session
-from stacks.core.signals import ended_like_by_interrupt
+from stacks.core.signals import ended_like_by_interrupt, put_off
 from stacks.core.workspace import Workspace
 from stacks.environments import run as runs
 from stacks.profiles.program import HOOK, failure
@@ -124,16 +124,18 @@ def run_once(candidate: Candidate, command: Sequence[str]) -> ProgramRun:
         reading, writing = os.pipe()
         with os.fdopen(reading, "rb") as output, ended_like_by_interrupt():
             start = time.perf_counter()
-            with os.fdopen(writing, "wb") as end:
-                process = start_in_session(command, end, env)
+            process = None
             try:
+                with os.fdopen(writing, "wb") as end, put_off():
+                    process = start_in_session(command, end, env)
                 marks = Marks(process.pid)
                 lines = _read(output, marks)
                 _, code, usage = os.wait4(process.pid, 0)
             except BaseException:
-                with suppress(ProcessLookupError):
-                    os.killpg(process.pid, signal.SIGKILL)
-                process.wait()
+                if process:
+                    with suppress(ProcessLookupError):
+                        os.killpg(process.pid, signal.SIGKILL)
+                    process.wait()
                 raise
         wall = time.perf_counter() - start
         process.returncode = status = os.waitstatus_to_exitcode(code)

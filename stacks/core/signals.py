@@ -29,5 +29,26 @@ def ended_like_by_interrupt() -> Iterator[None]:
             signal.signal(number, before[number])
 
 
+@contextmanager
+def put_off() -> Iterator[None]:
+    """In the block, put off what interrupts or ends this process to the end of the block.
+
+    For a block that starts a program in a session of its own and keeps its process: if a signal
+    comes between the two, nobody can end the program. To be entered in the main thread.
+    """
+    came: list[int] = []
+    before = {each: signal.getsignal(each) for each in (signal.SIGINT, *ENDING)}
+    handled = [each for each, handler in before.items() if callable(handler)]
+    for each in handled:
+        signal.signal(each, lambda number, _: came.append(number))
+    try:
+        yield
+    finally:
+        for each in handled:
+            signal.signal(each, before[each])
+        for number in came:
+            signal.raise_signal(number)
+
+
 def _end(number: int, _: FrameType | None) -> None:
     raise SystemExit(128 + number)

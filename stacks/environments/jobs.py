@@ -17,7 +17,7 @@ from stacks.core.disk import explain_disk_errors
 from stacks.core.errors import StacksError, UsageError
 from stacks.core.locking import acquire
 from stacks.core.process import start_in_session
-from stacks.core.signals import ended_like_by_interrupt
+from stacks.core.signals import ended_like_by_interrupt, put_off
 from stacks.environments.run import variables, warn
 from stacks.variants.variant import Variant
 
@@ -178,7 +178,7 @@ def run_each(
                 job = waiting.pop()
                 with explain_disk_errors(folder):
                     log = job.log(folder).open("wb")
-                with log:
+                with log, put_off():
                     running[job] = start_in_session(job.words, log, env), time.monotonic()
             for job, (process, start) in list(running.items()):
                 if (status := process.poll()) is not None:

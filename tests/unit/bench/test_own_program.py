@@ -6,13 +6,14 @@ import signal
 import sys
 from dataclasses import replace
 from pathlib import Path
+from typing import Any
 
 import pytest
 
 from stacks.bench import own_program
 from stacks.bench.candidates import Candidate
 from stacks.core.errors import UsageError
-from stacks.core.process import CommandError
+from stacks.core.process import CommandError, start_in_session
 from stacks.core.workspace import Workspace
 from stacks.locks.lock import Lock
 from stacks.profiles.program import ProgramError
@@ -129,6 +130,22 @@ def test_a_signal_ends_the_program(candidates: list[Candidate], tmp_path: Path) 
     assert raised.value.code == 128 + signal.SIGTERM
     with pytest.raises(ProcessLookupError):
         os.kill(int(file.read_text()), 0)
+
+
+def test_a_signal_while_the_program_is_started_ends_it(
+    candidates: list[Candidate], monkeypatch: pytest.MonkeyPatch
+) -> None:
+    started = []
+
+    def start_and_be_interrupted(*arguments: Any) -> Any:
+        started.append(start_in_session(*arguments))
+        os.kill(os.getpid(), signal.SIGINT)
+        return started[0]
+
+    monkeypatch.setattr(own_program, "start_in_session", start_and_be_interrupted)
+    with pytest.raises(KeyboardInterrupt):
+        own_program.run_once(candidates[0], ["sleep", "1000"])
+    assert started[0].returncode == -signal.SIGKILL
 
 
 def test_the_processor_time_of_a_step(candidates: list[Candidate]) -> None:

@@ -29,3 +29,17 @@ def test_what_is_ignored_stays_so() -> None:
             os.kill(os.getpid(), signal.SIGHUP)
     finally:
         signal.signal(signal.SIGHUP, before)
+
+
+@pytest.mark.parametrize("number", [signal.SIGINT, *signals.ENDING])
+def test_a_signal_is_put_off_to_the_end_of_the_block(number: signal.Signals) -> None:
+    done = []
+    with pytest.raises((KeyboardInterrupt, SystemExit)), signals.ended_like_by_interrupt():
+        before = signal.getsignal(number)
+        try:
+            with signals.put_off():
+                os.kill(os.getpid(), number)
+                done.append(number)
+        finally:
+            assert signal.getsignal(number) is before
+    assert done == [number]

@@ -7,6 +7,7 @@ import sys
 import time
 from contextlib import suppress
 from pathlib import Path
+from typing import Any
 
 import psutil
 import pytest
@@ -14,7 +15,7 @@ import pytest
 from stacks.core import cores
 from stacks.core.errors import UsageError
 from stacks.core.locking import acquire
-from stacks.core.process import CommandError
+from stacks.core.process import CommandError, start_in_session
 from stacks.core.workspace import Workspace
 from stacks.environments import jobs
 from stacks.variants.load import load_variant
@@ -123,6 +124,23 @@ def test_a_signal_ends_the_runs(number: int, variant: Variant, tmp_path: Path) -
     while _runs(int(child)):
         assert time.monotonic() < until
     assert not (tmp_path / "logs/2.log").exists()
+
+
+def test_a_signal_while_a_run_is_started_ends_it(
+    variant: Variant, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    started = []
+
+    def start_and_be_interrupted(*arguments: Any) -> Any:
+        started.append(start_in_session(*arguments))
+        os.kill(os.getpid(), signal.SIGINT)
+        return started[0]
+
+    monkeypatch.setattr(jobs, "start_in_session", start_and_be_interrupted)
+    every = jobs.jobs_of(["sleep", ":::", "1000"], None)
+    with pytest.raises(KeyboardInterrupt):
+        jobs.run_jobs(variant, tmp_path / "prefix", every, 1, tmp_path / "logs")
+    assert started[0].returncode == -signal.SIGINT
 
 
 def test_the_table_has_each_run_and_the_logs_of_a_former_sweep_are_gone(
