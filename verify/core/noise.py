@@ -10,6 +10,8 @@ from verify.core import machine
 from verify.core.clock import monotonic
 
 TICKS = os.sysconf("SC_CLK_TCK")
+# Of a core; less is none.
+LEAST_TICKS = 2
 MICROSECONDS, NANOSECONDS = 1e6, 1e9
 
 
@@ -37,14 +39,15 @@ def read():
 def between(before, after, cores):
     """Return the noise between two readings as a result has it, on so many usable cores."""
     seconds = max(after["clock"] - before["clock"], 1e-9)
-    spent = {
-        key: max(after[key] - before[key], 0.0) for key in ("busy", "own", "steal", "throttled")
-    }
+    others = (after["busy"] - before["busy"]) - (after["own"] - before["own"])
+    steal = after["steal"] - before["steal"]
+    # The system counts ticks of each core, so a short turn may end within one.
+    least = LEAST_TICKS * cores / TICKS
     return {
         "load": before["load"],
-        "others": round(max(spent["busy"] - spent["own"], 0.0) / seconds, 3),
-        "steal": round(spent["steal"] / seconds / cores, 4),
-        "throttled": round(spent["throttled"], 3),
+        "others": round(others / seconds, 3) if others > least else 0.0,
+        "steal": round(steal / seconds / cores, 4) if steal > least else 0.0,
+        "throttled": round(max(after["throttled"] - before["throttled"], 0.0), 3),
         "frequency": after["frequency"],
     }
 

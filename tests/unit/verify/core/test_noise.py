@@ -36,6 +36,16 @@ def test_the_noise_between_two_readings(files: dict[str, str]) -> None:
     }
 
 
+def test_a_tick_of_a_counter_in_a_short_turn_is_no_noise(files: dict[str, str]) -> None:
+    before = noise.read()
+    files["/proc/stat"] = "cpu  102 0 101 0 0 0 0 51\n"
+    after = dict(noise.read(), clock=before["clock"] + 0.05, own=before["own"])
+    found = noise.between(before, after, 2)
+    assert (found["others"], found["steal"]) == (0.0, 0.0)
+    found = noise.between(before, after, 1)
+    assert (found["others"], found["steal"]) == (0.6, 0.0)
+
+
 def test_it_is_what_the_bench_reads() -> None:
     here, there = noise.read(), outside.read()
     assert there.busy == pytest.approx(here["busy"], abs=2)
