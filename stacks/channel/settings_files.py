@@ -25,6 +25,8 @@ DEVICE_HOOK, DEVICE_PTH = "_theano_stacks_device", "theano-stacks-device.pth"
 CONSTRAINTS = f"{FOLDER}/constraints.txt"
 MODULES = f"{FOLDER}/modules"
 MODULES_VARIABLE = "THEANO_STACKS_MODULES"
+# NAME=NUMBER, as the start hook set it; libblas_threads reads it too.
+THREADS_VARIABLE = "THEANO_STACKS_NUM_THREADS"
 # conda, mamba, pixi and rattler replace it by the environment's path when they install the file.
 PLACEHOLDER = "/the/environments/own/path/instead/of/theano-stacks"
 README = """\
@@ -44,6 +46,7 @@ def files_of(variant: Variant, compiler: str = "g++") -> dict[str, str]:
         rc_variable=framework.rc_variable,
         environment=tuple(sorted(variant.environment().items())),
         threads=blas.threads if blas else (),
+        threads_variable=THREADS_VARIABLE,
         one_thread=bool(blas and blas.one_thread),
         processors=tuple(
             (p.flags, tuple(sorted(p.known.items())), tuple(sorted(p.environment.items())))

@@ -74,12 +74,16 @@ if MODULES and os.access(os.path.dirname(MODULES), os.W_OK):
     os.environ.setdefault("{modules_variable}", MODULES)
 
 
-def _words(*path):
+def _text(*path):
     try:
         with open(os.path.join(*path)) as file:
-            return file.read().split()
-    except (IOError, OSError):
-        return []
+            return file.read()
+    except (IOError, OSError, ValueError):
+        return ""
+
+
+def _words(*path):
+    return _text(*path).split()
 
 
 def _processors():
@@ -92,7 +96,7 @@ def _processors():
 def _quota():
     """Return the processors that control groups allow this process, rounded up; 0 for no limit."""
     limits = []
-    for line in _words("/proc/self/cgroup"):
+    for line in _text("/proc/self/cgroup").splitlines():
         controllers, _, path = line.partition(":")[2].partition(":")
         base = ("/sys/fs/cgroup/" + controllers).rstrip("/")
         while True:
@@ -135,12 +139,17 @@ for flags, known, variables in PROCESSORS:
         break
 
 THREADS = {threads!r}
+# A program of an environment may have started this one: that environment's number ends here.
+NAME, _, NUMBER = os.environ.pop({threads_variable!r}, "").partition("=")
+if NAME and os.environ.get(NAME) == NUMBER:
+    del os.environ[NAME]
 if THREADS and not any(os.environ.get(name) for name in THREADS):
     AFFINE, QUOTA = _processors(), _quota()
     USABLE = min(AFFINE, QUOTA) if QUOTA else AFFINE
     # Libraries count the processors by themselves, but not a quota.
     if USABLE < AFFINE or {one_thread!r}:
         os.environ[THREADS[0]] = str(USABLE)
+        os.environ[{threads_variable!r}] = THREADS[0] + "=" + str(USABLE)
 '''
 
 # A module of its own: an image has another one in its place.

@@ -120,6 +120,29 @@ def test_stored_graph_is_the_one_that_was_optimised(
     assert_same_to_rounding(first["values"], plain["values"])
 
 
+# A mode asks the databases of optimisations for a tag; the optimiser numbers what it uses.
+MODES = """
+import json
+import theano
+import theano.tensor as T
+import theano_stacks_cache
+
+x = T.matrix()
+modes = [theano.compile.get_default_mode()] * 3
+modes[1] = modes[1].excluding("fusion")
+for number, mode in enumerate(modes):
+    theano.function([x], T.tanh(x) + number, mode=mode)
+print(json.dumps(theano_stacks_cache.found))
+"""
+
+
+@pytest.mark.parametrize("framework", FRAMEWORKS)
+def test_graphs_of_several_modes_are_found(prefix: Prefix, tmp_path: Path, framework: str) -> None:
+    place = prefix(framework, "openblas")
+    starts = [json.loads(run(place, tmp_path, "-c", MODES).stdout) for _ in range(2)]
+    assert starts == [{"hits": 0, "kept": 3, "not kept": 0}, {"hits": 3, "kept": 0, "not kept": 0}]
+
+
 def assert_same_to_rounding(one: Any, other: Any) -> None:
     """Compare nested lists of numbers."""
     if isinstance(one, list):

@@ -12,6 +12,7 @@ from typing import Any
 import pytest
 
 Prefix = Callable[[str, str], Path]
+LIBRARIES = {"blis": "libblis.so.4", "mkl": "libmkl_rt.so.3", "openblas": "libopenblas.so.0"}
 DRIVER = Path(__file__).with_name("threads_driver.py")
 VARIABLES = {
     "blis": "BLIS_NUM_THREADS",
@@ -145,3 +146,60 @@ def test_it_can_be_switched_off(prefix: Prefix) -> None:
     place = prefix("theano-1.0.5", "openblas")
     found = driven(place, OPENBLAS_NUM_THREADS="1", THEANO_STACKS_THREADS="fixed")
     assert (found["wrong"], found["adapt"]) == ([], 0)
+
+
+IN_A_CHILD = """
+import ctypes, os, signal, sys
+import numpy
+library, number = ctypes.CDLL(sys.argv[1]), sys.argv[2]
+matrix = numpy.ones((600, 600))
+if number:
+    library.MKL_Set_Num_Threads_Local(int(number))
+matrix.dot(matrix)
+child = os.fork()
+if not child:
+    signal.alarm(60)
+    os._exit(int(matrix.dot(matrix)[0, 0] != 600))
+print(os.waitpid(child, 0)[1])
+"""
+
+
+@pytest.mark.parametrize(
+    ("flavour", "number", "variables"), [("blis", "", {"BLIS_IC_NT": "2"}), ("mkl", "2", {})]
+)
+def test_a_number_that_comes_first_ends_with_a_fork(
+    prefix: Prefix, flavour: str, number: str, variables: dict[str, str]
+) -> None:
+    place = prefix("theano-1.0.5", flavour)
+    command = [place / "bin/python", "-c", IN_A_CHILD, place / "lib" / LIBRARIES[flavour], number]
+    environ = {**os.environ, VARIABLES[flavour]: "2", **variables}
+    output = subprocess.check_output(command, env=environ, text=True, timeout=120)
+    assert output == "0\n"
+
+
+IN_THE_PROGRAM = """
+import ctypes, os, sys
+os.environ["OMP_NUM_THREADS"] = "3"
+name, number = sys.argv[2].split("=")
+# As under a quota of one processor.
+os.environ[name] = number
+os.environ["THEANO_STACKS_NUM_THREADS"] = sys.argv[2] if sys.argv[3] == "environment" else ""
+import numpy
+numpy.ones((4, 4)).dot(numpy.ones((4, 4)))
+library = ctypes.CDLL(sys.argv[1])
+for get in ("MKL_Get_Max_Threads", "bli_thread_get_num_threads", "openblas_get_num_threads"):
+    if hasattr(library, get):
+        print(getattr(library, get)())
+"""
+
+
+@pytest.mark.parametrize(("of", "count"), [("environment", 3), ("person", 1)])
+@pytest.mark.parametrize("flavour", VARIABLES)
+def test_the_programs_own_number_comes_before_the_environments(
+    prefix: Prefix, flavour: str, of: str, count: int
+) -> None:
+    place = prefix("theano-1.0.5", flavour)
+    library = place / "lib" / LIBRARIES[flavour]
+    command = [place / "bin/python", "-c", IN_THE_PROGRAM, library, f"{VARIABLES[flavour]}=1", of]
+    environ = {**os.environ, "MKL_DYNAMIC": "FALSE"}
+    assert int(subprocess.check_output(command, env=environ, text=True)) == count

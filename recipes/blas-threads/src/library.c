@@ -12,7 +12,7 @@
 #include "forks.h"
 #include "policy.h"
 
-static pthread_once_t once = PTHREAD_ONCE_INIT;
+static pthread_once_t once = PTHREAD_ONCE_INIT, begun = PTHREAD_ONCE_INIT;
 /* Guards the policy's tables, and `reduced` and `most`. */
 static pthread_mutex_t lock = PTHREAD_MUTEX_INITIALIZER;
 static int is_openblas;
@@ -24,6 +24,8 @@ static void (*set)(int);
 static int64_t (*get_wide)(void);
 static void (*set_wide)(int64_t);
 static int (*set_local)(int);
+/* Of BLIS: how many threads divide each of its five loops. */
+static void (*set_ways)(int64_t, int64_t, int64_t, int64_t, int64_t);
 
 static int reduced; /* calls in flight that have fewer threads than `most` */
 static int most;    /* the process's number, while `reduced` is not 0 */
@@ -70,9 +72,14 @@ static int mkl_has_begun(void)
 }
 
 /* The threads of BLIS and MKL are libgomp's, which waits for ever for those that stayed in the
-   parent: one thread is left. OpenBLAS starts new ones. */
+   parent: one thread is left. OpenBLAS starts new ones. A thread's own number and the ways come
+   before the number of the process. */
 static void after_fork_in_child(void)
 {
+    if (set_ways)
+        set_ways(1, 1, 1, 1, 1);
+    if (set_local && mkl_has_begun())
+        set_local(0);
     if (set_wide || (set_local && mkl_has_begun()))
         set_count(1);
 }
@@ -91,9 +98,33 @@ static void find_library(void)
     set_local = (int (*)(int))dlsym(handle, "MKL_Set_Num_Threads_Local");
     get_wide = (int64_t (*)(void))dlsym(handle, "bli_thread_get_num_threads");
     set_wide = (void (*)(int64_t))dlsym(handle, "bli_thread_set_num_threads");
+    set_ways = (void (*)(int64_t, int64_t, int64_t, int64_t, int64_t))dlsym(
+        handle, "bli_thread_set_ways");
     adapt = ((get && set) || (get && set_local) || (get_wide && set_wide)) &&
             !(wish && !strcmp(wish, "fixed"));
     forks_wait(after_fork_in_child);
+}
+
+/* The library's own variable comes before OMP_NUM_THREADS. Where it has the environment's value
+   (start_hook.py), which no person has asked for, a program's OMP_NUM_THREADS holds. */
+static void heed_omp_num_threads(void)
+{
+    const char *wish = getenv("OMP_NUM_THREADS");
+    const char *given = getenv("THEANO_STACKS_NUM_THREADS"); /* NAME=NUMBER */
+    const char *number = given ? strchr(given, '=') : NULL;
+    char name[32];
+    if (!wish || atoi(wish) < 1 || !number || !((get && set) || (get_wide && set_wide)))
+        return;
+    snprintf(name, sizeof name, "%.*s", (int)(number - given), given);
+    const char *own = getenv(name);
+    if (own && !strcmp(own, number + 1) && count() == atoi(own))
+        set_count(atoi(wish));
+}
+
+static void begin(void)
+{
+    pthread_once(&once, find_library);
+    heed_omp_num_threads();
 }
 
 /* For the verification: whether it chooses the number of threads. */
@@ -166,7 +197,7 @@ static void finish(const struct call *call)
 void library_begin(struct call *call, uint64_t key, double work, double small, double large,
                    int alone)
 {
-    pthread_once(&once, find_library);
+    pthread_once(&begun, begin);
     forks_call_begins();
     call->most = 1;
     /* BLIS and MKL start all threads for small work, too. */

@@ -31,9 +31,11 @@ MAPPINGS = (dict, frozendict)
 # Attributes of Theano's own ops and optimisers that are compiled, counted or derived from the rest.
 OWN = frozenset(
     ("fn", "profile", "ufunc", "nfunc", "fgraph", "_impls", "_c_code", "nodenames", "name")
-    + ("_cmodule_key", "_hash_inner_graph", "_hashval", "_optimizer_idx", "__epydoc_asRoutine")
+    + ("_cmodule_key", "_hash_inner_graph", "_hashval", "__epydoc_asRoutine")
     + ("mode_instance", "prepare_node_called", "mitmots_preallocated")
 )
+# Of any object: text, and a number that Theano gives an optimisation when it is first used.
+MARKS = ("__doc__", "_optimizer_idx")
 # The most bytes of constants in a graph that is stored: pickle needs four times as much memory.
 MOST = 10 * 10**6
 NAMED = (types.BuiltinFunctionType, numpy.ufunc, type(str.join))
@@ -142,7 +144,7 @@ class Description(object):
             raise UnknownError("a %s" % type(value))
         self.within.append(id(value))
         self.value(type(value))
-        state = {name: each for name, each in value.__dict__.items() if name != "__doc__"}
+        state = {name: each for name, each in value.__dict__.items() if name not in MARKS}
         if isinstance(value, (op.PureOp, opt.Optimizer)):
             state = {name: each for name, each in state.items() if name not in OWN}
         if isinstance(value, WITH_GRAPH):

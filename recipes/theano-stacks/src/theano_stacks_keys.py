@@ -14,7 +14,7 @@ from theano.compile import mode as modes
 
 import theano_stacks_code as code
 from theano_stacks_code import UnknownError
-from theano_stacks_graphs import Description
+from theano_stacks_graphs import MARKS, Description
 
 # Settings that do not change graphs: where files lie, what is printed or counted.
 IGNORED = ("base_compiledir", "compiledir", "compiledir_format", "cache_optimizations")
@@ -213,6 +213,9 @@ REGISTERED = Registered()
 def _identities(database):
     yield id(database), sorted(getattr(database, "__position__", {}).items())
     for tag, registered in database.__db__.items():
+        if not registered:
+            # A query for a tag that a database does not have leaves one.
+            continue
         yield tag, [id(each) for each in registered]
         for each in registered:
             if hasattr(each, "__db__"):
@@ -222,9 +225,8 @@ def _identities(database):
 
 def _content(database, known):
     """Return a database as plain data; each optimisation is whole at its first place only."""
-    state = {
-        name: value for name, value in vars(database).items() if name not in ("__db__", "_names")
-    }
+    left_out = ("__db__", "_names") + MARKS
+    state = {name: value for name, value in vars(database).items() if name not in left_out}
     entries = []
     for tag, registered in sorted(database.__db__.items(), key=lambda item: str(item[0])):
         for each in registered:

@@ -249,6 +249,30 @@ def test_a_containers_quota_bounds_the_threads(
         assert name not in own
 
 
+def test_the_path_of_a_control_group_may_have_a_blank(workspace: Workspace, prefix: Path) -> None:
+    files = {
+        "/proc/self/cgroup": "0::/my jobs/a\n",
+        "/sys/fs/cgroup/my jobs/cpu.max": "200000 100000\n",
+    }
+    variant = load_variant(workspace, "openblas", "theano-1.0.5")
+    found = hook(variant, prefix, files=json.dumps(files), PATH="/bin")
+    assert found["OPENBLAS_NUM_THREADS"] == "2"
+
+
+def test_the_number_of_another_environment_is_no_wish(workspace: Workspace, prefix: Path) -> None:
+    variant = load_variant(workspace, "blis", "theano-1.0.5")
+    number = {"BLIS_NUM_THREADS": "3", "THEANO_STACKS_NUM_THREADS": "BLIS_NUM_THREADS=3"}
+    # The processors of a child may be fewer.
+    found = hook(variant, prefix, PATH="/bin", **number)
+    assert found["BLIS_NUM_THREADS"] == "8"
+    assert found["THEANO_STACKS_NUM_THREADS"] == "BLIS_NUM_THREADS=8"
+    # What a program has set for its child is one.
+    own = hook(variant, prefix, PATH="/bin", **number, OMP_NUM_THREADS="1")
+    assert {"BLIS_NUM_THREADS", "THEANO_STACKS_NUM_THREADS"}.isdisjoint(own)
+    own = hook(variant, prefix, PATH="/bin", **{**number, "BLIS_NUM_THREADS": "2"})
+    assert own["BLIS_NUM_THREADS"] == "2"
+
+
 def test_the_threads_of_a_library_whose_default_is_one(workspace: Workspace, prefix: Path) -> None:
     variant = load_variant(workspace, "blis", "theano-1.0.5")
     assert hook(variant, prefix, PATH="/bin")["BLIS_NUM_THREADS"] == "8"
