@@ -109,7 +109,7 @@ def require_candidates(workspace: Workspace, variants: Sequence[Variant]) -> lis
     # Two stacks in folders of one name have one id.
     known = {(candidate.variant.id, candidate.variant.file) for candidate in built}
     missing = [variant for variant in variants if (variant.id, variant.file) not in known]
-    _refuse(missing, "not built from its current lock", "build")
+    _refuse(missing, "not built, or not from its current lock", "build")
     not_verified = [c.variant for c in built if c.report is None]
     _refuse(not_verified, "not verified on this machine since it was built", "verify")
     failed = [c.variant for c in built if not c.verified]

@@ -18,11 +18,12 @@ from contextlib import suppress
 from dataclasses import asdict
 from pathlib import Path
 
+from stacks.bench import noise
 from stacks.bench.candidates import Candidate
 from stacks.bench.command import choose_candidates
 from stacks.bench.own_program_table import show
 from stacks.bench.program_run import Marks, ProgramRun
-from stacks.core import jsonfile
+from stacks.core import cores, jsonfile
 from stacks.core.console import display_path
 from stacks.core.disk import scratch, write_atomically
 from stacks.core.errors import UsageError
@@ -74,16 +75,21 @@ def bench(
         raise UsageError(f"--rounds {rounds}", expected="at least 1")
     first: dict[str, ProgramRun] = {}
     timed: dict[str, list[ProgramRun]] = {_name(c.variant, candidates): [] for c in candidates}
+    noises = []
     for number, candidate in turns(candidates, rounds):
         name = _name(candidate.variant, candidates)
+        before = noise.read()
         result = run_once(candidate, command)
         if number:
             timed[name].append(result)
+            noises.append(noise.between(before, noise.read(), cores.affine()))
         else:
             first[name] = result
         of = f"round {number} of {rounds}" if number else "first run"
         print(f"  {of}: {name}: {result.wall:.2f} s", file=sys.stderr, flush=True)
     best = show(first, timed)
+    for remark in noise.remarks(noises):
+        print(f"note: {remark}")
     if json_file:
         content = {
             "schema": SCHEMA,

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import statistics
-from collections.abc import Sequence
+from collections.abc import Collection, Sequence
 
 from stacks.bench.intervals import Ratio, speedup, summary
 from stacks.bench.program_run import ProgramRun
@@ -21,7 +21,7 @@ def show(first: dict[str, ProgramRun], timed: dict[str, list[ProgramRun]]) -> li
     has_steps = all(run.step for found in timed.values() for run in found)
     times, costs = [], []
     for name, found in timed.items():
-        shown = name if len(frameworks) > 1 else name.rpartition("/")[2]
+        shown = _named(name, frameworks)
         walls = summary([run.wall for run in found])
         ratio = _ratio(found, timed[reference], has_steps)
         steps = [run.step for run in found if run.step]
@@ -43,10 +43,16 @@ def show(first: dict[str, ProgramRun], timed: dict[str, list[ProgramRun]]) -> li
             )
         )
     print_table(("variant",), ("first, s", "run, s", "step, ms", "times as fast"), times)
+    if len(timed) > 1:
+        print(f"times as fast: as {_named(reference, frameworks)} in the same round, the median")
     print()
     print_table(("variant",), ("CPU, s", "compile, s", "peak, MB"), costs)
     print(f"\n{verdict(timed, has_steps)}")
     return best(timed, has_steps)
+
+
+def _named(name: str, frameworks: Collection[str]) -> str:
+    return name if len(frameworks) > 1 else name.rpartition("/")[2]
 
 
 def best(timed: dict[str, list[ProgramRun]], has_steps: bool) -> list[str]:

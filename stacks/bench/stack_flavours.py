@@ -39,7 +39,15 @@ def recommend(
             expected="the path of a stack.yaml, whose flavour is chosen",
             fix="leave out --variant: all built variants of the framework are timed then",
         )
-    found = [built for each in copies(workspace, variant) if (built := ready(workspace, each))]
+    written = copies(workspace, variant)
+    verified = [candidate for candidate in candidates(workspace, written) if candidate.verified]
+    if missing := len(written) - len(verified):
+        print(
+            f"{missing} flavour{'s' * (missing > 1)} to lock, build and verify: about {missing} to "
+            f"{3 * missing} min; ctrl-C stops it, and the same command goes on",
+            file=sys.stderr,
+        )
+    found = [built for each in written if (built := ready(workspace, each))]
     if len(found) < 2:
         raise UsageError(
             f"{display_path(variant.file)}: nothing to choose from",

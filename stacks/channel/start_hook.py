@@ -57,6 +57,10 @@ if GIVEN or sys.prefix != PREFIX:
     if os.path.exists(CONSTRAINTS):
         HELD.append(_url(CONSTRAINTS))
     os.environ["PIP_CONSTRAINT"] = " ".join(HELD)
+# The number of threads of another environment ends here.
+NAME, _, NUMBER = os.environ.pop({threads_variable!r}, "").partition("=")
+if NAME and os.environ.get(NAME) == NUMBER:
+    del os.environ[NAME]
 WRITABLE = os.access(os.path.join(PREFIX, "var"), os.W_OK)
 for name, value in {environment!r}:
     # A folder to keep things in is of no use to a person who may not write to it.
@@ -139,10 +143,6 @@ for flags, known, variables in PROCESSORS:
         break
 
 THREADS = {threads!r}
-# A program of an environment may have started this one: that environment's number ends here.
-NAME, _, NUMBER = os.environ.pop({threads_variable!r}, "").partition("=")
-if NAME and os.environ.get(NAME) == NUMBER:
-    del os.environ[NAME]
 if THREADS and not any(os.environ.get(name) for name in THREADS):
     AFFINE, QUOTA = _processors(), _quota()
     USABLE = min(AFFINE, QUOTA) if QUOTA else AFFINE

@@ -151,7 +151,7 @@ def remove(leftovers: Iterable[Path], area: Path) -> None:
                 count, size = count + 1, size + length
     if count:
         entries = "entry" if count == 1 else "entries"
-        note = f"removed what killed processes left in {area}: {count} {entries}"
+        note = f"removed what interrupted or killed programs left in {area}: {count} {entries}"
         print(f"{note}, {size / 1e6:.1f} MB", file=sys.stderr, flush=True)
 
 

@@ -15,6 +15,8 @@ from stacks.environments.reports import read_report, report_path
 from stacks.locks.folders import lock_folder
 from stacks.variants.variant import Variant
 
+BUSY = "*"
+
 
 def show(workspace: Workspace, variants: Sequence[Variant]) -> None:
     """Print a line for each variant: lock, environment, last verification, speed."""
@@ -30,6 +32,8 @@ def show(workspace: Workspace, variants: Sequence[Variant]) -> None:
     print_table(("variant", "framework", "built", "verified"), ("f64", "f32"), lines)
     print("\nbuilt: old, from an earlier lock; stale, its lock is not current; -, no lock")
     print("f64, f32: GFLOP/s of Gemm in float64 and float32 when it was last verified")
+    if any(BUSY in figure for line in lines for figure in line[-2:]):
+        print(f"{BUSY}: other programs may have used the machine then; `verify` says more")
     for sentence, advised_variants in advised.items():
         print(f"{', '.join(advised_variants)}: {sentence}")
 
@@ -52,7 +56,8 @@ def _last_report(
     verdict = "passed" if report.get("ok") else "FAILED"
     if verdict == "passed" and variant.device != "cpu" and not report.get("device"):
         verdict = "no device"
-    speeds = [gemm(report, dtype) for dtype in ("float64", "float32")]
+    types = "float64", "float32"
+    speeds = [gemm(report, dtype) + BUSY * _was_busy(report, dtype) for dtype in types]
     return f"{verdict} {date:%Y-%m-%d}", speeds[0], speeds[1]
 
 
@@ -64,3 +69,11 @@ def gemm(report: dict[str, Any], dtype: str) -> str:
         if (size := timing["name"].removeprefix(f"Gemm {dtype} ")).isdigit()
     }
     return f"{medians[max(medians)]:.1f}" if medians else ""
+
+
+def _was_busy(report: dict[str, Any], dtype: str) -> bool:
+    """Return whether the verification remarked on the figure that it may be another program's."""
+    return any(
+        check["name"] == f"Gemm {dtype} speed" and "other programs" in check["detail"]
+        for check in report.get("checks", ())
+    )

@@ -140,12 +140,13 @@ def _unique(mirrors: list[Mirror]) -> tuple[Mirror, ...]:
 def _none_known(error: StacksError | None) -> FetchError:
     carried = os.environ.get(VENDOR)
     again = f"    write {carried} again, with this variant: ./invoke vendor\n" if carried else ""
+    network = "    check the network, https_proxy and http_proxy\n" if error else ""
     return FetchError(
         "no mirror of Debian's archive is known",
         expected="one of: DEBIAN_MIRROR, your configuration, the machine's own tools, "
         + WHEEL_ORIGIN,
         found=f"none; {error.what}" if error else "none",
-        fix=f"do one of these:\n{again}"
+        fix=f"do one of these:\n{network}{again}"
         "    export DEBIAN_MIRROR=<the address of any mirror of Debian's archive>\n"
         "    ./invoke configure --debian-mirror <the same address>, which keeps it\n"
         "    install debootstrap, which most distributions have: it names a mirror\n"

@@ -111,13 +111,14 @@ class Stack:
 def file_of(text: str) -> Path | None:
     """Return the stack.yaml that the name of a variant stands for, None if it is no path.
 
-    It is a path if it ends in .yaml or .yml, or is a folder with a stack.yaml. The result is the
-    same for every way to name its folder: an environment is bound to its path.
+    It is a path if it ends in .yaml or .yml, begins as no name does, or is a folder with a
+    stack.yaml. The result is the same for every way to name its folder: an environment is bound
+    to its path.
     """
     path = expanded(text)
     if path.suffix not in (".yaml", ".yml"):
         path /= NAME
-        if not text or not is_file(path):
+        if not text or not (is_file(path) or text.startswith(("/", ".", "~"))):
             return None
     # Unlike Path.resolve, it takes links that lead in a circle.
     return Path(os.path.realpath(path.parent), path.name)

@@ -223,7 +223,7 @@ def check_speed(context, dtype):
     if reached is None:
         return skipped(name, "no peak to compare with, or Gemm did not run")
     alone = context.alone[dtype] / context.peaks[dtype][1]
-    detail = "%.1f GFLOP/s, %.0f %% of this machine's peak; a processor alone: %.0f %%" % (
+    detail = "at best %.1f GFLOP/s, %.0f %% of this machine's peak; a processor alone: %.0f %%" % (
         max(context.gemm[dtype]),
         100 * reached,
         100 * alone,

@@ -4,7 +4,7 @@ from __future__ import absolute_import, division, print_function
 
 import re
 
-from verify.core.config_files import source_of
+from verify.core.config_files import source_of, sources_of
 from verify.core.fixes import compiler_fix, own_fix, undo_fix, without_flags
 from verify.core.report import failed, passed
 from verify.core.text import text
@@ -65,7 +65,13 @@ def _differences(context, flags):
             value = context.framework.flag(flag)
         if flag == "device" and text(value) == context.requested_device:
             continue
-        if _normal(value) != _normal(flags[flag]):
+        if value is None and next(sources_of(context, flag, own=True), None):
+            framework = "%s %s" % (context.framework.name, context.framework.version)
+            faults.append("%s has no flag %s" % (framework, flag))
+            fixes.append(
+                "correct %s below `flags:` in the variant's file, then lock and build it" % flag
+            )
+        elif _normal(value) != _normal(flags[flag]):
             source = source_of(context, flag)[0] or "nothing sets it"
             faults.append(
                 "%s is %s, not %s (%s)" % (flag, text(value) or "empty", flags[flag], source)

@@ -64,6 +64,7 @@ def _noting(interrupts):
 def cannot_run(name, reason, fix):
     """Print why the program `name` cannot run and the fix; return its exit status."""
     version = platform.python_version()
+    progress.end()
     sys.stderr.write("%s cannot run with %s (Python %s)\n" % (name, sys.executable, version))
     sys.stderr.write("  %s\n" % reason)
     sys.stderr.write("  fix: %s\n" % fix)

@@ -24,7 +24,7 @@ static void (*set)(int);
 static int64_t (*get_wide)(void);
 static void (*set_wide)(int64_t);
 static int (*set_local)(int);
-/* Of BLIS: how many threads divide each of its five loops. */
+/* Of BLIS: how many threads divide each of its five loops; -1: the number of threads decides. */
 static void (*set_ways)(int64_t, int64_t, int64_t, int64_t, int64_t);
 
 static int reduced; /* calls in flight that have fewer threads than `most` */
@@ -77,7 +77,7 @@ static int mkl_has_begun(void)
 static void after_fork_in_child(void)
 {
     if (set_ways)
-        set_ways(1, 1, 1, 1, 1);
+        set_ways(-1, -1, -1, -1, -1);
     if (set_local && mkl_has_begun())
         set_local(0);
     if (set_wide || (set_local && mkl_has_begun()))
@@ -117,14 +117,16 @@ static void heed_omp_num_threads(void)
         return;
     snprintf(name, sizeof name, "%.*s", (int)(number - given), given);
     const char *own = getenv(name);
-    if (own && !strcmp(own, number + 1) && count() == atoi(own))
-        set_count(atoi(wish));
-}
-
-static void begin(void)
-{
-    pthread_once(&once, find_library);
-    heed_omp_num_threads();
+    if (!own || strcmp(own, number + 1))
+        return;
+    /* MKL takes no more than there are cores. Another number is one that the program has set. */
+    int before = count(), threads = atoi(wish);
+    set_count(atoi(own));
+    /* As OpenBLAS does with the variable. */
+    int (*processors)(void) = (int (*)(void))dlsym(open_library(), "openblas_get_num_procs");
+    if (processors && threads > processors())
+        threads = processors();
+    set_count(count() == before ? threads : before);
 }
 
 /* For the verification: whether it chooses the number of threads. */
@@ -197,8 +199,9 @@ static void finish(const struct call *call)
 void library_begin(struct call *call, uint64_t key, double work, double small, double large,
                    int alone)
 {
-    pthread_once(&begun, begin);
+    pthread_once(&once, find_library);
     forks_call_begins();
+    pthread_once(&begun, heed_omp_num_threads);
     call->most = 1;
     /* BLIS and MKL start all threads for small work, too. */
     if (adapt && !(work < small && alone && is_openblas))

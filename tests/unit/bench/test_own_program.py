@@ -12,6 +12,7 @@ import pytest
 
 from stacks.bench import own_program
 from stacks.bench.candidates import Candidate
+from stacks.bench.result import Noise
 from stacks.core.errors import UsageError
 from stacks.core.process import CommandError, start_in_session
 from stacks.core.workspace import Workspace
@@ -119,6 +120,16 @@ def test_two_stacks_of_one_name_have_rows_of_their_own(
     assert list(json.loads((tmp_path / "runs.json").read_text())["rounds"]) == list(map(str, files))
     output = capsys.readouterr().out
     assert all(f"\n{file} " in output for file in files)
+
+
+def test_what_disturbed_the_rounds_is_said_below_the_table(
+    candidates: list[Candidate], monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
+) -> None:
+    busy = Noise(load=3.0, others=1.5, steal=0.0, throttled=0.0, frequency=None)
+    monkeypatch.setattr(own_program.noise, "between", lambda *_: busy)
+    own_program.bench(candidates[:2], ["true"], rounds=2)
+    note = "note: other programs were busy in 4 of 4 measurements, on up to 1.5 cores\n"
+    assert capsys.readouterr().out.endswith(note)
 
 
 def test_a_signal_ends_the_program(candidates: list[Candidate], tmp_path: Path) -> None:

@@ -88,6 +88,7 @@ def test_it_ends_with_the_line_for_the_stack(
     recommend(("mkl", "openblas"), "mkl")
     printed = capsys.readouterr()
     assert printed.out.endswith("\nextends: mkl\n")
+    assert printed.err.startswith("6 flavours to lock, build and verify: about 6 to 18 min; ctrl-C")
     assert "instead of `extends: openblas`" in printed.out
     folder = stack.flavours_folder(Path(own.file or ""))
     assert f"{folder}; ./invoke clean --variant {shlex.quote(str(own.file))}" in printed.err

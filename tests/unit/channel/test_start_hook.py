@@ -261,6 +261,8 @@ def test_the_path_of_a_control_group_may_have_a_blank(workspace: Workspace, pref
 
 def test_the_number_of_another_environment_is_no_wish(workspace: Workspace, prefix: Path) -> None:
     variant = load_variant(workspace, "blis", "theano-1.0.5")
+    other = prefix.parent / "stack"
+    shutil.copytree(prefix, other)
     number = {"BLIS_NUM_THREADS": "3", "THEANO_STACKS_NUM_THREADS": "BLIS_NUM_THREADS=3"}
     # The processors of a child may be fewer.
     found = hook(variant, prefix, PATH="/bin", **number)
@@ -271,6 +273,9 @@ def test_the_number_of_another_environment_is_no_wish(workspace: Workspace, pref
     assert {"BLIS_NUM_THREADS", "THEANO_STACKS_NUM_THREADS"}.isdisjoint(own)
     own = hook(variant, prefix, PATH="/bin", **{**number, "BLIS_NUM_THREADS": "2"})
     assert own["BLIS_NUM_THREADS"] == "2"
+    # So is what this environment's variant sets.
+    stack = variant.model_copy(update={"variables": {"BLIS_NUM_THREADS": "4"}})
+    assert hook(stack, other, PATH="/bin", **number)["BLIS_NUM_THREADS"] == "4"
 
 
 def test_the_threads_of_a_library_whose_default_is_one(workspace: Workspace, prefix: Path) -> None:

@@ -123,7 +123,7 @@ def test_leftovers_are_collected_and_counted(
     assert files(filled.build) == set(KEPT_IN_BUILD)
     assert not list(filled.cache.glob("*/.*.part/*/stage-*"))
     first, second = capsys.readouterr().err.splitlines()
-    left = "removed what killed processes left in"
+    left = "removed what interrupted or killed programs left in"
     assert first == f"{left} {filled.cache}: 8 entries, 0.0 MB"
     assert second == f"{left} {filled.build}: 6 entries, 0.0 MB"
     leftovers.collect(filled, ("build", "cache"))
@@ -232,7 +232,7 @@ def test_a_clean_of_the_cache_counts_and_removes_leftovers(
 ) -> None:
     fill(scratch_folder, ("theano-stacks-scratch-12345678/file", "other/file"))
     clean(filled, [], cache=True)
-    left = "removed what killed processes left in"
+    left = "removed what interrupted or killed programs left in"
     # With the young download, which would resume.
     assert capsys.readouterr().err.splitlines() == [
         f"{left} {scratch_folder}: 1 entry, 0.0 MB",

@@ -73,7 +73,7 @@ def test_a_mirror_is_asked_once(machine: Path) -> None:
     assert urls() == ["http://a.test/debian"]
 
 
-def test_without_any_the_error_has_the_four_ways(monkeypatch: pytest.MonkeyPatch) -> None:
+def test_without_any_the_error_has_the_ways(monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setenv("THEANO_STACKS_VENDOR", "/carried")
     with pytest.raises(FetchError) as caught:
         current_mirrors(no_wheel)
@@ -81,6 +81,7 @@ def test_without_any_the_error_has_the_four_ways(monkeypatch: pytest.MonkeyPatch
     assert message.startswith("no mirror of Debian's archive is known\n")
     assert "the index has no wheel" in message
     for way in (
+        "check the network, https_proxy and http_proxy",
         "write /carried again, with this variant: ./invoke vendor",
         "export DEBIAN_MIRROR=",
         "./invoke configure --debian-mirror <",

@@ -125,7 +125,7 @@ def test_a_task_begins_with_the_removal_of_leftovers(
         (folder / "a").mkdir(parents=True)
     result = run(tmp_path, "building")
     assert (result.returncode, result.stdout) == (0, "built\n")
-    note = "removed what killed processes left in"
+    note = "removed what interrupted or killed programs left in"
     assert result.stderr.splitlines() == [
         f"{note} {tmp_path}: 1 entry, 0.0 MB",
         f"{note} {cache}: 1 entry, 0.0 MB",

@@ -176,10 +176,7 @@ def test_unknown_names(workspace: Workspace, envs: Path, write: Write) -> None:
         "unknown variant\n  expected: one of base\n  found:    'bas'\n"
         "  fix:      did you mean 'base'?"
     )
-    assert refused(workspace, envs, "../base") == (
-        "unknown variant\n  expected: one of base\n  found:    '../base'\n"
-        "  fix:      did you mean 'base'?"
-    )
+    assert "/base/stack.yaml: no such file\n" in refused(workspace, envs, "../base")
     assert refused(workspace, envs, "base", "pytensor") == (
         "unknown framework\n  expected: one of theano-1, theano-2\n  found:    'pytensor'"
     )

@@ -139,6 +139,10 @@ def test_every_way_to_name_a_folder_is_the_same_stack(file: Path, tmp_path: Path
 def test_a_missing_file(workspace: Workspace, file: Path) -> None:
     with pytest.raises(UsageError, match=r"stack\.yaml: no such file(.|\n)*`./invoke init \.`"):
         load_variant(workspace, str(file))
+    # No flavour begins as a path does.
+    for name in ("/nowhere", "./nowhere", "~/nowhere"):
+        with pytest.raises(UsageError, match=r"nowhere/stack\.yaml: no such file"):
+            load_variant(workspace, name)
     with pytest.raises(UsageError, match=r"small\.yaml: no such file(.|\n)*check the spelling"):
         load_variant(workspace, "small.yaml")
 

@@ -21,6 +21,22 @@ def test_a_setting_without_a_source_needs_the_environment_repaired(
     assert check.fix == "./invoke build --variant v --framework f --repair"
 
 
+def test_a_flag_that_the_framework_does_not_have_is_to_be_corrected(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """Its line is in the environment's own file: a repair would change nothing."""
+    settings_file = tmp_path / "etc/theanorc"
+    (tmp_path / "etc/theano-stacks").mkdir(parents=True)
+    settings_file.write_text("[global]\non_unused_imput = warn\n")
+    monkeypatch.setenv("THEANORC", str(settings_file))
+    made = context(expectation={"flags": {"on_unused_imput": "warn"}})
+    made.framework.flag = {"cxx": "g++"}.get
+    check = settings.check(made)
+    assert (check.status, check.detail) == ("fail", "theano 1.0.5 has no flag on_unused_imput")
+    fix = "correct on_unused_imput below `flags:` in the variant's file, then lock and build it"
+    assert check.fix == fix
+
+
 @pytest.mark.parametrize("expectation", [None, {"flags": {"cxx": "g++"}}])
 @pytest.mark.parametrize(
     ("flag", "value"),
