@@ -111,7 +111,8 @@ def resolve(
             fitting = _fitting(workspace, program, variant, folder)
             raise _conflict(variant, error, fitting) from error
     known = {each.name for each in base}
-    packages = [p for p in tomllib.loads(text)["packages"] if p["name"] not in known]
+    # uv leaves the key out where no request is meant for this Python.
+    packages = [p for p in tomllib.loads(text).get("packages", ()) if p["name"] not in known]
     return _pins(workspace, packages, supported_tags(variant.framework)), text
 
 
@@ -129,6 +130,8 @@ def _by_pip(
     try:
         call([python, *words, "-d", files, "-r", requests, "-c", constraints], cwd=folder, env=env)
     except CommandError as error:
+        assert variant.file
+        uv.raise_for_index(error, display_path(variant.file))
         raise _conflict(variant, error, None) from error
     known = {each.name for each in base}
     releases = {path.name: release_of(path.name) for path in files.iterdir()}
@@ -210,7 +213,7 @@ def _fitting(
             )
         except CommandError:
             continue
-        found = {package["name"] for package in tomllib.loads(text)["packages"]}
+        found = {package["name"] for package in tomllib.loads(text).get("packages", ())}
         # Not where they bring another framework along.
         if not found & (FRAMEWORKS - {each.name for each in base}):
             names.append(name)

@@ -7,6 +7,8 @@ import json
 from collections.abc import Mapping, Sequence
 from dataclasses import asdict
 
+import yaml
+
 from stacks.channel.offers import URL, Offer
 from stacks.sources.pins import IndexPin, Pins
 from stacks.variants.stack import name_of_file
@@ -59,6 +61,11 @@ def content_hash(
     return hashlib.sha256(json.dumps(inputs, sort_keys=True).encode()).hexdigest()
 
 
+def _text(name: str) -> str:
+    """Return a name as YAML has it; a stack of the year 2024 may have it as its name."""
+    return name if isinstance(yaml.safe_load(name), str) else f'"{name}"'
+
+
 def input_files(
     variant: Variant, pins: Pins, channel: str = URL, own: Sequence[IndexPin] = ()
 ) -> dict[str, str]:
@@ -71,7 +78,7 @@ def input_files(
     lines = [
         f"# {variant.summary} on {variant.framework.summary}.",
         f"# Made by `./invoke lock`{note}.",
-        f"name: {name_in_lock(variant)}",
+        f"name: {_text(name_in_lock(variant))}",
         "channels:",
         f"  - {channel}",
         "  - nodefaults",

@@ -62,18 +62,27 @@ def compile_lock(
     call([*words, *forms, *target, *options], cwd=folder, env=env, limit=limit)
 
 
+UNKNOWN = re.compile(
+    r"Because (\S+) was not found in the package registry"
+    r"|satisfies the requirement ([\w.-]+)[^\n]*\(from versions: none\)"
+)
+
+
 def raise_for_index(error: CommandError, file: str) -> None:
-    """Raise FetchError if uv could not read an index, UsageError if none has what `file` names."""
-    if "Failed to fetch" in error.output:
+    """Raise FetchError if an index cannot be read, UsageError if none has what `file` names.
+
+    error: of uv, or of pip 20 on Python 2.7.
+    """
+    if re.search("Failed to fetch|Retrying|connection broken|Could not fetch URL", error.output):
         raise FetchError(
             "the package index cannot be read",
             found=error.output,
             fix="check the network, and pip's own settings (pip config list): index, proxy, CA "
             "bundle",
         ) from error
-    if unknown := re.search(r"Because (\S+) was not found in the package registry", error.output):
+    if unknown := UNKNOWN.search(error.output):
         raise UsageError(
-            f"{file}: no package index has {unknown[1]}",
+            f"{file}: no package index has {unknown[1] or unknown[2]}",
             fix="check its spelling under `pip:`, or add the index that has it to pip's "
             "configuration",
         ) from error

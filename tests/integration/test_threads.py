@@ -171,7 +171,13 @@ def test_a_number_that_comes_first_ends_with_a_fork(
     prefix: Prefix, flavour: str, number: str, variables: dict[str, str]
 ) -> None:
     place = prefix("theano-1.0.5", flavour)
-    command = [place / "bin/python", "-c", IN_A_CHILD, place / "lib" / LIBRARIES[flavour], number]
+    command: list[str | Path] = [
+        place / "bin/python",
+        "-c",
+        IN_A_CHILD,
+        place / "lib" / LIBRARIES[flavour],
+        number,
+    ]
     # Each call runs on both threads.
     fixed = {VARIABLES[flavour]: "2", "THEANO_STACKS_THREADS": "fixed", "MKL_DYNAMIC": "FALSE"}
     environ = {**os.environ, **fixed, **variables}
@@ -202,7 +208,14 @@ def test_the_programs_own_number_comes_before_the_environments(
 ) -> None:
     place = prefix("theano-1.0.5", flavour)
     library = place / "lib" / LIBRARIES[flavour]
-    command = [place / "bin/python", "-c", IN_THE_PROGRAM, library, f"{VARIABLES[flavour]}=1", of]
+    command: list[str | Path] = [
+        place / "bin/python",
+        "-c",
+        IN_THE_PROGRAM,
+        library,
+        f"{VARIABLES[flavour]}=1",
+        of,
+    ]
     environ = {**os.environ, "MKL_DYNAMIC": "FALSE"}
     if flavour == "openblas":
         count = min(count, len(os.sched_getaffinity(0)))
@@ -225,6 +238,11 @@ print(os.WEXITSTATUS(os.waitpid(child, 0)[1]))
 
 def test_a_child_of_blis_may_start_threads_if_its_parent_has_none(prefix: Prefix) -> None:
     place = prefix("theano-1.0.5", "blis")
-    command = [place / "bin/python", "-c", MORE_IN_A_CHILD, place / "lib" / LIBRARIES["blis"]]
+    command: list[str | Path] = [
+        place / "bin/python",
+        "-c",
+        MORE_IN_A_CHILD,
+        place / "lib" / LIBRARIES["blis"],
+    ]
     environ = {**os.environ, "BLIS_NUM_THREADS": "2", "THEANO_STACKS_THREADS": "fixed"}
     assert int(subprocess.check_output(command, env=environ, text=True, timeout=120)) == 2

@@ -10,7 +10,7 @@ from typing import Any
 
 import pytest
 
-from stacks.bench import own_program
+from stacks.bench import noise, own_program
 from stacks.bench.candidates import Candidate
 from stacks.bench.result import Noise
 from stacks.core.errors import UsageError
@@ -126,7 +126,7 @@ def test_what_disturbed_the_rounds_is_said_below_the_table(
     candidates: list[Candidate], monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
 ) -> None:
     busy = Noise(load=3.0, others=1.5, steal=0.0, throttled=0.0, frequency=None)
-    monkeypatch.setattr(own_program.noise, "between", lambda *_: busy)
+    monkeypatch.setattr(noise, "between", lambda *_: busy)
     own_program.bench(candidates[:2], ["true"], rounds=2)
     note = "note: other programs were busy in 4 of 4 measurements, on up to 1.5 cores\n"
     assert capsys.readouterr().out.endswith(note)

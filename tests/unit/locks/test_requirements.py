@@ -184,6 +184,18 @@ def test_a_conflict_names_the_framework_that_fits(
             UsageError,
             "no package index has nomic\n  fix:      check its spelling",
         ),
+        # Of pip 20.
+        (
+            "WARNING: Retrying (Retry(total=4)) after connection broken by 'ProxyError'",
+            FetchError,
+            "the package index cannot be read",
+        ),
+        (
+            "ERROR: Could not find a version that satisfies the requirement lasange==1 "
+            "(from versions: none)",
+            UsageError,
+            "no package index has lasange\n",
+        ),
     ],
 )
 def test_a_failure_of_the_index_is_no_conflict(
@@ -202,6 +214,14 @@ def test_a_failure_of_the_index_is_no_conflict(
     with pytest.raises(error) as caught:
         requirements.resolve(workspace, variant, Path("/python"), Pins())
     assert message in str(caught.value)
+
+
+def test_no_request_is_meant_for_this_python(
+    variant: Variant, workspace: Workspace, index: dict[str, str], monkeypatch: pytest.MonkeyPatch
+) -> None:
+    # uv leaves out the key `packages`.
+    monkeypatch.setattr(uv, "compile_lock", answer('lock-version = "1.0"\n'))
+    assert requirements.resolve(workspace, variant, Path("/python"), Pins())[0] == ()
 
 
 @pytest.mark.parametrize("found", ["exit status 2", None])

@@ -30,6 +30,14 @@ def test_nasty_values_do_not_change_what_conda_reads(workspace: Workspace, pins:
     assert found["dependencies"] == list(variant.conda_specs())
 
 
+@pytest.mark.parametrize("name", ["2024", "on", "null", "model"])
+def test_the_name_of_a_stack_is_text(workspace: Workspace, pins: Pins, name: str) -> None:
+    variant = load_variant(workspace, "mkl")
+    stack = variant.model_copy(update={"file": Path(f"/work/{name}.yaml")})
+    found = yaml.safe_load(texts.input_files(stack, pins)["environment.yml"])
+    assert found["name"] == name
+
+
 # Of pip itself: it reads the names of installed packages in an old way.
 @pytest.mark.filterwarnings("ignore::DeprecationWarning")
 def test_pip_reads_the_pinned_files_and_nothing_else(
