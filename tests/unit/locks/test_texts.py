@@ -33,7 +33,7 @@ def test_nasty_values_do_not_change_what_conda_reads(workspace: Workspace, pins:
 @pytest.mark.parametrize("name", ["2024", "on", "null", "model"])
 def test_the_name_of_a_stack_is_text(workspace: Workspace, pins: Pins, name: str) -> None:
     variant = load_variant(workspace, "mkl")
-    stack = variant.model_copy(update={"file": Path(f"/work/{name}.yaml")})
+    stack = variant.model_copy(update={"file": Path(f"/home/ann/{name}.yaml")})
     found = yaml.safe_load(texts.input_files(stack, pins)["environment.yml"])
     assert found["name"] == name
 
