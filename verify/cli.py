@@ -10,9 +10,9 @@ import tempfile
 from verify import table
 from verify.blas import threads
 from verify.context import Context
+from verify.core import compiling, junit, numpy_alone, program, progress, quiet, report, watch
 from verify.core import expectation as expectations
 from verify.core import framework as frameworks
-from verify.core import junit, numpy_alone, program, progress, quiet, report, watch
 from verify.device import check as device_check
 
 PASSED, FAILED, NO_DEVICE = 0, 1, 3
@@ -79,6 +79,10 @@ def run(arguments, folder):
 
     folder: takes every temporary file; the caller removes it.
     """
+    for path in (arguments.json, arguments.junit):
+        # Of an earlier run; this one may end without a report. /dev/stdout may lead to a file.
+        if path and os.path.isfile(path) and not os.path.abspath(path).startswith("/dev/"):
+            os.remove(os.path.realpath(path))
     expectation = expectations.load(arguments.expect) if arguments.expect else None
     for path in (arguments.json, arguments.junit):
         if path and not os.path.isdir(os.path.dirname(os.path.abspath(path))):
@@ -91,22 +95,22 @@ def run(arguments, folder):
         threads.set_variables(arguments.blas_threads)
     user_flags = {name: os.environ.get(name.upper() + "_FLAGS", "") for name in frameworks.MODULES}
     compiled = os.path.join(folder, "compiled")
-    frameworks.use_compile_folder(compiled)
+    compiling.use_compile_folder(compiled)
     # An environment of the builder's keeps what it compiles for its next verification.
     keeps = expectation and not arguments.full
     if keeps:
-        frameworks.keep_numba(compiled, expectation)
-    frameworks.keep_bytecode(os.path.join(folder, "bytecode"))
+        compiling.keep_numba(compiled, expectation)
+    compiling.keep_bytecode(os.path.join(folder, "bytecode"))
     # Modules of other environments would hide a broken compiler. Until it has compiled a function,
     # they come from an empty folder.
-    modules = frameworks.shared_modules() if keeps else None
-    frameworks.share_modules(os.path.join(folder, "modules") if modules else None)
+    modules = compiling.shared_modules() if keeps else None
+    compiling.share_modules(os.path.join(folder, "modules") if modules else None)
     # Aesara leaves temporary folders behind, Theano the sources that it cannot compile, and a
     # killed process everything.
     os.environ["TMPDIR"] = tempfile.tempdir = folder
     requested_device = device_check.requested(expectation, user_flags["theano"])
     if requested_device:
-        frameworks.add_flag("theano", "device=cpu")
+        compiling.add_flag("theano", "device=cpu")
     progress.begin()
     progress.note("importing the framework")
     with quiet.output(arguments.debug):

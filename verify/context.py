@@ -62,7 +62,7 @@ class Context(object):
         ignored = shutil.ignore_patterns("lock_dir")
         folder = str(self.framework.flag("base_compiledir"))
         if not os.path.isdir(folder):
-            # The user's `compiledir` names another one.
+            # Nothing is compiled yet.
             os.mkdir(copy)
             return copy
         shutil.copytree(folder, copy, symlinks=True, ignore=ignored)

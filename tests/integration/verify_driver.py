@@ -21,14 +21,15 @@ def main(suite_folder: str, expectation_path: str, names: Sequence[str]) -> None
     package = types.ModuleType("verify")
     package.__path__ = [suite_folder]
     sys.modules["verify"] = package
-    context, expectations, frameworks = modules("context", "core.expectation", "core.framework")
+    context, expectations = modules("context", "core.expectation")
+    compiling, frameworks = modules("core.compiling", "core.framework")
     expectation = None if expectation_path == "-" else expectations.load(expectation_path)
     folder = tempfile.mkdtemp()
     try:
         module = expectation["module"] if expectation else "theano"
         user_flags = os.environ.get(module.upper() + "_FLAGS", "")
-        frameworks.use_compile_folder(folder)
-        frameworks.share_modules()
+        compiling.use_compile_folder(folder)
+        compiling.share_modules()
         run(context.Context(frameworks.load(module), expectation, folder, user_flags), names)
     finally:
         shutil.rmtree(folder, ignore_errors=True)

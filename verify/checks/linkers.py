@@ -6,6 +6,7 @@ import json
 import os
 
 from verify.core import packages, process, progress, repair
+from verify.core.compiling import compile_flags
 from verify.core.fixes import setting_fix
 from verify.core.packages import is_installed
 from verify.core.report import failed, passed, timing
@@ -74,5 +75,6 @@ def _are_close(value, other):
 def _environment(context, linker):
     """Return the variables of a process that finds no compiled modules."""
     variable = context.framework.flags_variable
-    flags = [os.environ.get(variable), "base_compiledir=" + os.path.join(context.folder, linker)]
+    folder = os.path.join(context.folder, linker)
+    flags = [os.environ.get(variable), compile_flags(context.framework.name, folder)]
     return dict(os.environ, **{variable: ",".join(flag for flag in flags if flag)})

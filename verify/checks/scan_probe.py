@@ -10,6 +10,7 @@ import json
 
 from verify.checks import scan
 from verify.context import Context
+from verify.core import compiling
 from verify.core import framework as frameworks
 from verify.core.fixes import explain
 from verify.core.report import failed
@@ -18,7 +19,7 @@ from verify.core.report import failed
 def main(argv):
     """Check, and print the result."""
     name, folder, user_flags = argv
-    frameworks.use_compile_folder(folder)
+    compiling.use_compile_folder(folder)
     try:
         check = scan.check(Context(frameworks.load(name), None, None, user_flags))
     except Exception as error:

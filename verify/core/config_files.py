@@ -51,6 +51,15 @@ def sources_of(context, flag, own=False):
             yield text(name), value
 
 
+def is_set(name, flag):
+    """Return whether a person has set a flag of a framework, by its name. It need not be loaded."""
+    if flag in flags_of(os.environ.get(name.upper() + "_FLAGS", "")):
+        return True
+    section, option = section_of(flag)
+    paths = os.environ.get(name.upper() + "RC", "~/.%src" % name).split(os.pathsep)
+    return any((section, option) in options_of(os.path.expanduser(path)) for path in paths)
+
+
 def _is_own(path):
     # In `etc`: a checkout of the project beside the user's own file has the same name.
     folder = os.path.dirname(os.path.abspath(path))

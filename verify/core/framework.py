@@ -4,19 +4,14 @@ from __future__ import absolute_import, division, print_function
 
 import contextlib
 import importlib
-import os
 import sys
 
 from verify.core.packages import import_fix, is_installed
-
-if sys.version_info[0] > 2:
-    from importlib.util import cache_from_source, find_spec
 
 MODULES = ("pytensor", "aesara", "theano")
 NUMBA, JAX = "numba", "jax"
 # These compile a whole graph, and keep no profile of its nodes.
 WHOLE_GRAPH = (NUMBA, JAX)
-MODULES_VARIABLE = "THEANO_STACKS_MODULES"
 AMDLIBM_FLAGS = ("lib.amdlibm", "lib.amblibm")
 
 
@@ -242,68 +237,3 @@ def _first_module(*names):
         except ImportError:
             pass
     return importlib.import_module(names[-1])
-
-
-def use_compile_folder(folder, names=MODULES):
-    """Make every framework compile into `folder` only. Call it before the import."""
-    for name in names:
-        add_flag(name, "base_compiledir=" + folder)
-
-
-def keep_numba(folder, expectation):
-    """Keep what PyTensor's numba compiles in the environment's own compile folder.
-
-    There it is a program's, too: numba takes a function if its own version, the processor and the
-    function are the same. folder: the compile folder in use, which does not exist yet. Without
-    permission to write into the environment nothing is kept.
-    """
-    own = expectation["flags"].get("base_compiledir")
-    if expectation["module"] != "pytensor" or not own:
-        return
-    kept = os.path.join(own, NUMBA)
-    if not os.path.isdir(kept) and os.access(own, os.W_OK):
-        os.mkdir(kept)
-    if os.access(kept, os.W_OK):
-        os.mkdir(folder)
-        os.symlink(kept, os.path.join(folder, NUMBA))
-
-
-def keep_bytecode(folder):
-    """Make this process and its children keep bytecode in `folder` if the environment has none.
-
-    Then only one of them compiles the framework's Python files. Call it before the import; Python 3
-    before 3.8 has no such folder.
-    """
-    if sys.version_info < (3, 8):
-        return
-    for name in MODULES:
-        spec = find_spec(name)
-        if spec and spec.origin and os.path.exists(cache_from_source(spec.origin)):
-            return
-    sys.pycache_prefix = os.environ["PYTHONPYCACHEPREFIX"] = folder
-    sys.dont_write_bytecode = False
-
-
-def shared_modules():
-    """Return the folder of compiled modules that environments of theano-stacks share, or None."""
-    folder = os.environ.get(MODULES_VARIABLE, "0")
-    return folder if folder not in ("", "0") else None
-
-
-def share_modules(folder=None):
-    """Make an environment of theano-stacks take compiled modules from a shared folder.
-
-    folder: None to compile every module. It holds for the processes that this one starts, too.
-    """
-    os.environ[MODULES_VARIABLE] = folder or "0"
-    sharing = sys.modules.get("theano_stacks_sharing")
-    if sharing is not None:
-        # It opens the folder at the next module.
-        sharing.SHARED.ready = False
-
-
-def add_flag(name, flag):
-    """Append a flag to the flags variable of a framework."""
-    variable = name.upper() + "_FLAGS"
-    flags = os.environ.get(variable, "")
-    os.environ[variable] = flags + "," + flag if flags else flag

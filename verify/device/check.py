@@ -13,6 +13,7 @@ import sys
 
 from verify.core import config_files, process, progress
 from verify.core.clock import monotonic
+from verify.core.compiling import compile_flags
 from verify.core.report import passed, skipped, timing
 from verify.device import report as device_report
 from verify.device.probe import MARK
@@ -112,7 +113,7 @@ def _variables(context):
     if not folder or not os.access(folder, os.W_OK):
         folder = os.path.join(context.folder, "compiled")
     flags = [context.user_flags] if context.user_flags else []
-    flags += ["device=" + context.requested_device, "base_compiledir=" + folder]
+    flags += ["device=" + context.requested_device, compile_flags("theano", folder)]
     variables["THEANO_FLAGS"] = ",".join(flags)
     variables.setdefault("POCL_CACHE_DIR", os.path.join(context.folder, "kernels"))
     return variables

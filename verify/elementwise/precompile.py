@@ -9,8 +9,8 @@ from __future__ import absolute_import, division, print_function
 import os
 import shutil
 
+from verify.core import compiling, machine, process
 from verify.core import framework as frameworks
-from verify.core import machine, process
 from verify.elementwise import calls, speed
 
 # Seconds. What is not compiled by then, the suite's own process compiles.
@@ -59,7 +59,7 @@ def take(source, target):
 def main(argv):
     """Compile each function."""
     name, folder = argv
-    frameworks.use_compile_folder(folder)
+    compiling.use_compile_folder(folder)
     framework = frameworks.load(name)
     for function in calls.ELEMENTWISE:
         speed.compiled(framework, function, "float32")

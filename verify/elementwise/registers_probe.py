@@ -12,6 +12,7 @@ import os
 import tempfile
 
 from verify.context import Context
+from verify.core import compiling
 from verify.core import framework as frameworks
 from verify.elementwise import calls, registers
 
@@ -19,7 +20,7 @@ from verify.elementwise import calls, registers
 def main(argv):
     """Compile the operations that the starter has compiled, call them, and print the result."""
     name, folder = argv
-    frameworks.use_compile_folder(folder)
+    compiling.use_compile_folder(folder)
     framework = frameworks.load(name)
     flags = os.environ.get(framework.flags_variable, "")
     context = Context(framework, None, tempfile.mkdtemp(), flags)

@@ -12,9 +12,9 @@ import sys
 from verify import table
 from verify.blas import threads
 from verify.context import Context
+from verify.core import compiling, process, program, report, scratch
 from verify.core import expectation as expectations
 from verify.core import framework as frameworks
-from verify.core import process, program, report, scratch
 from verify.device import check as device_check
 from verify.workloads import jax_device
 from verify.workloads import server as workload_server
@@ -158,9 +158,9 @@ def _set_variables(arguments):
     if arguments.blas_threads:
         threads.set_variables(arguments.blas_threads)
     if arguments.compile_folder:
-        frameworks.use_compile_folder(os.path.abspath(arguments.compile_folder))
+        compiling.use_compile_folder(os.path.abspath(arguments.compile_folder))
     shared = arguments.share_modules
-    frameworks.share_modules(os.path.abspath(shared) if shared else None)
+    compiling.share_modules(os.path.abspath(shared) if shared else None)
 
 
 def _open(requested, expectation):

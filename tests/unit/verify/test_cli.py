@@ -35,6 +35,19 @@ def test_a_report_into_a_missing_folder_is_refused_before_the_framework_is_impor
         cli.run(cli.parse(["--json", str(tmp_path / "nowhere/report.json")]), str(tmp_path))
 
 
+def test_a_report_of_an_earlier_run_does_not_outlive_this_one(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    for name in ("report.json", "linked"):
+        (tmp_path / name).write_text("all passed")
+    (tmp_path / "junit.xml").symlink_to("linked")
+    monkeypatch.setattr(cli.os, "statvfs", lambda folder: SimpleNamespace(f_flag=cli.NOEXEC))
+    words = ["--json", str(tmp_path / "report.json"), "--junit", str(tmp_path / "junit.xml")]
+    with pytest.raises(OSError, match="noexec"):
+        cli.run(cli.parse(words), str(tmp_path))
+    assert [path.name for path in tmp_path.iterdir()] == ["junit.xml"]
+
+
 def test_a_folder_where_nothing_may_run_is_named(
     tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:

@@ -27,8 +27,7 @@ def test_a_framework_with_empty_ldflags_links_no_blas(ldflags: str | None, linke
     assert context.Context(framework, None, "/tmp", "").has_ldflags is linked
 
 
-def test_the_user_s_compile_folder_may_be_elsewhere(tmp_path: Path) -> None:
-    """With the flag `compiledir` the framework makes none in base_compiledir."""
+def test_there_may_be_no_compile_folder_yet(tmp_path: Path) -> None:
     framework = SimpleNamespace(flag={"base_compiledir": str(tmp_path / "none")}.get)
     copy = context.Context(framework, None, str(tmp_path), "").compile_folder("other")
     assert Path(copy).is_dir()

@@ -17,9 +17,10 @@ def test_the_import_is_timed_until_it_is_steady(
     commands: list[list[str]] = []
     environments: list[dict[str, str]] = []
 
-    def call(command: list[str], seconds: float, environment: dict[str, str]) -> None:
+    def call(command: list[str], seconds: float, environment: dict[str, str]) -> Any:
         commands.append(command)
         environments.append(environment)
+        return SimpleNamespace(status=0, timed_out=False, output="")
 
     monkeypatch.setattr(compile_time.process, "call", call)
     times = iter([0, 1, 1, 3, 3, 4] * 2)
@@ -29,12 +30,29 @@ def test_the_import_is_timed_until_it_is_steady(
     monkeypatch.delenv("PYTHONDONTWRITEBYTECODE", raising=False)
     (timing,) = compile_time.imports(SimpleNamespace(framework=framework, folder=str(tmp_path)))
     assert (timing.name, timing.unit, timing.samples) == ("import", "s", [1, 2, 1])
-    assert [command[1:] for command in commands] == [["-c", "import theano"]] * 3
+    assert [command[1] for command in commands] == ["-c"] * 3
+    assert commands[0][2].endswith("; import theano")
     assert "PYTHONDONTWRITEBYTECODE" not in environments[0]
     # The environment has its own, to which nothing is added.
     monkeypatch.delenv("PYTHONPYCACHEPREFIX")
     compile_time.imports(SimpleNamespace(framework=framework, folder=str(tmp_path)))
     assert environments[-1]["PYTHONDONTWRITEBYTECODE"] == "1"
+
+
+def test_the_import_is_not_that_of_a_module_in_the_working_folder(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    (tmp_path / "json.py").write_text("raise SystemExit('mine')")
+    monkeypatch.chdir(tmp_path)
+    framework = SimpleNamespace(name="json")
+    (timing,) = compile_time.imports(SimpleNamespace(framework=framework, folder=str(tmp_path)))
+    assert timing.name == "import"
+
+
+def test_an_import_that_fails_has_no_time(tmp_path: Path) -> None:
+    framework = SimpleNamespace(name="no_such_framework")
+    with pytest.raises(RuntimeError, match="No module named 'no_such_framework'"):
+        compile_time.imports(SimpleNamespace(framework=framework, folder=str(tmp_path)))
 
 
 class Symbol:

@@ -1,15 +1,12 @@
 """The interface to the frameworks, on modules that look like one."""
 
 import importlib
-import subprocess
 import sys
 from pathlib import Path
 from types import SimpleNamespace
 from typing import Any
 
 import pytest
-
-from stacks.core.disk import REPOSITORY
 
 framework = importlib.import_module("verify.core.framework")
 
@@ -38,34 +35,6 @@ def fake(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Any:
     yield framework.load()
     for name in [name for name in sys.modules if name.split(".")[0] == "aesara"]:
         del sys.modules[name]
-
-
-BYTECODE = """
-import os, sys
-sys.path[:0] = [SUITE, os.getcwd()]
-from verify.core import framework
-framework.keep_bytecode(os.path.join(os.getcwd(), "kept"))
-import theano
-print(sys.pycache_prefix == os.environ.get("PYTHONPYCACHEPREFIX"), theano.__cached__)
-"""
-
-
-def test_bytecode_is_kept_where_the_environment_has_none(tmp_path: Path) -> None:
-    (tmp_path / "theano.py").touch()
-    script = BYTECODE.replace("SUITE", repr(str(REPOSITORY)))
-
-    def run(*words: str) -> str:
-        command = [sys.executable, "-I", *words]
-        return subprocess.check_output(command, cwd=tmp_path, text=True).strip()
-
-    kept = f"{tmp_path}/kept{tmp_path}/theano.{sys.implementation.cache_tag}.pyc"
-    assert run("-c", script) == f"True {kept}"
-    assert Path(kept).is_file() and not (tmp_path / "__pycache__").exists()
-    run("-m", "compileall", "-q", "theano.py")
-    Path(kept).unlink()
-    own = tmp_path / f"__pycache__/theano.{sys.implementation.cache_tag}.pyc"
-    assert run("-c", script) == f"True {own}"
-    assert not Path(kept).exists()
 
 
 def test_the_first_installed_framework_is_loaded_without_its_profile(fake: Any) -> None:
@@ -168,55 +137,6 @@ def test_an_import_that_fails(
     with pytest.raises(framework.FrameworkError, match=error) as caught:
         framework.load("broken_framework")
     assert caught.value.fix.startswith(fix)
-
-
-def test_flags_are_appended(monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.delenv("AESARA_FLAGS", raising=False)
-    framework.use_compile_folder("/tmp/a", ["aesara"])
-    framework.add_flag("aesara", "cxx=")
-    assert framework.os.environ["AESARA_FLAGS"] == "base_compiledir=/tmp/a,cxx="
-
-
-def test_what_numba_compiles_is_kept_in_the_environments_own_folder(tmp_path: Path) -> None:
-    own = tmp_path / "own"
-    own.mkdir()
-    for name in ("first", "second"):
-        framework.keep_numba(str(tmp_path / name), expectation("pytensor", own))
-        (tmp_path / name / "numba" / name).touch()
-    assert sorted(path.name for path in (own / "numba").iterdir()) == ["first", "second"]
-
-
-def expectation(module: str, folder: Path) -> dict[str, Any]:
-    return {"module": module, "flags": {"base_compiledir": str(folder)}}
-
-
-@pytest.mark.parametrize(("module", "folder"), [("pytensor", "missing"), ("theano", "own")])
-def test_nothing_is_kept_of_another_framework_or_without_a_folder(
-    module: str, folder: str, tmp_path: Path
-) -> None:
-    (tmp_path / "own").mkdir()
-    framework.keep_numba(str(tmp_path / "compiled"), expectation(module, tmp_path / folder))
-    assert list(tmp_path.rglob("*")) == [tmp_path / "own"]
-
-
-def test_modules_are_shared_from_a_folder_or_not_at_all(monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setenv("THEANO_STACKS_MODULES", "before")
-    framework.share_modules("/cache")
-    assert framework.os.environ["THEANO_STACKS_MODULES"] == "/cache"
-    assert framework.shared_modules() == "/cache"
-    framework.share_modules()
-    assert framework.os.environ["THEANO_STACKS_MODULES"] == "0"
-    assert framework.shared_modules() is None
-
-
-def test_an_environment_that_has_opened_its_folder_of_modules_opens_the_next(
-    monkeypatch: pytest.MonkeyPatch,
-) -> None:
-    shared = SimpleNamespace(ready=True)
-    monkeypatch.setitem(sys.modules, "theano_stacks_sharing", SimpleNamespace(SHARED=shared))
-    monkeypatch.setenv("THEANO_STACKS_MODULES", "/empty")
-    framework.share_modules("/cache")
-    assert not shared.ready
 
 
 @pytest.mark.parametrize(

@@ -89,7 +89,7 @@ def test_the_process_compiles_each_function_that_is_timed(
     tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     compiled = []
-    monkeypatch.setattr(precompile.frameworks, "use_compile_folder", lambda folder: None)
+    monkeypatch.setattr(precompile.compiling, "use_compile_folder", lambda folder: None)
     monkeypatch.setattr(precompile.frameworks, "load", lambda name: name)
     monkeypatch.setattr(precompile.speed, "compiled", lambda *words: compiled.append(words))
     precompile.main(["theano", str(tmp_path)])
