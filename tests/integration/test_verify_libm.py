@@ -97,7 +97,7 @@ def test_a_missing_header_or_library(
     assert libm.status == "fail"
     assert libm.detail == f"exp does not compile: {reason}"
     repair = "./invoke build --variant openblas-amdlibm --framework theano-1.0.5 --repair"
-    assert libm.fix == repair
+    assert libm.fix == f"put the files back:\n{repair}"
     # The command is for the environment of the checkout; this one is elsewhere.
     pipeline.make_environment(workspace, variant, place, repair=True)
     assert checked(place, "libm")[0].status == "pass"

@@ -34,6 +34,10 @@ KERNELS = {
     "mkl": ((), ("def", "avx2"), ("avx512", "avx10")),
 }
 VARIABLES = {"openblas": "OPENBLAS_CORETYPE", "blis": "BLIS_ARCH_TYPE"}
+# By which Intel's processors get other kernels of MKL than their best; and the value of the second
+# by which every processor gets those for SSE2.
+MKL_VARIABLES = ("MKL_ENABLE_INSTRUCTIONS", "MKL_CBWR")
+COMPATIBLE = "COMPATIBLE"
 # The kernels to request, one for each level.
 PREFERRED = {
     "openblas": ("Prescott", "Sandybridge", "Haswell", "SkylakeX"),
@@ -44,7 +48,8 @@ PREFERRED = {
 def check(context):
     """Check that the library's kernels use the best instruction set of this processor.
 
-    Other kernels pass where Gemm is fast all the same, and those of MKL, which cannot be changed.
+    Other kernels pass where Gemm is fast all the same, and those of MKL unless a variable selects
+    them: better ones cannot be selected.
     """
     library = context.serving
     if library is None:
@@ -54,14 +59,14 @@ def check(context):
         return skipped(NAME, "%s does not report its kernels" % library.name)
     used, best = _level_of(library), level()
     reached = share(context)
-    if library.name == "mkl" and reached is not None and reached < LEAST_SHARE:
+    variable = _variable(library)
+    if library.name == "mkl" and not variable and reached is not None and reached < LEAST_SHARE:
         context.advice.append(
             "MKL reaches %.0f %% of this processor's peak: OpenBLAS and BLIS are faster here"
             % (100 * reached)
         )
     detail = "%s, for %s" % (kernel, LEVELS[used][0])
-    variable = VARIABLES.get(library.name)
-    if variable and os.environ.get(variable):
+    if variable:
         detail += ", by %s=%s" % (variable, os.environ[variable])
     if used >= best:
         return passed(NAME, detail)
@@ -77,7 +82,7 @@ def check(context):
         return passed(NAME, detail)
     if context.is_baseline:
         return passed(NAME, detail + "; the other variants are compared with this")
-    if library.name == "mkl":
+    if library.name == "mkl" and not variable:
         return passed(NAME, detail + "; MKL has no better ones for it, OpenBLAS and BLIS do")
     return failed(NAME, detail, fix(library, best))
 
@@ -107,10 +112,10 @@ def fix_if_slower(library):
 
 def fix(library, best):
     """Return how to select the kernels of a Library for the level `best`."""
-    variable = VARIABLES[library.name]
-    if os.environ.get(variable):
+    variable = _variable(library)
+    if variable:
         return "%s=%s selects these kernels:\nunset %s" % (variable, os.environ[variable], variable)
-    value = PREFERRED[library.name][best]
+    variable, value = VARIABLES[library.name], PREFERRED[library.name][best]
     if library.name == "blis":
         value = _blis_number(library.path, value)
     elif not _contains(behind(library.path), value):
@@ -120,7 +125,22 @@ def fix(library, best):
     return "set this before Python starts:\nexport %s=%s" % (variable, value)
 
 
+def _variable(library):
+    """Return the variable that selects the kernels of a Library in this process, or None."""
+    names = [VARIABLES.get(library.name, "")]
+    if library.name == "mkl":
+        is_intel = machine.cpu_field("vendor_id") == "GenuineIntel"
+        names = MKL_VARIABLES[1:] if _is_compatible() else MKL_VARIABLES if is_intel else ()
+    return next((name for name in names if os.environ.get(name)), None)
+
+
+def _is_compatible():
+    return os.environ.get(MKL_VARIABLES[1], "").upper().startswith(COMPATIBLE)
+
+
 def _level_of(library):
+    if library.name == "mkl" and _is_compatible():
+        return 0
     for number, names in enumerate(KERNELS[library.name]):
         if _kernel(library).lower() in names:
             return number + 1

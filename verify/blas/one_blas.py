@@ -82,7 +82,7 @@ def _fix(context, callers, expected):
     modules = [sys.modules[name] for name in others if name in sys.modules]
     folders = [os.path.dirname(os.path.dirname(module.__file__)) for module in modules]
     folders = [os.path.realpath(folder) for folder in folders]
-    fix = variables.without("PYTHONPATH", *folders) or repair.fix(context.expectation)
+    fix = variables.without("PYTHONPATH", *folders) or repair.command(context.expectation)
     return "not from the lock: %s, with a BLAS of its own:\n%s" % (" and ".join(others), fix)
 
 

@@ -209,7 +209,8 @@ def share(context, dtype):
     used = context.serving.threads if context.serving and context.serving.threads else cores
     highest = context.peaks[dtype][1 if used == 1 else cores]
     if 1 < used < cores:
-        highest = highest * used / cores
+        # Fewer threads than processors have a core each: hyperthreads share one.
+        highest = min(highest, used * context.peaks[dtype][1])
     return max(context.gemm[dtype]) / highest
 
 

@@ -23,6 +23,10 @@ EVERY_VARIABLE = ("OPENBLAS_NUM_THREADS", "MKL_NUM_THREADS", "BLIS_NUM_THREADS",
 # The most that threads other than the calling one may take of the processor time, as a share, where
 # one thread is requested. Clock ticks account for some per cent.
 OTHERS_AT_MOST = 0.25
+# The least that they take where several are requested: of two threads, each takes half.
+OTHERS_AT_LEAST = 0.1
+# Of OpenMP: the library reports its own number, and gets this one.
+LIMIT_VARIABLE = "OMP_THREAD_LIMIT"
 
 
 def set_variables(count):
@@ -32,7 +36,7 @@ def set_variables(count):
 
 
 def check(context):
-    """Check the number that the library reports, and by processor time that one thread is one.
+    """Check the number that the library reports, and by processor time that so many threads work.
 
     After a product on several threads, a forked process must end its own where libblas_threads is
     expected, which sees to that. Elsewhere it is no fault: not all programs fork.
@@ -63,15 +67,24 @@ def check(context):
     alone = measure(context, 1)
     if not isinstance(alone, dict):
         return failed(NAME, alone, library_fix(context))
-    others = 1 - alone["own"] / alone["cpu"]
-    if others > OTHERS_AT_MOST:
+    if _others(alone) > OTHERS_AT_MOST:
         return failed(
             NAME,
             "with one thread requested, by %s, other threads do %.0f %% of the work"
-            % (VARIABLES.get(serving.name, EVERY_VARIABLE)[0], 100 * others),
+            % (VARIABLES.get(serving.name, EVERY_VARIABLE)[0], 100 * _others(alone)),
             library_fix(context),
         )
     together = measure(context, counts[0])
+    several = expects and min([serving.threads] + counts) > 1 and isinstance(together, dict)
+    if several and _others(together) < OTHERS_AT_LEAST:
+        return failed(
+            NAME,
+            "%s, %s; but the calling one does all the work" % (count, reason),
+            "%s=%s limits it:\nunset %s"
+            % (LIMIT_VARIABLE, os.environ[LIMIT_VARIABLE], LIMIT_VARIABLE)
+            if os.environ.get(LIMIT_VARIABLE)
+            else library_fix(context),
+        )
     if isinstance(together, dict) and together["fork"]:
         detail = "after a product on %d threads, a forked process %s" % (
             counts[0],
@@ -154,6 +167,11 @@ def measure(context, count):
     if not times["cpu"] > 0:
         return "the library took no processor time"
     return times
+
+
+def _others(times):
+    """Return the share of the processor time that threads other than the calling one took."""
+    return 1 - times["own"] / times["cpu"]
 
 
 def _busy(times):

@@ -17,8 +17,10 @@ import time
 
 from verify.core import process
 
-SIZE = 700
-# Seconds for one product of a forked process. It takes some hundredths, or for ever.
+# So large that it runs on all threads, also behind libblas_threads (its MATRIX_LARGE).
+SIZE = 1100
+# Seconds for one product of a forked process. It takes tenths of one, some of a slow library, or
+# for ever.
 LIMIT = 15
 # The calling thread, see getrusage(2). Python 2's module does not define it.
 RUSAGE_THREAD = 1

@@ -6,12 +6,13 @@ its key and load it without a check, so that each program ends with an ImportErr
 
 from __future__ import absolute_import, division, print_function
 
-import glob
 import os
 import struct
 
 from verify.core.config_files import sources_of
+from verify.core.matching import matching
 from verify.core.report import failed, passed, skipped
+from verify.core.text import text
 from verify.core.variables import quote
 
 NAME = "compile folder"
@@ -29,26 +30,26 @@ def check(context):
     """Check that every module which the user's programs would load is a whole file."""
     folder, pattern = _folder(context)
     if INTERPOLATED in folder:
-        return skipped(NAME, "its name, %s, is another one in each program" % folder)
+        return skipped(NAME, "its name, %s, is another one in each program" % text(folder))
     refused = _refused(context, folder, pattern)
     if refused:
         return failed(
             NAME,
-            "%s may not be written: each program ends at the import" % refused,
+            "%s may not be written: each program ends at the import" % text(refused),
             "make it yours, or choose another folder before Python starts:\n"
             "export %s=base_compiledir=FOLDER" % context.framework.flags_variable,
         )
-    modules = sorted(glob.glob(os.path.join(folder, pattern)))
+    modules = matching(folder, pattern)
     broken = [path for path in modules if not _is_in_the_making(path) and not is_whole(path)]
     if not broken:
-        return passed(NAME, "%d modules in %s, all whole" % (len(modules), folder))
+        return passed(NAME, "%d modules in %s, all whole" % (len(modules), text(folder)))
     folders = sorted({os.path.dirname(path) for path in broken})
     return failed(
         NAME,
         "%d of %d modules in %s are cut off: programs that load one end with an ImportError"
-        % (len(broken), len(modules), folder),
+        % (len(broken), len(modules), text(folder)),
         "remove them, and the framework compiles them again:\nrm -r -- "
-        + " ".join(map(quote, folders)),
+        + text(" ".join(map(quote, folders))),
     )
 
 
@@ -59,8 +60,13 @@ def _folder(context):
     """
     for flag, pattern in (("compiledir", "*/*.so"), ("base_compiledir", BASE)):
         for _, value in sources_of(context, flag, own=True):
-            return os.path.expanduser(value), pattern
+            return os.path.expanduser(_native(value)), pattern
     return os.path.expanduser("~/.%s" % context.framework.name), BASE
+
+
+def _native(value):
+    # Python 2 encodes text for the file system as ASCII where the locale is C.
+    return value if isinstance(value, str) else value.encode("utf-8")
 
 
 def _refused(context, folder, pattern):

@@ -2,7 +2,6 @@
 
 from __future__ import absolute_import, division, print_function
 
-import glob
 import importlib
 import json
 import os
@@ -11,6 +10,7 @@ import site
 import sys
 
 from verify.core import repair, variables
+from verify.core.matching import matching
 from verify.core.report import failed, passed, skipped
 from verify.core.user_files import normal
 
@@ -108,7 +108,7 @@ def _distributions(name):
     for folder in sys.path:
         stems = [
             os.path.basename(path)[: -len(".dist-info")].rpartition("-")
-            for path in glob.glob(os.path.join(folder, "*.dist-info"))
+            for path in matching(folder, "*.dist-info")
         ]
         versions = [
             version for other, dash, version in stems if dash and normal(other) == normal(name)
@@ -119,7 +119,7 @@ def _distributions(name):
 
 
 def _conda_version(name):
-    for path in glob.glob(os.path.join(sys.prefix, "conda-meta", str(name) + "-*.json")):
+    for path in matching(sys.prefix, os.path.join("conda-meta", str(name) + "-*.json")):
         with open(path) as file:
             record = json.load(file)
         if record.get("name") == name:

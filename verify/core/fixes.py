@@ -2,7 +2,6 @@
 
 from __future__ import absolute_import, division, print_function
 
-import glob
 import importlib
 import os
 import re
@@ -18,6 +17,7 @@ from verify.core.config_files import (
     sections_of,
     sources_of,
 )
+from verify.core.matching import matching
 
 # Link names, in order of preference.
 LIBRARIES = ("openblas", "mkl_rt", "blis", "flexiblas")
@@ -146,7 +146,7 @@ def numpy_fix():
             "apt install libopenblas0"
         )
     # Also in a conda environment NumPy may be pip's.
-    if glob.glob(os.path.join(sys.prefix, "conda-meta", "numpy-*.json")):
+    if matching(sys.prefix, "conda-meta/numpy-*.json"):
         return "take OpenBLAS for NumPy:\nconda install 'libblas=*=*openblas'"
     return "install NumPy's wheel, which has OpenBLAS in it:\n%s%s" % (
         packages.pip_command(again=True),

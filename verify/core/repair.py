@@ -8,13 +8,20 @@ from verify.core import process
 
 # The command that does it, from the builder, which knows by what name a person started it.
 VARIABLE = "THEANO_STACKS_REPAIR"
+OF_IMAGE = "start a new container from the image, by its digest"
 
 
 def fix(expectation):
-    """Return the command that puts an environment's files back.
+    """Return how to put an environment's files back: a line, and the command.
 
     expectation: the builder's, or None if it is damaged.
     """
+    words = command(expectation)
+    return words if words == OF_IMAGE else "put the files back:\n" + words
+
+
+def command(expectation):
+    """Return the command of `fix`; of an image, which has none, what to do."""
     if os.environ.get(VARIABLE):
         return os.environ[VARIABLE]
     home = os.path.dirname(process.SUITE)
@@ -23,7 +30,7 @@ def fix(expectation):
     elif os.path.isdir(os.path.join(home, "stacks")):
         program = "theano-stacks"
     else:
-        return "start a new container from the image, by its digest"
+        return OF_IMAGE
     names = (
         (expectation["variant"], expectation["framework"]) if expectation else ("NAME", "FRAMEWORK")
     )

@@ -85,6 +85,19 @@ def test_a_damaged_environment_is_not_started(
         assert json.loads(path.read_text())["checks"][0]["name"] == "files"
 
 
+def test_modules_for_the_environments_python_are_not_the_builders(
+    workspace: Workspace,
+    variant: Variant,
+    kept: Path,
+    tmp_path: Path,
+    prefix: Path,
+    monkeypatch: pytest.MonkeyPatch,
+) -> None:
+    (tmp_path / "enum.py").write_text("raise SyntaxError('of Python 2')")
+    monkeypatch.setenv("PYTHONPATH", str(tmp_path))
+    test_of_an_environment(workspace, variant, kept, tmp_path, prefix)
+
+
 def test_the_command_that_repairs_a_stack_names_its_file(
     workspace: Workspace,
     variant: Variant,
@@ -98,8 +111,8 @@ def test_the_command_that_repairs_a_stack_names_its_file(
     stack = variant.model_copy(update={"file": tmp_path / "a model/stack.yaml"})
     with pytest.raises(VerifyError, match="is damaged"):
         verification.verify_variant(workspace, stack, prefix)
-    fix = f"fix: ./invoke build --variant '{tmp_path}/a model/stack.yaml' --repair\n"
-    assert fix in capfd.readouterr().out
+    command = f"./invoke build --variant '{tmp_path}/a model/stack.yaml' --repair\n"
+    assert f"fix: put the files back:\n           {command}" in capfd.readouterr().out
 
 
 @pytest.mark.parametrize("status", [0, 1])

@@ -18,7 +18,7 @@ ZEN5 = f"sse2 avx avx2 fma {AVX512}"
 def zen5(monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr(kernels.machine, "cpu_field", {"flags": ZEN5}.get)
     monkeypatch.setattr(kernels, "behind", lambda path: path)
-    for name in kernels.VARIABLES.values():
+    for name in (*kernels.VARIABLES.values(), *kernels.MKL_VARIABLES):
         monkeypatch.delenv(name, raising=False)
 
 
@@ -126,6 +126,27 @@ def test_mkls_kernels_pass_as_they_cannot_be_changed(monkeypatch: pytest.MonkeyP
         "def, for AVX2, where this processor has AVX-512: Gemm reaches 45"
     )
     assert found.detail.endswith("MKL has no better ones for it, OpenBLAS and BLIS do")
+
+
+@pytest.mark.parametrize("variable", ["MKL_ENABLE_INSTRUCTIONS", "MKL_CBWR"])
+def test_a_variable_that_selects_slow_kernels_of_mkl_is_named(
+    variable: str, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr(kernels.bindings, "mapped_files", lambda: ["/x/lib/libmkl_avx2.so.3"])
+    monkeypatch.setenv(variable, "AVX2")
+    # AMD's processors have one set of kernels beside that for all.
+    assert kernels.check(context("mkl", None)).status == "pass"
+    monkeypatch.setenv("MKL_CBWR", "COMPATIBLE")
+    assert kernels.check(context("mkl", None)).fix.endswith("\nunset MKL_CBWR")
+    monkeypatch.delenv("MKL_CBWR")
+    monkeypatch.setenv(variable, "AVX2")
+    fields = {"flags": ZEN5, "vendor_id": "GenuineIntel"}
+    monkeypatch.setattr(kernels.machine, "cpu_field", fields.get)
+    given = context("mkl", None)
+    found = kernels.check(given)
+    assert (found.status, given.advice) == ("fail", [])
+    assert found.fix == f"{variable}=AVX2 selects these kernels:\nunset {variable}"
+    assert kernels.check(context("mkl", None, part=0.9)).status == "pass"
 
 
 @pytest.mark.parametrize(("files", "part"), [("avx512", 0.85), ("def", 0.8)])

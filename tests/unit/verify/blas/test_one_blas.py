@@ -53,7 +53,7 @@ def test_a_framework_that_calls_another_library_needs_its_ldflags(
 ) -> None:
     callers = {"/lib/libopenblas.so": ["numpy"], "/np/libx.so": ["theano"]}
     found = check(monkeypatch, callers, {**OPENBLAS, "alone": True})
-    assert found.fix == "./invoke build --variant v --framework f --repair"
+    assert found.fix == "put the files back:\n./invoke build --variant v --framework f --repair"
 
 
 def test_nothing_calls_a_blas_product(monkeypatch: pytest.MonkeyPatch) -> None:

@@ -27,6 +27,13 @@ def test_the_share_of_the_peak_of_its_threads(threads: int | None, share: float)
     assert speed.share(where(90.0, 80.0, threads), "float64") == pytest.approx(share)
 
 
+def test_the_peak_of_hyperthreads_is_that_of_their_cores() -> None:
+    for threads in (4, 8):
+        given = where(360.0, 90.0, threads)
+        given.peaks = {"float64": {1: 100.0, 8: 400.0}}
+        assert speed.share(given, "float64") == pytest.approx(0.9)
+
+
 def test_without_a_peak_or_gemm_there_is_no_share() -> None:
     assert speed.share(context(peaks={}, gemm={}), "float64") is None
     assert speed.check_speed(context(peaks={}, gemm={}), "float64").status == "skip"

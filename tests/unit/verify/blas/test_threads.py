@@ -14,6 +14,7 @@ threads = suite_module("blas.threads")
 library = suite_module("blas.library")
 process = suite_module("core.process")
 ONE_THREAD = {"wall": 1.0, "cpu": 1.0, "own": 1.0, "fork": ""}
+FOUR_THREADS = {**ONE_THREAD, "own": 0.25}
 
 
 @pytest.fixture(autouse=True)
@@ -28,11 +29,12 @@ def four_cores(monkeypatch: pytest.MonkeyPatch) -> None:
 def check(
     monkeypatch: pytest.MonkeyPatch,
     count: int | None,
-    times: object = ONE_THREAD,
+    times: object = None,
     handle: object = None,
     **attributes: object,
 ) -> Any:
-    monkeypatch.setattr(threads, "measure", lambda context, count: times)
+    measured = {1: ONE_THREAD, 4: FOUR_THREADS} if times is None else {}
+    monkeypatch.setattr(threads, "measure", lambda context, count: measured.get(count, times))
     monkeypatch.setattr(threads.bindings, "loaded", lambda path: handle)
     serving = library.Library("openblas", "1", None, count, "/lib/x.so")
     given = {"serving": serving, "has_ldflags": True, "is_baseline": False, "advice": []}
@@ -91,6 +93,20 @@ def test_a_library_that_ignores_the_variables_fails(monkeypatch: pytest.MonkeyPa
     assert "lead to it; " in found.fix
 
 
+@pytest.mark.parametrize(
+    ("limit", "fix"),
+    [("1", "OMP_THREAD_LIMIT=1 limits it:\nunset OMP_THREAD_LIMIT"), ("", "the flags")],
+)
+def test_threads_that_do_no_work_fail(
+    limit: str, fix: str, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setenv("OMP_THREAD_LIMIT", limit)
+    found = check(monkeypatch, 4, ONE_THREAD)
+    assert found.status == "fail" and found.fix.startswith(fix)
+    assert found.detail == "4 threads, 4 usable; but the calling one does all the work"
+    assert check(monkeypatch, 4, ONE_THREAD, is_baseline=True).status == "pass"
+
+
 FORK = "after a product on 4 threads, a forked process never ends its own"
 
 
@@ -114,8 +130,10 @@ def test_a_forked_process_that_never_ends(
     advice: list[str],
     monkeypatch: pytest.MonkeyPatch,
 ) -> None:
-    times = {**ONE_THREAD, "fork": "never ends its own"}
-    monkeypatch.setattr(threads, "measure", lambda context, count: times)
+    times = {**FOUR_THREADS, "fork": "never ends its own"}
+    monkeypatch.setattr(
+        threads, "measure", lambda context, count: ONE_THREAD if count == 1 else times
+    )
     monkeypatch.setattr(threads.bindings, "loaded", lambda path: None)
     monkeypatch.setattr(threads, "library_fix", lambda context: "a fix")
     serving = library.Library("openblas", "1", None, 4, "/lib/x.so")

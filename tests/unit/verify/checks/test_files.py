@@ -12,7 +12,7 @@ from unit.helpers.verification import context
 
 files = importlib.import_module("verify.checks.files")
 
-FIX = "./invoke build --variant openblas --framework theano-1.0.5 --repair"
+FIX = "put the files back:\n./invoke build --variant openblas --framework theano-1.0.5 --repair"
 
 
 @pytest.fixture

@@ -18,7 +18,7 @@ def test_a_setting_without_a_source_needs_the_environment_repaired(
     check = settings.check(context(expectation=expectation))
     assert check.status == "fail"
     assert check.detail == "blas.ldflags is empty, not -lopenblas (nothing sets it)"
-    assert check.fix == "./invoke build --variant v --framework f --repair"
+    assert check.fix == "put the files back:\n./invoke build --variant v --framework f --repair"
 
 
 def test_a_flag_that_the_framework_does_not_have_is_to_be_corrected(

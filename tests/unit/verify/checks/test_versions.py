@@ -66,7 +66,7 @@ def test_other_versions_than_the_locked_ones_fail() -> None:
     assert check.detail == (
         "theano 1.0.5, locked: 0.8.2; some-dist 1.2.3+cpu, locked: 9; another 2.0, locked: 1.0"
     )
-    assert check.fix == "./invoke build --variant v --framework f --repair"
+    assert check.fix == "put the files back:\n./invoke build --variant v --framework f --repair"
 
 
 @pytest.mark.parametrize("module", ["va_missing", "va_plain"])
@@ -110,7 +110,11 @@ def test_a_framework_or_numpy_from_elsewhere_fails(
         ("numpy", "environment/lib", None),
         ("numpy", "home", "export PYTHONNOUSERSITE=1"),
         ("theano", "checkout", "unset PYTHONPATH"),
-        ("theano", "environment-2", "./invoke build --variant v --framework f --repair"),
+        (
+            "theano",
+            "environment-2",
+            "put the files back:\n./invoke build --variant v --framework f --repair",
+        ),
     ):
         path = tmp_path / folder / name / "__init__.py"
         monkeypatch.setitem(sys.modules, name, SimpleNamespace(__file__=str(path)))

@@ -137,7 +137,7 @@ def test_an_environments_own_ldflags_are_put_back(
     fix = fixes.ldflags_fix(context(expectation=OWN, user_flags="blas.ldflags=-lx"))
     assert fix == (f"remove blas.ldflags=-lx from THEANO_FLAGS\nin {path}, put ldflags = -lmkl_rt")
     path.unlink()
-    repair = "./invoke build --variant mkl --framework theano-1.0.5 --repair"
+    repair = "put the files back:\n./invoke build --variant mkl --framework theano-1.0.5 --repair"
     assert fixes.ldflags_fix(context(expectation=OWN)) == repair
 
 

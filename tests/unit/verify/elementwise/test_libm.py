@@ -13,7 +13,7 @@ from unit.helpers.verification import context
 libm = suite_module("elementwise.libm")
 bindings = suite_module("blas.bindings")
 
-REPAIR = "./invoke build --variant v --framework f --repair"
+REPAIR = "put the files back:\n./invoke build --variant v --framework f --repair"
 COMPAT = libm.MathLibrary(libm.COMPAT, "amdlibm-compat 1.0 (not AMD's), AVX2", "/lib/x.so")
 
 

@@ -1,0 +1,17 @@
+"""Files below folders whose names look like patterns."""
+
+import importlib
+from pathlib import Path
+
+import pytest
+
+matching = importlib.import_module("verify.core.matching")
+
+
+@pytest.mark.parametrize("name", ["plain", "work [old]", "a*b?", "[", "]["])
+def test_a_folder_of_any_name(name: str, tmp_path: Path) -> None:
+    (tmp_path / name / "one").mkdir(parents=True)
+    for file in ("b.so", "a.so", "c.o"):
+        (tmp_path / name / "one" / file).touch()
+    found = matching.matching(str(tmp_path / name), "*/*.so")
+    assert found == [f"{tmp_path}/{name}/one/{file}" for file in ("a.so", "b.so")]
