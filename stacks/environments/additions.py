@@ -5,7 +5,6 @@ from __future__ import annotations
 import json
 import os
 import re
-import sys
 from collections.abc import Collection, Mapping, Sequence
 from dataclasses import dataclass
 from email.parser import HeaderParser
@@ -14,10 +13,11 @@ from pathlib import Path
 from packaging.markers import default_environment
 from packaging.requirements import InvalidRequirement, Requirement
 
+from stacks.core.errors import StacksError
 from stacks.core.process import CommandError, call
 from stacks.environments import manifest, pip_settings
 from stacks.environments.pip_install import link_or_copy
-from stacks.environments.verify import SUITE
+from stacks.environments.verify import OWN_PYTHON, SUITE
 
 
 @dataclass(frozen=True)
@@ -40,20 +40,18 @@ def normal(name: str) -> str:
     return re.sub(r"[-_.]+", "-", name).lower()
 
 
-def added_to(prefix: Path) -> list[Addition]:
+def added_to(prefix: Path) -> list[Addition] | None:
     """Return what a user has added to an environment; nothing where no environment is.
 
-    Raises CommandError if its manifest is damaged, so that nobody knows.
+    None if its manifest is damaged, so that nobody knows. Raises CommandError if the suite fails.
     """
     if not (prefix / manifest.NAME).is_file():
         return []
-    output = call([sys.executable, SUITE, "files", "--prefix", prefix, "--list-added"])
-    return [Addition(name, version, by, tuple(files)) for name, version, by, files in _rows(output)]
-
-
-def _rows(output: str) -> list[tuple[str, str, str, list[str]]]:
-    rows: list[tuple[str, str, str, list[str]]] = json.loads(output)
-    return rows
+    output = call([*OWN_PYTHON, SUITE, "files", "--prefix", prefix, "--list-added"])
+    rows: list[tuple[str, str, str, list[str]]] | None = json.loads(output)
+    if rows is None:
+        return None
+    return [Addition(name, version, by, tuple(files)) for name, version, by, files in rows]
 
 
 def carry_over(old: Path, new: Path, python: str, command: str) -> list[str]:
@@ -61,11 +59,17 @@ def carry_over(old: Path, new: Path, python: str, command: str) -> list[str]:
 
     new: a complete environment, to be renamed to `old`. python: the version of its Python, X.Y.
     command: the words that install a package again. Returns lines that say what is kept, and what
-    is not and why.
+    is not and why. Raises StacksError if that cannot be found out.
     """
     try:
         additions = added_to(old)
-    except CommandError:
+    except CommandError as error:
+        raise StacksError(
+            f"{old}: what you have added cannot be listed",
+            found=error.output or error.what,
+            fix="`./invoke build` with --clean makes the environment again without it",
+        ) from error
+    if additions is None:
         return [
             "the list of this environment's files is damaged: what you have added is not kept; "
             f"get it back with `{command} NAME`"

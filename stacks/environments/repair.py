@@ -7,7 +7,6 @@ import itertools
 import json
 import os
 import stat
-import sys
 from collections.abc import Mapping, Sequence
 from pathlib import Path
 
@@ -17,7 +16,7 @@ from stacks.core.workspace import Workspace
 from stacks.environments import manifest, prefix
 from stacks.environments.folders import READY
 from stacks.environments.part import Part
-from stacks.environments.verify import SUITE
+from stacks.environments.verify import OWN_PYTHON, SUITE
 from stacks.locks.lock import Lock
 from stacks.variants.variant import Variant
 
@@ -144,6 +143,6 @@ def _is_free(root: Path, name: str) -> bool:
 
 def _extra(target: Path) -> list[str]:
     """Return the paths of files that neither a package nor the user put into an environment."""
-    program: list[str | Path] = [sys.executable, SUITE, "files"]
-    names: list[str] = json.loads(call([*program, "--prefix", target, "--list-extra"]))
+    words: list[str | Path] = [*OWN_PYTHON, SUITE, "files", "--prefix", target, "--list-extra"]
+    names: list[str] = json.loads(call(words))
     return names

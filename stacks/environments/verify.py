@@ -30,6 +30,8 @@ from stacks.environments.reports import report_path
 from stacks.variants.variant import Variant
 
 SUITE = REPOSITORY / "verify"
+# The builder's own: PYTHONPATH and PYTHONHOME are meant for the environment's Python.
+OWN_PYTHON = (sys.executable, "-I")
 # Tells the suite how a person repairs the environment.
 REPAIR = "THEANO_STACKS_REPAIR"
 # Leaves out the packages of the user's home.
@@ -62,7 +64,7 @@ def verify_variant(
             words = ["files", "--prefix", str(prefix), "--json", str(report), *_options(full, 0)]
             repair = f"./invoke build {variant.option} --repair"
             fixes = {REPAIR: as_typed(repair)}
-            status = run_suite(sys.executable, words, {**os.environ, **fixes}, output)
+            status = run_suite(OWN_PYTHON, words, {**os.environ, **fixes}, output)
             if status not in (PASSED, FAILED):
                 raise_for(status, what)
             is_damaged = status == FAILED
@@ -219,15 +221,15 @@ def _verdict(report: Path) -> bool | None:
 
 
 def run_suite(
-    python: str | Path,
+    python: str | Path | tuple[str, ...],
     arguments: Sequence[str | Path],
     env: Mapping[str, str],
     output: IO[bytes] | None = None,
 ) -> int:
     """Run a program of the suite on the user's own terminal and return its exit status.
 
-    output: the file for its standard output, if not the terminal. Raises CommandError if Python
-    cannot be started.
+    python: an interpreter, or one and its options. output: the file for its standard output, if not
+    the terminal. Raises CommandError if Python cannot be started.
     """
     sys.stdout.flush()
     env = ending_with_this_process(env)
@@ -235,7 +237,7 @@ def run_suite(
     interruptible = signal.getsignal(signal.SIGINT) is not signal.SIG_IGN
     if interruptible:
         env["THEANO_STACKS_INTERRUPT"] = "1"
-    words = [python, SUITE, *arguments]
+    words = [*(python if isinstance(python, tuple) else [python]), SUITE, *arguments]
     return run_attached(words, env=env, output=output, ignores_interrupt=interruptible)
 
 

@@ -6,6 +6,7 @@ from pathlib import Path
 
 import pytest
 
+from stacks.core.errors import StacksError
 from stacks.environments import additions
 from unit.helpers.environments import MANIFEST, SITE_PACKAGES, add, environment
 
@@ -54,7 +55,7 @@ def test_an_added_package_is_in_the_new_environment(old: Path, new: Path) -> Non
     assert (new / "bin/pandas").stat().st_mode & 0o777 == 0o755
     info = new / SITE_PACKAGES / "pandas-1.0.dist-info"
     assert sorted(path.name for path in info.iterdir()) == sorted(RECORDED)
-    assert {each.name for each in additions.added_to(new)} == {"pandas"}
+    assert {each.name for each in additions.added_to(new) or ()} == {"pandas"}
 
 
 def test_two_packages_with_a_file_in_common(old: Path, new: Path) -> None:
@@ -114,6 +115,24 @@ def test_a_damaged_list_of_files_is_said(old: Path, new: Path) -> None:
     [line] = carried(old, new)
     assert "list of this environment's files is damaged" in line and f"`{COMMAND} NAME`" in line
     assert not (new / SITE_PACKAGES / "pandas.py").exists()
+
+
+def test_modules_for_another_python_change_nothing(
+    old: Path, new: Path, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    install(old, "pandas")
+    (tmp_path / "enum.py").write_text("raise SyntaxError('of Python 2')")
+    monkeypatch.setenv("PYTHONPATH", str(tmp_path))
+    assert carried(old, new) == ["kept, added by you: pandas 1.0"]
+
+
+def test_nothing_is_replaced_where_nobody_knows_what_was_added(
+    old: Path, new: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr(additions, "OWN_PYTHON", ("/bin/false",))
+    with pytest.raises(StacksError, match="what you have added cannot be listed") as caught:
+        carried(old, new)
+    assert "--clean" in str(caught.value.fix)
 
 
 def test_metadata_in_another_encoding_is_read(old: Path, new: Path) -> None:
