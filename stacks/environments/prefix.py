@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import hashlib
 import json
+import os
 from collections.abc import Mapping, Sequence
 from pathlib import Path
 from typing import Any
@@ -12,7 +13,6 @@ from stacks.channel import settings_files
 from stacks.core import jsonfile
 from stacks.core.console import as_typed
 from stacks.core.disk import fixed_umask, hold_lock, replace_atomically, sha256_of
-from stacks.core.errors import IntegrityError
 from stacks.core.workspace import Workspace
 from stacks.environments import (
     additions,
@@ -27,6 +27,7 @@ from stacks.environments import (
 )
 from stacks.environments.folders import READY
 from stacks.environments.part import Part
+from stacks.locks.digests import other_bytes
 from stacks.locks.lock import Lock
 from stacks.variants.variant import Variant
 
@@ -97,7 +98,8 @@ def make(
         if not clean and is_ready(workspace, variant, lock, target, own):
             return []
         parts = [own.get(part.name, part) for part in parts]
-        with fixed_umask(), replace_atomically(target) as prefix:
+        # A link to a larger disk stays.
+        with fixed_umask(), replace_atomically(Path(os.path.realpath(target))) as prefix:
             fill(workspace, variant, lock, parts, prefix, target, workspace.cache / MODULES)
             lines: list[str] = []
             if not clean:
@@ -119,13 +121,7 @@ def check_parts(lock: Lock, parts: Sequence[Part]) -> None:
     """Raise IntegrityError if the first packages are not the locked ones, in the lock's order."""
     for part, locked_package in zip(parts[: len(lock.packages)], lock.packages, strict=True):
         if part.built.sha256 != locked_package.sha256:
-            raise IntegrityError(
-                f"{locked_package.file_name} was built with other bytes than the locked ones",
-                expected=f"sha256 {locked_package.sha256}",
-                found=f"sha256 {part.built.sha256}",
-                fix="`git checkout -- envs/locks` if the lock was changed by hand; "
-                "else please report it: builds must not depend on the machine",
-            )
+            raise other_bytes(locked_package.file_name, locked_package.sha256, part.built.sha256)
 
 
 def fill(

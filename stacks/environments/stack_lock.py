@@ -3,15 +3,17 @@
 from __future__ import annotations
 
 import io
+import os
 import sys
 from collections.abc import Mapping, Sequence
 from contextlib import redirect_stderr
+from pathlib import Path
 
 from stacks.channel.build import build_packages
 from stacks.channel.offers import Channel, read_channel
 from stacks.channel.package import Digests
 from stacks.core.console import display_path, plural, step
-from stacks.core.disk import scratch
+from stacks.core.disk import DiskError, scratch
 from stacks.core.errors import UsageError
 from stacks.core.workspace import Workspace
 from stacks.environments import build
@@ -22,18 +24,25 @@ from stacks.sources.pins import IndexPin
 from stacks.variants.variant import Variant
 
 
-def relock(workspace: Workspace, variant: Variant, *, with_sdists: bool = True) -> None:
+def relock(
+    workspace: Workspace, variant: Variant, *, with_sdists: bool = True, upgrade: bool = False
+) -> None:
     """Write the lock of a stack.yaml beside it.
 
-    with_sdists: source archives are allowed where there is no wheel. Raises UsageError if its
-    packages do not fit the framework, or one has no wheel and needs one.
+    with_sdists: source archives are allowed where there is no wheel. upgrade: its packages move to
+    the newest versions; else those of the present lock stay where they fit (not on Python 2.7,
+    whose packages have no new versions). Raises UsageError if its packages do not fit the
+    framework, or one has no wheel and needs one.
     """
     assert variant.file
     channel = read_channel(workspace)
     offers = lock.solve(variant, channel)
     built = build_packages(workspace, channel, offers)
     digests = {name: digests_of(package.path) for name, package in built.items()}
-    own, pylock = _choose(workspace, variant, channel, digests) if variant.requests else ((), None)
+    preferred = () if upgrade else lock.own_files(workspace, variant)
+    own, pylock = (
+        _choose(workspace, variant, channel, digests, preferred) if variant.requests else ((), None)
+    )
     sdists = [pin for pin in own if not pin.filename.endswith(".whl")]
     if sdists and not with_sdists:
         raise UsageError(
@@ -54,19 +63,35 @@ def relock(workspace: Workspace, variant: Variant, *, with_sdists: bool = True) 
 
 
 def _choose(
-    workspace: Workspace, variant: Variant, channel: Channel, digests: Mapping[str, Digests]
+    workspace: Workspace,
+    variant: Variant,
+    channel: Channel,
+    digests: Mapping[str, Digests],
+    preferred: Sequence[IndexPin],
 ) -> tuple[tuple[IndexPin, ...], str | None]:
     """Return the files of a stack's own packages, and the text of pylock.toml, if any.
 
     They are chosen against an environment that has all else. digests: those of its packages.
+    preferred: their versions stay where they fit.
     """
     with scratch() as folder, step("resolve", plural(len(variant.requests), "request")):
+        _check_runs(folder)
         base = variant.model_copy(update={"file": folder / "base.yaml", "requests": ()})
         lock.make(workspace, base, channel, digests)
         # Its lines would name a folder that is gone a moment later.
         with redirect_stderr(io.StringIO()):
             prefix = build.make_environment(workspace, base)
-        return requirements.resolve(workspace, variant, prefix / "bin/python", channel.pins)
+        python = prefix / "bin/python"
+        return requirements.resolve(workspace, variant, python, channel.pins, preferred)
+
+
+def _check_runs(folder: Path) -> None:
+    """Raise DiskError if no program may run in a temporary folder."""
+    if os.statvfs(folder).f_flag & os.ST_NOEXEC:
+        raise DiskError(
+            f"{folder.parent}: no program may run there (noexec)",
+            fix="set TMPDIR to another folder",
+        )
 
 
 def _names(pins: Sequence[IndexPin]) -> str:

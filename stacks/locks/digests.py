@@ -39,11 +39,16 @@ def check_unchanged(workspace: Workspace, digests: Mapping[str, Digests]) -> Non
         for package in packages:
             built = digests.get(package.file_name)
             if built and built.sha256 != package.sha256:
-                raise IntegrityError(
-                    f"{package.file_name} in the cache has other bytes than in {path}",
-                    expected=f"sha256 {package.sha256}",
-                    found=f"sha256 {built.sha256}",
-                    fix="`git checkout -- envs/locks` if the lock was changed by hand; else "
-                    "`./invoke clean --cache` and lock again; if the bytes still differ, please "
-                    "report it: builds must not depend on the machine",
-                )
+                raise other_bytes(f"{package.file_name} of {path}", package.sha256, built.sha256)
+
+
+def other_bytes(package: str, locked: str, found: str) -> IntegrityError:
+    """Return the error of a package in the cache whose SHA-256 is not the locked one."""
+    return IntegrityError(
+        f"{package} has other bytes in the cache than in the lock",
+        expected=f"sha256 {locked}",
+        found=f"sha256 {found}",
+        fix="put the lock back if it was changed by hand (git checkout); else `./invoke clean "
+        "--cache` and run it again; if the bytes still differ, please report it: builds must not "
+        "depend on the machine",
+    )

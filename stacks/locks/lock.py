@@ -11,6 +11,7 @@ from __future__ import annotations
 
 import hashlib
 import json
+import sys
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field
 from pathlib import Path
@@ -186,6 +187,18 @@ def _own_files(variant: Variant, path: Path) -> tuple[IndexPin, ...]:
             found=str(error),
             fix=_fix(variant, _command(variant)),
         ) from error
+
+
+def own_files(workspace: Workspace, variant: Variant) -> tuple[IndexPin, ...]:
+    """Return the files of a stack.yaml's own packages in its lock; none if it cannot be read."""
+    path = lock_folder(workspace, variant) / FILES
+    if not path.exists():
+        return ()
+    try:
+        return _own_files(variant, path)
+    except UsageError as error:
+        print(f"note: {error.what}; all versions of your packages are chosen anew", file=sys.stderr)
+        return ()
 
 
 def _sizes(variant: Variant, path: Path) -> dict[str, int]:

@@ -10,9 +10,10 @@ from stacks.channel.index import IndexEntry
 from stacks.channel.offers import Channel
 from stacks.channel.package import Digests
 from stacks.channel.settings import with_settings
-from stacks.core.errors import IntegrityError, UsageError
+from stacks.core.errors import UsageError
 from stacks.core.workspace import Workspace
 from stacks.locks import lock
+from stacks.locks.digests import other_bytes
 from stacks.variants.variant import Variant
 
 
@@ -54,11 +55,5 @@ def packages_of(
     for entry in entries:
         package = built[entry.offer.file_name]
         if package.sha256 != entry.digests.sha256:
-            raise IntegrityError(
-                f"{entry.path} was built with other bytes than the locked ones",
-                expected=f"sha256 {entry.digests.sha256}",
-                found=f"sha256 {package.sha256}",
-                fix="`git checkout -- envs/locks` if a lock was changed by hand; "
-                "else please report it: builds must not depend on the machine",
-            )
+            raise other_bytes(entry.path, entry.digests.sha256, package.sha256)
     return {entry.path: built[entry.offer.file_name].path for entry in entries}

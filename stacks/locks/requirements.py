@@ -14,16 +14,9 @@ from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
-from urllib.parse import unquote
 
-from packaging.tags import Tag, compatible_tags, cpython_tags
-from packaging.utils import (
-    InvalidSdistFilename,
-    InvalidWheelFilename,
-    canonicalize_name,
-    parse_sdist_filename,
-    parse_wheel_filename,
-)
+from packaging.tags import Tag
+from packaging.utils import canonicalize_name
 
 from stacks.core.console import display_path
 from stacks.core.disk import scratch
@@ -31,6 +24,7 @@ from stacks.core.errors import IntegrityError, UsageError
 from stacks.core.process import CommandError, call
 from stacks.core.workspace import Workspace
 from stacks.locks import uv
+from stacks.locks.release_files import best_file, name_of, release_of, supported_tags
 from stacks.sources.pins import IndexPin, Pins
 from stacks.sources.repin import FileRequest, pin_files
 from stacks.variants.load import framework_names, load_framework
@@ -45,9 +39,6 @@ PYLOCK = "pylock.toml"
 # Seconds in which another framework is tried for a hint.
 HINT_LIMIT = 60.0
 FRAMEWORKS = frozenset(["theano", "theano-pymc", "aesara", "pytensor"])
-# Glibc's oldest version in the tags of wheels.
-OLDEST_GLIBC = 5
-OTHER_NAMES = {17: "manylinux2014", 12: "manylinux2010", 5: "manylinux1"}
 
 # Prints name, version and requirements of each installed distribution.
 LIST_PYTHON_3 = """\
@@ -84,13 +75,18 @@ def installed(python: Path, version: str) -> tuple[Distribution, ...]:
 
 
 def resolve(
-    workspace: Workspace, variant: Variant, python: Path, pins: Pins
+    workspace: Workspace,
+    variant: Variant,
+    python: Path,
+    pins: Pins,
+    preferred: Sequence[IndexPin] = (),
 ) -> tuple[tuple[IndexPin, ...], str | None]:
     """Return the files of a stack.yaml's own packages, and pylock.toml for other tools.
 
-    python: the interpreter of an environment with all else that the variant has. There is no
-    pylock.toml for Python 2.7. Raises UsageError, with the explanation of the conflict, if the
-    requests do not fit together; FetchError; IntegrityError.
+    python: the interpreter of an environment with all else that the variant has. preferred: their
+    versions are chosen where they fit (not on Python 2.7). There is no pylock.toml for Python 2.7.
+    Raises UsageError, with the explanation of the conflict, if the requests do not fit together;
+    FetchError; IntegrityError.
     """
     version = variant.framework.python
     base = installed(python, version)
@@ -98,6 +94,9 @@ def resolve(
         if version == "2.7":
             return _by_pip(workspace, variant, python, base, folder), None
         program = uv.unpack(workspace, pins, folder)
+        if preferred:
+            # uv takes the versions of the file that it replaces.
+            (folder / PYLOCK).write_text(_pylock(preferred), encoding="utf-8")
         try:
             text = _compile(
                 workspace, program, variant.requests, variant.framework, base, folder,
@@ -139,23 +138,6 @@ def _by_pip(
     return pin_files(workspace, wanted, threading.Event())
 
 
-def release_of(file: str) -> tuple[str, str]:
-    """Return project and version in the name of a wheel or source archive.
-
-    Raises UsageError for the name of another file.
-    """
-    try:
-        if file.endswith(".whl"):
-            name, version, *_ = parse_wheel_filename(file)
-        else:
-            name, version = parse_sdist_filename(file)
-    except (InvalidWheelFilename, InvalidSdistFilename) as error:
-        raise UsageError(
-            f"{file}: its version cannot be read from its name", found=str(error)
-        ) from error
-    return str(name), str(version)
-
-
 def _compile(
     workspace: Workspace,
     program: Path,
@@ -183,6 +165,15 @@ def _compile(
     (folder / "uv.toml").write_text("\n".join(lines) + "\n", encoding="utf-8")
     uv.compile_lock(workspace, program, folder, PYLOCK, options, limit)
     return (folder / PYLOCK).read_text(encoding="utf-8")
+
+
+def _pylock(pins: Iterable[IndexPin]) -> str:
+    """Return a pylock.toml with the pins' names and versions alone."""
+    tables = [
+        f"[[packages]]\nname = {json.dumps(pin.name)}\nversion = {json.dumps(pin.version)}\n"
+        for pin in pins
+    ]
+    return "".join(['lock-version = "1.0"\ncreated-by = "theano-stacks"\n', *tables])
 
 
 def _constraints(base: Iterable[Distribution], framework: Framework) -> str:
@@ -232,53 +223,6 @@ def _conflict(variant: Variant, error: CommandError, fitting: Sequence[str] | No
         if fitting
         else f"ask for other versions under `pip:`{others}",
     )
-
-
-def supported_tags(framework: Framework) -> dict[Tag, int]:
-    """Return the tags of the wheels that a framework's environments can have; the best is 0."""
-    major, minor = map(int, framework.python.split("."))
-    newest = int(framework.glibc.partition(".")[2])
-    platforms = []
-    for glibc in range(newest, OLDEST_GLIBC - 1, -1):
-        platforms.append(f"manylinux_2_{glibc}_x86_64")
-        if glibc in OTHER_NAMES:
-            platforms.append(f"{OTHER_NAMES[glibc]}_x86_64")
-    platforms.append("linux_x86_64")
-    abi = f"cp{major}{minor}"
-    tags = [
-        *cpython_tags((major, minor), [abi], platforms),
-        *compatible_tags((major, minor), abi, platforms),
-    ]
-    return {tag: rank for rank, tag in reversed(list(enumerate(tags)))}
-
-
-def best_file(package: Mapping[str, Any], tags: Mapping[Tag, int]) -> Mapping[str, Any]:
-    """Return the wheel of a package in pylock.toml that fits best, else its source archive.
-
-    Raises UsageError if it has neither.
-    """
-    ranks = {}
-    for number, wheel in enumerate(package.get("wheels", ())):
-        *_, wheel_tags = parse_wheel_filename(name_of(wheel))
-        if found := [tags[tag] for tag in wheel_tags if tag in tags]:
-            ranks[min(found), number] = wheel
-    if ranks:
-        return dict(ranks[min(ranks)])
-    if "sdist" in package:
-        return dict(package["sdist"])
-    raise UsageError(
-        f"{package['name']} {package.get('version', '')}: the index has no file for this Python",
-        expected="a wheel that fits, or a source archive",
-        fix="ask for another version",
-    )
-
-
-def name_of(file: Mapping[str, Any]) -> str:
-    """Return the name of a file in pylock.toml."""
-    if name := file.get("name"):
-        return str(name)
-    address = str(file.get("url") or file.get("path"))
-    return unquote(address.partition("#")[0].rsplit("/", 1)[-1])
 
 
 def _pins(

@@ -10,7 +10,7 @@ from stacks.core.errors import StaleError, UsageError
 from stacks.core.workspace import Workspace
 from stacks.environments import kernel
 from stacks.image import base, builder
-from stacks.locks import requirements, uv
+from stacks.locks import release_files, uv
 from stacks.sources import suites
 from stacks.sources.debian_archive import DebRequest
 from stacks.sources.debian_mirrors import WHEEL_FILE, WHEEL_NAME, WHEEL_VERSION
@@ -43,7 +43,7 @@ def required_sources(workspace: Workspace) -> tuple[set[DebRequest], set[FileReq
     debs.add(DebRequest(static.suite, static.deb))
     files = {FileRequest(s.project, s.version, s.file) for s in sources if isinstance(s, IndexFile)}
     files |= {
-        FileRequest(*requirements.release_of(name), name)
+        FileRequest(*release_files.release_of(name), name)
         for names in kernel.kernel_files(workspace).values()
         for name in names
     }

@@ -2,6 +2,9 @@
 
 from __future__ import annotations
 
+import os
+from pathlib import Path
+
 from invoke.context import Context
 
 from stacks.core.console import display_path, next_step
@@ -51,6 +54,8 @@ def pin(
         "channel": CHANNEL + "; --check covers these locks, too",
         "check": "write nothing; fail if a committed lock is stale, and show what changed",
         "sdist": "with --no-sdist: refuse packages of a stack.yaml that have no wheel",
+        "upgrade": "take the newest versions of a stack.yaml's own packages; without it, those of "
+        "its present lock stay where they fit",
     },
     protects=("cache",),
 )
@@ -61,6 +66,7 @@ def lock(
     channel: str = "",
     check: bool = False,
     sdist: bool = True,
+    upgrade: bool = False,
 ) -> None:
     """Solve the variants and write their locks (envs/locks, or beside a stack.yaml)."""
     workspace = default_workspace()
@@ -69,8 +75,23 @@ def lock(
     from stacks.variants.load import select
 
     chosen = select(workspace, variant, framework)
+    where = f" --framework {framework}" if framework else ""
     if not chosen[0].file:
         require_checkout("lock without a stack.yaml")
+        if upgrade:
+            raise UsageError(
+                "--upgrade is for a stack.yaml's own packages",
+                fix="name one with --variant, or leave it out: a variant's versions are those of "
+                "the recipes",
+            )
+    if check and upgrade:
+        raise UsageError("--check writes nothing, --upgrade does", fix="leave one of them out")
+    if chosen[0].channel and not (check or channel):
+        name = variant.partition("@")[0]
+        raise UsageError(
+            f"{variant} has the packages of another channel",
+            fix=f"./invoke lock --variant {name}{where} --channel <its name or address>",
+        )
     if check:
         lock_update.check_locks(workspace, with_other_channels(workspace, chosen))
     elif chosen[0].file and channel:
@@ -80,13 +101,14 @@ def lock(
     elif chosen[0].file:
         from stacks.environments import stack_lock
 
-        stack_lock.relock(workspace, chosen[0], with_sdists=sdist)
+        stack_lock.relock(workspace, chosen[0], with_sdists=sdist, upgrade=upgrade)
         next_step(f"./invoke build {chosen[0].option}")
     elif channel:
         from stacks.locks import other_channel
 
         other_channel.relock(workspace, chosen, channel)
-        next_step(f"./invoke build --variant {chosen[0].name} --channel {quoted([channel])}")
+        name = variant or chosen[0].name
+        next_step(f"./invoke build --variant {name}{where} --channel {quoted([channel])}")
     else:
         lock_update.relock(workspace, chosen)
         next_step("./invoke render")
@@ -117,7 +139,9 @@ def publish_channel(
 ) -> None:
     """Write the channel's packages for others: a static channel, or a registry."""
     from stacks.channel.places import CHANNEL as CHANNELS
+    from stacks.core.paths import expanded
     from stacks.publish import channel_command
+    from stacks.sources.registry import is_registry
 
     if new_key:
         require_checkout("--new-key")
@@ -131,7 +155,9 @@ def publish_channel(
         new_key=path_of(new_key),
     )
     if not (check or new_key):
-        source = f"{CHANNELS}={quoted([to])}"
+        # As a URL: the variable may have several, between blanks.
+        place = to if is_registry(to) else Path(os.path.realpath(expanded(to))).as_uri()
+        source = f"{CHANNELS}={quoted([place])}"
         next_step(f"on another machine: {source} ./invoke build --variant V")
 
 

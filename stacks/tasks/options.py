@@ -51,7 +51,8 @@ def folder_of(text: str) -> Path | None:
     A link is followed, so that it stays.
     """
     path = path_of(text)
-    return path and path.resolve()
+    # pathlib's own raises RuntimeError for a link to itself.
+    return Path(os.path.realpath(path)) if path else None
 
 
 def names_of(text: str) -> frozenset[str]:

@@ -139,6 +139,30 @@ def test_a_conflict_says_who_asks_for_what_and_which_framework_fits(
     assert "change `framework:` to theano-pymc-1.1.2, which they fit" in message
 
 
+def test_locked_versions_stay_until_an_upgrade(
+    workspace: Workspace, file: Path, capsys: pytest.CaptureFixture[str]
+) -> None:
+    def versions(requests: str, *, upgrade: bool = False) -> dict[str, str]:
+        file.write_text(THEANO.format(requests))
+        variant = load_variant(workspace, str(file))
+        stack_lock.relock(workspace, variant, upgrade=upgrade)
+        pins = json.loads((file.with_suffix(".lock") / "files.json").read_text())
+        return {pin["name"]: pin["version"] for pin in pins}
+
+    old = {"cycler": "0.10.0"}
+    assert versions("cycler==0.10.0") == old
+    more = versions("cycler, iniconfig")
+    assert more["cycler"] == "0.10.0" and "iniconfig" in more
+    # A request that the locked version does not fit comes first.
+    assert versions("cycler>=0.11")["cycler"] != "0.10.0"
+    assert versions("cycler==0.10.0") == old
+    assert versions("cycler", upgrade=True)["cycler"] != "0.10.0"
+    assert "note" not in capsys.readouterr().err
+    (file.with_suffix(".lock") / "files.json").write_text("<<<<<<< HEAD\n")
+    versions("cycler")
+    assert "all versions of your packages are chosen anew" in capsys.readouterr().err
+
+
 def test_other_tools_read_pylock(workspace: Workspace, file: Path, tmp_path: Path) -> None:
     file.write_text(THEANO.format("cycler"))
     variant = load_variant(workspace, str(file))

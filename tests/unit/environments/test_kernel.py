@@ -10,7 +10,7 @@ from stacks.core.errors import UsageError
 from stacks.core.process import CommandError
 from stacks.core.workspace import Workspace
 from stacks.environments import kernel, pip_install
-from stacks.locks import requirements
+from stacks.locks import release_files
 from stacks.sources.pins import Pins, read_pins
 from stacks.variants.variant import Variant
 
@@ -46,8 +46,8 @@ def test_every_file_is_pinned(workspace: Workspace) -> None:
     for names in files.values():
         for name in names:
             pin = pins.file(name)
-            assert requirements.release_of(name) == (pin.name, pin.version)
-        assert {requirements.release_of(name)[0] for name in names} >= {"ipykernel", "ipython"}
+            assert release_files.release_of(name) == (pin.name, pin.version)
+        assert {release_files.release_of(name)[0] for name in names} >= {"ipykernel", "ipython"}
 
 
 def test_every_framework_has_a_kernel(workspace: Workspace, variant: Variant) -> None:

@@ -46,7 +46,7 @@ def test_other_bytes_under_a_locked_name_are_refused(locked: Workspace) -> None:
     with pytest.raises(IntegrityError) as caught:
         check_unchanged(locked, {NAME: Digests("c" * 64, "", 1)})
     lock = locked.locks / "tiny/by-conda/conda-lock.yml"
-    assert caught.value.what == f"{NAME} in the cache has other bytes than in {lock}"
+    assert caught.value.what == f"{NAME} of {lock} has other bytes in the cache than in the lock"
     assert (caught.value.expected, caught.value.found) == (f"sha256 {LOCKED}", f"sha256 {'c' * 64}")
 
 

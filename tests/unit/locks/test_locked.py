@@ -74,7 +74,9 @@ def test_the_files_of_locked_packages_by_path(made: list[dict[str, Digests]], qu
 
 def test_a_package_with_other_bytes_is_refused(made: list[dict[str, Digests]]) -> None:
     other = IndexEntry(six().offer, Digests("0" * 64, "0" * 32, 1))
-    with pytest.raises(IntegrityError, match="with other bytes than the locked ones") as caught:
+    with pytest.raises(
+        IntegrityError, match="has other bytes in the cache than in the lock"
+    ) as caught:
         packages_of(CHECKOUT, read_channel(CHECKOUT), [other])
     assert other.path in caught.value.what
     assert caught.value.expected == f"sha256 {'0' * 64}"

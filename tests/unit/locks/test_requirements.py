@@ -5,7 +5,6 @@ from pathlib import Path
 from typing import Any
 
 import pytest
-from packaging.tags import Tag
 
 from stacks.core.errors import FetchError, IntegrityError, UsageError
 from stacks.core.process import CommandError
@@ -101,14 +100,6 @@ def test_the_best_file_of_each_package_that_is_not_installed(
     assert text == LOCK
 
 
-def test_a_wheel_without_a_name_whose_address_is_quoted() -> None:
-    # As uv writes one with a local version, if the index quotes the +.
-    wheel = {"url": "https://x.test/cpu/torch-2.0.0%2Bcpu-py3-none-any.whl#sha256=00"}
-    assert requirements.name_of(wheel) == "torch-2.0.0+cpu-py3-none-any.whl"
-    package = {"name": "torch", "wheels": [wheel]}
-    assert requirements.best_file(package, {Tag("py3", "none", "any"): 1}) == wheel
-
-
 def test_what_uv_is_asked(
     variant: Variant, workspace: Workspace, index: dict[str, str], monkeypatch: pytest.MonkeyPatch
 ) -> None:
@@ -122,8 +113,11 @@ def test_what_uv_is_asked(
         (folder / output).write_text("packages = []\n")
 
     monkeypatch.setattr(uv, "compile_lock", compile_lock)
-    assert requirements.resolve(workspace, variant, Path("/python"), Pins())[0] == ()
+    former = IndexPin(name="a", version="0.9", filename="a-0.9.zip", size=1, sha256="0" * 64)
+    assert requirements.resolve(workspace, variant, Path("/python"), Pins(), [former])[0] == ()
     assert asked == {
+        "pylock.toml": 'lock-version = "1.0"\ncreated-by = "theano-stacks"\n[[packages]]\n'
+        'name = "a"\nversion = "0.9"\n',
         "requests.in": "a\nb\n",
         "constraints.txt": "numpy==1.21.6\n",
         "uv.toml": '[[dependency-metadata]]\nname = "numpy"\nversion = "1.21.6"\n'
@@ -249,28 +243,3 @@ def test_a_module_in_the_users_folder_is_not_taken_for_pythons(
     monkeypatch.chdir(tmp_path)
     monkeypatch.setattr(requirements, "LIST_PYTHON_2", "import json; print(json.dumps([]))")
     assert requirements.installed(Path(sys.executable), version) is not None
-
-
-def test_a_package_without_a_file_for_this_python() -> None:
-    wheel = {"url": "https://host/b-2.0-cp310-cp310-win32.whl"}
-    with pytest.raises(UsageError, match=r"b 2\.0: the index has no file for this Python"):
-        requirements.best_file({"name": "b", "version": "2.0", "wheels": [wheel]}, {})
-
-
-@pytest.mark.parametrize(
-    ("file", "release"),
-    [
-        ("pyzmq-27.3.0-cp39-cp39-manylinux_2_17_x86_64.whl", ("pyzmq", "27.3.0")),
-        ("backports.functools_lru_cache-1.6.6-py2.py3-none-any.whl",
-         ("backports-functools-lru-cache", "1.6.6")),
-        ("tornado-5.1.1.tar.gz", ("tornado", "5.1.1")),
-        ("simplegeneric-0.8.1.zip", ("simplegeneric", "0.8.1")),
-    ],
-)  # fmt: skip
-def test_release_of(file: str, release: tuple[str, str]) -> None:
-    assert requirements.release_of(file) == release
-
-
-def test_a_file_that_is_no_release() -> None:
-    with pytest.raises(UsageError, match="its version cannot be read"):
-        requirements.release_of("readme.txt")

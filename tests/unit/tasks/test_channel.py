@@ -6,9 +6,12 @@ import invoke.exceptions
 import pytest
 from invoke.context import Context
 
+from stacks.core.disk import REPOSITORY
 from stacks.core.workspace import Workspace
 from stacks.project import alive
 from stacks.tasks import channel
+
+STACK = str(REPOSITORY / "examples/notebook/stack.yaml")
 
 
 @pytest.fixture(autouse=True)
@@ -40,5 +43,31 @@ def test_options_that_do_not_go_together(
 ) -> None:
     with pytest.raises(invoke.exceptions.Exit) as caught:
         channel.pin.body(Context(), **options)
+    assert caught.value.code == 2
+    assert f"error: {message}" in capsys.readouterr().err
+
+
+@pytest.mark.parametrize(
+    ("options", "message"),
+    [
+        ({"variant": "mkl", "upgrade": True}, "--upgrade is for a stack.yaml's own packages"),
+        (
+            {"variant": "mkl@conda-forge"},
+            "mkl@conda-forge has the packages of another channel\n"
+            "  fix:      ./invoke lock --variant mkl --channel <its name or address>",
+        ),
+        (
+            {"variant": "mkl@conda-forge", "framework": "pytensor-3.3.7"},
+            "mkl@conda-forge has the packages of another channel\n  fix:      ./invoke lock "
+            "--variant mkl --framework pytensor-3.3.7 --channel <its name or address>",
+        ),
+        ({"check": True, "variant": STACK, "upgrade": True}, "--check writes nothing"),
+    ],
+)
+def test_a_lock_that_is_not_meant(
+    options: dict[str, bool | str], message: str, capsys: pytest.CaptureFixture[str]
+) -> None:
+    with pytest.raises(invoke.exceptions.Exit) as caught:
+        channel.lock.body(Context(), **options)
     assert caught.value.code == 2
     assert f"error: {message}" in capsys.readouterr().err
