@@ -1,4 +1,4 @@
-"""The program that runs an order: `python -m stacks.cluster.job`.
+"""The program that runs an order (programs.module_command starts it).
 
 It reads one line of JSON, the order, and writes one, the answer; progress goes to standard error.
 It stops, with all that it has started, when its standard input ends.
@@ -6,6 +6,8 @@ It stops, with all that it has started, when its standard input ends.
 
 from __future__ import annotations
 
+import errno
+import hashlib
 import os
 import signal
 import socket
@@ -136,13 +138,17 @@ def machine_lock(machine_label: str) -> Iterator[None]:
     It is an abstract socket, which the kernel removes with the last process that holds it. Dask's
     own lock would be lost with the scheduler, and expire 30 s after a lost worker.
     """
+    # An address is short, a label may be long.
+    digest = hashlib.sha256(machine_label.encode()).hexdigest()
     with socket.socket(socket.AF_UNIX, socket.SOCK_STREAM) as holder:
         waiting = False
         while True:
             try:
-                holder.bind(f"\0theano-stacks {machine_label}")
+                holder.bind(f"\0theano-stacks {digest}")
                 break
-            except OSError:
+            except OSError as error:
+                if error.errno != errno.EADDRINUSE:
+                    raise
                 if not waiting:
                     print("waiting: another worker of this machine is busy", file=sys.stderr)
                     waiting = True

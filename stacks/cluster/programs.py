@@ -18,6 +18,13 @@ from stacks.core.venv import CLUSTER_LOCK, prepare_tools
 LABEL = "theano-stacks"
 # A second resource names the machine: by a user's name, or by the kernel's boot ID.
 NAME_PREFIX, BOOT_PREFIX = f"{LABEL}-machine-", f"{LABEL}-boot-"
+# A variable with the names of those that the person has set: dask's own are removed for jobs.
+SET = "THEANO_STACKS_SET"
+# Runs a module as `python -m` does, but takes no module from PYTHONPATH or the working folder.
+MODULE = (
+    "import runpy, sys; sys.path.insert(0, sys.argv[1]); del sys.argv[:2]; "
+    "runpy.run_module(sys.argv[0], run_name='__main__', alter_sys=True)"
+)
 BOOT_ID = Path("/proc/sys/kernel/random/boot_id")
 
 
@@ -50,7 +57,7 @@ def scheduler(options: Sequence[str], *, insecure: bool = False) -> None:
 
 
 def worker_command(address: str, name: str, options: Sequence[str] = ()) -> list[str]:
-    """Return the module of a worker and its arguments, for `python -m`."""
+    """Return the module of a worker and its arguments."""
     if address.startswith("-"):
         raise UsageError(
             f"{address}: not the address of a scheduler",
@@ -86,8 +93,13 @@ def _run(command: Sequence[str], variables: Mapping[str, str]) -> None:
     """Replace this process, so that signals of Slurm and Kubernetes reach dask itself."""
     sys.stdout.flush()
     sys.stderr.flush()
-    env = {**os.environ, "PYTHONPATH": str(REPOSITORY), **variables}
-    os.execve(sys.executable, [sys.executable, "-m", *command], env)  # noqa: S606
+    env = {**os.environ, SET: " ".join(os.environ), **variables}
+    os.execve(sys.executable, module_command(*command), env)  # noqa: S606
+
+
+def module_command(*words: str) -> list[str]:
+    """Return the command line that runs a module, of this project or of a tool, with arguments."""
+    return [sys.executable, "-I", "-c", MODULE, str(REPOSITORY), *words]
 
 
 def prepare() -> None:

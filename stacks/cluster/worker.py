@@ -7,7 +7,6 @@ client has gone or the worker was killed.
 from __future__ import annotations
 
 import os
-import sys
 from collections.abc import Mapping
 
 import dask.config
@@ -15,6 +14,7 @@ from dask.typing import Key
 from distributed import Worker, get_worker
 
 from stacks.cluster.messages import Answer, RemoteError
+from stacks.cluster.programs import SET, module_command
 from stacks.core.disk import REPOSITORY
 from stacks.core.process import CommandError
 from stacks.core.supervised import run_supervised
@@ -32,7 +32,7 @@ def run(order: str, topic: str, name: str) -> str:
     key = worker.get_current_task()
     try:
         answer = run_supervised(
-            [sys.executable, "-m", "stacks.cluster.job"],
+            module_command("stacks.cluster.job"),
             order,
             lambda line: worker.log_event(topic, {"by": name, "line": line}),
             lambda: _is_wanted(worker, key),
@@ -51,10 +51,12 @@ def clean_environment(variables: Mapping[str, str]) -> dict[str, str]:
     under them would differ from one without a cluster.
     """
     added = {**dask.config.get("distributed.nanny.pre-spawn-environ"), **ADDED}
+    for name in variables.get(SET, "").split():
+        added.pop(name, None)
     return {
         name: value
         for name, value in variables.items()
-        if name != "PYTHONPATH" and not (name in added and value == str(added[name]))
+        if name != SET and not (name in added and value == str(added[name]))
     }
 
 

@@ -22,7 +22,7 @@ from pathlib import Path
 import psutil
 
 from integration.tiny import Tiny
-from stacks.cluster.programs import worker_command
+from stacks.cluster.programs import MODULE, worker_command
 from stacks.core.disk import REPOSITORY
 
 LOCKS = (
@@ -222,11 +222,12 @@ def start(machine: Machine, address: str) -> psutil.Popen:
 
 
 def _dask(words: Sequence[str], room: Path, **more: str) -> psutil.Popen:
-    env = {**os.environ, **more, "PYTHONPATH": str(room), "PYTHONDONTWRITEBYTECODE": "1"}
+    env = {**os.environ, **more}
+    env.pop("PYTHONPATH", None)
+    # As ./invoke worker starts it, with the room in place of its own checkout.
+    command = [sys.executable, "-I", "-c", MODULE, str(room), *words]
     with room.with_suffix(".log").open("w") as log:
-        return psutil.Popen(
-            [sys.executable, "-m", *words], cwd=room, env=env, stdout=log, stderr=log
-        )
+        return psutil.Popen(command, cwd=room, env=env, stdout=log, stderr=log)
 
 
 def _address(file: Path, scheduler: psutil.Popen) -> str:

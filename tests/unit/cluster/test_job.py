@@ -25,3 +25,8 @@ def test_one_worker_of_a_machine_waits_for_the_other(monkeypatch: pytest.MonkeyP
             assert not entered.is_set()
     thread.join()
     assert entered.is_set()
+
+
+def test_a_machine_may_have_a_long_name() -> None:
+    with job.machine_lock("x" * 200):
+        pass

@@ -1,6 +1,8 @@
 from __future__ import annotations
 
+import os
 import socket
+import subprocess
 from pathlib import Path
 
 import pytest
@@ -27,3 +29,12 @@ def test_a_worker_has_one_thread_and_a_label(tmp_path: Path) -> None:
         programs.worker_command("tcp://s:1", "Big One")
     with pytest.raises(UsageError, match="--help: not the address of a scheduler"):
         programs.worker_command("--help", "")
+
+
+def test_a_module_is_not_taken_from_the_working_folder(tmp_path: Path) -> None:
+    for name in ("argparse.py", "runpy.py"):
+        (tmp_path / name).write_text("raise SystemExit('mine')")
+    words = programs.module_command("json.tool", "--help")
+    env = {**os.environ, "PYTHONPATH": str(tmp_path)}
+    said = subprocess.check_output(words, cwd=tmp_path, env=env, text=True)
+    assert said.startswith("usage: ")
