@@ -135,12 +135,12 @@ def install(
             f"{display_path(folder)} is there and is {owner}",
             fix="choose another name: --name NAME",
         )
-    own = (target / f"lib/python{variant.framework.python}/site-packages/ipykernel").is_dir()
+    own = has_own(variant, target)
     if not own:
         _install_packages(workspace, variant, target, pins_of(workspace, variant, pins))
     words = command(target, own=own)
     version = call([*words, "--version"], env=environment(target)).strip()
-    with fixed_umask(), replace_atomically(folder) as new:
+    with fixed_umask(), replace_atomically(Path(os.path.realpath(folder))) as new:
         new.mkdir(parents=True)
         (new / "kernel.json").write_text(spec_text(variant, words, target))
     print(f"kernel {name}: IPython {version} in {display_path(target)}")
@@ -175,7 +175,10 @@ def remove(name: str, folder: Path) -> None:
             fix="./invoke kernel --list shows them; those elsewhere need --prefix DIR",
         )
     with explain_disk_errors(known[name]):
-        shutil.rmtree(known[name])
+        if known[name].is_symlink():
+            known[name].unlink()
+        else:
+            shutil.rmtree(known[name])
     print(f"removed: {display_path(known[name])}")
 
 
@@ -188,6 +191,11 @@ def installed(kernels_folder: Path) -> list[Kernel]:
             variant, python = spec["metadata"][OWNER]["variant"], Path(spec["argv"][0])
             kernels.append(Kernel(folder.name, folder, variant, python))
     return kernels
+
+
+def has_own(variant: Variant, target: Path) -> bool:
+    """Return whether an environment has ipykernel itself: locked, or added by the user."""
+    return (target / f"lib/python{variant.framework.python}/site-packages/ipykernel").is_dir()
 
 
 def folder_of_packages(target: Path) -> Path:

@@ -8,7 +8,7 @@ from __future__ import annotations
 import hashlib
 
 from stacks.exports import environment
-from stacks.exports.subject import Export, Subject, with_channel
+from stacks.exports.subject import Export, Subject, by_pip, with_channel
 
 # A conda installer that EasyBuild has an easyconfig for.
 INSTALLER = ("Miniforge3", "24.11.3-0")
@@ -39,4 +39,4 @@ def export(subject: Subject) -> Export:
     lines.insert(6, "toolchain = SYSTEM")
     file = f"{subject.name}.eb"
     files = {file: "\n".join(lines) + "\n", environment.NAME: text}
-    return Export(files, with_channel(subject, f"eb --robot {{to}}/{file}"))
+    return Export(files, with_channel(subject, by_pip(subject, f"eb --robot {{to}}/{file}")))

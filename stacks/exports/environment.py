@@ -6,14 +6,15 @@ from typing import Any
 
 import yaml
 
-from stacks.exports.subject import Export, Subject, with_channel
+from stacks.exports.subject import Export, Subject, by_pip, with_channel
 
 NAME = "environment.yml"
 
 
 def export(subject: Subject) -> Export:
     """Return an environment.yml with the locked packages, and the files of pip with hashes."""
-    return Export({NAME: text_of(subject)}, with_channel(subject, "conda env create -f {to}"))
+    command = by_pip(subject, "conda env create -f {to}")
+    return Export({NAME: text_of(subject)}, with_channel(subject, command))
 
 
 def text_of(subject: Subject) -> str:

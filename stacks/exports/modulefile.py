@@ -23,7 +23,7 @@ def export(subject: Subject) -> Export:
     ]
     usage = (
         f"./invoke build {subject.variant.option}; with {{to}} in a folder of MODULEPATH: "
-        f"module load {subject.name}"
+        "module load {name}"
     )
     return Export({subject.name: "\n".join(lines) + "\n"}, usage)
 

@@ -30,9 +30,13 @@ def export(subject: Subject) -> Export:
     for pin in sorted(subject.lock.requirements, key=lambda pin: canonical(pin.name)):
         lines += ["", *_package(pin)]
     name, text = settings_of(subject)
+    is_built = any(not pin.filename.endswith(".whl") for pin in subject.lock.requirements)
+    # Else uv fetches what it builds with, which has no hash.
+    where = ", where setuptools and wheel are" if is_built else ""
+    option = "--no-build-isolation " if is_built else ""
     usage = (
-        f"with the files of `--as requirements` in {{to}}/{FOLDER} (pip download -d): "
-        f"uv pip install -r {{to}}/{NAME} && "
+        f"with the files of `--as requirements` in {{to}}/{FOLDER} (pip download -d){where}: "
+        f"uv pip install {option}-r {{to}}/{NAME} && "
         f"{subject.variant.framework.rc_variable}={{to}}/{name} python train.py"
     )
     return Export({NAME: "\n".join(lines) + "\n", name: text}, usage)

@@ -56,7 +56,7 @@ class Export:
     """A variant in one form.
 
     files: the texts by path; a form of several files, or of one in a folder, is a folder. usage:
-    one line for people, in which {to} stands for the path that was written.
+    one line for people, in which {to} stands for the path that was written, {name} for its name.
     """
 
     files: Mapping[str, str]
@@ -122,6 +122,9 @@ def require_pip_only(subject: Subject, form: str) -> None:
     if names:
         reason = f"{', '.join(names)}: conda packages, which the Python package index lacks"
         raise not_available(subject, form, reason, "environment")
+    if variables := variant.environment():
+        reason = f"{', '.join(variables)}: variables, which pip cannot set"
+        raise not_available(subject, form, reason, "environment")
 
 
 def settings_of(subject: Subject) -> tuple[str, str]:
@@ -132,6 +135,17 @@ def settings_of(subject: Subject) -> tuple[str, str]:
     """
     variant = subject.variant
     return f"{variant.framework.module}rc", rc_text(variant.theano_flags())
+
+
+def by_pip(subject: Subject, command: str) -> str:
+    """Return a command that runs pip, so that it builds source archives with the locked tools.
+
+    Else pip fetches others, which have no hash. Its variable means the opposite of its name.
+    """
+    pins = subject.lock.requirements
+    if all(pin.filename.endswith(".whl") for pin in pins):
+        return command
+    return f"PIP_NO_BUILD_ISOLATION=0 {command}"
 
 
 def with_channel(subject: Subject, command: str) -> str:

@@ -207,6 +207,7 @@ def export(
         target = write(made, target)
         print(f"written: {display_path(target)}", flush=True)
     usage = made.usage.replace("{to}", quoted([display_path(target)]))
+    usage = usage.replace("{name}", quoted([target.name]))
     next_step(usage, file=sys.stderr)
 
 

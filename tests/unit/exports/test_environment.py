@@ -22,3 +22,9 @@ def test_the_files_of_pip_have_hashes(subject: MakeSubject) -> None:
     assert [p.partition("=")[0] for p in packages] == [p.name for p in pip.lock.packages]
     theano = pip.lock.requirements[-1]
     assert text.endswith(f"\n  - theano==1.0.5 --hash=sha256:{theano.sha256}\n")
+
+
+def test_pip_builds_with_the_locked_tools(subject: MakeSubject) -> None:
+    command = "PIP_NO_BUILD_ISOLATION=0 conda env create -f {to}"
+    assert environment.export(subject("pip-openblas")).usage.endswith(command)
+    assert "PIP_" not in environment.export(subject("mkl")).usage
