@@ -17,13 +17,15 @@ from pathlib import Path
 from stacks.core.errors import StacksError
 from stacks.core.exchange import exchange
 from stacks.core.locking import acquire, acquire_folder
-from stacks.core.paths import expanded
+from stacks.core.paths import check_replaceable, expanded
 
 REPOSITORY = Path(__file__).resolve().parents[2]
 # Whether that is the package of the wheel, which holds the same files, and not a checkout.
 INSTALLED = REPOSITORY.name == "theano_stacks" and not (REPOSITORY / "invoke").exists()
 # How the names of temporary folders in TMPDIR begin; no person's or program's own begin so.
 SCRATCH = "theano-stacks-scratch-"
+# In a temporary folder: what was at the path that it replaces.
+REPLACED = "replaced"
 
 
 class DiskError(StacksError):
@@ -123,14 +125,16 @@ def replace_atomically(target: Path) -> Iterator[Path]:
 
     The block makes a file or a folder there. If it fails, its output is removed and `target` stays
     as it was. A folder at `target` is exchanged for the new one in one step, where the file system
-    can do that.
+    can do that. Raises UsageError for a device or a pipe.
     """
     with explain_disk_errors(target):
+        check_replaceable(target)
         target.parent.mkdir(parents=True, exist_ok=True)
         # pathlib's own follows links until Python 3.12.
         if os.path.ismount(target):
             fix = "choose a folder inside of it"
             raise DiskError(f"{target} is a mount point, which cannot be replaced", fix=fix)
+        remove_leftovers(target)
         with temporary_folder(target.parent, f".{target.name}.", ".part") as folder:
             new = folder / target.name
             yield new
@@ -144,7 +148,7 @@ def _rename_twice(new: Path, target: Path) -> None:
     """Put a path in place of a folder where the two cannot be exchanged."""
     note = f"note: {target.parent}: its file system cannot exchange folders"
     print(f"{note}: {target.name} is missing for a moment", file=sys.stderr, flush=True)
-    old = new.with_name("replaced")
+    old = new.with_name(REPLACED)
     try:
         target.rename(old)
     except OSError as error:
@@ -190,13 +194,28 @@ def _new_folder(parent: Path, prefix: str, suffix: str) -> tuple[Path, int | Non
             return folder, None
 
 
-def remove_leftover(folder: Path) -> bool:
-    """Remove a temporary folder unless a process uses it, and return whether it was removed."""
+def remove_leftovers(target: Path) -> None:
+    """Remove the temporary folders beside a path that killed processes have left.
+
+    What _rename_twice has moved there is put back.
+    """
+    # Eight characters, as mkdtemp adds: `a` must not remove the files of `a.b`.
+    for left in target.parent.glob(f".{glob.escape(target.name)}.{'?' * 8}.part"):
+        remove_leftover(left, target)
+
+
+def remove_leftover(folder: Path, target: Path | None = None) -> bool:
+    """Remove a temporary folder unless a process uses it, and return whether it was removed.
+
+    target: the path that it was to replace; it is put back if that process had moved it away.
+    """
     try:
         descriptor = acquire_folder(folder)
     except OSError:
         return False
     try:
+        if target and not os.path.lexists(target) and (folder / REPLACED).exists():
+            (folder / REPLACED).rename(target)
         shutil.rmtree(folder, ignore_errors=True)
     finally:
         os.close(descriptor)
@@ -268,9 +287,7 @@ def hold_lock(target: Path, what: str) -> Iterator[None]:
         descriptor = acquire(lock, fcntl.LOCK_EX, waiting_for=f"{what} is being made")
         assert descriptor is not None
         try:
-            # Eight characters, as mkdtemp adds: `a` must not remove the files of `a.b`.
-            for left in target.parent.glob(f".{glob.escape(target.name)}.{'?' * 8}.part"):
-                remove_leftover(left)
+            remove_leftovers(target)
             yield
         finally:
             os.close(descriptor)

@@ -41,6 +41,24 @@ def exists(path: Path) -> bool:
     return True
 
 
+def check_replaceable(target: Path) -> None:
+    """Raise UsageError if something else than a file or a folder is at a path."""
+    if target.exists() and not target.is_file() and not target.is_dir():
+        raise UsageError(
+            f"{target} is a device or a pipe, which cannot be replaced",
+            fix="choose the name of a file",
+        )
+
+
+def check_working_folder(folder: Path) -> None:
+    """Raise UsageError if a folder that is to be replaced is, or has, the working folder."""
+    if Path.cwd().is_relative_to(folder):
+        raise UsageError(
+            f"{folder} is the folder that you stand in, and is to be replaced",
+            fix="write it from another folder",
+        )
+
+
 def _is(path: Path, kind: Callable[[int], bool]) -> bool:
     # Path.is_file and the like are false for what may not be seen, from Python 3.14 on.
     try:

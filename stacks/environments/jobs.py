@@ -32,6 +32,7 @@ THREAD_VARIABLES = (
 # In the folder of logs: a line for each run that has ended. It also says whose logs these are.
 TABLE = "jobs.tsv"
 COLUMNS = ("job", "status", "seconds", "argument")
+HEADER = "\t".join(COLUMNS) + "\n"
 ESCAPED = str.maketrans({"\\": r"\\", "\t": r"\t", "\n": r"\n"})
 # Seconds.
 POLL, GRACE = 0.05, 5.0
@@ -144,8 +145,8 @@ def recorded(folder: Path, count: int) -> Iterator[Record]:
     """Make the folder of logs ready for a sweep of `count` jobs; give what each end is passed to.
 
     It adds a row to the folder's table and prints a line. The logs of a former sweep are removed.
-    Raises UsageError if another sweep writes to the folder; after the block JobsError if any job
-    failed.
+    Raises UsageError if another sweep writes to the folder, or files of another origin have the
+    names that this one needs; after the block JobsError if any job failed.
     """
     failed: list[str] = []
 
@@ -156,7 +157,7 @@ def recorded(folder: Path, count: int) -> Iterator[Record]:
         if status:
             failed.append(line)
 
-    with _logs(folder):
+    with _logs(folder, count):
         yield record
     if failed:
         raise JobsError(
@@ -190,8 +191,8 @@ def run_each(
 
 
 @contextmanager
-def _logs(folder: Path) -> Iterator[None]:
-    """Make the folder of logs ready for a sweep, and keep it for the block."""
+def _logs(folder: Path, count: int) -> Iterator[None]:
+    """Make the folder of logs ready for a sweep of `count` jobs, and keep it for the block."""
     with explain_disk_errors(folder):
         try:
             folder.mkdir(parents=True, exist_ok=True)
@@ -205,14 +206,31 @@ def _logs(folder: Path) -> Iterator[None]:
             f"another run --jobs writes its logs to {folder}", fix="choose another: --logs FOLDER"
         )
     try:
-        if (folder / TABLE).is_file():
-            for log in folder.glob("*.log"):
-                if log.stem.isdecimal():
-                    log.unlink()
+        _remove_former(folder, count)
         _write_row(folder, COLUMNS, "w")
         yield
     finally:
         os.close(descriptor)
+
+
+def _remove_former(folder: Path, count: int) -> None:
+    """Remove the logs of a former sweep; UsageError if a file of another origin is in the way."""
+    table = folder / TABLE
+    if table.is_file():
+        with table.open("rb") as file:
+            first = file.readline(len(HEADER) + 1).decode(errors="replace")
+        # A table that is killed at once is empty.
+        if first in (HEADER, ""):
+            for log in folder.glob("*.log"):
+                if log.stem.isdecimal():
+                    log.unlink()
+            return
+    for path in (table, *(folder / f"{number}.log" for number in range(1, count + 1))):
+        if os.path.lexists(path):
+            raise UsageError(
+                f"{path} would be replaced, and no run --jobs has written it",
+                fix="choose another folder: --logs FOLDER",
+            )
 
 
 def _write_row(folder: Path, fields: Sequence[object], mode: str = "a") -> None:

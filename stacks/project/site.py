@@ -12,6 +12,7 @@ from stacks.core import reproducible
 from stacks.core.console import display_path, plural, step
 from stacks.core.disk import fixed_umask, replace_atomically, scratch
 from stacks.core.errors import StacksError, UsageError
+from stacks.core.paths import check_working_folder
 from stacks.core.process import call
 from stacks.core.venv import DOCS_LOCK, prepare_environment
 from stacks.core.workspace import Workspace
@@ -32,6 +33,7 @@ def build(workspace: Workspace, folder: Path) -> None:
     The same pages give the same bytes. Raises PagesError naming each fault with page and line;
     UsageError if something else is in the folder.
     """
+    check_working_folder(folder)
     _require_replaceable(folder)
     python = prepare_environment(Path(sys.prefix) / "docs", DOCS_LOCK, pip_options())
     with scratch() as temporary, step("docs", display_path(folder)) as summaries:

@@ -26,7 +26,7 @@ from stacks.core import digest_list
 from stacks.core.console import display_path, next_step, plural, step
 from stacks.core.disk import INSTALLED, REPOSITORY, fixed_umask, replace_atomically, sha256_of
 from stacks.core.errors import IntegrityError, UsageError
-from stacks.core.paths import is_dir
+from stacks.core.paths import check_replaceable, check_working_folder, is_dir
 from stacks.core.process import CommandError, call
 from stacks.core.reproducible import EPOCH
 from stacks.core.venv import DOCS_LOCK, LOCKING_LOCK
@@ -91,16 +91,14 @@ def vendor(
 
 def _require_replaceable(folder: Path, archive: Path | None) -> None:
     """Raise UsageError if writing would replace something else, or leave the folder inexact."""
-    if Path.cwd().is_relative_to(folder):
-        raise UsageError(
-            f"{folder} is the folder that you stand in, and is to be replaced",
-            fix="write it from another folder",
-        )
+    check_working_folder(folder)
     replaceable = is_dir(folder) and ((folder / DIGESTS).is_file() or not any(folder.iterdir()))
     if folder.exists() and not replaceable:
         raise UsageError(
             f"{folder} is there and is no vendored folder", fix="choose an empty or new folder"
         )
+    if archive:
+        check_replaceable(archive)
     if archive and archive.is_relative_to(folder):
         raise UsageError(
             f"{archive} is inside the folder that it is made of", fix="choose a path outside of it"

@@ -17,6 +17,7 @@ from stacks.core import digest_list
 from stacks.core.console import display_path, plural, step
 from stacks.core.disk import explain_disk_errors, fixed_umask, replace_atomically, sha256_of
 from stacks.core.errors import IntegrityError, UsageError
+from stacks.core.process import quoted
 from stacks.core.workspace import Workspace
 from stacks.image import builder
 from stacks.locks.locked import packages_of
@@ -143,9 +144,12 @@ def check_folder(workspace: Workspace, folder: Path, *, include: Collection[str]
     with explain_disk_errors(folder):
         faults = digest_list.differences(expected, present, {f"{builder.FOLDER}/{builder.STATIC}"})
     if faults:
+        words: list[str | Path] = ["./invoke", "publish-channel", "--to", folder]
+        words += ["--include", ",".join(sorted(include))] if include else []
+        words += ["--images"] if tools else []
+        words += ["--key", "KEY"] if signed else []
         raise IntegrityError(
-            f"{folder} differs from the locks:\n{faults}",
-            fix=f"publish it again: ./invoke publish-channel --to {folder}",
+            f"{folder} differs from the locks:\n{faults}", fix=f"publish it again: {quoted(words)}"
         )
     if signed:
         signature.check_signature(

@@ -2,12 +2,13 @@
 
 from __future__ import annotations
 
+import os
 from collections.abc import Collection
 from pathlib import Path
 
 from stacks.core.console import display_path
 from stacks.core.errors import UsageError
-from stacks.core.paths import expanded
+from stacks.core.paths import check_working_folder, expanded
 from stacks.core.workspace import Workspace
 from stacks.publish import channel, registry, signature
 from stacks.sources.registry import is_registry, registry_at
@@ -48,8 +49,9 @@ def publish_channel(
         registry.push(target, published, paths, channel.written_files(published, signed))
         channel.report(published, signed)
         return
-    folder = expanded(to).absolute()
+    folder = Path(os.path.realpath(expanded(to)))
     if check:
         channel.check_folder(workspace, folder, include=include)
     else:
+        check_working_folder(folder)
         channel.publish_to_folder(workspace, folder, include=include, key=signer, images=images)

@@ -18,6 +18,7 @@ from stacks.core import digest_list
 from stacks.core.console import display_path, plural, step
 from stacks.core.disk import fixed_umask, replace_atomically, scratch, sha256_of
 from stacks.core.errors import StaleError, UsageError
+from stacks.core.paths import check_working_folder
 from stacks.core.process import call
 from stacks.core.reproducible import environment
 from stacks.core.venv import RELEASE_LOCK, prepare_tools
@@ -38,6 +39,7 @@ def release(
     has something else, or the tag is not that of the version; StaleError if files of the checkout
     differ from the commit, or CHANGELOG.md lacks the version.
     """
+    check_working_folder(folder)
     is_release = folder.is_dir() and ((folder / DIGESTS).is_file() or not any(folder.iterdir()))
     if folder.exists() and not is_release:
         raise UsageError(f"{folder} is there and is no release", fix="choose an empty or new one")

@@ -22,6 +22,7 @@ from cryptography.hazmat.primitives.serialization import (
 from stacks.core.console import display_path
 from stacks.core.disk import explain_disk_errors, write_atomically
 from stacks.core.errors import IntegrityError, UsageError
+from stacks.core.paths import expanded
 from stacks.core.workspace import Workspace
 
 NEW_KEY = "make one: ./invoke publish-channel --new-key FILE"
@@ -65,13 +66,13 @@ def private_key(workspace: Workspace, place: str) -> Ed25519PrivateKey:
     Raises UsageError if there is none, or if it does not belong to the repository's public key.
     """
     variable = place.removeprefix("env:") if place.startswith("env:") else None
-    name = variable or display_path(Path(place).expanduser())
+    name = variable or display_path(expanded(place))
     try:
         if variable is not None:
             # No program that is started for a build sees it.
             text = os.environ.pop(variable, "").encode()
         else:
-            text = Path(place).expanduser().read_bytes()
+            text = expanded(place).read_bytes()
         key = load_pem_private_key(text, None)
     except OSError as error:
         raise UsageError(f"{name}: {error.strerror}", fix=NEW_KEY) from error

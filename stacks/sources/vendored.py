@@ -68,7 +68,10 @@ def _take_one(workspace: Workspace, folder: Path, pin: Pin) -> bool:
     source, target = vendored_path(folder, pin), cached_path(workspace, pin)
     if not source.is_file():
         return False
-    with hold_lock(target, pin.filename), temporary_folder(target.parent, ".", ".part") as scratch:
+    with (
+        hold_lock(target, pin.filename),
+        temporary_folder(target.parent, f".{target.name}.", ".part") as scratch,
+    ):
         copy = scratch / target.name
         shutil.copyfile(source, copy)
         digest = sha256_of(copy)

@@ -13,8 +13,9 @@ from typing import Any
 
 import pytest
 
-from stacks.core import disk
+from stacks.core import disk, paths
 from stacks.core.disk import REPOSITORY, DiskError, hold_lock, replace_atomically, write_atomically
+from stacks.core.errors import UsageError
 
 
 def names(folder: Path) -> list[str]:
@@ -121,6 +122,18 @@ def test_a_mount_point_cannot_be_replaced(tmp_path: Path, monkeypatch: pytest.Mo
     assert caught.value.fix == "choose a folder inside of it"
 
 
+def test_a_pipe_is_not_replaced(tmp_path: Path) -> None:
+    os.mkfifo(tmp_path / "pipe")
+    (tmp_path / "link").symlink_to("pipe")
+    for name in ("pipe", "link"):
+        with (
+            pytest.raises(UsageError, match=f"{name} is a device or a pipe"),
+            replace_atomically(tmp_path / name),
+        ):
+            raise AssertionError("the block began")
+    assert (tmp_path / "pipe").is_fifo() and (tmp_path / "link").is_symlink()
+
+
 DYING = """
 import os, signal, sys
 from pathlib import Path
@@ -160,3 +173,29 @@ def test_a_file_does_not_take_the_place_of_a_folder(tmp_path: Path) -> None:
     with pytest.raises(DiskError, match=r"results: Is a directory\n  fix: +a folder stands where"):
         write_atomically(tmp_path / "results", "{}")
     assert (tmp_path / "results/old.json").read_text() == "kept"
+
+
+def test_what_a_killed_process_left_beside_it_is_removed(tmp_path: Path) -> None:
+    (tmp_path / ".folder.abcd1234.part/large").mkdir(parents=True)
+    (tmp_path / ".folder.old.abcd1234.part").mkdir()
+    with replace_atomically(tmp_path / "folder") as new:
+        new.mkdir()
+    assert names(tmp_path) == [".folder.old.abcd1234.part", "folder"]
+
+
+def test_the_working_folder_is_not_replaced(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    (tmp_path / "a/b").mkdir(parents=True)
+    monkeypatch.chdir(tmp_path / "a/b")
+    paths.check_working_folder(tmp_path / "a/c")
+    for folder in (tmp_path / "a", tmp_path / "a/b"):
+        with pytest.raises(UsageError, match="is the folder that you stand in"):
+            paths.check_working_folder(folder)
+
+
+def test_what_a_killed_process_had_moved_away_is_put_back(tmp_path: Path) -> None:
+    (tmp_path / ".folder.abcd1234.part/replaced/old").mkdir(parents=True)
+    with pytest.raises(ValueError, match="x"), replace_atomically(tmp_path / "folder"):
+        raise ValueError("x")
+    assert names(tmp_path) == ["folder"] and names(tmp_path / "folder") == ["old"]

@@ -184,6 +184,19 @@ def test_files_of_another_origin_stay(variant: Variant, tmp_path: Path) -> None:
     assert (logs / "5.log").read_text() == "a person's own"
 
 
+@pytest.mark.parametrize("name", ["1.log", "jobs.tsv"])
+def test_a_file_of_another_origin_is_not_replaced(
+    name: str, variant: Variant, tmp_path: Path
+) -> None:
+    for each in {name, "2.log"}:
+        (tmp_path / each).write_text("1 2 3\n")
+    every = jobs.jobs_of([sys.executable, "-c", "", ":::", "1"], None)
+    with pytest.raises(UsageError, match=f"{name} would be replaced") as caught:
+        jobs.run_jobs(variant, tmp_path / "prefix", every, 1, tmp_path)
+    assert caught.value.fix == "choose another folder: --logs FOLDER"
+    assert {(tmp_path / each).read_text() for each in (name, "2.log")} == {"1 2 3\n"}
+
+
 def test_two_sweeps_do_not_share_a_folder_of_logs(variant: Variant, tmp_path: Path) -> None:
     every = jobs.jobs_of([sys.executable, "-c", "", ":::", "1"], None)
     logs = tmp_path / "logs"

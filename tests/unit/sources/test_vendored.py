@@ -1,6 +1,7 @@
 from __future__ import annotations
 
 import hashlib
+import shutil
 import stat
 from pathlib import Path
 
@@ -8,6 +9,7 @@ import pytest
 
 from stacks.core.errors import UsageError
 from stacks.core.workspace import Workspace
+from stacks.environments import leftovers
 from stacks.sources.cache import cached_path
 from stacks.sources.pins import IndexPin
 from stacks.sources.vendored import VARIABLE, take, vendored_folder, vendored_path
@@ -43,6 +45,22 @@ def test_a_pinned_file_is_copied_into_the_cache(workspace: Workspace) -> None:
     path = cached_path(workspace, PIN)
     assert path.read_bytes() == DATA
     assert stat.S_IMODE(path.stat().st_mode) == 0o444
+
+
+def test_what_a_killed_copy_leaves_is_removed(
+    workspace: Workspace, carried: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    made: list[Path] = []
+
+    def killed(source: Path, copy: Path) -> None:
+        made.append(copy.parent)
+        raise KeyboardInterrupt
+
+    monkeypatch.setattr(shutil, "copyfile", killed)
+    with pytest.raises(KeyboardInterrupt):
+        take(workspace, [PIN])
+    made[0].mkdir()
+    assert made[0] in leftovers.in_cache(workspace)
 
 
 def test_wrong_bytes_are_not_kept(
