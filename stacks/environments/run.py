@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import errno
 import logging
 import os
 import signal
@@ -19,6 +20,12 @@ from stacks.environments.verify import environment
 from stacks.variants.variant import Variant
 
 LOGGER = logging.getLogger(__name__)
+# What to do where a file cannot be started.
+FIXES = {
+    errno.ENOENT: "the program that its first line (#!) names is missing",
+    errno.EACCES: "make it a program (chmod +x), or name one that runs it, such as python",
+    errno.ENOEXEC: "its first line is no `#!` line: name a program that runs it, such as python",
+}
 IGNORED_BY_PYTHON = (signal.SIGPIPE, signal.SIGXFSZ)
 
 
@@ -74,6 +81,12 @@ def variables(prefix: Path) -> dict[str, str]:
     return environment(prefix) | pip_settings.for_uv(prefix, os.environ)
 
 
+def _fix_of_start(error: OSError, program: str) -> str:
+    is_there = "/" in program and Path(program).is_file()
+    spelling = "check the spelling; the environment's bin/ is first on PATH"
+    return FIXES.get(error.errno or 0, spelling) if is_there else spelling
+
+
 def _replace_by(command: list[str], env: dict[str, str]) -> None:
     sys.stdout.flush()
     sys.stderr.flush()
@@ -85,8 +98,7 @@ def _replace_by(command: list[str], env: dict[str, str]) -> None:
         os.execvpe(command[0], command, env)  # noqa: S606
     except OSError as error:
         raise UsageError(
-            f"cannot run {command[0]}: {error.strerror}",
-            fix="check the spelling; the environment's bin/ is first on PATH",
+            f"cannot run {command[0]}: {error.strerror}", fix=_fix_of_start(error, command[0])
         ) from error
     finally:
         for number, handler in handlers.items():

@@ -41,6 +41,11 @@ def packages(workspace: Workspace, variant: Variant) -> dict[str, Part]:
             expected=EXPECTED,
             fix=f"correct {variable}, or unset it to use {AMDLIBM}",
         )
+    if not os.access(tarball, os.R_OK):
+        raise UsageError(
+            f"{variable}: {tarball}: permission denied",
+            fix=f"make it readable, or unset {variable} to use {AMDLIBM}",
+        )
     named = recipe.package.model_copy(update={"version": version_of(tarball.name)})
     recipe = recipe.model_copy(update={"package": named})
     inputs, built = package.build_user_package(workspace, recipe, tarball)

@@ -19,6 +19,7 @@ from typing import Any
 from stacks.core import console
 from stacks.core.disk import hold_lock, replace_atomically
 from stacks.core.errors import UsageError
+from stacks.core.paths import check_replaceable
 from stacks.core.reproducible import EPOCH, TIMESTAMP
 from stacks.core.workspace import Workspace
 from stacks.image import base as bases
@@ -92,13 +93,27 @@ def file_name(config: ImageConfig) -> str:
 def _check(target: Path, base: Path | None) -> None:
     if target.is_dir():
         raise UsageError(f"{target} is a folder", fix=f"name a file: {target / 'image.tar'}")
+    check_replaceable(target)
     if not target.parent.is_dir():
         raise UsageError(f"{target.parent} is no folder", fix=f"mkdir -p {target.parent}")
-    if base and not (base.is_file() and tarfile.is_tarfile(base)):
+    if base and not _is_tar(base):
         raise UsageError(
             f"{base} is no tar archive of a root file system",
-            expected="the output of `docker export` or mmdebstrap",
+            expected="the output of `docker export` or mmdebstrap, not compressed",
+            fix="decompress it first, if it is a .tar.gz or the like",
         )
+
+
+def _is_tar(path: Path) -> bool:
+    """Return whether a path is a tar archive that is not compressed."""
+    # To open a pipe would wait for what is written to it.
+    if not path.is_file():
+        return False
+    try:
+        with tarfile.open(path, "r:"):
+            return True
+    except (OSError, tarfile.TarError):
+        return False
 
 
 def _blob(kind: str, data: bytes) -> Blob:

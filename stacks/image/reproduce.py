@@ -77,7 +77,7 @@ def make(variant: Variant, parent: Path, how: Circumstances) -> str:
     folder = parent / how.folder
     folder.mkdir()
     cores = how.cores or len(os.sched_getaffinity(0))
-    arguments = [variant.name, variant.framework.name, f"{how.umask:o}", str(cores)]
+    arguments = [str(variant.file or variant.id), f"{how.umask:o}", str(cores)]
     status = run_attached(
         [sys.executable, "-m", "stacks.image.reproduce", folder, *arguments],
         cwd=folder,
@@ -89,11 +89,11 @@ def make(variant: Variant, parent: Path, how: Circumstances) -> str:
 
 
 def main(workspace: Workspace, arguments: list[str]) -> None:
-    """Make one image: FOLDER VARIANT FRAMEWORK UMASK CORES."""
-    path, name, framework, umask, cores = arguments
+    """Make one image: FOLDER VARIANT UMASK CORES."""
+    path, name, umask, cores = arguments
     os.umask(int(umask, 8))
     os.sched_setaffinity(0, sorted(os.sched_getaffinity(0))[: int(cores)])
-    variant, folder = load_variant(workspace, name, framework), Path(path)
+    variant, folder = load_variant(workspace, name), Path(path)
     layers = layout.lay_out(workspace, variant, folder / "image")
     bases.write(workspace, folder / "base.tar")
     (folder / "packed").mkdir()

@@ -101,6 +101,16 @@ def build(
         raise UsageError("--file needs --to oci", fix="add --to oci")
     if repair and to != "prefix":
         raise UsageError("--repair is for environments; an image is never changed")
+    if chosen.channel and to != "prefix":
+        raise UsageError(
+            "an image's name cannot have the `@` of another channel's packages",
+            fix="leave out --to, or --channel and the `@`",
+        )
+    if to == "oci" and (full or json):
+        raise UsageError(
+            "--to oci writes an image and verifies nothing",
+            fix="leave out --full and --json; `docker run IMAGE verify` verifies it",
+        )
     if to == "docker":
         from stacks.image import docker
 
@@ -109,7 +119,7 @@ def build(
     elif to == "oci":
         from stacks.image import oci
 
-        target = oci.file_for(workspace, chosen, path_of(file))
+        target = oci.file_for(workspace, chosen, file_of(file))
         print(oci.write(workspace, chosen, target, path_of(base)))
         next_step(f"docker load --input {quoted([display_path(target)])}")
     elif to != "prefix":
@@ -162,6 +172,10 @@ def verify(
         raise UsageError(
             "both --variant and --python" if variant else "nothing to verify",
             expected="either --variant NAME or --python PATH",
+        )
+    if python and framework:
+        raise UsageError(
+            "--python has the framework that is installed there", fix="leave out --framework"
         )
     if python:
         verification.verify_python(python, full=full, json_file=file_of(json), limit=limit)

@@ -149,6 +149,8 @@ def vendor(
     target = folder_of(folder)
     assert target
     if check:
+        if variants or framework or all or sources or notebooks or images or archive:
+            raise UsageError("--check reads the whole folder", fix="leave out all other options")
         vendoring.check(target)
         return
     if bool(variants) == all:

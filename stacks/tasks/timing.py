@@ -225,6 +225,8 @@ def profile(
         chosen, prefix = ready_environment(workspace, variant, framework or None)
         program.profile(workspace, chosen, prefix, command, memory=memory, json_file=file_of(json))
         return
+    if memory:
+        raise UsageError("--memory profiles a program after --", fix="leave it out, or add one")
     workload = workload or "ntm"
     profile_runs.check_workload(workload)
     chosen, prefix = ready_environment(workspace, variant, framework or None)
@@ -254,21 +256,31 @@ def compare(
     context: Context,
     before: str,
     after: str,
-    workload: str = "ntm",
+    workload: str = "",
     framework: str = "",
     case: str = "",
     rounds: int = 0,
 ) -> None:
     """Show two profiles side by side; or time your program after -- on two variants."""
+    from stacks.core.errors import UsageError
+
     if program := remainder():
+        if workload or case:
+            raise UsageError(
+                "an option of workloads, and a program",
+                expected="--framework and --rounds before --",
+            )
         from stacks.bench import own_program
 
         names = [before, after]
         own_program.bench_named(default_workspace(), names, framework, program, rounds=rounds)
         return
+    if rounds:
+        raise UsageError("--rounds times a program after --", fix="leave it out, or add one")
     from stacks.profiles import compare as profile_compare
     from stacks.profiles import run as profile_runs
 
+    workload = workload or "ntm"
     profile_runs.check_workload(workload)
     reports = [
         profile_runs.find_report(default_workspace(), name, workload, framework or None)

@@ -148,3 +148,19 @@ def test_an_environment_that_did_not_pass_is_named_once(
         "warning: theano-1.0.5/openblas has not been verified: "
         "`./invoke verify --variant openblas --framework theano-1.0.5`\n"
     )
+
+
+@pytest.mark.parametrize(
+    ("text", "mode", "fix"),
+    [
+        ("print()", 0o644, "make it a program"),
+        ("print()", 0o755, "its first line is no"),
+        ("#!/no/such\n", 0o755, "the program that its first line"),
+    ],
+)
+def test_a_file_that_cannot_be_started(text: str, mode: int, fix: str, tmp_path: Path) -> None:
+    (tmp_path / "train.py").write_text(text)
+    (tmp_path / "train.py").chmod(mode)
+    with pytest.raises(UsageError, match=r"cannot run .*train\.py") as caught:
+        run_module._replace_by([str(tmp_path / "train.py")], {"PATH": "/bin"})
+    assert str(caught.value.fix).startswith(fix)

@@ -213,8 +213,10 @@ def test_a_base_that_is_not_an_archive_is_an_error(
     workspace: Workspace, build: Path, tmp_path: Path
 ) -> None:
     (tmp_path / "base").write_text("no archive")
-    with pytest.raises(UsageError, match="no tar archive of a root"):
-        oci.write(workspace, VARIANT, tmp_path / "image.tar", tmp_path / "base")
+    tarfile.open(tmp_path / "base.tar.gz", "w:gz").close()
+    for name in ("base", "base.tar.gz", "missing"):
+        with pytest.raises(UsageError, match=f"{name} is no tar archive of a root"):
+            oci.write(workspace, VARIANT, tmp_path / "image.tar", tmp_path / name)
 
 
 @pytest.mark.parametrize("fault", [OSError(28, "No space left on device"), KeyboardInterrupt()])

@@ -28,7 +28,6 @@ EXCEPTIONS = {
     "stacks/publish/svg.py": "tests/unit/publish/test_plots.py measures its drawings",
     "stacks/tasks/cluster.py": "tests/integration/test_cluster.py runs its commands",
     "stacks/tasks/images.py": TASKS,
-    "stacks/tasks/timing.py": "tests/integration/test_cluster.py runs its commands",
     "stacks/tasks/use.py": TASKS,
     "stacks/variants/files.py": "models only: tests/unit/project/test_schemas.py",
     "verify/checks/linkers_probe.py": "tests/integration/test_verify_environments.py runs it",

@@ -121,3 +121,22 @@ def test_a_task_with_nothing_to_make_loads_no_code_that_makes_it(
     )
     loaded = set(json.loads(done.stdout.splitlines()[-1]))
     assert not loaded & HEAVY
+
+
+@pytest.mark.parametrize(
+    ("task", "options", "message"),
+    [
+        ("build", {"variant": "mkl", "channel": "https://x.test/c", "to": "oci"},
+         "an image's name cannot have the `@`"),
+        ("build", {"variant": "mkl", "to": "oci", "json": "r.json"}, "--to oci writes an image"),
+        ("build", {"variant": "mkl", "to": "oci", "full": True}, "--to oci writes an image and"),
+        ("verify", {"python": "python3", "framework": "theano"}, "--python has the framework"),
+    ],
+)  # fmt: skip
+def test_options_that_would_be_ignored(
+    task: str, options: dict[str, Any], message: str, capsys: pytest.CaptureFixture[str]
+) -> None:
+    with pytest.raises(Exit) as ended:
+        getattr(environments, task).body(None, **options)
+    assert ended.value.code == UsageError.exit_code
+    assert f"error: {message}" in capsys.readouterr().err

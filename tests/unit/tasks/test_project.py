@@ -4,6 +4,7 @@ from pathlib import Path
 from typing import Any
 
 import pytest
+from invoke.exceptions import Exit
 
 from stacks.core.workspace import Workspace
 from stacks.project import vendor as vendoring
@@ -44,3 +45,9 @@ def chosen(monkeypatch: pytest.MonkeyPatch, folder: Path, **options: Any) -> lis
     )
     project.vendor.body(None, str(folder), **options)
     return [variant.id for variant in found]
+
+
+def test_a_check_takes_no_other_option(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
+    with pytest.raises(Exit):
+        project.vendor.body(None, str(tmp_path), variants="mkl", check=True)
+    assert "error: --check reads the whole folder" in capsys.readouterr().err
