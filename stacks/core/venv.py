@@ -23,10 +23,12 @@ def prepare_environment(folder: Path, lock: Path, options: Sequence[str] = ()) -
     options: of pip.
     """
     python = folder / "bin/python"
-    # One without the stamp may be the rest of a killed process.
-    if not _stamp(folder, lock).is_file():
-        call([sys.executable, "-I", "-m", "venv", "--clear", folder])
-    prepare_tools(folder, lock, python, options)
+    if not _is_current(_stamp(folder, lock), lock):
+        with hold_lock(folder, str(folder)):
+            # One without the stamp may be the rest of a killed process.
+            if not _stamp(folder, lock).is_file():
+                call([sys.executable, "-I", "-m", "venv", "--clear", folder])
+            prepare_tools(folder, lock, python, options)
     return python
 
 
