@@ -43,10 +43,13 @@ def next_step(command: str, *, file: TextIO | None = None) -> None:
 def step(name: str, summary: str) -> Iterator[list[str]]:
     """Print one line after the block: the step's name, its summary, its seconds.
 
-    Gives the list of summaries; the last one is printed.
+    Gives the list of summaries; the last one is printed. On a terminal the name is shown at once.
     """
     start = time.monotonic()
     summaries = [summary]
+    if sys.stderr.isatty():
+        # Without an end of line: what is printed next takes its place.
+        print(f"  {name} ...", end="\r", file=sys.stderr, flush=True)
     yield summaries
     seconds = time.monotonic() - start
     print(f"  {name:<9}{summaries[-1]:<58}{seconds:7.1f} s", file=sys.stderr, flush=True)

@@ -1,6 +1,7 @@
 from __future__ import annotations
 
 import re
+import sys
 from pathlib import Path
 
 import pytest
@@ -21,6 +22,15 @@ def test_a_step_prints_its_last_text_and_its_time(capsys: pytest.CaptureFixture[
     with step("lock", "at first") as texts:
         texts.append("3 packages")
     assert re.fullmatch(r"  lock     3 packages +0\.0 s\n", capsys.readouterr().err)
+
+
+def test_a_terminal_shows_which_step_runs(
+    capsys: pytest.CaptureFixture[str], monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr(sys.stderr, "isatty", lambda: True)
+    with step("install", "here"):
+        assert capsys.readouterr().err == "  install ...\r"
+    assert re.fullmatch(r"  install  here +0\.0 s\n", capsys.readouterr().err)
 
 
 def test_a_step_that_fails_prints_nothing(capsys: pytest.CaptureFixture[str]) -> None:
