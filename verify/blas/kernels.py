@@ -105,7 +105,9 @@ def share(context):
 
 def fix_if_slower(library):
     """Return how to select better kernels of a Library; None if there is none, or no choice."""
-    if library is None or library.name not in VARIABLES or not _kernel(library):
+    if library is None or not _kernel(library):
+        return None
+    if library.name not in VARIABLES and not _variable(library):
         return None
     return fix(library, level()) if _level_of(library) < level() else None
 

@@ -146,6 +146,10 @@ def test_a_variable_that_selects_slow_kernels_of_mkl_is_named(
     found = kernels.check(given)
     assert (found.status, given.advice) == ("fail", [])
     assert found.fix == f"{variable}=AVX2 selects these kernels:\nunset {variable}"
+    assert kernels.fix_if_slower(given.serving) == found.fix
+    monkeypatch.delenv(variable)
+    assert kernels.fix_if_slower(given.serving) is None
+    monkeypatch.setenv(variable, "AVX2")
     assert kernels.check(context("mkl", None, part=0.9)).status == "pass"
 
 
