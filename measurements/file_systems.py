@@ -35,8 +35,8 @@ def measure(name: str, folder: Path) -> None:
     """Print the line of one file system."""
     shared = default_workspace()
     variant = load_variant(shared, name)
-    channel, locked = build.read_lock(shared, variant)
-    packages = build.parts_of(shared, variant, channel, locked)
+    locked = build.read_lock(shared, variant)
+    packages = build.parts_of(shared, variant, locked)
     workspace = Workspace(shared.root, folder / "cache")
     for part in packages:
         target = workspace.cache / part.built.path.relative_to(shared.cache)

@@ -60,8 +60,7 @@ def main() -> None:
     print(f"{engine.kind} {engine.version}", flush=True)
     for name in arguments.variants.split(","):
         variant = load_variant(workspace, name)
-        channel, lock = pipeline.read_lock(workspace, variant)
-        pipeline.parts_of(workspace, variant, channel, lock)
+        pipeline.parts_of(workspace, variant, pipeline.read_lock(workspace, variant))
         base.tar(workspace)
         builds(workspace, engine, variant)
         first_steps(workspace, engine, variant, arguments.rounds)

@@ -118,9 +118,9 @@ def show_bytes(variants: list[str]) -> None:
     channel = read_channel(workspace)
     for name in variants:
         variant = load_variant(workspace, name)
-        wheels = total_size(lock.read(workspace, variant, channel.pins).requirements)
+        wheels = total_size(lock.read(workspace, variant).requirements)
         entries = entries_of(workspace, channel, [variant])
-        recipes = [r for e in entries for r in (e.offer.recipe, *e.offer.tools)]
+        recipes = [r for e in entries if e.offer for r in (e.recipe, *e.offer.tools)]
         pins = {pin for recipe in recipes for pin in recipe.pins(channel.pins)}
         packages = sum(entry.digests.size for entry in entries)
         print(

@@ -166,7 +166,7 @@ def candidate(workspace: Workspace, row: Row) -> Candidate:
     if not (folder / "stack.lock").is_dir():
         stack_lock.relock(workspace, variant)
     place = build.make_environment(workspace, variant)
-    return Candidate(variant, place, build.read_lock(workspace, variant)[1], None)
+    return Candidate(variant, place, build.read_lock(workspace, variant), None)
 
 
 def measure(rows: dict[Row, Candidate], rounds: int) -> list[Found]:

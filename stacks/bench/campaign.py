@@ -22,7 +22,6 @@ from stacks.core.errors import StacksError
 from stacks.core.workspace import Workspace
 from stacks.environments import build, verify
 from stacks.locks import lock
-from stacks.sources.pins import read_pins
 from stacks.variants.load import all_variants, framework_named
 from stacks.variants.variant import Variant
 
@@ -149,7 +148,6 @@ def _left(
     workspace: Workspace, variants: Sequence[Variant], options: BenchOptions
 ) -> list[Variant]:
     """Return the variants without a whole result of this machine, these settings and their lock."""
-    pins = read_pins(workspace.sources_lock)
     timed = {
         (subject.id, subject.lock)
         for one in store.read_all(workspace)[0]
@@ -160,7 +158,7 @@ def _left(
     return [
         variant
         for variant in variants
-        if (variant.id, lock.read(workspace, variant, pins).sha256) not in timed
+        if (variant.id, lock.read(workspace, variant).sha256) not in timed
     ]
 
 

@@ -10,11 +10,11 @@ from typing import Any
 
 from stacks.bench import machine
 from stacks.bench.result import Device, MeasuredPackage, Subject
-from stacks.channel.offers import read_channel
 from stacks.core.errors import StacksError, UsageError
 from stacks.core.workspace import Workspace
-from stacks.environments import prefix, ready, settings
+from stacks.environments import ready, settings
 from stacks.environments.folders import folder_of
+from stacks.environments.key import key_of
 from stacks.environments.reports import read_report, report_path
 from stacks.locks import lock
 from stacks.locks.lock import Lock
@@ -56,15 +56,14 @@ class Candidate:
 
 def candidates(workspace: Workspace, variants: Sequence[Variant]) -> list[Candidate]:
     """Return the variants that are built from their current locks."""
-    channel = read_channel(workspace)
     built = []
     for variant in variants:
         place = folder_of(workspace, variant)
         try:
-            locked = lock.check(workspace, variant, channel)
+            locked = lock.current(workspace, variant)
         except StacksError:
             continue
-        if ready.is_ready(workspace, variant, prefix.key_of(workspace, variant, locked, place)):
+        if ready.is_ready(workspace, variant, key_of(workspace, variant, locked, place)):
             report = _report(workspace, variant, place, locked)
             built.append(Candidate(variant, place, locked, report))
     return built

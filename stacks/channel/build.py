@@ -8,15 +8,18 @@ import queue
 from collections import Counter
 from collections.abc import Iterable, Iterator, Mapping, Sequence
 from concurrent.futures import FIRST_COMPLETED, ThreadPoolExecutor, wait
+from contextlib import contextmanager
 from graphlib import TopologicalSorter
 
-from stacks.channel import assemble, package
+from stacks.channel import package
 from stacks.channel.build_process import BuildProcess
+from stacks.channel.locked_package import LockedPackage
 from stacks.channel.offers import Channel, Offer
-from stacks.channel.package import Built, Digests
+from stacks.channel.package import Built
 from stacks.core import log
 from stacks.core.console import plural, step
-from stacks.core.errors import StacksError
+from stacks.core.errors import IntegrityError, StacksError, UsageError
+from stacks.core.version import VERSION
 from stacks.core.workspace import Workspace
 from stacks.sources.fetch import fetch
 from stacks.sources.pins import Pin, Pins
@@ -31,69 +34,110 @@ def build_missing(
     offers: Iterable[Offer],
     *,
     also: Iterable[Pin] = (),
-    locked: Mapping[str, Digests] | None = None,
     origins: dict[str, str] | None = None,
 ) -> dict[str, Built]:
-    """Return the packages by file name; take those missing from the cache from the places.
+    """Return the packages by file name; build in parallel those that this code has not built.
 
-    What no place has is built, in parallel. All missing sources, and the pins in `also`, are
-    fetched first: the rest needs no network. locked: the bytes of each package; with None, no place
-    is asked, and what came from one is built again. origins: gets the place of each package that
-    was not in the cache, or SOURCES.
+    All missing sources, and the pins in `also`, are fetched first: the rest needs no network.
+    origins: gets SOURCES for each package that was built.
     """
     offers, origins = tuple(offers), {} if origins is None else origins
-    built_here = locked is None
     packages = {}
     for offer in offers:
-        built = package.cached(workspace, offer.recipe, offer.inputs, built_here=built_here)
-        if built:
+        if built := package.built_before(workspace, offer.recipe, channel.pins, offer.tools):
             packages[offer.file_name] = built
     missing = [offer for offer in offers if offer.file_name not in packages]
-    if missing and locked is not None:
-        for name, (place, built) in _take(workspace, missing, locked).items():
-            origins[name], packages[name] = place, built
-        missing = [offer for offer in missing if offer.file_name not in packages]
     fetch(
         workspace,
-        {
-            *also,
-            *(
-                pin
-                for offer in missing
-                for pin in _sources(workspace, offer, channel.pins, built_here)
-            ),
-        },
+        {*also, *(pin for offer in missing for pin in _sources(workspace, offer, channel.pins))},
     )
     if missing:
-        packages |= _build_missing(workspace, channel, missing, built_here)
+        packages |= _build_missing(workspace, channel, missing)
         origins |= {offer.file_name: SOURCES for offer in missing}
     return packages
 
 
-def _take(
-    workspace: Workspace, missing: Sequence[Offer], locked: Mapping[str, Digests]
-) -> dict[str, tuple[str, Built]]:
-    """Take packages from the places into the cache; return each with the name of its place."""
-    # Loaded here: most runs find all in the cache and need no HTTP library.
-    from stacks.channel import places, retrieval
+def obtain(
+    workspace: Workspace,
+    channel: Channel,
+    packages: Sequence[LockedPackage],
+    *,
+    also: Iterable[Pin] = (),
+    origins: dict[str, str] | None = None,
+    made_by: str = "",
+) -> dict[str, Built]:
+    """Return the packages of a lock by file name, each with the locked bytes.
 
-    asked = places.places_of(workspace)
-    taken = retrieval.retrieve(workspace, asked, missing, locked) if asked else {}
-    return {name: (each.place.name, each.built) for name, each in taken.items()}
+    A package is taken by its SHA-256 from the cache, else from the first place that has it, and
+    only else built from sources, if a recipe of the channel gives its file name. Pins in `also` are
+    fetched too. origins: gets the place of each package that was not in the cache, or SOURCES.
+    made_by: the version that made the lock, if known. Raises MissingPackagesError for packages that
+    are nowhere, IntegrityError if one that was built has other bytes.
+    """
+    origins = {} if origins is None else origins
+    found = {}
+    for each in packages:
+        if built := package.cached(workspace, each.file_name, each.sha256):
+            found[each.file_name] = built
+    if missing := [each for each in packages if each.file_name not in found]:
+        # Loaded here: most runs find all in the cache and need no HTTP library.
+        from stacks.channel import places, retrieval
+
+        asked = places.places_of(workspace)
+        for name, taken in retrieval.retrieve(workspace, asked, missing).items():
+            origins[name], found[name] = taken.place.name, taken.built
+        missing = [each for each in missing if each.file_name not in found]
+    if nowhere := [each for each in missing if each.file_name not in channel.offers]:
+        raise MissingPackagesError(nowhere, made_by)
+    offers = [channel.offers[each.file_name] for each in missing]
+    built_here = build_missing(workspace, channel, offers, also=also, origins=origins)
+    check_bytes(missing, built_here)
+    return found | built_here
 
 
-def _sources(workspace: Workspace, offer: Offer, pins: Pins, built_here: bool) -> Iterator[Pin]:
-    """Yield the pins of an offer, and of its tools that are missing from the cache."""
+class MissingPackagesError(UsageError):
+    """Packages of a lock that no place has and no recipe gives."""
+
+    def __init__(self, packages: Sequence[LockedPackage], made_by: str) -> None:
+        names = "".join(f"\n  - {each.file_name}" for each in packages)
+        maker = f"theano-stacks {made_by}" if made_by else "an earlier version of theano-stacks"
+        super().__init__(
+            f"{plural(len(packages), 'locked package')} cannot be found:{names}",
+            expected="each in the cache, a vendored folder, a published channel, or the recipes of "
+            "this version",
+            found=f"the lock was made by {maker}; this is {VERSION}",
+            fix="name a channel or a vendored folder that has them (THEANO_STACKS_CHANNEL, "
+            "THEANO_STACKS_VENDOR; that version writes both), or take the packages of this "
+            "version: `./invoke lock --upgrade`, with the --variant that you build",
+        )
+
+
+def check_bytes(locked: Iterable[LockedPackage], built: Mapping[str, Built]) -> None:
+    """Raise IntegrityError if a package that was built has other bytes than the locked ones."""
+    for each in locked:
+        found = built[each.file_name]
+        if found.sha256 != each.sha256:
+            raise IntegrityError(
+                f"{each.file_name}: built from its sources, it has other bytes than the lock names",
+                expected=f"sha256 {each.sha256}",
+                found=f"sha256 {found.sha256}",
+                fix="if this checkout's code or tools were changed: raise the `revision` of its "
+                "stage (stacks/channel/staging/__init__.py), or the recipe's build number, then "
+                "`./invoke lock`; if the lock was edited: put it back; else please report it: a "
+                "build must not depend on the machine",
+            )
+
+
+def _sources(workspace: Workspace, offer: Offer, pins: Pins) -> Iterator[Pin]:
+    """Yield the pins of an offer, and of its tools that must be built first."""
     yield from offer.recipe.pins(pins)
     for tool in offer.tools:
-        tool_pins = tool.pins(pins)
-        inputs = assemble.inputs_hash(tool, tool_pins)
-        if package.cached(workspace, tool, inputs, built_here=built_here) is None:
-            yield from tool_pins
+        if package.built_before(workspace, tool, pins) is None:
+            yield from tool.pins(pins)
 
 
 def _build_missing(
-    workspace: Workspace, channel: Channel, missing: Sequence[Offer], built_here: bool
+    workspace: Workspace, channel: Channel, missing: Sequence[Offer]
 ) -> dict[str, Built]:
     offers = {offer.file_name: offer for offer in missing}
 
@@ -110,7 +154,7 @@ def _build_missing(
         process = idle.get()
         try:
             result: tuple[Built | StacksError, list[logging.LogRecord]] = process.call(
-                _build_logged, workspace, offer, channel.pins, built_here
+                _build_logged, workspace, offer, channel.pins
             )
             return result
         finally:
@@ -152,32 +196,45 @@ def _tools_of(missing: Sequence[Offer]) -> dict[str, list[str]]:
 
 
 def _build_logged(
-    workspace: Workspace, offer: Offer, pins: Pins, built_here: bool
+    workspace: Workspace, offer: Offer, pins: Pins
 ) -> tuple[Built | StacksError, list[logging.LogRecord]]:
     """Build a package in a process of its own; return it, or the error, and the log."""
     with log.collected() as records:
         try:
-            built = package.build(workspace, offer.recipe, pins, offer.tools, built_here=built_here)
-            return built, records
+            return package.build(workspace, offer.recipe, pins, offer.tools), records
         except StacksError as error:
             return error, records
 
 
 def build_packages(
+    workspace: Workspace, channel: Channel, offers: Iterable[Offer], also: Iterable[Pin] = ()
+) -> dict[str, Built]:
+    """Do as `build_missing`, and print how many packages were built."""
+    offers = tuple(offers)
+    with _counted(len(offers)) as origins:
+        return build_missing(workspace, channel, offers, also=also, origins=origins)
+
+
+def obtain_packages(
     workspace: Workspace,
     channel: Channel,
-    offers: Iterable[Offer],
+    packages: Sequence[LockedPackage],
     also: Iterable[Pin] = (),
-    locked: Mapping[str, Digests] | None = None,
+    made_by: str = "",
 ) -> dict[str, Built]:
-    """Do as `build_missing`, and print how many packages came from where."""
-    offers = tuple(offers)
+    """Do as `obtain`, and print how many packages came from where."""
+    with _counted(len(packages)) as origins:
+        return obtain(workspace, channel, packages, also=also, origins=origins, made_by=made_by)
+
+
+@contextmanager
+def _counted(total: int) -> Iterator[dict[str, str]]:
+    """Give a dict for the origin of each package that was not in the cache; print their counts."""
     origins: dict[str, str] = {}
     with step("channel", "") as summaries:
-        built = build_missing(workspace, channel, offers, also=also, locked=locked, origins=origins)
+        yield origins
         counts = Counter(origins.values())
         words = [f"{plural(counts.pop(SOURCES, 0), 'package')} built"]
         words += [f"{count} fetched from {place}" for place, count in counts.items()]
-        words.append(f"{len(offers) - len(origins)} from the cache")
+        words.append(f"{total - len(origins)} from the cache")
         summaries.append(", ".join(words))
-    return built

@@ -14,9 +14,11 @@ from typing import Any
 
 import zstandard
 
+from stacks.channel.locked_package import Digests, LockedPackage
 from stacks.channel.offers import Offer
-from stacks.channel.package import Digests
+from stacks.channel.recipe import Recipe
 from stacks.core.digest_list import text_of
+from stacks.core.errors import UsageError
 
 SUBDIRS = ("linux-64", "noarch")
 # Of 51 packages' index: 19 takes 0.1 s.
@@ -25,28 +27,44 @@ COMPRESSION_LEVEL = 19
 
 @dataclass(frozen=True)
 class IndexEntry:
-    """A package of the index: its offer, and the digests of its bytes."""
+    """A package of the index: as it is locked, its index.json, its offer if there is one."""
 
-    offer: Offer
-    digests: Digests
+    package: LockedPackage
+    index: Mapping[str, Any]
+    offer: Offer | None = None
+
+    @property
+    def digests(self) -> Digests:
+        """The digests of its bytes."""
+        return self.package.digests
 
     @property
     def path(self) -> str:
         """The package's path in the channel."""
-        return f"{self.offer.recipe.subdir}/{self.offer.file_name}"
+        return f"{self.package.subdir}/{self.package.file_name}"
 
     @property
     def record(self) -> dict[str, Any]:
         """The package's metadata as in repodata.json."""
-        known = {key: value for key, value in self.offer.index.items() if value is not None}
+        known = {key: value for key, value in self.index.items() if value is not None}
         return {**known, **asdict(self.digests)}
+
+    @property
+    def recipe(self) -> Recipe:
+        """Its recipe; UsageError if there is none, so that its licence is not known."""
+        if self.offer is None:
+            raise UsageError(
+                f"{self.package.file_name}: no recipe of this version gives this package",
+                fix="./invoke lock",
+            )
+        return self.offer.recipe
 
 
 def index_files(entries: Iterable[IndexEntry]) -> dict[str, bytes]:
     """Return the index files of a channel with these packages, by their paths in it."""
     packages: dict[str, dict[str, Any]] = {subdir: {} for subdir in SUBDIRS}
     for entry in entries:
-        packages[entry.offer.recipe.subdir][entry.offer.file_name] = entry.record
+        packages[entry.package.subdir][entry.package.file_name] = entry.record
     files = {}
     for subdir, records in packages.items():
         content = {
@@ -70,6 +88,6 @@ def listed_digests(
 
     files: the bytes of the index files. others: the SHA-256 of further files.
     """
-    digests = {**others, **{entry.path: entry.digests.sha256 for entry in entries}}
+    digests = {**others, **{entry.path: entry.package.sha256 for entry in entries}}
     digests |= {path: hashlib.sha256(data).hexdigest() for path, data in files.items()}
     return text_of(digests)

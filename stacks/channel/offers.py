@@ -11,6 +11,7 @@ from dataclasses import dataclass
 from typing import Any
 
 from stacks.channel import assemble
+from stacks.channel.locked_package import URL
 from stacks.channel.recipe import Recipe, read_recipes
 from stacks.channel.stages import UserTarball
 from stacks.core.errors import UsageError
@@ -18,31 +19,27 @@ from stacks.core.reproducible import EPOCH
 from stacks.core.workspace import Workspace
 from stacks.sources.pins import Pins, read_pins
 
-# The address of the packages in locks; `./invoke serve` answers there.
-PORT = 8420
-URL = f"http://localhost:{PORT}/theano-stacks"
-
 
 @dataclass(frozen=True)
 class Offer:
-    """A package of the channel, built or not: its recipe and the hash of all inputs.
+    """A package of the channel, built or not: its recipe and recipe hash.
 
     tools: the recipes of the packages that it is built with.
     """
 
     recipe: Recipe
-    inputs: str
+    hash: str
     tools: tuple[Recipe, ...] = ()
 
     @property
     def file_name(self) -> str:
         """The name of the package's file."""
-        return assemble.file_name(self.recipe, self.inputs)
+        return assemble.file_name(self.recipe, self.hash)
 
     @property
     def build_string(self) -> str:
         """The package's conda build string."""
-        return assemble.build_string(self.recipe, self.inputs)
+        return assemble.build_string(self.recipe, self.hash)
 
     @property
     def index(self) -> dict[str, Any]:
@@ -89,8 +86,8 @@ def read_channel(workspace: Workspace) -> Channel:
 
 def _offer(recipe: Recipe, known: Mapping[str, Recipe], pins: Pins) -> Offer:
     tools = tuple(_tool(name, recipe, known) for name in recipe.requirements.build)
-    hashes = [assemble.inputs_hash(tool, tool.pins(pins)) for tool in tools]
-    return Offer(recipe, assemble.inputs_hash(recipe, recipe.pins(pins), hashes), tools)
+    hashes = [assemble.recipe_hash(tool, tool.pins(pins)) for tool in tools]
+    return Offer(recipe, assemble.recipe_hash(recipe, recipe.pins(pins), hashes), tools)
 
 
 def _tool(name: str, recipe: Recipe, known: Mapping[str, Recipe]) -> Recipe:

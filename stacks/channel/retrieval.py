@@ -6,15 +6,15 @@ import logging
 import queue
 import sys
 import threading
-from collections.abc import Callable, Mapping, Sequence
+from collections.abc import Callable, Sequence
 from contextlib import suppress
 from dataclasses import dataclass, field, replace
 from pathlib import Path
 from typing import TypeVar
 
 from stacks.channel import package
-from stacks.channel.offers import Offer
-from stacks.channel.package import Built, Digests
+from stacks.channel.locked_package import LockedPackage
+from stacks.channel.package import Built
 from stacks.channel.places import Place
 from stacks.core.disk import explain_disk_errors, sha256_of
 from stacks.core.errors import FetchError, IntegrityError, StacksError
@@ -56,27 +56,24 @@ class _Visit:
 
 
 def retrieve(
-    workspace: Workspace,
-    places: Sequence[Place],
-    offers: Sequence[Offer],
-    locked: Mapping[str, Digests],
+    workspace: Workspace, places: Sequence[Place], packages: Sequence[LockedPackage]
 ) -> dict[str, Retrieved]:
     """Take packages into the cache from the first place that has each; return them by file name.
 
-    locked: the bytes of each package, by file name. A place that fails or has other bytes costs one
-    warning. What is not in the answer was nowhere. Raises DiskError.
+    A place that fails or has other bytes costs one warning. What is not in the answer was nowhere.
+    Raises DiskError.
     """
     retrieved: dict[str, Retrieved] = {}
     for place in places:
-        missing = [offer for offer in offers if offer.file_name not in retrieved]
+        missing = [each for each in packages if each.file_name not in retrieved]
         if not missing:
             break
-        retrieved |= _retrieve_from(workspace, place, missing, locked)
+        retrieved |= _retrieve_from(workspace, place, missing)
     return retrieved
 
 
 def _retrieve_from(
-    workspace: Workspace, place: Place, offers: Sequence[Offer], locked: Mapping[str, Digests]
+    workspace: Workspace, place: Place, packages: Sequence[LockedPackage]
 ) -> dict[str, Retrieved]:
     """Return the packages that came from one place."""
     stop = threading.Event()
@@ -86,23 +83,20 @@ def _retrieve_from(
     web.noted_hosts.add(host_of(place.root))
     visit = _Visit(place, web)
     if place.release and not _exists(visit):
-        offers = []
+        packages = ()
     elif place.folder and not place.folder.is_dir():
         visit.failures.append(FetchError(f"{place.name}: no such folder"))
-        offers = []
-    packages: list[Built | None] = []
-    if offers:
-        total = sum(locked[offer.file_name].size for offer in offers)
-        with download_progress(len(offers), total) as progress:
-            packages = parallel_map(
-                lambda offer: _take(workspace, visit, offer, locked[offer.file_name], progress),
-                offers,
-                stop,
+        packages = ()
+    found: list[Built | None] = []
+    if packages:
+        with download_progress(len(packages), sum(each.size for each in packages)) as progress:
+            found = parallel_map(
+                lambda each: _take(workspace, visit, each, progress), packages, stop
             )
     _report(visit)
     return {
-        offer.file_name: Retrieved(place, built)
-        for offer, built in zip(offers, packages, strict=True)
+        each.file_name: Retrieved(place, built)
+        for each, built in zip(packages, found, strict=True)
         if built
     }
 
@@ -158,18 +152,16 @@ def _within(seconds: float, work: Callable[[], T]) -> T:
 
 
 def _take(
-    workspace: Workspace, visit: _Visit, offer: Offer, locked: Digests, progress: DownloadProgress
+    workspace: Workspace, visit: _Visit, locked: LockedPackage, progress: DownloadProgress
 ) -> Built | None:
     """Return a package, taken into the cache; None if the place does not have it."""
     try:
-        with package.being_made(workspace, offer.recipe, offer.inputs):
+        with package.being_made(workspace, locked.sha256, locked.file_name):
             # Another process may have made it meanwhile.
-            built = package.cached(workspace, offer.recipe, offer.inputs)
-            if built and built.sha256 == locked.sha256:
+            if built := package.cached(workspace, locked.file_name, locked.sha256):
                 return built
-            part = _download(workspace, visit, offer, locked, progress)
-            name = visit.place.name
-            built = package.add(workspace, offer.recipe, offer.inputs, part, locked.sha256, name)
+            part = _download(workspace, visit, locked, progress)
+            built = package.add(workspace, part, locked.file_name, locked.sha256)
             with suppress(OSError):
                 part.parent.rmdir()
             return built
@@ -183,18 +175,18 @@ def _take(
 
 
 def _download(
-    workspace: Workspace, visit: _Visit, offer: Offer, locked: Digests, progress: DownloadProgress
+    workspace: Workspace, visit: _Visit, locked: LockedPackage, progress: DownloadProgress
 ) -> Path:
     """Return a file with the package's bytes, or raise IntegrityError; parts resume next time."""
     pin = CondaPin(
-        name=offer.recipe.package.name,
-        version=offer.recipe.package.version,
-        filename=offer.file_name,
+        name=locked.name,
+        version=locked.version,
+        filename=locked.file_name,
         size=locked.size,
         sha256=locked.sha256,
         urls=(),
     )
-    url = visit.place.url(offer.recipe.subdir, pin)
+    url = visit.place.url(locked.subdir, pin)
     target = cached_path(workspace, pin)
     part = target.with_name(f"{target.name}.part")
     with explain_disk_errors(part):
@@ -211,7 +203,7 @@ def _download(
                 advance(-part.stat().st_size)
                 part.unlink()
     raise IntegrityError(
-        f"{offer.file_name} from {visit.place.name}: its bytes are not the locked ones",
+        f"{locked.file_name} from {visit.place.name}: its bytes are not the locked ones",
         expected=f"sha256 {locked.sha256}, {locked.size} bytes",
         found=f"sha256 {digest}",
     )

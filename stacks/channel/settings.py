@@ -6,12 +6,11 @@ stack.yaml has its flavour's package, or, if it changes the settings, one of its
 
 from __future__ import annotations
 
-import importlib.metadata
 from collections.abc import Iterable
 from dataclasses import replace
 from pathlib import Path
 
-from stacks.channel.assemble import inputs_hash
+from stacks.channel.assemble import recipe_hash
 from stacks.channel.offers import Channel, Offer
 from stacks.channel.recipe import About, Build, Recipe, RecipePackage, Requirements
 from stacks.channel.settings_files import PLACEHOLDER, files_of
@@ -32,7 +31,7 @@ def with_settings(channel: Channel, variants: Iterable[Variant]) -> Channel:
 def offer_of(variant: Variant, compiler: str = "g++") -> Offer:
     """Return the offer of a variant's settings for an environment with this C++ compiler."""
     recipe = _recipe(variant, compiler)
-    return Offer(recipe, inputs_hash(recipe, ()))
+    return Offer(recipe, recipe_hash(recipe, ()))
 
 
 def _recipe(variant: Variant, compiler: str) -> Recipe:
@@ -54,6 +53,5 @@ def _recipe(variant: Variant, compiler: str) -> Recipe:
             stage="texts",
             files={**files_of(variant, compiler), licence: LICENCE.read_text("utf-8")},
             placeholder=PLACEHOLDER,
-            compressor=f"zstandard {importlib.metadata.version('zstandard')}",
         ),
     )

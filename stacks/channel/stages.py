@@ -59,7 +59,6 @@ class Texts(Strict):
     stage: Literal["texts"]
     files: dict[RelativePath, str]
     placeholder: Line = Field(description="what an installation replaces by its path in the texts")
-    compressor: Line = Field(description="what compresses the list of files, with its version")
 
 
 class CPython(Strict):

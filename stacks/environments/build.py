@@ -7,9 +7,9 @@ from collections.abc import Callable, Iterable, Mapping
 from contextlib import suppress
 from pathlib import Path
 
-from stacks.channel.build import build_packages
+from stacks.channel.build import MissingPackagesError, build_packages, check_bytes, obtain_packages
 from stacks.channel.offers import Channel, read_channel
-from stacks.channel.package import Digests
+from stacks.channel.package import Built
 from stacks.channel.settings import with_settings
 from stacks.core.console import display_path, plural, step
 from stacks.core.workspace import Workspace
@@ -20,6 +20,7 @@ from stacks.environments.part import Part
 from stacks.environments.reports import report_path
 from stacks.locks import lock
 from stacks.locks.lock import Lock
+from stacks.sources.fetch import fetch
 from stacks.variants import stack
 from stacks.variants.variant import Variant
 
@@ -27,52 +28,72 @@ from stacks.variants.variant import Variant
 MOST_LINES = 12
 
 
-def read_lock(workspace: Workspace, variant: Variant) -> tuple[Channel, Lock]:
-    """Return the channel and a variant's lock, and print two lines; StaleError if it is stale."""
+def read_lock(workspace: Workspace, variant: Variant) -> Lock:
+    """Return a variant's lock, and print two lines; StaleError if it is not for this variant."""
     print(f"{variant.name} on {variant.framework.name}", file=sys.stderr, flush=True)
     with step("lock", "") as summaries:
-        channel = read_channel(workspace)
-        locked = lock.check(workspace, variant, channel)
+        locked = lock.current(workspace, variant)
         summaries.append(_contents(len(locked.packages), len(locked.requirements)))
-    return channel, locked
+    return locked
 
 
 def parts_of(
-    workspace: Workspace,
-    variant: Variant,
-    channel: Channel,
-    locked: Lock,
-    *,
-    from_sources: bool = False,
+    workspace: Workspace, variant: Variant, locked: Lock, *, from_sources: bool = False
 ) -> list[Part]:
-    """Return a lock's packages; those that the cache lacks are fetched, or built from sources.
+    """Return a lock's packages: from the cache, else from a place, else built from sources.
 
-    from_sources: ask no place for packages that are ready, and build those of the cache again that
-    came from one. What only our channel has comes after another channel's packages, whose lock does
-    not have it. Files for pip are fetched too. Raises UsageError if this machine cannot run the
-    packages, FetchError or IntegrityError.
+    from_sources: build all that this code has not built on this machine, and compare the bytes.
+    What only our channel has comes after another channel's packages, whose lock does not have it.
+    Files for pip are fetched too. Raises UsageError if this machine cannot run the packages, or if
+    some are nowhere; FetchError or IntegrityError.
     """
     host.check(spec for package in locked.packages for spec in package.depends)
+    channel = with_settings(read_channel(workspace), [variant])
     if variant.channel:
         # Loaded here: it imports an HTTP library and conda's own code.
-        from stacks.environments import other_channel as fetched_packages
+        from stacks.environments.other_channel import pins_of
 
         with step("packages", f"{len(locked.packages)} from {locked.channel}"):
-            parts = fetched_packages.parts_of(workspace, locked)
+            pins = pins_of(locked)
+            paths = fetch(workspace, pins)
+            parts = [
+                Part(package.url, Built(paths[pin], pin.sha256))
+                for package, pin in zip(locked.packages, pins, strict=True)
+            ]
             return parts + own_channel.parts(workspace, variant, channel.pins, parts)
-    channel = with_settings(channel, [variant])
-    offers = [channel.offers[package.file_name] for package in locked.packages]
-    digests = None if from_sources else digests_of(locked)
-    built = build_packages(workspace, channel, offers, locked.requirements, digests)
-    return [Part(offer, built[offer.file_name]) for offer in offers]
+    packages, files = locked.packages, locked.requirements
+    if from_sources:
+        built = _built_from_sources(workspace, channel, locked)
+    else:
+        built = obtain_packages(workspace, channel, packages, files, locked.made_by)
+    _note_newer(variant, channel, locked)
+    return [Part(package.url, built[package.file_name]) for package in packages]
 
 
-def digests_of(locked: Lock) -> dict[str, Digests]:
-    """Return the bytes of a lock's packages, by file name."""
-    return {
-        package.file_name: Digests(package.sha256, package.md5, locked.sizes[package.file_name])
+def _built_from_sources(workspace: Workspace, channel: Channel, locked: Lock) -> dict[str, Built]:
+    packages = locked.packages
+    if unknown := [each for each in packages if each.file_name not in channel.offers]:
+        raise MissingPackagesError(unknown, locked.made_by)
+    offers = [channel.offers[package.file_name] for package in packages]
+    built = build_packages(workspace, channel, offers, locked.requirements)
+    check_bytes(packages, built)
+    return built
+
+
+def _note_newer(variant: Variant, channel: Channel, locked: Lock) -> None:
+    """Print the names of locked packages that the recipes give in another version or build."""
+    names = {offer.recipe.package.name for offer in channel.offers.values()}
+    other = [
+        package.name
         for package in locked.packages
-    }
+        if package.name in names and package.file_name not in channel.offers
+    ]
+    if other:
+        command = f"{lock.command_of(variant)}{' --upgrade' if variant.file else ''}"
+        print(
+            f"note: this version has other builds of {', '.join(other)}; `{command}` takes them",
+            file=sys.stderr,
+        )
 
 
 def make_environment(
@@ -92,7 +113,7 @@ def make_environment(
     lock is stale, a source is not available, bytes are not the pinned ones, or the disk is full or
     read-only.
     """
-    channel, locked = read_lock(workspace, variant)
+    locked = read_lock(workspace, variant)
     is_own = target is None
     if target is None:
         if variant.file:
@@ -108,7 +129,7 @@ def make_environment(
         return target
     if note := copying_note(workspace.cache, target):
         print(note, file=sys.stderr, flush=True)
-    parts = parts_of(workspace, variant, channel, locked, from_sources=from_sources)
+    parts = parts_of(workspace, variant, locked, from_sources=from_sources)
     if repair:
         with step("repair", "") as summaries:
             faults = repairing.repair(workspace, variant, locked, parts, target, own)

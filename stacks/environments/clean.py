@@ -10,7 +10,7 @@ from pathlib import Path
 from stacks.core.console import display_path
 from stacks.core.disk import explain_disk_errors
 from stacks.core.workspace import Workspace
-from stacks.environments import in_use, kernel, leftovers, prefix, ready, repair, reports
+from stacks.environments import in_use, kernel, leftovers, prefix, repair, reports
 from stacks.environments.folders import folder_of, folder_of_stack
 from stacks.environments.reports import report_path
 from stacks.variants import stack
@@ -18,8 +18,8 @@ from stacks.variants.variant import Variant
 
 # What other modules make in the cache.
 CACHED = (
-    *("bases", "layers", prefix.MODULES, "packages", "sources", "unpacked", "uv", "wheels"),
-    ready.RECORD,
+    *("bases", "built", "layers", prefix.MODULES, "packages", "sources", "unpacked", "uv"),
+    "wheels",
 )
 
 

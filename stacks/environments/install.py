@@ -46,7 +46,7 @@ def install(
                         (new / part.stem).rename(packages / part.stem)
                 made, checked = _link_or_repair(variant, parts, expected, packages, prefix, target)
     made.rename(prefix)
-    _remove_machine_paths(prefix / RECORDS, {part.file_name: part.offer.url for part in parts})
+    _remove_machine_paths(prefix / RECORDS, {part.file_name: part.url for part in parts})
     return checked
 
 
@@ -170,11 +170,10 @@ def _check_digests(folder: Path, expected: Mapping[str, str | None]) -> None:
 
 
 def _record(part: Part, scratch: Path) -> rattler.RepoDataRecord:
-    offer, built = part.offer, part.built
-    path = scratch / "index.json"
-    path.write_text(json.dumps(offer.index))
+    built, path = part.built, scratch / "index.json"
+    path.write_text(json.dumps(part.index))
     record = rattler.PackageRecord.from_index_json(path, size=built.size, sha256=built.sha256)
-    channel = offer.url.rsplit("/", 2)[0]
+    channel = part.url.rsplit("/", 2)[0]
     return rattler.RepoDataRecord(record, part.file_name, built.path.as_uri(), channel)
 
 

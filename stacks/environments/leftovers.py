@@ -21,7 +21,10 @@ from stacks.core.workspace import Workspace
 from stacks.environments import in_use
 
 # The folders that have leftovers, and in how many levels of folders below them.
-CACHE = {"": 0, "bases": 0, "layers": 0, "packages": 0, "sources": 3, "unpacked": 0, "wheels": 0}
+CACHE = {
+    **dict.fromkeys(("", "bases", "built", "layers", "packages", "unpacked", "wheels"), 0),
+    "sources": 3,
+}
 BUILD = {"": 0, "cluster": 1, "images": 2, "prefixes": 1, "reports": 3}
 # What replace_atomically makes, and `reproduce`.
 TEMPORARY = re.compile(r"\..+\.[a-z0-9_]{8}\.part|reproduce-[a-z0-9_]{8}")

@@ -8,7 +8,7 @@ from __future__ import annotations
 from collections.abc import Sequence
 
 from stacks.channel import package
-from stacks.channel.assemble import inputs_hash
+from stacks.channel.assemble import recipe_hash
 from stacks.channel.offers import Offer
 from stacks.channel.recipe import read_recipe
 from stacks.channel.settings import offer_of
@@ -28,7 +28,7 @@ def offers(workspace: Workspace, variant: Variant, compiler: str = "g++") -> tup
         return ()
     recipes = [read_recipe(workspace.recipes, name) for name in variant.accelerator]
     # They have no sources but their own, so no pin decides their bytes.
-    accelerator = [Offer(recipe, inputs_hash(recipe, ())) for recipe in recipes]
+    accelerator = [Offer(recipe, recipe_hash(recipe, ())) for recipe in recipes]
     return (*accelerator, offer_of(variant, compiler))
 
 
@@ -37,6 +37,6 @@ def parts(workspace: Workspace, variant: Variant, pins: Pins, locked: Sequence[P
     files = (name for part in locked for name in part.files(variant.framework.python))
     compiler = settings.compiler_among(files)
     return [
-        Part(offer, package.build(workspace, offer.recipe, pins))
+        Part(offer.url, package.build(workspace, offer.recipe, pins))
         for offer in offers(workspace, variant, compiler)
     ]

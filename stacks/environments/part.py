@@ -8,40 +8,31 @@ from pathlib import Path
 from typing import Any
 
 from stacks.channel.archive import Archive, Entry, read_archive
-from stacks.channel.offers import Offer
 from stacks.channel.package import Built
 from stacks.core.errors import IntegrityError
 
 
 @dataclass(frozen=True)
-class OtherChannelOffer:
-    """A package of another channel: its archive's content and its address in the lock."""
+class Part:
+    """A conda package of an environment: its address in its channel, and its archive."""
 
-    archive: Archive
     url: str
+    built: Built
 
     @property
     def index(self) -> dict[str, Any]:
-        """The package's index.json."""
+        """The package's index.json. Raises what `archive` raises."""
         return dict(self.archive.index)
-
-
-@dataclass(frozen=True)
-class Part:
-    """A conda package of an environment: the offer and its archive."""
-
-    offer: Offer | OtherChannelOffer
-    built: Built
 
     @property
     def name(self) -> str:
         """The package's name."""
-        return str(self.offer.index["name"])
+        return str(self.index["name"])
 
     @property
     def file_name(self) -> str:
         """The archive's name in its channel."""
-        return self.offer.url.rsplit("/", 1)[-1]
+        return self.url.rsplit("/", 1)[-1]
 
     @property
     def stem(self) -> str:
@@ -51,8 +42,6 @@ class Part:
     @cached_property
     def archive(self) -> Archive:
         """What the archive installs. Raises IntegrityError if it is not safe to install."""
-        if isinstance(self.offer, OtherChannelOffer):
-            return self.offer.archive
         return read_archive(self.built.path)
 
     def unpack(self, folder: Path) -> None:
@@ -65,7 +54,7 @@ class Part:
 
         Raises IntegrityError if two files get one path.
         """
-        if self.offer.index.get("noarch") != "python":
+        if self.index.get("noarch") != "python":
             return dict(self.archive.files)
         files: dict[str, Entry] = {}
         for name, entry in self.archive.files.items():

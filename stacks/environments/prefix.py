@@ -9,48 +9,27 @@ from collections.abc import Mapping, Sequence
 from pathlib import Path
 from typing import Any
 
-from stacks.channel import settings_files
 from stacks.core import jsonfile
 from stacks.core.console import as_typed
-from stacks.core.disk import fixed_umask, hold_lock, replace_atomically, sha256_of
+from stacks.core.disk import fixed_umask, hold_lock, replace_atomically
+from stacks.core.errors import IntegrityError
 from stacks.core.workspace import Workspace
 from stacks.environments import (
     additions,
-    contents,
     install,
+    key,
     manifest,
-    own_channel,
     own_packages,
     pip_install,
-    pip_settings,
     settings,
 )
 from stacks.environments.folders import READY
 from stacks.environments.part import Part
-from stacks.locks.digests import other_bytes
 from stacks.locks.lock import Lock
 from stacks.variants.variant import Variant
 
 # The cache's folder with the compiled modules that environments share.
 MODULES = "modules"
-
-
-def key_of(workspace: Workspace, variant: Variant, lock: Lock, target: Path) -> str:
-    """Return the hash of the inputs of an environment in the folder `target`."""
-    modules = (
-        contents,
-        install,
-        manifest,
-        own_packages,
-        pip_install,
-        pip_settings,
-        settings,
-        settings_files,
-    )
-    code = [sha256_of(Path(file)) for file in (__file__, *(str(m.__file__) for m in modules))]
-    unlocked = [offer.inputs for offer in own_channel.offers(workspace, variant)]
-    inputs = [code, lock.sha256, unlocked, variant.model_dump_json(), str(target)]
-    return hashlib.sha256(json.dumps(inputs).encode()).hexdigest()
 
 
 def is_ready(
@@ -72,7 +51,7 @@ def is_ready(
         return False
     if own is not None and found["local"] != hash_of(own):
         return False
-    return bool(found["key"] == key_of(workspace, variant, lock, target))
+    return bool(found["key"] == key.key_of(workspace, variant, lock, target))
 
 
 def make(
@@ -113,15 +92,19 @@ def marker(
     workspace: Workspace, variant: Variant, lock: Lock, target: Path, own: Mapping[str, Part]
 ) -> str:
     """Return the text of the file that says that an environment is ready."""
-    key = key_of(workspace, variant, lock, target)
-    return json.dumps({"key": key, "local": hash_of(own)}) + "\n"
+    made_from = key.key_of(workspace, variant, lock, target)
+    return json.dumps({"key": made_from, "local": hash_of(own)}) + "\n"
 
 
 def check_parts(lock: Lock, parts: Sequence[Part]) -> None:
     """Raise IntegrityError if the first packages are not the locked ones, in the lock's order."""
     for part, locked_package in zip(parts[: len(lock.packages)], lock.packages, strict=True):
         if part.built.sha256 != locked_package.sha256:
-            raise other_bytes(locked_package.file_name, locked_package.sha256, part.built.sha256)
+            raise IntegrityError(
+                f"{locked_package.file_name} is not the locked package",
+                expected=f"sha256 {locked_package.sha256}",
+                found=f"sha256 {part.built.sha256}",
+            )
 
 
 def fill(
@@ -141,8 +124,8 @@ def fill(
     IntegrityError if a file is not the locked one, or a package is not safe to install.
     """
     checked = install.install(workspace.cache / "unpacked", variant, parts, prefix, target)
-    if theirs := lock.requirements[: len(lock.requirements) - lock.own]:
-        pip_install.add(workspace, prefix, theirs)
+    if lock.framework_files:
+        pip_install.add(workspace, prefix, lock.framework_files)
     if lock.own:
         own_packages.add(workspace, prefix, lock, variant.framework.python)
     settings.write(variant, prefix, target, _packages(parts, lock), modules)
@@ -161,7 +144,7 @@ def _packages(parts: Sequence[Part], lock: Lock) -> list[dict[str, Any]]:
     conda = [
         {
             "name": part.name,
-            "version": part.offer.index["version"],
+            "version": part.index["version"],
             "sha256": part.built.sha256,
             "manager": "conda",
         }

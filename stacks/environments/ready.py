@@ -1,37 +1,24 @@
 """Whether an environment is built from its variant's current lock.
 
-An environment has a key, the hash of all that it is made from. To derive the key that it must have
-takes a second, most of it for recipes and the solver. So the cache keeps it, with the state of each
-file that it was derived from: path, inode, size and times. It is derived again when one differs.
+An environment has a key, the hash of all that it is made from.
 """
 
 from __future__ import annotations
 
-import hashlib
-import json
-import os
 import sys
-import time
-from collections.abc import Iterator, Sequence
-from contextlib import suppress
+from collections.abc import Sequence
 from pathlib import Path
 
 from stacks.core import jsonfile
 from stacks.core.console import display_path
-from stacks.core.disk import write_atomically
 from stacks.core.errors import StacksError, UsageError
 from stacks.core.workspace import Workspace
 from stacks.environments import in_use
 from stacks.environments.folders import READY, folder_of
-from stacks.locks.folders import lock_folder
+from stacks.environments.key import key_of
+from stacks.locks import lock
 from stacks.variants.load import load_variant
 from stacks.variants.variant import Variant
-
-# The cache's file with the keys that were derived.
-RECORD = "keys.json"
-# A file that was written so many nanoseconds ago may be written again in the same tick of the
-# file system's clock; then its state does not tell the two apart.
-TICK = 2_000_000_000
 
 
 def ready_environment(
@@ -91,96 +78,15 @@ def keys_of(workspace: Workspace, variants: Sequence[Variant]) -> list[str | Sta
 
     In place of a key stands the error if the lock is missing, stale or not valid.
     """
-    record = _object(workspace.cache / RECORD)
-    shared = _states((workspace.root / "stacks", workspace.recipes, Path(sys.prefix) / "stamp"))
-    names = [str(folder_of(workspace, variant)) for variant in variants]
-    states = [_state_of(workspace, variant, shared) for variant in variants]
-    keys: list[str | StacksError] = [
-        _kept(record.get(name), name, state) for name, state in zip(names, states, strict=True)
-    ]
-    if "" in keys:
-        wanted = [variant for variant, key in zip(variants, keys, strict=True) if not key]
-        derived = iter(_derive(workspace, wanted))
-        keys = [key or next(derived) for key in keys]
-        known = zip(names, states, keys, strict=True)
-        new = {
-            name: _entry(name, state, key)
-            for name, state, key in known
-            if state and isinstance(key, str)
-        }
-        # Without permission, or without space, it is derived each time.
-        with suppress(OSError, StacksError):
-            workspace.cache.mkdir(parents=True, exist_ok=True)
-            write_atomically(workspace.cache / RECORD, json.dumps({**record, **new}, indent=0))
-    return keys
-
-
-def _entry(name: str, state: str, key: str) -> list[str]:
-    """Return an entry of the record: its last part shows that no byte of it has changed."""
-    return [key, hashlib.sha256(f"{name}\n{state}\n{key}".encode(errors="replace")).hexdigest()]
-
-
-def _kept(entry: object, name: str, state: str) -> str:
-    """Return the key in an entry of the record, "" if it is damaged or of another state."""
-    if not state or not isinstance(entry, list) or len(entry) != 2:
-        return ""
-    key = str(entry[0])
-    return key if entry == _entry(name, state, key) else ""
-
-
-def _derive(workspace: Workspace, variants: Sequence[Variant]) -> Iterator[str | StacksError]:
-    """Yield the key, or the error, of each variant."""
-    # Loaded here: the solver and the stages of packages take longer than all else in this module.
-    from stacks.channel.offers import read_channel
-    from stacks.environments import prefix
-    from stacks.locks import lock
-
-    channel = read_channel(workspace)
+    keys: list[str | StacksError] = []
     for variant in variants:
         try:
-            locked = lock.check(workspace, variant, channel)
+            locked = lock.current(workspace, variant)
         except StacksError as error:
-            yield error
+            keys.append(error)
         else:
-            yield prefix.key_of(workspace, variant, locked, folder_of(workspace, variant))
-
-
-def _state_of(workspace: Workspace, variant: Variant, shared: Sequence[str]) -> str:
-    """Return a hash of the state of all that decides a key, "" if a file is too new to tell.
-
-    shared: that of the files that decide the key of every variant.
-    """
-    own = _states((lock_folder(workspace, variant),))
-    if "" in (*shared, *own):
-        return ""
-    inputs = [*shared, *own, variant.model_dump_json()]
-    return hashlib.sha256("\n".join(inputs).encode(errors="surrogateescape")).hexdigest()
-
-
-def _states(paths: Sequence[Path]) -> list[str]:
-    """Return the state of each file at or below the paths, "" for one that is too new to tell."""
-    newest = time.time_ns() - TICK
-    return [
-        f"{path} {s.st_ino} {s.st_size} {s.st_mtime_ns} {s.st_ctime_ns}"
-        if max(s.st_mtime_ns, s.st_ctime_ns) < newest
-        else ""
-        for top in paths
-        for path, s in sorted(_files(str(top)))
-    ]
-
-
-def _files(path: str) -> Iterator[tuple[str, os.stat_result]]:
-    """Yield each file at or below a path and its status; none of Python's compiled modules."""
-    with suppress(OSError), os.scandir(path) as entries:
-        for entry in entries:
-            if entry.is_dir(follow_symlinks=False):
-                if entry.name != "__pycache__":
-                    yield from _files(entry.path)
-            else:
-                yield entry.path, entry.stat()
-        return
-    with suppress(OSError):
-        yield path, Path(path).stat()
+            keys.append(key_of(workspace, variant, locked, folder_of(workspace, variant)))
+    return keys
 
 
 def _object(path: Path) -> dict[str, object]:

@@ -18,7 +18,8 @@ from pathlib import Path
 from typing import BinaryIO
 
 from stacks.channel.index import IndexEntry, index_files
-from stacks.channel.offers import PORT, Channel, read_channel
+from stacks.channel.locked_package import PORT
+from stacks.channel.offers import Channel, read_channel
 from stacks.core.allowance import Allowance, limited_stream
 from stacks.core.disk import explain_disk_errors, replace_atomically, temporary_folder
 from stacks.core.errors import StacksError, UsageError

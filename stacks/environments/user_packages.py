@@ -48,13 +48,13 @@ def packages(workspace: Workspace, variant: Variant) -> dict[str, Part]:
         )
     named = recipe.package.model_copy(update={"version": version_of(tarball.name)})
     recipe = recipe.model_copy(update={"package": named})
-    inputs, built = package.build_user_package(workspace, recipe, tarball)
+    digest, built = package.build_user_package(workspace, recipe, tarball)
     print(
         f"  {'unlocked':<9}{named.name} {named.version} from {variable} in place of "
         f"{AMDLIBM}; sha256 {sha256_of(tarball)}",
         file=sys.stderr,
     )
-    return {AMDLIBM: Part(Offer(recipe, inputs), built)}
+    return {AMDLIBM: Part(Offer(recipe, digest).url, built)}
 
 
 def version_of(name: str) -> str:

@@ -7,7 +7,8 @@ from collections.abc import Mapping
 from dataclasses import dataclass
 from pathlib import Path
 
-from stacks.channel.offers import URL, Channel, read_channel
+from stacks.channel.locked_package import URL
+from stacks.channel.offers import Channel, read_channel
 from stacks.channel.settings_files import rc_text
 from stacks.core.errors import UsageError
 from stacks.core.workspace import Workspace
@@ -74,7 +75,7 @@ def subject_of(workspace: Workspace, variant: Variant) -> Subject:
     Raises UsageError if it is not locked, StaleError if its lock is stale.
     """
     channel = read_channel(workspace)
-    locked = lock.check(workspace, variant, channel)
+    locked = lock.current(workspace, variant)
     folder = lock_folder(workspace, variant)
     names = (conda_lock.NAME, "requirements.txt")
     return Subject(

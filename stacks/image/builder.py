@@ -13,7 +13,6 @@ import sys
 from dataclasses import replace
 from pathlib import Path
 
-from stacks.channel.offers import read_channel
 from stacks.core import digest_list, yamlfile
 from stacks.core.disk import REPOSITORY, fixed_umask, scratch, sha256_of
 from stacks.core.errors import IntegrityError, StacksError
@@ -101,10 +100,9 @@ def _write_static(workspace: Workspace, target: Path, unpacked: Path) -> None:
 
 
 def _install_python(workspace: Workspace, tools: Path) -> None:
-    channel = read_channel(workspace)
     variant = on_framework(workspace, read_builder_file(workspace).framework)[0]
-    locked = with_pip(lock.check(workspace, variant, channel))
-    parts = pipeline.parts_of(workspace, variant, channel, locked)
+    locked = with_pip(lock.current(workspace, variant))
+    parts = pipeline.parts_of(workspace, variant, locked)
     install.install(workspace.cache / "unpacked", variant, parts, tools, TARGET)
 
 

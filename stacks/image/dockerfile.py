@@ -19,7 +19,6 @@ from stacks.image import base, builder
 from stacks.image.config import ImageConfig, config_of
 from stacks.locks import lock
 from stacks.sources import vendored
-from stacks.sources.pins import Pins, read_pins
 from stacks.variants.variant import Variant
 
 ALONE, FROM_ARCHIVES = "Dockerfile.jinja", "archives.jinja"
@@ -59,12 +58,12 @@ def text_of(workspace: Workspace, variant: Variant) -> str:
     return render(workspace, FROM_ARCHIVES, variant, config, base=base_name, layers=layers)
 
 
-def alone_text_of(workspace: Workspace, variant: Variant, pins: Pins) -> str:
+def alone_text_of(workspace: Workspace, variant: Variant) -> str:
     """Return the text of a variant's Dockerfile, which needs nothing of this project to run.
 
     Raises UsageError if the variant is not locked.
     """
-    locked = lock.read(workspace, variant, pins)
+    locked = lock.read(workspace, variant)
     return render(
         workspace,
         ALONE,
@@ -132,9 +131,8 @@ def _quoted(text: str) -> str:
 
 def write(workspace: Workspace, variants: Sequence[Variant]) -> None:
     """Write the Dockerfile of each variant, and remove those of variants that no longer exist."""
-    pins = read_pins(workspace.sources_lock)
     for variant in variants:
-        text = alone_text_of(workspace, variant, pins)
+        text = alone_text_of(workspace, variant)
         write_atomically(dockerfile_path(workspace, variant), text)
     for path in _left_over(workspace, variants):
         path.unlink()
@@ -143,10 +141,9 @@ def write(workspace: Workspace, variants: Sequence[Variant]) -> None:
 
 def check(workspace: Workspace, variants: Sequence[Variant]) -> None:
     """Raise StaleError with each committed Dockerfile that is stale, and its first difference."""
-    pins = read_pins(workspace.sources_lock)
     faults = dict.fromkeys(_left_over(workspace, variants), "its variant no longer exists")
     for variant in variants:
-        path, text = dockerfile_path(workspace, variant), alone_text_of(workspace, variant, pins)
+        path, text = dockerfile_path(workspace, variant), alone_text_of(workspace, variant)
         if not path.is_file():
             faults[path] = "missing"
         elif path.read_text(encoding="utf-8") != text:

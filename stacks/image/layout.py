@@ -14,12 +14,14 @@ from importlib.metadata import version
 from pathlib import Path
 from typing import Any
 
-from stacks.channel.offers import Channel
+from stacks.channel.offers import read_channel
+from stacks.channel.settings import with_settings
 from stacks.channel.settings_files import COMPILE_FOLDER, FOLDER, HOOK
 from stacks.core import console, jsonfile
 from stacks.core.disk import fixed_umask, hold_lock, replace_atomically, sha256_of
 from stacks.core.workspace import Workspace
 from stacks.environments import build as pipeline
+from stacks.environments import key as environment_key
 from stacks.environments import prefix, settings
 from stacks.environments.manifest import write_manifest
 from stacks.environments.part import Part
@@ -69,7 +71,7 @@ def key_of(workspace: Workspace, variant: Variant, lock: Lock) -> str:
     code = [Path(name) for name in (__file__, *(str(module.__file__) for module in MODULES))]
     code += [CONTENT / name for name in _files(CONTENT)]
     inputs = [
-        prefix.key_of(workspace, variant, lock, Path(PREFIX)),
+        environment_key.key_of(workspace, variant, lock, Path(PREFIX)),
         [(path.name, sha256_of(path)) for path in code],
         [(str(name), sha256_of(workspace.suite / name)) for name in _files(workspace.suite)],
         base.key(workspace),
@@ -90,7 +92,7 @@ def lay_out(
     machine cannot run the environment, or the disk refuses.
     """
     target = target or layout_folder(workspace, variant)
-    channel, lock = pipeline.read_lock(workspace, variant)
+    lock = pipeline.read_lock(workspace, variant)
     if variant.file:
         stack.make_build_folder(variant.file)
     key = key_of(workspace, variant, lock)
@@ -101,12 +103,12 @@ def lay_out(
             if manifest.has_modes(target, [layer.folder for layer in ready]):
                 return ready
         precompiled.check_machine()
-        parts = pipeline.parts_of(workspace, variant, channel, lock)
+        parts = pipeline.parts_of(workspace, variant, lock)
         with (
             console.step("image", console.display_path(target)),
             replace_atomically(target) as made,
         ):
-            _make(workspace, variant, channel, lock, parts, made, key)
+            _make(workspace, variant, lock, parts, made, key)
             manifest.write(made, [layer.folder for layer in _layers(made)])
             (made / RECORD).write_text(json.dumps({"key": key}) + "\n")
     return _layers(target)
@@ -146,13 +148,7 @@ def _files(folder: Path) -> list[Path]:
 
 
 def _make(
-    workspace: Workspace,
-    variant: Variant,
-    channel: Channel,
-    lock: Lock,
-    parts: Sequence[Part],
-    made: Path,
-    key: str,
+    workspace: Workspace, variant: Variant, lock: Lock, parts: Sequence[Part], made: Path, key: str
 ) -> None:
     """Make the layers of an image in the folder `made`."""
     within = str(PREFIX)[1:]
@@ -172,8 +168,9 @@ def _make(
         config = config_of(workspace, variant)
         _add_programs(made / "settings", variant, config, workspace.suite)
         site_packages = environment / f"lib/python{variant.framework.python}/site-packages"
+        channel = with_settings(read_channel(workspace), [variant])
         for path, debs in ((SBOM, base.licences(workspace)), (SBOM_WITHOUT_BASE, {})):
-            document = sbom.render(config, key, parts, lock, channel.pins, debs, site_packages)
+            document = sbom.render(config, key, parts, lock, channel, debs, site_packages)
             (made / "settings" / path[1:]).write_text(document)
         layers = _layers(made)
         for layer in layers:

@@ -18,11 +18,12 @@ from cyclonedx.model.component import Component, ComponentType
 from cyclonedx.output.json import JsonV1Dot6
 from packageurl import PackageURL
 
+from stacks.channel.offers import Channel
 from stacks.core.reproducible import CREATED
-from stacks.environments.part import OtherChannelOffer, Part
+from stacks.environments.part import Part
 from stacks.image.config import ImageConfig
 from stacks.locks.lock import Lock
-from stacks.sources.pins import DebPin, IndexPin, Pins, canonical
+from stacks.sources.pins import DebPin, IndexPin, canonical
 
 RELEASES = {"bullseye": "debian-11", "bookworm": "debian-12", "trixie": "debian-13"}
 # A source package is the file that names its others.
@@ -35,17 +36,17 @@ def render(
     key: str,
     parts: Sequence[Part],
     lock: Lock,
-    pins: Pins,
+    channel: Channel,
     base: Mapping[DebPin, Sequence[str]],
     site_packages: Path,
 ) -> str:
     """Return the document, the same text for the same image.
 
-    key: the hash of everything that decides the image. base: the licences of each of its packages.
-    site_packages: the folder that pip installed into.
+    key: the hash of everything that decides the image. channel: the recipes. base: the licences of
+    each of its packages. site_packages: the folder that pip installed into.
     """
     debs = [_deb(pin, "base", licences) for pin, licences in base.items()]
-    conda = {part.name: _conda(part, pins) for part in parts}
+    conda = {part.name: _conda(part, channel) for part in parts}
     licences = _licences_in(site_packages)
     wheels = [_wheel(pin, "pip", licences.get(canonical(pin.name))) for pin in lock.requirements]
     image = Component(
@@ -62,14 +63,14 @@ def render(
     )
     bom.register_dependency(image, [*debs, *conda.values(), *wheels])
     for part in parts:
-        needed = {spec.split()[0] for spec in part.offer.index["depends"]}
+        needed = {spec.split()[0] for spec in part.index["depends"]}
         dependencies = [conda[name] for name in sorted(needed & conda.keys())]
         bom.register_dependency(conda[part.name], dependencies)
     return JsonV1Dot6(bom).output_as_string(indent=1) + "\n"
 
 
-def _conda(part: Part, pins: Pins) -> Component:
-    index = part.offer.index
+def _conda(part: Part, channel: Channel) -> Component:
+    index = part.index
     purl = PackageURL(
         "conda",
         None,
@@ -78,12 +79,13 @@ def _conda(part: Part, pins: Pins) -> Component:
         {"build": index["build"], "subdir": index["subdir"], "type": "conda"},
     )
     licences = [index["license"]] if index.get("license") else []
-    if isinstance(part.offer, OtherChannelOffer):
+    offer = channel.offers.get(part.file_name)
+    if offer is None:
         return _component(purl, "conda", part.built.sha256, licences)
-    recipe = part.offer.recipe
+    recipe = offer.recipe
     sources = [
         _source(pin, part.name)
-        for pin in recipe.pins(pins)
+        for pin in recipe.pins(channel.pins)
         if not isinstance(pin, DebPin) or pin.filename.endswith(PACKAGES)
     ]
     return _component(purl, "conda", part.built.sha256, licences, recipe.about.summary, sources)

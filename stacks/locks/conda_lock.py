@@ -1,99 +1,94 @@
-"""conda-lock.yml: conda-lock's own format, version 1, written with its own models."""
+"""conda-lock.yml: the format of conda-lock, version 1, which conda-lock, pixi and others read.
+
+`custom_metadata` is the format's place for what a tool adds: the version that made the lock, the
+form of the lock (FORM), and the hash of the specs that it was made for.
+"""
 
 from __future__ import annotations
 
 import json
-from collections.abc import Callable, Iterable
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from pathlib import Path
-from typing import Annotated, Any
+from typing import Annotated, Any, Literal
 
+import yaml
 from pydantic import BaseModel, ConfigDict, Field
 
+from stacks.channel.locked_package import LockedPackage
 from stacks.core import yamlfile
 from stacks.core.errors import UsageError
 from stacks.core.models import FILE, ChannelName, FileName, Line, Md5, Name, Sha256, Version
-from stacks.sources.conda_lock_tools import prepare_conda_lock
 
 NAME = "conda-lock.yml"
 PLATFORM = "linux-64"
-# Its last part is the name of a file in the cache.
-URL = rf"^(https?|file)://[!-~]*/{FILE}$"
+# Raised when a lock's files change so that an earlier version would misread them.
+FORM = 2
+# Its last parts are the package's subdir and the name of a file in the cache.
+URL = rf"^(https?|file)://[!-~]*/(linux-64|noarch)/{FILE}$"
 _PackageName = Annotated[str, Field(pattern=r"^[a-z0-9_][a-z0-9_.-]*$")]
 
 
 @dataclass(frozen=True)
-class LockedPackage:
-    """One conda package of a lock; `depends` are the match specs of what it needs."""
-
-    name: str
-    version: str
-    build: str
-    url: str
-    sha256: str
-    md5: str
-    depends: tuple[str, ...] = ()
-
-    @property
-    def file_name(self) -> str:
-        """The last part of the URL."""
-        return self.url.rsplit("/", 1)[-1]
-
-
-@dataclass(frozen=True)
 class Content:
-    """The content of a conda-lock.yml: `seal` is its content hash, `sealed` the rest."""
+    """The content of a conda-lock.yml.
+
+    seal: its content hash. sealed: the rest, as canonical JSON. form: 1 for a lock of a version
+    that did not name itself; then made_by and specs are empty. specs: the hash of the specs.
+    """
 
     packages: tuple[LockedPackage, ...]
     channel: str
     sealed: str
     seal: str
+    form: int
+    made_by: str
+    specs: str
 
 
-def write(
-    path: Path, packages: Iterable[LockedPackage], channel: str, seal: Callable[[str], str]
-) -> None:
-    """Write a conda-lock.yml; `seal` returns the content hash for the rest of its content."""
-    prepare_conda_lock()
-    from conda_lock.lockfile import write_conda_lock_file
-    from conda_lock.lockfile.v1.models import HashModel, LockMeta
-    from conda_lock.lockfile.v2prelim.models import LockedDependency, Lockfile
-    from conda_lock.models.channel import Channel
+def text_of(
+    packages: Sequence[LockedPackage], channel: str, *, made_by: str, specs: str, seal: str
+) -> str:
+    """Return the text of a conda-lock.yml; UsageError if `read` would refuse it.
 
-    locked = [
-        LockedDependency(
-            name=package.name,
-            version=package.version,
-            manager="conda",
-            platform=PLATFORM,
-            dependencies=dict(_name_and_rest(spec) for spec in package.depends),
-            url=package.url,
-            hash=HashModel(md5=package.md5, sha256=package.sha256),
-            build=package.build,
-            categories={"main"},
-        )
-        for package in packages
-    ]
+    The values may come from another channel's index.
+    """
+    content = {
+        "version": 1,
+        "metadata": {
+            "content_hash": {PLATFORM: seal},
+            "channels": [{"url": channel, "used_env_vars": []}],
+            "platforms": [PLATFORM],
+            "sources": ["environment.yml"],
+            "custom_metadata": {"made_by": made_by, "form": str(FORM), "specs": specs},
+        },
+        "package": [
+            {
+                "name": package.name,
+                "version": package.version,
+                "manager": "conda",
+                "platform": PLATFORM,
+                "dependencies": dict(sorted(map(_name_and_rest, package.depends))),
+                "url": package.url,
+                "hash": {"md5": package.md5, "sha256": package.sha256},
+                "build": package.build,
+                "category": "main",
+                "optional": False,
+            }
+            for package in packages
+        ],
+    }
+    text = yaml.dump(content, sort_keys=False, width=1000, Dumper=_Dumper)
+    parsed, positions = yamlfile.parse(Path(NAME), text.encode())
+    yamlfile.validate(parsed, positions, _File)
+    return text
 
-    def put(content_hash: str) -> None:
-        meta = LockMeta(
-            content_hash={PLATFORM: content_hash},
-            channels=[Channel.from_string(channel)],
-            platforms=[PLATFORM],
-            sources=["environment.yml"],
-        )
-        write_conda_lock_file(
-            Lockfile(package=locked, metadata=meta),
-            path,
-            metadata_choices=None,
-            include_help_text=False,
-        )
 
-    put("")
-    content, positions = yamlfile.parse(path, path.read_bytes())
-    # The values may come from another channel's index: what `read` would refuse is not written.
-    yamlfile.validate(content, positions, _File)
-    put(seal(_split(content)[0]))
+class _Dumper(yaml.SafeDumper):
+    """Writes no anchors: YAML files here have none."""
+
+    def ignore_aliases(self, data: Any) -> bool:
+        return True
 
 
 def _name_and_rest(spec: str) -> tuple[str, str]:
@@ -115,6 +110,8 @@ class _Hashes(_Part):
 class _Package(_Part):
     name: _PackageName
     version: Version
+    manager: Literal["conda"]
+    platform: Literal["linux-64"]
     build: FileName
     url: str = Field(pattern=URL)
     hash: _Hashes
@@ -125,44 +122,106 @@ class _Channel(_Part):
     url: ChannelName
 
 
+class _Custom(_Part):
+    made_by: Version
+    form: str = Field(pattern=r"^[1-9][0-9]{0,5}$")
+    specs: str
+
+
+# A misspelt or misplaced custom_metadata must not make an older lock of it.
+_ALL_KEYS = ConfigDict(frozen=True, strict=True, extra="forbid")
+
+
 class _Metadata(_Part):
+    model_config = _ALL_KEYS
+
     content_hash: dict[Name, str]
+    platforms: Any = None
+    sources: Any = None
     channels: tuple[_Channel, ...] = Field(min_length=1)
+    custom_metadata: _Custom | None = None
 
 
 class _File(_Part):
+    model_config = _ALL_KEYS
+
+    version: Literal[1]
     metadata: _Metadata
     package: tuple[_Package, ...]
 
 
-def read(path: Path, fix: str) -> Content:
-    """Return the content of a conda-lock.yml; UsageError, with the fix, if it is not valid."""
+class _Maker(_Part):
+    """What also a newer form says of itself."""
+
+    metadata: dict[str, Any]
+
+
+def read(path: Path, sizes: Mapping[str, int], fix: str) -> Content:
+    """Return the content of a conda-lock.yml; UsageError, with the fix, if it is not valid.
+
+    sizes: the number of bytes of each package, by file name.
+    """
     try:
         content, positions = yamlfile.parse(path, yamlfile.read_bytes(path))
+        _refuse_newer(path, yamlfile.validate(content, positions, _Maker))
         file = yamlfile.validate(content, positions, _File)
-        sealed, seal = _split(content)
+        seal = str(content["metadata"]["content_hash"][PLATFORM])
+        packages = tuple(_package(entry, sizes) for entry in file.package)
+    except NewerError:
+        raise
     except UsageError as error:
         raise UsageError(f"{path}: not a valid lock", found=str(error), fix=fix) from error
     except KeyError as error:
-        found = f"no content hash for {error}"
+        found = f"nothing for {error}"
         raise UsageError(f"{path}: not a valid lock", found=found, fix=fix) from error
-    packages = tuple(
-        LockedPackage(
-            name=entry.name,
-            version=entry.version,
-            build=entry.build,
-            url=entry.url,
-            sha256=entry.hash.sha256,
-            md5=entry.hash.md5,
-            depends=tuple(f"{name} {rest}".strip() for name, rest in entry.dependencies.items()),
-        )
-        for entry in file.package
+    sealed = _sealed(content)
+    custom = file.metadata.custom_metadata
+    form, made_by, specs = (
+        (int(custom.form), custom.made_by, custom.specs) if custom else (1, "", "")
     )
-    return Content(packages, file.metadata.channels[0].url, sealed, seal)
+    channel = file.metadata.channels[0].url
+    return Content(packages, channel, sealed, seal, form, made_by, specs)
 
 
-def _split(content: Any) -> tuple[str, str]:
-    """Return a parsed conda-lock.yml without its content hash, as canonical JSON, and the hash."""
-    metadata = dict(content["metadata"])
-    seal = str(metadata.pop("content_hash")[PLATFORM])
-    return json.dumps({**content, "metadata": metadata}, sort_keys=True), seal
+def sealed_of(text: str) -> str:
+    """Return what the seal of a conda-lock.yml covers: the file without it, as canonical JSON."""
+    return _sealed(yamlfile.parse(Path(NAME), text.encode())[0])
+
+
+def _sealed(content: Mapping[str, Any]) -> str:
+    metadata = {key: value for key, value in content["metadata"].items() if key != "content_hash"}
+    return json.dumps({**content, "metadata": metadata}, sort_keys=True)
+
+
+def _package(entry: _Package, sizes: Mapping[str, int]) -> LockedPackage:
+    name = entry.url.rsplit("/", 1)[-1]
+    expected = f"{entry.name}-{entry.version}-{entry.build}"
+    if name not in (f"{expected}.conda", f"{expected}.tar.bz2"):
+        raise UsageError(f"{entry.url} is not the address of {expected}")
+    return LockedPackage(
+        name=entry.name,
+        version=entry.version,
+        build=entry.build,
+        url=entry.url,
+        sha256=entry.hash.sha256,
+        md5=entry.hash.md5,
+        size=sizes[name],
+        depends=tuple(f"{name} {rest}".strip() for name, rest in entry.dependencies.items()),
+    )
+
+
+class NewerError(UsageError):
+    """A lock of a later version of theano-stacks, which this one cannot read."""
+
+
+def _refuse_newer(path: Path, maker: _Maker) -> None:
+    custom = maker.metadata.get("custom_metadata")
+    form = str(custom.get("form", "")) if isinstance(custom, dict) else ""
+    if form.isdecimal() and len(form) < 7 and int(form) > FORM:
+        made_by = custom.get("made_by")  # type: ignore[union-attr]
+        raise NewerError(
+            f"{path}: the lock has a newer form than this version of theano-stacks reads",
+            expected=f"at most form {FORM}",
+            found=f"form {form}, made by theano-stacks {made_by}",
+            fix="use that version of theano-stacks, or a newer one",
+        )

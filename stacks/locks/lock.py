@@ -1,218 +1,218 @@
-"""Locks: the exact packages of each variant.
+"""A variant's lock, read from its files: the exact packages, whoever made them.
 
-A lock is four committed files: conda-lock.yml (stacks/locks/conda_lock.py), sizes.json with the
-number of bytes of each package, the environment.yml that it was solved from, and for pip flavours
-a requirements.txt with hashes. That of a stack.yaml has files.json too: the files of one's own
-packages (stacks/locks/requirements.py). The name of a lock's folder ends in the channel's if that
-is another than the project's (mkl@NAME).
+A lock is a few committed files: conda-lock.yml (stacks/locks/conda_lock.py), sizes.json with the
+number of bytes of each package, and the environment.yml that it was solved from. Where pip installs
+anything there are a requirements.txt with hashes and files.json, with the size and SHA-256 of each
+file. The name of a lock's folder ends in the channel's if that is another than the project's
+(mkl@NAME).
+
+A lock suffices: what it names is looked up by SHA-256 (stacks/channel/build.py), and nothing is
+solved. It is refused if it was damaged or edited, or if the YAML asks for something else.
 """
 
 from __future__ import annotations
 
 import hashlib
 import json
-import sys
-from collections.abc import Mapping, Sequence
-from dataclasses import dataclass, field
+from collections.abc import Mapping
+from dataclasses import dataclass
 from pathlib import Path
 
-from stacks.channel import solve as solver
-from stacks.channel.offers import URL, Channel, Offer
-from stacks.channel.package import Digests
-from stacks.channel.settings import with_settings
-from stacks.core import jsonfile
+from pydantic import Field
+
+from stacks.channel.locked_package import URL, LockedPackage
+from stacks.core import jsonfile, yamlfile
 from stacks.core.console import display_path
-from stacks.core.disk import replace_atomically
 from stacks.core.errors import StaleError, UsageError
+from stacks.core.models import Strict
 from stacks.core.process import quoted
 from stacks.core.workspace import Workspace
-from stacks.locks import conda_lock
-from stacks.locks.conda_lock import LockedPackage
+from stacks.locks import conda_lock, older
 from stacks.locks.folders import lock_folder
-from stacks.locks.texts import FILES, content_hash, input_files, requirements_of
-from stacks.sources.pins import File, IndexPin, Pins
+from stacks.locks.texts import ENVIRONMENT, FILES, PYLOCK, REQUIREMENTS, SIZES, seal_of, specs_hash
+from stacks.sources.pins import File, IndexPin
 from stacks.variants.variant import Variant
 
-SIZES = "sizes.json"
+# The files that the seal covers, where they are present.
+SEALED = (SIZES, ENVIRONMENT, REQUIREMENTS, FILES, PYLOCK)
 RESTORE = "if nobody meant to change it: `git checkout -- envs/locks`"
 
 
 @dataclass(frozen=True)
 class Lock:
-    """A variant's lock, read from its files.
+    """A variant's lock.
 
-    requirements: what pip installs; the last `own` of them are a stack.yaml's own packages.
-    seal: the content hash in conda-lock.yml. sealed: the rest of that file. sizes: the number of
-    bytes of each package, by file name.
+    requirements: what pip installs; the last `own` of them are a stack.yaml's own packages. specs:
+    the hash of the specs that it was made for. asked: the match specs in its environment.yml.
+    made_by: the version of theano-stacks that made it. Locks of versions before the first release
+    say neither specs nor made_by.
     """
 
     packages: tuple[LockedPackage, ...]
     requirements: tuple[IndexPin, ...]
-    sha256: str
-    sealed: str
-    seal: str
-    channel: str = URL
-    sizes: Mapping[str, int] = field(default_factory=dict)
     own: int = 0
+    channel: str = URL
+    specs: str = ""
+    asked: tuple[str, ...] = ()
+    made_by: str = ""
+
+    @property
+    def sha256(self) -> str:
+        """The SHA-256 of the digests of all that it installs: equal locks give equal bytes."""
+        digests = [(package.name, package.sha256) for package in self.packages]
+        digests += [(pin.name, pin.sha256) for pin in self.requirements]
+        return hashlib.sha256(json.dumps(digests).encode()).hexdigest()
+
+    @property
+    def sizes(self) -> dict[str, int]:
+        """The number of bytes of each package, by file name."""
+        return {package.file_name: package.size for package in self.packages}
+
+    @property
+    def framework_files(self) -> tuple[IndexPin, ...]:
+        """What pip installs for the framework."""
+        return self.requirements[: len(self.requirements) - self.own]
+
+    @property
+    def own_files(self) -> tuple[IndexPin, ...]:
+        """The files of a stack.yaml's own packages."""
+        return self.requirements[len(self.requirements) - self.own :]
 
 
-def write_files(
-    variant: Variant,
-    offers: tuple[Offer, ...],
-    digests: Mapping[str, Digests],
-    pins: Pins,
-    folder: Path,
-    own: Sequence[IndexPin] = (),
-) -> None:
-    """Write a variant's lock files into an existing folder.
+def current(workspace: Workspace, variant: Variant) -> Lock:
+    """Return a variant's lock if it was made for what the variant's YAML asks for.
 
-    own: the files of a stack.yaml's own packages.
+    Raises StaleError, with what differs, if it was not; what `read` raises.
     """
-    packages = [
-        LockedPackage(
-            name=offer.recipe.package.name,
-            version=offer.recipe.package.version,
-            build=offer.build_string,
-            url=offer.url,
-            sha256=digests[offer.file_name].sha256,
-            md5=digests[offer.file_name].md5,
-            depends=offer.recipe.requirements.run,
-        )
-        for offer in offers
-    ]
-    sizes = {offer.file_name: digests[offer.file_name].size for offer in offers}
-    _write(variant, offers, packages, sizes, pins, folder, URL, own)
-
-
-def _write(
-    variant: Variant,
-    offers: Sequence[Offer],
-    packages: Sequence[LockedPackage],
-    sizes: Mapping[str, int],
-    pins: Pins,
-    folder: Path,
-    channel: str,
-    own: Sequence[IndexPin] = (),
-) -> None:
-    conda_lock.write(
-        folder / conda_lock.NAME,
-        packages,
-        channel,
-        lambda sealed: content_hash(variant, offers, sealed, sizes, own),
+    found = read(workspace, variant)
+    changes = (
+        older.differences(variant, found.asked, found.own_files)
+        if not found.specs
+        else _differences(variant, found)
     )
-    (folder / SIZES).write_text(json.dumps(sizes, indent=1, sort_keys=True) + "\n")
-    for name, text in input_files(variant, pins, channel, own).items():
-        (folder / name).write_text(text, encoding="utf-8")
+    if changes:
+        raise StaleError(
+            f"the lock of {variant.id} is stale:\n" + "\n".join(f"  - {c}" for c in changes),
+            fix=fix_of(variant, command_of(variant, found.channel)),
+        )
+    return found
 
 
-def solve(variant: Variant, channel: Channel) -> tuple[Offer, ...]:
-    """Return the packages of a variant; UsageError if there is no solution."""
-    own = with_settings(channel, [variant])
-    return solver.solve(own, variant.conda_specs(), variant.framework.glibc)
+def _differences(variant: Variant, found: Lock) -> list[str]:
+    if found.specs == specs_hash(variant):
+        return []
+    asked = set(variant.conda_specs())
+    changes = [f"{spec} is new" for spec in sorted(asked - {*found.asked})]
+    changes += [f"{spec} is no longer asked for" for spec in sorted({*found.asked} - asked)]
+    name = variant.file.name if variant.file else "the variant's YAML"
+    return changes or [f"{name} asks for other packages or settings than the lock was made for"]
 
 
-def make(
-    workspace: Workspace,
-    variant: Variant,
-    channel: Channel,
-    digests: Mapping[str, Digests],
-    own: Sequence[IndexPin] = (),
-    more: Mapping[str, str] | None = None,
-) -> None:
-    """Solve a variant and replace its lock.
+def read(workspace: Workspace, variant: Variant) -> Lock:
+    """Return a variant's lock.
 
-    digests: those of the packages, by file name. own: the files of a stack.yaml's own packages.
-    more: texts of files that other tools read, by name.
+    Raises UsageError if there is none, or if it cannot be read, is damaged or was edited.
     """
-    offers = solve(variant, channel)
-    with replace_atomically(lock_folder(workspace, variant)) as folder:
-        folder.mkdir()
-        write_files(variant, offers, digests, channel.pins, folder, own)
-        for name, text in (more or {}).items():
-            (folder / name).write_text(text, encoding="utf-8")
-
-
-def make_of_other_channel(
-    workspace: Workspace,
-    variant: Variant,
-    channel: str,
-    packages: Sequence[LockedPackage],
-    sizes: Mapping[str, int],
-    pins: Pins,
-) -> None:
-    """Write the lock of a variant with another channel's packages."""
-    with replace_atomically(lock_folder(workspace, variant)) as folder:
-        folder.mkdir()
-        _write(variant, (), packages, sizes, pins, folder, channel)
-
-
-def read(workspace: Workspace, variant: Variant, pins: Pins) -> Lock:
-    """Return a variant's lock; UsageError if there is none or it cannot be read."""
-    path = lock_folder(workspace, variant) / conda_lock.NAME
+    folder = lock_folder(workspace, variant)
+    path = folder / conda_lock.NAME
     if not path.is_file():
-        raise UsageError(f"{variant.id} is not locked", fix=f"run `{_command(variant)}`")
-    content = conda_lock.read(path, _fix(variant, _command(variant)))
-    own = _own_files(variant, path.with_name(FILES))
-    texts = input_files(variant, pins, content.channel, own)
-    # Of the content: a comment, or another form of the same YAML, changes no environment.
-    digest = hashlib.sha256(f"{content.sealed}{content.seal}".encode())
-    for name in sorted(texts):
-        digest.update(texts[name].encode())
+        raise UsageError(f"{variant.id} is not locked", fix=f"run `{command_of(variant)}`")
+    fix = fix_of(variant, command_of(variant))
+    sizes = _sizes(folder / SIZES, fix)
+    content = conda_lock.read(path, sizes, fix)
+    fix = fix_of(variant, command_of(variant, content.channel))
+    _check_whole(path, content, sizes, fix)
+    if content.form > 1:
+        files = {name: (folder / name) for name in SEALED}
+        present = {name: file.read_bytes() for name, file in files.items() if file.is_file()}
+        if content.seal != seal_of(content.sealed, present):
+            raise UsageError(
+                f"{display_path(folder)}: the lock was edited or damaged",
+                expected="the files as `lock` wrote them, with the hash in conda-lock.yml",
+                found="other content",
+                fix=f"put them back from your version control; else {fix}",
+            )
+    framework, own = _files(workspace, variant, content, folder, fix)
     return Lock(
         content.packages,
-        (*requirements_of(variant, pins), *own),
-        digest.hexdigest(),
-        content.sealed,
-        content.seal,
-        content.channel,
-        _sizes(variant, path.with_name(SIZES)),
+        (*framework, *own),
         len(own),
+        content.channel,
+        content.specs,
+        _asked(folder / ENVIRONMENT, fix),
+        content.made_by,
     )
 
 
-def _own_files(variant: Variant, path: Path) -> tuple[IndexPin, ...]:
-    """Return the files of a stack.yaml's own packages."""
-    if not variant.requests:
-        return ()
+def _check_whole(
+    path: Path, content: conda_lock.Content, sizes: Mapping[str, int], fix: str
+) -> None:
+    """Raise UsageError if a package that another one needs is missing, or one has no entry."""
+    names = [package.name for package in content.packages]
+    faults = [f"{name} is there twice" for name in sorted({n for n in names if names.count(n) > 1})]
+    for package in content.packages:
+        needed = {spec.split()[0] for spec in package.depends}
+        faults += [
+            f"{name}, which {package.name} needs, is missing"
+            for name in sorted(needed - {*names})
+            if not name.startswith("__")
+        ]
+    unknown = sizes.keys() - {package.file_name for package in content.packages}
+    faults += [f"{name} has a size, and is no package of the lock" for name in sorted(unknown)]
+    if faults:
+        raise UsageError(f"{path}: not a valid lock", found="; ".join(faults[:5]), fix=fix)
+
+
+def _sizes(path: Path, fix: str) -> dict[str, int]:
     try:
-        return tuple(IndexPin(**dict(File.model_validate(each))) for each in jsonfile.read(path))
-    except FileNotFoundError as error:
-        raise UsageError(
-            f"{display_path(path.parent)} was made before packages were named under `pip:`",
-            fix=_fix(variant, _command(variant)),
-        ) from error
-    except (OSError, ValueError, TypeError) as error:
-        raise UsageError(
-            f"{display_path(path)} does not contain the files of your packages",
-            found=str(error),
-            fix=_fix(variant, _command(variant)),
-        ) from error
-
-
-def own_files(workspace: Workspace, variant: Variant) -> tuple[IndexPin, ...]:
-    """Return the files of a stack.yaml's own packages in its lock; none if it cannot be read."""
-    path = lock_folder(workspace, variant) / FILES
-    if not path.exists():
-        return ()
-    try:
-        return _own_files(variant, path)
-    except UsageError as error:
-        print(f"note: {error.what}; all versions of your packages are chosen anew", file=sys.stderr)
-        return ()
-
-
-def _sizes(variant: Variant, path: Path) -> dict[str, int]:
-    try:
-        return {str(name): int(size) for name, size in jsonfile.read(path).items()}
+        content = jsonfile.read(path)
+        return {str(name): int(size) for name, size in content.items()}
     except (OSError, ValueError, TypeError, AttributeError) as error:
         raise UsageError(
-            f"{path} does not contain the packages' sizes",
-            found=str(error),
-            fix=_fix(variant, _command(variant)),
+            f"{path} does not contain the packages' sizes", found=str(error), fix=fix
         ) from error
 
 
-def _command(variant: Variant, channel: str = "") -> str:
+class _Files(Strict):
+    """files.json."""
+
+    framework: tuple[File, ...] = Field(strict=False)
+    own: tuple[File, ...] = Field(strict=False)
+
+
+def _files(
+    workspace: Workspace, variant: Variant, content: conda_lock.Content, folder: Path, fix: str
+) -> tuple[tuple[IndexPin, ...], tuple[IndexPin, ...]]:
+    """Return the framework's files for pip, and those of a stack.yaml's own packages."""
+    path = folder / FILES
+    if content.form == 1:
+        return older.files(workspace, variant, folder, fix)
+    if not path.is_file():
+        return (), ()
+    try:
+        found = _Files.model_validate(jsonfile.read(path))
+    except (OSError, ValueError, TypeError) as error:
+        raise UsageError(
+            f"{display_path(path)} does not contain the files that pip installs",
+            found=str(error),
+            fix=fix,
+        ) from error
+    framework, own = (
+        tuple(IndexPin(**dict(each)) for each in files) for files in (found.framework, found.own)
+    )
+    return framework, own
+
+
+def _asked(path: Path, fix: str) -> tuple[str, ...]:
+    """Return the match specs in an environment.yml."""
+    try:
+        content, _ = yamlfile.parse(path, yamlfile.read_bytes(path))
+        return tuple(spec for spec in content["dependencies"] if isinstance(spec, str))
+    except (UsageError, KeyError, TypeError) as error:
+        raise UsageError(f"{path}: not a valid environment", found=str(error), fix=fix) from error
+
+
+def command_of(variant: Variant, channel: str = "") -> str:
     """Return the command that makes a variant's lock."""
     if variant.file:
         return f"./invoke lock {variant.option}"
@@ -223,49 +223,8 @@ def _command(variant: Variant, channel: str = "") -> str:
     return f"./invoke lock --variant {flavour} --channel {channel}"
 
 
-def _fix(variant: Variant, command: str) -> str:
+def fix_of(variant: Variant, command: str) -> str:
+    """Return the fix of a lock that cannot be used; command: the one that makes it."""
     if variant.file:
         return f"run `{command}`"
     return f"run `{command}`, look at the difference, and commit it; {RESTORE}"
-
-
-def check(workspace: Workspace, variant: Variant, channel: Channel) -> Lock:
-    """Return a variant's lock if it is current.
-
-    Raises StaleError, with the changes, if environment.yml, requirements.txt or the solution differ
-    from what `./invoke lock` would write now. Nothing is built for this, and another channel's
-    index is not read.
-    """
-    folder = lock_folder(workspace, variant)
-    lock = read(workspace, variant, channel.pins)
-    changes = []
-    own = lock.requirements[len(lock.requirements) - lock.own :]
-    for name, text in input_files(variant, channel.pins, lock.channel, own).items():
-        path = folder / name
-        committed = path.read_text(encoding="utf-8", errors="replace") if path.is_file() else None
-        if committed != text:
-            changes.append(f"{name} {'is missing' if committed is None else 'differs'}")
-    offers: tuple[Offer, ...] = ()
-    if not variant.channel:
-        offers = solve(variant, channel)
-        solved = {offer.recipe.package.name: offer.url for offer in offers}
-        locked = {package.name: package.url for package in lock.packages}
-        changes += [
-            f"{name}: locked is {_last(locked.get(name))}, "
-            f"the recipes give {_last(solved.get(name))}"
-            for name in sorted({*locked, *solved})
-            if locked.get(name) != solved.get(name)
-        ]
-    if not changes and lock.seal != content_hash(variant, offers, lock.sealed, lock.sizes, own):
-        settings = variant.file.name if variant.file else "the variant's own settings"
-        changes.append(f"{settings} changed, or conda-lock.yml by hand")
-    if changes:
-        raise StaleError(
-            f"the lock of {variant.id} is stale:\n" + "\n".join(f"  - {c}" for c in changes),
-            fix=_fix(variant, _command(variant, lock.channel)),
-        )
-    return lock
-
-
-def _last(url: str | None) -> str:
-    return url.rsplit("/", 1)[-1] if url else "nothing"

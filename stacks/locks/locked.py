@@ -5,15 +5,14 @@ from __future__ import annotations
 from collections.abc import Iterable, Sequence
 from pathlib import Path
 
-from stacks.channel.build import build_missing, build_packages
+from stacks.channel.archive import read_archive
+from stacks.channel.build import obtain, obtain_packages
 from stacks.channel.index import IndexEntry
 from stacks.channel.offers import Channel
-from stacks.channel.package import Digests
 from stacks.channel.settings import with_settings
 from stacks.core.errors import UsageError
 from stacks.core.workspace import Workspace
 from stacks.locks import lock
-from stacks.locks.digests import other_bytes
 from stacks.variants.variant import Variant
 
 
@@ -22,7 +21,9 @@ def entries_of(
 ) -> tuple[IndexEntry, ...]:
     """Return the packages of the project's channel in the variants' locks, by file name.
 
-    Raises StaleError if a lock is stale, UsageError if a variant is not locked.
+    A package that the recipes do not give, of a lock that another version made, is obtained: only
+    its archive has what an index needs. Raises StaleError if a lock is stale, UsageError if a
+    variant is not locked.
     """
     entries = {}
     for variant in variants:
@@ -31,12 +32,16 @@ def entries_of(
                 f"{variant.id}: its packages are of another channel",
                 expected="a variant with packages of this project's channel alone",
             )
-        locked = lock.check(workspace, variant, channel)
+        locked = lock.current(workspace, variant)
         offers = with_settings(channel, [variant]).offers
         for package in locked.packages:
-            name = package.file_name
-            digests = Digests(package.sha256, package.md5, locked.sizes[name])
-            entries[name] = IndexEntry(offers[name], digests)
+            offer = offers.get(package.file_name)
+            if offer:
+                index = offer.index
+            else:
+                made = obtain(workspace, channel, [package], made_by=locked.made_by)
+                index = dict(read_archive(made[package.file_name].path).index)
+            entries[package.file_name] = IndexEntry(package, index, offer)
     return tuple(entries[name] for name in sorted(entries))
 
 
@@ -46,14 +51,10 @@ def packages_of(
     """Return the files of locked packages by their paths in a channel.
 
     What the cache lacks is fetched or built; unless quiet, a line says how many. Raises
-    IntegrityError if a package has other bytes than the locked ones.
+    IntegrityError if a package is built with other bytes than the locked ones.
     """
-    locked = {entry.offer.file_name: entry.digests for entry in entries}
-    offers = [entry.offer for entry in entries]
-    make = build_missing if quiet else build_packages
-    built = make(workspace, channel, offers, locked=locked)
-    for entry in entries:
-        package = built[entry.offer.file_name]
-        if package.sha256 != entry.digests.sha256:
-            raise other_bytes(entry.path, entry.digests.sha256, package.sha256)
-    return {entry.path: built[entry.offer.file_name].path for entry in entries}
+    offers = {entry.offer.file_name: entry.offer for entry in entries if entry.offer}
+    known = Channel({**channel.offers, **offers}, channel.pins)
+    take = obtain if quiet else obtain_packages
+    built = take(workspace, known, [entry.package for entry in entries])
+    return {entry.path: built[entry.package.file_name].path for entry in entries}

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import sys
 import threading
 from collections.abc import Iterator, Sequence
 from contextlib import contextmanager
@@ -13,27 +12,21 @@ import rattler
 import zstandard
 
 from stacks.channel import solve as solver
-from stacks.channel.offers import read_channel
+from stacks.channel.locked_package import LockedPackage
 from stacks.core.disk import explain_disk_errors, scratch
 from stacks.core.errors import UsageError
 from stacks.core.workspace import Workspace
-from stacks.locks.conda_lock import LockedPackage
-from stacks.locks.lock import make_of_other_channel
+from stacks.locks import solution
+from stacks.locks.solution import Contents
+from stacks.locks.texts import requirements_of
 from stacks.sources.condarc import ChannelAddress, channel_address, conda_web
 from stacks.sources.download import LARGEST_FILE, download
 from stacks.sources.mirrors import public_url
+from stacks.sources.pins import read_pins
 from stacks.sources.web import MissingError, Web
 from stacks.variants.variant import Variant, on_other_channel
 
 SUBDIRS = ("linux-64", "noarch")
-
-
-@dataclass(frozen=True)
-class Solution:
-    """The packages for a variant, sorted by name, and the size of each by file name."""
-
-    packages: tuple[LockedPackage, ...]
-    sizes: dict[str, int]
 
 
 @dataclass(frozen=True)
@@ -43,8 +36,8 @@ class Index:
     address: ChannelAddress
     folder: Path
 
-    def solve(self, variant: Variant) -> Solution:
-        """Return the packages for a variant; UsageError if there is no solution."""
+    def solve(self, variant: Variant) -> tuple[LockedPackage, ...]:
+        """Return the packages for a variant, sorted by name; UsageError if there is no solution."""
         specs, glibc = variant.conda_specs(), variant.framework.glibc
         records = solver.solve_index(
             self.folder,
@@ -53,12 +46,7 @@ class Index:
             f"{variant.id}: {self.address.name}",
             "the channel may lack these versions, or use other names: choose another channel",
         )
-        packages = tuple(self._locked(record) for record in records)
-        sizes = {
-            package.file_name: record.size or 0
-            for package, record in zip(packages, records, strict=True)
-        }
-        return Solution(packages, sizes)
+        return tuple(self._locked(record) for record in records)
 
     def _locked(self, record: rattler.RepoDataRecord) -> LockedPackage:
         if not (record.sha256 and record.md5 and record.size):
@@ -73,6 +61,7 @@ class Index:
             url=record.url.replace(self.folder.as_uri(), self.address.url, 1),
             sha256=record.sha256.hex(),
             md5=record.md5.hex(),
+            size=record.size,
             depends=tuple(record.depends),
         )
 
@@ -128,20 +117,19 @@ def relock(workspace: Workspace, variants: Sequence[Variant], channel: str) -> N
     Raises UsageError in the end with all variants that have no solution.
     """
     address = channel_address(channel)
-    pins = read_channel(workspace).pins
+    pins = read_pins(workspace.sources_lock)
     errors = []
     with index_of(address) as index:
         for own in variants:
             try:
                 variant = on_other_channel(own, address.label)
-                solution = index.solve(variant)
+                packages = index.solve(variant)
             except UsageError as error:
                 errors.append(error)
                 continue
-            make_of_other_channel(
-                workspace, variant, address.name, solution.packages, solution.sizes, pins
-            )
-            print(f"  {'locked':<9}{variant.id}", file=sys.stderr)
+            requirements = requirements_of(variant, pins)
+            contents = Contents(packages, requirements, channel=address.name)
+            solution.write(workspace, variant, contents)
     if len(errors) == 1:
         raise errors[0]
     if errors:

@@ -50,8 +50,8 @@ def publication(
     lock.
     """
     locked = entries_of(workspace, channel, variants)
-    entries = tuple(e for e in locked if may_republish(e.offer.recipe, include))
-    pins = {pin for entry in entries for pin in sources_of(entry.offer.recipe, channel.pins)}
+    entries = tuple(e for e in locked if may_republish(e.recipe, include))
+    pins = {pin for entry in entries for pin in sources_of(entry.recipe, channel.pins)}
     sources = tuple(sorted(pins, key=lambda pin: pin.filename))
     files = index_files(entries)
     others = {source_path(pin): pin.sha256 for pin in sources}

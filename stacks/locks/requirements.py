@@ -25,6 +25,7 @@ from stacks.core.process import CommandError, call
 from stacks.core.workspace import Workspace
 from stacks.locks import uv
 from stacks.locks.release_files import best_file, name_of, release_of, supported_tags
+from stacks.locks.texts import PYLOCK
 from stacks.sources.pins import IndexPin, Pins
 from stacks.sources.repin import FileRequest, pin_files
 from stacks.variants.load import framework_names, load_framework
@@ -35,7 +36,6 @@ if sys.version_info >= (3, 11):
 else:
     import tomli as tomllib
 
-PYLOCK = "pylock.toml"
 # Seconds in which another framework is tried for a hint.
 HINT_LIMIT = 60.0
 FRAMEWORKS = frozenset(["theano", "theano-pymc", "aesara", "pytensor"])

@@ -1,4 +1,4 @@
-"""The texts of a lock's files, and the hash that seals them. They follow from variant and pins."""
+"""The texts of a lock's files beside conda-lock.yml, and the specs that a lock is made for."""
 
 from __future__ import annotations
 
@@ -6,15 +6,17 @@ import hashlib
 import json
 from collections.abc import Mapping, Sequence
 from dataclasses import asdict
+from typing import Any
 
 import yaml
 
-from stacks.channel.offers import URL, Offer
+from stacks.channel.locked_package import URL
 from stacks.sources.pins import IndexPin, Pins
 from stacks.variants.stack import name_of_file
 from stacks.variants.variant import Variant
 
-FILES = "files.json"
+ENVIRONMENT, SIZES, FILES = "environment.yml", "sizes.json", "files.json"
+REQUIREMENTS, PYLOCK = "requirements.txt", "pylock.toml"
 REQUIREMENTS_HEADER = """\
 # Made by `./invoke lock` for {id}; do not edit.
 # Install with: pip install --require-hashes --no-deps --no-build-isolation -r requirements.txt
@@ -38,27 +40,28 @@ def name_in_lock(variant: Variant) -> str:
     return name_of_file(variant.file) if variant.file else variant.name
 
 
-def content_hash(
-    variant: Variant,
-    offers: Sequence[Offer],
-    sealed: str,
-    sizes: Mapping[str, int],
-    own: Sequence[IndexPin] = (),
-) -> str:
-    """Return the SHA-256 of a lock's inputs and content.
+def specs_hash(variant: Variant) -> str:
+    """Return the SHA-256 of what a variant's YAML asks for.
 
-    That is the variant, the packages' inputs (none for another channel's), conda-lock.yml without
-    this hash, the sizes, and a stack.yaml's own files: a changed digit in a package's hash is found
-    without a build of it.
+    Of a stack.yaml that is its own content, since its flavour may move on; of a flavour, all that
+    it is resolved to. Summaries change no environment, and the values of code are not in it.
     """
-    inputs = {
-        "variant": {**json.loads(variant.model_dump_json()), "name": name_in_lock(variant)},
-        "packages": {offer.file_name: offer.inputs for offer in offers},
-        "lock": sealed,
-        "sizes": dict(sizes),
-        **({"own": [asdict(pin) for pin in own]} if own else {}),
-    }
-    return hashlib.sha256(json.dumps(inputs, sort_keys=True).encode()).hexdigest()
+    specs: dict[str, Any] = dict(variant.declared)
+    if not variant.file:
+        specs = variant.model_dump(
+            mode="json",
+            exclude_defaults=True,
+            exclude={"summary": True, "framework": {"summary"}, "blas": {"summary"}},
+        )
+    specs["requests"] = list(variant.requests)
+    return hashlib.sha256(json.dumps(specs, sort_keys=True).encode()).hexdigest()
+
+
+def seal_of(sealed: str, files: Mapping[str, bytes]) -> str:
+    """Return a lock's content hash: of conda-lock.yml without it, and of the other files."""
+    digests = {name: hashlib.sha256(data).hexdigest() for name, data in files.items()}
+    text = json.dumps({"conda-lock.yml": sealed, "files": digests}, sort_keys=True)
+    return hashlib.sha256(text.encode()).hexdigest()
 
 
 def _text(name: str) -> str:
@@ -66,17 +69,19 @@ def _text(name: str) -> str:
     return name if isinstance(yaml.safe_load(name), str) else f'"{name}"'
 
 
-def input_files(
-    variant: Variant, pins: Pins, channel: str = URL, own: Sequence[IndexPin] = ()
+def texts_of(
+    variant: Variant,
+    sizes: Mapping[str, int],
+    requirements: Sequence[IndexPin],
+    own: Sequence[IndexPin],
+    channel: str = URL,
 ) -> dict[str, str]:
-    """Return the texts of environment.yml and, where pip installs any, requirements.txt.
+    """Return the texts of a lock's files beside conda-lock.yml, by name.
 
-    With files.json for a stack.yaml's own packages.
+    requirements: the framework's files for pip. own: those of a stack.yaml's own packages.
     """
-    served = channel == URL
-    note = "; `./invoke serve` answers at the channel's address" if served else ""
+    note = "; `./invoke serve` answers at the channel's address" if channel == URL else ""
     lines = [
-        f"# {variant.summary} on {variant.framework.summary}.",
         f"# Made by `./invoke lock`{note}.",
         f"name: {_text(name_in_lock(variant))}",
         "channels:",
@@ -85,19 +90,19 @@ def input_files(
         "dependencies:",
         *(f"  - {spec}" for spec in variant.conda_specs()),
     ]
-    files = {}
-    requirements = (*requirements_of(variant, pins), *own)
-    if requirements:
+    files = {SIZES: json.dumps(dict(sizes), indent=1, sort_keys=True) + "\n"}
+    if requirements or own:
         lines += ["  - pip:", "      - -r requirements.txt"]
-        files["requirements.txt"] = REQUIREMENTS_HEADER.format(
+        files[REQUIREMENTS] = REQUIREMENTS_HEADER.format(
             id=f"{variant.framework.name}/{name_in_lock(variant)}"
         ) + "".join(
             f"{pin.name}=={pin.version} \\\n    --hash=sha256:{pin.sha256}\n"
-            for pin in requirements
+            for pin in (*requirements, *own)
         )
-    # Also where the framework has all that is asked for.
-    if variant.requests:
-        rows = ",\n".join(f" {json.dumps(asdict(pin))}" for pin in own)
-        files[FILES] = f"[\n{rows}\n]\n"
-    files["environment.yml"] = "\n".join(lines) + "\n"
+        content = {
+            "framework": [asdict(pin) for pin in requirements],
+            "own": [asdict(pin) for pin in own],
+        }
+        files[FILES] = json.dumps(content, indent=1) + "\n"
+    files[ENVIRONMENT] = "\n".join(lines) + "\n"
     return files

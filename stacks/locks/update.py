@@ -9,30 +9,28 @@ from stacks.channel.build import build_packages
 from stacks.channel.offers import Channel, read_channel
 from stacks.core.errors import StaleError, UsageError
 from stacks.core.workspace import Workspace
-from stacks.locks import lock, publication
-from stacks.locks.digests import check_unchanged, digests_of
+from stacks.locks import publication, solution
+from stacks.locks.digests import check_unchanged, digests_of, known_packages
 from stacks.locks.publication import Publication
 from stacks.variants.load import all_variants
 from stacks.variants.variant import Variant
 
 
 def relock(workspace: Workspace, variants: Sequence[Variant]) -> None:
-    """Solve the variants, build the packages that are missing, and write the locks.
+    """Solve the variants, build the packages that are missing, and write the locks that change.
 
     Raises IntegrityError, and writes nothing, if a package has other bytes than a present lock
     has under its name.
     """
     channel = read_channel(workspace)
-    solutions = [lock.solve(variant, channel) for variant in variants]
+    solutions = [solution.solve(variant, channel) for variant in variants]
     offers = {offer.file_name: offer for offers in solutions for offer in offers}
     built = build_packages(workspace, channel, offers.values())
+    check_unchanged(known_packages(workspace), built)
     digests = {name: digests_of(package.path) for name, package in built.items()}
-    check_unchanged(workspace, digests)
-    for variant in variants:
-        lock.make(workspace, variant, channel, digests)
-        print(f"  {'locked':<9}{variant.id}", file=sys.stderr)
-    if any(variant.file for variant in variants):
-        return
+    for variant, found in zip(variants, solutions, strict=True):
+        contents = solution.contents_of(variant, channel, found, digests)
+        solution.write(workspace, variant, contents)
     try:
         publication.write_digests(workspace, _publication(workspace, channel))
     except (StaleError, UsageError):
@@ -41,18 +39,21 @@ def relock(workspace: Workspace, variants: Sequence[Variant]) -> None:
 
 
 def check_locks(workspace: Workspace, variants: Sequence[Variant]) -> None:
-    """Raise StaleError with every variant whose committed lock is stale."""
+    """Raise StaleError with every variant whose committed lock is not what `lock` writes now."""
     channel = read_channel(workspace)
     stale = []
     for variant in variants:
         try:
-            lock.check(workspace, variant, channel)
+            solution.check(workspace, variant, channel)
             print(f"  {'current':<9}{variant.id}", file=sys.stderr)
         except StaleError as error:
             stale.append(error)
-    if stale or any(variant.file for variant in variants):
-        pass
-    elif not publication.are_current(workspace, _publication(workspace, channel)):
+    ours = any(not variant.file for variant in variants)
+    if (
+        ours
+        and not stale
+        and not publication.are_current(workspace, _publication(workspace, channel))
+    ):
         stale.append(StaleError(f"{publication.DIGESTS} is stale", fix="./invoke lock"))
     if stale:
         raise StaleError("\n".join(error.what for error in stale), fix=stale[0].fix)

@@ -27,7 +27,7 @@ def locked_packages(workspace: Workspace, pins: Pins) -> tuple[CondaPin, ...]:
     """Return every package of the committed locks once; `urls` has its path in a channel."""
     packages = {}
     for variant in all_variants(workspace):
-        locked = lock.read(workspace, variant, pins)
+        locked = lock.read(workspace, variant)
         for package in locked.packages:
             subdir = urlsplit(package.url).path.split("/")[-2]
             packages[package.file_name] = CondaPin(

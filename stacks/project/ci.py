@@ -8,7 +8,6 @@ from stacks.channel.recipe import read_recipes
 from stacks.core.workspace import Workspace
 from stacks.image.config import config_of
 from stacks.locks import lock
-from stacks.sources.pins import read_pins
 from stacks.variants.variant import Variant
 
 RUNNER = "ubuntu-24.04"
@@ -29,12 +28,11 @@ def matrix(
     """
     baselines = {v.framework.name: v for v in every if v.baseline}
     republish = _republish(workspace)
-    pins = read_pins(workspace.sources_lock)
     jobs = []
     for variant in chosen:
         image = config_of(workspace, variant)
         baseline = baselines.get(variant.framework.name, variant)
-        packages = lock.read(workspace, variant, pins).packages
+        packages = lock.read(workspace, variant).packages
         terms = [republish.get((each.name, each.version), PUBLISH[0]) for each in packages]
         jobs.append(
             {

@@ -64,7 +64,7 @@ def vendor(
     _require_replaceable(folder, archive)
     channel = read_channel(workspace)
     entries = entries_of(workspace, channel, variants)
-    wheels = {pin for v in variants for pin in lock.read(workspace, v, channel.pins).requirements}
+    wheels = {pin for v in variants for pin in lock.read(workspace, v).requirements}
     if notebooks:
         wheels |= {pin for v in variants for pin in kernel.pins_of(workspace, v, channel.pins)}
     pins: set[Pin] = {*wheels, *(_sources(channel, entries) if sources else ())}
@@ -106,7 +106,7 @@ def _require_replaceable(folder: Path, archive: Path | None) -> None:
 
 
 def _sources(channel: Channel, entries: Iterable[IndexEntry]) -> set[Pin]:
-    recipes = [r for e in entries for r in (e.offer.recipe, *e.offer.tools)]
+    recipes = [r for e in entries if e.offer for r in (e.recipe, *e.offer.tools)]
     return {pin for recipe in recipes for pin in recipe.pins(channel.pins)}
 
 
@@ -145,9 +145,9 @@ def _report(folder: Path, entries: Sequence[IndexEntry], files: int) -> None:
         f"{tools} wheels of the tools for Python {sys.version_info[0]}.{sys.version_info[1]}: "
         f"{size / 1e6:.0f} MB"
     )
-    kept = [e for e in entries if e.offer.recipe.about.republish in ("no", "on request")]
+    kept = [e for e in entries if e.offer and e.recipe.about.republish in ("no", "on request")]
     if kept:
-        names = ", ".join(entry.offer.recipe.package.name for entry in kept)
+        names = ", ".join(entry.package.name for entry in kept)
         print(f"for your own machines only, not to be republished: {names}")
     taken = "the wheel" if INSTALLED else "a copy of this checkout"
     command = f"{VARIABLE}=<this folder> ./invoke build --variant V"

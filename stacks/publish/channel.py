@@ -114,7 +114,7 @@ def report(published: Publication, signed: bytes | None) -> None:
         f"{plural(len(published.sources), 'file')} of sources, {sources / 1e6:.1f} MB"
     )
     for entry in published.left_out:
-        about, name = entry.offer.recipe.about, entry.offer.recipe.package.name
+        about, name = entry.recipe.about, entry.package.name
         hint = f"; --include {name} adds it" if about.republish == "on request" else ""
         print(f"left out: {name} ({about.republish}: {about.conditions}{hint})")
     if signed is None:

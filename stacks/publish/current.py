@@ -9,7 +9,6 @@ from stacks.bench.result import MeasuredPackage
 from stacks.core.workspace import Workspace
 from stacks.locks import lock
 from stacks.locks.lock import Lock
-from stacks.sources.pins import read_pins
 from stacks.variants.load import all_variants
 
 
@@ -27,8 +26,7 @@ class CurrentLock:
 
 def current_locks(workspace: Workspace) -> dict[str, CurrentLock]:
     """Return the lock of each variant in envs/, by FRAMEWORK/FLAVOUR."""
-    pins = read_pins(workspace.sources_lock)
-    locks = {each.id: lock.read(workspace, each, pins) for each in all_variants(workspace)}
+    locks = {each.id: lock.read(workspace, each) for each in all_variants(workspace)}
     return {
         name: CurrentLock(
             one.sha256, _size(one), frozenset((p.name, p.sha256) for p in packages_of(one))
@@ -39,8 +37,7 @@ def current_locks(workspace: Workspace) -> dict[str, CurrentLock]:
 
 def locked_packages(workspace: Workspace) -> dict[tuple[str, str], set[MeasuredPackage]]:
     """Return the packages of the lock of each variant, by FRAMEWORK/FLAVOUR and SHA-256."""
-    pins = read_pins(workspace.sources_lock)
-    locks = [(each.id, lock.read(workspace, each, pins)) for each in all_variants(workspace)]
+    locks = [(each.id, lock.read(workspace, each)) for each in all_variants(workspace)]
     return {(name, one.sha256): {*packages_of(one)} for name, one in locks}
 
 

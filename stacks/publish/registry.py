@@ -54,22 +54,22 @@ def push(
 
 def tag_of(entry: IndexEntry) -> str:
     """Return the tag of a package: a tag has no +, ! and =."""
-    tag = f"{entry.offer.recipe.package.version}-{entry.offer.build_string}"
+    tag = f"{entry.package.version}-{entry.package.build}"
     return tag.replace("+", "__p__").replace("!", "__e__").replace("=", "__eq__")
 
 
 def _push_package(writer: RegistryWriter, registry: Registry, entry: IndexEntry, path: Path) -> int:
-    package = entry.offer.recipe.package
-    index = json.dumps(entry.offer.index, sort_keys=True).encode()
+    package = entry.package
+    index = json.dumps(dict(entry.index), sort_keys=True).encode()
     return writer.put_manifest(
-        registry.repository(entry.offer.recipe.subdir, package.name),
+        registry.repository(entry.package.subdir, package.name),
         tag_of(entry),
-        [Blob(PACKAGE, path, entry.offer.file_name), Blob(PACKAGE_INDEX, index)],
+        [Blob(PACKAGE, path, entry.package.file_name), Blob(PACKAGE_INDEX, index)],
         {
             **ANNOTATIONS,
             "org.conda.package.name": package.name,
             "org.conda.package.version": package.version,
-            "org.conda.package.build": entry.offer.build_string,
+            "org.conda.package.build": entry.package.build,
         },
     )
 

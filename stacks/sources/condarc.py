@@ -6,6 +6,7 @@ comes with conda-lock, with conda's own default.
 
 from __future__ import annotations
 
+import hashlib
 import importlib
 import re
 import threading
@@ -30,9 +31,15 @@ class ChannelAddress:
 
     @property
     def label(self) -> str:
-        """The name in names of variants and folders."""
+        """The name in names of variants and folders: another one for each channel.
+
+        A simple name, such as conda-forge, is its own label; any other has a part of its hash.
+        """
+        if re.fullmatch(r"[a-z0-9]([a-z0-9.-]*[a-z0-9])?", self.name):
+            return self.name
         parts = urlsplit(self.name)
-        return re.sub(r"[^a-z0-9.]+", "-", f"{parts.netloc}{parts.path}".lower()).strip("-.")
+        plain = re.sub(r"[^a-z0-9.]+", "-", f"{parts.netloc}{parts.path}".lower()).strip("-.")
+        return f"{plain}-{hashlib.sha256(self.name.encode()).hexdigest()[:6]}".strip("-")
 
 
 def channel_address(channel: str) -> ChannelAddress:

@@ -164,6 +164,7 @@ def _of_stack(workspace: Workspace, found: stack.Stack, framework: str | None) -
             "name": found.name,
             "summary": content.summary,
             "file": found.file,
+            "declared": content.model_dump(mode="json", exclude={"summary", "pip", "requirements"}),
             "requests": found.requests,
             "floatX": content.floatX or base.floatX,
             "flags": {**base.flags, **content.flags},

@@ -10,6 +10,7 @@ from __future__ import annotations
 
 import re
 from pathlib import Path
+from typing import Any
 
 from pydantic import Field
 
@@ -72,8 +73,10 @@ class Variant(Strict):
     # Tells its settings package from those of other variants; a stack.yaml that changes no setting
     # has its flavour's.
     settings_label: str = Field("", exclude=True)
-    # Of a stack.yaml: the file, and the packages of one's own, as pip takes them.
+    # Of a stack.yaml: the file, what it says beside `pip:` (no summary), and the packages of one's
+    # own, as pip takes them.
     file: Path | None = Field(None, exclude=True)
+    declared: dict[str, Any] = Field({}, exclude=True)
     requests: tuple[str, ...] = Field((), exclude_if=lambda requests: not requests)
 
     @property

@@ -15,11 +15,10 @@ from faults.hostile import SHARED_LINK, Contents, check_marks, forget, hostile, 
 from faults.room import Room, check
 from faults.trees import remove
 from faults.trial import Trial
+from stacks.channel.locked_package import LockedPackage
 from stacks.core.workspace import Workspace
-from stacks.locks.conda_lock import LockedPackage
-from stacks.locks.lock import make_of_other_channel
+from stacks.locks import solution
 from stacks.sources.condarc import channel_address
-from stacks.sources.pins import read_pins
 from stacks.variants.load import load_variant
 from stacks.variants.variant import on_other_channel
 
@@ -97,14 +96,13 @@ def lock_packages(room: Room, packages: dict[str, tuple[str, bytes]]) -> str:
     address = channel_address(f"{mirror.url}/evil")
     variant = on_other_channel(load_variant(workspace, "by-conda", "tiny"), address.label)
     mirror.files.clear()
-    locked, sizes = [], {}
+    locked = []
     for name, (version, data) in packages.items():
         file_name = f"{name}-{version}-evil_0.tar.bz2"
         mirror.files[f"/evil/linux-64/{file_name}"] = data
-        digests = (hashlib.sha256(data).hexdigest(), hashlib.md5(data).hexdigest())
+        digests = (hashlib.sha256(data).hexdigest(), hashlib.md5(data).hexdigest(), len(data))
         url = f"{address.url}/linux-64/{file_name}"
         locked.append(LockedPackage(name, version, "evil_0", url, *digests))
-        sizes[file_name] = len(data)
-    pins = read_pins(workspace.sources_lock)
-    make_of_other_channel(workspace, variant, address.name, locked, sizes, pins)
+    contents = solution.Contents(locked, channel=address.name)
+    solution.write(workspace, variant, contents)
     return variant.name

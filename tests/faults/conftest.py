@@ -18,7 +18,6 @@ from faults.trees import names_in, remove, tree
 from stacks.channel.offers import Channel, read_channel
 from stacks.core.disk import REPOSITORY
 from stacks.core.workspace import default_workspace
-from stacks.environments.ready import RECORD
 from stacks.locks import lock
 from stacks.locks.lock import Lock
 from stacks.sources.cache import cached_path
@@ -64,7 +63,7 @@ def reference() -> Iterator[Reference]:
                 assert done.status == 0, str(done)
             trees = {variant: tree(room.place(variant)) for variant in VARIANTS}
             # The keys are kept once the files that decide them are old enough: in a later run.
-            cached = names_in(room.cache) | {RECORD}
+            cached = names_in(room.cache)
             room.root.rename(made.pristine)
             yield Reference(base, mirror, trees, cached)
     finally:
@@ -106,7 +105,7 @@ def keep_sources(tiny: Tiny, room: Room) -> None:
 
 
 def lock_of(tiny: Tiny, channel: Channel) -> Lock:
-    return lock.read(tiny.workspace, tiny.variant("by-conda"), channel.pins)
+    return lock.read(tiny.workspace, tiny.variant("by-conda"))
 
 
 def break_links(cache: Path) -> None:

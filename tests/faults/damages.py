@@ -17,7 +17,6 @@ WAYS = ("flip", "flip", "truncate", "delete", "append", "empty", "mode", "folder
 AREAS = {
     "sources": (("sources/*/*/*/six-*",), "by-pip"),
     "packages": (("packages/*/*.conda",), "by-conda"),
-    "built": (("packages/*/built.json",), "by-conda"),
     "unpacked": (("unpacked/*/*/**/*",), "by-conda"),
     "paths": (("unpacked/*/info/*.json",), "by-conda"),
 }

@@ -11,7 +11,8 @@ from pathlib import Path
 from integration.test_serve import serving_folder
 from integration.tiny import Tiny
 from stacks.channel import package
-from stacks.channel.offers import URL, read_channel
+from stacks.channel.locked_package import URL
+from stacks.channel.offers import read_channel
 from stacks.core.workspace import Workspace
 from stacks.environments.pip_install import link_or_copy
 from stacks.environments.serve import write_channel
@@ -53,7 +54,7 @@ def published(tiny: Tiny, folder: Path) -> Iterator[Published]:
 
 def locked_by(tiny: Tiny, name: str) -> Lock:
     """Return the lock of a small variant."""
-    return lock.read(tiny.workspace, tiny.variant(name), read_channel(tiny.workspace).pins)
+    return lock.read(tiny.workspace, tiny.variant(name))
 
 
 def write_packages(workspace: Workspace, variants: Sequence[Variant], folder: Path) -> Path:
@@ -62,8 +63,9 @@ def write_packages(workspace: Workspace, variants: Sequence[Variant], folder: Pa
     entries = entries_of(workspace, channel, variants)
     write_channel(folder, entries)
     for entry in entries:
-        path = package.cached_path(workspace, entry.offer.recipe, entry.offer.inputs)
-        link_or_copy(path, folder / entry.path)
+        built = package.cached(workspace, entry.package.file_name, entry.package.sha256)
+        assert built
+        link_or_copy(built.path, folder / entry.path)
     return folder
 
 
@@ -79,7 +81,7 @@ def share_sources(source: Workspace, tiny: Tiny) -> None:
     """Link the sources of the packages of `tiny` into its cache."""
     channel = read_channel(tiny.workspace)
     entries = entries_of(tiny.workspace, channel, [tiny.variant("by-conda")])
-    pins = {pin for each in entries for pin in each.offer.recipe.pins(channel.pins)}
+    pins = {pin for each in entries for pin in each.recipe.pins(channel.pins)}
     for path in fetch(Workspace(tiny.root, source.cache), pins, offline=True).values():
         target = tiny.cache / path.relative_to(source.cache)
         target.parent.mkdir(parents=True, exist_ok=True)

@@ -15,7 +15,6 @@ from stacks.bench import command, probe, store
 from stacks.bench.candidates import Candidate
 from stacks.bench.options import BenchOptions
 from stacks.bench.program import PROFILE_CALLS, TimedProgram
-from stacks.channel import offers as offers_module
 from stacks.core.disk import REPOSITORY
 from stacks.core.workspace import Workspace
 from stacks.locks import lock
@@ -26,7 +25,7 @@ Prefix = Callable[[str, str], Path]
 
 def candidate(workspace: Workspace, prefix: Prefix, framework: str, flavour: str) -> Candidate:
     variant = load_variant(workspace, flavour, framework)
-    locked = lock.read(workspace, variant, offers_module.read_channel(workspace).pins)
+    locked = lock.read(workspace, variant)
     return Candidate(variant, prefix(framework, flavour), locked, None)
 
 

@@ -22,7 +22,7 @@ from integration.conda_client import Conda
 from integration.conftest import MakePrefix
 from integration.test_serve import serving
 from integration.tiny import Tiny, flip
-from stacks.channel.offers import URL, read_channel
+from stacks.channel.locked_package import URL
 from stacks.core.disk import sha256_of
 from stacks.core.workspace import Workspace, default_workspace
 from stacks.exports.forms import FORMS, write
@@ -88,7 +88,7 @@ def test_conda_lock_reads_the_lock_and_conda_installs_it(
 @pytest.mark.parametrize("name", ["by-conda", "by-pip"])
 def test_conda_makes_the_environment(name: str, tiny: Tiny, conda: Conda, tmp_path: Path) -> None:
     variant, place = tiny.variant(name), tmp_path / "made"
-    locked = lock.read(tiny.workspace, variant, read_channel(tiny.workspace).pins)
+    locked = lock.read(tiny.workspace, variant)
     wheels = lay_out(tiny.workspace, locked.requirements, tmp_path / "files")
     with serving(tiny.workspace, [variant]) as address:
         path = at(address, export(tiny.workspace, variant, "environment", tmp_path))
@@ -134,7 +134,7 @@ def test_the_solver_of_pixi_finds_the_locked_packages(tiny: Tiny, tmp_path: Path
             virtual_packages=rattler.VirtualPackage.detect(),
         )
         records = asyncio.run(solution)
-    locked = lock.read(tiny.workspace, variant, read_channel(tiny.workspace).pins)
+    locked = lock.read(tiny.workspace, variant)
     assert {r.file_name for r in records} == {p.file_name for p in locked.packages}
 
 
@@ -142,7 +142,7 @@ def test_pip_and_uv_take_the_files_with_the_locked_hashes_only(
     workspace: Workspace, prefix: MakePrefix, tmp_path: Path
 ) -> None:
     variant, pins = load_variant(workspace, "pip-default"), read_pins(workspace.sources_lock)
-    locked = lock.read(workspace, variant, pins)
+    locked = lock.read(workspace, variant)
     wheels = lay_out(workspace, locked.requirements, tmp_path / "files")
     for form in ("pylock", "requirements"):
         export(workspace, variant, form, tmp_path)

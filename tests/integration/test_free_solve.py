@@ -18,6 +18,7 @@ from stacks.channel.offers import read_channel
 from stacks.channel.solve import solve, solve_index
 from stacks.core.workspace import Workspace
 from stacks.locks.digests import digests_of
+from stacks.locks.solution import locked_package
 
 # Of the machine that the client runs on: Python 3.11 needs 2.35.
 GLIBC = "2.36"
@@ -41,7 +42,9 @@ def test_the_name_alone_gives_an_environment_that_computes(
     folder, prefix = tmp_path / "channel", tmp_path / "prefix"
     entries = []
     for name, built in build_missing(workspace, channel, solve(channel, [spec], GLIBC)).items():
-        entries.append(IndexEntry(channel.offers[name], digests_of(built.path)))
+        offer = channel.offers[name]
+        package = locked_package(offer, digests_of(built.path))
+        entries.append(IndexEntry(package, offer.index, offer))
         target = folder / entries[-1].path
         target.parent.mkdir(parents=True, exist_ok=True)
         shutil.copyfile(built.path, target)

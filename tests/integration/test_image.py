@@ -15,7 +15,6 @@ import pytest
 from cyclonedx.schema import SchemaVersion
 from cyclonedx.validation.json import JsonStrictValidator
 
-from stacks.channel import offers as offers_module
 from stacks.core.disk import REPOSITORY
 from stacks.core.workspace import Workspace, default_workspace
 from stacks.image import base as bases
@@ -193,7 +192,7 @@ def test_the_sbom_names_every_package_and_is_valid(
     text = layout.sbom_in(layers).decode()
     assert JsonStrictValidator(SchemaVersion.V1_6).validate_str(text) is None
     found = {item["purl"].partition("?")[0]: item for item in json.loads(text)["components"]}
-    locked = lock.read(workspace, VARIANT, offers_module.read_channel(workspace).pins)
+    locked = lock.read(workspace, VARIANT)
     for package in locked.packages:
         item = found[f"pkg:conda/{package.name}@{package.version}"]
         assert item["hashes"] == [{"alg": "SHA-256", "content": package.sha256}]

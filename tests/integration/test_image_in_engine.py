@@ -14,7 +14,6 @@ import pytest
 from integration.engines import Running
 from stacks.bench import store
 from stacks.bench.candidates import packages_of
-from stacks.channel.offers import read_channel
 from stacks.core.workspace import Workspace
 from stacks.image import docker, oci
 from stacks.image.config import config_of
@@ -141,9 +140,7 @@ def test_bench_prints_a_result_with_the_lock_of_the_image(
     assert done.returncode == 0, done.stderr
     result = store.parsed(done.stdout, image, "")
     [subject] = result.subjects
-    locked = lock.check(
-        workspace, load_variant(workspace, "openblas", "theano-1.0.5"), read_channel(workspace)
-    )
+    locked = lock.current(workspace, load_variant(workspace, "openblas", "theano-1.0.5"))
     assert (subject.id, subject.image) == ("theano-1.0.5/openblas", digest)
     assert subject.lock == locked.sha256
     assert {*subject.packages} == {*packages_of(locked)}

@@ -108,7 +108,7 @@ def test_the_profile_of_a_scan_and_its_gradient(
 @pytest.mark.parametrize(("framework", "module"), FRAMEWORKS)
 def test_a_timed_run(framework: str, file: Path, workspace: Workspace, prefix: MakePrefix) -> None:
     variant = load_variant(workspace, "openblas", framework)
-    candidate = Candidate(variant, prefix(framework, "openblas"), Lock((), (), "", "", ""), None)
+    candidate = Candidate(variant, prefix(framework, "openblas"), Lock((), ()), None)
     run = own_program.run_once(candidate, ["python", str(file), "0"])
     assert 0 < run.compile < run.wall
     assert len(run.steps) == 3 and run.first_step and run.first_step < run.wall

@@ -16,7 +16,7 @@ from integration.conda_client import Conda
 from integration.published import Published, locked_by, packages, published, share_sources
 from integration.test_serve import install, solve
 from integration.tiny import Tiny, flip
-from stacks.channel.offers import URL
+from stacks.channel.locked_package import URL
 from stacks.channel.places import CHANNEL
 from stacks.core.console import plural
 from stacks.core.disk import sha256_of

@@ -17,7 +17,7 @@ from rattler.exceptions import InstallerError
 
 from integration.tiny import Tiny, flip
 from integration.workspaces import workspace_below
-from stacks.channel import offers as offers_module
+from stacks.channel.locked_package import URL
 from stacks.channel.offers import read_channel
 from stacks.core.errors import UsageError
 from stacks.core.workspace import Workspace, default_workspace
@@ -84,11 +84,11 @@ def test_a_new_solution_equals_the_lock(
     workspace: Workspace, variant: Variant, address: str, client: Path
 ) -> None:
     records = solve(address, lock_folder(workspace, variant) / "environment.yml", client)
-    locked = lock.read(workspace, variant, offers_module.read_channel(workspace).pins).packages
+    locked = lock.read(workspace, variant).packages
     assert {(r.file_name, r.sha256.hex()) for r in records if r.sha256} == {
         (p.file_name, p.sha256) for p in locked
     }
-    assert {r.url for r in records} == {p.url.replace(offers_module.URL, address) for p in locked}
+    assert {r.url for r in records} == {p.url.replace(URL, address) for p in locked}
 
 
 def test_other_paths_are_not_served(address: str) -> None:

@@ -26,13 +26,12 @@ from integration.published import move_packages, write_packages
 from integration.registries import registry, registry_with_tls
 from integration.tiny import BUILDER, Builder, Tiny, tree
 from integration.workspaces import workspace_below
-from stacks.channel.build import build_packages
+from stacks.channel.build import obtain
 from stacks.channel.offers import read_channel
 from stacks.channel.places import CHANNEL
 from stacks.channel.settings import with_settings
 from stacks.core.disk import REPOSITORY
 from stacks.core.workspace import Workspace
-from stacks.environments import build as pipeline
 from stacks.locks import lock
 from stacks.locks.publication import publication
 from stacks.project import vendor
@@ -202,11 +201,10 @@ def test_in_2036_a_real_variant_comes_from_a_published_channel(
     own = workspace_below(tmp_path / "checkout", workspace.cache)
     variant = load_variant(own, "openblas")
     channel = read_channel(own)
-    locked = pipeline.digests_of(lock.read(own, variant, channel.pins))
+    locked = lock.read(own, variant)
     # The user's cache has them, or they are built.
     monkeypatch.undo()
-    offers = with_settings(channel, [variant]).offers
-    build_packages(own, channel, [offers[n] for n in locked], (), locked)
+    obtain(own, with_settings(channel, [variant]), locked.packages)
     folder = write_packages(own, [variant], tmp_path / "published")
     environment = {
         **os.environ,
@@ -229,7 +227,7 @@ def test_in_2036_a_real_variant_comes_from_a_published_channel(
                 text=True,
             )
         )
-    assert f"0 packages built, {len(locked)} fetched from {address}" in errors
+    assert f"0 packages built, {len(locked.packages)} fetched from {address}" in errors
     assert output.strip() == str(place)
     computed = subprocess.run(
         [*in_2036, place / "bin/python", "-c", COMPUTING],

@@ -72,8 +72,8 @@ class Tiny:
         return pipeline.make_environment(self.workspace, self.variant(name), self.place(name))
 
     def is_ready(self, name: str) -> bool:
-        variant, channel = self.variant(name), read_channel(self.workspace)
-        locked = lock.read(self.workspace, variant, channel.pins)
+        variant = self.variant(name)
+        locked = lock.read(self.workspace, variant)
         return prefix.is_ready(self.workspace, variant, locked, self.place(name))
 
     def cached(self, pattern: str) -> Path:

@@ -38,10 +38,9 @@ def workspace_below(root: Path, cache: Path, copies: Collection[str] = ()) -> Wo
 
 def share_packages(workspace: Workspace, channel: Channel, variant: Variant, cache: Path) -> None:
     """Link a lock's packages and wheels into another cache, built or fetched where missing."""
-    locked = lock.read(workspace, variant, channel.pins)
+    locked = lock.read(workspace, variant)
     channel = with_settings(channel, [variant])
-    offers = [channel.offers[package.file_name] for package in locked.packages]
-    built = package_builds.build_missing(workspace, channel, offers)
+    built = package_builds.obtain(workspace, channel, locked.packages)
     files = fetch(workspace, locked.requirements)
     for folder in {path.parent for path in (*(b.path for b in built.values()), *files.values())}:
         target = cache / folder.relative_to(workspace.cache)

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Callable
+from dataclasses import dataclass
 
 from stacks.channel.staging import (
     amdlibm,
@@ -28,26 +29,39 @@ from stacks.channel.staging import (
 )
 from stacks.channel.staging.build_context import BuildContext
 
-STAGES: dict[str, Callable[[BuildContext], None]] = {
-    "wheel": wheel.stage_wheel,
-    "fortran-wheel": fortran_wheel.stage,
-    "sdist": wheel.stage_sdist,
-    "edited-sdist": edited_sdist.stage,
-    "python-modules": python_modules.stage,
-    "texts": texts.stage,
-    "cpython": cpython.stage,
-    "cpython-source": cpython_source.stage,
-    "libraries": libraries.stage,
-    "wheel-libraries": wheel_libraries.stage,
-    "front-libraries": front_libraries.stage,
-    "thin-front": thin_front.stage,
-    "relinked-wheel": relinked_wheel.stage,
-    "openblas-wheel": openblas_wheel.stage,
-    "compiler": compiler.stage,
-    "compiled": compiled_library.stage,
-    "blis": blis.stage,
-    "debian-files": debian_files.stage,
-    "pocl": pocl.stage,
-    "forwarding": forwarding_library.stage,
-    "amdlibm": amdlibm.stage,
+
+@dataclass(frozen=True)
+class Stage:
+    """A stage: the function that writes the files, and its revision.
+
+    revision: raised by one when the function's output changes on purpose. It is in the names of the
+    packages, which the code is not.
+    """
+
+    write: Callable[[BuildContext], None]
+    revision: int = 1
+
+
+STAGES: dict[str, Stage] = {
+    "wheel": Stage(wheel.stage_wheel),
+    "fortran-wheel": Stage(fortran_wheel.stage),
+    "sdist": Stage(wheel.stage_sdist),
+    "edited-sdist": Stage(edited_sdist.stage),
+    "python-modules": Stage(python_modules.stage),
+    "texts": Stage(texts.stage),
+    "cpython": Stage(cpython.stage),
+    "cpython-source": Stage(cpython_source.stage),
+    "libraries": Stage(libraries.stage),
+    "wheel-libraries": Stage(wheel_libraries.stage),
+    "front-libraries": Stage(front_libraries.stage),
+    "thin-front": Stage(thin_front.stage),
+    "relinked-wheel": Stage(relinked_wheel.stage),
+    "openblas-wheel": Stage(openblas_wheel.stage),
+    "compiler": Stage(compiler.stage),
+    "compiled": Stage(compiled_library.stage),
+    "blis": Stage(blis.stage),
+    "debian-files": Stage(debian_files.stage),
+    "pocl": Stage(pocl.stage),
+    "forwarding": Stage(forwarding_library.stage),
+    "amdlibm": Stage(amdlibm.stage),
 }

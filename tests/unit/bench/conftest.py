@@ -2,7 +2,7 @@ from __future__ import annotations
 
 import pytest
 
-from stacks.bench import candidates, machine
+from stacks.bench import machine
 from stacks.core.workspace import Workspace
 from stacks.environments import ready, settings
 from stacks.environments.folders import folder_of
@@ -19,7 +19,6 @@ def built(own_workspace: Workspace, monkeypatch: pytest.MonkeyPatch) -> Workspac
     monkeypatch.setattr(
         ready, "is_ready", lambda workspace, variant, key: folder_of(workspace, variant).is_dir()
     )
-    monkeypatch.setattr(lock, "check", lambda workspace, variant, channel: LOCK)
-    monkeypatch.setattr(candidates, "read_channel", lambda workspace: None)
+    monkeypatch.setattr(lock, "current", lambda workspace, variant: LOCK)
     monkeypatch.setattr(machine, "is_here", lambda report: report["machine"] == PASSED["machine"])
     return own_workspace

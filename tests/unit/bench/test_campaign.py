@@ -17,7 +17,6 @@ from stacks.core.errors import StacksError
 from stacks.core.workspace import Workspace
 from stacks.environments import build, verify
 from stacks.locks import lock
-from stacks.sources.pins import read_pins
 from stacks.variants.load import all_variants
 from stacks.variants.variant import Variant
 from unit.helpers.benching import MACHINE, missing, result, runs, subject
@@ -71,10 +70,9 @@ class World:
         self.timed.append((names, options))
         calls = options.calls or probe.calls_of("mlp", options.quick)
         steps = Series(name="mlp step", unit="s", samples=(1.0,) * calls)
-        pins = read_pins(workspace.sources_lock)
         subjects = [
             subject(variant.name, variant.framework.name).model_copy(
-                update={"lock": lock.read(workspace, variant, pins).sha256}
+                update={"lock": lock.read(workspace, variant).sha256}
             )
             for variant in self.variants
             if variant.id in names.split(",")

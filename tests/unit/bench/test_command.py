@@ -12,6 +12,7 @@ from stacks.core.errors import StacksError, UsageError
 from stacks.core.workspace import Workspace
 from unit.helpers.benching import (
     BASE,
+    LOCK,
     PASSED,
     SLOW,
     answer,
@@ -91,7 +92,7 @@ def test_the_bench_from_its_options_to_its_file(
     command.bench(built, "openblas", "theano-1.0.5", options=requested)
     ((path, one),) = [(one.path, one.result) for one in store.read_all(built)[0]]
     assert one.machine.name == "here-2-cores" and one.settings.rounds == 5
-    assert len(one.runs) == 5 and one.subjects[0].lock == "a" * 64
+    assert len(one.runs) == 5 and one.subjects[0].lock == LOCK.sha256
     output = capsys.readouterr()
     assert "Gemm" in output.out and f"stored in {path.relative_to(built.root)}" in output.err
     with pytest.raises(UsageError, match="too few rounds"):

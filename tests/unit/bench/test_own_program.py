@@ -26,7 +26,7 @@ MARKS = "import os, sys\nfor _ in range(4): print('THEANO_STACKS_STEP')\n"
 
 @pytest.fixture
 def candidates(workspace: Workspace, tmp_path: Path) -> list[Candidate]:
-    lock = Lock((), (), "", "", "")
+    lock = Lock((), ())
     names = ("openblas", "mkl", "blis")
     return [Candidate(load_variant(workspace, name), tmp_path, lock, None) for name in names]
 

@@ -46,7 +46,7 @@ def recommend(
 
     def call(fit: tuple[str, ...], *best: str) -> None:
         def ready(_: Workspace, copy: Variant) -> Candidate | None:
-            lock = Lock((), (), "", "", "")
+            lock = Lock((), ())
             return Candidate(copy, Path("/"), lock, None) if copy.name in fit else None
 
         def bench(found: list[Candidate], command: list[str], *, rounds: int) -> list[str]:

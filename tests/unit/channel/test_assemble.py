@@ -2,6 +2,7 @@ from __future__ import annotations
 
 import errno
 import json
+import shutil
 from collections.abc import Callable
 from dataclasses import replace
 from pathlib import Path
@@ -10,7 +11,8 @@ import pytest
 
 from stacks.channel import assemble
 from stacks.channel.recipe import Build, Recipe, read_recipes
-from stacks.channel.staging import STAGES
+from stacks.channel.stages import Wheel
+from stacks.channel.staging import STAGES, Stage
 from stacks.channel.staging.build_context import BuildContext
 from stacks.core.errors import IntegrityError
 from stacks.core.workspace import Workspace
@@ -40,29 +42,64 @@ def test_the_build_string_has_label_hash_and_number(recipe: Recipe) -> None:
     assert assemble.file_name(recipe, inputs) == "small-1.0-pyh0123456_3.conda"
 
 
-def test_the_inputs_hash_follows_from_recipe_pins_and_tools(recipe: Recipe) -> None:
+def test_the_recipe_hash_follows_from_recipe_pins_and_tools(recipe: Recipe) -> None:
     hashes = {
-        assemble.inputs_hash(recipe, [PIN]),
-        assemble.inputs_hash(recipe, [replace(PIN, sha256="0" * 64)]),
-        assemble.inputs_hash(recipe.model_copy(update={"build": Build(number=4)}), [PIN]),
-        assemble.inputs_hash(recipe, [PIN], ["0" * 64]),
+        assemble.recipe_hash(recipe, [PIN]),
+        assemble.recipe_hash(recipe, [replace(PIN, sha256="0" * 64)]),
+        assemble.recipe_hash(recipe.model_copy(update={"build": Build(number=4)}), [PIN]),
+        assemble.recipe_hash(recipe, [PIN], ["0" * 64]),
     }
     assert len(hashes) == 4
-    assert assemble.inputs_hash(recipe, [PIN]) in hashes
+    assert assemble.recipe_hash(recipe, [PIN]) in hashes
 
 
-def test_the_inputs_hash_follows_from_the_projects_own_sources(
+def test_the_recipe_hash_follows_from_the_projects_own_sources_and_their_paths(
     workspace: Workspace, tmp_path: Path
 ) -> None:
-    committed = read_recipes(workspace.recipes)["amdlibm-compat"]
+    committed = read_recipes(workspace.recipes)["blas-threads-openblas"]
     recipe = committed.model_copy(update={"recipes": tmp_path})
+    folder = recipe.own_folder
     hashes = set()
-    source = tmp_path / "amdlibm-compat/src/kernels.c"
-    source.parent.mkdir(parents=True)
-    for text in ("int one;", "int two;"):
-        source.write_text(text)
-        hashes.add(assemble.inputs_hash(recipe, ()))
-    assert len(hashes) == 2
+    for name, text in (("a.h", "1"), ("a.h", "2"), ("inner/a.h", "2"), ("a/inner.h", "2")):
+        shutil.rmtree(folder, ignore_errors=True)
+        (folder / name).parent.mkdir(parents=True)
+        (folder / name).write_text(text)
+        hashes.add(assemble.recipe_hash(recipe, ()))
+    assert len(hashes) == 4
+
+
+def test_an_edit_of_the_code_renames_nothing_and_asks_for_another_build(
+    recipe: Recipe, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    digest = assemble.recipe_hash(recipe, [PIN])
+    key = assemble.cache_key(recipe, digest)
+    monkeypatch.setattr(assemble, "_code_hash", lambda stage: "edited")
+    assert assemble.recipe_hash(recipe, [PIN]) == digest
+    assert assemble.cache_key(recipe, digest) != key
+
+
+def test_a_raised_revision_renames_the_packages_of_its_stage_alone(
+    workspace: Workspace, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    def names() -> dict[str, str]:
+        return {
+            name: assemble.recipe_hash(each, ())
+            for name, each in read_recipes(workspace.recipes).items()
+        }
+
+    before = names()
+    monkeypatch.setitem(STAGES, "sdist", replace(STAGES["sdist"], revision=2))
+    stages = {name: each.extra.stage for name, each in read_recipes(workspace.recipes).items()}
+    changed = {name for name, digest in names().items() if digest != before[name]}
+    assert changed == {name for name, stage in stages.items() if stage == "sdist"} != set()
+
+
+def test_a_new_option_of_a_stage_with_a_default_renames_nothing(recipe: Recipe) -> None:
+    class Longer(Wheel):
+        option: str = "as before"
+
+    longer = recipe.model_copy(update={"extra": Longer(stage="wheel")})
+    assert assemble.recipe_hash(longer, [PIN]) == assemble.recipe_hash(recipe, [PIN])
 
 
 def test_the_code_of_a_stage_is_its_module_and_what_that_imports() -> None:
@@ -85,7 +122,7 @@ def test_the_code_of_a_stage_is_its_module_and_what_that_imports() -> None:
     ]
 
 
-def test_the_hash_covers_the_code_that_unpacks_and_packs() -> None:
+def test_the_key_covers_the_code_that_unpacks_and_packs() -> None:
     names = [Path(file).name for file in assemble.DECIDING]
     assert names == ["unpack.py", "streams.py", "links.py", "reproducible.py", "assemble.py"]
 
@@ -97,13 +134,13 @@ def test_a_link_to_another_package_is_packed_and_a_broken_one_refused(
         (context.root / "lib").mkdir()
         (context.root / "lib/liba.so").symlink_to("liba.so.1")
 
-    monkeypatch.setitem(STAGES, "libraries", stage)
+    monkeypatch.setitem(STAGES, "libraries", Stage(stage))
     extra = {"stage": "libraries", "links": {"liba.so": "liba.so.1"}}
     data = {**DATA, "build": {}, "extra": extra}
     linking = Recipe.model_validate_json(json.dumps(data))
     path = assemble.assemble(linking, "0" * 64, {}, tmp_path)
     assert path.name == "small-1.0-h0000000_0.conda"
-    monkeypatch.setitem(STAGES, "wheel", stage)
+    monkeypatch.setitem(STAGES, "wheel", Stage(stage))
     with pytest.raises(IntegrityError, match=r"lib/liba\.so: a link to nothing"):
         assemble.assemble(recipe, "0" * 64, {}, tmp_path)
 
@@ -120,7 +157,7 @@ def test_a_link_out_of_the_package_is_refused_and_not_touched(
         text = text.replace("../outside", "../../../outside")
         (context.root / "lib/liba.so").symlink_to(text)
 
-    monkeypatch.setitem(STAGES, "libraries", stage)
+    monkeypatch.setitem(STAGES, "libraries", Stage(stage))
     extra = {"stage": "libraries", "links": {"liba.so": "liba.so.1"}}
     linking = Recipe.model_validate_json(json.dumps({**DATA, "build": {}, "extra": extra}))
     with pytest.raises(IntegrityError, match=r"small 1\.0: lib/liba\.so: the link leads out"):
@@ -139,12 +176,12 @@ def test_a_link_out_of_the_package_is_refused_and_not_touched(
 )
 def test_sources_of_another_layout_are_named_without_a_traceback(
     recipe: Recipe,
-    fault: Callable[[Path], object],
+    fault: Callable[[Path], None],
     found: str,
     tmp_path: Path,
     monkeypatch: pytest.MonkeyPatch,
 ) -> None:
-    monkeypatch.setitem(STAGES, "wheel", lambda context: fault(context.root))
+    monkeypatch.setitem(STAGES, "wheel", Stage(lambda context: fault(context.root)))
     message = r"small 1\.0: its sources have other files than the stage wheel expects"
     with pytest.raises(IntegrityError, match=message) as caught:
         assemble.assemble(recipe, "0" * 64, {}, tmp_path)
@@ -157,6 +194,6 @@ def test_a_full_disk_is_no_fault_of_the_sources(
     def stage(context: BuildContext) -> None:
         raise OSError(errno.ENOSPC, "No space left on device")
 
-    monkeypatch.setitem(STAGES, "wheel", stage)
+    monkeypatch.setitem(STAGES, "wheel", Stage(stage))
     with pytest.raises(OSError, match="No space left"):
         assemble.assemble(recipe, "0" * 64, {}, tmp_path)

@@ -6,16 +6,18 @@ import json
 import zstandard
 
 from stacks.channel.index import IndexEntry, index_files, listed_digests
+from stacks.channel.locked_package import Digests
 from stacks.channel.offers import read_channel
-from stacks.channel.package import Digests
 from stacks.core.workspace import default_workspace
+from stacks.locks.solution import locked_package
 
 
 def entries() -> list[IndexEntry]:
     offers = read_channel(default_workspace()).offers.values()
     chosen = [o for o in offers if o.recipe.package.name in ("six", "libopenblas")]
     return [
-        IndexEntry(offer, Digests("a" * 64, "b" * 32, 1000 + n)) for n, offer in enumerate(chosen)
+        IndexEntry(locked_package(offer, Digests("a" * 64, "b" * 32, 1000 + n)), offer.index, offer)
+        for n, offer in enumerate(chosen)
     ]
 
 

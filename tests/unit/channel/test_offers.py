@@ -53,10 +53,10 @@ def test_an_offer_follows_from_the_packages_that_build_it(channel: Channel) -> N
     recipes, pins = read_recipes(CHECKOUT.recipes), read_pins(CHECKOUT.sources_lock)
     compat, gxx = recipes["amdlibm-compat"], recipes["gxx"]
     [offer] = [o for o in channel.offers.values() if o.recipe.package.name == "amdlibm-compat"]
-    of_gxx = assemble.inputs_hash(gxx, gxx.pins(pins))
+    of_gxx = assemble.recipe_hash(gxx, gxx.pins(pins))
     assert offer.tools == (gxx,)
-    assert offer.inputs == assemble.inputs_hash(compat, compat.pins(pins), [of_gxx])
-    assert offer.inputs != assemble.inputs_hash(compat, compat.pins(pins), ["0" * 64])
+    assert offer.hash == assemble.recipe_hash(compat, compat.pins(pins), [of_gxx])
+    assert offer.hash != assemble.recipe_hash(compat, compat.pins(pins), ["0" * 64])
 
 
 def test_an_unknown_build_requirement_is_an_error(tmp_path: Path) -> None:

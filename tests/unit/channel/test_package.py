@@ -10,7 +10,7 @@ import pytest
 
 from stacks.channel import assemble, package
 from stacks.channel.recipe import Recipe
-from stacks.channel.staging import STAGES
+from stacks.channel.staging import STAGES, Stage
 from stacks.channel.staging.build_context import BuildContext
 from stacks.core.disk import DiskError
 from stacks.core.errors import IntegrityError
@@ -53,7 +53,7 @@ def staged(workspace: Workspace, room: Path, monkeypatch: pytest.MonkeyPatch) ->
         program.chmod(0o700)
         (context.root / "python-scripts/link").symlink_to("small")
 
-    monkeypatch.setitem(STAGES, "wheel", stage)
+    monkeypatch.setitem(STAGES, "wheel", Stage(stage))
     monkeypatch.setattr(assemble, "_code_hash", lambda stage: "0")
     source = cached_path(workspace, PIN)
     source.parent.mkdir(parents=True)
@@ -78,17 +78,30 @@ def test_a_package_is_read_only_in_the_cache(
     assert stat.S_IMODE(built.path.stat().st_mode) == 0o444
 
 
-def test_the_record_holds_what_damage_is_noticed_by(
+def test_a_package_is_found_by_its_bytes_whoever_made_it(
     workspace: Workspace, recipe: Recipe, staged: Path
 ) -> None:
     built = package.build(workspace, recipe, PINS)
-    record = built.path.parent / "built.json"
-    assert json.loads(record.read_bytes()) == {"sha256": built.sha256}
-    # The record of an earlier version: its other figures are not believed.
-    record.write_text(json.dumps({"sha256": built.sha256, "md5": "0" * 32, "size": 1}))
-    inputs = assemble.inputs_hash(recipe, [PIN])
-    assert package.cached(workspace, recipe, inputs) == built
-    assert built.size == built.path.stat().st_size
+    name = built.path.name
+    assert built.path == workspace.cache / "packages" / built.sha256 / name
+    assert package.cached(workspace, name, built.sha256) == built
+    assert package.cached(workspace, name, "0" * 64) is None
+    assert package.cached(workspace, f"other-{name}", built.sha256) is None
+    # Where versions before the first release kept it.
+    older = workspace.cache / "packages" / ("1" * 64)
+    built.path.parent.rename(older)
+    found = package.cached(workspace, name, built.sha256)
+    assert found and found.path == older / name
+
+
+def test_another_code_builds_again_and_gives_the_same_bytes(
+    workspace: Workspace, recipe: Recipe, staged: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    built = package.build(workspace, recipe, PINS)
+    monkeypatch.setattr(assemble, "_code_hash", lambda stage: "edited")
+    assert package.built_before(workspace, recipe, PINS) is None
+    assert package.build(workspace, recipe, PINS) == built
+    assert len([*(workspace.cache / "built").glob("[!.]*")]) == 2
 
 
 def test_the_bytes_do_not_depend_on_the_umask(
@@ -104,10 +117,9 @@ def test_the_bytes_do_not_depend_on_the_umask(
 
 
 @pytest.mark.parametrize(
-    "damage",
-    ["flip", "folder", "no json", "a list", "deep", "other json", "missing", "no description"],
+    "damage", ["flip", "folder", "no json", "a list", "deep", "other json", "missing", "no record"]
 )
-def test_a_damaged_package_is_built_again(
+def test_a_damaged_package_or_record_is_made_again(
     workspace: Workspace,
     damage: str,
     recipe: Recipe,
@@ -115,39 +127,41 @@ def test_a_damaged_package_is_built_again(
     capsys: pytest.CaptureFixture[str],
 ) -> None:
     built = package.build(workspace, recipe, PINS)
-    description = built.path.parent / "built.json"
+    [record] = (workspace.cache / "built").glob("[!.]*")
+    whole = record.read_bytes()
     if damage == "flip":
         data = built.path.read_bytes()
         built.path.unlink()
         built.path.write_bytes(data[:-1] + b"x")
     elif damage == "missing":
-        built.path.unlink()
+        shutil.rmtree(built.path.parent)
     elif damage == "folder":
-        built.path.unlink()
-        built.path.mkdir()
-    elif damage == "no description":
-        description.unlink()
+        record.unlink()
+        record.mkdir()
+    elif damage == "no record":
+        record.unlink()
     else:
         texts = {"no json": "{", "a list": "[1]", "deep": "[" * 100_000, "other json": '{"a": 1}'}
-        description.write_text(texts[damage])
-    assert package.cached(workspace, recipe, assemble.inputs_hash(recipe, [PIN])) is None
+        record.write_text(texts[damage])
+    assert package.built_before(workspace, recipe, PINS) is None
     assert package.build(workspace, recipe, PINS) == built
     assert sha256(built.path.read_bytes()) == built.sha256
-    assert "damaged in the cache; building it again" in capsys.readouterr().err
+    assert record.read_bytes() == whole
+    said = "damaged in the cache; building it again" in capsys.readouterr().err
+    assert said == (damage == "flip")
 
 
 def test_a_package_that_cannot_be_read_is_a_disk_error(
     workspace: Workspace, recipe: Recipe, staged: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     built = package.build(workspace, recipe, PINS)
-    inputs = assemble.inputs_hash(recipe, [PIN])
 
     def refuse(path: Path, *_: object, **__: object) -> None:
         raise PermissionError(13, "Permission denied", str(path))
 
     monkeypatch.setattr(Path, "open", refuse)
     with pytest.raises(DiskError, match=rf"(?s){built.path.parent}.*THEANO_STACKS_CACHE"):
-        package.cached(workspace, recipe, inputs)
+        package.cached(workspace, built.path.name, built.sha256)
 
 
 def test_a_broken_link_is_an_error_that_leaves_nothing_in_the_cache(
@@ -156,8 +170,9 @@ def test_a_broken_link_is_an_error_that_leaves_nothing_in_the_cache(
     def stage(context: BuildContext) -> None:
         (context.root / "link").symlink_to("nowhere")
 
-    monkeypatch.setitem(STAGES, "wheel", stage)
+    monkeypatch.setitem(STAGES, "wheel", Stage(stage))
     with pytest.raises(IntegrityError, match=r"(?s)link: a link to nothing.*nowhere"):
         package.build(workspace, recipe, PINS)
-    assert not list((staged / "cache/packages").glob("[!.]*"))
-    assert not list((staged / "cache/packages").glob("*.part"))
+    for name in ("packages", "built"):
+        assert not list((staged / "cache" / name).glob("[!.]*"))
+        assert not list((staged / "cache" / name).glob("*.part"))

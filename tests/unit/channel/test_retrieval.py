@@ -1,6 +1,5 @@
 from __future__ import annotations
 
-import json
 import socket
 from collections.abc import Iterator, Sequence
 from pathlib import Path
@@ -8,10 +7,8 @@ from pathlib import Path
 import pytest
 
 from stacks.channel import package, retrieval
-from stacks.channel.offers import Offer
-from stacks.channel.package import Digests
+from stacks.channel.locked_package import URL, LockedPackage
 from stacks.channel.places import Place, place_at
-from stacks.channel.recipe import Recipe
 from stacks.core.disk import sha256_of
 from stacks.core.workspace import Workspace
 from unit.helpers.serving import Answer, Site, closed_port, raw_serving, serving, sha256
@@ -19,23 +16,15 @@ from unit.helpers.serving import Answer, Site, closed_port, raw_serving, serving
 BODIES = {"one": b"1" * 5000, "two": b"2" * 7000}
 
 
-def offer(name: str) -> Offer:
-    data = {
-        "package": {"name": name, "version": "1.0"},
-        "build": {"label": "py", "noarch": "python", "number": 0},
-        "source": [],
-        "about": {"license": "MIT", "summary": name, "republish": "yes"},
-        "extra": {"stage": "wheel"},
-    }
-    return Offer(Recipe.model_validate_json(json.dumps(data)), sha256(name.encode()))
+def locked(name: str) -> LockedPackage:
+    body, build = BODIES[name], "py_0"
+    url = f"{URL}/noarch/{name}-1.0-{build}.conda"
+    return LockedPackage(name, "1.0", build, url, sha256(body), "0" * 32, len(body))
 
 
-OFFERS = [offer(name) for name in BODIES]
-ONE, TWO = (each.file_name for each in OFFERS)
-LOCKED = {
-    each.file_name: Digests(sha256(body), "0" * 32, len(body))
-    for each, body in zip(OFFERS, BODIES.values(), strict=True)
-}
+PACKAGES = [locked(name) for name in BODIES]
+ONE, TWO = (each.file_name for each in PACKAGES)
+LOCKED = {each.file_name: each for each in PACKAGES}
 
 
 @pytest.fixture
@@ -53,11 +42,9 @@ def fill(site: Site, folder: str = "/c/noarch", names: Sequence[str] = (ONE, TWO
 
 def retrieve(workspace: Workspace, *places: Place) -> dict[str, Place]:
     """Return the place that each package came from; each is in the cache with its locked bytes."""
-    retrieved = retrieval.retrieve(workspace, places, OFFERS, LOCKED)
-    for offer in OFFERS:
-        if each := retrieved.get(offer.file_name):
-            assert each.built == package.cached(workspace, offer.recipe, offer.inputs)
-            assert each.built.sha256 == LOCKED[offer.file_name].sha256
+    retrieved = retrieval.retrieve(workspace, places, PACKAGES)
+    for name, each in retrieved.items():
+        assert each.built == package.cached(workspace, name, LOCKED[name].sha256)
     return {name: each.place for name, each in retrieved.items()}
 
 
@@ -75,11 +62,10 @@ def test_packages_come_to_where_built_ones_are(
 ) -> None:
     place = fill(site)
     assert retrieve(workspace, place) == {ONE: place, TWO: place}
-    for each, body in zip(OFFERS, BODIES.values(), strict=True):
-        built = package.cached(workspace, each.recipe, each.inputs)
+    for each, body in zip(PACKAGES, BODIES.values(), strict=True):
+        built = package.cached(workspace, each.file_name, each.sha256)
         assert built and built.path.read_bytes() == body
         assert built.path.stat().st_mode & 0o777 == 0o444
-        assert package.cached(workspace, each.recipe, each.inputs, built_here=True) is None
     assert warnings_of(capsys) == []
     # No part and no empty folder stays.
     assert not [*workspace.cache.glob("sources/sha256/*/*")]

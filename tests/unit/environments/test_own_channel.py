@@ -6,12 +6,13 @@ import pytest
 
 from stacks.channel.offers import read_channel
 from stacks.core.workspace import Workspace
-from stacks.environments import own_channel, prefix
+from stacks.environments import own_channel
+from stacks.environments.key import key_of
 from stacks.locks.lock import Lock
 from stacks.variants.load import load_variant
 from stacks.variants.variant import ACCELERATOR, SCAN_FIX
 
-LOCK = Lock(packages=(), requirements=(), sha256="0" * 64, sealed="", seal="")
+LOCK = Lock(packages=(), requirements=())
 
 
 @pytest.mark.parametrize(
@@ -38,9 +39,9 @@ def test_environment_of_another_channel_depends_on_them(
 ) -> None:
     names = ("openblas", "openblas@conda-forge")
     variants = [load_variant(workspace, name) for name in names]
-    before = [prefix.key_of(workspace, variant, LOCK, Path("/a")) for variant in variants]
-    monkeypatch.setattr(own_channel, "inputs_hash", lambda recipe, pins: "1" * 64)
-    after = [prefix.key_of(workspace, variant, LOCK, Path("/a")) for variant in variants]
+    before = [key_of(workspace, variant, LOCK, Path("/a")) for variant in variants]
+    monkeypatch.setattr(own_channel, "recipe_hash", lambda recipe, pins: "1" * 64)
+    after = [key_of(workspace, variant, LOCK, Path("/a")) for variant in variants]
     assert before[0] == after[0] and before[1] != after[1]
 
 

@@ -178,7 +178,7 @@ def compiled(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> list[str]:
 
 
 def lock_of(*pins: IndexPin) -> Lock:
-    return Lock((), pins, "", "", "", own=len(pins))
+    return Lock((), pins, own=len(pins))
 
 
 def test_a_source_archive_is_compiled_once(

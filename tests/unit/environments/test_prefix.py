@@ -5,25 +5,28 @@ from pathlib import Path
 
 import pytest
 
+from stacks.channel.locked_package import LockedPackage
 from stacks.core.workspace import Workspace
 from stacks.environments import prefix
 from stacks.environments.folders import READY
+from stacks.environments.key import key_of
 from stacks.locks.lock import Lock
 from stacks.variants.variant import Variant
 
-LOCK = Lock(packages=(), requirements=(), sha256="0" * 64, sealed="", seal="")
+LOCK = Lock(packages=(), requirements=())
+PACKAGE = LockedPackage("six", "1", "0", "u/noarch/six-1-0.conda", "1" * 64, "0" * 32, 1)
 
 
 def test_what_an_environment_is_named_after(workspace: Workspace, variant: Variant) -> None:
     place = Path("/a")
     keys = {
-        prefix.key_of(workspace, variant, LOCK, place),
-        prefix.key_of(workspace, variant, LOCK, Path("/b")),
-        prefix.key_of(workspace, variant, dataclasses.replace(LOCK, sha256="1" * 64), place),
-        prefix.key_of(workspace, variant.model_copy(update={"flags": {"x": "y"}}), LOCK, place),
+        key_of(workspace, variant, LOCK, place),
+        key_of(workspace, variant, LOCK, Path("/b")),
+        key_of(workspace, variant, dataclasses.replace(LOCK, packages=(PACKAGE,)), place),
+        key_of(workspace, variant.model_copy(update={"flags": {"x": "y"}}), LOCK, place),
     }
     assert len(keys) == 4
-    assert prefix.key_of(workspace, variant, LOCK, place) in keys
+    assert key_of(workspace, variant, LOCK, place) in keys
 
 
 @pytest.mark.parametrize("marker", [None, b"", b"[]", b"null", b'{"key": 1}', b"\xff"])

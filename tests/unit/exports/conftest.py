@@ -40,7 +40,7 @@ def subject(pins: Pins) -> MakeSubject:
         folder = lock_folder(WORKSPACE, variant)
         return Subject(
             variant=variant.model_copy(update={"summary": summary} if summary else {}),
-            lock=lock.read(WORKSPACE, variant, pins),
+            lock=lock.read(WORKSPACE, variant),
             texts={path.name: path.read_text() for path in folder.iterdir()},
             image=config_of(WORKSPACE, variant),
             environment=Path("/checkout/build/prefixes") / variant.id,

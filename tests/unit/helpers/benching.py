@@ -23,16 +23,14 @@ from stacks.bench.result import (
     Settings,
     Subject,
 )
+from stacks.channel.locked_package import LockedPackage
 from stacks.core.workspace import Workspace
 from stacks.environments import reports
-from stacks.locks.conda_lock import LockedPackage
 from stacks.locks.lock import Lock
 from stacks.variants.load import load_variant
 from unit.helpers.checkout import CHECKOUT
 
-LOCK = Lock(
-    (LockedPackage("numpy", "1.22.4", "0", "u/n.conda", "b" * 64, "c" * 32),), (), "a" * 64, "", ""
-)
+LOCK = Lock((LockedPackage("numpy", "1.22.4", "0", "u/noarch/n.conda", "b" * 64, "c" * 32, 1),), ())
 # Samples: those of ALIKE differ from QUICK's by no more than the noise.
 SLOW = [40.0, 41, 39, 40, 42, 40, 41]
 QUICK = [100.0, 104, 98, 101, 103, 99, 100]

@@ -13,10 +13,9 @@ from typing import Any
 
 import zstandard
 
-from stacks.channel.archive import read_archive
 from stacks.channel.package import Built
 from stacks.core.disk import sha256_of
-from stacks.environments.part import OtherChannelOffer, Part
+from stacks.environments.part import Part
 from unit.helpers.archives import member, tar
 
 Member = tuple[tarfile.TarInfo, bytes]
@@ -78,5 +77,6 @@ def write_conda(path: Path, sections: dict[str, bytes]) -> Path:
 
 def part_of(path: Path) -> Part:
     """Return the package of an archive, as that of another channel."""
-    offer = OtherChannelOffer(read_archive(path), f"http://channel/noarch/{path.name}")
-    return Part(offer, Built(path, sha256_of(path)))
+    part = Part(f"http://channel/noarch/{path.name}", Built(path, sha256_of(path)))
+    _ = part.archive
+    return part

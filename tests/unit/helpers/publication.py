@@ -6,9 +6,10 @@ import hashlib
 from pathlib import Path
 
 from stacks.channel.index import IndexEntry, index_files, listed_digests
+from stacks.channel.locked_package import Digests
 from stacks.channel.offers import read_channel
-from stacks.channel.package import Digests
 from stacks.locks.publication import Publication, source_path
+from stacks.locks.solution import locked_package
 from stacks.sources.pins import DebPin
 from unit.helpers.checkout import CHECKOUT
 from unit.helpers.serving import deb
@@ -25,7 +26,8 @@ def entry(name: str) -> IndexEntry:
     [offer] = [o for o in read_channel(CHECKOUT).offers.values() if o.recipe.package.name == name]
     data = body(name)
     md5 = hashlib.md5(data, usedforsecurity=False).hexdigest()
-    return IndexEntry(offer, Digests(hashlib.sha256(data).hexdigest(), md5, len(data)))
+    digests = Digests(hashlib.sha256(data).hexdigest(), md5, len(data))
+    return IndexEntry(locked_package(offer, digests), offer.index, offer)
 
 
 def publication(pin: DebPin | None = None) -> Publication:
@@ -42,8 +44,8 @@ def write_packages(found: Publication, folder: Path) -> dict[str, Path]:
     folder.mkdir()
     paths = {}
     for each in found.entries:
-        path = folder / each.offer.file_name
-        path.write_bytes(body(each.offer.recipe.package.name))
+        path = folder / each.package.file_name
+        path.write_bytes(body(each.package.name))
         path.chmod(0o444)
         paths[each.path] = path
     for pin in found.sources:

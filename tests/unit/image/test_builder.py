@@ -14,7 +14,6 @@ from stacks.core.errors import IntegrityError
 from stacks.core.workspace import Workspace
 from stacks.image import base, builder, layout
 from stacks.locks import lock
-from stacks.sources.pins import read_pins
 from stacks.sources.vendored import VARIABLE, vendored_folder
 from stacks.variants.load import on_framework
 from stacks.variants.variant import Variant
@@ -24,7 +23,7 @@ from unit.helpers.archives import ar, member, tar
 def test_the_tools_have_python_and_pip_and_nothing_to_compute_with(workspace: Workspace) -> None:
     framework = builder.read_builder_file(workspace).framework
     variant = on_framework(workspace, framework)[0]
-    whole = lock.read(workspace, variant, read_pins(workspace.sources_lock))
+    whole = lock.read(workspace, variant)
     names = {package.name for package in builder.with_pip(whole).packages}
     assert names == {"pip", "python", "setuptools", "wheel"}
     assert builder.with_pip(whole).requirements == ()

@@ -11,7 +11,6 @@ from stacks.core.workspace import Workspace
 from stacks.image import builder, dockerfile
 from stacks.image.config import ImageConfig
 from stacks.locks import lock
-from stacks.sources.pins import read_pins
 from stacks.variants.load import all_variants, load_variant
 
 GOLDEN = r"""# theano-fast: "Fast", at $0, on Theano.
@@ -142,7 +141,7 @@ def test_a_dockerfile_checks_each_file_of_the_lock_twice(
     workspace: Workspace, flavour: str
 ) -> None:
     variant = load_variant(workspace, flavour, "theano-1.0.5")
-    locked = lock.read(workspace, variant, read_pins(workspace.sources_lock))
+    locked = lock.read(workspace, variant)
     text = dockerfile.dockerfile_path(workspace, variant).read_text()
     added = re.findall(r"ADD --checksum=sha256:(\w+) \\\n    \$\{(\w+)\}/(\S+) ", text)
     assert {path.rpartition("/")[2]: digest for digest, _, path in added} == {
@@ -206,7 +205,7 @@ def test_changed_and_missing_dockerfiles_are_named(workspace: Workspace, tmp_pat
     assert line.startswith("docker/theano-1.0.5/mkl/Dockerfile: line ")
     assert line.endswith("is 'USER root', should be 'USER 10001:0'")
     assert caught.value.fix == "./invoke render, then commit docker/"
-    text = dockerfile.alone_text_of(workspace, variants[0], read_pins(workspace.sources_lock))
+    text = dockerfile.alone_text_of(workspace, variants[0])
     mkl.write_text(f"{text}RUN true\n")
     blis.unlink()
     with pytest.raises(StaleError) as caught:

@@ -17,7 +17,7 @@ from stacks.locks.lock import Lock
 from stacks.variants.load import load_variant
 from stacks.variants.variant import Variant
 
-LOCK = Lock(packages=(), requirements=(), sha256="0" * 64, sealed="", seal="")
+LOCK = Lock(packages=(), requirements=())
 
 
 @pytest.fixture
@@ -113,11 +113,11 @@ def test_layers_whose_modes_have_changed_are_made_again(
 
     def make(*arguments: object) -> None:
         made.append(arguments)
-        folder = Path(str(arguments[5])) / "packages/lib"
+        folder = Path(str(arguments[4])) / "packages/lib"
         folder.mkdir(parents=True)
         (folder / "file").touch(mode=0o444)
 
-    monkeypatch.setattr(pipeline, "read_lock", lambda *_: (None, LOCK))
+    monkeypatch.setattr(pipeline, "read_lock", lambda *_: LOCK)
     monkeypatch.setattr(pipeline, "parts_of", lambda *_: [])
     monkeypatch.setattr(precompiled, "check_machine", lambda: None)
     monkeypatch.setattr(layout, "_make", make)

@@ -3,6 +3,7 @@ from __future__ import annotations
 import json
 from pathlib import Path
 
+from stacks.channel.offers import Channel
 from stacks.core.workspace import Workspace
 from stacks.image import sbom
 from stacks.image.config import config_of
@@ -26,9 +27,11 @@ def test_each_component_has_a_package_url_a_hash_and_a_licence(
         "Classifier: License :: OSI Approved :: MIT License\n"
     )
     config = config_of(workspace, load_variant(workspace, "pip-default", "theano-1.0.5"))
-    lock = Lock((), (WHEEL,), "b" * 64, "", "")
+    lock = Lock((), (WHEEL,))
     texts = {
-        sbom.render(config, "key", (), lock, Pins(), {deb(): ("GPL-2+", "MIT")}, tmp_path)
+        sbom.render(
+            config, "key", (), lock, Channel({}, Pins()), {deb(): ("GPL-2+", "MIT")}, tmp_path
+        )
         for _ in range(2)
     }
     [text] = texts

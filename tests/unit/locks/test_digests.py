@@ -5,32 +5,18 @@ from pathlib import Path
 
 import pytest
 
-from stacks.channel.package import Digests
+from stacks.channel.locked_package import Digests
+from stacks.channel.package import Built
 from stacks.core.errors import IntegrityError
 from stacks.core.workspace import Workspace
-from stacks.locks import conda_lock
-from stacks.locks.conda_lock import LockedPackage
-from stacks.locks.digests import check_unchanged, digests_of
-
-NAME = "small-1.0-py_0.conda"
-LOCKED = "a" * 64
-
-
-@pytest.fixture
-def locked(tmp_path: Path) -> Workspace:
-    """Give a workspace with one lock, of one package."""
-    workspace = Workspace(tmp_path, tmp_path / "cache")
-    write_lock(workspace.locks / "tiny/by-conda")
-    return workspace
+from stacks.locks.digests import check_unchanged, digests_of, known_packages
+from unit.locks.test_conda_lock import FILE, PACKAGE, written
 
 
 def write_lock(folder: Path) -> None:
-    url = f"https://example.invalid/noarch/{NAME}"
-    package = LockedPackage("small", "1.0", "py_0", url, sha256=LOCKED, md5="b" * 32)
     folder.mkdir(parents=True)
-    conda_lock.write(
-        folder / conda_lock.NAME, [package], "https://example.invalid", lambda sealed: "0" * 64
-    )
+    written(folder)
+    (folder / "sizes.json").write_text(f'{{"{FILE}": 7}}')
 
 
 def test_the_digests_are_of_the_bytes(tmp_path: Path) -> None:
@@ -41,21 +27,20 @@ def test_the_digests_are_of_the_bytes(tmp_path: Path) -> None:
     assert digests_of(path) == Digests(hashlib.sha256(data).hexdigest(), md5, len(data))
 
 
-def test_other_bytes_under_a_locked_name_are_refused(locked: Workspace) -> None:
-    check_unchanged(locked, {NAME: Digests(LOCKED, "", 1), "other.conda": Digests("d" * 64, "", 1)})
-    with pytest.raises(IntegrityError) as caught:
-        check_unchanged(locked, {NAME: Digests("c" * 64, "", 1)})
-    lock = locked.locks / "tiny/by-conda/conda-lock.yml"
-    assert caught.value.what == f"{NAME} of {lock} has other bytes in the cache than in the lock"
-    assert (caught.value.expected, caught.value.found) == (f"sha256 {LOCKED}", f"sha256 {'c' * 64}")
-
-
-def test_a_lock_that_cannot_be_read_is_written_again(locked: Workspace) -> None:
-    (locked.locks / "tiny/by-conda/conda-lock.yml").write_text("{")
-    check_unchanged(locked, {NAME: Digests("c" * 64, "", 1)})
-
-
-def test_locks_of_other_channels_name_other_packages(tmp_path: Path) -> None:
+def test_other_bytes_under_a_locked_name_are_refused(tmp_path: Path) -> None:
     workspace = Workspace(tmp_path, tmp_path / "cache")
-    write_lock(workspace.locks / "tiny/mkl@other")
-    check_unchanged(workspace, {NAME: Digests("c" * 64, "", 1)})
+    write_lock(workspace.locks / "tiny/by-conda")
+    # Of another channel, and one that cannot be read, and so is written again.
+    write_lock(workspace.locks / "tiny/mkl@there")
+    write_lock(workspace.locks / "tiny/by-pip")
+    (workspace.locks / "tiny/by-pip/conda-lock.yml").write_text("{")
+    known = known_packages(workspace)
+    assert known.keys() == {FILE}
+    same = Built(tmp_path / FILE, PACKAGE.sha256)
+    check_unchanged(known, {FILE: same, "other.conda": Built(tmp_path, "d" * 64)})
+    with pytest.raises(IntegrityError, match=f"{FILE}: built from its sources") as caught:
+        check_unchanged(known, {FILE: Built(tmp_path / FILE, "c" * 64)})
+    assert (caught.value.expected, caught.value.found) == (
+        f"sha256 {PACKAGE.sha256}", f"sha256 {'c' * 64}"
+    )  # fmt: skip
+    assert caught.value.fix and "raise the `revision`" in caught.value.fix

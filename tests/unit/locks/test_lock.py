@@ -1,47 +1,261 @@
-"""The texts of a lock, as the programs read them that they are for."""
+"""Writing a lock, reading it again, and what other programs read in it."""
 
 from __future__ import annotations
 
+import json
+import shutil
 import subprocess
+from collections.abc import Callable
+from dataclasses import replace
 from pathlib import Path
 
 import pytest
+import yaml
+from pip._internal.network.session import PipSession
+from pip._internal.req.req_file import parse_requirements
 
-from stacks.core.errors import UsageError
+from stacks.channel.locked_package import URL, LockedPackage
+from stacks.core.errors import StacksError, StaleError, UsageError
 from stacks.core.workspace import Workspace
-from stacks.locks import conda_lock, lock
+from stacks.locks import conda_lock, lock, solution
 from stacks.locks.folders import lock_folder
-from stacks.sources.pins import Pins, read_pins
+from stacks.locks.solution import Contents
+from stacks.locks.texts import requirements_of, specs_hash
+from stacks.sources.pins import IndexPin, read_pins
 from stacks.variants.load import load_variant
+from stacks.variants.variant import Variant
 
 NASTY = 'it\'s "quoted" $HOME `id` : # - \\ {x} [y] %s é'
+PIN = IndexPin(name="h5py", version="3.1", filename="h5py-3.1.whl", size=5, sha256="e" * 64)
+
+
+def package(name: str, version: str = "1.0", depends: tuple[str, ...] = ()) -> LockedPackage:
+    url = f"{URL}/linux-64/{name}-{version}-h0_0.conda"
+    return LockedPackage(name, version, "h0_0", url, "a" * 64, "b" * 32, 7, depends)
+
+
+CONTENTS = Contents((package("python"), package("numpy", depends=("python 1.*",))))
 
 
 @pytest.fixture
-def pins(workspace: Workspace) -> Pins:
-    return read_pins(workspace.sources_lock)
+def room(own_workspace: Workspace) -> Workspace:
+    """Give a checkout with envs/ of its own, without locks."""
+    envs = own_workspace.envs.resolve()
+    own_workspace.envs.unlink()
+    shutil.copytree(envs, own_workspace.envs, ignore=shutil.ignore_patterns("locks"))
+    return own_workspace
 
 
-def test_the_command_in_a_message_is_quoted_for_a_shell(
-    workspace: Workspace, tmp_path: Path
+@pytest.fixture
+def mkl(room: Workspace) -> Variant:
+    """Give a locked flavour."""
+    variant = load_variant(room, "mkl")
+    solution.write(room, variant, CONTENTS)
+    return variant
+
+
+def files(workspace: Workspace, variant: Variant) -> dict[str, bytes]:
+    return {path.name: path.read_bytes() for path in lock_folder(workspace, variant).iterdir()}
+
+
+def stack(workspace: Workspace, folder: Path, more: str = "pip: [h5py]\n") -> Variant:
+    folder.mkdir(exist_ok=True)
+    (folder / "stack.yaml").write_text(
+        f"summary: mine\nextends: openblas\nframework: theano-1.0.5\n{more}"
+    )
+    return load_variant(workspace, str(folder))
+
+
+def test_a_lock_is_read_as_it_was_written(room: Workspace, mkl: Variant) -> None:
+    found = lock.current(room, mkl)
+    assert found.packages == CONTENTS.packages
+    assert (found.requirements, found.channel) == ((), URL)
+    assert {*found.asked} == {*mkl.conda_specs()}
+    assert found.made_by
+
+
+def test_what_has_not_changed_is_not_written(
+    room: Workspace,
+    mkl: Variant,
+    capsys: pytest.CaptureFixture[str],
+    monkeypatch: pytest.MonkeyPatch,
 ) -> None:
+    before = files(room, mkl)
+    monkeypatch.setattr(solution, "VERSION", "9.9")
+    assert not solution.write(room, mkl, CONTENTS)
+    assert files(room, mkl) == before
+    newer = Contents((package("python"), package("numpy", "2.0"), package("six")))
+    assert solution.write(room, mkl, newer)
+    assert capsys.readouterr().err.splitlines()[-4:] == [
+        "  unchanged theano-1.0.5/mkl",
+        "  locked    theano-1.0.5/mkl",
+        "            numpy 1.0 -> 2.0",
+        "            six 1.0: added",
+    ]
+    assert lock.current(room, mkl).made_by == "9.9"
+
+
+def test_a_summary_and_the_code_are_not_in_a_lock(room: Workspace, mkl: Variant) -> None:
+    nasty = mkl.model_copy(update={"summary": NASTY})
+    assert lock.current(room, nasty) == lock.current(room, mkl)
+    assert not solution.write(room, nasty, CONTENTS)
+
+
+@pytest.mark.parametrize(
+    ("name", "edit"),
+    [
+        ("conda-lock.yml", lambda text: text.replace("a" * 64, "c" * 64, 1)),
+        ("conda-lock.yml", lambda text: text[: text.index("- name: numpy")]),
+        ("conda-lock.yml", lambda text: text[:-200]),
+        ("conda-lock.yml", lambda text: text.replace("platform: linux-64", "platform: osx-64", 1)),
+        ("conda-lock.yml", lambda text: text + text[text.index("- name: numpy") :]),
+        ("conda-lock.yml", lambda text: text.replace("numpy", "numby")),
+        ("sizes.json", lambda text: text.replace("7", "8", 1)),
+        ("sizes.json", lambda text: "{}"),
+        ("environment.yml", lambda text: text + "#"),
+        ("requirements.txt", lambda text: "six"),
+        ("files.json", lambda text: '{"framework": [], "own": []}'),
+    ],
+)
+def test_an_edited_lock_is_refused(
+    room: Workspace, mkl: Variant, name: str, edit: Callable[[str], str]
+) -> None:
+    path = lock_folder(room, mkl) / name
+    path.write_text(edit(path.read_text() if path.exists() else ""))
+    with pytest.raises(UsageError) as caught:
+        lock.read(room, mkl)
+    assert caught.value.fix and "./invoke lock" in caught.value.fix
+
+
+def test_every_changed_byte_is_found(room: Workspace, mkl: Variant) -> None:
+    for path in lock_folder(room, mkl).iterdir():
+        whole = path.read_bytes()
+        for place in range(0, len(whole), 7):
+            path.write_bytes(whole[:place] + bytes([whole[place] ^ 1]) + whole[place + 1 :])
+            # To YAML both are the same value.
+            if whole[place : place + 5].lower() == b"false":
+                continue
+            with pytest.raises(StacksError):
+                lock.read(room, mkl)
+        path.write_bytes(whole)
+
+
+def test_the_lock_of_another_variant_is_stale(room: Workspace, mkl: Variant) -> None:
+    blis = load_variant(room, "blis")
+    shutil.copytree(lock_folder(room, mkl), lock_folder(room, blis))
+    with pytest.raises(
+        StaleError, match=r"(?s)theano-1.0.5/blis is stale:.*libblas=\*=\*blis is new"
+    ):
+        lock.current(room, blis)
+
+
+def test_a_changed_flag_is_stale(room: Workspace, mkl: Variant) -> None:
+    changed = mkl.model_copy(update={"flags": {"optimizer": "fast_run"}})
+    with pytest.raises(StaleError, match="asks for other packages or settings"):
+        lock.current(room, changed)
+
+
+@pytest.mark.parametrize("text", [None, "[" * 20_000])
+def test_a_missing_or_broken_lock_is_refused_with_the_fix(
+    room: Workspace, text: str | None
+) -> None:
+    variant = load_variant(room, "mkl")
+    path = lock_folder(room, variant) / conda_lock.NAME
+    if text:
+        path.parent.mkdir(parents=True)
+        path.write_text(text)
+        (path.parent / "sizes.json").write_text("{}")
+    message = r"not a valid lock\n.*32 levels" if text else "is not locked"
+    with pytest.raises(UsageError, match=message) as caught:
+        lock.read(room, variant)
+    assert caught.value.fix and "./invoke lock" in caught.value.fix
+
+
+def test_equal_packages_are_an_equal_lock(room: Workspace, mkl: Variant) -> None:
+    found = lock.read(room, mkl)
+    assert replace(found, made_by="2", asked=(), specs="").sha256 == found.sha256
+    assert replace(found, packages=found.packages[1:]).sha256 != found.sha256
+
+
+def test_a_stack_whose_flavour_moves_on_keeps_its_lock(room: Workspace, tmp_path: Path) -> None:
+    variant = stack(room, tmp_path / "one")
+    solution.write(room, variant, replace(CONTENTS, own=(PIN,)))
+    for name, old, new in (
+        ("frameworks/theano-1.0.5", "numpy ==1.21.6", "numpy ==1.22.1"),
+        ("variants/openblas", "summary: ", "flags: {optimizer: fast_run}\nsummary: "),
+    ):
+        path = room.envs / f"{name}.yaml"
+        assert old in path.read_text()
+        path.write_text(path.read_text().replace(old, new))
+    found = lock.current(room, load_variant(room, str(tmp_path / "one")))
+    assert found.own_files == (PIN,)
+
+
+@pytest.mark.parametrize(
+    "more",
+    [
+        "pip: [h5py>3]\n",
+        "pip: [h5py]\nflags: {optimizer: fast_run}\n",
+        "pip: [h5py]\nenvironment: {A: b}\n",
+        "pip: [h5py]\npackages: [mako]\n",
+        "pip: [h5py]\nfloatX: float32\n",
+    ],
+)
+def test_an_edited_stack_is_stale(room: Workspace, tmp_path: Path, more: str) -> None:
+    variant = stack(room, tmp_path / "one")
+    solution.write(room, variant, replace(CONTENTS, own=(PIN,)))
+    lock.current(room, stack(room, tmp_path / "one"))
+    with pytest.raises(StaleError) as caught:
+        lock.current(room, stack(room, tmp_path / "one", more))
+    assert caught.value.fix and "./invoke lock --variant" in caught.value.fix
+
+
+def test_the_lock_of_a_stack_does_not_follow_its_folder(room: Workspace, tmp_path: Path) -> None:
+    """A clone or a renamed folder has a current lock."""
+    found = []
+    for name in ("one", "anøther two"):
+        variant = stack(room, tmp_path / name)
+        solution.write(room, variant, replace(CONTENTS, own=(PIN,)))
+        found.append(files(room, variant))
+    assert found[0] == found[1]
+    assert json.loads(found[0]["files.json"])["own"][0]["name"] == "h5py"
+
+
+def test_the_command_in_a_message_is_quoted_for_a_shell(workspace: Workspace) -> None:
     variant = load_variant(workspace, "mkl@here")
     channel = "http://here/$(id)`id`;id&'\"#x"
-    command = lock._command(variant, channel).removeprefix("./invoke")
+    command = lock.command_of(variant, channel).removeprefix("./invoke")
     done = subprocess.run(
         ["/bin/sh", "-c", f"printf '%s\\n' {command}"], capture_output=True, text=True, check=True
     )
     assert done.stdout.splitlines() == ["lock", "--variant", "mkl", "--channel", channel]
 
 
-def test_a_lock_that_is_no_file_is_refused_with_the_fix(
-    workspace: Workspace, pins: Pins, tmp_path: Path
-) -> None:
-    variant = load_variant(workspace, "mkl")
-    own = Workspace(tmp_path, workspace.cache)
-    path = lock_folder(own, variant) / conda_lock.NAME
-    path.parent.mkdir(parents=True)
-    path.write_text("[" * 20_000)
-    with pytest.raises(UsageError, match=r"not a valid lock\n.*32 levels") as caught:
-        lock.read(own, variant, pins)
-    assert caught.value.fix and "./invoke lock" in caught.value.fix
+def test_conda_reads_the_specs_and_a_name_that_is_text(room: Workspace, tmp_path: Path) -> None:
+    for name in ("2024", "on", "null", "model"):
+        variant = stack(room, tmp_path).model_copy(update={"file": tmp_path / f"{name}.yaml"})
+        solution.write(room, variant, CONTENTS)
+        found = yaml.safe_load(files(room, variant)["environment.yml"])
+        assert (found["name"], found["dependencies"]) == (name, list(variant.conda_specs()))
+
+
+# Of pip itself: it reads the names of installed packages in an old way.
+@pytest.mark.filterwarnings("ignore::DeprecationWarning")
+def test_pip_reads_the_pinned_files_and_nothing_else(room: Workspace) -> None:
+    variant = load_variant(room, "pip-openblas")
+    expected = requirements_of(variant, read_pins(room.sources_lock))
+    solution.write(room, variant, replace(CONTENTS, requirements=expected))
+    assert lock.current(room, variant).requirements == expected
+    path = lock_folder(room, variant) / "requirements.txt"
+    parsed = list(parse_requirements(str(path), session=PipSession()))
+    assert [each.requirement.strip() for each in parsed] == [
+        f"{p.name}=={p.version}" for p in expected
+    ]
+    assert [each.options for each in parsed] == [
+        {"hashes": {"sha256": [p.sha256]}} for p in expected
+    ]
+
+
+def test_the_specs_of_each_variant_differ(workspace: Workspace) -> None:
+    names = ("mkl", "openblas", "mkl-amdlibm", "openblas@conda-forge")
+    assert len({specs_hash(load_variant(workspace, name)) for name in names}) == len(names)

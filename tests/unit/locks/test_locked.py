@@ -1,41 +1,30 @@
 from __future__ import annotations
 
-from dataclasses import astuple
-from pathlib import Path
-
 import pytest
 
-from stacks.channel.index import IndexEntry
-from stacks.channel.offers import read_channel
-from stacks.channel.package import Built, Digests
-from stacks.core.errors import IntegrityError, UsageError
+from stacks.channel import package
+from stacks.channel.locked_package import URL
+from stacks.channel.offers import Channel, read_channel
+from stacks.core.errors import UsageError
 from stacks.core.workspace import Workspace
-from stacks.locks import lock, locked
+from stacks.locks import lock
 from stacks.locks.locked import entries_of, packages_of
+from stacks.sources.pins import Pins
 from stacks.variants.load import all_variants
 from unit.helpers.checkout import CHECKOUT
-from unit.helpers.publication import entry
+from unit.helpers.publication import body, entry
 
 
-def test_each_package_of_the_locks_is_there_once_with_its_digests_and_size() -> None:
-    channel = read_channel(CHECKOUT)
+def test_each_package_of_the_locks_is_there_once() -> None:
     variants = all_variants(CHECKOUT)
-    entries = entries_of(CHECKOUT, channel, variants)
-    names = [one.offer.file_name for one in entries]
+    entries = entries_of(CHECKOUT, read_channel(CHECKOUT), variants)
+    names = [one.package.file_name for one in entries]
     assert names == sorted(set(names))
-    described = {
-        one.offer.file_name: (*astuple(one.digests), one.path.split("/")[0]) for one in entries
-    }
+    described = {one.package.file_name: one.package for one in entries}
     for variant in variants:
-        each = lock.read(CHECKOUT, variant, channel.pins)
-        for package in each.packages:
-            name = package.file_name
-            assert described[name] == (
-                package.sha256,
-                package.md5,
-                each.sizes[name],
-                package.url.split("/")[-2],
-            )
+        for each in lock.read(CHECKOUT, variant).packages:
+            assert described[each.file_name] == each
+    assert all(one.offer for one in entries), "the committed locks are of these recipes"
 
 
 def test_packages_of_another_channel_are_refused() -> None:
@@ -44,40 +33,33 @@ def test_packages_of_another_channel_are_refused() -> None:
         entries_of(CHECKOUT, read_channel(CHECKOUT), [variant])
 
 
-@pytest.fixture
-def made(monkeypatch: pytest.MonkeyPatch) -> list[dict[str, Digests]]:
-    """Build nothing: give the digests that each build was asked for."""
-    asked = []
-
-    def build(
-        workspace: Workspace, channel: object, offers: object, *, locked: dict[str, Digests]
-    ) -> dict[str, Built]:
-        asked.append(locked)
-        return {six().offer.file_name: Built(Path("six.conda"), six().digests.sha256)}
-
-    monkeypatch.setattr(locked, "build_missing", build)
-    monkeypatch.setattr(locked, "build_packages", build)
-    return asked
-
-
-def six() -> IndexEntry:
-    return entry("six")
-
-
 @pytest.mark.parametrize("quiet", [False, True])
-def test_the_files_of_locked_packages_by_path(made: list[dict[str, Digests]], quiet: bool) -> None:
-    channel = read_channel(CHECKOUT)
-    files = packages_of(CHECKOUT, channel, [six()], quiet=quiet)
-    assert files == {six().path: Path("six.conda")}
-    assert made == [{six().offer.file_name: six().digests}]
+def test_a_package_is_taken_by_its_bytes_without_a_recipe(
+    workspace: Workspace, quiet: bool, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.delenv("THEANO_STACKS_VENDOR", raising=False)
+    six = entry("six")
+    file = workspace.cache / "six.conda"
+    file.parent.mkdir(parents=True)
+    file.write_bytes(body("six"))
+    built = package.add(workspace, file, six.package.file_name, six.package.sha256)
+    known = type(six)(six.package, six.index)
+    files = packages_of(workspace, Channel({}, Pins()), [known], quiet=quiet)
+    assert files == {f"noarch/{six.package.file_name}": built.path}
 
 
-def test_a_package_with_other_bytes_is_refused(made: list[dict[str, Digests]]) -> None:
-    other = IndexEntry(six().offer, Digests("0" * 64, "0" * 32, 1))
-    with pytest.raises(
-        IntegrityError, match="has other bytes in the cache than in the lock"
-    ) as caught:
-        packages_of(CHECKOUT, read_channel(CHECKOUT), [other])
-    assert other.path in caught.value.what
-    assert caught.value.expected == f"sha256 {'0' * 64}"
-    assert caught.value.found == f"sha256 {six().digests.sha256}"
+def test_what_is_nowhere_is_named_with_both_ways_on(
+    own_workspace: Workspace, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    for name in ("VENDOR", "CHANNEL"):
+        monkeypatch.delenv(f"THEANO_STACKS_{name}", raising=False)
+    six, other = entry("six"), entry("libopenblas")
+    known = [type(six)(each.package, each.index) for each in (six, other)]
+    with pytest.raises(UsageError) as caught:
+        packages_of(own_workspace, Channel({}, Pins()), known, quiet=True)
+    text = str(caught.value)
+    assert "2 locked packages cannot be found" in text
+    assert all(each.package.file_name in text for each in known)
+    for way in ("THEANO_STACKS_CHANNEL", "THEANO_STACKS_VENDOR", "./invoke lock --upgrade"):
+        assert way in text
+    assert URL not in text

@@ -11,9 +11,8 @@ from pathlib import Path
 import pytest
 import zstandard
 
-from stacks.channel.offers import read_channel
 from stacks.core.disk import REPOSITORY
-from stacks.core.errors import FetchError, IntegrityError, StacksError, StaleError, UsageError
+from stacks.core.errors import FetchError, IntegrityError, StacksError, UsageError
 from stacks.core.workspace import Workspace
 from stacks.environments import build as pipeline
 from stacks.locks import lock, other_channel
@@ -100,7 +99,7 @@ class World:
         return pipeline.make_environment(self.workspace, self.variant, self.place)
 
     def check(self) -> Lock:
-        return lock.check(self.workspace, self.variant, read_channel(self.workspace))
+        return lock.current(self.workspace, self.variant)
 
 
 @pytest.fixture
@@ -131,7 +130,7 @@ def world(site: Site, room: Path, monkeypatch: pytest.MonkeyPatch) -> World:
 def test_a_lock_of_another_channel_has_its_packages(world: World) -> None:
     world.relock()
     assert (world.lock / "environment.yml").read_text() == (
-        "# small on six.\n# Made by `./invoke lock`.\nname: small@conda-forge\nchannels:\n"
+        "# Made by `./invoke lock`.\nname: small@conda-forge\nchannels:\n"
         "  - conda-forge\n  - nodefaults\ndependencies:\n  - libblas=*=*openblas\n"
         "  - openblas\n  - python 3.9.*\n  - six ==1.16.0\n"
     )
@@ -296,10 +295,10 @@ def test_a_lock_that_was_changed_by_hand(world: World, name: str, old: str, new:
     path = world.lock / name
     assert old in path.read_text()
     path.write_text(path.read_text().replace(old, new))
-    with pytest.raises(StaleError, match="stale") as caught:
+    with pytest.raises(UsageError, match=r"edited or damaged|not a valid lock") as caught:
         world.make()
     assert caught.value.fix
-    assert "./invoke lock --variant small --channel conda-forge" in caught.value.fix
+    assert "./invoke lock --variant small --channel" in caught.value.fix
 
 
 def test_a_lock_that_is_not_there(world: World) -> None:

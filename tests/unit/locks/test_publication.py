@@ -37,8 +37,8 @@ def channel(monkeypatch: pytest.MonkeyPatch) -> Channel:
 
 def test_only_what_may_be_republished_is_in_the_index(channel: Channel) -> None:
     found = publication(CHECKOUT, channel, [])
-    names = [one.offer.recipe.package.name for one in found.entries]
-    left_out = [one.offer.recipe.package.name for one in found.left_out]
+    names = [one.package.name for one in found.entries]
+    left_out = [one.package.name for one in found.left_out]
     assert (names, left_out) == (["libopenblas", "six"], ["libcublas", "mkl"])
     index = b"".join(found.files.values())
     assert b'"libopenblas-' in index and b'"mkl-' not in index and b'"libcublas-' not in index
@@ -49,7 +49,7 @@ def test_only_what_may_be_republished_is_in_the_index(channel: Channel) -> None:
 
 def test_what_is_included_on_request(channel: Channel) -> None:
     found = publication(CHECKOUT, channel, [], {"mkl", "libcublas"})
-    assert [one.offer.recipe.package.name for one in found.left_out] == ["libcublas"]
+    assert [one.package.name for one in found.left_out] == ["libcublas"]
     assert "/mkl-" in found.digests
 
 

@@ -2,13 +2,16 @@
 
 from __future__ import annotations
 
+import hashlib
 import os
+import re
 import threading
 from pathlib import Path
 
 import pytest
 
 from stacks.core.errors import UsageError
+from stacks.core.models import NAME
 from stacks.sources.condarc import ChannelAddress, channel_address, conda_web
 
 
@@ -47,20 +50,33 @@ def test_another_file_by_condarc(rc: Path, monkeypatch: pytest.MonkeyPatch) -> N
 @pytest.mark.parametrize(
     ("channel", "url", "label"),
     [
-        ("https://example/a/b/", "https://example/a/b", "example-a-b"),
-        ("http://localhost:8420/X_y", "http://localhost:8420/X_y", "localhost-8420-x-y"),
-        ("file:///srv/channel", "file:///srv/channel", "srv-channel"),
-        ("/srv/channel", "file:///srv/channel", "srv-channel"),
+        ("https://example/a/b/", "https://example/a/b", "example-a-b-H"),
+        ("http://localhost:8420/X_y", "http://localhost:8420/X_y", "localhost-8420-x-y-H"),
+        ("file:///srv/channel", "file:///srv/channel", "srv-channel-H"),
+        ("/srv/channel", "file:///srv/channel", "srv-channel-H"),
     ],
 )
 def test_an_address(rc: Path, channel: str, url: str, label: str) -> None:
     address = channel_address(channel)
+    label = label.replace("H", hashlib.sha256(url.encode()).hexdigest()[:6])
     assert (address.name, address.url, address.label) == (url, url, label)
 
 
 def test_a_label_of_a_channel_is_a_name_of_a_folder(rc: Path) -> None:
     assert channel_address("conda-forge").label == "conda-forge"
-    assert channel_address("conda-forge/label/old_1").label == "conda-forge-label-old-1"
+    named = {
+        channel_address(name).label
+        for name in (
+            "conda-forge/label/old_1",
+            "conda-forge/label/old-1",
+            "conda-forge-label-old-1",
+            "https://conda-forge/label/old-1",
+            "http://conda-forge/label/old-1",
+            "http://conda-forge/label/old.1",
+        )
+    }
+    assert len(named) == 6, "two channels never share a label"
+    assert all(re.fullmatch(NAME, name) for name in named)
 
 
 @pytest.mark.parametrize(

@@ -12,9 +12,10 @@ from invoke.exceptions import Exit
 from stacks.core.disk import REPOSITORY
 from stacks.core.errors import UsageError
 from stacks.core.workspace import Workspace
-from stacks.environments import build, clean, ready, verify
+from stacks.environments import build, clean, prefix, ready, verify
 from stacks.environments.folders import READY, folder_of
 from stacks.image import docker
+from stacks.locks import lock
 from stacks.tasks import environments
 from stacks.variants.load import load_variant
 
@@ -27,7 +28,7 @@ HEAVY = {
     "rattler_build",
     "rich",
     "stacks.channel.offers",
-    "stacks.locks.lock",
+    "stacks.locks.solution",
     "urllib3",
 }
 # Run a command line of a checkout whose keys are known and whose environments pass; print the names
@@ -38,8 +39,7 @@ sys.path.insert(0, {repository!r})
 from pathlib import Path
 from stacks.core import workspace
 workspace.default_workspace = lambda: workspace.Workspace(Path({root!r}), Path({root!r}, "cache"))
-from stacks.environments import ready, verify
-ready._derive = lambda workspace, variants: ["a key"] * len(variants)
+from stacks.environments import verify
 verify.verify_variant = lambda *given, **options: None
 from stacks.tasks.program import Program
 words = ["./invoke", "--search-root", {repository!r}, *sys.argv[1:]]
@@ -112,9 +112,11 @@ def test_a_build_ends_with_the_command_to_run(
 def test_a_task_with_nothing_to_make_loads_no_code_that_makes_it(
     words: list[str], own_workspace: Workspace
 ) -> None:
-    target = folder_of(own_workspace, load_variant(own_workspace, "openblas"))
+    variant = load_variant(own_workspace, "openblas")
+    target = folder_of(own_workspace, variant)
+    text = prefix.marker(own_workspace, variant, lock.read(own_workspace, variant), target, {})
     (target / READY).parent.mkdir(parents=True)
-    (target / READY).write_text('{"key": "a key", "local": null}')
+    (target / READY).write_text(text)
     program = LOADED.format(repository=str(REPOSITORY), root=str(own_workspace.root))
     done = subprocess.run(
         [sys.executable, "-c", program, *words], capture_output=True, text=True, check=True

@@ -6,7 +6,7 @@ from pathlib import Path
 
 import pytest
 
-from stacks.channel.assemble import inputs_hash
+from stacks.channel.assemble import recipe_hash
 from stacks.channel.recipe import read_recipe
 from stacks.channel.staging import python_modules
 from stacks.core.workspace import Workspace
@@ -22,7 +22,7 @@ def test_own_sources_become_modules(tmp_path: Path) -> None:
     (sources / "LICENSE-a").write_text("BSD")
     context = make_context(tmp_path, {"stage": "python-modules"}, [], {})
     recipe = context.recipe.model_copy(update={"recipes": tmp_path / "recipes"})
-    before = inputs_hash(recipe, ())
+    before = recipe_hash(recipe, ())
     # What Python writes there when a test or `bench --fix-scan` imports them is left out.
     for bytecode in (sources / "a.pyc", sources / "__pycache__/a.cpython-39.pyc"):
         bytecode.parent.mkdir(exist_ok=True)
@@ -46,7 +46,7 @@ def test_own_sources_become_modules(tmp_path: Path) -> None:
     assert (context.licences / "LICENSE-a").read_text() == "BSD"
     assert not (context.root / "site-packages/LICENSE-a").exists()
     assert (context.root / "site-packages/a.py").read_text() == "import b\n"
-    assert inputs_hash(recipe, ()) == before
+    assert recipe_hash(recipe, ()) == before
 
 
 @pytest.mark.parametrize("name", [ACCELERATOR, SCAN_FIX])

@@ -16,7 +16,6 @@ EXTRA = {
     "stage": "texts",
     "files": {"etc/a": "x = /place/b\n", "site-packages/é.py": "naïve = 1\n"},
     "placeholder": "/place",
-    "compressor": "any",
 }
 PATHS = {"paths": [{"_path": "etc/a"}, {"_path": "site-packages/é.py"}], "paths_version": 1}
 

@@ -1,0 +1,47 @@
+"""A conda package as a lock names it, and the channel's address in locks."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+
+# The address of the packages in locks; `./invoke serve` answers there.
+PORT = 8420
+URL = f"http://localhost:{PORT}/theano-stacks"
+
+
+@dataclass(frozen=True)
+class Digests:
+    """The digests of a package, in hexadecimal, and its size in bytes."""
+
+    sha256: str
+    md5: str
+    size: int
+
+
+@dataclass(frozen=True)
+class LockedPackage:
+    """A conda package of a lock. depends: the match specs of what it needs. size: in bytes."""
+
+    name: str
+    version: str
+    build: str
+    url: str
+    sha256: str
+    md5: str
+    size: int
+    depends: tuple[str, ...] = ()
+
+    @property
+    def file_name(self) -> str:
+        """The last part of the URL."""
+        return self.url.rsplit("/", 1)[-1]
+
+    @property
+    def subdir(self) -> str:
+        """The package's folder in its channel."""
+        return self.url.rsplit("/", 2)[-2]
+
+    @property
+    def digests(self) -> Digests:
+        """Its digests and size."""
+        return Digests(self.sha256, self.md5, self.size)

@@ -1,0 +1,191 @@
+"""The packages that the recipes give a variant now, and the lock written from them."""
+
+from __future__ import annotations
+
+import sys
+from collections.abc import Iterable, Mapping, Sequence
+from dataclasses import dataclass
+from functools import partial
+
+from stacks.channel import solve as solver
+from stacks.channel.locked_package import URL, Digests, LockedPackage
+from stacks.channel.offers import Channel, Offer
+from stacks.channel.settings import with_settings
+from stacks.core.console import display_path
+from stacks.core.disk import replace_atomically
+from stacks.core.errors import StacksError, StaleError
+from stacks.core.version import VERSION
+from stacks.core.workspace import Workspace
+from stacks.locks import conda_lock, lock
+from stacks.locks.folders import lock_folder
+from stacks.locks.lock import Lock, command_of, fix_of
+from stacks.locks.texts import requirements_of, seal_of, specs_hash, texts_of
+from stacks.sources.pins import IndexPin
+from stacks.variants.variant import Variant
+
+
+@dataclass(frozen=True)
+class Contents:
+    """What a lock is to hold, beside the variant's specs.
+
+    requirements: the framework's files for pip. own: those of a stack.yaml's own packages. more:
+    texts of files that other tools read, by name.
+    """
+
+    packages: Sequence[LockedPackage]
+    requirements: Sequence[IndexPin] = ()
+    own: Sequence[IndexPin] = ()
+    channel: str = URL
+    more: Mapping[str, str] | None = None
+
+
+def solve(variant: Variant, channel: Channel) -> tuple[Offer, ...]:
+    """Return the packages of a variant; UsageError if there is no solution."""
+    with_own = with_settings(channel, [variant])
+    return solver.solve(with_own, variant.conda_specs(), variant.framework.glibc)
+
+
+def contents_of(
+    variant: Variant,
+    channel: Channel,
+    offers: Sequence[Offer],
+    digests: Mapping[str, Digests],
+    own: Sequence[IndexPin] = (),
+    more: Mapping[str, str] | None = None,
+) -> Contents:
+    """Return a lock's contents for a solution; digests: those of its packages, by file name."""
+    packages = [locked_package(offer, digests[offer.file_name]) for offer in offers]
+    return Contents(packages, requirements_of(variant, channel.pins), own, URL, more)
+
+
+def locked_package(offer: Offer, digests: Digests) -> LockedPackage:
+    """Return a package of the channel as a lock has it."""
+    return LockedPackage(
+        name=offer.recipe.package.name,
+        version=offer.recipe.package.version,
+        build=offer.build_string,
+        url=offer.url,
+        sha256=digests.sha256,
+        md5=digests.md5,
+        size=digests.size,
+        depends=offer.recipe.requirements.run,
+    )
+
+
+def write(workspace: Workspace, variant: Variant, contents: Contents) -> bool:
+    """Write a variant's lock if it would change, and print what changed; return whether it did.
+
+    A lock that has the same packages and specs stays as it is, with the version that made it.
+    """
+    folder = lock_folder(workspace, variant)
+    before = _read(workspace, variant)
+    if before and _texts(variant, contents, before.made_by) == _committed(workspace, variant):
+        print(f"  {'unchanged':<9} {_name(variant)}", file=sys.stderr)
+        return False
+    with replace_atomically(folder) as new:
+        new.mkdir()
+        for name, text in _texts(variant, contents, VERSION).items():
+            (new / name).write_text(text, encoding="utf-8")
+    print(f"  {'locked':<9} {_name(variant)}", file=sys.stderr)
+    if before:
+        for line in _changes(before, contents):
+            print(f"            {line}", file=sys.stderr)
+    return True
+
+
+def _name(variant: Variant) -> str:
+    return display_path(variant.file.with_suffix(".lock")) if variant.file else variant.id
+
+
+def _read(workspace: Workspace, variant: Variant) -> Lock | None:
+    try:
+        return lock.read(workspace, variant)
+    except StacksError:
+        return None
+
+
+def _committed(workspace: Workspace, variant: Variant) -> dict[str, str]:
+    folder = lock_folder(workspace, variant)
+    return {
+        name: (folder / name).read_text(encoding="utf-8", errors="replace")
+        for name in (conda_lock.NAME, *lock.SEALED)
+        if (folder / name).is_file()
+    }
+
+
+def _texts(variant: Variant, contents: Contents, made_by: str) -> dict[str, str]:
+    """Return the texts of a lock's files, by name."""
+    packages, channel = contents.packages, contents.channel
+    sizes = {package.file_name: package.size for package in packages}
+    texts = texts_of(variant, sizes, contents.requirements, contents.own, channel)
+    texts |= contents.more or {}
+    conda = partial(
+        conda_lock.text_of, packages, channel, made_by=made_by or VERSION, specs=specs_hash(variant)
+    )
+    sealed = conda_lock.sealed_of(conda(seal=""))
+    seal = seal_of(sealed, {name: text.encode() for name, text in texts.items()})
+    return {conda_lock.NAME: conda(seal=seal), **texts}
+
+
+def _changes(before: Lock, contents: Contents) -> list[str]:
+    """Return a line for each package whose version or build changed."""
+    old = _versions(before.packages, before.requirements)
+    new = _versions(contents.packages, (*contents.requirements, *contents.own))
+    lines = []
+    for name in sorted(old.keys() | new.keys()):
+        (was, digest), (now, other) = old.get(name, ("", "")), new.get(name, ("", ""))
+        if not was or not now:
+            lines.append(f"{name} {was or now}: {'added' if now else 'removed'}")
+        elif was != now:
+            lines.append(f"{name} {was} -> {now}")
+        elif digest != other:
+            lines.append(f"{name} {now}: another build")
+    return lines
+
+
+def _versions(
+    packages: Iterable[LockedPackage], files: Iterable[IndexPin]
+) -> dict[str, tuple[str, str]]:
+    """Return version and SHA-256 by name."""
+    found = {package.name: (package.version, package.sha256) for package in packages}
+    return found | {pin.name: (pin.version, pin.sha256) for pin in files}
+
+
+def check(workspace: Workspace, variant: Variant, channel: Channel) -> Lock:
+    """Return a variant's lock if it is what `./invoke lock` would write now.
+
+    That is the project's own gate: a lock that is behind the recipes is still a lock. Nothing is
+    built for it, and another channel's index is not read. Raises StaleError with the changes.
+    """
+    found = lock.current(workspace, variant)
+    changes = []
+    if not variant.channel:
+        solved = {offer.recipe.package.name: offer.file_name for offer in solve(variant, channel)}
+        locked = {package.name: package.file_name for package in found.packages}
+        changes = [
+            f"{name}: locked is {locked.get(name, 'nothing')}, "
+            f"the recipes give {solved.get(name, 'nothing')}"
+            for name in sorted({*locked, *solved})
+            if locked.get(name) != solved.get(name)
+        ]
+    pinned = requirements_of(variant, channel.pins)
+    changes += [
+        f"{pin.filename} is pinned, and not locked"
+        for pin in pinned
+        if pin not in found.framework_files
+    ]
+    contents = Contents(found.packages, found.framework_files, found.own_files, found.channel)
+    if not changes:
+        expected = _texts(variant, contents, found.made_by)
+        committed = _committed(workspace, variant)
+        changes = [
+            f"{name} differs"
+            for name in expected
+            if name != conda_lock.NAME and committed.get(name) != expected[name]
+        ]
+    if changes:
+        raise StaleError(
+            f"the lock of {variant.id} is stale:\n" + "\n".join(f"  - {c}" for c in changes),
+            fix=fix_of(variant, command_of(variant, found.channel)),
+        )
+    return found
