@@ -77,7 +77,7 @@ def obtain(
     origins = {} if origins is None else origins
     found = {}
     for each in packages:
-        if built := package.cached(workspace, each.file_name, each.sha256):
+        if built := package.sound(workspace, each.file_name, each.sha256):
             found[each.file_name] = built
     if missing := [each for each in packages if each.file_name not in found]:
         # Loaded here: most runs find all in the cache and need no HTTP library.

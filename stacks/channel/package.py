@@ -68,6 +68,14 @@ def cached(workspace: Workspace, name: str, sha256: str) -> Built | None:
     return None
 
 
+def sound(workspace: Workspace, name: str, sha256: str) -> Built | None:
+    """Do as `cached`, and print a line if the package is there and damaged."""
+    built = cached(workspace, name, sha256)
+    if built is None and (workspace.cache / PACKAGES / sha256).exists():
+        print(f"{name}: damaged in the cache; it is made again", file=sys.stderr)
+    return built
+
+
 @contextmanager
 def being_made(workspace: Workspace, sha256: str, name: str) -> Iterator[None]:
     """Hold the lock of a package's folder in the cache for the block; name: for messages."""
@@ -142,10 +150,7 @@ def _built_before(workspace: Workspace, recipe: Recipe, digest: str, key: str) -
     known = name == file_name(recipe, digest) and re.fullmatch(SHA256, sha256)
     if not known or not re.fullmatch(FILE_NAME, name):
         return None
-    built = cached(workspace, name, sha256)
-    if built is None and (workspace.cache / PACKAGES / sha256).exists():
-        print(f"{name}: damaged in the cache; building it again", file=sys.stderr)
-    return built
+    return sound(workspace, name, sha256)
 
 
 def _make(

@@ -111,7 +111,7 @@ def test_a_damaged_package_is_built_again(tiny: Tiny) -> None:
     sound = package.read_bytes()
     flip(package)
     status, _, error = ended(tiny.builder("by-conda"))
-    assert "damaged in the cache; building it again" in error
+    assert "damaged in the cache; it is made again" in error
     assert (status, package.read_bytes()) == (0, sound)
     assert_sound(tiny, "by-conda")
 

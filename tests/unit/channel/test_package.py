@@ -147,7 +147,7 @@ def test_a_damaged_package_or_record_is_made_again(
     assert package.build(workspace, recipe, PINS) == built
     assert sha256(built.path.read_bytes()) == built.sha256
     assert record.read_bytes() == whole
-    said = "damaged in the cache; building it again" in capsys.readouterr().err
+    said = "damaged in the cache; it is made again" in capsys.readouterr().err
     assert said == (damage == "flip")
 
 
