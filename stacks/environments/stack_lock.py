@@ -29,20 +29,25 @@ from stacks.variants.variant import Variant
 
 
 def relock(
-    workspace: Workspace, variant: Variant, *, with_sdists: bool = True, upgrade: bool = False
+    workspace: Workspace,
+    variant: Variant,
+    *,
+    with_sdists: bool = True,
+    upgrade: bool = False,
+    keep_flavour: bool = True,
 ) -> None:
     """Write the lock of a stack.yaml beside it.
 
     with_sdists: source archives are allowed where there is no wheel. upgrade: all packages move to
     the newest versions. Without it those of the present lock stay: the flavour's, unless the stack
     asks for other conda packages or settings; its own where they fit (not on Python 2.7, whose
-    packages have no new versions). Raises UsageError if its packages do not fit the framework, or
-    one has no wheel and needs one.
+    packages have no new versions). keep_flavour: False also moves the flavour's packages. Raises
+    UsageError if its packages do not fit the framework, or one has no wheel and needs one.
     """
     assert variant.file
     before = None if upgrade else _before(workspace, variant)
     channel = with_settings(read_channel(workspace), [variant])
-    if before and {*before.asked} == {*variant.conda_specs()}:
+    if keep_flavour and before and {*before.asked} == {*variant.conda_specs()}:
         packages, files = before.packages, before.framework_files
     else:
         offers = solution.solve(variant, channel)

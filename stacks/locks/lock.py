@@ -29,12 +29,13 @@ from stacks.core.process import quoted
 from stacks.core.workspace import Workspace
 from stacks.locks import conda_lock, older
 from stacks.locks.folders import lock_folder
-from stacks.locks.texts import ENVIRONMENT, FILES, PYLOCK, REQUIREMENTS, SIZES, seal_of, specs_hash
+from stacks.locks.texts import ENVIRONMENT, FILES, REQUIREMENTS, SIZES, seal_of, specs_hash
 from stacks.sources.pins import File, IndexPin
 from stacks.variants.variant import Variant
 
-# The files that the seal covers, where they are present.
-SEALED = (SIZES, ENVIRONMENT, REQUIREMENTS, FILES, PYLOCK)
+# The files that the seal covers, where they are present. Not pylock.toml, which is for other tools:
+# it may name an index, so it is not in every clone.
+SEALED = (SIZES, ENVIRONMENT, REQUIREMENTS, FILES)
 RESTORE = "if nobody meant to change it: `git checkout -- envs/locks`"
 
 

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import sys
 from collections.abc import Iterable, Mapping, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 from functools import partial
 
 from stacks.channel import solve as solver
@@ -12,7 +12,7 @@ from stacks.channel.locked_package import URL, Digests, LockedPackage
 from stacks.channel.offers import Channel, Offer
 from stacks.channel.settings import with_settings
 from stacks.core.console import display_path
-from stacks.core.disk import replace_atomically
+from stacks.core.disk import replace_atomically, write_atomically
 from stacks.core.errors import StacksError, StaleError
 from stacks.core.version import VERSION
 from stacks.core.workspace import Workspace
@@ -29,14 +29,14 @@ class Contents:
     """What a lock is to hold, beside the variant's specs.
 
     requirements: the framework's files for pip. own: those of a stack.yaml's own packages. more:
-    texts of files that other tools read, by name.
+    texts of files for other tools, by name; they are no part of the lock.
     """
 
     packages: Sequence[LockedPackage]
     requirements: Sequence[IndexPin] = ()
     own: Sequence[IndexPin] = ()
     channel: str = URL
-    more: Mapping[str, str] | None = None
+    more: Mapping[str, str] = field(default_factory=dict)
 
 
 def solve(variant: Variant, channel: Channel) -> tuple[Offer, ...]:
@@ -46,16 +46,11 @@ def solve(variant: Variant, channel: Channel) -> tuple[Offer, ...]:
 
 
 def contents_of(
-    variant: Variant,
-    channel: Channel,
-    offers: Sequence[Offer],
-    digests: Mapping[str, Digests],
-    own: Sequence[IndexPin] = (),
-    more: Mapping[str, str] | None = None,
+    variant: Variant, channel: Channel, offers: Sequence[Offer], digests: Mapping[str, Digests]
 ) -> Contents:
     """Return a lock's contents for a solution; digests: those of its packages, by file name."""
     packages = [locked_package(offer, digests[offer.file_name]) for offer in offers]
-    return Contents(packages, requirements_of(variant, channel.pins), own, URL, more)
+    return Contents(packages, requirements_of(variant, channel.pins))
 
 
 def locked_package(offer: Offer, digests: Digests) -> LockedPackage:
@@ -80,11 +75,13 @@ def write(workspace: Workspace, variant: Variant, contents: Contents) -> bool:
     folder = lock_folder(workspace, variant)
     before = _read(workspace, variant)
     if before and _texts(variant, contents, before.made_by) == _committed(workspace, variant):
+        for name, text in contents.more.items():
+            write_atomically(folder / name, text)
         print(f"  {'unchanged':<9} {_name(variant)}", file=sys.stderr)
         return False
     with replace_atomically(folder) as new:
         new.mkdir()
-        for name, text in _texts(variant, contents, VERSION).items():
+        for name, text in {**_texts(variant, contents, VERSION), **contents.more}.items():
             (new / name).write_text(text, encoding="utf-8")
     print(f"  {'locked':<9} {_name(variant)}", file=sys.stderr)
     if before:
@@ -118,7 +115,6 @@ def _texts(variant: Variant, contents: Contents, made_by: str) -> dict[str, str]
     packages, channel = contents.packages, contents.channel
     sizes = {package.file_name: package.size for package in packages}
     texts = texts_of(variant, sizes, contents.requirements, contents.own, channel)
-    texts |= contents.more or {}
     conda = partial(
         conda_lock.text_of, packages, channel, made_by=made_by or VERSION, specs=specs_hash(variant)
     )

@@ -54,8 +54,8 @@ def pin(
         "channel": CHANNEL + "; --check covers these locks, too",
         "check": "write nothing; fail if a committed lock is stale, and show what changed",
         "sdist": "with --no-sdist: refuse packages of a stack.yaml that have no wheel",
-        "upgrade": "take the newest versions of a stack.yaml's own packages; without it, those of "
-        "its present lock stay where they fit",
+        "upgrade": "take the newest packages for a stack.yaml; without it, those of its present "
+        "lock stay where they fit (a variant of envs/ always takes those of the recipes)",
     },
     protects=("cache",),
 )
@@ -78,12 +78,6 @@ def lock(
     where = f" --framework {framework}" if framework else ""
     if not chosen[0].file:
         require_checkout("lock without a stack.yaml")
-        if upgrade:
-            raise UsageError(
-                "--upgrade is for a stack.yaml's own packages",
-                fix="name one with --variant, or leave it out: a variant's versions are those of "
-                "the recipes",
-            )
     if check and upgrade:
         raise UsageError("--check writes nothing, --upgrade does", fix="leave one of them out")
     if chosen[0].channel and not (check or channel):
@@ -92,8 +86,10 @@ def lock(
             f"{variant} has the packages of another channel",
             fix=f"./invoke lock --variant {name}{where} --channel <its name or address>",
         )
+    # The examples are the checkout's own stacks.
+    stacks = () if variant or framework or channel else lock_update.examples(workspace)
     if check:
-        lock_update.check_locks(workspace, with_other_channels(workspace, chosen))
+        lock_update.check_locks(workspace, (*with_other_channels(workspace, chosen), *stacks))
     elif chosen[0].file and channel:
         raise UsageError(
             "a stack.yaml is locked on this project's channel", fix="leave out --channel"
@@ -110,7 +106,11 @@ def lock(
         name = variant or chosen[0].name
         next_step(f"./invoke build --variant {name}{where} --channel {quoted([channel])}")
     else:
+        from stacks.environments import stack_lock
+
         lock_update.relock(workspace, chosen)
+        for each in stacks:
+            stack_lock.relock(workspace, each, upgrade=upgrade, keep_flavour=False)
         next_step("./invoke render")
 
 
