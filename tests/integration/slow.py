@@ -50,6 +50,8 @@ MODULES = (
 )
 # By module and name, as in fnmatch(3).
 TESTS = (
+    "test_older_locks::*in_older_cache*",
+    "test_older_locks::*in_vendored_folder*",
     "test_activation::test_an_environment_started_by_another_*",
     "test_amdlibm::test_amdlibm_from_a_tarball_*",
     "test_bare_machine::test_the_first_command_*",
