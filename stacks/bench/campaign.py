@@ -26,7 +26,7 @@ from stacks.variants.load import all_variants, framework_named
 from stacks.variants.variant import Variant
 
 WORKLOADS = ("gemm", "elementwise", "check_blas", "logreg", "mlp", "lenet", "lstm")
-# The three steps of the article that the project began with: see stacks/publish/article.py.
+# The three steps of the article that the project began with: see stacks/timings/article.py.
 STEPS_FRAMEWORK, STEPS = "theano-0.8.2", ("pip-default", "mkl", "mkl-amdlibm")
 STEPS_WORKLOAD = "ntm"
 # The first start of a program compiles its C modules, with those of the other variants at once; the

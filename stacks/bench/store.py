@@ -19,7 +19,7 @@ from stacks.core.models import IN_WORDS
 from stacks.core.workspace import Workspace
 
 SCHEMA: Literal[1] = 1
-# The folder of results/ with reports of devices, which stacks/publish/devices.py reads.
+# The folder of results/ with reports of devices, which stacks/timings/devices.py reads.
 DEVICES = "devices"
 # Far above a result of every variant with all sizes.
 MAX_MEBIBYTES = 32

@@ -140,7 +140,7 @@ def publish_channel(
     """Write the channel's packages for others: a static channel, or a registry."""
     from stacks.channel.places import CHANNEL as CHANNELS
     from stacks.core.paths import expanded
-    from stacks.publish import channel_command
+    from stacks.distribution import channel_command
     from stacks.sources.registry import is_registry
 
     if new_key:
@@ -174,7 +174,7 @@ def publish_channel(
 )
 def release(context: Context, to: str, tag: str = "", channel: bool = False) -> None:
     """Write the files of a release: wheel, blas-verify.pyz, digests."""
-    from stacks.publish import release as releasing
+    from stacks.distribution import release as releasing
 
     folder = folder_of(to)
     assert folder

@@ -142,7 +142,7 @@ def vendor(
 ) -> None:
     """Write all that some environments need into a folder, for machines without a network."""
     from stacks.core.errors import UsageError
-    from stacks.project import vendor as vendoring
+    from stacks.distribution import vendor as vendoring
     from stacks.tasks.options import names_of
     from stacks.variants.load import load_variant, select
 
@@ -215,7 +215,7 @@ def verify_app(context: Context, file: str, wheel: bool = False) -> None:
     """
     from stacks.core.console import display_path, next_step
     from stacks.core.process import quoted
-    from stacks.publish import verify_app as app
+    from stacks.distribution import verify_app as app
 
     target = path_of(file)
     assert target

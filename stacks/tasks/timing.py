@@ -162,7 +162,7 @@ def publish(context: Context, add: list[str], check: bool = False) -> None:
     """Write docs/timings.md, its picture and site/index.html from results/."""
     workspace = default_workspace()
     from stacks.core.errors import UsageError
-    from stacks.publish import command
+    from stacks.timings import command
 
     if add and check:
         raise UsageError("--check writes nothing, --add does", fix="leave one of them out")

@@ -14,12 +14,12 @@ from stacks.channel import package
 from stacks.channel.locked_package import URL
 from stacks.channel.offers import read_channel
 from stacks.core.workspace import Workspace
+from stacks.distribution.channel import publish_to_folder
 from stacks.environments.pip_install import link_or_copy
 from stacks.environments.serve import write_channel
 from stacks.locks import lock
 from stacks.locks.lock import Lock
 from stacks.locks.locked import entries_of
-from stacks.publish.channel import publish_to_folder
 from stacks.sources.fetch import fetch
 from stacks.variants.variant import Variant
 

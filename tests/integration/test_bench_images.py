@@ -21,7 +21,7 @@ from stacks.core.disk import REPOSITORY
 from stacks.core.errors import UsageError
 from stacks.image.docker import CONFINED
 from stacks.image.engine import Engine
-from stacks.publish import command
+from stacks.timings import command
 
 pytestmark = pytest.mark.usefixtures("tidied")
 

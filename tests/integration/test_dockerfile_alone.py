@@ -13,10 +13,10 @@ from integration.buildkit import BuildKit, buildkit
 from integration.tiny import flip
 from stacks.core.disk import sha256_of
 from stacks.core.workspace import Workspace
+from stacks.distribution import vendor
 from stacks.image import base, builder, docker, layout
 from stacks.image.dockerfile import dockerfile_path
 from stacks.image.entries import read_entries
-from stacks.project import vendor
 from stacks.sources.vendored import CHANNEL
 from stacks.variants.load import load_variant
 

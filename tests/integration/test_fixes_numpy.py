@@ -25,9 +25,9 @@ from integration.test_serve import serving
 from integration.workspaces import workspace_below
 from stacks.core.disk import sha256_of
 from stacks.core.workspace import Workspace
+from stacks.distribution import verify_app
 from stacks.environments.verify import SUITE
 from stacks.locks import uv
-from stacks.publish import verify_app
 from stacks.sources.mirrors import pip_settings
 from stacks.sources.pins import read_pins
 from stacks.variants.load import load_variant

@@ -20,7 +20,7 @@ from integration.tiny import Tiny
 from stacks.core.disk import REPOSITORY, sha256_of
 from stacks.core.version import VERSION
 from stacks.core.workspace import Workspace
-from stacks.publish import release
+from stacks.distribution import release
 
 
 @dataclass

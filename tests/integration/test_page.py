@@ -11,7 +11,7 @@ from integration.browser import Browser, browser
 from integration.page_results import EVIL, a_result, programs
 from stacks.bench import store
 from stacks.core.workspace import Workspace
-from stacks.publish import command
+from stacks.timings import command
 
 CELLS = "[...document.querySelectorAll('#timings tbody tr')].filter(r => !r.hidden)"
 LONGEST = "theano-1.0.5 (older lock)openblas-amdlibm-longest"

@@ -22,7 +22,7 @@ from stacks.core.console import plural
 from stacks.core.disk import sha256_of
 from stacks.core.errors import IntegrityError
 from stacks.core.workspace import Workspace
-from stacks.publish.channel import check_folder
+from stacks.distribution.channel import check_folder
 from stacks.sources.pins import DebPin
 
 pytestmark = pytest.mark.usefixtures("publishable")

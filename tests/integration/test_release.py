@@ -16,8 +16,8 @@ from integration.tiny import Tiny, tree
 from stacks.core import digest_list
 from stacks.core.version import VERSION
 from stacks.core.workspace import Workspace
-from stacks.publish import verify_app
-from stacks.publish.release import DIGESTS
+from stacks.distribution import verify_app
+from stacks.distribution.release import DIGESTS
 from stacks.tasks import channel as tasks
 
 # The packages of the small framework's locks, without their versions and builds.

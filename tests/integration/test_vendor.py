@@ -15,7 +15,7 @@ from integration.carried import copy_checkout, run_without_network
 from integration.tiny import Tiny, flip, tree
 from stacks.core.errors import FetchError, IntegrityError, UsageError
 from stacks.core.workspace import Workspace
-from stacks.project import vendor
+from stacks.distribution import vendor
 from stacks.sources.vendored import VARIABLE
 from stacks.variants.load import load_variant
 

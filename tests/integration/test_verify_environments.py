@@ -14,7 +14,7 @@ import pytest
 
 from stacks.core.disk import REPOSITORY
 from stacks.core.workspace import Workspace
-from stacks.publish import verify_app
+from stacks.distribution import verify_app
 
 SUITE = REPOSITORY / "verify"
 EXPECTATION = "etc/theano-stacks/expect.json"

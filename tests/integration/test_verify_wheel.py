@@ -11,8 +11,8 @@ from pathlib import Path
 import pytest
 
 from stacks.core.workspace import Workspace
+from stacks.distribution import verify_app
 from stacks.locks import uv
-from stacks.publish import verify_app
 from stacks.sources.pins import read_pins
 
 Prefix = Callable[[str, str], Path]

@@ -32,11 +32,11 @@ from stacks.channel.places import CHANNEL
 from stacks.channel.settings import with_settings
 from stacks.core.disk import REPOSITORY
 from stacks.core.workspace import Workspace
+from stacks.distribution import vendor
+from stacks.distribution.channel import written_files
+from stacks.distribution.registry import push
 from stacks.locks import lock
 from stacks.locks.publication import publication
-from stacks.project import vendor
-from stacks.publish.channel import written_files
-from stacks.publish.registry import push
 from stacks.sources.registry import registry_at
 from stacks.sources.vendored import VARIABLE as VENDOR
 from stacks.variants.load import load_variant

@@ -10,7 +10,7 @@ from stacks.bench import store
 from stacks.bench.profile import Profile
 from stacks.bench.result import MeasuredPackage, Peak, Run, Settings, Subject
 from stacks.core.workspace import Workspace
-from stacks.publish.sessions import ResultSession, sessions
+from stacks.timings.sessions import ResultSession, sessions
 from unit.helpers.benching import BASE, FAST, MACHINE, beside_loops, result, runs, subject
 
 GEMM = "Gemm float64 2000"

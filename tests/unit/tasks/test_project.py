@@ -7,7 +7,7 @@ import pytest
 from invoke.exceptions import Exit
 
 from stacks.core.workspace import Workspace
-from stacks.project import vendor as vendoring
+from stacks.distribution import vendor as vendoring
 from stacks.tasks import project
 from stacks.variants.load import all_variants
 

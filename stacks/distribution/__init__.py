@@ -1,0 +1,1 @@
+"""What is handed to others: a published channel, vendored folders, the files of a release."""

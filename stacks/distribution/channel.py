@@ -1,0 +1,183 @@
+"""`./invoke publish-channel`: a static channel for any conda client."""
+
+from __future__ import annotations
+
+import hashlib
+import os
+import shutil
+import sys
+from collections.abc import Collection, Mapping
+from dataclasses import replace
+from pathlib import Path
+
+from cryptography.hazmat.primitives.asymmetric.ed25519 import Ed25519PrivateKey
+
+from stacks.channel.offers import Channel, read_channel
+from stacks.core import digest_list
+from stacks.core.console import display_path, plural, step
+from stacks.core.disk import explain_disk_errors, fixed_umask, replace_atomically, sha256_of
+from stacks.core.errors import IntegrityError, UsageError
+from stacks.core.process import quoted
+from stacks.core.workspace import Workspace
+from stacks.distribution import signature
+from stacks.image import builder
+from stacks.locks.locked import packages_of
+from stacks.locks.publication import DIGESTS, Publication, publication, source_path
+from stacks.sources.fetch import fetch
+from stacks.variants.load import all_variants
+
+SIGNATURE = f"{DIGESTS}.sig"
+
+
+def publish_to_folder(
+    workspace: Workspace,
+    folder: Path,
+    *,
+    include: Collection[str] = (),
+    key: Ed25519PrivateKey | None = None,
+    images: bool = False,
+) -> None:
+    """Write the channel of all locks into a folder, in place of the one that is there.
+
+    include: packages that are published only on request. key: the private key. images: also what
+    the Dockerfiles build with. Raises UsageError if the folder has anything else, StaleError for a
+    stale lock, IntegrityError if a package has other bytes than the locked ones.
+    """
+    if unlisted := _unlisted(folder):
+        raise UsageError(
+            f"{folder} has files that are not of a published channel",
+            found=", ".join(unlisted[:3]) + (" ..." if len(unlisted) > 3 else ""),
+            fix="choose an empty or new folder: publishing replaces all that is in it",
+        )
+    published, paths = prepare(workspace, include)
+    with step("publish", display_path(folder)), fixed_umask(), replace_atomically(folder) as new:
+        for path, source in paths.items():
+            (new / path).parent.mkdir(parents=True, exist_ok=True)
+            _link_or_copy(source, new / path)
+        if images:
+            builder.write(workspace, new / builder.FOLDER)
+            files = {path: new / path for path in builder.FILES}
+            published = _listing(published, {p: sha256_of(file) for p, file in files.items()})
+        signed = key.sign(published.digests.encode()) if key else None
+        for path, data in written_files(published, signed).items():
+            (new / path).parent.mkdir(parents=True, exist_ok=True)
+            (new / path).write_bytes(data)
+    report(published, signed)
+
+
+def _listing(published: Publication, digests: Mapping[str, str]) -> Publication:
+    """Return a publication whose list also has these digests of files that no lock has."""
+    merged = {**digest_list.parse(published.digests), **digests}
+    return replace(published, digests=digest_list.text_of(merged))
+
+
+def prepare(workspace: Workspace, include: Collection[str]) -> tuple[Publication, dict[str, Path]]:
+    """Return what to publish, and the files of packages and sources by their paths in it.
+
+    Sources are fetched first: one that is nowhere is reported before any package is built. Then
+    packages that the cache lacks are fetched or built. Raises FetchError or IntegrityError.
+    """
+    channel = read_channel(workspace)
+    _check_names(channel, include)
+    published = publication(workspace, channel, all_variants(workspace), include)
+    sources = fetch(workspace, published.sources)
+    paths = {source_path(pin): sources[pin] for pin in published.sources}
+    return published, paths | packages_of(workspace, channel, published.entries)
+
+
+def _check_names(channel: Channel, names: Collection[str]) -> None:
+    known = {
+        offer.recipe.package.name
+        for offer in channel.offers.values()
+        if offer.recipe.about.republish == "on request"
+    }
+    if unknown := sorted(set(names) - known):
+        raise UsageError(
+            f"--include: {', '.join(unknown)} cannot be included",
+            expected=f"some of: {', '.join(sorted(known))}",
+            fix="leave it out: all that may be republished freely is published anyway",
+        )
+
+
+def written_files(published: Publication, signed: bytes | None) -> dict[str, bytes]:
+    """Return the files of a published channel that are neither packages nor sources, by path."""
+    files = {**published.files, DIGESTS: published.digests.encode()}
+    return files if signed is None else {**files, SIGNATURE: signed}
+
+
+def report(published: Publication, signed: bytes | None) -> None:
+    """Print what was published and what was left out."""
+    size = sum(entry.digests.size for entry in published.entries)
+    sources = sum(pin.size for pin in published.sources)
+    print(
+        f"{plural(len(published.entries), 'package')}, {size / 1e6:.1f} MB; "
+        f"{plural(len(published.sources), 'file')} of sources, {sources / 1e6:.1f} MB"
+    )
+    for entry in published.left_out:
+        about, name = entry.recipe.about, entry.package.name
+        hint = f"; --include {name} adds it" if about.republish == "on request" else ""
+        print(f"left out: {name} ({about.republish}: {about.conditions}{hint})")
+    if signed is None:
+        print(f"not signed: no --key was given; {DIGESTS} lists the digest of each file")
+    sys.stdout.flush()
+
+
+def check_folder(workspace: Workspace, folder: Path, *, include: Collection[str] = ()) -> None:
+    """Compare each file of a published channel with what the locks say.
+
+    What Dockerfiles build with is compared with the channel's own list. Nothing is built, and no
+    network is used. A signature that is there must be good. Raises IntegrityError, which names what
+    differs, StaleError for a stale lock.
+    """
+    if not (folder / DIGESTS).is_file():
+        raise UsageError(f"{folder} is no published channel", fix="publish it: leave out --check")
+    channel = read_channel(workspace)
+    locked = publication(workspace, channel, all_variants(workspace), include)
+    listed = digest_list.parse((folder / DIGESTS).read_text(errors="replace"))
+    # These change with every commit: who signed the list vouches for them.
+    tools = {path: digest for path, digest in listed.items() if path in builder.FILES}
+    published = _listing(locked, tools)
+    expected = digest_list.parse(published.digests)
+    expected[DIGESTS] = hashlib.sha256(published.digests.encode()).hexdigest()
+    present = digest_list.files_of(folder)
+    signed = present.pop(SIGNATURE, None)
+    with explain_disk_errors(folder):
+        faults = digest_list.differences(expected, present, {f"{builder.FOLDER}/{builder.STATIC}"})
+    if faults:
+        words: list[str | Path] = ["./invoke", "publish-channel", "--to", folder]
+        words += ["--include", ",".join(sorted(include))] if include else []
+        words += ["--images"] if tools else []
+        words += ["--key", "KEY"] if signed else []
+        raise IntegrityError(
+            f"{folder} differs from the locks:\n{faults}", fix=f"publish it again: {quoted(words)}"
+        )
+    if signed:
+        signature.check_signature(
+            signature.public_key_path(workspace), published.digests.encode(), signed.read_bytes()
+        )
+    parts = [f"{plural(len(expected) - 1 - len(tools), 'file')} as in the locks"]
+    if tools:
+        parts.append(f"{plural(len(tools), 'file')} of {builder.FOLDER}/ as listed")
+    print(f"{folder}: {', '.join(parts)}, {'signed' if signed else 'not signed'}")
+
+
+def _unlisted(folder: Path) -> list[str]:
+    """Return the paths of files that the folder's own list of digests does not name."""
+    if not folder.is_dir():
+        return [folder.name] if folder.exists() else []
+    try:
+        text = (folder / DIGESTS).read_text(errors="replace")
+    except OSError:
+        text = ""
+    # An older channel's list is without builder.FILES.
+    listed = {*digest_list.parse(text), DIGESTS, SIGNATURE, *builder.FILES}
+    return sorted(digest_list.files_of(folder).keys() - listed)
+
+
+def _link_or_copy(source: Path, target: Path) -> None:
+    with explain_disk_errors(target):
+        try:
+            os.link(source, target)
+        except OSError:
+            shutil.copyfile(source, target)
+            target.chmod(0o444)

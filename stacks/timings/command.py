@@ -1,0 +1,160 @@
+"""`./invoke publish`."""
+
+from __future__ import annotations
+
+import sys
+from collections.abc import Mapping, Sequence
+from pathlib import Path
+
+from stacks.bench import merge, store
+from stacks.bench.store import BadResultError, StoredResult
+from stacks.core.console import display_path
+from stacks.core.disk import write_atomically
+from stacks.core.errors import StaleError, UsageError
+from stacks.core.workspace import Workspace
+from stacks.timings import devices, markdown, page, picture, summary
+from stacks.timings.current import CurrentLock, current_locks, locked_packages
+from stacks.timings.devices import DeviceReport
+from stacks.timings.sessions import sessions
+
+
+def publish(workspace: Workspace) -> None:
+    """Write docs/timings.md, docs/timings.svg and site/index.html from results/.
+
+    Raises UsageError if there are no results, and, after writing the others, if a result cannot be
+    published.
+    """
+    stored, reports, left_out = _results(workspace)
+    if not stored:
+        raise UsageError(
+            "no results to publish",
+            fix="make some: ./invoke bench; for a first try: --variants pip-default,mkl --quick",
+        )
+    current = _current(workspace)
+    for path, text in rendered(stored, workspace.root, current, reports).items():
+        write_atomically(path, text)
+        print(f"{display_path(path)}: {len(text.encode()) / 1e3:.0f} kB")
+    _refuse(left_out, len(stored))
+
+
+def add(workspace: Workspace, paths: Sequence[Path]) -> None:
+    """Put results of other machines and of images, and reports of devices, into results/.
+
+    Those of single images that belong together become one result, which has their ratios. Raises
+    UsageError that names each file that cannot be taken; then none is.
+    """
+    packages = locked_packages(workspace) if workspace.envs.is_dir() else {}
+    results, errors, read = [], [], []
+    reports = [path for path in paths if devices.is_report(path)]
+    for path in paths:
+        try:
+            if path in reports:
+                read.append(devices.read(path))
+                continue
+            result = store.read(path)
+        except BadResultError as error:
+            errors.append(str(error))
+            continue
+        results.append(result)
+        errors += [
+            f"{path}: its packages of {subject.id} are not those of the lock that it names"
+            for subject in result.subjects
+            if {*subject.packages} != packages.get((subject.id, subject.lock), {*subject.packages})
+        ]
+        if any(subject.image == "unknown" for subject in result.subjects):
+            print(f"{path}: it does not name its image's digest: --image-digest", file=sys.stderr)
+    if errors:
+        raise UsageError("\n".join(errors), fix="nothing was taken; leave these files out")
+    taken = merge.together(results)
+    # One that cannot be shown would make every later `publish` fail.
+    new = [StoredResult(workspace.results, one) for one in taken]
+    rendered(new, workspace.root, {}, read)
+    for path in reports:
+        print(f"taken: {display_path(devices.add(workspace, path))}", file=sys.stderr)
+    for result in taken:
+        stored = store.write(workspace, store.named(workspace, result))
+        print(f"taken: {display_path(stored)}", file=sys.stderr)
+
+
+def check(workspace: Workspace) -> None:
+    """Raise StaleError if one of the published files is not what results/ gives.
+
+    Also if the lock of an environment in the summary has changed since it was timed. UsageError if
+    nothing is stale, but a result cannot be published.
+    """
+    stored, reports, left_out = _results(workspace)
+    root, current = workspace.root, _current(workspace)
+    expected = (
+        rendered(stored, root, current, reports) if stored else dict.fromkeys(_paths(root), "")
+    )
+    stale = [
+        display_path(path)
+        for path, text in expected.items()
+        if (path.read_text() if path.is_file() else "") != text
+    ]
+    if stale:
+        raise StaleError(
+            f"{', '.join(stale)}: not what results/ gives",
+            fix="run `./invoke publish` and commit the files together with the results"
+            if stored
+            else "remove these files: there are no results",
+        )
+    # The machine with the device may be gone: its rows say that their lock is older.
+    on_device = {s.id for one in stored for s in one.result.subjects if s.device}
+    judged = {name: lock for name, lock in current.items() if name not in on_device}
+    if older := summary.outdated(summary.summaries(sessions(stored), current), judged):
+        raise StaleError(
+            f"{', '.join(older)}: the lock has changed since it was timed",
+            fix="time them again: ./invoke bench --all",
+        )
+    _refuse(left_out, len(stored))
+
+
+def rendered(
+    stored: Sequence[StoredResult],
+    root: Path,
+    current: Mapping[str, CurrentLock],
+    reports: Sequence[DeviceReport] = (),
+) -> dict[Path, str]:
+    """Return {path: text} of the published files; the same results and locks give the same bytes.
+
+    current: the locks of this checkout. reports: of devices.
+    """
+    every = sessions(stored)
+    texts = (
+        markdown.document(every, current, reports),
+        picture.document(every),
+        page.document(every, current),
+    )
+    # Without timings of matrix products there is no picture.
+    return {path: text for path, text in zip(_paths(root), texts, strict=True) if text}
+
+
+def _current(workspace: Workspace) -> dict[str, CurrentLock]:
+    """Return the locks of a checkout, none for a folder that has only results."""
+    return current_locks(workspace) if workspace.envs.is_dir() else {}
+
+
+def _paths(root: Path) -> tuple[Path, Path, Path]:
+    docs = root / "docs"
+    return docs / "timings.md", docs / "timings.svg", root / "site" / "index.html"
+
+
+def _results(workspace: Workspace) -> tuple[list[StoredResult], list[DeviceReport], int]:
+    """Return the results and reports to publish; name the others, and return their number."""
+    stored, errors = store.read_all(workspace)
+    reports, more_errors = devices.read_all(workspace)
+    misplaced = store.misplaced(stored)
+    messages = [*misplaced.values(), *map(str, errors + more_errors)]
+    for message in messages:
+        print(f"left out: {message}", file=sys.stderr)
+    return [one for one in stored if one.path not in misplaced], reports, len(messages)
+
+
+def _refuse(left_out: int, published: int) -> None:
+    """Raise UsageError if results were left out."""
+    if left_out:
+        raise UsageError(
+            f"published without {left_out} of {published + left_out} results",
+            fix="see the messages above for each result that was left out",
+        )

@@ -1,0 +1,333 @@
+from __future__ import annotations
+
+import os
+import shutil
+import subprocess
+from dataclasses import replace
+from pathlib import Path
+
+import pytest
+from cryptography.hazmat.primitives.asymmetric.ed25519 import Ed25519PrivateKey
+from integration.tiny import flip, tree
+
+from stacks.core import digest_list
+from stacks.core.disk import sha256_of
+from stacks.core.errors import FetchError, IntegrityError, UsageError
+from stacks.core.workspace import Workspace
+from stacks.distribution import channel, signature
+from stacks.image import builder
+from stacks.locks.publication import Publication
+from unit.helpers.checkout import CHECKOUT
+from unit.helpers.publication import SOURCE, publication, write_packages
+from unit.helpers.serving import Site, deb
+
+
+@pytest.fixture
+def found(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Publication:
+    """Have a small publication in place of that of the committed locks."""
+    found = publication()
+    paths = write_packages(found, tmp_path / "files")
+    monkeypatch.setattr(channel, "publication", lambda *_: found)
+    monkeypatch.setattr(channel, "prepare", lambda *_: (found, paths))
+    return found
+
+
+@pytest.fixture
+def folder(found: Publication, tmp_path: Path) -> Path:
+    channel.publish_to_folder(CHECKOUT, tmp_path / "published")
+    return tmp_path / "published"
+
+
+def test_a_channel_has_packages_index_sources_and_their_digests(
+    found: Publication, tmp_path: Path, capsys: pytest.CaptureFixture[str]
+) -> None:
+    folder = tmp_path / "published"
+    channel.publish_to_folder(CHECKOUT, folder)
+    names = {str(path.relative_to(folder)) for path in folder.rglob("*") if path.is_file()}
+    assert names == {
+        *(entry.path for entry in found.entries),
+        "linux-64/repodata.json",
+        "linux-64/repodata.json.zst",
+        "noarch/repodata.json",
+        "noarch/repodata.json.zst",
+        "sources/foo_1.0_amd64.deb",
+        "index.sha256",
+    }
+    assert (folder / "sources/foo_1.0_amd64.deb").read_bytes() == SOURCE
+    done = subprocess.run(
+        ["sha256sum", "--check", "--strict", "index.sha256"],
+        cwd=folder,
+        capture_output=True,
+        text=True,
+        check=False,
+    )
+    assert done.returncode == 0, done.stderr
+    assert done.stdout.count(": OK") == len(names) - 1
+    output = capsys.readouterr().out
+    assert "2 packages, " in output and "1 file of sources, " in output
+    assert "not signed" in output
+
+
+def test_what_is_left_out_is_named_with_its_reason(
+    found: Publication, capsys: pytest.CaptureFixture[str]
+) -> None:
+    channel.report(found, None)
+    lines = capsys.readouterr().out.splitlines()
+    [mkl] = [line for line in lines if line.startswith("left out: mkl (on request: ")]
+    assert mkl.endswith("; --include mkl adds it)")
+    [cublas] = [line for line in lines if line.startswith("left out: libcublas (no: ")]
+    assert "--include" not in cublas
+
+
+def test_it_is_the_same_whatever_the_umask_is(
+    found: Publication, folder: Path, tmp_path: Path
+) -> None:
+    before = os.umask(0o077)
+    try:
+        channel.publish_to_folder(CHECKOUT, tmp_path / "again")
+    finally:
+        os.umask(before)
+    assert tree(tmp_path / "again") == tree(folder)
+    modes = {path.stat().st_mode & 0o777 for path in (tmp_path / "again").rglob("*")}
+    assert modes <= {0o755, 0o644, 0o444}
+
+
+def test_an_older_channel_is_replaced_and_other_files_are_not(folder: Path) -> None:
+    expected = tree(folder)
+    with (folder / "index.sha256").open("a") as file:
+        file.write(f"{'0' * 64}  noarch/old-1-0.conda\n")
+    (folder / "noarch/old-1-0.conda").write_bytes(b"old")
+    (folder / "linux-64/repodata.json").unlink()
+    channel.publish_to_folder(CHECKOUT, folder)
+    assert tree(folder) == expected
+    (folder / "noarch/my-notes").write_text("precious")
+    with pytest.raises(UsageError, match="has files that are not of a published") as caught:
+        channel.publish_to_folder(CHECKOUT, folder)
+    assert caught.value.found == "noarch/my-notes"
+    assert (folder / "noarch/my-notes").read_text() == "precious"
+
+
+@pytest.mark.parametrize("place", ["a-file", "a-folder"])
+def test_a_place_that_has_other_things_is_refused(
+    found: Publication, tmp_path: Path, place: str
+) -> None:
+    (tmp_path / "a-file").write_text("precious")
+    (tmp_path / "a-folder/within").mkdir(parents=True)
+    (tmp_path / "a-folder/within/file").write_text("precious")
+    with pytest.raises(UsageError, match="choose an empty or new folder"):
+        channel.publish_to_folder(CHECKOUT, tmp_path / place)
+    assert (tmp_path / "a-file").read_text() == "precious"
+    (tmp_path / "empty").mkdir()
+    channel.publish_to_folder(CHECKOUT, tmp_path / "empty")
+    assert (tmp_path / "empty/index.sha256").is_file()
+
+
+def test_a_check_of_a_sound_channel(folder: Path, capsys: pytest.CaptureFixture[str]) -> None:
+    capsys.readouterr()
+    channel.check_folder(CHECKOUT, folder)
+    assert capsys.readouterr().out == f"{folder}: 7 files as in the locks, not signed\n"
+
+
+def damaged(folder: Path, found: Publication, fault: str) -> str:
+    """Damage a channel; return the line with which its check names that."""
+    path = found.entries[1].path
+    match fault:
+        case "changed package":
+            flip(folder / path)
+            return f"{path}: changed"
+        case "missing package":
+            (folder / path).unlink()
+            return f"{path}: missing"
+        case "changed index":
+            flip(folder / "noarch/repodata.json")
+            return "noarch/repodata.json: changed"
+        case "old index":
+            text = (folder / "index.sha256").read_text()
+            (folder / "index.sha256").write_text(text.replace("six", "sex"))
+            return "index.sha256: changed"
+        case "more":
+            (folder / "noarch/more").touch()
+            return "noarch/more: not part of it"
+        case "a link":
+            (folder / path).unlink()
+            (folder / path).symlink_to(folder.parent / "files" / Path(path).name)
+            return f"{path}: changed"
+        case _:
+            (folder / "noarch/more").symlink_to(folder.parent)
+            return "noarch/more: not part of it"
+
+
+@pytest.mark.parametrize(
+    "fault",
+    [
+        "changed package",
+        "missing package",
+        "changed index",
+        "old index",
+        "more",
+        "a link",
+        "a link to a folder",
+    ],
+)
+def test_a_check_names_each_difference(folder: Path, found: Publication, fault: str) -> None:
+    line = damaged(folder, found, fault)
+    with pytest.raises(IntegrityError) as caught:
+        channel.check_folder(CHECKOUT, folder)
+    assert [text for text in caught.value.what.splitlines() if text.startswith("  - ")] == [
+        f"  - {line}"
+    ]
+    assert caught.value.fix == f"publish it again: ./invoke publish-channel --to {folder}"
+
+
+def write_images(_: Workspace, folder: Path) -> None:
+    """Write small files in place of what Dockerfiles build with."""
+    folder.mkdir()
+    for name in (builder.STATIC, builder.BASE, builder.TOOLS):
+        (folder / name).write_text(name)
+    (folder / builder.STATIC).chmod(0o755)
+    list_images(folder)
+
+
+def list_images(folder: Path) -> None:
+    """Write the list of these files that lies beside them."""
+    (folder / builder.DIGESTS).unlink(missing_ok=True)
+    digests = {name: sha256_of(path) for name, path in digest_list.files_of(folder).items()}
+    (folder / builder.DIGESTS).write_text(digest_list.text_of(digests))
+
+
+@pytest.fixture
+def with_images(found: Publication, tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Path:
+    """Give a channel with what Dockerfiles build with."""
+    monkeypatch.setattr(builder, "write", write_images)
+    channel.publish_to_folder(CHECKOUT, tmp_path / "published", images=True)
+    return tmp_path / "published"
+
+
+def test_what_dockerfiles_build_with_is_listed(
+    with_images: Path, capsys: pytest.CaptureFixture[str]
+) -> None:
+    capsys.readouterr()
+    channel.check_folder(CHECKOUT, with_images)
+    parts = "7 files as in the locks, 4 files of image/ as listed, not signed"
+    assert capsys.readouterr().out == f"{with_images}: {parts}\n"
+    subprocess.run(["sha256sum", "--check", "index.sha256"], cwd=with_images, check=True)
+    image = with_images / "image"
+    (image / builder.STATIC).chmod(0o644)
+    with pytest.raises(IntegrityError, match=r"image/busybox: not executable \(chmod 755\)"):
+        channel.check_folder(CHECKOUT, with_images)
+    (image / builder.STATIC).chmod(0o755)
+    flip(image / builder.BASE)
+    with pytest.raises(IntegrityError, match="differs from the locks:\n  - image/base: changed"):
+        channel.check_folder(CHECKOUT, with_images)
+    (image / builder.DIGESTS).unlink()
+    with pytest.raises(IntegrityError, match=r"image/image\.sha256: missing"):
+        channel.check_folder(CHECKOUT, with_images)
+    (image / "photo").write_text("precious")
+    with pytest.raises(UsageError, match="has files that are not of a published"):
+        channel.publish_to_folder(CHECKOUT, with_images)
+    (image / "photo").unlink()
+    channel.publish_to_folder(CHECKOUT, with_images)
+    assert not image.exists()
+
+
+def test_an_older_channels_list_is_without_what_dockerfiles_build_with(with_images: Path) -> None:
+    index = with_images / "index.sha256"
+    lines = index.read_text().splitlines(keepends=True)
+    index.write_text("".join(line for line in lines if "  image/" not in line))
+    with pytest.raises(IntegrityError, match="image/busybox: not part of it"):
+        channel.check_folder(CHECKOUT, with_images)
+    channel.publish_to_folder(CHECKOUT, with_images, images=True)
+    channel.check_folder(CHECKOUT, with_images)
+
+
+def test_a_check_of_what_is_no_channel(found: Publication, tmp_path: Path) -> None:
+    (tmp_path / "empty").mkdir()
+    for name in ("empty", "none"):
+        with pytest.raises(UsageError, match="is no published channel"):
+            channel.check_folder(CHECKOUT, tmp_path / name)
+
+
+@pytest.fixture
+def signer(found: Publication, tmp_path: Path) -> tuple[Workspace, Ed25519PrivateKey]:
+    """Give a checkout with a public key, and the private one."""
+    own = Workspace(tmp_path / "own", tmp_path / "cache")
+    own.recipes.mkdir(parents=True)
+    signature.make_key(own, tmp_path / "key")
+    key = signature.private_key(own, str(tmp_path / "key"))
+    shutil.copytree(CHECKOUT.recipes, own.recipes, dirs_exist_ok=True)
+    (own.root / "envs").symlink_to(CHECKOUT.envs)
+    return own, key
+
+
+def test_a_signed_channel(
+    signer: tuple[Workspace, Ed25519PrivateKey], tmp_path: Path, capsys: pytest.CaptureFixture[str]
+) -> None:
+    own, key = signer
+    folder = tmp_path / "published"
+    channel.publish_to_folder(own, folder, key=key)
+    assert "not signed" not in capsys.readouterr().out
+    channel.check_folder(own, folder)
+    assert capsys.readouterr().out.endswith("as in the locks, signed\n")
+    flip(folder / "index.sha256.sig")
+    with pytest.raises(IntegrityError, match="no good signature"):
+        channel.check_folder(own, folder)
+
+
+def test_the_signature_is_of_what_dockerfiles_build_with_too(
+    signer: tuple[Workspace, Ed25519PrivateKey], tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    own, key = signer
+    monkeypatch.setattr(builder, "write", write_images)
+    folder = tmp_path / "published"
+    channel.publish_to_folder(own, folder, key=key, images=True)
+    channel.check_folder(own, folder)
+    flip(folder / "image" / builder.BASE)
+    list_images(folder / "image")
+    with pytest.raises(IntegrityError, match=r"image/base: changed\n.*image\.sha256: changed"):
+        channel.check_folder(own, folder)
+    listed = digest_list.parse((folder / "index.sha256").read_text())
+    listed |= {name: sha256_of(folder / name) for name in builder.FILES}
+    (folder / "index.sha256").write_text(digest_list.text_of(listed))
+    with pytest.raises(IntegrityError, match="no good signature"):
+        channel.check_folder(own, folder)
+
+
+def test_a_name_that_cannot_be_included_is_refused(tmp_path: Path) -> None:
+    with pytest.raises(UsageError, match="--include: libcublas, six cannot be included") as caught:
+        channel.publish_to_folder(CHECKOUT, tmp_path / "published", include={"six", "libcublas"})
+    assert caught.value.expected == "some of: mkl, scipy"
+    assert not (tmp_path / "published").exists()
+
+
+def test_a_source_that_is_nowhere_is_named_before_a_package_is_made(
+    workspace: Workspace, mirror: Site, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """The site has one deb, and no source."""
+    monkeypatch.setattr(channel, "publication", lambda *_: publication(deb(b"gone", "/gone.tar")))
+    made: list[str] = []
+
+    def make(*_: object) -> dict[str, Path]:
+        made.append("packages")
+        return {}
+
+    monkeypatch.setattr(channel, "packages_of", make)
+    with pytest.raises(FetchError, match=r"gone\.tar.* is not at: ") as caught:
+        channel.prepare(workspace, ())
+    assert caught.value.fix and "DEBIAN_SNAPSHOT_MIRROR" in caught.value.fix
+    assert made == []
+    mirror.files["/debian/gone.tar"] = b"gone"
+    _, paths = channel.prepare(workspace, ())
+    assert made == ["packages"]
+    assert paths["sources/gone.tar"].read_bytes() == b"gone"
+
+
+def test_a_publication_that_ends_early_leaves_the_channel_as_it_was(
+    folder: Path, found: Publication, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    before = tree(folder)
+    missing = {found.entries[0].path: tmp_path / "no-such-file"}
+    monkeypatch.setattr(channel, "prepare", lambda *_: (replace(found, digests=""), missing))
+    with pytest.raises(OSError, match="no-such-file"):
+        channel.publish_to_folder(CHECKOUT, folder)
+    assert tree(folder) == before
+    assert sorted(path.name for path in tmp_path.iterdir()) == ["files", "published"]

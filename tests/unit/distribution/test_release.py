@@ -1,0 +1,146 @@
+"""The files of a release: the same bytes for the same commit, and what a tag needs."""
+
+from __future__ import annotations
+
+import os
+import re
+import shutil
+import subprocess
+import zipfile
+from pathlib import Path
+
+import pytest
+
+from stacks.core import digest_list
+from stacks.core.disk import REPOSITORY
+from stacks.core.errors import StaleError, UsageError
+from stacks.core.version import VERSION
+from stacks.core.workspace import Workspace
+from stacks.distribution import channel, release, verify_app
+from stacks.distribution.release import DIGESTS, notes
+from unit.helpers.checkout import CHECKOUT
+
+WHEEL = f"theano_stacks-{VERSION}-py3-none-any.whl"
+CHANGELOG = """\
+# Changelog
+
+## [Unreleased]
+
+## [1.0.0rc1] - 2026-11-25
+### Added
+- A release.
+
+## [0.1.0] - 2026-11-22
+### Added
+- The rest.
+"""
+
+
+def release_of(root: Path, folder: Path) -> Path:
+    release.release(Workspace(root, root / "cache"), folder)
+    return folder
+
+
+@pytest.fixture(scope="module")
+def released(tmp_path_factory: pytest.TempPathFactory) -> Path:
+    return release_of(REPOSITORY, tmp_path_factory.mktemp("release") / "first")
+
+
+def test_the_same_files_give_the_same_bytes(released: Path, tmp_path: Path) -> None:
+    other = tmp_path / "another checkout, é"
+    names = subprocess.check_output(
+        ["git", "ls-files", "-z", "--cached", "--others", "--exclude-standard"], cwd=REPOSITORY
+    )
+    for name in filter(None, names.decode().split("\0")):
+        if (REPOSITORY / name).is_file():
+            (other / name).parent.mkdir(parents=True, exist_ok=True)
+            shutil.copy(REPOSITORY / name, other / name)
+            (other / name).chmod(0o600 | (REPOSITORY / name).stat().st_mode & 0o100)
+            os.utime(other / name, (0, 0))
+    (other / "stacks/core/__pycache__").mkdir()
+    (other / "stacks/core/__pycache__/disk.pyc").touch()
+    before = os.umask(0o077)
+    try:
+        second = release_of(other, tmp_path / "second")
+    finally:
+        os.umask(before)
+    assert sorted(path.name for path in second.iterdir()) == [
+        DIGESTS, "blas-verify.pyz", verify_app.WHEEL, WHEEL
+    ]  # fmt: skip
+    for path in second.iterdir():
+        assert path.read_bytes() == (released / path.name).read_bytes(), path.name
+    check = ["sha256sum", "--check", "--strict", DIGESTS]
+    assert subprocess.run(check, cwd=second, check=False, stdout=subprocess.DEVNULL).returncode == 0
+
+
+def test_the_wheel_has_what_the_tasks_read(released: Path) -> None:
+    with zipfile.ZipFile(released / WHEEL) as wheel:
+        names = set(wheel.namelist())
+        metadata = wheel.read(f"theano_stacks-{VERSION}.dist-info/METADATA").decode()
+        scripts = wheel.read(f"theano_stacks-{VERSION}.dist-info/entry_points.txt").decode()
+    assert {name.partition("/")[0] for name in names} == {
+        "theano_stacks", f"theano_stacks-{VERSION}.dist-info"
+    }  # fmt: skip
+    for folder in ("stacks", "verify", "envs", "recipes", "docker", "results"):
+        tracked = subprocess.check_output(["git", "ls-files", folder], cwd=REPOSITORY, text=True)
+        assert {
+            f"theano_stacks/{name}" for name in tracked.splitlines() if (REPOSITORY / name).exists()
+        } <= names, folder
+    for name in ("tests", "docs", "site", "invoke", "pyproject.toml"):
+        assert not [path for path in names if path.startswith(f"theano_stacks/{name}")], name
+    assert "Requires-Dist: invoke==" in metadata and "Requires-Python: >=3.10" in metadata
+    assert "theano-stacks = theano_stacks.stacks.tasks.installed:main" in scripts
+
+
+def test_the_locks_have_what_pyproject_names() -> None:
+    project = (REPOSITORY / "pyproject.toml").read_text()
+    [listed] = re.findall(r"^dependencies = \[\n(.*?)^\]", project, re.M | re.S)
+    pinned = re.findall(r'"(.+==.+)"', listed)
+    lock = (REPOSITORY / "requirements.lock").read_text()
+    assert len(pinned) > 10
+    assert [pin for pin in pinned if f"\n{pin.lower()} \\\n" not in lock.lower()] == []
+    [backend] = re.findall(r'^requires = \["(.+)"\]', project, re.M)
+    assert f"\n{backend} \\\n" in (REPOSITORY / "requirements-release.lock").read_text()
+
+
+def test_the_channel_is_in_it_if_requested(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
+) -> None:
+    def publish(workspace: Workspace, folder: Path) -> None:
+        (folder / "noarch").mkdir(parents=True)
+        (folder / "noarch/repodata.json").write_text("{}")
+
+    monkeypatch.setattr(release, "write_wheel", lambda workspace, folder: None)
+    monkeypatch.setattr(channel, "publish_to_folder", publish)
+    for _ in range(2):
+        release.release(CHECKOUT, tmp_path / "to", with_channel=True)
+    assert re.match(f"theano-stacks {re.escape(VERSION)}.*: 3 files\n", capsys.readouterr().out)
+    listed = digest_list.parse((tmp_path / "to" / DIGESTS).read_text())
+    assert listed.keys() == {
+        "blas-verify.pyz", verify_app.WHEEL, "channel/noarch/repodata.json"
+    }  # fmt: skip
+
+
+def test_other_folders_stay(tmp_path: Path) -> None:
+    (tmp_path / "mine").touch()
+    with pytest.raises(UsageError, match="is there and is no release"):
+        release.release(CHECKOUT, tmp_path)
+    assert [path.name for path in tmp_path.iterdir()] == ["mine"]
+
+
+def test_the_tag_is_that_of_the_version(tmp_path: Path) -> None:
+    with pytest.raises(UsageError, match=f"expected: v{VERSION}"):
+        release.release(CHECKOUT, tmp_path, tag="v0")
+
+
+def test_a_tag_needs_a_commit_without_changes(tmp_path: Path) -> None:
+    with pytest.raises(StaleError, match=r"found: +no commit"):
+        release.release(Workspace(tmp_path, tmp_path), tmp_path / "to", tag=f"v{VERSION}")
+
+
+def test_the_notes_are_the_section_of_the_version() -> None:
+    assert notes(CHANGELOG, "1.0.0rc1") == "### Added\n- A release.\n"
+    assert notes(CHANGELOG, "0.1.0") == "### Added\n- The rest.\n"
+    for version in ("1.0.0", "1x0.0rc1", "Unreleased"):
+        with pytest.raises(StaleError, match=r"expected: ## \[.*\] - YYYY-MM-DD"):
+            notes(CHANGELOG, version)

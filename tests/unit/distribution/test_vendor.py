@@ -1,0 +1,100 @@
+from __future__ import annotations
+
+import os
+import tarfile
+from pathlib import Path
+
+import pytest
+import zstandard
+
+from stacks.core.errors import IntegrityError, UsageError
+from stacks.core.workspace import Workspace
+from stacks.distribution import vendor
+from stacks.sources.vendored import DIGESTS
+
+
+def make(tmp_path: Path) -> Path:
+    """Return a vendored folder with two small files."""
+    folder = tmp_path / "carried"
+    (folder / "tools").mkdir(parents=True)
+    for name in ("one.whl", "two.whl"):
+        (folder / "tools" / name).write_text(name)
+    (folder / DIGESTS).write_text(vendor._digests(folder))
+    return folder
+
+
+def test_a_file_in_the_folders_place_is_refused_and_stays(tmp_path: Path) -> None:
+    path = tmp_path / "letter"
+    path.write_text("dear")
+    with pytest.raises(UsageError, match="letter is there and is no vendored folder"):
+        vendor.vendor(Workspace(tmp_path, tmp_path), [], path)
+    assert path.read_text() == "dear"
+
+
+def test_the_folder_that_one_stands_in_is_refused(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.chdir(tmp_path)
+    with pytest.raises(UsageError, match="is the folder that you stand in"):
+        vendor.vendor(Workspace(tmp_path, tmp_path), [], tmp_path)
+
+
+def test_an_archive_inside_of_the_folder_is_refused(tmp_path: Path) -> None:
+    folder = tmp_path / "carried"
+    with pytest.raises(UsageError, match="inside the folder that it is made of"):
+        vendor.vendor(Workspace(tmp_path, tmp_path), [], folder, archive=folder / "all.tar.zst")
+    assert not folder.exists()
+
+
+def test_a_link_in_a_files_place_counts_as_changed(tmp_path: Path) -> None:
+    folder = make(tmp_path)
+    vendor.check(folder)
+    (folder / "tools/one.whl").rename(tmp_path / "one.whl")
+    (folder / "tools/one.whl").symlink_to(tmp_path / "one.whl")
+    with pytest.raises(IntegrityError) as caught:
+        vendor.check(folder)
+    assert caught.value.what.splitlines()[1:] == ["  - tools/one.whl: changed"]
+
+
+def test_a_damaged_list_of_digests_shows_no_traceback(tmp_path: Path) -> None:
+    folder = make(tmp_path)
+    (folder / DIGESTS).write_bytes(b"\xff\x00 no list\n")
+    with pytest.raises(IntegrityError, match=r"tools/one\.whl: not part of it"):
+        vendor.check(folder)
+
+
+def test_a_program_stays_one_in_the_archive_and_a_check_names_one_that_does_not(
+    tmp_path: Path,
+) -> None:
+    folder = make(tmp_path)
+    program = folder / "channel/image/busybox"
+    program.parent.mkdir(parents=True)
+    program.touch()
+    program.chmod(0o750)
+    (folder / DIGESTS).write_text(vendor._digests(folder))
+    vendor.check(folder)
+    vendor.write_archive(folder, tmp_path / "all.tar.zst")
+    with (
+        zstandard.open(tmp_path / "all.tar.zst") as data,
+        tarfile.open(fileobj=data, mode="r|") as archive,
+    ):
+        modes = {member.name: member.mode for member in archive}
+    assert modes.pop("carried/channel/image/busybox") == 0o755
+    assert set(modes.values()) == {0o644}
+    program.chmod(0o644)
+    with pytest.raises(IntegrityError) as caught:
+        vendor.check(folder)
+    assert caught.value.what.splitlines()[1:] == [
+        "  - channel/image/busybox: not executable (chmod 755)"
+    ]
+
+
+def test_the_archive_depends_on_names_and_bytes_alone(tmp_path: Path) -> None:
+    folder, archives = make(tmp_path), []
+    for run, (mode, time) in enumerate([(0o644, 1), (0o600, 2_000_000_000)]):
+        for path in (folder / "tools").iterdir():
+            path.chmod(mode)
+            os.utime(path, (time, time))
+        vendor.write_archive(folder, tmp_path / f"{run}.tar.zst")
+        archives.append((tmp_path / f"{run}.tar.zst").read_bytes())
+    assert archives[0] == archives[1]

@@ -1,0 +1,139 @@
+"""Reports of devices: which are taken, and what is shown of them."""
+
+from __future__ import annotations
+
+import json
+from pathlib import Path
+from typing import Any
+
+import pytest
+
+from stacks.bench.store import BadResultError
+from stacks.core.errors import StaleError, UsageError
+from stacks.timings import command, devices, markdown
+from stacks.timings.current import CurrentLock
+from unit.helpers.publishing import at, keep, timings
+
+
+def timing(name: str, median: float, unit: str = "GFLOP/s") -> dict[str, Any]:
+    return {"name": name, "median": median, "unit": unit, "samples": [median]}
+
+
+REPORT: dict[str, Any] = {
+    "ok": True,
+    "schema": 2,
+    "variant": "gpuarray-cuda",
+    "framework": {"name": "theano-1.0.5", "module": "theano"},
+    "packages": [{"name": "numpy", "version": "1.22.4", "sha256": "b" * 64}],
+    "machine": {"cpu": "Here", "cores": 2, "peak": []},
+    "device": {
+        "name": "NVIDIA H100 | 80GB, compute capability 9.0",
+        "driver": "CUDA 13.0",
+        "peaks": {"float32": 60000.0},
+    },
+    "checks": [
+        {"name": "device", "status": "pass", "detail": "a path", "fix": None},
+        {"name": "device: left on the host", "status": "skip", "detail": "a path", "fix": None},
+    ],
+    "timings": [
+        timing("import", 1.0, "s"),
+        timing("device Gemm ", 1.0),
+        timing("device Gemm float32 x", 1.0),
+        timing("device Gemm float32 10000", 48000.0),
+        timing("device BLAS alone float32 10000", 50000.0),
+        timing("device Gemm float32 2000", 1.0),
+        timing("device BLAS alone float32 2000", 1.0),
+        timing("device Gemm float32 2000", 30000.0),
+        timing("device BLAS alone float32 2000", 40000.0),
+        timing("device Gemm float64 2000", 20000.0),
+        timing("device BLAS alone float64 2000", 20000.0),
+        timing("optimiser fast_run, GraphToGPU", 0.5, "s"),
+        timing("optimiser fast_run, local", 1.0, "s"),
+        timing("optimiser fast_run, all", 3.0, "s"),
+    ],
+}
+
+
+def written(path: Path, **more: Any) -> Path:
+    path.write_text(json.dumps({**REPORT, **more}))
+    return path
+
+
+def test_a_report_is_kept_and_shown(tmp_path: Path) -> None:
+    keep(tmp_path)
+    command.add(at(tmp_path), [written(tmp_path / "gpu.json")])
+    command.publish(at(tmp_path))
+    text = timings(tmp_path)
+    assert "### NVIDIA H100 \\| 80GB, compute capability 9.0\n" in text
+    assert "Here, 2 cores; 1 check passed; skipped: device: left on the host." in text
+    rows = [line for line in text.splitlines() if line.startswith(("| float", "| optimiser"))]
+    assert rows == [
+        "| float32 2000 | 30,000 | 40,000 | 0.75 | 50% |",
+        "| float32 10000 | 48,000 | 50,000 | 0.96 | 80% |",
+        "| float64 2000 | 20,000 | 20,000 | 1.00 |  |",
+        "| optimiser fast\\_run | 0.50 | 1.00 | 0.50 |",
+    ]
+    command.check(at(tmp_path))
+    [kept] = (tmp_path / "results/devices").iterdir()
+    assert kept.name == "nvidia-h100-80gb-theano-1.0.5-gpuarray-cuda.json"
+    assert "a path" not in kept.read_text()
+    kept.unlink()
+    with pytest.raises(StaleError, match=r"timings\.md"):
+        command.check(at(tmp_path))
+
+
+def test_a_file_that_is_no_report_is_named_and_left_out(
+    tmp_path: Path, capsys: pytest.CaptureFixture[str]
+) -> None:
+    keep(tmp_path)
+    command.add(at(tmp_path), [written(tmp_path / "gpu.json")])
+    folder = tmp_path / "results/devices"
+    (folder / "cut-off.json").write_text("{")
+    (folder / "link.json").symlink_to(tmp_path / "gpu.json")
+    with pytest.raises(UsageError, match="published without 2 of 3 results"):
+        command.publish(at(tmp_path))
+    output = capsys.readouterr().err
+    assert "cut-off.json: not a report" in output and "link.json: a symbolic link" in output
+    assert "### NVIDIA H100" in timings(tmp_path)
+
+
+def test_a_report_of_other_packages_than_the_locks_is_marked() -> None:
+    one = devices.DeviceReport.model_validate_json(json.dumps(REPORT))
+    locks = {"b" * 64: False, "c" * 64: True}
+    for sha256, is_older in locks.items():
+        lock = CurrentLock("a" * 64, 1, frozenset({("numpy", sha256)}))
+        text = markdown.document([], {one.id: lock}, [one])
+        assert ("gpuarray-cuda (older lock); Here" in text) == is_older
+
+
+@pytest.mark.parametrize(
+    ("changes", "message"),
+    [
+        ({"ok": False}, "its verification failed"),
+        ({"device": None}, "not a report of a device"),
+        ({"timings": [timing("device Gemm float32 1000", -1.0)]}, "not a report of a device"),
+        ({"variant": 7}, "not a report of a device"),
+    ],
+)
+def test_other_reports_are_not_taken(tmp_path: Path, changes: dict[str, Any], message: str) -> None:
+    with pytest.raises(BadResultError, match=message):
+        devices.add(at(tmp_path), written(tmp_path / "gpu.json", **changes))
+    with pytest.raises(UsageError, match="nothing was taken"):
+        command.add(
+            at(tmp_path),
+            [
+                written(tmp_path / "gpu.json"),
+                tmp_path / "gpu.json",
+                *[written(tmp_path / "bad.json", **changes)],
+            ],
+        )
+    assert not (tmp_path / "results").exists()
+
+
+def test_a_file_that_is_no_report_is_no_report(tmp_path: Path) -> None:
+    path = tmp_path / "x.json"
+    assert not devices.is_report(path)
+    path.write_text("[")
+    assert not devices.is_report(path)
+    path.write_text('["checks"]')
+    assert not devices.is_report(path)
