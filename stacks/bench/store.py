@@ -1,9 +1,14 @@
-"""Stored results: a JSON file in results/MACHINE for each run of the bench, never replaced."""
+"""Stored results: a JSON file in results/MACHINE for each run of the bench, never replaced.
+
+One that is published may be packed: compressed with gzip, its name ending in .json.gz.
+"""
 
 from __future__ import annotations
 
+import gzip
 import hashlib
 import re
+import zlib
 from collections.abc import Sequence
 from dataclasses import dataclass
 from itertools import count
@@ -21,6 +26,8 @@ from stacks.core.workspace import Workspace
 SCHEMA: Literal[1] = 1
 # The folder of results/ with reports of devices, which stacks/timings/devices.py reads.
 DEVICES = "devices"
+# The ending of a packed result.
+PACKED = ".gz"
 # Far above a result of every variant with all sizes.
 MAX_MEBIBYTES = 32
 # Keys that reports have and results do not.
@@ -50,16 +57,27 @@ def write(workspace: Workspace, result: Result) -> Path:
     return path
 
 
+def pack(path: Path) -> Path:
+    """Compress the file of a result in place, and return the new file; a packed one stays."""
+    if path.suffix == PACKED:
+        return path
+    packed = path.with_name(path.name + PACKED)
+    write_atomically(packed, gzip.compress(path.read_bytes(), mtime=0))
+    path.unlink()
+    return packed
+
+
 def read(path: Path) -> Result:
     """Return the result in a file; BadResultError if it has none."""
     fix = "remove the file, or `git checkout` it; it does not affect other results"
     try:
         if path.exists() and not path.is_file():
             raise BadResultError(f"{path}: not a file", fix=fix)
-        with path.open("rb") as file:
+        with gzip.open(path) if path.suffix == PACKED else path.open("rb") as file:
             data = file.read((MAX_MEBIBYTES << 20) + 1)
-    except OSError as error:
-        raise BadResultError(f"{path}: cannot be read: {error.strerror}", fix=fix) from error
+    except (OSError, EOFError, zlib.error) as error:
+        reason = getattr(error, "strerror", None) or error
+        raise BadResultError(f"{path}: cannot be read: {reason}", fix=fix) from error
     if len(data) > MAX_MEBIBYTES << 20:
         raise BadResultError(
             f"{path}: too large for a result", expected=f"at most {MAX_MEBIBYTES} MiB", fix=fix
@@ -115,7 +133,8 @@ def read_all(workspace: Workspace) -> tuple[list[StoredResult], list[BadResultEr
     paths = (
         path
         for folder in folders
-        for path in folder.glob("*/*.json")
+        for pattern in ("*/*.json", f"*/*.json{PACKED}")
+        for path in folder.glob(pattern)
         if path.parent.name != DEVICES
     )
     for path in sorted(paths, key=lambda path: (path.parent.name, path.name)):

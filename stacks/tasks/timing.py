@@ -150,29 +150,35 @@ def results(context: Context, machine: str = "") -> None:
     "publish",
     "publish --check",
     "publish --add pip-default.json mkl.json",
+    "publish --prune",
     help={
         "add": "first take these results of other machines or of images, or the report of a "
         "device's verification, into results/: one file or more",
         "check": "write nothing; fail if these files are stale",
+        "prune": "first remove the results that no published figure comes from, and compress the "
+        "others",
     },
     repeated=["add"],
     in_checkout=True,
 )
-def publish(context: Context, add: list[str], check: bool = False) -> None:
+def publish(context: Context, add: list[str], check: bool = False, prune: bool = False) -> None:
     """Write docs/timings.md, its picture and site/index.html from results/."""
     workspace = default_workspace()
     from stacks.core.errors import UsageError
     from stacks.timings import command
 
-    if add and check:
-        raise UsageError("--check writes nothing, --add does", fix="leave one of them out")
+    if check and (add or prune):
+        option = "--add" if add else "--prune"
+        raise UsageError(f"--check writes nothing, {option} does", fix="leave one of them out")
     if check:
         command.check(workspace)
         return
     if add:
         command.add(workspace, [expanded(name) for name in add])
+    if prune:
+        command.prune(workspace)
     command.publish(workspace)
-    next_step("open site/index.html in a browser, then commit it with docs/ and results/")
+    next_step("open site/index.html in a browser, then commit docs/ and results/")
 
 
 @task(

@@ -9,94 +9,65 @@ from __future__ import annotations
 from collections.abc import Sequence
 from dataclasses import dataclass
 
-from stacks.core.console import plural
-from stacks.timings.sessions import ResultSession
+from stacks.bench.intervals import Ratio
+from stacks.timings.figures import Session
 
-# {flavour: (what the article did, seconds of 100 calls)}
-ARTICLE = {
-    "pip-default": ("BLAS through NumPy's OpenBLAS", 55.91766),
-    "mkl": ("MKL", 49.39490),
-    "mkl-amdlibm": ("MKL and AMD LibM", 48.98488),
-}
+# Seconds of 100 calls: with NumPy's OpenBLAS, with MKL, with MKL and AMD LibM.
+SECONDS = {"pip-default": 55.91766, "mkl": 49.39490, "mkl-amdlibm": 48.98488}
+CALLS = 100
 MEASURE = "ntm step"
-ABOUT = (
-    "An article of 2017 made a neural Turing machine on Theano 0.8.2 faster in three steps; it "
-    "ran each once, on a machine that it does not name. Its program is not available: `ntm` has "
-    "the same shape, with other weights and data. So compare the parts, not the seconds."
-)
 
 
 @dataclass(frozen=True)
 class Step:
-    """A step: seconds of 100 calls, as a part of the first step's, with the 94% interval.
+    """A step: the seconds of 100 calls, and how many times as fast as the first it is.
 
-    The article has no intervals. other_graph: it compiled to another graph than the first step.
+    ratio: None for the first, and of the article, which has one run of each.
     """
 
     flavour: str
     seconds: float
-    part: float
-    low: float
-    high: float
+    times: float
+    ratio: Ratio | None = None
     other_graph: bool = False
-
-    @property
-    def interval(self) -> str:
-        """The interval if there is one, and whether graphs differ."""
-        interval = [f"{self.low:.3f} - {self.high:.3f}"] if self.low < self.high else []
-        return ", ".join([*interval, *(["another graph"] if self.other_graph else [])])
 
 
 @dataclass(frozen=True)
 class Steps:
-    """The three steps of one source: the article, or a session on a number of threads."""
+    """The steps of one source: the article, or a session."""
 
-    source: str
     framework: str
     steps: tuple[Step, ...]
-
-    @property
-    def title(self) -> str:
-        """The source and the framework."""
-        return f"{self.source}, {self.framework}"
+    session: Session | None = None
 
 
 def article() -> Steps:
     """Return the article's figures."""
-    first = ARTICLE["pip-default"][1]
-    return Steps(
-        "the article, one run of each",
-        "Theano 0.8.2",
-        tuple(
-            Step(flavour, seconds, seconds / first, seconds / first, seconds / first)
-            for flavour, (_, seconds) in ARTICLE.items()
-        ),
-    )
+    first = SECONDS["pip-default"]
+    steps = tuple(Step(flavour, each, first / each) for flavour, each in SECONDS.items())
+    return Steps("theano-0.8.2", steps)
 
 
-def ours(sessions: Sequence[ResultSession]) -> list[Steps]:
-    """Return our figures, of every session that timed the first step and another one."""
-    by_source: dict[tuple[str, str], list[Step]] = {}
-    for session in sessions:
-        for figure in session.figures:
-            row = figure.row
-            if row.measure.label != MEASURE or figure.flavour not in ARTICLE:
-                continue
-            threads = plural(row.measure.threads, "thread")
-            source = f"{session.machine.name}, {session.result.began}, {threads}"
-            seconds = 100 * row.summary.median
-            if row.ratio and row.reference == f"{figure.framework}/pip-default":
-                ratio = row.ratio
-                # Twice as fast is half the time.
-                parts = (1 / ratio.value, 1 / ratio.high, 1 / ratio.low)
-                step = Step(figure.flavour, seconds, *parts, other_graph=figure.other_graph)
-            elif figure.flavour == "pip-default":
-                step = Step(figure.flavour, seconds, 1.0, 1.0, 1.0)
-            else:
-                continue
-            by_source.setdefault((source, figure.framework), []).append(step)
+def ours(sessions: Sequence[Session]) -> list[Steps]:
+    """Return our figures, of every idle session that timed the first step and another one."""
+    return [steps for session in sessions for steps in _of_session(session)]
+
+
+def _of_session(session: Session) -> list[Steps]:
+    found: dict[str, dict[str, Step]] = {}
+    for figure in session.figures:
+        row = figure.row
+        framework, _, flavour = row.subject.partition("/")
+        if row.measure.label != MEASURE or flavour not in SECONDS:
+            continue
+        seconds = CALLS * row.summary.median
+        if flavour == "pip-default":
+            found.setdefault(framework, {})[flavour] = Step(flavour, seconds, 1.0)
+        elif row.ratio and row.reference == f"{framework}/pip-default":
+            step = Step(flavour, seconds, row.ratio.value, row.ratio, figure.other_graph)
+            found.setdefault(framework, {})[flavour] = step
     return [
-        Steps(source, framework, tuple(steps))
-        for (source, framework), steps in by_source.items()
-        if len(steps) > 1 and any(step.flavour == "pip-default" for step in steps)
+        Steps(framework, tuple(steps[name] for name in SECONDS if name in steps), session)
+        for framework, steps in found.items()
+        if len(steps) > 1 and "pip-default" in steps
     ]

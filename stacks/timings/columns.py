@@ -1,4 +1,4 @@
-"""The columns of the summary: what is measured, and how its figures are shown."""
+"""The columns of the tables: what is measured, and which kind of program it answers for."""
 
 from __future__ import annotations
 
@@ -8,26 +8,31 @@ from dataclasses import dataclass
 
 from stacks.bench import probe
 from stacks.bench.rows import beside
-from stacks.bench.table import number
-from stacks.core.console import plural
-from stacks.timings.sessions import FIRST_STEP, Figure, ResultSession
+from stacks.timings.figures import FIRST_STEP
 
-# Calls of the frameworks' own check_blas.py, whose seconds it prints as one sum.
-CHECK_BLAS_CALLS = 10
+# The kinds of programs, in a reader's words.
+PRODUCTS, FLOAT32 = "large matrix products", "large products in float32"
+DENSE, CONVOLUTIONS = "small dense layers", "small convolutions"
+RECURRENT, TINY = "recurrent layers", "steps under 1 ms"
+ELEMENTWISE = "exp and tanh over arrays"
+# The columns of the short table.
+TABLE = (PRODUCTS, DENSE, RECURRENT, ELEMENTWISE)
+# Nothing times these yet.
+NOT_MEASURED = ("a PyMC model, several chains",)
 
 
 @dataclass(frozen=True)
 class Column:
     """A measure, idle or beside busy loops, and the workload that measures it.
 
-    question: what it answers in the short table, which has the first measured column of each;
-    empty: it is in the long table only. dtype: of the peak that a figure is a share of. size: of
-    the square matrices of check_blas.
+    kind: the kind of program that it answers for; of the columns of one kind the first that was
+    measured does. Empty: none. dtype: of the peak that a figure is a share of. size: of the square
+    matrices of check_blas, whose seconds become GFLOP/s.
     """
 
     head: str
     measure: str
-    question: str = ""
+    kind: str = ""
     dtype: str = ""
     size: int = 0
     busy: int = 0
@@ -39,72 +44,40 @@ class Column:
         return self.head + beside(self.busy)
 
     @property
+    def question(self) -> str:
+        """The kind of program, with its busy loops."""
+        return self.kind + beside(self.busy)
+
+    @property
     def program(self) -> str:
         """The name that a result has for it where it has no figure."""
         return probe.process_of(self.workload, self.measure)
 
-    @property
-    def load(self) -> str:
-        """What else the machine did."""
-        return load(self.busy)
 
-    def text(self, figure: Figure, session: ResultSession) -> str:
-        """Return a figure with its unit and, idle, its share of the machine's measured peak."""
-        median, shown = figure.row.summary.median, figure.median
-        if self.size:
-            seconds, median = CHECK_BLAS_CALLS * median, 2e-9 * self.size**3 / median
-            shown = f"{number(seconds)} s, {number(median)} GFLOP/s"
-        # The machine's peak was measured idle, and on the processor.
-        dtype = "" if self.busy or figure.row.subject in session.on_device else self.dtype
-        peak = session.peak(dtype, figure.row.measure.threads) if dtype else None
-        return f"{shown}, {median / peak:.0%}" if peak else shown
-
-
-def _programs() -> list[Column]:
-    """Return the columns of the programs: a step, and the first one."""
-    programs = (
-        ("LSTM", "lstm merged", "step"),
-        ("ntm", "ntm step", "step"),
-        ("MLP", "mlp step", "step"),
-        ("LeNet", "lenet step", "step"),
-        ("logreg", "logreg step", "step"),
-        ("LSTM, tutorial", "lstm tutorial", ""),
-    )
-    return [
-        *(Column(head, measure, question) for head, measure, question in programs),
-        *(
-            Column(f"{head}, first step", measure + FIRST_STEP, question and f"first {question}")
-            for head, measure, question in programs
-        ),
-    ]
-
-
-COLUMNS = (
-    Column("check_blas 2000, float64", "check_blas 2000", "product", "float64", 2000),
-    Column("Gemm 2000, float64", "Gemm float64 2000", "product", "float64"),
-    Column("check_blas 5000, float64", "check_blas 5000", "large product", "float64", 5000),
-    Column("Gemm 4000, float64", "Gemm float64 4000", "", "float64"),
-    Column(
-        "check_blas 2000, float32", "check_blas 2000 float32", "product, float32", "float32", 2000
-    ),
-    Column("Gemm 2000, float32", "Gemm float32 2000", "product, float32", "float32"),
-    Column(
-        "check_blas 5000, float32",
-        "check_blas 5000 float32",
-        "large product, float32",
-        "float32",
-        5000,
-    ),
-    Column("Gemm 4000, float32", "Gemm float32 4000", "", "float32"),
-    Column("exp", "exp float32 400x512", "exp"),
-    Column("tanh", "tanh float32 400x512", "tanh"),
-    *_programs(),
+_PROGRAMS = (
+    ("MLP", "mlp step", DENSE),
+    ("LeNet", "lenet step", CONVOLUTIONS),
+    ("LSTM", "lstm merged", RECURRENT),
+    ("LSTM, tutorial", "lstm tutorial", ""),
+    ("ntm", "ntm step", RECURRENT),
+    ("logreg", "logreg step", TINY),
 )
-
-
-def load(busy: int) -> str:
-    """Return what else the machine did: nothing, or a number of busy loops."""
-    return plural(busy, "busy loop") if busy else "idle"
+COLUMNS = (
+    Column("check_blas 5000, float64", "check_blas 5000", PRODUCTS, "float64", 5000),
+    Column("Gemm 4000, float64", "Gemm float64 4000", PRODUCTS, "float64"),
+    Column("check_blas 2000, float64", "check_blas 2000", PRODUCTS, "float64", 2000),
+    Column("Gemm 2000, float64", "Gemm float64 2000", PRODUCTS, "float64"),
+    Column("check_blas 5000, float32", "check_blas 5000 float32", FLOAT32, "float32", 5000),
+    Column("Gemm 4000, float32", "Gemm float32 4000", FLOAT32, "float32"),
+    Column("check_blas 2000, float32", "check_blas 2000 float32", FLOAT32, "float32", 2000),
+    Column("Gemm 2000, float32", "Gemm float32 2000", FLOAT32, "float32"),
+    *(Column(head, measure, kind) for head, measure, kind in _PROGRAMS),
+    Column("tanh", "tanh float32 400x512", ELEMENTWISE),
+    Column("exp", "exp float32 400x512", ELEMENTWISE),
+    *(Column(f"{head}, first step", measure + FIRST_STEP) for head, measure, _ in _PROGRAMS),
+)
+# What is shown beside busy loops, too.
+_BUSY = (DENSE, RECURRENT)
 
 
 def measured(workloads: Mapping[tuple[str, int], str]) -> list[Column]:
@@ -117,11 +90,15 @@ def measured(workloads: Mapping[tuple[str, int], str]) -> list[Column]:
     ]
 
 
-def short(columns: Sequence[Column]) -> list[Column]:
-    """Return the columns of the short table: the first of each question."""
+def answering(columns: Sequence[Column]) -> list[Column]:
+    """Return the first column of each kind of program; beside busy loops those of some steps."""
     first: dict[tuple[str, int], Column] = {}
     for column in columns:
-        # Beside busy loops, the step of a program is the answer.
-        if column.question and (not column.busy or column.question == "step"):
-            first.setdefault((column.question, column.busy), column)
+        if column.kind and (not column.busy or column.kind in _BUSY):
+            first.setdefault((column.kind, column.busy), column)
     return list(first.values())
+
+
+def in_table(columns: Sequence[Column]) -> list[Column]:
+    """Return the columns of the short table: the idle answers to its kinds."""
+    return [each for each in answering(columns) if not each.busy and each.kind in TABLE]

@@ -8,14 +8,14 @@ from pathlib import Path
 
 from stacks.bench import merge, store
 from stacks.bench.store import BadResultError, StoredResult
-from stacks.core.console import display_path
+from stacks.core.console import display_path, plural
 from stacks.core.disk import write_atomically
 from stacks.core.errors import StaleError, UsageError
 from stacks.core.workspace import Workspace
-from stacks.timings import devices, markdown, page, picture, summary
-from stacks.timings.current import CurrentLock, current_locks, locked_packages
+from stacks.timings import devices, markdown, page, picture
 from stacks.timings.devices import DeviceReport
-from stacks.timings.sessions import sessions
+from stacks.timings.locks import CurrentLock, current_locks, locked_packages
+from stacks.timings.view import View, view
 
 
 def publish(workspace: Workspace) -> None:
@@ -30,8 +30,8 @@ def publish(workspace: Workspace) -> None:
             "no results to publish",
             fix="make some: ./invoke bench; for a first try: --variants pip-default,mkl --quick",
         )
-    current = _current(workspace)
-    for path, text in rendered(stored, workspace.root, current, reports).items():
+    drawn = view(stored, _current(workspace), reports)
+    for path, text in rendered(drawn, workspace.root).items():
         write_atomically(path, text)
         print(f"{display_path(path)}: {len(text.encode()) / 1e3:.0f} kB")
     _refuse(left_out, len(stored))
@@ -68,7 +68,7 @@ def add(workspace: Workspace, paths: Sequence[Path]) -> None:
     taken = merge.together(results)
     # One that cannot be shown would make every later `publish` fail.
     new = [StoredResult(workspace.results, one) for one in taken]
-    rendered(new, workspace.root, {}, read)
+    rendered(view(new, {}, read), workspace.root)
     for path in reports:
         print(f"taken: {display_path(devices.add(workspace, path))}", file=sys.stderr)
     for result in taken:
@@ -76,21 +76,41 @@ def add(workspace: Workspace, paths: Sequence[Path]) -> None:
         print(f"taken: {display_path(stored)}", file=sys.stderr)
 
 
-def check(workspace: Workspace) -> None:
-    """Raise StaleError if one of the published files is not what results/ gives.
+def prune(workspace: Workspace) -> None:
+    """Remove the results that no published figure comes from, and compress the others.
 
-    Also if the lock of an environment in the summary has changed since it was timed. UsageError if
+    Raises UsageError, and changes nothing, if a file in results/ cannot be published.
+    """
+    stored, reports, left_out = _results(workspace)
+    _refuse(left_out, len(stored))
+    used = {one.stored.path for one in view(stored, _current(workspace), reports).sessions}
+    for one in stored:
+        if one.path in used:
+            store.pack(one.path)
+        else:
+            one.path.unlink()
+            print(f"removed: {display_path(one.path)}", file=sys.stderr)
+    print(f"{plural(len(used), 'result')} kept of {len(stored)}")
+
+
+def check(workspace: Workspace) -> None:
+    """Raise StaleError if one of the committed files is not what results/ gives.
+
+    Also if the lock of an environment in the tables has changed since it was timed. UsageError if
     nothing is stale, but a result cannot be published.
     """
     stored, reports, left_out = _results(workspace)
-    root, current = workspace.root, _current(workspace)
+    drawn = view(stored, _current(workspace), reports)
+    page_path = _paths(workspace.root)[-1]
     expected = (
-        rendered(stored, root, current, reports) if stored else dict.fromkeys(_paths(root), "")
+        rendered(drawn, workspace.root) if stored else dict.fromkeys(_paths(workspace.root), "")
     )
     stale = [
         display_path(path)
         for path, text in expected.items()
-        if (path.read_text() if path.is_file() else "") != text
+        # The page is not committed: it may be missing.
+        if (path.is_file() or path != page_path)
+        and (path.read_text() if path.is_file() else "") != text
     ]
     if stale:
         raise StaleError(
@@ -100,9 +120,8 @@ def check(workspace: Workspace) -> None:
             else "remove these files: there are no results",
         )
     # The machine with the device may be gone: its rows say that their lock is older.
-    on_device = {s.id for one in stored for s in one.result.subjects if s.device}
-    judged = {name: lock for name, lock in current.items() if name not in on_device}
-    if older := summary.outdated(summary.summaries(sessions(stored), current), judged):
+    on_device = {row.name for table in drawn.machines for row in table.rows if row.on_device}
+    if older := [name for name in drawn.not_timed if name not in on_device]:
         raise StaleError(
             f"{', '.join(older)}: the lock has changed since it was timed",
             fix="time them again: ./invoke bench --all",
@@ -110,27 +129,14 @@ def check(workspace: Workspace) -> None:
     _refuse(left_out, len(stored))
 
 
-def rendered(
-    stored: Sequence[StoredResult],
-    root: Path,
-    current: Mapping[str, CurrentLock],
-    reports: Sequence[DeviceReport] = (),
-) -> dict[Path, str]:
-    """Return {path: text} of the published files; the same results and locks give the same bytes.
-
-    current: the locks of this checkout. reports: of devices.
-    """
-    every = sessions(stored)
-    texts = (
-        markdown.document(every, current, reports),
-        picture.document(every),
-        page.document(every, current),
-    )
-    # Without timings of matrix products there is no picture.
+def rendered(view: View, root: Path) -> dict[Path, str]:
+    """Return {path: text} of the published files; the same view gives the same bytes."""
+    texts = (markdown.document(view), picture.document(view), page.document(view))
+    # Without a ratio to a baseline there is no picture.
     return {path: text for path, text in zip(_paths(root), texts, strict=True) if text}
 
 
-def _current(workspace: Workspace) -> dict[str, CurrentLock]:
+def _current(workspace: Workspace) -> Mapping[str, CurrentLock]:
     """Return the locks of a checkout, none for a folder that has only results."""
     return current_locks(workspace) if workspace.envs.is_dir() else {}
 

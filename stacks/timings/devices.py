@@ -80,6 +80,11 @@ class DeviceReport(_Part):
         """The variant's name among all."""
         return f"{self.framework.name}/{self.variant}"
 
+    @property
+    def contents(self) -> frozenset[tuple[str, str]]:
+        """The names and SHA-256 of its packages."""
+        return frozenset((one.name, one.sha256) for one in self.packages)
+
     def median(self, name: str) -> float | None:
         """Return the last of a name's timings: --full repeats some of them."""
         return next((one.median for one in reversed(self.timings) if one.name == name), None)

@@ -1,4 +1,4 @@
-"""The results as Markdown, for readers of the repository."""
+"""The answers and the short table as Markdown, for readers of the repository."""
 
 from __future__ import annotations
 
@@ -6,34 +6,39 @@ import html
 import re
 from collections.abc import Mapping, Sequence
 
-from stacks.bench.rows import beside
 from stacks.core.console import plural
-from stacks.timings import article, devices, summary
-from stacks.timings.columns import Column, load
-from stacks.timings.current import CurrentLock
+from stacks.timings import article, columns, devices
+from stacks.timings.article import Steps
+from stacks.timings.columns import Column
 from stacks.timings.devices import DeviceReport
-from stacks.timings.sessions import ResultSession
-from stacks.timings.summary import Cell, Summary
+from stacks.timings.locks import CurrentLock
+from stacks.timings.machine import Cell, MachineTable, interval
+from stacks.timings.view import Across, Choice, Slower, View
 
-HEAD = """# Timings
+HEADER = """\
+# Timings
 
-Made by `./invoke publish` from [results/](../results), which have every sample, version and \
-lock; do not edit. [site/index.html](../site/index.html) has all figures, with plots of where \
-the time of a call goes. [bench.md](guides/bench.md) explains how they are measured.
+Which environment is fastest? `./invoke publish` writes this page from [results/](../results). \
+Do not edit it.
 """
-ABOUT = """Newest figures of each environment on all processors. Below each: how many times as \
-fast as the framework's `pip-default` in the same rounds, with the 94% interval, **bold** where \
-the interval excludes 1. Percentages are of the machine's measured peak. The seconds \
-of `check_blas` are of ten calls. A first step is a program's compilation, its C code being \
-cached, and one call.
+FIRST = """\
+Take the framework that you import, with `openblas`. To time your program: \
+`./invoke recommend -- python train.py`.
 """
-ABOUT_DEVICES = """Reports of the verification of a device ([gpu.md](guides/gpu.md)). Medians of \
-turns in one process: the product `0.4 C + 0.8 A B` by Theano, and by the device's BLAS without \
-Theano. Moving a graph is in seconds of processor time.
+TIMES = """\
+**How many times as fast as `pip-default`** (pip's packages alone) of the same framework, in the \
+same rounds, with the 94% interval. Bold: the interval excludes 1. A cell names its flavour if it \
+is not the one to take. PyTensor's figures are of its C linker, which 3.3.7 uses with \
+`PYTENSOR_FLAGS=linker=cvm` only.
 """
-# Marks an environment whose lock has changed since, and a figure older than others of its row.
-OLDER, OLDER_FIGURE = " (older lock)", "&dagger;"
-ABOUT_OLDER = f"\n{OLDER_FIGURE} of an older lock than the newest figures of the row.\n"
+NO_ACROSS = """\
+Not measured: no campaign has timed one flavour of each framework in the same rounds. Ratios above \
+stay within a framework.
+"""
+# Marks an environment whose lock has changed since, a figure of an older lock than others of its
+# row, and a ratio to another graph.
+OLDER, OLDER_FIGURE, OTHER_GRAPH = "&Dagger;", "&dagger;", "\\*"
+NOT_MEASURED = "not measured"
 MARKS = re.compile(r"([\\`*_\[\]|~#])")
 
 
@@ -42,131 +47,181 @@ def text(value: str) -> str:
     return MARKS.sub(r"\\\1", html.escape(" ".join(value.split()), quote=False))
 
 
-def document(
-    sessions: Sequence[ResultSession],
-    current: Mapping[str, CurrentLock],
-    reports: Sequence[DeviceReport] = (),
-) -> str:
-    """Return the whole document; `current` are the locks of this checkout, `reports` of devices."""
-    every = summary.summaries(sessions, current)
-    parts = [HEAD]
-    if sentence := summary.headline(every):
-        parts.append(f"**{text(sentence)}**\n")
-    if every:
-        first = every[0]
-        table = _summary(first, first.short)
-        parts += [f"## Summary: {text(first.machine)}\n", _hardware(first), ABOUT, table]
-        parts += [ABOUT_OLDER] * first.has_older
-    steps = article.ours(sessions)
-    if steps:
-        parts.append(_steps([article.article(), *steps]))
-    if reports:
-        parts += ["## Devices\n", ABOUT_DEVICES]
-        parts += [_device(each, current.get(each.id)) for each in reports]
-    parts.append("## Details\n")
-    parts += [_machine(each, each.short if each is every[0] else ()) for each in every]
-    parts.append(_sessions(sessions))
-    return "\n".join(parts)
+def document(view: View) -> str:
+    """Return the whole document."""
+    parts = [HEADER]
+    if view.machines:
+        first = view.machines[0]
+        parts += [*_answers(view, first), *_slower(view.slower), *_costs(view)]
+        parts += ["## Which framework?\n", _across(view.across) if view.across else NO_ACROSS]
+        parts += [f"## All flavours on {text(first.name)}\n", _about(first), _table(first)]
+    if view.steps:
+        parts += ["## An article's three steps\n", _steps(view.steps[0])]
+    if view.devices:
+        parts += ["## Devices\n", *(_device(one, view.current) for one in view.devices)]
+    return "\n".join([*parts, _method(view)])
 
 
-def _machine(machine: Summary, shown: Sequence[Column]) -> str:
-    """Return the columns of a machine that are not shown yet, idle and busy, folded."""
-    left = [column for column in machine.columns if column not in shown]
-    tables = []
-    for busy in sorted({column.busy for column in left}):
-        title = (beside(busy).strip() or load(busy)).capitalize()
-        of = [column for column in left if column.busy == busy]
-        tables += [f"**{title}**\n", _summary(machine, of)]
-    return _folded(summary.counted(machine), "\n".join([_hardware(machine), *tables]))
-
-
-def _hardware(machine: Summary) -> str:
-    peaks = f" Peak: {text(machine.peaks)}." if machine.peaks else ""
-    return f"{text(machine.hardware)}.{peaks}\n"
-
-
-def _summary(machine: Summary, columns: Sequence[Column]) -> str:
-    """Return some columns of a machine as a table, without rows that are empty there."""
+def _answers(view: View, table: MachineTable) -> list[str]:
+    dates = sorted(session.result.began[:10] for session in table.sessions)
+    about = f"Measured on {text(table.name)}, {text(table.cpu)}, {dates[0]} to {dates[-1]}. {FIRST}"
     rows = []
-    for row in machine.rows:
-        pairs = zip(machine.columns, row.cells, strict=True)
-        cells = [cell for column, cell in pairs if column in columns]
-        if any(cell.figure for cell in cells):
-            images = "".join(f" (image {text(digest)})" for digest in row.images)
-            name = text(row.environment) + images + ("" if row.is_current else OLDER)
-            rows.append([name, text(row.blas), row.size, *map(_cell, cells)])
-    ordered = [column for column in machine.columns if column in columns]
-    heads = " | ".join(["environment", "BLAS", "download", *(one.title for one in ordered)])
-    return "\n".join(_table(heads, rows)) + "\n"
+    for answer in view.answers:
+        choices = [answer.choice(framework) for framework in table.frameworks]
+        cells = [_choice(each, answer.take) if each else "" for each in choices]
+        rows.append([answer.column.question, f"`{answer.take}`", *cells])
+    rows += [[kind, NOT_MEASURED, *[""] * len(table.frameworks)] for kind in columns.NOT_MEASURED]
+    heads = ["my program is mostly", "take", *map(text, table.frameworks)]
+    return ["## Which flavour?\n", about, TIMES, _rows(heads, rows)]
 
 
-def _cell(cell: Cell) -> str:
-    figure = cell.figure + (OLDER_FIGURE if cell.is_older else "")
-    ratio = f"**{cell.ratio}**" if cell.is_difference else cell.ratio
-    return f"{figure}<br>{ratio}" if ratio else figure
+def _choice(choice: Choice, usual: str) -> str:
+    name = "" if choice.flavour == usual else f"`{text(choice.flavour)}` "
+    return name + _times(choice.cell)
 
 
-def _sessions(sessions: Sequence[ResultSession]) -> str:
-    """Return a line for each session: what was timed when, how, by which commit."""
-    lines = [
-        f"- {text(one.machine.name)}, {one.result.began}: "
-        f"{text(', '.join(one.result.settings.workloads))}; {one.method}; commit {one.commit}"
-        + "".join(f"; {text(remark)}" for remark in one.result.remarks)
-        for one in sessions
+def _times(cell: Cell) -> str:
+    """Return how many times as fast, bold if that is clear."""
+    marks = OTHER_GRAPH * cell.other_graph + OLDER_FIGURE * cell.is_older
+    times = f"**{cell.times}**" if cell.is_difference else cell.times
+    return times + marks
+
+
+def _short(cell: Cell) -> str:
+    """Return how many times as fast without the interval; the figure of a baseline."""
+    if cell.ratio is None:
+        return cell.figure + OLDER_FIGURE * cell.is_older
+    times = f"{cell.ratio.value:.2f}"
+    marks = OTHER_GRAPH * cell.other_graph + OLDER_FIGURE * cell.is_older
+    return (f"**{times}**" if cell.is_difference else times) + marks
+
+
+def _slower(every: Sequence[Slower]) -> list[str]:
+    if not every:
+        return []
+    lines = []
+    for one in every:
+        values = sorted(ratio.value for ratio in one.ratios.values())
+        worst = min(one.ratios.values(), key=lambda ratio: ratio.value)
+        least = f"{values[0]:.2f} ({interval(worst)})"
+        lines.append(
+            f"- `{text(one.flavour)}` for {one.column.question}: at worst {least} times as fast, "
+            f"slower with {len(values)} of {plural(one.frameworks, 'framework')}"
+        )
+    return ["**Avoid**, being slower than `pip-default`:\n", "\n".join(lines) + "\n"]
+
+
+def _costs(view: View) -> list[str]:
+    if not view.downloads:
+        return []
+    least, most = view.downloads
+    return [
+        f"**Cost**: {least / 1e6:.0f} to {most / 1e6:.0f} MB of download (see the table). Seconds "
+        f"to a verified environment, disk and image: {NOT_MEASURED} in these results.\n"
     ]
-    return _folded(plural(len(lines), "session"), "\n".join(lines) + "\n")
 
 
-def _device(report: DeviceReport, current: CurrentLock | None) -> str:
-    """Return a device's products and moves of graphs as tables."""
-    device, machine = report.device, report.machine
-    packages = {(one.name, one.sha256) for one in report.packages}
-    older = OLDER if current and packages != current.packages else ""
-    about = f"{device.driver}; {report.id}{older}; {machine.cpu}, " + (
-        f"{plural(machine.cores, 'core')}; {devices.counted(report.checks)}."
+def _across(across: Across) -> str:
+    programs = list(dict.fromkeys(one.program for one in across.timed))
+    environments = dict.fromkeys((one.environment, one.by) for one in across.timed)
+    cells = {(one.environment, one.by, one.program): one for one in across.timed}
+    rows = []
+    for environment, by in environments:
+        row = [text(environment), text(by)]
+        for program in programs:
+            one = cells.get((environment, by, program))
+            times = f" {one.ratio.value:.2f} ({interval(one.ratio)})" if one and one.ratio else ""
+            row.append(text(one.figure) + times if one else "")
+        rows.append(row)
+    result = across.session.result
+    about = (
+        f"The same steps in the same rounds on {text(result.machine.name)}, {result.began[:10]}; "
+        f"and how many times as fast as {text(across.timed[0].reference)}.\n"
     )
-    rows = [
-        [
-            text(one.name),
-            f"{one.theano:,.0f}",
-            f"{one.alone:,.0f}",
-            f"{one.theano / one.alone:.2f}",
-            f"{one.theano / one.peak:.0%}" if one.peak else "",
-        ]
-        for one in devices.products(report)
+    return about + "\n" + _rows(["environment", "by", *map(text, programs)], rows)
+
+
+def _about(table: MachineTable) -> str:
+    peaks = f" Measured peak: {text(table.peaks)}." if table.peaks else ""
+    return f"{text(table.hardware)}.{peaks}\n"
+
+
+def _table(table: MachineTable) -> str:
+    """Return the short table: the baselines' figures, and how many times as fast others are."""
+    heads: list[Column] = columns.in_table(table.columns)
+    rows = []
+    for row in table.rows:
+        cells = [row.cells[column] for column in heads]
+        if not any(cell.figure for cell in cells):
+            continue
+        images = "".join(f" (image {text(digest)})" for digest in row.images)
+        name = text(row.name) + images + ("" if row.is_current else OLDER)
+        size = f"{row.size / 1e6:.0f}" if row.size is not None else ""
+        rows.append([name, size, *map(_short, cells)])
+    notes = [
+        f"{OLDER} an older lock than this checkout's." * any(not r.is_current for r in table.rows),
+        f"{OLDER_FIGURE} an older lock than the row's." * table.has_older,
+        f"{OTHER_GRAPH} compiled to another graph."
+        * any(row.cells[column].other_graph for row in table.rows for column in heads),
     ]
-    heads = "product | Theano, GFLOP/s | the BLAS alone | ratio | of the nominal peak"
-    moved = [
-        [text(graph), f"{new:.2f}", f"{old:.2f}", f"{new / old:.2f}"]
-        for graph, new, old in devices.moves(report)
-    ]
-    ways = "moving a graph to the device | GraphToGPU, s | the local optimiser | ratio"
-    lines = [f"### {text(device.name)}", "", text(about), "", *_table(heads, rows)]
-    return "\n".join([*lines, "", *(_table(ways, moved) if moved else [])]) + "\n"
+    names = ["environment", "download, MB", *(column.kind for column in heads)]
+    return _rows(names, rows) + "\n" + " ".join(filter(None, notes)) + "\n"
 
 
-def _folded(title: str, content: str) -> str:
-    """Return a part that a reader opens; the blank lines let its Markdown be read as such."""
-    return f"<details><summary>{text(title)}</summary>\n\n{content}\n</details>\n"
+def _steps(ours: Steps) -> str:
+    theirs = article.article()
+    names = ", ".join(step.flavour for step in theirs.steps)
+    session = ours.session
+    where = f", {text(session.machine.cpu)}, {session.result.began[:10]}" if session else ""
+    return (
+        f"100 training steps of a neural Turing machine with {names}. The article of 2017, one run "
+        f"of each on a machine that it does not name: {_seconds(theirs)}. Ours, `ntm` of the same "
+        f"shape{where}: {_seconds(ours)}.\n"
+    )
 
 
-def _steps(every: Sequence[article.Steps]) -> str:
-    lines = ["## The article's three steps", "", article.ABOUT, ""]
-    rows = [
-        [
-            text(one.title),
-            text(step.flavour),
-            f"{step.seconds:.1f}",
-            f"{step.part:.3f}",
-            step.interval,
-        ]
-        for one in every
-        for step in one.steps
-    ]
-    heads = "where | step | seconds of 100 calls | part of the first step's time | interval"
-    return "\n".join([*lines, *_table(heads, rows)]) + "\n"
+def _seconds(steps: Steps) -> str:
+    seconds = ", ".join(f"{step.seconds:.1f}" for step in steps.steps)
+    times = ", ".join(
+        f"{step.times:.2f}"
+        + (f" ({interval(step.ratio)})" if step.ratio else "")
+        + OTHER_GRAPH * step.other_graph
+        for step in steps.steps[1:]
+    )
+    return f"{seconds} s, so {times} times as fast"
 
 
-def _table(heads: str, rows: Sequence[Sequence[str]]) -> list[str]:
-    bars = "|".join("---" for _ in heads.split("|"))
-    return [f"| {heads} |", f"|{bars}|", *(f"| {' | '.join(row)} |" for row in rows)]
+def _device(report: DeviceReport, current: Mapping[str, CurrentLock]) -> str:
+    every = devices.products(report)
+    lock = current.get(report.id)
+    older = OLDER if lock and report.contents != lock.packages else ""
+    least = min((one.theano / one.alone for one in every), default=0)
+    rates = [one.theano for one in every]
+    products = (
+        f"; {plural(len(every), 'product')} at {min(rates):,.0f} to {max(rates):,.0f} GFLOP/s, at "
+        f"least {least:.0%} of the device's BLAS alone"
+        if every
+        else ""
+    )
+    return (
+        f"{text(report.device.name)}, {text(report.id)}{older}, {text(report.machine.cpu)}: "
+        f"{text(devices.counted(report.checks))}{products}.\n"
+    )
+
+
+def _method(view: View) -> str:
+    others = ", ".join(text(table.name) for table in view.machines[1:])
+    return (
+        "## How it was measured\n\n"
+        f"In {plural(len(view.sessions), 'session')} of `./invoke bench`, turn by turn "
+        "([settings](guides/bench.md)). `./invoke publish` also writes "
+        "`site/index.html`, with every measure, versions, sessions"
+        + (f", and other machines: {others}" if others else "")
+        + ". `./invoke results` prints quartiles.\n"
+    )
+
+
+def _rows(heads: Sequence[str], rows: Sequence[Sequence[str]]) -> str:
+    bars = "|".join("---" for _ in heads)
+    lines = [f"| {' | '.join(row)} |" for row in (heads, *rows)]
+    return "\n".join([lines[0], f"|{bars}|", *lines[1:]]) + "\n"

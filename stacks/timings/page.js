@@ -2,15 +2,9 @@
 (() => {
   const form = document.getElementById("filters");
   const selects = [...form.querySelectorAll("select")];
-  const figures = document.getElementById("timings");
   const text = (cell) => cell.textContent.trim();
   const order = new Intl.Collator("en", { numeric: true });
 
-  // A row of all figures is filtered by its cells, everything else by its data attributes.
-  for (const head of figures.tHead.rows[0].cells) {
-    if (!selects.some((select) => select.name === text(head))) continue;
-    for (const row of figures.tBodies[0].rows) row.dataset[text(head)] = text(row.cells[head.cellIndex]);
-  }
   const filtered = document.querySelectorAll(selects.map((select) => `[data-${select.name}]`).join());
 
   function counted(rows, name) {
@@ -22,16 +16,8 @@
     const chosen = selects.filter((select) => select.value);
     for (const element of filtered)
       element.hidden = chosen.some(({ name, value }) => (element.dataset[name] ?? value) !== value);
-    for (const machine of document.querySelectorAll("details.machine"))
-      if (chosen.some(({ name }) => name === "machine") && !machine.hidden) machine.open = true;
-    for (const plots of document.querySelectorAll(".overviews")) {
-      const visible = [...plots.children].filter((plot) => !plot.hidden);
-      if (visible.length && !visible.some((plot) => plot.open)) visible[0].open = true;
-    }
-    document.getElementById("count").textContent = [
-      counted(document.querySelectorAll("table.summary tbody tr"), "environments"),
-      counted(figures.tBodies[0].rows, "figures"),
-    ].join(", ");
+    const rows = document.querySelectorAll("[aria-labelledby=all] tbody tr");
+    document.getElementById("count").textContent = counted(rows, "environments");
   }
 
   function sort(table, head) {
@@ -51,7 +37,7 @@
     table.tBodies[0].append(...[...table.tBodies[0].rows].sort(before));
   }
 
-  for (const table of document.querySelectorAll("table.summary, #timings")) {
+  for (const table of document.querySelectorAll("[aria-labelledby=all] table, details.machine table")) {
     for (const head of table.tHead.rows[0].cells) {
       const button = document.createElement("button");
       button.type = "button";

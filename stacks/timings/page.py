@@ -1,26 +1,22 @@
-"""The results as one self-contained web page."""
+"""The view as one self-contained web page."""
 
 from __future__ import annotations
 
-from collections.abc import Mapping, Sequence
 from pathlib import Path
 
 import jinja2
 
-from stacks.timings import article, plots, summary
-from stacks.timings.columns import load
-from stacks.timings.current import CurrentLock
-from stacks.timings.overview import overviews
-from stacks.timings.sessions import ResultSession, versions
+from stacks.core.console import plural
+from stacks.timings import article, columns, devices, picture
+from stacks.timings.figures import versions
+from stacks.timings.machine import interval
+from stacks.timings.view import View
 
 HERE = Path(__file__).resolve().parent
 
 
-def document(sessions: Sequence[ResultSession], current: Mapping[str, CurrentLock]) -> str:
-    """Return the whole page; all texts of the results are escaped.
-
-    current: the locks of this checkout.
-    """
+def document(view: View) -> str:
+    """Return the whole page; all texts of the results are escaped."""
     environment = jinja2.Environment(
         loader=jinja2.FileSystemLoader(HERE),
         autoescape=True,
@@ -29,39 +25,35 @@ def document(sessions: Sequence[ResultSession], current: Mapping[str, CurrentLoc
         lstrip_blocks=True,
         keep_trailing_newline=True,
     )
-    steps = article.ours(sessions)
-    numbered = list(enumerate(sessions, 1))
-    summaries = summary.summaries(sessions, current)
     text = environment.get_template("page.html.jinja").render(
-        headline=summary.headline(summaries),
-        summaries=summaries,
-        lines=[(number, session, one) for number, session in numbered for one in session.figures],
-        absent=[
-            (number, session, one) for number, session in numbered for one in session.result.missing
-        ],
-        filters=_filters(sessions),
-        drawn=[(number, session, plots.plots(session)) for number, session in numbered],
-        steps=[article.article(), *steps] if steps else [],
-        step_plots=plots.of_steps(steps),
-        about_steps=article.ABOUT.replace("`", ""),
-        counted=summary.counted,
+        view=view,
+        picture=picture.drawing(view),
+        filters=_filters(view),
+        theirs=article.article(),
+        not_measured=columns.NOT_MEASURED,
+        in_table=columns.in_table,
+        interval=interval,
         load=load,
-        overviews=overviews,
+        moves=devices.moves,
+        counted=devices.counted,
+        products=devices.products,
+        plural=plural,
         versions=versions,
-        zip=zip,
     )
     return text.lstrip()
 
 
-def _filters(sessions: Sequence[ResultSession]) -> dict[str, list[str]]:
-    """Return the values to filter by; the names are those of columns and data attributes."""
-    figures = [figure for session in sessions for figure in session.figures]
-    subjects = [subject for session in sessions for subject in session.result.subjects]
-    busy = {session.result.settings.busy for session in sessions}
-    values = {
-        "machine": {session.machine.name for session in sessions},
-        "framework": {subject.framework for subject in subjects},
-        "flavour": {subject.flavour for subject in subjects},
-        "workload": {figure.workload for figure in figures},
+def load(busy: int) -> str:
+    """Return what else the machine did: nothing, or a number of busy loops."""
+    return plural(busy, "busy loop") if busy else "idle"
+
+
+def _filters(view: View) -> dict[str, list[str]]:
+    """Return the values to filter by; the names are those of data attributes."""
+    rows = [row for table in view.machines for row in table.rows]
+    busy = {column.busy for table in view.machines for column in table.columns}
+    return {
+        "framework": sorted({row.framework for row in rows}),
+        "flavour": sorted({row.flavour for row in rows}),
+        "load": [load(each) for each in sorted(busy)],
     }
-    return {name: sorted(of) for name, of in values.items()} | {"load": [*map(load, sorted(busy))]}

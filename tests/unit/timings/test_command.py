@@ -1,4 +1,4 @@
-"""What is published: the same bytes for the same results, nothing made up, nothing let through."""
+"""`publish`: which results it takes, keeps, names and refuses, and when its files are stale."""
 
 from __future__ import annotations
 
@@ -13,97 +13,10 @@ from stacks.bench.result import Result, Subject
 from stacks.core.errors import StaleError, UsageError
 from stacks.core.workspace import Workspace
 from stacks.timings import command, devices
-from stacks.timings.current import current_locks, locked_packages
-from unit.helpers.benching import BASE, FAST, missing, result, runs
-from unit.helpers.publishing import (
-    FLAVOURS,
-    GEMM,
-    WITH_PEAK,
-    Reader,
-    at,
-    campaign,
-    keep,
-    site,
-    timings,
-)
-
-EVIL = "<script>alert(1)</script>\"'>|`x` # [a](b) &lt; {{ 7*7 }} </style>"
-
-
-def test_every_figure_has_its_machine_versions_and_samples(tmp_path: Path) -> None:
-    keep(tmp_path, remarks=("other programs were busy",))
-    command.publish(at(tmp_path))
-    assert (
-        "| theano-1.0.5/fast (older lock) | NumPy's own |  "
-        "| 5 GFLOP/s, 50%<br>**2.50 (2.50 - 2.50)** |"
-    ) in timings(tmp_path)
-    observed = " ".join(Reader(site(tmp_path)).text.split())
-    assert (
-        "fast theano-1.0.5 gemm Gemm float64 2000 idle 2 5 GFLOP/s 2.50 (2.50 - 2.50) base"
-    ) in observed
-    assert "numpy 1.22.4; lock " + "a" * 64 in observed
-    assert "Gemm float64 2000, 2 threads: fast is the fastest" in observed
-    for text in (timings(tmp_path), observed):
-        assert "Here (Someone 1 2 3, microcode 0x1), 2 cores, 8 GiB; kernel 6.1, glibc 2.36" in text
-        assert "float64 on 2 threads 10.0 GFLOP/s" in text
-        assert "c" * 40 in text
-        assert "other programs were busy" in text
-
-
-def test_a_timeout_has_a_row_without_a_figure(tmp_path: Path) -> None:
-    keep(tmp_path, missing=(missing(FAST),))
-    command.publish(at(tmp_path))
-    observed = " ".join(Reader(site(tmp_path)).text.split())
-    assert (
-        "fast theano-1.0.5 ntm ntm, numba idle 2 no answer had not compiled within 300 s, 287 s of "
-        "them on a processor: it has no figure here-2-cores"
-    ) in observed
-    assert "ntm, numba, 2 threads: theano-1.0.5/fast had not compiled within 300 s" in observed
-
-
-def test_the_same_results_give_the_same_bytes(tmp_path: Path) -> None:
-    first, second = tmp_path / "first", tmp_path / "second"
-    for root in (first, second):
-        keep(root)
-        keep(root, began="2026-11-22T05:30:00Z", settings=_settings(quick=False))
-        command.publish(at(root))
-    assert site(first) == site(second) and timings(first) == timings(second)
-
-
-def _settings(**more: Any) -> Any:
-    return result(runs(BASE, [1.0]), BASE).settings.model_copy(update=more)
-
-
-def test_the_page_loads_nothing_from_the_network(tmp_path: Path) -> None:
-    keep(tmp_path)
-    command.publish(at(tmp_path))
-    found = Reader(site(tmp_path))
-    assert {"style", "script", "table"} <= set(found.tags)
-    links = {value for name, value in found.attributes if name in ("href", "src", "xlink:href")}
-    assert links == {"data:,", "#session-1", "docs/index.html", "docs/guides/bench.html"}
-    assert "://" not in site(tmp_path)
-    # Without scripts there is nothing to filter with: a plain table.
-    assert ("hidden", "") in found.attributes
-    assert "url(" not in site(tmp_path) and "@import" not in site(tmp_path)
-
-
-def test_text_of_results_is_escaped(tmp_path: Path) -> None:
-    evil = FAST.model_copy(
-        update={"packages": tuple(p.model_copy(update={"version": EVIL}) for p in BASE.packages)}
-    )
-    found = [*runs(BASE, [2.0] * 7, name=EVIL), *runs(evil, [5.0] * 7, name=EVIL)]
-    found += [*runs(BASE, [2.0] * 7, name=GEMM), *runs(evil, [5.0] * 7, name=GEMM)]
-    machine = WITH_PEAK.model_copy(update={"cpu": EVIL, "kernel": EVIL})
-    one = result(found, BASE, evil, machine=machine, remarks=(EVIL,))
-    store.write(at(tmp_path), one)
-    command.publish(at(tmp_path))
-    observed = Reader(site(tmp_path))
-    assert observed.tags.count("script") == 1 and observed.tags.count("style") == 2
-    assert EVIL in observed.text
-    written = timings(tmp_path)
-    assert "<script>" not in written and "`x`" not in written.replace("\\`", "")
-    (line,) = [line for line in written.splitlines() if "5 GFLOP/s" in line]
-    assert line.replace("\\|", "").count("|") == 5
+from stacks.timings.locks import CurrentLock, current_locks, locked_packages
+from stacks.timings.view import view as build
+from unit.helpers.benching import BASE, FAST, ON_DEVICE, result, runs
+from unit.helpers.publishing import GEMM, WITH_PEAK, Reader, at, keep, site, timings
 
 
 def test_the_error_without_results_has_a_fix(tmp_path: Path) -> None:
@@ -151,7 +64,7 @@ def test_bad_results_are_named_and_left_out_and_the_rest_is_published(
         for name, reason in expected.items():
             assert reason in messages[name]
             assert messages[name].count("\n  fix:      ") == 1
-    assert "2.50 (2.50 - 2.50)" in timings(tmp_path)
+    assert "**2.50**" in timings(tmp_path)
     assert "Elsewhere" not in timings(tmp_path) + site(tmp_path)
 
 
@@ -167,7 +80,8 @@ def test_a_result_of_another_machine_is_taken(
     assert "results/here-2-cores-2/" in capsys.readouterr().err
     assert len(list((here / "results").rglob("*.json"))) == 2
     command.publish(at(here))
-    assert "<summary>here-2-cores-2: 2 environments</summary>" in timings(here)
+    assert "other machines: here-2-cores-2. " in timings(here)
+    assert "Every measure on here-2-cores-2: 2 environments" in site(here)
     other.write_text(other.read_text()[:99])
     with pytest.raises(UsageError, match="its JSON is cut off"):
         command.add(at(here), [other])
@@ -209,10 +123,10 @@ def test_results_of_images_are_published_with_their_digests_and_ratios(tmp_path:
         shutil.rmtree(tmp_path / "new")
     assert len(list((tmp_path / "results").rglob("*.json"))) == 1
     command.publish(at(tmp_path))
-    row = "| theano-1.0.5/fast (image 0123456789ab) (older lock) | NumPy's own |  | 5 GFLOP/s, 50%"
-    assert f"{row}<br>**2.50 (2.50 - 2.50)** |" in timings(tmp_path)
-    assert "timed one after another, not in turn" in timings(tmp_path)
+    row = "| theano-1.0.5/fast (image 0123456789ab)&Dagger; |  | **2.50** |"
+    assert row in timings(tmp_path)
     observed = " ".join(Reader(site(tmp_path)).text.split())
+    assert "timed one after another, not in turn" in observed
     assert "(image 0123456789ab)" in observed and f"image {DIGEST}" in observed
 
 
@@ -255,7 +169,7 @@ def test_packages_that_are_not_of_the_lock_are_refused(own_workspace: Workspace)
 
 def test_documents_that_differ_from_the_results_are_stale(tmp_path: Path) -> None:
     keep(tmp_path)
-    with pytest.raises(StaleError, match=r"timings\.md, .*index\.html: not what results/ gives"):
+    with pytest.raises(StaleError, match=r"timings\.md, .*svg: not what results/ gives"):
         command.check(at(tmp_path))
     command.publish(at(tmp_path))
     command.check(at(tmp_path))
@@ -263,45 +177,70 @@ def test_documents_that_differ_from_the_results_are_stale(tmp_path: Path) -> Non
     with pytest.raises(StaleError, match=r"fix: .*\./invoke publish"):
         command.check(at(tmp_path))
     later.unlink()
-    (tmp_path / "site/index.html").write_text(site(tmp_path) + " ")
+    page = tmp_path / "site/index.html"
+    page.write_text(site(tmp_path) + " ")
     with pytest.raises(StaleError, match=r"index\.html: not what"):
         command.check(at(tmp_path))
+    # It is not committed.
+    page.unlink()
+    command.check(at(tmp_path))
     for path in (tmp_path / "results").rglob("*.json"):
         path.unlink()
     with pytest.raises(StaleError, match="remove these files"):
         command.check(at(tmp_path))
 
 
-def test_forty_environments_stay_readable(tmp_path: Path) -> None:
-    campaign(tmp_path)
+def test_results_that_no_figure_comes_from_are_pruned_and_others_packed(
+    tmp_path: Path, capsys: pytest.CaptureFixture[str]
+) -> None:
+    superseded = keep(tmp_path)
+    newest = keep(tmp_path, began="2026-11-22T05:30:00Z")
     command.publish(at(tmp_path))
-    text, page = timings(tmp_path), site(tmp_path)
-    assert len(text.splitlines()) <= 250
-    assert len(page.encode()) <= 1_500_000
-    before, _, after = text.partition("## The article's three steps")
-    rows = [line for line in before.splitlines() if line.startswith("| theano-1.0.5/")]
-    assert len([line for line in before.splitlines() if " (older lock) | " in line]) == 40
-    assert [row.split("/")[1].split()[0] for row in rows] == sorted(FLAVOURS, key=_baseline_first)
-    heads = next(line for line in before.splitlines() if line.startswith("| environment"))
-    assert heads == (
-        "| environment | BLAS | download | check_blas 2000, float64 | check_blas 5000, float64 "
-        "| check_blas 2000, float32 | check_blas 5000, float32 | exp | tanh "
-        "| LSTM | LSTM, first step | LSTM beside 2 busy loops |"
-    )
-    # The rest is folded.
-    assert "<details><summary>here-2-cores: 40 environments</summary>\n\n" in after
-    assert "<details><summary>12 sessions</summary>\n\n- " in after
-    assert "| ntm | MLP |" in after and "| ntm beside 2 busy loops | MLP beside" in after
-    assert page.count('<tr><th scope="row">') > 2000
+    before = timings(tmp_path), site(tmp_path)
+    for _ in range(2):
+        command.prune(at(tmp_path))
+    output = capsys.readouterr()
+    assert output.err.splitlines() == [f"removed: {superseded}"]
+    assert output.out.splitlines()[-2:] == ["1 result kept of 2", "1 result kept of 1"]
+    (packed,) = (tmp_path / "results").rglob("*.*")
+    assert packed.name == f"{newest.name}.gz" and packed.stat().st_size < 2_000
+    command.publish(at(tmp_path))
+    assert (timings(tmp_path), site(tmp_path)) == before
+    packed.write_bytes(packed.read_bytes()[:-20])
+    keep(tmp_path)
+    with pytest.raises(UsageError, match="published without 1 of 2 results"):
+        command.prune(at(tmp_path))
+    assert "cannot be read" in capsys.readouterr().err
+    assert len([*(tmp_path / "results").rglob("*.*")]) == 2
 
 
-def _baseline_first(flavour: str) -> tuple[bool, str]:
-    return flavour != "pip-default", flavour
+def test_a_lock_that_has_changed_since_is_named(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    keep(tmp_path)
+    found = [*runs(BASE, [2.0] * 7, name=GEMM), *runs(ON_DEVICE, [5.0] * 7, name=GEMM)]
+    store.write(at(tmp_path), result(found, BASE, ON_DEVICE, machine=WITH_PEAK))
+    (tmp_path / "envs").mkdir()
+    # The machine with the device may be gone.
+    locks = {one.id: CurrentLock("a" * 64, 1) for one in (BASE, FAST)}
+    locks[ON_DEVICE.id] = CurrentLock("f" * 64, 1)
+    monkeypatch.setattr(command, "current_locks", lambda workspace: locks)
+    command.publish(at(tmp_path))
+    command.check(at(tmp_path))
+    assert "theano-1.0.5/device&Dagger;" in timings(tmp_path)
+    locks[FAST.id] = CurrentLock("f" * 64, 1)
+    command.publish(at(tmp_path))
+    with pytest.raises(StaleError, match=r"^theano-1\.0\.5/fast: the lock has changed") as raised:
+        command.check(at(tmp_path))
+    assert "./invoke bench --all" in str(raised.value)
 
 
 def test_the_committed_ones_are_what_the_results_give(workspace: Workspace) -> None:
     stored, errors = store.read_all(workspace)
     assert not errors
-    current, (reports, _) = current_locks(workspace), devices.read_all(workspace)
-    for path, text in command.rendered(stored, workspace.root, current, reports).items():
-        assert path.read_text() == text
+    view = build(stored, current_locks(workspace), devices.read_all(workspace)[0])
+    *committed, (_, page) = command.rendered(view, workspace.root).items()
+    assert [path.read_text() == text for path, text in committed] == [True, True]
+    # Nothing in results/ is superseded, and all that readers open is small.
+    assert {one.path for one in stored} == {one.stored.path for one in view.sessions}
+    assert len(committed[0][1].split()) <= 1_300 and len(page.encode()) <= 300_000

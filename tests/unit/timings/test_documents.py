@@ -1,0 +1,229 @@
+"""The documents that are drawn from the view: table, picture and page."""
+
+from __future__ import annotations
+
+from pathlib import Path
+from xml.etree import ElementTree as Tree
+
+import pytest
+
+from stacks.bench import store
+from stacks.timings import command, picture
+from stacks.timings.locks import CurrentLock
+from unit.helpers.benching import BASE, FAST, missing, result, runs, subject
+from unit.helpers.publishing import (
+    FLAVOURS,
+    FRAMEWORKS,
+    GEMM,
+    WITH_PEAK,
+    Reader,
+    at,
+    campaign,
+    keep,
+    read,
+    settings,
+    site,
+    timings,
+)
+
+EVIL = "<script>alert(1)</script>\"'>|`x` # [a](b) &lt; {{ 7*7 }} </style>"
+SVG = "{http://www.w3.org/2000/svg}"
+MOST_WORDS, MOST_BYTES = 1_300, 300_000
+
+
+def observed(root: Path) -> str:
+    return " ".join(Reader(site(root)).text.split())
+
+
+@pytest.fixture(scope="module")
+def forty(tmp_path_factory: pytest.TempPathFactory) -> Path:
+    """Give what is published of a campaign of all environments."""
+    root = tmp_path_factory.mktemp("campaign")
+    campaign(root)
+    command.publish(at(root))
+    return root
+
+
+def test_a_table_of_forty_environments_answers_first(forty: Path) -> None:
+    text = timings(forty)
+    assert len(text.split()) <= MOST_WORDS
+    heads = [line for line in text.splitlines() if line.startswith("## ")]
+    assert heads == [
+        *("## Which flavour?", "## Which framework?", "## All flavours on here-2-cores"),
+        "## How it was measured",
+    ]
+    answers, _, table = text.partition("## All flavours")
+    rows = [line for line in answers.splitlines() if line.startswith("| ")]
+    assert [row.split(" | ")[0][2:] for row in rows] == [
+        *("my program is mostly", "large matrix products", "large products in float32"),
+        *("small dense layers", "small convolutions", "recurrent layers", "steps under 1 ms"),
+        *("exp and tanh over arrays", "small dense layers beside 2 busy loops"),
+        *("recurrent layers beside 2 busy loops", "a PyMC model, several chains"),
+    ]
+    # The fastest of a usual flavour's equals, and how much faster than the baseline.
+    assert rows[1].startswith("| large matrix products | `openblas-amdlibm` | **7.00 (7.00-7.00)**")
+    assert "| a PyMC model, several chains | not measured |" in rows[-1]
+    assert "Not measured: no campaign has timed one flavour of each framework" in answers
+    rows = [line for line in table.splitlines() if line.startswith("| ")]
+    assert rows[0] == (
+        "| environment | download, MB | large matrix products | small dense layers "
+        "| recurrent layers | exp and tanh over arrays |"
+    )
+    assert [row.split()[1].removesuffix("&Dagger;") for row in rows[1:]] == [
+        f"{framework}/{flavour}"
+        for framework in FRAMEWORKS
+        for flavour in sorted(FLAVOURS, key=lambda name: (name != "pip-default", name))
+    ]
+    assert "an older lock than this checkout's." in table
+
+
+def test_a_page_of_forty_environments_is_small(forty: Path) -> None:
+    page = site(forty)
+    assert len(page.encode()) <= MOST_BYTES
+    # Each measure of each environment, the answers, and the short table.
+    assert page.count('<tr><th scope="row">') + page.count("<tr data-") > 80
+    assert "Every measure on here-2-cores: 42 environments" in page
+    assert page.count('<details class="session">') == 2 * len(FRAMEWORKS)
+    assert "beside 2 busy loops</small>MLP" in page
+
+
+def test_every_figure_has_its_machine_versions_and_sessions(tmp_path: Path) -> None:
+    keep(tmp_path, remarks=("other programs were busy",), missing=(missing(FAST),))
+    command.publish(at(tmp_path))
+    assert "| theano-1.0.5/fast&Dagger; |  | **2.50** |" in timings(tmp_path)
+    assert "| theano-1.0.5/base&Dagger; |  | 2 GFLOP/s |" in timings(tmp_path)
+    page = observed(tmp_path)
+    assert "theano-1.0.5 (older lock)fast5 GFLOP/s, 50%2.50 (2.50-2.50)" in page
+    for part in (
+        "numpy 1.22.4; lock " + "a" * 64,
+        "Gemm float64 2000, 2 threads: fast is the fastest",
+        "Commit " + "c" * 40,
+        "other programs were busy",
+        "ntm, numba, 2 threads: theano-1.0.5/fast had not compiled within 300 s",
+        "7 rounds, turn by turn; few sizes (--quick); pinned to processors",
+    ):
+        assert part in page
+    for text in (timings(tmp_path), page):
+        assert "Here (Someone 1 2 3, microcode 0x1), 2 cores, 8 GiB; kernel 6.1, glibc 2.36" in text
+        assert "float64 on 2 threads 10.0 GFLOP/s" in text
+
+
+def test_what_to_avoid_and_what_it_costs_is_said(tmp_path: Path) -> None:
+    keep(tmp_path)
+    slow = subject("slow")
+    found = [*runs(BASE, [2.0] * 7, name=GEMM), *runs(slow, [1.0] * 7, name=GEMM)]
+    store.write(at(tmp_path), result(found, BASE, slow, machine=WITH_PEAK))
+    command.publish(at(tmp_path))
+    least = "at worst 0.50 (0.50-0.50) times as fast, slower with 1 of 1 framework"
+    assert f"- `slow` for large matrix products: {least}\n" in timings(tmp_path)
+    assert "slow for large matrix products: theano-1.0.5 0.50 (0.50-0.50)" in observed(tmp_path)
+    view = read(tmp_path, {BASE.id: CurrentLock("a" * 64, 80_400_000)})
+    text = command.rendered(view, tmp_path)[tmp_path / "docs/timings.md"]
+    assert "**Cost**: 80 to 80 MB of download" in text
+    assert "| theano-1.0.5/base | 80 | 2 GFLOP/s |" in text
+
+
+def test_frameworks_in_the_same_rounds_are_shown(tmp_path: Path) -> None:
+    three = [subject("openblas", name) for name in FRAMEWORKS[:3]]
+    found = [
+        run
+        for n, one in enumerate(three, 1)
+        for name in ("mlp step", "mlp step, numba")
+        for run in runs(one, [0.1 * n] * 7, name=name, unit="s")
+    ]
+    store.write(at(tmp_path), result(found, *three))
+    command.publish(at(tmp_path))
+    text = timings(tmp_path)
+    assert "| environment | by | mlp step |" in text and "as fast as aesara-2.8.7/openblas" in text
+    assert "| pytensor-2.38.3/openblas | numba | 200 ms 0.50 (0.50-0.50) |" in text
+    assert "pytensor-2.38.3/openblasnumbamlp step200 ms0.50 (0.50-0.50)" in observed(tmp_path)
+
+
+def test_the_articles_steps_stand_beside_ours_in_one_line(tmp_path: Path) -> None:
+    three = [subject(name, baseline=name == "pip-default") for name in (
+        "pip-default", "mkl", "mkl-amdlibm"
+    )]  # fmt: skip
+    seconds = zip(three, (0.4, 0.2, 0.1), strict=True)
+    found = [run for one, s in seconds for run in runs(one, [s] * 7, name="ntm step", unit="s")]
+    store.write(at(tmp_path), result(found, *three))
+    command.publish(at(tmp_path))
+    (line,) = [line for line in timings(tmp_path).splitlines() if "neural Turing" in line]
+    assert "55.9, 49.4, 49.0 s, so 1.13, 1.14 times as fast" in line
+    assert "40.0, 20.0, 10.0 s, so 2.00 (2.00-2.00), 4.00 (4.00-4.00) times as fast" in line
+    page = observed(tmp_path)
+    assert "55.9 s, 49.4 s (1.13 times as fast), 49.0 s (1.14 times as fast)" in page
+    assert "40.0 s, 20.0 s (2.00 times as fast, 2.00-2.00), 10.0 s" in page
+
+
+def test_the_picture_has_the_answers_with_their_intervals(tmp_path: Path) -> None:
+    rates = {BASE: [2.0] * 7, FAST: [4.0, 4.4, 5.0, 5.2, 5.4, 5.8, 6.0]}
+    found = [run for one, values in rates.items() for run in runs(one, values, name=GEMM)]
+    store.write(at(tmp_path), result(found, *rates))
+    view = read(tmp_path)
+    root = Tree.fromstring(picture.document(view))
+    texts = [element.text for element in root.findall(f"{SVG}text")]
+    assert texts[0] == "How many times as fast as pip-default, on Here"
+    assert texts[-3:] == ["large matrix products", "theano-1.0.5", "2.60  fast"]
+    assert "theano-1.0.5 2.60 (2.00-3.00) with fast" in (root.findtext(f"{SVG}title") or "")
+    (circle,) = root.findall(f"{SVG}circle")
+    (whisker,) = [e for e in root.findall(f"{SVG}path") if e.get("class") == "interval"]
+    low, high = whisker.attrib["d"].partition("H")[::2]
+    start, end = float(low.split()[0][1:]), float(high.partition("M")[0])
+    assert start < float(circle.attrib["cx"]) < end
+    styles = root.findtext(f"{SVG}style") or ""
+    assert "prefers-color-scheme: dark" in styles
+    assert "://" not in picture.document(view).replace("http://www.w3.org/", "")
+    assert picture.drawing(view).partition("\n")[2] in picture.document(view)
+
+
+def test_without_a_ratio_there_is_no_picture(tmp_path: Path) -> None:
+    store.write(at(tmp_path), result(runs(BASE, [2.0] * 7, name=GEMM), BASE))
+    command.publish(at(tmp_path))
+    assert not (tmp_path / "docs/timings.svg").exists()
+    assert "<svg" not in site(tmp_path)
+
+
+def test_measures_without_a_column_have_sessions_alone(tmp_path: Path) -> None:
+    store.write(at(tmp_path), result(runs(BASE, [2.0] * 7, name="another"), BASE))
+    command.publish(at(tmp_path))
+    assert "## Which flavour" not in timings(tmp_path) and "<script>" not in site(tmp_path)
+
+
+def test_the_same_results_give_the_same_bytes(tmp_path: Path) -> None:
+    first, second = tmp_path / "first", tmp_path / "second"
+    for root in (first, second):
+        keep(root)
+        keep(root, began="2026-11-22T05:30:00Z", settings=settings(quick=False))
+        command.publish(at(root))
+    assert site(first) == site(second) and timings(first) == timings(second)
+    assert (first / "docs/timings.svg").read_text() == (second / "docs/timings.svg").read_text()
+
+
+def test_the_page_loads_nothing_from_the_network(tmp_path: Path) -> None:
+    keep(tmp_path)
+    command.publish(at(tmp_path))
+    found = Reader(site(tmp_path))
+    assert {"style", "script", "table"} <= set(found.tags)
+    links = {value for name, value in found.attributes if name in ("href", "src", "xlink:href")}
+    assert links == {"data:,", "docs/index.html", "docs/guides/bench.html"}
+    assert "://" not in site(tmp_path).replace("http://www.w3.org/2000/svg", "")
+    # Without scripts there is nothing to filter with: a plain table.
+    assert ("hidden", "") in found.attributes
+    assert "url(" not in site(tmp_path) and "@import" not in site(tmp_path)
+
+
+def test_text_of_results_is_escaped(tmp_path: Path) -> None:
+    evil = FAST.model_copy(
+        update={"packages": tuple(p.model_copy(update={"version": EVIL}) for p in BASE.packages)}
+    )
+    found = [*runs(BASE, [2.0] * 7, name=EVIL), *runs(evil, [5.0] * 7, name=EVIL)]
+    found += [*runs(BASE, [2.0] * 7, name=GEMM), *runs(evil, [5.0] * 7, name=GEMM)]
+    machine = WITH_PEAK.model_copy(update={"cpu": EVIL, "kernel": EVIL})
+    store.write(at(tmp_path), result(found, BASE, evil, machine=machine, remarks=(EVIL,)))
+    command.publish(at(tmp_path))
+    page = Reader(site(tmp_path))
+    assert page.tags.count("script") == 1 and page.tags.count("style") == 2
+    assert EVIL in page.text
+    written = timings(tmp_path)
+    assert "<script>" not in written and "`x`" not in written.replace("\\`", "")
+    assert Tree.fromstring((tmp_path / "docs/timings.svg").read_text()).find(f"{SVG}script") is None
