@@ -106,6 +106,11 @@ class MachineTable:
         return tuple(dict.fromkeys(row.framework for row in self.rows))
 
     @property
+    def is_of_older_locks(self) -> bool:
+        """Whether every row is of another lock than this checkout's."""
+        return not any(row.is_current for row in self.rows)
+
+    @property
     def has_older(self) -> bool:
         """Whether a figure is of another lock than its row's newest."""
         return any(cell.is_older for row in self.rows for cell in row.cells.values())

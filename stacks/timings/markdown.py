@@ -155,11 +155,15 @@ def _table(table: MachineTable) -> str:
         if not any(cell.figure for cell in cells):
             continue
         images = "".join(f" (image {text(digest)})" for digest in row.images)
-        name = text(row.name) + images + ("" if row.is_current else OLDER)
+        is_marked = not row.is_current and not table.is_of_older_locks
+        name = text(row.name) + images + OLDER * is_marked
         size = f"{row.size / 1e6:.0f}" if row.size is not None else ""
         rows.append([name, size, *map(_short, cells)])
     notes = [
-        f"{OLDER} an older lock than this checkout's." * any(not r.is_current for r in table.rows),
+        "All are of older locks than this checkout's."
+        if table.is_of_older_locks
+        else f"{OLDER} an older lock than this checkout's."
+        * any(not row.is_current for row in table.rows),
         f"{OLDER_FIGURE} an older lock than the row's." * table.has_older,
         f"{OTHER_GRAPH} compiled to another graph."
         * any(row.cells[column].other_graph for row in table.rows for column in heads),

@@ -70,7 +70,7 @@ def visible(page: Browser, selector: str) -> list[str]:
         f"return [...document.querySelectorAll('{selector}')]"
         ".filter(e => !e.closest('[hidden]')).map(e => e.textContent.trim())"
     )
-    return [text.removeprefix("theano-1.0.5 (older lock)") for text in texts]
+    return [text.removeprefix("theano-1.0.5") for text in texts]
 
 
 def test_sorting_by_numbers_with_the_keyboard(page: Browser) -> None:

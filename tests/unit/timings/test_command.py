@@ -123,7 +123,7 @@ def test_results_of_images_are_published_with_their_digests_and_ratios(tmp_path:
         shutil.rmtree(tmp_path / "new")
     assert len(list((tmp_path / "results").rglob("*.json"))) == 1
     command.publish(at(tmp_path))
-    row = "| theano-1.0.5/fast (image 0123456789ab)&Dagger; |  | **2.50** |"
+    row = "| theano-1.0.5/fast (image 0123456789ab) |  | **2.50** |"
     assert row in timings(tmp_path)
     observed = " ".join(Reader(site(tmp_path)).text.split())
     assert "timed one after another, not in turn" in observed

@@ -15,7 +15,6 @@ from stacks.bench.record import MOST
 from stacks.bench.result import Run, Subject
 from stacks.core.workspace import Workspace
 from stacks.locks import lock
-from stacks.sources.pins import read_pins
 from stacks.timings.locks import CurrentLock, current_locks
 from stacks.timings.machine import MachineTable
 from stacks.timings.view import View
@@ -305,7 +304,7 @@ def test_each_variant_has_its_lock(workspace: Workspace) -> None:
     locks = current_locks(workspace)
     assert set(locks) == {variant.id for variant in all_variants(workspace)}
     variant = load_variant(workspace, "pip-openblas", "theano-1.0.5")
-    locked = lock.read(workspace, variant, read_pins(workspace.sources_lock))
+    locked = lock.read(workspace, variant)
     # As candidates.subject writes it.
     assert locks[variant.id].sha256 == locked.sha256
     assert locks[variant.id].size > sum(locked.sizes.values()) > 10**6
