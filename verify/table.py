@@ -6,7 +6,7 @@ import os
 import sys
 import textwrap
 
-from verify.core.report import FAIL, PASS, SKIP
+from verify.core.report import FAIL, PASS, SKIP, speed_text
 from verify.device import report as device_report
 
 FIX = "      fix: "
@@ -85,11 +85,11 @@ def verdict(report):
     if counts[SKIP]:
         summary += ", %d skipped" % counts[SKIP]
     for check in report["checks"]:
-        if check["name"] == "Gemm float64 speed" and check["status"] != SKIP:
-            figure, _, rest = check["detail"].partition(";")
-            summary += "; Gemm float64 " + figure
-            # What was remarked on the figure: a busy machine, a library that is not the fastest.
-            summary += " (" + rest.partition("(")[2] if "(" in rest else ""
+        speed = check.get("speed")
+        if check["name"] == "Gemm float64 speed" and speed:
+            summary += "; Gemm float64 " + speed_text(speed)
+            # A busy machine, or a library that is not the fastest.
+            summary += " (%s)" % "; ".join(speed["remarks"]) if speed["remarks"] else ""
     summary += "".join("; " + sentence for sentence in report.get("advice", ()))
     return "%s: %s" % (name, summary)
 

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import sys
-from collections.abc import Mapping, Sequence
+from collections.abc import Sequence
 from pathlib import Path
 
 from stacks.bench import merge, store
@@ -14,7 +14,7 @@ from stacks.core.errors import StaleError, UsageError
 from stacks.core.workspace import Workspace
 from stacks.timings import devices, markdown, page, picture
 from stacks.timings.devices import DeviceReport
-from stacks.timings.locks import CurrentLock, current_locks, locked_packages
+from stacks.timings.locks import current_locks
 from stacks.timings.view import View, view
 
 
@@ -30,7 +30,7 @@ def publish(workspace: Workspace) -> None:
             "no results to publish",
             fix="make some: ./invoke bench; for a first try: --variants pip-default,mkl --quick",
         )
-    drawn = view(stored, _current(workspace), reports)
+    drawn = view(stored, current_locks(workspace), reports)
     for path, text in rendered(drawn, workspace.root).items():
         write_atomically(path, text)
         print(f"{display_path(path)}: {len(text.encode()) / 1e3:.0f} kB")
@@ -43,7 +43,7 @@ def add(workspace: Workspace, paths: Sequence[Path]) -> None:
     Those of single images that belong together become one result, which has their ratios. Raises
     UsageError that names each file that cannot be taken; then none is.
     """
-    packages = locked_packages(workspace) if workspace.envs.is_dir() else {}
+    locks = current_locks(workspace)
     results, errors, read = [], [], []
     reports = [path for path in paths if devices.is_report(path)]
     for path in paths:
@@ -59,7 +59,9 @@ def add(workspace: Workspace, paths: Sequence[Path]) -> None:
         errors += [
             f"{path}: its packages of {subject.id} are not those of the lock that it names"
             for subject in result.subjects
-            if {*subject.packages} != packages.get((subject.id, subject.lock), {*subject.packages})
+            if (lock := locks.get(subject.id))
+            and subject.lock == lock.sha256
+            and lock.packages != {*subject.packages}
         ]
         if any(subject.image == "unknown" for subject in result.subjects):
             print(f"{path}: it does not name its image's digest: --image-digest", file=sys.stderr)
@@ -83,7 +85,7 @@ def prune(workspace: Workspace) -> None:
     """
     stored, reports, left_out = _results(workspace)
     _refuse(left_out, len(stored))
-    used = {one.stored.path for one in view(stored, _current(workspace), reports).sessions}
+    used = {one.stored.path for one in view(stored, current_locks(workspace), reports).sessions}
     for one in stored:
         if one.path in used:
             store.pack(one.path)
@@ -100,7 +102,7 @@ def check(workspace: Workspace) -> None:
     nothing is stale, but a result cannot be published.
     """
     stored, reports, left_out = _results(workspace)
-    drawn = view(stored, _current(workspace), reports)
+    drawn = view(stored, current_locks(workspace), reports)
     page_path = _paths(workspace.root)[-1]
     expected = (
         rendered(drawn, workspace.root) if stored else dict.fromkeys(_paths(workspace.root), "")
@@ -134,11 +136,6 @@ def rendered(view: View, root: Path) -> dict[Path, str]:
     texts = (markdown.document(view), picture.document(view), page.document(view))
     # Without a ratio to a baseline there is no picture.
     return {path: text for path, text in zip(_paths(root), texts, strict=True) if text}
-
-
-def _current(workspace: Workspace) -> Mapping[str, CurrentLock]:
-    """Return the locks of a checkout, none for a folder that has only results."""
-    return current_locks(workspace) if workspace.envs.is_dir() else {}
 
 
 def _paths(root: Path) -> tuple[Path, Path, Path]:

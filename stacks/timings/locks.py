@@ -8,38 +8,36 @@ from stacks.bench.candidates import packages_of
 from stacks.bench.result import MeasuredPackage
 from stacks.core.workspace import Workspace
 from stacks.locks import lock
-from stacks.locks.lock import Lock
 from stacks.variants.load import all_variants
 
 
 @dataclass(frozen=True)
 class CurrentLock:
-    """The SHA-256 of a lock, as results have it, and the bytes of its packages to download.
-
-    packages: their names and SHA-256.
-    """
+    """The SHA-256 of a lock, as results have it, its packages, and the bytes to download."""
 
     sha256: str
     size: int
-    packages: frozenset[tuple[str, str]] = frozenset()
+    packages: frozenset[MeasuredPackage] = frozenset()
+
+    @property
+    def digests(self) -> frozenset[tuple[str, str]]:
+        """The names and SHA-256 of the packages."""
+        return frozenset((one.name, one.sha256) for one in self.packages)
 
 
 def current_locks(workspace: Workspace) -> dict[str, CurrentLock]:
-    """Return the lock of each variant in envs/, by FRAMEWORK/FLAVOUR."""
+    """Return the lock of each variant in envs/, by FRAMEWORK/FLAVOUR.
+
+    Empty for a folder that has only results.
+    """
+    if not workspace.envs.is_dir():
+        return {}
     locks = {each.id: lock.read(workspace, each) for each in all_variants(workspace)}
     return {
         name: CurrentLock(
-            one.sha256, _size(one), frozenset((p.name, p.sha256) for p in packages_of(one))
+            one.sha256,
+            sum(one.sizes.values()) + sum(each.size for each in one.requirements),
+            frozenset(packages_of(one)),
         )
         for name, one in locks.items()
     }
-
-
-def locked_packages(workspace: Workspace) -> dict[tuple[str, str], set[MeasuredPackage]]:
-    """Return the packages of the lock of each variant, by FRAMEWORK/FLAVOUR and SHA-256."""
-    locks = [(each.id, lock.read(workspace, each)) for each in all_variants(workspace)]
-    return {(name, one.sha256): {*packages_of(one)} for name, one in locks}
-
-
-def _size(locked: Lock) -> int:
-    return sum(locked.sizes.values()) + sum(each.size for each in locked.requirements)

@@ -198,7 +198,7 @@ def _seconds(steps: Steps) -> str:
 def _device(report: DeviceReport, current: Mapping[str, CurrentLock]) -> str:
     every = devices.products(report)
     lock = current.get(report.id)
-    older = OLDER if lock and report.contents != lock.packages else ""
+    older = OLDER if lock and report.contents != lock.digests else ""
     least = min((one.theano / one.alone for one in every), default=0)
     rates = [one.theano for one in every]
     products = (

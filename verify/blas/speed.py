@@ -12,7 +12,7 @@ from verify.blas.threads_probe import RUSAGE_THREAD, processor_time
 from verify.core import machine, progress
 from verify.core.clock import monotonic, until_steady
 from verify.core.fixes import library_fix
-from verify.core.report import failed, passed, skipped, timing
+from verify.core.report import failed, measured, passed, skipped, speed_text, timing
 
 CHECK_BLAS_CALLS = 10
 # Seconds that check_blas may take; with --full, twenty times as many.
@@ -224,25 +224,27 @@ def check_speed(context, dtype):
     if reached is None:
         return skipped(name, "no peak to compare with, or Gemm did not run")
     alone = context.alone[dtype] / context.peaks[dtype][1]
-    detail = "at best %.1f GFLOP/s, %.0f %% of this machine's peak; a processor alone: %.0f %%" % (
-        max(context.gemm[dtype]),
-        100 * reached,
-        100 * alone,
-    )
+    speed = measured(max(context.gemm[dtype]), reached)
+    detail = "%s; a processor alone: %.0f %%" % (speed_text(speed), 100 * alone)
     if context.is_baseline:
-        return passed(name, detail + "; the other variants are compared with this")
+        detail += "; the other variants are compared with this"
+        return passed(name, detail)._replace(speed=speed)
     if alone < LEAST_SHARE:
         return failed(
             name,
             detail + ", less than %.0f %%" % (100 * LEAST_SHARE),
             kernels.fix_if_slower(context.serving) or library_fix(context),
-        )
+        )._replace(speed=speed)
     remarks = []
-    if max(reached, alone) > MOST_SHARE:
+    is_peak_low = max(reached, alone) > MOST_SHARE
+    if is_peak_low:
         remarks.append("the peak is too low: other programs used the machine; verify again")
     if alone < GOOD_SHARE:
         remarks.append("a good library reaches %.0f %%" % (100 * GOOD_SHARE))
     # Of a library that is slower by itself, a little less is noise.
-    if reached < (0.75 * alone if remarks else GOOD_SHARE):
+    is_slower_together = reached < (0.75 * alone if remarks else GOOD_SHARE)
+    if is_slower_together:
         remarks.append("other programs used the machine, or the threads disturb one another")
-    return passed(name, detail + (" (%s)" % "; ".join(remarks) if remarks else ""))
+    detail += " (%s)" % "; ".join(remarks) if remarks else ""
+    speed = measured(speed["gflops"], reached, remarks, bool(is_peak_low or is_slower_together))
+    return passed(name, detail)._replace(speed=speed)

@@ -14,7 +14,9 @@ SCHEMA = 2
 TEXT = type(b"".decode("ascii"))
 PASS, FAIL, SKIP = "pass", "fail", "skip"
 
-Check = collections.namedtuple("Check", "name status detail fix")
+# speed: of a check of a speed what `measured` returns, else None.
+Check = collections.namedtuple("Check", "name status detail fix speed")
+Check.__new__.__defaults__ = (None,)
 Timing = collections.namedtuple("Timing", "name unit samples median")
 
 
@@ -31,6 +33,20 @@ def failed(name, detail, fix):
 def skipped(name, reason):
     """Return a check that does not apply here, and why."""
     return Check(name, SKIP, reason, None)
+
+
+def measured(gflops, share, remarks=(), disturbed=False):
+    """Return the figures of a speed: its rate, share of the peak, and remarks on them.
+
+    disturbed: other programs may have used the machine.
+    """
+    return {"gflops": gflops, "share": share, "remarks": list(remarks), "disturbed": disturbed}
+
+
+def speed_text(speed):
+    """Return the rate and share of a speed for people."""
+    rate, share = speed["gflops"], 100 * speed["share"]
+    return "at best %.1f GFLOP/s, %.0f %% of this machine's peak" % (rate, share)
 
 
 def timing(name, unit, samples):
@@ -54,7 +70,7 @@ def document(
             "machine": machine,
             "settings": settings,
             "packages": packages,
-            "checks": [dict(check._asdict()) for check in checks],
+            "checks": [_content(check) for check in checks],
             "timings": [dict(item._asdict()) for item in timings],
         }
     )
@@ -62,6 +78,13 @@ def document(
         content["advice"] = list(advice)
     if device:
         content["device"] = private(device)
+    return content
+
+
+def _content(check):
+    content = dict(check._asdict())
+    if check.speed is None:
+        del content["speed"]
     return content
 
 

@@ -13,7 +13,7 @@ from stacks.bench.result import Result, Subject
 from stacks.core.errors import StaleError, UsageError
 from stacks.core.workspace import Workspace
 from stacks.timings import command, devices
-from stacks.timings.locks import CurrentLock, current_locks, locked_packages
+from stacks.timings.locks import CurrentLock, current_locks
 from stacks.timings.view import view as build
 from unit.helpers.benching import BASE, FAST, ON_DEVICE, result, runs
 from unit.helpers.publishing import GEMM, WITH_PEAK, Reader, at, keep, site, timings
@@ -153,16 +153,18 @@ def test_of_several_files_with_a_bad_one_none_is_taken(tmp_path: Path) -> None:
 
 
 def test_packages_that_are_not_of_the_lock_are_refused(own_workspace: Workspace) -> None:
-    (name, lock), packages = next(iter(locked_packages(own_workspace).items()))
+    name, lock = next(iter(current_locks(own_workspace).items()))
     framework, _, flavour = name.partition("/")
     mine = FAST.model_copy(
-        update={"framework": framework, "flavour": flavour, "lock": lock, "image": DIGEST}
+        update={"framework": framework, "flavour": flavour, "lock": lock.sha256, "image": DIGEST}
     )
     folder = own_workspace.root / "new"
     (path,) = saved(folder, one=of_image(mine, 5.0))
     with pytest.raises(UsageError, match=rf"its packages of {name} are not those of the lock"):
         command.add(own_workspace, [path])
-    path.write_text(of_image(mine, 5.0, packages=tuple(packages)).model_dump_json(by_alias=True))
+    path.write_text(
+        of_image(mine, 5.0, packages=tuple(lock.packages)).model_dump_json(by_alias=True)
+    )
     command.add(own_workspace, [path])
     assert len(list(own_workspace.results.rglob("*.json"))) == 1
 

@@ -8,6 +8,7 @@ from typing import Any
 
 import pytest
 
+from stacks.bench.result import MeasuredPackage
 from stacks.bench.store import BadResultError
 from stacks.core.errors import StaleError, UsageError
 from stacks.timings import command, devices, markdown
@@ -101,7 +102,9 @@ def test_a_report_of_other_packages_than_the_locks_is_marked() -> None:
     one = devices.DeviceReport.model_validate_json(json.dumps(REPORT))
     locks = {"b" * 64: False, "c" * 64: True}
     for sha256, is_older in locks.items():
-        lock = CurrentLock("a" * 64, 1, frozenset({("numpy", sha256)}))
+        lock = CurrentLock(
+            "a" * 64, 1, frozenset({MeasuredPackage(name="numpy", version="1", sha256=sha256)})
+        )
         text = markdown.document(view([], {one.id: lock}, [one]))
         assert ("gpuarray-cuda&Dagger;, Here" in text) == is_older
 
