@@ -28,7 +28,7 @@ Take the framework that you import, with `openblas`. To time your program: \
 TIMES = """\
 **How many times as fast as `pip-default`** (pip's packages alone) of the same framework, in the \
 same rounds, with the 94% interval. Bold: the interval excludes 1. A cell names its flavour if it \
-is not the one to take. PyTensor's figures are of its C linker, which 3.3.7 uses with \
+is not the one to take. \\* compiled to another graph. PyTensor's figures are of its C linker, which 3.3.7 uses with \
 `PYTENSOR_FLAGS=linker=cvm` only.
 """
 NO_ACROSS = """\

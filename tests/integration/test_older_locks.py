@@ -65,11 +65,7 @@ def test_without_its_packages_each_is_named_with_both_ways_on(
 @pytest.mark.parametrize(
     ("old", "new", "message"),
     [
-        (
-            "pip: [matplotlib]",
-            "pip: [matplotlib<1]",
-            r"matplotlib<1 is asked for, 3\.\S+ is",
-        ),
+        ("pip: [matplotlib]", "pip: [matplotlib<1]", r"matplotlib<1 is asked for, 3\.\S+ is"),
         ("pip: [matplotlib]", "pip: [sympy]", "none of the packages under `pip:` is locked"),
         ("extends: openblas", "extends: blis", r"theano-settings=1\.0\.5=\*_0_blis is new"),
         ("pip:", "flags: {optimizer: fast_run}\npip:", r"theano-settings=1\.0\.5=\*_0_own_"),

@@ -162,7 +162,7 @@ def test_the_picture_has_the_answers_with_their_intervals(tmp_path: Path) -> Non
     view = read(tmp_path)
     root = Tree.fromstring(picture.document(view))
     texts = [element.text for element in root.findall(f"{SVG}text")]
-    assert texts[0] == "How many times as fast as pip-default, on Here"
+    assert texts[0] == "How many times as fast as pip-default, on Here (open: not clear)"
     assert texts[-3:] == ["large matrix products", "theano-1.0.5", "2.60  fast"]
     assert "theano-1.0.5 2.60 (0.50-3.00) with fast" in (root.findtext(f"{SVG}title") or "")
     (circle,) = root.findall(f"{SVG}circle")
