@@ -8,6 +8,7 @@ from dataclasses import dataclass
 
 from stacks.bench import probe
 from stacks.bench.rows import beside
+from stacks.core.console import plural
 from stacks.timings.figures import FIRST_STEP
 
 # The kinds of programs, in a reader's words.
@@ -46,7 +47,7 @@ class Column:
     @property
     def question(self) -> str:
         """The kind of program, with its busy loops."""
-        return self.kind + beside(self.busy)
+        return self.kind + (f", while {plural(self.busy, 'busy loop')} run" if self.busy else "")
 
     @property
     def program(self) -> str:

@@ -182,4 +182,4 @@ def counted(checks: Sequence[_Check]) -> str:
     """Return how many checks passed, and the names of the skipped ones."""
     passed = sum(check.status == "pass" for check in checks)
     skipped = ", ".join(check.name for check in checks if check.status == "skip")
-    return f"{plural(passed, 'check')} passed" + (f"; skipped: {skipped}" if skipped else "")
+    return f"{plural(passed, 'check')} passed" + (f", skipped: {skipped}" if skipped else "")

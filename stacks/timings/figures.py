@@ -57,7 +57,7 @@ class Session:
         m = self.machine
         return (
             f"{m.cpu} ({m.vendor} {m.model}, microcode {m.microcode}), {m.cores} cores, "
-            f"{m.memory / 2**30:.0f} GiB; kernel {m.kernel}, glibc {m.glibc}"
+            f"{m.memory / 2**30:.0f} GiB, kernel {m.kernel}, glibc {m.glibc}"
         )
 
     @property
@@ -87,7 +87,7 @@ class Session:
             words.append(f"{plural(settings.busy, 'busy loop')} beside every round")
         if settings.quota is not None:
             words.append(f"a container's limit of {settings.quota:g} cores")
-        return "; ".join(words)
+        return ", ".join(words)
 
     def subject(self, name: str) -> Subject:
         """Return one of the session's variants by its name among all."""

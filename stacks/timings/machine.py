@@ -14,9 +14,6 @@ from stacks.timings.columns import Column
 from stacks.timings.figures import Figure, Session
 from stacks.timings.locks import CurrentLock
 
-# {package: name of the BLAS library}
-LIBRARIES = {"libopenblas": "OpenBLAS", "mkl": "MKL", "libblis": "BLIS"}
-NONE = "NumPy's own"
 # Of an image's digest.
 DIGITS = 12
 
@@ -57,7 +54,7 @@ class Cell:
 
 @dataclass(frozen=True)
 class Environment:
-    """An environment: what computes its matrix products, its download in bytes, its cells.
+    """An environment: its download in bytes, and its cells.
 
     size: None without a lock in this checkout. is_current: its newest figures are of that lock.
     images: digests, shortened, of the images that figures are of.
@@ -67,7 +64,6 @@ class Environment:
     flavour: str
     is_baseline: bool
     on_device: bool
-    blas: str
     size: int | None
     cells: Mapping[Column, Cell]
     is_current: bool
@@ -183,7 +179,6 @@ def _table(sessions: Sequence[Session], current: Mapping[str, CurrentLock]) -> M
             subject.flavour,
             subject.baseline,
             subject.device is not None,
-            ", ".join(LIBRARIES[p.name] for p in subject.packages if p.name in LIBRARIES) or NONE,
             lock.size if lock else None,
             cells,
             lock is not None and subject.lock == lock.sha256,

@@ -28,8 +28,8 @@ Take the framework that you import, with `openblas`. To time your program: \
 TIMES = """\
 **How many times as fast as `pip-default`** (pip's packages alone) of the same framework, in the \
 same rounds, with the 94% interval. Bold: the interval excludes 1. A cell names its flavour if it \
-is not the one to take. \\* compiled to another graph. PyTensor's figures are of its C linker, which 3.3.7 uses with \
-`PYTENSOR_FLAGS=linker=cvm` only.
+is not the one to take. \\* compiled to another graph. PyTensor's figures are of its C linker, \
+which 3.3.7 uses with `PYTENSOR_FLAGS=linker=cvm` only.
 """
 NO_ACROSS = """\
 Not measured: no campaign has timed one flavour of each framework in the same rounds. Ratios above \
@@ -202,7 +202,7 @@ def _device(report: DeviceReport, current: Mapping[str, CurrentLock]) -> str:
     least = min((one.theano / one.alone for one in every), default=0)
     rates = [one.theano for one in every]
     products = (
-        f"; {plural(len(every), 'product')} at {min(rates):,.0f} to {max(rates):,.0f} GFLOP/s, at "
+        f". {plural(len(every), 'product')} at {min(rates):,.0f} to {max(rates):,.0f} GFLOP/s, at "
         f"least {least:.0%} of the device's BLAS alone"
         if every
         else ""

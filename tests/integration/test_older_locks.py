@@ -19,13 +19,13 @@ from stacks.channel.archive import read_archive
 from stacks.core.disk import sha256_of
 from stacks.core.errors import StaleError, UsageError
 from stacks.core.workspace import Workspace
+from stacks.distribution.vendor import vendor
 from stacks.environments import build, stack_lock
 from stacks.environments.folders import folder_of
 from stacks.locks import lock
 from stacks.locks.digests import digests_of
 from stacks.locks.folders import lock_folder
 from stacks.locks.update import check_locks
-from stacks.project.vendor import vendor
 from stacks.variants.load import load_variant
 from stacks.variants.variant import Variant
 

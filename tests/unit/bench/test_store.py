@@ -122,18 +122,3 @@ def test_the_folder_of_device_reports_has_no_results(tmp_path: Path) -> None:
     assert store.read_all(workspace) == ([], [])
     with pytest.raises(UsageError, match="has the reports of devices"):
         store.name_for(workspace, MACHINE, store.DEVICES)
-
-
-def test_a_packed_result_is_read_as_before_and_a_damaged_one_is_named(tmp_path: Path) -> None:
-    workspace = Workspace(tmp_path, tmp_path / "cache")
-    path = written(workspace)
-    before = store.read(path)
-    packed = store.pack(path)
-    assert (packed.name, store.pack(packed)) == (f"{path.name}.gz", packed)
-    [only], errors = store.read_all(workspace)
-    assert (only.path, only.result, errors) == (packed, before, [])
-    whole = packed.read_bytes()
-    for damaged in (whole[:-9], b"{}", whole[:30] + b"?" + whole[31:]):
-        packed.write_bytes(damaged)
-        with pytest.raises(store.BadResultError, match=r"json\.gz: (cannot be read|not|its)"):
-            store.read(packed)

@@ -216,6 +216,20 @@ def test_results_that_no_figure_comes_from_are_pruned_and_others_packed(
     assert len([*(tmp_path / "results").rglob("*.*")]) == 2
 
 
+def test_a_packed_result_is_read_as_before_and_a_damaged_one_is_named(tmp_path: Path) -> None:
+    path = keep(tmp_path)
+    before = store.read(path)
+    packed = store.pack(path)
+    assert (packed.name, store.pack(packed)) == (f"{path.name}.gz", packed)
+    [only], errors = store.read_all(at(tmp_path))
+    assert (only.path, only.result, errors) == (packed, before, [])
+    whole = packed.read_bytes()
+    for damaged in (whole[:-9], b"{}", whole[:30] + b"?" + whole[31:]):
+        packed.write_bytes(damaged)
+        with pytest.raises(store.BadResultError, match=r"json\.gz: (cannot be read|not|its)"):
+            store.read(packed)
+
+
 def test_a_lock_that_has_changed_since_is_named(
     tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:

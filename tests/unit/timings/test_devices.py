@@ -67,7 +67,7 @@ def test_a_report_is_kept_and_shown(tmp_path: Path) -> None:
     command.publish(at(tmp_path))
     assert (
         "NVIDIA H100 \\| 80GB, compute capability 9.0, theano-1.0.5/gpuarray-cuda, Here: 1 check "
-        "passed; skipped: device: left on the host; 3 products at 20,000 to 48,000 GFLOP/s, at "
+        "passed, skipped: device: left on the host. 3 products at 20,000 to 48,000 GFLOP/s, at "
         "least 75% of the device's BLAS alone.\n"
     ) in timings(tmp_path)
     text = " ".join(Reader(site(tmp_path)).text.split())

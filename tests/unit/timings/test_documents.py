@@ -57,8 +57,8 @@ def test_a_table_of_forty_environments_answers_first(forty: Path) -> None:
     assert [row.split(" | ")[0][2:] for row in rows] == [
         *("my program is mostly", "large matrix products", "large products in float32"),
         *("small dense layers", "small convolutions", "recurrent layers", "steps under 1 ms"),
-        *("exp and tanh over arrays", "small dense layers beside 2 busy loops"),
-        *("recurrent layers beside 2 busy loops", "a PyMC model, several chains"),
+        *("exp and tanh over arrays", "small dense layers, while 2 busy loops run"),
+        *("recurrent layers, while 2 busy loops run", "a PyMC model, several chains"),
     ]
     # The fastest of a usual flavour's equals, and how much faster than the baseline.
     assert rows[1].startswith("| large matrix products | `openblas-amdlibm` | **7.00 (7.00-7.00)**")
@@ -100,11 +100,11 @@ def test_every_figure_has_its_machine_versions_and_sessions(tmp_path: Path) -> N
         "Commit " + "c" * 40,
         "other programs were busy",
         "ntm, numba, 2 threads: theano-1.0.5/fast had not compiled within 300 s",
-        "7 rounds, turn by turn; few sizes (--quick); pinned to processors",
+        "7 rounds, turn by turn, few sizes (--quick), pinned to processors",
     ):
         assert part in page
     for text in (timings(tmp_path), page):
-        assert "Here (Someone 1 2 3, microcode 0x1), 2 cores, 8 GiB; kernel 6.1, glibc 2.36" in text
+        assert "Here (Someone 1 2 3, microcode 0x1), 2 cores, 8 GiB, kernel 6.1, glibc 2.36" in text
         assert "float64 on 2 threads 10.0 GFLOP/s" in text
 
 
