@@ -6,6 +6,7 @@ recipes/sources.lock instead of a URL, and `extra` names the stage that makes th
 
 from __future__ import annotations
 
+from fnmatch import fnmatch
 from pathlib import Path
 from typing import Literal
 
@@ -59,10 +60,11 @@ class Debs(Strict):
 
 
 class Sources(Strict):
-    """All files of Debian's source packages."""
+    """Files of Debian's source packages."""
 
     suite: Name
     sources: tuple[Name, ...] = Field(strict=False, min_length=1)
+    files: Line = Field(default="*", description="pattern of the files that are needed")
 
 
 class IndexFile(Strict):
@@ -173,6 +175,7 @@ class Recipe(Strict):
                     pin.filename: pin
                     for name in source.sources
                     for pin in pins.source(source.suite, name)
+                    if fnmatch(pin.filename, source.files)
                 }
             else:
                 named |= {name: pins.deb(source.suite, name) for name in source.debs}

@@ -83,10 +83,12 @@ def _conda(part: Part, channel: Channel) -> Component:
     if offer is None:
         return _component(purl, "conda", part.built.sha256, licences)
     recipe = offer.recipe
+    pinned = recipe.pins(channel.pins)
+    described = {pin.name for pin in pinned if pin.filename.endswith(".dsc")}
     sources = [
         _source(pin, part.name)
-        for pin in recipe.pins(channel.pins)
-        if not isinstance(pin, DebPin) or pin.filename.endswith(PACKAGES)
+        for pin in pinned
+        if pin.name not in described or pin.filename.endswith(PACKAGES)
     ]
     return _component(purl, "conda", part.built.sha256, licences, recipe.about.summary, sources)
 

@@ -6,7 +6,7 @@ from collections.abc import Mapping
 from dataclasses import dataclass
 from pathlib import Path
 
-from stacks.channel.recipe import Debs, IndexFile, Recipe
+from stacks.channel.recipe import Debs, IndexFile, Recipe, Sources
 
 
 @dataclass(frozen=True)
@@ -33,6 +33,11 @@ class BuildContext:
     def debs(self) -> list[str]:
         """The names of the recipe's debs, in the recipe's order."""
         return [n for s in self.recipe.source if isinstance(s, Debs) for n in s.debs]
+
+    @property
+    def source_packages(self) -> list[str]:
+        """The names of the recipe's source packages, in the recipe's order."""
+        return [n for s in self.recipe.source if isinstance(s, Sources) for n in s.sources]
 
     @property
     def licences(self) -> Path:

@@ -1,4 +1,7 @@
-"""Shared libraries of the project's own sources, compiled with the channel's own compiler."""
+"""Shared libraries of the project's own sources, compiled with the channel's own compiler.
+
+Source packages of the recipe are unpacked beside them, each into the folder of its name.
+"""
 
 from __future__ import annotations
 
@@ -8,6 +11,7 @@ from pathlib import Path
 
 from stacks.channel.stages import Compiled, Linked
 from stacks.channel.staging.build_context import BuildContext
+from stacks.channel.staging.debian_source import unpack_upstream
 from stacks.core import reproducible
 from stacks.core.process import call
 
@@ -15,7 +19,8 @@ from stacks.core.process import call
 def stage(context: BuildContext) -> None:
     """Compile the recipe's objects, link its library, and copy headers and licences.
 
-    The compiler runs in a copy of the recipe's folder src/, with relative paths.
+    The compiler runs in a copy of the recipe's folder src/, with relative paths. Raises
+    IntegrityError for a source package without one upstream archive.
     """
     extra = context.recipe.extra
     assert isinstance(extra, Compiled)
@@ -24,6 +29,8 @@ def stage(context: BuildContext) -> None:
         target = sources / path.relative_to(context.recipe.own_folder)
         target.parent.mkdir(parents=True, exist_ok=True)
         shutil.copyfile(path, target)
+    for package in context.source_packages:
+        unpack_upstream(context, package, sources / package)
     link(context, sources, extra)
     _copy(sources, [extra.library], context.root / "lib")
     _copy(sources, extra.headers, context.root / "include")

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import os
 import re
+import tempfile
 from collections.abc import Callable, Sequence
 from fnmatch import fnmatch
 from pathlib import Path
@@ -15,7 +16,7 @@ from stacks.core.errors import IntegrityError, UsageError
 from stacks.core.process import call
 from stacks.sources.unpack import unpack_tar
 
-ARCHIVES = {"orig": "upstream", "debian": "packaging"}
+ANOTHER_VERSION = "pin another version of it"
 
 # Runs a program of the build in its folder.
 Run = Callable[[Sequence[str]], str]
@@ -58,24 +59,46 @@ def unpack_source(
     patterns: of the patches. Raises IntegrityError unless there is one archive of each kind.
     """
     scratch = source.parent
-    for kind, name in ARCHIVES.items():
-        pattern = rf"{re.escape(package)}_.*\.{kind}\.tar\.\w+"
-        found = [path for file, path in context.sources.items() if re.fullmatch(pattern, file)]
-        if len(found) != 1:
-            raise IntegrityError(
-                f"the source package {package} has {len(found)} files *.{kind}.tar.*",
-                expected="one",
-                fix="pin another version of it",
-            )
-        unpack_tar(found[0], scratch / name)
-    [top] = (scratch / "upstream").iterdir()
-    top.rename(source)
+    unpack_upstream(context, package, source)
+    unpack_tar(_archive(context, package, "debian"), scratch / "packaging")
     patches = scratch / "packaging/debian/patches"
     for name in chosen((patches / "series").read_text(), patterns):
         run(["patch", "-p1", "-s", "--no-backup-if-mismatch", "-i", str(patches / name)])
     # Equal times: make writes nothing again that the archive has.
     for path in source.rglob("*"):
         os.utime(path, (reproducible.EPOCH, reproducible.EPOCH), follow_symlinks=False)
+
+
+def unpack_upstream(context: BuildContext, package: str, target: Path) -> None:
+    """Unpack the upstream archive of a source package to the new folder `target`.
+
+    Raises IntegrityError unless there is one archive, of one folder.
+    """
+    archive = _archive(context, package, "orig")
+    with tempfile.TemporaryDirectory(dir=context.scratch) as folder:
+        unpack_tar(archive, Path(folder) / "upstream")
+        tops = list((Path(folder) / "upstream").iterdir())
+        if len(tops) != 1:
+            raise IntegrityError(
+                f"{archive.name} has {len(tops)} folders at its top",
+                expected="one",
+                fix=ANOTHER_VERSION,
+            )
+        target.parent.mkdir(parents=True, exist_ok=True)
+        tops[0].rename(target)
+
+
+def _archive(context: BuildContext, package: str, kind: str) -> Path:
+    """Return the archive of a kind (orig, debian) of a source package."""
+    pattern = rf"{re.escape(package)}_.*\.{kind}\.tar\.\w+"
+    found = [path for file, path in context.sources.items() if re.fullmatch(pattern, file)]
+    if len(found) != 1:
+        raise IntegrityError(
+            f"the source package {package} has {len(found)} files *.{kind}.tar.*",
+            expected="one",
+            fix=ANOTHER_VERSION,
+        )
+    return found[0]
 
 
 def chosen(series: str, patterns: Sequence[str]) -> list[str]:
