@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from typing import Annotated, Literal
 
-from pydantic import Field
+from pydantic import Field, model_validator
 
 from stacks.core.models import SHA256, FileName, Line, Name, RelativePath, Strict, Variable
 
@@ -33,9 +33,9 @@ class Sdist(Strict):
 
 
 class Edit(Strict):
-    """The replacement of a text that occurs once in a file of a Python package."""
+    """The replacement of a text that occurs once in a file of Python code."""
 
-    file: RelativePath = Field(description="below the folder of packages")
+    file: RelativePath = Field(description="below the folder of packages, or of Python's library")
     old: str
     new: str
 
@@ -61,26 +61,58 @@ class Texts(Strict):
     placeholder: Line = Field(description="what an installation replaces by its path in the texts")
 
 
+class FrozenName(Strict):
+    """The replacement of a name in the modules that an interpreter contains."""
+
+    old: Name
+    new: Name
+
+    @model_validator(mode="after")
+    def _lengths_are_equal(self) -> FrozenName:
+        if len(self.old) != len(self.new):
+            raise ValueError("both names must have the same length")
+        return self
+
+
 class CPython(Strict):
     """Make Debian's Python relocatable; see staging/cpython.py."""
 
     stage: Literal["cpython"]
     libraries: tuple[RelativePath, ...] = Field(strict=False)
+    edits: tuple[Edit, ...] = Field(strict=False, description="of the standard library")
+    frozen: FrozenName | None = None
 
 
-class CPythonSource(Strict):
-    """Compile Debian's source of Python; see staging/cpython_source.py."""
+class SourcePackage(Strict):
+    """A source package of Debian's to compile; see staging/debian_source.py."""
 
-    stage: Literal["cpython-source"]
-    source: Name = Field(description="its source package; the other one is OpenSSL's")
+    package: Name
     patches: tuple[RelativePath, ...] = Field(
         strict=False, description="patterns of Debian's patches to apply, in the series' order"
     )
-    openssl_patches: tuple[RelativePath, ...] = Field(
-        strict=False, description="patterns of Debian's patches of OpenSSL"
+    configure: tuple[Line, ...] = Field(strict=False, description="options of its configure script")
+
+
+class CPythonSource(Strict):
+    """Compile Debian's sources of Python and OpenSSL; see staging/cpython_source.py."""
+
+    stage: Literal["cpython-source"]
+    python: SourcePackage
+    openssl: SourcePackage
+    answers: dict[Variable, Line] = Field(
+        description="answers for Python's configure script, which must not ask the host"
+    )
+    variables: dict[Variable, Line] = Field(
+        description="environment variables of Python's configure script and makefile"
+    )
+    cpu_seconds: int = Field(
+        exclude=True, description="CPU time that compiling took where it was measured, to print"
     )
     tools: tuple[Name, ...] = Field(
         strict=False, description="debs whose programs build it; nothing of them is in the package"
+    )
+    leave_out: tuple[RelativePath, ...] = Field(
+        strict=False, description="files and folders of the standard library"
     )
     libraries: tuple[RelativePath, ...] = Field(strict=False)
 

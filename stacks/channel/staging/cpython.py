@@ -10,137 +10,13 @@ import re
 import shutil
 from pathlib import Path
 
-from stacks.channel.stages import CPython
+from stacks.channel.stages import CPython, FrozenName
 from stacks.channel.staging.build_context import BuildContext
 from stacks.channel.staging.debian import MULTIARCH, copy_libraries, copy_licences, unpack_all
 from stacks.channel.staging.elf import elf_files, set_rpath
 from stacks.channel.staging.replace_text import replace_once
 from stacks.channel.staging.tree import check_links, copy_tree, remove, remove_broken_links
 from stacks.core.errors import IntegrityError
-
-# Texts that occur once in a file of the standard library, (file, old, new), by Python's version.
-Edits = tuple[tuple[str, str, str], ...]
-ADAPT = "adapt EDITS in stacks/channel/staging/cpython.py to the deb's version"
-_OF_PYTHON_3: Edits = (
-    ("pydoc.py", "'dist-packages'", "'site-packages'"),
-    (
-        "distutils/sysconfig.py",
-        'os.path.join(prefix, "lib", "python3", "dist-packages")',
-        'os.path.join(libpython, "site-packages")',
-    ),
-    (
-        "distutils/command/install.py",
-        'self.select_scheme("unix_local")',
-        'self.select_scheme("unix_prefix")',
-    ),
-)
-EDITS: dict[str, Edits] = {
-    "2.7": (
-        (
-            "site.py",
-            """\
-    if ENABLE_USER_SITE:
-        for dist_libdir in ("local/lib", "lib"):
-            user_site = os.path.join(USER_BASE, dist_libdir,
-                                     "python" + sys.version[:3],
-                                     "dist-packages")
-            if os.path.isdir(user_site):
-                addsitedir(user_site, known_paths)
-""",
-            "",
-        ),
-        (
-            "site.py",
-            """\
-            sitepackages.append(os.path.join(prefix, "local/lib",
-                                        "python" + sys.version[:3],
-                                        "dist-packages"))
-            sitepackages.append(os.path.join(prefix, "lib",
-                                        "python" + sys.version[:3],
-                                        "dist-packages"))
-""",
-            """\
-            sitepackages.append(os.path.join(prefix, "lib",
-                                        "python" + sys.version[:3],
-                                        "site-packages"))
-""",
-        ),
-        ("sysconfig.py", "return 'posix_local'", "return 'posix_prefix'"),
-        ("pydoc.py", "'dist-packages'", "'site-packages'"),
-        ("distutils/sysconfig.py", '"dist-packages"', '"site-packages"'),
-        ("distutils/command/install.py", '"unix_local"', '"unix_prefix"'),
-    ),
-    "3.9": (
-        (
-            "site.py",
-            """\
-            if 'VIRTUAL_ENV' in os.environ or sys.base_prefix != sys.prefix:
-                sitepackages.append(os.path.join(prefix, "lib",
-                                                 "python" + sys.version[:3],
-                                                 "site-packages"))
-            sitepackages.append(os.path.join(prefix, "local/lib",
-                                             "python" + sys.version[:3],
-                                             "dist-packages"))
-            sitepackages.append(os.path.join(prefix, "lib",
-                                             "python3",
-                                             "dist-packages"))
-            # this one is deprecated for Debian
-            for libdir in libdirs:
-                path = os.path.join(prefix, libdir,
-                                    "python" + sys.version[:3],
-                                    "dist-packages")
-                sitepackages.append(path)
-""",
-            """\
-            for libdir in libdirs:
-                sitepackages.append(os.path.join(prefix, libdir,
-                                                 "python" + sys.version[:3],
-                                                 "site-packages"))
-""",
-        ),
-        *_OF_PYTHON_3,
-    ),
-    "3.11": (
-        (
-            "site.py",
-            """\
-            if is_virtual_environment:
-                sitepackages.append(os.path.join(prefix, "lib",
-                                                 "python%d.%d" % sys.version_info[:2],
-                                                 "site-packages"))
-            sitepackages.append(os.path.join(prefix, "local/lib",
-                                             "python%d.%d" % sys.version_info[:2],
-                                             "dist-packages"))
-            sitepackages.append(os.path.join(prefix, "lib",
-                                             "python3",
-                                             "dist-packages"))
-            # this one is deprecated for Debian
-            for libdir in libdirs:
-                path = os.path.join(prefix, libdir,
-                                    "python%d.%d" % sys.version_info[:2],
-                                    "dist-packages")
-                sitepackages.append(path)
-""",
-            """\
-            for libdir in libdirs:
-                sitepackages.append(os.path.join(prefix, libdir,
-                                                 "python%d.%d" % sys.version_info[:2],
-                                                 "site-packages"))
-""",
-        ),
-        ("sysconfig.py", "prefix_scheme = 'posix_local'", "prefix_scheme = 'posix_prefix'"),
-        (
-            "sysconfig.py",
-            "deb_build = os.environ.get('DEB_PYTHON_INSTALL_LAYOUT', 'posix_local')",
-            "deb_build = 'posix_prefix'",
-        ),
-        *_OF_PYTHON_3,
-    ),
-}
-
-# Since 3.11 the interpreter has a frozen `site`, with these bytes. Both names have one length; the
-# other folders that it then also looks for do not exist.
-FROZEN = {"3.11": (b"dist-packages\0", b"site-packages\0")}
 
 # Appended to the module that sysconfig reads, which Debian configured for /usr.
 RUN_TIME_PREFIX = r"""
@@ -172,7 +48,7 @@ LEFT_OUT_MODULES = ("nis.*", "_tkinter.*")
 def stage(context: BuildContext) -> None:
     """Write bin/, lib/ and include/ of a relocatable interpreter with its shared libraries.
 
-    Raises IntegrityError where a file of the debs is not the one that EDITS or FROZEN is for.
+    Raises IntegrityError where a file of the debs is not the one that the recipe edits.
     """
     extra = context.recipe.extra
     assert isinstance(extra, CPython)
@@ -190,11 +66,12 @@ def stage(context: BuildContext) -> None:
     (library / "site-packages/README.txt").write_text("Third-party packages go here.\n")
     _copy_interpreter(source, context.root, version)
     copy_libraries(source, context.root / "lib", extra.libraries)
-    if version in FROZEN:
+    if extra.frozen:
         for path in (context.root / f"bin/python{version}", *_libpython(context.root)):
-            _patch(path, *FROZEN[version])
-    for file, old, new in EDITS[version]:
-        replace_once(library / file, old, new, ADAPT)
+            _edit_frozen(path, extra.frozen)
+    for edit in extra.edits:
+        fix = "correct `extra.edits` in the recipe"
+        replace_once(library / edit.file, edit.old, edit.new, fix)
     for data in sorted(library.rglob("_sysconfigdata_*.py")):
         if not data.is_symlink() and "build_time_vars" in data.read_text():
             data.write_text(_relocated(data.read_text()))
@@ -228,14 +105,15 @@ def _libpython(root: Path) -> list[Path]:
     return [path for path in sorted((root / "lib").glob("libpython*")) if not path.is_symlink()]
 
 
-def _patch(path: Path, old: bytes, new: bytes) -> None:
+def _edit_frozen(path: Path, names: FrozenName) -> None:
+    old, new = (name.encode() + b"\0" for name in (names.old, names.new))
     content = path.read_bytes()
     if content.count(old) != 1:
         raise IntegrityError(
-            f"{path.name} of the Python deb is not the file that FROZEN was written for",
+            f"{path.name} of the Python deb is not the file that the recipe was written for",
             expected=f"once the bytes {old!r}",
             found=f"{content.count(old)} times",
-            fix="adapt FROZEN in stacks/channel/staging/cpython.py to the deb's version",
+            fix="correct `extra.frozen` in the recipe",
         )
     path.write_bytes(content.replace(old, new))
 

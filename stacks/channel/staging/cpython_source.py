@@ -10,7 +10,9 @@ from __future__ import annotations
 
 import re
 import shutil
+import sys
 from collections.abc import Sequence
+from concurrent.futures import ThreadPoolExecutor
 from pathlib import Path
 
 from stacks.channel.stages import CPythonSource
@@ -25,53 +27,17 @@ from stacks.channel.staging.debian_source import (
     unpack_source,
 )
 from stacks.channel.staging.elf import elf_files, set_rpath
-from stacks.channel.staging.openssl import compile_openssl
+from stacks.channel.staging.openssl import configure_openssl
 from stacks.channel.staging.tree import check_links, copy_tree, remove
-from stacks.core import disk
+from stacks.core import cores, disk
+from stacks.core.console import plural
+from stacks.core.errors import IntegrityError
 from stacks.core.process import call
 
 # What the files that sysconfig reads have in place of the prefix.
 PREFIX = "/prefix-of-python"
 # What they have in place of the folder of the build.
 BUILD = "/build"
-CONFIGURE = (
-    f"--build={MULTIARCH}",
-    f"--prefix={PREFIX}",
-    "--enable-shared",
-    "--without-ensurepip",
-    "--disable-test-modules",
-    "--with-dbmliborder=",
-    "--with-system-expat=no",
-    "--with-system-libmpdec=no",
-    "--with-readline=readline",
-    "--with-openssl-rpath=no",
-)
-# What configure would find out about the host, its kernel and its programs. No Python of the host
-# may write a source again: `false` fails instead.
-SITE = """\
-ac_cv_prog_PYTHON_FOR_REGEN=false
-ac_cv_file__dev_ptmx=yes
-ac_cv_file__dev_ptc=no
-ac_cv_buggy_getaddrinfo=no
-ac_cv_broken_nice=no
-ac_cv_broken_poll=no
-ac_cv_broken_sem_getvalue=no
-ac_cv_posix_semaphores_enabled=yes
-ac_cv_have_chflags=no
-ac_cv_have_lchflags=no
-ac_cv_working_tzset=yes
-ac_cv_path_SED=sed
-ac_cv_path_GREP=grep
-ac_cv_path_EGREP='grep -E'
-ac_cv_path_mkdir=/bin/mkdir
-ac_cv_path_install='/usr/bin/install -c'
-ac_cv_path_ac_pt_LLVM_PROFDATA=
-py_cv_module__tkinter=n/a
-py_cv_module__dbm=n/a
-py_cv_module__gdbm=n/a
-"""
-# Test suites, and modules whose libraries are not in the package.
-LEFT_OUT = ("test", "idlelib", "tkinter", "turtledemo", "turtle.py", "ensurepip")
 # Appended to the module that sysconfig reads.
 RUN_TIME_PREFIX = f"""
 
@@ -88,26 +54,26 @@ _use_prefix()
 
 
 def stage(context: BuildContext) -> None:
-    """Compile the recipe's source package and write bin/, lib/ and include/ with its libraries.
+    """Compile the recipe's source packages and write bin/, lib/ and include/ with all libraries.
 
-    Raises CommandError where it does not compile, IntegrityError where the source package has
-    other files than expected, or a result names the folder of the build.
+    It prints what it compiles. Raises CommandError if that fails, IntegrityError if a source
+    package has other files than expected, a module of Python's does not load, or a result names the
+    folder of the build.
     """
     extra = context.recipe.extra
     assert isinstance(extra, CPythonSource)
-    version = ".".join(context.recipe.package.version.split(".")[:2])
+    version = context.recipe.package.version
+    where = f"on {plural(cores.usable(), 'core')}: about {extra.cpu_seconds} s of CPU time"
+    print(f"  compiling OpenSSL and Python {version}, {where}", file=sys.stderr, flush=True)
     with disk.scratch() as folder:
         # The makefile cannot be in a path with blanks, and the cache may have one.
         scratch = folder / "build"
         scratch.symlink_to(context.scratch)
-        debs, source = scratch / "debs", scratch / "source"
+        debs = scratch / "debs"
         unpack_all(context, debs)
-        openssl = compile_openssl(context, scratch, debs, extra.openssl_patches)
-        run = _runner(context, debs, source)
-        unpack_source(context, extra.source, source, extra.patches, run)
-        installed = _compile(scratch, openssl, source, version, run)
-        library = f"lib/python{version}"
-        for path in _left_out(installed, installed / library):
+        installed = _compile(context, extra, scratch, debs)
+        library = f"lib/python{version.rpartition('.')[0]}"
+        for path in _left_out(installed, installed / library, extra.leave_out):
             remove(path)
         for name in ("bin", "include", "lib"):
             copy_tree(installed / name, context.root / name)
@@ -119,7 +85,7 @@ def stage(context: BuildContext) -> None:
         for path in library_folder.glob("config-*/Makefile"):
             path.write_text(without_folders(path.read_text(), folders))
         copy_libraries(debs, context.root / "lib", extra.libraries)
-        for path in sorted((openssl / "lib").glob("*.so.*")):
+        for path in sorted((scratch / "openssl/lib").glob("*.so.*")):
             shutil.copyfile(path, context.root / "lib" / path.name)
         for path in elf_files(context.root):
             path.chmod(0o755)
@@ -130,51 +96,68 @@ def stage(context: BuildContext) -> None:
             (*folders, str(folder)),
             "correct without_folders in stacks/channel/staging/cpython_source.py",
         )
-        _copy_licences(context, debs, scratch, source, extra.tools)
+        copy_licences(debs, context, left_out=extra.tools)
+        shutil.copyfile(scratch / "source/LICENSE", context.licences / "LICENSE")
+        # Of the parts of other authors, with the text of each licence.
+        shutil.copyfile(scratch / "packaging/debian/copyright", context.licences / "copyright")
 
 
-def _runner(context: BuildContext, debs: Path, source: Path) -> Run:
+def _compile(context: BuildContext, extra: CPythonSource, scratch: Path, debs: Path) -> Path:
+    """Compile OpenSSL and Python, and install; return the folder that stands for the prefix."""
+    source = scratch / "source"
+    run = _runner(context, extra, debs, source)
+    with ThreadPoolExecutor() as pool:
+        configured = pool.submit(configure_openssl, context, scratch, debs, extra.openssl)
+        unpack_source(context, extra.python, source, run)
+        openssl = configured.result()
+        # Python's configure script runs on one core and needs no more of OpenSSL than its headers.
+        libraries = pool.submit(openssl.compile_libraries)
+        folders = (f"--prefix={PREFIX}", f"--with-openssl={openssl.target}")
+        run(["sh", "./configure", f"--build={MULTIARCH}", *folders, *extra.python.configure])
+        libraries.result()
+    run(["make", jobs()])
+    target = scratch / "installed"
+    run(["make", "install", f"DESTDIR={target}", "COMPILEALL_OPTS=-q -x ."])
+    installed = target / PREFIX.lstrip("/")
+    [library] = installed.glob("lib/python3.*")
+    if failed := sorted(path.name for path in library.glob("lib-dynload/*_failed.so")):
+        raise IntegrityError(
+            "modules of Python's standard library do not load",
+            found=", ".join(failed),
+            fix="correct `extra.answers` in the recipe, or the list of debs",
+        )
+    program = installed / "bin" / library.name
+    # Whole: modules call functions that the interpreter itself does not.
+    whole = ["-Wl,--whole-archive", f"lib{library.name}.a", "-Wl,--no-whole-archive"]
+    system = ["-lpthread", "-ldl", "-lutil", "-lm"]
+    options = ["-pthread", "-Wl,-export-dynamic", "-o", str(program)]
+    run(["gcc", *options, "Programs/python.o", *whole, *system])
+    (installed / "bin/python").symlink_to(library.name)
+    return installed
+
+
+def _runner(context: BuildContext, extra: CPythonSource, debs: Path, source: Path) -> Run:
     """Return what runs a program with the channel's compiler and the recipe's make and patch."""
     libraries = [*library_folders(debs), source.parent / "openssl/lib"]
     headers = [debs / "usr/include", debs / "usr/include" / MULTIARCH]
+    site = source.parent / "config.site"
+    site.write_text("".join(f"{name}={value}\n" for name, value in extra.answers.items()))
     return runner(
         context,
         debs,
         source,
         libraries,
-        CONFIG_SITE=str(source.parent / "config.site"),
-        PKG_CONFIG="false",
-        READELF=":",
+        CONFIG_SITE=str(site),
         CPPFLAGS=" ".join(f"-I{path}" for path in headers),
         LDFLAGS=" ".join(f"-L{path}" for path in libraries),
-        OPT="-DNDEBUG -fwrapv -O3 -Wall",
-        CFLAGS_NODIST="-fno-semantic-interposition -g0",
-        LDFLAGS_NODIST="-Wl,-Bsymbolic-functions",
+        **extra.variables,
     )
 
 
-def _compile(scratch: Path, openssl: Path, source: Path, version: str, run: Run) -> Path:
-    """Configure, compile and install; return the folder that stands for the prefix."""
-    (scratch / "config.site").write_text(SITE)
-    run(["sh", "./configure", *CONFIGURE, f"--with-openssl={openssl}"])
-    run(["make", jobs()])
-    target = scratch / "installed"
-    run(["make", "install", f"DESTDIR={target}", "COMPILEALL_OPTS=-q -x ."])
-    installed = target / PREFIX.lstrip("/")
-    program = f"{installed}/bin/python{version}"
-    # Whole: modules call functions that the interpreter itself does not.
-    whole = ["-Wl,--whole-archive", f"libpython{version}.a", "-Wl,--no-whole-archive"]
-    libraries = ["-lpthread", "-ldl", "-lutil", "-lm"]
-    options = ["-pthread", "-Wl,-export-dynamic", "-o", program]
-    run(["gcc", *options, "Programs/python.o", *whole, *libraries])
-    (installed / "bin/python").symlink_to(f"python{version}")
-    return installed
-
-
-def _left_out(installed: Path, library: Path) -> list[Path]:
+def _left_out(installed: Path, library: Path, leave_out: Sequence[str]) -> list[Path]:
     programs = ("python", "python3", library.name)
     return [
-        *(library / name for name in LEFT_OUT),
+        *(library / name for name in leave_out),
         *(path for path in (installed / "bin").iterdir() if path.name not in programs),
         *installed.rglob("*.a"),
         *library.rglob("*.pyc"),
@@ -190,14 +173,3 @@ def without_folders(text: str, folders: Sequence[str]) -> str:
         text = re.sub(rf"-[IL]{re.escape(folder)}\S*?(?=[\s'\"]) ?", "", text)
         text = text.replace(f"{folder}/debs/usr", PREFIX).replace(folder, BUILD)
     return text
-
-
-def _copy_licences(
-    context: BuildContext, debs: Path, scratch: Path, source: Path, tools: Sequence[str]
-) -> None:
-    """Copy the licences of Python, and of the libraries in the package."""
-    copy_licences(debs, context, left_out=tools)
-    shutil.copyfile(source / "LICENSE", context.licences / "LICENSE")
-    # Of the parts of other authors, with the text of each licence.
-    copyright_file = scratch / "packaging/debian/copyright"
-    shutil.copyfile(copyright_file, context.licences / "copyright")

@@ -9,9 +9,10 @@ from collections.abc import Callable, Sequence
 from fnmatch import fnmatch
 from pathlib import Path
 
+from stacks.channel.stages import SourcePackage
 from stacks.channel.staging.build_context import BuildContext
 from stacks.channel.staging.debian import MULTIARCH
-from stacks.core import reproducible
+from stacks.core import cores, reproducible
 from stacks.core.errors import IntegrityError, UsageError
 from stacks.core.process import call
 from stacks.sources.unpack import unpack_tar
@@ -51,18 +52,16 @@ def runner(
     return lambda words: call(words, cwd=source, env=environment)
 
 
-def unpack_source(
-    context: BuildContext, package: str, source: Path, patterns: Sequence[str], run: Run
-) -> None:
+def unpack_source(context: BuildContext, package: SourcePackage, source: Path, run: Run) -> None:
     """Unpack a source package to `source`, with Debian's folder beside it, and apply patches.
 
-    patterns: of the patches. Raises IntegrityError unless there is one archive of each kind.
+    Raises IntegrityError unless there is one archive of each kind.
     """
     scratch = source.parent
-    unpack_upstream(context, package, source)
-    unpack_tar(_archive(context, package, "debian"), scratch / "packaging")
+    unpack_upstream(context, package.package, source)
+    unpack_tar(_archive(context, package.package, "debian"), scratch / "packaging")
     patches = scratch / "packaging/debian/patches"
-    for name in chosen((patches / "series").read_text(), patterns):
+    for name in chosen((patches / "series").read_text(), package.patches):
         run(["patch", "-p1", "-s", "--no-backup-if-mismatch", "-i", str(patches / name)])
     # Equal times: make writes nothing again that the archive has.
     for path in source.rglob("*"):
@@ -112,14 +111,14 @@ def chosen(series: str, patterns: Sequence[str]) -> list[str]:
         if not any(fnmatch(name, pattern) for name in names):
             raise UsageError(
                 f"no patch {pattern} in the source package",
-                fix="correct `extra.patches` in the recipe",
+                fix="correct the `patches` in the recipe",
             )
     return [name for name in names if any(fnmatch(name, pattern) for pattern in patterns)]
 
 
 def jobs() -> str:
-    """Return make's option for all usable processors."""
-    return f"-j{len(os.sched_getaffinity(0))}"
+    """Return make's option for all usable cores."""
+    return f"-j{cores.usable()}"
 
 
 def check_no_folder(root: Path, folders: Sequence[str], fix: str) -> None:

@@ -142,8 +142,6 @@ def test_a_source_package_to_compile_gives_the_pins_of_its_files(tmp_path: Path)
     assert found == {"a_1.dsc": files[0], "a_1.orig.tar.xz": files[1]}
     with pytest.raises(UsageError, match="no source package a of s is pinned"):
         recipe.pins(Pins())
-    (tmp_path / "six/recipe.yaml").write_text(
-        text.replace("[a]", '[a]\n    files: "*.orig.tar.*"')
-    )
+    (tmp_path / "six/recipe.yaml").write_text(text.replace("[a]", '[a]\n    files: "*.orig.tar.*"'))
     recipe = read_recipes(tmp_path)["six"]
     assert recipe.pins(Pins(sources=files)) == (files[1],)

@@ -5,7 +5,9 @@ import tarfile
 from pathlib import Path
 
 import pytest
+from pydantic import ValidationError
 
+from stacks.channel.stages import FrozenName
 from stacks.channel.staging import cpython
 from stacks.channel.staging.build_context import BuildContext
 from stacks.channel.staging.debian import MULTIARCH
@@ -38,14 +40,18 @@ def test_pythons_build_time_variables_name_the_prefix(monkeypatch: pytest.Monkey
 
 def test_a_frozen_name_that_does_not_occur_once_is_an_error(tmp_path: Path) -> None:
     path = tmp_path / "python3.11"
+    names = FrozenName(old="dist-packages", new="site-packages")
     path.write_bytes(b"dist-packages\0 dist-packages\0")
     with pytest.raises(IntegrityError, match=r"(?s)python3\.11 of the Python deb.*2 times"):
-        cpython._patch(path, *cpython.FROZEN["3.11"])
+        cpython._edit_frozen(path, names)
     path.write_bytes(b"a dist-packages\0")
-    cpython._patch(path, *cpython.FROZEN["3.11"])
+    cpython._edit_frozen(path, names)
     assert path.read_bytes() == b"a site-packages\0"
+    with pytest.raises(ValidationError, match="same length"):
+        FrozenName(old="dist-packages", new="site")
 
 
+EDIT = {"file": "pydoc.py", "old": "'dist-packages'", "new": "'site-packages'"}
 LIBRARY = "usr/lib/python3.9"
 
 
@@ -53,8 +59,7 @@ def python_context(tmp_path: Path, *links: tuple[str, str]) -> BuildContext:
     """Return the context of a Python deb with the files that the stage reads, and with links."""
     files: dict[str, str] = {"usr/bin/python3.9": "", f"{LIBRARY}/lib-dynload/nis.so": ""}
     files["usr/share/doc/liba/copyright"] = "PSF"
-    for name, old, _ in cpython.EDITS["3.9"]:
-        files[f"{LIBRARY}/{name}"] = files.get(f"{LIBRARY}/{name}", "") + old
+    files |= {f"{LIBRARY}/site.py": "", f"{LIBRARY}/pydoc.py": EDIT["old"]}
     files["usr/include/python3.9/Python.h"] = ""
     files[f"usr/include/{MULTIARCH}/python3.9/pyconfig.h"] = "#define A"
     linked = {name for name, _ in links}
@@ -68,7 +73,7 @@ def python_context(tmp_path: Path, *links: tuple[str, str]) -> BuildContext:
         *[(member(f"./{name}", tarfile.SYMTYPE, target), b"") for name, target in links],
     )
     source = [{"suite": "bullseye", "debs": ["liba"]}]
-    extra = {"stage": "cpython", "libraries": []}
+    extra = {"stage": "cpython", "libraries": [], "edits": [EDIT]}
     context = make_context(tmp_path, extra, source, {"liba": path})
     package = context.recipe.package.model_copy(update={"version": "3.9.2"})
     recipe = context.recipe.model_copy(update={"package": package})
@@ -80,6 +85,8 @@ def test_debians_own_modules_and_absolute_links_are_left_out(tmp_path: Path) -> 
     context = python_context(tmp_path, *links, (f"{LIBRARY}/config", "../gone"))
     cpython.stage(context)
     names = tree(context.root)
+    pydoc = context.root / "lib/python3.9/pydoc.py"
+    assert pydoc.read_text() == EDIT["new"]
     assert "lib/python3.9/site.py" in names and "include/python3.9/pyconfig.h" in names
     assert not [
         name

@@ -16,17 +16,21 @@ from unit.helpers.staging import elf_library, make_context, tree, write_gcc
 
 EXTRA = {
     "stage": "cpython-source",
-    "source": "p",
-    "patches": ["CVE-*"],
-    "openssl_patches": ["*"],
+    "python": {"package": "p", "patches": ["CVE-*"], "configure": ["--enable-shared"]},
+    "openssl": {"package": "openssl", "patches": ["*"], "configure": ["linux-x86_64", "no-x"]},
+    "answers": {"ac_cv_prog_PYTHON_FOR_REGEN": "false"},
+    "variables": {"OPT": "-O9"},
+    "cpu_seconds": 7,
     "tools": ["make"],
+    "leave_out": ["test"],
     "libraries": ["libz.so.1"],
 }
 SERIES = "#off.diff\nlocations.diff\nCVE-2.patch\nCVE-1.patch -p1\n"
 CONFIGURE = """\
-#!/bin/sh
+set -e
 . "$CONFIG_SITE"
-echo "$PWD $PATH $CPPFLAGS $ac_cv_prog_PYTHON_FOR_REGEN $*" > "$TMPDIR/configure.log"
+ls -d "$TMPDIR/openssl/include/openssl/ssl.h"
+echo "$PWD $PATH $CPPFLAGS $ac_cv_prog_PYTHON_FOR_REGEN $OPT $*" > "$TMPDIR/configure.log"
 """
 MAKE = """\
 #!/bin/sh -e
@@ -44,6 +48,7 @@ echo "CFLAGS=-I$TMPDIR/debs/usr/include -O3" > "$library/config-3.13-x/Makefile"
 echo "build_time_vars = {'prefix': '/prefix-of-python', 'CFLAGS': '$CPPFLAGS -O3'}" \\
     > "$library/_sysconfigdata__linux_x.py"
 """
+UNLOADABLE = "mkdir $library/lib-dynload; touch $library/lib-dynload/_ssl_failed.so\n"
 LEAK = "echo $TMPDIR > $library/leak\n"
 # Records the names of what it applies.
 PATCH = '#!/bin/sh\nfor name; do :; done\nbasename "$name" >> applied\n'
@@ -139,8 +144,20 @@ def test_no_python_of_the_host_takes_part(tmp_path: Path) -> None:
     words = (context.scratch / "configure.log").read_text().split()
     folder = words[0].removesuffix("/source")
     assert words[1] == f"{context.tools}/bin:{folder}/debs/usr/bin:/usr/bin:/bin"
-    assert "false" in words and "--enable-shared" in words
+    assert "false" in words and "-O9" in words and "--enable-shared" in words
     assert f"--with-openssl={folder}/openssl" in words
+
+
+def test_it_prints_what_it_compiles(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
+    cpython_source.stage(python_context(tmp_path))
+    line = capsys.readouterr().err
+    assert line.startswith("  compiling OpenSSL and Python 3.13.5, on ")
+    assert line.endswith("about 7 s of CPU time\n")
+
+
+def test_a_module_that_does_not_load_is_an_error(tmp_path: Path) -> None:
+    with pytest.raises(IntegrityError, match=r"(?s)modules .* do not load.*_ssl_failed\.so"):
+        cpython_source.stage(python_context(tmp_path, MAKE + UNLOADABLE))
 
 
 def test_two_builds_in_other_folders_are_the_same(tmp_path: Path) -> None:

@@ -6,6 +6,7 @@ from pathlib import Path
 
 import pytest
 
+from stacks.channel.stages import SourcePackage
 from stacks.channel.staging import debian_source
 from stacks.channel.staging.build_context import BuildContext
 from stacks.core.errors import IntegrityError, UsageError
@@ -23,8 +24,9 @@ def test_a_source_package_without_its_archive_is_an_error(tmp_path: Path) -> Non
     context = python_context(tmp_path)
     sources = {n: p for n, p in context.sources.items() if not n.startswith("p_3.13.5.orig")}
     context = BuildContext(context.recipe, sources, context.root, context.scratch, context.tools)
+    package = SourcePackage(package="p", patches=(), configure=())
     with pytest.raises(IntegrityError, match=r"package p has 0 files \*\.orig\.tar\.\*"):
-        debian_source.unpack_source(context, "p", tmp_path / "x/source", [], lambda words: "")
+        debian_source.unpack_source(context, package, tmp_path / "x/source", lambda words: "")
 
 
 def test_a_file_that_names_the_folder_of_the_build_is_an_error(tmp_path: Path) -> None:
