@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from typing import Annotated, Literal
 
-from pydantic import Field, model_validator
+from pydantic import Field
 
 from stacks.core.models import SHA256, FileName, Line, Name, RelativePath, Strict, Variable
 
@@ -61,26 +61,15 @@ class Texts(Strict):
     placeholder: Line = Field(description="what an installation replaces by its path in the texts")
 
 
-class FrozenName(Strict):
-    """The replacement of a name in the modules that an interpreter contains."""
-
-    old: Name
-    new: Name
-
-    @model_validator(mode="after")
-    def _lengths_are_equal(self) -> FrozenName:
-        if len(self.old) != len(self.new):
-            raise ValueError("both names must have the same length")
-        return self
-
-
 class CPython(Strict):
     """Make Debian's Python relocatable; see staging/cpython.py."""
 
     stage: Literal["cpython"]
     libraries: tuple[RelativePath, ...] = Field(strict=False)
     edits: tuple[Edit, ...] = Field(strict=False, description="of the standard library")
-    frozen: FrozenName | None = None
+    frozen: dict[Name, Name] = Field(
+        default_factory=dict, description="name in the interpreter's frozen modules: its new name"
+    )
 
 
 class SourcePackage(Strict):

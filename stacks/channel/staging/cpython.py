@@ -10,7 +10,7 @@ import re
 import shutil
 from pathlib import Path
 
-from stacks.channel.stages import CPython, FrozenName
+from stacks.channel.stages import CPython
 from stacks.channel.staging.build_context import BuildContext
 from stacks.channel.staging.debian import MULTIARCH, copy_libraries, copy_licences, unpack_all
 from stacks.channel.staging.elf import elf_files, set_rpath
@@ -66,9 +66,9 @@ def stage(context: BuildContext) -> None:
     (library / "site-packages/README.txt").write_text("Third-party packages go here.\n")
     _copy_interpreter(source, context.root, version)
     copy_libraries(source, context.root / "lib", extra.libraries)
-    if extra.frozen:
+    for old, new in extra.frozen.items():
         for path in (context.root / f"bin/python{version}", *_libpython(context.root)):
-            _edit_frozen(path, extra.frozen)
+            _edit_frozen(path, old.encode() + b"\0", new.encode() + b"\0")
     for edit in extra.edits:
         fix = "correct `extra.edits` in the recipe"
         replace_once(library / edit.file, edit.old, edit.new, fix)
@@ -105,14 +105,13 @@ def _libpython(root: Path) -> list[Path]:
     return [path for path in sorted((root / "lib").glob("libpython*")) if not path.is_symlink()]
 
 
-def _edit_frozen(path: Path, names: FrozenName) -> None:
-    old, new = (name.encode() + b"\0" for name in (names.old, names.new))
+def _edit_frozen(path: Path, old: bytes, new: bytes) -> None:
     content = path.read_bytes()
-    if content.count(old) != 1:
+    if content.count(old) != 1 or len(old) != len(new):
         raise IntegrityError(
             f"{path.name} of the Python deb is not the file that the recipe was written for",
-            expected=f"once the bytes {old!r}",
-            found=f"{content.count(old)} times",
+            expected=f"once the bytes {old!r}, and as many new ones",
+            found=f"{content.count(old)} times; the new ones are {new!r}",
             fix="correct `extra.frozen` in the recipe",
         )
     path.write_bytes(content.replace(old, new))
