@@ -3,12 +3,14 @@
 from __future__ import annotations
 
 import importlib
+import os
 import sys
 from collections.abc import Sequence
 from pathlib import Path
 
 from stacks.core.disk import REPOSITORY, hold_lock, sha256_of, write_atomically
 from stacks.core.process import CommandError, call
+from verify.core import surroundings
 
 CLUSTER_LOCK = REPOSITORY / "requirements-cluster.lock"
 DOCS_LOCK = REPOSITORY / "requirements-docs.lock"
@@ -59,7 +61,7 @@ def _install(venv: Path, lock: Path, pip: Sequence[str | Path], options: Sequenc
     words = [*pip, "--disable-pip-version-check", "install", "--quiet", "--no-compile"]
     rules = ["--require-hashes", "--no-deps", "--only-binary", ":all:"]
     try:
-        call([*words, *rules, *options, "-r", lock])
+        call([*words, *rules, *options, "-r", lock], env=surroundings.pip(os.environ))
     except CommandError as error:
         raise CommandError(
             f"pip could not install {lock.name}",

@@ -34,6 +34,7 @@ from stacks.environments import pip_install
 from stacks.environments.verify import environment, own_variables
 from stacks.sources.pins import IndexPin, Pins
 from stacks.variants.variant import Variant
+from verify.core import surroundings
 
 # In a kernelspec's metadata: it is one of ours.
 OWNER = "theano-stacks"
@@ -52,6 +53,8 @@ import sys
 FOLDER = os.path.dirname(os.path.abspath(__file__))
 # Not the folder of this file: ipykernel adds the notebook's.
 del sys.path[0]
+# For this Python alone, not for the programs that a notebook starts.
+os.environ.pop("PYTHONHOME", None)
 # Last: the environment's own packages win.
 sys.path.append(os.path.join(FOLDER, "packages"))
 
@@ -225,10 +228,20 @@ def spec_text(variant: Variant, words: Sequence[str], target: Path) -> str:
         "display_name": display_name(variant),
         "language": "python",
         "interrupt_mode": "signal",
-        "env": own_variables(target),
+        "env": {**own_variables(target), **_without_another_python(variant, target)},
         "metadata": {"debugger": variant.framework.python != "2.7", OWNER: {"variant": variant.id}},
     }
     return json.dumps(content, indent=1) + "\n"
+
+
+def _without_another_python(variant: Variant, target: Path) -> dict[str, str]:
+    """Return the values by which Python variables have no effect: a kernelspec cannot unset them.
+
+    Python 2 takes even an empty PYTHONHOME for a folder.
+    """
+    names = [name for name in surroundings.dropped() if name.startswith("PYTHON")]
+    home = str(target) if variant.framework.python == "2.7" else ""
+    return {**dict.fromkeys(names, ""), "PYTHONHOME": home}
 
 
 def _read(folder: Path) -> dict[str, Any] | None:

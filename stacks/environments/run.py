@@ -18,6 +18,7 @@ from stacks.environments import in_use, pip_settings, settings, shells
 from stacks.environments.reports import read_report
 from stacks.environments.verify import environment
 from stacks.variants.variant import Variant
+from verify.core import surroundings
 
 LOGGER = logging.getLogger(__name__)
 # What to do where a file cannot be started.
@@ -30,9 +31,11 @@ IGNORED_BY_PYTHON = (signal.SIGPIPE, signal.SIGXFSZ)
 
 
 def warn(variant: Variant, prefix: Path) -> None:
-    """Print on standard error which settings override the variant's."""
+    """Print on standard error which settings and variables override the variant's."""
     for line in settings.undone(variant, prefix, os.environ):
         print(f"warning: {line}: this is no longer {variant.name}", file=sys.stderr)
+    for line in surroundings.remarks(os.environ, str(prefix)):
+        print(f"warning: {line}", file=sys.stderr)
 
 
 def warn_of_verification(workspace: Workspace, variant: Variant) -> None:

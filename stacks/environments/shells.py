@@ -9,7 +9,7 @@ import os
 from collections.abc import Mapping
 from pathlib import Path
 
-from stacks.environments.verify import ACTIVE
+from verify.core import surroundings
 
 ZSH = Path(__file__).parent / "zsh"
 
@@ -41,7 +41,7 @@ def start_of(name: str, env: Mapping[str, str]) -> tuple[list[str], dict[str, st
 def _start(prompt: str, env: Mapping[str, str]) -> str:
     """Return the commands of a POSIX shell that enter the environment."""
     return (
-        f"unset {' '.join(ACTIVE)}; export PATH={_quoted(env['PATH'])}; "
+        f"unset {' '.join(surroundings.dropped())}; export PATH={_quoted(env['PATH'])}; "
         f'export CONDA_PREFIX={_quoted(env["CONDA_PREFIX"])}; PS1="{prompt}$PS1"'
     )
 
@@ -49,7 +49,7 @@ def _start(prompt: str, env: Mapping[str, str]) -> str:
 def _start_of_fish(prompt: str, env: Mapping[str, str]) -> str:
     folders = " ".join(map(_quoted_for_fish, env["PATH"].split(os.pathsep)))
     return (
-        f"set -e {' '.join(ACTIVE)}; set -gx PATH {folders}; "
+        f"set -e {' '.join(surroundings.dropped())}; set -gx PATH {folders}; "
         f"set -gx CONDA_PREFIX {_quoted_for_fish(env['CONDA_PREFIX'])}; "
         "functions -c fish_prompt theano_stacks_prompt; "
         f"function fish_prompt; echo -n {_quoted_for_fish(prompt)}; theano_stacks_prompt; end"

@@ -28,6 +28,7 @@ from stacks.core.workspace import Workspace
 from stacks.environments import interpreter, settings
 from stacks.environments.reports import report_path
 from stacks.variants.variant import Variant
+from verify.core import surroundings
 
 SUITE = REPOSITORY / "verify"
 # The builder's own: PYTHONPATH and PYTHONHOME are meant for the environment's Python.
@@ -36,8 +37,6 @@ OWN_PYTHON = (sys.executable, "-I")
 REPAIR = "THEANO_STACKS_REPAIR"
 # Leaves out the packages of the user's home.
 USER_SITE = "PYTHONNOUSERSITE"
-# Names of another environment that is active, of which uv takes the first.
-ACTIVE = ("VIRTUAL_ENV", "CONDA_DEFAULT_ENV")
 PASSED, FAILED, CANNOT_RUN, NO_DEVICE, INTERRUPTED = 0, 1, 2, 3, 130
 
 
@@ -121,7 +120,7 @@ def verify_python(
             fix=f"give the interpreter: {path / 'bin' / 'python'}",
         )
     # No file may be written into another environment, not even compiled modules.
-    env = {**os.environ, "PYTHONDONTWRITEBYTECODE": "1"}
+    env = {**surroundings.program(os.environ), "PYTHONDONTWRITEBYTECODE": "1"}
     # Not as a Path: `./python` would become a name that is looked up on PATH.
     command = os.path.abspath(path) if "/" in python else python  # noqa: PTH100
     interpreter.require(python, command, env)
@@ -144,11 +143,10 @@ def verify_python(
 def environment(prefix: Path) -> dict[str, str]:
     """Return the environment variables for a program of an environment.
 
-    Without those of another one that is active: uv installs into what they name.
+    Without those that are meant for another one: see verify/core/surroundings.py.
     """
-    inherited = {name: value for name, value in os.environ.items() if name not in ACTIVE}
     return {
-        **inherited,
+        **surroundings.program(os.environ),
         "PATH": f"{prefix / 'bin'}{os.pathsep}{os.environ.get('PATH', os.defpath)}",
         **own_variables(prefix),
     }

@@ -10,6 +10,7 @@ import re
 
 from stacks.environments.verify import own_variables
 from stacks.exports.subject import Export, Subject
+from verify.core import surroundings
 
 
 def export(subject: Subject) -> Export:
@@ -19,6 +20,7 @@ def export(subject: Subject) -> Export:
         "#%Module1.0",
         f"module-whatis {_quoted(subject.summary)}",
         f"prepend-path PATH {_quoted(f'{prefix}/bin')}",
+        *(f"unsetenv {name}" for name in surroundings.dropped() if name.startswith("PYTHON")),
         *(f"setenv {k} {_quoted(v)}" for k, v in own_variables(subject.environment).items()),
     ]
     usage = (

@@ -31,6 +31,7 @@ from stacks.sources.fetch import fetch
 from stacks.sources.pins import DebPin, read_pins
 from stacks.sources.vendored import CHANNEL, VARIABLE
 from stacks.variants.load import load_variant, on_framework
+from verify.core import surroundings
 
 # In a channel: the folder, its files, and the list of their digests.
 FOLDER, STATIC, BASE, TOOLS, DIGESTS = "image", "busybox", "base", "builder", "image.sha256"
@@ -126,7 +127,10 @@ def _install_libraries(tools: Path) -> None:
     rules = ["--require-hashes", "--no-deps", "--only-binary", ":all:", "--no-compile"]
     target, requirements = tools / LIBRARIES, REPOSITORY / REQUIREMENTS
     try:
-        call([tools / "bin/python", *pip, *rules, "--target", target, "-r", requirements])
+        call(
+            [tools / "bin/python", *pip, *rules, "--target", target, "-r", requirements],
+            env=surroundings.pip(os.environ),
+        )
     except CommandError as error:
         raise CommandError(
             f"pip could not install the tools for images: {error.what}",

@@ -30,6 +30,7 @@ from stacks.sources.pins import IndexPin, Pins
 from stacks.sources.repin import FileRequest, pin_files
 from stacks.variants.load import framework_names, load_framework
 from stacks.variants.variant import Framework, Variant
+from verify.core import surroundings
 
 if sys.version_info >= (3, 11):
     import tomllib
@@ -125,7 +126,8 @@ def _by_pip(
     constraints.write_text(text, encoding="utf-8")
     words = ["-E", "-s", "-m", "pip", "--disable-pip-version-check", "download", "--quiet"]
     # So that a source archive's own setup finds the environment's compiler.
-    env = {**os.environ, "PATH": f"{python.parent}{os.pathsep}{os.environ.get('PATH', os.defpath)}"}
+    inherited = surroundings.pip(os.environ)
+    env = {**inherited, "PATH": f"{python.parent}{os.pathsep}{os.environ.get('PATH', os.defpath)}"}
     try:
         call([python, *words, "-d", files, "-r", requests, "-c", constraints], cwd=folder, env=env)
     except CommandError as error:

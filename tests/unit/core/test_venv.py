@@ -16,7 +16,7 @@ def test_a_lock_is_installed_once_for_each_content(
     tmp_path: Path, monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
 ) -> None:
     commands: list[list[object]] = []
-    monkeypatch.setattr(venv, "call", commands.append)
+    monkeypatch.setattr(venv, "call", lambda words, **_: commands.append(words))
     lock = tmp_path / "requirements-test.lock"
     for text in ("a", "a", "b"):
         lock.write_text(text)
@@ -52,7 +52,9 @@ def test_what_another_process_installs_meanwhile_is_not_installed_again(
 def test_what_pip_lacks_is_named_without_its_command(
     tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    def fail(words: list[object]) -> None:
+    def fail(words: list[object], env: dict[str, str]) -> None:
+        # Whatever the user's pip configuration says of other folders.
+        assert env["PIP_USER"] == "0"
         assert words[-4:] == ["--find-links", "/carried", "-r", tmp_path / "requirements-docs.lock"]
         raise CommandError("pip install -r ...\nnoise\nERROR: no versions\nERROR: no furo")
 
@@ -71,7 +73,7 @@ def test_a_venv_of_its_own_is_made_once_and_again_after_a_kill(
     tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     commands: list[list[object]] = []
-    monkeypatch.setattr(venv, "call", commands.append)
+    monkeypatch.setattr(venv, "call", lambda words, **_: commands.append(words))
     lock, folder = tmp_path / "requirements-docs.lock", tmp_path / "docs"
     lock.write_text("a")
     folder.mkdir()

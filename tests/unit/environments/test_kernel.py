@@ -87,7 +87,13 @@ def test_a_kernel(
         "display_name": "openblas on theano-1.0.5",
         "language": "python",
         "interrupt_mode": "signal",
-        "env": {"CONDA_PREFIX": f"{tmp_path}/environment", "PYTHONNOUSERSITE": "1"},
+        "env": {
+            "CONDA_PREFIX": f"{tmp_path}/environment",
+            "PYTHONNOUSERSITE": "1",
+            "PYTHONHOME": "",
+            "PYTHONPLATLIBDIR": "",
+            "PYTHONEXECUTABLE": "",
+        },
         "metadata": {"debugger": True, "theano-stacks": {"variant": "theano-1.0.5/openblas"}},
     }  # fmt: skip
     assert sorted(path.name for path in beside.iterdir()) == ["key", "packages", "start.py"]

@@ -55,6 +55,46 @@ def test_a_command_with_the_environments_programs_first(
     assert (env["CONDA_PREFIX"], env["PYTHONNOUSERSITE"]) == ("/prefix", "1")
 
 
+def test_variables_for_another_python_or_pip_are_dropped_and_others_named(
+    variant: Variant,
+    tmp_path: Path,
+    replaced: list[tuple[list[str], dict[str, str]]],
+    monkeypatch: pytest.MonkeyPatch,
+    capsys: pytest.CaptureFixture[str],
+) -> None:
+    (tmp_path / "prefix/lib/python3.9/site-packages/numpy").mkdir(parents=True)
+    (tmp_path / "mine/numpy").mkdir(parents=True)
+    (tmp_path / "project/train").mkdir(parents=True)
+    for name, value in {
+        "PYTHONHOME": "/usr",
+        "PIP_USER": "1",
+        "PIP_INDEX_URL": "/index",
+        "PYTHONOPTIMIZE": "2",
+        "PYTHONPATH": f"{tmp_path}/mine:{tmp_path}/project",
+        "OMP_NUM_THREADS": "2",
+    }.items():
+        monkeypatch.setenv(name, value)
+    with pytest.raises(ReplacedError):
+        run_module.run(variant, tmp_path / "prefix", ["python"])
+    [(_, env)] = replaced
+    assert not {"PYTHONHOME", "PIP_USER"} & set(env)
+    assert (env["PIP_INDEX_URL"], env["PYTHONOPTIMIZE"], env["OMP_NUM_THREADS"]) == (
+        "/index",
+        "2",
+        "2",
+    )
+    warnings = capsys.readouterr().err
+    assert "PYTHONOPTIMIZE=2 leaves out the checks" in warnings
+    assert f"PYTHONPATH={tmp_path}/mine" in warnings
+    assert "hides its numpy" in warnings
+    assert "OMP_NUM_THREADS" not in warnings
+    # A project's folder hides nothing: it is not named.
+    monkeypatch.setenv("PYTHONPATH", f"{tmp_path}/project")
+    with pytest.raises(ReplacedError):
+        run_module.run(variant, tmp_path / "prefix", ["python"])
+    assert "PYTHONPATH" not in capsys.readouterr().err
+
+
 def test_another_environment_that_is_active_is_left(
     variant: Variant,
     replaced: list[tuple[list[str], dict[str, str]]],

@@ -12,7 +12,7 @@ from unit.exports.conftest import NASTY, MakeSubject
 
 # Prints the words of the commands of a module file, as Tcl reads them.
 TCL = """
-foreach name {module-whatis prepend-path setenv} {
+foreach name {module-whatis prepend-path setenv unsetenv} {
     proc $name {args} "puts \\[join \\[linsert \\$args 0 $name\\] |\\]"
 }
 source [lindex $argv 0]
@@ -26,6 +26,9 @@ def test_the_environment_of_build(subject: MakeSubject) -> None:
     assert text.splitlines()[0] == "#%Module1.0"
     assert text.splitlines()[2:] == [
         f'prepend-path PATH "{place}/bin"',
+        "unsetenv PYTHONHOME",
+        "unsetenv PYTHONPLATLIBDIR",
+        "unsetenv PYTHONEXECUTABLE",
         f'setenv CONDA_PREFIX "{place}"',
         'setenv PYTHONNOUSERSITE "1"',
     ]
@@ -42,6 +45,9 @@ def test_nasty_values_are_words_of_tcl(subject: MakeSubject, tmp_path: Path) -> 
     assert out.splitlines() == [
         f"module-whatis|{mkl.summary}",
         f"prepend-path|PATH|{mkl.environment}/bin",
+        "unsetenv|PYTHONHOME",
+        "unsetenv|PYTHONPLATLIBDIR",
+        "unsetenv|PYTHONEXECUTABLE",
         f"setenv|CONDA_PREFIX|{mkl.environment}",
         "setenv|PYTHONNOUSERSITE|1",
     ]
