@@ -10,7 +10,17 @@ import tempfile
 from verify import table
 from verify.blas import threads
 from verify.context import Context
-from verify.core import compiling, junit, numpy_alone, program, progress, quiet, report, watch
+from verify.core import (
+    compiling,
+    junit,
+    numpy_alone,
+    program,
+    progress,
+    quiet,
+    report,
+    trial,
+    watch,
+)
 from verify.core import expectation as expectations
 from verify.core import framework as frameworks
 from verify.device import check as device_check
@@ -64,14 +74,27 @@ def parse(argv):
     return parser.parse_args(argv)
 
 
-def _framework(expectation):
-    """Return the framework; in a diagnosis, NumPy alone where there is none."""
+def _framework(expectation, folder, user_flags):
+    """Return the framework; in a diagnosis, NumPy alone where there is none.
+
+    Where an import fails, it is tried without each variable that may be the reason.
+    """
     try:
         return frameworks.load(expectation["module"] if expectation else None)
     except frameworks.NotInstalledError:
         if expectation or not frameworks.is_installed("numpy"):
             raise
         return numpy_alone.NumPyAlone()
+    except frameworks.FrameworkError as error:
+        program = trial.program_that_imports(error.name)
+        found = trial.culprit(program, error.name, folder, user_flags.get(error.name, ""))
+        if not found:
+            raise
+        raise frameworks.FrameworkError(
+            "import of %s fails: %s\n  cause: %s: without it, this error is gone"
+            % (error.name, error.message, found[0]),
+            found[1],
+        )
 
 
 def run(arguments, folder):
@@ -114,7 +137,7 @@ def run(arguments, folder):
     progress.begin()
     progress.note("importing the framework")
     with quiet.output(arguments.debug):
-        framework = _framework(expectation)
+        framework = _framework(expectation, folder, user_flags)
     flags = user_flags.get(framework.name, "")
     context = Context(framework, expectation, folder, flags, arguments.full, requested_device)
     context.modules = modules

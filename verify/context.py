@@ -5,6 +5,10 @@ from __future__ import absolute_import, division, print_function
 import os
 import shutil
 
+from verify.core import trial
+
+_UNTRIED = object()
+
 
 class Context(object):
     """One verification of one environment.
@@ -51,6 +55,7 @@ class Context(object):
         self.gemm = {}
         self.alone = {}
         self.advice = []
+        self._culprit = _UNTRIED
 
     def compile_folder(self, name):
         """Return a new copy of the compile folder, for a process that runs beside this one.
@@ -67,6 +72,18 @@ class Context(object):
             return copy
         shutil.copytree(folder, copy, symlinks=True, ignore=ignored)
         return copy
+
+    @property
+    def culprit(self):
+        """The variable or setting without which a small function compiles, as trial.culprit has it.
+
+        None if there is none. It is looked for once, since that takes seconds.
+        """
+        if self._culprit is _UNTRIED:
+            name = self.framework.name
+            program = trial.program_that_compiles(name)
+            self._culprit = trial.culprit(program, name, self.folder, self.user_flags)
+        return self._culprit
 
     @property
     def is_baseline(self):

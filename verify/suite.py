@@ -21,7 +21,7 @@ from verify.checks import (
     versions,
 )
 from verify.core import machine, native, progress, report
-from verify.core.fixes import explain
+from verify.core.fixes import explained
 from verify.device import check as device_check
 from verify.elementwise import accuracy, libm, precompile, registers
 from verify.elementwise import calls as elementwise_calls
@@ -40,7 +40,7 @@ def run(context, debug=False):
     def failure(name, error):
         if debug:
             traceback.print_exc()
-        return report.failed(name, explain(error), "run verify with --debug for the traceback")
+        return report.failed(name, *explained(context, error))
 
     def add_check(name, function, *more):
         progress.note("checking %s" % name)

@@ -10,6 +10,7 @@ from verify.core.report import FAIL, PASS, SKIP, speed_text
 from verify.device import report as device_report
 
 FIX = "      fix: "
+FOLLOWS = "      so fail, too: "
 # Of one check's detail; the report has all.
 MOST_LINES = 8
 COLOURS = {PASS: "32", FAIL: "31;1", SKIP: "33"}
@@ -28,23 +29,28 @@ def render(report, width, colour=False):
 
 
 def check_lines(checks, width, colour=False):
-    """Return the lines of checks; of a long detail the first few."""
+    """Return the lines of checks; of a long detail the first few.
+
+    A fault is one row: the checks that fail because of it are named below its fix.
+    """
     lines = []
     left = max([len(check["name"]) for check in checks] or [0])
-    first_with = {}
     for check in checks:
+        if check.get("follows"):
+            continue
         status = check["status"].ljust(4)
         if colour:
             status = "\033[%sm%s\033[0m" % (COLOURS[check["status"]], status)
         head = "%s  %s  " % (status, check["name"].ljust(left))
         lines += _wrapped(head, 4 + 2 + left + 2, _shortened(check["detail"]), width)
         if check["fix"]:
-            first = first_with.setdefault(check["fix"], check["name"])
-            fix = check["fix"] if first == check["name"] else "as for %s" % first
-            prose, _, rest = fix.partition("\n")
+            prose, _, rest = check["fix"].partition("\n")
             lines += _wrapped(FIX, len(FIX), prose, width)
             # Lines to copy into a file must not be wrapped.
             lines += [" " * len(FIX) + line for line in rest.splitlines()]
+        names = [each["name"] for each in checks if each.get("follows") == check["name"]]
+        if names:
+            lines += _wrapped(FOLLOWS, len(FIX), ", ".join(names), width)
     return lines
 
 
@@ -74,12 +80,15 @@ def verdict(report):
     name = report["variant"] or "this environment"
     name = "%s on %s" % (name, report["framework"]["name"])
     if counts[FAIL]:
-        names = [check["name"] for check in report["checks"] if check["status"] == FAIL]
+        failed = [check for check in report["checks"] if check["status"] == FAIL]
+        names = [check["name"] for check in failed if not check.get("follows")]
         summary = "%d of %d checks failed (%s)" % (
-            counts[FAIL],
+            len(names),
             sum(counts.values()),
             ", ".join(names[:3]) + (", ..." if len(names) > 3 else ""),
         )
+        if len(names) < len(failed):
+            summary += ", and %d because of them" % (len(failed) - len(names))
     else:
         summary = "%d checks passed" % counts[PASS]
     if counts[SKIP]:

@@ -8,7 +8,7 @@ import numpy
 
 from verify.blas import bindings
 from verify.core import progress
-from verify.core.fixes import compiler_fix, explain, ldflags_fix
+from verify.core.fixes import compiler_fix, explained, ldflags_fix
 from verify.core.report import failed, passed, skipped
 
 DTYPES = ("float64", "float32")
@@ -17,8 +17,9 @@ DTYPES = ("float64", "float32")
 # (symbolic inputs, symbolic output).
 Operation = collections.namedtuple("Operation", "name classes build")
 # function: None if it does not compile, with the reason in `error`; through_numpy: no compiled
-# module calls a BLAS library, because the framework's substitute hands the work to NumPy.
-CompiledOperation = collections.namedtuple("CompiledOperation", "function error through_numpy")
+# module calls a BLAS library, because the framework's substitute hands the work to NumPy;
+# fix: that of the error.
+CompiledOperation = collections.namedtuple("CompiledOperation", "function error through_numpy fix")
 
 
 def _gemm(fw, dtype):
@@ -92,9 +93,10 @@ def _compile(context, operation, dtype):
         function = context.framework.function(inputs, output)
         function(*[numpy.ones((3,) * v.ndim, dtype) for v in inputs])
     except Exception as error:
-        return CompiledOperation(None, explain(error), False)
+        detail, fix = explained(context, error)
+        return CompiledOperation(None, detail, False, fix)
     modules = bindings.modules_below(context.framework.flag("compiledir"))
-    return CompiledOperation(function, None, not bindings.bindings_of(modules))
+    return CompiledOperation(function, None, not bindings.bindings_of(modules), None)
 
 
 def check(context, operation):
@@ -110,8 +112,9 @@ def check(context, operation):
         return failed(name, "this is not the baseline: " + detail, ldflags_fix(context))
     if all(is_fast for is_fast, _ in results):
         return passed(name, detail)
-    fix = ldflags_fix(context) if context.framework.flag("cxx") else compiler_fix(context)
-    return failed(name, detail, fix)
+    fixes = [compiled(context, operation, dtype).fix for dtype in DTYPES]
+    fix = next((fix for fix in fixes if fix), None) or ldflags_fix(context)
+    return failed(name, detail, fix if context.framework.flag("cxx") else compiler_fix(context))
 
 
 def _joined(details):

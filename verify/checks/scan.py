@@ -10,8 +10,8 @@ import warnings
 
 import numpy
 
-from verify.core import packages, process, progress, repair, report
-from verify.core.fixes import cause, compiler_fix, explain
+from verify.core import causes, process, progress, repair, report
+from verify.core.fixes import cause, compiler_fix, explained
 from verify.core.report import failed, passed
 from verify.core.variables import quote
 
@@ -46,9 +46,9 @@ def start(context):
 
 
 def debug_fix(name, user_flags):
-    """Return the command that shows all that the process of the check prints."""
+    """Return what stands for the fix of a failure that is not recognised."""
     words = (quote(sys.executable), quote(process.SUITE), name, quote(user_flags))
-    return 'run this to see it all:\n%s %s scan-probe %s "$(mktemp -d)" %s' % words
+    return causes.unknown('%s %s scan-probe %s "$(mktemp -d)" %s' % words)
 
 
 def check(context):
@@ -57,7 +57,9 @@ def check(context):
     try:
         loop = _loop(framework)
     except Exception as error:
-        return failed(NAME, "the compiled loop is missing: " + explain(error), _fix(context))
+        detail, fix = explained(context, error)
+        fix = fix if context.framework.flag("cxx") else compiler_fix(context)
+        return failed(NAME, "the compiled loop is missing: " + detail, fix)
     if type(loop.perform).__name__ == "function":
         return failed(NAME, "the loop is Python code, not compiled", _fix(context))
     progress.note("compiling a scan")
@@ -149,4 +151,4 @@ def _fix(context):
         return compiler_fix(context)
     if context.expectation:
         return repair.fix(context.expectation)
-    return "the loop's C code does not fit: " + packages.supported_fix(context.framework.name)
+    return debug_fix(context.framework.name, context.user_flags)

@@ -12,7 +12,7 @@ from verify.checks import scan
 from verify.context import Context
 from verify.core import compiling
 from verify.core import framework as frameworks
-from verify.core.fixes import explain
+from verify.core.fixes import explained
 from verify.core.report import failed
 
 
@@ -20,8 +20,10 @@ def main(argv):
     """Check, and print the result."""
     name, folder, user_flags = argv
     compiling.use_compile_folder(folder)
+    # Beside what it compiles: for what is tried after a failure.
+    context = Context(frameworks.load(name), None, folder, user_flags)
     try:
-        check = scan.check(Context(frameworks.load(name), None, None, user_flags))
+        check = scan.check(context)
     except Exception as error:
-        check = failed(scan.NAME, explain(error), scan.debug_fix(name, user_flags))
+        check = failed(scan.NAME, *explained(context, error))
     print(json.dumps(check))

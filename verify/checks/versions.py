@@ -3,16 +3,14 @@
 from __future__ import absolute_import, division, print_function
 
 import importlib
-import json
 import os
 import platform
 import site
 import sys
 
+from verify.core import packages as package_metadata
 from verify.core import repair, variables
-from verify.core.matching import matching
 from verify.core.report import failed, passed, skipped
-from verify.core.user_files import normal
 
 NAME = "versions"
 # In the report of a diagnosis, where no lock names the packages.
@@ -82,7 +80,7 @@ def _packages(context):
 def _versions(package):
     """Return the versions that a package's metadata and its module give, or None."""
     name = package["name"]
-    versions = _distributions(name) or [_conda_version(name)]
+    versions = package_metadata.versions_of(name)
     if package.get("module"):
         try:
             module = importlib.import_module(package["module"])
@@ -95,38 +93,6 @@ def _versions(package):
     return [version for version in versions if version] or None
 
 
-def installed(name):
-    """Return the version in a package's dist-info or conda record, or None."""
-    return (_distributions(name) or [_conda_version(name)])[0]
-
-
-def _distributions(name):
-    """Return the versions of a distribution in the folder that Python imports it from.
-
-    More than one if an installer has left the metadata of the one that it replaced.
-    """
-    for folder in sys.path:
-        stems = [
-            os.path.basename(path)[: -len(".dist-info")].rpartition("-")
-            for path in matching(folder, "*.dist-info")
-        ]
-        versions = [
-            version for other, dash, version in stems if dash and normal(other) == normal(name)
-        ]
-        if versions:
-            return sorted(versions)
-    return []
-
-
-def _conda_version(name):
-    for path in matching(sys.prefix, os.path.join("conda-meta", str(name) + "-*.json")):
-        with open(path) as file:
-            record = json.load(file)
-        if record.get("name") == name:
-            return record["version"]
-    return None
-
-
 def packages(context):
     """Return the packages for the report: those of the lock, else the framework and DIAGNOSED."""
     if context.expectation:
@@ -137,7 +103,7 @@ def packages(context):
     versions = [("python", platform.python_version())]
     versions.append((context.framework.name, context.framework.version))
     others = [name for name in DIAGNOSED if name != context.framework.name]
-    versions += [(name, installed(name)) for name in others]
+    versions += [(name, package_metadata.installed(name)) for name in others]
     return [
         {"name": name, "version": version, "sha256": None} for name, version in versions if version
     ]

@@ -7,7 +7,7 @@ import os
 import re
 import sys
 
-from verify.core import packages, process, repair, variables
+from verify.core import blas_flags, causes, packages, process, repair, variables
 from verify.core.config_files import (
     config_file,
     config_lines,
@@ -19,16 +19,42 @@ from verify.core.config_files import (
 )
 from verify.core.matching import matching
 
-# Link names, in order of preference.
-LIBRARIES = ("openblas", "mkl_rt", "blis", "flexiblas")
 # Optimisations that put calls of BLAS into graphs, by the names that leave them out.
 BLAS_NAMES = re.compile("(^|:)(BlasOpt|blas|c_blas|use_c_blas|fast_run|local_dot_to_dot22)(:|$)")
+# Of the linker or the loader: no BLAS, or another one than blas.ldflags names.
+UNLINKED = re.compile(r"cannot find -l|undefined symbol: (cblas_)?[sdcz](gemm|gemv|ger|dot|axpy)")
 CAUSE = re.compile(r"undefined symbol|cannot find -l|error:|No such file|not found")
 
 
 def explain(error):
     """Return the type of an exception, and the line of its message that names the cause."""
     return "%s: %s" % (type(error).__name__, cause(str(error)))
+
+
+def explained(context, error):
+    """Return (detail, fix) of the exception that is being handled: no function compiles or runs.
+
+    Its own words are read first; then a small program is tried without the variables that may be
+    the reason.
+    """
+    detail = explain(error)
+    if UNLINKED.search(str(error)):
+        return detail, ldflags_fix(context)
+    folders = [context.folder] if context.folder else []
+    flags = str(context.framework.flag("blas.ldflags") or "")
+    facts = causes.Facts(context.framework.name, context.framework.version, folders, flags)
+    found = causes.of_error(error, facts) or context.culprit
+    if found:
+        what, fix = found
+        return "%s: %s" % (detail, what), fix
+    if context.expectation:
+        return detail, own_fix(context, "blas.ldflags")
+    return detail, causes.unknown(verify_command() + " --debug")
+
+
+def verify_command():
+    """Return the command that runs the suite with this Python."""
+    return "%s %s" % (variables.quote(sys.executable), variables.quote(process.SUITE))
 
 
 def cause(text):
@@ -110,12 +136,10 @@ def ldflags_fix(context):
     """Return how to link the framework with a fast BLAS on this machine; a baseline with none."""
     if context.expectation:
         return own_fix(context, "blas.ldflags")
-    value = blas_link_flags()
-    fix = setting_fix(context, "blas.ldflags", value or "-lopenblas")
+    value = blas_flags.link_flags()
     if value:
-        return fix
-    command = packages.system_command("libopenblas-dev", "openblas-devel", "openblas")
-    return "there is no BLAS to link with: install OpenBLAS%s\nthen %s" % (command, fix)
+        return setting_fix(context, "blas.ldflags", value)
+    return blas_flags.install_fix(setting_fix(context, "blas.ldflags", "-lopenblas"))
 
 
 def library_fix(context):
@@ -164,43 +188,3 @@ def compiler_fix(context):
         steps.append("install a C++ compiler" + command)
     steps = [step for step in steps if step]
     return "\n".join(steps) or setting_fix(context, "cxx", packages.program("g++"))
-
-
-def blas_link_flags():
-    """Return linker flags for the best BLAS of the environment or the system, or None.
-
-    What the variable of Intel's installer leads to comes before the system's.
-    """
-    folders = [os.path.join(sys.prefix, "lib")]
-    if os.environ.get("MKLROOT"):
-        library = os.path.join(os.environ["MKLROOT"], "lib")
-        # Before 2024 the files were in the inner folder.
-        folders += [os.path.join(library, "intel64"), library]
-    for folder in folders:
-        files = sorted(os.listdir(folder)) if os.path.isdir(folder) else []
-        for name in LIBRARIES:
-            flag = _link_flag(name, files)
-            if flag:
-                return "-L%s %s -Wl,-rpath,%s" % (folder, flag, folder)
-    files = system_libraries()
-    flags = [_link_flag(name, files) for name in LIBRARIES]
-    return next((flag for flag in flags if flag), None)
-
-
-def _link_flag(name, files):
-    if "lib%s.so" % name in files:
-        return "-l" + name
-    # Without the development link, a library is linked by its file name.
-    versioned = [file for file in files if file.startswith("lib%s.so." % name)]
-    return "-l:" + versioned[0] if versioned else None
-
-
-def system_libraries():
-    """Return the file names of the libraries in the loader's cache."""
-    for program in ("ldconfig", "/sbin/ldconfig", "/usr/sbin/ldconfig"):
-        try:
-            done = process.call([program, "-p"], 20)
-        except OSError:
-            continue
-        return re.findall(r"^\s*(\S+) \([^)]*\) => ", done.output, re.MULTILINE)
-    return []

@@ -6,7 +6,9 @@ import contextlib
 import importlib
 import sys
 
-from verify.core.packages import import_fix, is_installed
+from verify.core import causes
+from verify.core.packages import is_installed
+from verify.core.variables import quote
 
 MODULES = ("pytensor", "aesara", "theano")
 NUMBA, JAX = "numba", "jax"
@@ -16,7 +18,12 @@ AMDLIBM_FLAGS = ("lib.amdlibm", "lib.amblibm")
 
 
 class FrameworkError(Exception):
-    """No framework can be imported; `fix` says what to do."""
+    """No framework can be imported; `fix` says what to do.
+
+    name, message: of the one whose import fails, and its error; None if there is none.
+    """
+
+    name = message = None
 
     def __init__(self, message, fix):
         Exception.__init__(self, message)
@@ -206,28 +213,33 @@ def load(requested=None):
 
     Raises NotInstalledError if there is none, FrameworkError if its import fails.
     """
-    failures = []
+    failure = None
     for name in (requested,) if requested else MODULES:
         if not is_installed(name):
             continue
         try:
             return LoadedFramework(importlib.import_module(name))
         except Exception as error:
-            failures.append((name, "%s: %s: %s" % (name, type(error).__name__, error)))
-            if "blas_opt_info" in str(error):
-                raise FrameworkError(
-                    "import of %s fails: %s: it needs the name of a BLAS, which this NumPy lacks"
-                    % (name, error),
-                    "put these lines into ~/.theanorc:\n[blas]\nldflags = -lopenblas",
-                )
-    if failures:
-        raise FrameworkError(
-            "import fails: " + "; ".join(text for _, text in failures), import_fix(*failures[0])
-        )
+            failure = failure or _failure(name, error)
+    if failure:
+        raise failure
     raise NotInstalledError(
         "this Python has no %s" % (requested or "Theano, Aesara, PyTensor or NumPy"),
         "run verify with the Python of the environment that has it",
     )
+
+
+def _failure(name, error):
+    """Return the FrameworkError of an import that fails with this exception."""
+    cause = causes.of_error(error, causes.Facts(name))
+    message = causes.message_of(error)
+    program = "%s -c 'import %s'" % (quote(sys.executable), name)
+    failure = FrameworkError(
+        "import of %s fails: %s%s" % (name, message, "\n  cause: " + cause.what if cause else ""),
+        cause.fix if cause else causes.unknown(program),
+    )
+    failure.name, failure.message = name, message
+    return failure
 
 
 def _first_module(*names):

@@ -2,11 +2,15 @@
 
 from __future__ import absolute_import, division, print_function
 
+import json
 import os
 import pkgutil
+import re
 import sys
 import sysconfig
 
+from verify.core.matching import matching
+from verify.core.user_files import normal
 from verify.core.variables import quote
 
 PY2 = sys.version_info[0] == 2
@@ -61,19 +65,43 @@ def system_command(debian, fedora, conda):
     return " (Debian, Ubuntu: %s; Fedora: %s; conda: %s)" % (debian, fedora, conda)
 
 
-def import_fix(name, text):
-    """Return the fix for the message of a framework's import."""
-    if "No closing quotation" in text:
-        variable = name.upper() + "_FLAGS"
-        return "%s has a quotation mark without its pair: put a backslash before it" % variable
-    return supported_fix(name)
+def installed(name):
+    """Return the version in a package's dist-info or conda record, or None."""
+    return versions_of(name)[0]
 
 
-def supported_fix(name):
-    """Return how to get versions of Python and NumPy that a framework supports."""
-    if name == "theano" and sys.version_info < (3, 10):
-        return "install a NumPy that Theano supports:\n%s 'numpy<1.23'" % pip_command()
-    return (
-        "install versions of Python and NumPy that %s supports (Theano 1.0.5: Python 3.9 and NumPy "
-        "below 1.23)" % name
-    )
+def versions_of(name):
+    """Return the versions in a package's metadata; one of them, None, if there are none.
+
+    More than one if an installer has left the metadata of the one that it replaced.
+    """
+    return _distributions(name) or [_conda_version(name)]
+
+
+def _distributions(name):
+    """Return the versions of a distribution in the folder that Python imports it from."""
+    for folder in sys.path:
+        stems = [
+            os.path.basename(path)[: -len(".dist-info")].rpartition("-")
+            for path in matching(folder, "*.dist-info")
+        ]
+        # As pip before 23.1 installs what has no wheel.
+        stems += [
+            re.sub(r"-py[\d.]+$", "", os.path.basename(path)[: -len(".egg-info")]).rpartition("-")
+            for path in matching(folder, "*.egg-info")
+        ]
+        versions = [
+            version for other, dash, version in stems if dash and normal(other) == normal(name)
+        ]
+        if versions:
+            return sorted(versions)
+    return []
+
+
+def _conda_version(name):
+    for path in matching(sys.prefix, os.path.join("conda-meta", str(name) + "-*.json")):
+        with open(path) as file:
+            record = json.load(file)
+        if record.get("name") == name:
+            return record["version"]
+    return None

@@ -12,6 +12,8 @@ import tempfile
 SCHEMA = 2
 # The type of text: unicode in Python 2, str in Python 3.
 TEXT = type(b"".decode("ascii"))
+# In place of a fix, where an error's words name no cause.
+UNKNOWN = "not recognised"
 PASS, FAIL, SKIP = "pass", "fail", "skip"
 
 # speed: of a check of a speed what `measured` returns, else None.
@@ -70,7 +72,7 @@ def document(
             "machine": machine,
             "settings": settings,
             "packages": packages,
-            "checks": [_content(check) for check in checks],
+            "checks": _with_consequences(checks),
             "timings": [dict(item._asdict()) for item in timings],
         }
     )
@@ -81,11 +83,24 @@ def document(
     return content
 
 
-def _content(check):
-    content = dict(check._asdict())
-    if check.speed is None:
-        del content["speed"]
-    return content
+def _with_consequences(checks):
+    """Return the checks as dictionaries; what follows from an earlier fault names it.
+
+    Checks that fail for the same reason have the same fix. Where none is known, only the same
+    message is the same reason.
+    """
+    first_with, contents = {}, []
+    for check in checks:
+        content = dict(check._asdict())
+        if check.speed is None:
+            del content["speed"]
+        if check.status == FAIL:
+            key = check.fix, (check.detail if (check.fix or UNKNOWN).startswith(UNKNOWN) else None)
+            first = first_with.setdefault(key, check.name)
+            if first != check.name:
+                content["follows"] = first
+        contents.append(content)
+    return contents
 
 
 def write(path, content):

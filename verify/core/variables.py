@@ -23,11 +23,15 @@ def loader_fix(paths):
     return None
 
 
-def without(variable, *unwanted):
-    """Return the command that takes paths out of a variable's list; None if it has none of them."""
+def without(variable, *unwanted, **options):
+    """Return the command that takes paths out of a variable's list; None if it has none of them.
+
+    environ: the variables; by default those of this process.
+    """
+    environ = options.get("environ", os.environ)
     # A blank is a part of a path everywhere else.
     separators = "[ :]" if variable == "LD_PRELOAD" else ":"
-    parts = [part for part in re.split(separators, os.environ.get(variable, "")) if part]
+    parts = [part for part in re.split(separators, environ.get(variable, "")) if part]
     kept = [part for part in parts if os.path.realpath(part) not in unwanted]
     if kept == parts:
         return None

@@ -30,12 +30,11 @@ def test_the_whole_table() -> None:
         "      fix: put this into ~/.theanorc:\n"
         "           [blas]\n"
         "           ldflags = -lx\n"
-        "fail  Ger in C      so is it\n"
-        "      fix: as for Gemv in C\n"
+        "      so fail, too: Ger in C\n"
         "\n"
         "import       1.25 s  (1.00 to 1.50, 3 samples)\n"
         "\n"
-        "pip-openblas on theano-1.0.5: 2 of 3 checks failed (Gemv in C, Ger in C)\n"
+        "pip-openblas on theano-1.0.5: 1 of 3 checks failed (Gemv in C), and 1 because of them\n"
     )
 
 

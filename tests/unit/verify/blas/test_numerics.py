@@ -20,7 +20,7 @@ def right_on_all_threads(monkeypatch: pytest.MonkeyPatch) -> None:
 
 
 def context(error: str | None = None) -> SimpleNamespace:
-    compiled = operations.CompiledOperation(None, error, False)
+    compiled = operations.CompiledOperation(None, error, False, None)
     known = {("Gemm", dtype): compiled for dtype in operations.DTYPES}
     return unit_context(operations=known, products={}, serving=None, has_ldflags=True)
 

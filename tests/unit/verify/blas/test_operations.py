@@ -32,7 +32,9 @@ def check(
     where = context(
         is_baseline=is_baseline,
         operations={
-            (GEMM.name, dtype): operations.CompiledOperation(None, error, through_numpy)
+            (GEMM.name, dtype): operations.CompiledOperation(
+                None, error, through_numpy, error and "a fix"
+            )
             for dtype, error in zip(operations.DTYPES, errors, strict=True)
         },
     )
@@ -75,6 +77,7 @@ def test_an_operation_that_the_framework_lacks_is_skipped() -> None:
 def test_one_error_of_both_precisions_is_named_once() -> None:
     found = check(errors=("cannot find -lx", "cannot find -lx"))
     assert found.detail == "float64 and float32: does not compile: cannot find -lx"
+    assert found.fix == "a fix"
     found = check(errors=("cannot find -lx", None))
     assert found.detail == "float64 does not compile: cannot find -lx; float32 Gemm"
 
@@ -108,7 +111,8 @@ def test_an_operation_that_does_not_compile_has_an_error() -> None:
     def function(inputs: object, output: object) -> None:
         raise ValueError("g++\nerror: unknown type")
 
-    where = context(operations={})
+    where = context(operations={}, folder=None, culprit=None, expectation=None)
     where.framework.function = function
     dot = operations.Operation("Dot", ("Dot",), lambda framework, dtype: ([], None))
     assert operations.compiled(where, dot, "float64").error == "ValueError: error: unknown type"
+    assert operations.compiled(where, dot, "float64").fix.startswith("not recognised")

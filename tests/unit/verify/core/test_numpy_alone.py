@@ -3,6 +3,7 @@ from __future__ import annotations
 import importlib
 import sys
 import types
+from pathlib import Path
 
 import pytest
 
@@ -27,18 +28,18 @@ def test_numpy_has_a_version_and_a_compiler_and_no_flags() -> None:
 
 @pytest.mark.usefixtures("numpy")
 def test_numpy_is_verified_only_where_no_framework_is_installed(
-    monkeypatch: pytest.MonkeyPatch,
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     installed = {"numpy"}
     monkeypatch.setattr(frameworks, "is_installed", lambda name: name in installed)
-    assert cli._framework(None).name == "numpy"
+    assert cli._framework(None, str(tmp_path), {}).name == "numpy"
     # An environment of theano-stacks has a framework.
     with pytest.raises(frameworks.NotInstalledError):
-        cli._framework({"module": "theano"})
+        cli._framework({"module": "theano"}, str(tmp_path), {})
     installed.clear()
     with pytest.raises(frameworks.NotInstalledError):
-        cli._framework(None)
+        cli._framework(None, str(tmp_path), {})
     installed.update({"numpy", "theano"})
     monkeypatch.setitem(sys.modules, "theano", None)
-    with pytest.raises(frameworks.FrameworkError, match="import fails"):
-        cli._framework(None)
+    with pytest.raises(frameworks.FrameworkError, match="import of theano fails"):
+        cli._framework(None, str(tmp_path), {})

@@ -1,7 +1,6 @@
 """The commands that install what is missing."""
 
 import importlib
-import sys
 from pathlib import Path
 
 import pytest
@@ -27,14 +26,3 @@ def test_the_system_installs_by_its_own_command(
     monkeypatch.setenv("PATH", str(tmp_path))
     monkeypatch.setattr(packages.sys, "prefix", str(tmp_path))
     assert packages.system_command("g++", "gcc-c++", "gxx") == command
-
-
-def test_theano_gets_a_numpy_that_it_supports(monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr(packages.sys, "version_info", (3, 9, 2))
-    monkeypatch.setattr(packages, "is_installed", lambda name: True)
-    monkeypatch.setattr(packages, "_is_managed", lambda: False)
-    fix = f"{packages.quote(sys.executable)} -m pip install 'numpy<1.23'"
-    assert packages.supported_fix("theano").endswith(f":\n{fix}")
-    assert "Python 3.9" in packages.supported_fix("aesara")
-    monkeypatch.setattr(packages.sys, "version_info", (3, 11, 0))
-    assert "Python 3.9" in packages.supported_fix("theano")
