@@ -29,7 +29,10 @@ class Context(object):
     products: {key: exact product}, for the check of numbers.
     serving: the Library that computes matrix products.
     peaks: {dtype: {threads: GFLOP/s}}.
+    peak_kernel: the loaded library that measures a peak, or None.
     gemm: {dtype: [GFLOP/s]}.
+    shares: {dtype: [share of the peak in each pair]}.
+    reasons: {dtype: [what was seen that took time from the products]}.
     alone: {dtype: GFLOP/s of one thread}.
     advice: sentences for the summary: what is no fault of the environment, but slow.
     device: the report's description of the device; device_missing where there is none.
@@ -52,7 +55,10 @@ class Context(object):
         self.products = {}
         self.serving = None
         self.peaks = {}
+        self.peak_kernel = None
         self.gemm = {}
+        self.shares = {}
+        self.reasons = {}
         self.alone = {}
         self.advice = []
         self._culprit = _UNTRIED

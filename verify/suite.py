@@ -18,12 +18,13 @@ from verify.checks import (
     linkers,
     scan,
     settings,
+    slow_flags,
     versions,
 )
 from verify.core import machine, native, progress, report
 from verify.core.fixes import explained
 from verify.device import check as device_check
-from verify.elementwise import accuracy, libm, precompile, registers
+from verify.elementwise import accuracy, libm, numbers, precompile, registers
 from verify.elementwise import calls as elementwise_calls
 from verify.elementwise import speed as elementwise_speed
 
@@ -85,8 +86,7 @@ def run(context, debug=False):
     add_check(one_blas.NAME, one_blas.check)
     if context.framework.name == "pytensor":
         add_check("numba", serving.check_numba)
-    if context.framework.name in known_faults.AMDLIBM:
-        add_check(known_faults.NAME, known_faults.check)
+    add_check(known_faults.NAME, known_faults.check)
     # Other processes do these beside this one, before what is timed.
     finish_scan = start(scan.NAME, scan.start)
     finish_compiling = start(registers.NAME, precompile.start)
@@ -96,6 +96,7 @@ def run(context, debug=False):
     finish_registers = start(registers.NAME, registers.start, elementwise_calls.calls(context))
     for operation in blas_operations.OPERATIONS:
         add_check("%s numbers" % operation.name, numerics.check, operation)
+    add_check(numbers.NAME, numbers.check)
     if libm.is_expected(context):
         add_check(libm.NAME, libm.check)
         add_check(libm.LOOPS, libm.check_loops)
@@ -105,6 +106,7 @@ def run(context, debug=False):
     add_check(scan.NAME, lambda _: finish_scan())
     add_check(registers.NAME, lambda _: finish_registers())
     add_check(threads.NAME, threads.check)
+    add_check(slow_flags.NAME, slow_flags.check)
     add_timings("import", compile_time.imports)
     add_timings("peak", blas_speed.peaks)
     add_timings("Gemm", blas_speed.products)

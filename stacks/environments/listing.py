@@ -15,7 +15,8 @@ from stacks.environments.reports import read_report, report_path
 from stacks.locks.folders import lock_folder
 from stacks.variants.variant import Variant
 
-BUSY = "*"
+# In place of a figure that was measured while other programs used the machine.
+NOISY = "noisy"
 
 
 def show(workspace: Workspace, variants: Sequence[Variant]) -> None:
@@ -32,8 +33,8 @@ def show(workspace: Workspace, variants: Sequence[Variant]) -> None:
     print_table(("variant", "framework", "built", "verified"), ("f64", "f32"), lines)
     print("\nbuilt: old, from an earlier lock; stale, its lock is not current; -, no lock")
     print("f64, f32: GFLOP/s of Gemm in float64 and float32 when it was last verified")
-    if any(BUSY in figure for line in lines for figure in line[-2:]):
-        print(f"{BUSY}: other programs may have used the machine then; `verify` says more")
+    if any(figure == NOISY for line in lines for figure in line[-2:]):
+        print(f"{NOISY}: not a figure of the variant, the machine was busy then; verify it again")
     for sentence, advised_variants in advised.items():
         print(f"{', '.join(advised_variants)}: {sentence}")
 
@@ -57,7 +58,7 @@ def _last_report(
     if verdict == "passed" and variant.device != "cpu" and not report.get("device"):
         verdict = "no device"
     types = "float64", "float32"
-    speeds = [gemm(report, dtype) + BUSY * _was_busy(report, dtype) for dtype in types]
+    speeds = [NOISY if _is_noisy(report, dtype) else gemm(report, dtype) for dtype in types]
     return f"{verdict} {date:%Y-%m-%d}", speeds[0], speeds[1]
 
 
@@ -71,8 +72,8 @@ def gemm(report: dict[str, Any], dtype: str) -> str:
     return f"{medians[max(medians)]:.1f}" if medians else ""
 
 
-def _was_busy(report: dict[str, Any], dtype: str) -> bool:
-    """Return whether other programs may have used the machine when the speed was measured."""
+def _is_noisy(report: dict[str, Any], dtype: str) -> bool:
+    """Return whether the speed was measured under noise, so that it is not the variant's."""
     return any(
         check["name"] == f"Gemm {dtype} speed" and check.get("speed", {}).get("disturbed", False)
         for check in report.get("checks", ())

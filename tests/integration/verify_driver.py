@@ -54,9 +54,14 @@ def run(context: Any, names: Sequence[str]) -> None:
         "checks.settings",
         "checks.versions",
     )
-    accuracy, calls, libm, registers = modules(
-        "elementwise.accuracy", "elementwise.calls", "elementwise.libm", "elementwise.registers"
+    accuracy, calls, libm, numbers, registers = modules(
+        "elementwise.accuracy",
+        "elementwise.calls",
+        "elementwise.libm",
+        "elementwise.numbers",
+        "elementwise.registers",
     )
+    (slow_flags,) = modules("checks.slow_flags")
 
     def gemm_speed(context: Any) -> Any:
         speed.peaks(context)
@@ -78,6 +83,8 @@ def run(context: Any, names: Sequence[str]) -> None:
         "libm": libm.check,
         "loops": libm.check_loops,
         "accuracy": accuracy.check,
+        "numbers": numbers.check,
+        "cost": slow_flags.check,
         "speed": gemm_speed,
         "kernels": kernels.check,
         "registers": lambda context: registers.start(context, calls.calls(context))(),

@@ -38,8 +38,20 @@ def gflops(library, dtype, threads, seconds=MEASUREMENT):
     def rate(isa, seconds):
         return _on_threads(library, dtype == "float32", isa, threads, seconds)
 
-    best = max(INSTRUCTION_SETS, key=lambda isa: rate(isa, TRIAL))
-    return rate(best, seconds)
+    return rate(best(library, dtype, threads), seconds)
+
+
+def best(library, dtype, threads):
+    """Return the instruction set whose rate on so many threads is the highest."""
+    is_single = dtype == "float32"
+    return max(
+        INSTRUCTION_SETS, key=lambda isa: _on_threads(library, is_single, isa, threads, TRIAL)
+    )
+
+
+def rate_of(library, dtype, isa, threads, seconds):
+    """Return the GFLOP/s of an instruction set, all threads together."""
+    return _on_threads(library, dtype == "float32", isa, threads, seconds)
 
 
 def _on_threads(library, single, isa, threads, seconds):

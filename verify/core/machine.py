@@ -71,16 +71,26 @@ def usable_cores():
 
 def quota():
     """Return how many cores a container's limit allows, None without a limit."""
+    return quota_and_file()[0]
+
+
+def quota_and_file():
+    """Return (cores that a container's limit allows, the file that has it); (None, None) without.
+
+    Of several limits the lowest counts.
+    """
     cores = []
     for folder in cgroup_folders():
         limit = text_of(os.path.join(folder, "cpu.max")).split()
         if len(limit) == 2 and limit[0] != "max":
-            cores.append(float(limit[0]) / float(limit[1]))
+            path = os.path.join(folder, "cpu.max")
+            cores.append((float(limit[0]) / float(limit[1]), path))
         old = text_of(os.path.join(folder, "cpu.cfs_quota_us")).strip()
         period = text_of(os.path.join(folder, "cpu.cfs_period_us")).strip()
         if old and period and int(old) > 0:
-            cores.append(int(old) / float(period))
-    return min(cores) if cores else None
+            path = os.path.join(folder, "cpu.cfs_quota_us")
+            cores.append((int(old) / float(period), path))
+    return min(cores) if cores else (None, None)
 
 
 def cgroup_folders():

@@ -12,6 +12,8 @@ from verify.core.clock import monotonic
 TICKS = os.sysconf("SC_CLK_TCK")
 # Of a core; less is none.
 LEAST_TICKS = 2
+# The share of the time that something took, from which on it is named.
+SEEN = 0.05
 MICROSECONDS, NANOSECONDS = 1e6, 1e9
 
 
@@ -31,6 +33,7 @@ def read():
         "steal": ticks[7],
         "own": sum(usage.ru_utime + usage.ru_stime for usage in own),
         "throttled": _throttled(),
+        "waited": _waited(),
         "load": float((machine.text_of("/proc/loadavg").split() or ["0"])[0]),
         "frequency": max(float(mhz) for mhz in clocks) if clocks else None,
     }
@@ -50,6 +53,47 @@ def between(before, after, cores):
         "throttled": round(max(after["throttled"] - before["throttled"], 0.0), 3),
         "frequency": after["frequency"],
     }
+
+
+def reasons(before, after, cores):
+    """Return what was seen between two readings that takes time from a program, as texts.
+
+    cores: that this process may use. Less than SEEN of its time is not worth a word.
+    """
+    seconds = max(after["clock"] - before["clock"], 1e-9)
+    seen = between(before, after, cores)
+    waited = (after["waited"] - before["waited"]) / seconds
+    found = []
+    if seen["throttled"] > SEEN * seconds:
+        quota, path = machine.quota_and_file()
+        limit = "%g processors (%s)" % (quota, path) if quota else "its processors"
+        found.append(
+            "the container's limit, %s, stopped it for %.1f of %.1f s"
+            % (limit, seen["throttled"], seconds)
+        )
+    if seen["steal"] > SEEN:
+        found.append(
+            "the host gave %.0f %% of the time to other machines (steal)" % (100 * seen["steal"])
+        )
+    # Two threads that each wait for half of the time have waited for as long as it took.
+    if waited > SEEN * cores:
+        found.append(
+            "its threads waited for a processor for %.1f of %.1f s" % (waited * seconds, seconds)
+        )
+    return found
+
+
+def _waited():
+    """Return the seconds that this process's threads have waited in the scheduler's queues.
+
+    Source: the Linux kernel's sched-stats.txt, the second field of schedstat.
+    """
+    total = 0.0
+    folder = "/proc/self/task"
+    for thread in os.listdir(folder) if os.path.isdir(folder) else ():
+        fields = machine.text_of(os.path.join(folder, thread, "schedstat")).split()
+        total += int(fields[1]) / NANOSECONDS if len(fields) > 1 else 0.0
+    return total
 
 
 def _throttled():

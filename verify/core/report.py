@@ -37,18 +37,29 @@ def skipped(name, reason):
     return Check(name, SKIP, reason, None)
 
 
-def measured(gflops, share, remarks=(), disturbed=False):
+def measured(gflops, shares, remarks=(), disturbed=False):
     """Return the figures of a speed: its rate, share of the peak, and remarks on them.
 
-    disturbed: other programs may have used the machine.
+    shares: those of all pairs of a product and a peak; the best one counts. disturbed: the pairs
+    differ too much, or something that takes time was seen, so that no share can be told.
     """
-    return {"gflops": gflops, "share": share, "remarks": list(remarks), "disturbed": disturbed}
+    return {
+        "gflops": gflops,
+        "share": max(shares),
+        "least": min(shares),
+        "remarks": list(remarks),
+        "disturbed": disturbed,
+    }
 
 
 def speed_text(speed):
     """Return the rate and share of a speed for people."""
-    rate, share = speed["gflops"], 100 * speed["share"]
-    return "at best %.1f GFLOP/s, %.0f %% of this machine's peak" % (rate, share)
+    least, share = 100 * speed["least"], 100 * speed["share"]
+    if speed["disturbed"]:
+        text = "too noisy to judge: %.0f to %.0f %% of this machine's peak"
+        return text % (least, share)
+    text = "at best %.1f GFLOP/s, %.0f %% of this machine's peak (%.0f to %.0f %%)"
+    return text % (speed["gflops"], share, least, share)
 
 
 def timing(name, unit, samples):
@@ -60,7 +71,15 @@ def timing(name, unit, samples):
 
 
 def document(
-    variant, framework, machine, settings, packages, checks, timings, device=None, advice=()
+    variant,
+    framework,
+    machine,
+    settings,
+    packages,
+    checks,
+    timings,
+    device=None,
+    advice=(),
 ):
     """Return the whole report as dictionaries and lists, as report.schema.json describes it."""
     content = private(

@@ -11,7 +11,7 @@ import shutil
 
 from verify.core import compiling, machine, process
 from verify.core import framework as frameworks
-from verify.elementwise import calls, speed
+from verify.elementwise import calls, numbers, speed
 
 # Seconds. What is not compiled by then, the suite's own process compiles.
 LONGEST = 600
@@ -61,5 +61,7 @@ def main(argv):
     name, folder = argv
     compiling.use_compile_folder(folder)
     framework = frameworks.load(name)
+    for dtype in numbers.DTYPES:
+        numbers.compiled(framework, dtype)
     for function in calls.ELEMENTWISE:
         speed.compiled(framework, function, "float32")

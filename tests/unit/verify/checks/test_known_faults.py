@@ -9,9 +9,12 @@ import pytest
 known_faults = importlib.import_module("verify.checks.known_faults")
 
 
-def context(name: str, flags: str = "", value: bool = False) -> SimpleNamespace:
+def context(
+    name: str, flags: str = "", value: bool = False, version: str = "3.3.7"
+) -> SimpleNamespace:
     framework = SimpleNamespace(
         name=name,
+        version=version,
         amdlibm_flag="lib.amdlibm",
         flags_variable=f"{name.upper()}_FLAGS",
         rc_variable="PYTENSORRC",
@@ -23,8 +26,15 @@ def context(name: str, flags: str = "", value: bool = False) -> SimpleNamespace:
 
 
 def test_a_framework_without_known_faults_is_skipped() -> None:
-    check = known_faults.check(context("theano"))
-    assert (check.status, check.detail) == ("skip", "none is known of theano")
+    check = known_faults.check(context("theano", version="3.0"))
+    assert (check.status, check.detail) == ("skip", "none of this version")
+
+
+@pytest.mark.parametrize("version", ["0.8.2", "1.0.5", "1.1.2"])
+def test_wrong_results_of_a_version_are_named(version: str) -> None:
+    check = known_faults.check(context("theano", version=version))
+    assert check.status == "pass"
+    assert check.detail.startswith("the gradient of a scan that ends by `until` is wrong: ")
 
 
 def test_a_flag_that_is_off_passes_with_the_fault_named() -> None:

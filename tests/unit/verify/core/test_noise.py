@@ -58,3 +58,18 @@ def test_a_machine_that_tells_nothing(monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr(noise.machine, "text_of", lambda path: "")
     reading = noise.read()
     assert (reading["busy"], reading["load"], reading["frequency"]) == (0.0, 0.0, None)
+
+
+def test_reasons_are_what_was_seen(files: dict[str, str], monkeypatch: pytest.MonkeyPatch) -> None:
+    before = noise.read()
+    after = dict(before, clock=before["clock"] + 2.0)
+    assert noise.reasons(before, after, 2) == []
+    files["/proc/self/cgroup"] = "0::/job\n"
+    files["/sys/fs/cgroup/job/cpu.max"] = "50000 100000\n"
+    seen = dict(after, throttled=1.5, steal=before["steal"] + 1.0, waited=before["waited"] + 1.0)
+    assert noise.reasons(before, seen, 2) == [
+        "the container's limit, 0.5 processors (/sys/fs/cgroup/job/cpu.max), stopped it for 1.5 of "
+        "2.0 s",
+        "the host gave 25 % of the time to other machines (steal)",
+        "its threads waited for a processor for 1.0 of 2.0 s",
+    ]
