@@ -46,6 +46,12 @@ def check(context):
         return skipped(NAME, "no library was found")
     counts, variable = requested(serving)
     reason = "%s asks for %d" % (variable, counts[-1]) if variable else _usable(counts[0])
+    quota, path = machine.quota_and_file()
+    if variable and quota and counts[-1] == machine.usable_cores():
+        # The environment sets the variable by the limit; nobody else need have.
+        reason = "the container's limit is %g processors (%s): %s=%d" % (
+            (quota, path, variable, counts[-1])
+        )
     # The baseline's libraries are as pip installs them: they know no quota.
     expects = serving.threads is not None and not context.is_baseline
     if expects and serving.threads not in counts and not _is_of_few(serving, counts, variable):

@@ -78,7 +78,7 @@ def reasons(before, after, cores):
     # Two threads that each wait for half of the time have waited for as long as it took.
     if waited > SEEN * cores:
         found.append(
-            "its threads waited for a processor for %.1f of %.1f s" % (waited * seconds, seconds)
+            "its threads waited %.1f s for a processor in %.1f s" % (waited * seconds, seconds)
         )
     return found
 

@@ -266,7 +266,8 @@ class _Supervisor(object):
         """Print the step at which a library ended the process; return the exit status."""
         return self.fail(
             "the process was ended with status %d at `%s`" % (status, _printable(self.step)),
-            "a library that it calls ends the program, most likely the BLAS: try another library",
+            "a library that it calls ended it, and its message is above: if it is MKL's, link its "
+            "one library, mkl_rt, in place of its layers; else try another library",
         )
 
     def fail(self, message, fix):

@@ -10,6 +10,8 @@ from typing import Any
 
 import pytest
 
+from stacks.core.disk import REPOSITORY
+
 causes = importlib.import_module("verify.core.causes")
 trial = importlib.import_module("verify.core.trial")
 
@@ -28,7 +30,7 @@ def facts(
 
 
 SCAN_C = "mod.cpp:1: error: 'PyThreadState' has no member named 'exc_type'"
-NEW = {"version_of": {"numpy": "1.26.4"}.get}
+NEW: dict[str, Any] = {"version_of": {"numpy": "1.26.4"}.get}
 
 
 @pytest.mark.parametrize(
@@ -186,7 +188,7 @@ def test_an_option_of_python_is_the_cause(tmp_path: Path) -> None:
         "import sys; sys.path.insert(0, sys.argv[1]); from verify.core import trial; "
         f"print(trial.culprit('pass', 'theano', {str(tmp_path)!r}))"
     )
-    root = str(Path(trial.__file__).parents[2])
+    root = str(REPOSITORY)
     words = [sys.executable, "-OO", "-c", program, root]
     done = subprocess.run(words, capture_output=True, text=True, check=True)
     assert "Python's options -OO" in done.stdout

@@ -71,5 +71,5 @@ def test_reasons_are_what_was_seen(files: dict[str, str], monkeypatch: pytest.Mo
         "the container's limit, 0.5 processors (/sys/fs/cgroup/job/cpu.max), stopped it for 1.5 of "
         "2.0 s",
         "the host gave 25 % of the time to other machines (steal)",
-        "its threads waited for a processor for 1.0 of 2.0 s",
+        "its threads waited 1.0 s for a processor in 2.0 s",
     ]
