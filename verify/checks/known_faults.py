@@ -16,11 +16,12 @@ AMDLIBM = {"pytensor": ("PyTensor", "3.3.7")}
 WrongResult = collections.namedtuple("WrongResult", "module first last fault instead")
 UNTIL = "the gradient of a scan that ends by `until` is wrong"
 NO_UNTIL = "give the scan its number of steps, and mask what comes after the end"
-# Compared with finite differences on 0.8.2, 1.0.5, Theano-PyMC 1.1.2 and Aesara 2.9.3, and right on
-# PyTensor 3.3.8.
+# Compared with finite differences on Theano 0.8.2 and 1.0.5, Theano-PyMC 1.1.2, Aesara 2.9.3 and
+# PyTensor 2.38.3. PyTensor 3.3.7 and 3.3.8 are right.
 WRONG_RESULTS = (
     WrongResult("theano", (0, 8), (1, 1, 2), UNTIL, NO_UNTIL),
     WrongResult("aesara", (2,), (2, 9, 3), UNTIL, NO_UNTIL),
+    WrongResult("pytensor", (2,), (2, 38, 3), UNTIL, NO_UNTIL),
 )
 
 
