@@ -52,7 +52,7 @@ def test_colours_are_only_in_the_status() -> None:
 
 
 def of_speed(*remarks: str) -> Any:
-    speed = report.measured(83.14, 0.714, remarks)
+    speed = report.measured(83.14, (0.655, 0.714), remarks)
     return report.passed("Gemm float64 speed", "8.1 GFLOP/s; (other words)")._replace(speed=speed)
 
 
@@ -60,13 +60,13 @@ def test_the_verdict_counts_skipped_checks_and_has_the_speed_of_gemm() -> None:
     checks = (of_speed(), report.skipped("versions", "no lock"))
     assert table.verdict(document(*checks)) == (
         "pip-openblas on theano-1.0.5: 1 checks passed, 1 skipped; "
-        "Gemm float64 at best 83.1 GFLOP/s, 71 % of this machine's peak"
+        "Gemm float64 at best 83.1 GFLOP/s, 71 % of this machine's peak (66 to 71 %)"
     )
 
 
 def test_the_verdict_repeats_the_remarks_on_the_figure() -> None:
     assert table.verdict(document(of_speed("busy", "not the fastest"))).endswith(
-        "71 % of this machine's peak (busy; not the fastest)"
+        "71 % of this machine's peak (66 to 71 %) (busy; not the fastest)"
     )
 
 
