@@ -3,7 +3,7 @@
 from stacks.tasks.channel import lock, pin, publish_channel, release, serve
 from stacks.tasks.cluster import scheduler, worker
 from stacks.tasks.environments import build, clean, list_, recommend, verify
-from stacks.tasks.images import base, matrix, render, reproduce
+from stacks.tasks.images import base, matrix, reproduce
 from stacks.tasks.project import configure, docs, schema, test, vendor, verify_app, version
 from stacks.tasks.timing import bench, compare, profile, publish, results
 from stacks.tasks.use import completion, export, init, kernel, run, shell
@@ -29,7 +29,6 @@ __all__ = [
     "publish_channel",
     "recommend",
     "release",
-    "render",
     "reproduce",
     "results",
     "run",

@@ -2,8 +2,7 @@
 
     .venv/bin/python measurements/images.py [--variants openblas,mkl] [--rounds 5]
 
-Needs a container engine and empties its build cache: give it one of its own (DOCKER_HOST). The
-channel's packages must be in the cache. Run it on an otherwise idle machine.
+Needs a container engine (DOCKER_HOST). The channel's packages must be in the cache. Run it on an otherwise idle machine.
 """
 
 from __future__ import annotations
@@ -79,6 +78,14 @@ def seconds(work: Callable[[], Any]) -> float:
     return time.monotonic() - start
 
 
+def run(engine: Engine, image: str, *words: str, environment: Any = None) -> bytes:
+    """Return what a fresh container prints."""
+    output: bytes = engine.client.containers.run(
+        image, list(words), remove=True, network_mode="none", environment=environment
+    )
+    return output
+
+
 def builds(workspace: Workspace, engine: Engine, variant: Variant) -> None:
     """Time each way to an image, and weigh it."""
     place, name = layout.layout_folder(workspace, variant), config_of(workspace, variant).names[0]
@@ -86,9 +93,7 @@ def builds(workspace: Workspace, engine: Engine, variant: Variant) -> None:
         shutil.rmtree(left) if left.is_dir() else left.unlink()
     for existing in (*config_of(workspace, variant).names, base.name(workspace)):
         if engine.image_id(existing):
-            engine.call("image", "rm", existing)
-    if engine.kind == "docker":
-        engine.call("builder", "prune", "--all", "--force")
+            engine.remove_name(existing)
     laid_out = seconds(lambda: layout.lay_out(workspace, variant))
     verify = docker.verify
     docker.verify = lambda *_, **__: PASSED
@@ -102,7 +107,7 @@ def builds(workspace: Workspace, engine: Engine, variant: Variant) -> None:
     command = [str(REPOSITORY / "invoke"), "build", "--variant", variant.name, "--to", "docker"]
     again = seconds(lambda: subprocess.run(command, check=True, capture_output=True))
     line(f"{variant.name}: cached rebuild, invoke's start included", f"{again:.2f} s", "2 s")
-    size = json.loads(engine.call("image", "inspect", name))[0]["Size"]
+    size = engine.client.images.get(name).attrs["Size"]
     aim = f"{AIMS[variant.name]} MB" if variant.name in AIMS else ""
     line(f"{variant.name}: image, uncompressed", f"{size / 1e6:.0f} MB", aim)
     with tempfile.TemporaryDirectory() as folder:
@@ -117,14 +122,13 @@ def builds(workspace: Workspace, engine: Engine, variant: Variant) -> None:
 
 def first_steps(workspace: Workspace, engine: Engine, variant: Variant, rounds: int) -> None:
     """Time import and first Gemm in fresh containers: with the image's warm cache, and without."""
-    kinds = {"as it is": [], "cold cache": ["--env", "THEANO_STACKS_MARCH=native"]}
+    kinds = {"as it is": {}, "cold cache": {"THEANO_STACKS_MARCH": "native"}}
     samples: dict[str, list[tuple[float, ...]]] = {kind: [] for kind in kinds}
     image = config_of(workspace, variant).names[0]
     for _ in range(rounds):
-        for kind, options in kinds.items():
-            words = ["run", "--rm", "--network=none", *options, image, "python", "-c", FIRST_STEPS]
+        for kind, variables in kinds.items():
             start = time.monotonic()
-            output = engine.call(*words)
+            output = run(engine, image, "python", "-c", FIRST_STEPS, environment=variables)
             samples[kind].append((*map(float, output.split()), time.monotonic() - start))
     for position, what, aim in (
         (0, "first import of a fresh container", "2 s"),
@@ -148,9 +152,7 @@ def steps(workspace: Workspace, engine: Engine, variant: Variant, rounds: int) -
     for workload in WORKLOADS:
         words = [*workload, "--profile-calls", "1"]
         for _ in range(rounds):
-            inner = json.loads(
-                engine.call("run", "--rm", "--network=none", image, "profile", *words, "--json")
-            )
+            inner = json.loads(run(engine, image, "profile", *words, "--json"))
             with tempfile.TemporaryDirectory() as folder:
                 file = Path(folder) / "report.json"
                 command = [*outside, *words, "--quiet", "--json", str(file)]

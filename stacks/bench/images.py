@@ -2,11 +2,10 @@
 
 from __future__ import annotations
 
-import secrets
 import sys
 import time
 from collections.abc import Iterator, Sequence
-from contextlib import ExitStack, contextmanager
+from contextlib import ExitStack, closing, contextmanager
 from dataclasses import dataclass
 
 from stacks.bench import command, merge, probe, store
@@ -19,8 +18,7 @@ from stacks.core.console import plural, step
 from stacks.core.errors import UsageError
 from stacks.core.workspace import Workspace
 from stacks.image import engine as engines
-from stacks.image.docker import CONFINED
-from stacks.image.engine import Engine, EngineError
+from stacks.image.engine import Container, Engine, EngineError
 
 # What an image times without --workload.
 WORKLOADS = ("gemm", "elementwise", "check_blas")
@@ -45,15 +43,14 @@ class RunningImage:
     title, version: by the image's labels.
     """
 
-    engine: Engine
     name: str
-    container: str
+    container: Container
     title: str
     version: str
 
     def call(self, *words: str) -> str:
         """Run a command of the image's entry program and return its output; EngineError."""
-        return self.engine.call("exec", self.container, "theano-stacks", *words)
+        return self.container.call("theano-stacks", *words)
 
 
 def bench(
@@ -72,7 +69,8 @@ def bench(
             "an option that images do not have",
             expected=f"with --images: {', '.join(f'--{name}' for name in sorted(IN_IMAGES))}",
         )
-    result = timed(engines.find(), names, options)
+    with closing(engines.find()) as engine:
+        result = timed(engine, names, options)
     result = store.named(workspace, result, machine_name or None)
     path = store.write(workspace, result)
     bench_table.show(result)
@@ -119,17 +117,12 @@ def running(engine: Engine, name: str) -> Iterator[RunningImage]:
             f"the engine has no image {name}",
             fix="./invoke build --variant NAME --to docker makes one, `docker pull` retrieves one",
         )
-    container = f"theano-stacks-{secrets.token_hex(6)}"
-    variable = f"--env=THEANO_STACKS_IMAGE={digest}"
-    try:
-        engine.call(
-            "run", "--detach", "--name", container, *CONFINED, variable, digest, "sleep", "infinity"
-        )
-        labels = engine.labels_of(digest)
-        title, version = (labels.get(f"{LABEL}.{key}", "") for key in ("title", "version"))
-        yield RunningImage(engine, name, container, title, version)
-    finally:
-        engine.remove_container(container)
+    labels = engine.labels_of(digest)
+    title, version = (labels.get(f"{LABEL}.{key}", "") for key in ("title", "version"))
+    variables = {"THEANO_STACKS_IMAGE": digest}
+    with engine.container(digest, ["sleep", "infinity"], environment=variables) as container:
+        container.start()
+        yield RunningImage(name, container, title, version)
 
 
 def _verify(image: RunningImage) -> None:

@@ -6,14 +6,10 @@ import logging
 import shlex
 import signal
 import subprocess
-import tempfile
-from collections import deque
-from collections.abc import Callable, Collection, Iterator, Mapping, Sequence
-from contextlib import contextmanager
+from collections.abc import Collection, Mapping, Sequence
 from pathlib import Path
 from typing import IO, Any
 
-from stacks.core.disk import scratch_parent
 from stacks.core.errors import StacksError
 
 LOGGER = logging.getLogger(__name__)
@@ -69,76 +65,8 @@ def call(
     return result.stdout
 
 
-def run_streaming(
-    arguments: Sequence[str | Path],
-    on_line: Callable[[str], None],
-    *,
-    env: Mapping[str, str] | None = None,
-) -> None:
-    """Run a program to its end and call `on_line` with each line of its output as it comes.
-
-    On an exception, such as ctrl-C, the program is stopped first. Raises CommandError as `call`
-    does.
-    """
-    process = start(
-        arguments,
-        env=env,
-        stdin=subprocess.DEVNULL,
-        stdout=subprocess.PIPE,
-        stderr=subprocess.STDOUT,
-        text=True,
-        errors="replace",
-    )
-    tail: deque[str] = deque(maxlen=TAIL)
-    with process:
-        assert process.stdout
-        try:
-            for line in process.stdout:
-                tail.append(line.rstrip())
-                on_line(tail[-1])
-            process.wait()
-        except BaseException:
-            process.terminate()
-            process.wait()
-            raise
-    if process.returncode:
-        raise failed(arguments, "\n".join(tail), (0,), process.returncode)
-
-
 def _ignore_interrupt() -> None:
     signal.signal(signal.SIGINT, signal.SIG_IGN)
-
-
-@contextmanager
-def run_piped(
-    arguments: Sequence[str | Path], *, env: Mapping[str, str] | None = None
-) -> Iterator[IO[bytes]]:
-    """Give the pipe from a program's standard output, while it runs.
-
-    Raises CommandError as `call` does, also if the block failed because the output was cut short.
-    """
-    with tempfile.TemporaryFile(dir=scratch_parent()) as errors:
-        process = start(arguments, env=env, stdout=subprocess.PIPE, stderr=errors)
-        failure: Exception | None = None
-        with process:
-            assert process.stdout
-            try:
-                yield process.stdout
-            except Exception as error:
-                failure = error
-            except BaseException:
-                process.terminate()
-                process.wait()
-                raise
-            process.stdout.close()
-            status = process.wait()
-        # A negative status is the broken pipe of a block that left before the end.
-        if status > 0:
-            errors.seek(0)
-            tail = errors.read().decode(errors="replace").strip()
-            raise failed(arguments, tail, (0,), status) from failure
-        if failure:
-            raise failure
 
 
 def run_attached(

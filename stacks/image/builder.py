@@ -1,4 +1,4 @@
-"""What a Dockerfile builds with, beside the packages of its lock: base, Python, tools, this code.
+"""What docker/Dockerfile builds with, besides a lock's packages: base, Python, tools, this code.
 
 In a build by BuildKit alone, `python -m stacks.image.builder` makes the layers as `./invoke build
 --to docker` does: by the same code, and so of the same bytes.
@@ -86,7 +86,7 @@ def write(workspace: Workspace, folder: Path) -> None:
 
 
 def _write_static(workspace: Workspace, target: Path, unpacked: Path) -> None:
-    """Write the static program; IntegrityError if it is not the one that the Dockerfiles name."""
+    """Write the static program; IntegrityError if it is not the one of docker/builder.yaml."""
     pin, expected = static_pin(workspace), read_builder_file(workspace).sha256
     unpack.unpack_deb(fetch(workspace, [pin])[pin], unpacked)
     shutil.copyfile(unpacked / "bin" / STATIC, target)
@@ -96,7 +96,7 @@ def _write_static(workspace: Workspace, target: Path, unpacked: Path) -> None:
             f"{pin.filename} has another {STATIC} than docker/builder.yaml names",
             expected=f"sha256 {expected}",
             found=f"sha256 {digest}",
-            fix="after a new pin write what was found into that file, then ./invoke render",
+            fix="after a new pin write what was found into that file and into docker/Dockerfile",
         )
 
 

@@ -36,14 +36,14 @@ class CompressedLayer:
 
 
 def compress_once(
-    base: Path, layers: Sequence[layout.Layer], folder: Path
+    base: Path | None, layers: Sequence[layout.Layer], folder: Path
 ) -> tuple[CompressedLayer, ...]:
     """Return what compress() returns, reusing the files in `folder` if they are of this content.
 
     Raises IntegrityError if the layers changed after their layout was made.
     """
     code = [sha256_of(Path(__file__)), version("deflate")]
-    inputs = [layout.key_in(layers), sha256_of(base), *code]
+    inputs = [layout.key_in(layers), sha256_of(base) if base else None, *code]
     record = layout.read_record(folder / RECORD)
     if record.get("inputs") == inputs:
         ready = tuple(CompressedLayer(**layer) for layer in record["layers"])
@@ -64,18 +64,22 @@ def _is_intact(path: Path, digest: str) -> bool:
 
 
 def compress(
-    base: Path, layers: Sequence[layout.Layer], folder: Path
+    base: Path | None, layers: Sequence[layout.Layer], folder: Path
 ) -> tuple[CompressedLayer, ...]:
     """Compress the base, a tar archive, and the layers into `folder`; return them, lowest first."""
 
-    def copy_base(out: IO[bytes]) -> None:
-        with base.open("rb") as file:
-            shutil.copyfileobj(file, out, 1 << 20)
+    def copier(archive: Path) -> Callable[[IO[bytes]], None]:
+        def copy(out: IO[bytes]) -> None:
+            with archive.open("rb") as file:
+                shutil.copyfileobj(file, out, 1 << 20)
+
+        return copy
 
     def writer(content: Path) -> Callable[[IO[bytes]], None]:
         return lambda out: normalised.write(content, out)
 
-    jobs = [("base", copy_base), *((layer.name, writer(layer.folder)) for layer in layers)]
+    jobs = [("base", copier(base))] if base else []
+    jobs += [(layer.name, writer(layer.folder)) for layer in layers]
     with explain_disk_errors(folder), ThreadPoolExecutor(len(jobs)) as pool:
         return tuple(pool.map(lambda job: _compress(folder / job[0], job[1]), jobs))
 

@@ -1,39 +1,26 @@
-"""A variant's image in a container engine: built without a network, verified, then named."""
+"""A variant's image in a container engine: loaded from its archive, verified, then named."""
 
 from __future__ import annotations
 
 import hashlib
 import json
-import secrets
-import shutil
 import sys
-import time
-from collections.abc import Callable, Iterable, Iterator, Sequence
-from contextlib import contextmanager
+from collections.abc import Iterator, Sequence
+from contextlib import closing, contextmanager
+from dataclasses import asdict
 from pathlib import Path
 
 from stacks.core.console import step
-from stacks.core.disk import hold_lock, replace_atomically, scratch, write_atomically
+from stacks.core.disk import hold_lock, replace_atomically, scratch, sha256_of, write_atomically
+from stacks.core.errors import IntegrityError
 from stacks.core.workspace import Workspace
 from stacks.environments.verify import FAILED, NO_DEVICE, PASSED, check_report, raise_for
-from stacks.image import base, dockerfile, layout, manifest, normalised
+from stacks.image import base, layout, oci, saved
 from stacks.image import engine as engines
-from stacks.image import entries as image_entries
-from stacks.image.build_log import BuildLog
 from stacks.image.config import ImageConfig, config_of
 from stacks.image.engine import Engine, EngineError
-from stacks.image.entries import Entry
 from stacks.image.layout import Layer
 from stacks.variants.variant import Variant
-
-# Without privileges, as everybody should run an image.
-CONFINED = (
-    "--network=none", "--read-only", "--tmpfs=/tmp:rw,exec,nosuid,nodev,mode=1777",
-    "--cap-drop=ALL", "--security-opt=no-new-privileges",
-)  # fmt: skip
-# An interrupted engine finishes its step. How often to look for the image of that step, and for
-# BuildKit's image, which exists only in the end; seconds between two looks.
-SWEEPS, LAST_SWEEPS, PAUSE = 20, 4, 0.5
 
 
 def build(
@@ -52,15 +39,12 @@ def build(
     Raises StacksError if there is no engine, it refuses, content is not as locked, or a check
     fails; also if the image is built, but its device is missing.
     """
-    engine = engines.find()
     config = config_of(workspace, variant, base_name or None)
     lock = layout.path_beside(workspace, variant, "docker")
-    with hold_lock(lock, f"the image {config.names[0]}"):
+    with closing(engines.find()) as engine, hold_lock(lock, f"the image {config.names[0]}"):
         layers = layout.lay_out(workspace, variant)
-        lowest = prepare_base(workspace, engine, base_name)
-        # The name of the locked base changes with its content, that of another one need not.
-        base_id = engine.image_id(lowest) if base_name else None
-        key = _key(workspace, variant, lowest, base_id, layers)
+        lowest = _pulled(engine, base_name) if base_name else base.key(workspace)
+        key = _key(config, lowest, layers)
         ready = _ready_image(workspace, engine, config, key, variant)
         if ready:
             print(f"  {'ready':<9}{' '.join(config.names)}", file=sys.stderr, flush=True)
@@ -68,14 +52,12 @@ def build(
                 status = verify(workspace, engine, ready, variant, full=full, json_file=json_file)
                 _require_device(status, variant)
             return config.names[0]
-        context = layout.path_beside(workspace, variant, "context")
-        with _context(context, layers) as (folder, entries):
-            image = _build(workspace, engine, variant, lowest, folder)
-        with _discarded_on_failure(engine, image):
-            with step("check", "every file of the image"):
-                check(engine, image, entries, config.names[0])
+        # One name for each checkout: the next build removes it where this one was killed.
+        mark = hashlib.sha256(str(lock.resolve()).encode()).hexdigest()[:12]
+        unverified = f"{config.repository}:unverified-{mark}"
+        with _loaded(workspace, engine, variant, layers, base_name, unverified) as image:
             status = verify(workspace, engine, image, variant, full=full, json_file=json_file)
-            _name(engine, image, config.names)
+            engine.tag(image, config.names)
         _require_device(status, variant)
         write_atomically(
             _record(workspace, variant), json.dumps({"key": key, "image": image}) + "\n"
@@ -84,45 +66,37 @@ def build(
     return config.names[0]
 
 
-def prepare_base(workspace: Workspace, engine: Engine, chosen: str = "") -> str:
-    """Return the name of a base that the engine has: the chosen one, else the locked one.
-
-    A missing locked base is made and imported, a missing chosen one is pulled.
-    """
-    name = chosen or base.name(workspace)
-    if engine.image_id(name):
-        return name
-    if chosen:
-        with step("base", f"pulling {chosen}"):
-            _pull(engine, chosen)
-    else:
+def import_base(workspace: Workspace, engine: Engine) -> str:
+    """Return the name of the locked base, imported if the engine does not have it."""
+    name = base.name(workspace)
+    if not engine.image_id(name):
         with step("base", name):
-            engine.call("import", "--change", 'CMD ["/bin/bash"]', base.tar(workspace), name)
+            engine.import_root(base.tar(workspace), name, "/bin/bash")
     return name
 
 
-def _pull(engine: Engine, name: str) -> None:
-    try:
-        engine.call("pull", "--quiet", name)
-    except EngineError as error:
-        raise EngineError(
-            f"the base image {name} cannot be pulled:\n{error.what}",
-            found=error.found,
-            fix="check its name, the registry and your login; or leave out --base: the project's "
-            "own base needs no registry",
-        ) from error
+def _pulled(engine: Engine, name: str) -> str:
+    """Return the id of an image that replaces the base, pulled if the engine does not have it."""
+    image = engine.image_id(name)
+    if image:
+        return image
+    with step("base", f"pulling {name}"):
+        try:
+            engine.pull(name)
+        except EngineError as error:
+            raise EngineError(
+                f"the base image {name} cannot be pulled:\n{error.what}",
+                found=error.found,
+                fix="check its name, the registry and your login; or leave out --base: the "
+                "project's own base needs no registry",
+            ) from error
+    return str(engine.image_id(name))
 
 
-def _key(
-    workspace: Workspace,
-    variant: Variant,
-    base_name: str,
-    base_id: str | None,
-    layers: Sequence[Layer],
-) -> str:
+def _key(config: ImageConfig, lowest: str, layers: Sequence[Layer]) -> str:
     """Return the hash of everything that decides an image."""
-    parts = [dockerfile.text_of(workspace, variant), base_name, base_id, layout.key_in(layers)]
-    return hashlib.sha256(json.dumps(parts).encode()).hexdigest()
+    inputs = [asdict(config), lowest, layout.key_in(layers), sha256_of(Path(str(oci.__file__)))]
+    return hashlib.sha256(json.dumps(inputs).encode()).hexdigest()
 
 
 def _record(workspace: Workspace, variant: Variant) -> Path:
@@ -141,92 +115,44 @@ def _ready_image(
 
 
 @contextmanager
-def _context(target: Path, layers: Sequence[Layer]) -> Iterator[tuple[Path, dict[str, Entry]]]:
-    """Make the folder for the builder; give it and the entries that the image must have."""
-    entries: dict[str, Entry] = {}
+def _loaded(
+    workspace: Workspace,
+    engine: Engine,
+    variant: Variant,
+    layers: Sequence[Layer],
+    base_name: str,
+    name: str,
+) -> Iterator[str]:
+    """Load the image under a name of its own, which it loses in the end; give its id.
+
+    An image without another name goes with it. Raises IntegrityError unless the engine has the
+    image of the archive, which its id, a digest of all its content, says.
+    """
+    engine.remove_name(name)
     try:
-        with (
-            step("archives", ", ".join(layer.name for layer in layers)),
-            replace_atomically(target) as folder,
-        ):
-            folder.mkdir()
-            for layer in layers:
-                with (folder / f"{layer.name}.tar").open("wb+") as file:
-                    normalised.write(layer.folder, file)
-                    file.seek(0)
-                    entries.update(image_entries.read_entries(file))
-            digests = {n: e.content for n, e in entries.items() if e.kind != "folder"}
-            manifest.check(layers[0].folder.parent, digests)
-        yield target, entries
+        with scratch() as folder:
+            below = None
+            if base_name:
+                with step("base", f"layers of {base_name}"):
+                    engine.save(base_name, folder / "base.tar")
+                    below = saved.read(folder / "base.tar", folder / "base")
+            archive = folder / "image.tar"
+            digests = oci.pack(
+                workspace, variant, layers, archive, base_name=base_name, below=below, names=[name]
+            )
+            with step("load", f"{engine.kind} {engine.version}"):
+                engine.load(archive)
+        image = engine.image_id(name)
+        if image not in (digests.config, digests.manifest):
+            raise IntegrityError(
+                "the engine has another image than it was given",
+                expected=digests.config,
+                found=image or "none",
+                fix="run the command again; if it fails again, check the engine's storage",
+            )
+        yield image
     finally:
-        shutil.rmtree(target, ignore_errors=True)
-
-
-def _build(
-    workspace: Workspace, engine: Engine, variant: Variant, base_name: str, context: Path
-) -> str:
-    """Build the Dockerfile and return the image's id; it has no name yet."""
-    log = BuildLog()
-    title = config_of(workspace, variant).title
-    known = engine.unnamed_with_title(title)
-    with scratch() as folder:
-        file, id_file = folder / "Dockerfile", folder / "image"
-        file.write_text(dockerfile.text_of(workspace, variant), encoding="utf-8")
-        options: list[str | Path] = ["--network=none", f"--build-arg=BASE={base_name}"]
-        options += ["--force-rm", "--iidfile", id_file, "--file", file]
-        try:
-            with step("build", f"{engine.kind} {engine.version}"):
-                engine.follow(["build", *options, context], log.add)
-        except EngineError:
-            engine.discard(reversed(log.new))
-            raise
-        except BaseException:
-            # The engine finishes its step after the program that requested it has ended.
-            following: list[str] = []
-            if not log.images:
-                # BuildKit makes one image, in the end.
-                following = _poll(lambda: engine.unnamed_with_title(title) - known, LAST_SWEEPS)
-            elif log.in_step:
-                following = _poll(lambda: engine.unnamed_made_from(log.images[-1]), SWEEPS)
-            engine.discard([*following, *reversed(log.new)])
-            raise
-        return id_file.read_text().strip()
-
-
-def _poll(images: Callable[[], Iterable[str]], sweeps: int) -> list[str]:
-    """Return the first images that appear, none if that takes too long."""
-    for _ in range(sweeps):
-        if appeared := sorted(images()):
-            return appeared
-        time.sleep(PAUSE)
-    return []
-
-
-@contextmanager
-def _discarded_on_failure(engine: Engine, image: str) -> Iterator[None]:
-    try:
-        yield
-    except BaseException:
-        engine.discard([image])
-        raise
-
-
-@contextmanager
-def _container(engine: Engine) -> Iterator[str]:
-    """Give a container's name; the container is removed in the end, running or not."""
-    name = f"theano-stacks-{secrets.token_hex(6)}"
-    try:
-        yield name
-    finally:
-        engine.remove_container(name)
-
-
-def check(engine: Engine, image: str, entries: dict[str, Entry], name: str) -> None:
-    """Raise IntegrityError unless the image has every file of the layers, unchanged."""
-    with _container(engine) as container:
-        engine.call("create", "--name", container, "--network=none", image)
-        with engine.pipe("export", container) as stream:
-            image_entries.check_entries(entries, image_entries.read_entries(stream), name)
+        engine.remove_name(name)
 
 
 def verify(
@@ -244,14 +170,12 @@ def verify(
     failed or the suite could not run.
     """
     command = ["verify", "--json", *(["--full"] if full else [])]
-    sys.stdout.flush()
     with (
-        _container(engine) as container,
+        engine.container(image, command) as container,
         replace_atomically(report_path(workspace, variant)) as report,
     ):
-        options = ["--name", container, *CONFINED, image, *command]
         with report.open("wb") as file:
-            status = engine.attach("run", *options, output=file)
+            status = container.run(file)
         what = f"the image of {variant.id} could not be verified"
         if status not in (PASSED, FAILED, NO_DEVICE):
             raise_for(status, f"{what} (status {status})")
@@ -274,18 +198,3 @@ def report_path(workspace: Workspace, variant: Variant) -> Path:
     if variant.file:
         return layout.path_beside(workspace, variant, "report.json")
     return workspace.reports / "images" / variant.framework.name / f"{variant.name}.json"
-
-
-def _name(engine: Engine, image: str, names: Sequence[str]) -> None:
-    """Give an image its names, all of them or none."""
-    before = {name: engine.image_id(name) for name in names}
-    try:
-        for name in names:
-            engine.call("tag", image, name)
-    except BaseException:
-        for name, old in before.items():
-            if old:
-                engine.call("tag", old, name)
-            elif engine.image_id(name):
-                engine.call("image", "rm", name)
-        raise

@@ -1,186 +1,301 @@
-"""The container engine: docker, or podman, which has the same commands."""
+"""The container engine, through the Docker SDK: docker, or podman, whose socket has the same API.
+
+Its address is that of the docker program: DOCKER_HOST, DOCKER_CONTEXT, `docker context use`. Images
+are made without an engine (stacks/image/oci.py); this loads, runs, tags and removes them.
+"""
 
 from __future__ import annotations
 
-import json
 import os
 import re
-import shutil
-from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
-from contextlib import contextmanager
+import secrets
+import sys
+from collections.abc import Iterator, Mapping, Sequence
+from contextlib import contextmanager, suppress
 from dataclasses import dataclass, field
 from pathlib import Path
-from typing import IO, Any
+from typing import IO, TYPE_CHECKING, Any
+
+from docker.client import DockerClient
+from docker.context import ContextAPI
+from docker.errors import APIError, DockerException, ImageNotFound, NotFound
+from docker.utils import parse_repository_tag
+from requests.exceptions import RequestException
 
 from stacks.core.errors import StacksError, UsageError
-from stacks.core.process import CommandError, call, run_attached, run_piped, run_streaming
+
+if TYPE_CHECKING:
+    from docker.models.containers import Container as Handle
 
 CHOICE = "THEANO_STACKS_ENGINE"
-PROGRAMS = ("docker", "podman")
+KINDS = ("docker", "podman")
 # The API of Docker 20.10, and the podman that is tested.
 OLDEST_API, OLDEST_PODMAN = (1, 41), (4, 3)
-# From this version on, the docker program needs the plugin buildx for BuildKit.
-NEEDS_BUILDX = (23,)
+# Seconds in which an engine must say its version. Later requests may take as long as they need.
+PATIENCE = 60
 ALTERNATIVE = "or write the image to a file, which needs no engine: --to oci"
+NO_ANSWER = "the container engine does not answer"
+START = (
+    "install one (Debian, Ubuntu: apt install docker.io) or start it (sudo systemctl start "
+    f"docker), check DOCKER_HOST and `docker context ls`, {ALTERNATIVE}"
+)
+# Without privileges, as everybody should run an image: options of the SDK.
+CONFINED: Mapping[str, Any] = {
+    "network_mode": "none",
+    "read_only": True,
+    "tmpfs": {"/tmp": "rw,exec,nosuid,nodev,mode=1777"},  # noqa: S108
+    "cap_drop": ["ALL"],
+    "security_opt": ["no-new-privileges"],
+}
 
 
 class EngineError(StacksError):
-    """The container engine is missing, refused a command, or failed at a step."""
+    """The container engine is missing, does not answer, or refused a request."""
 
 
-@dataclass(frozen=True, kw_only=True)
+@dataclass(frozen=True)
+class Container:
+    """A container that was created, and is removed at the end of its block."""
+
+    name: str
+    handle: Handle = field(repr=False)
+
+    def start(self) -> None:
+        """Start it; EngineError if the engine refuses."""
+        with _explained("the container cannot be started"):
+            self.handle.start()
+
+    def call(self, *words: str) -> str:
+        """Run a program in it, once it runs, and return its output; EngineError if it fails."""
+        command = " ".join(words)
+        with _explained(f"{command} cannot be run in the container"):
+            status, (output, errors) = self.handle.exec_run(list(words), demux=True)
+        if status != 0:
+            tail = b"\n".join(filter(None, (output, errors))).decode(errors="replace").strip()
+            raise EngineError(
+                f"{command}\n{tail}", expected="exit status 0", found=f"exit status {status}"
+            )
+        return (output or b"").decode(errors="replace")
+
+    def run(self, output: IO[bytes]) -> int:
+        """Start it and return the exit status of its program, once that ends.
+
+        output: the file for its standard output; its errors go to this process's.
+        """
+        with _explained("the container cannot be run"):
+            streams = self.handle.attach(stdout=True, stderr=True, stream=True, demux=True)
+            self.handle.start()
+            for printed, error in streams:
+                output.write(printed or b"")
+                sys.stderr.write((error or b"").decode(errors="replace"))
+                sys.stderr.flush()
+            return int(self.handle.wait()["StatusCode"])
+
+
+@dataclass(frozen=True)
 class Engine:
-    """An engine that answers: its program and kind (docker, podman), the program's variables."""
+    """An engine that answers: its kind (docker, podman) and version."""
 
-    program: str
     kind: str
     version: str
-    environment: Mapping[str, str] = field(repr=False)
+    client: DockerClient = field(repr=False)
 
-    def call(self, *arguments: str | Path) -> str:
-        """Run one of the engine's commands and return its output; EngineError if it fails."""
-        try:
-            return call([self.program, *arguments], env=self.environment)
-        except CommandError as error:
-            raise engine_error(error) from error
-
-    def follow(self, arguments: Sequence[str | Path], on_line: Callable[[str], None]) -> None:
-        """Run one of the engine's commands and pass on each line; EngineError if it fails."""
-        try:
-            run_streaming([self.program, *arguments], on_line, env=self.environment)
-        except CommandError as error:
-            raise engine_error(error) from error
-
-    @contextmanager
-    def pipe(self, *arguments: str | Path) -> Iterator[IO[bytes]]:
-        """Open the output of one of the engine's commands; EngineError if it fails."""
-        try:
-            with run_piped([self.program, *arguments], env=self.environment) as stream:
-                yield stream
-        except CommandError as error:
-            raise engine_error(error) from error
-
-    def attach(self, *arguments: str | Path, output: IO[bytes] | None = None) -> int:
-        """Run one of the engine's commands on the user's terminal and return its exit status.
-
-        output: the file for its standard output, if not the terminal.
-        """
-        return run_attached([self.program, *arguments], env=self.environment, output=output)
+    def close(self) -> None:
+        """End the connections."""
+        self.client.close()
 
     def image_id(self, name: str) -> str | None:
         """Return the id of an image (`sha256:...`), None if the engine does not have it."""
-        image = self._inspect(name)
-        return _digest(image["Id"]) if image else None
+        with _explained(f"the engine cannot look up {name}"):
+            try:
+                image = self.client.images.get(name)
+            except ImageNotFound:
+                return None
+        return str(image.id)
 
-    def names_of(self, image: str) -> tuple[str, ...]:
-        """Return an image's names, including those by digest; none if it does not exist."""
-        description = self._inspect(image) or {}
-        return (*(description.get("RepoTags") or ()), *(description.get("RepoDigests") or ()))
+    def labels_of(self, name: str) -> Mapping[str, str]:
+        """Return an image's labels; EngineError if it does not exist."""
+        with _explained(f"the labels of {name} cannot be read"):
+            return dict(self.client.images.get(name).labels)
 
-    def labels_of(self, image: str) -> Mapping[str, str]:
-        """Return an image's labels; none if it does not exist."""
-        return ((self._inspect(image) or {}).get("Config") or {}).get("Labels") or {}
+    def load(self, archive: Path) -> None:
+        """Load the images of an archive, by the names in it."""
+        with _explained("the engine cannot load the image"), archive.open("rb") as file:
+            for line in self.client.api.load_image(file):
+                if "error" in line:
+                    raise DockerException(line["error"])
 
-    def unnamed_made_from(self, image: str) -> list[str]:
-        """Return the images without a name whose parent is this image."""
-        unnamed = self.call("images", "--quiet", "--no-trunc", "--filter", "dangling=true").split()
-        images = json.loads(self.call("image", "inspect", *unnamed)) if unnamed else []
-        return [
-            _digest(other["Id"])
-            for other in images
-            if other.get("Parent", "").removeprefix("sha256:").startswith(image)
-        ]
+    def save(self, name: str, archive: Path) -> None:
+        """Write an image to a new archive."""
+        with _explained(f"the engine cannot save {name}"), archive.open("xb") as file:
+            for block in self.client.api.get_image(name):
+                file.write(block)
 
-    def unnamed_with_title(self, title: str) -> frozenset[str]:
-        """Return the images without a name that have this title as a label."""
-        label = f"label=org.opencontainers.image.title={title}"
-        filters = ["--filter", "dangling=true", "--filter", label]
-        return frozenset(self.call("images", "--quiet", "--no-trunc", *filters).split())
+    def import_root(self, archive: Path, name: str, command: str) -> None:
+        """Make an image of one layer, a tar archive, that starts a command."""
+        repository, tag = parse_repository_tag(name)
+        changes = [f'CMD ["{command}"]']
+        with _explained(f"the engine cannot import {name}"):
+            self.client.api.import_image_from_file(
+                str(archive), repository=repository, tag=tag, changes=changes
+            )
 
-    def discard(self, images: Iterable[str]) -> None:
-        """Remove those of the images that have no name and no descendants."""
-        for image in images:
-            if not self.names_of(image):
-                self._try("image", "rm", image)
+    def pull(self, name: str) -> None:
+        """Pull an image, with the user's login for its registry."""
+        with _explained(f"{name} cannot be pulled"):
+            self.client.images.pull(*parse_repository_tag(name))
 
-    def remove_container(self, name: str) -> None:
-        """Remove a container, running or not, if it exists."""
-        self._try("rm", "--force", "--volumes", name)
+    def tag(self, image: str, names: Sequence[str]) -> None:
+        """Give an image its names: all of them, or none."""
+        before = {name: self.image_id(name) for name in names}
+        try:
+            for name in names:
+                self._tag(image, name)
+        except BaseException:
+            for name, old in before.items():
+                if old:
+                    self._tag(old, name)
+                else:
+                    self.remove_name(name)
+            raise
 
-    def _try(self, *arguments: str) -> None:
-        call([self.program, *arguments], env=self.environment, accepted=range(256))
+    def _tag(self, image: str, name: str) -> None:
+        repository, tag = parse_repository_tag(name)
+        with _explained(f"the image cannot be named {name}"):
+            self.client.api.tag(image, repository, tag)
 
-    def _inspect(self, name: str) -> dict[str, Any] | None:
-        answer = call(
-            [self.program, "image", "inspect", name], env=self.environment, accepted=(0, 1, 125)
-        )
-        images = json.loads(answer or "[]")
-        return images[0] if images else None
+    def remove_name(self, name: str) -> None:
+        """Remove a name if it exists, and with its last name the image."""
+        with _explained(f"{name} cannot be removed"), suppress(ImageNotFound):
+            self.client.images.remove(name)
+
+    @contextmanager
+    def container(self, image: str, command: Sequence[str], **options: Any) -> Iterator[Container]:
+        """Create a confined container; it is removed in the end, running or not.
+
+        options: of the SDK's `create`, beside those in CONFINED.
+        """
+        name = f"theano-stacks-{secrets.token_hex(6)}"
+        try:
+            with _explained(f"a container of {image} cannot be created"):
+                handle = self.client.containers.create(
+                    image, list(command), name=name, **{**CONFINED, **options}
+                )
+            yield Container(name, handle)
+        finally:
+            # Also where ctrl-C came before the engine's answer. An engine that no longer answers
+            # has ended the block with that error, which says more.
+            with suppress(NotFound, APIError, RequestException):
+                self.client.api.remove_container(name, v=True, force=True)
 
 
 def find(environ: Mapping[str, str] = os.environ) -> Engine:
-    """Return the engine: `THEANO_STACKS_ENGINE`, else docker, else podman.
+    """Return the engine that `THEANO_STACKS_ENGINE` names: docker, podman, or an address.
 
-    Its own settings choose its address: DOCKER_HOST, DOCKER_CONTEXT, `docker context use`.
+    Without that variable docker, or where nothing is at its address, podman at its socket.
 
-    Raises EngineError if none is installed, it does not answer, or it is too old.
+    Raises EngineError if there is none, it does not answer, or it is too old; UsageError if a
+    variable names what does not exist.
     """
-    program = _program(environ)
-    try:
-        answer = call([program, "version", "--format", "{{json .}}"], env=environ)
-    except CommandError as error:
-        raise engine_error(error) from error
-    version = _version(program, answer)
-    client = version["Client"]["Version"]
-    # Debian's podman-docker installs podman under the name docker.
-    if "APIVersion" in version["Client"]:
-        _check_age("podman", client, client, OLDEST_PODMAN)
-        return Engine(program=program, kind="podman", version=client, environment=dict(environ))
-    server = version["Server"]
-    _check_age("Docker's API", server["ApiVersion"], server["Version"], OLDEST_API)
-    environment = _for_building(program, client, environ)
-    return Engine(
-        program=program, kind="docker", version=server["Version"], environment=environment
-    )
-
-
-def _program(environ: Mapping[str, str]) -> str:
-    chosen = environ.get(CHOICE)
-    for name in (chosen,) if chosen else PROGRAMS:
-        path = shutil.which(name, path=environ.get("PATH"))
-        if path:
-            return path
-    if chosen:
+    chosen = environ.get(CHOICE, "")
+    if "://" in chosen:
+        return _connect({**environ, "DOCKER_HOST": chosen})
+    if chosen and chosen not in KINDS:
         raise UsageError(
-            f"{CHOICE} names a program that does not exist",
+            f"{CHOICE} names no engine",
+            expected="docker, podman, or an address such as unix:///run/podman/podman.sock",
             found=chosen,
-            fix=f"give the name or path of docker or podman, or unset {CHOICE}",
+            fix=f"unset {CHOICE}",
         )
+    podman = _podman_address(environ)
+    if chosen == "podman" or (not chosen and podman and _missing_socket(_docker_address(environ))):
+        return _connect({**environ, "DOCKER_HOST": podman or _no_podman()})
+    return _connect(environ)
+
+
+def _docker_address(environ: Mapping[str, str]) -> str:
+    """Return the address that the docker program would use."""
+    if address := environ.get("DOCKER_HOST"):
+        return address
+    name = environ.get("DOCKER_CONTEXT")
+    context = ContextAPI.get_context(name)
+    if context is None:
+        raise UsageError(
+            f"DOCKER_CONTEXT names no context of docker: {name}",
+            fix="docker context ls, or unset DOCKER_CONTEXT",
+        )
+    return str(context.Host)
+
+
+def _missing_socket(address: str) -> Path | None:
+    """Return the path of an address that is a socket, if nothing is there."""
+    socket = re.fullmatch(r"(?:http\+)?unix:/*(/.+)", address)
+    if socket is None:
+        return None
+    try:
+        return None if Path(socket[1]).exists() else Path(socket[1])
+    except PermissionError:
+        # To be reported as that, by the request.
+        return None
+
+
+def _podman_address(environ: Mapping[str, str]) -> str | None:
+    if address := environ.get("CONTAINER_HOST"):
+        return address
+    folders = (environ.get("XDG_RUNTIME_DIR") or "/run/user/none", "/run")
+    paths = [Path(folder, "podman/podman.sock") for folder in folders]
+    return next((f"unix://{path}" for path in paths if os.access(path, os.W_OK)), None)
+
+
+def _no_podman() -> str:
     raise EngineError(
-        "no container engine is installed",
-        expected="docker or podman on PATH",
-        found="neither",
-        fix=f"install one (Debian, Ubuntu: apt install docker.io), {ALTERNATIVE}",
+        "podman does not listen at a socket",
+        expected="$XDG_RUNTIME_DIR/podman/podman.sock, /run/podman/podman.sock, or the address in "
+        "CONTAINER_HOST",
+        fix=f"systemctl --user enable --now podman.socket, {ALTERNATIVE}",
     )
 
 
-def _version(program: str, answer: str) -> dict[str, Any]:
+def _connect(environ: Mapping[str, str]) -> Engine:
+    if missing := _missing_socket(_docker_address(environ)):
+        raise EngineError(NO_ANSWER, found=f"nothing at {missing}", fix=START)
+    with _explained(NO_ANSWER):
+        client = _client(environ, ".".join(map(str, OLDEST_API)), PATIENCE)
+        try:
+            # The one request that has no version of the API in it.
+            answer = client.api.version(api_version=False)
+        finally:
+            client.close()
     try:
-        version: dict[str, Any] = json.loads(answer)
-        if "APIVersion" in version["Client"] or version["Server"]["ApiVersion"]:
-            return version
-    except (ValueError, KeyError, TypeError):
-        pass
-    raise EngineError(
-        f"{program} is not a container engine",
-        expected="its version, as docker and podman print it",
-        found=answer.strip()[:200] or "nothing",
-        fix=f"name another program: {CHOICE}=docker, {ALTERNATIVE}",
+        components = {part["Name"]: part["Version"] for part in answer.get("Components") or ()}
+        version, api = str(answer["Version"]), str(answer["ApiVersion"])
+    except (AttributeError, LookupError, TypeError) as error:
+        raise EngineError(
+            "what listens at the engine's address is not a container engine",
+            expected="its version, as docker and podman send it",
+            found=str(answer)[:200],
+            fix=f"check DOCKER_HOST and `docker context ls`, {ALTERNATIVE}",
+        ) from error
+    if podman := components.get("Podman Engine"):
+        _check_age("podman", podman, podman, OLDEST_PODMAN)
+        return Engine("podman", podman, _client(environ, api))
+    _check_age("Docker's API", api, version, OLDEST_API)
+    return Engine("docker", version, _client(environ, api))
+
+
+def _client(environ: Mapping[str, str], version: str, limit: float | None = None) -> DockerClient:
+    """Return a client, which connects at its first request. limit: seconds for each answer."""
+    return DockerClient.from_env(
+        environment=dict(environ),
+        version=version,
+        timeout=limit,
+        # `ssh` itself, with the user's settings for it, as the docker program does.
+        use_ssh_client=True,
     )
 
 
 def _check_age(what: str, found: str, version: str, oldest: tuple[int, ...]) -> None:
-    if _number(found) < oldest:
+    if tuple(int(n) for n in re.findall(r"\d+", found)[:2]) < oldest:
         raise EngineError(
             "the container engine is too old",
             expected=f"{what} {'.'.join(map(str, oldest))} or newer"
@@ -190,62 +305,34 @@ def _check_age(what: str, found: str, version: str, oldest: tuple[int, ...]) -> 
         )
 
 
-def _for_building(program: str, client: str, environ: Mapping[str, str]) -> dict[str, str]:
-    """Return the variables for `docker build` to use BuildKit if it can."""
-    buildkit = environ.get("DOCKER_BUILDKIT") != "0"
-    if buildkit and _number(client) >= NEEDS_BUILDX:
-        buildkit = bool(call([program, "buildx", "version"], env=environ, accepted=range(256)))
-    return {
-        **environ,
-        "DOCKER_BUILDKIT": "1" if buildkit else "0",
-        # A builder of the user's own may be on another machine, without the base and the result.
-        "BUILDX_BUILDER": "default",
-        # They contain the time, so no two images would be the same.
-        "BUILDX_NO_DEFAULT_ATTESTATIONS": "1",
-    }
+@contextmanager
+def _explained(what: str) -> Iterator[None]:
+    """Raise EngineError for an error of the SDK in the block."""
+    try:
+        yield
+    except (DockerException, RequestException) as error:
+        raise engine_error(what, error) from error
 
 
-def _number(version: str) -> tuple[int, ...]:
-    return tuple(int(n) for n in re.findall(r"\d+", version)[:2])
-
-
-def _digest(image: str) -> str:
-    return image if image.startswith("sha256:") else f"sha256:{image}"
-
-
-def engine_error(error: CommandError) -> EngineError:
-    """Return the error for a command of the engine that failed, by the engine's own message."""
-    for pattern, what, fix in KNOWN:
-        if re.search(pattern, error.what, re.IGNORECASE):
-            lines = [w for w in error.what.splitlines() if re.search(pattern, w, re.IGNORECASE)]
-            return EngineError(what, found=lines[-1].strip() if lines else None, fix=fix)
-    return EngineError(error.what, expected=error.expected, found=error.found, fix=error.fix)
-
-
-# A pattern of the engines' messages, what it means, and the fix.
-KNOWN = (
-    (
-        "no space left on device|disk quota exceeded",
-        "the disk of the container engine is full",
-        "free some space: `docker system df` shows its use, `docker system prune` removes what is "
-        "unused",
-    ),
-    (
-        "permission denied while trying to connect|dial unix .*permission denied",
-        "this user may not use the container engine",
-        "sudo usermod -aG docker $USER, then log in again; or use podman, which needs no group: "
-        f"{CHOICE}=podman; {ALTERNATIVE}",
-    ),
-    (
-        "cannot connect to the docker daemon|error during connect|connection refused|"
-        "failed to connect to the docker api|cannot connect to podman",
-        "the container engine does not answer",
-        "start it (sudo systemctl start docker), check DOCKER_HOST and `docker context ls`, "
-        f"{ALTERNATIVE}",
-    ),
-    (
-        "client version .* is too (old|new)",
-        "the docker program and its engine have no API version in common",
-        f"upgrade the older of the two, {ALTERNATIVE}",
-    ),
-)
+def engine_error(what: str, error: Exception) -> EngineError:
+    """Return the error for a request to the engine that failed; `what` says which."""
+    message = str(getattr(error, "explanation", None) or error)
+    if re.search("no space left on device|disk quota exceeded", message, re.IGNORECASE):
+        return EngineError(
+            "the disk of the container engine is full",
+            found=message,
+            fix="free some space: `docker system df` shows its use, `docker system prune` removes "
+            "what is unused",
+        )
+    if isinstance(error, APIError):
+        return EngineError(f"{what}: {message}", found=f"status {error.status_code}")
+    if "PermissionError" in message:
+        return EngineError(
+            "this user may not use the container engine",
+            found=message,
+            fix="sudo usermod -aG docker $USER, then log in again; or use podman, which needs no "
+            f"group: {CHOICE}=podman; {ALTERNATIVE}",
+        )
+    if isinstance(error, RequestException):
+        return EngineError(NO_ANSWER, found=message, fix=START)
+    return EngineError(f"{what}: {message}")

@@ -17,7 +17,7 @@ from pathlib import Path
 from typing import Any
 
 from stacks.core import console
-from stacks.core.disk import hold_lock, replace_atomically
+from stacks.core.disk import hold_lock, replace_atomically, sha256_of
 from stacks.core.errors import UsageError
 from stacks.core.paths import check_replaceable
 from stacks.core.reproducible import EPOCH, TIMESTAMP
@@ -26,6 +26,7 @@ from stacks.image import base as bases
 from stacks.image import layout
 from stacks.image.compressed import CompressedLayer, compress_once
 from stacks.image.config import ImageConfig, config_of
+from stacks.image.saved import SavedImage
 from stacks.variants.variant import Variant
 
 TYPES = "application/vnd.oci.image"
@@ -54,6 +55,17 @@ class Blob:
         return f"blobs/{self.digest.replace(':', '/')}"
 
 
+@dataclass(frozen=True)
+class Digests:
+    """The digests of an image: of its manifest, which names it in registries, and of its config.
+
+    An engine names an image by one of them: those with containerd's store by the manifest's.
+    """
+
+    manifest: str
+    config: str
+
+
 def write(workspace: Workspace, variant: Variant, target: Path, base: Path | None = None) -> str:
     """Write a variant's image to the file `target` and return its digest (`sha256:...`).
 
@@ -63,21 +75,40 @@ def write(workspace: Workspace, variant: Variant, target: Path, base: Path | Non
     """
     _check(target, base)
     layers = layout.lay_out(workspace, variant)
-    config = config_of(workspace, variant, base_name=base.name if base else None)
+    digests = pack(workspace, variant, layers, target, base=base)
+    print(f"  {'digest':<9}{digests.manifest}", file=sys.stderr)
+    return digests.manifest
+
+
+def pack(
+    workspace: Workspace,
+    variant: Variant,
+    layers: Sequence[layout.Layer],
+    target: Path,
+    *,
+    base: Path | None = None,
+    base_name: str = "",
+    below: SavedImage | None = None,
+    names: Sequence[str] = (),
+) -> Digests:
+    """Write the image of these layers, which are ready, to the file `target`.
+
+    base: as in `write`. below, base_name: an image in place of the base, and its name. names: as in
+    `archive`. Raises DiskError, IntegrityError if the layers changed after they were made.
+    """
+    lowest = None if below else base or bases.tar(workspace)
+    config = config_of(workspace, variant, base_name or (base.name if base else None))
+    bill = layout.sbom_in(layers, locked_base=not (base or below))
     folder = layout.path_beside(workspace, variant, "packed")
     with hold_lock(folder, f"the layers of {variant.id}"):
         with console.step("layers", "") as description:
-            compressed = compress_once(base or bases.tar(workspace), layers, folder)
+            compressed = compress_once(lowest, layers, folder)
             description.append(f"{sum(la.size for la in compressed) / 1e6:.0f} MB, compressed")
         with (
             console.step("archive", console.display_path(target)),
             replace_atomically(target) as made,
         ):
-            digest = archive(
-                made, folder, compressed, config, layout.sbom_in(layers, locked_base=base is None)
-            )
-    print(f"  {'digest':<9}{digest}", file=sys.stderr)
-    return digest
+            return archive(made, folder, compressed, config, bill, names, below)
 
 
 def file_for(workspace: Workspace, variant: Variant, chosen: Path | None) -> Path:
@@ -124,25 +155,41 @@ def _json(kind: str, content: Any) -> Blob:
     return _blob(kind, json.dumps(content, sort_keys=True, separators=(",", ":")).encode())
 
 
-def image_config(layers: Sequence[CompressedLayer], config: ImageConfig) -> dict[str, Any]:
-    """Return the OCI image configuration: how the image starts, and the digests of its layers."""
+def image_config(
+    layers: Sequence[CompressedLayer], config: ImageConfig, below: SavedImage | None = None
+) -> dict[str, Any]:
+    """Return the OCI image configuration: how the image starts, and the digests of its layers.
+
+    below: the image under these layers, whose settings and variables stay unless `config` sets
+    them, as with FROM in a Dockerfile.
+    """
+    base = below.settings if below else {}
+    inherited = {k: v for k, v in (base.get("config") or {}).items() if k not in ("Cmd", "OnBuild")}
+    variables = dict(pair.split("=", 1) for pair in inherited.get("Env") or ())
+    variables |= config.environment
+    own = [
+        {"created": TIMESTAMP, "created_by": "theano-stacks", "comment": layer.name}
+        for layer in layers
+    ]
+    diff_ids = [layer.diff_id for layer in layers]
     return {
         "architecture": "amd64",
         "os": "linux",
         "created": TIMESTAMP,
         "config": {
+            **inherited,
             "User": config.user,
-            "Env": [f"{name}={value}" for name, value in config.environment.items()],
+            "Env": [f"{name}={value}" for name, value in variables.items()],
             "Entrypoint": list(config.entrypoint),
             **({"Cmd": list(config.command)} if config.command else {}),
             "WorkingDir": config.workdir,
-            "Labels": config.labels,
+            "Labels": (inherited.get("Labels") or {}) | config.labels,
         },
-        "rootfs": {"type": "layers", "diff_ids": [layer.diff_id for layer in layers]},
-        "history": [
-            {"created": TIMESTAMP, "created_by": "theano-stacks", "comment": layer.name}
-            for layer in layers
-        ],
+        "rootfs": {
+            "type": "layers",
+            "diff_ids": [*(base["rootfs"]["diff_ids"] if below else ()), *diff_ids],
+        },
+        "history": [*(base.get("history") or ()), *own],
     }
 
 
@@ -152,17 +199,22 @@ def archive(
     compressed: Sequence[CompressedLayer],
     config: ImageConfig,
     sbom_text: bytes,
-) -> str:
+    names: Sequence[str] = (),
+    below: SavedImage | None = None,
+) -> Digests:
     """Write an OCI layout with the image and, as an artifact that refers to it, its SBOM.
 
-    folder: where the files of the layers are. Returns the image's digest.
+    folder: where the files of the layers are. names: instead of the image's names, with their tags.
+    below: the image under these layers. Returns the image's digests.
     """
+    names = names or config.names
     sbom = _blob(SBOM_TYPE, sbom_text)
-    layers = [
+    layers = [_layer(path) for path in below.layers] if below else []
+    layers += [
         Blob(f"{TYPES}.layer.v1.tar+gzip", layer.digest, layer.size, folder / layer.name)
         for layer in compressed
     ]
-    settings = _json(f"{TYPES}.config.v1+json", image_config(compressed, config))
+    settings = _json(f"{TYPES}.config.v1+json", image_config(compressed, config, below))
     manifest = _manifest(settings, [layer.descriptor for layer in layers])
     empty = _blob("application/vnd.oci.empty.v1+json", EMPTY)
     attached = _manifest(
@@ -171,8 +223,8 @@ def archive(
     named = {
         **manifest.descriptor,
         "annotations": {
-            "io.containerd.image.name": f"docker.io/library/{config.names[0]}",
-            "org.opencontainers.image.ref.name": config.tags[0],
+            "io.containerd.image.name": f"docker.io/library/{names[0]}",
+            "org.opencontainers.image.ref.name": names[0].rpartition(":")[2],
         },
     }
     documents = {
@@ -185,7 +237,7 @@ def archive(
         "manifest.json": [
             {
                 "Config": settings.name,
-                "RepoTags": list(config.names),
+                "RepoTags": list(names),
                 "Layers": [layer.name for layer in layers],
             }
         ],
@@ -202,7 +254,15 @@ def archive(
         for blob in sorted({blob.name: blob for blob in blobs}.values(), key=lambda b: b.name):
             with blob.path.open("rb") if blob.path else io.BytesIO(blob.data) as file:
                 tar.addfile(_entry(blob.name, blob.size), file)
-    return manifest.digest
+    return Digests(manifest.digest, settings.digest)
+
+
+def _layer(path: Path) -> Blob:
+    """Return a layer of another image, as the engine saved it."""
+    with path.open("rb") as file:
+        compressed = file.read(2) == b"\x1f\x8b"
+    kind = f"{TYPES}.layer.v1.tar{'+gzip' if compressed else ''}"
+    return Blob(kind, f"sha256:{sha256_of(path)}", path.stat().st_size, path)
 
 
 def _manifest(config: Blob, layers: list[dict[str, Any]], **more: Any) -> Blob:

@@ -99,8 +99,8 @@ def main(workspace: Workspace, arguments: list[str]) -> None:
     (folder / "packed").mkdir()
     made = compressed.compress(folder / "base.tar", layers, folder / "packed")
     config, sbom = config_of(workspace, variant), layout.sbom_in(layers)
-    digest = oci.archive(folder / "image.tar", folder / "packed", made, config, sbom)
-    (folder / "digest").write_text(digest)
+    digests = oci.archive(folder / "image.tar", folder / "packed", made, config, sbom)
+    (folder / "digest").write_text(digests.manifest)
 
 
 def difference(one: Path, other: Path) -> str | None:

@@ -51,7 +51,7 @@ def _concerned(path: Path, variants: Sequence[Variant]) -> Iterator[Variant]:
     match path.parts:
         case (name, *_) if name in OTHERS or (len(path.parts) == 1 and path.suffix == ".md"):
             return
-        case ("envs", "locks", framework, flavour, *_) | ("docker", framework, flavour, _):
+        case ("envs", "locks", framework, flavour, *_):
             yield from (v for v in variants if (v.framework.name, v.name) == (framework, flavour))
         case ("envs", "locks", _):
             return

@@ -111,7 +111,7 @@ def lock(
         lock_update.relock(workspace, chosen)
         for each in stacks:
             stack_lock.relock(workspace, each, upgrade=upgrade, keep_flavour=False)
-        next_step("./invoke render")
+        next_step(f"./invoke build {chosen[0].option}")
 
 
 @task(
@@ -123,7 +123,7 @@ def lock(
         "include": "packages that are published only on request, such as mkl",
         "key": "the private key that signs the list of digests: a file, or env:VARIABLE",
         "check": "write nothing; fail if a file of the folder differs from the locks",
-        "images": "also what `docker build docker/FRAMEWORK/FLAVOUR` builds with",
+        "images": "also what docker/Dockerfile builds with",
         "new-key": "make a private key, in this file, and the public one in the repository",
     },
     protects=("cache",),

@@ -1,4 +1,4 @@
-"""Tasks for images and for rendered files."""
+"""Tasks for images."""
 
 from __future__ import annotations
 
@@ -9,27 +9,15 @@ from stacks.tasks.options import FRAMEWORK, VARIANT
 from stacks.tasks.task import task
 
 
-@task(
-    "render",
-    "render --check",
-    help={"check": "write nothing; fail if a committed file is stale"},
-    in_checkout=True,
-)
-def render(context: Context, check: bool = False) -> None:
-    """Render the Dockerfiles (docker/)."""
-    workspace = default_workspace()
-    from stacks.image import dockerfile
-    from stacks.variants.load import all_variants
-
-    (dockerfile.check if check else dockerfile.write)(workspace, all_variants(workspace))
-
-
 @task("base", protects=("cache",))
 def base(context: Context) -> None:
     """Make the base of the images and import it into the engine."""
+    from contextlib import closing
+
     from stacks.image import docker, engine
 
-    print(docker.prepare_base(default_workspace(), engine.find()))
+    with closing(engine.find()) as found:
+        print(docker.import_base(default_workspace(), found))
 
 
 @task(

@@ -121,7 +121,7 @@ def docs(
         "all": "all variants",
         "sources": "also the sources that the packages are built from",
         "notebooks": "also ipykernel, for ./invoke kernel",
-        "images": "also what `docker build docker/FRAMEWORK/FLAVOUR` builds with",
+        "images": "also what docker/Dockerfile builds with",
         "archive": "also write the folder to this file, a .tar.zst",
         "check": "write nothing; read every file and fail if one is missing, changed or extra",
     },

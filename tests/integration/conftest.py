@@ -1,8 +1,8 @@
 from __future__ import annotations
 
 import hashlib
+import os
 import shutil
-import subprocess
 from collections.abc import Callable, Iterator
 from pathlib import Path
 from typing import Any
@@ -140,11 +140,13 @@ def running_engine() -> Iterator[Running]:
 
 
 @pytest.fixture
-def engine(running_engine: Running, monkeypatch: pytest.MonkeyPatch) -> Engine:
+def engine(running_engine: Running, monkeypatch: pytest.MonkeyPatch) -> Iterator[Engine]:
     """Give a running container engine, which programs that the test starts use too."""
     if running_engine.host:
         monkeypatch.setenv("DOCKER_HOST", running_engine.host)
-    return engine_door.find()
+    engine = engine_door.find()
+    yield engine
+    engine.client.close()
 
 
 @pytest.fixture
@@ -245,7 +247,7 @@ def before(
     monkeypatch: pytest.MonkeyPatch,
 ) -> State:
     """Give the state of an engine that has an image by the names already, and the base."""
-    docker.prepare_base(workspace, engine)
+    docker.import_base(workspace, engine)
     if not engine.image_id(NAMES[0]):
         root = tmp_path_factory.mktemp("before")
         small_image.start(root, PASSES).communicate()
@@ -255,6 +257,8 @@ def before(
 @pytest.fixture(scope="module")
 def tidied(running_engine: Running) -> Iterator[None]:
     yield
-    host = ["--host", running_engine.host] if running_engine.host else []
-    words = ["docker", *host, "image", "rm", *NAMES]
-    subprocess.run(words, capture_output=True, check=False)
+    environ = {"DOCKER_HOST": running_engine.host} if running_engine.host else dict(os.environ)
+    engine = engine_door.find(environ)
+    for name in NAMES:
+        engine.remove_name(name)
+    engine.client.close()

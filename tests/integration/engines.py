@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import json
 import os
 import shutil
 import signal
@@ -18,13 +17,12 @@ import pytest
 
 from integration.small_image import NAMES
 from stacks.image import engine as engine_door
-from stacks.image.engine import Engine
+from stacks.image.engine import Engine, EngineError
 
 # What the tests start: in a network of its own, so that it meets neither another engine nor the
 # machine's firewall; its mounts end with it.
 DAEMON = ("unshare", "--net", "--mount", "dockerd", "--bridge=none", "--iptables=false")
 PATIENCE = 60
-EMPTY = "sha256:5f70bf18a086007016e948b04aed3b82103a36bea41755b6cddfaf10ace3c6ef"
 
 
 @dataclass(frozen=True)
@@ -38,10 +36,11 @@ class Running:
 @contextmanager
 def running() -> Iterator[Running]:
     """Give an engine; skip, saying why, where there can be none."""
-    docker = shutil.which("docker")
-    if not docker:
-        pytest.skip("no engine to test with: docker is not installed")
-    if subprocess.run([docker, "info"], capture_output=True, check=False).returncode == 0:
+    try:
+        engine_door.find().client.close()
+    except EngineError:
+        pass
+    else:
         yield Running(os.environ.get("DOCKER_HOST", ""), None)
         return
     if not shutil.which("dockerd"):
@@ -79,9 +78,11 @@ def _daemon(root: Path) -> Iterator[str]:
 
 def answers(host: str, daemon: subprocess.Popen[bytes]) -> bool:
     while daemon.poll() is None:
-        command = ["docker", "--host", host, "info"]
-        if subprocess.run(command, capture_output=True, check=False).returncode == 0:
-            return True
+        try:
+            engine_door.find({"DOCKER_HOST": host}).client.close()
+        except EngineError:
+            continue
+        return True
     return False
 
 
@@ -95,30 +96,15 @@ class State:
 
 
 def state(engine: Engine) -> State:
-    images = engine.call("images", "--all", "--quiet", "--no-trunc").split()
-    containers = engine.call("ps", "--all", "--quiet").split()
+    images = engine.client.images.list(all=True)
+    containers = engine.client.containers.list(all=True)
     return State(
-        frozenset(images), frozenset(containers), tuple(engine.image_id(name) for name in NAMES)
+        frozenset(image.id for image in images),
+        frozenset(container.id for container in containers),
+        tuple(engine.image_id(name) for name in NAMES),
     )
 
 
 def inspect(engine: Engine, name: str) -> dict[str, Any]:
-    details: dict[str, Any] = json.loads(engine.call("image", "inspect", name))[0]
+    details: dict[str, Any] = engine.client.images.get(name).attrs
     return details
-
-
-def layers_of(image: dict[str, Any]) -> list[str]:
-    """Return the layers of an image but the empty one that BuildKit makes of WORKDIR."""
-    layers: list[str] = image["RootFS"]["Layers"]
-    return [layer for layer in layers if layer != EMPTY]
-
-
-def use_builder(monkeypatch: pytest.MonkeyPatch, version: str) -> None:
-    """Make docker build with the older builder (0) or BuildKit (1); skip if it lacks it."""
-    monkeypatch.setenv("DOCKER_BUILDKIT", version)
-    for folder in os.get_exec_path():
-        if (Path(folder) / "docker").is_file():
-            monkeypatch.setenv(engine_door.CHOICE, f"{folder}/docker")
-            if engine_door.find().environment["DOCKER_BUILDKIT"] == version:
-                return
-    pytest.skip("no docker here drives BuildKit" if version == "1" else "no docker here")

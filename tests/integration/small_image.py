@@ -58,6 +58,9 @@ def write(root: Path, play: str) -> tuple[Layer, ...]:
     entry.parent.mkdir(parents=True, exist_ok=True)
     entry.write_text(ENTRY.format(play=play, report=REPORTS.get(play, REPORTS[PASSES])))
     entry.chmod(0o755)
+    for path in (layout.SBOM, layout.SBOM_WITHOUT_BASE):
+        (layers[-1].folder / path[1:]).parent.mkdir(parents=True, exist_ok=True)
+        (layers[-1].folder / path[1:]).write_text("{}")
     for folder, mode in (("tmp", 0o1777), ("work", 0o775)):
         (layers[-1].folder / folder).mkdir()
         (layers[-1].folder / folder).chmod(mode)

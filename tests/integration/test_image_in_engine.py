@@ -16,7 +16,6 @@ from stacks.bench import store
 from stacks.bench.candidates import packages_of
 from stacks.core.workspace import Workspace
 from stacks.image import docker, oci
-from stacks.image.config import config_of
 from stacks.image.engine import Engine
 from stacks.locks import lock
 from stacks.variants.load import load_variant
@@ -61,7 +60,7 @@ def run(image: str, engine: Engine) -> Run:
 
     def run(*command: str, options: tuple[str, ...] = ()) -> subprocess.CompletedProcess[str]:
         return subprocess.run(
-            [engine.program, "run", "--rm", *options, image, *command],
+            ["docker", "run", "--rm", *options, image, *command],
             stdin=subprocess.DEVNULL, capture_output=True, text=True, check=False,
         )  # fmt: skip
 
@@ -191,7 +190,7 @@ def test_help_without_a_terminal(run: Run) -> None:
 
 def test_a_shell(image: str, engine: Engine) -> None:
     done = subprocess.run(
-        [engine.program, "run", "--rm", "-i", image, "shell"],
+        ["docker", "run", "--rm", "-i", image, "shell"],
         input="which python g++\nexit 3\n", capture_output=True, text=True, check=False,
     )  # fmt: skip
     assert done.returncode == 3
@@ -211,22 +210,12 @@ def test_a_compile_folder_mounted_noexec(run: Run) -> None:
     assert "--tmpfs /tmp:rw,exec" in done.stderr
 
 
-def test_the_oci_file_has_the_same_content(
+def test_the_oci_file_is_the_same_image(
     workspace: Workspace, image: str, engine: Engine, tmp_path: Path
 ) -> None:
     variant = load_variant(workspace, "openblas", "theano-1.0.5")
     built = engine.image_id(image)
     assert built
     oci.write(workspace, variant, tmp_path / "image.tar")
-    try:
-        engine.call("load", "--input", tmp_path / "image.tar")
-        loaded, ours = (json.loads(engine.call("image", "inspect", i))[0] for i in (image, built))
-        assert loaded["Id"] != built
-        for key in ("Env", "Cmd", "Entrypoint", "Labels", "User", "WorkingDir"):
-            assert (loaded["Config"].get(key) or None) == (ours["Config"].get(key) or None), key
-        output = engine.call("run", "--rm", image, "python", "-c", "import theano; print('well')")
-        assert output == "well\n"
-    finally:
-        for name in config_of(workspace, variant).names:
-            engine.call("tag", built, name)
-        engine.discard([loaded["Id"]])
+    engine.load(tmp_path / "image.tar")
+    assert engine.image_id(image) == built

@@ -260,3 +260,13 @@ def test_the_home_of_the_installed_command(
     with pytest.raises(DiskError) as caught, explain_disk_errors(Path(folder, "build")):
         raise PermissionError(errno.EACCES, "no")
     assert caught.value.fix == "set THEANO_STACKS_HOME to a folder that you may write"
+
+
+def test_a_long_name_has_room_for_the_temporary_folders_beside_it(tmp_path: Path) -> None:
+    name = "ü" * 127
+    (tmp_path / f".{hashlib.sha256(name.encode()).hexdigest()}.12345678.part").mkdir()
+    write_atomically(tmp_path / name, "text")
+    assert [path.read_text() for path in tmp_path.iterdir()] == ["text"]
+    with pytest.raises(DiskError, match="File name too long") as caught:
+        write_atomically(tmp_path / f"{name}xx", "text")
+    assert caught.value.fix == "choose a shorter name"

@@ -1,12 +1,11 @@
 from __future__ import annotations
 
-import os
 import sys
 from pathlib import Path
 
 import pytest
 
-from stacks.core.process import CommandError, call, quoted, run_attached, run_streaming
+from stacks.core.process import CommandError, call, quoted, run_attached
 
 
 def test_what_a_program_prints() -> None:
@@ -42,38 +41,3 @@ def test_the_status_of_an_attached_program() -> None:
 
 def test_a_command_line_as_a_person_types_it() -> None:
     assert quoted(["a b", Path("/c"), "d'e"]) == "'a b' /c 'd'\"'\"'e'"
-
-
-def test_a_program_that_is_followed() -> None:
-    code = "import sys; print('a'); print('b', file=sys.stderr)"
-    lines: list[str] = []
-    run_streaming([sys.executable, "-u", "-c", code], lines.append)
-    assert lines == ["a", "b"]
-
-
-def test_a_followed_program_that_fails() -> None:
-    lines: list[str] = []
-    with pytest.raises(CommandError) as caught:
-        run_streaming([sys.executable, "-c", "print('because'); raise SystemExit(3)"], lines.append)
-    assert lines == ["because"]
-    assert caught.value.what.endswith("\nbecause")
-    assert caught.value.found == "exit status 3"
-    with pytest.raises(CommandError, match="cannot run no-such-program"):
-        run_streaming(["no-such-program"], lines.append)
-
-
-def test_an_interrupt_stops_the_followed_program() -> None:
-    pids: list[int] = []
-
-    def interrupt(line: str) -> None:
-        pids.append(int(line))
-        raise KeyboardInterrupt
-
-    code = "import os, signal; print(os.getpid(), flush=True); signal.pause()"
-    with pytest.raises(KeyboardInterrupt):
-        run_streaming([sys.executable, "-c", code], interrupt)
-    with pytest.raises(ProcessLookupError):
-        os.kill(pids[0], 0)
-
-
-PYTHON = sys.executable

@@ -1,166 +1,289 @@
-"""What stacks.image.engine makes of what docker and podman say, by programs that say it."""
+"""The engine's door, by a server at a socket that answers as docker and podman do."""
 
 from __future__ import annotations
 
+import hashlib
 import json
-from collections.abc import Callable
+import socketserver
+import threading
+from collections.abc import Callable, Iterator
+from contextlib import contextmanager
+from http.server import BaseHTTPRequestHandler
 from pathlib import Path
 from typing import Any
 
 import pytest
+from requests.exceptions import RequestException
 
 from stacks.core.errors import UsageError
 from stacks.image import engine
-from stacks.image.engine import EngineError
+from stacks.image.engine import CHOICE, EngineError
 
-NEW = {"Client": {"Version": "28.2.2"}, "Server": {"Version": "28.2.2", "ApiVersion": "1.50"}}
-OLD = {"Client": {"Version": "20.10.24"}, "Server": {"Version": "20.10.24", "ApiVersion": "1.41"}}
-PODMAN = {"Client": {"Version": "4.3.1", "APIVersion": "4.3.1"}}
+DOCKER = {"Version": "20.10.24", "ApiVersion": "1.41"}
+PODMAN = {
+    "Version": "4.3.1", "ApiVersion": "1.41",
+    "Components": [{"Name": "Podman Engine", "Version": "4.3.1"}],
+}  # fmt: skip
+Answers = dict[str, tuple[int, object]]
+Serve = Callable[..., str]
 
-Environ = dict[str, str]
-Make = Callable[..., Environ]
+
+class Server(socketserver.ThreadingMixIn, socketserver.UnixStreamServer):
+    daemon_threads = True
+    answers: Answers
+    requests: list[str]
+
+
+class Handler(BaseHTTPRequestHandler):
+    """Answers by the end of a request's path, without its version and query."""
+
+    server: Server
+
+    def answer(self) -> None:
+        left = int(self.headers.get("Content-Length") or 0)
+        self.rfile.read(left)
+        if self.headers.get("Transfer-Encoding") == "chunked":
+            while size := int(self.rfile.readline(), 16):
+                self.rfile.read(size + 2)
+        path = self.path.partition("?")[0]
+        self.server.requests.append(f"{self.command} {self.path}")
+        found = [answer for end, answer in self.server.answers.items() if path.endswith(end)]
+        status, content = found[0] if found else (404, {"message": "No such image: x"})
+        data = content if isinstance(content, bytes) else json.dumps(content).encode()
+        self.send_response(status)
+        if data.startswith(b"cut short"):
+            self.send_header("Content-Length", "1000")
+        self.end_headers()
+        self.wfile.write(data)
+
+    do_GET = do_POST = do_DELETE = answer  # noqa: N815
+
+    def log_message(self, *arguments: object) -> None:
+        pass
+
+    def address_string(self) -> str:
+        return "socket"
+
+
+@contextmanager
+def served(path: Path, answers: Answers) -> Iterator[Server]:
+    with Server(str(path), Handler) as server:
+        server.answers, server.requests = {"/version": (200, DOCKER), **answers}, []
+        thread = threading.Thread(target=server.serve_forever)
+        thread.start()
+        try:
+            yield server
+        finally:
+            server.shutdown()
+            thread.join()
+
+
+@contextmanager
+def connected(folder: Path, answers: Answers) -> Iterator[tuple[engine.Engine, Server]]:
+    with served(folder / "s", answers) as server:
+        found = engine.find({"DOCKER_HOST": f"unix://{folder}/s"})
+        try:
+            yield found, server
+        finally:
+            found.client.close()
+
+
+def find(environ: dict[str, str]) -> tuple[str, str]:
+    found = engine.find(environ)
+    found.client.close()
+    return found.kind, found.version
 
 
 @pytest.fixture
-def programs(tmp_path: Path) -> Make:
-    """Give the function that writes a program and returns the environment that has it."""
-
-    def make(name: str, answer: object, *, status: int = 0, buildx: bool = False) -> Environ:
-        text = answer if isinstance(answer, str) else json.dumps(answer)
-        stream = "2" if status else "1"
-        path = tmp_path / name
-        path.write_text(
-            f"""#!/bin/sh
-case "$1" in
-buildx) {"echo v0.13" if buildx else "exit 1"} ;;
-*) printf '%s\\n' '{text}' >&{stream}; exit {status} ;;
-esac
-"""
-        )
-        path.chmod(0o755)
-        return {"PATH": str(tmp_path)}
-
-    return make
+def folder(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Path:
+    """Give a folder of the user's, which is docker's, too."""
+    monkeypatch.setenv("DOCKER_CONFIG", str(tmp_path))
+    return tmp_path
 
 
-def test_docker_comes_before_podman(programs: Make, tmp_path: Path) -> None:
-    programs("podman", PODMAN)
-    environ = programs("docker", OLD)
-    found = engine.find(environ)
-    assert (found.kind, found.version) == ("docker", "20.10.24")
-    assert found.program == str(tmp_path / "docker")
-    assert engine.find({**environ, engine.CHOICE: "podman"}).kind == "podman"
-    assert engine.find({**environ, engine.CHOICE: str(tmp_path / "podman")}).kind == "podman"
-
-
-def test_podman_where_there_is_no_docker(programs: Make) -> None:
-    found = engine.find(programs("podman", PODMAN))
-    assert (found.kind, found.version) == ("podman", "4.3.1")
-
-
-def test_podman_by_the_name_of_docker(programs: Make) -> None:
-    assert engine.find(programs("docker", PODMAN)).kind == "podman"
-
-
-@pytest.mark.parametrize(
-    ("version", "buildx", "requested", "taken"),
-    [
-        (OLD, False, None, "1"),
-        (NEW, False, None, "0"),
-        (NEW, True, None, "1"),
-        (NEW, False, "1", "0"),
-        (NEW, True, "0", "0"),
-        (OLD, False, "0", "0"),
-    ],
-)
-def test_the_best_builder_that_docker_has(
-    programs: Make, version: Any, buildx: bool, requested: str | None, taken: str
-) -> None:
-    environ = programs("docker", version, buildx=buildx)
-    if requested is not None:
-        environ["DOCKER_BUILDKIT"] = requested
-    assert engine.find(environ).environment["DOCKER_BUILDKIT"] == taken
-
-
-def test_no_engine(tmp_path: Path) -> None:
-    with pytest.raises(EngineError) as caught:
-        engine.find({"PATH": str(tmp_path)})
-    assert str(caught.value) == (
-        "no container engine is installed\n"
-        "  expected: docker or podman on PATH\n"
-        "  found:    neither\n"
-        "  fix:      install one (Debian, Ubuntu: apt install docker.io), or write the image to a "
-        "file, which needs no engine: --to oci"
+def context(folder: Path, name: str, host: str) -> None:
+    """Write what `docker context create` writes."""
+    meta = folder / "contexts/meta" / hashlib.sha256(name.encode()).hexdigest()
+    meta.mkdir(parents=True)
+    endpoints = {"docker": {"Host": host, "SkipTLSVerify": False}}
+    (meta / "meta.json").write_text(
+        json.dumps({"Name": name, "Metadata": {}, "Endpoints": endpoints})
     )
 
 
-def test_an_engine_that_was_chosen_and_is_not_there(tmp_path: Path) -> None:
-    with pytest.raises(UsageError) as caught:
-        engine.find({"PATH": str(tmp_path), engine.CHOICE: "dokcer"})
-    assert caught.value.found == "dokcer"
-    assert engine.CHOICE in caught.value.what
-
-
-def test_an_engine_that_is_too_old(programs: Make) -> None:
-    old = {**OLD, "Server": {"Version": "19.03.15", "ApiVersion": "1.40"}}
-    with pytest.raises(EngineError, match="the container engine is too old") as caught:
-        engine.find(programs("docker", old))
-    assert caught.value.expected == "Docker's API 1.41 or newer (Docker 20.10)"
-    assert caught.value.found == "1.40 (version 19.03.15)"
-    with pytest.raises(EngineError) as caught:
-        engine.find(programs("docker", {"Client": {"Version": "3.4.4", "APIVersion": "3.4.4"}}))
-    assert (caught.value.expected, caught.value.found) == ("podman 4.3 or newer", "3.4.4")
-
-
-@pytest.mark.parametrize("answer", ["", "hello", "[]", "{}", '{"Client": {"Version": "1"}}'])
-def test_a_program_that_is_no_engine(programs: Make, answer: str) -> None:
-    with pytest.raises(EngineError, match="is not a container engine"):
-        engine.find(programs("docker", answer))
+def test_the_engine_of_each_variable_and_of_docker_context(folder: Path) -> None:
+    runtime = folder / "podman"
+    runtime.mkdir()
+    docker, podman = f"unix://{folder}/d", f"unix://{runtime}/podman.sock"
+    context(folder, "here", docker)
+    context(folder, "there", podman)
+    (folder / "config.json").write_text('{"currentContext": "here"}')
+    here, there = ("docker", "20.10.24"), ("podman", "4.3.1")
+    with served(folder / "d", {}), served(runtime / "podman.sock", {"/version": (200, PODMAN)}):
+        for environ, expected in (
+            ({}, here),
+            ({"DOCKER_CONTEXT": "there"}, there),
+            ({"DOCKER_CONTEXT": "there", "DOCKER_HOST": docker}, here),
+            ({"DOCKER_HOST": podman}, there),
+            ({CHOICE: "docker", "XDG_RUNTIME_DIR": str(folder)}, here),
+            ({CHOICE: "podman", "XDG_RUNTIME_DIR": str(folder)}, there),
+            ({CHOICE: "podman", "CONTAINER_HOST": podman}, there),
+            ({CHOICE: podman, "DOCKER_HOST": docker}, there),
+        ):
+            assert find(environ) == expected, environ
+    # Docker's socket is gone.
+    (folder / "d").unlink()
+    (runtime / "podman.sock").unlink()
+    with served(runtime / "podman.sock", {"/version": (200, PODMAN)}):
+        assert find({"XDG_RUNTIME_DIR": str(folder)}) == there
+    with pytest.raises(EngineError, match="the container engine does not answer") as caught:
+        find({CHOICE: "docker", "XDG_RUNTIME_DIR": str(folder)})
+    assert "apt install docker.io" in str(caught.value) and "--to oci" in str(caught.value)
 
 
 @pytest.mark.parametrize(
-    ("output", "what", "fix"),
+    ("environ", "what"),
+    [
+        ({CHOICE: "dokcer"}, f"{CHOICE} names no engine"),
+        ({"DOCKER_CONTEXT": "nowhere"}, "names no context of docker: nowhere"),
+    ],
+)
+def test_a_variable_that_names_nothing(folder: Path, environ: dict[str, str], what: str) -> None:
+    with pytest.raises(UsageError, match=what):
+        engine.find(environ)
+
+
+def test_podman_without_a_socket(folder: Path) -> None:
+    with pytest.raises(EngineError, match="podman does not listen") as caught:
+        engine.find({CHOICE: "podman", "XDG_RUNTIME_DIR": str(folder)})
+    assert "systemctl --user enable --now podman.socket" in str(caught.value)
+
+
+@pytest.mark.parametrize(
+    ("version", "expected", "found"),
     [
         (
-            "Cannot connect to the Docker daemon at unix:///var/run/docker.sock. Is the docker "
-            "daemon running?",
-            "the container engine does not answer",
-            "start it",
+            {"Version": "19.03.15", "ApiVersion": "1.40"},
+            "Docker's API 1.41 or newer (Docker 20.10)",
+            "1.40 (version 19.03.15)",
         ),
         (
-            "failed to connect to the docker API at unix:///run/docker.sock; check if the path is "
-            "correct and if the daemon is running: dial unix: no such file",
-            "the container engine does not answer",
-            "start it",
+            {**PODMAN, "Components": [{"Name": "Podman Engine", "Version": "3.4.4"}]},
+            "podman 4.3 or newer",
+            "3.4.4",
         ),
+    ],
+)
+def test_an_engine_that_is_too_old(
+    folder: Path, version: object, expected: str, found: str
+) -> None:
+    with (
+        pytest.raises(EngineError, match="the container engine is too old") as caught,
+        connected(folder, {"/version": (200, version)}),
+    ):
+        raise AssertionError
+    assert (caught.value.expected, caught.value.found) == (expected, found)
+
+
+@pytest.mark.parametrize("answer", [b"", b"hello", [], {}, {"ApiVersion": "1.41"}])
+def test_a_server_that_is_no_engine(folder: Path, answer: object) -> None:
+    with pytest.raises(EngineError), connected(folder, {"/version": (200, answer)}):
+        raise AssertionError
+
+
+def test_only_the_engines_no_such_image_means_that_there_is_none(folder: Path) -> None:
+    answers: Answers = {
+        "/images/made/json": (200, {"Id": "sha256:1", "Config": {"Labels": {"a": "b"}}}),
+        "/images/broken/json": (500, {"message": "the store is damaged"}),
+    }
+    with connected(folder, answers) as (found, _):
+        assert found.image_id("made") == "sha256:1"
+        assert found.labels_of("made") == {"a": "b"}
+        assert found.image_id("missing") is None
+        with pytest.raises(EngineError, match="look up broken: the store is damaged") as caught:
+            found.image_id("broken")
+        assert caught.value.found == "status 500"
+
+
+@pytest.mark.parametrize(
+    ("status", "answer", "what"),
+    [
+        (200, {"error": "write /x: no space left on device"}, "the disk of the container engine"),
+        (200, {"error": "invalid diffID for layer 0"}, "cannot load the image: invalid diffID"),
+        (500, {"message": "the moon is in the way"}, "cannot load the image: the moon is in the"),
+    ],
+)
+def test_an_image_that_cannot_be_loaded(
+    folder: Path, status: int, answer: object, what: str
+) -> None:
+    (folder / "image.tar").write_bytes(b"x" * 100)
+    with (
+        connected(folder, {"/images/load": (status, answer)}) as (found, _),
+        pytest.raises(EngineError, match=what),
+    ):
+        found.load(folder / "image.tar")
+
+
+def test_an_archive_that_ends_early_is_no_archive(folder: Path) -> None:
+    """An engine that is killed while it saves must not pass for one that has done so."""
+    with (
+        connected(folder, {"/images/x/get": (200, b"cut short")}) as (found, _),
+        pytest.raises(EngineError),
+    ):
+        found.save("x", folder / "image.tar")
+
+
+def test_names_are_given_all_or_none(folder: Path) -> None:
+    answers: Answers = {
+        "/images/old:1/json": (200, {"Id": "sha256:old"}),
+        "/images/sha256:new/tag": (201, b""),
+        "/images/sha256:old/tag": (201, b""),
+        "/images/new:1": (200, []),
+    }
+    with connected(folder, answers) as (found, server):
+        found.tag("sha256:new", ["old:1", "new:1"])
+        server.answers["/images/sha256:new/tag"] = (409, {"message": "refused"})
+        server.requests.clear()
+        with pytest.raises(EngineError, match="cannot be named old:1: refused"):
+            found.tag("sha256:new", ["old:1", "new:1"])
+    assert any("/images/sha256:old/tag?" in line for line in server.requests)
+    assert any(line.startswith("DELETE ") and "/images/new:1" in line for line in server.requests)
+
+
+def test_a_container_is_confined_and_removed_even_if_it_does_not_start(folder: Path) -> None:
+    answers: Answers = {
+        "/containers/create": (201, {"Id": "c1"}),
+        "/containers/c1/json": (200, {"Id": "c1"}),
+        "/containers/c1/start": (500, {"message": "no more memory"}),
+    }
+    with (
+        connected(folder, answers) as (found, server),
+        pytest.raises(EngineError, match="cannot be started: no more memory"),
+        found.container("sha256:1", ["verify"]) as container,
+    ):
+        container.start()
+    last = server.requests[-1]
+    assert last.startswith("DELETE ") and f"/containers/{container.name}?" in last
+    assert "force=True" in last
+
+
+@pytest.mark.parametrize(
+    ("message", "what", "fix"),
+    [
         (
-            "permission denied while trying to connect to the Docker daemon socket at "
-            "unix:///run/docker.sock: dial unix /run/docker.sock: connect: permission denied",
+            "('Connection aborted.', PermissionError(13, 'Permission denied'))",
             "this user may not use the container engine",
             "usermod -aG docker",
         ),
         (
-            "Error response from daemon: client version 1.41 is too old. Minimum supported API "
-            "version is 1.44",
-            "the docker program and its engine have no API version in common",
-            "upgrade",
+            "('Connection aborted.', FileNotFoundError(2, 'No such file or directory'))",
+            "the container engine does not answer",
+            "docker context ls",
         ),
-        (
-            "write /var/lib/docker/tmp/x: no space left on device",
-            "the disk of the container engine is full",
-            "docker system df",
-        ),
+        ("disk quota exceeded", "the disk of the container engine is full", "docker system df"),
     ],
 )
-def test_what_engines_say_is_explained(programs: Make, output: str, what: str, fix: str) -> None:
-    with pytest.raises(EngineError) as caught:
-        engine.find(programs("docker", f"warning: other\n{output}", status=1))
-    assert caught.value.what == what
-    assert caught.value.found == output
-    assert caught.value.fix and fix in caught.value.fix
-
-
-def test_what_nobody_has_foreseen_is_told_in_the_engines_own_words(programs: Make) -> None:
-    with pytest.raises(EngineError, match="the moon is in the way") as caught:
-        engine.find(programs("docker", "the moon is in the way", status=7))
-    assert caught.value.found == "exit status 7"
+def test_what_failed_is_explained(message: str, what: str, fix: str) -> None:
+    error: Any = engine.engine_error("it failed", RequestException(message))
+    assert (error.what, error.found) == (what, message)
+    assert fix in error.fix

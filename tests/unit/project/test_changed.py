@@ -56,7 +56,7 @@ def concerned(checkout: Workspace, workspace: Workspace, *paths: str) -> list[st
         ("results/a/b.json", []),
         ("envs/locks/index.sha256", []),
         ("envs/locks/theano-1.0.5/mkl/conda-lock.yml", ["theano-1.0.5/mkl"]),
-        ("docker/theano-0.8.2/blis/Dockerfile", ["theano-0.8.2/blis"]),
+        ("docker/Dockerfile", SAMPLE),
         ("envs/locks/theano-1.0.5/of-old/sizes.json", []),
         ("envs/blas/blis.yaml", [f"{name.partition('/')[0]}/blis" for name in SAMPLE]),
         ("envs/variants/gpuarray.yaml", ["theano-1.0.5/gpuarray"]),

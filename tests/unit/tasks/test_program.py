@@ -108,10 +108,6 @@ def test_without_a_task_there_is_the_list_of_them() -> None:
     assert run("--help").stdout == run("-h").stdout == done.stdout
 
 
-def test_render_checks_the_committed_files() -> None:
-    assert run("render", "--check").returncode == 0
-
-
 @pytest.mark.parametrize("words", [("-v", "schema", "--check"), ("schema", "-v", "--check")])
 def test_verbose_is_accepted_before_and_after_the_task(words: tuple[str, ...]) -> None:
     done = run(*words)

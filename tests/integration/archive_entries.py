@@ -1,15 +1,13 @@
-"""Entries of an image's archives: of those it was built from, and of its export."""
+"""Entries of tar archives: of an image's layers, and of a container's export."""
 
 from __future__ import annotations
 
 import hashlib
 import stat
 import tarfile
-from collections.abc import Iterable, Iterator
+from collections.abc import Iterator
 from dataclasses import dataclass
 from typing import IO
-
-from stacks.core.errors import IntegrityError
 
 KINDS = {
     tarfile.DIRTYPE: "folder",
@@ -43,34 +41,6 @@ def read_entries(stream: IO[bytes]) -> Iterator[tuple[str, Entry]]:
                     digest.update(block)
                 content = digest.hexdigest()
             yield member.name.removeprefix("./").rstrip("/"), _entry(member, content)
-
-
-def check_entries(
-    expected: dict[str, Entry], found: Iterable[tuple[str, Entry]], image: str
-) -> None:
-    """Raise IntegrityError unless `found` has every expected entry; it may have others."""
-    missing = dict(expected)
-    faults = []
-    for path, entry in found:
-        original = missing.pop(path, entry)
-        if original != entry:
-            faults.append(f"{path}: {_difference(original, entry)}")
-    faults += [f"{path}: missing" for path in sorted(missing)]
-    if faults:
-        raise IntegrityError(
-            f"{len(faults)} files of {image} differ from the layers it was built from",
-            found="; ".join(faults[:3]),
-            fix="run the command again; if it fails again, check the disk and the engine's storage",
-        )
-
-
-def _difference(expected: Entry, found: Entry) -> str:
-    for name in ("kind", "content", "mode", "owner", "time"):
-        values = getattr(found, name), getattr(expected, name)
-        if values[0] != values[1]:
-            texts = map(oct, values) if name == "mode" else map(str, values)
-            return f"its {name} is {', not '.join(texts)}"
-    raise AssertionError(expected)
 
 
 def _entry(member: tarfile.TarInfo, content: str) -> Entry:
