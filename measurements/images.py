@@ -2,7 +2,8 @@
 
     .venv/bin/python measurements/images.py [--variants openblas,mkl] [--rounds 5]
 
-Needs a container engine (DOCKER_HOST). The channel's packages must be in the cache. Run it on an otherwise idle machine.
+Needs a container engine (DOCKER_HOST). The channel's packages must be in the cache. Run it on an
+otherwise idle machine.
 """
 
 from __future__ import annotations

@@ -5,6 +5,7 @@ The Compose Specification.
 
 from __future__ import annotations
 
+import os
 from typing import Any
 
 import yaml
@@ -14,9 +15,16 @@ from stacks.image.config import WORK
 
 
 def export(subject: Subject) -> Export:
-    """Return a compose.yaml; UsageError if the variant has no image."""
+    """Return a compose.yaml; UsageError if the variant has no image.
+
+    The container runs as the user who exports it, so that its results can be written; UID and GID
+    in the environment name another one.
+    """
+    user, group = os.getuid(), os.getgid()
     service: dict[str, Any] = {
         "image": require_image(subject, "compose"),
+        # The image's own user may not write into the user's folder.
+        "user": f"${{UID:-{user}}}:${{GID:-{group}}}",
         "working_dir": str(WORK),
         "volumes": [{"type": "bind", "source": ".", "target": str(WORK)}],
     }

@@ -18,7 +18,7 @@ from typing import IO, TYPE_CHECKING, Any
 
 from docker.client import DockerClient
 from docker.context import ContextAPI
-from docker.errors import APIError, DockerException, ImageNotFound, NotFound
+from docker.errors import APIError, DockerException, NotFound
 from docker.utils import parse_repository_tag
 from requests.exceptions import RequestException
 
@@ -109,7 +109,7 @@ class Engine:
         with _explained(f"the engine cannot look up {name}"):
             try:
                 image = self.client.images.get(name)
-            except ImageNotFound:
+            except NotFound:
                 return None
         return str(image.id)
 
@@ -166,7 +166,7 @@ class Engine:
 
     def remove_name(self, name: str) -> None:
         """Remove a name if it exists, and with its last name the image."""
-        with _explained(f"{name} cannot be removed"), suppress(ImageNotFound):
+        with _explained(f"{name} cannot be removed"), suppress(NotFound):
             self.client.images.remove(name)
 
     @contextmanager

@@ -92,7 +92,7 @@ def packed_root(suite: str = "bookworm", packages: str = "python3-venv,ca-certif
     if not has_network():
         pytest.skip("no bare machine: no package index answers, so there is no network")
     workspace = default_workspace()
-    target = workspace.cache / "bases" / f"debootstrap-{suite}.tar"
+    target = workspace.cache / "bases" / f"debootstrap-{suite}-{packages.replace(',', '+')}.tar"
     with hold_lock(target, "the root of a bare machine"):
         if not target.is_file():
             with replace_atomically(target) as made:

@@ -1,5 +1,7 @@
 from __future__ import annotations
 
+import os
+
 import yaml
 
 from stacks.exports import compose
@@ -12,6 +14,7 @@ def test_the_image_with_the_code_in_its_work_folder(subject: MakeSubject) -> Non
         "services": {
             "pytensor": {
                 "image": "pytensor-mkl:3.3.7",
+                "user": f"${{UID:-{os.getuid()}}}:${{GID:-{os.getgid()}}}",
                 "working_dir": "/work",
                 "volumes": [{"type": "bind", "source": ".", "target": "/work"}],
             }

@@ -194,12 +194,14 @@ def test_a_server_that_is_no_engine(folder: Path, answer: object) -> None:
 def test_only_the_engines_no_such_image_means_that_there_is_none(folder: Path) -> None:
     answers: Answers = {
         "/images/made/json": (200, {"Id": "sha256:1", "Config": {"Labels": {"a": "b"}}}),
+        # In podman's words.
+        "/images/absent/json": (404, {"message": "failed to find image absent: image not known"}),
         "/images/broken/json": (500, {"message": "the store is damaged"}),
     }
     with connected(folder, answers) as (found, _):
         assert found.image_id("made") == "sha256:1"
         assert found.labels_of("made") == {"a": "b"}
-        assert found.image_id("missing") is None
+        assert found.image_id("missing") is None and found.image_id("absent") is None
         with pytest.raises(EngineError, match="look up broken: the store is damaged") as caught:
             found.image_id("broken")
         assert caught.value.found == "status 500"

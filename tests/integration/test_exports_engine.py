@@ -1,0 +1,96 @@
+"""What is exported for containers is run: the dev container, and compose's user."""
+
+from __future__ import annotations
+
+import io
+import os
+import shutil
+import tarfile
+from collections.abc import Iterator
+from dataclasses import replace
+from pathlib import Path
+
+import pytest
+import yaml
+
+from integration import small_image
+from integration.bare_machine import packed_root
+from integration.engines import state
+from integration.small_image import NAMES, PASSES, Build
+from stacks.core.workspace import Workspace
+from stacks.exports import compose, devcontainer
+from stacks.exports.subject import Subject, subject_of
+from stacks.image.config import config_of
+from stacks.image.engine import Engine
+from stacks.variants.load import load_variant
+
+pytestmark = pytest.mark.usefixtures("tidied")
+
+BUILT = "theano-small-test-dev:1"
+
+
+@pytest.fixture
+def subject(workspace: Workspace, small: Build) -> Subject:
+    """Give what the forms of the small image are written from."""
+    small(PASSES)
+    one = subject_of(workspace, load_variant(workspace, "openblas", "theano-1.0.5"))
+    return replace(one, image=config_of(workspace, small_image.variant(workspace)))
+
+
+@pytest.fixture
+def base(engine: Engine) -> Iterator[str]:
+    """Give the dev container's base: Debian's packages of the image of that name."""
+    ours = not engine.image_id(devcontainer.BASE)
+    if ours:
+        engine.import_root(packed_root(packages="git,procps"), devcontainer.BASE, "/bin/bash")
+    yield devcontainer.BASE
+    engine.remove_name(BUILT)
+    if ours:
+        engine.remove_name(devcontainer.BASE)
+
+
+def test_an_editors_server_git_and_ps_start_in_the_dev_container(
+    subject: Subject, base: str, engine: Engine, tmp_path: Path
+) -> None:
+    node = shutil.which("node")
+    if not node:
+        pytest.skip("no node, which is what an editor starts in a dev container")
+    for name, text in devcontainer.export(subject).files.items():
+        (tmp_path / name).parent.mkdir(exist_ok=True)
+        (tmp_path / name).write_text(text)
+    engine.client.images.build(
+        path=str(tmp_path / ".devcontainer"), tag=BUILT, network_mode="none", rm=True
+    )
+    # As an editor brings it: into the home folder.
+    packed = io.BytesIO()
+    with tarfile.open(fileobj=packed, mode="w") as archive:
+        archive.add(Path(node).resolve(), "node")
+    options = {"read_only": False, "user": "theano", "working_dir": "/work"}
+    with engine.container(BUILT, ["sleep", "infinity"], **options) as container:
+        container.handle.put_archive("/home/theano", packed.getvalue())
+        container.start()
+        assert container.call("/home/theano/node", "-p", "6 * 7") == "42\n"
+        assert container.call("git", "--version").startswith("git version")
+        assert "sleep" in container.call("ps", "-A")
+        assert container.call("cat", "/opt/theano/share/packages").startswith("packages")
+
+
+def test_composes_container_writes_into_the_folder_of_a_user(
+    subject: Subject, engine: Engine, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr(os, "getuid", lambda: 1000)
+    monkeypatch.setattr(os, "getgid", lambda: 1000)
+    (tmp_path / "results").mkdir(mode=0o755)
+    os.chown(tmp_path / "results", 1000, 1000)
+    [text] = compose.export(subject).files.values()
+    service = yaml.safe_load(text)["services"]["theano"]
+    user = service["user"].replace("${UID:-", "").replace("${GID:-", "").replace("}", "")
+    before = state(engine)
+    volumes = {str(tmp_path / "results"): {"bind": service["volumes"][0]["target"], "mode": "rw"}}
+    with engine.container(
+        NAMES[0], ["sleep", "infinity"], user=user, volumes=volumes, entrypoint=["env"]
+    ) as container:
+        container.start()
+        container.call("touch", f"{service['working_dir']}/result")
+    assert (tmp_path / "results/result").stat().st_uid == 1000
+    assert state(engine) == before
