@@ -67,7 +67,13 @@ def test_each_file_of_the_lock_is_compared_with_its_digest(
 
 @pytest.mark.parametrize(
     ("variant", "status", "built"),
-    [("mkl", 0, True), ("mkl", 1, False), ("mkl", 3, False), ("gpuarray-cuda", 3, True)],
+    [
+        ("mkl", 0, True),
+        ("mkl", 1, False),
+        ("mkl", 3, False),
+        ("gpuarray-cuda", 3, True),
+        ("gpuarray-cuda", 1, False),
+    ],
 )
 def test_an_image_is_verified_by_its_last_step_and_only_cuda_may_lack_its_device(
     text: str, variant: str, status: int, built: bool
