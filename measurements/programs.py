@@ -28,8 +28,7 @@ REPOSITORY = Path(__file__).resolve().parent.parent
 sys.path.insert(0, str(REPOSITORY))
 
 from stacks.bench.candidates import Candidate
-from stacks.bench.own_program import run_once
-from stacks.bench.program_run import ProgramRun
+from stacks.bench.user_program import ProgramRun, run_once
 from stacks.channel.settings_files import MODULES_VARIABLE
 from stacks.core.disk import write_atomically
 from stacks.core.workspace import Workspace, default_workspace

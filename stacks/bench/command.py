@@ -7,7 +7,7 @@ import sys
 import time
 from collections.abc import Sequence
 
-from stacks.bench import machine, noise, probe, rounds, schedule, store
+from stacks.bench import machine, noise, rounds, schedule, store
 from stacks.bench import table as bench_table
 from stacks.bench.candidates import Candidate, require_candidates, verified_candidates
 from stacks.bench.options import BenchOptions, split
@@ -19,6 +19,7 @@ from stacks.core.version import revision
 from stacks.core.workspace import Workspace
 from stacks.variants.load import load_variant, on_framework
 from stacks.variants.variant import SCAN_FIX
+from verify.workloads.rounds import LIMIT
 
 # Seconds. A larger difference means that the clock was set during the run.
 JUMP = 2.0
@@ -81,14 +82,12 @@ def timed(
         quick=options.quick,
         starts=options.starts,
         calls=options.calls,
-        limit=options.limit or probe.LIMIT,
+        limit=options.limit or LIMIT,
         every_count=bool(options.threads),
         together=options.together,
         fix_scan=options.fix_scan,
         busy=options.busy,
-        keep_going=campaign,
-        together_first=campaign,
-        with_numba=not (campaign and options.quick),
+        campaign=campaign,
     )
     if plan.fix_scan:
         _check_fixes(workspace, plan.candidates)

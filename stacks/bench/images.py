@@ -8,17 +8,19 @@ from collections.abc import Iterator, Sequence
 from contextlib import ExitStack, closing, contextmanager
 from dataclasses import dataclass
 
-from stacks.bench import command, merge, probe, store
+from stacks.bench import command, merge, store
 from stacks.bench import table as bench_table
 from stacks.bench.options import BenchOptions
 from stacks.bench.progress import round_display
 from stacks.bench.result import Result
+from stacks.bench.schedule import rotated
 from stacks.core import cores
 from stacks.core.console import plural, step
 from stacks.core.errors import UsageError
 from stacks.core.workspace import Workspace
 from stacks.image import engine as engines
 from stacks.image.engine import Container, Engine, EngineError
+from verify.workloads.rounds import ON_ONE_THREAD
 
 # What an image times without --workload.
 WORKLOADS = ("gemm", "elementwise", "check_blas")
@@ -94,16 +96,15 @@ def timed(engine: Engine, names: Sequence[str], options: BenchOptions) -> Result
 
 def _rounds(images: Sequence[RunningImage], options: BenchOptions) -> list[Result]:
     """Take all turns and return the result of each."""
-    turns = [(turn, image) for turn in _turns(options) for image in _order(images, turn.round)]
+    turns = [(turn, image) for turn in _turns(options) for image in rotated(images, turn.round)]
     results: list[Result] = []
     start = time.monotonic()
     with round_display(len(turns)) as display:
         for number, (turn, image) in enumerate(turns):
-            seconds = (
-                (time.monotonic() - start) / number * (len(turns) - number) if number else None
-            )
+            seconds = (time.monotonic() - start) / max(number, 1) * (len(turns) - number)
             title = f"{image.name}, {turn.workload}, {plural(turn.threads, 'thread')}"
-            display.update(f"round {turn.round} of {options.round_count}: {title}", number, seconds)
+            head = f"round {turn.round} of {options.round_count}"
+            display.update(f"{head}: {title}", number, seconds if number else 0.0)
             results.append(_turn(image, turn, options))
     return results
 
@@ -154,15 +155,9 @@ def _turn(image: RunningImage, turn: _Turn, options: BenchOptions) -> Result:
     return result
 
 
-def _order(images: Sequence[RunningImage], number: int) -> tuple[RunningImage, ...]:
-    """Return the images with another one first in each round."""
-    first = (number - 1) % len(images)
-    return (*images[first:], *images[:first])
-
-
 def _turns(options: BenchOptions) -> Iterator[_Turn]:
     counts = command.thread_counts(options.threads or str(cores.affine()), cores.affine())
     for number in range(1, options.round_count + 1):
         for workload in options.workloads if options.workload else WORKLOADS:
-            for threads in counts[:1] if workload in probe.ON_ONE_THREAD else counts:
+            for threads in counts[:1] if workload in ON_ONE_THREAD else counts:
                 yield _Turn(number, workload, threads)

@@ -12,6 +12,7 @@ from typing import Any
 
 from stacks.bench.result import Machine, Peak
 from stacks.core import cores
+from verify.core import machine as suite_machine
 
 CPUINFO = Path("/proc/cpuinfo")
 TOPOLOGY = Path("/sys/devices/system/cpu")
@@ -69,8 +70,7 @@ def is_this(machine: Machine, cpuinfo: Path = CPUINFO) -> bool:
 
 def slug(text: str) -> str:
     """Return a text as a folder name: `AMD EPYC 7B13, 2 cores` gives amd-epyc-7b13-2-cores."""
-    plain = re.sub(r"\((R|TM|tm)\)|@.*?GHz|\b(CPU|Processor)\b", " ", text)
-    return re.sub(r"[^a-z0-9.]+", "-", plain.lower()).strip("-.") or "machine"
+    return str(suite_machine.folder_name(text))
 
 
 def _model(text: str) -> str:

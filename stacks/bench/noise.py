@@ -1,86 +1,46 @@
-"""Noise: what else the machine does during a timing."""
+"""Noise: what else the machine does during a timing. An image reads it by the same module."""
 
 from __future__ import annotations
 
-import os
-import re
-import resource
-import time
-from collections.abc import Sequence
-from dataclasses import dataclass
-from pathlib import Path
+from collections.abc import Mapping, Sequence
+from typing import Any
 
 from stacks.bench.result import Noise
-from stacks.core.cores import CGROUP, PROC, cgroup_folders, text_of
-
-TICKS = os.sysconf("SC_CLK_TCK")
-# Of a core; less is none.
-LEAST_TICKS = 2
+from stacks.core.cores import PROC, text_of
+from verify.core import noise as suite_noise
 
 # Larger noise is a remark: cores, share of the cores, share of the highest clock.
 OTHERS = 0.10
 STEAL = 0.01
 FREQUENCY = 0.90
 
-
-@dataclass(frozen=True)
-class Reading:
-    """The machine's counters at one time; in seconds, the frequency in MHz."""
-
-    clock: float
-    busy: float
-    steal: float
-    own: float
-    throttled: float
-    load: float
-    frequency: float | None
+Reading = Mapping[str, Any]
 
 
-def read(proc: Path = PROC, cgroup: Path = CGROUP, *, living: float = 0.0) -> Reading:
-    """Read the counters; missing ones are 0.
+def read(living: float = 0.0) -> Reading:
+    """Return the machine's counters now.
 
     living: processor seconds of our processes that still run; the system counts them as ours only
     after their end.
     """
-    words = text_of(proc / "stat").partition("\n")[0].split()[1:]
-    # user nice system idle iowait irq softirq steal; user includes a guest's time.
-    ticks = [int(word) / TICKS for word in words[:8]] or [0.0] * 8
-    own = resource.getrusage(resource.RUSAGE_CHILDREN), resource.getrusage(resource.RUSAGE_SELF)
-    clocks = [
-        float(mhz) for mhz in re.findall(r"(?m)^cpu MHz\s*: ([\d.]+)", text_of(proc / "cpuinfo"))
-    ]
-    return Reading(
-        clock=time.monotonic(),
-        busy=sum(ticks[:3]) + ticks[5] + ticks[6],
-        steal=ticks[7],
-        own=living + sum(usage.ru_utime + usage.ru_stime for usage in own),
-        throttled=_throttled(proc, cgroup),
-        load=float(text_of(proc / "loadavg").split()[0]) if text_of(proc / "loadavg") else 0.0,
-        frequency=max(clocks, default=None),
-    )
-
-
-def processor_seconds(process: int, proc: Path = PROC) -> float:
-    """Return the processor time of a process so far, without its children's; 0 if it is gone."""
-    # proc(5): utime and stime. The second field, a name in brackets, may have spaces in it.
-    fields = text_of(proc / str(process) / "stat").rpartition(")")[2].split()
-    return (int(fields[11]) + int(fields[12])) / TICKS if fields else 0.0
+    reading: Reading = suite_noise.read(living)
+    return reading
 
 
 def between(before: Reading, after: Reading, cores: int) -> Noise:
     """Return the noise between two readings, on so many usable cores."""
-    seconds = max(after.clock - before.clock, 1e-9)
-    others = (after.busy - before.busy) - (after.own - before.own)
-    steal = after.steal - before.steal
-    # The system counts ticks of each core, so a short turn may end within one.
-    least = LEAST_TICKS * cores / TICKS
-    return Noise(
-        load=before.load,
-        others=round(others / seconds, 3) if others > least else 0.0,
-        steal=round(steal / seconds / cores, 4) if steal > least else 0.0,
-        throttled=round(max(after.throttled - before.throttled, 0.0), 3),
-        frequency=after.frequency,
-    )
+    return Noise.model_validate(suite_noise.between(before, after, cores))
+
+
+def processor_seconds(process: int, *, with_children: bool = False) -> float:
+    """Return the processor time of a process so far; 0 if it is gone.
+
+    with_children: with that of its children that have ended.
+    """
+    # proc(5): utime, stime, cutime, cstime. The second field, a name in brackets, may have spaces.
+    fields = text_of(PROC / str(process) / "stat").rpartition(")")[2].split()
+    seconds = sum(map(int, fields[11 : 15 if with_children else 13])) / suite_noise.TICKS
+    return float(seconds)
 
 
 def remarks(noises: Sequence[Noise]) -> list[str]:
@@ -105,14 +65,3 @@ def remarks(noises: Sequence[Noise]) -> list[str]:
     if clocks and min(clocks) < FREQUENCY * max(clocks):
         sentences.append(f"the cores' clock went from {min(clocks):.0f} to {max(clocks):.0f} MHz")
     return sentences
-
-
-def _throttled(proc: Path, cgroup: Path) -> float:
-    most = 0.0
-    for folder in cgroup_folders(proc, cgroup):
-        for name, value in re.findall(
-            r"(?m)^(throttled_usec|throttled_time) (\d+)", text_of(folder / "cpu.stat")
-        ):
-            # Version 2 counts microseconds, version 1 nanoseconds.
-            most = max(most, int(value) / (1e6 if name == "throttled_usec" else 1e9))
-    return most

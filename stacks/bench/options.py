@@ -29,7 +29,7 @@ class BenchOptions(Strict):
     @property
     def workloads(self) -> tuple[str, ...]:
         """The workloads to time."""
-        return split(self.workload) or probe.OWN
+        return split(self.workload) or probe.KERNELS
 
     @property
     def round_count(self) -> int:

@@ -1,4 +1,4 @@
-"""Progress of the rounds: a bar on a terminal, a line for each round elsewhere."""
+"""Progress of rounds: a bar on a terminal, a line for each round elsewhere."""
 
 from __future__ import annotations
 
@@ -10,21 +10,26 @@ from rich.progress import BarColumn, MofNCompleteColumn, Progress, TextColumn
 
 
 class RoundDisplay:
-    """Shows the current turn and the estimated time left."""
+    """Shows the current turn, how many are done, and the estimated time left."""
 
     def __init__(self, progress: Progress, total: int) -> None:
-        self._progress = progress
+        self._progress, self._total = progress, total
         self._task = progress.add_task("", total=total, left="")
         self._last = ""
 
-    def update(self, turn: str, done: int, seconds: float | None) -> None:
-        """Show the turn that starts; `done` turns have ended, `seconds` are left if known."""
-        left = "" if seconds is None else f"about {duration(seconds)} left"
+    def update(self, turn: str, done: int, seconds: float, *, is_whole: bool = True) -> None:
+        """Show the turn that starts, in a log only the first of a round.
+
+        turn: for people; up to a colon it names the round. done: turns that have ended. seconds:
+        left, 0 if unknown. is_whole: whether they are of all turns.
+        """
+        left = f"{'about' if is_whole else 'at least'} {duration(seconds)} left" if seconds else ""
         self._progress.update(self._task, completed=done, description=turn, left=left)
         head = turn.partition(":")[0]
         if self._progress.disable and head != self._last:
             self._last = head
-            self._progress.console.print(f"{head} ... {left}".rstrip())
+            words = ", ".join(filter(None, [head, f"{done} of {self._total} turns done", left]))
+            self._progress.console.print(f"{words} ...")
 
 
 def duration(seconds: float) -> str:
@@ -35,7 +40,7 @@ def duration(seconds: float) -> str:
 @contextmanager
 def round_display(total: int) -> Iterator[RoundDisplay]:
     """Show the progress of `total` turns on standard error."""
-    console = Console(stderr=True, highlight=False)
+    console = Console(stderr=True, highlight=False, soft_wrap=True)
     columns = (
         BarColumn(bar_width=16),
         MofNCompleteColumn(),

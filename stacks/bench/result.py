@@ -14,8 +14,6 @@ from stacks.bench.record import LEAST, MOST, Count, Record
 from stacks.core.models import NAME as VARIANT
 from stacks.core.models import Line
 
-# The ending of a measure's name that PyTensor's own linker compiled.
-NUMBA = ", numba"
 Unit = Literal["GFLOP/s", "s", "ns"]
 Sha256 = Field(pattern=r"^[0-9a-f]{64}$")
 NAME = r"^[a-z0-9][a-z0-9.-]*$"

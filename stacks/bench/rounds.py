@@ -2,31 +2,29 @@
 
 from __future__ import annotations
 
-import dataclasses
 import sys
 import time
-from collections.abc import Callable, Sequence
-from contextlib import closing
+from collections.abc import Callable, Iterator, Sequence
+from contextlib import closing, contextmanager
 from dataclasses import dataclass
 
 from stacks.bench import machine, noise, probe
-from stacks.bench.busy_loops import BusyLoops, busy_loops
+from stacks.bench.busy_loops import busy_loops
 from stacks.bench.candidates import Candidate
-from stacks.bench.program import Failure, TimedProgram
+from stacks.bench.program import Failure, Open, Start, TimedProgram
 from stacks.bench.progress import round_display
-from stacks.bench.result import NUMBA, Missing, Run, Series
-from stacks.bench.schedule import Plan, Turn, compiles_together, turns
-from stacks.bench.schedule import remaining as left_after
-from stacks.bench.suspended_process import NoAnswerError
+from stacks.bench.result import Missing, Run, Series
+from stacks.bench.schedule import Plan, Turn, compiles_together, remaining, turns
+from stacks.bench.suspended_process import NoAnswerError, SuspendedProcess
 from stacks.core import cores
 from stacks.core.console import plural, show_error
 from stacks.core.disk import REPOSITORY
 from stacks.core.errors import StacksError
 from stacks.core.models import one_line
 from stacks.variants.variant import SCAN_FIX
+from verify.workloads import rounds as definition
 
 Measure = Callable[[Candidate, str, int], list[Series]]
-Start = Callable[[Turn], TimedProgram]
 
 
 @dataclass(frozen=True)
@@ -39,17 +37,22 @@ class Timed:
 
 
 class Crew:
-    """The processes that take the turns: a new one for each own workload, and programs.
+    """The processes that take the turns: a new one for each turn of kernels, and programs.
 
     A program lives from round 0 to the last round of its start. It is stopped outside its turns,
     because the threads of an idle BLAS may spin.
     """
 
-    def __init__(self, plan: Plan, measure: Measure | None = None, start: Start | None = None):
-        """Take turns of a plan; `measure` and `start` replace the real processes in tests."""
+    def __init__(
+        self, plan: Plan, measure: Measure | None = None, open_process: Open = SuspendedProcess
+    ):
+        """Take turns of a plan.
+
+        measure: times kernels, by default in a process. open_process: starts that of a program.
+        """
         self._plan = plan
         self._measure = measure or self._measured
-        self._start = start or self._started
+        self._open = open_process
         self._programs: dict[str, TimedProgram] = {}
         self.missing: list[Missing] = []
         self.errors: list[StacksError] = []
@@ -61,29 +64,33 @@ class Crew:
 
     def take(self, turn: Turn) -> list[Series]:
         """Take a turn and return its series, none for the start of a program."""
-        if turn.is_own:
-            return self._take_own(turn)
+        if turn.is_of_kernels:
+            return self._time_kernels(turn)
         series: list[Series] = []
         if turn.starts:
             self._begin(turn)
         else:
-            series = self._program(turn).time(self._calls(turn))
+            quick = self._plan.quick
+            calls = self._plan.calls or definition.calls_of(turn.workload, quick)
+            series = self._program(turn).time(calls)
         self._record_failures(turn)
         return series
 
-    def _take_own(self, turn: Turn) -> list[Series]:
-        if "" in self.without(turn):
+    def _time_kernels(self, turn: Turn) -> list[Series]:
+        if "" in self._without(turn):
             return []
         try:
             return self._measure(turn.candidate, turn.workload, turn.threads)
         except StacksError as error:
-            if not self._plan.keep_going:
+            if not self._plan.campaign:
                 raise
             self._record(turn, turn.candidate.variant.id, turn.workload, Failure(0.0, error))
             return []
 
     def _begin(self, turn: Turn) -> None:
-        program = self._programs[turn.candidate.variant.id] = self._start(turn)
+        how = self._start_of(turn)
+        program = TimedProgram(turn.candidate, turn.workload, how, self._open)
+        self._programs[turn.candidate.variant.id] = program
         if not compiles_together(turn, self._plan):
             program.wait()
             return
@@ -92,24 +99,14 @@ class Crew:
             for each in self._programs.values():
                 each.wait()
 
-    def finish(self, turn: Turn, runs: Sequence[Run]) -> list[Run]:
-        """End a program after its last turn; return the turn's runs with the profiles in them."""
+    def finish(self, turn: Turn, series: Sequence[Series]) -> list[Series]:
+        """End a program after its last turn; return the turn's series with their profiles."""
         program = self._program(turn)
         profiles = program.profiles()
         self._record_failures(turn)
         program.kill()
         del self._programs[turn.candidate.variant.id]
-        return [
-            run.model_copy(
-                update={
-                    "series": tuple(
-                        one.model_copy(update={"profile": profiles.get(one.name)})
-                        for one in run.series
-                    )
-                }
-            )
-            for run in runs
-        ]
+        return [one.model_copy(update={"profile": profiles.get(one.name)}) for one in series]
 
     def _record_failures(self, turn: Turn) -> None:
         """Record the new failures of all programs: with --together all compile in one turn."""
@@ -135,13 +132,6 @@ class Crew:
             )
         )
 
-    def expected(self, turn: Turn) -> list[tuple[Turn, float]]:
-        """Return a turn of the program with its expected seconds, from the first calls."""
-        seconds = self._program(turn).first_calls() * self._calls(turn)
-        if not seconds:
-            return []
-        return [(dataclasses.replace(turn, round=1), seconds)]
-
     def processor_seconds(self) -> float:
         """Return the processor time of the programs that are alive."""
         return sum(program.processor_seconds() for program in self._programs.values())
@@ -149,74 +139,76 @@ class Crew:
     def _program(self, turn: Turn) -> TimedProgram:
         return self._programs[turn.candidate.variant.id]
 
-    def _calls(self, turn: Turn) -> int:
-        return self._plan.calls or probe.calls_of(turn.workload, self._plan.quick)
-
     def _measured(self, candidate: Candidate, workload: str, threads: int) -> list[Series]:
         plan = self._plan
         return probe.measure(candidate, workload, threads, quick=plan.quick, limit=plan.limit)
 
-    def _started(self, turn: Turn) -> TimedProgram:
-        options = probe.options_of(turn.candidate, turn.workload, self._plan.quick)
+    def _start_of(self, turn: Turn) -> Start:
+        plan = self._plan
+        options = probe.shared_modules(turn.candidate.place)
         env = probe.environment_of(turn.candidate, turn.threads)
-        if self._plan.fix_scan:
-            options = [*options, "--fix-scan"]
+        if plan.fix_scan:
+            options.append("--fix-scan")
             # The baseline's environment lacks this module.
             env["PYTHONPATH"] = str(REPOSITORY / "recipes" / SCAN_FIX / "src")
-        return TimedProgram(
-            turn.candidate,
-            turn.workload,
-            options,
-            env,
-            self._plan.limit,
-            alone=not compiles_together(turn, self._plan),
+        return Start(
+            options=tuple(options),
+            env=env,
+            limit=plan.limit,
+            quick=plan.quick,
+            alone=not compiles_together(turn, plan),
             warm=turn.start > 1,
-            keep_going=self._plan.keep_going,
-            without=self.without(turn),
+            keep_going=plan.campaign,
+            without=self._without(turn),
         )
 
-    def without(self, turn: Turn) -> list[str]:
-        """Return the endings of measures that are left out, or failed at an earlier start."""
+    def _without(self, turn: Turn) -> list[str]:
+        """Return the endings of series that are left out, or failed at an earlier start."""
         here = (turn.candidate.variant.id, turn.threads)
         failed = [m.name for m in self.missing if (m.subject, m.threads) == here]
-        if not self._plan.with_numba:
-            failed.append(turn.workload + NUMBA)
-        return [ending for ending in ("", NUMBA) if turn.workload + ending in failed]
+        if self._plan.campaign and self._plan.quick:
+            failed.append(turn.workload + definition.NUMBA)
+        return [e for e in ("", definition.NUMBA) if turn.workload + e in failed]
 
 
-def run(plan: Plan, measure: Measure | None = None, start: Start | None = None) -> Timed:
+def run(plan: Plan, measure: Measure | None = None, open_process: Open = SuspendedProcess) -> Timed:
     """Take all turns of a plan and return the runs, without measures that failed in any round.
 
-    Raises StacksError if a process fails and the plan does not keep going, or if all fail. All
-    processes are killed in the end.
+    Raises StacksError if a process fails outside of a campaign, or if all fail. All processes are
+    killed in the end.
     """
     # Before this process is pinned to some of them.
     every, usable = list(turns(plan)), cores.affine()
     done: list[tuple[Turn, float]] = []
     runs: list[Run] = []
     pinned = True
-    with closing(Crew(plan, measure, start)) as crew, round_display(len(every)) as display:
+    with closing(Crew(plan, measure, open_process)) as crew, round_display(len(every)) as display:
         for number, turn in enumerate(every):
-            display.update(_title(turn, plan), number, left_after(done, every[number:]))
+            seconds, is_whole = remaining(done, every[number:])
+            display.update(_title(turn, plan), number, seconds, is_whole=is_whole)
             begun = time.monotonic()
-            # The loops start outside of the pinned block, so that the system places them freely.
-            with (
-                busy_loops(plan.busy if turn.round else 0) as loops,
-                machine.pinned_to(machine.processors(turn.threads)) as allowed,
-            ):
-                taken = _take(turn, crew, loops, usable)
-                if turn.last:
-                    taken = crew.finish(turn, taken)
+            with _beside_loops(turn, plan) as (loop_seconds, allowed):
+                runs += _take(turn, crew, loop_seconds, plan.busy if turn.round else 0, usable)
             pinned = pinned and allowed
             done.append((turn, time.monotonic() - begun))
-            if turn.starts:
-                done += crew.expected(turn)
-            if turn.round:
-                runs += taken
     answered = _answered(runs, crew.missing)
     if crew.errors and not answered:
         raise crew.errors[0]
     return Timed(answered, crew.missing, pinned)
+
+
+@contextmanager
+def _beside_loops(turn: Turn, plan: Plan) -> Iterator[tuple[Callable[[], float], bool]]:
+    """Run the block beside a round's busy loops, pinned to as many processors as it has threads.
+
+    Gives the function that returns the loops' processor seconds, and whether it could be pinned.
+    """
+    # The loops start outside of the pinned block, so that the system places them freely.
+    with (
+        busy_loops(plan.busy if turn.round else 0) as loops,
+        machine.pinned_to(machine.processors(turn.threads)) as allowed,
+    ):
+        yield loops.processor_seconds, allowed
 
 
 def _answered(runs: Sequence[Run], missing: Sequence[Missing]) -> list[Run]:
@@ -234,26 +226,30 @@ def _answered(runs: Sequence[Run], missing: Sequence[Missing]) -> list[Run]:
     return answered
 
 
-def _take(turn: Turn, crew: Crew, loops: BusyLoops, usable: int) -> list[Run]:
-    """Take a turn and return its run with the noise around it, none for the start of a program.
+def _take(
+    turn: Turn, crew: Crew, loop_seconds: Callable[[], float], busy: int, usable: int
+) -> list[Run]:
+    """Take a turn; return its run with the noise around it, none where nothing is timed.
 
-    usable: the machine's usable cores.
+    loop_seconds: returns the processor time of `busy` loops. usable: the machine's usable cores.
     """
-    before = noise.read(living=crew.processor_seconds() + loops.processor_seconds())
+    before = noise.read(crew.processor_seconds() + loop_seconds())
     begun = time.monotonic()
     series = crew.take(turn)
     seconds = time.monotonic() - begun
-    if not series:
+    after = noise.read(crew.processor_seconds() + loop_seconds())
+    if turn.last:
+        series = crew.finish(turn, series)
+    if not (turn.round and series):
         return []
-    after = noise.read(living=crew.processor_seconds() + loops.processor_seconds())
     return [
         Run(
             subject=turn.candidate.variant.id,
             workload=turn.workload,
             threads=turn.threads,
-            round=max(turn.round, 1),
+            round=turn.round,
             start=turn.start,
-            busy=len(loops.processes),
+            busy=busy,
             seconds=seconds,
             noise=noise.between(before, after, usable),
             series=tuple(series),

@@ -8,9 +8,10 @@ from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 
 from stacks.bench.intervals import LEAST_STARTS, RATES, Ratio, Summary, speedup, summary
-from stacks.bench.probe import ALIKE
-from stacks.bench.result import NUMBA, Run, Series, Subject
+from stacks.bench.result import Run, Series, Subject
+from stacks.bench.schedule import ALIKE
 from stacks.core.console import plural
+from verify.workloads.rounds import NUMBA
 
 
 @dataclass(frozen=True, order=True)

@@ -4,21 +4,27 @@ from __future__ import annotations
 
 from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
+from typing import TypeVar
 
-from stacks.bench import probe
 from stacks.bench.candidates import Candidate
+from stacks.bench.probe import KERNELS
+from verify.workloads.rounds import LIMIT, ON_ONE_THREAD
 
-# Factor on the time of a program's last turn, which includes its profile.
-PROFILED = 1.2
+# Starts of programs that take minutes to compile; others start in every round.
+STARTS = {"ntm": 1}
+# Of which one start is enough with --quick, and whose rounds count as starts (docs/notes.md, Two
+# starts). The next start compiles to the same, and its first calls take longer than a round.
+ALIKE = ("check_blas",)
+T = TypeVar("T")
 
 
 @dataclass(frozen=True)
 class Turn:
     """A variant's workload on a number of threads in one round.
 
-    workload: a program, or the bench's own workloads that one process times, with commas. Round 0
-    gives no samples: own workloads warm up; a program is started, compiles and is called once.
-    `last`: the last round of a program's start.
+    workload: a program, or kernels that one process times, with commas. Round 0 gives no samples:
+    kernels warm up; a program is started, compiles and is called once. `last`: the last round of a
+    program's start.
     """
 
     candidate: Candidate
@@ -29,14 +35,14 @@ class Turn:
     last: bool = False
 
     @property
-    def is_own(self) -> bool:
-        """Whether a process of its own times the bench's own workloads."""
-        return self.workload.split(",")[0] in probe.OWN
+    def is_of_kernels(self) -> bool:
+        """Whether a process for this turn alone times kernels."""
+        return self.workload.split(",")[0] in KERNELS
 
     @property
     def starts(self) -> bool:
         """Whether it starts a program."""
-        return self.round == 0 and not self.is_own
+        return self.round == 0 and not self.is_of_kernels
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -46,10 +52,10 @@ class Plan:
     starts: of each program. calls: of a program in a round. limit: seconds that a process may take
     to answer. every_count: time programs that start slowly on all of `threads`, not on the largest
     only. together: compile all variants' programs at once. fix_scan: import theano_stacks_scan in
-    the programs first. busy: busy loops beside each round. keep_going: a program that fails has no
-    figure, as one that does not answer in time; else its error ends the rounds. together_first: as
-    together, but at the first of several starts only, which compiles what the next ones find.
-    with_numba: time programs with numba too, where it is PyTensor's default.
+    the programs first. busy: busy loops beside each round. campaign: of many variants. A program
+    that fails has no figure, as one that does not answer in time, instead of ending the rounds; the
+    first of several starts compiles all at once, and so what the next ones find; with `quick` no
+    program is compiled by numba.
     """
 
     candidates: tuple[Candidate, ...]
@@ -59,14 +65,12 @@ class Plan:
     quick: bool
     starts: int = 0
     calls: int = 0
-    limit: float = probe.LIMIT
+    limit: float = LIMIT
     every_count: bool = False
     together: bool = False
     fix_scan: bool = False
     busy: int = 0
-    keep_going: bool = False
-    together_first: bool = False
-    with_numba: bool = True
+    campaign: bool = False
 
 
 def turns(plan: Plan) -> Iterator[Turn]:
@@ -75,49 +79,38 @@ def turns(plan: Plan) -> Iterator[Turn]:
     Turns that are compared, of one workload and one number of threads, follow each other. So do
     all rounds of a program, which limits the processes alive to one for each variant.
     """
-    own = _own_workloads(plan)
-    for workload, counts in own.items():
-        for candidate in plan.candidates:
-            yield Turn(candidate, workload, counts[-1], 0, 1)
-    for number in range(1, plan.rounds + 1):
-        for workload, counts in own.items():
-            for threads in counts:
-                for candidate in _order(plan, number):
-                    yield Turn(candidate, workload, threads, number, number)
+    kernels: dict[tuple[int, ...], list[str]] = {}
     for workload in plan.workloads:
-        if workload not in probe.OWN:
+        if workload in KERNELS:
+            # Those on the same counts of threads share a process, which imports the framework once.
+            kernels.setdefault(counts_of(workload, plan), []).append(workload)
+    for number in range(plan.rounds + 1):
+        for counts, workloads in kernels.items():
+            for threads in counts if number else counts[-1:]:
+                for candidate in rotated(plan.candidates, number):
+                    yield Turn(candidate, ",".join(workloads), threads, number, max(number, 1))
+    for workload in plan.workloads:
+        if workload not in KERNELS:
             for threads in counts_of(workload, plan):
                 yield from _of_program(plan, workload, threads)
 
 
-def _own_workloads(plan: Plan) -> dict[str, tuple[int, ...]]:
-    """Return the bench's own workloads with their counts of threads.
-
-    Those of the same counts share a process, which imports the framework once.
-    """
-    groups: dict[tuple[int, ...], list[str]] = {}
-    for workload in plan.workloads:
-        if workload in probe.OWN:
-            groups.setdefault(counts_of(workload, plan), []).append(workload)
-    return {",".join(workloads): counts for counts, workloads in groups.items()}
-
-
 def _of_program(plan: Plan, workload: str, threads: int) -> Iterator[Turn]:
-    by_start: dict[int, list[int]] = {}
     starts = starts_of(workload, plan)
-    for number in range(1, plan.rounds + 1):
-        by_start.setdefault((number - 1) * starts // plan.rounds + 1, []).append(number)
-    for start, numbers in by_start.items():
-        for candidate in _order(plan, start):
-            yield Turn(candidate, workload, threads, 0, start)
-        for number in numbers:
-            for candidate in _order(plan, number):
-                yield Turn(candidate, workload, threads, number, start, number == numbers[-1])
+    start_of = {n: (n - 1) * starts // plan.rounds + 1 for n in range(1, plan.rounds + 1)}
+    for number, start in start_of.items():
+        if start != start_of.get(number - 1):
+            for candidate in rotated(plan.candidates, start):
+                yield Turn(candidate, workload, threads, 0, start)
+        last = start != start_of.get(number + 1)
+        for candidate in rotated(plan.candidates, number):
+            yield Turn(candidate, workload, threads, number, start, last)
 
 
-def _order(plan: Plan, number: int) -> tuple[Candidate, ...]:
-    first = (number - 1) % len(plan.candidates)
-    return (*plan.candidates[first:], *plan.candidates[:first])
+def rotated(items: Sequence[T], number: int) -> tuple[T, ...]:
+    """Return the items in the order of a round, from 1 on: another one is first each time."""
+    first = max(number - 1, 0) % len(items)
+    return (*items[first:], *items[:first])
 
 
 def starts_of(workload: str, plan: Plan) -> int:
@@ -125,49 +118,39 @@ def starts_of(workload: str, plan: Plan) -> int:
 
     By default one for each round, fewer if it starts slowly; with --quick one if all are alike.
     """
-    if plan.quick and workload in probe.ALIKE:
+    if plan.quick and workload in ALIKE:
         return 1
-    usual = probe.STARTS.get(workload, plan.rounds)
+    usual = STARTS.get(workload, plan.rounds)
     return min(plan.starts or usual, plan.rounds)
 
 
 def compiles_together(turn: Turn, plan: Plan) -> bool:
     """Return whether the programs of all variants compile at once in this start."""
     is_first = turn.start == 1 < starts_of(turn.workload, plan)
-    return plan.together or (plan.together_first and is_first)
+    return plan.together or (plan.campaign and is_first)
 
 
 def counts_of(workload: str, plan: Plan) -> tuple[int, ...]:
     """Return the numbers of threads that a workload is timed on."""
-    if workload in probe.ON_ONE_THREAD:
+    if workload in ON_ONE_THREAD:
         return plan.threads[:1]
-    slow = workload in probe.STARTS and not plan.every_count
+    slow = workload in STARTS and not plan.every_count
     return plan.threads[-1:] if slow else plan.threads
 
 
-def remaining(done: Sequence[tuple[Turn, float]], left: Sequence[Turn]) -> float | None:
-    """Return the seconds that the remaining turns will take, estimated from the last similar ones.
+def remaining(done: Sequence[tuple[Turn, float]], left: Sequence[Turn]) -> tuple[float, bool]:
+    """Return the seconds that turns will take, and whether that is of all of them.
 
-    done: turns with their seconds. None if a turn has no similar one yet.
+    done: turns with their seconds, by which those like them are estimated: of the same variant, or
+    else of another one. A turn of a kind that has not been yet counts as none.
     """
-    own: dict[object, float] = {}
-    kind: dict[object, float] = {}
+    known: dict[object, float] = {}
     for turn, seconds in done:
-        kind[_kind(turn)] = own[_own(turn)] = seconds
-    total = 0.0
+        kind = (turn.workload, turn.threads, turn.starts)
+        known[kind] = known[turn.candidate.variant.id, kind] = seconds
+    total, is_whole = 0.0, True
     for turn in left:
-        known = own.get(_own(turn), kind.get(_kind(turn)))
-        if known is None and turn.is_own:
-            known = done[-1][1] if done else None
-        if known is None:
-            return None
-        total += known * (PROFILED if turn.last else 1)
-    return total
-
-
-def _kind(turn: Turn) -> tuple[str, int, bool]:
-    return (turn.workload, turn.threads, turn.starts)
-
-
-def _own(turn: Turn) -> tuple[str, str, int, bool]:
-    return (turn.candidate.variant.id, *_kind(turn))
+        kind = (turn.workload, turn.threads, turn.starts)
+        seconds = known.get((turn.candidate.variant.id, kind), known.get(kind, -1.0))
+        total, is_whole = total + max(seconds, 0.0), is_whole and seconds >= 0
+    return total, is_whole

@@ -9,7 +9,7 @@ import json
 import sys
 from collections.abc import Sequence
 
-from stacks.bench import own_program
+from stacks.bench import user_program_rounds
 from stacks.bench.candidates import Candidate, candidates
 from stacks.core.console import as_typed, display_path
 from stacks.core.disk import write_atomically
@@ -53,7 +53,7 @@ def recommend(
             expected="at least two flavours that its packages fit",
             found=", ".join(candidate.variant.name for candidate in found) or "none",
         )
-    best = own_program.bench(found, command, rounds=rounds or own_program.ROUNDS)
+    best = user_program_rounds.bench(found, command, rounds=rounds)
     names = {candidate.variant.id: candidate.variant.name for candidate in found}
     flavours = [names[each] for each in best]
     own = stack.read(variant.file).content.extends

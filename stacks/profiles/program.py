@@ -1,11 +1,11 @@
-"""Profile a person's own program in an environment."""
+"""A user's program in an environment, with the suite's hook in each Python that it starts."""
 
 from __future__ import annotations
 
 import json
 import os
 import sys
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 from pathlib import Path
 from typing import Any
 
@@ -26,7 +26,33 @@ SCHEMA = 1
 
 
 class ProgramError(StacksError):
-    """A person's own program failed; `exit_code` is its status."""
+    """A user's program failed; `exit_code` is its status."""
+
+
+def hook_variables(env: Mapping[str, str], variable: str, folder: Path) -> dict[str, str]:
+    """Return variables by which each Python of a program imports the suite's hook at its start.
+
+    variable: names what the hook reports. folder: where each process that compiles functions
+    writes a report.
+    """
+    path = os.pathsep.join([str(HOOK), *filter(None, [env.get("PYTHONPATH")])])
+    return {**env, "PYTHONPATH": path, variable: str(folder)}
+
+
+def profiling_variables(
+    variant: Variant, env: Mapping[str, str], folder: Path, *, memory: bool
+) -> dict[str, str]:
+    """Return variables that turn the framework's profile on, after the user's flags."""
+    name = variant.framework.flags_variable
+    switches = ["profile=True", *(["profile_memory=True"] if memory else [])]
+    flags = ",".join([*filter(None, [env.get(name)]), *switches])
+    return hook_variables(env, FOLDER_VARIABLE, folder) | {name: flags}
+
+
+def read_processes(folder: Path) -> list[dict[str, Any]]:
+    """Return the reports of a program's processes, in the order of their ids."""
+    paths = sorted(folder.glob("*.json"), key=lambda path: int(path.stem))
+    return [{**jsonfile.read(path), "process": int(path.stem)} for path in paths]
 
 
 def profile(
@@ -47,8 +73,8 @@ def profile(
     """
     runs.warn(variant, prefix)
     with scratch() as folder:
-        env = profiling_environment(variant, runs.variables(prefix), folder, memory=memory)
-        status = run_attached(command, env=env)
+        env = runs.variables(prefix)
+        status = run_attached(command, env=profiling_variables(variant, env, folder, memory=memory))
         content = {
             "schema": SCHEMA,
             "variant": variant.id,
@@ -60,10 +86,8 @@ def profile(
         path = folder / "report"
         write_atomically(path, text)
         if content["processes"]:
-            tables = call(
-                [prefix / "bin/python", SUITE, PROGRAM, "--show", path], env=runs.variables(prefix)
-            )
-            print(tables, end="", file=sys.stderr, flush=True)
+            words: list[str | Path] = [prefix / "bin/python", SUITE, PROGRAM, "--show", path]
+            print(call(words, env=env), end="", file=sys.stderr, flush=True)
             if json_file:
                 write_atomically(json_file, text)
     if status:
@@ -75,29 +99,6 @@ def profile(
             found="no function was compiled, or its processes were killed",
         )
     write_atomically(workload_reports(workspace, variant) / "program.json", text)
-
-
-def profiling_environment(
-    variant: Variant, env: dict[str, str], folder: Path, *, memory: bool
-) -> dict[str, str]:
-    """Return variables that turn the profile on in every Python that the program starts.
-
-    folder: where each of its processes writes a report.
-    """
-    flags = variant.framework.flags_variable
-    switches = ["profile=True", *(["profile_memory=True"] if memory else [])]
-    return {
-        **env,
-        flags: ",".join([*filter(None, [env.get(flags)]), *switches]),
-        "PYTHONPATH": os.pathsep.join([str(HOOK), *filter(None, [env.get("PYTHONPATH")])]),
-        FOLDER_VARIABLE: str(folder),
-    }
-
-
-def read_processes(folder: Path) -> list[dict[str, Any]]:
-    """Return the reports of a program's processes, in the order of their ids."""
-    paths = sorted(folder.glob("*.json"), key=lambda path: int(path.stem))
-    return [{**jsonfile.read(path), "process": int(path.stem)} for path in paths]
 
 
 def failure(variant: Variant, command: Sequence[str], status: int) -> ProgramError:

@@ -21,21 +21,11 @@ from stacks.environments.reports import workload_reports
 from stacks.environments.verify import INTERRUPTED, NO_DEVICE, environment, run_suite
 from stacks.variants.load import load_variant
 from stacks.variants.variant import Variant
+from verify.workloads.rounds import PROGRAMS
 
 PROGRAM = "workload"
 # 1 differs in a key that no reader uses.
 SCHEMAS = (1, 2)
-WORKLOADS = (
-    "ntm",
-    "gibbs",
-    "scan_gc",
-    "scan_outside",
-    "lstm",
-    "logreg",
-    "mlp",
-    "lenet",
-    "check_blas",
-)
 
 
 class WorkloadError(StacksError):
@@ -72,10 +62,10 @@ def report_path(workspace: Workspace, variant: Variant, workload: str) -> Path:
 
 def check_workload(name: str) -> None:
     """Raise UsageError unless this is the name of a workload."""
-    if name not in WORKLOADS:
+    if name not in PROGRAMS:
         raise UsageError(
             f"no workload {name or 'is named'}",
-            expected=", ".join(WORKLOADS),
+            expected=", ".join(PROGRAMS),
             fix="./invoke profile --variant NAME --workload ntm",
         )
 

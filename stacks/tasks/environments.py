@@ -222,9 +222,9 @@ def recommend(
         stack_flavours.recommend(workspace, chosen, program, rounds=rounds)
         return
     if program:
-        from stacks.bench import own_program
+        from stacks.bench import user_program_rounds
 
-        own_program.bench_named(workspace, [], framework, program, rounds=rounds)
+        user_program_rounds.bench_named(workspace, [], framework, program, rounds=rounds)
         return
     from stacks.bench import recommend
     from stacks.locks.folders import with_other_channels

@@ -78,10 +78,10 @@ def bench(
             raise UsageError(
                 "--cluster, --all and --images time workloads only", fix="leave them out"
             )
-        from stacks.bench import own_program
+        from stacks.bench import user_program_rounds
 
-        names = [name for name in variants.split(",") if name]
-        own_program.bench_named(
+        names = split(variants)
+        user_program_rounds.bench_named(
             workspace, names, framework, program, rounds=rounds, json_file=file_of(json)
         )
         return
@@ -276,10 +276,12 @@ def compare(
                 "an option of workloads, and a program",
                 expected="--framework and --rounds before --",
             )
-        from stacks.bench import own_program
+        from stacks.bench import user_program_rounds
 
         names = [before, after]
-        own_program.bench_named(default_workspace(), names, framework, program, rounds=rounds)
+        user_program_rounds.bench_named(
+            default_workspace(), names, framework, program, rounds=rounds
+        )
         return
     if rounds:
         raise UsageError("--rounds times a program after --", fix="leave it out, or add one")

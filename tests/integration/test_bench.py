@@ -14,11 +14,12 @@ from unit.helpers.benching import PASSED
 from stacks.bench import command, probe, store
 from stacks.bench.candidates import Candidate
 from stacks.bench.options import BenchOptions
-from stacks.bench.program import PROFILE_CALLS, TimedProgram
+from stacks.bench.program import Start, TimedProgram
 from stacks.core.disk import REPOSITORY
 from stacks.core.workspace import Workspace
 from stacks.locks import lock
 from stacks.variants.load import load_variant
+from verify.workloads import rounds
 
 Prefix = Callable[[str, str], Path]
 
@@ -68,7 +69,8 @@ def test_a_program_is_suspended_and_resumed_on_python_2(
     workspace: Workspace, prefix: Prefix
 ) -> None:
     of = candidate(workspace, prefix, "theano-0.8.2", "pip-default")
-    program = TimedProgram(of, "logreg", ["--small"], probe.environment_of(of, 1), 300.0)
+    how = Start(options=("--small",), env=probe.environment_of(of, 1), limit=300.0)
+    program = TimedProgram(of, "logreg", how)
     try:
         program.wait()
         (first,), (second,) = program.time(3), program.time(2)
@@ -76,7 +78,7 @@ def test_a_program_is_suspended_and_resumed_on_python_2(
         assert first.graph == second.graph and min(first.samples) > 0
         assert program.processor_seconds() > 0
         profile = program.profiles()["logreg step"]
-        assert profile and profile.calls == PROFILE_CALLS
+        assert profile and profile.calls == rounds.PROFILED_CALLS
         assert {cost.type for cost in profile.rows if cost.name == "Gemv"} <= {"Py"}
         parts = sum(cost.seconds for cost in profile.rows) + profile.rest.seconds
         assert parts == pytest.approx(profile.seconds, rel=1e-2)
@@ -108,7 +110,8 @@ def test_a_program_is_timed_beside_a_busy_loop(
 def test_a_program_is_killed_after_its_time_limit(workspace: Workspace, prefix: Prefix) -> None:
     of = candidate(workspace, prefix, "theano-0.8.2", "pip-default")
     # No interpreter imports Theano in a hundredth of a second.
-    program = TimedProgram(of, "logreg", ["--small"], probe.environment_of(of, 1), 0.01)
+    how = Start(options=("--small",), env=probe.environment_of(of, 1), limit=0.01)
+    program = TimedProgram(of, "logreg", how)
     program.wait()
     assert list(program.new_failures()) == [""] and program.new_failures() == {}
     assert program.time(3) == [] and program.profiles() == {}

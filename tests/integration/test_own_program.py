@@ -11,8 +11,8 @@ from pathlib import Path
 import pytest
 
 from integration.conftest import MakePrefix
-from stacks.bench import own_program
 from stacks.bench.candidates import Candidate
+from stacks.bench.user_program import run_once
 from stacks.core.disk import REPOSITORY
 from stacks.core.workspace import Workspace
 from stacks.locks.lock import Lock
@@ -109,7 +109,7 @@ def test_the_profile_of_a_scan_and_its_gradient(
 def test_a_timed_run(framework: str, file: Path, workspace: Workspace, prefix: MakePrefix) -> None:
     variant = load_variant(workspace, "openblas", framework)
     candidate = Candidate(variant, prefix(framework, "openblas"), Lock((), ()), None)
-    run = own_program.run_once(candidate, ["python", str(file), "0"])
+    run = run_once(candidate, ["python", str(file), "0"])
     assert 0 < run.compile < run.wall
     assert len(run.steps) == 3 and run.first_step and run.first_step < run.wall
 

@@ -26,6 +26,22 @@ def describe(peaks):
     }
 
 
+def described(peaks):
+    """Return the machine of a result: with its model and its folder's name, too."""
+    content = describe(peaks)
+    fields = [cpu_field(name) or "unknown" for name in ("cpu family", "model", "stepping")]
+    content["model"] = " ".join(fields)
+    content["microcode"] = cpu_field("microcode") or "unknown"
+    content["name"] = folder_name("%s %d cores" % (content["cpu"], content["cores"]))
+    return content
+
+
+def folder_name(text):
+    """Return a text as the folder of results: `AMD EPYC 7B13, 2 cores`: amd-epyc-7b13-2-cores."""
+    plain = re.sub(r"\((R|TM|tm)\)|@.*?GHz|\b(CPU|Processor)\b", " ", text)
+    return re.sub(r"[^a-z0-9.]+", "-", plain.lower()).strip("-.") or "machine"
+
+
 def cpu_field(name):
     """Return the first value of a field of /proc/cpuinfo, or None."""
     field = re.search(r"^%s\s*:\s*(.+)$" % re.escape(name), text_of("/proc/cpuinfo"), re.MULTILINE)

@@ -17,10 +17,11 @@ SEEN = 0.05
 MICROSECONDS, NANOSECONDS = 1e6, 1e9
 
 
-def read():
+def read(living=0.0):
     """Return the machine's counters now, in seconds; the frequency in MHz, None if unknown.
 
-    Source: proc(5). The processes that this one has waited for count as its own.
+    Source: proc(5). The processes that this one has waited for count as its own. living: processor
+    seconds of those that still run; the system counts them only after their end.
     """
     stat = machine.text_of("/proc/stat").partition("\n")[0].split()[1:]
     # user nice system idle iowait irq softirq steal
@@ -31,7 +32,7 @@ def read():
         "clock": monotonic(),
         "busy": sum(ticks[:3]) + ticks[5] + ticks[6],
         "steal": ticks[7],
-        "own": sum(usage.ru_utime + usage.ru_stime for usage in own),
+        "own": living + sum(usage.ru_utime + usage.ru_stime for usage in own),
         "throttled": _throttled(),
         "waited": _waited(),
         "load": float((machine.text_of("/proc/loadavg").split() or ["0"])[0]),

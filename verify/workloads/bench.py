@@ -1,7 +1,8 @@
 """Time this interpreter's environment: a result as `./invoke bench` writes it, of one variant.
 
-Each turn is a process of its own, the one that the bench starts, under the same variables. An image
-runs this program; `./invoke bench --images` has several images take turns by it.
+Each turn is a process of its own, the one that the bench starts, under the same variables: both
+follow verify/workloads/rounds.py. An image runs this program; `./invoke bench --images` has several
+images take turns by it.
 """
 
 from __future__ import absolute_import, division, print_function
@@ -10,6 +11,7 @@ import argparse
 import json
 import os
 import re
+import sys
 import time
 
 from verify import table
@@ -17,24 +19,12 @@ from verify.blas import peak
 from verify.core import expectation as expectations
 from verify.core import machine, native, noise, process, program, progress, report, scratch
 from verify.core.clock import monotonic
-from verify.workloads.cli import NAMES
+from verify.workloads import rounds
 
 # As results/result.schema.json and docs/guides/bench.md have them.
 SCHEMA = 1
-OWN = ("gemm", "elementwise")
-DEFAULT = OWN + ("check_blas",)
+DEFAULT = rounds.KERNELS + ("check_blas",)
 ROUNDS = 7
-CALLS, FULL_CALLS = 20, 100
-OWN_CALLS = {"check_blas": 10, "mlp": 300}
-LIMIT = 3600
-# Modules that may be compiled at a start with a warm cache: some operations have no key in it.
-FEW_MODULES = 3
-DIGITS = 6
-THREAD_VARIABLES = ("OPENBLAS", "GOTO", "MKL", "BLIS", "OMP", "NUMBA")
-# What else chooses kernels and threads of the BLAS libraries.
-LIBRARY_VARIABLE = re.compile(
-    "(OPENBLAS|GOTO|BLIS|THEANO_STACKS_BLIS|MKL|OMP|GOMP|KMP|AMDLIBM)_[A-Z0-9_]*$"
-)
 IMAGE = re.compile("sha256:[0-9a-f]{64}$")
 UNKNOWN = "unknown"
 
@@ -100,9 +90,10 @@ def parse(argv):
 
 def _workloads(text):
     names = tuple(word for word in text.split(",") if word)
-    unknown = [name for name in names if name not in OWN + NAMES]
+    known = rounds.KERNELS + rounds.PROGRAMS
+    unknown = [name for name in names if name not in known]
     if unknown or not names:
-        known = ", ".join(OWN + NAMES)
+        known = ", ".join(known)
         raise argparse.ArgumentTypeError("%s: not of %s" % (", ".join(unknown) or text, known))
     return names
 
@@ -136,11 +127,10 @@ def run(arguments):
             for name in arguments.workload if is_first else ():
                 progress.note("warming up: %s" % name)
                 _series(name, expected, arguments, folder)
-            runs = [
-                _run(number, name, expected, arguments, folder)
-                for number in numbers
-                for name in arguments.workload
-            ]
+            runs, rounds_began = [], monotonic()
+            for done, number in enumerate(numbers):
+                _show(number, done, numbers, monotonic() - rounds_began)
+                runs += [_run(number, n, expected, arguments, folder) for n in arguments.workload]
     except (TurnError, native.NoCompilerError) as error:
         fix = "see the message above; `verify` names what is wrong with the environment"
         return program.cannot_run("bench", error, fix)
@@ -152,7 +142,7 @@ def run(arguments):
         # An image has no checkout.
         "commit": None,
         "changed": False,
-        "machine": described(peaks),
+        "machine": machine.described(peaks),
         "settings": {
             "workloads": arguments.workload,
             "rounds": len(numbers),
@@ -171,20 +161,11 @@ def run(arguments):
     return 0
 
 
-def described(peaks):
-    """Return the machine of a result; `peaks` is {dtype: {threads: GFLOP/s}}."""
-    content = machine.describe(peaks)
-    fields = [machine.cpu_field(n) or UNKNOWN for n in ("cpu family", "model", "stepping")]
-    content["model"] = " ".join(fields)
-    content["microcode"] = machine.cpu_field("microcode") or UNKNOWN
-    content["name"] = folder_name("%s %d cores" % (content["cpu"], content["cores"]))
-    return content
-
-
-def folder_name(text):
-    """Return a text as the folder of results: `AMD EPYC 7B13, 2 cores`: amd-epyc-7b13-2-cores."""
-    plain = re.sub(r"\((R|TM|tm)\)|@.*?GHz|\b(CPU|Processor)\b", " ", text)
-    return re.sub(r"[^a-z0-9.]+", "-", plain.lower()).strip("-.") or "machine"
+def _show(number, done, numbers, seconds):
+    """Print a line for a round that begins; on a terminal notes show each turn."""
+    if len(numbers) > 1 and not sys.stderr.isatty():
+        left = ", about %d s left" % (seconds / done * (len(numbers) - done)) if done else ""
+        progress.log("round %d of %d%s ..." % (number, numbers[-1], left))
 
 
 def _subject(expected, image):
@@ -229,70 +210,44 @@ def _run(number, name, expected, arguments, folder):
 
 def _series(name, expected, arguments, folder):
     """Take one turn and return its series. Raises TurnError."""
-    module = expected["module"]
-    variables = _variables(module, arguments.threads)
-    if name in OWN:
-        words = [module, name] + ([] if arguments.full else ["quick"])
+    module, quick = expected["module"], not arguments.full
+    variables = rounds.variables(os.environ, module, arguments.threads)
+    if name in rounds.KERNELS:
+        words = rounds.kernel_words(module, name, quick)
         output = _output(process.suite_command("bench-probe", *words), variables)
         # Standard error is in it, too.
         answers = [line for line in output.splitlines() if line.startswith('{"series"')]
         if not answers:
             raise TurnError("%s: no measurement: %s" % (name, output[-200:]))
         series = json.loads(answers[-1])["series"]
-        return [dict(one, samples=_short(one["samples"])) for one in series]
+        return [dict(one, samples=rounds.rounded(one["samples"])) for one in series]
     series = []
-    # The default linker of PyTensor 3 is numba.
-    for linker in (None, "numba") if module == "pytensor" else (None,):
-        series += _of_program(name, linker, arguments.full, variables, folder)
+    for ending in rounds.endings(module, expected["version"], name):
+        series += _of_program(name, ending, quick, variables, folder)
     return series
 
 
-def _of_program(name, linker, is_full, variables, folder):
+def _of_program(name, ending, quick, variables, folder):
     path = os.path.join(folder, "report.json")
-    calls = OWN_CALLS.get(name, FULL_CALLS if is_full else CALLS)
-    words = ["--calls", str(calls), "--profile-calls", "1", "--quiet", "--json", path]
-    words += ["--linker", linker] if linker else []
-    if name == "check_blas" and not is_full:
-        words += ["--case", "2000"]
-    _output(process.suite_command("workload", name, *words), variables)
+    words = rounds.program_words(name, ending, quick)
+    words += ["--calls", str(rounds.calls_of(name, quick)), "--quiet", "--json", path]
+    # The result has no profile of an image, but a function with one is another than one without.
+    words += ["--profile-calls", str(min(1, rounds.profiled_calls(name)))]
+    _output(process.suite_command("workload", *words), variables)
     with open(path) as file:
         cases = json.load(file)["cases"]
-    return [
-        {
-            "name": (name if case["name"] == name else "%s %s" % (name, case["name"]))
-            + (", numba" if linker else ""),
-            "unit": "s",
-            "samples": _short(case["seconds"]),
-            "graph": case["graph"]["signature"],
-            "compile": _short([case["compile"]["seconds"]])[0]
-            if case["compile"]["modules"] <= FEW_MODULES
-            else None,
-        }
-        for case in cases
-    ]
-
-
-def _variables(module, threads):
-    """Return the variables of a turn's process: none of the user's own changes the figures."""
-    variables = {n: v for n, v in os.environ.items() if not LIBRARY_VARIABLE.match(n)}
-    variables.update({"%s_NUM_THREADS" % name: str(threads) for name in THREAD_VARIABLES})
-    variables.update({"%s_FLAGS" % module.upper(): "", "%sRC" % module.upper(): ""})
-    return variables
+    return [rounds.series(name, ending, case, case["seconds"], False) for case in cases]
 
 
 def _output(command, variables):
     """Return what a process printed. Raises TurnError with its last lines."""
-    done = process.call(command, LIMIT, variables)
+    done = process.call(command, rounds.LIMIT, variables)
     if done.timed_out:
-        raise TurnError("%s: no answer within %d s" % (" ".join(command[2:4]), LIMIT))
+        raise TurnError("%s: no answer within %d s" % (" ".join(command[2:4]), rounds.LIMIT))
     output = done.output.strip()
     if done.status:
         raise TurnError("%s: exit status %d\n%s" % (command[2], done.status, output[-2000:]))
     return output
-
-
-def _short(samples):
-    return [float("%.*g" % (DIGITS, sample)) for sample in samples]
 
 
 def _timings(runs):

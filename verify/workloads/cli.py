@@ -16,10 +16,9 @@ from verify.core import compiling, process, program, report, scratch
 from verify.core import expectation as expectations
 from verify.core import framework as frameworks
 from verify.device import check as device_check
-from verify.workloads import jax_device
+from verify.workloads import jax_device, rounds
 from verify.workloads import server as workload_server
 
-NAMES = ("ntm", "gibbs", "scan_gc", "scan_outside", "lstm", "logreg", "mlp", "lenet", "check_blas")
 RAN, NO_DEVICE = 0, 3
 
 
@@ -33,7 +32,7 @@ def parse(argv):
     parser = argparse.ArgumentParser(
         prog="workloads", description="Compile, time and profile a program that people really run."
     )
-    parser.add_argument("workload", choices=NAMES, nargs="?")
+    parser.add_argument("workload", choices=rounds.PROGRAMS, nargs="?")
     parser.add_argument(
         "--case", metavar="NAME[,NAME]", help="run only these cases of the workload"
     )
@@ -92,9 +91,9 @@ def parse(argv):
     parser.add_argument("--debug", action="store_true", help="print tracebacks")
     arguments = parser.parse_args(argv)
     if bool(arguments.workload) == bool(arguments.show):
-        parser.error("name a workload (%s), or --show FILE" % ", ".join(NAMES))
+        parser.error("name a workload (%s), or --show FILE" % ", ".join(rounds.PROGRAMS))
     if arguments.calls is None:
-        arguments.calls = 10 if arguments.workload == "check_blas" else 100
+        arguments.calls = 10 if arguments.workload == "check_blas" else rounds.CALLS
     if arguments.profile_calls is None:
         arguments.profile_calls = arguments.calls
     return arguments

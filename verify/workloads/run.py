@@ -85,14 +85,12 @@ class WorkloadRun(object):
                 sys.stderr.write("%s: the profiled graph differs\n" % model.name)
 
     def compiled(self):
-        """Return [{name, graph, compile, modules, first_call}] of the cases."""
+        """Return name, graph and compilation of the cases, as in the report."""
         return [
             {
                 "name": case.model.name,
-                "graph": graph.describe(case.function)["signature"],
-                "compile": case.compile_seconds,
-                "modules": case.modules,
-                "first_call": case.first_call,
+                "graph": {"signature": graph.describe(case.function)["signature"]},
+                "compile": {"seconds": case.compile_seconds, "modules": case.modules},
             }
             for case in self._cases
         ]

@@ -3,7 +3,7 @@
 Compiling may take minutes, a call less than a second. A request is a line on standard input with a
 JSON object, and so is its response on standard output; the first response needs no request:
 
-    (compiled)      -> {"ready": [{name, graph, compile, modules, first_call} of each case]}
+    (compiled)      -> {"ready": [{name, graph, compile} of each case, as in the report]}
     {"calls": 100}  -> {"seconds": {case: [seconds of each call]}}
     {"report": true}-> {"report": the whole report}
 

@@ -1,6 +1,7 @@
 from __future__ import annotations
 
 import dataclasses
+from typing import Any
 
 import pytest
 
@@ -105,6 +106,28 @@ def test_a_fix_that_was_not_made_for_a_framework_is_refused(workspace: Workspace
     )
     with pytest.raises(StacksError, match=r"theano_stacks_scan does not support aesara-2\.8\.7"):
         command._check_fixes(workspace, [candidate("mkl"), candidate("mkl", "aesara-2.8.7")])
+
+
+@pytest.mark.parametrize(
+    ("arguments", "message"),
+    [
+        ({"rounds": 2}, "too few rounds"),
+        ({"calls": -1}, "positive numbers"),
+        ({"busy": -1}, "positive numbers"),
+        ({"workload": "gem"}, "gem"),
+    ],
+)
+def test_impossible_options_are_refused(arguments: dict[str, Any], message: str) -> None:
+    with pytest.raises(UsageError, match=message):
+        BenchOptions(**arguments).check()
+
+
+def test_the_defaults_of_the_options() -> None:
+    assert BenchOptions().workloads == ("gemm", "elementwise")
+    assert BenchOptions(workload=" gemm, mlp,gemm,,").workloads == ("gemm", "mlp")
+    assert (BenchOptions().round_count, BenchOptions(quick=True).round_count) == (11, 9)
+    assert BenchOptions(rounds=5, quick=True).round_count == 5
+    BenchOptions().check()
 
 
 @pytest.fixture

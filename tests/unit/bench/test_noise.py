@@ -1,69 +1,12 @@
-"""What else a machine did: from its counters, written by hand."""
+"""What else a machine did, in words; tests/unit/verify/core/test_noise.py reads the counters."""
 
 from __future__ import annotations
 
-import dataclasses
-import os
-from pathlib import Path
-from typing import Any
-
-import pytest
+import subprocess
+import sys
 
 from stacks.bench import noise
 from unit.helpers.benching import QUIET
-
-TICKS = os.sysconf("SC_CLK_TCK")
-
-
-@pytest.fixture
-def system(tmp_path: Path) -> Path:
-    files = {
-        "proc/stat": f"cpu {10 * TICKS} 0 {5 * TICKS} 100 0 0 0 {TICKS} 0 0\ncpu0 1 2 3\n",
-        "proc/loadavg": "0.50 0.10 0.10 1/100 1234\n",
-        "proc/cpuinfo": "cpu MHz\t\t: 2400.0\ncpu MHz\t\t: 3100.5\n",
-        "proc/self/cgroup": "0::/user/mine\n",
-        "cgroup/user/mine/cpu.stat": "nr_throttled 3\nthrottled_usec 2500000\n",
-    }
-    for name, text in files.items():
-        (tmp_path / name).parent.mkdir(parents=True, exist_ok=True)
-        (tmp_path / name).write_text(text)
-    return tmp_path
-
-
-def test_the_counters_are_read(system: Path) -> None:
-    found = noise.read(system / "proc", system / "cgroup")
-    assert (found.busy, found.steal, found.load) == (15, 1, 0.5)
-    assert (found.throttled, found.frequency) == (2.5, 3100.5)
-
-
-def test_version_1_of_cgroups(system: Path) -> None:
-    (system / "proc/self/cgroup").write_text("4:cpu,cpuacct:/mine\n")
-    folder = system / "cgroup/cpu,cpuacct/mine"
-    folder.mkdir(parents=True)
-    (folder / "cpu.stat").write_text("throttled_time 1500000000\n")
-    assert noise.read(system / "proc", system / "cgroup").throttled == 1.5
-
-
-def test_a_system_without_counters(tmp_path: Path) -> None:
-    found = noise.read(tmp_path, tmp_path)
-    assert (found.busy, found.steal, found.throttled, found.frequency) == (0, 0, 0, None)
-
-
-def reading(**values: Any) -> noise.Reading:
-    zero = noise.Reading(0, 0, 0, 0, 0, 0, None)
-    return dataclasses.replace(zero, **values)
-
-
-def test_others_are_what_we_did_not_do() -> None:
-    after = reading(clock=10.0, busy=15.0, own=9.0, steal=1.0, throttled=0.5)
-    found = noise.between(reading(), after, cores=2)
-    assert (found.others, found.steal, found.throttled) == (0.6, 0.05, 0.5)
-
-
-def test_a_tick_of_a_counter_in_a_short_turn_is_no_noise() -> None:
-    after = reading(clock=0.018, busy=0.04, own=0.03, steal=0.01)
-    found = noise.between(reading(), after, cores=2)
-    assert (found.others, found.steal) == (0.0, 0.0)
 
 
 def test_each_kind_of_noise_is_a_remark() -> None:
@@ -79,10 +22,16 @@ def test_each_kind_of_noise_is_a_remark() -> None:
     ]
 
 
-def test_the_processor_time_of_a_process(tmp_path: Path) -> None:
-    (tmp_path / "7").mkdir()
-    fields = ["0"] * 40
-    fields[11:13] = [str(2 * TICKS), str(TICKS)]
-    (tmp_path / "7/stat").write_text(f"7 (a (b) c) {' '.join(fields)}")
-    assert noise.processor_seconds(7, tmp_path) == 3
-    assert noise.processor_seconds(8, tmp_path) == 0
+def test_the_processor_time_of_a_process_with_that_of_its_children() -> None:
+    code = "import subprocess, sys, time\n"
+    code += "if sys.argv[1:]: subprocess.call([sys.executable, '-c', sys.argv[1]])\n"
+    code += "while time.process_time() < 0.2: pass\nprint(flush=True); input()"
+    inner = "import time\nwhile time.process_time() < 0.2: pass"
+    with subprocess.Popen(
+        [sys.executable, "-c", code, inner], stdin=subprocess.PIPE, stdout=subprocess.PIPE
+    ) as process:
+        assert process.stdout and process.stdout.readline()
+        alone = noise.processor_seconds(process.pid)
+        assert 0.15 < alone < noise.processor_seconds(process.pid, with_children=True) - 0.15
+        process.communicate(b"\n")
+    assert noise.processor_seconds(process.pid) == 0

@@ -9,7 +9,7 @@ from pathlib import Path
 
 import pytest
 
-from stacks.bench import own_program, stack_flavours
+from stacks.bench import stack_flavours, user_program_rounds
 from stacks.bench.candidates import Candidate
 from stacks.core.errors import UsageError
 from stacks.core.workspace import Workspace
@@ -51,11 +51,11 @@ def recommend(
 
         def bench(found: list[Candidate], command: list[str], *, rounds: int) -> list[str]:
             assert ([c.variant.name for c in found], command) == (sorted(fit), ["train"])
-            assert rounds == own_program.ROUNDS
+            assert rounds == 0
             return [f"theano-1.0.5/{name}" for name in best]
 
         monkeypatch.setattr(stack_flavours, "ready", ready)
-        monkeypatch.setattr(own_program, "bench", bench)
+        monkeypatch.setattr(user_program_rounds, "bench", bench)
         stack_flavours.recommend(workspace, own, ["train"])
 
     return call

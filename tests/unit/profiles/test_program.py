@@ -49,7 +49,7 @@ def environment(variant: Variant, tmp_path: Path) -> dict[str, str]:
     (own / "sitecustomize.py").write_text("import builtins; builtins.is_chained = True\n")
     (tmp_path / "reports").mkdir()
     env = {"PATH": os.environ["PATH"], "PYTHONPATH": str(own), "THEANO_FLAGS": "floatX=float32"}
-    return program.profiling_environment(variant, env, tmp_path / "reports", memory=False)
+    return program.profiling_variables(variant, env, tmp_path / "reports", memory=False)
 
 
 def run(environment: dict[str, str], text: str) -> subprocess.CompletedProcess[str]:
@@ -59,7 +59,7 @@ def run(environment: dict[str, str], text: str) -> subprocess.CompletedProcess[s
 
 
 def test_the_flags_of_the_person_come_first(variant: Variant, tmp_path: Path) -> None:
-    env = program.profiling_environment(variant, {"THEANO_FLAGS": "a=b"}, tmp_path, memory=True)
+    env = program.profiling_variables(variant, {"THEANO_FLAGS": "a=b"}, tmp_path, memory=True)
     assert env["THEANO_FLAGS"] == "a=b,profile=True,profile_memory=True"
     assert env["PYTHONPATH"] == str(program.HOOK)
 

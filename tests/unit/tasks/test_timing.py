@@ -30,3 +30,17 @@ def test_a_workload_and_a_program(
     with pytest.raises(Exit):
         timing.compare.body(None, "pip-default", "mkl", case="a")
     assert "error: an option of workloads, and a program" in capsys.readouterr().err
+
+
+def test_names_of_variants_are_stripped(monkeypatch: pytest.MonkeyPatch) -> None:
+    named: list[list[str]] = []
+    monkeypatch.setattr(timing, "remainder", lambda: ["python", "train.py"])
+
+    def choose(workspace: object, names: list[str], framework: str) -> list[str]:
+        named.append(list(names))
+        return []
+
+    monkeypatch.setattr("stacks.bench.user_program_rounds.choose_candidates", choose)
+    monkeypatch.setattr("stacks.bench.user_program_rounds.bench", lambda *_, **__: None)
+    timing.bench.body(None, variants=" pip-default, mkl,,mkl")
+    assert named == [["pip-default", "mkl"]]

@@ -47,11 +47,15 @@ def test_a_tick_of_a_counter_in_a_short_turn_is_no_noise(files: dict[str, str]) 
 
 
 def test_it_is_what_the_bench_reads() -> None:
-    here, there = noise.read(), outside.read()
-    assert there.busy == pytest.approx(here["busy"], abs=2)
-    assert there.own == pytest.approx(here["own"], abs=1)
-    # A result takes all of its keys.
-    Noise.model_validate(noise.between(here, noise.read(), 1))
+    here, there = noise.read(), outside.read(living=50.0)
+    assert there["own"] == pytest.approx(here["own"] + 50, abs=1)
+    assert isinstance(outside.between(here, there, 1), Noise)
+
+
+def test_version_1_of_cgroups(files: dict[str, str]) -> None:
+    files["/proc/self/cgroup"] = "4:cpu,cpuacct:/mine\n"
+    files["/sys/fs/cgroup/cpu,cpuacct/mine/cpu.stat"] = "throttled_time 1500000000\n"
+    assert noise.read()["throttled"] == 1.5
 
 
 def test_a_machine_that_tells_nothing(monkeypatch: pytest.MonkeyPatch) -> None:

@@ -7,8 +7,7 @@ from typing import Any
 
 import pytest
 
-from stacks.bench import probe, store
-from stacks.bench.machine import slug
+from stacks.bench import store
 from unit.helpers.suite import suite_module
 
 bench = suite_module("workloads.bench")
@@ -84,19 +83,30 @@ def test_turns_are_started_as_the_bench_starts_them(
     (own, variables), _, (program, _) = calls[:3]
     assert own == ["bench-probe", "theano", "gemm"]
     assert program[:4] == ["workload", "check_blas", "--calls", "10"]
-    assert set(probe.THREAD_VARIABLES) == {
+    assert program[-2:] == ["--profile-calls", "0"]
+    assert set(bench.rounds.THREAD_VARIABLES) == {
         name for name, value in variables.items() if name.endswith("NUM_THREADS") and value == "3"
     }
     assert variables["THEANO_FLAGS"] == variables["THEANORC"] == ""
     assert "MKL_DYNAMIC" not in variables
 
 
-def test_its_constants_are_those_of_the_bench() -> None:
-    assert bench.OWN == probe.OWN and bench.OWN_CALLS == probe.OWN_CALLS
-    assert (bench.CALLS, bench.FULL_CALLS) == (probe.QUICK_CALLS, probe.CALLS)
-    assert all(bench.LIBRARY_VARIABLE.match(f"{name}X") for name in probe.LIBRARY_VARIABLES)
-    for cpu in ("AMD EPYC 7B13 2 cores", "Intel(R) Xeon(R) CPU @ 2.20GHz 8 cores", "()"):
-        assert bench.folder_name(cpu) == slug(cpu)
+@pytest.mark.parametrize(
+    ("workload", "words", "version", "count"),
+    [
+        ("check_blas", ["--calls", "1"], "1.0.5", 1),
+        ("lstm", ["--case", "merged", "--calls", "10"], "1.0.5", 1),
+        ("mlp", ["--calls", "300"], "2.38.3", 1),
+        ("mlp", ["--calls", "300"], "3.3.7", 2),
+    ],
+)
+def test_a_round_is_that_of_the_bench(
+    tmp_path: Path, calls: list[Any], workload: str, words: list[str], version: str, count: int
+) -> None:
+    """tests/unit/bench/test_turns.py has the bench ask a program for the same."""
+    module = "theano" if version == "1.0.5" else "pytensor"
+    run(tmp_path, "--round", "2", "--workload", workload, module=module, version=version)
+    assert len(calls) == count and calls[0][0][: 2 + len(words)] == ["workload", workload, *words]
 
 
 def test_a_later_round_takes_its_turns_only(tmp_path: Path, calls: list[Any]) -> None:
@@ -106,10 +116,15 @@ def test_a_later_round_takes_its_turns_only(tmp_path: Path, calls: list[Any]) ->
     assert result.machine.peak == () and result.subjects[0].image == "unknown"
 
 
-def test_pytensor_is_timed_with_numba_too(tmp_path: Path, calls: list[Any]) -> None:
-    run(tmp_path, "--round", "2", "--workload", "check_blas", module="pytensor")
+def test_pytensor_is_timed_with_numba_too(
+    tmp_path: Path, calls: list[Any], capsys: pytest.CaptureFixture[str]
+) -> None:
+    run(tmp_path, "--workload", "mlp", "--rounds", "2", module="pytensor", version="3.3.7")
     names = [series.name for series in store.read(tmp_path / "r.json").runs[0].series]
-    assert names == ["check_blas 2000", "check_blas 2000, numba"]
+    assert names == ["mlp 2000", "mlp 2000, numba"]
+    progress = capsys.readouterr().err.splitlines()
+    assert progress[0] == "round 1 of 2 ..."
+    assert progress[1].startswith("round 2 of 2, about ")
 
 
 @pytest.mark.parametrize(

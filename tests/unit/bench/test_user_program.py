@@ -1,0 +1,251 @@
+"""A user's program on several variants: one run, the rounds, the table."""
+
+from __future__ import annotations
+
+import json
+import os
+import select
+import signal
+import sys
+from dataclasses import replace
+from pathlib import Path
+from typing import Any
+
+import pytest
+
+from stacks.bench import noise, user_program, user_program_rounds
+from stacks.bench.candidates import Candidate
+from stacks.bench.result import Noise
+from stacks.bench.user_program import ProgramRun, run_once
+from stacks.bench.user_program_rounds import bench, show, verdict
+from stacks.core.errors import UsageError
+from stacks.core.process import CommandError, start_in_session
+from stacks.core.workspace import Workspace
+from stacks.locks.lock import Lock
+from stacks.profiles.program import ProgramError
+from stacks.variants.load import load_variant
+
+COMPILED = """echo '{"compile": 1.5, "peak": 7000000}' > $THEANO_STACKS_TIMES/7.json; """
+MARKS = "import os, sys\nfor _ in range(4): print('THEANO_STACKS_STEP')\n"
+
+
+@pytest.fixture
+def candidates(workspace: Workspace, tmp_path: Path) -> list[Candidate]:
+    lock = Lock((), ())
+    names = ("openblas", "mkl", "blis")
+    return [Candidate(load_variant(workspace, name), tmp_path, lock, None) for name in names]
+
+
+def python(text: str) -> list[str]:
+    return [sys.executable, "-c", text]
+
+
+def test_a_run(candidates: list[Candidate]) -> None:
+    run = run_once(candidates[0], ["sh", "-c", COMPILED + 'exec "$@"', "sh", *python(MARKS)])
+    assert run.compile == 1.5
+    assert len(run.steps) == 3 and run.step is not None
+    assert run.first_step is not None and 0 < run.first_step < run.wall
+    assert run.memory == 7 and run.cpu > 0
+
+
+def test_a_run_without_marks_in_the_environment(
+    candidates: list[Candidate], tmp_path: Path
+) -> None:
+    program = (
+        f'[ "$CONDA_PREFIX" = {tmp_path} ] && case "$PATH" in {tmp_path}/bin:*) ;; *) exit 9; esac'
+    )
+    run = run_once(candidates[0], ["sh", "-c", program])
+    assert (run.steps, run.step, run.first_step, run.compile) == ((), None, None, 0)
+    assert run.memory > 1
+
+
+def test_the_processor_time_of_a_step(candidates: list[Candidate]) -> None:
+    program = "import time\nwhile time.process_time() < 0.2: pass\n"
+    program += "for each in range(1, 6):\n    print('THEANO_STACKS_STEP')\n"
+    program += "    while time.process_time() < 0.2 + 0.15 * each: pass\n"
+    run = run_once(candidates[0], python(program))
+    assert run.first_step_cpu is not None and run.step_cpu is not None
+    assert 0.18 <= run.first_step_cpu < run.cpu
+    # Four steps of 0.15 s, counted in hundredths.
+    assert run.step_cpu == pytest.approx(0.15, abs=0.03)
+
+
+def test_a_mark_counts_behind_the_line_that_a_progress_bar_leaves_open(
+    candidates: list[Candidate],
+) -> None:
+    program = "import sys\nfor each in range(3):\n    sys.stderr.write('\\r 3%|#   | 3/100')\n"
+    program += "    print('THEANO_STACKS_STEP')\n"
+    assert len(run_once(candidates[0], python(program)).steps) == 2
+
+
+@pytest.mark.parametrize("starter", ["", "setsid"])
+def test_a_run_ends_with_its_program_though_a_child_holds_its_output(
+    starter: str, candidates: list[Candidate], tmp_path: Path
+) -> None:
+    pid, pipe, started = (tmp_path / name for name in ("pid", "pipe", "started"))
+    os.mkfifo(pipe)
+    os.mkfifo(started)
+    # Its end comes when all that write into it are gone.
+    with os.fdopen(os.open(pipe, os.O_RDONLY | os.O_NONBLOCK)) as end:
+        child = f"echo > {started}; exec sleep 1000"
+        program = f"echo THEANO_STACKS_STEP; exec 9> {pipe}; {starter} sh -c '{child}' & "
+        program += f"echo $! > {pid}; read line < {started}"
+        run = run_once(candidates[0], ["sh", "-c", program])
+        assert run.first_step is not None and run.wall < 500
+        if starter:
+            os.kill(int(pid.read_text()), signal.SIGKILL)
+        assert select.select([end], [], [], 30)[0], "it would disturb the next turn"
+
+
+@pytest.mark.parametrize(
+    ("program", "status", "found"),
+    [("exit 3", 3, "exit status 3"), ("kill -9 $$", 137, "killed by signal 9")],
+)
+def test_of_a_failed_program_no_figure_is_kept(
+    program: str,
+    status: int,
+    found: str,
+    candidates: list[Candidate],
+    tmp_path: Path,
+    capfd: pytest.CaptureFixture[str],
+) -> None:
+    file = tmp_path / "runs.json"
+    with pytest.raises(ProgramError, match=found) as raised:
+        bench(candidates, ["sh", "-c", f"echo out; echo err >&2; {program}"], json_file=file)
+    assert raised.value.exit_code == status
+    output = capfd.readouterr()
+    assert "out\nerr\n" in output.err and output.out == ""
+    assert not file.exists()
+
+
+def test_what_cannot_be_run(candidates: list[Candidate]) -> None:
+    with pytest.raises(CommandError, match="cannot run no-such-program"):
+        run_once(candidates[0], ["no-such-program"])
+    with pytest.raises(UsageError, match="--rounds -1"):
+        bench(candidates, ["true"], rounds=-1)
+
+
+def test_a_signal_ends_the_program(candidates: list[Candidate], tmp_path: Path) -> None:
+    file = tmp_path / "pid"
+    program = f"import os, signal, time; open({str(file)!r}, 'w').write(str(os.getpid())); "
+    program += "os.kill(os.getppid(), signal.SIGTERM); time.sleep(1000)"
+    with pytest.raises(SystemExit) as raised:
+        run_once(candidates[0], python(program))
+    assert raised.value.code == 128 + signal.SIGTERM
+    with pytest.raises(ProcessLookupError):
+        os.kill(int(file.read_text()), 0)
+
+
+def test_a_signal_while_the_program_is_started_ends_it(
+    candidates: list[Candidate], monkeypatch: pytest.MonkeyPatch
+) -> None:
+    started = []
+
+    def start_and_be_interrupted(*arguments: Any) -> Any:
+        started.append(start_in_session(*arguments))
+        os.kill(os.getpid(), signal.SIGINT)
+        return started[0]
+
+    monkeypatch.setattr(user_program, "start_in_session", start_and_be_interrupted)
+    with pytest.raises(KeyboardInterrupt):
+        run_once(candidates[0], ["sleep", "1000"])
+    assert started[0].returncode == -signal.SIGKILL
+
+
+def test_the_rounds_their_table_and_their_file(
+    candidates: list[Candidate],
+    tmp_path: Path,
+    monkeypatch: pytest.MonkeyPatch,
+    capsys: pytest.CaptureFixture[str],
+) -> None:
+    busy = Noise(load=3.0, others=1.5, steal=0.0, throttled=0.0, frequency=None)
+    monkeypatch.setattr(noise, "between", lambda *_: busy)
+    file = tmp_path / "runs.json"
+    bench(candidates, ["true"], rounds=2, json_file=file)
+    names = [candidate.variant.id for candidate in candidates]
+    output = capsys.readouterr()
+    lines = output.out.splitlines()
+    assert [line.split()[0] for line in lines[1:4]] == ["openblas", "mkl", "blis"]
+    assert lines[-1] == (
+        "note: other programs were busy in 6 of 6 measurements, on up to 1.5 cores"
+    )
+    turns = [line.split(": ")[:2] for line in output.err.splitlines()]
+    shown = [(head.strip(), name.rpartition("/")[2]) for head, name in turns]
+    assert shown == [
+        ("first run", "openblas"), ("first run", "mkl"), ("first run", "blis"),
+        ("round 1 of 2", "openblas"), ("round 1 of 2", "mkl"), ("round 1 of 2", "blis"),
+        ("round 2 of 2", "mkl"), ("round 2 of 2", "blis"), ("round 2 of 2", "openblas"),
+    ]  # fmt: skip
+    progress = output.err.splitlines()
+    assert "left" not in progress[1] and " s, about " in progress[2] and "left" not in progress[-1]
+    content = json.loads(file.read_text())
+    assert content["command"] == ["true"]
+    counts = {name: len(found) for name, found in content["rounds"].items()}
+    assert counts == dict.fromkeys(names, 2)
+    assert sorted(content["first"]) == sorted(names)
+
+
+def test_two_stacks_of_one_name_have_rows_of_their_own(
+    candidates: list[Candidate], tmp_path: Path, capsys: pytest.CaptureFixture[str]
+) -> None:
+    files = [Path(f"/{name}/model/stack.yaml") for name in "ab"]
+    for at, file in enumerate(files):
+        variant = candidates[0].variant.model_copy(update={"name": "model", "file": file})
+        candidates[at] = replace(candidates[0], variant=variant)
+    bench(candidates[:2], ["true"], rounds=1, json_file=tmp_path / "runs.json")
+    assert list(json.loads((tmp_path / "runs.json").read_text())["rounds"]) == list(map(str, files))
+    output = capsys.readouterr().out
+    assert all(f"\n{file} " in output for file in files)
+
+
+def a_run(wall: float, *steps: float) -> ProgramRun:
+    return ProgramRun(wall, wall, 0.1, 100.0, None, steps)
+
+
+def test_short_steps_are_averaged_as_many_marks_come_at_once() -> None:
+    many = (0.004, 0.0, 0.0, 0.006, 0.0, 0.0, 0.004, 0.004, 0.002, 0.0, 0.1)
+    assert a_run(1.0, *many).step == pytest.approx(0.0025)
+    assert a_run(1.0, 0.02, 0.03, 0.05).step == 0.03
+    assert a_run(1.0, 0.001, 0.003).step == 0.002
+
+
+def test_the_fastest_is_named_where_the_rounds_show_it() -> None:
+    slow = [a_run(2.0 + noise / 10) for noise in range(7)]
+    fast = [a_run(1.0 + noise / 10) for noise in range(7)]
+    assert verdict({"a": slow, "b": fast}, has_steps=False) == "whole program: b is the fastest"
+    mixed = [a_run(2.0 + (-1) ** n / 10) for n in range(7)]
+    even = [a_run(2.0) for n in range(7)]
+    assert "show no fastest variant" in verdict({"a": mixed, "b": even}, has_steps=False)
+    assert "show no fastest" in verdict({"a": slow[:3], "b": fast[:3]}, has_steps=False)
+    assert verdict({"a": slow}, has_steps=False) == "one variant: nothing to compare it with"
+    a = [a_run(1.0, 0.2 + n / 100) for n in range(7)]
+    b = [a_run(9.0, 0.1 + n / 100) for n in range(7)]
+    assert verdict({"a": a, "b": b}, has_steps=True) == "step: b is the fastest"
+
+
+def test_the_tables_fit_into_80_columns(capsys: pytest.CaptureFixture[str]) -> None:
+    names = ("theano-1.0.5/pip-default", "theano-1.0.5/openblas-amdlibm")
+    timed = {name: [a_run(100.0 + n, 0.2) for n in range(7)] for name in names}
+    show({name: found[0] for name, found in timed.items()}, timed)
+    lines = capsys.readouterr().out.splitlines()
+    assert " ".join(lines[0].split()) == "variant first, s run, s step, ms times as fast"
+    openblas = "openblas-amdlibm 100.00 103.00 (101.50-104.50) 200.000 1.00 (1.00-1.00)"
+    assert " ".join(lines[2].split()) == openblas
+    assert lines[3] == "times as fast: as pip-default in the same round, the median"
+    assert " ".join(lines[5].split()) == "variant CPU, s compile, s peak, MB"
+    assert " ".join(lines[7].split()) == "openblas-amdlibm 103.00 0.10 100"
+    assert max(map(len, lines[:8])) <= 80, lines
+
+
+def test_the_default_number_of_rounds(
+    candidates: list[Candidate], monkeypatch: pytest.MonkeyPatch
+) -> None:
+    ran: list[str] = []
+
+    def run(candidate: Candidate, command: object) -> ProgramRun:
+        ran.append(candidate.variant.name)
+        return a_run(1.0)
+
+    monkeypatch.setattr(user_program_rounds, "run_once", run)
+    bench(candidates[:1], ["true"])
+    assert len(ran) == 1 + 9

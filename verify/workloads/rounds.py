@@ -1,0 +1,127 @@
+"""What a round of the bench is: its workloads, calls, cases, variables, names of series.
+
+`./invoke bench` takes its turns by these definitions from outside an environment, the program
+`bench` of an image from inside: so their figures are of the same things. This module needs nothing
+but the standard library, and runs on Python 2.7 too.
+"""
+
+from __future__ import absolute_import, division, print_function
+
+# One process times some of these together.
+KERNELS = ("gemm", "elementwise")
+# The programs of this folder, each with one or more cases.
+PROGRAMS = (
+    "ntm",
+    "gibbs",
+    "scan_gc",
+    "scan_outside",
+    "lstm",
+    "logreg",
+    "mlp",
+    "lenet",
+    "check_blas",
+)
+# The frameworks compute these on one thread only.
+ON_ONE_THREAD = ("elementwise",)
+# Each BLAS library reads its own.
+THREAD_VARIABLES = tuple(
+    name + "_NUM_THREADS" for name in ("OPENBLAS", "GOTO", "MKL", "BLIS", "OMP", "NUMBA")
+)
+# Prefixes of variables that choose kernels and threads of the BLAS libraries.
+LIBRARY_VARIABLES = ("OPENBLAS_", "GOTO_", "BLIS_", "THEANO_STACKS_BLIS_", "MKL_") + (
+    "OMP_",
+    "GOMP_",
+    "KMP_",
+    "AMDLIBM_",
+)
+# With it each start compiles the Python files that it imports, some of them in its first step.
+NO_BYTECODE = "PYTHONDONTWRITEBYTECODE"
+CALLS, QUICK_CALLS = 100, 20
+# Of programs whose calls take seconds, or less than a millisecond: then a round of fewer is shorter
+# than the time that the system gives to another program at once.
+FEW_OR_MANY_CALLS = {"check_blas": 10, "mlp": 300}
+# A slow library takes 7 s for a product of 5000 x 5000; lstm's calls 50 ms.
+QUICK_FEW_OR_MANY_CALLS = dict(FEW_OR_MANY_CALLS, check_blas=1, lstm=10)
+QUICK_CASES = {"lstm": "merged"}
+# Made with the framework's profile on, after the timed ones.
+PROFILED_CALLS = 10
+# Seconds that a process may take to answer: ntm compiles for ten minutes on a quiet machine.
+LIMIT = 3600
+# Modules that a start with a warm cache may compile: some operations have no key in it.
+FEW_MODULES = 3
+# Significant digits of a sample; clocks have no more.
+DIGITS = 6
+# The ending of a series' name that PyTensor's own linker compiled.
+NUMBA = ", numba"
+
+
+def endings(module, version, workload):
+    """Return the endings of a workload's series: "", and NUMBA where that is the default linker.
+
+    gemm times the product of check_blas with it already.
+    """
+    is_default = module == "pytensor" and int(version.split(".")[0]) >= 3
+    return ("", NUMBA) if is_default and workload != "check_blas" else ("",)
+
+
+def calls_of(workload, quick):
+    """Return the number of calls of a program in each round."""
+    exceptions = QUICK_FEW_OR_MANY_CALLS if quick else FEW_OR_MANY_CALLS
+    return exceptions.get(workload, QUICK_CALLS if quick else CALLS)
+
+
+def profiled_calls(workload):
+    """Return the number of calls with the profile on, which follow the timed ones."""
+    # A product has no parts, and takes seconds.
+    return 0 if workload == "check_blas" else PROFILED_CALLS
+
+
+def program_words(workload, ending, quick):
+    """Return a program's name and its options, without those of the number of calls."""
+    words = [workload]
+    if quick and workload in QUICK_CASES:
+        words += ["--case", QUICK_CASES[workload]]
+    return words + (["--linker", "numba"] if ending == NUMBA else [])
+
+
+def kernel_words(module, workloads, quick):
+    """Return the arguments of the program `bench-probe`; workloads: with commas."""
+    return [module, workloads] + (["quick"] if quick else [])
+
+
+def variables(inherited, module, threads, flags=""):
+    """Return the variables of a turn's process: none of the user's settings changes the figures.
+
+    inherited: {name: value}; module: the framework's; flags: for THEANO_FLAGS or its descendant's.
+    """
+    env = {n: v for n, v in inherited.items() if not n.startswith(LIBRARY_VARIABLES)}
+    env.update(dict.fromkeys(THREAD_VARIABLES, str(threads)))
+    env.update({module.upper() + "_FLAGS": flags, module.upper() + "RC": "", NO_BYTECODE: ""})
+    return env
+
+
+def rounded(samples):
+    """Return samples with DIGITS significant digits, which keeps files small."""
+    return [float("%.*g" % (DIGITS, sample)) for sample in samples]
+
+
+def series(workload, ending, case, seconds, compile_counts):
+    """Return the series of a case's calls, as a result has it.
+
+    case: as a workload's report has it; seconds: of each call. compile_counts: whether the
+    compilation counts whatever it compiled; else only with its C modules found in the cache.
+    """
+    compilation = case["compile"]
+    counts = compile_counts or compilation["modules"] <= FEW_MODULES
+    return {
+        "name": series_name(workload, ending, case["name"]),
+        "unit": "s",
+        "samples": rounded(seconds),
+        "graph": case["graph"]["signature"],
+        "compile": rounded([compilation["seconds"]])[0] if counts else None,
+    }
+
+
+def series_name(workload, ending, case):
+    """Return the name of the series of a workload's case."""
+    return (workload if case == workload else "%s %s" % (workload, case)) + ending
