@@ -11,7 +11,7 @@ from stacks.bench import machine, noise, rounds, schedule, store
 from stacks.bench import table as bench_table
 from stacks.bench.candidates import Candidate, require_candidates, verified_candidates
 from stacks.bench.options import BenchOptions, split
-from stacks.bench.result import Result, Run, Settings
+from stacks.bench.result import Machine, Result, Run, Settings
 from stacks.core import cores
 from stacks.core.disk import INSTALLED
 from stacks.core.errors import UsageError
@@ -19,7 +19,6 @@ from stacks.core.version import revision
 from stacks.core.workspace import Workspace
 from stacks.variants.load import load_variant, on_framework
 from stacks.variants.variant import SCAN_FIX
-from verify.workloads.rounds import LIMIT
 
 # Seconds. A larger difference means that the clock was set during the run.
 JUMP = 2.0
@@ -74,35 +73,15 @@ def timed(
             f"elementwise: {on[0].variant.id} computes on a device, and this has no figure for it",
             fix="name other workloads: --workload gemm,mlp,lenet,lstm",
         )
-    plan = schedule.Plan(
-        candidates=candidates,
-        workloads=options.workloads,
-        threads=thread_counts(options.threads, cores.affine()),
-        rounds=options.round_count,
-        quick=options.quick,
-        starts=options.starts,
-        calls=options.calls,
-        limit=options.limit or LIMIT,
-        every_count=bool(options.threads),
-        together=options.together,
-        fix_scan=options.fix_scan,
-        busy=options.busy,
-        campaign=campaign,
-    )
-    if plan.fix_scan:
-        _check_fixes(workspace, plan.candidates)
-    reports = [c.report for c in plan.candidates if c.report]
-    here = machine.describe(reports)
-    devices = {c.device.name.partition(",")[0] for c in plan.candidates if c.device}
-    if devices:
-        name = machine.slug(" ".join([here.name, *sorted(devices)]))
-        here = here.model_copy(update={"name": name})
-    here = here.model_copy(update={"name": store.name_for(workspace, here, machine_name or None)})
+    threads = thread_counts(options.threads, cores.affine())
+    if options.fix_scan:
+        _check_fixes(workspace, candidates)
+    here = _machine(workspace, candidates, machine_name)
     began = datetime.datetime.now(datetime.timezone.utc)
     start = time.monotonic()
     # Before the rounds: files may change while they run.
     commit, changed = revision()
-    measured = rounds.run(plan)
+    measured = rounds.run(schedule.Plan(candidates, options, threads, campaign))
     seconds = time.monotonic() - start
     clock_seconds = (datetime.datetime.now(datetime.timezone.utc) - began).total_seconds()
     return Result(
@@ -113,19 +92,30 @@ def timed(
         changed=changed,
         machine=here,
         settings=Settings(
-            workloads=plan.workloads,
-            rounds=plan.rounds,
-            threads=plan.threads,
-            quick=plan.quick,
+            workloads=options.workloads,
+            rounds=options.round_count,
+            threads=threads,
+            quick=options.quick,
             pinned=measured.pinned,
             quota=cores.quota(),
-            busy=plan.busy,
+            busy=options.busy,
         ),
-        subjects=tuple(candidate.subject for candidate in plan.candidates),
+        subjects=tuple(candidate.subject for candidate in candidates),
         runs=tuple(measured.runs),
         missing=tuple(measured.missing),
         remarks=tuple(remarks(measured.runs, measured.pinned, clock_seconds - seconds, options)),
     )
+
+
+def _machine(workspace: Workspace, candidates: Sequence[Candidate], requested: str) -> Machine:
+    """Return this machine, with the name of its folder: its devices are in it."""
+    here = machine.describe([each.report for each in candidates if each.report])
+    devices = {each.device.name.partition(",")[0] for each in candidates if each.device}
+    if devices:
+        name = machine.slug(" ".join([here.name, *sorted(devices)]))
+        here = here.model_copy(update={"name": name})
+    name = store.name_for(workspace, here, requested or None)
+    return here.model_copy(update={"name": name})
 
 
 def _check_fixes(workspace: Workspace, candidates: Sequence[Candidate]) -> None:

@@ -6,6 +6,7 @@ from stacks.bench import probe
 from stacks.bench.intervals import LEAST_STARTS
 from stacks.core.errors import UsageError
 from stacks.core.models import Strict
+from verify.workloads.rounds import LIMIT
 
 ROUNDS = 11
 # As many as bear one outlier: see intervals.py.
@@ -13,7 +14,12 @@ QUICK_ROUNDS = 9
 
 
 class BenchOptions(Strict):
-    """The options as the user gave them; "" and 0 mean the default."""
+    """The options as the user gave them; "" and 0 mean the workload's default.
+
+    workload, threads: lists with commas. starts: of each program. calls: of a program in a round.
+    limit: seconds. together: compile all variants' programs at once. fix_scan: import
+    theano_stacks_scan in the programs first. busy: busy loops beside each round.
+    """
 
     workload: str = ""
     rounds: int = 0
@@ -30,6 +36,11 @@ class BenchOptions(Strict):
     def workloads(self) -> tuple[str, ...]:
         """The workloads to time."""
         return split(self.workload) or probe.KERNELS
+
+    @property
+    def seconds_limit(self) -> float:
+        """The seconds that a process may take to answer."""
+        return self.limit or LIMIT
 
     @property
     def round_count(self) -> int:

@@ -10,6 +10,7 @@ from stacks.bench import noise, rounds, schedule
 from stacks.bench import table as bench_table
 from stacks.bench.candidates import Candidate, verified_candidates
 from stacks.bench.intervals import LEAST_STARTS
+from stacks.bench.options import BenchOptions
 from stacks.bench.result import Run
 from stacks.bench.rows import Row, beside, rows, winners
 from stacks.core import cores
@@ -43,16 +44,11 @@ def recommend(
             found=", ".join(c.variant.name for c in chosen) or "none",
             fix="./invoke build --variant NAME for each candidate: see ./invoke list",
         )
-    plan = schedule.Plan(
-        candidates=tuple(chosen),
-        workloads=("gemm", "mlp") if busy else ("gemm",),
-        threads=(cores.affine(),),
-        rounds=rounds_wanted,
-        quick=True,
-    )
-    runs = rounds.run(plan).runs
-    if busy:
-        runs += rounds.run(replace(plan, busy=busy)).runs
+    workload = "gemm,mlp" if busy else "gemm"
+    runs: list[Run] = []
+    for loops in dict.fromkeys((0, busy)):
+        options = BenchOptions(workload=workload, rounds=rounds_wanted, quick=True, busy=loops)
+        runs += rounds.run(schedule.Plan(tuple(chosen), options, (cores.affine(),))).runs
     measured = rows(runs, [candidate.subject for candidate in chosen])
     for line in [*bench_table.lines(measured), ""]:
         print(line)

@@ -4,12 +4,12 @@ from __future__ import annotations
 
 import sys
 import time
-from collections.abc import Callable, Iterator, Sequence
-from contextlib import closing, contextmanager
+from collections.abc import Callable, Sequence
+from contextlib import closing
 from dataclasses import dataclass
 
 from stacks.bench import machine, noise, probe
-from stacks.bench.busy_loops import busy_loops
+from stacks.bench.busy_loops import BusyLoops, busy_loops
 from stacks.bench.candidates import Candidate
 from stacks.bench.program import Failure, Open, Start, TimedProgram
 from stacks.bench.progress import round_display
@@ -70,8 +70,8 @@ class Crew:
         if turn.starts:
             self._begin(turn)
         else:
-            quick = self._plan.quick
-            calls = self._plan.calls or definition.calls_of(turn.workload, quick)
+            options = self._plan.options
+            calls = options.calls or definition.calls_of(turn.workload, options.quick)
             series = self._program(turn).time(calls)
         self._record_failures(turn)
         return series
@@ -126,7 +126,7 @@ class Crew:
                 name=name,
                 threads=turn.threads,
                 round=turn.round,
-                limit=self._plan.limit,
+                limit=self._plan.options.seconds_limit,
                 processor=round(failure.processor, 1),
                 failure="" if is_late else one_line(str(failure.error.found or "")) or "it failed",
             )
@@ -140,22 +140,23 @@ class Crew:
         return self._programs[turn.candidate.variant.id]
 
     def _measured(self, candidate: Candidate, workload: str, threads: int) -> list[Series]:
-        plan = self._plan
-        return probe.measure(candidate, workload, threads, quick=plan.quick, limit=plan.limit)
+        options = self._plan.options
+        limit = options.seconds_limit
+        return probe.measure(candidate, workload, threads, quick=options.quick, limit=limit)
 
     def _start_of(self, turn: Turn) -> Start:
         plan = self._plan
         options = probe.shared_modules(turn.candidate.place)
         env = probe.environment_of(turn.candidate, turn.threads)
-        if plan.fix_scan:
+        if plan.options.fix_scan:
             options.append("--fix-scan")
             # The baseline's environment lacks this module.
             env["PYTHONPATH"] = str(REPOSITORY / "recipes" / SCAN_FIX / "src")
         return Start(
             options=tuple(options),
             env=env,
-            limit=plan.limit,
-            quick=plan.quick,
+            limit=plan.options.seconds_limit,
+            quick=plan.options.quick,
             alone=not compiles_together(turn, plan),
             warm=turn.start > 1,
             keep_going=plan.campaign,
@@ -166,7 +167,7 @@ class Crew:
         """Return the endings of series that are left out, or failed at an earlier start."""
         here = (turn.candidate.variant.id, turn.threads)
         failed = [m.name for m in self.missing if (m.subject, m.threads) == here]
-        if self._plan.campaign and self._plan.quick:
+        if self._plan.campaign and self._plan.options.quick:
             failed.append(turn.workload + definition.NUMBA)
         return [e for e in ("", definition.NUMBA) if turn.workload + e in failed]
 
@@ -187,28 +188,18 @@ def run(plan: Plan, measure: Measure | None = None, open_process: Open = Suspend
             seconds, is_whole = remaining(done, every[number:])
             display.update(_title(turn, plan), number, seconds, is_whole=is_whole)
             begun = time.monotonic()
-            with _beside_loops(turn, plan) as (loop_seconds, allowed):
-                runs += _take(turn, crew, loop_seconds, plan.busy if turn.round else 0, usable)
+            # The loops start outside of the pinned block, so that the system places them freely.
+            with (
+                busy_loops(plan.options.busy if turn.round else 0) as loops,
+                machine.pinned_to(machine.processors(turn.threads)) as allowed,
+            ):
+                runs += _take(turn, crew, loops, usable)
             pinned = pinned and allowed
             done.append((turn, time.monotonic() - begun))
     answered = _answered(runs, crew.missing)
     if crew.errors and not answered:
         raise crew.errors[0]
     return Timed(answered, crew.missing, pinned)
-
-
-@contextmanager
-def _beside_loops(turn: Turn, plan: Plan) -> Iterator[tuple[Callable[[], float], bool]]:
-    """Run the block beside a round's busy loops, pinned to as many processors as it has threads.
-
-    Gives the function that returns the loops' processor seconds, and whether it could be pinned.
-    """
-    # The loops start outside of the pinned block, so that the system places them freely.
-    with (
-        busy_loops(plan.busy if turn.round else 0) as loops,
-        machine.pinned_to(machine.processors(turn.threads)) as allowed,
-    ):
-        yield loops.processor_seconds, allowed
 
 
 def _answered(runs: Sequence[Run], missing: Sequence[Missing]) -> list[Run]:
@@ -226,18 +217,16 @@ def _answered(runs: Sequence[Run], missing: Sequence[Missing]) -> list[Run]:
     return answered
 
 
-def _take(
-    turn: Turn, crew: Crew, loop_seconds: Callable[[], float], busy: int, usable: int
-) -> list[Run]:
+def _take(turn: Turn, crew: Crew, loops: BusyLoops, usable: int) -> list[Run]:
     """Take a turn; return its run with the noise around it, none where nothing is timed.
 
-    loop_seconds: returns the processor time of `busy` loops. usable: the machine's usable cores.
+    usable: the machine's usable cores.
     """
-    before = noise.read(crew.processor_seconds() + loop_seconds())
+    before = noise.read(crew.processor_seconds() + loops.processor_seconds())
     begun = time.monotonic()
     series = crew.take(turn)
     seconds = time.monotonic() - begun
-    after = noise.read(crew.processor_seconds() + loop_seconds())
+    after = noise.read(crew.processor_seconds() + loops.processor_seconds())
     if turn.last:
         series = crew.finish(turn, series)
     if not (turn.round and series):
@@ -249,7 +238,7 @@ def _take(
             threads=turn.threads,
             round=turn.round,
             start=turn.start,
-            busy=busy,
+            busy=len(loops.processes),
             seconds=seconds,
             noise=noise.between(before, after, usable),
             series=tuple(series),
@@ -261,4 +250,8 @@ def _title(turn: Turn, plan: Plan) -> str:
     names = f"{turn.candidate.variant.id}, {turn.workload}, {plural(turn.threads, 'thread')}"
     if turn.starts:
         return f"start {turn.start}, compiling: {names}"
-    return f"round {turn.round} of {plan.rounds}: {names}" if turn.round else f"warming up: {names}"
+    return (
+        f"round {turn.round} of {plan.options.round_count}: {names}"
+        if turn.round
+        else f"warming up: {names}"
+    )

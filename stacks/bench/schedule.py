@@ -7,8 +7,9 @@ from dataclasses import dataclass
 from typing import TypeVar
 
 from stacks.bench.candidates import Candidate
+from stacks.bench.options import BenchOptions
 from stacks.bench.probe import KERNELS
-from verify.workloads.rounds import LIMIT, ON_ONE_THREAD
+from verify.workloads.rounds import ON_ONE_THREAD
 
 # Starts of programs that take minutes to compile; others start in every round.
 STARTS = {"ntm": 1}
@@ -45,32 +46,26 @@ class Turn:
         return self.round == 0 and not self.is_of_kernels
 
 
-@dataclass(frozen=True, kw_only=True)
+@dataclass(frozen=True)
 class Plan:
-    """The turns to take; 0 means the workload's default.
+    """The turns to take.
 
-    starts: of each program. calls: of a program in a round. limit: seconds that a process may take
-    to answer. every_count: time programs that start slowly on all of `threads`, not on the largest
-    only. together: compile all variants' programs at once. fix_scan: import theano_stacks_scan in
-    the programs first. busy: busy loops beside each round. campaign: of many variants. A program
-    that fails has no figure, as one that does not answer in time, instead of ending the rounds; the
-    first of several starts compiles all at once, and so what the next ones find; with `quick` no
-    program is compiled by numba.
+    threads: the counts to time on, ascending; programs that start slowly are timed on the largest
+    alone, unless the options name counts. campaign: of many variants. A program that fails has no
+    figure then, as one that does not answer in time, instead of ending the rounds; the first of
+    several starts compiles all at once, and so what the next ones find; with `quick` no program is
+    compiled by numba.
     """
 
     candidates: tuple[Candidate, ...]
-    workloads: tuple[str, ...]
+    options: BenchOptions
     threads: tuple[int, ...]
-    rounds: int
-    quick: bool
-    starts: int = 0
-    calls: int = 0
-    limit: float = LIMIT
-    every_count: bool = False
-    together: bool = False
-    fix_scan: bool = False
-    busy: int = 0
     campaign: bool = False
+
+    @property
+    def rounds(self) -> int:
+        """The number of rounds."""
+        return self.options.round_count
 
 
 def turns(plan: Plan) -> Iterator[Turn]:
@@ -80,7 +75,7 @@ def turns(plan: Plan) -> Iterator[Turn]:
     all rounds of a program, which limits the processes alive to one for each variant.
     """
     kernels: dict[tuple[int, ...], list[str]] = {}
-    for workload in plan.workloads:
+    for workload in plan.options.workloads:
         if workload in KERNELS:
             # Those on the same counts of threads share a process, which imports the framework once.
             kernels.setdefault(counts_of(workload, plan), []).append(workload)
@@ -89,7 +84,7 @@ def turns(plan: Plan) -> Iterator[Turn]:
             for threads in counts if number else counts[-1:]:
                 for candidate in rotated(plan.candidates, number):
                     yield Turn(candidate, ",".join(workloads), threads, number, max(number, 1))
-    for workload in plan.workloads:
+    for workload in plan.options.workloads:
         if workload not in KERNELS:
             for threads in counts_of(workload, plan):
                 yield from _of_program(plan, workload, threads)
@@ -118,23 +113,23 @@ def starts_of(workload: str, plan: Plan) -> int:
 
     By default one for each round, fewer if it starts slowly; with --quick one if all are alike.
     """
-    if plan.quick and workload in ALIKE:
+    if plan.options.quick and workload in ALIKE:
         return 1
     usual = STARTS.get(workload, plan.rounds)
-    return min(plan.starts or usual, plan.rounds)
+    return min(plan.options.starts or usual, plan.rounds)
 
 
 def compiles_together(turn: Turn, plan: Plan) -> bool:
     """Return whether the programs of all variants compile at once in this start."""
     is_first = turn.start == 1 < starts_of(turn.workload, plan)
-    return plan.together or (plan.campaign and is_first)
+    return plan.options.together or (plan.campaign and is_first)
 
 
 def counts_of(workload: str, plan: Plan) -> tuple[int, ...]:
     """Return the numbers of threads that a workload is timed on."""
     if workload in ON_ONE_THREAD:
         return plan.threads[:1]
-    slow = workload in STARTS and not plan.every_count
+    slow = workload in STARTS and not plan.options.threads
     return plan.threads[-1:] if slow else plan.threads
 
 

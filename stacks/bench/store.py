@@ -156,6 +156,11 @@ def name_for(workspace: Workspace, machine: Machine, requested: str | None) -> s
 
     If another machine has the name: UsageError for a requested name, else a number is added.
     """
+    taken = {
+        one.path.parent.name
+        for one in read_all(workspace)[0]
+        if not machine.same_hardware(one.result.machine)
+    }
     if requested:
         if not re.fullmatch(NAME, requested):
             raise UsageError(
@@ -167,7 +172,7 @@ def name_for(workspace: Workspace, machine: Machine, requested: str | None) -> s
                 f"--machine {requested}: this folder has the reports of devices",
                 fix="choose another --machine NAME",
             )
-        if _taken(workspace, machine, requested):
+        if requested in taken:
             raise UsageError(
                 f"results/{requested} has results of another machine",
                 expected=f"the same processor, cores and memory: {_hardware(machine)}",
@@ -175,7 +180,7 @@ def name_for(workspace: Workspace, machine: Machine, requested: str | None) -> s
             )
         return requested
     names = (f"{machine.name}-{number}" if number > 1 else machine.name for number in count(1))
-    return next(name for name in names if not _taken(workspace, machine, name))
+    return next(name for name in names if name not in taken)
 
 
 def named(workspace: Workspace, result: Result, requested: str | None = None) -> Result:
@@ -183,14 +188,6 @@ def named(workspace: Workspace, result: Result, requested: str | None = None) ->
     name = name_for(workspace, result.machine, requested)
     machine = result.machine.model_copy(update={"name": name})
     return result.model_copy(update={"machine": machine})
-
-
-def _taken(workspace: Workspace, machine: Machine, name: str) -> bool:
-    return any(
-        not machine.same_hardware(one.result.machine)
-        for one in read_all(workspace)[0]
-        if one.path.parent.name == name
-    )
 
 
 def misplaced(stored: Sequence[StoredResult]) -> dict[Path, str]:

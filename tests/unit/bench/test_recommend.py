@@ -82,7 +82,7 @@ def test_a_variant_that_did_not_verify_is_never_timed(
     assert "left out: theano-1.0.5/openblas: not verified" in output.err
     assert "mkl is the only verified variant" in output.out
     recommend.recommend(workspace, [MKL.variant], busy=2)
-    assert [(plan.workloads, plan.busy) for plan in planned] == [
+    assert [(plan.options.workloads, plan.options.busy) for plan in planned] == [
         (("gemm",), 0),
         (("gemm", "mlp"), 0),
         (("gemm", "mlp"), 2),

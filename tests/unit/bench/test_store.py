@@ -9,6 +9,7 @@ import jsonschema
 import pytest
 
 from stacks.bench import store
+from stacks.bench.result import Result
 from stacks.bench.store import BadResultError
 from stacks.core.disk import REPOSITORY
 from stacks.core.errors import UsageError
@@ -93,6 +94,25 @@ def test_two_machines_of_one_name(workspace: Workspace) -> None:
     for name in ("../mine", "My box", ".x"):
         with pytest.raises(UsageError, match="small letters"):
             store.name_for(workspace, other, name)
+
+
+def test_every_result_is_read_once_for_a_new_name(
+    workspace: Workspace, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    for number in range(1, 5):
+        name = "here-2-cores" + f"-{number}" * (number > 1)
+        written(
+            workspace, machine=MACHINE.model_copy(update={"name": name, "memory": number << 40})
+        )
+    reads, read = list[Path](), store.read
+
+    def count(path: Path) -> Result:
+        reads.append(path)
+        return read(path)
+
+    monkeypatch.setattr(store, "read", count)
+    assert store.name_for(workspace, MACHINE, None) == "here-2-cores-5"
+    assert len(reads) == 4
 
 
 def test_a_result_in_another_machines_folder_is_named(workspace: Workspace) -> None:

@@ -31,7 +31,7 @@ PYTENSOR = (candidate("mkl", "pytensor-3.3.7"), candidate("blis", "pytensor-3.3.
 
 
 def programs(*names: str, **more: Any) -> schedule.Plan:
-    return plan(*names, **{"workloads": ("ntm",), "rounds": 5, **more})
+    return plan(*names, **{"workload": "ntm", "rounds": 5, **more})
 
 
 def of_pytensor(**more: Any) -> schedule.Plan:
@@ -55,7 +55,7 @@ def test_every_round_times_each_once_and_another_one_is_first() -> None:
 
 
 def test_kernels_of_the_same_threads_share_a_process_and_elementwise_has_one_thread() -> None:
-    both = {"workloads": ("gemm", "elementwise"), "rounds": 1}
+    both: dict[str, Any] = {"workload": "gemm,elementwise", "rounds": 1}
     found = [(turn.workload, turn.threads) for turn in schedule.turns(plan("blis", **both))]
     warm_up, rounds_ = found[:2], found[2:]
     assert warm_up == [("gemm", 2), ("elementwise", 1)]
@@ -73,19 +73,21 @@ def test_the_order_of_starts_and_rounds() -> None:
 
 
 @pytest.mark.parametrize(
-    ("workload", "more", "starts", "counts"),
+    ("workload", "options", "starts", "counts"),
     [
         ("ntm", {}, 1, (2,)),
-        ("ntm", {"starts": 9, "every_count": True}, 5, (1, 2)),
+        ("ntm", {"starts": 9, "threads": "1,2"}, 5, (1, 2)),
         ("lstm", {}, 5, (1, 2)),
         ("check_blas", {"starts": 2}, 1, (1, 2)),
         ("check_blas", {"starts": 2, "quick": False}, 2, (1, 2)),
     ],
 )
 def test_slow_programs_start_once_on_all_threads(
-    workload: str, more: dict[str, Any], starts: int, counts: tuple[int, ...]
+    workload: str, options: dict[str, Any], starts: int, counts: tuple[int, ...]
 ) -> None:
-    found = list(schedule.turns(programs("blis", **{**more, "workloads": (workload,)})))
+    of = programs("blis", workload=workload)
+    chosen = of.options.model_copy(update=options)
+    found = list(schedule.turns(dataclasses.replace(of, options=chosen)))
     assert max(turn.start for turn in found) == starts
     assert tuple(dict.fromkeys(turn.threads for turn in found)) == counts
     assert sum(turn.last for turn in found) == starts * len(counts)
@@ -314,7 +316,7 @@ def test_a_program_is_timed_in_its_rounds_and_its_profile_kept_once() -> None:
 )
 def test_what_a_program_is_asked(workload: str, quick: bool, words: list[str], calls: int) -> None:
     processes = Processes()
-    processes.run(programs("mkl", workloads=(workload,), quick=quick, rounds=1, threads=(2,)))
+    processes.run(programs("mkl", workload=workload, quick=quick, rounds=1, threads=(2,)))
     assert processes.every[0].words[2:] == ["workload", *words]
     report = [{"report": True}] if words[-1] != "0" else []
     assert processes.every[0].asked == [{"calls": calls}, *report]
@@ -385,7 +387,7 @@ def test_numba_is_timed_where_it_is_the_default() -> None:
     assert [process.is_numbas for process in processes.every] == [False, True] * 2
     for workload, name in (("check_blas", "pytensor-3.3.7"), ("ntm", "pytensor-2.38.3")):
         other = dataclasses.replace(
-            programs(workloads=(workload,), rounds=1), candidates=(candidate("mkl", name),)
+            programs(workload=workload, rounds=1), candidates=(candidate("mkl", name),)
         )
         assert {len(run.series) for run in Processes().run(other).runs} == {1}
     quick = Processes().run(of_pytensor(rounds=1, campaign=True))
@@ -432,7 +434,7 @@ class Silent(Processes):
 def test_a_timeout_is_recorded_and_the_other_figures_are_kept(
     asked: int, number: int, together: bool
 ) -> None:
-    found = Silent(asked).run(of_pytensor(together=together, limit=60.0))
+    found = Silent(asked).run(of_pytensor(together=together, limit=60))
     assert {series.name for run in found.runs for series in run.series} == {"ntm step"}
     assert len(found.runs) == 10, "what it had answered before is left out, the rest is not"
     first, second = sorted(found.missing, key=lambda one: one.subject)

@@ -11,6 +11,7 @@ import pytest
 
 from stacks.bench import probe, schedule, store
 from stacks.bench.candidates import Candidate
+from stacks.bench.options import BenchOptions
 from stacks.bench.result import (
     Device,
     Machine,
@@ -125,10 +126,12 @@ def candidate(
     return Candidate(load_variant(CHECKOUT, name, framework), Path("/p") / name, LOCK, report)
 
 
-def plan(*names: str, **more: Any) -> schedule.Plan:
+def plan(
+    *names: str, threads: tuple[int, ...] = (1, 2), campaign: bool = False, **more: Any
+) -> schedule.Plan:
     chosen = tuple(candidate(name) for name in names)
-    usual: dict[str, Any] = {"workloads": ("gemm",), "threads": (1, 2), "rounds": 3, "quick": True}
-    return schedule.Plan(candidates=chosen, **(usual | more))
+    usual: dict[str, Any] = {"workload": "gemm", "rounds": 3, "quick": True}
+    return schedule.Plan(chosen, BenchOptions(**(usual | more)), threads, campaign)
 
 
 def write_report(workspace: Workspace, content: dict[str, Any]) -> Path:
