@@ -10,16 +10,13 @@ Takes four minutes.
 
 from __future__ import annotations
 
-import argparse
 import json
-import os
-import subprocess
-import sys
 import tempfile
 from collections.abc import Mapping
 from pathlib import Path
 
-REPOSITORY = Path(__file__).resolve().parent.parent
+from harness import answer, environments, in_turn, options, run
+
 TIERS = ("sse2", "avx2", "avx512")
 UNARY = ("exp", "log", "log2", "log10", "sin", "cos")
 LENGTHS = (1, 4, 16, 64, 1000, 100000)
@@ -129,13 +126,10 @@ print(json.dumps(found))
 
 def main() -> None:
     """Measure and print the tables."""
-    parser = argparse.ArgumentParser(description=__doc__.splitlines()[0])
+    parser = options(__doc__, rounds=5)
     parser.add_argument("--framework", default="theano-1.0.5")
-    parser.add_argument("--rounds", type=int, default=5)
     arguments = parser.parse_args()
-    prefix = REPOSITORY / "build/prefixes" / arguments.framework / "openblas-amdlibm"
-    if not prefix.is_dir():
-        sys.exit(f"first: ./invoke build --variant openblas-amdlibm -f {arguments.framework}")
+    [(_, prefix)] = environments([f"{arguments.framework}/openblas-amdlibm"]).values()
     with tempfile.TemporaryDirectory() as folder:
         arrays(prefix, Path(folder), arguments.rounds)
         spelled = SPELLED.get(arguments.framework, {})
@@ -147,13 +141,12 @@ def arrays(prefix: Path, scratch: Path, rounds: int) -> None:
     macros = [f"LOOP({name}f, float) LOOP({name}, double)" for name in UNARY]
     (scratch / "loops.c").write_text(LOOPS % "\n".join(macros))
     loops = scratch / "loops.so"
-    words = ["-O2", "-fno-builtin", "-w", "-shared", "-fPIC"]
-    run([prefix / "bin/gcc", *words, scratch / "loops.c", "-o", loops, "-lm"])
+    flags = ["-O2", "-fno-builtin", "-w", "-shared", "-fPIC"]
+    run([prefix / "bin/gcc", *flags, scratch / "loops.c", "-o", loops, "-lm"])
     library = prefix / "lib/libamdlibm.so"
     python = prefix / "bin/python"
-    found: dict[str, dict[str, list[float]]] = json.loads(
-        run([python, "-c", ARRAYS, library, loops, rounds, json.dumps(LENGTHS)])
-    )
+    words = [python, "-c", ARRAYS, library, loops, rounds, json.dumps(LENGTHS)]
+    found: dict[str, dict[str, list[float]]] = answer(words)
     print("function length  libm |" + "".join(f" {t}: ns, to libm, to below |" for t in TIERS))
     for name, samples in found.items():
         ns = {which: min(each) for which, each in samples.items()}
@@ -171,29 +164,18 @@ def in_theano(prefix: Path, scratch: Path, rounds: int, spelled: Mapping[str, st
         "arrays": f"{spelled.get(CXXFLAGS, CXXFLAGS)}=-DAMDLIBM_COMPAT_NO_SIMD",
         "on": "",
     }
-    samples: dict[str, dict[str, list[float]]] = {}
-    for _ in range(rounds):
-        for name, flags in settings.items():
-            flags = ",".join(filter(None, [flags, f"base_compiledir={scratch / name}"]))
-            output = run([prefix / "bin/python", "-c", THEANO], THEANO_FLAGS=flags)
-            for graph, ns in json.loads(output).items():
-                samples.setdefault(graph, {}).setdefault(name, []).append(ns)
+
+    def ns_by_graph(name: str) -> dict[str, float]:
+        flags = ",".join(filter(None, [settings[name], f"base_compiledir={scratch / name}"]))
+        found: dict[str, float] = answer([prefix / "bin/python", "-c", THEANO], THEANO_FLAGS=flags)
+        return found
+
+    samples = in_turn(rounds, settings, ns_by_graph)
     print(f"{'Theano':<42} {'off':>7} {'arrays':>8} {'on':>7}")
-    for graph, found in samples.items():
-        ns = {name: min(each) for name, each in found.items()}
+    for graph in samples["on"][0]:
+        ns = {name: min(each[graph] for each in found) for name, found in samples.items()}
         line = f"{graph:<42} {ns['off']:7.2f} {ns['arrays']:8.2f} {ns['on']:7.2f}"
         print(f"{line}   {ns['off'] / ns['on']:5.2f}x", flush=True)
-
-
-def run(words: list[object], **variables: str) -> str:
-    """Run a program and return its standard output; on failure print its output and stop."""
-    environment: Mapping[str, str] = {**os.environ, **variables}
-    done = subprocess.run(
-        [str(word) for word in words], env=environment, capture_output=True, text=True, check=False
-    )
-    if done.returncode:
-        sys.exit(f"{words[0]}\n{done.stdout}{done.stderr}")
-    return done.stdout
 
 
 if __name__ == "__main__":

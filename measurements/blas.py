@@ -10,21 +10,14 @@ variants must be built, on a framework whose Python is 3.7 or later.
 
 from __future__ import annotations
 
-import argparse
 import json
-import subprocess
-import sys
 import tempfile
 from pathlib import Path
 from typing import Any
 
-REPOSITORY = Path(__file__).resolve().parent.parent
-sys.path.insert(0, str(REPOSITORY))
+from harness import REPOSITORY, answer, environments, in_turn, options, save
 
-from stacks.core.disk import write_atomically
-from stacks.core.workspace import default_workspace
 from stacks.environments import settings
-from stacks.environments.ready import ready_environment
 from stacks.environments.verify import environment
 
 THREADS = {name + "_NUM_THREADS": "1" for name in ("OMP", "OPENBLAS", "BLIS", "MKL")}
@@ -62,24 +55,15 @@ print(json.dumps(found))
 
 def main() -> None:
     """Measure and print a table for each precision."""
-    parser = argparse.ArgumentParser(description=__doc__.splitlines()[0])
-    parser.add_argument("--variants", default="openblas,blis,mkl", help="NAME or FRAMEWORK/NAME")
+    parser = options(__doc__, rounds=3, variants="openblas,blis,mkl")
     parser.add_argument("--sizes", default="64,200,500,2000,4000", help="n of n x n, by commas")
-    parser.add_argument("--rounds", type=int, default=3)
     parser.add_argument("--json", type=Path, help="all samples")
-    arguments, workspace = parser.parse_args(), default_workspace()
+    arguments = parser.parse_args()
     sizes = [int(size) for size in arguments.sizes.split(",")]
-    places = {}
-    for name in arguments.variants.split(","):
-        framework, _, flavour = name.rpartition("/")
-        places[name] = ready_environment(workspace, flavour, framework or None)[1]
-    samples: dict[str, list[Any]] = {name: [] for name in places}
+    places = {name: place for name, (_, place) in environments(arguments.variants).items()}
     with tempfile.TemporaryDirectory(prefix="blas-") as room:
-        for _ in range(arguments.rounds):
-            for name, place in places.items():
-                samples[name].append(one(place, room, sizes))
-    if arguments.json:
-        write_atomically(arguments.json, json.dumps(samples, indent=1).encode() + b"\n")
+        samples = in_turn(arguments.rounds, places, lambda name: one(places[name], room, sizes))
+    save(arguments.json, samples)
     for dtype in PRECISIONS:
         print(table(dtype, sizes, samples))
 
@@ -88,12 +72,9 @@ def one(place: Path, room: str, sizes: list[int]) -> Any:
     """Return {precision: {"peak" or size: GFLOP/s}} of one process."""
     names = json.loads((place / settings.EXPECTATION).read_text())["blas"]["libraries"]
     library = next(path for name in names for path in sorted((place / "lib").glob(name)))
-    words: list[str | Path] = [place / "bin/python", "-B", "-c", DRIVER, library]
+    words: list[object] = [place / "bin/python", "-B", "-c", DRIVER, library]
     words += [place / "bin/g++", room, REPOSITORY, json.dumps(sizes)]
-    done = subprocess.run(
-        words, env={**environment(place), **THREADS}, stdout=subprocess.PIPE, check=True
-    )
-    return json.loads(done.stdout)
+    return answer(words, environment(place), **THREADS)
 
 
 def table(dtype: str, sizes: list[int], samples: dict[str, list[Any]]) -> str:

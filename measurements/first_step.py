@@ -16,21 +16,14 @@ from __future__ import annotations
 import argparse
 import json
 import os
-import subprocess
-import sys
 import tempfile
-import time
 from collections.abc import Iterator
 from pathlib import Path
 from typing import Any
 
-REPOSITORY = Path(__file__).resolve().parent.parent
-sys.path.insert(0, str(REPOSITORY))
+from harness import environments, options, run, save, seconds
 
-from stacks.core.disk import write_atomically
-from stacks.core.workspace import default_workspace
 from stacks.environments import settings
-from stacks.environments.ready import ready_environment
 from stacks.environments.verify import SUITE, environment
 from stacks.profiles.run import PROGRAM
 from stacks.variants.variant import Variant
@@ -48,23 +41,19 @@ AIMS = {"first": 1 / 3, "second": 1 / 10}
 
 def main() -> None:
     """Measure, print a line for each start, write the JSON after each."""
-    parser = argparse.ArgumentParser(description=__doc__.splitlines()[0])
-    parser.add_argument("--variants", default="openblas", help="NAME or FRAMEWORK/NAME, by commas")
+    parser = options(__doc__, variants="openblas")
     parser.add_argument("--workload", default="ntm")
     parser.add_argument("--small", action="store_true", help="small shapes; the graph is as large")
     parser.add_argument("--starts", default="untuned,tuned,sharing", help="only these, by commas")
     parser.add_argument("--json", type=Path, help="the results, written after each start")
-    arguments, workspace = parser.parse_args(), default_workspace()
+    arguments = parser.parse_args()
     results: list[dict[str, Any]] = []
     with tempfile.TemporaryDirectory(prefix="modules-") as modules:
-        for name in arguments.variants.split(","):
-            framework, _, flavour = name.rpartition("/")
-            variant, prefix = ready_environment(workspace, flavour, framework or None)
+        for variant, prefix in environments(arguments.variants).values():
             for result in measure(variant, prefix, Path(modules), arguments):
                 results.append(result)
                 print(summary(result, results), flush=True)
-                if arguments.json:
-                    write_atomically(arguments.json, json.dumps(results, indent=1).encode() + b"\n")
+                save(arguments.json, results)
 
 
 def measure(
@@ -99,9 +88,8 @@ def one(
         words += ["--keep-graphs"]
     quick = {"THEANO_STACKS_QUICK": "0" if how == "untuned" else "1"}
     quick |= {"PYTHONDONTWRITEBYTECODE": ""}
-    load, begin = os.getloadavg()[0], time.monotonic()
-    subprocess.run(words, env={**environment(prefix), **quick}, check=True)
-    whole = time.monotonic() - begin
+    load = os.getloadavg()[0]
+    whole = seconds(lambda: run(words, environment(prefix), **quick))
     cases = json.loads(report.read_text())["cases"]
     found = {
         "variant": variant.id,

@@ -8,20 +8,14 @@ otherwise idle machine.
 
 from __future__ import annotations
 
-import argparse
 import json
 import shutil
 import statistics
-import subprocess
-import sys
 import tempfile
 import time
-from collections.abc import Callable
 from pathlib import Path
-from typing import Any
 
-REPOSITORY = Path(__file__).resolve().parent.parent
-sys.path.insert(0, str(REPOSITORY))
+from harness import REPOSITORY, line, options, run, seconds
 
 from stacks.core.workspace import Workspace, default_workspace
 from stacks.environments import build as pipeline
@@ -52,13 +46,11 @@ print(imported - start, time.time() - imported)
 
 def main() -> None:
     """Measure and print a line for each figure."""
-    parser = argparse.ArgumentParser(description=__doc__.splitlines()[0])
-    parser.add_argument("--variants", default="openblas,mkl", help="flavours, by commas")
-    parser.add_argument("--rounds", type=int, default=5, help="fresh containers of each kind")
+    parser = options(__doc__, rounds=5, variants="openblas,mkl")
     arguments, workspace = parser.parse_args(), default_workspace()
     engine = engines.find()
     print(f"{engine.kind} {engine.version}", flush=True)
-    for name in arguments.variants.split(","):
+    for name in arguments.variants:
         variant = load_variant(workspace, name)
         pipeline.parts_of(workspace, variant, pipeline.read_lock(workspace, variant))
         base.tar(workspace)
@@ -67,19 +59,7 @@ def main() -> None:
         steps(workspace, engine, variant, arguments.rounds)
 
 
-def line(figure: str, found: str, aim: str) -> None:
-    """Print one figure."""
-    print(f"{figure:<44} {found:<44} {'aim: ' + aim if aim else ''}".rstrip(), flush=True)
-
-
-def seconds(work: Callable[[], Any]) -> float:
-    """Return how long some work takes, in seconds."""
-    start = time.monotonic()
-    work()
-    return time.monotonic() - start
-
-
-def run(engine: Engine, image: str, *words: str, environment: Any = None) -> bytes:
+def in_container(engine: Engine, image: str, *words: str, environment: Any = None) -> bytes:
     """Return what a fresh container prints."""
     output: bytes = engine.client.containers.run(
         image, list(words), remove=True, network_mode="none", environment=environment
@@ -106,7 +86,7 @@ def builds(workspace: Workspace, engine: Engine, variant: Variant) -> None:
         "60 s, without its verification",
     )
     command = [str(REPOSITORY / "invoke"), "build", "--variant", variant.name, "--to", "docker"]
-    again = seconds(lambda: subprocess.run(command, check=True, capture_output=True))
+    again = seconds(lambda: run(command))
     line(f"{variant.name}: cached rebuild, invoke's start included", f"{again:.2f} s", "2 s")
     size = engine.client.images.get(name).attrs["Size"]
     aim = f"{AIMS[variant.name]} MB" if variant.name in AIMS else ""
@@ -129,7 +109,7 @@ def first_steps(workspace: Workspace, engine: Engine, variant: Variant, rounds: 
     for _ in range(rounds):
         for kind, variables in kinds.items():
             start = time.monotonic()
-            output = run(engine, image, "python", "-c", FIRST_STEPS, environment=variables)
+            output = in_container(engine, image, "python", "-c", FIRST_STEPS, environment=variables)
             samples[kind].append((*map(float, output.split()), time.monotonic() - start))
     for position, what, aim in (
         (0, "first import of a fresh container", "2 s"),
@@ -157,7 +137,7 @@ def steps(workspace: Workspace, engine: Engine, variant: Variant, rounds: int) -
             with tempfile.TemporaryDirectory() as folder:
                 file = Path(folder) / "report.json"
                 command = [*outside, *words, "--quiet", "--json", str(file)]
-                subprocess.run(command, check=True, capture_output=True)
+                run(command)
                 outer = json.loads(file.read_text())
             for one, other in zip(inner["cases"], outer["cases"], strict=True):
                 ratio = statistics.median(one["seconds"]) / statistics.median(other["seconds"])

@@ -20,7 +20,6 @@ import json
 import os
 import resource
 import shutil
-import subprocess
 import sys
 import tempfile
 import threading
@@ -29,8 +28,7 @@ from collections.abc import Iterator
 from contextlib import contextmanager
 from pathlib import Path
 
-REPOSITORY = Path(__file__).resolve().parent.parent
-sys.path.insert(0, str(REPOSITORY))
+from harness import REPOSITORY, answer, options
 
 from stacks.channel.offers import read_channel
 from stacks.channel.places import CHANNEL
@@ -68,11 +66,8 @@ def measure(variant: str, way: str, address: str, room: Path) -> tuple[float, fl
     """Return the seconds and processor seconds of an environment in a process of its own."""
     variables = {name: value for name, value in os.environ.items() if name not in UNSET}
     words = [sys.executable, __file__, "--make", variant, "--way", way, "--room", str(room)]
-    done = subprocess.run(
-        words, env={**variables, CHANNEL: address}, check=True, stdout=subprocess.PIPE, text=True
-    )
+    seconds, processor = answer(words, variables, **{CHANNEL: address})
     shutil.rmtree(room)
-    seconds, processor = json.loads(done.stdout.splitlines()[-1])
     return seconds, processor
 
 
@@ -134,20 +129,17 @@ def show_bytes(variants: list[str]) -> None:
 
 def main() -> None:
     """Measure and print, or make one environment for that."""
-    parser = argparse.ArgumentParser(description=__doc__.splitlines()[0])
-    parser.add_argument("--variants", default="openblas,pip-openblas")
-    parser.add_argument("--rounds", type=int, default=3)
+    parser = options(__doc__, rounds=3, variants="openblas,pip-openblas")
     parser.add_argument("--folder", type=Path, default=default_workspace().cache)
     parser.add_argument("--make", help=argparse.SUPPRESS)
     parser.add_argument("--way", choices=WAYS, help=argparse.SUPPRESS)
     parser.add_argument("--room", type=Path, help=argparse.SUPPRESS)
-    options = parser.parse_args()
-    if options.make:
-        make(options.make, options.way, options.room)
+    arguments = parser.parse_args()
+    if arguments.make:
+        make(arguments.make, arguments.way, arguments.room)
         return
-    variants = options.variants.split(",")
-    show_bytes(variants)
-    show_times(variants, options.rounds, options.folder)
+    show_bytes(arguments.variants)
+    show_times(arguments.variants, arguments.rounds, arguments.folder)
 
 
 if __name__ == "__main__":

@@ -12,7 +12,6 @@ too. A step's or draw's time is from all starts: nothing is compiled then.
 
 from __future__ import annotations
 
-import argparse
 import json
 import os
 import statistics
@@ -24,8 +23,7 @@ from dataclasses import asdict, dataclass
 from pathlib import Path
 from unittest import mock
 
-REPOSITORY = Path(__file__).resolve().parent.parent
-sys.path.insert(0, str(REPOSITORY))
+from harness import REPOSITORY, options, save
 
 from stacks.bench.candidates import Candidate
 from stacks.bench.user_program import ProgramRun, run_once
@@ -122,8 +120,7 @@ class Found:
 
 def main() -> None:
     """Build, measure example by example, print the table and why a row has no figures."""
-    parser = argparse.ArgumentParser(description=__doc__.splitlines()[0])
-    parser.add_argument("--rounds", type=int, default=3, help="second starts of each row")
+    parser = options(__doc__, rounds=3)
     parser.add_argument("--only", default="", help="only these examples, by commas")
     parser.add_argument("--markdown", type=Path, help="write the table to this file")
     parser.add_argument("--json", type=Path, help="write every start to this file")
@@ -137,9 +134,7 @@ def main() -> None:
     for example in dict.fromkeys(row.example for row in rows):
         chosen = {row: built[row] for row in rows if row.example == example}
         found += measure(chosen, arguments.rounds)
-        if arguments.json:
-            content = json.dumps([asdict(each) for each in found], indent=1)
-            write_atomically(arguments.json, content.encode() + b"\n")
+        save(arguments.json, [asdict(each) for each in found])
     text = "".join(f"{line}\n" for line in table(found))
     print(text, end="")
     if arguments.markdown:

@@ -1,6 +1,6 @@
 """Time a step of a small network: threads chosen by libblas_threads, all, and one.
 
-    .venv/bin/python measurements/threads.py [--flavours openblas,blis,mkl] [--starts N] [--busy N]
+    .venv/bin/python measurements/threads.py [--variants openblas,blis,mkl] [--rounds N] [--busy N]
 
 The network: 784-500-10, minibatches of 20, float64, 300 steps in each start. The starts of the
 three ways follow each other, beside --busy endless loops. Prints milliseconds a step: the median
@@ -9,18 +9,15 @@ of the starts' medians, and the mean of each start.
 
 from __future__ import annotations
 
-import argparse
 import os
 import statistics
 import subprocess
 import sys
 from pathlib import Path
 
-sys.path.insert(0, str(Path(__file__).resolve().parent.parent))
+from harness import environments, in_turn, options, run
 
-from stacks.core.workspace import default_workspace
-from stacks.environments.folders import folder_of
-from stacks.variants.load import load_variant
+from stacks.variants.variant import Variant
 
 PROGRAM = """
 import time
@@ -45,43 +42,39 @@ print("%f %f" % (1e3 * numpy.median(times), 1e3 * numpy.mean(times)))
 
 def main() -> None:
     """Print a table of the ways of each flavour."""
-    parser = argparse.ArgumentParser(description=__doc__)
-    parser.add_argument("--flavours", default="openblas,blis,mkl")
-    parser.add_argument("--starts", type=int, default=6)
-    parser.add_argument("--busy", type=int, default=0)
-    options = parser.parse_args()
-    loops = [subprocess.Popen([sys.executable, "-c", "while 1: pass"]) for _ in range(options.busy)]
+    parser = options(__doc__, rounds=6, variants="openblas,blis,mkl")
+    parser.add_argument("--busy", type=int, default=0, help="endless loops beside it")
+    arguments = parser.parse_args()
+    loops = [
+        subprocess.Popen([sys.executable, "-c", "while 1: pass"]) for _ in range(arguments.busy)
+    ]
     try:
-        for flavour in options.flavours.split(","):
-            report(flavour, options.starts)
+        for variant, place in environments(arguments.variants).values():
+            report(variant, place, arguments.rounds)
     finally:
         for loop in loops:
             loop.kill()
 
 
-def report(flavour: str, starts: int) -> None:
+def report(variant: Variant, place: Path, rounds: int) -> None:
     """Print the ways of one flavour, timed in turn."""
-    workspace = default_workspace()
-    variant = load_variant(workspace, flavour, "theano-1.0.5")
     assert variant.blas
     ways = {
         "chosen": {},
         "all": {"THEANO_STACKS_THREADS": "fixed"},
         "one": {variant.blas.threads[0]: "1"},
     }
-    python = folder_of(workspace, variant) / "bin/python"
-    times: dict[str, list[tuple[float, float]]] = {name: [] for name in ways}
-    for _ in range(starts):
-        for name, variables in ways.items():
-            output = subprocess.check_output(
-                [python, "-c", PROGRAM], env={**os.environ, **variables}, text=True
-            )
-            median, mean = map(float, output.split())
-            times[name].append((median, mean))
+
+    def start(way: str) -> tuple[float, ...]:
+        output = run([place / "bin/python", "-c", PROGRAM], {**os.environ, **ways[way]})
+        return tuple(map(float, output.split()))
+
+    times = in_turn(rounds, ways, start)
     for name, found in times.items():
         middle = statistics.median(median for median, _ in found)
         means = ", ".join(f"{mean:.2f}" for _, mean in found)
-        print(f"{flavour:9} {name:7} median {middle:.2f}  means {means}", flush=True)
+        print(f"{variant.id:24} {name:7} median {middle:.2f}  means {means}", flush=True)
 
 
-main()
+if __name__ == "__main__":
+    main()
