@@ -85,7 +85,7 @@ class _Output:
     pipe: int
     ended: int
     process: int = 0
-    text: bytes = b""
+    text: list[bytes] = field(default_factory=list)
     times: list[float] = field(default_factory=list)
     cpu: list[tuple[int, float]] = field(default_factory=list)
     looked: float = -math.inf
@@ -103,10 +103,10 @@ class _Output:
                 # A progress bar on standard error leaves its line open before the mark.
                 if each.rstrip().endswith(STEP):
                     self._add_mark()
-                    self.text += each.rstrip().removesuffix(STEP)
+                    self.text.append(each.rstrip().removesuffix(STEP))
                 else:
-                    self.text += each + b"\n"
-        self.text += line
+                    self.text.append(each + b"\n")
+        self.text.append(line)
 
     def _add_mark(self) -> None:
         now = time.perf_counter()
@@ -139,6 +139,7 @@ def run_once(candidate: Candidate, command: Sequence[str]) -> ProgramRun:
             output = _Output(reading, ended)
             reader = threading.Thread(target=output.read)
             start, process = time.perf_counter(), None
+            end = start
             try:
                 with os.fdopen(running, "wb"):
                     with os.fdopen(writing, "wb") as file, put_off():
@@ -147,19 +148,18 @@ def run_once(candidate: Candidate, command: Sequence[str]) -> ProgramRun:
                     reader.start()
                     # Its number stays its own until it is waited for.
                     os.waitid(os.P_PID, process.pid, os.WEXITED | os.WNOWAIT)
-                    wall = time.perf_counter() - start
+                    end = time.perf_counter()
             finally:
-                usage = _end(process) if process else None
-                if reader.ident:
-                    reader.join()
+                usage = _end(process, reader) if process else None
         assert process and usage
         if process.returncode:
-            sys.stderr.buffer.write(output.text)
+            sys.stderr.buffer.writelines(output.text)
             sys.stderr.flush()
             raise failure(candidate.variant, command, process.returncode)
         reports = read_processes(folder)
     return ProgramRun(
-        wall=wall,
+        # The last mark may be read a moment after the end.
+        wall=max([end, *output.times[-1:]]) - start,
         cpu=usage.ru_utime + usage.ru_stime,
         compile=sum(report["compile"] for report in reports),
         # The kernel's figure is at least that of this process. It serves where nothing is compiled.
@@ -171,10 +171,15 @@ def run_once(candidate: Candidate, command: Sequence[str]) -> ProgramRun:
     )
 
 
-def _end(process: subprocess.Popen[bytes]) -> resource.struct_rusage:
-    """Kill what is left of a program's session, wait for the program; return what it has used."""
+def _end(process: subprocess.Popen[bytes], reader: threading.Thread) -> resource.struct_rusage:
+    """Kill what is left of a program's session, wait for the program; return what it has used.
+
+    reader: looks at the program's processor time, so the program is waited for after it.
+    """
     with suppress(ProcessLookupError):
         os.killpg(process.pid, signal.SIGKILL)
+    if reader.ident:
+        reader.join()
     _, status, usage = os.wait4(process.pid, 0)
     process.returncode = os.waitstatus_to_exitcode(status)
     return usage
