@@ -187,6 +187,7 @@ def test_the_three_steps_of_the_article_are_a_session_of_their_own(
         "theano-0.8.2/pip-default",
     ]
     assert (steps[1].workloads, steps[1].rounds, steps[1].starts) == (("ntm",), 5, 1)
+    assert steps[1].together and not every[1].together
     world.run(quick=True, workload="gemm")
     assert len(world.timed) == 3, "the steps are not asked for"
 

@@ -7,6 +7,7 @@ import os
 import select
 import signal
 import sys
+from contextlib import suppress
 from dataclasses import replace
 from pathlib import Path
 from typing import Any
@@ -78,22 +79,25 @@ def test_a_mark_counts_behind_the_line_that_a_progress_bar_leaves_open(
     assert len(run_once(candidates[0], python(program)).steps) == 2
 
 
-@pytest.mark.parametrize("starter", ["", "setsid"])
+@pytest.mark.parametrize(
+    ("starter", "child"), [("", "sleep 1000"), ("setsid", "sleep 1000"), ("setsid", "yes")]
+)
 def test_a_run_ends_with_its_program_though_a_child_holds_its_output(
-    starter: str, candidates: list[Candidate], tmp_path: Path
+    starter: str, child: str, candidates: list[Candidate], tmp_path: Path
 ) -> None:
     pid, pipe, started = (tmp_path / name for name in ("pid", "pipe", "started"))
     os.mkfifo(pipe)
     os.mkfifo(started)
     # Its end comes when all that write into it are gone.
     with os.fdopen(os.open(pipe, os.O_RDONLY | os.O_NONBLOCK)) as end:
-        child = f"echo > {started}; exec sleep 1000"
-        program = f"echo THEANO_STACKS_STEP; exec 9> {pipe}; {starter} sh -c '{child}' & "
+        program = f"echo THEANO_STACKS_STEP; exec 9> {pipe}; "
+        program += f"{starter} sh -c 'echo > {started}; exec {child}' & "
         program += f"echo $! > {pid}; read line < {started}"
         run = run_once(candidates[0], ["sh", "-c", program])
         assert run.first_step is not None and run.wall < 500
         if starter:
-            os.kill(int(pid.read_text()), signal.SIGKILL)
+            with suppress(ProcessLookupError):
+                os.kill(int(pid.read_text()), signal.SIGKILL)
         assert select.select([end], [], [], 30)[0], "it would disturb the next turn"
 
 

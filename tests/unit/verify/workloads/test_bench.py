@@ -1,6 +1,7 @@
 """The program that times an image: its document is a result, as the bench stores it."""
 
 import json
+import os
 from pathlib import Path
 from types import SimpleNamespace
 from typing import Any
@@ -88,7 +89,7 @@ def test_turns_are_started_as_the_bench_starts_them(
         name for name, value in variables.items() if name.endswith("NUM_THREADS") and value == "3"
     }
     assert variables["THEANO_FLAGS"] == variables["THEANORC"] == ""
-    assert "MKL_DYNAMIC" not in variables
+    assert "MKL_DYNAMIC" not in variables and variables["PATH"] == os.environ["PATH"]
 
 
 @pytest.mark.parametrize(
