@@ -20,10 +20,8 @@ from stacks.core.errors import UsageError
 from stacks.core.workspace import Workspace
 from stacks.image import engine as engines
 from stacks.image.engine import Container, Engine, EngineError
-from verify.workloads.rounds import ON_ONE_THREAD
+from verify.workloads.rounds import OF_IMAGES, ON_ONE_THREAD
 
-# What an image times without --workload.
-WORKLOADS = ("gemm", "elementwise", "check_blas")
 # The bench's options that apply in images.
 IN_IMAGES = {"workload", "rounds", "threads", "quick"}
 LABEL = "org.opencontainers.image"
@@ -158,6 +156,6 @@ def _turn(image: RunningImage, turn: _Turn, options: BenchOptions) -> Result:
 def _turns(options: BenchOptions) -> Iterator[_Turn]:
     counts = command.thread_counts(options.threads or str(cores.affine()), cores.affine())
     for number in range(1, options.round_count + 1):
-        for workload in options.workloads if options.workload else WORKLOADS:
+        for workload in options.workloads if options.workload else OF_IMAGES:
             for threads in counts[:1] if workload in ON_ONE_THREAD else counts:
                 yield _Turn(number, workload, threads)

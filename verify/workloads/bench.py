@@ -23,7 +23,6 @@ from verify.workloads import rounds
 
 # As results/result.schema.json and docs/guides/bench.md have them.
 SCHEMA = 1
-DEFAULT = rounds.KERNELS + ("check_blas",)
 ROUNDS = 7
 IMAGE = re.compile("sha256:[0-9a-f]{64}$")
 UNKNOWN = "unknown"
@@ -46,9 +45,9 @@ def parse(argv):
     parser.add_argument(
         "--workload",
         type=_workloads,
-        default=DEFAULT,
+        default=rounds.OF_IMAGES,
         metavar="NAMES",
-        help="workloads to time, with commas (default: %s)" % ",".join(DEFAULT),
+        help="workloads to time, with commas (default: %s)" % ",".join(rounds.OF_IMAGES),
     )
     parser.add_argument(
         "--rounds",

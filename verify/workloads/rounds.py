@@ -21,6 +21,8 @@ PROGRAMS = (
     "lenet",
     "check_blas",
 )
+# What an image times by default.
+OF_IMAGES = KERNELS + ("check_blas",)
 # The frameworks compute these on one thread only.
 ON_ONE_THREAD = ("elementwise",)
 # Each BLAS library reads its own.
