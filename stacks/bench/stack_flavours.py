@@ -7,10 +7,12 @@ from __future__ import annotations
 
 import json
 import sys
+import time
 from collections.abc import Sequence
 
 from stacks.bench import user_program_rounds
 from stacks.bench.candidates import Candidate, candidates
+from stacks.bench.progress import duration
 from stacks.core.console import as_typed, display_path
 from stacks.core.disk import write_atomically
 from stacks.core.errors import StaleError, UsageError, VerifyError
@@ -46,7 +48,17 @@ def recommend(
             f"{3 * missing} min; ctrl-C stops it, and the same command goes on",
             file=sys.stderr,
         )
-    found = [built for each in written if (built := ready(workspace, each))]
+    found, begun = list[Candidate](), time.monotonic()
+    for number, each in enumerate(written, 1):
+        if built := ready(workspace, each):
+            found.append(built)
+        if missing:
+            left = (time.monotonic() - begun) / number * (len(written) - number)
+            print(
+                f"{number} of {len(written)} flavours, about {duration(left)} left",
+                file=sys.stderr,
+                flush=True,
+            )
     if len(found) < 2:
         raise UsageError(
             f"{display_path(variant.file)}: nothing to choose from",

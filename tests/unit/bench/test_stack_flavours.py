@@ -89,6 +89,7 @@ def test_it_ends_with_the_line_for_the_stack(
     printed = capsys.readouterr()
     assert printed.out.endswith("\nextends: mkl\n")
     assert printed.err.startswith("6 flavours to lock, build and verify: about 6 to 18 min; ctrl-C")
+    assert "\n6 of 6 flavours, about 0 s left\n" in printed.err
     assert "instead of `extends: openblas`" in printed.out
     folder = stack.flavours_folder(Path(own.file or ""))
     assert f"{folder}; ./invoke clean --variant {shlex.quote(str(own.file))}" in printed.err
