@@ -23,7 +23,7 @@ from stacks.variants.variant import SCAN_FIX
 # Seconds. A larger difference means that the clock was set during the run.
 JUMP = 2.0
 
-# What a person does with a result: the page of timings belongs to a checkout.
+# What a user does with a result: the page of timings belongs to a checkout.
 NEXT = "./invoke results" if INSTALLED else "./invoke publish"
 
 

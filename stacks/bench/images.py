@@ -38,7 +38,7 @@ class _Turn:
 
 @dataclass(frozen=True)
 class RunningImage:
-    """A container of an image, in which each turn is a process of its own.
+    """A container of an image, in which each turn is a process.
 
     title, version: by the image's labels.
     """
@@ -84,7 +84,7 @@ def timed(engine: Engine, names: Sequence[str], options: BenchOptions) -> Result
         if len({(image.title, image.version) for image in images}) < len(images):
             raise UsageError(
                 f"two of the images are of one variant: {', '.join(names)}",
-                fix="time them one after the other, each in a command of its own",
+                fix="time them one after the other, each in a separate command",
             )
         for image in images:
             with step("verify", image.name):

@@ -130,8 +130,8 @@ def _row(
 
 def reference_of(subject: Subject, subjects: Sequence[Subject]) -> str:
     """Return the variant to compare with: its framework's baseline, else the first of all."""
-    own = [s for s in subjects if s.baseline and s.framework == subject.framework]
-    return (own or list(subjects))[0].id
+    baselines = [s for s in subjects if s.baseline and s.framework == subject.framework]
+    return (baselines or list(subjects))[0].id
 
 
 def winners(runs: Sequence[Run]) -> dict[Measure, tuple[str, ...]]:

@@ -137,7 +137,7 @@ def remaining(done: Sequence[tuple[Turn, float]], left: Sequence[Turn]) -> tuple
     """Return the seconds that turns will take, and whether that is of all of them.
 
     done: turns with their seconds, by which those like them are estimated: of the same variant, or
-    else of another one. A turn of a kind that has not been yet counts as none.
+    else of another one. A turn of a kind without an example counts as none.
     """
     known: dict[object, float] = {}
     for turn, seconds in done:

@@ -68,14 +68,14 @@ def recommend(
     best = user_program_rounds.bench(found, command, rounds=rounds)
     names = {candidate.variant.id: candidate.variant.name for candidate in found}
     flavours = [names[each] for each in best]
-    own = stack.read(variant.file).content.extends
+    present = stack.read(variant.file).content.extends
     file = display_path(variant.file)
-    if flavours == [own]:
-        print(f"{file} has it already: extends: {own}")
-    elif own in flavours:
-        print(f"leave {file} as it is: extends: {own}")
+    if flavours == [present]:
+        print(f"{file} has it already: extends: {present}")
+    elif present in flavours:
+        print(f"leave {file} as it is: extends: {present}")
     else:
-        print(f"put this line into {file} instead of `extends: {own}`, then lock and build it:")
+        print(f"put this line into {file} instead of `extends: {present}`, then lock and build it:")
         print(f"extends: {flavours[0]}")
     folder = display_path(stack.flavours_folder(variant.file))
     clean = as_typed(f"./invoke clean {variant.option}")
@@ -85,17 +85,17 @@ def recommend(
 def copies(workspace: Workspace, variant: Variant) -> list[Variant]:
     """Write the stack on each flavour for the processor but the baseline's; return them."""
     assert variant.file
-    own = stack.read(variant.file)
+    original = stack.read(variant.file)
     stack.make_build_folder(variant.file)
-    flavours = on_framework(workspace, own.content.framework)
+    flavours = on_framework(workspace, original.content.framework)
     written = []
     for flavour in flavours:
         if flavour.device != "cpu" or flavour.baseline:
             continue
-        content = own.content.model_dump(mode="json", exclude_unset=True)
-        # A path of requirements is meant from the stack's own folder.
+        content = original.content.model_dump(mode="json", exclude_unset=True)
+        # A path of requirements is meant from the stack's folder.
         content.pop("requirements", None)
-        content |= {"extends": flavour.name, "pip": own.requests}
+        content |= {"extends": flavour.name, "pip": original.requests}
         folder = stack.flavours_folder(variant.file) / flavour.name
         folder.mkdir(parents=True, exist_ok=True)
         # JSON is YAML.

@@ -73,7 +73,7 @@ def is_loopback(address: str) -> bool:
 
 
 def _parsed(command: click.Command, options: Sequence[str]) -> dict[str, Any]:
-    """Return the options that a person gave, by dask's own names, as dask will parse them."""
+    """Return the options that the user gave, by dask's names, as dask will parse them."""
     try:
         context = command.make_context(f"dask {command.name}", list(options))
     except click.exceptions.Exit as done:

@@ -118,11 +118,11 @@ def order_for(
 
 
 def _refuse_stacks(variants: Sequence[Variant]) -> None:
-    if own := [variant for variant in variants if variant.file]:
+    if of_files := [variant for variant in variants if variant.file]:
         raise UsageError(
-            f"{own[0].file}: a cluster builds and times this project's variants",
-            fix=f"./invoke build {own[0].option}; or run it there: ./invoke run --jobs N --cluster "
-            "ADDRESS",
+            f"{of_files[0].file}: a cluster builds and times this project's variants",
+            fix=f"./invoke build {of_files[0].option}; or run it there: "
+            "./invoke run --jobs N --cluster ADDRESS",
         )
 
 

@@ -30,7 +30,7 @@ class Share(Strict):
 class Order(Strict):
     """Variants to build and verify on one machine, and to time there if `timing` is set.
 
-    With `share`, the one variant is built, and jobs of a person's own run in it.
+    With `share`, the one variant is built, and a user's jobs run in it.
 
     commit and files: those of the checkout that sends it; {path: SHA-256}.
     """

@@ -1,4 +1,4 @@
-"""`./invoke worker` and `./invoke scheduler`: dask's own programs with this project's options."""
+"""`./invoke worker` and `./invoke scheduler`: dask's programs with this project's options."""
 
 from __future__ import annotations
 
@@ -18,7 +18,7 @@ from stacks.core.venv import CLUSTER_LOCK, prepare_tools
 LABEL = "theano-stacks"
 # A second resource names the machine: by a user's name, or by the kernel's boot ID.
 NAME_PREFIX, BOOT_PREFIX = f"{LABEL}-machine-", f"{LABEL}-boot-"
-# A variable with the names of those that the person has set: dask's own are removed for jobs.
+# A variable with the names of those that the user has set: those of dask are removed for jobs.
 SET = "THEANO_STACKS_SET"
 # Runs a module as `python -m` does, but takes no module from PYTHONPATH or the working folder.
 MODULE = (
@@ -72,7 +72,7 @@ def worker_command(address: str, name: str, options: Sequence[str] = ()) -> list
     return [
         "distributed.cli.dask_worker",
         address,
-        # One job at a time. Jobs are processes of their own, so dask cannot limit their memory.
+        # One job at a time. Jobs are separate processes, so dask cannot limit their memory.
         *("--nworkers", "1", "--nthreads", "1", "--memory-limit", "0", "--no-dashboard"),
         *("--name", f"{name or socket.gethostname()}-{os.getpid()}"),
         *("--resources", f"{LABEL}=1 {machine_label(name)}=1"),

@@ -24,8 +24,8 @@ MOST_LOG = 8 << 20
 def run(workspace: Workspace, name: str, share: Share) -> Answer:
     """Build a variant if it is not, run the share's jobs in it, and return how each ended.
 
-    The answer is a refusal if this machine has not the folder or the stack.yaml. Raises StacksError
-    if the environment cannot be made, or the program not be started.
+    The answer is a refusal if this machine lacks the folder, or has another stack.yaml. Raises
+    StacksError if the environment cannot be made, or the program not be started.
     """
     try:
         variant = _checked(workspace, name, share)

@@ -1,4 +1,4 @@
-"""The function that dask calls in a worker: it runs an order in a process of its own.
+"""The function that dask calls in a worker: it runs an order in a separate process.
 
 Dask cannot stop a function that runs, but a process can be stopped: so nothing continues after the
 client has gone or the worker was killed.

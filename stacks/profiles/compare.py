@@ -70,16 +70,16 @@ def operation_times(
     calls = max(profile["calls"], 1)
     by_name: dict[str, OperationTime] = {}
     for row in _rows(profile, kind):
-        own = _name(row, kind)
-        name = counterparts.counterpart(own, kind) if matched else own
-        sum_ = by_name.get(name, OperationTime(0.0, row["type"], 0, place=counterparts.place(own)))
+        full = _name(row, kind)
+        name = counterparts.counterpart(full, kind) if matched else full
+        sum_ = by_name.get(name, OperationTime(0.0, row["type"], 0, place=counterparts.place(full)))
         by_name[name] = OperationTime(
             sum_.seconds + row["seconds"] / calls,
             _both(sum_.type, row["type"]),
             sum_.applies + row.get("applies", 1),
             sum_.calls + row["calls"] / calls,
-            tuple(sorted({*sum_.names, own})),
-            _both(sum_.place, counterparts.place(own)),
+            tuple(sorted({*sum_.names, full})),
+            _both(sum_.place, counterparts.place(full)),
         )
     if profile["scans"]:
         by_name[OVERHEAD] = OperationTime(_overhead(profile) / calls, "", len(profile["scans"]))

@@ -1,6 +1,6 @@
 """Time this interpreter's environment: a result as `./invoke bench` writes it, of one variant.
 
-Each turn is a process of its own, the one that the bench starts, under the same variables: both
+Each turn is a process, the one that the bench starts, under the same variables: both
 follow verify/workloads/rounds.py. An image runs this program; `./invoke bench --images` has several
 images take turns by it.
 """

@@ -1,7 +1,7 @@
-"""Time the bench's own workloads in the environment of this interpreter.
+"""Time the kernels of the bench in the environment of this interpreter.
 
 Arguments: the framework's module, workloads with commas, and optionally `quick` for few sizes and
-samples. Prints a JSON object. Compiled modules stay in the environment's own folder.
+samples. Prints a JSON object. Compiled modules stay in the environment's folder.
 """
 
 from __future__ import absolute_import, division, print_function
@@ -22,7 +22,7 @@ LEAST = 0.02
 
 
 def gemm(framework, quick):
-    """Time C = 0.4 C + 0.8 A B, the product that the frameworks' own check_blas.py times."""
+    """Time C = 0.4 C + 0.8 A B, the product that the frameworks' check_blas.py times."""
     if framework.on_device:
         return _gemm_on_device(quick)
     import numpy

@@ -25,7 +25,7 @@ PROGRAMS = (
 OF_IMAGES = KERNELS + ("check_blas",)
 # The frameworks compute these on one thread only.
 ON_ONE_THREAD = ("elementwise",)
-# Each BLAS library reads its own.
+# Each BLAS library reads one of these.
 THREAD_VARIABLES = tuple(
     name + "_NUM_THREADS" for name in ("OPENBLAS", "GOTO", "MKL", "BLIS", "OMP", "NUMBA")
 )
@@ -53,7 +53,7 @@ LIMIT = 3600
 FEW_MODULES = 3
 # Significant digits of a sample; clocks have no more.
 DIGITS = 6
-# The ending of a series' name that PyTensor's own linker compiled.
+# The ending of a series' name that PyTensor's numba linker compiled.
 NUMBA = ", numba"
 
 
