@@ -1,4 +1,4 @@
-"""What goes between the one who asks and the workers, and what is kept of it."""
+"""`build`, `bench` and `run --jobs` on a cluster: jobs, answers, sessions, tables."""
 
 from __future__ import annotations
 
@@ -10,15 +10,18 @@ import pytest
 
 from stacks.bench import store
 from stacks.bench.options import BenchOptions
-from stacks.cluster import command, connect
+from stacks.cluster import command, connect, sweep
+from stacks.cluster import table as cluster_table
 from stacks.cluster.connect import Worker
 from stacks.cluster.dispatch import Job, Take
 from stacks.cluster.messages import Answer, Outcome, RemoteError
 from stacks.cluster.resume import open_session
 from stacks.core.errors import StacksError, UsageError
 from stacks.core.workspace import Workspace
+from stacks.environments.jobs import Job as UserJob
+from stacks.environments.jobs import jobs_of
 from stacks.variants.load import load_variant
-from unit.helpers.benching import BASE, MACHINE, result, runs
+from unit.helpers.benching import BASE, FAST, MACHINE, result, runs
 from unit.helpers.cluster import ORDER
 
 
@@ -117,3 +120,61 @@ def test_a_timing_in_which_a_variant_failed_is_repeated_and_others_are_not(
         ("two", late.began),
     ]
     assert not list(own_workspace.cluster.glob("session-*"))
+
+
+def jobs(count: int) -> list[UserJob]:
+    return jobs_of(["python", ":::", *map(str, range(count))], None)
+
+
+@pytest.mark.parametrize(
+    ("count", "at_once", "machines", "sizes"),
+    [(8, 2, 2, [2, 2, 2, 2]), (3, 4, 2, [3]), (17, 1, 2, [3, 3, 3, 3, 3, 2]), (1, 1, 9, [1])],
+)
+def test_each_machine_gets_several_shares(
+    count: int, at_once: int, machines: int, sizes: list[int]
+) -> None:
+    found = sweep.shares(jobs(count), at_once, machines)
+    assert [len(share) for share in found] == sizes
+    assert [job for share in found for job in share] == jobs(count)
+
+
+def test_text_that_cannot_be_sent_is_named(
+    own_workspace: Workspace, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    variant, logs = load_variant(own_workspace, "openblas"), tmp_path / "logs"
+    every = jobs_of(["python", ":::", "\udce9"], None)
+    with pytest.raises(UsageError, match="a word of the command of job 1 is not UTF-8"):
+        sweep.sweep(own_workspace, "tcp://127.0.0.1:9", variant, every, 1, logs)
+    folder = tmp_path / "caf\udce9"
+    folder.mkdir()
+    monkeypatch.chdir(folder)
+    with pytest.raises(UsageError, match="the name of this folder is not UTF-8"):
+        sweep.sweep(own_workspace, "tcp://127.0.0.1:9", variant, jobs(1), 1, logs)
+    assert not logs.exists()
+
+
+def test_a_session_keeps_answers_until_it_is_finished(own_workspace: Workspace) -> None:
+    first = open_session(own_workspace, ORDER)
+    first.save("theano-1.0.5/mkl", "a-1", Answer(result=result(runs(BASE, [1.0] * 5), BASE)))
+    stored = open_session(own_workspace, ORDER).load("theano-1.0.5/mkl")
+    assert stored and stored.worker == "a-1" and stored.answer.result
+    assert first.load("theano-1.0.5/blis") is None
+    other = ORDER.model_copy(update={"files": {"a": "2"}})
+    assert open_session(own_workspace, other).load("theano-1.0.5/mkl") is None
+    [path] = first.folder.iterdir()
+    path.write_bytes(path.read_bytes()[:-9])
+    assert first.load("theano-1.0.5/mkl") is None
+    first.remove()
+    assert not first.folder.exists()
+
+
+def test_machines_stand_side_by_side_and_are_not_divided(
+    capsys: pytest.CaptureFixture[str],
+) -> None:
+    slow = result([*runs(BASE, [10.0] * 7), *runs(FAST, [20.0] * 7)], BASE, FAST)
+    quick = result(runs(BASE, [90.0] * 7), BASE, machine=MACHINE)
+    cluster_table.print_side_by_side({"slow-1": slow, "quick-2": quick})
+    lines = [line.split() for line in capsys.readouterr().out.splitlines()]
+    assert lines[0] == ["slow-1", "quick-2"]
+    assert lines[1][-3:] == ["base", "10.0", "90.0"]
+    assert lines[2][-4:] == ["fast", "20.0", "(2.00)", "-"]

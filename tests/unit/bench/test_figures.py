@@ -1,10 +1,15 @@
+"""What is said of samples: medians, ratios, intervals, winners, and the table."""
+
 from __future__ import annotations
 
+import random
 import statistics
 
 import pytest
 
 from stacks.bench import rows as bench_rows
+from stacks.bench import table as bench_table
+from stacks.bench.intervals import speedup, summary
 from unit.helpers.benching import (
     ALIKE,
     BASE,
@@ -13,10 +18,92 @@ from unit.helpers.benching import (
     QUICK,
     SLOW,
     beside_loops,
+    missing,
+    result,
     run,
     runs,
     subject,
 )
+
+
+def test_medians_and_quartiles() -> None:
+    found = summary([5.0, 1, 3, 2, 4])
+    assert (found.low, found.median, found.high) == (2, 3, 4)
+    alone = summary([7.0])
+    assert (alone.low, alone.median, alone.high) == (7, 7, 7)
+
+
+def test_a_ratio_is_of_the_rounds_not_of_the_medians() -> None:
+    # Each round is twice as fast, while the machine gets slower all the time.
+    theirs = [10.0, 9, 8, 7, 6, 5, 4]
+    found = speedup([2 * x for x in theirs], theirs, "GFLOP/s")
+    assert (found.value, found.low, found.high, found.rounds) == (2, 2, 2, 7)
+
+
+def test_of_seconds_less_is_faster() -> None:
+    assert speedup([1.0] * 7, [2.0] * 7, "s").value == 2
+    assert speedup([1.0] * 7, [2.0] * 7, "ns").value == 2
+
+
+def test_the_same_samples_give_the_same_interval() -> None:
+    assert speedup(QUICK, ALIKE, "GFLOP/s") == speedup(QUICK, ALIKE, "GFLOP/s")
+
+
+def test_an_interval_that_includes_one_is_inconclusive() -> None:
+    assert speedup(QUICK, SLOW, "GFLOP/s").significant
+    assert not speedup(QUICK, ALIKE, "GFLOP/s").significant
+
+
+def test_four_starts_are_too_few_for_an_interval() -> None:
+    found = speedup(QUICK[:4], SLOW[:4], "GFLOP/s")
+    assert not found.significant and found.interval == "4 starts"
+    assert found.low == found.value == found.high
+
+
+@pytest.mark.parametrize(
+    ("count", "outside"), [(5, 0), (6, 0), (7, 0), (8, 0), (9, 1), (11, 1), (12, 2), (25, 7)]
+)
+def test_the_interval_is_of_the_values_in_their_order(count: int, outside: int) -> None:
+    # Tables of the sign test, at 15/16: of 9 the second and the eighth contain it in 96.1 %.
+    values = [float(n) for n in range(1, count + 1)]
+    found = speedup(values, [1.0] * count, "GFLOP/s")
+    assert (found.low, found.high) == (1 + outside, count - outside)
+
+
+def test_one_of_nine_that_went_wrong_hides_nothing() -> None:
+    quick, slow = [*QUICK, *QUICK][:9], [*SLOW, *SLOW][:9]
+    assert speedup([*quick[:-1], 10.0], slow, "GFLOP/s").significant
+    assert not speedup([*quick[:7], 10.0], slow[:8], "GFLOP/s").significant
+
+
+@pytest.mark.parametrize("count", [5, 7, 9, 11])
+def test_equal_samples_rarely_differ_significantly(count: int) -> None:
+    chance = random.Random(1)
+    wrong = 0
+    for _ in range(400):
+        a, b = ([chance.gauss(100, 5) for _ in range(count)] for _ in range(2))
+        wrong += speedup(a, b, "GFLOP/s").significant
+    # One in sixteen is due, 25; three standard deviations more are chance.
+    assert wrong <= 40
+
+
+def test_two_starts_that_differ_show_nothing_however_many_rounds_they_have() -> None:
+    chance = random.Random(2)
+    starts = [n // 5 for n in range(25)]
+    wrong = 0
+    for _ in range(400):
+        a, b = ([chance.gauss(100, 5) for _ in range(5)] for _ in range(2))
+        ours, theirs = ([x[n] + chance.gauss(0, 2) for n in starts] for x in (a, b))
+        wrong += speedup(ours, theirs, "s", starts).significant
+        assert not speedup(ours[:10], theirs[:10], "s", starts[:10]).significant
+    assert wrong <= 40
+
+
+def test_rounds_of_one_start_are_one_value() -> None:
+    ours = [10.0, 10, 40, 20, 20, 20, 5, 5, 5, 10, 10, 10, 20, 20, 20]
+    found = speedup(ours, [10.0] * 15, "s", [n // 3 for n in range(15)])
+    assert (found.rounds, found.starts) == (15, 5)
+    assert (found.value, found.low, found.high) == (1, 0.5, 2)
 
 
 def test_rows_have_their_ratio_to_the_baseline() -> None:
@@ -135,3 +222,50 @@ def test_beside_busy_loops_the_slow_calls_of_a_round_count(
     assert idle.summary.median == statistics.median(samples)
     assert busy.summary.median == pytest.approx(mean)
     assert busy.measure.label == "Gemm beside 1 busy loop"
+
+
+def test_figures_have_three_digits() -> None:
+    assert [bench_table.number(x) for x in (1234.5, 117.8, 44.12, 2.345, 0.01234)] == [
+        "1234", "118", "44.1", "2.35", "0.0123",
+    ]  # fmt: skip
+
+
+def test_short_times_get_a_smaller_unit() -> None:
+    units = [bench_table.scale(value, "s")[1] for value in (2.0, 0.02, 0.0002)]
+    assert units == ["s", "ms", "us"]
+    assert bench_table.scale(0.5, "ns") == (1.0, "ns")
+
+
+def test_a_result_is_shown(capsys: pytest.CaptureFixture[str]) -> None:
+    found = [*runs(BASE, [0.04] * 7, unit="s"), *runs(FAST, [0.01] * 7, unit="s")]
+    bench_table.show(result(found, BASE, FAST, remarks=("it was noisy",)))
+    output = capsys.readouterr().out.splitlines()
+    assert output[2:] == [
+        "        median      quartiles  ratio  interval",
+        "Gemm, 2 threads, ms",
+        "  base    40.0    40.0 - 40.0",
+        "  fast    10.0    10.0 - 10.0   4.00  4.00 - 4.00",
+        "",
+        "Gemm, 2 threads: fast is the fastest",
+        "note: it was noisy",
+    ]
+
+
+def test_a_missing_figure_is_a_note(capsys: pytest.CaptureFixture[str]) -> None:
+    bench_table.show(
+        result(runs(BASE, [1.0]), BASE, FAST, missing=(missing(FAST), missing(FAST, 3)))
+    )
+    assert capsys.readouterr().out.splitlines()[-2:] == [
+        "note: ntm, numba, 2 threads: theano-1.0.5/fast had not compiled within 300 s, 287 s of "
+        "them on a processor: it has no figure; --limit gives it more time",
+        "note: ntm, numba, 2 threads: theano-1.0.5/fast did not answer in round 3 within 300 s, "
+        "287 s of them on a processor: it has no figure; --limit gives it more time",
+    ]
+
+
+def test_a_table_fits_a_narrow_terminal() -> None:
+    slow, fast = subject("pip-default", baseline=True), subject("openblas-amdlibm")
+    long = {"name": "sigmoid float32 400x512, numba", "unit": "ns"}
+    found = [*runs(slow, [1234.5] * 7, **long), *runs(fast, [12.345] * 7, **long)]
+    rows = bench_rows.rows(found, [slow, fast])
+    assert max(map(len, bench_table.lines(rows))) <= 80

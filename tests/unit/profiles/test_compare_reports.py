@@ -1,3 +1,5 @@
+"""Two profiles side by side, also one of a device."""
+
 from __future__ import annotations
 
 from typing import Any
@@ -6,6 +8,7 @@ import pytest
 
 from stacks.core.errors import UsageError
 from stacks.profiles import compare as profile_compare
+from stacks.profiles import counterparts
 from unit.helpers.profiles import case, profile, report, row, tables
 
 SLOW = profile(tables("Dot22", 2.0, 400, "Py", 4), tables("Gemm", 0.4, 10, "C"))
@@ -118,3 +121,33 @@ def test_two_devices_are_compared_by_their_own_names(capsys: pytest.CaptureFixtu
     output = capsys.readouterr().out
     assert "GpuGemm{inplace}(x0, y)" in output
     assert output.count("stayed on the host: nothing that computes with floats") == 2
+
+
+@pytest.mark.parametrize(
+    ("kind", "host", "device"),
+    [
+        ("classes", "Elemwise", "GpuElemwise"),
+        ("classes", "CGemv", "GpuGemv"),
+        ("classes", "Sum", "GpuCAReduceCPY"),
+        ("classes", "ConvOp", "GpuCorrMM"),
+        ("classes", "Softmax", "GpuDnnSoftmax"),
+        ("classes", "DimShuffle", "GpuDimShuffle"),
+        ("ops", "Gemm{inplace}", "GpuGemm{inplace=True}"),
+        ("ops", "InplaceDimShuffle{1,0}", "InplaceGpuDimShuffle{1,0}"),
+        (
+            "ops",
+            "Elemwise{Composite{tanh((i0 + i1))}}[(0, 0)]",
+            "GpuElemwise{Composite{tanh((i0 + i1))}}[(0, 1)]<gpuarray>",
+        ),
+        ("ops", "IncSubtensor{InplaceInc;int64}", "GpuIncSubtensor{InplaceInc;int64}"),
+    ],
+)
+def test_counterparts(kind: str, host: str, device: str) -> None:
+    assert counterparts.counterpart(host, kind) == counterparts.counterpart(device, kind)
+    assert (counterparts.place(host), counterparts.place(device)) == ("host", "device")
+
+
+@pytest.mark.parametrize("name", ["GpuFromHost", "GpuFromHost<None>", "HostFromGpu(gpuarray)"])
+def test_a_transfer_is_a_row_of_its_own(name: str) -> None:
+    assert counterparts.place(name) == "transfer"
+    assert counterparts.counterpart(name, "ops") == name

@@ -1,0 +1,233 @@
+"""Workers and what they are sent: programs, orders, answers, files, locks, tables."""
+
+from __future__ import annotations
+
+import io
+import os
+import socket
+import subprocess
+import sys
+import threading
+from dataclasses import replace
+from importlib.metadata import version
+from pathlib import Path
+from typing import Any
+
+import pytest
+
+from stacks.bench.options import BenchOptions
+from stacks.cluster import connect, fingerprint, job, programs, share
+from stacks.cluster import worker as cluster_worker
+from stacks.cluster.messages import Answer, Order, Outcome, RemoteError, Share
+from stacks.core.errors import StaleError, UsageError
+from stacks.core.workspace import Workspace
+from stacks.environments import build
+from stacks.environments.jobs import jobs_of
+from unit.helpers.benching import BASE, result, runs
+from unit.helpers.cluster import ORDER
+
+
+def test_an_order_and_its_answer_travel_whole() -> None:
+    order = ORDER.model_copy(
+        update={"timing": BenchOptions(workload="gemm", rounds=5, threads="1-2", quick=True)}
+    )
+    assert Order.model_validate_json(order.model_dump_json()) == order
+    outcome = Outcome(
+        variant="f/v", status="failed", error=RemoteError(what="w"), report={"ok": False}
+    )
+    answer = Answer(outcomes=(outcome,), result=result(runs(BASE, [1.0] * 5), BASE))
+    assert Answer.model_validate_json(answer.model_dump_json(by_alias=True)) == answer
+    assert not answer.complete
+    assert Answer(outcomes=(Outcome(variant="f/v", status="no device"),)).complete
+
+
+def test_an_error_comes_back_with_the_machine_that_met_it() -> None:
+    error = RemoteError.of(UsageError("no such thing", expected=1, fix="do this")).to_error("a-1")
+    assert str(error) == "a-1: no such thing\n  expected: 1\n  fix:      do this"
+
+
+HERE = {"stacks/a.py": "1", "envs/b": "2"}
+
+
+def test_the_same_checkout_is_taken(workspace: Workspace, tmp_path: Path) -> None:
+    fingerprint.check(HERE, "c" * 40, dict(HERE), None)
+    (tmp_path / "stacks/__pycache__").mkdir(parents=True)
+    (tmp_path / "stacks/__pycache__/a.pyc").touch()
+    (tmp_path / "stacks/.ruff_cache").mkdir()
+    (tmp_path / "stacks/.ruff_cache/CACHEDIR.TAG").touch()
+    (tmp_path / "stacks/a.py").write_text("a")
+    (tmp_path / "requirements.lock").write_text("b")
+    (tmp_path / "README.md").write_text("nothing follows from it")
+    assert sorted(fingerprint.digests(replace(workspace, root=tmp_path))) == [
+        "requirements.lock",
+        "stacks/a.py",
+    ]
+
+
+def test_another_commit_is_refused_with_the_command_that_fixes_it() -> None:
+    with pytest.raises(StaleError) as caught:
+        fingerprint.check(HERE, "c" * 40, {**HERE, "envs/b": "3", "envs/c": "4"}, "d" * 40)
+    assert caught.value.expected == f"commit {'c' * 40} without changes"
+    assert caught.value.found == f"commit {'d' * 40} with 2 different files: envs/b, envs/c"
+    assert caught.value.fix == f"on that machine: git checkout {'c' * 40}"
+
+
+def test_a_changed_file_of_the_same_commit_is_refused() -> None:
+    with pytest.raises(StaleError, match="the same commit with 1 different file: envs/b"):
+        fingerprint.check(HERE, "c" * 40, {**HERE, "envs/b": "3"}, "c" * 40)
+
+
+def test_a_worker_has_one_thread_and_a_label(tmp_path: Path) -> None:
+    words = programs.worker_command("tcp://s:1", "big", ["--interface", "ib0"])
+    message = dict(zip(words[2::2], words[3::2], strict=False))
+    assert words[:2] == ["distributed.cli.dask_worker", "tcp://s:1"]
+    assert message["--nthreads"] == message["--nworkers"] == "1"
+    assert words[words.index("--resources") + 1] == "theano-stacks=1 theano-stacks-machine-big=1"
+    assert words[-2:] == ["--interface", "ib0"]
+    boot = tmp_path / "boot_id"
+    boot.write_text("1b-2c\n")
+    assert programs.machine_label("", boot) == "theano-stacks-boot-1b-2c"
+    assert (
+        programs.machine_label("", tmp_path / "none")
+        == f"theano-stacks-boot-{socket.gethostname()}"
+    )
+    with pytest.raises(UsageError, match="--name Big One: not the name of a machine"):
+        programs.worker_command("tcp://s:1", "Big One")
+    with pytest.raises(UsageError, match="--help: not the address of a scheduler"):
+        programs.worker_command("--help", "")
+
+
+def test_a_module_is_not_taken_from_the_working_folder(tmp_path: Path) -> None:
+    for name in ("argparse.py", "runpy.py"):
+        (tmp_path / name).write_text("raise SystemExit('mine')")
+    words = programs.module_command("json.tool", "--help")
+    env = {**os.environ, "PYTHONPATH": str(tmp_path)}
+    said = subprocess.check_output(words, cwd=tmp_path, env=env, text=True)
+    assert said.startswith("usage: ")
+
+
+def test_nothing_of_dasks_own_settings_reaches_what_is_timed() -> None:
+    dasks = {"OMP_NUM_THREADS": "1", "MALLOC_TRIM_THRESHOLD_": "65536", "PYTHONHASHSEED": "6640"}
+    own = {"PATH": "/bin", "MKL_NUM_THREADS": "4"}
+    assert cluster_worker.clean_environment({**dasks, **own}) == own
+
+
+def test_what_the_person_has_set_reaches_a_program() -> None:
+    own = {"OMP_NUM_THREADS": "1", "PYTHONPATH": "/mine"}
+    dasks = {"MALLOC_TRIM_THRESHOLD_": "65536", "THEANO_STACKS_SET": "OMP_NUM_THREADS PYTHONPATH"}
+    assert cluster_worker.clean_environment({**own, **dasks}) == own
+
+
+def test_one_worker_of_a_machine_waits_for_the_other(monkeypatch: pytest.MonkeyPatch) -> None:
+    entered = threading.Event()
+    # capsys would lose what another thread writes while it is read.
+    monkeypatch.setattr(sys, "stderr", output := io.StringIO())
+
+    def other() -> None:
+        with job.machine_lock("a machine of a test"):
+            entered.set()
+
+    thread = threading.Thread(target=other)
+    with job.machine_lock("a machine of a test"), job.machine_lock("another machine of a test"):
+        thread.start()
+        while "waiting: another worker" not in output.getvalue():
+            assert not entered.is_set()
+    thread.join()
+    assert entered.is_set()
+
+
+def test_a_machine_may_have_a_long_name() -> None:
+    with job.machine_lock("x" * 200):
+        pass
+
+
+VARIANT = "theano-1.0.5/openblas"
+
+
+def test_each_job_has_its_status_and_the_end_of_its_log(
+    own_workspace: Workspace, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr(build, "make_environment", lambda *_: tmp_path / "prefix")
+    monkeypatch.setattr(share, "MOST_LOG", 6)
+    monkeypatch.chdir(tmp_path)
+    program = "import os, sys; print(os.path.basename(os.getcwd()) and sys.argv[1]); sys.exit(2)"
+    jobs = jobs_of([sys.executable, "-c", program, ":::", "1234567", "é"], None)
+    folder = tmp_path / "here"
+    folder.mkdir()
+    order = Share(folder=str(folder), at_once=2, jobs=tuple(jobs), files={})
+    answer = share.run(own_workspace, VARIANT, order)
+    # As it is sent.
+    answer = Answer.model_validate_json(answer.model_dump_json(by_alias=True))
+    assert {run.job: (run.status, run.log) for run in answer.runs} == {
+        1: (2, b"... 2 bytes left out\n34567\n"),
+        2: (2, "é\n".encode()),
+    }
+
+
+def test_a_machine_without_the_folder_refuses(own_workspace: Workspace, tmp_path: Path) -> None:
+    order = Share(folder=str(tmp_path / "missing"), at_once=1, jobs=(), files={})
+    answer = share.run(own_workspace, VARIANT, order)
+    assert answer.refused and answer.error and "missing is not on this machine" in answer.error.what
+
+
+def test_a_machine_with_another_lock_refuses(own_workspace: Workspace, tmp_path: Path) -> None:
+    file = tmp_path / "stack.yaml"
+    file.write_text("summary: mine\nextends: openblas\nframework: theano-1.0.5\n")
+    order = Share(folder=str(tmp_path), at_once=1, jobs=(), files={str(file): "0" * 64})
+    answer = share.run(own_workspace, str(file), order)
+    assert answer.refused and answer.error and answer.error.found == str(file)
+
+
+@pytest.mark.parametrize(
+    ("resources", "status", "found"),
+    [
+        ({"theano-stacks": 1.0, "theano-stacks-machine-big": 1.0}, "running", "big"),
+        ({"theano-stacks": 1.0, "theano-stacks-machine-big": 1.0}, "closing", None),
+        ({"GPU": 2.0}, "running", None),
+        ({"theano-stacks": 1.0}, "running", None),
+    ],
+)
+def test_which_workers_are_ours(resources: Any, status: str, found: str | None) -> None:
+    info = {"resources": resources, "status": status, "name": "big-7"}
+    worker = connect._worker("tcp://w:1", info)
+    assert (worker.custom_name if worker else None) == found
+
+
+def test_something_else_that_listens_is_no_scheduler(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(connect, "TIMEOUT", 0.2)
+    with socket.create_server(("127.0.0.1", 0)) as listener:
+        address = f"tcp://127.0.0.1:{listener.getsockname()[1]}"
+        with (
+            pytest.raises(UsageError, match="no scheduler answers there"),
+            connect.connected(address, lambda who, line: None),
+        ):
+            pass
+
+
+class LostClient:
+    """A client of dask whose scheduler goes away while it connects to it."""
+
+    def __init__(self, *_: object, **__: object) -> None:
+        pass
+
+    def subscribe_topic(self, *_: object) -> None:
+        pass
+
+    def scheduler_info(self) -> Any:
+        raise RuntimeError("Cannot change state of expiring Timeout")
+
+    def close(self, timeout: float) -> None:
+        raise RuntimeError("Cannot change state of expiring Timeout")
+
+
+def test_a_scheduler_that_goes_away_during_a_connection(monkeypatch: pytest.MonkeyPatch) -> None:
+    async def version_at(address: str) -> str:
+        return version("distributed")
+
+    monkeypatch.setattr(connect, "_version_at", version_at)
+    monkeypatch.setattr("distributed.Client", LostClient)
+    with (
+        pytest.raises(connect.ClusterError, match="the scheduler went away"),
+        connect.connected("tcp://here:1", lambda name, line: None) as cluster,
+    ):
+        cluster.workers()
