@@ -5,7 +5,7 @@ from typing import Any
 
 import pytest
 
-from stacks.bench import command, store
+from stacks.bench import command, machine, store
 from stacks.bench.options import BenchOptions
 from stacks.bench.result import Device
 from stacks.core import cores
@@ -69,7 +69,7 @@ def test_the_folder_of_a_devices_results_has_its_name(
     answer(monkeypatch, '{"series": [{"name": "Gemm", "unit": "s", "samples": [1.0, 2.0, 3.0]}]}')
     requested = BenchOptions(workload="gemm", rounds=5, threads="1")
     found = command.timed(built, "openblas", "theano-1.0.5", options=requested)
-    assert found.machine.name == "here-2-cores-nvidia-h100"
+    assert found.machine.name == machine.describe([PASSED]).name + "-nvidia-h100"
     assert found.subjects[0].device == Device(name=GPU["name"], driver="CUDA 13.0")
 
 
@@ -92,7 +92,7 @@ def test_the_bench_from_its_options_to_its_file(
     requested = BenchOptions(workload="gemm", rounds=5, threads="1")
     command.bench(built, "openblas", "theano-1.0.5", options=requested)
     ((path, one),) = [(one.path, one.result) for one in store.read_all(built)[0]]
-    assert one.machine.name == "here-2-cores" and one.settings.rounds == 5
+    assert one.machine == machine.describe([PASSED]) and one.settings.rounds == 5
     assert len(one.runs) == 5 and one.subjects[0].lock == LOCK.sha256
     output = capsys.readouterr()
     assert "Gemm" in output.out and f"stored in {path.relative_to(built.root)}" in output.err

@@ -1,13 +1,12 @@
 from __future__ import annotations
 
 import os
-import platform
 from pathlib import Path
 
 import pytest
 
 from stacks.bench import machine
-from stacks.core import cores
+from verify.core import machine as suite_machine
 
 
 def test_second_threads_of_cores_come_last(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
@@ -31,37 +30,47 @@ def test_a_run_is_kept_to_its_processors_and_let_go() -> None:
     assert os.sched_getaffinity(0) == before
 
 
-def test_a_machine_is_described_from_its_reports(tmp_path: Path) -> None:
-    cpu = "Intel(R) Xeon(R) CPU E5-2680 v4 @ 2.40GHz"
-    message = {"cpu": cpu, "vendor": "GenuineIntel", "cores": 4, "memory": 1 << 34}
-    message |= {"kernel": "6.1", "glibc": "2.36"}
+@pytest.fixture
+def files(monkeypatch: pytest.MonkeyPatch) -> dict[str, str]:
+    """Give the files of the system by which a machine is described."""
+    text = "cpu family\t: 6\nmodel\t\t: 79\nmodel name\t: Intel(R) Xeon(R) CPU E5-2680 v4 @ 2.40GHz"
+    text += "\nvendor_id\t: GenuineIntel\nstepping\t: 1\nmicrocode\t: 0xb\n"
+    files = {"/proc/cpuinfo": text}
+    monkeypatch.setattr(suite_machine, "text_of", lambda path: files.get(path, ""))
+    monkeypatch.setattr(suite_machine, "CORES", set(range(4)))
+    return files
+
+
+def test_a_machine_is_described_with_the_peaks_of_its_reports(files: dict[str, str]) -> None:
     peaks = [[{"dtype": "float64", "threads": 1, "gflops": rate}] for rate in (50.0, 55.0)]
-    text = "cpu family\t: 6\nmodel\t\t: 79\nmodel name\t: Intel\nstepping\t: 1\nmicrocode\t: 0xb\n"
-    (tmp_path / "cpuinfo").write_text(text)
-    reports = [{"machine": {**message, "peak": peak}} for peak in peaks]
-    found = machine.describe(reports, tmp_path / "cpuinfo")
+    found = machine.describe([{"machine": {"peak": peak}} for peak in peaks])
     assert found.name == "intel-xeon-e5-2680-v4-4-cores"
-    assert (found.model, found.microcode) == ("6 79 1", "0xb")
+    assert (found.model, found.microcode, found.vendor) == ("6 79 1", "0xb", "GenuineIntel")
     assert [peak.gflops for peak in found.peak] == [55.0]
+    assert machine.is_this(found) and machine.has_processor(found)
+    assert not machine.is_this(found.model_copy(update={"cores": 8}))
+    assert not machine.has_processor(found.model_copy(update={"model": "6 80 1"}))
 
 
-def test_a_report_of_another_machine_does_not_count_here(tmp_path: Path) -> None:
-    cpuinfo = tmp_path / "cpuinfo"
-    cpuinfo.write_text("model name\t: Here\n")
-    message = {"cpu": "Here", "cores": cores.usable(), "kernel": platform.release()}
-    assert machine.is_here({"machine": message}, cpuinfo)
-    assert not machine.is_here({"machine": {**message, "cpu": "There"}}, cpuinfo)
-    assert not machine.is_here({"machine": {**message, "cores": 999}}, cpuinfo)
-    assert not machine.is_here({"machine": {**message, "kernel": "1.0"}}, cpuinfo)
-
-
-def test_a_report_made_under_a_containers_limit_is_of_this_machine(
-    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+@pytest.mark.parametrize(
+    ("more", "is_here"),
+    [({}, True), ({"cpu": "There"}, False), ({"cores": 999}, False), ({"kernel": "1.0"}, False)],
+)
+def test_a_report_of_another_machine_does_not_count_here(
+    files: dict[str, str], more: dict[str, object], is_here: bool
 ) -> None:
-    """The suite counts as many cores as the limit allows."""
-    monkeypatch.setattr(os, "sched_getaffinity", lambda _: set(range(8)))
-    monkeypatch.setattr(cores, "quota", lambda: 1.5)
-    (tmp_path / "cpuinfo").write_text("model name\t: Here\n")
-    report = {"cpu": "Here", "cores": 2, "kernel": platform.release()}
-    assert machine.is_here({"machine": report}, tmp_path / "cpuinfo")
-    assert not machine.is_here({"machine": {**report, "cores": 8}}, tmp_path / "cpuinfo")
+    here = {**suite_machine.describe({}), **more}
+    assert machine.is_here({"machine": here}) == is_here
+
+
+def test_a_report_made_under_a_containers_limit_is_of_this_machine(files: dict[str, str]) -> None:
+    files["/sys/fs/cgroup/cpu.max"] = "150000 100000"
+    report = {**suite_machine.describe({}), "cores": 2}
+    assert machine.is_here({"machine": report})
+    assert not machine.is_here({"machine": {**report, "cores": 4}})
+
+
+def test_a_processor_without_a_name_is_that_of_its_reports(files: dict[str, str]) -> None:
+    files["/proc/cpuinfo"] = "BogoMIPS\t: 50.00\nCPU implementer\t: 0x41\n"
+    assert machine.is_here({"machine": suite_machine.describe({})})
+    assert machine.describe([{"machine": {"peak": []}}]).model == "unknown unknown unknown"
