@@ -219,13 +219,11 @@ def _unfinished(jobs: Sequence[Job], session: ClusterSession, collected: _Collec
 def _with_machine_name(workspace: Workspace, result: Result, worker: Worker) -> Result:
     """Return a result with the name of its machine: the worker's custom name if it is free."""
     try:
-        name = store.name_for(workspace, result.machine, worker.custom_name)
+        return store.named(workspace, result, worker.custom_name)
     except UsageError as error:
         # The timing took long: store it all the same, under another name.
         console.show_error(error)
-        name = store.name_for(workspace, result.machine, None)
-    machine = result.machine.model_copy(update={"name": name})
-    return result.model_copy(update={"machine": machine})
+        return store.named(workspace, result)
 
 
 def _finish(

@@ -14,6 +14,7 @@ from dataclasses import dataclass, field
 
 from pydantic import ValidationError
 
+from stacks.bench.progress import duration
 from stacks.cluster.connect import RESUMES, Cluster, ClusterError, Task, TaskResult, Worker
 from stacks.cluster.messages import Answer, Order, RemoteError
 from stacks.core.console import as_typed
@@ -69,13 +70,13 @@ def dispatch(
     ctrl-C, the workers stop.
     """
     state = _State(list(jobs))
-    since = time.monotonic()
+    begun = since = time.monotonic()
     try:
         while state.waiting or state.running:
             present = cluster.workers()
             _collect(cluster, state, present, take)
             for job, worker in _next(state, present):
-                print_line(worker.name, f"begins {job.name}")
+                print_line(worker.name, f"begins {job.name}{_progress(state, jobs, begun)}")
                 order = job.order.model_copy(update={"machine": worker.machine})
                 task = cluster.send(worker, order.model_dump_json())
                 state.waiting.remove(job)
@@ -91,6 +92,13 @@ def dispatch(
     finally:
         cluster.stop([one.task for one in state.running])
     return state.failures
+
+
+def _progress(state: _State, jobs: Sequence[Job], begun: float) -> str:
+    """Return how many jobs are done and how long the others take, empty before the first."""
+    done = len(jobs) - len(state.waiting) - len(state.running)
+    left = (time.monotonic() - begun) / max(done, 1) * (len(jobs) - done)
+    return f"; {done} of {len(jobs)} done, about {duration(left)} left" if done else ""
 
 
 def _collect(cluster: Cluster, state: _State, present: Mapping[str, Worker], take: Take) -> None:

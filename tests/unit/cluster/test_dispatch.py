@@ -75,11 +75,14 @@ def done(fake: Fake, *jobs: Job) -> tuple[list[tuple[str, str]], list[str]]:
     return stored, [error.what for error in failures]
 
 
-def test_jobs_go_to_whoever_is_free() -> None:
+def test_jobs_go_to_whoever_is_free(capsys: pytest.CaptureFixture[str]) -> None:
     fake = Fake(worker("a"), worker("b"))
     stored, failures = done(fake, job("x"), job("y"), job("z"))
     assert stored == [("x", "a"), ("y", "b"), ("z", "a")] and failures == []
     assert fake.sent[1][1].machine == "b"
+    lines = capsys.readouterr().err.splitlines()
+    assert lines[:2] == ["a: begins x", "b: begins y"]
+    assert lines[2].endswith(": begins z; 2 of 3 done, about 0 s left")
 
 
 def test_two_workers_of_one_machine_do_one_thing_at_a_time() -> None:
