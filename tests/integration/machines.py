@@ -85,14 +85,14 @@ print(json.dumps({"series": [{"name": "Gemm", "unit": "GFLOP/s", "samples": [1.0
 
 def checkout(tiny: Tiny, folder: Path) -> Path:
     """Make a checkout whose only framework is the tiny one."""
-    for name in ("stacks", "recipes"):
+    # The builder imports some modules of verify/; its programs are replaced.
+    for name in ("stacks", "recipes", "verify"):
         shutil.copytree(
             REPOSITORY / name, folder / name, ignore=shutil.ignore_patterns("__pycache__")
         )
     for name in ("tasks.py", *LOCKS):
         shutil.copy(REPOSITORY / name, folder / name)
     shutil.copytree(tiny.envs, folder / "envs")
-    (folder / "verify").mkdir()
     (folder / "verify/__main__.py").write_text(SUITE)
     (folder / "verify/bench_probe.py").write_text(PROBE)
     return folder
