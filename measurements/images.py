@@ -14,6 +14,7 @@ import statistics
 import tempfile
 import time
 from pathlib import Path
+from typing import Any
 
 from harness import REPOSITORY, line, options, run, seconds
 
@@ -133,7 +134,7 @@ def steps(workspace: Workspace, engine: Engine, variant: Variant, rounds: int) -
     for workload in WORKLOADS:
         words = [*workload, "--profile-calls", "1"]
         for _ in range(rounds):
-            inner = json.loads(run(engine, image, "profile", *words, "--json"))
+            inner = json.loads(in_container(engine, image, "profile", *words, "--json"))
             with tempfile.TemporaryDirectory() as folder:
                 file = Path(folder) / "report.json"
                 command = [*outside, *words, "--quiet", "--json", str(file)]

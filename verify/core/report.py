@@ -71,15 +71,7 @@ def timing(name, unit, samples):
 
 
 def document(
-    variant,
-    framework,
-    machine,
-    settings,
-    packages,
-    checks,
-    timings,
-    device=None,
-    advice=(),
+    variant, framework, machine, settings, packages, checks, timings, device=None, advice=()
 ):
     """Return the whole report as dictionaries and lists, as report.schema.json describes it."""
     content = private(
