@@ -45,8 +45,7 @@ def test_values_and_counts(prefix: Prefix, flavour: str, count: int) -> None:
         "before": most,
         "wrong": [],
         "after": most,
-        # Only OpenBLAS starts its threads again.
-        "in a child": [200.0, most if flavour == "openblas" else 1],
+        "in a child": [200.0, most],
         "after threads": most,
         "set to one": 1,
         "adapt": 1,

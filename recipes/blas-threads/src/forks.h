@@ -8,8 +8,9 @@
 void forks_call_begins(void);
 void forks_call_ends(void);
 
-/* Let forks wait from now on. `child` runs in each child; no call is in flight there. */
-void forks_wait(void (*child)(void));
+/* Let forks wait from now on. `child` runs in each child; no call is in flight there. `ended`:
+   libgomp's threads were ended before, so that the child can start new ones. */
+void forks_wait(void (*child)(int ended));
 
 #pragma GCC visibility pop
 

@@ -2,6 +2,7 @@
 #include "library.h"
 
 #include <dlfcn.h>
+#include <limits.h>
 #include <pthread.h>
 #include <stdint.h>
 #include <stdio.h>
@@ -11,6 +12,7 @@
 
 #include "forks.h"
 #include "policy.h"
+#include "share.h"
 
 static pthread_once_t once = PTHREAD_ONCE_INIT, begun = PTHREAD_ONCE_INIT;
 /* Guards the policy's tables, and `reduced` and `most`. */
@@ -29,6 +31,9 @@ static void (*set_ways)(int64_t, int64_t, int64_t, int64_t, int64_t);
 
 static int reduced; /* calls in flight that have fewer threads than `most` */
 static int most;    /* the process's number, while `reduced` is not 0 */
+static int quota = INT_MAX; /* processors of a container, if it has fewer than the machine */
+/* Threads of this thread's call, while it runs: a routine of LAPACK calls those of BLAS. */
+static __thread int around;
 
 static void *open_library(void)
 {
@@ -43,6 +48,10 @@ static void *open_library(void)
 void *library_function(const char *name)
 {
     void *function = dlsym(open_library(), name);
+    /* BLIS has no LAPACK; the reference one stands on it. */
+    void *lapack = function ? NULL : dlopen("liblapack.so.3", RTLD_LAZY);
+    if (lapack)
+        function = dlsym(lapack, name);
     if (!function) {
         fprintf(stderr, "libblas_threads: %s has no function %s\n", SERVING, name);
         abort();
@@ -71,17 +80,29 @@ static int mkl_has_begun(void)
     return dlopen(core, RTLD_LAZY | RTLD_NOLOAD) != NULL;
 }
 
-/* The threads of BLIS and MKL are libgomp's, which waits for ever for those that stayed in the
-   parent: one thread is left. OpenBLAS starts new ones. A thread's own number and the ways come
-   before the number of the process. */
-static void after_fork_in_child(void)
+/* OpenBLAS starts new threads. Those of BLIS and MKL are libgomp's, which waits for ever for those
+   that stayed in the parent, where they could not be ended before: one thread is left. A thread's
+   own number and the ways come before the number of the process. */
+static void after_fork_in_child(int ended)
 {
+    share_forget();
+    around = 0;
+    if (ended)
+        return;
     if (set_ways)
         set_ways(-1, -1, -1, -1, -1);
     if (set_local && mkl_has_begun())
         set_local(0);
     if (set_wide || (set_local && mkl_has_begun()))
         set_count(1);
+}
+
+/* THEANO_STACKS_NUM_THREADS is NAME=NUMBER: what the environment set (start_hook.py). */
+static const char *number_given(void)
+{
+    const char *given = getenv("THEANO_STACKS_NUM_THREADS");
+    const char *number = given ? strchr(given, '=') : NULL;
+    return number && atoi(number + 1) > 0 ? number + 1 : NULL;
 }
 
 static void find_library(void)
@@ -102,7 +123,8 @@ static void find_library(void)
         handle, "bli_thread_set_ways");
     adapt = ((get && set) || (get && set_local) || (get_wide && set_wide)) &&
             !(wish && !strcmp(wish, "fixed"));
-    forks_wait(after_fork_in_child);
+    if (number_given())
+        quota = atoi(number_given());
 }
 
 /* The library's own variable comes before OMP_NUM_THREADS. Where it has the environment's value
@@ -110,14 +132,13 @@ static void find_library(void)
 static void heed_omp_num_threads(void)
 {
     const char *wish = getenv("OMP_NUM_THREADS");
-    const char *given = getenv("THEANO_STACKS_NUM_THREADS"); /* NAME=NUMBER */
-    const char *number = given ? strchr(given, '=') : NULL;
+    const char *given = getenv("THEANO_STACKS_NUM_THREADS"), *number = number_given();
     char name[32];
     if (!wish || atoi(wish) < 1 || !number || !((get && set) || (get_wide && set_wide)))
         return;
-    snprintf(name, sizeof name, "%.*s", (int)(number - given), given);
+    snprintf(name, sizeof name, "%.*s", (int)(number - given) - 1, given);
     const char *own = getenv(name);
-    if (!own || strcmp(own, number + 1))
+    if (!own || strcmp(own, number))
         return;
     /* MKL takes no more than there are cores. Another number is one that the program has set. */
     int before = count(), threads = atoi(wish);
@@ -136,17 +157,19 @@ __attribute__((visibility("default"))) int blas_threads_adapt(void)
     return adapt;
 }
 
-/* MKL makes its symbols global with its first call. What is loaded later would find them there,
-   and not here. */
+/* A program may fork before any call from here: after a routine that this library does not have,
+   or after a region of OpenMP of its own. */
 __attribute__((constructor)) static void come_first(void)
 {
     Dl_info self;
     void *handle = dlopen(SERVING, RTLD_LAZY | RTLD_NOLOAD);
+    forks_wait(after_fork_in_child);
+    /* MKL makes its symbols global with its first call. What is loaded later would find them
+       there, and not here. */
     if (!handle || !dlsym(handle, "MKL_Get_Max_Threads"))
         return;
     if (dladdr(&lock, &self))
         dlopen(self.dli_fname, RTLD_LAZY | RTLD_NOLOAD | RTLD_GLOBAL);
-    /* A program may fork after a routine of LAPACK, before any call from here. */
     pthread_once(&once, find_library);
 }
 
@@ -157,28 +180,40 @@ static double now(void)
     return (double)time.tv_sec + 1e-9 * (double)time.tv_nsec;
 }
 
-/* Choose the number of threads of a call, and tell the library. */
-static void choose(struct call *call, uint64_t key, double work, double small, double large)
+/* Lower the library's number for a call. */
+static void reduce(struct call *call)
+{
+    if (set_local) {
+        call->before = call->threads < call->most ? set_local(call->threads) : -1;
+    } else if (call->threads < call->most) {
+        most = call->most;
+        reduced++;
+        set_count(call->threads);
+    } else if (reduced) {
+        set_count(call->most);
+    }
+}
+
+/* Choose the number of threads of a call, and set it. */
+static void choose(struct call *call, uint64_t key, double work, const struct kind *kind)
 {
     pthread_mutex_lock(&lock);
-    call->key = work < large && work >= small ? key : 0;
-    call->most = reduced ? most : count();
-    call->threads = call->most;
-    if (call->most > 1) {
-        call->start = call->key ? now() : 0;
+    call->most = call->limit = reduced ? most : count();
+    call->threads = 1;
+    call->key = 0;
+    if (call->most > 1 && work >= kind->small) {
+        struct share share = share_now(quota, call->start = now());
+        int large = kind->waits ? share.idle : share.fair;
+        if (call->limit > share.fair)
+            call->limit = share.fair;
+        call->key = work < kind->large ? key : 0;
         if (call->key)
-            call->threads = policy_threads(key, call->most, call->start);
-        else if (work < small)
-            call->threads = 1;
-        if (set_local)
-            call->before = call->threads < call->most ? set_local(call->threads) : -1;
-        else if (call->threads < call->most) {
-            most = call->most;
-            reduced++;
-            set_count(call->threads);
-        } else if (reduced)
-            set_count(call->most);
+            call->threads = policy_threads(key, call->limit, call->start);
+        else
+            call->threads = call->limit < large ? call->limit : large;
     }
+    if (call->most > 1)
+        reduce(call);
     pthread_mutex_unlock(&lock);
 }
 
@@ -189,28 +224,52 @@ static void finish(const struct call *call)
     if (set_local) {
         if (call->before >= 0)
             set_local(call->before);
-    } else if (call->threads < call->most && reduced && !--reduced)
-        set_count(call->most);
+    } else if (call->threads < call->most && reduced) {
+        reduced--;
+        if (call->around || !reduced)
+            set_count(call->around ? call->around : call->most);
+    }
     if (call->key)
-        policy_record(call->key, call->threads, call->most, end - call->start, end);
+        policy_record(call->key, call->threads, call->limit, end - call->start, end);
     pthread_mutex_unlock(&lock);
 }
 
-void library_begin(struct call *call, uint64_t key, double work, double small, double large,
-                   int alone)
+/* Part of a call that has its threads. BLIS starts all of them for small work, too. */
+static void choose_within(struct call *call, double work, const struct kind *kind)
+{
+    if (call->around == 1 || work >= kind->small || is_openblas || set_local)
+        return;
+    pthread_mutex_lock(&lock);
+    call->most = reduced ? most : count();
+    call->threads = 1;
+    if (call->most > 1)
+        reduce(call);
+    pthread_mutex_unlock(&lock);
+}
+
+void library_begin(struct call *call, uint64_t key, double work, const struct kind *kind)
 {
     pthread_once(&once, find_library);
     forks_call_begins();
     pthread_once(&begun, heed_omp_num_threads);
     call->most = 1;
+    call->key = 0;
+    call->around = around;
+    if (!adapt)
+        return;
+    if (around)
+        choose_within(call, work, kind);
     /* BLIS and MKL start all threads for small work, too. */
-    if (adapt && !(work < small && alone && is_openblas))
-        choose(call, key, work, small, large);
+    else if (!(work < kind->small && kind->alone && is_openblas)) {
+        choose(call, key, work, kind);
+        around = call->threads;
+    }
 }
 
 void library_end(const struct call *call)
 {
     if (call->most > 1)
         finish(call);
+    around = call->around;
     forks_call_ends();
 }

@@ -1,0 +1,52 @@
+/* What stands around each call of BLAS or LAPACK: its kind, and what the call is known by. */
+#ifndef CALLS_H
+#define CALLS_H
+
+#include <stdint.h>
+
+#include "library.h"
+
+/* Floating point operations. Below the first number OpenBLAS runs most routines on one thread by
+   itself (its interface/gemm.c and interface/gemv.c), but not symm, trmm and trsm; to start threads
+   takes longer. Above the second a product takes several time slices, so that all threads gain
+   beside other programs, too: docs/notes.md, "Large products on a busy machine". A routine of
+   LAPACK waits for its threads many times, so it gets no more than have a processor. */
+static const struct kind PRODUCT = {.small = 5e5, .large = 2e9, .alone = 1},
+                         OTHER_PRODUCT = {.small = 5e5, .large = 2e9},
+                         VECTOR = {.small = 2e4, .large = 1e9, .alone = 1},
+                         OTHER_VECTOR = {.small = 2e4, .large = 1e9},
+                         FACTORISATION = {.small = 5e5, .large = 1e9, .waits = 1};
+
+static inline uint64_t mix(uint64_t key, uint64_t value)
+{
+    return (key ^ value) * UINT64_C(0x100000001B3);
+}
+
+/* The size without the bits after its first four: those that differ by less share what was learnt.
+   A program on sequences has another length in each call. */
+static inline uint64_t about(int size)
+{
+    uint64_t bits = size > 0 ? (uint64_t)size : 0;
+    int dropped = 0;
+    for (; bits > 15; bits >>= 1)
+        dropped++;
+    return bits << dropped;
+}
+
+static inline uint64_t key_of(const char *name, int letters, int a, int b, int c)
+{
+    uint64_t key = mix((uint64_t)(uintptr_t)name, (uint64_t)letters);
+    return mix(mix(mix(key, about(a)), about(b)), about(c)) | 1;
+}
+
+/* Define `function`, which the library has by the name `id`; it is looked up once. */
+#define FUNCTION(result, name, parameters)                                                       \
+    static const char id[] = #name;                                                              \
+    static result(*found) parameters;                                                            \
+    result(*function) parameters = __atomic_load_n(&found, __ATOMIC_RELAXED);                    \
+    if (!function) {                                                                             \
+        function = (result(*) parameters)library_function(id);                                   \
+        __atomic_store_n(&found, function, __ATOMIC_RELAXED);                                    \
+    }
+
+#endif
