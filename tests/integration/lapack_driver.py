@@ -52,20 +52,18 @@ def disagreements(table: Path) -> list[str]:
         macros = {"EIGEN(1, 3)": "I(3)", "EIGEN(0, 2)": "I(2)", "QR": "I(0)"}
         for macro, meaning in macros.items():
             rest = rest.replace(macro, meaning)
-        letters = {int(n) for text in re.findall(r"\bL+\(([\d, ]+)\)", rest) for n in text.split(",")}
+        letters = {
+            int(n) for text in re.findall(r"\bL+\(([\d, ]+)\)", rest) for n in text.split(",")
+        }
         integers = {int(n) for n in re.findall(r"\bI\((\d+)\)", rest)}
         for prefix in PREFIXES[which]:
             name = prefix + (complex_name if complex_name and prefix in "cz" else real)
             types, rows = arguments(name), rows + 1
-            expected = {place: "char *" for place in letters} | {n: "int *" for n in integers}
+            expected = dict.fromkeys(letters, "char *") | dict.fromkeys(integers, "int *")
             if group == "LAPACK":
                 expected[int(count) - 1] = "int *"
                 if after != "NONE":
                     expected[int(after)] = "int *"
-                # A workspace's length follows the workspace.
-                queries = [n for n in range(1, len(types)) if types[n] == "int *"]
-                if after != "NONE" and (int(after) not in queries or "*" not in types[int(after) - 1]):
-                    found.append(name + " lwork")
             if len(types) != int(count) or any(types[n] != kind for n, kind in expected.items()):
                 found.append(name)
     return found if rows > 200 else ["the table was not read"]

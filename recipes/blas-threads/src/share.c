@@ -25,8 +25,13 @@
 
 enum { PEERS = 64 }; /* others that are known at once */
 
+#ifndef PROC
+#define PROC "/proc"
+#endif
+
 static const double LOOK_AGAIN = 0.1; /* seconds */
-static const double COMPUTES = 0.5;   /* processors in use: less is a process that waits */
+static const double COMPUTES = 0.5;   /* of what this process uses; less is a process that waits */
+static const double WAITS = 0.05;     /* processors in use: less is one that waits in any case */
 static const long LAST_PID = 1L << 30;
 
 struct peer {
@@ -45,7 +50,7 @@ static void join(void)
 {
     struct flock lock = {.l_type = F_RDLCK, .l_whence = SEEK_SET, .l_len = 1};
     lock.l_start = getpid();
-    file = open("/proc/loadavg", O_RDONLY | O_CLOEXEC);
+    file = open(PROC "/loadavg", O_RDONLY | O_CLOEXEC);
     if (file >= 0 && !fstat(file, &opened))
         fcntl(file, F_OFD_SETLK, &lock);
 }
@@ -81,12 +86,12 @@ static void find(long first, long last, struct peer *found, int *count)
 static double used_by(long pid, const cpu_set_t *mask)
 {
     cpu_set_t its;
-    char path[32], line[1024] = "";
+    char path[sizeof PROC + 32], line[1024] = "";
     unsigned long user, system;
     if (sched_getaffinity((pid_t)pid, sizeof its, &its))
         return -1;
     CPU_AND(&its, &its, mask);
-    snprintf(path, sizeof path, "/proc/%ld/stat", pid);
+    snprintf(path, sizeof path, PROC "/%ld/stat", pid);
     FILE *stat = CPU_COUNT(&its) ? fopen(path, "re") : NULL;
     if (!stat)
         return -1;
@@ -107,9 +112,11 @@ static double used_by_all(const cpu_set_t *mask)
     char line[512];
     int processor;
     unsigned long long user, nice, system, irq, softirq, total = 0;
-    FILE *stat = fopen("/proc/stat", "re");
+    FILE *stat = fopen(PROC "/stat", "re");
     while (stat && fgets(line, sizeof line, stat) && !strncmp(line, "cpu", 3))
-        if (sscanf(line, "cpu%d %llu %llu %llu %*u %*u %llu %llu", &processor, &user, &nice,
+        /* The first line, without a number, is the sum. */
+        if (line[3] != ' ' &&
+            sscanf(line, "cpu%d %llu %llu %llu %*u %*u %llu %llu", &processor, &user, &nice,
                    &system, &irq, &softirq) == 6 &&
             processor < CPU_SETSIZE && CPU_ISSET(processor, mask))
             total += user + nice + system + irq + softirq;
@@ -144,7 +151,10 @@ static void look(int quota, double seconds)
     double by_peers = 0;
     if (sched_getaffinity(0, sizeof mask, &mask))
         return;
-    double processors = CPU_COUNT(&mask);
+    double processors = CPU_COUNT(&mask), own = own_time(), all = used_by_all(&mask);
+    /* On a machine with more processes than processors each gets less than one. */
+    double own_use = seconds > 0 ? (own - own_used) / seconds : 1;
+    double computes = larger(WAITS, COMPUTES * (own_use < 1 ? own_use : 1));
     if (file >= 0)
         find(1, LAST_PID, found, &count);
     for (int i = 0; i < count; i++) {
@@ -158,11 +168,12 @@ static void look(int quota, double seconds)
         /* One that has just come is taken to use one processor. */
         if (seconds > 0 && before >= 0)
             used = (found[i].used - before) / seconds;
-        others += used >= COMPUTES;
-        by_peers += used >= COMPUTES ? used : 0;
+        if (used < computes)
+            continue;
+        others++;
+        by_peers += used;
     }
-    double own = own_time(), all = used_by_all(&mask);
-    double by_programs = seconds > 0 ? (all - all_used - own + own_used) / seconds - by_peers : 0;
+    double by_programs = seconds > 0 ? (all - all_used) / seconds - own_use - by_peers : 0;
     double left = processors - larger(by_programs, 0);
     double total = quota < processors ? quota : processors;
     current.fair = at_least_one(larger(total / (1 + others), total - by_peers));
