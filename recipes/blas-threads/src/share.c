@@ -36,7 +36,8 @@ static const long LAST_PID = 1L << 30;
 
 struct peer {
     long pid;
-    double used; /* seconds of processor time since it began; -1: it has ended */
+    double used;   /* seconds of processor time since it began; -1: it has ended */
+    double recent; /* processors in use, in the last looks */
 };
 
 static struct peer peers[PEERS];
@@ -148,7 +149,7 @@ static void look(int quota, double seconds)
     struct peer found[PEERS];
     cpu_set_t mask;
     int count = 0, others = 0;
-    double by_peers = 0;
+    double by_peers = 0, taken = 0;
     if (sched_getaffinity(0, sizeof mask, &mask))
         return;
     double processors = CPU_COUNT(&mask), own = own_time(), all = used_by_all(&mask);
@@ -158,26 +159,29 @@ static void look(int quota, double seconds)
     if (file >= 0)
         find(1, LAST_PID, found, &count);
     for (int i = 0; i < count; i++) {
-        double before = -1, used = 1;
+        double used = 1;
         found[i].used = used_by(found[i].pid, &mask);
+        found[i].recent = 0; /* one that has just come is taken to use one processor */
         for (int j = 0; j < known; j++)
-            if (peers[j].pid == found[i].pid)
-                before = peers[j].used;
+            if (peers[j].pid == found[i].pid && peers[j].used >= 0 && seconds > 0) {
+                used = (found[i].used - peers[j].used) / seconds;
+                /* On a busy machine it may have waited for a processor for all of this time. */
+                found[i].recent = peers[j].recent / 2;
+            }
         if (found[i].used < 0)
             continue;
-        /* One that has just come is taken to use one processor. */
-        if (seconds > 0 && before >= 0)
-            used = (found[i].used - before) / seconds;
-        if (used < computes)
+        found[i].recent = larger(found[i].recent, used);
+        by_peers += used;
+        if (found[i].recent < computes)
             continue;
         others++;
-        by_peers += used;
+        taken += larger(found[i].recent, 1);
     }
     double by_programs = seconds > 0 ? (all - all_used) / seconds - own_use - by_peers : 0;
     double left = processors - larger(by_programs, 0);
     double total = quota < processors ? quota : processors;
-    current.fair = at_least_one(larger(total / (1 + others), total - by_peers));
-    current.idle = at_least_one(larger(left / (1 + others), left - by_peers));
+    current.fair = at_least_one(larger(total / (1 + others), total - taken));
+    current.idle = at_least_one(larger(left / (1 + others), left - taken));
     if (current.idle > current.fair)
         current.idle = current.fair;
     memcpy(peers, found, sizeof *found * (size_t)count);
