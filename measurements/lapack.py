@@ -85,9 +85,9 @@ def report(flavour: str, options: argparse.Namespace) -> None:
         for way, variables in ways.items():
             environ = {**os.environ, **variables}
             for line in subprocess.check_output(command, env=environ, text=True).splitlines():
-                size, name, median, mean = line.split()
+                size, name, *numbers = line.split()
                 row = times.setdefault((size, name), {each: [] for each in ways})
-                row[way].append((float(median), float(mean)))
+                row[way].append((float(numbers[0]), float(numbers[1])))
     for (size, name), row in times.items():
         median = {way: statistics.median(each[0] for each in row[way]) for way in ways}
         mean = {way: statistics.median(each[1] for each in row[way]) for way in ways}

@@ -1,7 +1,8 @@
 """Run in an environment: LAPACK behind libblas_threads. Prints JSON.
 
-With an argument, fortran.c: the rows of its table that disagree with SciPy's own declarations.
-Without: what is wrong with the results, in all precisions, and of several threads at once.
+fortran.c: the rows of its table that disagree with SciPy's own declarations.
+infos: `info` of input that has no solution.
+numbers: what is wrong with the results, in all precisions, and of several threads at once.
 """
 
 from __future__ import annotations
@@ -158,7 +159,9 @@ def at_once() -> list[str]:
     return sorted(set(found))
 
 
-if len(sys.argv) > 1:
-    print(json.dumps(disagreements(Path(sys.argv[1]))))
+if sys.argv[1] == "infos":
+    print(json.dumps(infos()))
+elif sys.argv[1] == "numbers":
+    print(json.dumps([wrong(), at_once()]))
 else:
-    print(json.dumps({"wrong": wrong(), "infos": infos(), "at once": at_once()}))
+    print(json.dumps(disagreements(Path(sys.argv[1]))))

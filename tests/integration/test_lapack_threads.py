@@ -22,9 +22,9 @@ VARIABLES = {
 }
 
 
-def driven(place: Path, *arguments: Path, **environ: str) -> Any:
+def driven(place: Path, argument: str | Path, **environ: str) -> Any:
     output = subprocess.check_output(
-        [place / "bin/python", DRIVER, *arguments],
+        [place / "bin/python", DRIVER, argument],
         env={**os.environ, **environ},
         text=True,
         timeout=300,
@@ -40,10 +40,11 @@ def test_the_table_has_each_routine_s_arguments(prefix: Prefix) -> None:
 @pytest.mark.parametrize("flavour", VARIABLES)
 def test_numbers_are_right_and_info_is_the_library_s(prefix: Prefix, flavour: str) -> None:
     place = prefix("theano-1.0.5", flavour)
-    chosen = driven(place, **{VARIABLES[flavour]: "2"})
-    assert chosen["wrong"] == chosen["at once"] == []
-    assert chosen["infos"]["indefinite"] == 150
-    assert chosen["infos"] == driven(place, THEANO_STACKS_THREADS="fixed")["infos"]
+    threads = {VARIABLES[flavour]: "2"}
+    assert driven(place, "numbers", **threads) == [[], []]
+    infos = driven(place, "infos", **threads)
+    assert infos["indefinite"] == 150
+    assert infos == driven(place, "infos", THEANO_STACKS_THREADS="fixed")
 
 
 FORKS = """
@@ -72,7 +73,7 @@ print(codes)
 
 @pytest.mark.parametrize("flavour", VARIABLES)
 def test_a_fork_beside_lapack_ends(prefix: Prefix, flavour: str) -> None:
-    command = [prefix("theano-1.0.5", flavour) / "bin/python", "-c", FORKS]
+    command = [str(prefix("theano-1.0.5", flavour) / "bin/python"), "-c", FORKS]
     environ = {**os.environ, VARIABLES[flavour]: "2"}
     assert subprocess.check_output(command, env=environ, text=True, timeout=200) == "{0}\n"
 
@@ -100,7 +101,7 @@ def test_a_child_has_theano_s_regions_of_openmp(prefix: Prefix, tmp_path: Path) 
         "OMP_NUM_THREADS": "2",
         "THEANO_FLAGS": f"openmp=True,base_compiledir={tmp_path}",
     }
-    command = [prefix("theano-1.0.5", "openblas") / "bin/python", "-c", REGION]
+    command = [str(prefix("theano-1.0.5", "openblas") / "bin/python"), "-c", REGION]
     output = subprocess.check_output(command, env=environ, text=True, timeout=200)
     # Its threads are its own, two of them beside those that OpenBLAS started.
     assert int(output) >= 2
