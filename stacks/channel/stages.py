@@ -150,6 +150,14 @@ class RelinkedWheel(Strict):
     stage: Literal["relinked-wheel"]
     site_packages: RelativePath
     replaces: FileName = Field(description="the BLAS library in the wheel")
+    library: FileName = Field(
+        default="libblas.so.3", description="the library that its modules need in place of that"
+    )
+    prefix: str = Field(
+        default="",
+        pattern=r"^[a-z_]*$",
+        description="what the names of that library begin with, and lose",
+    )
     leave_out: tuple[RelativePath, ...] = Field(
         default=(), strict=False, description="patterns below site_packages: the wheel's own tests"
     )

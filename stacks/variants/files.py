@@ -91,9 +91,6 @@ class FrameworkFile(Strict):
         exclude_if=lambda name: name == AMDLIBM_FLAG,
         description="the flag that `libm: amdlibm` sets, section.name",
     )
-    libblas: bool = Field(
-        False, description="NumPy and SciPy of its conda flavours are linked to the package libblas"
-    )
     flags_variable: Variable = Field(description="environment variable that holds flags")
     rc_variable: Variable = Field(description="environment variable that names configuration files")
     base: Specs = Field(description="conda packages that every flavour gets")

@@ -94,7 +94,7 @@ class Variant(Strict):
     @property
     def one_blas(self) -> bool:
         """Whether the framework, NumPy and SciPy use one BLAS: all are linked to libblas."""
-        return self.framework.libblas and self.python_packages == "conda" and bool(self.blas)
+        return self.python_packages == "conda" and bool(self.blas)
 
     @property
     def accelerator(self) -> Specs:
@@ -172,12 +172,7 @@ def on_other_channel(variant: Variant, channel: str) -> Variant:
             found="`libm: amdlibm`: only this project's channel has that library",
             fix="use the flavour without it, which this one extends",
         )
-    changes: dict[str, object] = {
-        "name": f"{variant.name}@{channel}",
-        "channel": channel,
-        # There, NumPy and SciPy are linked to libblas on every framework.
-        "framework": variant.framework.model_copy(update={"libblas": True}),
-    }
+    changes: dict[str, object] = {"name": f"{variant.name}@{channel}", "channel": channel}
     if variant.blas and (other := variant.blas.conda_forge):
         library, *more = other.packages
         changes |= {

@@ -110,6 +110,7 @@ def test_the_code_of_a_stage_is_its_module_and_what_that_imports() -> None:
     assert names("sdist") == ["build_context.py", "dist_info.py", "tree.py", "wheel.py"]
     assert names("relinked-wheel") == [
         "build_context.py",
+        "debian.py",
         "dist_info.py",
         "elf.py",
         "fortran_wheel.py",

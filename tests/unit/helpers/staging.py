@@ -5,12 +5,14 @@ from __future__ import annotations
 import importlib
 import json
 import zipfile
-from collections.abc import Mapping
+from collections.abc import Mapping, Sequence
 from pathlib import Path
 from typing import Any
 
 from stacks.channel.recipe import Recipe
 from stacks.channel.staging.build_context import BuildContext
+from stacks.channel.staging.elf import PATCHELF, exported, imported
+from stacks.core.process import call
 from unit.helpers.archives import deb, member
 
 WHEEL = "a-1-py3-none-any.whl"
@@ -71,6 +73,25 @@ def elf_library(module: str = "markupsafe._speedups") -> bytes:
     path = importlib.import_module(module).__file__
     assert path
     return Path(path).read_bytes()
+
+
+def elf_with(
+    folder: Path, *, exports: Sequence[str] = (), imports: Sequence[str] = (), needs: str = ""
+) -> bytes:
+    """Return a shared library that defines and takes functions of these names, and needs another.
+
+    They are renamed ones of a library of the test environment, which has more of both.
+    """
+    path = folder / "library.so"
+    path.write_bytes(elf_library("psutil._psutil_linux"))
+    defined = [name for name in exported(path) if name.startswith("psutil_")]
+    taken = [name for name in imported(path) if name.startswith("Py")]
+    pairs = [*zip(defined, exports, strict=False), *zip(taken, imports, strict=False)]
+    assert len(pairs) == len(exports) + len(imports)
+    (renames := folder / "names").write_text("".join(f"{old} {new}\n" for old, new in pairs))
+    need = ["--add-needed", needs] if needs else []
+    call([PATCHELF, "--rename-dynamic-symbols", renames, *need, path])
+    return path.read_bytes()
 
 
 def write_gcc(context: BuildContext) -> Path:

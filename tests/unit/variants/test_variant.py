@@ -110,6 +110,7 @@ def test_a_conda_flavour_takes_all_from_conda(
     assert variant.conda_specs() == (
         "blas-threads=*=*openblas",
         "gxx",
+        "libblas=*=*openblas",
         "libopenblas",
         "numpy ==1.22.4",
         "python 3.9.*",
@@ -135,7 +136,7 @@ def test_a_framework_that_spells_the_flag_of_amds_libm_in_its_own_way(workspace:
 def test_numpy_of_a_conda_flavour_asks_for_the_libblas_of_its_blas(
     workspace: Workspace, envs: Path, write: Write
 ) -> None:
-    write("frameworks/theano-2", FRAMEWORK.format(version="2") + "default: true\nlibblas: true\n")
+    write("frameworks/theano-2", FRAMEWORK.format(version="2") + "default: true\n")
     write("variants/blis", "summary: s\npython_packages: conda\nblas: blis\n")
     write("variants/pip-blis", "summary: s\nextends: base\nblas: blis\n")
     assert {"libblis", "libblas=*=*blis"} <= set(
@@ -145,13 +146,8 @@ def test_numpy_of_a_conda_flavour_asks_for_the_libblas_of_its_blas(
         "libblas=*=*blis"
         not in load_variant(replace(workspace, root=envs.parent), "pip-blis", None).conda_specs()
     )
-    assert (
-        "libblas=*=*blis"
-        not in load_variant(replace(workspace, root=envs.parent), "blis", "theano-1").conda_specs()
-    )
 
 
-def test_every_conda_flavour_of_theano_has_one_blas(workspace: Workspace) -> None:
-    conda = [v for v in all_variants(workspace) if v.python_packages == "conda"]
-    assert {v.one_blas for v in conda if v.framework.module == "theano"} == {True}
-    assert {v.one_blas for v in conda if v.framework.module == "pytensor"} == {False}
+def test_every_conda_flavour_has_one_blas_and_no_other(workspace: Workspace) -> None:
+    for variant in all_variants(workspace):
+        assert variant.one_blas == (variant.python_packages == "conda"), variant.id
