@@ -33,6 +33,7 @@ if "verify" not in sys.modules:
 PROGRAMS = {
     "bench": "verify.workloads.bench",
     "bench-probe": "verify.workloads.bench_probe",
+    "chains-probe": "verify.blas.chains_probe",
     "cost-probe": "verify.checks.cost_probe",
     "device-probe": "verify.device.probe",
     "files": "verify.files_cli",

@@ -6,7 +6,7 @@ import platform
 import traceback
 import warnings
 
-from verify.blas import kernels, numerics, one_blas, serving, threads
+from verify.blas import kernels, numba_library, numerics, one_blas, serving, threads
 from verify.blas import operations as blas_operations
 from verify.blas import speed as blas_speed
 from verify.checks import (
@@ -85,7 +85,7 @@ def run(context, debug=False):
     add_check(serving.NAME, serving.check)
     add_check(one_blas.NAME, one_blas.check)
     if context.framework.name == "pytensor":
-        add_check("numba", serving.check_numba)
+        add_check(numba_library.NAME, numba_library.check)
     add_check(known_faults.NAME, known_faults.check)
     # Other processes do these beside this one, before what is timed.
     finish_scan = start(scan.NAME, scan.start)

@@ -190,6 +190,29 @@ def test_a_second_blas_is_named_with_who_brought_it(prefix: Prefix, tmp_path: Pa
     assert one.fix is not None and one.fix.startswith("not from the lock: numpy, ")
 
 
+def test_a_blas_that_nothing_calls_is_noticed_too(prefix: Prefix) -> None:
+    libraries = "lib/python3.13/site-packages/scipy.libs"
+    (other,) = (prefix("pytensor-3.3.7", "pip-default") / libraries).glob("libscipy_openblas-*")
+    place = prefix("pytensor-3.3.7", "openblas")
+    assert [check.status for check in checked(place, "one BLAS", "numba")] == ["pass"] * 2
+    (one,) = checked(place, "one BLAS", LD_PRELOAD=str(other))
+    assert one.status == "fail"
+    assert "called by nobody: openblas 0.3.31.dev (" in one.detail and other.name in one.detail
+    assert one.fix == f"LD_PRELOAD leads to {other}:\nunset LD_PRELOAD"
+
+
+def test_a_scipy_with_which_numba_calls_another_library(prefix: Prefix, tmp_path: Path) -> None:
+    packages = prefix("pytensor-3.3.7", "pip-default") / "lib/python3.13/site-packages"
+    for name in ("scipy", "scipy.libs"):
+        (tmp_path / name).symlink_to(packages / name)
+    place = prefix("pytensor-3.3.7", "openblas")
+    found = checked(place, "one BLAS", "numba", PYTHONPATH=str(tmp_path))
+    assert [check.status for check in found] == ["fail"] * 2
+    assert "expected libblas_threads.so.1; linker=auto runs numba" in found[1].detail
+    for check in found:
+        assert check.fix == "not from the lock: scipy, with a BLAS of its own:\nunset PYTHONPATH"
+
+
 def test_several_libraries_are_told_where_they_are_no_fault(good: Path) -> None:
     (one,) = checked(good, "one BLAS")
     assert one.status == "pass"

@@ -43,7 +43,9 @@ def modules(*names: str) -> list[Any]:
 def run(context: Any, names: Sequence[str]) -> None:
     """Run the checks called `names` and print them."""
     kernels, numerics, one_blas = modules("blas.kernels", "blas.numerics", "blas.one_blas")
-    operations, serving = modules("blas.operations", "blas.serving")
+    numba_library, operations, serving = modules(
+        "blas.numba_library", "blas.operations", "blas.serving"
+    )
     speed, threads = modules("blas.speed", "blas.threads")
     accelerator, compile_folder, files, known_faults, scan, settings, versions = modules(
         "checks.accelerator",
@@ -76,6 +78,7 @@ def run(context: Any, names: Sequence[str]) -> None:
         "ldflags": serving.check_ldflags,
         "library": serving.check,
         "one BLAS": one_blas.check,
+        "numba": numba_library.check,
         "known faults": known_faults.check,
         "threads": threads.check,
         "scan": lambda context: scan.start(context)(),

@@ -60,6 +60,18 @@ def bindings_of(paths, symbols=PRODUCTS):
     return bindings
 
 
+def defining(path, symbols=PRODUCTS):
+    """Return whether a mapped file is a library that defines one of some symbols itself."""
+    try:
+        handle = loaded(path)
+    except OSError:
+        # A program, or no library at all.
+        return False
+    found = [getattr(handle, symbol) for symbol in symbols if hasattr(handle, symbol)]
+    addresses = [ctypes.cast(each, ctypes.c_void_p).value for each in found]
+    return any(relocations.file_of(each) == os.path.realpath(path) for each in addresses)
+
+
 def loaded(path):
     """Return the handle of a library that this process has loaded. Raises OSError if it has not."""
     return ctypes.CDLL(path, mode=RTLD_NOLOAD | RTLD_LAZY)

@@ -12,7 +12,7 @@ from verify.blas import operations as blas_operations
 from verify.core import native
 from verify.core.fixes import compiler_fix, ldflags_fix, library_fix, numpy_fix
 from verify.core.packages import is_installed
-from verify.core.report import failed, passed, skipped
+from verify.core.report import failed, passed
 from verify.core.variables import loader_fix
 
 NAME = "serving library"
@@ -106,19 +106,6 @@ def check_numpy(context):
         detail += ": not known as a library with fast kernels"
         return failed(NAME, detail, library_fix(context))
     return passed(NAME, detail)
-
-
-def check_numba(context):
-    """Name the library that PyTensor's default linker, numba, calls, which is SciPy's."""
-    linker = str(context.framework.flag("linker"))
-    if not context.framework.runs_numba:
-        return skipped("numba", "linker=%s runs C here: numba is not used" % linker)
-    importlib.import_module("scipy.linalg.cython_blas")
-    paths = _libraries("scipy")
-    if not is_installed("numba") or not paths:
-        return skipped("numba", "numba is not installed, or SciPy calls no BLAS")
-    described = " and ".join(library.describe(library.identify(path)) for path in paths)
-    return passed("numba", "linker=%s runs numba, which calls SciPy's %s" % (linker, described))
 
 
 def _is_framework(context, module):

@@ -13,15 +13,22 @@ OPENBLAS = {"name": "openblas", "ldflags": "-lopenblas", "libraries": ["libopenb
 
 
 def check(
-    monkeypatch: pytest.MonkeyPatch, callers: dict[str, list[str]], blas: object = None
+    monkeypatch: pytest.MonkeyPatch,
+    callers: dict[str, list[str]],
+    blas: object = None,
+    mapped: tuple[str, ...] = (),
 ) -> Any:
-    monkeypatch.setattr(one_blas, "callers_of_libraries", lambda context: callers)
+    monkeypatch.setattr(one_blas, "callers_of_libraries", lambda context: dict(callers))
+    monkeypatch.setattr(one_blas.bindings, "mapped_files", lambda: dict.fromkeys(mapped, 0))
+    monkeypatch.setattr(one_blas.bindings, "defining", lambda path: "blas" in path)
     monkeypatch.setattr(library, "behind", lambda path: path.replace("/front/", "/lib/"))
     monkeypatch.setattr(
         library, "identify", lambda path: library.Library("openblas", "1", None, None, path)
     )
     locked = {"variant": "v", "framework": "f", "blas": blas}
-    return one_blas.check(context(expectation=locked if blas else None))
+    where = context(expectation=locked if blas else None)
+    where.framework.flag = {"compiledir": "/tmp/compiled"}.get
+    return one_blas.check(where)
 
 
 def test_one_library_passes(monkeypatch: pytest.MonkeyPatch) -> None:
@@ -54,6 +61,24 @@ def test_a_framework_that_calls_another_library_needs_its_ldflags(
     callers = {"/lib/libopenblas.so": ["numpy"], "/np/libx.so": ["theano"]}
     found = check(monkeypatch, callers, {**OPENBLAS, "alone": True})
     assert found.fix == "put the files back:\n./invoke build --variant v --framework f --repair"
+
+
+def test_a_library_that_nothing_calls_fails_where_one_is_expected(
+    monkeypatch: pytest.MonkeyPatch,
+) -> None:
+    callers = {"/lib/libopenblas.so": ["numpy", "theano"]}
+    mapped = ("/front/libopenblas.so", "/lib/libc.so", "/x/libotherblas.so")
+    alone = {**OPENBLAS, "alone": True}
+    assert check(monkeypatch, callers, alone, mapped[:2]).status == "pass"
+    assert check(monkeypatch, callers, None, mapped).status == "pass"
+    found = check(monkeypatch, callers, alone, mapped)
+    assert found.status == "fail"
+    assert "called by nobody: openblas 1 (libotherblas.so)" in found.detail
+    assert found.fix == "put the files back:\n./invoke build --variant v --framework f --repair"
+    monkeypatch.setenv("LD_PRELOAD", "/x/libotherblas.so")
+    assert check(monkeypatch, callers, alone, mapped).fix == (
+        "LD_PRELOAD leads to /x/libotherblas.so:\nunset LD_PRELOAD"
+    )
 
 
 def test_nothing_calls_a_blas_product(monkeypatch: pytest.MonkeyPatch) -> None:

@@ -110,11 +110,6 @@ def test_ldflags_are_set_unless_in_the_baseline(
     assert serving.check_ldflags(where).status == status
 
 
-def test_numba_is_skipped_with_another_linker() -> None:
-    detail = serving.check_numba(context()).detail
-    assert detail == "linker=cvm runs C here: numba is not used"
-
-
 def ldflags_check(value: str, folder: Path, cxx: str = "g++") -> Any:
     flags = {"blas.ldflags": value, "cxx": cxx}
     where = context(folder=str(folder), is_baseline=False)
