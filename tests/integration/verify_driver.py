@@ -95,7 +95,8 @@ def run(context: Any, names: Sequence[str]) -> None:
     for operation in operations.OPERATIONS:
         checks[operation.name] = functools.partial(operations.check, operation=operation)
         checks[operation.name + " numbers"] = functools.partial(numerics.check, operation=operation)
-    results = [list(checks[name](context)) for name in names]
+    # What tests assert; the figures of a speed are not among it.
+    results = [list(checks[name](context)[:4]) for name in names]
     sys.stdout.write(json.dumps(results) + "\n")
 
 
