@@ -118,6 +118,7 @@ def commands(
     if everything:
         yield [*python, "ruff", "check"]
         yield [*python, "ruff", "format", "--check"]
+        yield [*python, "codespell_lib"]
         yield [*python, "mypy"]
         yield [str(Path(sys.prefix) / "bin/lint-imports"), "--no-cache"]
     chosen = [part for part in PARTS if part in parts or everything]

@@ -14,7 +14,13 @@ from pathlib import Path, PurePosixPath
 FOLDER = "docs"
 INDEX = f"{FOLDER}/index.md"
 # Pages outside of docs/.
-OTHERS = ("CHANGELOG.md", "CONTRIBUTING.md", "README.md", "examples/**/README.md")
+OTHERS = (
+    "CHANGELOG.md",
+    "CONTRIBUTING.md",
+    "README.md",
+    "examples/**/README.md",
+    "measurements/README.md",
+)
 LINK = re.compile(r"\[([^\[\]]*)\]\(([^)\s]+)\)")
 HEADING = re.compile(r"^## +(.+)$", re.MULTILINE)
 

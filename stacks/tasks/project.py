@@ -42,7 +42,7 @@ def test(
     keyword: str = "",
     all_: bool = False,
 ) -> None:
-    """Check this project: style, types, imports, then its tests, or the named parts.
+    """Check this project: style, spelling, types, imports, tests; or the named parts.
 
     Named parts have their slow tests. Times are of two cores with the sources in the cache.
     """

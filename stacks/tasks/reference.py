@@ -28,7 +28,7 @@ failure, the same log with times is in `build/logs/`, and the error names the fi
 From other folders, start it by a link in a folder of `PATH`: \
 `ln -s "$PWD/invoke" ~/.local/bin/theano-stacks`. The link finds its checkout, and relative paths \
 are taken from the folder where you type. Without a checkout, the wheel of a release gives \
-`theano-stacks` with the same tasks ([releases](../releases.md#install-one)).
+`theano-stacks` with the same tasks ([install](../guides/upgrade.md#install)).
 
 A task that has a usual successor ends with it, in one line that begins with `next:`. Help and \
 tables take 80 columns where they are not on a terminal. Colours are for a terminal only; \

@@ -23,7 +23,7 @@ BLOCKS = [block for page in PAGES for block in blocks_of(page)]
 @pytest.fixture(scope="module")
 def folder(tmp_path_factory: pytest.TempPathFactory, prefix: Callable[[str, str], Path]) -> Path:
     """Give a folder where ./invoke is this checkout's, and have the environments that are run."""
-    for flavour in ("pip-openblas", "pip-default"):
+    for flavour in ("openblas", "pip-default"):
         prefix("theano-1.0.5", flavour)
     made = tmp_path_factory.mktemp("guides")
     (made / "invoke").symlink_to(REPOSITORY / "invoke")

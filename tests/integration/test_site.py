@@ -50,7 +50,7 @@ def test_the_same_bytes_elsewhere_and_later(
     shutil.copytree(REPOSITORY / "docs", root / "docs", copy_function=shutil.copyfile)
     for name in ("CHANGELOG.md", "CONTRIBUTING.md", "README.md"):
         shutil.copyfile(REPOSITORY / name, root / name)
-    for name in ("envs", "examples", "recipes", "results", "verify"):
+    for name in ("envs", "examples", "measurements", "recipes", "results", "verify"):
         (root / name).symlink_to(REPOSITORY / name)
     monkeypatch.setenv("TZ", "Asia/Tokyo")
     monkeypatch.setenv("LANG", "de_DE.UTF-8")

@@ -23,7 +23,7 @@ def test_the_sections_are_unreleased_and_dated_versions_newest_first() -> None:
     pairs = [(Version(m[1]), datetime.date.fromisoformat(m[2])) for m in released if m]
     assert len(pairs) == len(HEADS) - 1, HEADS
     assert pairs == sorted(pairs, reverse=True)
-    assert max(version for version, _ in pairs) <= Version(VERSION)
+    assert all(version <= Version(VERSION) for version, _ in pairs)
 
 
 def test_each_section_has_each_kind_of_change_once_with_entries() -> None:

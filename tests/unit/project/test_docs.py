@@ -11,7 +11,9 @@ from stacks.core.disk import REPOSITORY
 from stacks.tasks import reference
 
 PAGES = sorted(
-    [*REPOSITORY.glob("*.md"), *REPOSITORY.glob("docs/**/*.md"), *REPOSITORY.glob("examples/*.md")]
+    page
+    for pattern in ("*.md", "docs/**/*.md", "examples/**/README.md", "measurements/README.md")
+    for page in REPOSITORY.glob(pattern)
 )
 LINK = re.compile(r"\]\(([^)\s]+)\)")
 # A command in a code span or a block, up to what begins another one or a comment.
@@ -97,6 +99,23 @@ def test_the_readme_is_short_and_leads_to_the_index() -> None:
     text = (REPOSITORY / "README.md").read_text()
     assert len(text.splitlines()) <= 120
     assert "](docs/index.md)" in text
+
+
+def test_the_pages_that_the_code_names_are_there() -> None:
+    folders = ("stacks", "verify", "envs", ".github", "measurements", "docker")
+    texts = [
+        (path, path.read_text(encoding="utf-8"))
+        for folder in folders
+        for path in (REPOSITORY / folder).rglob("*")
+        if path.suffix in (".py", ".yaml", ".yml", ".jinja") and path.is_file()
+    ]
+    named = {(path, name) for path, text in texts for name in re.findall(r"docs/[\w/-]+\.md", text)}
+    assert len(named) > 5
+    assert [
+        f"{path.relative_to(REPOSITORY)}: {name}"
+        for path, name in sorted(named)
+        if not (REPOSITORY / name).is_file()
+    ] == []
 
 
 def test_the_tests_that_the_promises_name_are_there() -> None:

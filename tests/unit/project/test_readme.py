@@ -1,0 +1,84 @@
+"""The figures in the README are those of one campaign in results/."""
+
+from __future__ import annotations
+
+import re
+
+import pytest
+
+from stacks.bench import store
+from stacks.core.disk import REPOSITORY
+from stacks.core.workspace import Workspace
+from stacks.publish.sessions import Figure, ResultSession, sessions
+from stacks.variants.load import framework_names
+
+TEXT = (REPOSITORY / "README.md").read_text(encoding="utf-8")
+# {what a column of the README's table is about: the measure in a result}.
+MEASURES = {
+    "Product of 5000 \u00d7 5000, float64": "check_blas 5000",
+    "Step of a small dense network": "mlp step",
+    "Step of an LSTM": "lstm merged",
+}
+
+
+@pytest.fixture(scope="module")
+def campaign() -> dict[str, ResultSession]:
+    """{framework: its newest idle session on the machine that the README names}."""
+    [machine] = set(re.findall(r"`results/([\w-]+)`", TEXT))
+    workspace = Workspace(REPOSITORY, REPOSITORY / "build")
+    stored, _ = store.read_all(workspace)
+    found: dict[str, ResultSession] = {}
+    for session in sessions(stored):
+        framework = session.result.subjects[0].id.partition("/")[0]
+        measured = {figure.row.measure.name for figure in session.figures}
+        if session.machine.name == machine and {*MEASURES.values()} <= measured:
+            found.setdefault(framework, session)
+    return found
+
+
+def rows() -> dict[str, dict[str, str]]:
+    """Return {framework: {measure: cell}} of the README's table of gains."""
+    table = TEXT.partition("## What you gain")[2].partition("\n## ")[0]
+    head, _, *lines = [line for line in table.splitlines() if line.startswith("|")]
+    split = [[cell.strip() for cell in line.strip("|").split("|")] for line in lines]
+    names = [MEASURES[cell.strip()] for cell in head.strip("|").split("|")[1:]]
+    return {cells[0].partition(",")[0]: dict(zip(names, cells[1:], strict=True)) for cells in split}
+
+
+def shown(figure: Figure) -> str:
+    """Return a ratio as the README shows it."""
+    ratio = figure.row.ratio
+    assert ratio is not None
+    if figure.other_graph:
+        return f"{ratio.value:.1f} †"
+    return f"{ratio.value:.1f}" if ratio.significant else "uncertain"
+
+
+def test_every_figure_is_that_of_the_campaign(campaign: dict[str, ResultSession]) -> None:
+    expected = {
+        framework: {
+            figure.row.measure.name: shown(figure)
+            for figure in session.figures
+            if figure.flavour == "openblas" and figure.row.measure.name in MEASURES.values()
+        }
+        for framework, session in campaign.items()
+    }
+    assert rows() == expected
+
+
+def test_each_framework_has_a_row(workspace: Workspace) -> None:
+    assert sorted(rows()) == sorted(framework_names(workspace))
+
+
+def test_the_dates_are_those_of_the_campaign(campaign: dict[str, ResultSession]) -> None:
+    days = sorted({session.result.began[:10] for session in campaign.values()})
+    line = next(line for line in TEXT.splitlines() if "`results/" in line)
+    first, *others = days
+    assert first in line
+    assert all(f"and {int(day[-2:])}" in line for day in others)
+
+
+def test_the_readme_has_no_other_ratio() -> None:
+    """Gains are in the table alone: nothing else is called N times as fast."""
+    prose = "\n".join(line for line in TEXT.splitlines() if not line.startswith("|"))
+    assert re.findall(r"[\d.]+ times", prose) == []
