@@ -1,4 +1,4 @@
-"""The table of measurements/README.md (Programs): each program of examples/, by flavour and by linker.
+"""The table of programs in measurements/README.md: those of examples/, by flavour and linker.
 
     .venv/bin/python measurements/programs.py [--rounds 3] [--only pymc-5.28,lasagne-0.1]
         [--markdown FILE] [--json FILE]

@@ -26,6 +26,7 @@ def test_all_checks_run_in_order_without_a_choice() -> None:
     assert [name.split(maxsplit=1)[1] for name in names] == [
         "-m ruff",
         "-m ruff",
+        "-m codespell_lib",
         "-m mypy",
         "--no-cache",
         "-m pytest",

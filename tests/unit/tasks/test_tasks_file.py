@@ -24,7 +24,7 @@ def other(tmp_path_factory: pytest.TempPathFactory) -> Path:
         if file.suffix == ".py" or file.name in ("METADATA", "entry_points.txt"):
             target = packages / file
             target.parent.mkdir(parents=True, exist_ok=True)
-            target.write_bytes(file.locate().read_bytes())
+            target.write_bytes(Path(file.locate()).read_bytes())
     program = folder / "bin/invoke"
     program.write_text(f"#!{folder}/bin/python\nfrom invoke.main import program\nprogram.run()\n")
     program.chmod(0o755)
